@@ -29,7 +29,7 @@ export { apiKeys } from '../http/api-keys.ts';
 export type { ApiKey } from '../http/api-keys.ts';
 export { storedApiKeys } from '../http/stored-api-keys.ts';
 export type { StoredApiKeys, StoredApiKeysOptions } from '../http/stored-api-keys.ts';
-export { memoryKeys } from '../storage/memory-keys.ts';
+export { memoryKeys } from '../storage/memory.ts';
 export type { CreatedKey, KeyChanges, KeyManagement, KeyStore, NewKey, StoredKey } from '../contracts/key-store.ts';
 export type { Authenticate, Credentials } from '../contracts/authenticate.ts';
 export type { Account, AccountProviderKey, RoutingPolicy, Scope } from '../core/account.ts';

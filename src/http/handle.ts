@@ -33,7 +33,6 @@ import type { CacheReport, CacheWish } from '../core/limits/cache-rule.ts';
 import { shortened } from '../protocol/fault.ts';
 import type { EndpointList, ModelCard, ModelList, ProviderList } from '../protocol/models.ts';
 import type { RuntimeServices } from '../runtime/chat/services.ts';
-import { notingRefusal } from '../runtime/chat/observers.ts';
 import type { RefusedRequest } from '../core/ledger/draft.ts';
 import { andThen, type MaybePromise, orElse } from '../platform/wait.ts';
 import { architectureOf, endpointCard, endpointsAt, modelCard, providerCard } from './catalog-cards.ts';
@@ -64,7 +63,8 @@ export function handle(mounted: Router, call: HttpCall): Promise<HttpReply | und
     const admit = (): MaybePromise<Account> =>
       authorize(call, scopeOf(operation), router.internals, (account) => (forbidden = account));
     const refused = () => forbidden && refusedRequest(operation, call, forbidden);
-    const found = notingRefusal(router.internals.services, call.signal, admit, refused);
+    const { ledger, facts } = router.internals.services;
+    const found = ledger === undefined ? admit() : ledger.noting(facts, call.signal, admit, refused);
     const reply = andThen(found, (account) => perform(router, operation, call, account, context), fail);
     return reply instanceof Promise ? reply : Promise.resolve(reply);
   } catch (error) {
@@ -129,7 +129,8 @@ function modelReply(
     });
   // From the reading of its body on, the router notes by itself what becomes of a request.
   const refused = () => (isRead ? undefined : refusedRequest(operation, call, account));
-  return notingRefusal(router.internals.services, call.signal, reply, refused);
+  const { ledger, facts } = router.internals.services;
+  return ledger === undefined ? reply() : ledger.noting(facts, call.signal, reply, refused);
 }
 
 /** What is known of a request to a model that the router has not seen; undefined for other requests. */

@@ -1,5 +1,6 @@
 import { buildCatalog } from '../catalog/catalog.ts';
 import { buildRegistry, modelsOfPlugins } from '../core/pipeline/registry.ts';
+import { applyingTo } from '../core/normalize/applied.ts';
 import { compileRules } from '../core/normalize/rules.ts';
 import { UsualTokens } from '../runtime/chat/usual-times.ts';
 import { accountCheck, EndUsers, Rates } from '../runtime/limits/accounts.ts';
@@ -8,7 +9,7 @@ import { RequestLedger } from '../runtime/ledger/request-ledger.ts';
 import { Spending } from '../runtime/limits/spending.ts';
 import { Responses } from '../runtime/limits/responses.ts';
 import { KnownOrigins, StickySessions } from '../runtime/chat/conversations.ts';
-import { MirrorsOnUse } from '../runtime/chat/observers.ts';
+import { MirrorsOnUse } from '../runtime/chat/mirrors.ts';
 import { RetryBudgetKeeper } from '../runtime/chat/concurrency.ts';
 import { SharedPacing } from '../runtime/chat/shared-pacing.ts';
 import { SharedCooldowns } from '../runtime/chat/shared-cooldowns.ts';
@@ -49,13 +50,16 @@ export function buildServices(
   const before = running?.services;
   const same = (...names: readonly (keyof ResolvedConfig)[]): boolean =>
     running !== undefined && names.every((name) => sameOption(running.config[name], config[name]));
+  const ruleTable = config.rules.length > 0 ? compileRules(config.rules, Date.parse) : undefined;
+  const divides = Object.values(config.aliases).some((alias) => typeof alias === 'object' && !Array.isArray(alias));
   const facts: RouterFacts = {
     catalog: buildCatalog(config.providers, config.models, config.aliases, config.catalog),
     policy: config.policy,
     defaultModel: config.defaultModel,
     presets: config.presets,
-    ...(config.rules.length > 0 && { ruleTable: compileRules(config.rules, Date.parse) }),
-    divides: Object.values(config.aliases).some((alias) => typeof alias === 'object' && !Array.isArray(alias)),
+    ruleTable,
+    divides,
+    applying: ruleTable !== undefined || divides ? applyingTo : undefined,
     routerModels: modelsOfPlugins(config.plugins),
     docsUrl,
   };
@@ -112,7 +116,7 @@ export function buildServices(
       running?.config.usage === config.usage && before
         ? before.responses
         : new Responses(config.usage.responses, environment, events),
-    mirrors: before?.mirrors ?? new MirrorsOnUse(),
+    mirrors: before?.mirrors ?? (divides ? new MirrorsOnUse() : undefined),
     endUsers: before?.endUsers ?? new EndUsers(config.identitySecret, boundedMap(MAX_RECORDS)),
     events,
     docsUrl,

@@ -17,7 +17,6 @@ import { errorOfFault } from '../runtime/chat/router-errors.ts';
 import type { InnerCall, RuntimeServices } from '../runtime/chat/services.ts';
 import { throughCache } from '../runtime/limits/responses.ts';
 import { execute, planEarly, planPrepared, type PreparedRequest, preparePipeline } from '../runtime/pipeline/start.ts';
-import { notingRefusal, withContent } from '../runtime/chat/observers.ts';
 import type { CallOptions, OpenedChat, OpenOptions } from './router.ts';
 
 /** A request whose answer only has to be read. */
@@ -77,7 +76,9 @@ export class ChatService {
         request = prepared.request;
         return andThen(this.#admit(prepared), (admitted) => this.#start(admitted, body, options));
       });
-    return notingRefusal(this.#services, options.signal, begin, () => {
+    const { ledger, facts } = this.#services;
+    if (ledger === undefined) return begin();
+    return ledger.noting(facts, options.signal, begin, () => {
       const { account = ANONYMOUS, dialect: format } = options;
       const asked = streamed === undefined || !isJsonObject(body) ? body : { ...body, stream: streamed };
       return { operation: 'chat', account, format, body: asked, request };
@@ -128,15 +129,17 @@ export class ChatService {
   #start(admitted: PreparedRequest, body: unknown, { signal, cache }: OpenOptions): MaybePromise<BegunChat> {
     const { request } = admitted;
     const caller = request.stream ? streamSignal(signal) : clientSignal(signal);
+    const { ledger, mirrors } = this.#services;
     const start = (): MaybePromise<Execution> =>
       andThen(planPrepared(this.#services, admitted), (planned) =>
-        andThen(execute(this.#services, planned, caller.signal), (execution) =>
-          this.#services.mirrors.after(this.#services, execution),
+        andThen(
+          execute(this.#services, planned, caller.signal),
+          (execution) => mirrors?.after(this.#services, execution) ?? execution,
         ),
       );
     const started = throughCache(this.#services, request, { body, wish: cache, signal: caller.signal, start });
     return andThen(started, (one) =>
-      andThen(withContent(this.#services, one), (execution) => ({ request, execution, caller })),
+      andThen(ledger?.keeping(one) ?? one, (execution) => ({ request, execution, caller })),
     );
   }
 
@@ -173,7 +176,8 @@ export class ChatService {
       return execute(this.#services, await planPrepared(this.#services, prepared), signal);
     };
     const refused = () => ({ operation: 'chat', account, parent, body, request }) as const;
-    const execution = await notingRefusal(this.#services, signal, begin, refused);
+    const { ledger, facts } = this.#services;
+    const execution = await (ledger === undefined ? begin() : ledger.noting(facts, signal, begin, refused));
     return (await answerWhole(this.#services, execution)).result;
   }
 }

@@ -95,7 +95,7 @@ export function routerWith<
       },
       async close() {
         await batches.close();
-        await current.services.mirrors.close();
+        await current.services.mirrors?.close();
         await current.services.ledger?.close();
         await replaced.close();
         await Promise.all(partsOf(current.config).map((part) => part.close?.()));

@@ -9,7 +9,6 @@ import { answerEmbeddings, planEmbeddings } from '../runtime/chat/embed.ts';
 import { firstProvider } from '../runtime/chat/execution.ts';
 import { errorOfFault } from '../runtime/chat/router-errors.ts';
 import type { RuntimeServices } from '../runtime/chat/services.ts';
-import { notingRefusal } from '../runtime/chat/observers.ts';
 import { clientSignal, contextOf } from './incoming.ts';
 
 /**
@@ -40,7 +39,8 @@ export class EmbeddingService {
       return { request, plan: await planEmbeddings(this.#services, request) };
     };
     const refused = () => ({ operation: 'embeddings', account, body, request: normalized }) as const;
-    return notingRefusal(this.#services, signal, begin, refused);
+    const { ledger, facts } = this.#services;
+    return ledger === undefined ? begin() : ledger.noting(facts, signal, begin, refused);
   }
 
   /** Reads a request of a batch, which is admitted when it runs. */

@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, it } from 'vitest';
 import type { KeyStore } from '../../src/contracts/key-store.ts';
-import { memoryKeys } from '../../src/storage/memory-keys.ts';
+import { memoryKeys } from '../../src/storage/memory.ts';
 import { sqliteKeys } from '../../src/storage/sqlite/sqlite-keys.ts';
 import { sqliteStorage } from '../../src/storage/sqlite/sqlite-storage.ts';
 import { keyChecks, storedKey } from '../support/key-checks.ts';

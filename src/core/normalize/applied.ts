@@ -17,7 +17,7 @@ interface Applicant {
   readonly session: () => string | undefined;
 }
 
-/** Rules, splits and mirrors at work on one request. Only made where the configuration has some. */
+/** Rules, splits and mirrors at work on one request. */
 class Applying {
   readonly #rules: RequestRules;
   readonly #splits: SplitChoice[] = [];
@@ -91,7 +91,7 @@ class Applying {
   }
 }
 
-/** Rules, splits and mirrors at work on a request; undefined where the configuration has none. */
-export function applyingTo(context: RequestContext, facts: RouterFacts, applicant: Applicant): Applying | undefined {
-  return facts.ruleTable === undefined && facts.divides !== true ? undefined : new Applying(context, facts, applicant);
+/** Rules, splits and mirrors at work on a request. Only in the facts of a router whose configuration has some. */
+export function applyingTo(context: RequestContext, facts: RouterFacts, applicant: Applicant): Applying {
+  return new Applying(context, facts, applicant);
 }

@@ -3,7 +3,6 @@ import { itemsOf } from '../../protocol/parse-embedding-request.ts';
 import type { EmbeddingItem, EmbeddingRequest, EncodingFormat } from '../../protocol/embedding.ts';
 import { type Checked, failed, faultAt, passed } from '../../protocol/fault.ts';
 import type { JsonObject } from '../../protocol/json.ts';
-import { applyingTo } from './applied.ts';
 import { checkOperation, resolveTargets } from './targets.ts';
 import { objectIfGiven, policiesOf, type RequestContext, requestedModels, type RouterFacts } from './normalize.ts';
 import { normalizePreferences } from './preset.ts';
@@ -38,7 +37,7 @@ export function normalizeEmbeddingRequest(
   const session = findSession(request, context.sessionHeader);
   if (!session.ok) return session;
   const { metadata } = request;
-  const applying = applyingTo(context, facts, {
+  const applying = facts.applying?.(context, facts, {
     requested: models[0]?.slug ?? '',
     metadata,
     session: () => session.value.key,

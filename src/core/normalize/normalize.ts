@@ -8,7 +8,7 @@ import { PLUGIN_SHORT_FORMS, type PluginEntry } from '../../protocol/plugins.ts'
 import type { ToolChoice } from '../../protocol/tools.ts';
 import type { Account, RoutingPolicy } from '../account.ts';
 import type { NativeRequest } from '../dialects/dialect.ts';
-import { applyingTo } from './applied.ts';
+import type { applyingTo } from './applied.ts';
 import { type RequestedModel, chatTargets } from './targets.ts';
 import { normalizeMessages, normalizeReasoning } from './messages.ts';
 import type { CacheOptions, NormalizedRequest, RequestedTier, RequestParameters, Needs } from './normalized-request.ts';
@@ -30,6 +30,8 @@ export interface RouterFacts {
   readonly ruleTable?: CompiledRules | undefined;
   /** True when some alias divides its requests among models, or has them copied. Default false. */
   readonly divides?: boolean | undefined;
+  /** What applies rules, splits and mirrors to a request. Absent where the configuration has none. */
+  readonly applying?: typeof applyingTo | undefined;
   /** Router models that plugins resolve. */
   readonly routerModels: ReadonlySet<string>;
   /** Where the error pages are; a code is appended after `#`. */
@@ -74,7 +76,7 @@ export function normalizeChatRequest(
   if (models.length === 0) return failed(faultAt('model', 'is required: No models provided'));
   const session = findSession(request, context.sessionHeader);
   if (!session.ok) return session;
-  const applying = applyingTo(context, facts, {
+  const applying = facts.applying?.(context, facts, {
     requested: models[0]?.slug ?? '',
     metadata: request.metadata,
     session: () => session.value.key ?? conversationKey(normalizeMessages(request.messages)),

@@ -145,7 +145,8 @@ export class ChatStreamDecoder implements StreamDecoder {
   }
 
   #delta(index: number, source: JsonObject, rawLogprobs: unknown, pieces: StreamPiece[]): void {
-    const calls = this.#indexer(index).read(source['tool_calls'] ?? legacyCall(source['function_call']));
+    const called = source['tool_calls'] ?? legacyCall(source['function_call']);
+    const calls = called == null ? NO_CALLS : this.#indexer(index).read(called);
     if (calls === undefined) {
       pieces.push({
         type: 'failure',
@@ -193,6 +194,8 @@ export class ChatStreamDecoder implements StreamDecoder {
     if (owed.length > 0) pieces.push({ type: 'delta', index, delta: { tool_calls: owed } });
   }
 }
+
+const NO_CALLS: ReturnType<ToolCallIndexer['read']> & object = [];
 
 /** The text of a frame that is nothing but text, for {@link TextFrames}. */
 function plainText(data: string): string | undefined {

@@ -28,7 +28,8 @@ export type StreamItem = string | ChatChunk | NativePiece;
 export class ChatStreamSource extends Pollable<readonly StreamItem[] | undefined> {
   readonly #services: RuntimeServices;
   readonly #execution: Execution;
-  readonly #tools = new ToolCallCollector();
+  /** Only made where the model calls tools. */
+  #tools: ToolCallCollector | undefined;
   #answer: Answer | undefined;
   #pieces: Pollable<readonly StreamPiece[] | undefined> | undefined;
   /** What goes out with the next read that brings something. */
@@ -252,7 +253,10 @@ export class ChatStreamSource extends Pollable<readonly StreamItem[] | undefined
 
   #delta(piece: DeltaPiece, items: StreamItem[]): void {
     const { request } = this.#execution;
-    if (piece.delta.tool_calls !== undefined && piece.index === 0) this.#tools.add(piece.delta.tool_calls);
+    if (piece.delta.tool_calls !== undefined && piece.index === 0) {
+      this.#tools ??= new ToolCallCollector();
+      this.#tools.add(piece.delta.tool_calls);
+    }
     // The role was said in the first chunk.
     const { role: _, ...said } = piece.delta;
     const delta = request.reasoning?.exclude === true ? withoutReasoning(said) : said;
@@ -271,7 +275,7 @@ export class ChatStreamSource extends Pollable<readonly StreamItem[] | undefined
     const { attempt, facts } = answer.settle({
       finishReason: end.finishes[0]?.reason ?? null,
       nativeFinishReason: end.finishes[0]?.native ?? undefined,
-      toolCalls: request.tools.length === 0 ? undefined : judgeToolCalls(this.#tools.finish(), request.tools),
+      toolCalls: request.tools.length === 0 ? undefined : judgeToolCalls(this.#tools?.finish() ?? [], request.tools),
     });
     settleResult(this.#services, this.#execution, answer, facts);
     const metadata = request.wantsMetadata

@@ -168,6 +168,8 @@ interface KnownOrigin {
 export class KnownOrigins {
   readonly #store: StateStore | undefined;
   readonly #local: RecordMap<KnownOrigin>;
+  /** True once anything was noted: before that there is nothing to find here. */
+  #hasNoted = false;
   readonly #ttlMs: number;
   readonly #environment: Environment;
 
@@ -187,6 +189,7 @@ export class KnownOrigins {
     const origin = originOf(endpoint);
     for (const seal of seals) {
       const key = sealKey(account, seal);
+      this.#hasNoted = true;
       this.#local.set(key, { origin });
       if (this.#store !== undefined) void this.#keep(this.#store, key, origin);
     }
@@ -194,6 +197,7 @@ export class KnownOrigins {
 
   /** Who made the seals of a conversation, as far as it is known; undefined where there is nothing to know. */
   find({ account, messages }: NormalizedRequest): MaybePromise<ReasoningOrigins | undefined> {
+    if (!this.#hasNoted && this.#store === undefined) return undefined;
     const seals = sealsIn(messages);
     if (seals.length === 0) return undefined;
     const known = new Map<string, string>();

@@ -20,7 +20,7 @@ import type { Spending } from '../limits/spending.ts';
 import type { Responses } from '../limits/responses.ts';
 import type { RequestLedger } from '../ledger/request-ledger.ts';
 import type { KnownOrigins, StickySessions } from './conversations.ts';
-import type { MirrorsOnUse } from './observers.ts';
+import type { MirrorsOnUse } from './mirrors.ts';
 import type { RetryBudgetKeeper } from './concurrency.ts';
 import type { SharedCooldowns } from './shared-cooldowns.ts';
 import type { RepeatedPrefixes } from './repeated-prefixes.ts';
@@ -60,8 +60,8 @@ export interface RuntimeServices {
   /** Absent where nothing is kept of requests. */
   readonly ledger: RequestLedger | undefined;
   readonly endUsers: EndUsers;
-  /** Copies of requests for candidates. */
-  readonly mirrors: MirrorsOnUse;
+  /** Copies of requests for candidates. Absent where no alias may have one. */
+  readonly mirrors: MirrorsOnUse | undefined;
   readonly events: EventHub;
   /** Tells the operator what a plugin noticed about the configuration; the same words at most once a minute. */
   readonly tellNotice: (message: string) => void;

@@ -14,10 +14,12 @@ import type { RoutedRequest } from '../../core/normalize/normalized-request.ts';
 import { knownPromptTokens } from '../../core/normalize/token-estimate.ts';
 import type { Environment, Timer } from '../../platform/environment.ts';
 import { hmacSha256 } from '../../platform/hash.ts';
-import { valueWithin } from '../../platform/wait.ts';
+import { type MaybePromise, orElse, valueWithin } from '../../platform/wait.ts';
 import { generationId } from '../../protocol/chat-result.ts';
 import type { RouterError } from '../../protocol/router-error.ts';
 import { type EventHub, warn } from '../chat/events.ts';
+import type { Execution } from '../chat/execution.ts';
+import { CALLER_GONE, errorOfUnknown } from '../chat/router-errors.ts';
 import type { ContentOptions } from './kept-content.ts';
 import type { Recorded } from '../chat/settle.ts';
 
@@ -81,11 +83,6 @@ export class RequestLedger implements ReadableLedger {
     this.#options = options;
   }
 
-  /** Who keeps prompts and answers, if anybody does. */
-  get content(): ContentOptions | undefined {
-    return this.#options.content;
-  }
-
   /** Records that were dropped since the router began, because the store was too slow or away. */
   get dropped(): number {
     return this.#dropped;
@@ -94,6 +91,34 @@ export class RequestLedger implements ReadableLedger {
   /** How many drafts are not written out yet. */
   get #waiting(): number {
     return this.#drafts?.length ?? this.#early.length;
+  }
+
+  /**
+   * Begins a request, and notes that it was refused where that fails.
+   *
+   * @param signal - Of the client: one that has disconnected was not refused.
+   * @param refused - What is known of the request; undefined where somebody else notes it.
+   */
+  noting<Begun>(
+    facts: DecisionContext,
+    signal: AbortSignal | undefined,
+    begin: () => MaybePromise<Begun>,
+    refused: () => RefusedRequest | undefined,
+  ): MaybePromise<Begun> {
+    const startedAt = this.#options.environment.now();
+    return orElse(begin, (error) => {
+      const request = refused();
+      const told = signal?.aborted === true ? CALLER_GONE : errorOfUnknown(error);
+      if (request !== undefined) this.refused(facts, startedAt, request, told);
+      throw error;
+    });
+  }
+
+  /** Lets a program keep the prompt and the answer of a request that asked for it. What does that is loaded by the first one. */
+  keeping(execution: Execution): MaybePromise<Execution> {
+    const { content, events } = this.#options;
+    if (content === undefined) return execution;
+    return import('./kept-content.ts').then(({ keepContent }) => keepContent(execution, content, events));
   }
 
   /** Notes that a request was answered. */
