@@ -78,7 +78,6 @@ export function buildServices(
     selection: config.selection,
     strategy: config.strategy,
     adaptive: config.adaptive,
-    pacer: config.pacer,
     hedge: config.hedge,
     pacing: same('pacer', 'hedge') && before ? before.pacing : new SharedPacing(config.pacer, config.hedge),
     usualTokens: before?.usualTokens ?? new UsualTokens(boundedMap(MAX_RECORDS), () => boundedMap(MAX_MODELS)),

@@ -326,6 +326,18 @@ describe('copies', () => {
     await scene.copied(3);
   });
 
+  it('do not wait for a place at a candidate that refuses: only requests do, for which somebody waits', async () => {
+    await using scene = await open();
+    scene.candidate.handler = (_request, response) =>
+      sendJson(response, 429, { error: { message: 'slow down' } }, { 'retry-after': '1' });
+    await scene.send(BODY);
+    await expect.poll(() => scene.copies()).toHaveLength(1);
+    await scene.send(BODY);
+    await expect.poll(() => scene.copies()).toHaveLength(2);
+    // One that had waited for the second would have been sent.
+    expect(scene.candidate.requests).toHaveLength(1);
+  });
+
   it('are cancelled when the router closes, and noted', async () => {
     await using scene = await open();
     let closed = 0;

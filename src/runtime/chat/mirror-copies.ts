@@ -9,9 +9,11 @@ import { RouterError } from '../../protocol/router-error.ts';
 import { answerWhole } from './answer-whole.ts';
 import { ChatExecution, planRequest } from './execution.ts';
 import type { RuntimeServices } from './services.ts';
+import { SharedPacing } from './shared-pacing.ts';
 
 /** Milliseconds for which nothing is copied after a budget was too small for a copy. */
 const REST_MS = 60_000;
+const UNPACED = new SharedPacing(false, false);
 
 /**
  * Copies of requests that are under way. Each is bounded by `timeouts.totalMs` as any request is; what it comes to is
@@ -51,7 +53,7 @@ export class MirrorCopies {
   ): Promise<void> {
     const { environment, fallback, facts } = services;
     // Whoever waits for a place, or asks again, is in the way of requests that somebody waits for.
-    const modest = { ...services, pacer: false, hedge: false, fallback: { ...fallback, maxAttempts: 1 } } as const;
+    const modest = { ...services, pacing: UNPACED, hedge: false, fallback: { ...fallback, maxAttempts: 1 } } as const;
     try {
       const resolved = chatTargets([{ slug: choice.model, path: 'mirror.model' }], {
         ...facts,

@@ -9,7 +9,6 @@ import type { ChatResult } from '../../protocol/chat-result.ts';
 import type { Account, RoutingPolicy } from '../../core/account.ts';
 import type { Within } from '../../core/normalize/normalized-request.ts';
 import type { HedgePolicy } from '../../core/selection/adaptive/hedge.ts';
-import type { PacerPolicy } from '../../core/selection/adaptive/pacer.ts';
 import type { AdaptivePolicy } from '../../core/selection/adaptive/policy.ts';
 import type { UsualTokens } from './usual-times.ts';
 import type { CheckAccount, EndUsers, Rates } from '../limits/accounts.ts';
@@ -38,7 +37,6 @@ export interface RuntimeServices {
   readonly selection: SelectionPolicy;
   readonly strategy: SelectionStrategy;
   readonly adaptive: AdaptivePolicy;
-  readonly pacer: PacerPolicy | false;
   readonly hedge: HedgePolicy | false;
   readonly pacing: SharedPacing;
   readonly usualTokens: UsualTokens;
