@@ -3,10 +3,10 @@ import { dayOf } from './civil-time.ts';
 import { matchesFilter, tagOf } from './record-filter.ts';
 
 /** What one record adds to one key. */
-export type CostLine = LedgerCost;
+type CostLine = LedgerCost;
 
 /** Key of what plugins and tools paid for services, where sums are by model, provider or endpoint. */
-export const SERVICES = 'services';
+const SERVICES = 'services';
 
 type Counts = { -readonly [Name in keyof Omit<LedgerCost, 'key'>]: number };
 

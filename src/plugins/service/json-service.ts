@@ -10,7 +10,7 @@ import {
 import * as read from '../../platform/json.ts';
 
 /** How a service of the program's own choice is reached. */
-export interface JsonServiceOptions {
+interface JsonServiceOptions {
   /** What it is called in errors, for example `The search engine exa`. */
   readonly name: string;
   /** How requests are sent. Default: undici on Node, `fetch` elsewhere. */
@@ -22,7 +22,7 @@ export interface JsonServiceOptions {
 }
 
 /** One call of a {@link JsonService}. */
-export interface JsonCall {
+interface JsonCall {
   readonly url: URL;
   /** Names and values in turn. */
   readonly headers: readonly string[];

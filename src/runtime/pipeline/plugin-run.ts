@@ -28,7 +28,7 @@ import { checkChange, checkResult, checkVerdict } from './check-output.ts';
 import type { Ledger } from './ledger.ts';
 
 /** How the plugins' `onRequest` came out. */
-export type RequestOutcome =
+type RequestOutcome =
   | { readonly type: 'continue'; readonly changed: ChangedRequest }
   | { readonly type: 'answer'; readonly answer: PluginAnswer; readonly by: string };
 

@@ -22,7 +22,7 @@ import { StageMeter } from '../chat/stage-meter.ts';
 import { errorOfFault } from '../chat/router-errors.ts';
 
 /** What the calls of one turn have in common. */
-export interface ToolRun {
+interface ToolRun {
   readonly services: RuntimeServices;
   readonly tools: ReadonlyMap<string, OfferedTool>;
   /** Calls so far, by function name. */
