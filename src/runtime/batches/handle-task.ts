@@ -20,6 +20,7 @@ import { wireBatch } from '../../core/batch/wire-batch.ts';
 import { deliverWebhook } from './deliver-webhook.ts';
 import { PageSize } from './page-size.ts';
 import { ItemPool } from './item-pool.ts';
+import { inOneSlice } from './shared-runs.ts';
 import { kindOf, lineBytes } from './files.ts';
 import * as read from '../../platform/json.ts';
 
@@ -257,33 +258,26 @@ async function runItems(
   { signal, stopping }: TaskSignals,
   left: number,
 ): Promise<TaskResult> {
-  const { store, environment, limits, watchers } = ports;
+  const { store, limits } = ports;
   const end = new AbortController();
-  const turn = new AbortController();
   const abort = (): void => end.abort();
   signal.addEventListener('abort', abort);
   if (signal.aborted) abort();
-  const unwatch = watchers.watch(batch.id, ({ status }) => {
-    if (status !== 'in_progress') abort();
-  });
-  const slice = environment.setTimer(() => turn.abort(), limits.sliceMs);
-  const expiry = environment.setTimer(abort, left);
   try {
-    const careful = task.attempts >= CAREFUL_AFTER;
-    const manner = { perBatch: careful ? 1 : limits.perBatch, ahead: !careful, fresh: false };
-    const signals = { signal: end.signal, stopping, yielding: turn.signal };
-    const account = await ports.accountOf(batch);
-    const { exhausted } = await ports.sharedRuns.instead(batch.id, () =>
-      new ItemPool(ports, batch, account, signals, manner).run(),
-    );
-    const now = await store.find(batch.account, batch.id);
-    if (now?.status !== 'in_progress') return DONE;
-    if (isDrained(now)) return await drained(ports, now);
-    return { type: 'again', afterMs: exhausted ? LOOK_AGAIN_MS : 0, reset: true };
+    return await inOneSlice(ports, batch, left, end, async (yielding) => {
+      const careful = task.attempts >= CAREFUL_AFTER;
+      const manner = { perBatch: careful ? 1 : limits.perBatch, ahead: !careful, fresh: false };
+      const signals = { signal: end.signal, stopping, yielding };
+      const account = await ports.accountOf(batch);
+      const { exhausted } = await ports.sharedRuns.instead(batch.id, () =>
+        new ItemPool(ports, batch, account, signals, manner).run(),
+      );
+      const now = await store.find(batch.account, batch.id);
+      if (now?.status !== 'in_progress') return DONE;
+      if (isDrained(now)) return await drained(ports, now);
+      return { type: 'again', afterMs: exhausted ? LOOK_AGAIN_MS : 0, reset: true };
+    });
   } finally {
-    environment.clearTimer(slice);
-    environment.clearTimer(expiry);
-    unwatch();
     signal.removeEventListener('abort', abort);
   }
 }
