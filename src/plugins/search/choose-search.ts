@@ -6,7 +6,7 @@ import { SEARCH_VARIABLES } from './engines-from-environment.ts';
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { JsonObject } from '../../protocol/json.ts';
 import type { SearchContextSize, UserLocation } from '../../protocol/web-options.ts';
-import { isOpen } from '../domains/domain-filter.ts';
+import { isOpen } from '../domain-filter.ts';
 
 /** Who searches. */
 type SearchChoice =

@@ -1,13 +1,7 @@
-import { errorOf, RouterError } from '../../protocol/router-error.ts';
-import type { JsonObject } from '../../protocol/json.ts';
-import {
-  loadTransport,
-  readText,
-  type Transport,
-  TransportError,
-  type TransportResponse,
-} from '../../net/transport.ts';
-import * as read from '../../platform/json.ts';
+import { errorOf, RouterError } from '../protocol/router-error.ts';
+import type { JsonObject } from '../protocol/json.ts';
+import { loadTransport, readText, type Transport, TransportError, type TransportResponse } from '../net/transport.ts';
+import * as read from '../platform/json.ts';
 
 /** How a service of the program's own choice is reached. */
 interface JsonServiceOptions {
