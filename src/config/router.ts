@@ -113,7 +113,7 @@ const serverToolCheck = having(
 );
 
 /** Listeners of a router, by the names of their events. What they throw is ignored. */
-const LISTENERS = {
+export const LISTENERS = {
   /** A request begins: it was understood and is about to be planned or sent. */
   request: option.callable<RouterListener<'request'>>('(event: RequestEvent) => void'),
   /** An upstream call begins. */
