@@ -4,7 +4,7 @@ import { type Attempt, FAILURE_RULES } from '../fallback/failure.ts';
 import type { DecisionFigures, RoutePlan } from './route-plan.ts';
 
 /** What explains one request. */
-export interface MetadataFacts {
+interface MetadataFacts {
   readonly plan: RoutePlan;
   /** All calls so far; the last one answered, if any did. */
   readonly attempts: readonly Attempt[];

@@ -11,7 +11,7 @@ import { createBatch, type CreateBatchOptions, type NewBatch } from './create-ba
 import { taskHandler } from './handle-task.ts';
 import type { LineLimits } from './file-requests.ts';
 import { type BatchFiles, FileService } from './files.ts';
-import { findJob, storedJob } from './native-job.ts';
+import { findJob, storedJob } from './native/job.ts';
 import { lengthOf, PageSize } from './page-size.ts';
 import type { Timer } from '../../platform/environment.ts';
 import { warn } from '../chat/events.ts';
