@@ -82,6 +82,16 @@ export class ChatStreamSource extends Pollable<readonly StreamItem[] | undefined
     return this.#state === 'over';
   }
 
+  /**
+   * Monotonic time at which the last endpoint of the plan failed. What follows, a repetition after a wait or an error,
+   * comes soon. Undefined while there is another endpoint to try, or an answer.
+   */
+  get exhaustedAt(): number | undefined {
+    const { attempts, plan } = this.#execution;
+    const last = attempts.at(-1);
+    return last?.outcome.ok === false && attempts.length >= plan.steps.length ? last.endedAt : undefined;
+  }
+
   /** Builds the chunks of this stream. Known from the first item on. */
   get envelope(): ChunkEnvelope {
     return this.#envelope ?? this.#envelopeFor(this.#execution.plan.steps[0]?.endpoint);
