@@ -3,7 +3,14 @@ import { type RouterConfig, createRouter, openaiCompatible } from 'signalbox';
 import { nodeRouter } from 'signalbox/node';
 import { describe, expect, it } from 'vitest';
 import { listen } from '../support/mounts.ts';
-import { type Upstream, type UpstreamHandler, failWith, startUpstream } from '../support/upstream.ts';
+import {
+  type Upstream,
+  type UpstreamHandler,
+  dataEvent,
+  failWith,
+  sendJson,
+  startUpstream,
+} from '../support/upstream.ts';
 
 interface Scene extends AsyncDisposable {
   readonly upstream: Upstream;
@@ -76,5 +83,40 @@ describe('a user who says nothing', () => {
       error: { code: 400, metadata: { error_type: 'invalid_prompt', path: 'messages[0].content' } },
     });
     expect(scene.upstream.requests).toHaveLength(0);
+  });
+});
+
+describe('service_tier of an answer', () => {
+  it.each([
+    ['on_demand', 'default'],
+    ['flex', 'flex'],
+    ['auto', null],
+  ])('is, for a provider that says it served in %s, %s', async (served, named) => {
+    await using scene = await open(({ body }, response) => {
+      const finish = { index: 0, finish_reason: 'stop' };
+      const message = { role: 'assistant', content: 'Hello' };
+      if (body['stream'] !== true) {
+        sendJson(response, 200, { id: 'a', service_tier: served, choices: [{ ...finish, message }] });
+        return;
+      }
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.end(dataEvent({ id: 'a', service_tier: served, choices: [{ ...finish, delta: message }] }));
+    });
+    expect(await (await scene.ask({})).json()).toMatchObject({ service_tier: named });
+    const events = (await (await scene.ask({ stream: true })).text()).split('\n\n');
+    expect(JSON.parse(events.at(-3)?.slice('data: '.length) ?? '')).toMatchObject({ choices: [], service_tier: named });
+  });
+});
+
+describe('web_search_options.search_context_size', () => {
+  it('is refused when there is no such size', async () => {
+    await using scene = await open(failWith(500));
+    const response = await scene.ask({ web_search_options: { search_context_size: 'huge' } });
+    expect(await response.json()).toMatchObject({
+      error: {
+        code: 400,
+        message: 'web_search_options.search_context_size must be one of "low", "medium", "high", not "huge".',
+      },
+    });
   });
 });

@@ -1,4 +1,4 @@
-import { namedTier } from '../../protocol/chat-result.ts';
+import { namedTier } from '../../catalog/price-at.ts';
 import { type AttemptFailure, type FailedAttempt, failure as failureOf } from '../../core/fallback/failure.ts';
 import { judgeToolCalls } from '../../core/selection/tool-validity.ts';
 import { type DeltaPiece, type NativePiece, type StreamPiece, withoutReasoning } from '../../core/stream/pieces.ts';
