@@ -135,7 +135,7 @@ export function isPlainMessage(message: unknown): boolean {
   if (role === 'tool') {
     return members === 3 && typeof id === 'string' && id !== '' && id.length <= MAX_ID_LENGTH && !id.includes('\0');
   }
-  return members === 2 && ROLES.has(role) && (role !== 'user' || content !== '');
+  return members === 2 && ROLES.has(role);
 }
 
 /**

@@ -148,8 +148,8 @@ const anyPart = [
   filePartSchema,
 ] as const;
 
-/** Content of user messages, which must say something (gaps 1.1). */
-export const contentSchema = either([text({ least: 1 }), list(tagged('type', anyPart), { least: 1 })]);
+/** Content of user messages. */
+export const contentSchema = either([text(), list(tagged('type', anyPart), { least: 1 })]);
 
 /** Content of tool messages: a tool may have nothing to say. */
 export const toolContentSchema = either([text(), list(tagged('type', anyPart))]);

@@ -13,7 +13,7 @@ const IMAGE = { type: 'image_url', image_url: { url: 'https://example.com/a.png'
 const FORMS: Readonly<Record<string, readonly Body[]>> = {
   'content as text or as parts': [
     bodyOfContent('Hello'),
-    { messages: [{ role: 'system', content: '' }] },
+    bodyOfContent(''),
     bodyOfContent([{ type: 'text', text: '' }]),
     { messages: [{ role: 'system', content: [{ type: 'text', text: 'a' }] }] },
     { messages: [CALLING, { role: 'tool', tool_call_id: 'c1', content: [IMAGE] }] },

@@ -74,18 +74,6 @@ describe('router_metadata.attempt of an error', () => {
   });
 });
 
-describe('a user who says nothing', () => {
-  it.each([false, true])('is refused before anything is sent, with stream: %s', async (stream) => {
-    await using scene = await open(failWith(500));
-    const response = await scene.ask({ messages: [{ role: 'user', content: '' }], stream });
-    expect(response.status).toBe(400);
-    expect(await response.json()).toMatchObject({
-      error: { code: 400, metadata: { error_type: 'invalid_prompt', path: 'messages[0].content' } },
-    });
-    expect(scene.upstream.requests).toHaveLength(0);
-  });
-});
-
 describe('service_tier of an answer', () => {
   it.each([
     ['on_demand', 'default'],
