@@ -158,11 +158,3 @@ export interface ToolCallExtra {
 export function generationId(created: number, random: string, isBatch = false): string {
   return `${isBatch ? 'gen-batch' : 'gen'}-${created}-${random}`;
 }
-
-/**
- * What a provider calls the tier in which it served, as answers name it (gaps 2.7): some say `standard` for the default
- * tier.
- */
-export function namedTier(served: string | null | undefined): string | null {
-  return served?.toLowerCase() === 'standard' ? 'default' : (served ?? null);
-}

@@ -25,7 +25,7 @@ export function describeRouting({ plan, attempts, answered, generationTime, pipe
     strategy,
     region: selected?.region ?? null,
     summary: `available=${plan.steps.length}, selected=${selected?.providerName ?? 'none'}`,
-    attempt: answered ? attempts.length : 0,
+    attempt: attempts.length,
     is_byok: selected?.byok !== undefined,
     endpoints: {
       total: plan.steps.length + plan.rejected.length,
