@@ -1,6 +1,6 @@
-import type { buildConnector } from 'undici';
+import type { Socket } from 'node:net';
 
-/** How the response begins that tells a client to go on and send its body. */
+/** The response that tells a client to go on and send its body. */
 const CONTINUE = /^HTTP\/1\.[01] 100[ \r][^]*?\r\n\r\n/;
 /** Where a response has the first digit of its status. */
 const STATUS_AT = 'HTTP/1.1 '.length;
@@ -9,29 +9,23 @@ const DIGIT_ONE = 0x31;
 const MAX_LENGTH = 1_024;
 
 /**
- * Connections on which a provider may say `100 Continue` before its response. undici takes that for an attack unless it
- * was asked for, but servers and gateways send it unasked, and it means nothing once the body is on its way.
+ * Lets a provider say `100 Continue` before its response. undici takes that for an attack, because it never asks for it;
+ * but servers and gateways send it unasked, and it means nothing once the body is on its way.
  *
  * It is recognised at the beginning of what the socket gives. A body of JSON cannot look like it: there the end of a line
  * is escaped.
  */
-export function acceptingContinue(connector: buildConnector.connector): buildConnector.connector {
-  return (options, callback) => {
-    connector(options, (...result) => {
-      const [error, socket] = result;
-      if (error === null) {
-        const read = socket.read.bind(socket) as (size?: number) => Buffer | null;
-        socket.read = (size?: number): Buffer | null => {
-          let chunk = read(size);
-          while (chunk?.[STATUS_AT] === DIGIT_ONE) {
-            const begins = CONTINUE.exec(chunk.toString('latin1', 0, MAX_LENGTH));
-            if (begins === null) return chunk;
-            chunk = chunk.length === begins[0].length ? read(size) : chunk.subarray(begins[0].length);
-          }
-          return chunk;
-        };
-      }
-      callback(...result);
-    });
+export function skipContinue(socket: Socket): void {
+  const read = socket.read.bind(socket) as (size?: number) => Buffer | null;
+  const readBehind = (size?: number): Buffer | null => {
+    let chunk = read(size);
+    while (chunk?.[STATUS_AT] === DIGIT_ONE) {
+      const found = CONTINUE.exec(chunk.toString('latin1', 0, MAX_LENGTH));
+      if (found === null) return chunk;
+      const [{ length }] = found;
+      chunk = chunk.length === length ? read(size) : chunk.subarray(length);
+    }
+    return chunk;
   };
+  socket.read = readBehind;
 }

@@ -11,7 +11,7 @@ import {
 } from './transport.ts';
 import { connectionFailure } from './connection-failure.ts';
 import { decodeContent } from './content-decoding.ts';
-import { acceptingContinue } from './interim-responses.ts';
+import { skipContinue } from './interim-responses.ts';
 import { failure } from '../core/fallback/failure.ts';
 import { PENDING, Pollable, type Polled, soon } from '../platform/wait.ts';
 
@@ -23,7 +23,14 @@ const MAX_CONNECT_MS = 60_000;
  * are off, because deadlines are the router's business.
  */
 export function createTransport(): Transport {
-  return transportOver(acceptingContinue(buildConnector(CONNECTOR)));
+  const connector = buildConnector(CONNECTOR);
+  return transportOver((options, callback) => {
+    connector(options, (...result) => {
+      const [error, socket] = result;
+      if (error === null) skipContinue(socket);
+      callback(...result);
+    });
+  });
 }
 
 /**
