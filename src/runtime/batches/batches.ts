@@ -256,8 +256,9 @@ export class BatchService implements Batches {
 
   async #removeUpstream(record: BatchRecord): Promise<DeletedBatch['deletion']['upstream']> {
     const stored = storedJob(record);
-    if (stored === undefined) return undefined;
-    const provider = record.provider ?? stored.provider;
+    const provider = record.provider ?? stored?.provider;
+    if (provider === undefined) return undefined;
+    if (stored === undefined) return { provider, status: 'not_applicable' };
     try {
       const live = await findJob(this.#ports, record);
       const reply = await live?.native.remove(live.call(new AbortController().signal));

@@ -161,7 +161,22 @@ async function runTask(ports: BatchPorts, task: ClaimedTask, signals: TaskSignal
   if (native !== undefined) return native;
   // From here on it does not go to a provider as a whole any more.
   if (batch.counts.total > SHARED_FROM && batch.shared !== true) await applyEvent(ports, batch, { type: 'shared' });
+  if (batch.provider === undefined) await assignOnlyChoice(ports, batch);
   return runItems(ports, batch, task, signals, left);
+}
+
+/** Names the provider of a batch that is about to be run one by one, where its first request can go to one alone. */
+async function assignOnlyChoice(ports: BatchPorts, batch: BatchRecord): Promise<void> {
+  const [item] = await ports.store.items(batch.account, batch.id, -1, 1);
+  if (item === undefined) return;
+  const account = await ports.accountOf(batch);
+  const names = await ports.calls.prepare(batch, item.body, account).then(
+    ({ request }) => new Set(ports.calls.route(request).map(({ providerName }) => providerName)),
+    // A model may be gone since the batch was validated. Each of its requests will say so.
+    () => new Set<string>(),
+  );
+  const [provider] = names;
+  if (provider !== undefined && names.size === 1) await applyEvent(ports, batch, { type: 'assigned', provider });
 }
 
 async function runItems(
