@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
-import { likelyTextTokens } from '../src/core/normalize/likely-tokens.ts';
+import { likelyTextTokens } from '../src/core/tokens/likely-tokens.ts';
 import { countReported, errorsOf, readReported, type CountedRequest } from '../test/support/reported-counts.ts';
 
 /**

@@ -34,7 +34,7 @@ const WORDS: readonly (readonly [found: RegExp, instead: string])[] = [
 /** Texts that say such a word for another reason. */
 const EXCEPTIONS: readonly string[] = [
   // Dutch, to recognise the language of a prompt.
-  'src/core/normalize/token-scan.ts: door',
+  'src/core/tokens/token-scan.ts: door',
 ];
 
 /** Phrases of pages which readers had to read twice. In comments, where the code is beside them, some are clear. */

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
-import { likelyTextTokens } from '../../src/core/normalize/likely-tokens.ts';
-import { mostTokens } from '../../src/core/normalize/token-ceiling.ts';
+import { likelyTextTokens } from '../../src/core/tokens/likely-tokens.ts';
+import { mostTokens } from '../../src/core/tokens/token-ceiling.ts';
 import { countMessage } from '../../src/plugins/context-compression/count-message.ts';
 import { type Compressed, middleOut } from '../../src/plugins/context-compression/middle-out.ts';
 import { relevant } from '../../src/plugins/context-compression/relevant.ts';

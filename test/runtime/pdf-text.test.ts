@@ -1,6 +1,6 @@
 import { deflateSync } from 'node:zlib';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { guessedPdf } from '../../src/core/normalize/pdf-pages.ts';
+import { guessedPdf } from '../../src/core/tokens/pdf-pages.ts';
 import { pdfContent } from '../../src/runtime/chat/pdf-text.ts';
 import { pdf } from '../support/reported-counts.ts';
 

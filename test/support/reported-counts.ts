@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { deflateSync } from 'node:zlib';
 import { createRouter, simulated } from '../../src/index.ts';
-import { likelyTextTokens } from '../../src/core/normalize/likely-tokens.ts';
-import { inVocabularyOf, promptParts } from '../../src/core/normalize/prompt-parts.ts';
+import { likelyTextTokens } from '../../src/core/tokens/likely-tokens.ts';
+import { inVocabularyOf, promptParts } from '../../src/core/tokens/prompt-parts.ts';
 import type { DialectName } from '../../src/protocol/dialect.ts';
 import { ChatService } from '../../src/router/chat.ts';
 import { countable, countPrepared, pdfsOf } from '../../src/runtime/chat/count-tokens.ts';

@@ -1,7 +1,7 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { SeenAdmission, SeenEndpoint, SeenPercentiles, SeenTools } from '../../contracts/ledger.ts';
 import { type Admission, type EndpointHealth, stabilityOf, UNKNOWN_HEALTH } from '../fallback/health.ts';
-import { UNCALIBRATED } from '../normalize/likely-tokens.ts';
+import { UNCALIBRATED } from '../tokens/likely-tokens.ts';
 import { UNKNOWN_SPEED } from '../selection/adaptive/wellness.ts';
 import {
   countsOf,

@@ -4,7 +4,7 @@ import { ratesAt } from '../../catalog/price-at.ts';
 import type { RoutedRequest, NormalizedRequest } from '../normalize/normalized-request.ts';
 import type { Message } from '../../protocol/message.ts';
 import type { NormalizedEmbeddingRequest } from '../normalize/normalize-embedding.ts';
-import { mostTokens } from '../normalize/token-ceiling.ts';
+import { mostTokens } from '../tokens/token-ceiling.ts';
 
 /** What a call costs at most, in whole nano-dollars, and what that is made of. */
 export interface MostCost {

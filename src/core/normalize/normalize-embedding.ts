@@ -7,7 +7,7 @@ import { checkOperation, resolveTargets } from './targets.ts';
 import { objectIfGiven, policiesOf, type RequestContext, requestedModels, type RouterFacts } from './normalize.ts';
 import { normalizePreferences } from './preset.ts';
 import { findSession } from './session.ts';
-import { type SurveyedInputs, surveyInputs } from './token-estimate.ts';
+import { type SurveyedInputs, surveyInputs } from '../tokens/token-estimate.ts';
 import type { RoutedRequest } from './normalized-request.ts';
 
 /** Fields that this contract knows; all others pass through to the provider. */

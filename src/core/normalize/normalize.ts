@@ -17,7 +17,7 @@ import { serverToolType, sortTools } from './server-tools.ts';
 import { conversationKey, findSession } from './session.ts';
 import type { CompiledRules } from './rules.ts';
 import { type ParameterName, SUPPORTED_PARAMETERS, type ToolChoiceKind } from '../../catalog/model.ts';
-import { fewestTokens, surveyPrompt } from './token-estimate.ts';
+import { fewestTokens, surveyPrompt } from '../tokens/token-estimate.ts';
 
 /** What the router knows before it reads a request. */
 export interface RouterFacts {

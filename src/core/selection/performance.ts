@@ -1,5 +1,5 @@
 import type { ReasoningOrigins } from '../normalize/reasoning-origin.ts';
-import type { TokenCalibration } from '../normalize/likely-tokens.ts';
+import type { TokenCalibration } from '../tokens/likely-tokens.ts';
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import { fill } from '../../config/option.ts';
 import { SELECTION, type SelectionPolicy } from '../../config/tables/selection.ts';

@@ -14,8 +14,8 @@ import {
 } from './route-plan.ts';
 import type { World } from './performance.ts';
 import { usableEndpoints } from './usable-endpoints.ts';
-import { calibrated } from '../normalize/likely-tokens.ts';
-import { likelyPromptTokens } from '../normalize/token-estimate.ts';
+import { calibrated } from '../tokens/likely-tokens.ts';
+import { likelyPromptTokens } from '../tokens/token-estimate.ts';
 
 /**
  * Decides, from the request and what is known of the world, which endpoints may answer and in which order they are

@@ -1,7 +1,7 @@
 import type { FinishReason } from '../../protocol/chat-result.ts';
 import type { Delta } from '../../protocol/chunk.ts';
 import { type AttemptFailure, failure } from '../fallback/failure.ts';
-import { quarterTokens } from '../normalize/token-estimate.ts';
+import { quarterTokens } from '../tokens/token-estimate.ts';
 import { sealOf } from '../normalize/reasoning-origin.ts';
 import type { ReasoningDetail } from '../../protocol/reasoning.ts';
 import { type FactsPiece, type FinishPiece, type ReportedUsage, type StreamPiece, unescapeText } from './pieces.ts';

@@ -1,8 +1,8 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { ModelTarget, NormalizedRequest } from '../../core/normalize/normalized-request.ts';
-import { mostTokens } from '../../core/normalize/token-ceiling.ts';
-import { likelyTextTokens } from '../../core/normalize/likely-tokens.ts';
-import { likelyPromptTokens } from '../../core/normalize/token-estimate.ts';
+import { mostTokens } from '../../core/tokens/token-ceiling.ts';
+import { likelyTextTokens } from '../../core/tokens/likely-tokens.ts';
+import { likelyPromptTokens } from '../../core/tokens/token-estimate.ts';
 import type { Plugin } from '../../contracts/plugin.ts';
 import { definePlugin } from '../../core/pipeline/define-plugin.ts';
 import { amount, callable, checkShape, oneOf, type OptionShape } from '../../platform/option-kinds.ts';

@@ -1,7 +1,7 @@
 import { type FetchedPage, PageError } from '../../contracts/page-fetcher.ts';
 import { PdfError, type PdfReader } from '../../contracts/pdf-reader.ts';
 import type { ReadablePage } from './html-text.ts';
-import { likelyTokens } from '../../core/normalize/token-estimate.ts';
+import { likelyTokens } from '../../core/tokens/token-estimate.ts';
 
 /** A body as it came. */
 interface RawPage {

@@ -16,7 +16,7 @@ import { type Draft, draftAnswer, type DraftCall, draftScripted } from './draft.
 import type { PacedPieces } from './pace.ts';
 import type { AnswerScript } from './options.ts';
 import type { FinishReason } from '../../protocol/chat-result.ts';
-import { likelyTokens } from '../../core/normalize/token-estimate.ts';
+import { likelyTokens } from '../../core/tokens/token-estimate.ts';
 import type { FunctionTool } from '../../protocol/tools.ts';
 
 /** An answer that is ready to be handed out, or the reason why there is none. */

@@ -11,7 +11,7 @@ import { Pace, type PacedPieces, PacedStream, speedFactor } from './pace.ts';
 import { messageTokens, Responder } from './responder.ts';
 import type { EmbeddingItem } from '../../protocol/embedding.ts';
 import type { Endpoint } from '../../catalog/endpoint.ts';
-import { likelyTokens } from '../../core/normalize/token-estimate.ts';
+import { likelyTokens } from '../../core/tokens/token-estimate.ts';
 import type { NormalizedEmbeddingRequest } from '../../core/normalize/normalize-embedding.ts';
 import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
 import type { Dialect } from '../openai-compatible/dialect.ts';

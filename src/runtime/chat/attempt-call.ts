@@ -1,7 +1,7 @@
 import type { CostPart } from '../../catalog/cost.ts';
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { AttemptFailure } from '../../core/fallback/failure.ts';
-import type { TokenCalibration } from '../../core/normalize/likely-tokens.ts';
+import type { TokenCalibration } from '../../core/tokens/likely-tokens.ts';
 import type { ReportedUsage } from '../../core/stream/pieces.ts';
 import type { Settlement } from '../../core/stream/usage.ts';
 import type { UpstreamResult } from '../../core/stream/upstream-result.ts';

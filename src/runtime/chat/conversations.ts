@@ -1,7 +1,7 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
 import { conversationKey } from '../../core/normalize/session.ts';
-import { likelyPromptTokens } from '../../core/normalize/token-estimate.ts';
+import { likelyPromptTokens } from '../../core/tokens/token-estimate.ts';
 import type { ServedBy } from '../../core/selection/adaptive/expected-cost.ts';
 import { isJsonObject, type JsonValue } from '../../protocol/json.ts';
 import type { Usage } from '../../protocol/chunk.ts';

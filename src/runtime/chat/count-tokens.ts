@@ -1,9 +1,9 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
-import { inVocabularyOf, promptParts } from '../../core/normalize/prompt-parts.ts';
-import { likelyTextTokens } from '../../core/normalize/likely-tokens.ts';
+import { inVocabularyOf, promptParts } from '../../core/tokens/prompt-parts.ts';
+import { likelyTextTokens } from '../../core/tokens/likely-tokens.ts';
 import { loadGptTokenizer } from '../../platform/gpt-tokenizer.ts';
 import { nextTurn, valueWithin } from '../../platform/wait.ts';
-import type { PdfContent } from '../../core/normalize/pdf-pages.ts';
+import type { PdfContent } from '../../core/tokens/pdf-pages.ts';
 import type { DialectName } from '../../protocol/dialect.ts';
 import type { Message } from '../../protocol/message.ts';
 import { isJsonObject } from '../../protocol/json.ts';

@@ -29,7 +29,7 @@ import {
   type WaitingCall,
 } from '../../core/selection/adaptive/silence.ts';
 import type { TimedKind, UsualTime } from '../../core/selection/adaptive/wellness.ts';
-import { calibrate, UNCALIBRATED, wantsReport } from '../../core/normalize/likely-tokens.ts';
+import { calibrate, UNCALIBRATED, wantsReport } from '../../core/tokens/likely-tokens.ts';
 import { type EndpointRecord, measure, type Measurement, UNMEASURED } from '../../core/selection/performance.ts';
 import type { Environment } from '../../platform/environment.ts';
 import { EndpointLoad, type RunningCall } from './endpoint-load.ts';

@@ -1,5 +1,5 @@
-import { pagesIn, type PdfContent, searchedIn } from '../../core/normalize/pdf-pages.ts';
-import { byteLength } from '../../core/normalize/base64-bytes.ts';
+import { pagesIn, type PdfContent, searchedIn } from '../../core/tokens/pdf-pages.ts';
+import { byteLength } from '../../core/tokens/base64-bytes.ts';
 import { unpack } from '../../platform/unpack.ts';
 
 /** Streams of a PDF that are read, those of them that show text, and bytes of each and of all: the rest is taken to be alike. */

@@ -11,7 +11,7 @@ import type { DraftList } from '../../core/ledger/draft-list.ts';
 import type { DecisionContext } from '../../core/ledger/write-decision.ts';
 import type { RecordContext } from '../../core/ledger/write-record.ts';
 import type { RoutedRequest } from '../../core/normalize/normalized-request.ts';
-import { knownPromptTokens } from '../../core/normalize/token-estimate.ts';
+import { knownPromptTokens } from '../../core/tokens/token-estimate.ts';
 import type { Environment, Timer } from '../../platform/environment.ts';
 import { hmacSha256 } from '../../platform/hash.ts';
 import { type MaybePromise, orElse, valueWithin } from '../../platform/wait.ts';

@@ -15,7 +15,7 @@ import { limitsFor, type RateLimits, type RateTicket, tagsOf } from '../../core/
 import type { NormalizedEmbeddingRequest } from '../../core/normalize/normalize-embedding.ts';
 import type { TaggedRateLimits } from '../../config/tables/spending.ts';
 import type { RoutedRequest } from '../../core/normalize/normalized-request.ts';
-import { likelyPromptTokens } from '../../core/normalize/token-estimate.ts';
+import { likelyPromptTokens } from '../../core/tokens/token-estimate.ts';
 import type { RateClaim, RateDecision, RateLimiter } from '../../contracts/rate-limiter.ts';
 
 /** What finds the faults in everything that an account may have. */

@@ -1,4 +1,4 @@
-import { likelyTextTokens } from '../../../src/core/normalize/likely-tokens.ts';
+import { likelyTextTokens } from '../../../src/core/tokens/likely-tokens.ts';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type Admission, observe, UNKNOWN_HEALTH } from '../../../src/core/fallback/health.ts';

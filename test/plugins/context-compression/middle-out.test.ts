@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { mostTokens } from '../../../src/core/normalize/token-ceiling.ts';
+import { mostTokens } from '../../../src/core/tokens/token-ceiling.ts';
 import { countMessage, fairShare, type TokenCounter } from '../../../src/plugins/context-compression/count-message.ts';
 import {
   type Compressed,

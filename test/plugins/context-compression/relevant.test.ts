@@ -1,7 +1,7 @@
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { mostTokens } from '../../../src/core/normalize/token-ceiling.ts';
+import { mostTokens } from '../../../src/core/tokens/token-ceiling.ts';
 import { countMessage, type TokenCounter } from '../../../src/plugins/context-compression/count-message.ts';
 import type { Compressed } from '../../../src/plugins/context-compression/middle-out.ts';
 import { relevance, relevant } from '../../../src/plugins/context-compression/relevant.ts';

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
-import { likelyTokens } from '../../../src/core/normalize/token-estimate.ts';
+import { likelyTokens } from '../../../src/core/tokens/token-estimate.ts';
 import { cutToTokens, decodeText, kindOf, plainText } from '../../../src/plugins/pages/page-text.ts';
 import { htmlReader } from '../../../src/plugins/pages/guarded-fetcher.ts';
 

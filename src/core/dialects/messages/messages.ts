@@ -1,6 +1,6 @@
 import type { Dialect, DialectContext, DialectError, DialectStreamWriter } from '../dialect.ts';
 import { MESSAGES_ERRORS } from '../errors.ts';
-import { estimatedPromptTokens } from '../../normalize/prompt-parts.ts';
+import { estimatedPromptTokens } from '../../tokens/prompt-parts.ts';
 import { messagesToChat } from './to-chat.ts';
 import {
   blockOptions,

@@ -1,8 +1,8 @@
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
 import { describe, expect, it } from 'vitest';
-import { imageSize } from '../../../src/core/normalize/image-size.ts';
-import { inVocabularyOf, promptParts } from '../../../src/core/normalize/prompt-parts.ts';
-import { countsOf } from '../../../src/core/normalize/vendor-counts.ts';
+import { imageSize } from '../../../src/core/tokens/image-size.ts';
+import { inVocabularyOf, promptParts } from '../../../src/core/tokens/prompt-parts.ts';
+import { countsOf } from '../../../src/core/tokens/vendor-counts.ts';
 import type { ContentPart } from '../../../src/protocol/content-part.ts';
 import type { Tool } from '../../../src/protocol/tools.ts';
 

@@ -8,9 +8,9 @@ import {
   calibrated,
   UNCALIBRATED,
   wantsReport,
-} from '../../../src/core/normalize/likely-tokens.ts';
-import { mostTokens } from '../../../src/core/normalize/token-ceiling.ts';
-import { fewestTokens, surveyPrompt } from '../../../src/core/normalize/token-estimate.ts';
+} from '../../../src/core/tokens/likely-tokens.ts';
+import { mostTokens } from '../../../src/core/tokens/token-ceiling.ts';
+import { fewestTokens, surveyPrompt } from '../../../src/core/tokens/token-estimate.ts';
 import { runs } from '../../support/properties.ts';
 
 const blocks = readFileSync(new URL('../../fixtures/tokens/likely.txt', import.meta.url), 'utf8').split(/^=== /m);

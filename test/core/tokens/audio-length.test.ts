@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { audioSeconds } from '../../../src/core/normalize/audio-length.ts';
+import { audioSeconds } from '../../../src/core/tokens/audio-length.ts';
 import { mp3, wav } from '../../support/reported-counts.ts';
 
 const base64 = (bytes: Buffer): string => bytes.toString('base64');

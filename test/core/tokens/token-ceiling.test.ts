@@ -3,7 +3,7 @@ import { countTokens as countO200k } from 'gpt-tokenizer/encoding/o200k_base';
 import * as fc from 'fast-check';
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { mostTokens } from '../../../src/core/normalize/token-ceiling.ts';
+import { mostTokens } from '../../../src/core/tokens/token-ceiling.ts';
 import { runs } from '../../support/properties.ts';
 import { sourceFiles } from '../../support/source-files.ts';
 
