@@ -122,8 +122,7 @@ export const UPSTREAM_FAULT_TABLE: readonly FaultRow[] = [
   row('U-46-303', fallsBack(502)),
   row('U-46-307', fallsBack(502)),
   row('U-46-308', fallsBack(502)),
-  // Deviates: undici closes a connection on which 100 Continue comes unasked, and cannot be told otherwise.
-  row('U-47-continue', fallsBack(502)),
+  row('U-47-continue', answered),
   row('U-47-early-hints', answered),
   row('U-48', fallsBack(502)),
   row('U-49-500', fallsBack(502)),
@@ -193,3 +192,6 @@ export const AI_SDK_DEVIATIONS: readonly FaultRow[] = [
   onlyStreamed('U-43', fallsBack(502)),
   onlyWhole('U-44', fallsBack(502)),
 ];
+
+/** Node's own `fetch` closes a connection on which 100 Continue comes unasked, and cannot be told otherwise. */
+export const FETCH_DEVIATIONS: readonly FaultRow[] = [row('U-47-continue', fallsBack(502))];

@@ -15,6 +15,7 @@ import {
 import { checkAnswer, checkBrokenStream, checkError, checkFallback } from '../support/fault-checks.ts';
 import {
   AI_SDK_DEVIATIONS,
+  FETCH_DEVIATIONS,
   type FaultRow,
   type Outcome,
   type Phase,
@@ -90,7 +91,9 @@ const STANDS: readonly Stand[] = [
     // storms only the faults that are its business are tried, and what it unpacks in whole answers alone.
     rows: UPSTREAM_FAULT_TABLE.filter(
       ({ fault }) => !UNPACKED_BY_FETCH.has(fault) && (STORMS_ARE_FULL || !WIRE_FAULTS.test(fault)),
-    ).map((row) => (STORMS_ARE_FULL || row.fault !== 'U-55-gzip' ? row : onlyWhole(row))),
+    )
+      .map((row) => (STORMS_ARE_FULL || row.fault !== 'U-55-gzip' ? row : onlyWhole(row)))
+      .map((row) => deviating(row, FETCH_DEVIATIONS)),
   },
   {
     name: 'node, a provider of the Messages API',
@@ -113,7 +116,7 @@ const STANDS: readonly Stand[] = [
     rows: someOf(
       OF_WIRES.filter(({ fault }) => !/^U-(?:42|67)/.test(fault)),
       { every: 2 },
-    ).map((row) => AI_SDK_DEVIATIONS.find(({ fault }) => fault === row.fault) ?? row),
+    ).map((row) => deviating(row, AI_SDK_DEVIATIONS)),
   },
 ];
 
@@ -141,6 +144,10 @@ describe.each(STANDS)('$name', ({ rows, ...stand }) => {
 
 function onlyWhole({ outcomes: { whole }, ...row }: FaultRow): FaultRow {
   return { ...row, outcomes: whole === undefined ? {} : { whole } };
+}
+
+function deviating(row: FaultRow, deviations: readonly FaultRow[]): FaultRow {
+  return deviations.find(({ fault }) => fault === row.fault) ?? row;
 }
 
 /** One row of the table in one phase. */
