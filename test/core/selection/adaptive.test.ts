@@ -308,6 +308,16 @@ describe('speed', () => {
     expect(Math.exp(ordinary.streaming.mean)).toBeCloseTo(700, 6);
   });
 
+  it('does not take for usual what slowly gets worse at an endpoint that was hardly called before', () => {
+    let speed = speedAfter(UNKNOWN_SPEED, POLICY.speed, call(500), NOW);
+    for (const [index, ms] of [1_150, 2_000, 1_800, 2_500, 4_000, 3_500, 4_500, 4_000, 4_000, 4_000].entries()) {
+      const expected = usualAmongPeers(speed, steady, 'streaming', POLICY.speed);
+      speed = speedAfter(speed, POLICY.speed, { ...call(ms), expected }, NOW + index * 1_000);
+    }
+    expect(Math.exp(speed.streaming.mean)).toBeLessThan(1_000);
+    expect(slownessOf(speed, POLICY.forgetMs, NOW + 10_000)).toBeGreaterThan(2);
+  });
+
   it('learns nothing of a new endpoint from a call that was given up before it was late', () => {
     const expected = { ...steady.streaming };
     expect(speedAfterGivingUp(UNKNOWN_SPEED, POLICY.speed, { ...call(3), expected }, NOW)).toBe(UNKNOWN_SPEED);
