@@ -1,12 +1,13 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /**
  * Packs the package, installs the tarball into an empty folder as a user would, and opens every door with each
- * supported version of Node. Usage: npm run check:tarball [-- 22 24 26]; the path of a tarball is used instead of a new one.
+ * supported version of Node. Usage: npm run check:tarball [-- 22 24 26]; the path of a tarball is used instead of a new
+ * one, and `--linked` takes the packages it names from this clone instead of the registry, which needs no npm.
  */
 const SUPPORTED = ['22', '24', '26'];
 
@@ -14,6 +15,7 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 
 interface Manifest {
   readonly exports: Readonly<Record<string, unknown>>;
+  readonly dependencies: Readonly<Record<string, string>>;
   readonly devDependencies: Readonly<Record<string, string>>;
 }
 
@@ -59,6 +61,23 @@ function packed(): string {
   return join(folder, filename);
 }
 
+/** Puts the files of a tarball where npm would, with links to the packages that it depends on, and to no others. */
+function unpack(tarball: string, user: string): void {
+  const place = join(user, 'node_modules');
+  mkdirSync(place);
+  execFileSync('tar', ['-xzf', tarball, '-C', place]);
+  renameSync(join(place, 'package'), join(place, 'signalbox'));
+  link(Object.keys(manifest.dependencies), user);
+}
+
+function link(names: readonly string[], user: string): void {
+  for (const name of names) {
+    const place = join(user, 'node_modules', name);
+    mkdirSync(dirname(place), { recursive: true });
+    symlinkSync(join(root, 'node_modules', name), place);
+  }
+}
+
 /** Path of a Node binary, from the npm package \`node\`. */
 function nodeBinary(version: string, folder: string): string {
   const place = join(folder, `node-${version}`);
@@ -68,7 +87,8 @@ function nodeBinary(version: string, folder: string): string {
   return join(place, 'node_modules/.bin/node');
 }
 
-const named = process.argv.slice(2).filter((argument) => !argument.endsWith('.tgz'));
+const isLinked = process.argv.includes('--linked');
+const named = process.argv.slice(2).filter((argument) => !/^--|\.tgz$/.test(argument));
 const versions = named.length > 0 ? named : SUPPORTED;
 const folder = mkdtempSync(join(tmpdir(), 'signalbox-tarball-'));
 try {
@@ -76,15 +96,18 @@ try {
   const user = join(folder, 'user');
   mkdirSync(user);
   writeFileSync(join(user, 'package.json'), JSON.stringify({ private: true, type: 'module' }));
-  npm(['install', '--no-audit', '--no-fund', tarball], user);
+  if (isLinked) unpack(tarball, user);
+  else npm(['install', '--no-audit', '--no-fund', tarball], user);
   writeFileSync(join(user, 'few.mjs'), doorScript(doors.filter((door) => NEEDS[door] === undefined)));
   writeFileSync(join(user, 'doors.mjs'), doorScript(doors));
   const binaries = versions.map((version) => (version === 'this' ? process.execPath : nodeBinary(version, folder)));
   const run = (binary: string, script: string): string =>
     execFileSync(binary, [script], { cwd: user, encoding: 'utf8' });
   for (const binary of binaries) run(binary, 'few.mjs');
-  const peers = Object.values(NEEDS).map((name) => `${name}@${manifest.devDependencies[name]}`);
-  npm(['install', '--no-audit', '--no-fund', ...peers], user);
+  const peers = Object.values(NEEDS);
+  const versioned = peers.map((name) => `${name}@${manifest.devDependencies[name]}`);
+  if (isLinked) link(peers, user);
+  else npm(['install', '--no-audit', '--no-fund', ...versioned], user);
   for (const binary of binaries) process.stdout.write(run(binary, 'doors.mjs'));
 } finally {
   rmSync(folder, { recursive: true, force: true });

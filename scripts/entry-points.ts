@@ -8,7 +8,7 @@ interface Manifest {
 const manifest = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as Manifest;
 
 /** An entry point of the package. */
-export interface EntryPoint {
+interface EntryPoint {
   /** As users import it, such as `signalbox/node`. */
   readonly specifier: string;
   /** Its source file, from the project's root. */

@@ -10,7 +10,7 @@ const { peerDependencies } = JSON.parse(readFileSync(new URL('../package.json', 
 };
 
 /** What a program loads before its first line runs, in bytes. */
-export interface LoadedSize {
+interface LoadedSize {
   readonly minified: number;
   /** With Brotli. */
   readonly compressed: number;

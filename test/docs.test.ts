@@ -60,7 +60,10 @@ function complaintsAbout(written: readonly (readonly [page: string, block: strin
   writeFileSync(join(place, 'tsconfig.json'), JSON.stringify({ compilerOptions: STRICT, include: ['*.ts'] }));
   const compiler = join(root, 'node_modules/typescript/bin/tsc');
   try {
-    execFileSync(process.execPath, [compiler, '-p', place, '--pretty', 'false'], { cwd: place, encoding: 'utf8' });
+    execFileSync(process.execPath, [compiler, '-p', place, '--pretty', 'false', '--singleThreaded'], {
+      cwd: place,
+      encoding: 'utf8',
+    });
     return [];
   } catch (error) {
     const lines = String((error as { readonly stdout?: unknown }).stdout).split('\n');

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type LanguageServer, startLanguageServer } from './support/language-server.ts';
@@ -67,9 +67,14 @@ let program: Editor;
 let empty: Editor;
 let server: LanguageServer;
 
-// In the project, so that `signalbox` means this package, as users get it.
-const PROGRAM_FILE = `${root}coverage/editor-program.ts`;
-const EMPTY_FILE = `${root}coverage/editor-empty.ts`;
+// In the project, so that `signalbox` means this package, as users get it; but a project of their own, so that the
+// language server reads the package alone, and not all of its sources and tests.
+const FOLDER = `${root}coverage/editor`;
+const PROGRAM_FILE = `${FOLDER}/program.ts`;
+const EMPTY_FILE = `${FOLDER}/empty.ts`;
+const SETTINGS = {
+  compilerOptions: { module: 'nodenext', target: 'esnext', strict: true, skipLibCheck: true, types: ['node'] },
+};
 
 async function isShown(written: string, said: string): Promise<void> {
   expect(program.hover(written)).toContain(said);
@@ -79,12 +84,19 @@ async function isShown(written: string, said: string): Promise<void> {
 
 beforeAll(async () => {
   if (!existsSync(`${root}dist/index.js`)) throw new Error('npm run build comes first');
+  mkdirSync(FOLDER, { recursive: true });
+  writeFileSync(`${FOLDER}/tsconfig.json`, JSON.stringify(SETTINGS));
+  writeFileSync(PROGRAM_FILE, PROGRAM);
+  writeFileSync(EMPTY_FILE, EMPTY);
   program = openInEditor(PROGRAM_FILE, PROGRAM);
   empty = openInEditor(EMPTY_FILE, EMPTY);
   server = await startLanguageServer();
 });
 
-afterAll(() => server.close());
+afterAll(() => {
+  server.close();
+  rmSync(FOLDER, { recursive: true, force: true });
+});
 
 describe('what an editor shows over', () => {
   it.each([

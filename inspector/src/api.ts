@@ -53,7 +53,7 @@ export async function ask<Answer>(path: string, init: RequestInit = {}): Promise
 }
 
 /** One server-sent event. */
-export interface ServerEvent {
+interface ServerEvent {
   readonly id: string | undefined;
   readonly data: string;
 }

@@ -2,7 +2,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { ask, session } from './api.ts';
 
 /** What was asked for, as far as it is there. */
-export interface Asked<Answer> {
+interface Asked<Answer> {
   readonly answer: Answer | undefined;
   /** Why there is none, or none that is up to date. */
   readonly problem: Error | undefined;

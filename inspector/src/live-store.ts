@@ -18,7 +18,7 @@ const SECONDS = 60;
 const RETRY_MS = [500, 8_000] as const;
 
 /** Requests per second and failures per second of one second. */
-export interface Second {
+interface Second {
   readonly requests: number;
   readonly failed: number;
 }

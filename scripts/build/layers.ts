@@ -4,7 +4,7 @@ import { sourceFiles } from '../../test/support/source-files.ts';
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
 /** Modules that are in one file of the build. */
-export interface Layer {
+interface Layer {
   readonly name: string;
   readonly has: (id: string) => boolean;
 }

@@ -15,7 +15,7 @@ interface Member {
 }
 
 /** Members of tables by the names of the tables, and the tables of interfaces by the names of the interfaces. */
-export interface DeclaredTables {
+interface DeclaredTables {
   readonly members: ReadonlyMap<string, readonly Member[]>;
   readonly tableOf: ReadonlyMap<string, string>;
 }

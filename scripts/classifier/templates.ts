@@ -24,7 +24,7 @@ export function readExamples(file: string): readonly Example[] {
 }
 
 /** How many prompts of each task are made of what. */
-export interface ExampleCounts {
+interface ExampleCounts {
   readonly fromTemplates: number;
   readonly fromAssignments: number;
   readonly fromLexicon: number;

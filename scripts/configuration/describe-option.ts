@@ -1,7 +1,7 @@
 import type { NumberRange, Option } from '../../src/config/option.ts';
 
 /** An option as the page shows it. */
-export interface DescribedOption {
+interface DescribedOption {
   readonly type: string;
   readonly usual: string;
   readonly unit: string;

@@ -76,6 +76,15 @@ export function billedTier(own: BilledTier, served: string | null | undefined): 
   return tier === own ? undefined : tier;
 }
 
+/**
+ * The tier in which a provider served, as answers name it whatever the provider calls it (gaps 2.7): some say `standard`
+ * or `on_demand` for the default tier. A provider that repeats `auto` does not say which it was.
+ */
+export function namedTier(served: string | null | undefined): string | null {
+  if (served == null || served === 'auto') return null;
+  return TIER_OF_WORD.get(served.toLowerCase()) ?? served;
+}
+
 const TIER_OF_WORD: ReadonlyMap<string, BilledTier> = new Map<string, BilledTier>([
   ['default', 'default'],
   ['standard', 'default'],

@@ -119,7 +119,7 @@ export function resolveLimits(
 }
 
 /** What limits are kept with. */
-export interface LimitServices {
+interface LimitServices {
   readonly state: StateStore;
   /** True when instances may share the state. */
   readonly shared: boolean;

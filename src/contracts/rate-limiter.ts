@@ -11,7 +11,7 @@ export interface RateClaim {
   readonly limits: RateLimits;
   /** Values of the request that have limits of their own. Default: none. */
   readonly tags?: readonly LimitedTag[] | undefined;
-  /** Likely tokens of prompt and answer. */
+  /** Likely tokens of prompt and answer. Estimated when it is read. */
   readonly tokens: number;
   /** True for a model that costs nothing. */
   readonly isFree: boolean;

@@ -6,8 +6,13 @@ import { createRouter } from './create-router.ts';
 
 export type { LedgerRecord } from '../contracts/ledger.ts';
 export type { Interval } from '../core/replay/local-means.ts';
-export type { Compared, Estimated, ReplayChange, ReplayReport } from '../core/replay/replay-report.ts';
-export { replayTable } from '../core/replay/replay-table.ts';
+export {
+  type Compared,
+  type Estimated,
+  type ReplayChange,
+  type ReplayReport,
+  replayTable,
+} from '../core/replay/replay-report.ts';
 
 /**
  * Decides recorded requests again under another configuration, on the world as it was recorded, and says what would have

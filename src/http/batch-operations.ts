@@ -8,8 +8,10 @@ import { warn } from '../runtime/chat/events.ts';
 import { StorageError } from '../contracts/storage-error.ts';
 import { readUpload, type UploadLimits } from './batch-upload.ts';
 import { invalid } from './body.ts';
-import type { Frames, HttpCall, HttpHeaders, HttpReply } from './exchange.ts';
+import type { HttpCall, HttpHeaders, HttpReply } from './exchange.ts';
 import { contentReply, listFiles, uploadFile } from './file-operations.ts';
+import { wholeReply } from './model-reply.ts';
+import { type Pieces, replyInPieces } from './piece-frames.ts';
 import type { BatchOperation, FileOperation } from './routes.ts';
 
 /** What is remembered of a router that answers about batches. */
@@ -36,32 +38,34 @@ export async function answerBatches(
   try {
     switch (operation.name) {
       case 'batch_create':
-        return json(202, await create(router, call, account), headers);
+        return { ...wholeReply(await create(router, call, account), headers), status: 202 };
       case 'file_create':
-        return json(200, await createFile(router, call, account), headers);
+        return wholeReply(await createFile(router, call, account), headers);
       case 'file_list':
-        return json(200, await listFiles(batches.files, call, account), headers);
+        return wholeReply(await listFiles(batches.files, call, account), headers);
       case 'file_retrieve':
-        return json(200, await batches.files.retrieve(operation.id, { account }), headers);
+        return wholeReply(await batches.files.retrieve(operation.id, { account }), headers);
       case 'file_delete':
-        return json(200, await batches.files.delete(operation.id, { account }), headers);
+        return wholeReply(await batches.files.delete(operation.id, { account }), headers);
       case 'file_content': {
         const { writeStallMs } = router.internals.config.limits;
         return await contentReply(batches.files.content(operation.id, { account }), headers, writeStallMs);
       }
       case 'batch_list':
-        return json(200, await batches.list({ ...listOptions(new URLSearchParams(call.query)), account }), headers);
+        return wholeReply(await batches.list({ ...listOptions(new URLSearchParams(call.query)), account }), headers);
       case 'batch_cancel':
-        return json(200, await batches.cancel(operation.id, { account }), headers);
+        return wholeReply(await batches.cancel(operation.id, { account }), headers);
       case 'batch_redeliver':
-        return json(200, await batches.redeliver(operation.id, { account }), headers);
+        return wholeReply(await batches.redeliver(operation.id, { account }), headers);
       case 'batch_delete':
-        return json(200, await batches.delete(operation.id, { account }), headers);
+        return wholeReply(await batches.delete(operation.id, { account }), headers);
       case 'batch_retrieve': {
         const batch = await batches.retrieve(operation.id, { account });
-        if (batch.status !== 'completed') return json(200, batch, headers);
+        if (batch.status !== 'completed') return wholeReply(batch, headers);
         const { writeStallMs } = router.internals.config.limits;
-        return await completedReply(batch, batches.results(batch.id, { account }), headers, writeStallMs);
+        const results = batches.results(batch.id, { account });
+        const own = { ...headers, 'content-type': 'application/json' };
+        return await replyInPieces(textOfCompleted(batch, results), own, writeStallMs);
       }
     }
   } catch (error) {
@@ -151,15 +155,6 @@ function integerOf(query: URLSearchParams, name: string): number | undefined {
   throw invalid(`${name} must be an integer${name === 'limit' ? '' : ' of Unix seconds'}`);
 }
 
-function json(status: number, body: object, headers: HttpHeaders): HttpReply {
-  return {
-    type: 'whole',
-    status,
-    headers: { ...headers, 'content-type': 'application/json' },
-    body: JSON.stringify(body),
-  };
-}
-
 /** What is wrong with the storage is the operator's business. */
 function unavailable(router: Router, error: StorageError): RouterError {
   warn(router.internals.services.events, { code: 'batch_storage', message: error.message });
@@ -171,86 +166,20 @@ function unavailable(router: Router, error: StorageError): RouterError {
 const PIECE_LENGTH = 256 * 1024;
 
 /**
- * A completed batch with its results (contract: batch resource). Few results are sent whole; many are sent while they
- * are read from the storage, so they are never in memory together.
+ * The JSON text of a completed batch with its results (contract: batch resource). Many results are sent while they are
+ * read from the storage, so they are never in memory together.
  */
-async function completedReply(
-  batch: Batch,
-  results: AsyncIterable<BatchResultItem>,
-  headers: HttpHeaders,
-  stallMs: number,
-): Promise<HttpReply> {
-  const status = 200;
-  const own = { ...headers, 'content-type': 'application/json' };
-  const frames = new ResultFrames(batch, results[Symbol.asyncIterator]());
-  // Read before the status is sent, so that a storage that fails at once is told by it.
-  const first = await frames.next();
-  const body = first.value ?? '';
-  if (frames.ended) return { type: 'whole', status, headers: own, body };
-  frames.putBack(body);
-  return { type: 'stream', status, headers: own, frames, stallMs };
-}
-
-/** The pieces of a batch's JSON text. */
-class ResultFrames implements Frames {
-  readonly #results: AsyncIterator<BatchResultItem>;
-  readonly #total: number;
-  #text: string;
-  #read = 0;
-  #ready: string | undefined;
-  #over = false;
-
-  constructor({ results: _, ...batch }: Batch, results: AsyncIterator<BatchResultItem>) {
-    this.#results = results;
-    this.#total = batch.request_counts.total;
-    this.#text = `${JSON.stringify(batch).slice(0, -1)},"results":[`;
+async function* textOfCompleted({ results: _, ...batch }: Batch, results: AsyncIterable<BatchResultItem>): Pieces {
+  let text = `${JSON.stringify(batch).slice(0, -1)},"results":[`;
+  let read = 0;
+  for await (const result of results) {
+    text += `${read === 0 ? '' : ','}${JSON.stringify(result)}`;
+    read += 1;
+    if (text.length < PIECE_LENGTH) continue;
+    yield text;
+    text = '';
   }
-
-  get ended(): boolean {
-    return this.#over && this.#ready === undefined;
-  }
-
-  putBack(piece: string): void {
-    this.#ready = piece;
-  }
-
-  async next(): Promise<IteratorResult<string, undefined>> {
-    if (this.#ready !== undefined) {
-      const value = this.#ready;
-      this.#ready = undefined;
-      return { done: false, value };
-    }
-    if (this.#over) return { done: true, value: undefined };
-    while (this.#text.length < PIECE_LENGTH && !this.#over) {
-      const { done, value } = await this.#results.next();
-      if (done === true) this.#end();
-      else this.#add(value);
-    }
-    const value = this.#text;
-    this.#text = '';
-    return { done: false, value };
-  }
-
-  async return(): Promise<IteratorResult<string, undefined>> {
-    this.#over = true;
-    this.#ready = undefined;
-    await this.#results.return?.();
-    return { done: true, value: undefined };
-  }
-
-  [Symbol.asyncIterator](): this {
-    return this;
-  }
-
-  #add(result: BatchResultItem): void {
-    this.#text += `${this.#read === 0 ? '' : ','}${JSON.stringify(result)}`;
-    this.#read += 1;
-  }
-
-  /** Somebody may delete the batch while it is sent: a broken answer is better than a short one. */
-  #end(): void {
-    if (this.#read !== this.#total) throw new RangeError('results are missing');
-    this.#over = true;
-    this.#text += ']}';
-  }
+  // Somebody may delete the batch while it is sent: a broken answer is better than a short one.
+  if (read !== batch.request_counts.total) throw new RangeError('results are missing');
+  return `${text}]}`;
 }

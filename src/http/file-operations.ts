@@ -8,8 +8,9 @@ import type { Router } from '../router/router.ts';
 import { errorOfFault } from '../runtime/chat/router-errors.ts';
 import { type UploadLimits, uploadedBytes } from './batch-upload.ts';
 import { invalid, tooLarge } from './body.ts';
-import type { Frames, HttpCall, HttpHeaders, HttpReply } from './exchange.ts';
+import type { HttpCall, HttpHeaders, HttpReply } from './exchange.ts';
 import { type Form, type FormLimits, readForm } from './multipart.ts';
+import { type Pieces, replyInPieces } from './piece-frames.ts';
 
 type Files = Router['batches']['files'];
 
@@ -109,62 +110,18 @@ export async function listFiles(files: Files, call: HttpCall, account: Account):
   return files.list({ account, ...page });
 }
 
-/** The content of a file, sent while it is read from the storage. */
-export async function contentReply(
+/** The content of a file. One that is not there is a 404. */
+export function contentReply(
   content: AsyncIterable<Uint8Array>,
   headers: HttpHeaders,
   stallMs: number,
 ): Promise<HttpReply> {
-  const frames = new ContentFrames(content);
-  // Read before the status is sent, so that a file that is not there is a 404.
-  const first = (await frames.next()).value ?? '';
-  const own = { ...headers, 'content-type': 'application/octet-stream' };
-  if (frames.ended) return { type: 'whole', status: 200, headers: own, body: first };
-  frames.putBack(first);
-  return { type: 'stream', status: 200, headers: own, frames, stallMs };
+  return replyInPieces(textsOf(content), { ...headers, 'content-type': 'application/octet-stream' }, stallMs);
 }
 
-/** Content in UTF-8 as texts, each of which is sent as a piece; marks and all, so that the bytes stay the same. */
-class ContentFrames implements Frames {
-  readonly #content: AsyncIterator<Uint8Array>;
-  readonly #decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
-  #ready: string | undefined;
-  #over = false;
-
-  constructor(content: AsyncIterable<Uint8Array>) {
-    this.#content = content[Symbol.asyncIterator]();
-  }
-
-  get ended(): boolean {
-    return this.#over && this.#ready === undefined;
-  }
-
-  putBack(piece: string): void {
-    this.#ready = piece;
-  }
-
-  async next(): Promise<IteratorResult<string, undefined>> {
-    if (this.#ready === undefined && this.#over) return { done: true, value: undefined };
-    const value = this.#ready ?? (await this.#read());
-    this.#ready = undefined;
-    return { done: false, value };
-  }
-
-  async return(): Promise<IteratorResult<string, undefined>> {
-    this.#over = true;
-    this.#ready = undefined;
-    await this.#content.return?.();
-    return { done: true, value: undefined };
-  }
-
-  [Symbol.asyncIterator](): this {
-    return this;
-  }
-
-  async #read(): Promise<string> {
-    const { done, value } = await this.#content.next();
-    if (done !== true) return this.#decoder.decode(value, { stream: true });
-    this.#over = true;
-    return this.#decoder.decode();
-  }
+/** Content in UTF-8 as texts, marks and all, so that the bytes stay the same. */
+async function* textsOf(content: AsyncIterable<Uint8Array>): Pieces {
+  const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+  for await (const bytes of content) yield decoder.decode(bytes, { stream: true });
+  return decoder.decode();
 }

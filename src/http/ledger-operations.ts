@@ -10,6 +10,7 @@ import { warn } from '../runtime/chat/events.ts';
 import type { ReadableLedger } from '../runtime/ledger/request-ledger.ts';
 import { invalid } from './body.ts';
 import type { HttpCall, HttpHeaders, WholeReply } from './exchange.ts';
+import { wholeReply } from './model-reply.ts';
 import type { LedgerOperation } from './routes.ts';
 
 /** What costs may be summed by. */
@@ -43,14 +44,14 @@ export async function answerLedger(
   try {
     switch (operation.name) {
       case 'generation':
-        return json({ data: await generation(router, ledger, query, account) }, own);
+        return wholeReply({ data: await generation(router, ledger, query, account) }, own);
       case 'ledger':
         return await page(ledger, query, own);
       case 'ledger_costs': {
         const asked = costQuery(query);
         const data = await ledger.costs(asked);
         const [total = NOTHING] = addLines(data.map((line) => ({ ...line, key: 'total' })));
-        return json({ object: 'list', data, total }, own);
+        return wholeReply({ object: 'list', data, total }, own);
       }
     }
   } catch (error) {
@@ -157,15 +158,6 @@ function integer(query: URLSearchParams, name: string): number | undefined {
   if (text === null) return undefined;
   if (/^\d{1,15}$/.test(text)) return Number(text);
   throw invalid(`${name} must be an integer${name === 'limit' ? '' : ': milliseconds since 1970'}`);
-}
-
-function json(body: object, headers: HttpHeaders): WholeReply {
-  return {
-    type: 'whole',
-    status: 200,
-    headers: { ...headers, 'content-type': 'application/json' },
-    body: JSON.stringify(body),
-  };
 }
 
 function notFound(message: string): RouterError {

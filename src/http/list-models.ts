@@ -79,7 +79,7 @@ export function listModels(facts: ListedFacts, query: URLSearchParams, at: numbe
   return {
     data: page.map(({ model, endpoints }) => modelCard(model, endpoints)),
     total_count: found.length,
-    links: { next: offset + limit < found.length ? `/models?${next.toString()}` : null },
+    links: { next: limit > 0 && offset + limit < found.length ? `/models?${next.toString()}` : null },
   };
 }
 

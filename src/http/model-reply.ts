@@ -99,12 +99,13 @@ async function sendStream(
   { call, context }: ModelRequest,
   format: () => DialectContext,
 ): Promise<ModelReply> {
-  const { keepAlive, environment, limits } = router.internals.config;
+  const { keepAlive, fallback, environment, limits } = router.internals.config;
   const { stream: source } = opened;
   const frames = new StreamFrames({
     source,
     writer: writerOf(opened, dialect, context, format),
     keepAlive,
+    maxWaitMs: fallback.maxWaitMs,
     environment,
   });
   await frames.open();

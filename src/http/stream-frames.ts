@@ -13,6 +13,8 @@ interface StreamFramesOptions {
   readonly source: ChatStreamSource;
   readonly writer: FrameWriter;
   readonly keepAlive: KeepAlive;
+  /** Longest wait in milliseconds before an endpoint is called again. */
+  readonly maxWaitMs: number;
   readonly environment: Environment;
 }
 
@@ -32,7 +34,7 @@ export class StreamFrames extends Pollable<string | undefined> implements Frames
   constructor(options: StreamFramesOptions) {
     super();
     this.#options = options;
-    this.#silence = new Silence(options.environment, options.keepAlive);
+    this.#silence = new Silence(options.environment, options.keepAlive, () => this.#excusedMs());
   }
 
   /**
@@ -104,6 +106,17 @@ export class StreamFrames extends Pollable<string | undefined> implements Frames
     return this.#render(items);
   }
 
+  /**
+   * Milliseconds for which silence says nothing: every endpoint has failed, and a comment while the router waits to call
+   * one again would turn the error that may follow into a 200.
+   */
+  #excusedMs(): number {
+    const { source, keepAlive, maxWaitMs, environment } = this.#options;
+    const failedAt = source.exhaustedAt;
+    if (failedAt === undefined) return 0;
+    return failedAt + Math.min(maxWaitMs + keepAlive.firstMs, keepAlive.everyMs) - environment.now();
+  }
+
   #render(items: Items): string {
     const { source, writer } = this.#options;
     const frames = items === undefined ? '' : writer.items(items);
@@ -126,6 +139,7 @@ export class StreamFrames extends Pollable<string | undefined> implements Frames
 class Silence {
   readonly #environment: Environment;
   readonly #everyMs: number;
+  readonly #excusedMs: () => number;
   #quietMs: number;
   #timer: Timer | undefined;
   #endsAt = Infinity;
@@ -133,8 +147,9 @@ class Silence {
   /** Absent while nothing is waited for. */
   #wake: (() => void) | undefined;
 
-  constructor(environment: Environment, { firstMs, everyMs }: KeepAlive) {
+  constructor(environment: Environment, { firstMs, everyMs }: KeepAlive, excusedMs: () => number) {
     this.#environment = environment;
+    this.#excusedMs = excusedMs;
     this.#quietMs = firstMs;
     this.#everyMs = everyMs;
   }
@@ -169,7 +184,7 @@ class Silence {
     this.#timer = undefined;
     const wake = this.#wake;
     if (wake === undefined) return;
-    const left = this.#endsAt - this.#environment.now();
+    const left = Math.max(this.#endsAt - this.#environment.now(), this.#excusedMs());
     // Timers of the platform may fire up to a millisecond early.
     if (left > 1) this.#timer = this.#environment.setTimer(this.#look, left);
     else {

@@ -11,6 +11,7 @@ import {
 } from './transport.ts';
 import { connectionFailure } from './connection-failure.ts';
 import { decodeContent } from './content-decoding.ts';
+import { skipContinue } from './interim-responses.ts';
 import { failure } from '../core/fallback/failure.ts';
 import { PENDING, Pollable, type Polled, soon } from '../platform/wait.ts';
 
@@ -22,7 +23,7 @@ const MAX_CONNECT_MS = 60_000;
  * are off, because deadlines are the router's business.
  */
 export function createTransport(): Transport {
-  return transportOver(buildConnector(CONNECTOR));
+  return transportOver(buildConnector(CONNECTOR), skipContinue);
 }
 
 /**
@@ -38,11 +39,12 @@ const MAX_POOLS = 8;
 
 const CONNECTOR = { timeout: MAX_CONNECT_MS, allowH2: false, autoSelectFamily: true } as const;
 
-function transportOver(connector: buildConnector.connector): Transport {
+function transportOver(connector: buildConnector.connector, prepare?: typeof skipContinue): Transport {
   let opened = 0;
   const connect: buildConnector.connector = (options, callback) =>
     connector(options, (...result) => {
       opened += 1;
+      if (result[0] === null) prepare?.(result[1]);
       callback(...result);
     });
   const options: Agent.Options = { connect, allowH2: false, headersTimeout: 0, bodyTimeout: 0 };

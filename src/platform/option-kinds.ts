@@ -14,7 +14,7 @@ export function kind(right: string, isRight: (value: unknown) => boolean): Optio
 }
 
 /** Says what a value is; only numbers and words of the language are told themselves. */
-export function describe(value: unknown): string {
+function describe(value: unknown): string {
   if (value === null) return 'null';
   if (value === undefined) return 'left out';
   if (Array.isArray(value)) return 'a list';
@@ -36,7 +36,6 @@ export const milliseconds = kind(
   'a number of milliseconds that is not negative',
   (value) => isNumber(value) && value >= 0,
 );
-export const share = kind('a number from 0 to 1', (value) => isNumber(value) && value >= 0 && value <= 1);
 
 /** A text of some form. Nothing of a text that does not have it is told. */
 export function textThat(right: string, isRight: (text: string) => boolean): OptionKind {

@@ -143,14 +143,14 @@ export interface DeletedBatch {
   readonly object: 'batch';
   readonly deletion: {
     readonly router: 'deleted';
-    /** Present when a provider had the batch. */
+    /** Present when a provider was assigned. */
     readonly upstream?: {
       readonly provider: string;
       /**
-       * `unsupported`: the provider deletes files only, and did. `failed`: it could not be asked, and deletes everything
-       * itself in its own time.
+       * `unsupported`: the provider deletes files only, and did. `not_applicable`: its batch API never had the batch,
+       * whose requests ran one by one. `failed`: it could not be asked, and deletes everything itself in its own time.
        */
-      readonly status: 'deleted' | 'unsupported' | 'failed';
+      readonly status: 'deleted' | 'unsupported' | 'not_applicable' | 'failed';
     };
   };
 }

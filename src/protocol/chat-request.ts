@@ -252,7 +252,7 @@ export const chatRequestFields = {
   prompt_cache_key: nullish(identifier(0, MAX_SESSION_ID_LENGTH)),
   prompt_cache_options: nullish(loose({ mode: constant('explicit'), ttl: nullish(text()) })),
   image_config: nullish(mapOf(either([text(), number(), list(anything)]))),
-  web_search_options: nullish(jsonObject),
+  web_search_options: nullish(loose({ search_context_size: nullish(word(['low', 'medium', 'high'])) })),
   debug: nullish(loose({ echo_upstream_body: nullish(flag) })),
   provider: nullish(providerPreferencesSchema),
   plugins: nullish(list(pluginEntrySchema, { most: 64 })),

@@ -150,19 +150,14 @@ export interface ToolCallExtra {
 }
 
 /**
- * The id of a generation: `gen-<unix seconds>-<20 characters>`, `gen-batch-…` for a request of a batch.
+ * The id of a generation: `gen-<unix seconds>-<20 letters and digits>`, and for a request of a batch
+ * `gen-batch-<unix seconds>-<20 hexadecimal digits>` (gaps 6.1).
  *
  * @param created - Unix seconds.
  * @param random - 20 random letters and digits.
  */
 export function generationId(created: number, random: string, isBatch = false): string {
-  return `${isBatch ? 'gen-batch' : 'gen'}-${created}-${random}`;
-}
-
-/**
- * What a provider calls the tier in which it served, as answers name it (gaps 2.7): some say `standard` for the default
- * tier.
- */
-export function namedTier(served: string | null | undefined): string | null {
-  return served?.toLowerCase() === 'standard' ? 'default' : (served ?? null);
+  if (!isBatch) return `gen-${created}-${random}`;
+  const digits = Array.from(random, (character) => (character.charCodeAt(0) % 16).toString(16));
+  return `gen-batch-${created}-${digits.join('')}`;
 }

@@ -50,7 +50,7 @@ export interface RouterMetadata {
   readonly strategy: RoutingStrategy;
   readonly region: string | null;
   readonly summary: string;
-  /** Attempt that answered, counted from 1; 0 when nothing was tried. */
+  /** Attempt that answered, counted from 1, or the last that failed; 0 when nothing was tried. */
   readonly attempt: number;
   readonly is_byok: boolean;
   readonly endpoints: {

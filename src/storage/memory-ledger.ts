@@ -1,6 +1,5 @@
 import type { Ledger, LedgerRecord } from '../contracts/ledger.ts';
-import { matchesFilter } from '../core/ledger/record-filter.ts';
-import { sumCosts } from '../core/ledger/sum-costs.ts';
+import { matchesFilter, sumCosts } from '../core/ledger/sum-costs.ts';
 import { DEFAULT_PAGE } from './ledger-rows.ts';
 
 /**

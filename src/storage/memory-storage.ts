@@ -1,6 +1,6 @@
 import { callable, checkShape } from '../platform/option-kinds.ts';
 import type { BatchStore } from '../contracts/batch-store.ts';
-import { Content, recordsOf, tasksOf } from './memory-batches/records.ts';
+import { Content, newestAfter, recordsOf, tasksOf } from './memory-batches/records.ts';
 import { itemsOf, nameOf } from './memory-batches/items.ts';
 import type { BatchRecord } from '../core/batch/batch-record.ts';
 import type { BatchFileRecord, BatchFileStore } from '../contracts/batch-file-store.ts';
@@ -148,11 +148,7 @@ function filesOf(now: () => number): MemoryFiles {
     },
 
     list(account, { limit, after }) {
-      const all = [...entries.values()]
-        .flatMap(({ record }) => (record?.account === account ? [record] : []))
-        .sort((left, right) => right.createdAt - left.createdAt || (left.id < right.id ? 1 : -1));
-      const start = after === undefined ? 0 : all.findIndex(({ id }) => id === after) + 1;
-      const rest = after !== undefined && start === 0 ? [] : all.slice(start);
+      const rest = newestAfter(entries.values(), account, after);
       return Promise.resolve({ files: rest.slice(0, limit), more: rest.length > limit });
     },
 

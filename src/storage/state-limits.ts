@@ -54,9 +54,10 @@ export function stateRateLimiter(state: StateStore, wallClock: () => number): Ra
   }
 
   return {
-    take({ account, limits, tags = [], tokens, isFree }) {
+    take(claim) {
+      const { account, limits, tags = [] } = claim;
       const now = wallClock();
-      const shares = sharesOf(limits, tags, { tokens, isFree }, now);
+      const shares = sharesOf(limits, tags, claim, now);
       if (shares.length === 0) return { granted: true };
       const changed = state.change(
         shares.map((share) => {

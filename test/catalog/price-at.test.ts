@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { billedTier, ratesAt, unixSecondsOfDay } from '../../src/catalog/price-at.ts';
+import { billedTier, namedTier, ratesAt, unixSecondsOfDay } from '../../src/catalog/price-at.ts';
 import { type BilledTier, isFree, type Price } from '../../src/catalog/price.ts';
 
 const PRICE: Price = { prompt: 2, completion: 10 };
@@ -98,6 +98,21 @@ describe('rates of another tier', () => {
     ['batch', 'batch', undefined],
   ] as const)('are asked for when an endpoint of %s says that it served in %s: %s', (own, served, expected) => {
     expect(billedTier(own, served)).toBe(expected);
+  });
+});
+
+describe('the tier that an answer names', () => {
+  it.each([
+    ['Standard', 'default'],
+    ['on_demand', 'default'],
+    ['fast', 'priority'],
+    ['flex', 'flex'],
+    ['scale', 'scale'],
+    ['auto', null],
+    [null, null],
+    [undefined, null],
+  ])('is, for a provider that says %s, %s', (served, named) => {
+    expect(namedTier(served)).toBe(named);
   });
 });
 

@@ -282,7 +282,7 @@ describe('the other operations on batches', () => {
     expect((await send(router, { method: 'DELETE', path: `/batches/${id}` })).json).toEqual({
       id,
       object: 'batch',
-      deletion: { router: 'deleted' },
+      deletion: { router: 'deleted', upstream: { provider: expect.any(String) as string, status: 'not_applicable' } },
     });
     expect((await send(router, get(`/batches/${id}`))).error.code).toBe(404);
   });

@@ -102,8 +102,8 @@ describe('a compressed body', () => {
   });
 
   it('is held to the limit for what comes out of it, and is not unpacked any further', async () => {
-    const bomb = gzipSync(Buffer.alloc(64_000_000, ' '));
-    expect(bomb.byteLength).toBeLessThan(100_000);
+    const bomb = gzipSync(Buffer.alloc(64_000_000, ' '), { level: 1 });
+    expect(bomb.byteLength).toBeLessThan(300_000);
     const before = process.memoryUsage().arrayBuffers;
     const { status, error } = await send(routerWith(1_000_000), {
       body: bomb,

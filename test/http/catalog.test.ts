@@ -130,6 +130,7 @@ describe('GET /models', () => {
     expect(await page('offset=9')).toEqual([[], 3, null]);
     expect(await page('q=acme&limit=1')).toEqual([['acme/one'], 2, '/models?q=acme&limit=1&offset=1']);
     expect(await page('limit=1000')).toEqual([ALL, 3, null]);
+    expect(await page('limit=0')).toEqual([[], 3, null]);
   });
 
   it.each([

@@ -15,10 +15,13 @@ interface Listening {
 }
 
 /** Begins a stream and notes when each frame comes. */
-async function listen(config: Partial<Parameters<typeof createRouter>[0]> = {}): Promise<Listening> {
+async function listen(
+  config: Partial<Parameters<typeof createRouter>[0]> = {},
+  others: readonly FedProvider[] = [],
+): Promise<Listening> {
   const environment = fakeEnvironment();
   const provider = fedProvider();
-  const router = createRouter({ ...config, providers: [provider], environment });
+  const router = createRouter({ ...config, providers: [provider, ...others], environment });
   const startedAt = environment.now();
   const heard: [number, string][] = [];
   let status: number | undefined;
@@ -89,6 +92,38 @@ describe('a failure', () => {
     await environment.settle();
     expect(status()).toBe(502);
     expect(JSON.parse(heard[0]?.[1] ?? '')).toMatchObject({ error: { code: 502 } });
+  });
+
+  it('keeps its status when an endpoint was tried again after a wait of more than a second', async () => {
+    const { environment, provider, heard, status } = await listen();
+    provider.calls[0]?.fail(failure('rate_limited', 'Slow down', { retryAfterMs: 1_300 }));
+    await environment.advance(1_200);
+    expect(status()).toBeUndefined();
+    await environment.advance(800);
+    expect(provider.calls).toHaveLength(2);
+    provider.calls[1]?.fail(failure('rate_limited', 'Slow down'));
+    await environment.settle();
+    expect(status()).toBe(429);
+    expect(JSON.parse(heard[0]?.[1] ?? '')).toMatchObject({ error: { code: 429 } });
+    expect(environment.pendingTimers).toBe(0);
+  });
+
+  it('is followed by a comment as ever while the endpoint that was called again is silent', async () => {
+    const { environment, provider, heard } = await listen();
+    provider.calls[0]?.fail(failure('server', 'Broken'));
+    await environment.advance(20_000);
+    expect(provider.calls).toHaveLength(2);
+    expect(heard).toEqual([3_000, 13_000].map((ms) => [ms, COMMENT]));
+  });
+
+  it('of one endpoint delays no comment while another one is asked', async () => {
+    const second = fedProvider({ slug: 'second', models: { 'acme/one': {} } });
+    const { environment, provider, heard } = await listen({}, [second]);
+    await environment.advance(500);
+    [provider, second].find(({ calls }) => calls.length > 0)?.calls[0]?.fail(failure('unreachable', 'Nobody'));
+    await environment.advance(500);
+    expect(provider.calls.length + second.calls.length).toBe(2);
+    expect(heard).toEqual([[1_000, COMMENT]]);
   });
 
   it('after the first comment can only be told in the stream', async () => {

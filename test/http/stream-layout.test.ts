@@ -163,7 +163,7 @@ describe('a stream that breaks', () => {
       headers: { 'x-router-metadata': 'enabled' },
     });
     expect(chunks.at(-1)).toMatchObject({
-      router_metadata: { attempt: 0, attempts: [{ provider: 'FED', status: 502 }] },
+      router_metadata: { attempt: 1, attempts: [{ provider: 'FED', status: 502 }] },
     });
   });
 

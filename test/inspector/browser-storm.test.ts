@@ -7,7 +7,7 @@ import { type RunningBrowser, startBrowser } from '../support/browser.ts';
 import { STORMS_ARE_FULL } from '../support/storms.ts';
 
 /** 30,000 requests in a minute; elsewhere as many a second for a few seconds. */
-const SECONDS = STORMS_ARE_FULL ? 60 : 8;
+const SECONDS = STORMS_ARE_FULL ? 60 : 5;
 const PER_SECOND = 500;
 const REQUESTS = SECONDS * PER_SECOND;
 

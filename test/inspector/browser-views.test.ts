@@ -109,7 +109,7 @@ async function findings(page: Page, rule?: string): Promise<readonly string[]> {
     violations.map(({ id, nodes }) => id + ': ' + nodes[0].html + ' ' + nodes[0].failureSummary))`);
 }
 
-describe.each(someOf(Object.entries(MOUNTS), { every: 3 }))('every view on %s', (name, mount) => {
+describe.each(someOf(Object.entries(MOUNTS), { every: 4 }))('every view on %s', (name, mount) => {
   const faults = (page: Page): Promise<readonly string[]> | readonly string[] =>
     isSearched(name) ? findings(page) : [];
 

@@ -19,6 +19,7 @@ import { ledgerRecord } from '../support/ledger-records.ts';
 import { pluginBench } from '../support/plugins.ts';
 import { startSearchServer } from '../support/search-server.ts';
 import { ask, instant } from '../support/simulated.ts';
+import { someOf } from '../support/storms.ts';
 import { call, echoTool, turns } from '../support/tools.ts';
 
 /** A keeper that grants everything and adds up what was spent. */
@@ -32,7 +33,7 @@ function addingKeeper() {
 }
 
 describe('the sums of a ledger', () => {
-  it.each([1, 2, 3])(
+  it.each(someOf([1, 2, 3], { every: 3 }))(
     'are those of the events and of the budgets, with hedges, fallbacks and streams that are left: %i',
     async (seed) => {
       const keeper = addingKeeper();
@@ -89,7 +90,7 @@ describe('the sums of a ledger', () => {
 });
 
 describe('the sums of a ledger, with everything that costs', () => {
-  it.each([1, 2, 3, 4])(
+  it.each(someOf([1, 2, 3, 4], { every: 2 }))(
     'are those of the events and of the budgets: plugins, tools, calls within, batches, failures, disconnects: %i',
     async (seed) => {
       const chance = seededRandom(seed);

@@ -23,7 +23,7 @@ const TRANSPORTS: readonly (readonly [name: string, create: () => Transport])[] 
 const SECRET = 'sk-secret-canary';
 
 const ZEROS = Buffer.alloc(100_000_000);
-const BOMB = gzipSync(ZEROS);
+const BOMB = gzipSync(ZEROS, { level: 1 });
 
 function requestTo(origin: string, rest: Partial<TransportRequest> = {}): TransportRequest {
   return {

@@ -51,6 +51,25 @@ function onSecondTurn(
   return (request) => (request.turn === 0 ? first(request) : then(request));
 }
 
+it('takes a response behind any number of words to go on, on one connection time and again', async () => {
+  const goOn = 'HTTP/1.1 100 Continue\r\n\r\n';
+  await using server = await rawServer(({ socket }) => {
+    socket.write(goOn);
+    setTimeout(() => socket.write(`${goOn}HTTP/1.1 100 Continue\r\nx-a: 1\r\n\r\n${respond('ok').toString()}`), 5);
+  });
+  expect(await ask(server.origin)).toBe('ok');
+  expect(await ask(server.origin)).toBe('ok');
+  expect(server.requests).toHaveLength(2);
+});
+
+it('leaves a body alone that only looks like one', async () => {
+  await using server = await rawServer(({ socket }) => {
+    socket.write(CHUNKED_HEAD);
+    setTimeout(() => socket.write(`${chunk('HTTP/1.1 200 OK\r\n\r\n')}${chunk('HTTP/1.1 100 no')}0\r\n\r\n`), 5);
+  });
+  expect(await ask(server.origin)).toBe('HTTP/1.1 200 OK\r\n\r\nHTTP/1.1 100 no');
+});
+
 it('sends a body in parts as the same bytes', async () => {
   await using server = await rawServer(({ socket }) => socket.write(respond('ok')));
   const bodyParts = ['{"text":"ü€😀","url":"', 'QUJD'.repeat(1_000), '","more":"', 'ö'.repeat(1_000), '"}'];
@@ -225,7 +244,7 @@ describe('a body in an encoding', () => {
   });
 
   it('that nobody reads is not unpacked into memory', async () => {
-    const body = gzipSync(Buffer.concat(Array.from({ length: 80_000 }, (_, index) => blockOf(index))));
+    const body = gzipSync(Buffer.concat(Array.from({ length: 80_000 }, (_, index) => blockOf(index))), { level: 1 });
     await using server = await rawServer(({ socket }) => socket.write(respond(body, ['content-encoding: gzip'])));
     const response = await send(server.origin, { maxBytes: 500_000_000 });
     const before = process.memoryUsage().rss;

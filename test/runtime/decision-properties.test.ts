@@ -10,7 +10,7 @@ import { createRouter } from '../../src/index.ts';
 import { condition, sceneOf } from '../support/decisions.ts';
 import { STORMS_ARE_FULL } from '../support/storms.ts';
 
-const RUNS = STORMS_ARE_FULL ? 30 : 3;
+const RUNS = STORMS_ARE_FULL ? 30 : 2;
 
 /** As many hedges as there can be. */
 const EAGER = { hedge: { answeringLateAfter: 1.1 } };

@@ -3,6 +3,7 @@ import { createRouter } from '../../src/index.ts';
 import { simulateTraffic } from '../../src/entries/testing.ts';
 import { ask, askAndWait, benchOf, statusOf } from '../support/driving.ts';
 import type { Behaviour } from '../support/stub-provider.ts';
+import { someOf } from '../support/storms.ts';
 
 const ANSWER: Behaviour = { does: 'answer', everyMs: 0 };
 
@@ -63,29 +64,32 @@ describe('declared limits of an endpoint', () => {
 });
 
 describe('a place where the prompt is cached', () => {
-  it.each([1, 2, 3])('is waited for, so that sessions pay less and nobody waits long (seed %i)', async (seed) => {
-    const price = { prompt: 1, completion: 1 };
-    const latency = { medianMs: 500 };
-    const rate = { perSecond: 3.5, burst: 5, retryAfter: 'milliseconds' as const };
-    const [never, usual] = await Promise.all(
-      [{ warmWaitMs: 0 }, {}].map((pacer) =>
-        simulateTraffic(
-          {
-            seed,
-            endpoints: [
-              { name: 'near', price, latency, rate },
-              { name: 'far', price: { prompt: 1.3, completion: 1.3 }, latency },
-            ],
-            traffic: { requests: 1_500, perSecond: 3, promptTokens: 4_000 },
-          },
-          (setup) => createRouter({ ...setup, pacer }),
+  it.each(someOf([1, 2, 3], { every: 3 }))(
+    'is waited for, so that sessions pay less and nobody waits long (seed %i)',
+    async (seed) => {
+      const price = { prompt: 1, completion: 1 };
+      const latency = { medianMs: 500 };
+      const rate = { perSecond: 3.5, burst: 5, retryAfter: 'milliseconds' as const };
+      const [never, usual] = await Promise.all(
+        [{ warmWaitMs: 0 }, {}].map((pacer) =>
+          simulateTraffic(
+            {
+              seed,
+              endpoints: [
+                { name: 'near', price, latency, rate },
+                { name: 'far', price: { prompt: 1.3, completion: 1.3 }, latency },
+              ],
+              traffic: { requests: 1_500, perSecond: 3, promptTokens: 4_000 },
+            },
+            (setup) => createRouter({ ...setup, pacer }),
+          ),
         ),
-      ),
-    );
-    expect(usual?.success).toBe(1);
-    expect(usual?.costUsd).toBeLessThan(0.99 * (never?.costUsd ?? 0));
-    expect(usual?.firstTokenMs.p99).toBeLessThan((never?.firstTokenMs.p99 ?? 0) + 400);
-  });
+      );
+      expect(usual?.success).toBe(1);
+      expect(usual?.costUsd).toBeLessThan(0.99 * (never?.costUsd ?? 0));
+      expect(usual?.firstTokenMs.p99).toBeLessThan((never?.firstTokenMs.p99 ?? 0) + 400);
+    },
+  );
 });
 
 describe('the last resort', () => {

@@ -127,7 +127,7 @@ describe('a failure of everybody', () => {
     // The first model is repeated once nothing else is left, and fails again.
     expect(bench.stubs.calls.map(({ provider }) => provider)).toEqual(['p0', 'p1', 'p0']);
     expect(statusOf(outcome)).toBe(502);
-    expect(metadataOf(outcome)).toMatchObject({ attempt: 0, summary: 'available=2, selected=none' });
+    expect(metadataOf(outcome)).toMatchObject({ attempt: 3, summary: 'available=2, selected=none' });
   });
 
   it('without fallbacks is passed on as it came', async () => {

@@ -5,6 +5,7 @@ import type { CallTimeouts } from '../../src/catalog/endpoint.ts';
 import { ALONE, BACKED, HEALTHY_TEXT, MAIN_MOUNTS, ask } from '../support/fault-cell.ts';
 import { checkBrokenStream, checkError, checkFallback } from '../support/fault-checks.ts';
 import { MOUNTS, type Mounted } from '../support/mounts.ts';
+import { someOf } from '../support/storms.ts';
 
 type Chat = Provider['chat'];
 
@@ -115,15 +116,21 @@ async function checkFailing({ router, mounted }: Scene, stream: boolean, status:
   expect(router.internals.admission.inside).toBe(0);
 }
 
+/** What a mount tries: the first everything; without storms, the others a share each, and all of it between them. */
+function shareOf<Item>(mount: string, faults: readonly Item[]): readonly Item[] {
+  const index = MAIN_MOUNTS.indexOf(mount);
+  return index === 0 ? faults : someOf(faults, { every: MAIN_MOUNTS.length - 1, from: index });
+}
+
 describe.concurrent.each(MAIN_MOUNTS)('%s', (mount) => {
-  describe.each(Object.entries(BEFORE))('with a provider that %s (U-69)', (_name, chat) => {
+  describe.each(shareOf(mount, Object.entries(BEFORE)))('with a provider that %s (U-69)', (_name, chat) => {
     it.each([false, true])('falls back, or answers 502 (streamed: %s)', async (stream) => {
       await using scene = await startScene(mount, chat);
       await checkFailing(scene, stream, 502);
     });
   });
 
-  describe.each(Object.entries(READS))('with a stream that %s (U-69)', (_name, read) => {
+  describe.each(shareOf(mount, Object.entries(READS)))('with a stream that %s (U-69)', (_name, read) => {
     it.each([false, true])('falls back before the first content, or answers 502 (streamed: %s)', async (stream) => {
       await using scene = await startScene(mount, failingStream([], read));
       await checkFailing(scene, stream, 502);

@@ -69,14 +69,17 @@ const STANDS: readonly Stand[] = [
     rows:
       index === 0
         ? UPSTREAM_FAULT_TABLE
-        : someOf(UPSTREAM_FAULT_TABLE, { every: MAIN_MOUNTS.length - 1, from: index }).filter(
+        : someOf(UPSTREAM_FAULT_TABLE, { every: 2 * (MAIN_MOUNTS.length - 1), from: 2 * index }).filter(
             ({ fault }) => STORMS_ARE_FULL || !HEAVY_FAULTS.test(fault),
           ),
   })),
-  ...FURTHER_MOUNTS.map((mount) => ({
+  ...FURTHER_MOUNTS.map((mount, index) => ({
     name: mount,
     mount,
-    rows: UPSTREAM_FAULT_TABLE.filter(({ fault }) => FURTHER_FAULTS.has(fault)),
+    rows: someOf(
+      UPSTREAM_FAULT_TABLE.filter(({ fault }) => FURTHER_FAULTS.has(fault)),
+      { every: FURTHER_MOUNTS.length, from: index },
+    ),
   })),
   {
     name: 'node, asking providers with fetch',

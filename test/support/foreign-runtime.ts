@@ -19,7 +19,9 @@ function installIn(folder: TemporaryFolder, server: string): void {
     symlinkSync(join(root, 'node_modules', name), file(`node_modules/${name}`));
   }
   mkdirSync(file('node_modules/signalbox'));
-  cpSync(join(root, 'dist'), file('node_modules/signalbox/dist'), { recursive: true });
+  // Maps are not published.
+  const filter = (path: string): boolean => !path.endsWith('.map');
+  cpSync(join(root, 'dist'), file('node_modules/signalbox/dist'), { recursive: true, filter });
   cpSync(join(root, 'package.json'), file('node_modules/signalbox/package.json'));
   cpSync(join(root, 'test/fixtures/runtimes', server), file('server.ts'));
   writeFileSync(file('package.json'), '{ "type": "module", "dependencies": { "signalbox": "*" } }');

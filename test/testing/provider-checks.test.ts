@@ -27,7 +27,9 @@ describe.each(TRANSPORTS)('a provider of the chat completions wire, over %s,', (
 });
 
 describe('a provider of the Messages API', () => {
-  it.each(checksOf(ANTHROPIC_WIRE).map((check) => [check.name, check] as const))('%s', async (_check, { run }) => {
+  // Its recorded streams are cut at each of their bytes without a socket; without storms, that is enough.
+  const checks = checksOf(ANTHROPIC_WIRE).filter(({ name }) => STORMS_ARE_FULL || !SLOW.test(name));
+  it.each(checks.map((check) => [check.name, check] as const))('%s', async (_check, { run }) => {
     await using harness = await anthropicHarness(createUndiciTransport());
     await run(harness);
   });

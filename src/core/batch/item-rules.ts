@@ -2,6 +2,8 @@ import type { BatchEndpoint, BatchItemError } from '../../protocol/batch.ts';
 import { faultAt, type RequestFault } from '../../protocol/fault.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../protocol/json.ts';
 import type { ErrorType } from '../../protocol/error.ts';
+import { canonical } from '../../platform/json.ts';
+import type { NormalizedRequest } from '../normalize/normalized-request.ts';
 
 /** Tools that a provider runs itself where the body is one of Anthropic's. Its other typed tools are run by callers. */
 const HOSTED_TOOLS = /^(?:(?:open)?router:|web_search|web_fetch|code_execution|tool_search|mcp)/;
@@ -20,7 +22,7 @@ export function checkItemRules(
   if (body['stream'] === true) {
     return faultAt('stream', 'must be false or left out: the answers of a batch are fetched when it is completed');
   }
-  if (endpoint === '/v1/embeddings') return undefined;
+  if (endpoint === '/v1/embeddings') return checkEmbedding(body);
   return (
     checkOutput(body) ??
     checkTools(endpoint, body['tools']) ??
@@ -48,6 +50,28 @@ export function checkOtherModels(body: JsonObject, names: readonly string[]): Re
     return faultAt(`${field}[${index}]`, problem);
   }
   return undefined;
+}
+
+/**
+ * What all requests of a batch for Google's models have in common: no response format, any JSON, or the same schema
+ * (gaps 8.4). Undefined for requests to other models.
+ */
+export function formatInCommon({
+  targets,
+  responseFormat,
+}: Pick<NormalizedRequest, 'targets' | 'responseFormat'>): string | undefined {
+  if (!targets.some(({ model }) => model.startsWith('google/'))) return undefined;
+  return responseFormat === undefined || responseFormat.type === 'text'
+    ? 'text'
+    : canonical(responseFormat as unknown as JsonValue);
+}
+
+/** Batches embed text alone, and route as a whole (gaps 8.4). */
+function checkEmbedding({ input, input_type: type, provider }: JsonObject): RequestFault | undefined {
+  if (type != null) return faultAt('input_type', 'cannot be used in a batch of embeddings; leave it out');
+  if (provider != null) return faultAt('provider', 'must be left out: the provider of a batch holds for all of it');
+  const index = Array.isArray(input) ? (input as readonly JsonValue[]).findIndex(isJsonObject) : -1;
+  return index < 0 ? undefined : faultAt(`input[${index}]`, 'must be text or tokens: batches embed no other content');
 }
 
 function checkOutput(body: JsonObject): RequestFault | undefined {

@@ -69,7 +69,7 @@ export function started(breaker: Breaker, policy: BreakerPolicy, now: number): B
 }
 
 /** How a call ended, for {@link ended}. */
-export interface BreakerCall {
+interface BreakerCall {
   readonly outcome: 'succeeded' | 'failed' | 'neutral';
   readonly generation: number;
   /** Health of the endpoint before the call. Default 1. */
@@ -139,7 +139,7 @@ function probesLost(breaker: Breaker, policy: BreakerPolicy, now: number): boole
 const PROBE_POLL_MS = 1_000;
 
 /** Counts of one stretch of time. Plain data, so that it can be stored and shared. */
-export interface OutcomeSlice {
+interface OutcomeSlice {
   /** Monotonic milliseconds. */
   readonly start: number;
   readonly succeeded: number;
@@ -156,7 +156,7 @@ export interface WindowShape {
 }
 
 /** Sums over a window. */
-export interface Totals {
+interface Totals {
   readonly succeeded: number;
   readonly failed: number;
 }

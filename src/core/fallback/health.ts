@@ -38,7 +38,7 @@ interface Doubt {
 }
 
 /** Calls that are let through although an endpoint is left alone, because nothing else was left. */
-export interface LastResort {
+interface LastResort {
   /** When the last one went out, or when the endpoint last failed. */
   readonly at: number;
   readonly spacingMs: number;
@@ -116,7 +116,7 @@ export type Admission =
     };
 
 /** How an endpoint stands among the others: 0 stable, 1 below par, 2 only as a last resort. */
-export type Stability = 0 | 1 | 2;
+type Stability = 0 | 1 | 2;
 
 const MINUTE_SHAPE: WindowShape = { sliceMs: 5_000, slices: 12 };
 const HALF_HOUR_SHAPE: WindowShape = { sliceMs: 300_000, slices: 6 };

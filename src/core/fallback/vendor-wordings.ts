@@ -2,7 +2,7 @@ import type { ErrorType } from '../../protocol/error.ts';
 import type { FailureKind } from './failure.ts';
 
 /** What a provider's refusal is about. Only the first three say something about other requests. */
-export type Concern = 'account' | 'model' | 'address' | 'request';
+type Concern = 'account' | 'model' | 'address' | 'request';
 
 /** How a provider words a kind of refusal. A row matches by its code or by its message. */
 export interface Wording {

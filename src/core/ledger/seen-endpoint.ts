@@ -55,7 +55,7 @@ const MEASURED = new WeakMap<Endpoint, Measures & { readonly at: number }>();
 const MEASURED_FOR_MS = 1_000;
 
 /** When an endpoint was looked at, and what the decision may hang on. */
-export interface SeenWhen {
+interface SeenWhen {
   readonly now: number;
   /** How fast it is. */
   readonly isExact: boolean;

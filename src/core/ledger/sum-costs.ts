@@ -1,12 +1,11 @@
-import type { LedgerCost, LedgerCostKey, LedgerCostQuery, LedgerRecord } from '../../contracts/ledger.ts';
+import type { LedgerCost, LedgerCostKey, LedgerCostQuery, LedgerFilter, LedgerRecord } from '../../contracts/ledger.ts';
 import { dayOf } from './civil-time.ts';
-import { matchesFilter, tagOf } from './record-filter.ts';
 
 /** What one record adds to one key. */
-export type CostLine = LedgerCost;
+type CostLine = LedgerCost;
 
 /** Key of what plugins and tools paid for services, where sums are by model, provider or endpoint. */
-export const SERVICES = 'services';
+const SERVICES = 'services';
 
 type Counts = { -readonly [Name in keyof Omit<LedgerCost, 'key'>]: number };
 
@@ -110,4 +109,24 @@ export function inOrder(costs: readonly LedgerCost[], by: LedgerCostKey): readon
   return [...costs].sort((left, right) =>
     by === 'day' ? byKey(left, right) : right.cost_nano_usd - left.cost_nano_usd || byKey(left, right),
   );
+}
+
+/** Whether a record is among those that are asked for. */
+export function matchesFilter(record: LedgerRecord, filter: LedgerFilter): boolean {
+  const { account, model, provider, endpoint, error, tag, from = -Infinity, to = Infinity } = filter;
+  return (
+    (account === undefined || record.account === account) &&
+    (model === undefined || record.model === model) &&
+    (provider === undefined || record.provider === provider) &&
+    (endpoint === undefined || record.endpoint === endpoint) &&
+    (error === undefined || (error === 'any' ? record.error_type !== undefined : record.error_type === error)) &&
+    (tag === undefined || tagOf(record, tag[0]) === tag[1]) &&
+    record.at >= from &&
+    record.at < to
+  );
+}
+
+/** A tag's value; undefined where the record has none of this name. */
+function tagOf({ tags }: Pick<LedgerRecord, 'tags'>, name: string): string | undefined {
+  return tags !== undefined && Object.hasOwn(tags, name) ? tags[name] : undefined;
 }

@@ -104,10 +104,10 @@ function addShares(
   shares: RateShare[],
   { requestsPerMinute, tokensPerMinute, freeModels }: RateLimits,
   tag: LimitedTag | undefined,
-  { tokens, isFree }: { readonly tokens: number; readonly isFree: boolean },
+  asked: { readonly tokens: number; readonly isFree: boolean },
   now: number,
 ): void {
-  const free = isFree ? freeModels : undefined;
+  const free = asked.isFree ? freeModels : undefined;
   const add = (name: RateLimitName, limit: number | undefined, by: number, slotMs: number, slotsBefore: number) => {
     if (limit === undefined || limit === Infinity) return;
     shares.push({ name, tag, limit, by: Math.max(1, by), slotMs, slot: Math.floor(now / slotMs), slotsBefore });
@@ -117,5 +117,6 @@ function addShares(
   add('free-models-per-day', free?.requestsPerDay, 1, DAY_MS, 0);
   add('free-models-per-min', free?.requestsPerMinute, 1, MINUTE_SLOT_MS, inMinute);
   add('requests-per-min', requestsPerMinute, 1, MINUTE_SLOT_MS, inMinute);
-  add('tokens-per-min', tokensPerMinute, Math.min(tokens, tokensPerMinute ?? tokens), MINUTE_SLOT_MS, inMinute);
+  if (tokensPerMinute === undefined) return;
+  add('tokens-per-min', tokensPerMinute, Math.min(asked.tokens, tokensPerMinute), MINUTE_SLOT_MS, inMinute);
 }

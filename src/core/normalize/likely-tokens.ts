@@ -56,34 +56,49 @@ const LIKELY = prepareRates({
   ],
 });
 
-/** Characters that are read of all texts together, about 0.1 ms, and characters of one sample. */
-const MOST_CHARACTERS = 8_192;
-const SAMPLE = 512;
+/** Characters that are read of all texts together, about 0.05 ms, and characters of one sample. */
+const MOST_CHARACTERS = 4_096;
+const SAMPLE = 256;
+/** Characters of a word whose end is looked for. */
+const LONGEST_WORD = 16;
 
 /**
  * The likely number of tokens in some texts, by script and kind of content: half of all texts of a language, of source
- * code, JSON or base64 lie within 15 % of it. Of long texts samples are read, from the beginning to the end.
+ * code, JSON or base64 lie within 15 % of it. Of much text samples are read, from the beginning to the end.
  */
 export function likelyTextTokens(texts: readonly string[]): number {
   const characters = texts.reduce((sum, text) => sum + text.length, 0);
-  const part = MOST_CHARACTERS / Math.max(1, characters);
-  let tokens = 0;
-  for (const text of texts) tokens += part >= 1 ? scanTokens(text, LIKELY) : sampled(text, part);
-  return Math.ceil(tokens);
+  if (characters > MOST_CHARACTERS) return Math.ceil(sampledTokens(texts, characters));
+  return Math.ceil(texts.reduce((sum, text) => sum + scanTokens(text, LIKELY), 0));
 }
 
-function sampled(text: string, part: number): number {
-  const wanted = Math.ceil(text.length * part);
-  if (text.length <= SAMPLE / 8 || wanted >= text.length) return scanTokens(text, LIKELY);
-  const samples = Math.ceil(wanted / SAMPLE);
-  const length = Math.max(SAMPLE / 8, Math.min(SAMPLE, wanted));
-  const step = samples === 1 ? 0 : (text.length - length) / (samples - 1);
+/** Reads samples that are evenly spread over all texts, as if they were one, and takes them for the rest. */
+function sampledTokens(texts: readonly string[], characters: number): number {
+  const step = characters / (MOST_CHARACTERS / SAMPLE);
+  let start = Math.floor(step / 2);
   let tokens = 0;
-  for (let index = 0; index < samples; index += 1) {
-    const from = Math.floor(index * step);
-    tokens += scanTokens(text.slice(from, from + length), LIKELY);
+  let read = 0;
+  let before = 0;
+  for (const text of texts) {
+    const behind = before + text.length;
+    for (; start < behind; start += step) {
+      const from = start < before ? 0 : nextBlank(text, Math.floor(start) - before);
+      const to = nextBlank(text, Math.floor(start) + SAMPLE - before);
+      tokens += scanTokens(text.slice(from, to), LIKELY);
+      read += to - from;
+      // The rest of it is in the next text.
+      if (start + SAMPLE > behind) break;
+    }
+    before = behind;
   }
-  return (tokens / (samples * Math.min(length, text.length))) * text.length;
+  return (tokens / Math.max(1, read)) * characters;
+}
+
+/** The end of the word at a place in a text, so that no word counts as two; the place itself where no end is near. */
+function nextBlank(text: string, at: number): number {
+  for (let end = at; end < at + LONGEST_WORD; end += 1)
+    if (!(text.charCodeAt(end) > 32)) return Math.min(end, text.length);
+  return Math.min(at, text.length);
 }
 
 /** How an endpoint's counts of tokens compare with the likely estimate, learned from the usage that it reports. */

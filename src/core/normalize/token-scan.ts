@@ -66,9 +66,7 @@ const UNCOMMON = 0;
 const ENGLISH = 1;
 const EUROPEAN = 2;
 
-/** Letters of a half of a word, bits of a letter, and what capitals and small letters have in common. */
-const HALF = 6;
-const LETTER_BITS = 5;
+/** What capitals and small letters have in common. */
 const LETTER = 0x1f;
 /** The bits of a, e, i, o, u and y. */
 const VOWELS = 0x2208222;
@@ -79,6 +77,7 @@ const VOWELS = 0x2208222;
  */
 export function scanTokens(text: string, rates: PreparedRates): number {
   const length = text.length;
+  const units = unitsOf(text);
   /** Tokens that do not depend on the language. */
   let fixed = 0;
   /** Words of unknown languages, or of any: how many there are, their letters, how many are common where. */
@@ -89,40 +88,41 @@ export function scanTokens(text: string, rates: PreparedRates): number {
   let at = 0;
   while (at < length) {
     const from = at;
-    let code = text.charCodeAt(at);
+    let code = units[at] ?? 0;
     let kind = kindOf(code);
     if (kind === LOWER || kind === UPPER || (kind === OTHER && isAccented(code))) {
       // Letters up to the end of a word, or up to the next part of a word in camel case.
       let accents = 0;
       let capitals = 0;
-      /** A bit for each letter that is in it; and the first six letters and the next six, five bits each. */
+      /** A bit for each letter that is in it; its letters as one number, and the same before the last capital. */
       let alphabet = 0;
-      let head = 0;
-      let tail = 0;
+      let hash = 0;
+      let hashBefore = 0;
       for (;;) {
-        if (kind === UPPER) {
-          if (at > from && capitals < at - from) break;
+        if (kind === LOWER) {
+          if (capitals > 1 && capitals === at - from) {
+            // The last of several capitals begins the next word: "HTTPServer".
+            at -= 1;
+            capitals -= 1;
+            hash = hashBefore;
+            break;
+          }
+        } else if (kind === UPPER) {
+          if (capitals < at - from) break;
           capitals += 1;
-        } else if (kind !== LOWER) {
-          if (!isAccented(code)) break;
+          hashBefore = hash;
+        } else {
+          if (kind !== OTHER || !isAccented(code)) break;
           accents += code < 0x100 ? rates.accent : rates.rareAccent;
-        } else if (capitals > 1 && capitals === at - from) {
-          // The last of several capitals begins the next word: "HTTPServer".
-          at -= 1;
-          capitals -= 1;
-          if (at - from < HALF) head >>= LETTER_BITS;
-          else tail >>= LETTER_BITS;
-          break;
         }
         if (kind !== OTHER) {
           const letter = code & LETTER;
           alphabet |= 1 << letter;
-          if (at - from < HALF) head = (head << LETTER_BITS) | letter;
-          else tail = (tail << LETTER_BITS) | letter;
+          hash = withLetter(hash, letter);
         }
         at += 1;
         if (at === length) break;
-        code = text.charCodeAt(at);
+        code = units[at] ?? 0;
         kind = kindOf(code);
       }
       if (words + english + european >= GROUP) {
@@ -131,13 +131,13 @@ export function scanTokens(text: string, rates: PreparedRates): number {
         words = letters = english = european = 0;
       }
       const size = at - from;
-      const common = size > 1 && size <= 2 * HALF && accents === 0 ? commonness(head, tail) : UNCOMMON;
+      const common = size > 1 && accents === 0 ? commonness(hash) : UNCOMMON;
       if (common === ENGLISH) english += 1;
       else if (common === EUROPEAN) european += 1;
       else if (size <= 2) fixed += 1;
       else if ((alphabet & VOWELS) === 0 && accents === 0) fixed += rateOf(rates.consonants, size);
       else if (capitals === size) {
-        fixed += rateOf(standsAlone(text, from, at) ? rates.capitals : rates.mixedCapitals, size);
+        fixed += rateOf(standsAlone(units, from, at, length) ? rates.capitals : rates.mixedCapitals, size);
       } else {
         words += 1;
         letters += size;
@@ -152,18 +152,18 @@ export function scanTokens(text: string, rates: PreparedRates): number {
         since = isLine ? 0 : since + 1;
         at += 1;
         if (at === length) break;
-        code = text.charCodeAt(at);
+        code = units[at] ?? 0;
       }
       const size = at - from;
       if (lines > 0) fixed += rates.line + lines / 8 + (since > 0 ? rates.indent + since / 40 : 0);
-      else if (size > 1 || text.charCodeAt(from) !== SPACE) fixed += rates.space + size / 40;
+      else if (size > 1 || units[from] !== SPACE) fixed += rates.space + size / 40;
     } else if (kind === DIGIT) {
-      while (at < length && kindOf(text.charCodeAt(at)) === DIGIT) at += 1;
+      while (at < length && kindOf(units[at] ?? 0) === DIGIT) at += 1;
       // A space before a number is a token of its own.
-      const spaced = from > 0 && text.charCodeAt(from - 1) === SPACE ? rates.spacedDigits : 0;
+      const spaced = from > 0 && units[from - 1] === SPACE ? rates.spacedDigits : 0;
       fixed += rateOf(rates.digits, at - from) + spaced;
     } else if (kind === MARK) {
-      while (at < length && kindOf(text.charCodeAt(at)) === MARK) at += 1;
+      while (at < length && kindOf(units[at] ?? 0) === MARK) at += 1;
       fixed += rateOf(rates.marks, at - from);
     } else {
       fixed += rates.costs[code >> 4] ?? 3;
@@ -171,6 +171,24 @@ export function scanTokens(text: string, rates: PreparedRates): number {
     }
   }
   return fixed + wordTokens(words, letters, english, european, rates);
+}
+
+/** UTF-16 units for which there is room at all times: enough for a sample, or for most messages. */
+const ROOM = 8_192;
+const UNITS = new Uint16Array(ROOM);
+const BYTES = new Uint8Array(ROOM);
+const ENCODER = new TextEncoder();
+
+/** The UTF-16 units of a text, in an array that the next call writes over: a text takes three times as long to read. */
+function unitsOf(text: string): Uint16Array {
+  const { length } = text;
+  const units = length > ROOM ? new Uint16Array(length) : UNITS;
+  const bytes = length > ROOM ? new Uint8Array(length) : BYTES;
+  const { read, written } = ENCODER.encodeInto(text, bytes);
+  // Only ASCII has as many bytes as units.
+  if (read === length && written === length) units.set(bytes.subarray(0, length));
+  else for (let at = 0; at < length; at += 1) units[at] = text.charCodeAt(at);
+  return units;
 }
 
 /** Words of a language that is common in the training texts cost less, and a few of its words give it away. */
@@ -192,9 +210,9 @@ function wordTokens(
 }
 
 /** True for a word that no other letters or digits touch, unlike pieces of keys and base64. */
-function standsAlone(text: string, from: number, to: number): boolean {
-  const before = from === 0 ? BLANK : kindOf(text.charCodeAt(from - 1));
-  const behind = to === text.length ? BLANK : kindOf(text.charCodeAt(to));
+function standsAlone(units: Uint16Array, from: number, to: number, length: number): boolean {
+  const before = from === 0 ? BLANK : kindOf(units[from - 1] ?? 0);
+  const behind = to === length ? BLANK : kindOf(units[to] ?? 0);
   return (before === BLANK || before === MARK) && (behind === BLANK || behind === MARK);
 }
 
@@ -245,37 +263,35 @@ const EUROPEAN_WORDS =
 
 /** Slots of the table of common words, a power of two well above their number. */
 const SLOTS = 2_048;
-const HEADS = new Int32Array(SLOTS);
-const TAILS = new Int32Array(SLOTS);
+const HASHES = new Int32Array(SLOTS);
 const MEANINGS = new Uint8Array(SLOTS);
 
 for (const word of ENGLISH_WORDS.split(' ')) learn(word, ENGLISH);
 for (const word of EUROPEAN_WORDS.split(' ')) learn(word, EUROPEAN);
 
 function learn(word: string, meaning: number): void {
-  const packed = (half: string): number => {
-    let bits = 0;
-    for (let at = 0; at < half.length; at += 1) bits = (bits << LETTER_BITS) | (half.charCodeAt(at) & LETTER);
-    return bits;
-  };
-  const head = packed(word.slice(0, HALF));
-  const tail = packed(word.slice(HALF));
-  const slot = slotOf(head, tail);
+  let hash = 0;
+  for (let at = 0; at < word.length; at += 1) hash = withLetter(hash, word.charCodeAt(at) & LETTER);
+  const slot = slotOf(hash);
   // A word of both is English.
   if (MEANINGS[slot] !== UNCOMMON) return;
-  HEADS[slot] = head;
-  TAILS[slot] = tail;
+  HASHES[slot] = hash;
   MEANINGS[slot] = meaning;
 }
 
-/** Where a word is, or would be. No letter is 0, so that its bits name it; small and capital letters are the same. */
-function slotOf(head: number, tail: number): number {
-  let slot = (Math.imul(head, 0x9e3779b1) ^ Math.imul(tail, 0x85ebca6b)) >>> 21;
-  while (MEANINGS[slot] !== UNCOMMON && (HEADS[slot] !== head || TAILS[slot] !== tail)) slot = (slot + 1) % SLOTS;
+/** Adds a letter to the number that stands for a word. Small and capital letters are the same. */
+function withLetter(hash: number, letter: number): number {
+  return Math.imul(hash ^ letter, 0x9e3779b1);
+}
+
+/** Where a word is, or would be. */
+function slotOf(hash: number): number {
+  let slot = hash >>> 21;
+  while (MEANINGS[slot] !== UNCOMMON && HASHES[slot] !== hash) slot = (slot + 1) % SLOTS;
   return slot;
 }
 
 /** Which languages a word is common in. */
-function commonness(head: number, tail: number): number {
-  return MEANINGS[slotOf(head, tail)] ?? UNCOMMON;
+function commonness(hash: number): number {
+  return MEANINGS[slotOf(hash)] ?? UNCOMMON;
 }

@@ -2,7 +2,7 @@ import type { Endpoint } from '../../catalog/endpoint.ts';
 import { countsOf, throughputOf, type World } from './performance.ts';
 
 /** Quality for tool calls: 0 good, 1 not enough data, 2 clearly below the others. */
-export type ToolQuality = 0 | 1 | 2;
+type ToolQuality = 0 | 1 | 2;
 
 /** Comparison starts with this many providers. */
 const MINIMUM_PROVIDERS = 4;

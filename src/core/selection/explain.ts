@@ -74,7 +74,7 @@ export interface ExplainedServerTool {
 }
 
 /** Who takes part in a request besides providers. */
-export interface Participants {
+interface Participants {
   readonly plugins: readonly ActivePlugin[];
   readonly tools: ReadonlyMap<string, OfferedTool>;
   /** What plugins noted while the route was planned. */

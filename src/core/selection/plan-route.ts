@@ -162,7 +162,7 @@ function shuffled(endpoints: readonly Endpoint[], roll: number): readonly Ranked
 }
 
 /** Shuffles by one number: each position draws from what is left with the next digits of the roll. */
-export function drawing(roll: number): <Item>(items: readonly Item[]) => readonly Item[] {
+function drawing(roll: number): <Item>(items: readonly Item[]) => readonly Item[] {
   let digits = roll;
   return (items) => {
     const left = [...items];
@@ -180,7 +180,7 @@ export function drawing(roll: number): <Item>(items: readonly Item[]) => readonl
  * certainly too long is left out (gaps 3.4), so they stay for the case that the estimate was too high. Providers that
  * the request orders by name keep their order.
  */
-export function tightContextsLast(
+function tightContextsLast(
   steps: readonly PlanStep[],
   request: RoutedRequest,
   record: World['record'] = () => undefined,

@@ -4,7 +4,7 @@ import { type Attempt, FAILURE_RULES } from '../fallback/failure.ts';
 import type { DecisionFigures, RoutePlan } from './route-plan.ts';
 
 /** What explains one request. */
-export interface MetadataFacts {
+interface MetadataFacts {
   readonly plan: RoutePlan;
   /** All calls so far; the last one answered, if any did. */
   readonly attempts: readonly Attempt[];
@@ -25,7 +25,7 @@ export function describeRouting({ plan, attempts, answered, generationTime, pipe
     strategy,
     region: selected?.region ?? null,
     summary: `available=${plan.steps.length}, selected=${selected?.providerName ?? 'none'}`,
-    attempt: answered ? attempts.length : 0,
+    attempt: attempts.length,
     is_byok: selected?.byok !== undefined,
     endpoints: {
       total: plan.steps.length + plan.rejected.length,

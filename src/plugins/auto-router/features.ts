@@ -8,7 +8,7 @@ export interface Features {
 }
 
 /** The largest hash of a feature. */
-export const MAX_FEATURE = 0xf_ffff;
+const MAX_FEATURE = 0xf_ffff;
 
 /** Characters at the beginning, and near enough at the end, that count fully. */
 const FULL = 150;

@@ -26,7 +26,7 @@ export interface RankingSource {
 export type RankedBy = 'scores' | 'default_models' | 'price';
 
 /** Prompts that a score without a count is taken to be measured on: few enough that small differences mean nothing. */
-export const ASSUMED_COUNT = 100;
+const ASSUMED_COUNT = 100;
 /** Prompts that speak for no difference between two models, before any was asked. */
 const PRIOR_COUNT = 20;
 /** Standard errors that a gain must exceed. */
@@ -116,7 +116,7 @@ export interface RankingRules {
 }
 
 /** Candidates in order, by what, and which of them is the best overall. */
-export interface Ranking {
+interface Ranking {
   readonly ranking: readonly Candidate[];
   readonly by: RankedBy;
   readonly bestOverall?: Candidate | undefined;

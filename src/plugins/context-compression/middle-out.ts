@@ -340,7 +340,7 @@ function measure({ units, sizes }: UnitList, chosen: readonly number[]): Measure
 }
 
 /** Messages that stay or go together: a call of tools with all its results, or one message by itself. */
-export interface Unit {
+interface Unit {
   /** Indexes of its messages, in order. */
   readonly messages: readonly number[];
 }

@@ -13,7 +13,7 @@ import { readEnvironment } from '../../platform/environment.ts';
 import type { Transport } from '../../net/transport.ts';
 import { Secret } from '../../platform/secret.ts';
 import type { OcrEngine } from '../../contracts/pdf-reader.ts';
-import { JsonService } from '../service/json-service.ts';
+import { JsonService } from '../json-service.ts';
 import { transportKind } from '../option-kinds.ts';
 import * as read from '../../platform/json.ts';
 

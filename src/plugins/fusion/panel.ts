@@ -198,7 +198,7 @@ export interface ChosenTeam {
 }
 
 /** What choosing depends on. */
-export interface TeamContext {
+interface TeamContext {
   readonly catalog: Catalog;
   readonly request: NormalizedRequest;
   readonly teams: FusionTeams;

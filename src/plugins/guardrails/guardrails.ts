@@ -9,7 +9,7 @@ import { type Guardrail, parseGuardrailOptions } from '../../protocol/guardrail-
 import type { JsonObject } from '../../protocol/json.ts';
 import type { Message } from '../../protocol/message.ts';
 import type { OptionsCheck } from '../../protocol/options.ts';
-import { type TextVisitor, visitCall, visitEach, visitMessage } from '../prompt/prompt-texts.ts';
+import { type TextVisitor, visitCall, visitEach, visitMessage } from '../prompt-texts.ts';
 import { type Detector, detectorOf } from './detector.ts';
 import { blockingError, Scan, stagesOf } from './verdict.ts';
 import { windowedStream } from './stream-window.ts';

@@ -2,7 +2,7 @@ import type { ChunkTransform } from '../../contracts/plugin.ts';
 import type { StageRecord } from '../../contracts/plugin-context.ts';
 import type { DeltaPiece } from '../../core/stream/pieces.ts';
 import type { Delta, ToolCallDelta } from '../../protocol/chunk.ts';
-import { visitCall } from '../prompt/prompt-texts.ts';
+import { visitCall } from '../prompt-texts.ts';
 import { type Detector, TextView } from './detector.ts';
 import { blockingError, type PlacedFinding, redact, stagesOf } from './verdict.ts';
 

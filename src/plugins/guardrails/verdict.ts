@@ -1,7 +1,7 @@
 import type { StageRecord } from '../../contracts/plugin-context.ts';
 import { errorOf, type RouterError } from '../../protocol/router-error.ts';
 import { type Detector, TextView } from './detector.ts';
-import type { TextPlace, TextVisitor } from '../prompt/prompt-texts.ts';
+import type { TextPlace, TextVisitor } from '../prompt-texts.ts';
 
 /** Places that a stage names; the rest is counted. */
 const MAX_PLACES = 20;

@@ -12,7 +12,7 @@ import { errorOf } from '../../protocol/router-error.ts';
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
 import type { Transport } from '../../net/transport.ts';
 import type { GeneratedImages, ImageGenerator } from '../../contracts/image-generator.ts';
-import { JsonService } from '../service/json-service.ts';
+import { JsonService } from '../json-service.ts';
 import { transportKind } from '../option-kinds.ts';
 import * as read from '../../platform/json.ts';
 

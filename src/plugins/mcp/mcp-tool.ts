@@ -165,7 +165,7 @@ function errorForCaller(server: string, error: unknown): unknown {
  * and sounds are named and not shown. A result that is none, or that breaks the schema that the tool itself declares, is
  * an error to the model.
  */
-export function outcomeOf(result: JsonObject, { outputSchema }: ListedTool): ToolOutcome {
+function outcomeOf(result: JsonObject, { outputSchema }: ListedTool): ToolOutcome {
   const { content, structuredContent, isError } = result;
   if (content !== undefined && !Array.isArray(content)) return failed('The tool gave a result that is none');
   if (content === undefined && structuredContent === undefined) return failed('The tool gave a result that is none');
@@ -180,7 +180,7 @@ export function outcomeOf(result: JsonObject, { outputSchema }: ListedTool): Too
 }
 
 /** A failure as a model reads it. */
-export function failed(error: string): ToolOutcome {
+function failed(error: string): ToolOutcome {
   return { result: { status: 'error', error } };
 }
 

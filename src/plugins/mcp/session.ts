@@ -9,7 +9,7 @@ import type { McpProgramServer, McpServer } from './servers.ts';
 import * as read from '../../platform/json.ts';
 
 /** What went wrong with a server. */
-export type McpProblem =
+type McpProblem =
   /** The package of the protocol is not installed. */
   | 'not_installed'
   /** No connection, or no program. */

@@ -5,7 +5,7 @@ import { definePlugin } from '../../core/pipeline/define-plugin.ts';
 import { errorOf, RouterError } from '../../protocol/router-error.ts';
 import type { Message } from '../../protocol/message.ts';
 import type { ModerationInput, ModerationService, ModerationVerdict } from '../../contracts/moderation-service.ts';
-import { visitTexts } from '../prompt/prompt-texts.ts';
+import { visitTexts } from '../prompt-texts.ts';
 import { openaiModerationFromEnvironment } from './openai-moderation.ts';
 
 /** Options of {@link moderation}. */

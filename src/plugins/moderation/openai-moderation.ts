@@ -12,7 +12,7 @@ import { readEnvironment } from '../../platform/environment.ts';
 import type { Transport } from '../../net/transport.ts';
 import { Secret } from '../../platform/secret.ts';
 import type { ModerationService, ModerationVerdict } from '../../contracts/moderation-service.ts';
-import { JsonService } from '../service/json-service.ts';
+import { JsonService } from '../json-service.ts';
 import { transportKind } from '../option-kinds.ts';
 
 /** Options of {@link openaiModeration}. */

@@ -116,7 +116,7 @@ interface ThreadModule {
 type WorkerAnswer = { readonly ready: boolean } | { readonly title?: unknown; readonly content?: unknown };
 
 /** What was read; undefined when the reader could not, or not in time. */
-export type WorkerResult = { readonly title: string; readonly content: string } | undefined;
+type WorkerResult = { readonly title: string; readonly content: string } | undefined;
 
 /**
  * Runs in the thread. The reader may look for more content at services of strangers, which is switched off twice: it is

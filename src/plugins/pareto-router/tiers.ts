@@ -35,7 +35,7 @@ export function tiersOf(coders: readonly Coder[]): ReadonlyMap<Coder, Tier> {
 }
 
 /** How a tier is ordered. */
-export interface TierOrder {
+interface TierOrder {
   /** Tokens per second, where the fastest is wanted. */
   readonly speedOf?: ((coder: Coder) => number | undefined) | undefined;
   /** True: the scores only stand for prices, so that there is no value to compare. The dearest comes first. */

@@ -168,7 +168,7 @@ export interface OpenBracket {
 }
 
 /** What a closing bracket is meant for. */
-export type BracketMeaning =
+type BracketMeaning =
   /** It closes the innermost bracket. */
   | 'closes'
   /** It closes the innermost bracket, but is of the wrong kind. */

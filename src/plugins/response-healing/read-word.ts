@@ -6,7 +6,7 @@ import { isQuote, readText } from './read-text.ts';
 export const MAX_DEPTH = 64;
 
 /** A value without quotes as JSON writes it. */
-export interface ReadWord {
+interface ReadWord {
   readonly json: string;
   /** First position behind it. */
   readonly end: number;

@@ -11,7 +11,7 @@ import { MAX_DEPTH, readBareText, readWord } from './read-word.ts';
 import { isQuote, readText } from './read-text.ts';
 
 /** What a reader made of an object or array that is almost JSON. */
-export interface Tidied {
+interface Tidied {
   /** JSON. */
   readonly json: string;
   /** First position behind it in the source. */
@@ -27,7 +27,7 @@ export interface Tidied {
 }
 
 /** What a reader gave up on. */
-export interface NotTidied {
+interface NotTidied {
   readonly json?: undefined;
   readonly bareTexts?: undefined;
   /** How far it had come. */

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../protocol/json.ts';
 import type { DomainRule, DomainFilter, SearchEngine } from '../../contracts/search-engine.ts';
 
-import { JsonService } from '../service/json-service.ts';
+import { JsonService } from '../json-service.ts';
 import {
   checkKeyedEngine,
   EXCERPT_GAP,

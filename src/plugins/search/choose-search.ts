@@ -6,17 +6,17 @@ import { SEARCH_VARIABLES } from './engines-from-environment.ts';
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { JsonObject } from '../../protocol/json.ts';
 import type { SearchContextSize, UserLocation } from '../../protocol/web-options.ts';
-import { isOpen } from '../domains/domain-filter.ts';
+import { isOpen } from '../domain-filter.ts';
 
 /** Who searches. */
-export type SearchChoice =
+type SearchChoice =
   /** The provider that answers. */
   | { readonly type: 'native' }
   /** We, with the first of these that answers. */
   | { readonly type: 'engines'; readonly engines: readonly SearchEngine[] };
 
 /** What the choice depends on. */
-export interface SearchWish extends NativeSearchWish {
+interface SearchWish extends NativeSearchWish {
   /** Id of an engine, `native`, or `auto`, which is the default. */
   readonly engine?: string | undefined;
 }
@@ -102,7 +102,7 @@ interface NativeSearchWish {
 }
 
 /** What else counts of a request. */
-export interface SearchSituation {
+interface SearchSituation {
   /** Functions that the model gets besides. */
   readonly tools: readonly unknown[];
 }

@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
 import type { SearchMode } from '../../protocol/web-options.ts';
 import type { SearchEngine, SearchQuery } from '../../contracts/search-engine.ts';
-import { JsonService } from '../service/json-service.ts';
+import { JsonService } from '../json-service.ts';
 import {
   checkKeyedEngine,
   EXCERPT_GAP,

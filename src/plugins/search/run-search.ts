@@ -1,5 +1,5 @@
 import { RouterError } from '../../protocol/router-error.ts';
-import { isAdmitted } from '../domains/domain-filter.ts';
+import { isAdmitted } from '../domain-filter.ts';
 import { plainText } from '../pages/page-text.ts';
 import type { SearchAnswer, SearchEngine, SearchQuery, SearchResult } from '../../contracts/search-engine.ts';
 import type { Annotation } from '../../protocol/chat-result.ts';

@@ -1,7 +1,7 @@
 import { checkShape } from '../../platform/option-kinds.ts';
 import type { DomainFilter, SearchEngine } from '../../contracts/search-engine.ts';
 
-import { JsonService } from '../service/json-service.ts';
+import { JsonService } from '../json-service.ts';
 import { resultOf, SEARCH_ENGINE_OPTIONS, type SearchEngineOptions, trimmedText } from './engine-options.ts';
 import * as read from '../../platform/json.ts';
 

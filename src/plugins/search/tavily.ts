@@ -1,6 +1,6 @@
 import type { SearchMode } from '../../protocol/web-options.ts';
 import type { SearchEngine } from '../../contracts/search-engine.ts';
-import { JsonService } from '../service/json-service.ts';
+import { JsonService } from '../json-service.ts';
 import { checkKeyedEngine, type KeyedSearchEngineOptions, resultOf, trimmedText } from './engine-options.ts';
 import { shortQuery } from './run-search.ts';
 import * as read from '../../platform/json.ts';

@@ -4,7 +4,7 @@ import type { JsonObject } from '../../protocol/json.ts';
 import { checkShape, type OptionShape, withFunctions } from '../../platform/option-kinds.ts';
 import type { ServerToolDefinition } from '../../contracts/server-tool.ts';
 
-import { isAdmitted, parseDomainFilter } from '../domains/domain-filter.ts';
+import { isAdmitted, parseDomainFilter } from '../domain-filter.ts';
 import type { DomainFilter } from '../../contracts/search-engine.ts';
 import { cutToTokens } from '../pages/page-text.ts';
 import { GUARDED_FETCHER_OPTIONS, guardedFetcher, type GuardedFetcherOptions } from '../pages/guarded-fetcher.ts';

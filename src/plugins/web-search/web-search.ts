@@ -9,7 +9,7 @@ import {
   type SearchMode,
   type UserLocation,
 } from '../../protocol/web-options.ts';
-import { parseDomainFilter } from '../domains/domain-filter.ts';
+import { parseDomainFilter } from '../domain-filter.ts';
 import type { DomainFilter, SearchEngine } from '../../contracts/search-engine.ts';
 
 import {

@@ -4,7 +4,7 @@ import { checkShape, milliseconds, type OptionShape } from '../../platform/optio
 import type { JsonObject } from '../../protocol/json.ts';
 import type { OptionsCheck } from '../../protocol/options.ts';
 import { parseWebOptions, type SearchMode, type UserLocation } from '../../protocol/web-options.ts';
-import { parseDomainFilter } from '../domains/domain-filter.ts';
+import { parseDomainFilter } from '../domain-filter.ts';
 import type { DomainFilter, SearchEngine, SearchResult } from '../../contracts/search-engine.ts';
 
 import {

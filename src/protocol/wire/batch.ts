@@ -145,7 +145,7 @@ export const deletedBatchSchema = wireObject<DeletedBatch>(
       { router: z.literal('deleted') },
       {
         upstream: wireObject<Upstream>(
-          { provider: z.string(), status: z.enum(['deleted', 'unsupported', 'failed']) },
+          { provider: z.string(), status: z.enum(['deleted', 'unsupported', 'not_applicable', 'failed']) },
           {},
         ),
       },

@@ -11,7 +11,7 @@ import { createBatch, type CreateBatchOptions, type NewBatch } from './create-ba
 import { taskHandler } from './handle-task.ts';
 import type { LineLimits } from './file-requests.ts';
 import { type BatchFiles, FileService } from './files.ts';
-import { findJob, storedJob } from './native-job.ts';
+import { findJob, storedJob } from './native/job.ts';
 import { lengthOf, PageSize } from './page-size.ts';
 import type { Timer } from '../../platform/environment.ts';
 import { warn } from '../chat/events.ts';
@@ -256,8 +256,9 @@ export class BatchService implements Batches {
 
   async #removeUpstream(record: BatchRecord): Promise<DeletedBatch['deletion']['upstream']> {
     const stored = storedJob(record);
-    if (stored === undefined) return undefined;
-    const provider = record.provider ?? stored.provider;
+    const provider = record.provider ?? stored?.provider;
+    if (provider === undefined) return undefined;
+    if (stored === undefined) return { provider, status: 'not_applicable' };
     try {
       const live = await findJob(this.#ports, record);
       const reply = await live?.native.remove(live.call(new AbortController().signal));

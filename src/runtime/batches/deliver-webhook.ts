@@ -1,10 +1,23 @@
-import type { WebhookTry } from '../../core/batch/webhook-schedule.ts';
+import type { ClaimedTask } from '../../contracts/batch-store.ts';
+import type { TaskResult, TaskSignals } from '../../contracts/task-queue.ts';
+import { type BatchRecord, webhookEvent } from '../../core/batch/batch-record.ts';
+import { isTerminal } from '../../core/batch/machine.ts';
+import {
+  afterWebhookTry,
+  WEBHOOK_TRIES,
+  webhookStateAfter,
+  type WebhookTry,
+} from '../../core/batch/webhook-schedule.ts';
+import { wireBatch } from '../../core/batch/wire-batch.ts';
 import { parseHttpDate } from '../../core/fallback/http-date.ts';
 import type { Outbound, OutboundResponse } from '../../net/outbound.ts';
 import { OutboundError } from '../../net/outbound-url.ts';
 import type { Environment } from '../../platform/environment.ts';
 import type { Secret } from '../../platform/secret.ts';
 import { hmacBytes, hmacSha256 } from '../../platform/hash.ts';
+import * as read from '../../platform/json.ts';
+import { warn } from '../chat/events.ts';
+import { applyEvent, type BatchPorts, DONE } from './ports.ts';
 import { bytesOfSecret, toBase64 } from './verify-webhook.ts';
 
 /** What a delivery needs. */
@@ -12,6 +25,80 @@ export interface WebhookPorts {
   readonly outbound: Outbound;
   readonly environment: Environment;
   readonly secrets: readonly Secret[];
+}
+
+/** Deliveries to one host at a time: one that is dead or slow must not hold up the others. */
+const PER_HOST = 2;
+/** Milliseconds until a delivery looks again whether its host is free. */
+const HOST_BUSY_MS = 1_000;
+
+/** Tells a receiver that a batch has ended. At least once, and always with the same id (gaps 8.8). */
+export class Notifier {
+  readonly #busy = new Map<string, number>();
+
+  async run(ports: BatchPorts, task: ClaimedTask, { signal }: TaskSignals): Promise<TaskResult> {
+    const batch = await ports.store.find(task.account, task.batchId);
+    if (batch?.callbackUrl === undefined || !isTerminal(batch.status)) return DONE;
+    await ports.failPoint('notify.started');
+    const { host } = new URL(batch.callbackUrl);
+    const inside = this.#busy.get(host) ?? 0;
+    if (inside >= PER_HOST) return { type: 'again', afterMs: HOST_BUSY_MS, reset: true };
+    this.#busy.set(host, inside + 1);
+    try {
+      return await this.#deliver(ports, batch, batch.callbackUrl, task, signal);
+    } finally {
+      const left = (this.#busy.get(host) ?? 1) - 1;
+      if (left > 0) this.#busy.set(host, left);
+      else this.#busy.delete(host);
+    }
+  }
+
+  async #deliver(
+    ports: BatchPorts,
+    batch: BatchRecord,
+    url: string,
+    task: ClaimedTask,
+    signal: AbortSignal,
+  ): Promise<TaskResult> {
+    const { environment, events, failPoint } = ports;
+    const event = webhookEvent(batch, (milliseconds) => new Date(milliseconds).toISOString());
+    const idempotencyKey = `${batch.id}-${batch.status}`;
+    const webhook = { url, id: event.id, idempotencyKey, body: JSON.stringify(event) };
+    const tries = (read.number(task.memo?.['tries']) ?? 0) + 1;
+    const tried = await deliverWebhook(webhook, ports.webhooks, signal);
+    await failPoint('notify.sent');
+    const next = afterWebhookTry(tried, tries, environment.random());
+    await remember(ports, batch, tried, next);
+    if (events.heard('batch')) {
+      const { account } = batch;
+      const { status } = tried;
+      events.emit('batch', { type: 'webhook', account, batch: wireBatch(batch), outcome: next.type, tries, status });
+    }
+    if (next.type === 'again') {
+      await failPoint('notify.deferred');
+      return { type: 'again', afterMs: next.afterMs, memo: { tries }, reset: true };
+    }
+    if (next.type === 'given_up') {
+      const why = next.reason === 'gone' ? 'its receiver wants no more (410)' : `${WEBHOOK_TRIES} tries failed`;
+      warn(events, { code: 'webhook_given_up', message: `The webhook of batch ${batch.id} was given up: ${why}` });
+    }
+    return DONE;
+  }
+}
+
+/** Writes down how a try went, for those who look. Not worth another delivery when it fails. */
+async function remember(
+  ports: BatchPorts,
+  batch: BatchRecord,
+  tried: WebhookTry,
+  next: ReturnType<typeof afterWebhookTry>,
+): Promise<void> {
+  try {
+    const webhook = webhookStateAfter(batch.webhook, tried, next, await ports.store.now());
+    await applyEvent(ports, batch, { type: 'told', webhook });
+  } catch {
+    // The task is what counts.
+  }
 }
 
 /** An event on its way. */

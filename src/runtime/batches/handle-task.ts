@@ -1,4 +1,4 @@
-import { type BatchRecord, webhookEvent } from '../../core/batch/batch-record.ts';
+import type { BatchRecord } from '../../core/batch/batch-record.ts';
 import { isTerminal } from '../../core/batch/machine.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../protocol/json.ts';
 import type { TaskHandler, TaskResult, TaskSignals } from '../../contracts/task-queue.ts';
@@ -7,21 +7,14 @@ import { warn } from '../chat/events.ts';
 import { applyEvent, type BatchPorts, DONE, resultIds } from './ports.ts';
 import { validateTask } from './validate-task.ts';
 import { CANCELLED_ITEM, EXPIRED_ITEM } from '../../core/batch/item-rules.ts';
-import { runNatively, stopNatively } from './native-run.ts';
+import { runNatively, stopNatively } from './native/run.ts';
 import { addUsage, NO_USAGE } from '../../core/batch/sum-usage.ts';
 import type { Usage } from '../../protocol/chunk.ts';
-import {
-  afterWebhookTry,
-  WEBHOOK_TRIES,
-  webhookStateAfter,
-  type WebhookTry,
-} from '../../core/batch/webhook-schedule.ts';
-import { wireBatch } from '../../core/batch/wire-batch.ts';
-import { deliverWebhook } from './deliver-webhook.ts';
+import { Notifier } from './deliver-webhook.ts';
 import { PageSize } from './page-size.ts';
 import { ItemPool } from './item-pool.ts';
+import { inOneSlice } from './shared-runs.ts';
 import { kindOf, lineBytes } from './files.ts';
-import * as read from '../../platform/json.ts';
 
 /** Claims of a task without any progress after which it may be what brings down whoever runs it. */
 const SUSPECT_AFTER = 5;
@@ -144,85 +137,6 @@ function providerOf(body: JsonValue): string | undefined {
   return typeof provider === 'string' ? provider : undefined;
 }
 
-/** Deliveries to one host at a time: one that is dead or slow must not hold up the others. */
-const PER_HOST = 2;
-/** Milliseconds until a delivery looks again whether its host is free. */
-const HOST_BUSY_MS = 1_000;
-
-/** Tells a receiver that a batch has ended. At least once, and always with the same id (gaps 8.8). */
-class Notifier {
-  readonly #busy = new Map<string, number>();
-
-  async run(ports: BatchPorts, task: ClaimedTask, { signal }: TaskSignals): Promise<TaskResult> {
-    const batch = await ports.store.find(task.account, task.batchId);
-    if (batch?.callbackUrl === undefined || !isTerminal(batch.status)) return DONE;
-    await ports.failPoint('notify.started');
-    const { host } = new URL(batch.callbackUrl);
-    const inside = this.#busy.get(host) ?? 0;
-    if (inside >= PER_HOST) return { type: 'again', afterMs: HOST_BUSY_MS, reset: true };
-    this.#busy.set(host, inside + 1);
-    try {
-      return await this.#deliver(ports, batch, batch.callbackUrl, task, signal);
-    } finally {
-      const left = (this.#busy.get(host) ?? 1) - 1;
-      if (left > 0) this.#busy.set(host, left);
-      else this.#busy.delete(host);
-    }
-  }
-
-  async #deliver(
-    ports: BatchPorts,
-    batch: BatchRecord,
-    url: string,
-    task: ClaimedTask,
-    signal: AbortSignal,
-  ): Promise<TaskResult> {
-    const { environment, events, failPoint } = ports;
-    const event = webhookEvent(batch, (milliseconds) => new Date(milliseconds).toISOString());
-    const idempotencyKey = `${batch.id}-${batch.status}`;
-    const webhook = { url, id: event.id, idempotencyKey, body: JSON.stringify(event) };
-    const tries = triesOf(task) + 1;
-    const tried = await deliverWebhook(webhook, ports.webhooks, signal);
-    await failPoint('notify.sent');
-    const next = afterWebhookTry(tried, tries, environment.random());
-    await remember(ports, batch, tried, next);
-    if (events.heard('batch')) {
-      const { account } = batch;
-      const { status } = tried;
-      events.emit('batch', { type: 'webhook', account, batch: wireBatch(batch), outcome: next.type, tries, status });
-    }
-    if (next.type === 'again') {
-      await failPoint('notify.deferred');
-      return { type: 'again', afterMs: next.afterMs, memo: { tries }, reset: true };
-    }
-    if (next.type === 'given_up') {
-      const why = next.reason === 'gone' ? 'its receiver wants no more (410)' : `${WEBHOOK_TRIES} tries failed`;
-      warn(events, { code: 'webhook_given_up', message: `The webhook of batch ${batch.id} was given up: ${why}` });
-    }
-    return DONE;
-  }
-}
-
-/** Writes down how a try went, for those who look. Not worth another delivery when it fails. */
-async function remember(
-  ports: BatchPorts,
-  batch: BatchRecord,
-  tried: WebhookTry,
-  next: ReturnType<typeof afterWebhookTry>,
-): Promise<void> {
-  try {
-    const webhook = webhookStateAfter(batch.webhook, tried, next, await ports.store.now());
-    await applyEvent(ports, batch, { type: 'told', webhook });
-  } catch {
-    // The task is what counts.
-  }
-}
-
-function triesOf({ memo }: ClaimedTask): number {
-  const tries = memo?.['tries'];
-  return read.number(tries) ?? 0;
-}
-
 /** Requests of a batch from which on other processes help with it. */
 const SHARED_FROM = 64;
 /** Milliseconds after which a batch looks again for requests that somebody else held. */
@@ -247,7 +161,22 @@ async function runTask(ports: BatchPorts, task: ClaimedTask, signals: TaskSignal
   if (native !== undefined) return native;
   // From here on it does not go to a provider as a whole any more.
   if (batch.counts.total > SHARED_FROM && batch.shared !== true) await applyEvent(ports, batch, { type: 'shared' });
+  if (batch.provider === undefined) await assignOnlyChoice(ports, batch);
   return runItems(ports, batch, task, signals, left);
+}
+
+/** Names the provider of a batch that is about to be run one by one, where its first request can go to one alone. */
+async function assignOnlyChoice(ports: BatchPorts, batch: BatchRecord): Promise<void> {
+  const [item] = await ports.store.items(batch.account, batch.id, -1, 1);
+  if (item === undefined) return;
+  const account = await ports.accountOf(batch);
+  const names = await ports.calls.prepare(batch, item.body, account).then(
+    ({ request }) => new Set(ports.calls.route(request).map(({ providerName }) => providerName)),
+    // A model may be gone since the batch was validated. Each of its requests will say so.
+    () => new Set<string>(),
+  );
+  const [provider] = names;
+  if (provider !== undefined && names.size === 1) await applyEvent(ports, batch, { type: 'assigned', provider });
 }
 
 async function runItems(
@@ -257,33 +186,26 @@ async function runItems(
   { signal, stopping }: TaskSignals,
   left: number,
 ): Promise<TaskResult> {
-  const { store, environment, limits, watchers } = ports;
+  const { store, limits } = ports;
   const end = new AbortController();
-  const turn = new AbortController();
   const abort = (): void => end.abort();
   signal.addEventListener('abort', abort);
   if (signal.aborted) abort();
-  const unwatch = watchers.watch(batch.id, ({ status }) => {
-    if (status !== 'in_progress') abort();
-  });
-  const slice = environment.setTimer(() => turn.abort(), limits.sliceMs);
-  const expiry = environment.setTimer(abort, left);
   try {
-    const careful = task.attempts >= CAREFUL_AFTER;
-    const manner = { perBatch: careful ? 1 : limits.perBatch, ahead: !careful, fresh: false };
-    const signals = { signal: end.signal, stopping, yielding: turn.signal };
-    const account = await ports.accountOf(batch);
-    const { exhausted } = await ports.sharedRuns.instead(batch.id, () =>
-      new ItemPool(ports, batch, account, signals, manner).run(),
-    );
-    const now = await store.find(batch.account, batch.id);
-    if (now?.status !== 'in_progress') return DONE;
-    if (isDrained(now)) return await drained(ports, now);
-    return { type: 'again', afterMs: exhausted ? LOOK_AGAIN_MS : 0, reset: true };
+    return await inOneSlice(ports, batch, left, end, async (yielding) => {
+      const careful = task.attempts >= CAREFUL_AFTER;
+      const manner = { perBatch: careful ? 1 : limits.perBatch, ahead: !careful, fresh: false };
+      const signals = { signal: end.signal, stopping, yielding };
+      const account = await ports.accountOf(batch);
+      const { exhausted } = await ports.sharedRuns.instead(batch.id, () =>
+        new ItemPool(ports, batch, account, signals, manner).run(),
+      );
+      const now = await store.find(batch.account, batch.id);
+      if (now?.status !== 'in_progress') return DONE;
+      if (isDrained(now)) return await drained(ports, now);
+      return { type: 'again', afterMs: exhausted ? LOOK_AGAIN_MS : 0, reset: true };
+    });
   } finally {
-    environment.clearTimer(slice);
-    environment.clearTimer(expiry);
-    unwatch();
     signal.removeEventListener('abort', abort);
   }
 }

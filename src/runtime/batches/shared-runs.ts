@@ -109,29 +109,48 @@ export class SharedRuns {
   }
 
   async #run(ports: BatchPorts, batch: BatchRecord, stopping: AbortSignal, aborting: AbortController): Promise<void> {
-    const { store, environment, limits, watchers } = ports;
+    const { store, limits } = ports;
     const left = (batch.expiresAt ?? Infinity) - (await store.now());
     if (left <= 0) return;
-    const turn = new AbortController();
-    const abort = (): void => aborting.abort();
-    const unwatch = watchers.watch(batch.id, ({ status }) => {
-      if (status !== 'in_progress') abort();
-    });
-    const slice = environment.setTimer(() => turn.abort(), limits.sliceMs);
-    const expiry = environment.setTimer(abort, left);
-    try {
-      const signals = { signal: aborting.signal, stopping, yielding: turn.signal };
+    await inOneSlice(ports, batch, left, aborting, async (yielding) => {
+      const signals = { signal: aborting.signal, stopping, yielding };
       const manner = { perBatch: limits.perBatch, ahead: true, fresh: true };
       await new ItemPool(ports, batch, await ports.accountOf(batch), signals, manner).run();
-    } finally {
-      environment.clearTimer(slice);
-      environment.clearTimer(expiry);
-      unwatch();
-    }
+    });
     const now = await store.find(batch.account, batch.id);
     if (now?.status !== 'in_progress') return;
     const { completed, failed, total } = now.counts;
     if (completed + failed >= total) await applyEvent(ports, now, { type: 'drained' });
+  }
+}
+
+/**
+ * Runs requests of a batch for one slice of time; then others have their turn.
+ *
+ * @param left - Milliseconds until the batch expires.
+ * @param end - Aborted when it expires, or is not in progress any more.
+ * @param run - Takes no more requests once its signal is aborted.
+ */
+export async function inOneSlice<Result>(
+  { environment, limits, watchers }: BatchPorts,
+  { id }: BatchRecord,
+  left: number,
+  end: AbortController,
+  run: (yielding: AbortSignal) => Promise<Result>,
+): Promise<Result> {
+  const turn = new AbortController();
+  const abort = (): void => end.abort();
+  const unwatch = watchers.watch(id, ({ status }) => {
+    if (status !== 'in_progress') abort();
+  });
+  const slice = environment.setTimer(() => turn.abort(), limits.sliceMs);
+  const expiry = environment.setTimer(abort, left);
+  try {
+    return await run(turn.signal);
+  } finally {
+    environment.clearTimer(slice);
+    environment.clearTimer(expiry);
+    unwatch();
   }
 }
 

@@ -1,10 +1,11 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
+import { namedTier } from '../../catalog/price-at.ts';
 import type { WholeAnswer } from '../../core/dialects/dialect.ts';
 import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
 import { judgeToolCalls } from '../../core/selection/tool-validity.ts';
 import { withoutReasoning } from '../../core/stream/pieces.ts';
 import type { UpstreamResult } from '../../core/stream/upstream-result.ts';
-import { type ChatResult, type Choice, namedTier } from '../../protocol/chat-result.ts';
+import type { ChatResult, Choice } from '../../protocol/chat-result.ts';
 import type { Usage } from '../../protocol/chunk.ts';
 import { announceRequest } from './announce.ts';
 import type { Answer, Execution, SettledAnswer } from './execution.ts';

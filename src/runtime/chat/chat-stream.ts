@@ -1,4 +1,4 @@
-import { namedTier } from '../../protocol/chat-result.ts';
+import { namedTier } from '../../catalog/price-at.ts';
 import { type AttemptFailure, type FailedAttempt, failure as failureOf } from '../../core/fallback/failure.ts';
 import { judgeToolCalls } from '../../core/selection/tool-validity.ts';
 import { type DeltaPiece, type NativePiece, type StreamPiece, withoutReasoning } from '../../core/stream/pieces.ts';
@@ -80,6 +80,16 @@ export class ChatStreamSource extends Pollable<readonly StreamItem[] | undefined
   /** True once the last item was handed out and the stream was whole. */
   get ended(): boolean {
     return this.#state === 'over';
+  }
+
+  /**
+   * Monotonic time at which the last endpoint of the plan failed. What follows, a repetition after a wait or an error,
+   * comes soon. Undefined while there is another endpoint to try, or an answer.
+   */
+  get exhaustedAt(): number | undefined {
+    const { attempts, plan } = this.#execution;
+    const last = attempts.at(-1);
+    return last?.outcome.ok === false && attempts.length >= plan.steps.length ? last.endedAt : undefined;
   }
 
   /** Builds the chunks of this stream. Known from the first item on. */

@@ -24,7 +24,7 @@ import type { ContentOptions } from './kept-content.ts';
 import type { Recorded } from '../chat/settle.ts';
 
 /** What a router's ledger is made with. */
-export interface RequestLedgerOptions extends Pick<RecordContext, 'tags'> {
+interface RequestLedgerOptions extends Pick<RecordContext, 'tags'> {
   readonly store: Ledger;
   /** Records that wait to be written at most; more are dropped. */
   readonly bufferRecords: number;

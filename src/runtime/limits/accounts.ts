@@ -16,7 +16,7 @@ import type { NormalizedEmbeddingRequest } from '../../core/normalize/normalize-
 import type { TaggedRateLimits } from '../../config/tables/spending.ts';
 import type { RoutedRequest } from '../../core/normalize/normalized-request.ts';
 import { likelyPromptTokens } from '../../core/normalize/token-estimate.ts';
-import type { RateDecision, RateLimiter } from '../../contracts/rate-limiter.ts';
+import type { RateClaim, RateDecision, RateLimiter } from '../../contracts/rate-limiter.ts';
 
 /** What finds the faults in everything that an account may have. */
 export const ACCOUNT_OPTIONS = kindsOf(ACCOUNT);
@@ -128,7 +128,16 @@ export class Rates {
     if (own === undefined && tags.length === 0) return request;
     const limits = own ?? {};
     const account = request.account.id;
-    const claim = { account, limits, tags, tokens: likelyTokensOf(request), isFree: isFree(request) };
+    const claim: RateClaim = {
+      account,
+      limits,
+      tags,
+      // Read only where tokens are limited: estimating a prompt takes time.
+      get tokens() {
+        return likelyTokensOf(request);
+      },
+      isFree: isFree(request),
+    };
     const decided = this.#limiter.take(claim);
     const admit = (decision: RateDecision): Request => {
       if (!decision.granted) throw rateLimitError(decision.broken, this.#environment.wallClock());

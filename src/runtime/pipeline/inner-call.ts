@@ -1,7 +1,8 @@
 import { errorOf, RouterError } from '../../protocol/router-error.ts';
 import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
 import { inheritedPolicies } from '../../core/pipeline/inherited-policies.ts';
-import type { InnerCallOptions } from '../../contracts/plugin-context.ts';
+import type { InnerCallOptions, PluginContext } from '../../contracts/plugin-context.ts';
+import type { ToolContext } from '../../contracts/server-tool.ts';
 import type { ChatRequest } from '../../protocol/chat-request.ts';
 import type { ChatResult } from '../../protocol/chat-result.ts';
 import type { RuntimeServices } from '../chat/services.ts';
@@ -13,8 +14,38 @@ import type { ErrorType } from '../../protocol/error.ts';
 import { warn } from '../chat/events.ts';
 
 /** How deep in calls of plugins a request stands; 0 for one from outside. */
-export function depthOf({ within }: NormalizedRequest): number {
+function depthOf({ within }: NormalizedRequest): number {
   return within?.depth ?? 0;
+}
+
+/** The request that a plugin or server tool works for. */
+interface OuterRequest {
+  readonly request: NormalizedRequest;
+  readonly ledger: Ledger;
+  readonly signal: AbortSignal;
+  readonly meter: StageMeter;
+}
+
+/** What hooks of plugins and server tools know alike. */
+type SharedContext = Pick<
+  PluginContext & ToolContext,
+  'signal' | 'account' | 'catalog' | 'depth' | 'now' | 'wallClock' | 'random' | 'serverTools' | 'call'
+>;
+
+/** Makes a {@link SharedContext} for a plugin by its id, or for a server tool by its type. */
+export function sharedContext(services: RuntimeServices, outer: OuterRequest, id: string): SharedContext {
+  const { environment, facts, registry } = services;
+  return {
+    signal: outer.signal,
+    account: outer.request.account,
+    catalog: facts.catalog,
+    depth: depthOf(outer.request),
+    now: environment.now,
+    wallClock: environment.wallClock,
+    random: environment.random,
+    serverTools: registry.types,
+    call: (body, bounds) => callWithin(services, outer, id, body, bounds),
+  };
 }
 
 /**
@@ -22,14 +53,9 @@ export function depthOf({ within }: NormalizedRequest): number {
  *
  * @throws {@link RouterError} when the call fails, 422 when it is too deep, or 524 when its own time is up.
  */
-export async function callWithin(
+async function callWithin(
   services: RuntimeServices,
-  outer: {
-    readonly request: NormalizedRequest;
-    readonly ledger: Ledger;
-    readonly signal: AbortSignal;
-    readonly meter: StageMeter;
-  },
+  outer: OuterRequest,
   id: string,
   request: ChatRequest,
   { timeoutMs }: InnerCallOptions = {},

@@ -15,20 +15,19 @@ import { type PluginFacts, type PluginOutcome, warn } from '../chat/events.ts';
 import type { RuntimeServices } from '../chat/services.ts';
 import { StageMeter } from '../chat/stage-meter.ts';
 import {
-  callWithin,
-  depthOf,
   handleHookFailure,
   type HookFailure,
   type HookName,
   isRefusal,
   runBounded,
+  sharedContext,
 } from './inner-call.ts';
 import { loadPlugins, needsLoading } from './load-plugins.ts';
 import { checkChange, checkResult, checkVerdict } from './check-output.ts';
 import type { Ledger } from './ledger.ts';
 
 /** How the plugins' `onRequest` came out. */
-export type RequestOutcome =
+type RequestOutcome =
   | { readonly type: 'continue'; readonly changed: ChangedRequest }
   | { readonly type: 'answer'; readonly answer: PluginAnswer; readonly by: string };
 
@@ -289,21 +288,12 @@ export class PluginRun {
   }
 
   #context(active: ActivePlugin, request: NormalizedRequest, signal: AbortSignal, meter: StageMeter): PluginContext {
-    const { environment, facts, registry } = this.#services;
     const { id } = active.plugin;
     const ledger = this.#ledger;
     return {
+      ...sharedContext(this.#services, { request, ledger, signal, meter }, id),
       because: active.because,
       state: this.stateOf(active),
-      signal,
-      account: request.account,
-      catalog: facts.catalog,
-      depth: depthOf(request),
-      now: environment.now,
-      wallClock: environment.wallClock,
-      random: environment.random,
-      serverTools: registry.types,
-      call: (body, bounds) => callWithin(this.#services, { request, ledger, signal, meter }, id, body, bounds),
       stage(record) {
         if (!signal.aborted) ledger.stage(id, record);
       },

@@ -14,7 +14,7 @@ import { errorOf, RouterError } from '../../protocol/router-error.ts';
 import type { ResultToolCall } from '../../protocol/chat-result.ts';
 import { inspectJson, isJsonObject, type JsonObject } from '../../protocol/json.ts';
 import { MAX_PLUGIN_OUTPUT_LENGTH } from '../../protocol/limits.ts';
-import { callWithin, depthOf, runBounded } from '../pipeline/inner-call.ts';
+import { runBounded, sharedContext } from '../pipeline/inner-call.ts';
 import type { Ledger } from '../pipeline/ledger.ts';
 import { type ToolCallOutcome, warn } from '../chat/events.ts';
 import type { RuntimeServices } from '../chat/services.ts';
@@ -22,7 +22,7 @@ import { StageMeter } from '../chat/stage-meter.ts';
 import { errorOfFault } from '../chat/router-errors.ts';
 
 /** What the calls of one turn have in common. */
-export interface ToolRun {
+interface ToolRun {
   readonly services: RuntimeServices;
   readonly tools: ReadonlyMap<string, OfferedTool>;
   /** Calls so far, by function name. */
@@ -131,21 +131,12 @@ function contextOf(
   { tool, use, meter }: ToolUse,
   signal: AbortSignal,
 ): ToolContext {
-  const { environment, facts, registry } = services;
   const { type } = tool.definition;
   return {
+    ...sharedContext(services, { request, ledger, signal, meter }, type),
     request: frozenRequest(request),
     name: tool.name,
     use,
-    signal,
-    account: request.account,
-    catalog: facts.catalog,
-    depth: depthOf(request),
-    now: environment.now,
-    wallClock: environment.wallClock,
-    random: environment.random,
-    serverTools: registry.types,
-    call: (body, bounds) => callWithin(services, { request, ledger, signal, meter }, type, body, bounds),
     stage(record) {
       if (!signal.aborted) ledger.stage(type, { type: 'server_tools', ...record });
     },

@@ -2,6 +2,28 @@ import { isTerminal } from '../../core/batch/machine.ts';
 import type { BatchStore, BatchTask, ClaimedTask, IdempotencyKey } from '../../contracts/batch-store.ts';
 import { Entries, free, type Lease, nameOf } from './items.ts';
 
+/** What is in lists of an account. */
+interface Listed {
+  readonly id: string;
+  readonly account: string;
+  readonly createdAt: number;
+}
+
+/** Records of an account that come behind one of them in a list, the newest first. */
+export function newestAfter<Found extends Listed>(
+  entries: Iterable<{ readonly record: Found | undefined }>,
+  account: string,
+  after: string | undefined,
+): readonly Found[] {
+  const all = [...entries]
+    .flatMap(({ record }) => (record?.account === account ? [record] : []))
+    .sort((left, right) => right.createdAt - left.createdAt || (left.id < right.id ? 1 : -1));
+  if (after === undefined) return all;
+  const at = all.findIndex(({ id }) => id === after);
+  // A record that is no longer there cannot say where its page ended.
+  return at < 0 ? [] : all.slice(at + 1);
+}
+
 /** Batches that are there. */
 type Records = Pick<BatchStore, 'find' | 'list' | 'items' | 'outcomes' | 'recount' | 'save' | 'remove'>;
 
@@ -14,13 +36,7 @@ export function recordsOf(content: Content): Records {
     },
 
     list(account, { limit, after, statuses, createdAfter = -Infinity, createdBefore = Infinity }) {
-      const all = entries
-        .all()
-        .flatMap(({ record }) => (record?.account === account ? [record] : []))
-        .sort((left, right) => right.createdAt - left.createdAt || (left.id < right.id ? 1 : -1));
-      const start = after === undefined ? 0 : all.findIndex(({ id }) => id === after) + 1;
-      // A batch that is no longer there cannot say where its page ended.
-      const rest = after !== undefined && start === 0 ? [] : all.slice(start);
+      const rest = newestAfter(entries.all(), account, after);
       const found = rest.filter(
         ({ status, createdAt }) =>
           (statuses === undefined || statuses.includes(status)) &&

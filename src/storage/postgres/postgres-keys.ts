@@ -1,7 +1,7 @@
 import type { KeyStore } from '../../contracts/key-store.ts';
 import { checkShape } from '../../platform/option-kinds.ts';
 import { keyColumns, keyOfRow, storable } from '../stored-rows.ts';
-import { checkOptions, databaseAt, migrate, OPTIONS, type PostgresStorageOptions, quoted } from './schema.ts';
+import { checkOptions, databaseAt, migratedOnUse, OPTIONS, type PostgresStorageOptions, quoted } from './schema.ts';
 import { numbered } from './statements.ts';
 
 /** Options of {@link postgresKeys}. Either `pool` or `connectionString` says where the database is. */
@@ -58,19 +58,7 @@ export function postgresKeys(options: PostgresKeysOptions): KeyStore {
   checkOptions(options, 'postgresKeys');
   const { schema = 'signalbox_keys', migrate: allowed = true } = options;
   const database = databaseAt(options, statementsOf(quoted(schema)));
-  let opening: Promise<void> | undefined;
-
-  /** The table is made by the first use; one that fails is tried again by the next. */
-  async function opened(): Promise<typeof database> {
-    opening ??= migrate(database, schema, allowed, TABLES);
-    try {
-      await opening;
-    } catch (error) {
-      opening = undefined;
-      throw error;
-    }
-    return database;
-  }
+  const opened = migratedOnUse(database, schema, allowed, TABLES);
 
   return {
     async find(hash) {

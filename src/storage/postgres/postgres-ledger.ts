@@ -15,10 +15,10 @@ import {
   recordOfRow,
 } from '../ledger-rows.ts';
 import { storable } from '../stored-rows.ts';
-import type { PostgresDatabase, Values } from './database.ts';
+import type { Values } from './database.ts';
 import {
   checkOptions,
-  migrate,
+  migratedOnUse,
   OPTIONS as STORAGE_OPTIONS,
   type PostgresStorageOptions,
   databaseAt,
@@ -162,20 +162,8 @@ export function postgresLedger(options: PostgresLedgerOptions): Ledger {
   const texts = Object.entries(statementsOf(quoted(schema)));
   const statements = Object.fromEntries(texts.map(([name, text]) => [name, numbered(text)])) as Record<Name, Statement>;
   const database = databaseAt<Name>({ ...options, connections }, statements);
-  let opening: Promise<void> | undefined;
+  const opened = migratedOnUse(database, schema, allowed, TABLES);
   let purgedAt = -Infinity;
-
-  /** The tables are made by the first use; one that fails is tried again by the next. */
-  async function opened(): Promise<PostgresDatabase<Name>> {
-    opening ??= migrate(database, schema, allowed, TABLES);
-    try {
-      await opening;
-    } catch (error) {
-      opening = undefined;
-      throw error;
-    }
-    return database;
-  }
 
   async function purge(): Promise<void> {
     const now = Date.now();

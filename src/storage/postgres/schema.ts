@@ -49,6 +49,26 @@ export async function migrate<Name extends string>(
   }, MIGRATION_TIMEOUT_MS);
 }
 
+/** Gives a database once its tables are there. The first use makes them; one that fails is tried again by the next. */
+export function migratedOnUse<Name extends string>(
+  database: PostgresDatabase<Name>,
+  schema: string,
+  allowed: boolean,
+  tables: PostgresTables,
+): () => Promise<PostgresDatabase<Name>> {
+  let migrated: Promise<void> | undefined;
+  return async () => {
+    migrated ??= migrate(database, schema, allowed, tables);
+    try {
+      await migrated;
+    } catch (error) {
+      migrated = undefined;
+      throw error;
+    }
+    return database;
+  };
+}
+
 /** The database that options name, with the statements for its tables. Nothing is opened before it is used. */
 export function databaseAt<Name extends string>(
   {

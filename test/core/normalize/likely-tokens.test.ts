@@ -60,6 +60,25 @@ describe('the likely tokens of a text', () => {
   });
 });
 
+describe('the likely tokens of many texts', () => {
+  const kinds = [...TEXTS.values()].map(([text = '']) => text);
+  const each = (texts: readonly string[]): number => texts.reduce((sum, text) => sum + likelyTextTokens([text]), 0);
+
+  it('are those of each, give or take a tenth, also where only samples are read', () => {
+    const conversation = Array.from({ length: 60 }, (_, at) => (kinds[at % kinds.length] ?? '').slice(0, 200 + 9 * at));
+    expect(conversation.join('').length).toBeGreaterThan(8_000);
+    expect(Math.abs(likelyTextTokens(conversation) / each(conversation) - 1)).toBeLessThan(0.1);
+  });
+
+  it('take no longer where the texts are short', () => {
+    const texts = Array.from({ length: 100_000 }, (_, at) => `Item ${at}: yes`);
+    const before = process.cpuUsage();
+    const tokens = likelyTextTokens(texts);
+    expect(process.cpuUsage(before).user / 1_000).toBeLessThan(60);
+    expect(Math.abs(tokens / 400 / likelyTextTokens(texts.slice(50_000, 50_250)) - 1)).toBeLessThan(0.1);
+  });
+});
+
 describe('words that are in nearly every text', () => {
   const tokens = (word: string): number => likelyTextTokens([`${word} `.repeat(20)]);
 

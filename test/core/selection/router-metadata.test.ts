@@ -37,11 +37,11 @@ describe('router_metadata', () => {
     });
   });
 
-  it('selects nobody when nobody answered', () => {
+  it('selects nobody when nobody answered, and says how many were tried', () => {
     const attempts = [failedAt(plan, 'alpha', 'timeout'), failedAt(plan, 'beta', 'server', { status: 500 })];
     expect(describeRouting({ plan, attempts, answered: false, pipeline: [] })).toMatchObject({
       summary: 'available=2, selected=none',
-      attempt: 0,
+      attempt: 2,
       endpoints: { available: [{ selected: false }, { selected: false }] },
       attempts: [{ status: 524 }, { status: 500 }],
     });

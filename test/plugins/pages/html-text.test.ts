@@ -143,7 +143,7 @@ describe('the simple reader of HTML', () => {
 });
 
 /** As large as a page may be; elsewhere enough to show that a turn does not grow with it. */
-const PAGE_BYTES = STORMS_ARE_FULL ? 5_000_000 : 2_000_000;
+const PAGE_BYTES = STORMS_ARE_FULL ? 5_000_000 : 1_000_000;
 
 describe('megabytes of a page', () => {
   it.each([

@@ -1,6 +1,6 @@
 import { ConfigError, RouterError, type SearchEngine, type SearchQuery, brave, exa, searxng, tavily } from 'signalbox';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { parseDomainFilter } from '../../../src/plugins/domains/domain-filter.ts';
+import { parseDomainFilter } from '../../../src/plugins/domain-filter.ts';
 import { searchEnginesFromEnvironment } from '../../../src/plugins/search/engines-from-environment.ts';
 import { type SearchServer, startSearchServer } from '../../support/search-server.ts';
 

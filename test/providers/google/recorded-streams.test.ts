@@ -119,8 +119,10 @@ describe.each(Object.entries(STREAMS))('the stream %s', (path, expected) => {
 
   it('means the same wherever its bytes are cut', async () => {
     const bytes = googleFixture(path);
+    const whole = JSON.stringify(await decodeGoogleStream([bytes]));
     for (let cut = 1; cut < bytes.length; cut += 1) {
-      expect(await decodeGoogleStream([bytes.subarray(0, cut), bytes.subarray(cut)])).toEqual(expected);
+      const pieces = await decodeGoogleStream([bytes.subarray(0, cut), bytes.subarray(cut)]);
+      if (JSON.stringify(pieces) !== whole) expect.fail(`cut at byte ${cut} it means something else`);
     }
   });
 

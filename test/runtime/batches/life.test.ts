@@ -54,7 +54,7 @@ describe('a batch', () => {
         status_code: 200,
         request_id: expect.stringMatching(/^req_/) as string,
         body: {
-          id: expect.stringMatching(/^gen-batch-\d+-/) as string,
+          id: expect.stringMatching(/^gen-batch-\d+-[0-9a-f]{20}$/) as string,
           choices: [{ message: { content: 'Hello r3' } }],
         },
       },
@@ -239,6 +239,68 @@ describe('a batch', () => {
     expect(await two.router.batches.retrieve(mixed.id)).toMatchObject({ status: 'completed', provider: null });
   });
 
+  it('names its provider while it runs, where there is only one', async () => {
+    const seen: (string | null)[] = [];
+    const scene = batchScene({
+      providers: [batchProvider('up')],
+      on: { batch: ({ batch }) => seen.push(`${batch.status} ${batch.provider}`) },
+    });
+    const body = { max_tokens: 9, messages: [{ role: 'user' as const, content: 'Hi' }] };
+    await scene.router.batches.create({
+      endpoint: '/v1/messages',
+      model: 'acme/one',
+      requests: [{ custom_id: 'a', body }],
+    });
+    await scene.router.batches.tick();
+    expect(seen).toContain('in_progress UP');
+    expect(seen.at(-1)).toBe('completed UP');
+  });
+
+  it.each([
+    ['input_type', { input: 'one', input_type: 'query' }],
+    ['provider', { input: 'one', provider: { only: ['up'] } }],
+    ['input[1]', { input: [{ content: [] }, { content: [] }].map((one, index) => (index === 0 ? 'one' : one)) }],
+    ['input[0]', { input: [{ content: [{ type: 'text', text: 'one' }] }] }],
+  ])('embeds text alone, and routes as a whole: %s', async (path, body) => {
+    const scene = batchScene({ providers: [embeddingStub('up', [embedsWith()])] });
+    const requests = [{ custom_id: 'a', body }] as never;
+    const { id } = await scene.router.batches.create({ endpoint: '/v1/embeddings', model: 'acme/embed', requests });
+    await scene.router.batches.tick();
+    const { status, error } = await scene.router.batches.retrieve(id);
+    expect([status, error?.message.startsWith(`requests[0].body.${path} `)]).toEqual(['failed', true]);
+  });
+
+  const [JSON_OBJECT, ONE, OTHER] = [
+    { type: 'json_object' },
+    { type: 'json_schema', json_schema: { name: 'a', schema: { type: 'object' } } },
+    { type: 'json_schema', json_schema: { name: 'a', schema: { type: 'array' } } },
+  ];
+  it.each([
+    ['google/one', undefined, { type: 'text' }, 'completed'],
+    ['google/one', JSON_OBJECT, JSON_OBJECT, 'completed'],
+    ['google/one', ONE, ONE, 'completed'],
+    ['google/one', undefined, JSON_OBJECT, 'failed'],
+    ['google/one', JSON_OBJECT, ONE, 'failed'],
+    ['google/one', ONE, OTHER, 'failed'],
+    ['acme/one', ONE, OTHER, 'completed'],
+  ])("has one response format where it is for one of Google's models: %s, %j and %j is %s", async (model, ...rest) => {
+    const [first, second, expected] = rest;
+    const provider = batchProvider('up', undefined, { models: { 'google/one': {}, 'acme/one': {} } });
+    const scene = batchScene({ providers: [provider] });
+    const requests = [first, second].map((format, index) => ({
+      custom_id: `r${index}`,
+      body: { messages: [{ role: 'user', content: 'Hi' }], response_format: format },
+    })) as never;
+    const { id } = await scene.router.batches.create({ endpoint: '/v1/chat/completions', model, requests });
+    await scene.router.batches.tick();
+    const { status, error } = await scene.router.batches.retrieve(id);
+    expect(status).toBe(expected);
+    expect(error?.message.startsWith('requests[1].body.response_format must be the same') ?? false).toBe(
+      expected === 'failed',
+    );
+    expect(provider.calls).toHaveLength(expected === 'failed' ? 0 : 2);
+  });
+
   it('keeps what a provider found out about tool calls, answer by answer', async () => {
     const findings = {
       alignment: { calls: [{ call: 'a', outcome: 'aligned', rules: [] }] },
@@ -350,7 +412,11 @@ describe('deleting', () => {
     const { id } = await router.batches.create(chatBatch(1));
     expect(await refusal(router.batches.delete(id))).toMatchObject({ status: 409 });
     await router.batches.tick();
-    expect(await router.batches.delete(id)).toEqual({ id, object: 'batch', deletion: { router: 'deleted' } });
+    expect(await router.batches.delete(id)).toEqual({
+      id,
+      object: 'batch',
+      deletion: { router: 'deleted', upstream: { provider: 'UP', status: 'not_applicable' } },
+    });
     expect(await refusal(router.batches.retrieve(id))).toMatchObject({ status: 404 });
     expect(await refusal(router.batches.delete(id))).toMatchObject({ status: 404 });
   });

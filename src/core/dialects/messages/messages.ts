@@ -12,8 +12,8 @@ import {
   messagesUsage,
   stopDetails,
   stopReason,
-  wholeMessage,
-} from './whole.ts';
+  messageObject,
+} from './message-object.ts';
 import type { FinishReason } from '../../../protocol/chat-result.ts';
 import type { ChatChunk, Delta, ToolCallDelta, Usage } from '../../../protocol/chunk.ts';
 import type { NativePiece } from '../../stream/pieces.ts';
@@ -28,7 +28,7 @@ import * as read from '../../../platform/json.ts';
 export const MESSAGES: Dialect = {
   ...MESSAGES_ERRORS,
   toChat: messagesToChat,
-  whole: wholeMessage,
+  whole: messageObject,
   streamWriter: (context) => new MessagesStreamWriter(context),
   estimate: estimatedPromptTokens,
 };

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { messagesError, messagesStatus } from '../../../../src/core/dialects/errors.ts';
-import { messagesUsage, stopReason, wholeMessage } from '../../../../src/core/dialects/messages/whole.ts';
+import { messagesUsage, stopReason, messageObject } from '../../../../src/core/dialects/messages/message-object.ts';
 import type { ChatResult, FinishReason, ResultMessage } from '../../../../src/protocol/chat-result.ts';
 import { ERROR_TYPES, type ErrorType } from '../../../../src/protocol/error.ts';
 import { CONTEXT } from '../../../support/dialect-context.ts';
@@ -31,12 +31,12 @@ function resultOf(message: Partial<ResultMessage>, more: Partial<ChatResult> = {
 }
 
 function blocksOf(message: Partial<ResultMessage>, body: object = {}): unknown {
-  return wholeMessage({ result: resultOf(message) }, { ...CONTEXT, body: { ...body } })['content'];
+  return messageObject({ result: resultOf(message) }, { ...CONTEXT, body: { ...body } })['content'];
 }
 
 describe('a whole answer', () => {
   it('is a message', () => {
-    expect(wholeMessage({ result: resultOf({}) }, CONTEXT)).toEqual({
+    expect(messageObject({ result: resultOf({}) }, CONTEXT)).toEqual({
       id: 'gen-1',
       type: 'message',
       role: 'assistant',
@@ -138,7 +138,7 @@ describe('a whole answer', () => {
   });
 
   it('that is a refusal says so', () => {
-    expect(wholeMessage({ result: resultOf({ content: null, refusal: 'No.' }) }, CONTEXT)).toMatchObject({
+    expect(messageObject({ result: resultOf({ content: null, refusal: 'No.' }) }, CONTEXT)).toMatchObject({
       content: [{ type: 'text', text: 'No.' }],
       stop_reason: 'refusal',
       stop_details: { type: 'refusal', category: null, explanation: 'No.' },
@@ -154,7 +154,7 @@ describe('a whole answer', () => {
     };
     const metadata = { requested: 'acme/one' } as unknown as NonNullable<ChatResult['router_metadata']>;
     const result = resultOf({}, { router_metadata: metadata });
-    expect(wholeMessage({ result, native }, CONTEXT)).toEqual({
+    expect(messageObject({ result, native }, CONTEXT)).toEqual({
       id: 'msg_1',
       model: 'acme/one',
       content: [{ type: 'hologram' }],

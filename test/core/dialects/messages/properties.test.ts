@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { MessagesStreamWriter } from '../../../../src/core/dialects/messages/messages.ts';
 import { blockOfDetail, detailOfBlock } from '../../../../src/core/dialects/messages/thinking-blocks.ts';
 import { messagesToChat } from '../../../../src/core/dialects/messages/to-chat.ts';
-import { wholeMessage } from '../../../../src/core/dialects/messages/whole.ts';
+import { messageObject } from '../../../../src/core/dialects/messages/message-object.ts';
 import { ChunkEnvelope } from '../../../../src/core/stream/envelope.ts';
 import type { ChatResult, ResultMessage } from '../../../../src/protocol/chat-result.ts';
 import type { ChatChunk, Delta } from '../../../../src/protocol/chunk.ts';
@@ -203,7 +203,7 @@ describe('a turn of the assistant', () => {
         const chat = translated.ok ? translated.value.chat : {};
         const [sent] = chat['messages'] as unknown as readonly AssistantMessage[];
         const result = resultOf({ refusal: null, reasoning: null, content: null, ...sent } as ResultMessage);
-        expect(wholeMessage({ result }, { ...CONTEXT, body: { tools } })['content']).toEqual(content);
+        expect(messageObject({ result }, { ...CONTEXT, body: { tools } })['content']).toEqual(content);
       }),
       runs(300),
     );
@@ -215,7 +215,7 @@ describe('a stream', () => {
     fc.assert(
       fc.property(message, (one) => {
         const result = resultOf(one);
-        expect(streamed(cutUp(one), result)).toEqual(wholeMessage({ result }, CONTEXT));
+        expect(streamed(cutUp(one), result)).toEqual(messageObject({ result }, CONTEXT));
       }),
       runs(300),
     );

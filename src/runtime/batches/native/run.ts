@@ -1,14 +1,14 @@
-import type { BatchRecord } from '../../core/batch/batch-record.ts';
-import { CANCELLED_ITEM, EXPIRED_ITEM, MISSING_ITEM } from '../../core/batch/item-rules.ts';
-import type { NativeState } from '../../contracts/native-batches.ts';
-import type { TaskResult, TaskSignals } from '../../contracts/task-queue.ts';
-import type { ClaimedTask } from '../../contracts/batch-store.ts';
-import { applyEvent, type BatchPorts, DONE, resultIds } from './ports.ts';
-import { findJob, type LiveJob, nextPart, partsOf, upstreamOf } from './native-job.ts';
-import { findLost, nativeRoutes } from './native-route.ts';
-import { failUnanswered, storeResults, UnreadableResults } from './native-results.ts';
-import { FIRST_POLL_MS, submitNatively } from './native-submit.ts';
-import { findPart, keepParts, partToSubmit, submitPart } from './native-submit-part.ts';
+import type { BatchRecord } from '../../../core/batch/batch-record.ts';
+import { CANCELLED_ITEM, EXPIRED_ITEM, MISSING_ITEM } from '../../../core/batch/item-rules.ts';
+import type { NativeState } from '../../../contracts/native-batches.ts';
+import type { TaskResult, TaskSignals } from '../../../contracts/task-queue.ts';
+import type { ClaimedTask } from '../../../contracts/batch-store.ts';
+import { applyEvent, type BatchPorts, DONE, resultIds } from '../ports.ts';
+import { findJob, type LiveJob, nextPart, partsOf, upstreamOf } from './job.ts';
+import { findLost, nativeRoutes } from './route.ts';
+import { failUnanswered, storeResults, UnreadableResults } from './results.ts';
+import { FIRST_POLL_MS, submitNatively } from './submit.ts';
+import { findPart, keepParts, partToSubmit, submitPart } from './submit-part.ts';
 
 /** Milliseconds between two looks, at most. */
 const SLOWEST_POLL_MS = 60_000;

@@ -1,8 +1,8 @@
-import { percentDecoded } from '../../platform/data-url.ts';
-import type { DomainRule, DomainFilter } from '../../contracts/search-engine.ts';
+import { percentDecoded } from '../platform/data-url.ts';
+import type { DomainRule, DomainFilter } from '../contracts/search-engine.ts';
 
-import { echo } from '../../protocol/fault.ts';
-import { matchesWildcard } from '../../catalog/model-patterns.ts';
+import { echo } from '../protocol/fault.ts';
+import { matchesWildcard } from '../catalog/model-patterns.ts';
 
 /** A filter, or the one problem worth telling, as an options parser tells it. */
 type FilterCheck =

@@ -1,4 +1,4 @@
-import type { AssistantMessage, Message, ToolCall } from '../../protocol/message.ts';
+import type { AssistantMessage, Message, ToolCall } from '../protocol/message.ts';
 
 /** Where a text of a prompt stands. */
 export interface TextPlace {

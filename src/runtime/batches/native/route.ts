@@ -1,17 +1,17 @@
-import type { Endpoint } from '../../catalog/endpoint.ts';
-import type { Account } from '../../core/account.ts';
-import type { BatchRecord } from '../../core/batch/batch-record.ts';
+import type { Endpoint } from '../../../catalog/endpoint.ts';
+import type { Account } from '../../../core/account.ts';
+import type { BatchRecord } from '../../../core/batch/batch-record.ts';
 import type {
   NativeBatches,
   NativeItem,
   NativeJob,
   NativeLookup,
   NativeReply,
-} from '../../contracts/native-batches.ts';
-import type { BatchedRequest } from './item-calls.ts';
-import type { BatchPorts } from './ports.ts';
-import type { AttemptFailure, FailureKind } from '../../core/fallback/failure.ts';
-import { aliasOf, type NativePart } from './native-job.ts';
+} from '../../../contracts/native-batches.ts';
+import type { BatchedRequest } from '../item-calls.ts';
+import type { BatchPorts } from '../ports.ts';
+import type { AttemptFailure, FailureKind } from '../../../core/fallback/failure.ts';
+import { aliasOf, type NativePart } from './job.ts';
 
 /** Where a batch can go as a whole. */
 export interface NativeRoute {

@@ -1,20 +1,20 @@
-import type { BatchRecord } from '../../core/batch/batch-record.ts';
-import { FAILURE_RULES } from '../../core/fallback/failure.ts';
+import type { BatchRecord } from '../../../core/batch/batch-record.ts';
+import { FAILURE_RULES } from '../../../core/fallback/failure.ts';
 import type {
   NativeBatches,
   NativeItem,
   NativeJob,
   NativeLookup,
   NativeReply,
-} from '../../contracts/native-batches.ts';
-import type { TaskResult, TaskSignals } from '../../contracts/task-queue.ts';
-import type { ClaimedTask } from '../../contracts/batch-store.ts';
-import { canonical } from '../../platform/json.ts';
-import type { JsonObject } from '../../protocol/json.ts';
-import { isSilence, lookupOf, readItems, SeparateWays } from './native-route.ts';
-import { findJob, halves, jobOfParts, type NativePart, nextPart, partsOf, upstreamOf } from './native-job.ts';
-import { MAX_TRIES, NEXT_PART, RETRY_MS, triesOf, tryAgain } from './native-submit.ts';
-import { applyEvent, type BatchPorts } from './ports.ts';
+} from '../../../contracts/native-batches.ts';
+import type { TaskResult, TaskSignals } from '../../../contracts/task-queue.ts';
+import type { ClaimedTask } from '../../../contracts/batch-store.ts';
+import { canonical } from '../../../platform/json.ts';
+import type { JsonObject } from '../../../protocol/json.ts';
+import { isSilence, lookupOf, readItems, SeparateWays } from './route.ts';
+import { findJob, halves, jobOfParts, type NativePart, nextPart, partsOf, upstreamOf } from './job.ts';
+import { MAX_TRIES, NEXT_PART, RETRY_MS, triesOf, tryAgain } from './submit.ts';
+import { applyEvent, type BatchPorts } from '../ports.ts';
 
 /**
  * Hands over the next part of a batch. When it may have been handed over before, it is looked for first; when it is too

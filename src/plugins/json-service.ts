@@ -1,16 +1,10 @@
-import { errorOf, RouterError } from '../../protocol/router-error.ts';
-import type { JsonObject } from '../../protocol/json.ts';
-import {
-  loadTransport,
-  readText,
-  type Transport,
-  TransportError,
-  type TransportResponse,
-} from '../../net/transport.ts';
-import * as read from '../../platform/json.ts';
+import { errorOf, RouterError } from '../protocol/router-error.ts';
+import type { JsonObject } from '../protocol/json.ts';
+import { loadTransport, readText, type Transport, TransportError, type TransportResponse } from '../net/transport.ts';
+import * as read from '../platform/json.ts';
 
 /** How a service of the program's own choice is reached. */
-export interface JsonServiceOptions {
+interface JsonServiceOptions {
   /** What it is called in errors, for example `The search engine exa`. */
   readonly name: string;
   /** How requests are sent. Default: undici on Node, `fetch` elsewhere. */
@@ -22,7 +16,7 @@ export interface JsonServiceOptions {
 }
 
 /** One call of a {@link JsonService}. */
-export interface JsonCall {
+interface JsonCall {
   readonly url: URL;
   /** Names and values in turn. */
   readonly headers: readonly string[];

@@ -23,7 +23,7 @@ import type { Usage } from '../../../protocol/chunk.ts';
 import * as read from '../../../platform/json.ts';
 
 /** Writes a non-streaming response as a Message. One that came in this shape only gets what the router knows. */
-export function wholeMessage({ result, native }: WholeAnswer, { body }: DialectContext): JsonObject {
+export function messageObject({ result, native }: WholeAnswer, { body }: DialectContext): JsonObject {
   const message = native === undefined ? translated(result, blockOptions(body)) : completed(native, result);
   return message as unknown as JsonObject;
 }

@@ -1,12 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import {
-  isAdmitted,
-  matchesDomain,
-  parseDomainFilter,
-  parseDomainRule,
-} from '../../../src/plugins/domains/domain-filter.ts';
-import { cpuClock } from '../../support/cpu-clock.ts';
+import { isAdmitted, matchesDomain, parseDomainFilter, parseDomainRule } from '../../src/plugins/domain-filter.ts';
+import { cpuClock } from '../support/cpu-clock.ts';
 
 function matches(rule: string, url: string): boolean {
   const parsed = parseDomainRule(rule);

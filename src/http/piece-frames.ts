@@ -1,0 +1,54 @@
+import type { Frames, HttpHeaders, HttpReply } from './exchange.ts';
+
+/** The pieces of a body. The last one is returned instead of yielded, so that the end is known together with it. */
+export type Pieces = AsyncGenerator<string, string>;
+
+/**
+ * A body that is sent while it is read from a store. The first piece is read before the status is sent, so that a store
+ * that fails at once is told by it; a body of one piece is sent whole.
+ */
+export async function replyInPieces(pieces: Pieces, headers: HttpHeaders, stallMs: number): Promise<HttpReply> {
+  const { done, value: first } = await pieces.next();
+  if (done === true) return { type: 'whole', status: 200, headers, body: first };
+  return { type: 'stream', status: 200, headers, frames: new PieceFrames(first, pieces), stallMs };
+}
+
+/** Frames of which each is a piece. */
+class PieceFrames implements Frames {
+  readonly #pieces: Pieces;
+  #first: string | undefined;
+  #over = false;
+
+  constructor(first: string, pieces: Pieces) {
+    this.#first = first;
+    this.#pieces = pieces;
+  }
+
+  get ended(): boolean {
+    return this.#over && this.#first === undefined;
+  }
+
+  async next(): Promise<IteratorResult<string, undefined>> {
+    if (this.ended) return { done: true, value: undefined };
+    const value = this.#first ?? (await this.#read());
+    this.#first = undefined;
+    return { done: false, value };
+  }
+
+  async return(): Promise<IteratorResult<string, undefined>> {
+    this.#over = true;
+    this.#first = undefined;
+    await this.#pieces.return('');
+    return { done: true, value: undefined };
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  async #read(): Promise<string> {
+    const { done, value } = await this.#pieces.next();
+    if (done === true) this.#over = true;
+    return value;
+  }
+}
