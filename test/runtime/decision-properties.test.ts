@@ -173,6 +173,38 @@ describe('in whatever world', () => {
     );
   });
 
+  it('times with long tails are no outage, also while few of them are known', async () => {
+    for (const seed of [2, 4, 5]) {
+      const { alarms } = await simulated({
+        seed,
+        endpoints: [1, 1.5, 2.5, 4].map((usd, index) => ({
+          name: `e${index}`,
+          price: { prompt: usd, completion: 4 * usd },
+          latency: { medianMs: 1_500, spread: 0.9 },
+          tokensPerSecond: 80,
+        })),
+        traffic: { requests: 400, perSecond: 4 },
+      });
+      expect(alarms).toBe(0);
+    }
+  });
+
+  it('no request is refused while others of many endpoints are free that take a few calls a minute each', async () => {
+    for (const retryAfter of ['none', 'seconds'] as const) {
+      const { report } = await simulated({
+        seed: 1,
+        endpoints: Array.from({ length: 20 }, (_, index) => ({
+          name: `e${index}`,
+          price: { prompt: 1 + index / 10, completion: 4 },
+          latency: { medianMs: 500 },
+          rate: { perSecond: 0.2, burst: 1, retryAfter },
+        })),
+        traffic: { requests: 200, perSecond: 1 },
+      });
+      expect(report.success).toBe(1);
+    }
+  });
+
   it('hedges are made as far as their share pays for them', async () => {
     const given: TrafficWorld = {
       seed: 5,

@@ -100,8 +100,8 @@ export const PACER = {
   warmWaitMs: option.ms({ default: 600 }),
   /** Seconds' worth of the rates of all endpoints that may wait at a time. Default 0.5. */
   queueSeconds: option.amount({ default: 0.5, unit: 'seconds' }),
-  /** Further endpoints that may be asked after a 429, per request. Default 0.1. */
-  retriesPerRequest: option.amount({ default: 0.1 }),
+  /** Further endpoints that may be asked after a 429, per request. Default 3. */
+  retriesPerRequest: option.amount({ default: 3 }),
   /** Such retries that may be saved up. Default 20. */
   mostRetries: option.amount({ default: 20 }),
   /**
@@ -118,8 +118,8 @@ export interface PacerPolicy extends ResolvedOf<typeof PACER> {}
 
 /** When an endpoint whose calls do not answer is taken for one that hangs. */
 export const SILENCE = {
-  /** Logarithm of the likelihood of so much silence below which it is no chance any more: 1 in 8,000. Default -9. */
-  threshold: option.number({ right: 'a number below 0', least: -1e6, most: 0 }, { default: -9 }),
+  /** Logarithm of the likelihood of so much silence below which it is no chance any more: 1 in 160,000. Default -12. */
+  threshold: option.number({ right: 'a number below 0', least: -1e6, most: 0 }, { default: -12 }),
   /** Share of calls that never answer although nothing is wrong. Default 0.015. */
   lostShare: option.share({ default: 0.015 }),
   /**

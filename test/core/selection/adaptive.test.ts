@@ -308,6 +308,16 @@ describe('speed', () => {
     expect(Math.exp(ordinary.streaming.mean)).toBeCloseTo(700, 6);
   });
 
+  it('does not take for usual what slowly gets worse at an endpoint that was hardly called before', () => {
+    let speed = speedAfter(UNKNOWN_SPEED, POLICY.speed, call(500), NOW);
+    for (const [index, ms] of [1_150, 2_000, 1_800, 2_500, 4_000, 3_500, 4_500, 4_000, 4_000, 4_000].entries()) {
+      const expected = usualAmongPeers(speed, steady, 'streaming', POLICY.speed);
+      speed = speedAfter(speed, POLICY.speed, { ...call(ms), expected }, NOW + index * 1_000);
+    }
+    expect(Math.exp(speed.streaming.mean)).toBeLessThan(1_000);
+    expect(slownessOf(speed, POLICY.forgetMs, NOW + 10_000)).toBeGreaterThan(2);
+  });
+
   it('learns nothing of a new endpoint from a call that was given up before it was late', () => {
     const expected = { ...steady.streaming };
     expect(speedAfterGivingUp(UNKNOWN_SPEED, POLICY.speed, { ...call(3), expected }, NOW)).toBe(UNKNOWN_SPEED);
@@ -375,9 +385,16 @@ describe('the silence test', () => {
     silenceOf(calls(...ages), since, DEFAULT_SILENCE_POLICY, POLICY.speed);
 
   it('takes three calls that are all long overdue for a sign, and two for chance', () => {
-    expect(test([5_000, 5_000, 5_000])).toBeLessThan(-9);
-    expect(test([5_000, 5_000])).toBeGreaterThan(-9);
+    const { threshold } = DEFAULT_SILENCE_POLICY;
+    expect(test([5_000, 5_000, 5_000])).toBeLessThan(threshold);
+    expect(test([5_000, 5_000])).toBeGreaterThan(threshold);
     expect(test([300, 300, 300, 300, 300])).toBeGreaterThan(-1.5);
+  });
+
+  it('needs more of an endpoint of which few calls are known', () => {
+    const ages = [1_200, 1_200, 1_200];
+    const few = ages.map((ageMs) => ({ ageMs, usual: { ...usual, calls: POLICY.speed.minimumCalls } }));
+    expect(silenceOf(few, Infinity, DEFAULT_SILENCE_POLICY, POLICY.speed)).toBeGreaterThan(0.8 * test(ages));
   });
 
   it('suspects nothing while a machine may just have paused, however many calls wait', () => {
@@ -385,7 +402,7 @@ describe('the silence test', () => {
     const waiting = Array.from({ length: 64 }, () => ({ ageMs: 900, usual: fast }));
     expect(silenceOf(waiting, Infinity, DEFAULT_SILENCE_POLICY, POLICY.speed)).toBe(0);
     const longer = waiting.map((call) => ({ ...call, ageMs: 1_100 }));
-    expect(silenceOf(longer, Infinity, DEFAULT_SILENCE_POLICY, POLICY.speed)).toBeLessThan(-9);
+    expect(silenceOf(longer, Infinity, DEFAULT_SILENCE_POLICY, POLICY.speed)).toBeLessThan(-12);
     expect(silenceOf(longer, 900, DEFAULT_SILENCE_POLICY, POLICY.speed)).toBe(0);
   });
 

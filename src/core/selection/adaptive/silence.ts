@@ -37,10 +37,14 @@ export function silenceOf(
 }
 
 /** Share of the calls that usually wait longer than this. */
-function survival(ageMs: number, { mean, variance }: UsualTime, { lostShare }: SilencePolicy): number {
+function survival(ageMs: number, { calls, mean, variance }: UsualTime, { lostShare }: SilencePolicy): number {
   if (ageMs <= 1) return 1;
-  return lostShare + (1 - lostShare) * normalTail((Math.log(ageMs) - mean) / Math.sqrt(variance));
+  const likelyVariance = variance * (1 + UNSURE_CALLS / calls);
+  return lostShare + (1 - lostShare) * normalTail((Math.log(ageMs) - mean) / Math.sqrt(likelyVariance));
 }
+
+/** After so many calls their variance may still be twice what it seems to be: times have long tails. */
+const UNSURE_CALLS = 10;
 
 /** P(Z > z) of the standard normal distribution, to within 10⁻⁷ (Abramowitz and Stegun, 26.2.17). */
 export function normalTail(z: number): number {

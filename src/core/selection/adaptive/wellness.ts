@@ -132,7 +132,10 @@ function folded(
   const usual = begun(speed[kind], expected, isGivenUp ? Infinity : time, policy);
   const late = usual.calls === 0 ? 0 : time - usual.mean;
   const before = speed.lateness * fading(now - speed.at, forgetMs);
-  const isFar = isGivenUp || isFarAbove(usual, time);
+  // A few calls of its own, which may be slow ones already, say less than what is expected.
+  const isExpected =
+    expected !== undefined && usual.calls < policy.minimumCalls && expected.calls >= policy.minimumCalls;
+  const isFar = isGivenUp || isFarAbove(isExpected ? expected : usual, time);
   const mostGain = !isFar || usual.calls === 0 ? 1 : Math.min(1, sinceChange(speed, now) / policy.settleMs);
   const next = usualAfter(usual, time, policy, mostGain);
   return {
