@@ -91,7 +91,7 @@ await measure(
 );
 await measure(
   'sessions',
-  [1, 1_000, 100_000],
+  [1, 1_000, 100_000, 1_000_000],
   () => routerOf(10),
   (size) => (router, number) =>
     router.chat({ model: 'bench/model-1', messages, session_id: `session-${(number * 7_919) % size}` }),

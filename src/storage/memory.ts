@@ -115,9 +115,10 @@ export function boundedMap<Value extends object>(
       map.set(key, value);
       newest = key;
       if (map.size <= maxEntries) return;
+      // Many at once: whoever looks for the oldest passes all that were deleted since the map was last tidied up.
       for (const oldest of map.keys()) {
         map.delete(oldest);
-        return;
+        if (map.size <= maxEntries - (maxEntries >> 4)) return;
       }
     },
   };
