@@ -25,6 +25,18 @@ export function parseChatRequest(body: unknown, limits: RequestLimits = DEFAULT_
   return fault === undefined ? passed(request) : failed(fault);
 }
 
+/**
+ * Finds a user who says nothing (gaps 1.1). Only for bodies that came in this API format: in others an empty text is
+ * allowed, and is translated into one.
+ */
+export function checkSaid(messages: readonly Message[]): RequestFault | undefined {
+  for (let index = 0; index < messages.length; index += 1) {
+    const { role, content } = messages[index] as Message;
+    if (role === 'user' && content === '') return faultAt(`messages[${index}].content`, 'must not be empty');
+  }
+  return undefined;
+}
+
 /** The request if the whole schema accepts it after all, or the problem that helps most. */
 function explainFields(body: JsonObject): ChatRequest | RequestFault {
   const parsed = readRefused(chatRequestSchema, body);

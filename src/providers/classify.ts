@@ -101,12 +101,12 @@ function codesOf({ code, type, reasons = [] }: ErrorShape): string {
   return [code, type, ...reasons].filter((part) => part !== undefined).join(' ');
 }
 
-/** The status that an error without one stands for, by the words of its code. */
+/** The status that an error without one stands for, by the words of its code; 502 where they are unknown (fault U-39). */
 export function statusOfWords(shape: ErrorShape): number {
   if (shape.status !== undefined) return shape.status;
   const words = codesOf(shape);
   for (const [pattern, status] of STATUS_WORDS) if (pattern.test(words)) return status;
-  return 500;
+  return 502;
 }
 
 const STATUS_WORDS: readonly (readonly [RegExp, number])[] = [
@@ -122,5 +122,6 @@ const STATUS_WORDS: readonly (readonly [RegExp, number])[] = [
   [/too_large/i, 413],
   [/^cancelled/i, 499],
   [/^unimplemented/i, 501],
+  [/server_error|internal|api_error|data_loss|^unknown/i, 500],
   [/invalid|bad_request|precondition|out_of_range|context_length|content_filter|content_policy|unsupported_/i, 400],
 ];

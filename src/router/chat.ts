@@ -7,7 +7,7 @@ import type { ChatRequest } from '../protocol/chat-request.ts';
 import type { ChatResult } from '../protocol/chat-result.ts';
 import type { ChatChunk } from '../protocol/chunk.ts';
 import { isJsonObject } from '../protocol/json.ts';
-import { parseChatRequest } from '../protocol/parse-chat-request.ts';
+import { checkSaid, parseChatRequest } from '../protocol/parse-chat-request.ts';
 import type { ItemOptions, PreparedCall } from '../runtime/batches/item-calls.ts';
 import { answerWhole } from '../runtime/chat/answer-whole.ts';
 import { ChatStreamSource, chunksOf } from '../runtime/chat/chat-stream.ts';
@@ -94,9 +94,11 @@ export class ChatService {
   }
 
   /** Checks a body by the contract, and throws what names the first place that is wrong. */
-  #parse({ chat }: ChatBody): ChatRequest {
+  #parse({ chat, body }: ChatBody): ChatRequest {
     const parsed = parseChatRequest(chat, this.#services.limits);
     if (!parsed.ok) throw errorOfFault(parsed.fault);
+    const fault = chat === body ? checkSaid(parsed.value.messages) : undefined;
+    if (fault !== undefined) throw errorOfFault(fault);
     return parsed.value;
   }
 

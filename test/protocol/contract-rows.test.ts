@@ -39,7 +39,7 @@ describe('content without parts', () => {
 });
 
 describe('usage that a provider does not report', () => {
-  it.each(['', 'a', 'Hi', 'Hello, you'])(
+  it.each([' ', 'a', 'Hi', 'Hello, you'])(
     'is estimated, and never none, for a prompt as short as %j',
     async (content) => {
       const provider = fedProvider({ script: (fed) => fed.answer('Hi') });

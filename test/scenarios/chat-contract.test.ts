@@ -108,3 +108,27 @@ describe('web_search_options.search_context_size', () => {
     });
   });
 });
+
+describe('a user who says nothing', () => {
+  it.each([false, true])('is refused before anything is sent, with stream: %s', async (stream) => {
+    await using scene = await open(failWith(500));
+    const response = await scene.ask({ messages: [{ role: 'user', content: '' }], stream });
+    expect(response.status).toBe(400);
+    expect(await response.json()).toMatchObject({
+      error: { code: 400, metadata: { error_type: 'invalid_prompt', path: 'messages[0].content' } },
+    });
+    expect(scene.upstream.requests).toHaveLength(0);
+  });
+});
+
+describe('an error inside a 200, where no fallback is allowed', () => {
+  it.each([
+    [{ message: 'it broke' }, 502],
+    [{ message: 'it broke', code: 'never_heard_of' }, 502],
+    [{ message: 'it broke', code: 503 }, 503],
+  ])('%j is a %i', async (error, status) => {
+    await using scene = await open(failWith(200, { error }));
+    const response = await scene.ask({ provider: { allow_fallbacks: false } });
+    expect(response.status).toBe(status);
+  });
+});

@@ -138,7 +138,7 @@ const STREAMS: Readonly<Record<string, readonly StreamPiece[]>> = {
   'groq/error.sse': [
     facts('chatcmpl-g1', 'fp_g'),
     'Clear',
-    failed({ kind: 'server', status: 500, message: 'over_capacity: the model stopped early' }),
+    failed({ kind: 'server', status: 502, message: 'over_capacity: the model stopped early' }),
     END,
   ],
   'together/eos.sse': [

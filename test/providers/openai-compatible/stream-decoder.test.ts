@@ -209,7 +209,7 @@ describe('an error inside a stream', () => {
     ['unsupported_parameter', 'unsupported_parameter', 400],
     ['billing_error', 'quota', 402],
     ['server_error', 'server', 500],
-    ['something_new', 'server', 500],
+    ['something_new', 'server', 502],
   ])('%s means %s', async (code, kind, status) => {
     for (const error of [
       { code, message: 'm' },
