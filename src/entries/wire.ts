@@ -71,6 +71,7 @@ export type {
   EndpointList,
   ModelCard,
   ModelList,
+  PrivateEndpointList,
   ProviderCard,
   ProviderList,
 } from '../protocol/models.ts';

@@ -41,6 +41,7 @@ export function modelCard(model: Model, endpoints: readonly Endpoint[]): ModelCa
     default_parameters: model.defaultParameters ?? null,
     supported_voices: null,
     knowledge_cutoff: model.knowledgeCutoff ?? null,
+    expiration_date: model.expirationDate ?? null,
     links: { details: `/models/${model.id}/endpoints` },
   };
 }

@@ -31,7 +31,9 @@ import type { DialectErrors } from '../core/dialects/dialect.ts';
 import { DIALECT_ERRORS } from '../core/dialects/errors.ts';
 import type { CacheReport, CacheWish } from '../core/limits/cache-rule.ts';
 import { shortened } from '../protocol/fault.ts';
-import type { EndpointList, ModelCard, ModelList, ProviderList } from '../protocol/models.ts';
+import type { Catalog } from '../catalog/catalog.ts';
+import { splitVariants } from '../catalog/slug.ts';
+import type { EndpointList, ModelCard, ModelList, PrivateEndpointList, ProviderList } from '../protocol/models.ts';
 import type { RuntimeServices } from '../runtime/chat/services.ts';
 import type { RefusedRequest } from '../core/ledger/draft.ts';
 import { andThen, type MaybePromise, orElse } from '../platform/wait.ts';
@@ -232,7 +234,7 @@ async function anthropicReply(
   const at = Math.floor(environment.wallClock() / 1_000);
   const served = filterModels({ ...facts, mayUse }, new URLSearchParams(), at);
   if (operation.name === 'models') return wholeReply(anthropicModels(served, query), headers);
-  const id = facts.catalog.models.has(operation.slug) ? operation.slug : facts.catalog.find(operation.slug);
+  const id = modelNamed(facts.catalog, operation.slug);
   const found = served.find(({ model }) => model.id === id || model.id === operation.slug);
   if (found === undefined) throw unknownModel(operation.slug);
   return wholeReply(anthropicModel(found), headers);
@@ -304,6 +306,7 @@ function truthOf(value: string | undefined): boolean | undefined {
 type CatalogAnswer =
   | ModelList
   | EndpointList
+  | PrivateEndpointList
   | ProviderList
   | { readonly data: { readonly count: number } }
   | { readonly data: ModelCard };
@@ -327,11 +330,21 @@ function answerCatalog(
       return listModels({ ...facts, mayUse }, query, at);
     case 'models_count':
       return { data: { count: filterModels({ ...facts, mayUse }, query, at).length } };
+    case 'endpoints_private': {
+      const now = environment.now();
+      const models = [...catalog.models.values()].filter(({ id }) => mayUse(id));
+      const cards = models.flatMap((model) =>
+        endpointsAt(catalog, model.id, at)
+          .filter((endpoint) => endpoint.zeroDataRetention)
+          .map((endpoint) => endpointCard(endpoint, model, records.record(endpoint), now)),
+      );
+      return { data: cards };
+    }
     case 'providers':
       return { data: [...catalog.providers.values()].map(providerCard) };
     case 'model':
     case 'endpoints': {
-      const id = catalog.models.has(operation.slug) ? operation.slug : catalog.find(operation.slug);
+      const id = modelNamed(catalog, operation.slug);
       const router = listedRouterModels(facts).find(({ model: { id: slug } }) => slug === operation.slug);
       const model = router?.model ?? (id === undefined ? undefined : catalog.models.get(id));
       if (model === undefined || (router === undefined && !mayUse(model.id))) throw unknownModel(operation.slug);
@@ -352,6 +365,11 @@ function answerCatalog(
       };
     }
   }
+}
+
+/** A model by its id, another spelling or an alias of it, with variants of routing such as `:nitro` or without. */
+function modelNamed(catalog: Catalog, slug: string): string | undefined {
+  return catalog.models.has(slug) ? slug : (catalog.find(slug) ?? catalog.find(splitVariants(slug).slug));
 }
 
 function unknownModel(slug: string): RouterError {

@@ -16,6 +16,7 @@ export type Operation =
   | { readonly name: 'models_count' }
   | { readonly name: 'model'; readonly slug: string }
   | { readonly name: 'endpoints'; readonly slug: string }
+  | { readonly name: 'endpoints_private' }
   | { readonly name: 'providers' }
   | { readonly name: 'openapi' };
 
@@ -131,7 +132,7 @@ const ROUTES: readonly Route[] = [
   { method: 'GET', pattern: new RegExp(`^/files/${ID}$`), operation: (id) => ({ name: 'file_retrieve', id }) },
   { method: 'DELETE', pattern: new RegExp(`^/files/${ID}$`), operation: (id) => ({ name: 'file_delete', id }) },
   { method: 'GET', pattern: new RegExp(`^/files/${ID}/content$`), operation: (id) => ({ name: 'file_content', id }) },
-  { method: 'GET', pattern: /^\/models$/, operation: () => ({ name: 'models' }) },
+  { method: 'GET', pattern: /^\/models(?:\/user)?$/, operation: () => ({ name: 'models' }) },
   { method: 'GET', pattern: /^\/models\/count$/, operation: () => ({ name: 'models_count' }) },
   {
     method: 'GET',
@@ -139,6 +140,7 @@ const ROUTES: readonly Route[] = [
     operation: (slug) => ({ name: 'endpoints', slug }),
   },
   { method: 'GET', pattern: new RegExp(`^/models?/${SLUG}$`), operation: (slug) => ({ name: 'model', slug }) },
+  { method: 'GET', pattern: /^\/endpoints\/zdr$/, operation: () => ({ name: 'endpoints_private' }) },
   { method: 'GET', pattern: /^\/providers$/, operation: () => ({ name: 'providers' }) },
   { method: 'GET', pattern: /^\/openapi\.json$/, operation: () => ({ name: 'openapi' }) },
 ];

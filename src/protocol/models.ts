@@ -20,6 +20,8 @@ export interface ModelCard {
   readonly supported_voices: readonly string[] | null;
   /** Day or month, as in `2026-01`. */
   readonly knowledge_cutoff: string | null;
+  /** Day from which the model is served no more, as in `2026-12-31`. */
+  readonly expiration_date: string | null;
   readonly links: { readonly details: string };
 }
 
@@ -98,6 +100,11 @@ export interface EndpointList {
     readonly architecture: Architecture;
     readonly endpoints: readonly EndpointCard[];
   };
+}
+
+/** Body of `GET /endpoints/zdr`. */
+export interface PrivateEndpointList {
+  readonly data: readonly EndpointCard[];
 }
 
 /** Body of `GET /providers`. */

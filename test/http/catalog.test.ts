@@ -76,6 +76,7 @@ describe('GET /models', () => {
       default_parameters: null,
       supported_voices: null,
       knowledge_cutoff: null,
+      expiration_date: null,
       links: { details: '/models/acme/one/endpoints' },
     });
   });
@@ -152,6 +153,20 @@ describe('GET /models', () => {
   });
 });
 
+describe('what else reads the catalog', () => {
+  it.each(['/model/acme/uno:nitro', '/models/acme/one:floor:online', '/model/acme/one'])(
+    'shows a model under a name with variants of routing, or without: %s',
+    async (path) => expect((await get(path)).json['data']).toMatchObject({ id: 'acme/one' }),
+  );
+
+  it('lists endpoints that keep nothing of a request', async () => {
+    const models = { 'acme/one': { zeroDataRetention: true }, 'acme/two': {} };
+    const own = createRouter({ providers: [fedProvider({ models })], plugins: [] });
+    const { json } = await send(own, { method: 'GET', path: '/endpoints/zdr' });
+    expect(json).toMatchObject({ data: [{ model_id: 'acme/one', provider_name: 'FED' }] });
+  });
+});
+
 describe('router models', () => {
   const chooser: Plugin = { ...standIn('chooser'), models: ['router/chooser', 'router/other'] };
   const routing = createRouter({ providers: [first], plugins: [chooser] });
@@ -197,7 +212,7 @@ describe('prices that change with time', () => {
     createRouter({
       plugins: [],
       providers: [fedProvider({ models: { 'acme/one': { price } } })],
-      models: { 'acme/one': { knowledgeCutoff: '2025-06' } },
+      models: { 'acme/one': { knowledgeCutoff: '2025-06', expirationDate: '2027-01-31' } },
       environment: fakeEnvironment({ startAt }),
     });
 
@@ -206,7 +221,7 @@ describe('prices that change with time', () => {
     const listed = async (own: Router, query = ''): Promise<unknown> =>
       (await send(own, { method: 'GET', path: '/models', query })).json['data'];
     expect(await listed(before)).toMatchObject([
-      { pricing: { prompt: '0.000001', audio: '0.00004' }, knowledge_cutoff: '2025-06' },
+      { pricing: { prompt: '0.000001', audio: '0.00004' }, knowledge_cutoff: '2025-06', expiration_date: '2027-01-31' },
     ]);
     expect(await listed(after)).toMatchObject([{ pricing: { prompt: '0.000005' } }]);
     expect(await listed(before, 'min_price=5')).toEqual([]);

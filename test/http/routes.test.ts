@@ -13,6 +13,7 @@ describe('a path', () => {
     ['GET', '/models', { name: 'models' }],
     ['GET', '/models/', { name: 'models' }],
     ['HEAD', '/models', { name: 'models' }],
+    ['GET', '/models/user', { name: 'models' }],
     ['GET', '/models/count', { name: 'models_count' }],
     ['GET', '/models/acme/one', { name: 'model', slug: 'acme/one' }],
     ['GET', '/model/acme/one', { name: 'model', slug: 'acme/one' }],
@@ -20,6 +21,7 @@ describe('a path', () => {
     ['GET', '/models/acme/one:free/endpoints', { name: 'endpoints', slug: 'acme/one:free' }],
     ['GET', '/models/acme%2Fone/endpoints/', { name: 'endpoints', slug: 'acme/one' }],
     ['GET', '/models/100%/endpoints', { name: 'endpoints', slug: '100%' }],
+    ['GET', '/endpoints/zdr', { name: 'endpoints_private' }],
     ['GET', '/providers', { name: 'providers' }],
     ['GET', '/openapi.json', { name: 'openapi' }],
   ])('of ours is found: %s %s', (method, path, operation) => {

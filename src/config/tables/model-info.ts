@@ -12,6 +12,8 @@ export const MODEL_INFO = {
   family: option.text(),
   /** Last day, or month, that the model's training knows of: `YYYY-MM-DD` or `YYYY-MM`. */
   knowledgeCutoff: option.text(),
+  /** Day from which it is served no more, as `GET /models` shows it: `YYYY-MM-DD`. */
+  expirationDate: option.text(),
   /** Stage of its life. A deprecated model is never the latest of its family. */
   status: option.word(['alpha', 'beta', 'deprecated']),
   /** Family of its tokenizer, as `GET /models` shows it. */

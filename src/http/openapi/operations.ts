@@ -298,6 +298,11 @@ const OPERATIONS: Readonly<Record<Operation['name'], DocumentedOperation>> = {
     path: '/models/{author}/{slug}/endpoints',
     operation: reads('listEndpoints', 'List who serves a model.', 'EndpointList', MODEL_PATH),
   },
+  endpoints_private: {
+    method: 'get',
+    path: '/endpoints/zdr',
+    operation: reads('listPrivateEndpoints', 'List endpoints that keep nothing of a request.', 'PrivateEndpointList'),
+  },
   providers: {
     method: 'get',
     path: '/providers',
@@ -323,6 +328,14 @@ export const DOCUMENTED: readonly DocumentedOperation[] = [
   OPERATIONS.chat,
   ...Object.values(DIALECT_OPERATIONS),
   ...Object.values(OPERATIONS).filter((one) => one !== OPERATIONS.chat),
+  {
+    method: 'get',
+    path: '/models/user',
+    operation: reads('listModelsToo', 'List models; another spelling of the path.', 'ModelList', [
+      ...MODELS_QUERY,
+      ANTHROPIC_VERSION,
+    ]),
+  },
   {
     method: 'get',
     path: '/model/{author}/{slug}',

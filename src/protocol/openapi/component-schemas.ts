@@ -41,6 +41,7 @@ import {
   modelCountSchema,
   modelListSchema,
   oneModelSchema,
+  privateEndpointListSchema,
   providerListSchema,
 } from '../wire/models.ts';
 import { usageSchema } from '../wire/usage.ts';
@@ -111,6 +112,7 @@ const ANSWERS = {
   ModelCount: modelCountSchema,
   OneModel: oneModelSchema,
   EndpointList: endpointListSchema,
+  PrivateEndpointList: privateEndpointListSchema,
   ProviderList: providerListSchema,
 } satisfies Record<string, z.ZodType>;
 

@@ -8,6 +8,7 @@ import type {
   PercentileCard,
   PricingCard,
   ProviderCard,
+  PrivateEndpointList,
   ProviderList,
 } from '../models.ts';
 import { count, seconds, wireObject } from './wire-object.ts';
@@ -58,6 +59,7 @@ export const modelCardSchema = wireObject<ModelCard>(
     default_parameters: z.record(text, z.unknown()).nullable(),
     supported_voices: texts.nullable(),
     knowledge_cutoff: text.nullable(),
+    expiration_date: text.nullable(),
     links: z.object({ details: text }),
   },
   {},
@@ -139,6 +141,9 @@ const providerCard = wireObject<ProviderCard>(
   },
   {},
 );
+
+/** Schema of {@link PrivateEndpointList}. */
+export const privateEndpointListSchema = wireObject<PrivateEndpointList>({ data: z.array(endpointCard) }, {});
 
 /** Schema of {@link ProviderList}. */
 export const providerListSchema = wireObject<ProviderList>({ data: z.array(providerCard) }, {});
