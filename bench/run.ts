@@ -5,8 +5,9 @@ import { WORKLOADS } from './workloads.ts';
  * CPU time of the server process per request, beside two reference proxies, interleaved in one run.
  * Usage: npm run bench [-- --rounds 5 --servers pipe,parse,node --workload stream]
  */
-/** Rounds that are not counted. */
+/** Rounds that are not counted, and for how long there are more of them: in its first seconds V8 compiles. */
 const WARM_ROUNDS = 6;
+const WARM_MS = 9_000;
 const SERVERS = ['pipe', 'parse', 'node', 'express', 'fastify', 'fetch', 'production'];
 
 const options = new Map<string, string>();
@@ -30,7 +31,12 @@ console.log(`CPU of the server process in µs per request: median of ${rounds} r
 for (const workload of workloads) {
   const measured = new Map<string, number[]>(running.map(({ name }) => [name, []]));
   // Code that is not compiled yet would be measured instead of code that runs all day.
-  for (const server of running) await load(server, workload, workload.requests * WARM_ROUNDS);
+  for (const server of running) {
+    const until = performance.now() + WARM_MS;
+    for (let round = 0; round < WARM_ROUNDS || performance.now() < until; round += 1) {
+      await load(server, workload, workload.requests);
+    }
+  }
   for (let round = 0; round < rounds; round += 1) {
     for (const server of running) {
       const before = await cpuOf(server);
