@@ -4,6 +4,7 @@ import { applyingTo } from '../core/normalize/applied.ts';
 import { compileRules } from '../core/normalize/rules.ts';
 import { UsualTokens } from '../runtime/chat/usual-times.ts';
 import { accountCheck, EndUsers, Rates } from '../runtime/limits/accounts.ts';
+import { KnownEndpoints } from '../runtime/chat/endpoint-load.ts';
 import { EndpointRecords, type HealthListener } from '../runtime/chat/endpoint-records.ts';
 import { RequestLedger } from '../runtime/ledger/request-ledger.ts';
 import { Spending } from '../runtime/limits/spending.ts';
@@ -70,7 +71,7 @@ export function buildServices(
     announceHealth({ events, facts, environment }, endpoint, earlier, later);
   const records =
     before?.records.under(config, onChange) ??
-    new EndpointRecords(boundedMap(MAX_RECORDS), config, environment, onChange);
+    new EndpointRecords(new KnownEndpoints(boundedMap(MAX_RECORDS)), config, environment, onChange);
   return {
     environment,
     facts,

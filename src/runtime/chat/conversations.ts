@@ -6,7 +6,7 @@ import type { ServedBy } from '../../core/selection/adaptive/expected-cost.ts';
 import { isJsonObject, type JsonValue } from '../../protocol/json.ts';
 import type { Usage } from '../../protocol/chunk.ts';
 import type { StateStore } from '../../contracts/state-store.ts';
-import type { RecordMap } from './endpoint-records.ts';
+import type { RecordMap } from './endpoint-load.ts';
 import type { Environment } from '../../platform/environment.ts';
 import { nameOfSeal, originOf, type ReasoningOrigins, sealsIn } from '../../core/normalize/reasoning-origin.ts';
 import { type MaybePromise, valueWithin } from '../../platform/wait.ts';
