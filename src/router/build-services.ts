@@ -104,7 +104,12 @@ export function buildServices(
       : undefined,
     sticky:
       before?.sticky.under(config.stickyTtlMs) ??
-      new StickySessions(config.state, boundedMap(MAX_RECORDS), config.stickyTtlMs, environment),
+      new StickySessions(
+        config.sharesState ? config.state : undefined,
+        boundedMap(MAX_RECORDS),
+        config.stickyTtlMs,
+        environment,
+      ),
     budget: same('retryBudget') && before ? before.budget : new RetryBudgetKeeper(config.retryBudget, environment),
     checkAccount: accountCheck(environment, events),
     tellNotice: seldom(environment, (message) => warn(events, { code: 'plugin_notice', message })),

@@ -143,6 +143,7 @@ export class EndpointLoad {
 
 /** A bounded map. */
 export interface RecordMap<Value> {
+  readonly size: number;
   get(key: string): Value | undefined;
   set(key: string, value: Value): unknown;
 }
