@@ -162,7 +162,8 @@ export class EndpointRecords {
     const { record } = known;
     const health = observeStart(record.health, this.#policy, now);
     const pace = call.promised === true ? record.pace : paceAfterSending(record.pace ?? FREE_PACE, now);
-    known.record = { ...record, health, pace };
+    const { performance, speed, tokens, unpriced } = record;
+    known.record = { health, performance, speed, pace, tokens, unpriced };
     known.load.started(endpoint, call.tokens ?? 0, now);
     this.#compare(endpoint, record.health, health);
     return health.breaker.generation;
