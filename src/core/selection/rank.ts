@@ -30,6 +30,7 @@ export function rankEndpoints(
   world: World,
   sort: SortKey | undefined,
 ): readonly Ranked[] {
+  if (!endpoints.some(isOwn)) return rankGroup(endpoints, request, world, sort);
   return ownKeysAround(endpoints, (group) => rankGroup(group, request, world, sort));
 }
 
@@ -38,7 +39,6 @@ export function ownKeysAround(
   endpoints: readonly Endpoint[],
   rank: (group: readonly Endpoint[]) => readonly Ranked[],
 ): readonly Ranked[] {
-  if (!endpoints.some(isOwn)) return rank(endpoints);
   const own = endpoints.filter((endpoint) => endpoint.byok?.fallback === false);
   const shared = endpoints.filter((endpoint) => endpoint.byok === undefined);
   const reserve = endpoints.filter((endpoint) => endpoint.byok?.fallback === true);
