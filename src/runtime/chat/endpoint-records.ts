@@ -189,9 +189,17 @@ export class EndpointRecords {
     known.record = { ...known.record, health: { ...known.record.health, cooldown } };
   }
 
-  /** Notes how a call ended. */
-  ended(endpoint: Endpoint, outcome: CallOutcome, measurement?: Measurement): void {
-    const now = this.#environment.now();
+  /**
+   * Notes how a call ended.
+   *
+   * @param now - Monotonic milliseconds of the end. Default: those of the clock.
+   */
+  ended(
+    endpoint: Endpoint,
+    outcome: CallOutcome,
+    measurement?: Measurement,
+    now: number = this.#environment.now(),
+  ): void {
     const known = this.#known.of(endpoint.id);
     const { record } = known;
     const health = observe(record.health, this.#policy, outcome, now);
@@ -324,9 +332,9 @@ export class EndpointRecords {
     return paceAfterRefusal(pace, this.#pacer, cooldown?.asked === true ? cooldown.until : undefined, now);
   }
 
-  /** Whether a report of how many tokens a prompt had would teach anything. */
-  wantsTokens(endpoint: Endpoint): boolean {
-    return wantsReport(this.#known.find(endpoint.id)?.record.tokens ?? UNCALIBRATED, this.#environment.now());
+  /** Whether a report of how many tokens a prompt had would teach anything at a time. */
+  wantsTokens(endpoint: Endpoint, now: number): boolean {
+    return wantsReport(this.#known.find(endpoint.id)?.record.tokens ?? UNCALIBRATED, now);
   }
 
   /** Notes how many tokens an endpoint counted in a prompt, and how many were estimated. */

@@ -61,10 +61,14 @@ export class UsualTimes {
     const ms = measurement?.latencyMs;
     if (ms === undefined) return speed;
     const { speed: policy, forgetMs } = this.#adaptive;
-    const call = { kind: measurement?.inOnePiece === true ? 'whole' : 'streaming', ms, forgetMs } as const;
-    const expected = usualAmongPeers(speed, this.#peers.get(model), call.kind, policy);
-    this.#peers.set(model, speedAfter(this.#peers.get(model) ?? UNKNOWN_SPEED, policy, call, now));
-    return speedAfter(speed ?? UNKNOWN_SPEED, policy, { ...call, expected }, now);
+    const kind = measurement?.inOnePiece === true ? 'whole' : 'streaming';
+    const peers = this.#peers.get(model);
+    const expected = usualAmongPeers(speed, peers, kind, policy);
+    this.#peers.set(
+      model,
+      speedAfter(peers ?? UNKNOWN_SPEED, policy, { kind, ms, forgetMs, expected: undefined }, now),
+    );
+    return speedAfter(speed ?? UNKNOWN_SPEED, policy, { kind, ms, forgetMs, expected }, now);
   }
 }
 
