@@ -5,6 +5,7 @@ import { DEFAULT_ADAPTIVE_POLICY } from '../src/core/selection/adaptive/policy.t
 import { DEFAULT_SELECTION_POLICY, type World } from '../src/core/selection/performance.ts';
 import { planRoute } from '../src/core/selection/plan-route.ts';
 import { systemEnvironment } from '../src/platform/environment.ts';
+import { KnownEndpoints } from '../src/runtime/chat/endpoint-load.ts';
 import { EndpointRecords } from '../src/runtime/chat/endpoint-records.ts';
 
 /**
@@ -56,7 +57,7 @@ function microseconds(endpoints: number, session: string | undefined): number {
   const request = normalized.value;
   const all = request.targets[0]?.endpoints ?? [];
   const health = { breaker: DEFAULT_BREAKER_POLICY, maxCooldownMs: 3_600_000 };
-  const records = new EndpointRecords(new Map(), { health }, environment);
+  const records = new EndpointRecords(new KnownEndpoints(new Map()), { health }, environment);
   for (const [index, endpoint] of all.entries()) {
     if (index % 3 === 2) continue;
     for (let call = 0; call < 12; call += 1) {

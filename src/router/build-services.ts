@@ -4,6 +4,7 @@ import { applyingTo } from '../core/normalize/applied.ts';
 import { compileRules } from '../core/normalize/rules.ts';
 import { UsualTokens } from '../runtime/chat/usual-times.ts';
 import { accountCheck, EndUsers, Rates } from '../runtime/limits/accounts.ts';
+import { KnownEndpoints } from '../runtime/chat/endpoint-load.ts';
 import { EndpointRecords, type HealthListener } from '../runtime/chat/endpoint-records.ts';
 import { RequestLedger } from '../runtime/ledger/request-ledger.ts';
 import { Spending } from '../runtime/limits/spending.ts';
@@ -70,7 +71,7 @@ export function buildServices(
     announceHealth({ events, facts, environment }, endpoint, earlier, later);
   const records =
     before?.records.under(config, onChange) ??
-    new EndpointRecords(boundedMap(MAX_RECORDS), config, environment, onChange);
+    new EndpointRecords(new KnownEndpoints(boundedMap(MAX_RECORDS)), config, environment, onChange);
   return {
     environment,
     facts,
@@ -103,7 +104,12 @@ export function buildServices(
       : undefined,
     sticky:
       before?.sticky.under(config.stickyTtlMs) ??
-      new StickySessions(config.state, boundedMap(MAX_RECORDS), config.stickyTtlMs, environment),
+      new StickySessions(
+        config.sharesState ? config.state : undefined,
+        boundedMap(MAX_RECORDS),
+        config.stickyTtlMs,
+        environment,
+      ),
     budget: same('retryBudget') && before ? before.budget : new RetryBudgetKeeper(config.retryBudget, environment),
     checkAccount: accountCheck(environment, events),
     tellNotice: seldom(environment, (message) => warn(events, { code: 'plugin_notice', message })),

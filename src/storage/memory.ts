@@ -102,12 +102,16 @@ export function memoryStore(options: MemoryStoreOptions = {}): StateStore {
 export function boundedMap<Value extends object>(
   maxEntries: number,
 ): {
+  readonly size: number;
   get(key: string): Value | undefined;
   set(key: string, value: Value): unknown;
 } {
   const map = new Map<string, Value>();
   let newest: string | undefined;
   return {
+    get size() {
+      return map.size;
+    },
     get: (key) => map.get(key),
     set(key, value) {
       // A map is in the order in which keys came.

@@ -106,8 +106,8 @@ describe('after a request over random faults', () => {
             failed: own.filter(({ failure }) => failure !== undefined && FAILURE_RULES[failure.kind].againstUptime)
               .length,
           };
-          const day = services.records.record(endpoint)?.health.day ?? [];
-          const counted = day.reduce(
+          const { day = [], latest } = services.records.record(endpoint)?.health ?? {};
+          const counted = [...day, ...(latest === undefined ? [] : [latest])].reduce(
             (sum, slice) => ({ succeeded: sum.succeeded + slice.succeeded, failed: sum.failed + slice.failed }),
             { succeeded: 0, failed: 0 },
           );

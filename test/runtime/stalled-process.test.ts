@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Endpoint } from '../../src/catalog/endpoint.ts';
 import { resolveConfig } from '../../src/config/resolve-config.ts';
+import { KnownEndpoints } from '../../src/runtime/chat/endpoint-load.ts';
 import { EndpointRecords } from '../../src/runtime/chat/endpoint-records.ts';
 import { boundedMap } from '../../src/storage/memory.ts';
 import { fakeEnvironment } from '../../src/testing/fake-environment.ts';
@@ -10,7 +11,7 @@ import { instant } from '../support/simulated.ts';
 async function known() {
   const environment = fakeEnvironment();
   const router = resolveConfig({ providers: [instant({ environment })], environment });
-  const records = new EndpointRecords(boundedMap(10), router, environment);
+  const records = new EndpointRecords(new KnownEndpoints(boundedMap(10)), router, environment);
   const endpoint = { id: 'one/model', model: 'model' } as Endpoint;
   for (let call = 0; call < 20; call += 1) {
     const generation = records.started(endpoint);

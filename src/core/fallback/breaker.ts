@@ -83,14 +83,16 @@ export function ended(breaker: Breaker, policy: BreakerPolicy, call: BreakerCall
   if (call.generation !== breaker.generation) return breaker;
   if (breaker.state === 'open') return probeEnded(breaker, policy, call, now);
   if (call.outcome === 'neutral') return breaker;
-  const window = addOutcome(breaker.window, SHAPE, now, call.outcome === 'succeeded');
+  const failures = call.outcome === 'succeeded' ? 0 : 1;
+  const window = addOutcomes(breaker.window, SHAPE, { start: now, succeeded: 1 - failures, failed: failures });
   const { succeeded, failed } = totalsOf(window, SHAPE, now, SPAN_MS);
   const calls = succeeded + failed;
-  const inARow = call.outcome === 'succeeded' ? 0 : breaker.inARow + 1;
+  const inARow = failures === 0 ? 0 : breaker.inARow + 1;
   const trips = calls >= policy.minimumCalls && failed > calls * policy.failureRatio;
-  return trips || inARow >= mostInARow(policy, call.health)
-    ? opened({ ...breaker, window }, policy, now, call.roll)
-    : { ...breaker, window, inARow };
+  if (trips || inARow >= mostInARow(policy, call.health)) return opened(breaker, policy, now, call.roll);
+  const { state, generation, openings, openedAt, openUntil, probes, probedAt } = breaker;
+  // Member by member: every answer comes by here, and a literal is slow where something follows a spread.
+  return { state, window, generation, openings, openedAt, openUntil, probes, probedAt, inARow };
 }
 
 function mostInARow({ inARow = Infinity, inARowUnwell = inARow, unwellBelow = 0 }: BreakerPolicy, health = 1): number {
@@ -139,7 +141,7 @@ function probesLost(breaker: Breaker, policy: BreakerPolicy, now: number): boole
 const PROBE_POLL_MS = 1_000;
 
 /** Counts of one stretch of time. Plain data, so that it can be stored and shared. */
-interface OutcomeSlice {
+export interface OutcomeSlice {
   /** Monotonic milliseconds. */
   readonly start: number;
   readonly succeeded: number;
@@ -161,13 +163,23 @@ interface Totals {
   readonly failed: number;
 }
 
-/** Adds one outcome and drops what is too old. A clock that goes back counts into the newest slice. */
-export function addOutcome(window: OutcomeWindow, shape: WindowShape, now: number, succeeded: boolean): OutcomeWindow {
-  const start = Math.floor(now / shape.sliceMs) * shape.sliceMs;
+/**
+ * Adds outcomes of a time, or of one of finer slices that begins then, and drops what is too old. A clock that goes back
+ * counts into the newest slice.
+ */
+export function addOutcomes(window: OutcomeWindow, shape: WindowShape, added: OutcomeSlice): OutcomeWindow {
+  const { succeeded, failed } = added;
+  const start = Math.floor(added.start / shape.sliceMs) * shape.sliceMs;
   const last = window.at(-1);
-  if (last !== undefined && last.start >= start) return window.with(-1, counted(last, succeeded));
+  if (last !== undefined && last.start >= start) {
+    return window.with(-1, {
+      start: last.start,
+      succeeded: last.succeeded + succeeded,
+      failed: last.failed + failed,
+    });
+  }
   const kept = window.filter((slice) => slice.start > start - shape.slices * shape.sliceMs);
-  return [...kept, counted({ start, succeeded: 0, failed: 0 }, succeeded)];
+  return [...kept, { start, succeeded, failed }];
 }
 
 /** Sums the slices that reach into the last `spanMs` milliseconds. */
@@ -180,8 +192,4 @@ export function totalsOf(window: OutcomeWindow, shape: WindowShape, now: number,
     failed += slice.failed;
   }
   return { succeeded, failed };
-}
-
-function counted(slice: OutcomeSlice, succeeded: boolean): OutcomeSlice {
-  return succeeded ? { ...slice, succeeded: slice.succeeded + 1 } : { ...slice, failed: slice.failed + 1 };
 }

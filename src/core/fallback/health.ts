@@ -14,7 +14,8 @@ import {
   ended,
   started,
   tripped,
-  addOutcome,
+  addOutcomes,
+  type OutcomeSlice,
   type OutcomeWindow,
   totalsOf,
   type WindowShape,
@@ -53,10 +54,12 @@ export interface EndpointHealth {
   readonly doubt?: Doubt | undefined;
   /** What failures have left of it; see {@link conditionNow}. */
   readonly condition: Condition;
-  /** The last minute, the last half hour and the last day, in finer and coarser slices. */
+  /** The last minute, the last half hour and the last day before `latest`, in finer and coarser slices. */
   readonly minute: OutcomeWindow;
   readonly halfHour: OutcomeWindow;
   readonly day: OutcomeWindow;
+  /** The latest slice of the minute. It goes into all three once it is over: adding to them copies them. */
+  readonly latest?: OutcomeSlice | undefined;
   readonly consecutiveFailures: number;
   readonly lastFailureAt: number;
 }
@@ -162,8 +165,9 @@ export function admission(health: EndpointHealth, policy: HealthPolicy, now: num
     const lastResortMs = cause === 'model_not_found' ? 0 : lastResortAfterMs(health, policy, since, now);
     return { ok: false, waitMs, cause, lastResortMs };
   }
+  if (breaker.state === 'closed') return ADMITTED;
   const { ok, waitMs } = admits(breaker, policy.breaker, now);
-  if (ok) return breaker.state === 'open' ? PROBE : ADMITTED;
+  if (ok) return PROBE;
   return {
     ok: false,
     waitMs,
@@ -207,14 +211,20 @@ export function observe(health: EndpointHealth, policy: HealthPolicy, call: Call
     const breaker = ended(health.breaker, policy.breaker, { outcome: 'succeeded', generation: call.generation }, now);
     const { lastResort, cooldown } = health;
     const isBack = lastResort?.isUnderWay === true && cooldown?.asked !== true;
+    const { minute, halfHour, day, latest } = counted(health, now, true);
+    // Member by member: every answer comes by here, and a literal is slow where something follows a spread.
     return {
-      ...counted(health, now, true),
       breaker,
-      condition: conditionAfter(health.condition, forgetting, { ok: true, probe: probe || isBack }, now),
-      consecutiveFailures: 0,
-      doubt: undefined,
-      lastResort: undefined,
       cooldown: isBack ? undefined : cooldown,
+      lastResort: undefined,
+      doubt: undefined,
+      condition: conditionAfter(health.condition, forgetting, { ok: true, probe: probe || isBack }, now),
+      minute,
+      halfHour,
+      day,
+      latest,
+      consecutiveFailures: 0,
+      lastFailureAt: health.lastFailureAt,
     };
   }
   const rule = FAILURE_RULES[call.failure.kind];
@@ -231,6 +241,7 @@ export function observe(health: EndpointHealth, policy: HealthPolicy, call: Call
   // A 403 is about what was asked as often as about our key (gaps 3.3).
   if (!rule.againstUptime || call.failure.status === 403) return left;
   return {
+    ...left,
     ...counted(left, now, false),
     condition: conditionAfter(health.condition, forgetting, { ok: false, probe }, now),
     consecutiveFailures: health.consecutiveFailures + 1,
@@ -305,7 +316,7 @@ export function uptimeOf(health: EndpointHealth, now: number, spanMs: number, mi
       : spanMs <= HALF_HOUR_SHAPE.sliceMs * HALF_HOUR_SHAPE.slices
         ? [health.halfHour, HALF_HOUR_SHAPE]
         : [health.day, DAY_SHAPE];
-  const { succeeded, failed } = totalsOf(window, shape, now, spanMs);
+  const { succeeded, failed } = totalsOf(whole(window, shape, health), shape, now, spanMs);
   const calls = succeeded + failed;
   return calls < minimum ? undefined : succeeded / calls;
 }
@@ -314,7 +325,7 @@ function isOut(health: EndpointHealth, now: number): boolean {
   const sinceFailure = now - health.lastFailureAt;
   if (sinceFailure < 0 || sinceFailure >= OUTAGE_MS) return false;
   if (health.consecutiveFailures >= OUTAGE_IN_A_ROW) return true;
-  const { succeeded, failed } = totalsOf(health.minute, MINUTE_SHAPE, now, OUTAGE_MS);
+  const { succeeded, failed } = totalsOf(whole(health.minute, MINUTE_SHAPE, health), MINUTE_SHAPE, now, OUTAGE_MS);
   return failed > 0 && failed >= (succeeded + failed) * OUTAGE_RATIO;
 }
 
@@ -334,11 +345,30 @@ function cooldownAfter(
   return { since: now, until, cause: kind, ...(retryAfterMs === undefined ? {} : { asked: true }) };
 }
 
-function counted(health: EndpointHealth, now: number, succeeded: boolean): EndpointHealth {
+/** What is counted of the ends of calls. */
+type Outcomes = Pick<EndpointHealth, 'minute' | 'halfHour' | 'day' | 'latest'>;
+
+function counted(before: Outcomes, now: number, succeeded: boolean): Outcomes {
+  const { minute, halfHour, day, latest } = before;
+  const start = Math.floor(now / MINUTE_SHAPE.sliceMs) * MINUTE_SHAPE.sliceMs;
+  const failures = succeeded ? 0 : 1;
+  if (latest !== undefined && latest.start >= start) {
+    const more = {
+      start: latest.start,
+      succeeded: latest.succeeded + 1 - failures,
+      failed: latest.failed + failures,
+    };
+    return { minute, halfHour, day, latest: more };
+  }
   return {
-    ...health,
-    minute: addOutcome(health.minute, MINUTE_SHAPE, now, succeeded),
-    halfHour: addOutcome(health.halfHour, HALF_HOUR_SHAPE, now, succeeded),
-    day: addOutcome(health.day, DAY_SHAPE, now, succeeded),
+    minute: whole(minute, MINUTE_SHAPE, before),
+    halfHour: whole(halfHour, HALF_HOUR_SHAPE, before),
+    day: whole(day, DAY_SHAPE, before),
+    latest: { start, succeeded: 1 - failures, failed: failures },
   };
+}
+
+/** A window with the latest slice. */
+function whole(window: OutcomeWindow, shape: WindowShape, { latest }: Outcomes): OutcomeWindow {
+  return latest === undefined ? window : addOutcomes(window, shape, latest);
 }

@@ -116,11 +116,11 @@ function rankTogether(
   const [first] = request.targets;
   const indexOf = new Map(candidates.flatMap((list, index) => list.map((endpoint) => [endpoint, index] as const)));
   const ranked = rankEndpoints(candidates.flat(), request, world, first && sortOf(request, first));
-  const steps = ranked.map((one) => {
-    const index = indexOf.get(one.endpoint) ?? 0;
+  const steps = ranked.map(({ endpoint, why, figures }) => {
+    const index = indexOf.get(endpoint) ?? 0;
     const target = request.targets[index];
     const choice = target === undefined ? ({ strategy: 'direct' } as const) : choiceOf(target, index, request);
-    return { ...one, target: index, ...choice };
+    return { endpoint, why, figures, target: index, ...choice };
   });
   const shortened = request.targets.some((target) => target.shortened !== undefined);
   return tightContextsLast(shortened ? wholePromptsFirst(steps, request) : steps, request, world.record);

@@ -30,6 +30,7 @@ export function rankEndpoints(
   world: World,
   sort: SortKey | undefined,
 ): readonly Ranked[] {
+  if (!endpoints.some(isOwn)) return rankGroup(endpoints, request, world, sort);
   return ownKeysAround(endpoints, (group) => rankGroup(group, request, world, sort));
 }
 
@@ -38,13 +39,16 @@ export function ownKeysAround(
   endpoints: readonly Endpoint[],
   rank: (group: readonly Endpoint[]) => readonly Ranked[],
 ): readonly Ranked[] {
-  if (endpoints.every(({ byok }) => byok === undefined)) return rank(endpoints);
   const own = endpoints.filter((endpoint) => endpoint.byok?.fallback === false);
   const shared = endpoints.filter((endpoint) => endpoint.byok === undefined);
   const reserve = endpoints.filter((endpoint) => endpoint.byok?.fallback === true);
   return [own, shared, reserve].flatMap((group, index) =>
     rank(group).map((one) => (index === 1 ? one : { ...one, why: `own key, ${one.why}` })),
   );
+}
+
+function isOwn({ byok }: Endpoint): boolean {
+  return byok !== undefined;
 }
 
 function rankGroup(
@@ -55,7 +59,10 @@ function rankGroup(
 ): readonly Ranked[] {
   const { order } = request.preferences;
   if (order.length > 0) return ordered(endpoints, order, request, world);
-  const ranked = tiered(endpoints, request, (group) => thresholded(group, request, world, sort));
+  const ranked =
+    request.serviceTier === 'priority'
+      ? priorityFirst(endpoints, request, world, sort)
+      : thresholded(endpoints, request, world, sort);
   return staysWithSession(sort, world) ? stickyFirst(ranked, world) : ranked;
 }
 
@@ -83,12 +90,13 @@ function ordered(
 }
 
 /** With `service_tier: 'priority'` the priority endpoints come first, each group by itself (gaps 2.7). */
-function tiered(
+function priorityFirst(
   endpoints: readonly Endpoint[],
-  { serviceTier }: RoutedRequest,
-  rank: (group: readonly Endpoint[]) => readonly Ranked[],
+  request: RoutedRequest,
+  world: World,
+  sort: SortKey | undefined,
 ): readonly Ranked[] {
-  if (serviceTier !== 'priority') return rank(endpoints);
+  const rank = (group: readonly Endpoint[]): readonly Ranked[] => thresholded(group, request, world, sort);
   const first = rank(endpoints.filter((endpoint) => endpoint.tier === 'priority'));
   const rest = rank(endpoints.filter((endpoint) => endpoint.tier !== 'priority'));
   return [...first.map((one) => ({ ...one, why: 'priority tier' })), ...rest];
@@ -100,11 +108,26 @@ function thresholded(
   world: World,
   sort: SortKey | undefined,
 ): readonly Ranked[] {
-  const rank = (group: readonly Endpoint[]): readonly Ranked[] =>
-    sort === undefined ? unsorted(group, request, world) : sorted(group, sort, request, world);
-  if (!hasThresholds(request.preferences)) return rank(endpoints);
+  if (!hasThresholds(request.preferences)) return sortedOrNot(endpoints, request, world, sort);
   const meets = (endpoint: Endpoint): boolean => meetsThresholds(endpoint, request.preferences, world);
-  return [...rank(endpoints.filter(meets)), ...rank(endpoints.filter((endpoint) => !meets(endpoint)))];
+  return [
+    ...sortedOrNot(endpoints.filter(meets), request, world, sort),
+    ...sortedOrNot(
+      endpoints.filter((endpoint) => !meets(endpoint)),
+      request,
+      world,
+      sort,
+    ),
+  ];
+}
+
+function sortedOrNot(
+  endpoints: readonly Endpoint[],
+  request: RoutedRequest,
+  world: World,
+  sort: SortKey | undefined,
+): readonly Ranked[] {
+  return sort === undefined ? unsorted(endpoints, request, world) : sorted(endpoints, sort, request, world);
 }
 
 /** Sorts by what the request asks for; an endpoint that fails or hangs does not stay in front because it was good once. */

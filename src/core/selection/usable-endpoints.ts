@@ -58,9 +58,8 @@ export function usableEndpoints(
   policy: SelectionPolicy,
   rejected: Rejection[],
 ): readonly Endpoint[] {
-  if (!isShared(target, request)) return filtered(target, request, policy, rejected);
-  let kinds = USABLE.get(target.endpoints);
-  if (kinds === undefined) USABLE.set(target.endpoints, (kinds = []));
+  const { kinds, shortest } = knownOf(target.endpoints);
+  if (!isShared(target, request, shortest)) return filtered(target, request, policy, rejected);
   let known = kinds.find((one) => isOfKind(one, target, request));
   if (known?.policy !== policy || known.preferences !== request.preferences) {
     const out: Rejection[] = [];
@@ -83,7 +82,36 @@ interface Usable extends Kind {
   readonly rejected: readonly Rejection[];
 }
 
-const USABLE = new WeakMap<readonly Endpoint[], Usable[]>();
+/** What is known of the endpoints of one model. */
+interface KnownOfModel {
+  readonly shortest: Limits;
+  readonly kinds: Usable[];
+}
+
+/** The lowest limits of some endpoints. */
+interface Limits {
+  readonly input: number;
+  readonly output: number;
+  readonly total: number;
+}
+
+const KNOWN = new WeakMap<readonly Endpoint[], KnownOfModel>();
+
+function knownOf(endpoints: readonly Endpoint[]): KnownOfModel {
+  let known = KNOWN.get(endpoints);
+  if (known === undefined) {
+    let [input, output, total] = [Infinity, Infinity, Infinity];
+    for (const { maxPromptTokens = Infinity, maxOutputTokens = Infinity, contextLength = Infinity } of endpoints) {
+      input = Math.min(input, maxPromptTokens);
+      output = Math.min(output, maxOutputTokens);
+      total = Math.min(total, contextLength);
+    }
+    known = { shortest: { input, output, total }, kinds: [] };
+    KNOWN.set(endpoints, known);
+  }
+  return known;
+}
+
 /** Kinds that are remembered of one model. */
 const MOST_KINDS = 100;
 
@@ -136,38 +164,14 @@ function areEqual(one: readonly string[], other: readonly string[]): boolean {
  * Whether a request may use what others of its kind may: not one that has keys or preferences of its own, or that is
  * long enough to be too long for somebody.
  */
-function isShared(target: ModelTarget, { needs, preferences, account }: RoutedRequest): boolean {
+function isShared(target: ModelTarget, { needs, preferences, account }: RoutedRequest, shortest: Limits): boolean {
   if (account.providerKeys !== undefined || target.shortened !== undefined || preferences.maxPrice !== undefined) {
     return false;
   }
   if (!areOfPolicy(preferences)) return false;
-  const { input, output, total } = shortestOf(target.endpoints);
+  const { input, output, total } = shortest;
   const { promptTokens, outputTokens = 0 } = needs;
   return promptTokens <= input && outputTokens <= output && promptTokens + outputTokens <= total;
-}
-
-/** The lowest limits of some endpoints. */
-interface Limits {
-  readonly input: number;
-  readonly output: number;
-  readonly total: number;
-}
-
-const SHORTEST = new WeakMap<readonly Endpoint[], Limits>();
-
-function shortestOf(endpoints: readonly Endpoint[]): Limits {
-  let limits = SHORTEST.get(endpoints);
-  if (limits === undefined) {
-    let [input, output, total] = [Infinity, Infinity, Infinity];
-    for (const { maxPromptTokens = Infinity, maxOutputTokens = Infinity, contextLength = Infinity } of endpoints) {
-      input = Math.min(input, maxPromptTokens);
-      output = Math.min(output, maxOutputTokens);
-      total = Math.min(total, contextLength);
-    }
-    limits = { input, output, total };
-    SHORTEST.set(endpoints, limits);
-  }
-  return limits;
 }
 
 function filtered(

@@ -6,7 +6,7 @@ import type { ServedBy } from '../../core/selection/adaptive/expected-cost.ts';
 import { isJsonObject, type JsonValue } from '../../protocol/json.ts';
 import type { Usage } from '../../protocol/chunk.ts';
 import type { StateStore } from '../../contracts/state-store.ts';
-import type { RecordMap } from './endpoint-records.ts';
+import type { RecordMap } from './endpoint-load.ts';
 import type { Environment } from '../../platform/environment.ts';
 import { nameOfSeal, originOf, type ReasoningOrigins, sealsIn } from '../../core/normalize/reasoning-origin.ts';
 import { type MaybePromise, valueWithin } from '../../platform/wait.ts';
@@ -22,17 +22,19 @@ const NOBODY: ServedBy = [];
  * never a constraint: an endpoint that is filtered out or fails is passed over, and an error does not pin anything.
  *
  * Every instance has its own memory first. What others know is read meanwhile, for the next turn: nobody waits for a
- * store who has something to go by, or when the store was slow the last time.
+ * store who has something to go by, or when the store was slow the last time. Nothing is looked up before there is
+ * anything to find.
  */
 export class StickySessions {
-  readonly #store: StateStore;
+  readonly #store: StateStore | undefined;
   readonly #local: RecordMap<ServedBy>;
   readonly #ttlMs: number;
   readonly #environment: Environment;
   /** Milliseconds in which the store answered the last time. */
   #storeMs = 0;
 
-  constructor(store: StateStore, local: RecordMap<ServedBy>, ttlMs: number, environment: Environment) {
+  /** @param store - Absent where state is not shared: then this process has seen everything itself. */
+  constructor(store: StateStore | undefined, local: RecordMap<ServedBy>, ttlMs: number, environment: Environment) {
     this.#store = store;
     this.#local = local;
     this.#ttlMs = ttlMs;
@@ -54,11 +56,13 @@ export class StickySessions {
    * only where nothing is known here.
    */
   find(request: NormalizedRequest): Promise<ServedBy> | ServedBy {
-    if (!matters(request)) return NOBODY;
+    const store = this.#store;
+    if ((store === undefined && this.#local.size === 0) || !matters(request)) return NOBODY;
     const key = keyOf(request);
     const known = this.#fresh(this.#local.get(key) ?? NOBODY);
+    if (store === undefined) return known;
     try {
-      const found = this.#store.get(key);
+      const found = store.get(key);
       if (!(found instanceof Promise)) return this.#learn(key, servedIn(found));
       const learnt = this.#timed(found).then(
         (value) => this.#learn(key, servedIn(value)),
@@ -81,7 +85,7 @@ export class StickySessions {
     const now = this.#environment.now();
     const served = this.#learn(key, [{ endpoint: sharedId(endpoint), at: now, tokens }]);
     try {
-      const stored = this.#store.set(key, served, this.#ttlMs);
+      const stored = this.#store?.set(key, served, this.#ttlMs);
       return stored instanceof Promise ? stored : undefined;
     } catch (error) {
       return Promise.reject(error);
@@ -102,6 +106,7 @@ export class StickySessions {
   }
 
   #fresh(served: ServedBy): ServedBy {
+    if (served.length === 0) return served;
     const oldest = this.#environment.now() - this.#ttlMs;
     return served.every(({ at }) => at > oldest) ? served : served.filter(({ at }) => at > oldest);
   }
@@ -168,8 +173,6 @@ interface KnownOrigin {
 export class KnownOrigins {
   readonly #store: StateStore | undefined;
   readonly #local: RecordMap<KnownOrigin>;
-  /** True once anything was noted: before that there is nothing to find here. */
-  #hasNoted = false;
   readonly #ttlMs: number;
   readonly #environment: Environment;
 
@@ -189,7 +192,6 @@ export class KnownOrigins {
     const origin = originOf(endpoint);
     for (const seal of seals) {
       const key = sealKey(account, seal);
-      this.#hasNoted = true;
       this.#local.set(key, { origin });
       if (this.#store !== undefined) void this.#keep(this.#store, key, origin);
     }
@@ -197,7 +199,7 @@ export class KnownOrigins {
 
   /** Who made the seals of a conversation, as far as it is known; undefined where there is nothing to know. */
   find({ account, messages }: NormalizedRequest): MaybePromise<ReasoningOrigins | undefined> {
-    if (!this.#hasNoted && this.#store === undefined) return undefined;
+    if (this.#store === undefined && this.#local.size === 0) return undefined;
     const seals = sealsIn(messages);
     if (seals.length === 0) return undefined;
     const known = new Map<string, string>();

@@ -13,6 +13,8 @@ import {
   waitForAllowance,
   waitForLimits,
 } from '../../core/selection/adaptive/endpoint-limits.ts';
+import { UNKNOWN_HEALTH } from '../../core/fallback/health.ts';
+import { type EndpointRecord, UNMEASURED } from '../../core/selection/performance.ts';
 import type { TimedKind } from '../../core/selection/adaptive/wellness.ts';
 
 /** A call that has not answered yet. */
@@ -136,5 +138,60 @@ export class EndpointLoad {
       waitMs: Math.max(waitForAllowance(this.#requests, 1, now), waitForAllowance(this.#tokens, tokens, now)),
       headroom: Math.min(allowanceLeft(this.#requests, now), allowanceLeft(this.#tokens, now)),
     };
+  }
+}
+
+/** A bounded map. */
+export interface RecordMap<Value> {
+  readonly size: number;
+  get(key: string): Value | undefined;
+  set(key: string, value: Value): unknown;
+}
+
+/** What is known of one endpoint, and what is under way there: together, so that they are looked up once. */
+export interface KnownEndpoint {
+  /** The latest state of the folds. */
+  record: EndpointRecord;
+  readonly load: EndpointLoad;
+}
+
+const FRESH: EndpointRecord = { health: UNKNOWN_HEALTH, performance: UNMEASURED };
+
+/** All endpoints that were ever called. */
+export class KnownEndpoints {
+  readonly #entries: RecordMap<KnownEndpoint>;
+  /** Whom the last question was about: each request asks a dozen about the same endpoint. */
+  #latestId: string | undefined;
+  #latest: KnownEndpoint | undefined;
+
+  constructor(entries: RecordMap<KnownEndpoint>) {
+    this.#entries = entries;
+  }
+
+  /** Undefined for an endpoint that nothing is known of. */
+  find(id: string): KnownEndpoint | undefined {
+    if (id === this.#latestId) return this.#latest;
+    const known = this.#entries.get(id);
+    if (known !== undefined) {
+      this.#latestId = id;
+      this.#latest = known;
+    }
+    return known;
+  }
+
+  /** The same, of which something is about to be known. */
+  of(id: string): KnownEndpoint {
+    const known = this.find(id);
+    if (known !== undefined) return known;
+    const made = { record: FRESH, load: new EndpointLoad() };
+    this.#entries.set(id, made);
+    return made;
+  }
+
+  /** The same of an endpoint that is about to be called: who was not called for the longest time is forgotten first. */
+  called(id: string): KnownEndpoint {
+    const known = this.of(id);
+    this.#entries.set(id, known);
+    return known;
   }
 }

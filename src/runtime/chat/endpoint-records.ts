@@ -9,7 +9,6 @@ import {
   observe,
   observeSilence,
   observeStart,
-  UNKNOWN_HEALTH,
 } from '../../core/fallback/health.ts';
 import type { ReportedLimits } from '../../core/selection/adaptive/endpoint-limits.ts';
 import {
@@ -30,19 +29,13 @@ import {
 } from '../../core/selection/adaptive/silence.ts';
 import type { TimedKind, UsualTime } from '../../core/selection/adaptive/wellness.ts';
 import { calibrate, UNCALIBRATED, wantsReport } from '../../core/tokens/likely-tokens.ts';
-import { type EndpointRecord, measure, type Measurement, UNMEASURED } from '../../core/selection/performance.ts';
+import { type EndpointRecord, measure, type Measurement } from '../../core/selection/performance.ts';
 import type { Environment } from '../../platform/environment.ts';
-import { EndpointLoad, type RunningCall } from './endpoint-load.ts';
+import type { KnownEndpoint, KnownEndpoints, RunningCall } from './endpoint-load.ts';
 import { UsualTimes } from './usual-times.ts';
 
 /** Told how an endpoint came before and how it stands now. */
 export type HealthListener = (endpoint: Endpoint, before: EndpointHealth, after: EndpointHealth) => void;
-
-/** A bounded map. */
-export interface RecordMap<Value> {
-  get(key: string): Value | undefined;
-  set(key: string, value: Value): unknown;
-}
 
 /** How records are kept. */
 export interface RecordPolicies {
@@ -54,22 +47,9 @@ export interface RecordPolicies {
   readonly silence?: SilencePolicy | false | undefined;
 }
 
-/** A call that is to be admitted. */
-interface Asked {
-  readonly warm: boolean;
-  readonly tokens: number;
-  readonly promised: boolean;
-}
-
-const WARM: Asked = { warm: true, tokens: 0, promised: false };
-const COLD: Asked = { warm: false, tokens: 0, promised: false };
-
-const FRESH: EndpointRecord = { health: UNKNOWN_HEALTH, performance: UNMEASURED };
-
 /** What this process knows of every endpoint it has called. The folds are pure; this holds their latest state. */
 export class EndpointRecords {
-  readonly #records: RecordMap<EndpointRecord>;
-  #loads = new Map<string, EndpointLoad>();
+  readonly #known: KnownEndpoints;
   #times: UsualTimes;
   readonly #policy: HealthPolicy;
   readonly #adaptive: AdaptivePolicy;
@@ -84,16 +64,16 @@ export class EndpointRecords {
 
   /** @param onChange - Told when a cooldown or the breaker of an endpoint has changed. */
   constructor(
-    records: RecordMap<EndpointRecord>,
+    known: KnownEndpoints,
     { health, adaptive, pacer, silence }: RecordPolicies,
     environment: Environment,
     onChange: HealthListener = () => {},
   ) {
     this.#onChange = onChange;
-    this.#records = records;
+    this.#known = known;
     this.#policy = health;
     this.#adaptive = adaptive ?? DEFAULT_ADAPTIVE_POLICY;
-    this.#times = new UsualTimes(records, this.#adaptive);
+    this.#times = new UsualTimes(this.#adaptive);
     this.#pacer = pacer === false ? undefined : (pacer ?? DEFAULT_PACER_POLICY);
     this.#silence = silence === false ? undefined : (silence ?? DEFAULT_SILENCE_POLICY);
     this.#environment = environment;
@@ -101,21 +81,20 @@ export class EndpointRecords {
 
   /** The same records, shared from now on, kept under other policies. */
   under(policies: RecordPolicies, onChange: HealthListener): EndpointRecords {
-    const others = new EndpointRecords(this.#records, policies, this.#environment, onChange);
-    others.#loads = this.#loads;
+    const others = new EndpointRecords(this.#known, policies, this.#environment, onChange);
     others.#times = this.#times.under(others.#adaptive);
     return others;
   }
 
   /** Forgets that an endpoint refused our account: it may be called with another credential from now on. */
   forgetRefusal({ id }: Endpoint): void {
-    const record = this.#records.get(id);
-    const cause = record?.health.cooldown?.cause;
-    if (record === undefined || cause === undefined || !OF_THE_ACCOUNT.has(cause)) return;
-    this.#records.set(id, { ...record, health: { ...record.health, cooldown: undefined, doubt: undefined } });
+    const known = this.#known.find(id);
+    const cause = known?.record.health.cooldown?.cause;
+    if (known === undefined || cause === undefined || !OF_THE_ACCOUNT.has(cause)) return;
+    known.record = { ...known.record, health: { ...known.record.health, cooldown: undefined, doubt: undefined } };
   }
 
-  record = (endpoint: Endpoint): EndpointRecord | undefined => this.#records.get(endpoint.id);
+  record = (endpoint: Endpoint): EndpointRecord | undefined => this.#known.find(endpoint.id)?.record;
 
   /**
    * Whether an endpoint may be called now.
@@ -125,25 +104,31 @@ export class EndpointRecords {
    * @param promised - Whether it has waited for its place, which is then no longer counted against it.
    */
   admission = (endpoint: Endpoint, warm = false, tokens = 0, promised = false): Admission => {
-    const record = this.#records.get(endpoint.id);
-    return record === undefined
+    const known = this.#known.find(endpoint.id);
+    return known === undefined
       ? ADMITTED
-      : this.#admissionOf(endpoint, record, { warm, tokens, promised }, this.#environment.now());
+      : this.#admissionOf(known, this.#environment.now(), endpoint, warm, tokens, promised);
   };
 
   /** Whether endpoints may be called at a time: the same, asked about many of them. */
   admissionAt(now: number): (endpoint: Endpoint, warm: boolean) => Admission {
     return (endpoint, warm) => {
-      const record = this.#records.get(endpoint.id);
-      return record === undefined ? ADMITTED : this.#admissionOf(endpoint, record, warm ? WARM : COLD, now);
+      const known = this.#known.find(endpoint.id);
+      return known === undefined ? ADMITTED : this.#admissionOf(known, now, endpoint, warm, 0, false);
     };
   }
 
-  #admissionOf(endpoint: Endpoint, record: EndpointRecord, { warm, tokens, promised }: Asked, now: number): Admission {
-    const admitted = admission(record.health, this.#policy, now);
+  #admissionOf(
+    { record: { health, pace }, load }: KnownEndpoint,
+    now: number,
+    endpoint: Endpoint,
+    warm: boolean,
+    tokens: number,
+    promised: boolean,
+  ): Admission {
+    const admitted = admission(health, this.#policy, now);
     if (!admitted.ok && admitted.cause !== 'rate_limited') return admitted;
-    const room = this.#loads.get(endpoint.id)?.room(endpoint, tokens, now) ?? UNLIMITED;
-    const { pace } = record;
+    const room = load.room(endpoint, tokens, now);
     const place =
       this.#pacer === undefined || pace === undefined || promised ? undefined : placeIn(pace, this.#pacer, warm, now);
     const waitMs = Math.max(room.waitMs, place?.waitMs ?? 0);
@@ -156,14 +141,14 @@ export class EndpointRecords {
 
   /** Calls per second that an endpoint takes, as far as it is known. */
   rate(endpoint: Endpoint): number {
-    return this.#records.get(endpoint.id)?.pace?.rate ?? Infinity;
+    return this.#known.find(endpoint.id)?.record.pace?.rate ?? Infinity;
   }
 
   /** Promises the next place to somebody who waits for it. */
   promise(endpoint: Endpoint): void {
-    const record = this.#records.get(endpoint.id) ?? FRESH;
-    const pace = paceAfterSending(record.pace ?? FREE_PACE, this.#environment.now());
-    this.#records.set(endpoint.id, { ...record, pace });
+    const known = this.#known.of(endpoint.id);
+    const pace = paceAfterSending(known.record.pace ?? FREE_PACE, this.#environment.now());
+    known.record = { ...known.record, pace };
   }
 
   /**
@@ -173,50 +158,60 @@ export class EndpointRecords {
    */
   started(endpoint: Endpoint, call: { readonly tokens?: number; readonly promised?: boolean } = {}): number {
     const now = this.#environment.now();
-    const record = this.#records.get(endpoint.id) ?? FRESH;
+    const known = this.#known.called(endpoint.id);
+    const { record } = known;
     const health = observeStart(record.health, this.#policy, now);
     const pace = call.promised === true ? record.pace : paceAfterSending(record.pace ?? FREE_PACE, now);
-    this.#records.set(endpoint.id, { ...record, health, pace });
-    this.#load(endpoint).started(endpoint, call.tokens ?? 0, now);
+    const { performance, speed, tokens, unpriced } = record;
+    known.record = { health, performance, speed, pace, tokens, unpriced };
+    known.load.started(endpoint, call.tokens ?? 0, now);
     this.#compare(endpoint, record.health, health);
     return health.breaker.generation;
   }
 
   /** Notes that all instances together use the declared limits of an endpoint up. */
   full(endpoint: Endpoint, waitMs: number): void {
-    if (!this.#records.get(endpoint.id)) this.#records.set(endpoint.id, FRESH);
-    this.#load(endpoint).full(this.#environment.now() + waitMs);
+    this.#known.of(endpoint.id).load.full(this.#environment.now() + waitMs);
   }
 
   /** Notes how many tokens a call had that was sent with another estimate. */
   used(endpoint: Endpoint, sentAt: number, estimated: number, tokens: number): void {
-    this.#load(endpoint).used(sentAt, estimated, tokens);
+    this.#known.of(endpoint.id).load.used(sentAt, estimated, tokens);
   }
 
   /** Leaves an endpoint alone because somebody else was told to. */
   cool(endpointId: string, { since, until, cause, asked }: Cooldown): void {
-    const record = this.#records.get(endpointId) ?? FRESH;
-    const { cooldown: known } = record.health;
-    if (known !== undefined && known.until >= until) return;
+    const known = this.#known.of(endpointId);
+    const { cooldown: current } = known.record.health;
+    if (current !== undefined && current.until >= until) return;
     // Clocks of instances differ a little.
     const cooldown = { since: Math.min(since, this.#environment.now()), until, cause, asked };
-    this.#records.set(endpointId, { ...record, health: { ...record.health, cooldown } });
+    known.record = { ...known.record, health: { ...known.record.health, cooldown } };
   }
 
-  /** Notes how a call ended. */
-  ended(endpoint: Endpoint, outcome: CallOutcome, measurement?: Measurement): void {
-    const now = this.#environment.now();
-    const record = this.#records.get(endpoint.id) ?? FRESH;
+  /**
+   * Notes how a call ended.
+   *
+   * @param now - Monotonic milliseconds of the end. Default: those of the clock.
+   */
+  ended(
+    endpoint: Endpoint,
+    outcome: CallOutcome,
+    measurement?: Measurement,
+    now: number = this.#environment.now(),
+  ): void {
+    const known = this.#known.of(endpoint.id);
+    const { record } = known;
     const health = observe(record.health, this.#policy, outcome, now);
-    const performance = measurement === undefined ? record.performance : measure(record.performance, measurement, now);
-    this.#records.set(endpoint.id, {
-      ...record,
+    known.record = {
       health,
-      performance,
+      performance: measurement === undefined ? record.performance : measure(record.performance, measurement, now),
       speed: this.#times.after(endpoint, record.speed, measurement, now),
       pace: this.#paceAfter(record.pace, outcome, health, now),
-    });
-    this.#load(endpoint).ended();
+      tokens: record.tokens,
+      unpriced: record.unpriced,
+    };
+    known.load.ended();
     if (this.onCooldown !== undefined && !outcome.ok) {
       const cooldown = beganWith(record.health, health, outcome.failure.kind, now);
       if (cooldown !== undefined) this.onCooldown(endpoint, cooldown);
@@ -226,29 +221,30 @@ export class EndpointRecords {
 
   /** Notes that a call was given up because another one answered: it would have taken longer than this. */
   gaveUp(endpoint: Endpoint, kind: TimedKind, afterMs: number): void {
-    const record = this.#records.get(endpoint.id) ?? FRESH;
-    const speed = this.#times.afterGivingUp(endpoint, kind, afterMs, this.#environment.now());
-    if (speed !== record.speed) this.#records.set(endpoint.id, { ...record, speed });
+    const known = this.#known.of(endpoint.id);
+    const { record } = known;
+    const speed = this.#times.afterGivingUp(endpoint, record.speed, { kind, ms: afterMs }, this.#environment.now());
+    if (speed !== record.speed) known.record = { ...record, speed };
   }
 
   /** How long calls of an endpoint usually take. */
   usual(endpoint: Endpoint, kind: TimedKind): UsualTime | undefined {
-    return this.#times.of(endpoint, kind);
+    return this.#times.of(endpoint, this.#known.find(endpoint.id)?.record.speed, kind);
   }
 
   /** Notes that a call waits for its answer; the result ends that. */
   waiting(endpoint: Endpoint, call: RunningCall): () => void {
-    return this.#load(endpoint).waiting(call);
+    return this.#known.of(endpoint.id).load.waiting(call);
   }
 
   /** Notes that an endpoint has just begun an answer: what is silent after this is silent since now. */
   answered(endpoint: Endpoint): void {
-    this.#load(endpoint).lastSuccessAt = this.#environment.now();
+    this.#known.of(endpoint.id).load.lastSuccessAt = this.#environment.now();
   }
 
   /** Whether an endpoint has begun an answer after a time. */
   answeredSince({ id }: Endpoint, at: number): boolean {
-    return (this.#loads.get(id)?.lastSuccessAt ?? -Infinity) > at;
+    return (this.#known.find(id)?.load.lastSuccessAt ?? -Infinity) > at;
   }
 
   /** Notes that this process did not run for a while: whoever was silent meanwhile may have answered. */
@@ -258,7 +254,7 @@ export class EndpointRecords {
 
   /** How likely the silence of an endpoint is by chance, as a natural logarithm; 0 where nothing is known. */
   silence(endpoint: Endpoint): number {
-    const load = this.#loads.get(endpoint.id);
+    const load = this.#known.find(endpoint.id)?.load;
     if (this.#silence === undefined || load === undefined) return 0;
     const now = this.#environment.now();
     const calls: WaitingCall[] = [];
@@ -287,7 +283,7 @@ export class EndpointRecords {
 
   /** Whether an endpoint has never answered, and a call waits longer than should be waited for that. */
   #isUnheard(endpoint: Endpoint): boolean {
-    const load = this.#loads.get(endpoint.id);
+    const load = this.#known.find(endpoint.id)?.load;
     if (load === undefined || load.lastSuccessAt !== -Infinity) return false;
     const now = this.#environment.now();
     for (const { startedAt, kind, unheardMs = Infinity } of load.running) {
@@ -299,28 +295,29 @@ export class EndpointRecords {
   /** Looks whether an endpoint hangs. If it does, it is left alone, and everybody who waits for it is told. */
   checkSilence(endpoint: Endpoint): boolean {
     if (this.#silence === undefined || !(this.isSilent(endpoint) || this.#isUnheard(endpoint))) return false;
-    const record = this.#records.get(endpoint.id) ?? FRESH;
+    const known = this.#known.of(endpoint.id);
+    const { record } = known;
     const now = this.#environment.now();
     const health = observeSilence(record.health, this.#policy, now, this.#environment.random());
     if (health !== record.health) {
-      this.#records.set(endpoint.id, { ...record, health });
+      known.record = { ...record, health };
       this.onCooldown?.(endpoint, { since: now, until: health.breaker.openUntil, cause: 'timeout' });
       this.#compare(endpoint, record.health, health);
     }
-    for (const call of this.#load(endpoint).running) call.onSilence();
+    for (const call of known.load.running) call.onSilence();
     return true;
   }
 
   /** Whether the circuit of an endpoint is open, or only half closed again. */
   isOut(endpoint: Endpoint): boolean {
-    return this.#records.get(endpoint.id)?.health.breaker.state === 'open';
+    return this.#known.find(endpoint.id)?.record.health.breaker.state === 'open';
   }
 
   /** What hears what a provider says about its limits, for a call that has just been sent; undefined where it does not count. */
   limitsListener(endpoint: Endpoint): ((limits: ReportedLimits) => void) | undefined {
     const mostMs = this.#pacer?.reportedMs ?? 0;
     if (mostMs === 0) return undefined;
-    return this.#load(endpoint).listener(mostMs, this.#environment.now);
+    return this.#known.of(endpoint.id).load.listener(mostMs, this.#environment.now);
   }
 
   #paceAfter(
@@ -335,32 +332,23 @@ export class EndpointRecords {
     return paceAfterRefusal(pace, this.#pacer, cooldown?.asked === true ? cooldown.until : undefined, now);
   }
 
-  #load({ id }: Endpoint): EndpointLoad {
-    let load = this.#loads.get(id);
-    if (load === undefined) {
-      load = new EndpointLoad();
-      this.#loads.set(id, load);
-    }
-    return load;
-  }
-
-  /** Whether a report of how many tokens a prompt had would teach anything. */
-  wantsTokens(endpoint: Endpoint): boolean {
-    return wantsReport(this.#records.get(endpoint.id)?.tokens ?? UNCALIBRATED, this.#environment.now());
+  /** Whether a report of how many tokens a prompt had would teach anything at a time. */
+  wantsTokens(endpoint: Endpoint, now: number): boolean {
+    return wantsReport(this.#known.find(endpoint.id)?.record.tokens ?? UNCALIBRATED, now);
   }
 
   /** Notes how many tokens an endpoint counted in a prompt, and how many were estimated. */
   reported(endpoint: Endpoint, estimated: number, reported: number): void {
-    const record = this.#records.get(endpoint.id) ?? FRESH;
-    const tokens = calibrate(record.tokens ?? UNCALIBRATED, estimated, reported, this.#environment.now());
-    this.#records.set(endpoint.id, { ...record, tokens });
+    const known = this.#known.of(endpoint.id);
+    const tokens = calibrate(known.record.tokens ?? UNCALIBRATED, estimated, reported, this.#environment.now());
+    known.record = { ...known.record, tokens };
   }
 
   /** Notes that the cost of an answer is unknown; true the first time that this is noted of an endpoint. */
   noteUnpriced({ id }: Endpoint): boolean {
-    const record = this.#records.get(id) ?? FRESH;
-    if (record.unpriced === true) return false;
-    this.#records.set(id, { ...record, unpriced: true });
+    const known = this.#known.of(id);
+    if (known.record.unpriced === true) return false;
+    known.record = { ...known.record, unpriced: true };
     return true;
   }
 
@@ -374,8 +362,6 @@ export class EndpointRecords {
 function isSame(before: EndpointHealth['breaker'], after: EndpointHealth['breaker']): boolean {
   return before.state === after.state && before.openings === after.openings && before.probes === after.probes;
 }
-
-const UNLIMITED = { waitMs: 0, headroom: 1 };
 
 /** The cooldown that a failure began: one that was asked for, or the opening of a breaker. */
 function beganWith(

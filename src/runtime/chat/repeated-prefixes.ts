@@ -4,7 +4,7 @@ import type { NormalizedRequest } from '../../core/normalize/normalized-request.
 import type { RoutePlan } from '../../core/selection/route-plan.ts';
 import type { Provider } from '../../contracts/provider.ts';
 import type { Environment } from '../../platform/environment.ts';
-import type { RecordMap } from './endpoint-records.ts';
+import type { RecordMap } from './endpoint-load.ts';
 
 /** When a prefix was sent. */
 interface Sent {

@@ -46,19 +46,20 @@ export function settleAttempt(
   facts?: AnswerFacts,
   sent: RoutedRequest = execution.request,
 ): void {
-  const { outcome, chargedNanoUsd = 0 } = attempt;
+  const { outcome, endedAt, chargedNanoUsd = 0 } = attempt;
   const { generation, endpoint } = answer;
-  if (facts !== undefined) learnFrom(services, sent, endpoint, facts.usage);
+  if (facts !== undefined) learnFrom(services, sent, endpoint, facts.usage, endedAt);
   services.spending.count(execution.request.account, chargedNanoUsd);
   const { operation } = execution.request;
   const measured = outcome.ok ? measurementOf(attempt, answer, operation, facts) : undefined;
   const seals = facts && answer.call.reported.seals;
   if (seals !== undefined) services.origins.note(execution.request.account.id, endpoint, seals);
-  if (outcome.ok) services.records.ended(endpoint, { ok: true, generation }, measured);
+  if (outcome.ok) services.records.ended(endpoint, { ok: true, generation }, measured, endedAt);
   else {
     const roll = services.environment.random();
     const { id: request } = execution.request;
-    services.records.ended(endpoint, { ok: false, failure: outcome.failure, generation, request, roll });
+    const failed = { ok: false, failure: outcome.failure, generation, request, roll } as const;
+    services.records.ended(endpoint, failed, undefined, endedAt);
   }
   if (!outcome.ok) warnOfRefusedKey(services, endpoint, outcome.failure);
   else if (facts !== undefined && facts.usage.cost === undefined) warnOfUnknownPrice(services, endpoint);
@@ -87,9 +88,15 @@ export function settleAttempt(
  *
  * @param sent - The request as it went to this endpoint.
  */
-function learnFrom({ records, pacing }: RuntimeServices, sent: RoutedRequest, endpoint: Endpoint, usage: Usage): void {
+function learnFrom(
+  { records, pacing }: RuntimeServices,
+  sent: RoutedRequest,
+  endpoint: Endpoint,
+  usage: Usage,
+  now: number,
+): void {
   pacing.answered(usage.cost_details?.upstream_inference_cost ?? undefined);
-  if (!isTextCounted(sent, usage) || !records.wantsTokens(endpoint)) return;
+  if (!isTextCounted(sent, usage) || !records.wantsTokens(endpoint, now)) return;
   records.reported(endpoint, likelyPromptTokens(sent), usage.prompt_tokens);
 }
 

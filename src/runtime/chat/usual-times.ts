@@ -10,45 +10,42 @@ import {
   type UsualTime,
 } from '../../core/selection/adaptive/wellness.ts';
 import { promptRatio } from '../../core/selection/adaptive/expected-cost.ts';
-import type { EndpointRecord, Measurement, World } from '../../core/selection/performance.ts';
-import type { RecordMap } from './endpoint-records.ts';
+import type { Measurement, World } from '../../core/selection/performance.ts';
+import type { RecordMap } from './endpoint-load.ts';
 
 /** How long calls usually take: of an endpoint as far as it was called itself, and otherwise of all that serve its model. */
 export class UsualTimes {
-  readonly #records: { get(key: string): EndpointRecord | undefined };
   readonly #adaptive: AdaptivePolicy;
   /** By model, whoever answers. */
   readonly #peers: Map<string, EndpointSpeed>;
 
-  constructor(
-    records: { get(key: string): EndpointRecord | undefined },
-    adaptive: AdaptivePolicy,
-    peers = new Map<string, EndpointSpeed>(),
-  ) {
-    this.#records = records;
+  constructor(adaptive: AdaptivePolicy, peers = new Map<string, EndpointSpeed>()) {
     this.#adaptive = adaptive;
     this.#peers = peers;
   }
 
   /** The same, shared from now on, under another policy. */
   under(adaptive: AdaptivePolicy): UsualTimes {
-    return new UsualTimes(this.#records, adaptive, this.#peers);
+    return new UsualTimes(adaptive, this.#peers);
   }
 
-  /** Undefined where nothing is known of any endpoint of the model. */
-  of(endpoint: Endpoint, kind: TimedKind): UsualTime | undefined {
-    return usualAmongPeers(
-      this.#records.get(endpoint.id)?.speed,
-      this.#peers.get(endpoint.model),
-      kind,
-      this.#adaptive.speed,
-    );
+  /**
+   * Undefined where nothing is known of any endpoint of the model.
+   *
+   * @param speed - What is known of the endpoint itself.
+   */
+  of({ model }: Endpoint, speed: EndpointSpeed | undefined, kind: TimedKind): UsualTime | undefined {
+    return usualAmongPeers(speed, this.#peers.get(model), kind, this.#adaptive.speed);
   }
 
   /** Learns from a call that was given up because another one answered: it would have taken longer than this. */
-  afterGivingUp({ id, model }: Endpoint, kind: TimedKind, ms: number, now: number): EndpointSpeed | undefined {
+  afterGivingUp(
+    { model }: Endpoint,
+    known: EndpointSpeed | undefined,
+    { kind, ms }: { readonly kind: TimedKind; readonly ms: number },
+    now: number,
+  ): EndpointSpeed | undefined {
     const { speed: policy, forgetMs } = this.#adaptive;
-    const known = this.#records.get(id)?.speed;
     const expected = usualAmongPeers(known, this.#peers.get(model), kind, policy);
     const speed = speedAfterGivingUp(known ?? UNKNOWN_SPEED, policy, { kind, ms, forgetMs, expected }, now);
     return speed === UNKNOWN_SPEED ? undefined : speed;
@@ -64,10 +61,14 @@ export class UsualTimes {
     const ms = measurement?.latencyMs;
     if (ms === undefined) return speed;
     const { speed: policy, forgetMs } = this.#adaptive;
-    const call = { kind: measurement?.inOnePiece === true ? 'whole' : 'streaming', ms, forgetMs } as const;
-    const expected = usualAmongPeers(speed, this.#peers.get(model), call.kind, policy);
-    this.#peers.set(model, speedAfter(this.#peers.get(model) ?? UNKNOWN_SPEED, policy, call, now));
-    return speedAfter(speed ?? UNKNOWN_SPEED, policy, { ...call, expected }, now);
+    const kind = measurement?.inOnePiece === true ? 'whole' : 'streaming';
+    const peers = this.#peers.get(model);
+    const expected = usualAmongPeers(speed, peers, kind, policy);
+    this.#peers.set(
+      model,
+      speedAfter(peers ?? UNKNOWN_SPEED, policy, { kind, ms, forgetMs, expected: undefined }, now),
+    );
+    return speedAfter(speed ?? UNKNOWN_SPEED, policy, { kind, ms, forgetMs, expected }, now);
   }
 }
 

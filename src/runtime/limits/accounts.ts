@@ -8,7 +8,7 @@ import type { Environment } from '../../platform/environment.ts';
 import { type EventHub, warn } from '../chat/events.ts';
 import { seldom } from '../../platform/seldom.ts';
 import type { MaybePromise } from '../../platform/wait.ts';
-import type { RecordMap } from '../chat/endpoint-records.ts';
+import type { RecordMap } from '../chat/endpoint-load.ts';
 import { hmacSha256 } from '../../platform/hash.ts';
 import { rateLimitError } from '../../core/limits/limit-errors.ts';
 import { limitsFor, type RateLimits, type RateTicket, tagsOf } from '../../core/limits/rate-limits.ts';

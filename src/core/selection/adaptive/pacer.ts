@@ -75,9 +75,9 @@ const ROUNDING_MS = 1e-3;
 
 /** Folds in that a call goes out, or that a place is promised to one. */
 export function paceAfterSending(pace: Pace, now: number): Pace {
-  const { rate, busyUntil, counted } = pace;
-  const sent = { ...pace, counted: countedAfter(counted, now) };
-  return rate === Infinity ? sent : { ...sent, busyUntil: Math.max(now, busyUntil) + SECOND_MS / rate };
+  const { rate, refusedAt } = pace;
+  const busyUntil = rate === Infinity ? pace.busyUntil : Math.max(now, pace.busyUntil) + SECOND_MS / rate;
+  return { rate, busyUntil, refusedAt, counted: countedAfter(pace.counted, now) };
 }
 
 /**

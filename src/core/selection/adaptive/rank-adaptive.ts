@@ -20,9 +20,9 @@ export interface AdaptivelyRanked {
   readonly figures: DecisionFigures;
 }
 
-/** An endpoint under comparison. Its figures are filled in as they become known, because a plan may have hundreds. */
-interface Weighed {
-  readonly endpoint: Endpoint;
+/** An endpoint under comparison. What is said of it is filled in as it becomes known, because a plan may have hundreds. */
+interface Weighed extends AdaptivelyRanked {
+  why: string;
   readonly figures: { -readonly [Name in keyof DecisionFigures]: DecisionFigures[Name] };
   /** True for one that must not be called now. */
   readonly isRefused: boolean;
@@ -48,16 +48,11 @@ export function rankAdaptively(
   const weighed = endpoints.map((endpoint) => weigh(endpoint, request, expected, world, policy));
   compareCosts(weighed, policy, sharpnessIn(world, policy), lookAhead(weighed, request, expected, policy));
   const drawn = drawnOf(weighed, sessionDraw(request), world.roll);
-  const ranked: AdaptivelyRanked[] = [];
-  if (drawn !== undefined) ranked.push(rankedAs(drawn, whyFirst(drawn, endpoints.length)));
-  for (const one of inOrder(weighed)) {
-    if (one !== drawn) ranked.push(rankedAs(one, one.isRefused ? 'no call is let through now' : NEXT));
-  }
-  return ranked;
-}
-
-function rankedAs({ endpoint, figures }: Weighed, why: string): AdaptivelyRanked {
-  return { endpoint, why, figures };
+  inOrder(weighed);
+  if (drawn === undefined) return weighed;
+  drawn.why = whyFirst(drawn, endpoints.length);
+  const place = weighed.indexOf(drawn);
+  return place === 0 ? weighed : [drawn, ...weighed.slice(0, place), ...weighed.slice(place + 1)];
 }
 
 /** The number by which a named session draws its endpoints. Sessions of accounts are their own. */
@@ -69,6 +64,7 @@ export function sessionDraw({
 }
 
 const NEXT = 'next by expected cost and health';
+const REFUSED = 'no call is let through now';
 
 function whyFirst(one: Weighed, count: number): string {
   if (count === 1) return 'only endpoint';
@@ -101,6 +97,7 @@ function weigh(
       headroom: admission?.headroom ?? 1,
       share: 0,
     },
+    why: admission?.ok === false ? REFUSED : NEXT,
     isRefused: admission?.ok === false,
     value: 0,
   };
@@ -231,8 +228,12 @@ function rendezvous(weighed: readonly Weighed[], session: number): Weighed | und
 const NEVER_DRAWN = 1e-12;
 
 /** Sorts, keeping the order of equals; few are put in their places by hand, which is many times as fast. */
-function inOrder(weighed: Weighed[]): readonly Weighed[] {
-  if (weighed.length > MOST_BY_HAND) return weighed.sort(byPlaceAndValue);
+function inOrder(weighed: Weighed[]): void {
+  if (weighed.length > MOST_BY_HAND) weighed.sort(byPlaceAndValue);
+  else insertInOrder(weighed);
+}
+
+function insertInOrder(weighed: Weighed[]): void {
   for (let end = 1; end < weighed.length; end += 1) {
     const one = weighed[end];
     if (one === undefined) break;
@@ -244,7 +245,6 @@ function inOrder(weighed: Weighed[]): readonly Weighed[] {
     }
     weighed[place] = one;
   }
-  return weighed;
 }
 
 const MOST_BY_HAND = 12;

@@ -139,7 +139,6 @@ function folded(
   const mostGain = !isFar || usual.calls === 0 ? 1 : Math.min(1, sinceChange(speed, now) / policy.settleMs);
   const next = usualAfter(usual, time, policy, mostGain);
   return {
-    ...speed,
     // Not by a computed name: that costs more than everything else here.
     streaming: kind === 'streaming' ? next : speed.streaming,
     whole: kind === 'whole' ? next : speed.whole,
