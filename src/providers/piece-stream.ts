@@ -12,6 +12,11 @@ import type { DecodedResult } from './codec.ts';
 export interface StreamDecoder {
   /** Appends the pieces of one event. After the wire's own end mark, events must be ignored. */
   event(event: SseEvent, pieces: StreamPiece[]): void;
+  /**
+   * Reads the events at `from` that differ from earlier ones in nothing but their text, in the text of a stream in which
+   * an event begins there. Appends their pieces and gives where the first event begins that is not known. Default: none is.
+   */
+  known?(stream: string, from: number, pieces: StreamPiece[]): number;
   /** The body is over: the event that may follow was not closed by a blank line, so it may have been cut off. */
   closing?(): void;
   /** The body was no event stream after all: appends what a plain body means. */
@@ -37,7 +42,10 @@ export class ResponsePieceStream extends Pollable<readonly StreamPiece[] | undef
     this.#response = response;
     this.#bytes = pollable(response);
     this.#decoder = decoder;
-    this.#reader = new SseReader((event) => decoder.event(event, this.#pieces));
+    this.#reader = new SseReader(
+      (event) => decoder.event(event, this.#pieces),
+      decoder.known && ((stream, from) => decoder.known?.(stream, from, this.#pieces) ?? from),
+    );
   }
 
   poll(wake: () => void): Polled<readonly StreamPiece[] | undefined> {
