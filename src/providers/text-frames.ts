@@ -33,7 +33,7 @@ export class TextFrames {
   #lessons = 0;
 
   /**
-   * @param opening - What stands before the text, with its quote: a global pattern.
+   * @param opening - What comes before the text, with its quote: a global pattern.
    * @param readText - Parses a frame and gives its text, if the frame is nothing but text; undefined otherwise.
    */
   constructor(opening: RegExp, readText: (data: string) => string | undefined) {
