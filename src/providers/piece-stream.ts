@@ -126,19 +126,23 @@ export class ResponsePieceStream extends Pollable<readonly StreamPiece[] | undef
   }
 }
 
-/** What arrived together as one: decoding and splitting it costs by the piece. */
+/** Bytes that are joined in one place, again and again: what comes out of them is a text, which has a place of its own. */
+const DESK_BYTES = 64 * 1024;
+let desk: Uint8Array | undefined;
+
+/** What arrived together as one: decoding and splitting it costs by the piece. Valid until the next call. */
 function joined(chunks: readonly Uint8Array[]): Uint8Array {
   const [only] = chunks;
   if (only !== undefined && chunks.length === 1) return only;
   let length = 0;
   for (const chunk of chunks) length += chunk.byteLength;
-  const whole = new Uint8Array(length);
+  const place = length > DESK_BYTES ? new Uint8Array(length) : (desk ??= new Uint8Array(DESK_BYTES));
   let at = 0;
   for (const chunk of chunks) {
-    whole.set(chunk, at);
+    place.set(chunk, at);
     at += chunk.byteLength;
   }
-  return whole;
+  return place.subarray(0, length);
 }
 
 function endsStream(piece: StreamPiece | undefined): boolean {
