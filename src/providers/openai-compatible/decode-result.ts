@@ -16,7 +16,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from '../../protocol/js
 import type { DecodedResult } from '../codec.ts';
 import { type ErrorContext, failureInBand, readJsonAnswer } from '../upstream-failure.ts';
 import { callIdPrefix, originalIds } from '../tool-ids.ts';
-import { decodeUsage, findUsage } from './decode-usage.ts';
+import { decodeUsage, findUsage, type Writable } from './decode-usage.ts';
 import { type Dialect, toolIdRule } from './dialect.ts';
 import { ToolCallIndexer } from './tool-call-indexer.ts';
 import type { Delta } from '../../protocol/chunk.ts';
@@ -169,8 +169,6 @@ export function decodeContent(source: JsonObject): Omit<Delta, 'role' | 'tool_ca
   if (audio !== undefined) said.audio = audio;
   return said;
 }
-
-type Writable<Value> = { -readonly [Name in keyof Value]: Value[Name] };
 
 const NO_IMAGES: readonly OutputImage[] = [];
 

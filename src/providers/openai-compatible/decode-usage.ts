@@ -39,7 +39,8 @@ export function decodeUsage(value: unknown, dialect: Dialect): ReportedUsage | u
   return usage;
 }
 
-type Writable<Value> = { -readonly [Name in keyof Value]: Value[Name] };
+/** A value whose members are still being written. */
+export type Writable<Value> = { -readonly [Name in keyof Value]: Value[Name] };
 
 /**
  * Some servers count reasoning beside the completion although it costs the same; the total gives them away, also
