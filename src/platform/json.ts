@@ -11,7 +11,7 @@ export function isText(value: unknown): value is string {
 
 /** A string that is not empty; undefined for anything else. White space counts. */
 export function text(value: unknown): string | undefined {
-  return isText(value) ? value : undefined;
+  return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
 /** A string, which may be empty; undefined for anything else. */

@@ -191,7 +191,8 @@ export function httpProvider<const Model extends string = string>(
   ): MaybePromise<ApiExchange> {
     const parts = serializeInParts(fields, verbatim);
     // Added up, and not joined: nobody copies its long texts until somebody reads it.
-    const body = parts.reduce((text, part) => text + part);
+    let body = '';
+    for (const part of parts) body += part;
     progress.sending(() => JSON.parse(body) as JsonValue);
     return api.begin({
       path,
@@ -294,9 +295,8 @@ function readReply(
   context: ErrorContext,
 ): MaybePromise<ProviderReply> {
   try {
-    const reply = andThen(readFailedStatus(response, context), (failed) =>
-      failed === undefined ? readAnswer(response, codec, request, context) : failedReply(failed),
-    );
+    const failed = readFailedStatus(response, context);
+    const reply = failed === undefined ? readAnswer(response, codec, request, context) : andThen(failed, failedReply);
     return reply instanceof Promise ? reply.catch(failedBy) : reply;
   } catch (error) {
     return failedBy(error);

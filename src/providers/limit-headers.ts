@@ -43,7 +43,9 @@ export function resetOfUsedUpMs(header: Header, wallClock: number): number | und
 
 function firstOf(names: readonly LimitHeaders[], header: Header, wallClock: number): ReportedLimit | undefined {
   for (const { remaining: name, limit, reset } of names) {
-    const remaining = wholeNumber(header(name));
+    const told = header(name);
+    // Most providers tell nothing of most limits.
+    const remaining = told === undefined ? undefined : wholeNumber(told);
     if (remaining === undefined) continue;
     const resetMs = untilReset(header(reset), wallClock);
     // Without a time nobody can say when there will be more.

@@ -12,6 +12,11 @@ import type { DecodedResult } from './codec.ts';
 export interface StreamDecoder {
   /** Appends the pieces of one event. After the wire's own end mark, events must be ignored. */
   event(event: SseEvent, pieces: StreamPiece[]): void;
+  /**
+   * Reads the events at `from` that differ from earlier ones in nothing but their text, in the text of a stream in which
+   * an event begins there. Appends their pieces and gives where the first event begins that is not known. Default: none is.
+   */
+  known?(stream: string, from: number, pieces: StreamPiece[]): number;
   /** The body is over: the event that may follow was not closed by a blank line, so it may have been cut off. */
   closing?(): void;
   /** The body was no event stream after all: appends what a plain body means. */
@@ -37,7 +42,10 @@ export class ResponsePieceStream extends Pollable<readonly StreamPiece[] | undef
     this.#response = response;
     this.#bytes = pollable(response);
     this.#decoder = decoder;
-    this.#reader = new SseReader((event) => decoder.event(event, this.#pieces));
+    this.#reader = new SseReader(
+      (event) => decoder.event(event, this.#pieces),
+      decoder.known && ((stream, from) => decoder.known?.(stream, from, this.#pieces) ?? from),
+    );
   }
 
   poll(wake: () => void): Polled<readonly StreamPiece[] | undefined> {
@@ -118,19 +126,23 @@ export class ResponsePieceStream extends Pollable<readonly StreamPiece[] | undef
   }
 }
 
-/** What arrived together as one: decoding and splitting it costs by the piece. */
+/** Bytes that are joined in one place, again and again: what comes out of them is a text, which has a place of its own. */
+const DESK_BYTES = 64 * 1024;
+let desk: Uint8Array | undefined;
+
+/** What arrived together as one: decoding and splitting it costs by the piece. Valid until the next call. */
 function joined(chunks: readonly Uint8Array[]): Uint8Array {
   const [only] = chunks;
   if (only !== undefined && chunks.length === 1) return only;
   let length = 0;
   for (const chunk of chunks) length += chunk.byteLength;
-  const whole = new Uint8Array(length);
+  const place = length > DESK_BYTES ? new Uint8Array(length) : (desk ??= new Uint8Array(DESK_BYTES));
   let at = 0;
   for (const chunk of chunks) {
-    whole.set(chunk, at);
+    place.set(chunk, at);
     at += chunk.byteLength;
   }
-  return whole;
+  return place.subarray(0, length);
 }
 
 function endsStream(piece: StreamPiece | undefined): boolean {

@@ -8,7 +8,7 @@ import {
   type TransportResponse,
 } from '../net/transport.ts';
 import type { ErrorContext } from './upstream-failure.ts';
-import { andThen, type MaybePromise } from '../platform/wait.ts';
+import type { MaybePromise } from '../platform/wait.ts';
 
 /** Where a provider is, and how it knows us. */
 export interface ProviderApiOptions {
@@ -90,12 +90,20 @@ export class ProviderApi {
 
   /** Sends a request: at once, unless a transport must be loaded or a key fetched first. */
   begin(request: ApiRequest): MaybePromise<ApiExchange> {
+    const transport = (this.#transport ??= loadTransport());
+    return transport instanceof Promise ? this.#beginLater(transport, request) : this.#beginBy(transport, request);
+  }
+
+  async #beginLater(loading: Promise<Transport>, request: ApiRequest): Promise<ApiExchange> {
+    this.#transport = await loading;
+    return this.#beginBy(this.#transport, request);
+  }
+
+  #beginBy(transport: Transport, request: ApiRequest): MaybePromise<ApiExchange> {
     const { apiKey: configured } = this.#options;
-    return andThen((this.#transport ??= loadTransport()), (transport) => {
-      this.#transport = transport;
-      const apiKey = request.apiKey ?? (typeof configured === 'function' ? tokenOf(configured) : configured);
-      return andThen(apiKey, (key) => this.#dispatch(transport, request, key));
-    });
+    const apiKey = request.apiKey ?? (typeof configured === 'function' ? tokenOf(configured) : configured);
+    if (apiKey instanceof Promise) return apiKey.then((key) => this.#dispatch(transport, request, key));
+    return this.#dispatch(transport, request, apiKey);
   }
 
   #dispatch(transport: Transport, request: ApiRequest, apiKey: string | undefined): ApiExchange {

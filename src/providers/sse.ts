@@ -7,6 +7,12 @@ export interface SseEvent {
   readonly data: string;
 }
 
+/** Reads the events of a text that are known from `from` on, and gives where the first begins that is not. */
+type ReadKnown = (text: string, from: number) => number;
+
+/** How a line and its event end in most streams. Whatever came before, an event begins behind this. */
+const EVENT_END = '\n\n';
+
 /** Characters of one event; a stream with a longer one is ended early. */
 const MAX_EVENT_LENGTH = 16 * 1024 * 1024;
 /**
@@ -29,8 +35,13 @@ export class SseReader {
   #silentLines = 0;
   #line: 'begins' | 'counts' | 'comment' = 'begins';
   #hasSpoken = false;
+  readonly #readKnown: ReadKnown | undefined;
+  /** True where an event begins. */
+  #isBetween = true;
 
-  constructor(onEvent: (event: SseEvent) => void) {
+  /** @param readKnown - Reads events that need no parser. Default: there are none. */
+  constructor(onEvent: (event: SseEvent) => void, readKnown?: ReadKnown) {
+    this.#readKnown = readKnown;
     this.#parser = createParser({
       onEvent: (event) => {
         this.#hasSpoken = true;
@@ -45,7 +56,8 @@ export class SseReader {
 
   /** Reads more bytes. Returns false once an event, or what came in place of one, was longer than is accepted. */
   push(bytes: Uint8Array): boolean {
-    return this.#feed(this.#text.decode(bytes));
+    const text = this.#text.decode(bytes);
+    return this.#readKnown === undefined ? this.#feed(text) : this.#readEvents(text, this.#readKnown);
   }
 
   /** The stream is over: an event that was not closed is closed here. */
@@ -53,20 +65,42 @@ export class SseReader {
     this.#feed(`${this.#text.end()}\n\n`);
   }
 
+  /** Event by event: with each that is parsed, those behind it may become known. */
+  #readEvents(text: string, readKnown: ReadKnown): boolean {
+    let at = 0;
+    do {
+      const from = this.#isBetween ? readKnown(text, at) : at;
+      if (from > at) this.#spoke();
+      at = from;
+      const end = text.indexOf(EVENT_END, at);
+      if (end < 0) break;
+      at = end + EVENT_END.length;
+      this.#isBetween = this.#feed(text.slice(from, at));
+      // What says nothing may come without end, and is read at once.
+    } while (this.#isBetween && this.#hasSpoken);
+    if (at === text.length) return !this.#tooLong;
+    this.#isBetween = text.endsWith(EVENT_END);
+    return this.#feed(text.slice(at));
+  }
+
   #feed(text: string): boolean {
     if (this.#tooLong) return false;
     this.#hasSpoken = false;
     this.#parser.feed(text);
     if (this.#hasSpoken) {
-      this.#silentLength = 0;
-      this.#silentLines = 0;
-      this.#line = 'begins';
+      this.#spoke();
       return !this.#tooLong;
     }
     this.#silentLength += text.length;
     this.#countLines(text);
     this.#tooLong ||= this.#silentLength > MAX_SILENT_LENGTH || this.#silentLines > MAX_EVENT_LINES;
     return !this.#tooLong;
+  }
+
+  #spoke(): void {
+    this.#silentLength = 0;
+    this.#silentLines = 0;
+    this.#line = 'begins';
   }
 
   #countLines(text: string): void {

@@ -99,7 +99,7 @@ const MAX_ERROR_BYTES = 64 * 1024;
 export function readFailedStatus(
   response: TransportResponse,
   context: ErrorContext,
-): MaybePromise<AttemptFailure | undefined> {
+): MaybePromise<AttemptFailure> | undefined {
   const { status } = response;
   if (status === 200 || status === 201) return undefined;
   if (status >= 200 && status < 300) {

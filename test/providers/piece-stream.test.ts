@@ -67,6 +67,23 @@ describe('the end of a stream', () => {
   });
 });
 
+describe('what arrived together', () => {
+  it('stays what it was while others are read, also where it was cut inside a character and an event', async () => {
+    const said = ['Grüße 🚦', 'ほかの', 'x'.repeat(100_000)];
+    const streams = said.map((word) => {
+      const all = bytes(text(word).repeat(3) + FINISH);
+      const cuts = [0, 71, 90, Math.floor(all.length / 2), all.length - 9, all.length];
+      const parts = cuts.slice(1).map((cut, index) => all.subarray(cuts[index], cut));
+      return streamOf(responseOf([parts.slice(0, 3), parts.slice(3)]));
+    });
+    const read: StreamPiece[][] = streams.map(() => []);
+    for (let round = 0; round < 3; round += 1) {
+      for (const [index, stream] of streams.entries()) read[index]?.push(...((await stream.read()) ?? []));
+    }
+    expect(read).toEqual(said.map((word) => [word, word, word, FINISHED]));
+  });
+});
+
 describe('a connection behind an end mark', () => {
   beforeEach(() => vi.useFakeTimers());
   afterEach(() => vi.useRealTimers());

@@ -2,6 +2,7 @@ import * as fc from 'fast-check';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { type StreamPiece, unescapeText } from '../../src/core/stream/pieces.ts';
 import { ChatStreamDecoder } from '../../src/providers/openai-compatible/codec.ts';
+import { SseReader } from '../../src/providers/sse.ts';
 import { TextFrames } from '../../src/providers/text-frames.ts';
 import { inProportion, runs } from '../support/properties.ts';
 import { contextOf } from '../support/wire.ts';
@@ -129,6 +130,35 @@ function decode(frames: readonly Frame[], style: Shape): unknown {
   return pieces.map((piece) => (typeof piece === 'string' ? { text: unescapeText(piece) } : piece));
 }
 
+/** How servers write events, and what they put between them. */
+const LAYOUTS: readonly ((data: string) => string)[] = [
+  (data) => `data: ${data}\n\n`,
+  (data) => `data:${data}\n\n`,
+  (data) => `data: ${data}\r\n\r\n`,
+  (data) => `data: ${data}\n\n\n`,
+  (data) => `: still here\n\ndata: ${data}\n\n`,
+  (data) => `data: ${data}\n: still here\n\n`,
+  (data) => `id: 7\ndata: ${data}\n\n`,
+  (data) => `event: message\ndata: ${data}\n\n`,
+  (data) => `data: ${data.replaceAll(',', ',\ndata: ')}\n\n`,
+  (data) => `data: ${data.replaceAll(',', ',\n')}\n\n`,
+];
+
+/** What a stream consists of that comes in these pieces. */
+function readInPieces(stream: Uint8Array, cuts: readonly number[], knows: boolean): readonly StreamPiece[] {
+  const decoder = new ChatStreamDecoder(contextOf());
+  const pieces: StreamPiece[] = [];
+  const reader = new SseReader(
+    (event) => decoder.event(event, pieces),
+    knows ? (events, from) => decoder.known(events, from, pieces) : undefined,
+  );
+  const places = [0, ...cuts.map((cut) => cut % stream.length).toSorted((a, b) => a - b), stream.length];
+  for (const [index, place] of places.slice(1).entries()) reader.push(stream.subarray(places[index], place));
+  reader.end();
+  decoder.end(pieces);
+  return pieces;
+}
+
 describe('frames that differ from an earlier one in nothing but their text', () => {
   it('mean the same whether they are recognised or parsed', () => {
     let recognized = 0;
@@ -141,6 +171,29 @@ describe('frames that differ from an earlier one in nothing but their text', () 
         const parsed = decode(frames, style);
         counted.mockRestore();
         expect(fast).toEqual(parsed);
+      }),
+      runs(2_000),
+    );
+    expect(recognized).toBeGreaterThan(inProportion(2_000));
+  });
+
+  it('mean the same whether their events are recognised in the text of the stream or parsed', () => {
+    const layout = fc.oneof(
+      { weight: 20, arbitrary: fc.constant(LAYOUTS[0]) },
+      { weight: 1, arbitrary: fc.constantFrom(...LAYOUTS) },
+    );
+    const frames = fc.array(fc.tuple(frame, layout), { minLength: 1, maxLength: 40 });
+    const cuts = fc.array(fc.nat(100_000), { maxLength: 6 });
+    let recognized = 0;
+    const counted = vi.spyOn(TextFrames.prototype, 'recognizeEvents');
+    fc.assert(
+      fc.property(frames, shape, cuts, (pairs, style, places) => {
+        const events = pairs.map(([one, layOut]) => layOut?.(dataOf(one, style)) ?? '').join('');
+        const stream = new TextEncoder().encode(events);
+        const fast = readInPieces(stream, places, true);
+        recognized += counted.mock.results.filter(({ value }, call) => value !== counted.mock.calls[call]?.[1]).length;
+        counted.mockClear();
+        expect(fast).toEqual(readInPieces(stream, places, false));
       }),
       runs(2_000),
     );
@@ -173,7 +226,7 @@ describe('frames that differ from an earlier one in nothing but their text', () 
   });
 
   it('are parsed when something else than their text differs', () => {
-    const frames = new TextFrames('content', (data) => (JSON.parse(data) as { content: string }).content);
+    const frames = new TextFrames(/"content":\s?"/g, (data) => (JSON.parse(data) as { content: string }).content);
     frames.learn('{"content":"one","model":"a"}');
     expect(frames.recognize('{"content":"two","model":"a"}')).toBe('two');
     for (const data of [

@@ -81,6 +81,8 @@ const KNOWN_EVENTS = new Set([
   'error',
 ]);
 
+const TEXT = /"text":\s?"/g;
+
 /**
  * Decodes the events of the Messages API. A text delta that is alike to an earlier one except for its text is not
  * parsed; see {@link TextFrames}.
@@ -88,7 +90,7 @@ const KNOWN_EVENTS = new Set([
 export class MessagesStreamDecoder implements StreamDecoder {
   readonly #context: DecodeContext;
   readonly #reader: MessageReader;
-  readonly #frames = new TextFrames('text', plainText);
+  readonly #frames = new TextFrames(TEXT, plainText);
   #ended = false;
   #closing = false;
 

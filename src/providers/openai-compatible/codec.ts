@@ -36,6 +36,8 @@ export function chatCompletionsCodec(dialect: Dialect): Codec {
   };
 }
 
+const CONTENT = /"content":\s?"/g;
+
 /** Choices beyond this are no answer to any request we send. */
 const MAX_CHOICES = 128;
 
@@ -46,7 +48,7 @@ const MAX_CHOICES = 128;
 export class ChatStreamDecoder implements StreamDecoder {
   readonly #context: DecodeContext;
   readonly #tools = new Map<number, ToolCallIndexer>();
-  readonly #frames = new TextFrames('content', plainText);
+  readonly #frames = new TextFrames(CONTENT, plainText);
   /** Choices of which some delta came. */
   readonly #streamed = new Set<number>();
   #facts = '';
@@ -61,6 +63,10 @@ export class ChatStreamDecoder implements StreamDecoder {
     const known = this.#frames.recognize(data);
     if (known !== undefined) pieces.push(known);
     else this.#parse(data, event, pieces);
+  }
+
+  known(stream: string, from: number, pieces: StreamPiece[]): number {
+    return this.#frames.recognizeEvents(stream, from, pieces);
   }
 
   closing(): void {

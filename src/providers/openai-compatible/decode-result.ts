@@ -16,7 +16,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from '../../protocol/js
 import type { DecodedResult } from '../codec.ts';
 import { type ErrorContext, failureInBand, readJsonAnswer } from '../upstream-failure.ts';
 import { callIdPrefix, originalIds } from '../tool-ids.ts';
-import { decodeUsage, findUsage } from './decode-usage.ts';
+import { decodeUsage, findUsage, type Writable } from './decode-usage.ts';
 import { type Dialect, toolIdRule } from './dialect.ts';
 import { ToolCallIndexer } from './tool-call-indexer.ts';
 import type { Delta } from '../../protocol/chunk.ts';
@@ -43,11 +43,15 @@ export function decodeResult(body: string, context: DecodeContext): DecodedResul
   if (error !== undefined) return { ok: false, failure: failureInBand(error, context) };
   const choices = read.objects(parsed['choices']);
   if (choices.length === 0) return bad('The provider sent an answer without choices');
-  const decoded: readonly (Choice | undefined)[] = choices.map((choice, position) =>
-    decodeChoice(choice, position, parsed, context),
-  );
-  if (!areWhole(decoded)) return bad('The provider sent an impossible answer');
-  if (decoded.some((choice) => choice.finish_reason === 'error')) {
+  const decoded: Choice[] = [];
+  let hasBroken = false;
+  for (const choice of choices) {
+    const one = decodeChoice(choice, decoded.length, parsed, context);
+    if (one === undefined) return bad('The provider sent an impossible answer');
+    hasBroken ||= one.finish_reason === 'error';
+    decoded.push(one);
+  }
+  if (hasBroken) {
     return { ok: false, failure: failure('server', 'The provider ended its answer with an error') };
   }
   return {
@@ -61,10 +65,6 @@ export function decodeResult(body: string, context: DecodeContext): DecodedResul
       findings: findingsOf(parsed),
     },
   };
-}
-
-function areWhole(choices: readonly (Choice | undefined)[]): choices is readonly Choice[] {
-  return !choices.includes(undefined);
 }
 
 function findingsOf({ alignment, safeguard_results: safeguards }: JsonObject): UpstreamResult['findings'] {
@@ -151,22 +151,23 @@ function bad(message: string): DecodedResult {
  * or a list of parts) and reasoning (three names, sometimes two of them at once).
  */
 export function decodeContent(source: JsonObject): Omit<Delta, 'role' | 'tool_calls'> {
+  // Member by member: every chunk that is parsed comes by here, and most have one of them.
+  const said: Writable<Omit<Delta, 'role' | 'tool_calls'>> = {};
   const { text, thinking } = readText(source['content']);
-  const reasoning = read.text(source['reasoning']) ?? read.text(source['reasoning_content']) ?? thinking;
+  if (text !== undefined) said.content = text;
   const refusal = read.text(source['refusal']);
-  const images = source['images'] == null ? NO_IMAGES : read.list(source['images']).flatMap(readImage);
-  const annotations = read.objects(source['annotations']) as unknown as Annotation[];
+  if (refusal !== undefined) said.refusal = refusal;
+  const reasoning = read.text(source['reasoning']) ?? read.text(source['reasoning_content']) ?? thinking;
+  if (reasoning !== undefined) said.reasoning = reasoning;
   const details = read.objects(source['reasoning_details']) as unknown as ReasoningDetail[];
+  if (details.length > 0) said.reasoning_details = details;
+  const images = source['images'] == null ? NO_IMAGES : read.list(source['images']).flatMap(readImage);
+  if (images.length > 0) said.images = images;
+  const annotations = read.objects(source['annotations']) as unknown as Annotation[];
+  if (annotations.length > 0) said.annotations = annotations;
   const audio = readAudio(source['audio']);
-  return {
-    ...(text === undefined ? {} : { content: text }),
-    ...(refusal === undefined ? {} : { refusal }),
-    ...(reasoning === undefined ? {} : { reasoning }),
-    ...(details.length > 0 ? { reasoning_details: details } : {}),
-    ...(images.length > 0 ? { images } : {}),
-    ...(annotations.length > 0 ? { annotations } : {}),
-    ...(audio === undefined ? {} : { audio }),
-  };
+  if (audio !== undefined) said.audio = audio;
+  return said;
 }
 
 const NO_IMAGES: readonly OutputImage[] = [];
@@ -266,7 +267,8 @@ export function errorInside(body: JsonObject): unknown {
   if (isError(body['error'])) return { error: body['error'] };
   const groq = body['x_groq'];
   if (isJsonObject(groq) && isError(groq['error'])) return { error: groq['error'] };
-  const choices = read.list(body['choices']);
-  const broken: unknown = choices.find((choice) => isJsonObject(choice) && isError(choice['error']));
-  return isJsonObject(broken) ? { error: broken['error'] } : undefined;
+  for (const choice of read.list(body['choices'])) {
+    if (isJsonObject(choice) && isError(choice['error'])) return { error: choice['error'] };
+  }
+  return undefined;
 }

@@ -23,17 +23,24 @@ export function decodeUsage(value: unknown, dialect: Dialect): ReportedUsage | u
   if (prompt === undefined && reported === undefined) return undefined;
   const reasoning = read.count(read.object(value['completion_tokens_details'])['reasoning_tokens']);
   const completion = withReasoning(prompt ?? 0, reported ?? 0, reasoning, read.count(value['total_tokens']), dialect);
-  return {
+  const usage: Writable<ReportedUsage> = {
     prompt_tokens: prompt ?? 0,
     completion_tokens: completion,
     total_tokens: (prompt ?? 0) + completion,
-    ...promptDetails(value, prompt ?? 0),
-    ...completionDetails(value, completion),
-    ...(typeof value['cost'] === 'number' && value['cost'] >= 0 ? { reportedCost: value['cost'] } : {}),
-    ...(isJsonObject(value['cost_details']) ? { reportedCostDetails: value['cost_details'] } : {}),
-    ...(isJsonObject(value['server_tool_use']) ? { server_tool_use: countsOf(value['server_tool_use']) } : {}),
   };
+  const promptCounts = promptDetails(value, prompt ?? 0);
+  if (promptCounts !== undefined) usage.prompt_tokens_details = promptCounts;
+  const completionCounts = completionDetails(value, completion);
+  if (completionCounts !== undefined) usage.completion_tokens_details = completionCounts;
+  const { cost, cost_details: costDetails, server_tool_use: tools } = value;
+  if (typeof cost === 'number' && cost >= 0) usage.reportedCost = cost;
+  if (isJsonObject(costDetails)) usage.reportedCostDetails = costDetails;
+  if (isJsonObject(tools)) usage.server_tool_use = countsOf(tools) ?? {};
+  return usage;
 }
+
+/** A value whose members are still being written. */
+export type Writable<Value> = { -readonly [Name in keyof Value]: Value[Name] };
 
 /**
  * Some servers count reasoning beside the completion although it costs the same; the total gives them away, also
@@ -51,31 +58,26 @@ function withReasoning(
   return beside > 0 && (reasoning === undefined || reasoning === beside) ? completion + beside : completion;
 }
 
-function promptDetails(usage: JsonObject, prompt: number): Pick<ReportedUsage, 'prompt_tokens_details'> {
-  const details = read.object(usage['prompt_tokens_details']);
+function promptDetails(usage: JsonObject, prompt: number): ReportedUsage['prompt_tokens_details'] {
+  const counts = countsOf(usage['prompt_tokens_details']);
   const cached =
-    read.count(details['cached_tokens']) ??
-    read.count(usage['prompt_cache_hit_tokens']) ??
-    read.count(usage['cached_tokens']);
-  const known = countsOf(details);
-  const counts = { ...known, ...(cached === undefined ? {} : { cached_tokens: Math.min(cached, prompt) }) };
-  return Object.keys(counts).length > 0 ? { prompt_tokens_details: counts } : {};
+    counts?.['cached_tokens'] ?? read.count(usage['prompt_cache_hit_tokens']) ?? read.count(usage['cached_tokens']);
+  return cached === undefined ? counts : { ...counts, cached_tokens: Math.min(cached, prompt) };
 }
 
-function completionDetails(usage: JsonObject, completion: number): Pick<ReportedUsage, 'completion_tokens_details'> {
-  const counts = countsOf(read.object(usage['completion_tokens_details']));
-  if (counts['reasoning_tokens'] !== undefined) {
-    counts['reasoning_tokens'] = Math.min(counts['reasoning_tokens'], completion);
-  }
-  return Object.keys(counts).length > 0 ? { completion_tokens_details: counts } : {};
+function completionDetails(usage: JsonObject, completion: number): ReportedUsage['completion_tokens_details'] {
+  const counts = countsOf(usage['completion_tokens_details']);
+  const reasoning = counts?.['reasoning_tokens'];
+  return reasoning === undefined ? counts : { ...counts, reasoning_tokens: Math.min(reasoning, completion) };
 }
 
-/** The members that are proper counts. */
-function countsOf(details: JsonObject): Record<string, number> {
-  const counts: Record<string, number> = {};
+/** The members that are proper counts; undefined where there is none. */
+function countsOf(details: unknown): Readonly<Record<string, number>> | undefined {
+  if (!isJsonObject(details)) return undefined;
+  let counts: Record<string, number> | undefined;
   for (const [name, value] of Object.entries(details)) {
     const number = read.count(value);
-    if (number !== undefined && name !== '__proto__') counts[name] = number;
+    if (number !== undefined && name !== '__proto__') (counts ??= {})[name] = number;
   }
   return counts;
 }

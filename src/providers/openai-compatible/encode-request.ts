@@ -134,9 +134,12 @@ export function encodeTier(
   endpoint: Endpoint,
   { serviceTiers = [] }: Dialect,
 ): EncodedBody {
+  if (serviceTiers.length === 0) return NOTHING;
   const tier = tierToAsk(endpoint, serviceTier, hasUndeclaredTier(endpoint, serviceTier));
-  return tier !== undefined && serviceTiers.includes(tier) ? { service_tier: tier } : {};
+  return tier !== undefined && serviceTiers.includes(tier) ? { service_tier: tier } : NOTHING;
 }
+
+const NOTHING: EncodedBody = {};
 
 /** Tiers that a source knows are endpoints of their own; others may be there without anybody knowing. */
 function hasUndeclaredTier(

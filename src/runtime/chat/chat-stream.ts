@@ -7,7 +7,7 @@ import { ToolCallCollector } from '../../core/stream/collect.ts';
 import type { ChatChunk } from '../../protocol/chunk.ts';
 import type { JsonObject } from '../../protocol/json.ts';
 import type { RouterMetadata } from '../../protocol/metadata.ts';
-import { PENDING, Pollable, pollable, type Polled } from '../../platform/wait.ts';
+import { PENDING, Pollable, pollable, type Polled, soon } from '../../platform/wait.ts';
 import { announceRequest } from './announce.ts';
 import type { Answer, Execution } from './execution.ts';
 import { CALLER_GONE, errorOfBrokenStream, errorOfUnknown, withContext } from './router-errors.ts';
@@ -34,13 +34,14 @@ export class ChatStreamSource extends Pollable<readonly StreamItem[] | undefined
   #pieces: Pollable<readonly StreamPiece[] | undefined> | undefined;
   /** What goes out with the next read that brings something. */
   #items: StreamItem[] = [];
-  readonly #opening: Pollable<readonly StreamItem[] | undefined>;
   #envelope: ChunkEnvelope | undefined;
-  #beginning: Promise<void> | undefined;
+  /** The attempts, until one of them commits or all have failed. */
+  #beginning: 'ahead' | 'under way' | 'over' = 'ahead';
   /** True once the caller knows how the beginning came out. */
   #opened = false;
   #debug: ChatChunk[] = [];
-  #wakeForDebug: (() => void) | undefined;
+  /** Whoever waits for something of the beginning. */
+  #wake: () => void = ignore;
   #state: 'waiting' | 'streaming' | 'broken' | 'over' = 'waiting';
   /** Thrown by the next call, after the items that came before it were handed out. */
   #error: unknown;
@@ -56,13 +57,13 @@ export class ChatStreamSource extends Pollable<readonly StreamItem[] | undefined
     super();
     this.#services = services;
     this.#execution = execution;
-    this.#opening = pollable({ read: () => this.#open() });
     this.#abort = abort;
     this.#release = release;
     if (!execution.request.echoUpstreamBody) return;
     const tell: Execution['onSending'] = (endpoint, body) => {
       this.#debug.push(this.#envelopeFor(endpoint).debug(body));
-      this.#wakeForDebug?.();
+      // Not from within the call that sends it.
+      soon(() => this.#wakeReader());
     };
     execution.onSending = tell;
   }
@@ -105,10 +106,11 @@ export class ChatStreamSource extends Pollable<readonly StreamItem[] | undefined
    */
   poll(wake: () => void): Polled<readonly StreamItem[] | undefined> {
     if (!this.#opened) {
-      if (this.#isCancelled() && this.#beginning === undefined) return undefined;
-      const debug = this.#pollOpening(wake);
+      if (this.#isCancelled() && this.#beginning === 'ahead') return undefined;
+      const debug = this.#pollBeginning(wake);
       if (debug !== undefined) return debug;
-      this.#items.push(this.envelope.delta(0, { role: 'assistant', content: '' }));
+      this.#opened = true;
+      if (this.#answer !== undefined) this.#items.push(this.envelope.delta(0, { role: 'assistant', content: '' }));
     }
     for (;;) {
       if (this.#state === 'broken') {
@@ -136,16 +138,16 @@ export class ChatStreamSource extends Pollable<readonly StreamItem[] | undefined
     return Promise.resolve(this.read());
   }
 
-  /** Debug chunks that come before the beginning is decided, or undefined once an endpoint has committed. */
-  #pollOpening(wake: () => void): Polled<readonly StreamItem[] | undefined> {
-    try {
-      const debug = this.#opening.poll(wake);
-      this.#opened ||= debug === undefined;
-      return debug;
-    } catch (error) {
-      this.#opened = true;
-      throw error;
+  /** Debug chunks that come before an endpoint has committed, or undefined once one has. */
+  #pollBeginning(wake: () => void): Polled<readonly StreamItem[] | undefined> {
+    if (this.#beginning === 'ahead') {
+      this.#beginning = 'under way';
+      void this.#begin();
     }
+    if (this.#debug.length > 0) return this.#debug.splice(0);
+    if (this.#beginning === 'over') return undefined;
+    this.#wake = wake;
+    return PENDING;
   }
 
   #pollPieces(answer: Answer, wake: () => void): Polled<readonly StreamPiece[] | undefined> {
@@ -167,24 +169,10 @@ export class ChatStreamSource extends Pollable<readonly StreamItem[] | undefined
     this.#state = 'over';
   }
 
-  /** Waits for an endpoint to commit; gives debug chunks if there are some before that. */
-  async #open(): Promise<readonly StreamItem[] | undefined> {
-    if (this.#beginning === undefined) {
-      this.#beginning = this.#begin();
-      // A caller who leaves between two debug chunks never asks how it came out.
-      this.#beginning.catch(ignore);
-    }
-    if (this.#execution.request.echoUpstreamBody) {
-      const debug = await this.#debugOr(this.#beginning);
-      if (debug.length > 0) return debug;
-    }
-    await this.#beginning;
-    return undefined;
-  }
-
+  /** Tries endpoints until one commits. Never rejects: how it came out is told by the next poll. */
   async #begin(): Promise<void> {
-    announceRequest(this.#services, this.#execution);
     try {
+      announceRequest(this.#services, this.#execution);
       const answer = await this.#execution.run();
       if (this.#isCancelled()) {
         answer.abandon();
@@ -196,26 +184,25 @@ export class ChatStreamSource extends Pollable<readonly StreamItem[] | undefined
       this.#envelope = this.#envelopeFor(answer.endpoint, systemFingerprint);
       this.#state = 'streaming';
     } catch (error) {
-      this.#state = 'over';
+      this.#state = 'broken';
+      this.#error = error;
       this.#release();
       const gone = this.#execution.signal.aborted;
       settleError(this.#services, this.#execution, gone ? CALLER_GONE : errorOfUnknown(error), false);
-      throw error;
     }
+    this.#beginning = 'over';
+    this.#wakeReader();
+  }
+
+  #wakeReader(): void {
+    const wake = this.#wake;
+    this.#wake = ignore;
+    wake();
   }
 
   /** Asked after every wait, during which {@link ChatStreamSource.cancel} may have been called. */
   #isCancelled(): boolean {
     return this.#state === 'over';
-  }
-
-  /** Debug chunks as soon as there are some, or none once the attempts are decided. */
-  async #debugOr(beginning: Promise<void>): Promise<readonly ChatChunk[]> {
-    if (this.#debug.length === 0) {
-      const settled = beginning.then(ignore, ignore);
-      await Promise.race([settled, new Promise<void>((resolve) => (this.#wakeForDebug = resolve))]);
-    }
-    return this.#debug.splice(0);
   }
 
   /** What is thrown by reading is no provider's failure, and its attempts have been settled. */
