@@ -1,8 +1,9 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { acceptFields } from '../../src/protocol/parse-chat-request.ts';
+import { acceptFields, parseChatRequest } from '../../src/protocol/parse-chat-request.ts';
 import { chatRequestSchema } from '../../src/protocol/chat-request.ts';
-import type { JsonObject } from '../../src/protocol/json.ts';
+import { inspectJson, type JsonObject, JsonWalk } from '../../src/protocol/json.ts';
+import { DEFAULT_REQUEST_LIMITS } from '../../src/protocol/limits.ts';
 import { messageSchema } from '../../src/protocol/message.ts';
 import { zodOf } from '../../src/protocol/openapi/zod-of.ts';
 import { isPlainMessage } from '../../src/protocol/chat-result.ts';
@@ -63,7 +64,7 @@ describe('the short way for fields', () => {
             // An earlier change took the place away.
           }
         }
-        const short = acceptFields(body as unknown as JsonObject);
+        const short = acceptFields(body as unknown as JsonObject, new JsonWalk(DEFAULT_REQUEST_LIMITS));
         const long = zodOf(chatRequestSchema).safeParse(body);
         expect(short !== undefined).toBe(long.success);
         if (short === undefined || !long.success) return;
@@ -74,5 +75,64 @@ describe('the short way for fields', () => {
       runs(1_500),
     );
     expect(accepted).toBeGreaterThan(100);
+  });
+
+  it('refuses what a walk over the whole body refuses', () => {
+    let refused = 0;
+    const limit = fc.record({ depth: fc.nat(8), nodes: fc.nat(120), names: fc.nat(40) });
+    fc.assert(
+      fc.property(limit, fc.jsonValue(), fc.nat(3), (given, value, plain) => {
+        const limits = { ...DEFAULT_REQUEST_LIMITS, ...given };
+        const messages = [
+          ...Array.from({ length: plain }, () => ({ role: 'user', content: 'Hello' })),
+          { role: 'assistant', tool_calls: [{ id: 'a', type: 'function', function: { name: 'b', arguments: '{}' } }] },
+          { role: 'tool', tool_call_id: 'a', content: 'Hello' },
+        ];
+        const body: JsonObject = { model: 'a/b', messages, temperature: 1, other: value };
+        const isFine = inspectJson(body, limits).ok;
+        expect(acceptFields(body, new JsonWalk(limits)) !== undefined).toBe(isFine);
+        if (!isFine) refused += 1;
+      }),
+      runs(2_000),
+    );
+    expect(refused).toBeGreaterThan(100);
+  });
+
+  it('passes on a field that is called as a part of a fault is', () => {
+    const body = { model: 'a/b', messages: [{ role: 'user', content: 'Hello' }], message: 'extra' };
+    expect(parseChatRequest(body)).toEqual({ ok: true, value: body });
+  });
+});
+
+describe('results of tool calls', () => {
+  it('may come in any order behind the call that they answer, and not before it', () => {
+    const turn = fc.oneof(
+      fc.array(fc.constantFrom('a', 'b', 'c', 'd'), { maxLength: 3 }).map((calls) => ({ calls })),
+      fc.constantFrom('a', 'b', 'c', 'd').map((result) => ({ result })),
+    );
+    let wrong = 0;
+    fc.assert(
+      fc.property(fc.array(turn, { minLength: 1, maxLength: 8 }), (turns) => {
+        const called = new Set<string>();
+        const messages = turns.map((one) => {
+          if ('result' in one) return { role: 'tool', tool_call_id: one.result, content: 'Done' };
+          const look = { name: 'look', arguments: '{}' };
+          return {
+            role: 'assistant',
+            tool_calls: one.calls.map((call) => ({ id: call, type: 'function', function: look })),
+          };
+        });
+        const first = turns.findIndex((one) => {
+          if ('result' in one) return !called.has(one.result);
+          for (const call of one.calls) called.add(call);
+          return false;
+        });
+        const parsed = parseChatRequest({ model: 'a/b', messages });
+        expect(parsed.ok ? -1 : parsed.fault.path).toBe(first < 0 ? -1 : `messages[${first}].tool_call_id`);
+        if (first >= 0) wrong += 1;
+      }),
+      runs(2_000),
+    );
+    expect(wrong).toBeGreaterThan(inProportion(100));
   });
 });
