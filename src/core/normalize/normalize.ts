@@ -175,9 +175,11 @@ export function requestedModels(
   request: Pick<ChatRequest, 'model' | 'models'>,
   fallback: string | undefined,
 ): readonly RequestedModel[] {
-  const list = request.models?.map((slug, index) => ({ slug, path: `models[${index}]` })) ?? [];
-  const first = request.model ?? (list.length === 0 ? fallback : undefined);
-  if (first !== undefined) list.unshift({ slug: first, path: 'model' });
+  const { model, models } = request;
+  const list: RequestedModel[] = [];
+  if (model != null) list.push({ slug: model, path: 'model' });
+  if (models != null) list.push(...models.map((slug, index) => ({ slug, path: `models[${index}]` })));
+  if (list.length === 0 && fallback !== undefined) list.push({ slug: fallback, path: 'model' });
   return list;
 }
 
