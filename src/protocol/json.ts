@@ -108,10 +108,14 @@ export class JsonWalk {
     return problem;
   }
 
-  /** Counts an object of this many texts, whose names nobody needs to look at; false where it is nested too deeply. */
-  passes(texts: number, depth: number): boolean {
-    this.nodes += 1 + texts;
-    this.members += texts;
+  /**
+   * Counts values that nobody needs to look at, with the members among them; false where they are nested too deeply.
+   *
+   * @param depth - Containers that the innermost of them is in.
+   */
+  passes(nodes: number, members: number, depth: number): boolean {
+    this.nodes += nodes;
+    this.members += members;
     return depth < this.#limits.depth;
   }
 

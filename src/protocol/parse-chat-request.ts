@@ -7,7 +7,7 @@ import { DEFAULT_REQUEST_LIMITS, type RequestLimits } from './limits.ts';
 import { isFunctionTool, type Tool } from './tools.ts';
 import { type Message, messageSchema, type ToolCall } from './message.ts';
 import type { AnySchema } from './accept/form.ts';
-import { isPlainMessage } from './chat-result.ts';
+import { isPlainMessage, plainCallsOf } from './chat-result.ts';
 
 /**
  * Checks the body of `POST /chat/completions` (contract: chat request, limits).
@@ -157,7 +157,7 @@ const FIELDS: ReadonlyMap<string, AnySchema> = new Map(Object.entries(chatReques
  * then found out by the whole schema.
  */
 export function acceptFields(body: JsonObject, walk: JsonWalk): ChatRequest | undefined {
-  if (!Array.isArray(body['messages']) || !walk.passes(0, 0)) return undefined;
+  if (!Array.isArray(body['messages']) || !walk.passes(1, 0, 0)) return undefined;
   // Copied as a whole, because few bodies have a member that is left out or read as something else.
   const request: Record<string, unknown> = { ...body };
   for (const name in body) {
@@ -171,12 +171,11 @@ export function acceptFields(body: JsonObject, walk: JsonWalk): ChatRequest | un
       continue;
     }
     if (walk.problemOf(value, 1) !== undefined || (schema === undefined && name.includes('\0'))) return undefined;
-    if (value == null ? value === undefined || schema !== undefined : name === '__proto__') {
-      delete request[name];
+    if (schema === undefined) {
+      if (value === undefined || name === '__proto__') delete request[name];
       continue;
     }
-    if (schema === undefined) continue;
-    const accepted = valueOf(schema, value);
+    const accepted = value === null ? undefined : valueOf(schema, value);
     if (accepted === REFUSED) return undefined;
     if (accepted !== value) request[name] = accepted;
   }
@@ -184,11 +183,10 @@ export function acceptFields(body: JsonObject, walk: JsonWalk): ChatRequest | un
 }
 
 function acceptMessages(messages: readonly unknown[], walk: JsonWalk): readonly Message[] | undefined {
-  if (messages.length === 0 || !walk.passes(0, 1)) return undefined;
+  if (messages.length === 0 || !walk.passes(1, 0, 1)) return undefined;
   const accepted: Message[] = [];
   for (const message of messages) {
-    if (isPlainMessage(message)) {
-      if (!walk.passes((message as Message).role === 'tool' ? 3 : 2, 2)) return undefined;
+    if (passesPlain(message, walk)) {
       accepted.push(message as Message);
       continue;
     }
@@ -197,4 +195,14 @@ function acceptMessages(messages: readonly unknown[], walk: JsonWalk): readonly 
     accepted.push(one as Message);
   }
   return accepted;
+}
+
+/** Counts a message of one of the usual forms, of which nothing needs to be asked; false for any other. */
+function passesPlain(message: unknown, walk: JsonWalk): boolean {
+  if (isPlainMessage(message)) {
+    const texts = (message as Message).role === 'tool' ? 3 : 2;
+    return walk.passes(1 + texts, texts, 2);
+  }
+  const calls = plainCallsOf(message);
+  return calls > 0 && walk.passes(4 + 6 * calls, 3 + 5 * calls, 5);
 }

@@ -6,7 +6,7 @@ import { inspectJson, type JsonObject, JsonWalk } from '../../src/protocol/json.
 import { DEFAULT_REQUEST_LIMITS } from '../../src/protocol/limits.ts';
 import { messageSchema } from '../../src/protocol/message.ts';
 import { zodOf } from '../../src/protocol/openapi/zod-of.ts';
-import { isPlainMessage } from '../../src/protocol/chat-result.ts';
+import { isPlainMessage, plainCallsOf } from '../../src/protocol/chat-result.ts';
 import { fullBody, setAt } from '../support/chat-bodies.ts';
 import { FIELD_KINDS, SAMPLES } from '../support/chat-field-types.ts';
 import { inProportion, runs } from '../support/properties.ts';
@@ -24,6 +24,20 @@ const message = fc
   .tuple(fc.record({ role, content, tool_call_id: id }, { requiredKeys: [] }), fc.option(other, { nil: {}, freq: 4 }))
   .map(([known, more]) => ({ ...known, ...more }));
 
+/** Nearly always a value of one kind, and sometimes one of these. */
+function mostly(usual: fc.Arbitrary<unknown>, ...others: readonly unknown[]): fc.Arbitrary<unknown> {
+  return fc.oneof({ weight: 12, arbitrary: usual }, { weight: 1, arbitrary: fc.constantFrom(...others) });
+}
+
+/** Objects with some of these members, nearly always all of them, and nearly always in this order. */
+function shuffled(members: Record<string, fc.Arbitrary<unknown>>): fc.Arbitrary<object> {
+  const names = Object.keys(members);
+  const some = fc.oneof({ weight: 6, arbitrary: fc.constant(names) }, fc.shuffledSubarray([...names, 'extra_content']));
+  return fc
+    .tuple(fc.record(members), some)
+    .map(([all, chosen]) => Object.fromEntries(chosen.map((one) => [one, all[one] ?? null])));
+}
+
 describe('the short way for plain messages', () => {
   it('accepts nothing that the schema refuses, and changes nothing', () => {
     let plain = 0;
@@ -38,11 +52,35 @@ describe('the short way for plain messages', () => {
     expect(plain).toBeGreaterThan(inProportion(100));
   });
 
+  it('accepts no calls that the schema refuses, and none that it would give back otherwise', () => {
+    const name = mostly(fc.string({ minLength: 1 }), '', 'x'.repeat(256), 'x'.repeat(257), 1, null);
+    const called = shuffled({ name, arguments: mostly(fc.string(), {}, null) });
+    const callId = mostly(fc.string({ minLength: 1 }), '', 'a\0b', 'x'.repeat(512), 'x'.repeat(513), 1, null);
+    const call = shuffled({ id: callId, type: mostly(fc.constant('function'), 'custom'), function: called });
+    const turn = shuffled({
+      role: mostly(fc.constant('assistant'), 'user'),
+      content: mostly(fc.option(fc.string()), undefined, 1, [{ type: 'text', text: 'a' }]),
+      tool_calls: mostly(fc.array(call, { minLength: 1, maxLength: 2 }), null, {}, [null]),
+    });
+    let plain = 0;
+    fc.assert(
+      fc.property(turn, (value) => {
+        if (plainCallsOf(value) === 0) return;
+        plain += 1;
+        expect(JSON.stringify(zodOf(messageSchema).parse(value))).toBe(JSON.stringify(value));
+      }),
+      runs(8_000),
+    );
+    expect(plain).toBeGreaterThan(inProportion(100));
+  });
+
   it('is taken by the messages of every conversation', () => {
     for (const each of ['user', 'assistant', 'system', 'developer']) {
       expect(isPlainMessage({ role: each, content: 'Hello' })).toBe(true);
     }
     expect(isPlainMessage({ role: 'tool', tool_call_id: 'c1', content: 'Hello' })).toBe(true);
+    const call = { id: 'c1', type: 'function', function: { name: 'look', arguments: '{}' } };
+    expect(plainCallsOf({ role: 'assistant', content: null, tool_calls: [call, call] })).toBe(2);
   });
 });
 
