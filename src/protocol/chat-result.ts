@@ -132,10 +132,48 @@ export function isPlainMessage(message: unknown): boolean {
   if (typeof content !== 'string') return false;
   let members = 0;
   for (const _ in message) members += 1;
-  if (role === 'tool') {
-    return members === 3 && typeof id === 'string' && id !== '' && id.length <= MAX_ID_LENGTH && !id.includes('\0');
+  return role === 'tool' ? members === 3 && isCallId(id) : members === 2 && ROLES.has(role);
+}
+
+/**
+ * How many calls a turn of a model makes, if it consists of them and perhaps of text, and each of an id, a name and
+ * arguments, in the order of the schema; 0 for any other message. Most turns with calls are like that, too.
+ */
+export function plainCallsOf(message: unknown): number {
+  if (typeof message !== 'object' || message === null) return 0;
+  const { role, content, tool_calls: calls } = message as Readonly<Record<string, unknown>>;
+  if (role !== 'assistant' || !Array.isArray(calls) || !hasOnly(message, TURN)) return 0;
+  if (content !== null && typeof content !== 'string') return 0;
+  for (const call of calls) if (!isPlainCall(call)) return 0;
+  return calls.length;
+}
+
+const TURN = ['role', 'content', 'tool_calls'];
+const CALL = ['id', 'type', 'function'];
+const CALLED = ['name', 'arguments'];
+const MAX_CALLED_LENGTH = 256;
+
+function isPlainCall(call: unknown): boolean {
+  if (typeof call !== 'object' || call === null || !hasOnly(call, CALL)) return false;
+  const { id, type, function: called } = call as Readonly<Record<string, unknown>>;
+  if (!isCallId(id) || type !== 'function' || typeof called !== 'object' || called === null) return false;
+  const { name, arguments: text } = called as Readonly<Record<string, unknown>>;
+  const isName = typeof name === 'string' && name !== '' && name.length <= MAX_CALLED_LENGTH;
+  return isName && typeof text === 'string' && hasOnly(called, CALLED);
+}
+
+function isCallId(id: unknown): boolean {
+  return typeof id === 'string' && id !== '' && id.length <= MAX_ID_LENGTH && !id.includes('\0');
+}
+
+/** Whether an object has these members, in this order, and no other. */
+function hasOnly(object: object, names: readonly string[]): boolean {
+  let place = 0;
+  for (const name in object) {
+    if (name !== names[place]) return false;
+    place += 1;
   }
-  return members === 2 && ROLES.has(role);
+  return place === names.length;
 }
 
 /**

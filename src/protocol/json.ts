@@ -34,67 +34,112 @@ interface InspectionLimits {
 }
 
 /**
- * Walks a value once and refuses what would hurt later: nesting that overflows the stack of a serialiser, more values
- * than a request can need, NUL characters in keys, and anything that is not JSON (from in-process callers).
+ * Walks values and refuses what would hurt later: nesting that overflows the stack of a serialiser, more values than a
+ * request can need, NUL characters in keys, and anything that is not JSON (from in-process callers).
  */
-export function inspectJson(value: unknown, limits: InspectionLimits): Inspection {
-  const path: (string | number)[] = [];
-  let nodes = 0;
-  let members = 0;
-  let characters = 0;
+export class JsonWalk {
+  readonly #limits: InspectionLimits;
+  /** Values that were seen, containers included. */
+  nodes = 0;
+  /** Members of objects among them. */
+  members = 0;
+  /** Characters in all keys and strings of what was walked. */
+  characters = 0;
+  /** Steps to the place of a problem, the innermost first. */
+  path: (string | number)[] | undefined;
 
-  function visit(current: unknown): string | undefined {
-    nodes += 1;
-    if (typeof current !== 'object') return problemOfScalar(current);
-    if (current === null) return undefined;
-    if (path.length >= limits.depth) return tooDeep(limits);
-    return Array.isArray(current) ? visitItems(current) : visitMembers(current as Record<string, unknown>);
+  constructor(limits: InspectionLimits) {
+    this.#limits = limits;
   }
 
-  function visitItems(items: readonly unknown[]): string | undefined {
+  /**
+   * What is wrong with a value; undefined when nothing is. Nothing more can be walked after a problem.
+   *
+   * @param depth - Containers that it is in.
+   */
+  problemOf(value: unknown, depth: number): string | undefined {
+    this.nodes += 1;
+    if (typeof value !== 'object') return problemOfScalar(value);
+    if (value === null) return undefined;
+    if (depth >= this.#limits.depth) return tooDeep(this.#limits);
+    return Array.isArray(value)
+      ? this.#problemOfItems(value, depth + 1)
+      : this.#problemOfMembers(value as Record<string, unknown>, depth + 1);
+  }
+
+  #problemOfItems(items: readonly unknown[], depth: number): string | undefined {
+    const { nodes } = this.#limits;
     // Before its items are looked at: a list may be much longer than what is looked at.
-    if (nodes + items.length > limits.nodes) return TOO_MANY;
+    if (this.nodes + items.length > nodes) return TOO_MANY;
     for (let index = 0; index < items.length; index += 1) {
       const item = items[index];
       if (typeof item === 'string') {
-        nodes += 1;
-        characters += item.length;
+        this.nodes += 1;
+        this.characters += item.length;
         continue;
       }
-      path.push(index);
-      const problem = visit(item);
-      if (problem !== undefined) return problem;
-      path.pop();
+      const problem = this.problemOf(item, depth);
+      if (problem !== undefined) return this.#at(index, problem);
     }
-    return nodes > limits.nodes ? TOO_MANY : undefined;
+    return this.nodes > nodes ? TOO_MANY : undefined;
   }
 
-  function visitMembers(object: Record<string, unknown>): string | undefined {
+  #problemOfMembers(object: Record<string, unknown>, depth: number): string | undefined {
+    const { nodes } = this.#limits;
     for (const key in object) {
       if (key.includes('\0')) return 'has a key with a NUL character in it';
       const member = object[key];
-      members += 1;
-      if (nodes > limits.nodes) return TOO_MANY;
-      characters += key.length;
+      this.members += 1;
+      if (this.nodes > nodes) return TOO_MANY;
+      this.characters += key.length;
       if (typeof member === 'string') {
-        nodes += 1;
-        characters += member.length;
+        this.nodes += 1;
+        this.characters += member.length;
         continue;
       }
-      path.push(key);
-      const problem = visit(member);
-      if (problem !== undefined) return problem;
-      path.pop();
+      const problem = this.problemOf(member, depth);
+      if (problem !== undefined) return this.#at(key, problem);
     }
-    return nodes > limits.nodes ? TOO_MANY : undefined;
+    return this.nodes > nodes ? TOO_MANY : undefined;
   }
 
-  const problem = visit(value);
+  #at(step: string | number, problem: string): string {
+    (this.path ??= []).push(step);
+    return problem;
+  }
+
+  /**
+   * Counts values that nobody needs to look at, with the members among them; false where they are nested too deeply.
+   *
+   * @param depth - Containers that the innermost of them is in.
+   */
+  passes(nodes: number, members: number, depth: number): boolean {
+    this.nodes += nodes;
+    this.members += members;
+    return depth < this.#limits.depth;
+  }
+
+  /** Whether all values that were walked are together no more than may be, given the value that holds them all. */
+  isWithin(whole: unknown): boolean {
+    const { nodes, names = Infinity } = this.#limits;
+    return this.nodes <= nodes && (this.members <= names || !hasMoreNames(whole, names));
+  }
+}
+
+/** Walks a value once, and says where the first problem is. */
+export function inspectJson(value: unknown, limits: InspectionLimits): Inspection {
+  const walk = new JsonWalk(limits);
+  const problem = walk.problemOf(value, 0);
   if (problem === TOO_MANY) return { ok: false, path: '', problem: tooManyNodes(limits) };
-  if (problem !== undefined) return { ok: false, path: formatPath(path.slice(0, SHOWN_STEPS)), problem };
+  if (problem !== undefined) {
+    const path = walk.path?.toReversed() ?? [];
+    return { ok: false, path: formatPath(path.slice(0, SHOWN_STEPS)), problem };
+  }
   const { names = Infinity } = limits;
-  if (members > names && hasMoreNames(value, names)) return { ok: false, path: '', problem: tooManyNames({ names }) };
-  return { ok: true, characters, nodes };
+  if (walk.members > names && hasMoreNames(value, names)) {
+    return { ok: false, path: '', problem: tooManyNames({ names }) };
+  }
+  return { ok: true, characters: walk.characters, nodes: walk.nodes };
 }
 
 /** Whether a value that was walked before has more different names of members than this. */

@@ -1,13 +1,13 @@
 import { type ChatRequest, chatRequestSchema, chatRequestFields } from './chat-request.ts';
 import { type Checked, echo, failed, faultAt, passed, type RequestFault } from './fault.ts';
 import { readRefused, valueOf, REFUSED } from './accept/schema.ts';
-import { inspectJson, isJsonObject, type JsonObject } from './json.ts';
+import { inspectJson, isJsonObject, type JsonObject, JsonWalk } from './json.ts';
 import { nameOf } from './issues.ts';
 import { DEFAULT_REQUEST_LIMITS, type RequestLimits } from './limits.ts';
 import { isFunctionTool, type Tool } from './tools.ts';
-import { type Message, messageSchema } from './message.ts';
+import { type Message, messageSchema, type ToolCall } from './message.ts';
 import type { AnySchema } from './accept/form.ts';
-import { isPlainMessage } from './chat-result.ts';
+import { isPlainMessage, plainCallsOf } from './chat-result.ts';
 
 /**
  * Checks the body of `POST /chat/completions` (contract: chat request, limits).
@@ -17,12 +17,14 @@ export function parseChatRequest(body: unknown, limits: RequestLimits = DEFAULT_
   if (!isJsonObject(body)) {
     return failed(faultAt('', `must be a JSON object with a "messages" array, not ${nameOf(body)}`));
   }
-  const inspection = inspectJson(body, limits);
-  if (!inspection.ok) return failed(faultAt(inspection.path, inspection.problem));
-  const request = acceptFields(body) ?? explainFields(body);
-  if ('message' in request) return failed(request);
-  const fault = checkSizes(request, limits, inspection.characters) ?? checkConsistency(request);
-  return fault === undefined ? passed(request) : failed(fault);
+  const walk = new JsonWalk(limits);
+  const accepted = acceptFields(body, walk);
+  const checked = accepted === undefined ? explainFields(body, limits) : passed(accepted);
+  if (!checked.ok) return checked;
+  const { value: request } = checked;
+  const fault =
+    checkSizes(request, limits, accepted === undefined ? Infinity : walk.characters) ?? checkConsistency(request);
+  return fault === undefined ? checked : failed(fault);
 }
 
 /**
@@ -37,10 +39,12 @@ export function checkSaid(messages: readonly Message[]): RequestFault | undefine
   return undefined;
 }
 
-/** The request if the whole schema accepts it after all, or the problem that helps most. */
-function explainFields(body: JsonObject): ChatRequest | RequestFault {
+/** The request if it is one after all, or the problem that helps most. */
+function explainFields(body: JsonObject, limits: RequestLimits): Checked<ChatRequest> {
+  const inspection = inspectJson(body, limits);
+  if (!inspection.ok) return failed(faultAt(inspection.path, inspection.problem));
   const parsed = readRefused(chatRequestSchema, body);
-  return parsed.ok ? (parsed.value as ChatRequest) : faultAt(parsed.path, parsed.problem);
+  return parsed.ok ? passed(parsed.value as ChatRequest) : failed(faultAt(parsed.path, parsed.problem));
 }
 
 function checkSizes(request: ChatRequest, limits: RequestLimits, characters: number): RequestFault | undefined {
@@ -75,33 +79,44 @@ function lengthOf(value: unknown): number {
 /** Finds statements of a body that cannot all be true: each is fine by itself, together they are a 422. */
 function checkConsistency(request: ChatRequest): RequestFault | undefined {
   return (
-    checkToolResults(request.messages) ??
-    checkConfigurationUpdates(request.messages) ??
-    checkReasoning(request) ??
-    checkToolChoice(request) ??
-    checkLogprobs(request)
+    checkMessages(request.messages) ?? checkReasoning(request) ?? checkToolChoice(request) ?? checkLogprobs(request)
   );
 }
 
-function checkToolResults(messages: readonly Message[]): RequestFault | undefined {
-  let calls: Set<string> | undefined;
+/** Results of tools that nobody called come before updates that follow each other. */
+function checkMessages(messages: readonly Message[]): RequestFault | undefined {
+  /** The latest calls, and how many of them have their result: nearly always, results follow in the order of the calls. */
+  let calls: readonly ToolCall[] = [];
+  let answered = 0;
+  let known: Set<string> | undefined;
+  let repeated: number | undefined;
   for (let index = 0; index < messages.length; index += 1) {
     const message = messages[index] as Message;
-    if (message.role === 'assistant' && message.tool_calls != null) {
-      calls ??= new Set();
-      for (const call of message.tool_calls) calls.add(call.id);
-    } else if (message.role === 'tool' && calls?.has(message.tool_call_id) !== true) {
-      const problem = 'answers a tool call that no earlier assistant message made';
-      return faultAt(`messages[${index}].tool_call_id`, problem, 422);
-    }
+    if (message.role === 'assistant') {
+      if (message.tool_calls == null) continue;
+      calls = message.tool_calls;
+      answered = 0;
+      if (known !== undefined) for (const { id } of calls) known.add(id);
+    } else if (message.role === 'tool') {
+      const { tool_call_id: id } = message;
+      if (calls[answered]?.id === id) answered += 1;
+      else if (!(known ??= callsBefore(messages, index)).has(id)) {
+        const problem = 'answers a tool call that no earlier assistant message made';
+        return faultAt(`messages[${index}].tool_call_id`, problem, 422);
+      }
+    } else if (repeated === undefined && hasUpdate(message) && hasUpdate(messages[index - 1])) repeated = index;
   }
-  return undefined;
+  if (repeated === undefined) return undefined;
+  return faultAt(`messages[${repeated}].configuration_update`, 'must not follow another one directly', 422);
 }
 
-function checkConfigurationUpdates(messages: readonly Message[]): RequestFault | undefined {
-  const index = messages.findIndex((message, at) => hasUpdate(message) && hasUpdate(messages[at + 1]));
-  if (index < 0) return undefined;
-  return faultAt(`messages[${index + 1}].configuration_update`, 'must not follow another one directly', 422);
+function callsBefore(messages: readonly Message[], end: number): Set<string> {
+  const ids = new Set<string>();
+  for (let index = 0; index < end; index += 1) {
+    const message = messages[index] as Message;
+    if (message.role === 'assistant') for (const { id } of message.tool_calls ?? []) ids.add(id);
+  }
+  return ids;
 }
 
 function hasUpdate(message: Message | undefined): boolean {
@@ -137,35 +152,57 @@ function checkLogprobs({ logprobs, top_logprobs: top }: ChatRequest): RequestFau
 const FIELDS: ReadonlyMap<string, AnySchema> = new Map(Object.entries(chatRequestFields));
 
 /**
- * The request with the fields that are set, which are few of the many that exist; null and absent mean the same.
- * Undefined when one of them is wrong; what exactly is wrong is then found out by the whole schema.
+ * The request with the fields that are set, which are few of the many that exist; null and absent mean the same. Each
+ * value is looked at once, for what would hurt later and for what is wrong. Undefined when anything is; what exactly is
+ * then found out by the whole schema.
  */
-export function acceptFields(body: JsonObject): ChatRequest | undefined {
-  if (!Array.isArray(body['messages'])) return undefined;
-  const request: Record<string, unknown> = {};
+export function acceptFields(body: JsonObject, walk: JsonWalk): ChatRequest | undefined {
+  if (!Array.isArray(body['messages']) || !walk.passes(1, 0, 0)) return undefined;
+  // Copied as a whole, because few bodies have a member that is left out or read as something else.
+  const request: Record<string, unknown> = { ...body };
   for (const name in body) {
     const value = body[name];
     const schema = FIELDS.get(name);
-    if (value === undefined || name === '__proto__' || (value === null && schema !== undefined)) continue;
-    const accepted =
-      name === 'messages'
-        ? acceptMessages(value as readonly unknown[])
-        : schema === undefined
-          ? value
-          : valueOf(schema, value);
+    walk.members += 1;
+    if (name === 'messages') {
+      const messages = acceptMessages(value as readonly unknown[], walk);
+      if (messages === undefined) return undefined;
+      request[name] = messages;
+      continue;
+    }
+    if (walk.problemOf(value, 1) !== undefined || (schema === undefined && name.includes('\0'))) return undefined;
+    if (schema === undefined) {
+      if (value === undefined || name === '__proto__') delete request[name];
+      continue;
+    }
+    const accepted = value === null ? undefined : valueOf(schema, value);
     if (accepted === REFUSED) return undefined;
-    request[name] = accepted;
+    if (accepted !== value) request[name] = accepted;
   }
-  return request as unknown as ChatRequest;
+  return walk.isWithin(body) ? (request as unknown as ChatRequest) : undefined;
 }
 
-function acceptMessages(messages: readonly unknown[]): readonly Message[] | typeof REFUSED {
-  if (messages.length === 0) return REFUSED;
+function acceptMessages(messages: readonly unknown[], walk: JsonWalk): readonly Message[] | undefined {
+  if (messages.length === 0 || !walk.passes(1, 0, 1)) return undefined;
   const accepted: Message[] = [];
   for (const message of messages) {
-    const one = isPlainMessage(message) ? (message as Message) : valueOf(messageSchema, message);
-    if (one === REFUSED) return REFUSED;
+    if (passesPlain(message, walk)) {
+      accepted.push(message as Message);
+      continue;
+    }
+    const one = walk.problemOf(message, 2) === undefined ? valueOf(messageSchema, message) : REFUSED;
+    if (one === REFUSED) return undefined;
     accepted.push(one as Message);
   }
   return accepted;
+}
+
+/** Counts a message of one of the usual forms, of which nothing needs to be asked; false for any other. */
+function passesPlain(message: unknown, walk: JsonWalk): boolean {
+  if (isPlainMessage(message)) {
+    const texts = (message as Message).role === 'tool' ? 3 : 2;
+    return walk.passes(1 + texts, texts, 2);
+  }
+  const calls = plainCallsOf(message);
+  return calls > 0 && walk.passes(4 + 6 * calls, 3 + 5 * calls, 5);
 }

@@ -131,18 +131,18 @@ export class ChatService {
   #start(admitted: PreparedRequest, body: unknown, { signal, cache }: OpenOptions): MaybePromise<BegunChat> {
     const { request } = admitted;
     const caller = request.stream ? streamSignal(signal) : clientSignal(signal);
-    const { ledger, mirrors } = this.#services;
+    const { ledger, mirrors, responses } = this.#services;
     const start = (): MaybePromise<Execution> =>
-      andThen(planPrepared(this.#services, admitted), (planned) =>
-        andThen(
-          execute(this.#services, planned, caller.signal),
-          (execution) => mirrors?.after(this.#services, execution) ?? execution,
-        ),
-      );
-    const started = throughCache(this.#services, request, { body, wish: cache, signal: caller.signal, start });
-    return andThen(started, (one) =>
-      andThen(ledger?.keeping(one) ?? one, (execution) => ({ request, execution, caller })),
-    );
+      andThen(planPrepared(this.#services, admitted), (planned) => {
+        const execution = execute(this.#services, planned, caller.signal);
+        return mirrors === undefined ? execution : andThen(execution, (one) => mirrors.after(this.#services, one));
+      });
+    const mayBeCached = cache?.enabled ?? request.responseCache?.enabled ?? responses.isUsual;
+    const started = mayBeCached
+      ? throughCache(this.#services, request, { body, wish: cache, signal: caller.signal, start })
+      : start();
+    const kept = ledger === undefined ? started : andThen(started, (execution) => ledger.keeping(execution));
+    return andThen(kept, (execution) => ({ request, execution, caller }));
   }
 
   /**

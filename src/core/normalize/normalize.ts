@@ -12,7 +12,7 @@ import type { applyingTo } from './applied.ts';
 import { type RequestedModel, chatTargets } from './targets.ts';
 import { normalizeMessages, normalizeReasoning } from './messages.ts';
 import type { CacheOptions, NormalizedRequest, RequestedTier, RequestParameters, Needs } from './normalized-request.ts';
-import { applyPreset, cacheOfPreset, normalizePreferences, type Preset } from './preset.ts';
+import { applyPreset, cacheOfPreset, namesPreset, normalizePreferences, type Preset } from './preset.ts';
 import { serverToolType, sortTools } from './server-tools.ts';
 import { conversationKey, findSession } from './session.ts';
 import type { CompiledRules } from './rules.ts';
@@ -69,9 +69,9 @@ export function normalizeChatRequest(
   context: RequestContext,
   facts: RouterFacts,
 ): Checked<NormalizedRequest> {
-  const preset = applyPreset(body, facts.presets);
-  if (!preset.ok) return preset;
-  const request = preset.value;
+  const preset = namesPreset(body) ? applyPreset(body, facts.presets) : undefined;
+  if (preset?.ok === false) return preset;
+  const request = preset?.value ?? body;
   const models = requestedModels(request, context.account.defaultModel ?? facts.defaultModel);
   if (models.length === 0) return failed(faultAt('model', 'is required: No models provided'));
   const session = findSession(request, context.sessionHeader);
@@ -87,15 +87,16 @@ export function normalizeChatRequest(
     catalog: facts.catalog,
     routerModels: facts.routerModels,
     docsUrl: facts.docsUrl,
-    ...applying?.targets,
     batch: context.batch,
     pro: request.reasoning?.mode === 'pro',
+    ...applying?.targets,
   });
   if (!resolved.ok) return resolved;
   const { functions, server } = request.tools == null ? NO_TOOLS : sortTools(request.tools);
+  const { parameters, extra } = collectFields(request);
   const asking = {
     messages: normalizeMessages(request.messages),
-    parameters: collectParameters(request),
+    parameters,
     tools: functions,
     toolChoice: neutralChoice(request.tool_choice ?? undefined),
     responseFormat: request.response_format ?? undefined,
@@ -103,11 +104,11 @@ export function normalizeChatRequest(
     outputModalities: request.modalities ?? undefined,
   };
   const { within, traceContext, verbatim } = context;
-  const extra = collectExtra(request);
   const { route, provider } = request;
+  const policies = policiesOf(context.account, facts);
   const preferences = normalizePreferences(
     { route, provider: applying === undefined ? provider : applying.provider(provider, models[0]?.slug ?? '') },
-    [...policiesOf(context.account, facts), ...(context.policies ?? [])],
+    context.policies === undefined ? policies : [...policies, ...context.policies],
   );
   const applied = applying?.record({
     functions: functions.length > 0,
@@ -138,10 +139,10 @@ export function normalizeChatRequest(
     serverTools: server,
     maxToolSteps: request.max_tool_calls ?? MAX_SERVER_TOOL_STEPS,
     stopConditions: request.stop_server_tools_when == null ? NOTHING : [request.stop_server_tools_when].flat(),
-    audio: objectIfGiven(request.audio),
-    imageConfig: objectIfGiven(request.image_config),
+    audio: request.audio ?? undefined,
+    imageConfig: (request.image_config ?? undefined) as JsonObject | undefined,
     cache: cacheOptions(request),
-    responseCache: cacheOfPreset(body, facts.presets),
+    responseCache: preset && cacheOfPreset(body, facts.presets),
     serviceTier: tierOf(request.service_tier),
     needs: deriveNeeds(asking),
     preferences: applying?.preferences(preferences) ?? preferences,
@@ -150,17 +151,17 @@ export function normalizeChatRequest(
     endUser: context.endUser,
     account: context.account,
     metadata: request.metadata ?? undefined,
-    trace: objectIfGiven(request.trace),
+    trace: (request.trace ?? undefined) as JsonObject | undefined,
     wantsMetadata: context.wantsMetadata,
     echoUpstreamBody: request.debug?.echo_upstream_body === true && request.stream === true,
     native: context.native,
     format: context.format,
     anthropicBetas: betas(context.anthropicBeta),
     extra,
-    ...(applied && { applied }),
-    ...(within && { within }),
-    ...(traceContext && { traceContext }),
-    ...(verbatim && { verbatim }),
+    applied,
+    within,
+    traceContext,
+    verbatim,
   });
 }
 
@@ -174,10 +175,12 @@ export function requestedModels(
   request: Pick<ChatRequest, 'model' | 'models'>,
   fallback: string | undefined,
 ): readonly RequestedModel[] {
-  const list = (request.models ?? []).map((slug, index) => ({ slug, path: `models[${index}]` }));
-  if (request.model != null) return [{ slug: request.model, path: 'model' }, ...list];
-  if (list.length > 0 || fallback === undefined) return list;
-  return [{ slug: fallback, path: 'model' }];
+  const { model, models } = request;
+  const list: RequestedModel[] = [];
+  if (model != null) list.push({ slug: model, path: 'model' });
+  if (models != null) list.push(...models.map((slug, index) => ({ slug, path: `models[${index}]` })));
+  if (list.length === 0 && fallback !== undefined) list.push({ slug: fallback, path: 'model' });
+  return list;
 }
 
 function neutralChoice(choice: ToolChoice | undefined): ToolChoice | undefined {
@@ -194,7 +197,7 @@ function cacheOptions(request: ChatRequest): CacheOptions {
   return {
     control: request.cache_control ?? undefined,
     key: request.prompt_cache_key ?? undefined,
-    options: objectIfGiven(request.prompt_cache_options),
+    options: request.prompt_cache_options ?? undefined,
   };
 }
 
@@ -234,44 +237,37 @@ const READ_APART: ReadonlySet<string> = new Set([
   'reasoning_effort',
 ]);
 
-/** The others, which are copied as they are when they are set. */
-const COPIED = new Set<string>(SUPPORTED_PARAMETERS.filter((name) => !READ_APART.has(name)));
-
-/** Fields that this contract knows; all others pass through to the provider. */
-const KNOWN = new Set<string>([
-  ...CHAT_FIELDS,
+/**
+ * Fields that this contract knows, and whether they are copied as they are when they are set; all others pass through
+ * to the provider.
+ */
+const KNOWN: ReadonlyMap<string, boolean> = new Map<string, boolean>([
+  ...[...CHAT_FIELDS].map((name) => [name, false] as const),
   // Accepted from older clients and without effect: one choice is made, usage is always sent.
-  'n',
-  'usage',
-  'structured_outputs',
-  'prompt',
+  ...['n', 'usage', 'structured_outputs', 'prompt'].map((name) => [name, false] as const),
+  ...SUPPORTED_PARAMETERS.map((name) => [name, !READ_APART.has(name)] as const),
 ]);
 
-/** Collects the parameters that were set. What was left out stays out: no default is ever put in its place. */
-function collectParameters(request: ChatRequest): RequestParameters {
+/**
+ * Collects the parameters that were set, and the fields that only some provider understands. What was left out stays
+ * out: no default is ever put in its place.
+ */
+function collectFields(request: ChatRequest): { readonly parameters: RequestParameters; readonly extra: JsonObject } {
   const parameters: Record<string, unknown> = {};
+  let extra: Record<string, unknown> | undefined;
   for (const name in request) {
-    if (!COPIED.has(name)) continue;
+    const isCopied = KNOWN.get(name);
+    if (isCopied === false) continue;
     const value = request[name as keyof ChatRequest];
-    if (value != null) parameters[name] = value;
+    if (isCopied === undefined) (extra ??= Object.create(null) as Record<string, unknown>)[name] = value;
+    else if (value != null) parameters[name] = value;
   }
   const limit = request.max_completion_tokens ?? request.max_tokens;
   if (limit != null) parameters['max_completion_tokens'] = limit;
   if (request.stop != null && request.stop.length > 0) {
     parameters['stop'] = typeof request.stop === 'string' ? [request.stop] : request.stop;
   }
-  return parameters;
-}
-
-/** Collects the fields that only some provider understands. */
-function collectExtra(request: ChatRequest): JsonObject {
-  let extra: Record<string, unknown> | undefined;
-  for (const key in request) {
-    if (KNOWN.has(key)) continue;
-    extra ??= Object.create(null) as Record<string, unknown>;
-    extra[key] = (request as unknown as Record<string, unknown>)[key];
-  }
-  return (extra ?? NONE) as JsonObject;
+  return { parameters, extra: (extra ?? NONE) as JsonObject };
 }
 
 const NONE: JsonObject = Object.freeze({});

@@ -48,6 +48,13 @@ export function applyPreset(request: ChatRequest, presets: Readonly<Record<strin
   });
 }
 
+/** Whether a request names a preset, which few do. */
+export function namesPreset({ preset, model }: ChatRequest): boolean {
+  return preset != null || model?.includes(IN_MODEL) === true;
+}
+
+const IN_MODEL = '@preset/';
+
 interface PresetName {
   readonly name?: string | undefined;
   readonly model?: string | null | undefined;
@@ -55,9 +62,9 @@ interface PresetName {
 }
 
 function presetOf({ preset, model }: ChatRequest): PresetName {
-  const at = model?.indexOf('@preset/') ?? -1;
+  const at = model?.indexOf(IN_MODEL) ?? -1;
   if (model == null || at < 0) return { name: preset ?? undefined, model, path: 'preset' };
-  return { name: model.slice(at + '@preset/'.length), model: at === 0 ? null : model.slice(0, at), path: 'model' };
+  return { name: model.slice(at + IN_MODEL.length), model: at === 0 ? null : model.slice(0, at), path: 'model' };
 }
 
 /** The request's tool replaces the preset's tool of the same name. */

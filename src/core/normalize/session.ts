@@ -4,6 +4,8 @@ import { MAX_SESSION_ID_LENGTH } from '../../protocol/limits.ts';
 import type { Message } from '../../protocol/message.ts';
 import type { Session } from './normalized-request.ts';
 
+const NO_SESSION: Checked<Session> = passed({});
+
 /**
  * Finds the session of a request (gaps 3.5): `session_id` in the body, then the `x-session-id` header, then
  * `prompt_cache_key`. Where there is none, {@link conversationKey} takes its place.
@@ -18,7 +20,7 @@ export function findSession(
   const id = request.session_id?.trim() || header?.trim() || undefined;
   if (id !== undefined) return passed({ id, key: `session:${id}` });
   const cacheKey = request.prompt_cache_key?.trim();
-  return passed(cacheKey ? { key: `cache:${cacheKey}` } : {});
+  return cacheKey ? passed({ key: `cache:${cacheKey}` }) : NO_SESSION;
 }
 
 /** Key of a conversation that nobody named: a hash of its first instructions and its first other message. */

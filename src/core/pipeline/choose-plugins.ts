@@ -16,6 +16,8 @@ export interface ActivePlugin {
   readonly because: PluginCause;
 }
 
+const NONE: readonly never[] = [];
+
 /** What choosing depends on besides the request. */
 interface ChoosingContext {
   readonly registry: PluginRegistry;
@@ -31,13 +33,19 @@ interface ChoosingContext {
  */
 export function choosePlugins(request: NormalizedRequest, context: ChoosingContext): Checked<readonly ActivePlugin[]> {
   const { registry } = context;
-  const isNamed = request.plugins.length > 0 || (request.account.pluginDefaults?.length ?? 0) > 0;
-  const unknown = request.plugins.find((entry) => !registry.plugins.has(entry.id) && !asksForNothing(entry));
-  if (unknown !== undefined) return failed(unknownPlugin(unknown.id, context));
-  const missing = context.inner ? undefined : unregisteredDefault(request, registry);
-  if (missing !== undefined) throw brokenDefault(missing, 'id', 'must be the id of a registered plugin');
+  if (request.plugins.length > 0) {
+    const unknown = request.plugins.find((entry) => !registry.plugins.has(entry.id) && !asksForNothing(entry));
+    if (unknown !== undefined) return failed(unknownPlugin(unknown.id, context));
+  }
+  const { pluginDefaults = NONE } = request.account;
+  if (pluginDefaults.length > 0 && !context.inner) {
+    const missing = unregisteredDefault(pluginDefaults, registry);
+    if (missing !== undefined) throw brokenDefault(missing, 'id', 'must be the id of a registered plugin');
+  }
+  let isAsked = request.plugins.length > 0 || pluginDefaults.length > 0;
+  for (const { model } of request.targets) isAsked ||= registry.models.has(model);
   const active: ActivePlugin[] = [];
-  for (const plugin of isNamed ? registry.plugins.values() : registry.unasked) {
+  for (const plugin of isAsked ? registry.plugins.values() : registry.unasked) {
     const wish = wishFor(plugin, request, context);
     if (wish === undefined) continue;
     const checked = foreign(`plugin "${plugin.id}"`, () => checkOptions(plugin.parseOptions, wish.options));
@@ -46,7 +54,7 @@ export function choosePlugins(request: NormalizedRequest, context: ChoosingConte
       throw brokenDefault(plugin.id, pathBelow('options', checked.path), checked.problem);
     else return failed(faultAt(pathBelow(context.pathOf(plugin.id), checked.path), checked.problem));
   }
-  const unresolved = unresolvedRouter(request, active, context);
+  const unresolved = isAsked ? unresolvedRouter(request, active, context) : undefined;
   return unresolved === undefined ? passed(active) : failed(unresolved);
 }
 
@@ -71,8 +79,8 @@ function unresolvedRouter(
 }
 
 /** An account whose guardrail is not there must not be served without it. */
-function unregisteredDefault({ account }: NormalizedRequest, { plugins }: PluginRegistry): string | undefined {
-  return account.pluginDefaults?.find(({ id, enabled }) => enabled !== false && !plugins.has(id))?.id;
+function unregisteredDefault(defaults: readonly PluginDefault[], { plugins }: PluginRegistry): string | undefined {
+  return defaults.find(({ id, enabled }) => enabled !== false && !plugins.has(id))?.id;
 }
 
 /** Clients switch plugins of the contract off without asking whether they are there. */
@@ -87,10 +95,6 @@ interface Wish {
 
 /** Who wants a plugin to run, and how; undefined when nobody does. */
 function wishFor(plugin: Plugin, request: NormalizedRequest, { registry, inner }: ChoosingContext): Wish | undefined {
-  const isPlain = request.plugins.length === 0 && registry.defaults.length === 0;
-  if (isPlain && request.account.pluginDefaults === undefined && !isAskedFor(plugin, request)) {
-    return !inner && runsUnasked(plugin, request) ? { because: 'itself', options: {} } : undefined;
-  }
   const entry = lastOf(plugin.id, request.plugins);
   const account = inner ? undefined : lastOf(plugin.id, request.account.pluginDefaults);
   const router = inner ? undefined : lastOf(plugin.id, registry.defaults);
@@ -125,8 +129,11 @@ function isAskedFor({ models }: Plugin, { targets }: NormalizedRequest): boolean
 
 /** Plugins come from anybody. */
 function runsUnasked(plugin: Plugin, request: NormalizedRequest): boolean {
-  if (plugin.runsUnasked === undefined) return false;
-  return foreign(`plugin "${plugin.id}"`, () => plugin.runsUnasked?.(request) === true);
+  try {
+    return plugin.runsUnasked?.(request) === true;
+  } catch (thrown) {
+    throw failureOf(`plugin "${plugin.id}"`, thrown);
+  }
 }
 
 function lastOf<Entry extends { readonly id: string }>(
@@ -189,7 +196,12 @@ export function foreign<Value>(owner: string, run: () => Value): Value {
   try {
     return run();
   } catch (thrown) {
-    if (RouterError.isInstance(thrown)) throw thrown;
-    throw new RouterError({ status: 502, errorType: 'provider_unavailable', message: `The ${owner} failed` });
+    throw failureOf(owner, thrown);
   }
+}
+
+/** What to throw for what foreign code threw. */
+function failureOf(owner: string, thrown: unknown): RouterError {
+  if (RouterError.isInstance(thrown)) return thrown;
+  return new RouterError({ status: 502, errorType: 'provider_unavailable', message: `The ${owner} failed` });
 }

@@ -17,7 +17,9 @@ export interface PluginRegistry {
   readonly types: ReadonlySet<string>;
   /** Ids of the plugins that only route (see {@link Plugin.onlyRoutes}). */
   readonly routing: ReadonlySet<string>;
-  /** Plugins that may take part although nobody names them: by themselves, for their models, or by a default. */
+  /** Router models that plugins resolve. */
+  readonly models: ReadonlySet<string>;
+  /** Plugins that may take part although nobody asks for them or for their models: by themselves, or by a default. */
   readonly unasked: readonly Plugin[];
   /** Ids of the plugins whose work server tools do (see {@link Plugin.usesServerTools}). */
   readonly throughTools: ReadonlySet<string>;
@@ -34,11 +36,9 @@ export function buildRegistry(
     defaults,
     serverTools: new Map(serverTools.map((tool) => [tool.type, tool])),
     types: new Set(serverTools.map((tool) => tool.type)),
+    models: modelsOfPlugins(plugins),
     unasked: plugins.filter(
-      (plugin) =>
-        plugin.runsUnasked !== undefined ||
-        (plugin.models?.length ?? 0) > 0 ||
-        defaults.some((one) => one.id === plugin.id),
+      (plugin) => plugin.runsUnasked !== undefined || defaults.some((one) => one.id === plugin.id),
     ),
     routing: idsOf(plugins.filter(({ onlyRoutes }) => onlyRoutes === true)),
     throughTools: idsOf(plugins.filter(({ usesServerTools }) => usesServerTools === true)),

@@ -110,7 +110,11 @@ function nullable<Output>(inner: Schema<Output>): Schema<Output | null> {
 
 /** A field that may be left out or null; both mean "not set". */
 export function nullish<Output>(inner: Schema<Output>): Schema<Output | null | undefined> {
-  return optional(nullable(inner));
+  return {
+    ...optional(nullable(inner)),
+    // Most fields have a schema like this, so it asks what is inside at once.
+    accept: (value) => (value == null ? value : inner.accept(value)),
+  };
 }
 
 /** A value that is made up when it is left out. */

@@ -41,11 +41,14 @@ export class Responses {
   readonly #environment: Environment;
   readonly #events: EventHub;
   readonly #flights = new Map<string, Flight>();
+  /** Whether requests that do not say use the cache. */
+  readonly isUsual: boolean;
 
   constructor(options: ResponsesOptions, environment: Environment, events: EventHub) {
     this.#options = options;
     this.#environment = environment;
     this.#events = events;
+    this.isUsual = options.policy.enabled;
   }
 
   /** How a request uses the cache; undefined when it does not. */
