@@ -71,7 +71,8 @@ export class Flight<Call, Result> implements MadeCall<Call>, RunningCall {
 
   /** Notes how it came out. */
   arrive(result: CallResult<Result>): void {
-    const [listener, others] = [this.#listener, this.#others];
+    const listener = this.#listener;
+    const others = this.#others;
     this.#result = result;
     this.#listener = this.#others = undefined;
     listener?.(result);
