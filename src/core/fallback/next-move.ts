@@ -38,10 +38,15 @@ export type Move =
       readonly type: 'attempt';
       readonly step: PlanStep;
       readonly waitMs: number;
+      /** True for a call that finds out whether an endpoint that was out is back. */
+      readonly isProbe?: boolean | undefined;
       /** Present when the wait is for a place that is promised to this request: the first one anywhere, or a warm one. */
       readonly forPlace?: 'first' | 'warm' | undefined;
     }
-  | { readonly type: 'stop'; readonly reason: 'refused' | 'attempts' | 'deadline' | 'exhausted' };
+  | { readonly type: 'stop'; readonly reason: StopReason };
+
+/** Why nothing more is tried. */
+export type StopReason = 'refused' | 'attempts' | 'deadline' | 'exhausted';
 
 /**
  * Decides what follows the attempts so far (gaps 4.1, 4.2; outcome rules of fallback).
@@ -50,7 +55,7 @@ export type Move =
  * and last, if the failures allow it, a repetition.
  */
 export function nextMove(plan: RoutePlan, attempts: readonly Attempt[], situation: Situation): Move {
-  const failures = failedAttempts(attempts);
+  const failures = attempts.length === 0 ? NO_FAILURES : failedAttempts(attempts);
   const last = failures.at(-1);
   if (last !== undefined && FAILURE_RULES[last.outcome.failure.kind].next === 'nothing') return stop('refused');
   if (situation.now >= situation.deadlineAt) return stop('deadline');
@@ -59,14 +64,15 @@ export function nextMove(plan: RoutePlan, attempts: readonly Attempt[], situatio
   if (open.length === 0 && failures.length > 0) return stop('refused');
   if (last?.outcome.failure.kind === 'rate_limited' && situation.mayRetryRefusal === false) return stop('exhausted');
   const untried = attempts.length === 0 ? open : open.filter((step) => triesOf(step, attempts) === 0);
-  const admitted = promisedPlace(open, situation) ?? untried.find((step) => situation.admission(step.endpoint).ok);
+  const admitted = promisedPlace(open, situation) ?? firstAdmitted(untried, situation);
   if (admitted !== undefined) {
-    return warmPlace(admitted, open, attempts, situation) ?? { type: 'attempt', step: admitted, waitMs: 0 };
+    const { step, isProbe } = admitted;
+    return warmPlace(admitted, open, attempts, situation) ?? { type: 'attempt', step, waitMs: 0, isProbe };
   }
   const place = firstPlace(untried, situation);
   if (place !== undefined) return place;
   const resort = lastResort(untried, situation);
-  if (resort !== undefined) return { type: 'attempt', step: resort, waitMs: 0 };
+  if (resort !== undefined) return { type: 'attempt', step: resort, waitMs: 0, isProbe: true };
   return repetition(open, attempts, failures, situation) ?? stop('exhausted');
 }
 
@@ -83,10 +89,28 @@ function lastResort(steps: readonly PlanStep[], { admission }: Situation): PlanS
   });
 }
 
+/** A step whose endpoint may be called. */
+interface AdmittedStep {
+  readonly step: PlanStep;
+  readonly isProbe: boolean;
+  /** Share of the endpoint's rate that is free. */
+  readonly headroom: number;
+}
+
+function firstAdmitted(steps: readonly PlanStep[], { admission }: Situation): AdmittedStep | undefined {
+  for (const step of steps) {
+    const admitted = admission(step.endpoint);
+    if (admitted.ok) return { step, isProbe: admitted.probe === true, headroom: admitted.headroom ?? 1 };
+  }
+  return undefined;
+}
+
 /** The endpoint that was waited for, if its place has come. */
-function promisedPlace(open: readonly PlanStep[], { waited, promised, admission }: Situation): PlanStep | undefined {
+function promisedPlace(open: readonly PlanStep[], situation: Situation): AdmittedStep | undefined {
+  const { waited, promised } = situation;
   if (!waited || promised === undefined) return undefined;
-  return open.find(({ endpoint }) => endpoint.id === promised && admission(endpoint).ok);
+  const steps = open.filter(({ endpoint }) => endpoint.id === promised);
+  return firstAdmitted(steps, situation);
 }
 
 /**
@@ -95,14 +119,13 @@ function promisedPlace(open: readonly PlanStep[], { waited, promised, admission 
  * the less, the fewer places the free endpoint has left and the less well the warm one is.
  */
 function warmPlace(
-  free: PlanStep,
+  { step: free, headroom }: AdmittedStep,
   open: readonly PlanStep[],
   attempts: readonly Attempt[],
   { policy, admission, warmWaitMs = 0, now, deadlineAt, mayRepeat }: Situation,
 ): Move | undefined {
   const freeUsd = free.figures?.expectedCostUsd;
   if (warmWaitMs <= 0 || freeUsd === undefined) return undefined;
-  const { headroom = 1 } = admission(free.endpoint);
   for (const step of open) {
     const { endpoint, figures } = step;
     if (figures?.expectedCostUsd === undefined || figures.warmth === 0) continue;
@@ -182,7 +205,9 @@ function repetition(
     if (waitMs === undefined) continue;
     if (soonest === undefined || waitMs < soonest.waitMs) soonest = { step, waitMs };
   }
-  return soonest && { type: 'attempt', ...soonest };
+  if (soonest === undefined) return undefined;
+  const admitted = situation.admission(soonest.step.endpoint);
+  return { type: 'attempt', ...soonest, isProbe: !admitted.ok || admitted.probe === true };
 }
 
 /** Milliseconds to wait before a step is repeated, or undefined when that is too long or not allowed. */
@@ -201,6 +226,14 @@ function triesOf(step: PlanStep, attempts: readonly Attempt[]): number {
   return attempts.filter((attempt) => attempt.step.endpoint.id === step.endpoint.id).length;
 }
 
-function stop(reason: Extract<Move, { type: 'stop' }>['reason']): Move {
+/** Whether a model is left that was not asked yet. */
+export function hasOtherModel({ steps }: RoutePlan, attempts: readonly Attempt[], { model }: Endpoint): boolean {
+  const asked = new Set(attempts.map(({ step }) => step.endpoint.model));
+  return steps.some(({ endpoint }) => endpoint.model !== model && !asked.has(endpoint.model));
+}
+
+const NO_FAILURES: readonly FailedAttempt[] = [];
+
+function stop(reason: StopReason): Move {
   return { type: 'stop', reason };
 }

@@ -20,7 +20,8 @@ export function announceAttempt(
   services: RuntimeServices,
   execution: { readonly request: RoutedRequest },
   step: PlanStep,
-  { attempt, hedge }: { readonly attempt: number; readonly hedge: boolean },
+  attempt: number,
+  hedge: boolean,
 ): TraceContext | undefined {
   const { events } = services;
   for (const follower of events.followers) follower.attemptStarts(execution.request, step, attempt, hedge);

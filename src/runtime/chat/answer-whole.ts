@@ -12,28 +12,30 @@ import type { Answer, Execution, SettledAnswer } from './execution.ts';
 import { CALLER_GONE, errorOfUnknown } from './router-errors.ts';
 import type { RuntimeServices } from './services.ts';
 import { settleError, settleResult } from './settle.ts';
+import { type MaybePromise, orElse } from '../../platform/wait.ts';
 
 /** Runs a request to its non-streaming response. */
-export async function answerWhole(services: RuntimeServices, execution: Execution): Promise<WholeAnswer> {
+export function answerWhole(services: RuntimeServices, execution: Execution): Promise<WholeAnswer> {
   announceRequest(services, execution);
-  try {
-    const answer = await execution.run();
-    if (answer.result === undefined) throw new RangeError('a whole request has a whole result');
-    const finished = settle(execution, answer, answer.result);
-    const { native } = answer.result;
-    if (answer.polish === undefined) return { result: conclude(services, execution, answer, finished), native };
-    const result = await answer.polish(finished.result);
+  const failed = (error: unknown): never => {
+    settleError(services, execution, execution.signal.aborted ? CALLER_GONE : errorOfUnknown(error), false);
+    throw error;
+  };
+  return execution.run().then((answer) => orElse(() => finish(services, execution, answer), failed), failed);
+}
+
+function finish(services: RuntimeServices, execution: Execution, answer: Answer): MaybePromise<WholeAnswer> {
+  if (answer.result === undefined) throw new RangeError('a whole request has a whole result');
+  const finished = settle(execution, answer, answer.result);
+  const { native } = answer.result;
+  if (answer.polish === undefined) return { result: conclude(services, execution, answer, finished), native };
+  return answer.polish(finished.result).then((result) => {
     // Plugins may have asked others meanwhile.
     const { usage, costParts } = answer.bill();
     const facts = { ...finished.facts, usage, costParts };
-    return {
-      result: conclude(services, execution, answer, { ...finished, facts, result: { ...result, usage } }),
-      native,
-    };
-  } catch (error) {
-    settleError(services, execution, execution.signal.aborted ? CALLER_GONE : errorOfUnknown(error), false);
-    throw error;
-  }
+    const polished = { ...finished, facts, result: { ...result, usage } };
+    return { result: conclude(services, execution, answer, polished), native };
+  });
 }
 
 /** An answer whose last attempt has been settled. */

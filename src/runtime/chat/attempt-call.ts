@@ -1,15 +1,18 @@
 import type { CostPart } from '../../catalog/cost.ts';
 import type { Endpoint } from '../../catalog/endpoint.ts';
-import type { AttemptFailure } from '../../core/fallback/failure.ts';
+import { type Attempt, type AttemptFailure, failure } from '../../core/fallback/failure.ts';
+import type { Settlement } from '../../core/stream/usage.ts';
+import type { Answer } from './execution.ts';
 import type { TokenCalibration } from '../../core/tokens/likely-tokens.ts';
 import type { ReportedUsage } from '../../core/stream/pieces.ts';
-import type { Settlement } from '../../core/stream/usage.ts';
 import type { UpstreamResult } from '../../core/stream/upstream-result.ts';
 import type { Usage } from '../../protocol/chunk.ts';
 
 import type { TraceContext } from '../../core/trace-context.ts';
 import type { CallProgress, Provider } from '../../contracts/provider.ts';
 import type { JsonValue } from '../../protocol/json.ts';
+import type { Environment } from '../../platform/environment.ts';
+import type { Timeouts } from '../../config/tables/fallback.ts';
 
 /**
  * How a call came out: a failure, a non-streaming response, or a stream whose first content is in hand. One that is withheld says
@@ -78,27 +81,55 @@ export interface AnswerFacts {
   readonly toolCalls?: 'valid' | 'invalid' | undefined;
 }
 
+/**
+ * The answer of a call: what its reader needs of it, and what ends it.
+ *
+ * @param bill - What it used and cost, as far as it was read.
+ * @param end - Notes how it ended.
+ */
+export function answerOf<Call extends AttemptCall<Result>, Result>(
+  { endpoint, call, firstTokenAt, result }: AttemptedCall<Call, Result>,
+  bill: () => Settlement,
+  end: (how: CallEnd) => Attempt,
+): Answer<Call, Result> {
+  const fail = (reason: AttemptFailure): Attempt => end({ failure: reason });
+  return {
+    endpoint,
+    call,
+    firstTokenAt,
+    result,
+    bill,
+    fail,
+    settle: ({ finishReason, nativeFinishReason, toolCalls }) => {
+      const { usage, costParts } = bill();
+      const facts = { usage, costParts, finishReason, nativeFinishReason, toolCalls };
+      return { attempt: end({ facts }), facts };
+    },
+    abandon: () => {
+      call.close();
+      fail(failure('aborted', 'The client disconnected'));
+    },
+  };
+}
+
 /** What an execution knows about a call that it is about to make. */
 export interface Dialing<Request> {
+  readonly environment: Environment;
+  /** The caller's signal. */
+  readonly signal: AbortSignal;
+  readonly timeouts: Timeouts;
+  /** Monotonic milliseconds at which the request's own time is over. */
+  readonly deadlineAt: number;
   /** The request as it goes to this endpoint. */
   readonly request: Request;
   readonly provider: Provider;
   readonly endpoint: Endpoint;
   /** The account's own key, where the endpoint is its own. */
   readonly apiKey: string | undefined;
-  /** Monotonic milliseconds at which the request's own time is over. */
-  readonly deadlineAt: number;
   /** Goes with the call, so that its trace can go on at the provider. */
   readonly traceContext: TraceContext | undefined;
   readonly onSending: (body: () => JsonValue) => void;
   readonly onLimits: CallProgress['limits'];
-}
-
-/** How requests of one kind are asked for, and paid. */
-export interface AttemptKind<Request, Call, Result> {
-  readonly dial: (dialing: Dialing<Request>) => Call;
-  /** What an answer used and cost, as far as it was read. */
-  readonly bill: (made: AttemptedCall<Call, Result>) => Settlement;
 }
 
 /** What an execution shares with others, where it is one of several for the same request. */

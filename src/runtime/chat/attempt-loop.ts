@@ -1,20 +1,19 @@
-import type {
-  AttemptCall,
-  AttemptedCall,
-  AttemptKind,
-  AttemptLoopOptions,
-  CallEnd,
-  CallResult,
+import {
+  answerOf,
+  type AttemptCall,
+  type AttemptedCall,
+  type AttemptLoopOptions,
+  type CallEnd,
+  type CallResult,
+  type Dialing,
 } from './attempt-call.ts';
 import type { Endpoint } from '../../catalog/endpoint.ts';
-import { type Attempt, type AttemptFailure, failure } from '../../core/fallback/failure.ts';
-import { coolingError, finalError } from '../../core/fallback/final-error.ts';
+import { type Attempt, failure } from '../../core/fallback/failure.ts';
 import type { Admission } from '../../core/fallback/health.ts';
-import { type Move, nextMove } from '../../core/fallback/next-move.ts';
+import { hasOtherModel, type Move, nextMove, type StopReason } from '../../core/fallback/next-move.ts';
 import type { RoutedRequest } from '../../core/normalize/normalized-request.ts';
 import { calibrated, type TokenCalibration } from '../../core/tokens/likely-tokens.ts';
 import { likelyPromptTokens } from '../../core/tokens/token-estimate.ts';
-import { explainNoRoute } from '../../core/selection/no-route.ts';
 import type { PlanStep, RoutePlan } from '../../core/selection/route-plan.ts';
 import { describeRouting } from '../../core/selection/router-metadata.ts';
 import { type Settlement, withGivenUp } from '../../core/stream/usage.ts';
@@ -22,20 +21,23 @@ import type { RouterError } from '../../protocol/router-error.ts';
 import type { JsonValue } from '../../protocol/json.ts';
 import type { RouterMetadata } from '../../protocol/metadata.ts';
 import { announceAttempt, announceFirstToken } from './announce.ts';
+import { timeoutsOf } from './call-watch.ts';
 import type { Answer } from './execution.ts';
-import { Arrival, type Flight, Hedging, Signal } from './hedging.ts';
-import { errorOfAttempts, errorOfNoRoute, errorOfUnknown, withContext } from './router-errors.ts';
+import type { Flight } from './flight.ts';
+import { Hedging, lateAfterMs, mayHedge, takeOff } from './hedging.ts';
+import { errorOfStop, errorOfUnknown, withContext } from './router-errors.ts';
 import type { RuntimeServices } from './services.ts';
 import { RequestPlaces, type SharedPlace } from './shared-limits.ts';
 import { Reservation } from '../limits/spending.ts';
 import { accountOf, givenUpUsd, lostOnHedge, settleAttempt } from './settle.ts';
 import { wait } from '../../platform/wait.ts';
+import { isLimited } from '../../core/selection/adaptive/endpoint-limits.ts';
 
 /**
  * One request from its plan to the call that answers it. The only place where endpoints are tried one after the other;
  * what a call consists of is up to its kind.
  */
-export class AttemptLoop<Request extends RoutedRequest, Call extends AttemptCall<Result>, Result> {
+export abstract class AttemptLoop<Request extends RoutedRequest, Call extends AttemptCall<Result>, Result> {
   readonly request: Request;
   readonly plan: RoutePlan;
   readonly startedAt: number;
@@ -43,7 +45,6 @@ export class AttemptLoop<Request extends RoutedRequest, Call extends AttemptCall
   /** Called with every body that goes upstream, when the request wants to see them. */
   onSending: ((endpoint: Endpoint, body: JsonValue) => void) | undefined;
   readonly #services: RuntimeServices;
-  readonly #kind: AttemptKind<Request, Call, Result>;
   readonly #options: AttemptLoopOptions<Request>;
   /** Requests as they go to an endpoint, where plugins change them for it. */
   #prepared: Map<string, Request> | undefined;
@@ -55,22 +56,21 @@ export class AttemptLoop<Request extends RoutedRequest, Call extends AttemptCall
   #hedgeReservations: Map<Call, Reservation> | undefined;
   /** How endpoints count tokens whose calls may have to be paid without an answer. */
   #calibrations: Map<string, TokenCalibration | undefined> | undefined;
-  /** Places of calls at endpoints with declared limits. */
-  readonly #places: RequestPlaces<Call>;
+  /** Places of calls at endpoints with declared limits. Absent where none of the plan declares any. */
+  readonly #places: RequestPlaces<Call> | undefined;
   /** Endpoint at which a place was promised. */
   #promised: string | undefined;
   #waitedForPlaceMs = 0;
-  readonly #hedging: Hedging<Call, Result>;
+  /** Absent until a call is late. */
+  #hedging: Hedging<Call, Result> | undefined;
 
   constructor(
     services: RuntimeServices,
     request: Request,
     plan: RoutePlan,
     signal: AbortSignal,
-    kind: AttemptKind<Request, Call, Result>,
     options: AttemptLoopOptions<Request> = {},
   ) {
-    this.#kind = kind;
     this.#options = options;
     this.request = request;
     this.plan = plan;
@@ -79,26 +79,19 @@ export class AttemptLoop<Request extends RoutedRequest, Call extends AttemptCall
     this.startedAt = services.environment.now();
     if (services.spending.holds(request.account)) this.#reservation = new Reservation(services.spending, request);
     this.#deadlineAt = options.deadlineAt ?? this.startedAt + services.timeouts.totalMs;
-    this.#places = new RequestPlaces(services, this.#likelyTokens);
-    this.#hedging = new Hedging({
-      services,
-      request,
-      plan,
-      signal,
-      attempts: this.#attempts,
-      admission: this.#admission,
-      givenUpUsd: (call) => givenUpUsd({ ...call, tokens: this.#tokensOf(call.endpoint) }, request),
-      launchBeside: (step, isWanted) => this.#launchBeside(step, isWanted),
-      conclude: (flight, opened) => this.#conclude(flight, opened),
-    });
+    if (plan.steps.some(({ endpoint }) => isLimited(endpoint))) {
+      this.#places = new RequestPlaces(services, (endpoint) => this.#likelyTokens(endpoint));
+    }
   }
+
+  /** Makes a call of the kind that is asked for. */
+  protected abstract dial(dialing: Dialing<Request>): Call;
+
+  /** What an answer used and cost, as far as it was read. */
+  protected abstract bill(made: AttemptedCall<Call, Result>): Settlement;
 
   get attempts(): readonly Attempt[] {
     return this.#attempts;
-  }
-
-  get attemptsBefore(): number {
-    return this.#options.attemptsBefore ?? 0;
   }
 
   /**
@@ -119,14 +112,11 @@ export class AttemptLoop<Request extends RoutedRequest, Call extends AttemptCall
       while (answer === undefined) {
         this.signal.throwIfAborted();
         const move = this.#nextMove(waited);
-        if (move.type === 'stop') throw this.#give(move);
-        const { step, waitMs } = move;
-        waited = waitMs > 0;
-        if (waited) await this.#wait(move);
-        else if (!this.#isPrepared(step)) await this.#prepare(step);
-        else if (!this.#isPaid(step)) await this.#reserve(step);
-        else if (!this.#places.covers(step.endpoint)) await this.#places.takeNext(step.endpoint);
-        else answer = await this.#attempt(step);
+        if (move.type === 'stop') throw this.#given(move.reason);
+        waited = move.waitMs > 0;
+        const first = this.#before(move);
+        if (first === undefined) answer = await this.#attempt(move);
+        else await first;
       }
       // The caller may leave just when an answer is there: then nobody will ever read or settle it.
       if (this.signal.aborted) answer.abandon();
@@ -134,11 +124,20 @@ export class AttemptLoop<Request extends RoutedRequest, Call extends AttemptCall
       return answer;
     } catch (error) {
       this.#reservation?.release();
-      this.#places.releaseNext();
+      this.#places?.releaseNext();
       // Whatever else went wrong: a client that disconnected is told of that.
       this.signal.throwIfAborted();
       throw error;
     }
+  }
+
+  /** What must come before a call, if anything. */
+  #before(move: Extract<Move, { type: 'attempt' }>): Promise<void> | undefined {
+    const { step, waitMs } = move;
+    if (waitMs > 0) return this.#wait(move);
+    if (!this.#isPrepared(step)) return this.#prepare(step);
+    if (!this.#isPaid(step)) return this.#reserve(step);
+    return this.#places?.covers(step.endpoint) === false ? this.#places.takeNext(step.endpoint) : undefined;
   }
 
   /** Waits before a call; who waits for a place is promised the next one that is free. */
@@ -159,30 +158,6 @@ export class AttemptLoop<Request extends RoutedRequest, Call extends AttemptCall
     return describeRouting({ plan: this.plan, attempts: this.attempts, answered, generationTime, pipeline: [] });
   }
 
-  /** The answer of a call: what its reader needs of it, and what ends it. */
-  #answerOf(made: AttemptedCall<Call, Result>): Answer<Call, Result> {
-    const { endpoint, call, firstTokenAt, result } = made;
-    const bill = (): Settlement => withGivenUp(this.#kind.bill(made), this.#givenUpUsd());
-    const fail = (reason: AttemptFailure): Attempt => this.#ended(made, { failure: reason });
-    return {
-      endpoint,
-      call,
-      firstTokenAt,
-      result,
-      bill,
-      fail,
-      settle: (end) => {
-        const { usage, costParts } = bill();
-        const facts = { usage, costParts, ...end };
-        return { attempt: this.#ended(made, { facts }), facts };
-      },
-      abandon: () => {
-        call.close();
-        fail(failure('aborted', 'The client disconnected'));
-      },
-    };
-  }
-
   /** Notes that the last attempt has ended, well or badly. */
   #ended(answer: AttemptedCall<Call, Result>, end: CallEnd): Attempt {
     const made = 'failure' in end ? { ...answer, tokens: this.#tokensOf(answer.endpoint) } : answer;
@@ -201,7 +176,7 @@ export class AttemptLoop<Request extends RoutedRequest, Call extends AttemptCall
     };
     this.#attempts.push(ended);
     const facts = 'facts' in end ? end.facts : undefined;
-    this.#places.end(made.call, made.endpoint, made.startedAt, facts?.usage.total_tokens);
+    this.#places?.end(made.call, made.endpoint, made.startedAt, facts?.usage.total_tokens);
     settleAttempt(this.#services, this, ended, made, facts, this.#prepared?.get(made.endpoint.id));
     return ended;
   }
@@ -242,16 +217,18 @@ export class AttemptLoop<Request extends RoutedRequest, Call extends AttemptCall
   }
 
   #nextMove(waited: boolean): Move {
-    const { environment, fallback, budget, pacing } = this.#services;
+    const { environment, fallback, budget, pacing, records } = this.#services;
+    const perSecond = (): number => this.plan.steps.reduce((sum, { endpoint }) => sum + records.rate(endpoint), 0);
     return nextMove(this.plan, this.#attempts, {
       policy: fallback,
       now: environment.now(),
       deadlineAt: this.#deadlineAt,
       admission: this.#admission,
-      mayRepeat: budget.mayRepeat(),
+      // Before the first call there is nothing to repeat.
+      mayRepeat: this.#attempts.length > 0 && budget.mayRepeat(),
       waited,
       roll: environment.random(),
-      placeWaitMs: pacing.placeWaitMs(this.#waitedForPlaceMs, this.#perSecond()),
+      placeWaitMs: pacing.placeWaitMs(this.#waitedForPlaceMs, perSecond),
       warmWaitMs: pacing.warmWaitMs(this.#waitedForPlaceMs),
       promised: this.#promised,
       mayRetryRefusal: pacing.mayRetryRefusal,
@@ -270,66 +247,71 @@ export class AttemptLoop<Request extends RoutedRequest, Call extends AttemptCall
   }
 
   /** Tokens that a call likely has: where they are limited, as this endpoint has counted them so far. */
-  readonly #likelyTokens = (endpoint: Endpoint): number => {
+  #likelyTokens(endpoint: Endpoint): number {
     const { promptTokens, outputTokens = 0 } = this.request.needs;
     if (endpoint.tpm === undefined) return promptTokens * 2 + outputTokens;
     return calibrated(likelyPromptTokens(this.request), this.#services.records.record(endpoint)?.tokens) + outputTokens;
-  };
-
-  /** Calls per second that the endpoints of the plan take together. */
-  #perSecond(): number {
-    return this.plan.steps.reduce((sum, { endpoint }) => sum + this.#services.records.rate(endpoint), 0);
   }
 
   /** Makes one call, and perhaps a second one beside it: gives the answer, or undefined when none came. */
-  #attempt(step: PlanStep): Promise<Answer<Call, Result> | undefined> {
-    const { budget, pacing } = this.#services;
+  #attempt({ step, isProbe }: Extract<Move, { type: 'attempt' }>): Promise<Answer<Call, Result> | undefined> {
+    const { environment, budget, pacing, hedge } = this.#services;
     if (this.#attempts.some((attempt) => attempt.step.endpoint.id === step.endpoint.id)) budget.repetition();
     const last = this.#attempts.at(-1)?.outcome;
     if (last?.ok === false && last.failure.kind === 'rate_limited') pacing.retryRefusal();
-    return this.#hedging.answer(this.#launch(step, false, this.#places.useNext()));
+    const flight = this.#launch(step, isProbe === true, false, this.#places?.useNext());
+    if (this.#hedging?.isUsed === true) return this.#hedging.alone(flight);
+    const conclude = (result: CallResult<Result>): Answer<Call, Result> | undefined => this.#conclude(flight, result);
+    if (!mayHedge(hedge, this.request, this.plan)) return flight.arrival().then(conclude);
+    const lateMs = lateAfterMs(this.#services, flight, true);
+    return flight.race(environment, lateMs, conclude, () => this.#besides().beside(flight));
+  }
+
+  /** What makes a call beside one that is late. */
+  #besides(): Hedging<Call, Result> {
+    const { request, plan, signal } = this;
+    return (this.#hedging ??= new Hedging({
+      services: this.#services,
+      request,
+      plan,
+      signal,
+      attempts: this.#attempts,
+      admission: this.#admission,
+      givenUpUsd: (call) => givenUpUsd({ ...call, tokens: this.#tokensOf(call.endpoint) }, request),
+      launchBeside: (step, isWanted) => this.#launchBeside(step, isWanted),
+      conclude: (flight, opened) => this.#conclude(flight, opened),
+    }));
   }
 
   /** Sends a call on its way. */
-  #launch(step: PlanStep, hedge: boolean, place: SharedPlace | undefined): Flight<Call, Result> {
-    const { environment, records, providers } = this.#services;
+  #launch(step: PlanStep, isProbe: boolean, hedge: boolean, place: SharedPlace | undefined): Flight<Call, Result> {
+    const { environment, records, providers, timeouts } = this.#services;
     const { endpoint } = step;
     const provider = providers.get(endpoint.provider);
     if (provider === undefined) throw new RangeError(`no provider "${endpoint.provider}"`);
-    const admission = this.#admission(endpoint);
     const generation = records.started(endpoint, {
       tokens: this.#likelyTokens(endpoint),
       promised: this.#promised === endpoint.id,
     });
     this.#promised = undefined;
     const startedAt = environment.now();
-    const attempt = this.attemptsBefore + this.#attempts.length + (hedge ? 2 : 1);
-    const call = this.#kind.dial({
+    const attempt = (this.#options.attemptsBefore ?? 0) + this.#attempts.length + (hedge ? 2 : 1);
+    const call = this.dial({
+      environment,
+      signal: this.signal,
+      timeouts: timeoutsOf(timeouts, provider, endpoint),
       request: this.#prepared?.get(endpoint.id) ?? this.request,
       provider,
       endpoint,
       apiKey: endpoint.byok && this.request.account.providerKeys?.[endpoint.provider]?.apiKey,
       deadlineAt: this.#deadlineAt,
-      traceContext: announceAttempt(this.#services, this, step, { attempt, hedge }),
+      traceContext: announceAttempt(this.#services, this, step, attempt, hedge),
       onSending: (body) => this.onSending?.(endpoint, body()),
       onLimits: records.limitsListener(endpoint),
     });
-    this.#places.begin(call, endpoint, place);
-    const silence = new Signal();
-    const stopWaiting = records.waiting(endpoint, {
-      startedAt,
-      kind: this.#hedging.kind,
-      unheardMs: records.answeredSince(endpoint, -Infinity) ? undefined : this.#hedging.unheardMs(endpoint),
-      onSilence: () => silence.raise(),
-    });
-    const arrival = new Arrival<CallResult<Result>>();
-    call.open((result) => {
-      stopWaiting();
-      if (result.type !== 'failed') records.answered(endpoint);
-      arrival.arrive(result);
-    });
-    const isProbe = !admission.ok || admission.probe === true;
-    return { step, call, arrival, startedAt, generation, attempt, hedge, isProbe, silence };
+    this.#places?.begin(call, endpoint, place);
+    const made = { step, call, startedAt, generation, attempt, hedge, isProbe };
+    return takeOff(this.#services, this.request, made);
   }
 
   /** Launches a second call after what must come before it. When that goes wrong, the first goes on alone. */
@@ -342,13 +324,14 @@ export class AttemptLoop<Request extends RoutedRequest, Call extends AttemptCall
     } catch {
       return undefined;
     }
-    const place = this.#places.covers(step.endpoint) ? undefined : await this.#places.take(step.endpoint);
-    if (!isWanted() || !this.#admission(step.endpoint).ok) {
+    const place = this.#places?.covers(step.endpoint) === false ? await this.#places.take(step.endpoint) : undefined;
+    const admission = this.#admission(step.endpoint);
+    if (!isWanted() || !admission.ok) {
       reservation?.release();
       place?.release('nothing');
       return undefined;
     }
-    const flight = this.#launch(step, true, place);
+    const flight = this.#launch(step, admission.probe === true, true, place);
     if (reservation !== undefined) (this.#hedgeReservations ??= new Map()).set(flight.call, reservation);
     return flight;
   }
@@ -357,37 +340,27 @@ export class AttemptLoop<Request extends RoutedRequest, Call extends AttemptCall
   #conclude(flight: Flight<Call, Result>, opened: CallResult<Result>): Answer<Call, Result> | undefined {
     const { step, call, startedAt, generation, attempt, hedge } = flight;
     const endedAt = this.#services.environment.now();
-    this.#attempts.push({ step, startedAt, endedAt, outcome: OK, ...(hedge ? { hedge } : {}) });
+    this.#attempts.push({ step, startedAt, endedAt, outcome: OK, hedge: hedge || undefined });
     const made = { endpoint: step.endpoint, call, startedAt, generation, attempt, hedge, firstTokenAt: endedAt };
-    if (opened.type !== 'failed' && opened.withheld === true && this.#hasOtherModel(step.endpoint)) {
-      call.close();
-      this.#ended(made, { failure: WITHHELD });
+    const isWithheld = opened.type !== 'failed' && opened.withheld === true;
+    const isPassedOver = isWithheld && hasOtherModel(this.plan, this.#attempts, step.endpoint);
+    if (isPassedOver) call.close();
+    if (isPassedOver || opened.type === 'failed') {
+      this.#ended(made, { failure: opened.type === 'failed' ? opened.failure : WITHHELD });
       return undefined;
     }
-    if (opened.type === 'whole') return this.#answerOf({ ...made, result: opened.result });
-    if (opened.type === 'committed')
-      return this.#answerOf(announceFirstToken(this.#services, this, { ...made, firstTokenAt: opened.firstTokenAt }));
-    this.#ended(made, { failure: opened.failure });
-    return undefined;
+    const answered: AttemptedCall<Call, Result> =
+      opened.type === 'whole'
+        ? { ...made, result: opened.result }
+        : announceFirstToken(this.#services, this, { ...made, firstTokenAt: opened.firstTokenAt });
+    const bill = (): Settlement => withGivenUp(this.bill(answered), this.#givenUpUsd());
+    return answerOf(answered, bill, (end) => this.#ended(answered, end));
   }
 
-  /** Whether a model is left that was not asked yet. */
-  #hasOtherModel({ model }: Endpoint): boolean {
-    const asked = new Set(this.#attempts.map(({ step }) => step.endpoint.model));
-    return this.plan.steps.some(({ endpoint }) => endpoint.model !== model && !asked.has(endpoint.model));
-  }
-
-  #give(move: Extract<Move, { type: 'stop' }>): RouterError {
-    const { docsUrl } = this.#services;
-    const context = this.#errorContext();
-    if (this.plan.steps.length === 0) {
-      return errorOfNoRoute(explainNoRoute(this.plan, this.request, docsUrl), context);
-    }
-    if (this.#attempts.length === 0 && move.reason === 'exhausted') {
-      return errorOfAttempts(coolingError(this.plan, this.#admission, docsUrl), context);
-    }
-    const { allowFallbacks } = this.request.preferences;
-    return errorOfAttempts(finalError(this.plan, this.#attempts, move.reason, { allowFallbacks, docsUrl }), context);
+  #given(reason: StopReason): RouterError {
+    const { request, plan } = this;
+    const context = { attempts: this.#attempts, admission: this.#admission, docsUrl: this.#services.docsUrl };
+    return errorOfStop({ request, plan, ...context }, reason, this.#errorContext());
   }
 
   #errorContext(): { readonly routerMetadata: RouterMetadata; readonly generationId: string } {

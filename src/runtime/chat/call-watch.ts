@@ -17,8 +17,6 @@ interface CallWatchOptions {
   readonly deadlineAt: number;
   /** The caller's signal. */
   readonly signal: AbortSignal;
-  /** Called once, when the clock or the caller ends the call. */
-  readonly onInterrupt?: () => void;
 }
 
 /**
@@ -28,13 +26,16 @@ interface CallWatchOptions {
 export class CallWatch {
   readonly deadline: Deadline;
   readonly #options: CallWatchOptions;
+  readonly #onInterrupt: () => void;
   readonly #controller = new AbortController();
   readonly #onCallerAbort = (): void => this.interrupt(failure('aborted', 'The client disconnected'));
   #interruption: AttemptFailure | undefined;
   #wake: (() => void) | undefined;
 
-  constructor(options: CallWatchOptions) {
+  /** @param onInterrupt - Called once, when the clock or the caller ends the call. */
+  constructor(options: CallWatchOptions, onInterrupt: () => void = ignore) {
     this.#options = options;
+    this.#onInterrupt = onInterrupt;
     this.deadline = new Deadline(options.environment, options.deadlineAt, (phase) => this.interrupt(expired(phase)));
   }
 
@@ -124,7 +125,7 @@ export class CallWatch {
   interrupt(reason: AttemptFailure): void {
     if (this.#interruption !== undefined) return;
     this.#interruption = reason;
-    this.#options.onInterrupt?.();
+    this.#onInterrupt();
     this.abort();
     const wake = this.#wake;
     this.#wake = undefined;
@@ -181,8 +182,9 @@ export class Deadline {
   enter(phase: Phase, ms: number): void {
     if (this.#cleared) return;
     this.#phase = phase;
-    this.#phaseEndsAt = this.#environment.now() + ms;
-    this.#schedule();
+    const now = this.#environment.now();
+    this.#phaseEndsAt = now + ms;
+    this.#schedule(now);
   }
 
   /** Nothing is awaited from the provider: only the total time runs on. */
@@ -205,12 +207,12 @@ export class Deadline {
     this.#firesAt = Infinity;
   }
 
-  #schedule(): void {
+  #schedule(now: number): void {
     const endsAt = Math.min(this.#phaseEndsAt, this.#totalEndsAt);
     if (endsAt === Infinity || endsAt >= this.#firesAt) return;
     if (this.#timer !== undefined) this.#environment.clearTimer(this.#timer);
     this.#firesAt = endsAt;
-    this.#timer = this.#environment.setTimer(() => this.#fire(), endsAt - this.#environment.now());
+    this.#timer = this.#environment.setTimer(() => this.#fire(), endsAt - now);
   }
 
   #fire(): void {
@@ -219,7 +221,7 @@ export class Deadline {
     const now = this.#environment.now();
     if (now >= this.#totalEndsAt) this.#onExpire('total');
     else if (now >= this.#phaseEndsAt) this.#onExpire(this.#phase);
-    else this.#schedule();
+    else this.#schedule(now);
   }
 }
 

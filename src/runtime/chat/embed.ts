@@ -2,8 +2,8 @@ import type { Endpoint } from '../../catalog/endpoint.ts';
 import { flawOfVectors, type UpstreamEmbeddings } from '../../core/stream/upstream-result.ts';
 import type { NormalizedEmbeddingRequest } from '../../core/normalize/normalize-embedding.ts';
 import type { RoutePlan } from '../../core/selection/route-plan.ts';
-import { CallWatch, INTERRUPTED, misbehaviour, type Timeouts, timeoutsOf } from './call-watch.ts';
-import { settleUsage } from '../../core/stream/usage.ts';
+import { CallWatch, INTERRUPTED, misbehaviour } from './call-watch.ts';
+import { settleUsage, type Settlement } from '../../core/stream/usage.ts';
 import type { EmbeddingResult, EmbeddingUsage } from '../../protocol/embedding.ts';
 import { encodeFloat32 } from '../../protocol/float32-base64.ts';
 import type { Usage } from '../../protocol/chunk.ts';
@@ -15,11 +15,23 @@ import type { RuntimeServices } from './services.ts';
 import { announceResult, billingOf, settleError } from './settle.ts';
 import { type AttemptFailure, FAILURE_RULES } from '../../core/fallback/failure.ts';
 import type { ReportedUsage } from '../../core/stream/pieces.ts';
-import type { CallProgress, EmbeddingCall, EmbeddingReply, Provider } from '../../contracts/provider.ts';
-import type { Environment } from '../../platform/environment.ts';
-import type { AttemptCall, CallResult, Reported } from './attempt-call.ts';
+import type { CallProgress, EmbeddingReply } from '../../contracts/provider.ts';
+import type { AttemptCall, AttemptedCall, CallResult, Dialing, Reported } from './attempt-call.ts';
 
-type EmbeddingExecution = AttemptLoop<NormalizedEmbeddingRequest, EmbeddingUpstreamCall, UpstreamEmbeddings>;
+/** One request for embeddings from its plan to the call that answers it. */
+class EmbeddingExecution extends AttemptLoop<NormalizedEmbeddingRequest, EmbeddingUpstreamCall, UpstreamEmbeddings> {
+  protected override dial(dialing: Dialing<NormalizedEmbeddingRequest>): EmbeddingUpstreamCall {
+    return new EmbeddingUpstreamCall(dialing);
+  }
+
+  protected override bill({ endpoint, result }: AttemptedCall<EmbeddingUpstreamCall, UpstreamEmbeddings>): Settlement {
+    return settleUsage(endpoint, result?.usage, {
+      ...billingOf(this.request, undefined),
+      promptTokens: this.request.likelyTokens,
+      completionTokens: 0,
+    });
+  }
+}
 
 /** Plans a request for embeddings on the world as it is now. */
 export async function planEmbeddings(
@@ -38,20 +50,7 @@ export async function answerEmbeddings(
   plan: RoutePlan,
   signal: AbortSignal,
 ): Promise<EmbeddingResult> {
-  const { environment, timeouts } = services;
-  const execution: EmbeddingExecution = new AttemptLoop(services, request, plan, signal, {
-    dial: ({ provider, endpoint, apiKey, traceContext, deadlineAt, ...told }) => {
-      const call = { request, endpoint, apiKey, traceContext };
-      const own = timeoutsOf(timeouts, provider, endpoint);
-      return new EmbeddingUpstreamCall({ environment, timeouts: own, deadlineAt, signal, provider, call, ...told });
-    },
-    bill: ({ endpoint, result }) =>
-      settleUsage(endpoint, result?.usage, {
-        ...billingOf(request, undefined),
-        promptTokens: request.likelyTokens,
-        completionTokens: 0,
-      }),
-  });
+  const execution = new EmbeddingExecution(services, request, plan, signal);
   announceRequest(services, execution);
   try {
     const answer = await execution.run();
@@ -109,27 +108,13 @@ function withoutCompletion(usage: Usage): EmbeddingUsage {
   return rest;
 }
 
-/** What one upstream call for embeddings needs. */
-interface EmbeddingUpstreamCallOptions {
-  readonly environment: Environment;
-  readonly timeouts: Timeouts;
-  /** Monotonic milliseconds at which the request's own time is over. */
-  readonly deadlineAt: number;
-  /** The caller's signal. */
-  readonly signal: AbortSignal;
-  readonly provider: Provider;
-  readonly call: Omit<EmbeddingCall, 'signal' | 'progress'>;
-  readonly onSending: CallProgress['sending'];
-  readonly onLimits?: CallProgress['limits'];
-}
-
 /** One call of one endpoint for embeddings. It is complete or it has failed: there is no stream of vectors. */
 class EmbeddingUpstreamCall implements AttemptCall<UpstreamEmbeddings> {
-  readonly #options: EmbeddingUpstreamCallOptions;
+  readonly #options: Dialing<NormalizedEmbeddingRequest>;
   readonly #watch: CallWatch;
   #usage: ReportedUsage | undefined;
 
-  constructor(options: EmbeddingUpstreamCallOptions) {
+  constructor(options: Dialing<NormalizedEmbeddingRequest>) {
     this.#options = options;
     this.#watch = new CallWatch(options);
   }
@@ -158,14 +143,14 @@ class EmbeddingUpstreamCall implements AttemptCall<UpstreamEmbeddings> {
   }
 
   async #ask(): Promise<EmbeddingReply | undefined> {
-    const { provider, call, timeouts, onSending, onLimits } = this.#options;
+    const { provider, request, endpoint, apiKey, traceContext, timeouts, onSending, onLimits } = this.#options;
     const progress: CallProgress = {
       connecting: () => this.#watch.deadline.enter('connect', timeouts.connectMs),
       connected: () => this.#awaitAnswer(),
       sending: onSending,
       limits: onLimits,
     };
-    return provider.embed?.({ ...call, signal: this.#watch.signal, progress });
+    return provider.embed?.({ request, endpoint, apiKey, traceContext, signal: this.#watch.signal, progress });
   }
 
   /** Adapters come from anybody: what they gave may break when it is looked at. */
@@ -182,7 +167,7 @@ class EmbeddingUpstreamCall implements AttemptCall<UpstreamEmbeddings> {
     if (!isReply(reply)) return this.#failed(misbehaviour());
     if (reply.type === 'failed') return this.#failed(reply.failure);
     this.#usage = reply.result.usage;
-    const flaw = flawOfVectors(reply.result, this.#options.call.request);
+    const flaw = flawOfVectors(reply.result, this.#options.request);
     if (flaw !== undefined) return this.#failed(flaw);
     this.close();
     return { type: 'whole', result: reply.result };

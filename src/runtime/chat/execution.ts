@@ -11,12 +11,12 @@ import type { ChatResult } from '../../protocol/chat-result.ts';
 import type { JsonObject, JsonValue } from '../../protocol/json.ts';
 import type { RouterMetadata } from '../../protocol/metadata.ts';
 import type { Settlement } from '../../core/stream/usage.ts';
-import type { AnswerFacts, AttemptKind, AttemptLoopOptions } from './attempt-call.ts';
+import type { AnswerFacts, AttemptedCall, AttemptLoopOptions, Dialing } from './attempt-call.ts';
 import type { ServedBy } from '../../core/selection/adaptive/expected-cost.ts';
 import { AttemptLoop } from './attempt-loop.ts';
 import { billAnswer } from './settle.ts';
+import type { RepeatedPrefixes } from './repeated-prefixes.ts';
 import type { RuntimeServices } from './services.ts';
-import { timeoutsOf } from './call-watch.ts';
 import { UpstreamCall } from './upstream-call.ts';
 import { andThen, type MaybePromise, valueWithin } from '../../platform/wait.ts';
 import type { World } from '../../core/selection/performance.ts';
@@ -105,36 +105,30 @@ export type ChatAnswer = Answer<UpstreamCall>;
 
 /** One chat request from its plan to the call that answers it. */
 export class ChatExecution extends AttemptLoop<NormalizedRequest, UpstreamCall, UpstreamResult> implements Execution {
+  /** Sets marks for the provider's cache. Absent where the prompt is not known to be repeated. */
+  readonly #marked: ReturnType<RepeatedPrefixes['markerFor']> | undefined;
+
   constructor(
     services: RuntimeServices,
     chat: NormalizedRequest,
     plan: RoutePlan,
     signal: AbortSignal,
-    options: AttemptLoopOptions<NormalizedRequest> = {},
+    options?: AttemptLoopOptions<NormalizedRequest>,
   ) {
-    const { environment, timeouts } = services;
-    const marked = services.prefixes?.markerFor(plan);
-    const kind: AttemptKind<NormalizedRequest, UpstreamCall, UpstreamResult> = {
-      dial: ({ request: prepared, provider, endpoint, apiKey, traceContext, deadlineAt, onSending, onLimits }) => {
-        const { origins } = plan;
-        const readable = origins === undefined ? prepared : withoutForeignReasoning(prepared, endpoint, origins);
-        const request = marked === undefined ? readable : marked(readable, provider, endpoint);
-        const call = { request, endpoint, apiKey, traceContext };
-        const own = timeoutsOf(timeouts, provider, endpoint);
-        return new UpstreamCall({
-          environment,
-          timeouts: own,
-          deadlineAt,
-          signal,
-          provider,
-          call,
-          onSending,
-          onLimits,
-        });
-      },
-      bill: (made) => billAnswer(chat, made),
-    };
-    super(services, chat, plan, signal, kind, options);
+    super(services, chat, plan, signal, options);
+    this.#marked = services.prefixes?.markerFor(plan);
+  }
+
+  protected override dial(dialing: Dialing<NormalizedRequest>): UpstreamCall {
+    const { request: prepared, provider, endpoint } = dialing;
+    const { origins } = this.plan;
+    const readable = origins === undefined ? prepared : withoutForeignReasoning(prepared, endpoint, origins);
+    const request = this.#marked === undefined ? readable : this.#marked(readable, provider, endpoint);
+    return new UpstreamCall(request === prepared ? dialing : { ...dialing, request });
+  }
+
+  protected override bill(made: AttemptedCall<UpstreamCall, UpstreamResult>): Settlement {
+    return billAnswer(this.request, made);
   }
 }
 

@@ -8,26 +8,10 @@ import type { PlanStep, RoutePlan } from '../../core/selection/route-plan.ts';
 import type { AttemptCall, CallResult } from './attempt-call.ts';
 import { timeoutsOf } from './call-watch.ts';
 import type { Answer } from './execution.ts';
+import { Flight, type MadeCall } from './flight.ts';
 import type { RuntimeServices } from './services.ts';
 import type { UnansweredCall } from './settle.ts';
 import type { SettleHedge } from './shared-pacing.ts';
-import type { Environment, Timer } from '../../platform/environment.ts';
-
-/** A call under way. */
-export interface Flight<Call, Result> {
-  readonly step: PlanStep;
-  readonly call: Call;
-  /** How it comes out. */
-  readonly arrival: Arrival<CallResult<Result>>;
-  readonly startedAt: number;
-  readonly generation: number;
-  readonly attempt: number;
-  readonly hedge: boolean;
-  /** True when it finds out whether an endpoint that was out is back. */
-  readonly isProbe: boolean;
-  /** Raised when its endpoint turns out to hang. */
-  readonly silence: Signal;
-}
 
 /** What hedging needs of the request that it works for. */
 export interface HedgedRequest<Call, Result> {
@@ -55,9 +39,59 @@ const SUSPECT = 0.5;
 const SILENT = failure('timeout', 'The provider has fallen silent');
 const SUPERSEDED = failure('superseded', 'Another call of the same request answered first');
 
+/** Opens a call that was made, and gives what it comes to. */
+export function takeOff<Call extends AttemptCall<Result>, Result>(
+  services: RuntimeServices,
+  { stream }: Pick<RoutedRequest, 'stream'>,
+  made: MadeCall<Call>,
+): Flight<Call, Result> {
+  const { records } = services;
+  const { endpoint } = made.step;
+  const kind = stream ? 'streaming' : 'whole';
+  const isHeard = records.answeredSince(endpoint, -Infinity);
+  const flight = new Flight<Call, Result>(made, kind, isHeard ? undefined : unheardMs(services, endpoint, kind));
+  const stopWaiting = records.waiting(endpoint, flight);
+  made.call.open((result) => {
+    stopWaiting();
+    if (result.type !== 'failed') records.answered(endpoint);
+    flight.arrive(result);
+  });
+  return flight;
+}
+
+/** Milliseconds after which an endpoint is late of whose model nothing is known yet. */
+function unheardMs(services: RuntimeServices, endpoint: Endpoint, kind: TimedKind): number | undefined {
+  const { records, timeouts, providers } = services;
+  const limits = timeoutsOf(timeouts, providers.get(endpoint.provider) ?? {}, endpoint);
+  const limitMs = kind === 'streaming' ? limits.firstTokenMs : limits.answerMs;
+  return records.unheardMs(endpoint, kind, Math.max(1, limitMs / timeouts.firstTokenMs));
+}
+
+/** Whether another endpoint may be asked for a request while one is at work. */
+export function mayHedge(hedge: HedgePolicy | false, request: RoutedRequest, plan: RoutePlan): boolean {
+  return hedge !== false && request.preferences.allowFallbacks && plan.steps.length >= 2 && !runsProviderTools(request);
+}
+
+/**
+ * Milliseconds after its start from which a call is late; undefined where nothing is known of its endpoint.
+ *
+ * @param isSuspect - Whether its endpoint may be one that hangs.
+ */
+export function lateAfterMs<Call, Result>(
+  services: RuntimeServices,
+  { step: { endpoint }, isProbe, kind }: Flight<Call, Result>,
+  isSuspect: boolean,
+): number | undefined {
+  const { records, adaptive, hedge } = services;
+  const usual = records.usual(endpoint, kind);
+  const isKnown = usual !== undefined && hedge !== false;
+  const delayMs = isKnown ? hedgeDelay(usual, hedge, adaptive.speed, { isProbe, isSuspect }) : undefined;
+  return delayMs ?? unheardMs(services, endpoint, kind);
+}
+
 /**
  * Asks a second endpoint when the first is late, once per request and only before the first byte. Whichever answers
- * first is the answer, the other call is given up.
+ * first is the answer, the other call is given up. Made for the first call of a request that is late.
  */
 export class Hedging<Call extends AttemptCall<Result>, Result> {
   readonly #own: HedgedRequest<Call, Result>;
@@ -69,66 +103,24 @@ export class Hedging<Call extends AttemptCall<Result>, Result> {
     this.#own = own;
   }
 
-  /** Waits for the answer to a call, or to one beside it; undefined when none came. */
-  answer(first: Flight<Call, Result>): Promise<Answer<Call, Result> | undefined> {
-    const late = this.#lateness(first);
-    if (late === undefined) return this.#alone(first);
-    const conclude = (result: CallResult<Result>): Answer<Call, Result> | undefined =>
-      this.#own.conclude(first, result);
-    return late.race(conclude, () => this.#beside(first, late));
+  /** True once a second call was made. */
+  get isUsed(): boolean {
+    return this.#isUsed;
   }
 
   /** Goes on with a call that is late: with a second one beside it, if there is somebody to ask. */
-  async #beside(
-    first: Flight<Call, Result>,
-    late: LateCall<CallResult<Result>>,
-  ): Promise<Answer<Call, Result> | undefined> {
-    const second = await this.#second(first, late);
-    late.end();
-    if (second === undefined) return this.#alone(first);
-    return this.#firstOf(first, second);
-  }
-
-  /** What a request's calls are timed as. */
-  get kind(): TimedKind {
-    return this.#own.request.stream ? 'streaming' : 'whole';
-  }
-
-  /** Watches whether a call is late; undefined where nobody else may be asked. */
-  #lateness(flight: Flight<Call, Result>): LateCall<CallResult<Result>> | undefined {
-    const { services, request, plan } = this.#own;
-    const { hedge, environment } = services;
-    if (hedge === false || this.#isUsed || !request.preferences.allowFallbacks) return undefined;
-    if (plan.steps.length < 2 || runsProviderTools(request)) return undefined;
-    return new LateCall(environment, flight.arrival, flight.silence, this.#delay(flight, hedge, true));
-  }
-
-  /**
-   * Milliseconds after its start from which a call is late.
-   *
-   * @param isSuspect - Whether its endpoint may be one that hangs.
-   */
-  #delay({ step, isProbe }: Flight<Call, Result>, hedge: HedgePolicy, isSuspect: boolean): number | undefined {
-    const { records, adaptive } = this.#own.services;
-    const usual = records.usual(step.endpoint, this.kind);
-    const delayMs = usual && hedgeDelay(usual, hedge, adaptive.speed, { isProbe, isSuspect });
-    return delayMs ?? this.unheardMs(step.endpoint);
-  }
-
-  /** Milliseconds after which an endpoint is late of whose model nothing is known yet. */
-  unheardMs(endpoint: Endpoint): number | undefined {
-    const { records, timeouts, providers } = this.#own.services;
-    const limits = timeoutsOf(timeouts, providers.get(endpoint.provider) ?? {}, endpoint);
-    const limitMs = this.kind === 'streaming' ? limits.firstTokenMs : limits.answerMs;
-    return records.unheardMs(endpoint, this.kind, Math.max(1, limitMs / timeouts.firstTokenMs));
+  async beside(first: Flight<Call, Result>): Promise<Answer<Call, Result> | undefined> {
+    const second = await this.#second(first);
+    first.stopWaiting(this.#own.services.environment);
+    return second === undefined ? this.alone(first) : this.#firstOf(first, second);
   }
 
   /** Waits for a call beside which no other may be made; where another endpoint may follow, not for one that hangs. */
-  async #alone(flight: Flight<Call, Result>): Promise<Answer<Call, Result> | undefined> {
+  async alone(flight: Flight<Call, Result>): Promise<Answer<Call, Result> | undefined> {
     const { conclude } = this.#own;
-    if (!this.#isUsed) return conclude(flight, await flight.arrival.wait());
+    if (!this.#isUsed) return conclude(flight, await flight.arrival());
     const stopLooking = this.#lookForSilence([flight]);
-    const result = await flight.arrival.wait();
+    const result = await flight.arrival();
     stopLooking();
     return conclude(flight, result);
   }
@@ -137,18 +129,14 @@ export class Hedging<Call extends AttemptCall<Result>, Result> {
    * Makes the second call as soon as it is paid for: at once where the first is a probe or its endpoint silent, from the
    * purse of hedges otherwise. Undefined when the first answers meanwhile, or when nobody else can be asked.
    */
-  async #second(
-    first: Flight<Call, Result>,
-    late: LateCall<CallResult<Result>>,
-  ): Promise<Flight<Call, Result> | undefined> {
+  async #second(first: Flight<Call, Result>): Promise<Flight<Call, Result> | undefined> {
     const { services, signal, launchBeside } = this.#own;
-    const { environment, hedge } = services;
-    if (hedge === false) return undefined;
-    const isWanted = (): boolean => !late.isOver && !signal.aborted;
+    const { environment } = services;
+    const isWanted = (): boolean => !first.isOver && !signal.aborted;
     while (isWanted()) {
       const isOut = first.isProbe || this.#isSilent(first) || services.records.isOut(first.step.endpoint);
       const isSuspect = services.records.isSilent(first.step.endpoint, SUSPECT);
-      const lateMs = this.#delay(first, hedge, isSuspect) ?? Infinity;
+      const lateMs = lateAfterMs(services, first, isSuspect) ?? Infinity;
       const isLate = isOut || environment.now() - first.startedAt >= lateMs;
       const step = isLate ? this.#stepBeside(first) : undefined;
       if (step !== undefined && (isOut || this.#pay(first.step, step))) {
@@ -157,7 +145,7 @@ export class Hedging<Call extends AttemptCall<Result>, Result> {
         if (second === undefined) this.#settle?.(undefined);
         return second;
       }
-      await late.again(LOOK_AGAIN_MS);
+      await first.again(environment, LOOK_AGAIN_MS);
     }
     return undefined;
   }
@@ -188,20 +176,20 @@ export class Hedging<Call extends AttemptCall<Result>, Result> {
   async #firstOf(first: Flight<Call, Result>, second: Flight<Call, Result>): Promise<Answer<Call, Result> | undefined> {
     const { services, conclude, givenUpUsd } = this.#own;
     const stopLooking = this.#lookForSilence([first, second]);
-    const results = [first, second].map(async (flight) => ({ flight, result: await flight.arrival.wait() }));
+    const results = [first, second].map(async (flight) => ({ flight, result: await flight.arrival() }));
     const soonest = await Promise.race(results);
     stopLooking();
     const other = soonest.flight === first ? second : first;
     if (soonest.result.type === 'failed') {
       if (hasFailed(soonest.result)) this.#settle?.(undefined);
       conclude(soonest.flight, soonest.result);
-      return this.#alone(other);
+      return this.alone(other);
     }
     other.call.giveUp(SUPERSEDED);
-    const left = await other.arrival.wait();
+    const left = await other.arrival();
     if (left.type !== 'failed') other.call.close();
     this.#settle?.(hasFailed(left) ? undefined : { usd: givenUpUsd({ ...other.step, call: other.call }) });
-    services.records.gaveUp(other.step.endpoint, this.kind, services.environment.now() - other.startedAt);
+    services.records.gaveUp(other.step.endpoint, other.kind, services.environment.now() - other.startedAt);
     conclude(other, { type: 'failed', failure: left.type === 'failed' ? left.failure : SUPERSEDED });
     return conclude(soonest.flight, soonest.result);
   }
@@ -237,14 +225,14 @@ export class Hedging<Call extends AttemptCall<Result>, Result> {
     return isSilent || this.#isOverdue(flight);
   }
 
-  #isSilent({ step, silence }: Flight<Call, Result>): boolean {
-    return this.#own.services.records.checkSilence(step.endpoint) || silence.isRaised;
+  #isSilent(flight: Flight<Call, Result>): boolean {
+    return this.#own.services.records.checkSilence(flight.step.endpoint) || flight.isSilent;
   }
 
   /** Whether a call has waited longer than practically all calls of its endpoint take. */
-  #isOverdue({ step, startedAt }: Flight<Call, Result>): boolean {
+  #isOverdue({ step, startedAt, kind }: Flight<Call, Result>): boolean {
     const { environment, records, adaptive } = this.#own.services;
-    const usual = records.usual(step.endpoint, this.kind);
+    const usual = records.usual(step.endpoint, kind);
     const longest = usual && usualLongest(usual, adaptive.speed);
     return longest !== undefined && environment.now() - startedAt > longest;
   }
@@ -257,119 +245,3 @@ function hasFailed(result: CallResult<unknown>): boolean {
 
 const UNANSWERED = { reported: { usage: undefined } };
 const ENDED_HERE: ReadonlySet<FailureKind> = new Set(['aborted', 'superseded']);
-
-/** Something that happens at most once, and that others wait for. */
-export class Signal {
-  #isRaised = false;
-  #wake: (() => void) | undefined;
-
-  get isRaised(): boolean {
-    return this.#isRaised;
-  }
-
-  raise(): void {
-    this.#isRaised = true;
-    this.#wake?.();
-  }
-
-  /** Called when it is raised, at once if it has been. */
-  onRaise(wake: () => void): void {
-    this.#wake = wake;
-    if (this.#isRaised) wake();
-  }
-}
-
-/** Something that comes once, and that others wait for. */
-export class Arrival<Result> {
-  #result: Result | undefined;
-  /** Nearly always there is one who waits. */
-  #listener: ((result: Result) => void) | undefined;
-  #others: ((result: Result) => void)[] | undefined;
-
-  get result(): Result | undefined {
-    return this.#result;
-  }
-
-  arrive(result: Result): void {
-    const [listener, others] = [this.#listener, this.#others];
-    this.#result = result;
-    this.#listener = this.#others = undefined;
-    listener?.(result);
-    if (others !== undefined) for (const other of others) other(result);
-  }
-
-  /** Called with the result, at once if it is there. */
-  onArrival(listener: (result: Result) => void): void {
-    if (this.#result !== undefined) listener(this.#result);
-    else if (this.#listener === undefined) this.#listener = listener;
-    else (this.#others ??= []).push(listener);
-  }
-
-  wait(): Promise<Result> {
-    return new Promise((resolve) => this.onArrival(resolve));
-  }
-}
-
-/** Waits for the result of a call, but only until it is late or its endpoint silent. */
-export class LateCall<Result> {
-  readonly #environment: Environment;
-  readonly #arrival: Arrival<Result>;
-  readonly #silence: Signal;
-  readonly #delayMs: number | undefined;
-  #timer: Timer | undefined;
-
-  /** @param delayMs - Milliseconds after which it is late; undefined: only silence counts. */
-  constructor(environment: Environment, arrival: Arrival<Result>, silence: Signal, delayMs: number | undefined) {
-    this.#environment = environment;
-    this.#arrival = arrival;
-    this.#silence = silence;
-    this.#delayMs = delayMs;
-  }
-
-  /** True once there is a result. */
-  get isOver(): boolean {
-    return this.#arrival.result !== undefined;
-  }
-
-  /** Goes on with the result, or otherwise when the call is late. */
-  race<Next>(onResult: (result: Result) => Next, onLate: () => Next | Promise<Next>): Promise<Next> {
-    // One promise, settled from within: nearly every request waits here.
-    return new Promise((resolve, reject) => {
-      let isLate = false;
-      const late = (): void => {
-        if (isLate || this.isOver) return;
-        isLate = true;
-        // Not within whatever has found out that it is late.
-        resolve(Promise.resolve().then(onLate));
-      };
-      if (this.#delayMs !== undefined) this.#timer = this.#environment.setTimer(late, this.#delayMs);
-      this.#silence.onRaise(late);
-      this.#arrival.onArrival((result) => {
-        this.end();
-        if (isLate) return;
-        try {
-          resolve(onResult(result));
-        } catch (error) {
-          reject(error);
-        }
-      });
-    });
-  }
-
-  /** The result, or undefined when there is none yet after so many milliseconds more, or when the endpoint is silent. */
-  again(ms: number): Promise<Result | undefined> {
-    this.end();
-    return new Promise((resolve) => {
-      const late = (): void => resolve(undefined);
-      this.#arrival.onArrival(resolve);
-      this.#timer = this.#environment.setTimer(late, ms);
-      if (!this.#silence.isRaised) this.#silence.onRaise(late);
-    });
-  }
-
-  /** Clears the timer. */
-  end(): void {
-    if (this.#timer !== undefined) this.#environment.clearTimer(this.#timer);
-    this.#timer = undefined;
-  }
-}

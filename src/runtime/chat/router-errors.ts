@@ -1,6 +1,9 @@
-import { type AttemptFailure, type FailedAttempt, FAILURE_RULES } from '../../core/fallback/failure.ts';
-import type { FinalError } from '../../core/fallback/final-error.ts';
-import type { NoRoute } from '../../core/selection/no-route.ts';
+import { type Attempt, type AttemptFailure, type FailedAttempt, FAILURE_RULES } from '../../core/fallback/failure.ts';
+import { coolingError, type FinalError, finalError } from '../../core/fallback/final-error.ts';
+import type { Situation, StopReason } from '../../core/fallback/next-move.ts';
+import type { RoutedRequest } from '../../core/normalize/normalized-request.ts';
+import { explainNoRoute, type NoRoute } from '../../core/selection/no-route.ts';
+import type { RoutePlan } from '../../core/selection/route-plan.ts';
 import { RouterError, type RouterErrorOptions } from '../../protocol/router-error.ts';
 import type { RequestFault } from '../../protocol/fault.ts';
 import type { JsonObject } from '../../protocol/json.ts';
@@ -25,13 +28,33 @@ export function errorOfFault(fault: RequestFault): RouterError {
 /** Where a fault is one of the prompt: no messages, a role that there is not, nothing said (gaps 1.1, 7.3). */
 const PROMPT_PATH = /^(?:requests\[\d+\]\.body\.)?messages(?:\[\d+\](?:\.(?:role|content))?)?$/;
 
+/** A request for which nothing more is tried. */
+interface StoppedRequest {
+  readonly request: RoutedRequest;
+  readonly plan: RoutePlan;
+  readonly attempts: readonly Attempt[];
+  readonly admission: Situation['admission'];
+  readonly docsUrl: string;
+}
+
+/** The error for a request for which nothing more is tried. */
+export function errorOfStop(stopped: StoppedRequest, reason: StopReason, context: Context): RouterError {
+  const { request, plan, attempts, admission, docsUrl } = stopped;
+  if (plan.steps.length === 0) return errorOfNoRoute(explainNoRoute(plan, request, docsUrl), context);
+  if (attempts.length === 0 && reason === 'exhausted') {
+    return errorOfAttempts(coolingError(plan, admission, docsUrl), context);
+  }
+  const { allowFallbacks } = request.preferences;
+  return errorOfAttempts(finalError(plan, attempts, reason, { allowFallbacks, docsUrl }), context);
+}
+
 /** The error for a request that no endpoint can serve. */
-export function errorOfNoRoute(noRoute: NoRoute, context: Context): RouterError {
+function errorOfNoRoute(noRoute: NoRoute, context: Context): RouterError {
   return new RouterError({ ...context, ...noRoute });
 }
 
 /** The error for a request whose attempts all failed. */
-export function errorOfAttempts(error: FinalError, context: Context): RouterError {
+function errorOfAttempts(error: FinalError, context: Context): RouterError {
   const { attempt, previous, ...rest } = error;
   if (error.status === 500) return masked(context);
   return new RouterError({

@@ -29,10 +29,13 @@ export class SharedPacing {
    * Milliseconds that a request may wait for a place because no endpoint is free; 0 when enough others do.
    *
    * @param waitedMs - What it has waited so far.
-   * @param perSecond - Calls that all endpoints of the request together take.
+   * @param perSecond - Calls that all endpoints of the request together take. Asked only where others wait.
    */
-  placeWaitMs(waitedMs: number, perSecond: number): number {
-    if (this.#pacer === false || this.#waiting >= this.#pacer.queueSeconds * perSecond) return 0;
+  placeWaitMs(waitedMs: number, perSecond: () => number): number {
+    if (this.#pacer === false) return 0;
+    const { queueSeconds } = this.#pacer;
+    const mayBeFull = this.#waiting > 0 || queueSeconds === 0;
+    if (mayBeFull && this.#waiting >= queueSeconds * perSecond()) return 0;
     return Math.max(0, this.#pacer.maxWaitMs - waitedMs);
   }
 

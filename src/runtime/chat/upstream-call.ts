@@ -4,25 +4,11 @@ import { ResultCollector } from '../../core/stream/collect.ts';
 import { commits, scatter, type StreamPiece } from '../../core/stream/pieces.ts';
 import { StreamTracker } from '../../core/stream/stream-tracker.ts';
 import type { UpstreamResult } from '../../core/stream/upstream-result.ts';
-import type { CallProgress, PieceStream, Provider, ProviderCall, ProviderReply } from '../../contracts/provider.ts';
-import { CallWatch, INTERRUPTED, misbehaviour, type Timeouts } from './call-watch.ts';
-import type { Environment } from '../../platform/environment.ts';
+import type { CallProgress, PieceStream, ProviderReply } from '../../contracts/provider.ts';
+import { CallWatch, INTERRUPTED, misbehaviour } from './call-watch.ts';
+import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
 import { type MaybePromise, PENDING, Pollable, pollable, type Polled, whenThere } from '../../platform/wait.ts';
-import type { CallResult, Reported } from './attempt-call.ts';
-
-/** What one upstream call needs. */
-export interface UpstreamCallOptions {
-  readonly environment: Environment;
-  readonly timeouts: Timeouts;
-  /** Monotonic milliseconds at which the request's own time is over. */
-  readonly deadlineAt: number;
-  /** The caller's signal. */
-  readonly signal: AbortSignal;
-  readonly provider: Provider;
-  readonly call: Omit<ProviderCall, 'signal' | 'progress'>;
-  readonly onSending: CallProgress['sending'];
-  readonly onLimits?: CallProgress['limits'];
-}
+import type { CallResult, Dialing, Reported } from './attempt-call.ts';
 
 /** Ways of failing that mean nothing after the end of an answer. */
 const BROKEN: ReadonlySet<FailureKind> = new Set(['connection']);
@@ -42,7 +28,7 @@ const MAX_SILENT_READS = 100_000;
  */
 export class UpstreamCall extends Pollable<readonly StreamPiece[] | undefined> {
   readonly tracker = new StreamTracker();
-  readonly #options: UpstreamCallOptions;
+  readonly #options: Dialing<NormalizedRequest>;
   readonly #watch: CallWatch;
   #stream: PieceStream | undefined;
   #pieces: Pollable<readonly StreamPiece[] | undefined> | undefined;
@@ -57,11 +43,10 @@ export class UpstreamCall extends Pollable<readonly StreamPiece[] | undefined> {
   /** True while the provider is waited for in the middle of its answer. */
   #isIdle = false;
 
-  constructor(options: UpstreamCallOptions) {
+  constructor(options: Dialing<NormalizedRequest>) {
     super();
     this.#options = options;
-    const { environment, deadlineAt, signal } = options;
-    this.#watch = new CallWatch({ environment, deadlineAt, signal, onInterrupt: () => this.#cancelStream() });
+    this.#watch = new CallWatch(options, () => this.#cancelStream());
   }
 
   /** What the provider said so far of what it will charge for. */
@@ -129,23 +114,23 @@ export class UpstreamCall extends Pollable<readonly StreamPiece[] | undefined> {
     if (reply === INTERRUPTED) return this.#failed(this.#watch.reason);
     if (!isReply(reply)) return this.#failed(misbehaviour());
     if (reply.type === 'failed') return this.#failed(reply.failure);
-    const wantsStream = this.#options.call.request.stream;
+    const wantsStream = this.#options.request.stream;
     if (reply.type === 'stream') {
       this.#stream = reply.stream;
       this.#pieces = pollable(reply.stream);
-      return wantsStream ? whenThere(this.#pollCommit) : this.#untilEnd();
+      return wantsStream ? this.#commit() : this.#untilEnd();
     }
     const flaw = flawOf(reply.result);
     if (flaw !== undefined) return this.#failed(flaw);
     if (!wantsStream) return this.#whole(reply.result);
     this.#stream = streamOf(scatter(reply.result));
     this.#pieces = pollable(this.#stream);
-    return whenThere(this.#pollCommit);
+    return this.#commit();
   }
 
   /** Asks the provider. Adapters come from anybody, so what comes back may be anything. */
   #ask(): unknown {
-    const { call, provider, onSending, onLimits, timeouts } = this.#options;
+    const { provider, request, endpoint, apiKey, traceContext, onSending, onLimits, timeouts } = this.#options;
     let told = false;
     const progress: CallProgress = {
       connecting: () => {
@@ -159,7 +144,7 @@ export class UpstreamCall extends Pollable<readonly StreamPiece[] | undefined> {
       sending: onSending,
       limits: onLimits,
     };
-    const reply = provider.chat({ ...call, signal: this.#watch.signal, progress });
+    const reply = provider.chat({ request, endpoint, apiKey, traceContext, signal: this.#watch.signal, progress });
     // Setting the clock only once: most providers have told by now where they are.
     if (!told) this.#awaitAnswer();
     return reply;
@@ -174,13 +159,17 @@ export class UpstreamCall extends Pollable<readonly StreamPiece[] | undefined> {
   }
 
   #awaitAnswer(): void {
-    const { timeouts, call } = this.#options;
-    if (call.request.stream) this.#watch.deadline.enter('first_token', timeouts.firstTokenMs);
+    const { timeouts, request } = this.#options;
+    if (request.stream) this.#watch.deadline.enter('first_token', timeouts.firstTokenMs);
     else this.#watch.deadline.enter('answer', timeouts.answerMs);
   }
 
   /** Reads until something commits the call to this endpoint. */
-  readonly #pollCommit = (wake: () => void): Polled<CallResult> => {
+  #commit(): MaybePromise<CallResult> {
+    return whenThere((wake) => this.#pollCommit(wake));
+  }
+
+  #pollCommit(wake: () => void): Polled<CallResult> {
     while (this.#silentPieces < MAX_SILENT_PIECES) {
       const pieces = this.#pollPieces(wake);
       if (pieces === PENDING) return PENDING;
@@ -188,7 +177,7 @@ export class UpstreamCall extends Pollable<readonly StreamPiece[] | undefined> {
       if (result !== undefined) return result;
     }
     return this.#failed(endless());
-  };
+  }
 
   /** What the pieces of one read decide, if anything. */
   #beforeCommit(pieces: readonly StreamPiece[] | undefined): CallResult | undefined {
@@ -216,8 +205,9 @@ export class UpstreamCall extends Pollable<readonly StreamPiece[] | undefined> {
 
   async #untilEnd(): Promise<CallResult> {
     const collector = new ResultCollector();
+    const poll = (wake: () => void): Polled<readonly StreamPiece[] | undefined> => this.#pollPieces(wake);
     while (!this.tracker.ended) {
-      const pieces = await whenThere(this.#pollWhole);
+      const pieces = await whenThere(poll);
       if (pieces === undefined || this.#wasWhole(pieces, BROKEN)) break;
       for (const piece of pieces) {
         const problem = this.#observe(piece);
@@ -266,8 +256,6 @@ export class UpstreamCall extends Pollable<readonly StreamPiece[] | undefined> {
     if (!this.tracker.finishing || more.length > 0 || typeof only !== 'object') return false;
     return only.type === 'failure' && ways.has(only.failure.kind);
   }
-
-  readonly #pollWhole = (wake: () => void): Polled<readonly StreamPiece[] | undefined> => this.#pollPieces(wake);
 
   /** Pieces from the provider; an interruption comes as a failure piece. */
   #pollPieces(wake: () => void): Polled<readonly StreamPiece[] | undefined> {

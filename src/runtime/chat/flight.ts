@@ -1,0 +1,144 @@
+import type { TimedKind } from '../../core/selection/adaptive/wellness.ts';
+import type { PlanStep } from '../../core/selection/route-plan.ts';
+import type { Environment, Timer } from '../../platform/environment.ts';
+import type { CallResult } from './attempt-call.ts';
+import type { RunningCall } from './endpoint-load.ts';
+
+/** A call that is about to be opened. */
+export interface MadeCall<Call> {
+  readonly step: PlanStep;
+  readonly call: Call;
+  readonly startedAt: number;
+  /** Breaker generation that the call belongs to. */
+  readonly generation: number;
+  /** Number of the attempt in the request, counted from 1. */
+  readonly attempt: number;
+  /** True when it was made although an earlier call had not failed. */
+  readonly hedge: boolean;
+  /** True when it finds out whether an endpoint that was out is back. */
+  readonly isProbe: boolean;
+}
+
+/** A call under way: how it comes out, and whether its endpoint hangs meanwhile. */
+export class Flight<Call, Result> implements MadeCall<Call>, RunningCall {
+  readonly step: PlanStep;
+  readonly call: Call;
+  readonly startedAt: number;
+  readonly generation: number;
+  readonly attempt: number;
+  readonly hedge: boolean;
+  readonly isProbe: boolean;
+  readonly kind: TimedKind;
+  readonly unheardMs: number | undefined;
+  #result: CallResult<Result> | undefined;
+  /** Nearly always there is one who waits for the result. */
+  #listener: ((result: CallResult<Result>) => void) | undefined;
+  #others: ((result: CallResult<Result>) => void)[] | undefined;
+  #isSilent = false;
+  /** Called when the call is late, or its endpoint turns out to hang. */
+  #onLate: (() => void) | undefined;
+  #timer: Timer | undefined;
+
+  /** @param unheardMs - Milliseconds after which its endpoint hangs if nobody has ever heard of it. */
+  constructor(made: MadeCall<Call>, kind: TimedKind, unheardMs: number | undefined) {
+    this.step = made.step;
+    this.call = made.call;
+    this.startedAt = made.startedAt;
+    this.generation = made.generation;
+    this.attempt = made.attempt;
+    this.hedge = made.hedge;
+    this.isProbe = made.isProbe;
+    this.kind = kind;
+    this.unheardMs = unheardMs;
+  }
+
+  /** True once there is a result. */
+  get isOver(): boolean {
+    return this.#result !== undefined;
+  }
+
+  /** Whether its endpoint has turned out to hang. */
+  get isSilent(): boolean {
+    return this.#isSilent;
+  }
+
+  /** Notes that its endpoint hangs. */
+  onSilence(): void {
+    this.#isSilent = true;
+    this.#onLate?.();
+  }
+
+  /** Notes how it came out. */
+  arrive(result: CallResult<Result>): void {
+    const listener = this.#listener;
+    const others = this.#others;
+    this.#result = result;
+    this.#listener = this.#others = undefined;
+    listener?.(result);
+    if (others !== undefined) for (const other of others) other(result);
+  }
+
+  /** Called with the result, at once if it is there. */
+  onArrival(listener: (result: CallResult<Result>) => void): void {
+    if (this.#result !== undefined) listener(this.#result);
+    else if (this.#listener === undefined) this.#listener = listener;
+    else (this.#others ??= []).push(listener);
+  }
+
+  /** The result. */
+  arrival(): Promise<CallResult<Result>> {
+    return new Promise((resolve) => this.onArrival(resolve));
+  }
+
+  /**
+   * Goes on with the result, or otherwise when the call is late or its endpoint hangs.
+   *
+   * @param delayMs - Milliseconds after which it is late; undefined: only silence counts.
+   */
+  race<Next>(
+    environment: Environment,
+    delayMs: number | undefined,
+    onResult: (result: CallResult<Result>) => Next,
+    onLate: () => Promise<Next>,
+  ): Promise<Next> {
+    // One promise, settled from within: nearly every request waits here.
+    return new Promise((resolve, reject) => {
+      let isLate = false;
+      const late = (): void => {
+        if (isLate || this.isOver) return;
+        isLate = true;
+        // Not within whatever has found out that it is late.
+        resolve(Promise.resolve().then(onLate));
+      };
+      if (delayMs !== undefined) this.#timer = environment.setTimer(late, delayMs);
+      this.#onLate = late;
+      if (this.#isSilent) late();
+      this.onArrival((result) => {
+        this.stopWaiting(environment);
+        if (isLate) return;
+        try {
+          resolve(onResult(result));
+        } catch (error) {
+          reject(error);
+        }
+      });
+    });
+  }
+
+  /** Waits until there is a result, so many milliseconds are over, or its endpoint turns out to hang. */
+  again(environment: Environment, ms: number): Promise<unknown> {
+    this.stopWaiting(environment);
+    return new Promise((resolve) => {
+      const late = (): void => resolve(undefined);
+      this.onArrival(resolve);
+      this.#timer = environment.setTimer(late, ms);
+      if (!this.#isSilent) this.#onLate = late;
+    });
+  }
+
+  /** Nobody wants to know any more whether it is late. */
+  stopWaiting(environment: Environment): void {
+    if (this.#timer !== undefined) environment.clearTimer(this.#timer);
+    this.#timer = undefined;
+  }
+}
