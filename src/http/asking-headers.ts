@@ -28,31 +28,35 @@ const ASKING: ReadonlySet<string> = new Set([
 export type HeaderLookup = HttpCall['header'];
 
 /**
- * Looks up headers that ask for something. Nearly every request has none of them: where the host tells which headers
- * there are, one look at their names shows it.
+ * The look-up of headers that ask for something; undefined where nothing is asked, as in nearly every request. Where the
+ * host tells which headers there are, one look at their names shows it.
  */
-export function askingHeaders({ header, headerNames }: Pick<HttpCall, 'header' | 'headerNames'>): HeaderLookup {
-  return headerNames === undefined || headerNames().some((name) => ASKING.has(name)) ? header : askNothing;
-}
-
-function askNothing(): undefined {
-  return undefined;
+export function askingHeaders({
+  header,
+  headerNames,
+}: Pick<HttpCall, 'header' | 'headerNames'>): HeaderLookup | undefined {
+  return headerNames === undefined || headerNames().some((name) => ASKING.has(name)) ? header : undefined;
 }
 
 /** Whether a call wants `router_metadata`, and how its answer is spelled (gaps 0.2, 6.5). */
 export function negotiate(
-  asking: HeaderLookup,
+  asking: HeaderLookup | undefined,
   configured: Brand,
 ): { readonly wantsMetadata: boolean; readonly spelling: Spelling } {
+  const asked = asking && metadataAsked(asking);
+  if (asked === undefined) return { wantsMetadata: false, spelling: SPELLINGS[configured] };
+  return {
+    wantsMetadata: asked.value.trim().toLowerCase() === 'enabled',
+    spelling: SPELLINGS[asked.brand === 'openrouter' ? 'openrouter' : configured],
+  };
+}
+
+function metadataAsked(asking: HeaderLookup): { readonly value: string; readonly brand: Brand } | undefined {
   for (const [name, brand] of METADATA_HEADERS) {
     const value = asking(name);
-    if (value === undefined) continue;
-    return {
-      wantsMetadata: value.trim().toLowerCase() === 'enabled',
-      spelling: SPELLINGS[brand === 'openrouter' ? 'openrouter' : configured],
-    };
+    if (value !== undefined) return { value, brand };
   }
-  return { wantsMetadata: false, spelling: SPELLINGS[configured] };
+  return undefined;
 }
 
 /** What a call says about the response cache, in either spelling (gaps 9.3). */
@@ -74,8 +78,8 @@ function truthOf(value: string | undefined): boolean | undefined {
 }
 
 /** What an answer tells about the response cache (gaps 9.4). */
-export function cacheHeaders(report: CacheReport, asking: HeaderLookup, spelling: Spelling): HttpHeaders {
-  const own = asking('x-openrouter-cache') === undefined ? spelling.headers : 'x-openrouter';
+export function cacheHeaders(report: CacheReport, asking: HeaderLookup | undefined, spelling: Spelling): HttpHeaders {
+  const own = asking?.('x-openrouter-cache') === undefined ? spelling.headers : 'x-openrouter';
   return {
     [`${own}-cache-status`]: report.status,
     [`${own}-cache-ttl`]: String(report.ttlSeconds),

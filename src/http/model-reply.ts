@@ -16,8 +16,8 @@ import { errorOfUnknown } from '../runtime/chat/router-errors.ts';
 
 /** What everything that answers a call depends on. */
 export interface CallContext extends ErrorReplyContext {
-  /** Looks up headers that ask for something. */
-  readonly asking: HeaderLookup;
+  /** Looks up headers that ask for something; undefined where none does. */
+  readonly asking: HeaderLookup | undefined;
 }
 
 /** A request that a model is to answer. */
@@ -53,11 +53,11 @@ export function answerChat(router: Router, request: ModelRequest): MaybePromise<
     account,
     signal: call.signal,
     metadata: context.wantsMetadata,
-    sessionId: context.asking('x-session-id'),
+    sessionId: context.asking?.('x-session-id'),
     anthropicBeta: betasOf(call, context),
     traceContext: traceOf(router, call),
     dialect: context.dialect?.name,
-    cache: cacheWish(context.asking),
+    cache: context.asking && cacheWish(context.asking),
     verbatim,
   });
   const dialect = context.dialect && loadDialect(context.dialect.name);
@@ -135,7 +135,7 @@ export async function answerEmbeddings(
     account,
     signal: call.signal,
     metadata: context.wantsMetadata,
-    sessionId: context.asking('x-session-id'),
+    sessionId: context.asking?.('x-session-id'),
     traceContext: traceOf(router, call),
   });
   return wholeReply(spell(result, context.spelling), { ...context.headers, 'x-generation-id': result.id });
@@ -149,7 +149,7 @@ export async function answerTokenCount(
   const count = await router.countTokens(body, {
     account,
     signal: call.signal,
-    sessionId: context.asking('x-session-id'),
+    sessionId: context.asking?.('x-session-id'),
     anthropicBeta: betasOf(call, context),
     dialect: 'messages',
   });
@@ -164,7 +164,7 @@ function traceOf({ internals }: Router, call: HttpCall): TraceContext | undefine
 
 /** Callers who speak Anthropic's own dialect name its beta features in its own header. */
 function betasOf(call: HttpCall, { asking, dialect }: CallContext): string | undefined {
-  const named = asking('x-anthropic-beta');
+  const named = asking?.('x-anthropic-beta');
   return dialect?.name === 'messages' ? (named ?? call.header('anthropic-beta')) : named;
 }
 
