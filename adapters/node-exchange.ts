@@ -21,8 +21,18 @@ export function trimSlash(basePath: string): string {
   return basePath.replace(/\/+$/, '');
 }
 
+/** Nearly every request has the address of the one before. */
+let latest: { readonly url: string; readonly basePath: string; readonly location: Location | undefined } | undefined;
+
 /** Splits an address into path and query, below a base path; undefined when it is not below it. */
 export function locate(url: string, basePath: string): Location | undefined {
+  if (latest === undefined || latest.url !== url || latest.basePath !== basePath) {
+    latest = { url, basePath, location: split(url, basePath) };
+  }
+  return latest.location;
+}
+
+function split(url: string, basePath: string): Location | undefined {
   if (!url.startsWith(basePath)) return undefined;
   const rest = url.slice(basePath.length);
   const mark = rest.indexOf('?');
@@ -39,7 +49,7 @@ export function nodeCall(
   given?: HttpCall['body'],
 ): HttpCall {
   const controller = new AbortController();
-  response.once('close', () => {
+  response.on('close', () => {
     if (!response.writableFinished) controller.abort();
   });
   if (response.destroyed) controller.abort();
@@ -50,7 +60,7 @@ export function nodeCall(
     // A parser of the host has undone the compression that the header still tells of.
     header: (name) => (given && name === 'content-encoding' ? undefined : headerOf(request, name)),
     headerNames: () => Object.keys(request.headers),
-    body: given ?? unreadBody(request),
+    body: given ?? new NodeBody(request),
     signal: controller.signal,
     remoteAddress: request.socket.remoteAddress,
     httpVersion: request.httpVersion,
@@ -77,12 +87,22 @@ function givenBytes(bytes: Uint8Array): UnreadBody {
   };
 }
 
-function unreadBody(request: IncomingMessage): UnreadBody {
-  return {
-    type: 'unread',
-    collect: (maxBytes, timeoutMs, onBytes) => collect(request, maxBytes, timeoutMs, onBytes),
-    chunks: (maxBytes, idleMs) => piecesOf(request, maxBytes, idleMs),
-  };
+/** A body that is still in the connection. */
+class NodeBody implements UnreadBody {
+  readonly type = 'unread';
+  readonly #request: IncomingMessage;
+
+  constructor(request: IncomingMessage) {
+    this.#request = request;
+  }
+
+  collect(maxBytes: number, timeoutMs: number, onBytes?: (bytes: number) => void): Promise<Uint8Array> {
+    return collect(this.#request, maxBytes, timeoutMs, onBytes);
+  }
+
+  chunks(maxBytes: number, idleMs: number): AsyncGenerator<Buffer, void> {
+    return piecesOf(this.#request, maxBytes, idleMs);
+  }
 }
 
 async function* piecesOf(request: IncomingMessage, maxBytes: number, idleMs: number): AsyncGenerator<Buffer, void> {
@@ -130,7 +150,7 @@ function collect(
   return new Promise((resolve, reject) => {
     // Read by somebody else, or gone with its client: nothing will come any more.
     if (request.readableEnded || request.destroyed) return reject(new BodyError('incomplete'));
-    const chunks: Buffer[] = [];
+    let chunks: Buffer[] = [];
     let length = 0;
     let timer: ReturnType<typeof setTimeout> | undefined;
     let settled = false;
@@ -154,7 +174,8 @@ function collect(
       settled = true;
       if (timer !== undefined) clearTimeout(timer);
       // The listeners stay as long as the request, which may be a long stream's; the body must not.
-      const taken = chunks.splice(0);
+      const taken = chunks;
+      chunks = [];
       if (error === undefined) return resolve(taken.length === 1 && taken[0] ? taken[0] : Buffer.concat(taken));
       request.off('data', onData).on('error', ignore);
       request.pause();
@@ -181,13 +202,14 @@ export function writeReply(
   if (reply.type === 'stream') return writeFrames(response, reply);
   if (response.destroyed || response.headersSent) return undefined;
   const length = Buffer.byteLength(reply.body);
+  const isRead = request.complete;
   const headers: Record<string, string | number> = { ...reply.headers };
   // What is left of a body that nobody reads would be taken for the next request.
-  if (!request.complete) headers['connection'] = 'close';
+  if (!isRead) headers['connection'] = 'close';
   if (reply.status !== 204) headers['content-length'] = length;
   response.writeHead(reply.status, headers);
   const body = request.method === 'HEAD' ? '' : reply.body;
-  if (!request.complete) return writeAndDrop(request, response, body);
+  if (!isRead) return writeAndDrop(request, response, body);
   response.end(body, length === reply.body.length ? 'latin1' : 'utf8');
   return undefined;
 }

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { handle, notFoundReply } from '../src/entries/mount.ts';
 import type { Router } from '../src/entries/router.ts';
-import { locate, nodeCall, trimSlash, writeReply } from './node-exchange.ts';
+import { locate, type Location, nodeCall, trimSlash, writeReply } from './node-exchange.ts';
 
 /** Options of {@link nodeRouter}. */
 export interface NodeRouterOptions {
@@ -27,13 +27,30 @@ export function nodeRouter(
   const base = trimSlash(basePath);
   return function signalbox(request, response, next) {
     const location = locate(request.url ?? '/', base);
-    const goOn = (): void => {
-      if (next === undefined) void writeReply(request, response, notFoundReply());
-      else next();
-    };
-    if (location === undefined) return goOn();
-    handle(router, nodeCall(request, response, location))
-      .then((reply) => (reply === undefined ? goOn() : writeReply(request, response, reply)))
-      .catch(() => response.destroy());
+    if (location === undefined) goOn(request, response, next);
+    else void answer(router, request, response, location, next);
   };
+}
+
+async function answer(
+  router: Router,
+  request: IncomingMessage,
+  response: ServerResponse,
+  location: Location,
+  next: Next | undefined,
+): Promise<void> {
+  try {
+    const reply = await handle(router, nodeCall(request, response, location));
+    if (reply === undefined) return goOn(request, response, next);
+    const writing = writeReply(request, response, reply);
+    if (writing !== undefined) await writing;
+  } catch {
+    response.destroy();
+  }
+}
+
+/** A request that is not for the router. */
+function goOn(request: IncomingMessage, response: ServerResponse, next: Next | undefined): void {
+  if (next === undefined) void writeReply(request, response, notFoundReply());
+  else next();
 }

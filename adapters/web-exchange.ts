@@ -15,19 +15,21 @@ export interface WebCallOptions {
 
 /** A Web request as the router sees it; undefined when it is not below the base path. */
 export function webCall(request: Request, basePath: string, { remoteAddress }: WebCallOptions): HttpCall | undefined {
-  const { pathname, search, host } = addressOf(request.url);
-  if (!pathname.startsWith(basePath)) return undefined;
-  const path = pathname.slice(basePath.length);
-  if (path !== '' && !path.startsWith('/')) return undefined;
+  const address = addressOf(request.url, basePath);
+  if (address === undefined) return undefined;
+  let copied: ReadonlyMap<string, string> | undefined;
+  const headers = (): ReadonlyMap<string, string> => (copied ??= copyOf(request.headers));
   return {
     method: request.method,
-    path: path === '' ? '/' : path,
-    query: search.slice(1),
+    path: address.path,
+    query: address.query,
     // Some runtimes tell the host in the address only.
-    header: (name) => request.headers.get(name) ?? (name === 'host' ? host : undefined),
+    header: (name) => headers().get(name) ?? (name === 'host' ? address.host : undefined),
+    headerNames: () => [...headers().keys()],
     body: {
       type: 'unread',
-      collect: (maxBytes, timeoutMs, onBytes) => collect(request, maxBytes, timeoutMs, onBytes),
+      collect: (maxBytes, timeoutMs, onBytes) =>
+        collect(request, headers().get('content-length'), maxBytes, timeoutMs, onBytes),
       chunks: (maxBytes, idleMs) => piecesOf(request, maxBytes, idleMs),
     },
     signal: request.signal,
@@ -35,27 +37,46 @@ export function webCall(request: Request, basePath: string, { remoteAddress }: W
   };
 }
 
-type Address = Readonly<Pick<URL, 'pathname' | 'search' | 'host'>>;
+/** Every look-up in Web headers checks and folds the name anew, which for the names we ask for costs more than this. */
+function copyOf(headers: Headers): ReadonlyMap<string, string> {
+  const copy = new Map<string, string>();
+  headers.forEach((value, name) => copy.set(name, value));
+  return copy;
+}
+
+/** Where a request is below the mount, and to which host it came. */
+interface Address {
+  readonly path: string;
+  readonly query: string;
+  readonly host: string;
+}
 
 /** Nearly every request has the address of the one before, and taking an address apart costs more than routing. */
-let latest: { readonly url: string; readonly address: Address } | undefined;
+let latest: { readonly url: string; readonly basePath: string; readonly address: Address | undefined } | undefined;
 
-function addressOf(url: string): Address {
-  if (latest?.url !== url) {
-    const { pathname, search, host } = new URL(url);
-    latest = { url, address: { pathname, search, host } };
+function addressOf(url: string, basePath: string): Address | undefined {
+  if (latest === undefined || latest.url !== url || latest.basePath !== basePath) {
+    latest = { url, basePath, address: split(new URL(url), basePath) };
   }
   return latest.address;
+}
+
+function split({ pathname, search, host }: URL, basePath: string): Address | undefined {
+  if (!pathname.startsWith(basePath)) return undefined;
+  const path = pathname.slice(basePath.length);
+  if (path !== '' && !path.startsWith('/')) return undefined;
+  return { path: path === '' ? '/' : path, query: search.slice(1), host };
 }
 
 /** A body whose length is known is taken at once, where hosts have a short way for that; others are counted. */
 function collect(
   request: Request,
+  length: string | undefined,
   maxBytes: number,
   timeoutMs: number,
   onBytes: (bytes: number) => void = () => {},
 ): Promise<Uint8Array> {
-  const declared = Number(request.headers.get('content-length') ?? Number.NaN);
+  const declared = Number(length ?? Number.NaN);
   return declared <= maxBytes
     ? takeWhole(request, maxBytes, timeoutMs)
     : takePieces(request, maxBytes, timeoutMs, onBytes);

@@ -2,6 +2,7 @@ import type { Account } from '../core/account.ts';
 import type { RouterInternals } from '../router/router.ts';
 import type { Slot, ByteHold } from '../runtime/chat/concurrency.ts';
 import { type HttpCall, BodyError } from './exchange.ts';
+import { type ModelReply, onceSent } from './model-reply.ts';
 import { RouterError } from '../protocol/router-error.ts';
 import { faultAt } from '../protocol/fault.ts';
 import { inspectJson } from '../protocol/json.ts';
@@ -9,63 +10,47 @@ import { decodeStrictly, LONG_TEXT, parseAround, verbatimTexts } from '../platfo
 import type { RequestLimits } from '../protocol/limits.ts';
 import { type Scan, scanJson } from '../protocol/scan-json.ts';
 import { unpack } from '../platform/unpack.ts';
-import { andThen, type MaybePromise, nextTurn, orElse } from '../platform/wait.ts';
+import { andThen, type MaybePromise, nextTurn } from '../platform/wait.ts';
 import { errorOfFault } from '../runtime/chat/router-errors.ts';
 import { mistakeInJson } from './json-position.ts';
-import type { Brand } from '../config/router.ts';
-
-/** What a request holds while it is answered: its place, and the bytes of its body. */
-class Held implements Slot {
-  readonly #bytes: ByteHold;
-  readonly #slot: Slot;
-
-  constructor(bytes: ByteHold, slot: Slot) {
-    this.#bytes = bytes;
-    this.#slot = slot;
-  }
-
-  readonly leave = (): void => {
-    this.#bytes.release();
-    this.#slot.leave();
-  };
-}
 
 /**
  * Reads the body of a call, takes a place for it, and answers it. Who sends slowly holds no place, and who would find
  * neither a place nor room for the body is not made to send it.
  *
  * @param tokens - Numbers that may be in the body on top of `limits.nodes`.
- * @param answer - Leaves the place when nothing more of the answer is to come; when it fails, that is done for it.
  * @throws {@link RouterError} what `readJsonBody` throws, and 503 when no place is free.
  */
-export function receive<Reply>(
+export async function receive(
   { config, admission, bytesInHand }: RouterInternals,
   call: HttpCall,
   account: Account,
   tokens: number,
-  answer: (body: JsonBody, slot: Slot) => MaybePromise<Reply>,
-): MaybePromise<Reply> {
+  answer: (body: JsonBody) => MaybePromise<ModelReply>,
+): Promise<ModelReply> {
   const { limits } = config;
   admission.check();
   const declared = Number(call.header('content-length') ?? 0) || 0;
   bytesInHand.check(account.id, Math.min(declared, limits.bodyBytes));
   const hold = bytesInHand.open(account.id);
-  let held: Slot | undefined;
-  return orElse(
-    () =>
-      andThen(
-        readJsonBody(call, tokens === 0 ? limits : { ...limits, nodes: limits.nodes + tokens }, hold),
-        (body): MaybePromise<Reply> => {
-          held = new Held(hold, admission.enter());
-          return answer(body, held);
-        },
-      ),
-    (error) => {
-      if (held === undefined) hold.release();
-      else held.leave();
-      throw error;
-    },
-  );
+  let slot: Slot | undefined;
+  const leave = (): void => {
+    hold.release();
+    slot?.leave();
+  };
+  try {
+    const held = tokens === 0 ? limits : { ...limits, nodes: limits.nodes + tokens };
+    const read = readJsonBody(call, declared, held, hold);
+    const body = read instanceof Promise ? await read : read;
+    slot = admission.enter();
+    const reply = await answer(body);
+    // What was taken is free again when nothing more of the answer is to come.
+    onceSent(reply, leave);
+    return reply;
+  } catch (error) {
+    leave();
+    throw error;
+  }
 }
 
 /** What may be in a body. */
@@ -95,12 +80,12 @@ export interface JsonBody {
 /**
  * Reads the JSON body of a call, or takes the one that the host has parsed already.
  *
+ * @param declared - Bytes that the body has, as its header says; 0 where there is none.
  * @param hold - Is told how many bytes are in hand, all the time. What the body holds stays counted.
  * @throws {@link RouterError} 400 for what is not JSON or not UTF-8, or holds too much, 408 for a body that comes too
  * slowly, 413 for one that is too large, 415 for another content type or coding, 503 when there is no room for it.
  */
-export function readJsonBody(call: HttpCall, limits: BodyLimits, hold: ByteHold): MaybePromise<JsonBody> {
-  const declared = Number(call.header('content-length') ?? 0);
+function readJsonBody(call: HttpCall, declared: number, limits: BodyLimits, hold: ByteHold): MaybePromise<JsonBody> {
   if (declared > limits.bodyBytes) throw tooLarge(limits.bodyBytes);
   checkContentType(call);
   if (call.body.type === 'parsed') return inspected(call.body.value, limits, hold);
@@ -120,20 +105,21 @@ export function readJsonBody(call: HttpCall, limits: BodyLimits, hold: ByteHold)
 }
 
 function readBytes(bytes: Uint8Array, limits: BodyLimits, hold: ByteHold): MaybePromise<JsonBody> {
-  let isLarge = bytes.byteLength > LARGE;
-  let found: Scan | undefined;
-  return andThen(isLarge ? nextTurn() : undefined, () => {
-    if (bytes.byteLength > QUICK) {
-      found = scanJson(bytes, limits, LONG_TEXT);
-      if (!found.ok) throw errorOfFault(faultAt('', found.problem));
-      hold.add(BYTES_PER_NODE * found.nodes);
-      isLarge ||= found.nodes > MANY_NODES;
-    }
-    return andThen(isLarge ? nextTurn() : undefined, () => {
-      const parsed = parse(bytes, found);
-      return isLarge ? nextTurn().then(() => parsed) : parsed;
-    });
-  });
+  return bytes.byteLength > QUICK ? readScanned(bytes, limits, hold) : parse(bytes, undefined);
+}
+
+/** Reads a body that is looked at before it is parsed, and that others may have to wait for. */
+async function readScanned(bytes: Uint8Array, limits: BodyLimits, hold: ByteHold): Promise<JsonBody> {
+  const isLong = bytes.byteLength > LARGE;
+  if (isLong) await nextTurn();
+  const found = scanJson(bytes, limits, LONG_TEXT);
+  if (!found.ok) throw errorOfFault(faultAt('', found.problem));
+  hold.add(BYTES_PER_NODE * found.nodes);
+  const isLarge = isLong || found.nodes > MANY_NODES;
+  if (isLarge) await nextTurn();
+  const parsed = parse(bytes, found);
+  if (isLarge) await nextTurn();
+  return parsed;
 }
 
 /** A body that the host has parsed is counted before anything is made of it. */
@@ -269,51 +255,4 @@ export function invalid(message: string): RouterError {
 export function tooLarge(maxBytes: number): RouterError {
   const message = `The request body must not be larger than ${maxBytes.toLocaleString('en-US')} bytes`;
   return new RouterError({ status: 413, errorType: 'payload_too_large', message });
-}
-
-/** How names are spelled in one answer. */
-export interface Spelling {
-  readonly metadataField: 'router_metadata' | 'openrouter_metadata';
-  readonly processing: string;
-  /** Beginning of the names of our headers. */
-  readonly headers: 'x-router' | 'x-openrouter';
-}
-
-const SPELLINGS: Readonly<Record<Brand, Spelling>> = {
-  router: { metadataField: 'router_metadata', processing: 'ROUTER PROCESSING', headers: 'x-router' },
-  openrouter: { metadataField: 'openrouter_metadata', processing: 'OPENROUTER PROCESSING', headers: 'x-openrouter' },
-};
-
-/** Names of the header that asks for metadata, current and legacy, in both spellings. */
-const METADATA_HEADERS: readonly (readonly [string, Brand])[] = [
-  ['x-router-metadata', 'router'],
-  ['x-router-experimental-metadata', 'router'],
-  ['x-openrouter-metadata', 'openrouter'],
-  ['x-openrouter-experimental-metadata', 'openrouter'],
-];
-
-/** Whether a call wants `router_metadata`, and how its answer is spelled (gaps 0.2, 6.5). */
-export function negotiate(
-  call: HttpCall,
-  configured: Brand,
-): { readonly wantsMetadata: boolean; readonly spelling: Spelling } {
-  for (const named of METADATA_HEADERS) {
-    const value = call.header(named[0]);
-    if (value === undefined) continue;
-    return {
-      wantsMetadata: value.trim().toLowerCase() === 'enabled',
-      spelling: SPELLINGS[named[1] === 'openrouter' ? 'openrouter' : configured],
-    };
-  }
-  return { wantsMetadata: false, spelling: SPELLINGS[configured] };
-}
-
-/** Gives the metadata member its name in this answer. */
-export function spell<Body extends { readonly router_metadata?: unknown }>(
-  body: Body,
-  { metadataField }: Spelling,
-): object {
-  if (metadataField === 'router_metadata' || body.router_metadata === undefined) return body;
-  const { router_metadata: metadata, ...rest } = body;
-  return { ...rest, [metadataField]: metadata };
 }

@@ -4,7 +4,7 @@ import { RouterError } from '../protocol/router-error.ts';
 import type { ErrorBody, ErrorType } from '../protocol/error.ts';
 import { isJsonObject } from '../protocol/json.ts';
 import { errorOfUnknown } from '../runtime/chat/router-errors.ts';
-import { spell, type Spelling } from './body.ts';
+import { spell, type Spelling } from './spelling.ts';
 import type { HttpHeaders, WholeReply } from './exchange.ts';
 import { dialectAt } from './routes.ts';
 

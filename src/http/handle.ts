@@ -2,14 +2,16 @@ import { type Account, ANONYMOUS, type Scope } from '../core/account.ts';
 import { RouterError } from '../protocol/router-error.ts';
 import type { Router } from '../router/router.ts';
 import { warn, type WarningEvent } from '../runtime/chat/events.ts';
+import type { ResolvedConfig } from '../config/resolve-config.ts';
 import { authorize } from './authorize.ts';
 import type { answerBatches as AnswerBatchesFunction } from './batch-operations.ts';
-import { negotiate, type Spelling, receive } from './body.ts';
+import { askingHeaders, negotiate } from './asking-headers.ts';
+import { receive } from './body.ts';
 import { corsHeaders, NO_CORS, preflightReply } from './cors.ts';
 import { errorReply, type ErrorReplyContext } from './error-reply.ts';
 import type { HttpCall, HttpHeaders, HttpReply, WholeReply } from './exchange.ts';
 import type { answerLedger as AnswerLedgerFunction } from './ledger-operations.ts';
-import { answerChat, answerEmbeddings, answerTokenCount, onceSent, wholeReply } from './model-reply.ts';
+import { type CallContext, answerChat, answerEmbeddings, answerTokenCount, wholeReply } from './model-reply.ts';
 import { policiesOf } from '../core/normalize/normalize.ts';
 import { modelRules } from '../core/normalize/preset.ts';
 import {
@@ -29,15 +31,15 @@ import {
 } from './routes.ts';
 import type { DialectErrors } from '../core/dialects/dialect.ts';
 import { DIALECT_ERRORS } from '../core/dialects/errors.ts';
-import type { CacheReport, CacheWish } from '../core/limits/cache-rule.ts';
 import { shortened } from '../protocol/fault.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import { splitVariants } from '../catalog/slug.ts';
 import type { EndpointList, ModelCard, ModelList, PrivateEndpointList, ProviderList } from '../protocol/models.ts';
 import type { RuntimeServices } from '../runtime/chat/services.ts';
 import type { RefusedRequest } from '../core/ledger/draft.ts';
-import { andThen, type MaybePromise, orElse } from '../platform/wait.ts';
+import type { MaybePromise } from '../platform/wait.ts';
 import { architectureOf, endpointCard, endpointsAt, modelCard, providerCard } from './catalog-cards.ts';
+import type { Spelling } from './spelling.ts';
 import { filterModels, listModels, listedRouterModels } from './list-models.ts';
 
 /**
@@ -46,67 +48,73 @@ import { filterModels, listModels, listedRouterModels } from './list-models.ts';
  */
 export function handle(mounted: Router, call: HttpCall): Promise<HttpReply | undefined> {
   const match = matchRoute(call.method, call.path);
-  const router = mounted.internals.pinned;
-  const { config } = router.internals;
-  if (match === undefined || (isKeyPath(call.path) && config.authenticate?.keys === undefined)) {
+  const { config, pinned } = mounted.internals;
+  if (match === undefined || (config.authenticate?.keys === undefined && isKeyPath(call.path))) {
     return config.inspector?.answer(mounted, call) ?? Promise.resolve(undefined);
   }
+  return replyTo(pinned, call, match);
+}
+
+/** The reply to a call that is ours. */
+async function replyTo(router: Router, call: HttpCall, match: Exclude<Match, undefined>): Promise<HttpReply> {
+  const { config } = router.internals;
   const cors = config.cors === undefined ? NO_CORS : corsHeaders(config.cors, call.header('origin'));
-  const context = contextOf(router, call, cors, match);
-  const fail = (error: unknown): HttpReply => failedReply(router, context, error);
+  let context = contextOf(config, call, cors, match);
   try {
     if (match.type === 'wrong_method') {
-      return Promise.resolve(preflightReply(call, match.allow, cors) ?? wrongMethod(match.allow, context));
+      return preflightReply(call, match.allow, cors) ?? wrongMethod(match.allow, context);
     }
     const { operation } = match;
-    if (isCatalog(operation)) return catalogReply(router, operation, call, context).catch(fail);
-    if (operation.name === 'openapi') return openApiReply(context.spelling, context.headers).catch(fail);
-    let forbidden: Account | undefined;
-    const admit = (): MaybePromise<Account> =>
-      authorize(call, scopeOf(operation), router.internals, (account) => (forbidden = account));
-    const refused = () => forbidden && refusedRequest(operation, call, forbidden);
-    const { ledger, facts } = router.internals.services;
-    const found = ledger === undefined ? admit() : ledger.noting(facts, call.signal, admit, refused);
-    const reply = andThen(found, (account) => perform(router, operation, call, account, context), fail);
-    return reply instanceof Promise ? reply : Promise.resolve(reply);
+    if (isCatalog(operation)) return await catalogReply(router, operation, call, context);
+    if (operation.name === 'openapi') return await openApiReply(context.spelling, context.headers);
+    const found = admitted(router, operation, call);
+    const account = found instanceof Promise ? await found : found;
+    if (account !== ANONYMOUS) context = { ...context, account: account.id };
+    return await perform(router, operation, call, account, context);
   } catch (error) {
-    return Promise.resolve(fail(error));
+    return failedReply(router, context, error);
   }
 }
 
 /** What every answer to a call depends on; its errors, too, are in the API format in which the client asked. */
 function contextOf(
-  router: Router,
+  { brand, environment }: ResolvedConfig,
   call: HttpCall,
   cors: HttpHeaders,
   match: Exclude<Match, undefined>,
-): ErrorReplyContext {
-  const { config } = router.internals;
-  const { wantsMetadata, spelling } = negotiate(call, config.brand);
-  const dialect = dialectAt(call.path) ?? dialectOfList(call, match);
-  const id = `req_${config.environment.randomText(24)}`;
-  const own = dialect?.requestIdHeader === undefined ? {} : { [dialect.requestIdHeader]: id };
-  return { spelling, wantsMetadata, dialect, headers: { 'x-request-id': id, ...cors, ...own } };
+): CallContext {
+  const asking = askingHeaders(call);
+  const { wantsMetadata, spelling } = negotiate(asking, brand);
+  const dialect = match.dialect ?? dialectOfList(call, match);
+  const id = `req_${environment.randomText(24)}`;
+  const headers: Record<string, string> = cors === NO_CORS ? { 'x-request-id': id } : { 'x-request-id': id, ...cors };
+  if (dialect?.requestIdHeader !== undefined) headers[dialect.requestIdHeader] = id;
+  return { asking, spelling, wantsMetadata, dialect, headers };
 }
 
-/** Does what a client asks for that may do it. Never fails: what goes wrong is an answer. */
+/** The account for which something may be done; who it is refused to is noted. */
+function admitted(router: Router, operation: AccountOperation, call: HttpCall): MaybePromise<Account> {
+  const { internals } = router;
+  const { ledger, facts } = internals.services;
+  const scope = scopeOf(operation);
+  if (ledger === undefined) return authorize(call, scope, internals);
+  let forbidden: Account | undefined;
+  const admit = () => authorize(call, scope, internals, (account) => (forbidden = account));
+  return ledger.noting(facts, call.signal, admit, () => forbidden && refusedRequest(operation, call, forbidden));
+}
+
+/** Does what a client asks for that may do it. */
 function perform(
   router: Router,
   operation: AccountOperation,
   call: HttpCall,
   account: Account,
-  before: ErrorReplyContext,
+  context: CallContext,
 ): MaybePromise<HttpReply> {
-  const context = account === ANONYMOUS ? before : { ...before, account: account.id };
-  return orElse(
-    () => {
-      if (isBatch(operation)) return batchReply(router, operation, call, account, context.headers);
-      if (isKeys(operation)) return keyReply(router, operation, call, account, context.headers);
-      if (isLedger(operation)) return ledgerReply(router, operation, call, account, context.headers);
-      return modelReply(router, operation, call, account, context);
-    },
-    (error) => failedReply(router, context, error),
-  );
+  if (isBatch(operation)) return batchReply(router, operation, call, account, context.headers);
+  if (isKeys(operation)) return keyReply(router, operation, call, account, context.headers);
+  if (isLedger(operation)) return ledgerReply(router, operation, call, account, context.headers);
+  return modelReply(router, operation, call, account, context);
 }
 
 /** Lets a model answer. */
@@ -115,19 +123,15 @@ function modelReply(
   operation: Exclude<AccountOperation, BatchOperation | KeyOperation | LedgerOperation>,
   call: HttpCall,
   account: Account,
-  context: ErrorReplyContext,
+  context: CallContext,
 ): MaybePromise<HttpReply> {
   const isEmbedding = operation.name === 'embeddings';
   const answer = isEmbedding ? answerEmbeddings : operation.name === 'chat' ? answerChat : answerTokenCount;
   let isRead = false;
-  const reply = (): MaybePromise<HttpReply> =>
-    receive(router.internals, call, account, isEmbedding ? mostNumbers(router) : 0, (body, slot) => {
+  const reply = (): Promise<HttpReply> =>
+    receive(router.internals, call, account, isEmbedding ? mostNumbers(router) : 0, ({ value: body, verbatim }) => {
       isRead = true;
-      return andThen(answer(router, { call, account, context, body: body.value, verbatim: body.verbatim }), (one) => {
-        // The place is free again when nothing more of the answer is to come.
-        onceSent(one, slot.leave);
-        return one;
-      });
+      return answer(router, { call, account, context, body, verbatim });
     });
   // From the reading of its body on, the router notes by itself what becomes of a request.
   const refused = () => (isRead ? undefined : refusedRequest(operation, call, account));
@@ -265,41 +269,6 @@ function wrongMethod(allow: string, context: ErrorReplyContext): HttpReply {
   const message = `This path takes ${allow} only`;
   const error = new RouterError({ status: 405, errorType: 'invalid_request', message });
   return errorReply(error, { ...context, headers: { ...context.headers, allow } });
-}
-
-/** What a call says about the response cache, in either spelling (gaps 9.3). */
-export function cacheWish({ header }: Pick<HttpCall, 'header'>): CacheWish {
-  // Names in full: one that is put together for each request is looked up slowly.
-  const ttl = header('x-router-cache-ttl') ?? header('x-openrouter-cache-ttl');
-  const seconds = ttl === undefined ? undefined : Number.parseInt(ttl, 10);
-  return {
-    enabled: truthOf(header('x-router-cache') ?? header('x-openrouter-cache')),
-    ttlSeconds: Number.isNaN(seconds) ? undefined : seconds,
-    clear: truthOf(header('x-router-cache-clear') ?? header('x-openrouter-cache-clear')),
-  };
-}
-
-/** What an answer tells about the response cache (gaps 9.4). */
-export function cacheHeaders(
-  report: CacheReport | undefined,
-  { header }: Pick<HttpCall, 'header'>,
-  spelling: Spelling,
-): HttpHeaders {
-  if (report === undefined) return {};
-  const own = header('x-openrouter-cache') === undefined ? spelling.headers : 'x-openrouter';
-  return {
-    [`${own}-cache-status`]: report.status,
-    [`${own}-cache-ttl`]: String(report.ttlSeconds),
-    ...(report.status === 'MISS'
-      ? {}
-      : { [`${own}-cache-age`]: String(report.ageSeconds), [`${own}-cache-source-id`]: report.sourceId }),
-  };
-}
-
-/** Only these two words mean something. */
-function truthOf(value: string | undefined): boolean | undefined {
-  const word = value?.trim().toLowerCase();
-  return word === 'true' ? true : word === 'false' ? false : undefined;
 }
 
 /** Bodies of the operations that read the catalog. */

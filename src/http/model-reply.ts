@@ -1,30 +1,30 @@
 import type { Account } from '../core/account.ts';
-import type {
-  Dialect,
-  DialectContext,
-  DialectError,
-  DialectErrors,
-  DialectStreamWriter,
-} from '../core/dialects/dialect.ts';
+import type { Dialect, DialectContext, DialectError, DialectStreamWriter } from '../core/dialects/dialect.ts';
 import { type TraceContext, traceContextOf } from '../core/trace-context.ts';
 import type { EmbeddingRequest } from '../protocol/embedding.ts';
 import type { OpenedChat, Router } from '../router/router.ts';
 import { loadDialect } from '../router/incoming.ts';
-import { spell, type Spelling } from './body.ts';
-import { cacheHeaders, cacheWish } from './handle.ts';
+import { spell, type Spelling } from './spelling.ts';
+import { cacheHeaders, cacheWish, type HeaderLookup } from './asking-headers.ts';
 import { errorBody, type ErrorReplyContext } from './error-reply.ts';
 import type { HttpCall, HttpHeaders, HttpReply, WholeReply } from './exchange.ts';
-import { andThen, type MaybePromise, orElse } from '../platform/wait.ts';
+import { andThen, type MaybePromise } from '../platform/wait.ts';
 import { ChatFrameWriter, type FrameWriter, StreamFrames } from './stream-frames.ts';
 import type { JsonObject } from '../protocol/json.ts';
 import type { ChatStreamSource, StreamItem } from '../runtime/chat/chat-stream.ts';
 import { errorOfUnknown } from '../runtime/chat/router-errors.ts';
 
+/** What everything that answers a call depends on. */
+export interface CallContext extends ErrorReplyContext {
+  /** Looks up headers that ask for something; undefined where none does. */
+  readonly asking: HeaderLookup | undefined;
+}
+
 /** A request that a model is to answer. */
 export interface ModelRequest {
   readonly call: HttpCall;
   readonly account: Account;
-  readonly context: ErrorReplyContext;
+  readonly context: CallContext;
   readonly body: unknown;
   /** Long texts of the body that need no escape. */
   readonly verbatim?: readonly string[] | undefined;
@@ -53,11 +53,11 @@ export function answerChat(router: Router, request: ModelRequest): MaybePromise<
     account,
     signal: call.signal,
     metadata: context.wantsMetadata,
-    sessionId: call.header('x-session-id'),
-    anthropicBeta: betasOf(call, context.dialect),
+    sessionId: context.asking?.('x-session-id'),
+    anthropicBeta: betasOf(call, context),
     traceContext: traceOf(router, call),
     dialect: context.dialect?.name,
-    cache: cacheWish(call),
+    cache: context.asking && cacheWish(context.asking),
     verbatim,
   });
   const dialect = context.dialect && loadDialect(context.dialect.name);
@@ -65,38 +65,34 @@ export function answerChat(router: Router, request: ModelRequest): MaybePromise<
 }
 
 /** The reply that an answer is, in the API format in which the client asked. */
-function replyOf(
+async function replyOf(
   router: Router,
   opened: OpenedChat,
   dialect: Dialect | undefined,
   request: ModelRequest,
-): MaybePromise<ModelReply> {
-  const { call, context, body: asked } = request;
+): Promise<ModelReply> {
+  const { context, body: asked } = request;
   const { environment } = router.internals.config;
   const estimate = dialect?.estimate;
   const promptTokens = estimate && (() => opened.promptTokens(estimate));
   const format = (): DialectContext => dialectContext(asked, opened.id, environment, context.spelling, promptTokens);
-  return orElse(
-    () =>
-      opened.type === 'stream'
-        ? sendStream(router, opened, dialect, request, format)
-        : opened.answer.then((answer): ModelReply => {
-            const body = dialect?.whole(answer, format()) ?? answer.result;
-            return wholeReply(spell(body, context.spelling), headersOf(opened, call, context));
-          }),
-    (error) => {
-      const absorbed = dialect && absorb(error, opened, dialect, format(), context);
-      if (absorbed !== undefined) return absorbed;
-      throw error;
-    },
-  );
+  try {
+    if (opened.type === 'stream') return await sendStream(router, opened, dialect, request, format);
+    const answer = await opened.answer;
+    const body = dialect?.whole(answer, format()) ?? answer.result;
+    return wholeReply(spell(body, context.spelling), headersOf(opened, context));
+  } catch (error) {
+    const absorbed = dialect && absorb(error, opened, dialect, format(), context);
+    if (absorbed !== undefined) return absorbed;
+    throw error;
+  }
 }
 
 async function sendStream(
   router: Router,
   opened: Extract<OpenedChat, { type: 'stream' }>,
   dialect: Dialect | undefined,
-  { call, context }: ModelRequest,
+  { context }: ModelRequest,
   format: () => DialectContext,
 ): Promise<ModelReply> {
   const { keepAlive, fallback, environment, limits } = router.internals.config;
@@ -109,7 +105,7 @@ async function sendStream(
     environment,
   });
   await frames.open();
-  const headers = { ...headersOf(opened, call, context), ...STREAM_HEADERS };
+  const headers = { ...headersOf(opened, context), ...STREAM_HEADERS };
   return { type: 'stream', status: 200, headers, frames, stallMs: limits.writeStallMs };
 }
 
@@ -124,8 +120,10 @@ function writerOf(
 }
 
 /** To be asked when the answer, or its first part, is there: only then it is known how the cache was used. */
-function headersOf({ id, cache }: OpenedChat, call: HttpCall, { headers, spelling }: ErrorReplyContext): HttpHeaders {
-  return { ...headers, 'x-generation-id': id, ...cacheHeaders(cache(), call, spelling) };
+function headersOf({ id, cache }: OpenedChat, { asking, headers, spelling }: CallContext): HttpHeaders {
+  const own = { ...headers, 'x-generation-id': id };
+  const report = cache();
+  return report === undefined ? own : { ...own, ...cacheHeaders(report, asking, spelling) };
 }
 
 /** @throws {@link RouterError} for everything that is wrong. */
@@ -137,7 +135,7 @@ export async function answerEmbeddings(
     account,
     signal: call.signal,
     metadata: context.wantsMetadata,
-    sessionId: call.header('x-session-id'),
+    sessionId: context.asking?.('x-session-id'),
     traceContext: traceOf(router, call),
   });
   return wholeReply(spell(result, context.spelling), { ...context.headers, 'x-generation-id': result.id });
@@ -151,8 +149,8 @@ export async function answerTokenCount(
   const count = await router.countTokens(body, {
     account,
     signal: call.signal,
-    sessionId: call.header('x-session-id'),
-    anthropicBeta: betasOf(call, context.dialect),
+    sessionId: context.asking?.('x-session-id'),
+    anthropicBeta: betasOf(call, context),
     dialect: 'messages',
   });
   return wholeReply(count, context.headers);
@@ -165,8 +163,8 @@ function traceOf({ internals }: Router, call: HttpCall): TraceContext | undefine
 }
 
 /** Callers who speak Anthropic's own dialect name its beta features in its own header. */
-function betasOf(call: HttpCall, dialect: DialectErrors | undefined): string | undefined {
-  const named = call.header('x-anthropic-beta');
+function betasOf(call: HttpCall, { asking, dialect }: CallContext): string | undefined {
+  const named = asking?.('x-anthropic-beta');
   return dialect?.name === 'messages' ? (named ?? call.header('anthropic-beta')) : named;
 }
 

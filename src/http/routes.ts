@@ -68,9 +68,19 @@ export function isKeyPath(path: string): boolean {
 
 /** True for an operation that only reads the catalog. */
 export function isCatalog(operation: Operation): operation is CatalogOperation {
-  const { name } = operation;
-  return !NO_CATALOG.has(name) && !isBatch(operation) && !isKeys(operation) && !isLedger(operation);
+  return OF_CATALOG.has(operation.name);
 }
+
+const OF_CATALOG: ReadonlySet<string> = new Set(
+  Object.keys({
+    models: true,
+    models_count: true,
+    model: true,
+    endpoints: true,
+    endpoints_private: true,
+    providers: true,
+  } satisfies Record<CatalogOperation['name'], true>),
+);
 
 /** True for an operation that reads the ledger. */
 export function isLedger(operation: Operation): operation is LedgerOperation {
@@ -78,12 +88,15 @@ export function isLedger(operation: Operation): operation is LedgerOperation {
   return name === 'generation' || name === 'ledger' || name === 'ledger_costs';
 }
 
-const NO_CATALOG: ReadonlySet<Operation['name']> = new Set(['chat', 'embeddings', 'count_tokens', 'openapi']);
-
 /** A request that is ours, one whose method is wrong, or undefined for one that belongs to the host. */
 export type Match =
-  | { readonly type: 'operation'; readonly operation: Operation }
-  | { readonly type: 'wrong_method'; readonly allow: string }
+  | ((
+      | { readonly type: 'operation'; readonly operation: Operation }
+      | { readonly type: 'wrong_method'; readonly allow: string }
+    ) & {
+      /** What is spoken at this path, as {@link dialectAt} tells. */
+      readonly dialect?: DialectErrors | undefined;
+    })
   | undefined;
 
 interface Route {
@@ -145,8 +158,6 @@ const ROUTES: readonly Route[] = [
   { method: 'GET', pattern: /^\/openapi\.json$/, operation: () => ({ name: 'openapi' }) },
 ];
 
-const CHAT: Match = { type: 'operation', operation: { name: 'chat' } };
-
 /** The dialect that is spoken at a path below the mount, whatever the method; undefined where answers have the shape of chat. */
 export function dialectAt(path: string): DialectErrors | undefined {
   return DIALECTS.get(withoutSlash(path));
@@ -157,9 +168,21 @@ const DIALECTS: ReadonlyMap<string, DialectErrors> = new Map([
   ['/messages/count_tokens', DIALECT_ERRORS.messages],
 ]);
 
+/** Nearly every request comes to the path of the one before. */
+let latest: { readonly method: string; readonly path: string; readonly match: Match } = {
+  method: '',
+  path: '',
+  match: undefined,
+};
+
 /** Finds the operation behind a method and a path below the mount. A slash at the end makes no difference. */
 export function matchRoute(method: string, path: string): Match {
-  if (path === '/chat/completions' && method === 'POST') return CHAT;
+  if (latest.path !== path || latest.method !== method) latest = { method, path, match: searchRoutes(method, path) };
+  return latest.match;
+}
+
+function searchRoutes(method: string, path: string): Match {
+  const dialect = dialectAt(path);
   const trimmed = withoutSlash(path);
   const allowed: string[] = [];
   for (const route of ROUTES) {
@@ -167,11 +190,11 @@ export function matchRoute(method: string, path: string): Match {
     if (found === null) continue;
     if (route.method === method || (route.method === 'GET' && method === 'HEAD')) {
       const [, id = ''] = found;
-      return { type: 'operation', operation: route.operation(percentDecoded(id) ?? id) };
+      return { type: 'operation', operation: route.operation(percentDecoded(id) ?? id), dialect };
     }
     allowed.push(route.method === 'GET' ? 'GET, HEAD' : route.method);
   }
-  return allowed.length === 0 ? undefined : { type: 'wrong_method', allow: [...new Set(allowed)].join(', ') };
+  return allowed.length === 0 ? undefined : { type: 'wrong_method', allow: [...new Set(allowed)].join(', '), dialect };
 }
 
 function withoutSlash(path: string): string {

@@ -5,7 +5,7 @@ import { PENDING, Pollable, pollable, type Polled, whenThere } from '../platform
 import type { Frames } from './exchange.ts';
 import { commentFrame, dataFrame, DONE_FRAME } from '../core/stream/envelope.ts';
 import { errorOfUnknown } from '../runtime/chat/router-errors.ts';
-import { spell, type Spelling } from './body.ts';
+import { spell, type Spelling } from './spelling.ts';
 import { errorBody } from './error-reply.ts';
 
 /** What the frames of one stream depend on. */

@@ -1,4 +1,4 @@
-import type { Spelling } from '../body.ts';
+import type { Spelling } from '../spelling.ts';
 import { componentSchemas } from '../../protocol/openapi/component-schemas.ts';
 import { DOCUMENTED } from './operations.ts';
 import { errorResponses, HEADERS } from './responses.ts';

@@ -135,13 +135,19 @@ export interface ByteHold {
   release(): void;
 }
 
+/** Bytes of one owner, in all holds that are open. */
+interface OwnerBytes {
+  held: number;
+  holds: number;
+}
+
 /**
  * Limits how many bytes of bodies the process holds, in whatever state they are. Nobody gets more than half of it, so
  * that one who sends a lot slowly leaves room for others.
  */
 export class ByteBudget {
   #limit: number;
-  readonly #owners = new Map<string, number>();
+  readonly #owners = new Map<string, OwnerBytes>();
   #held = 0;
 
   constructor(limit: number) {
@@ -164,8 +170,12 @@ export class ByteBudget {
    * @throws {@link RouterError} 503
    */
   check(owner: string, bytes: number): void {
+    this.#check(this.#owners.get(owner)?.held ?? 0, bytes);
+  }
+
+  #check(heldByOwner: number, bytes: number): void {
     const share = Math.floor(this.#limit / 2);
-    const own = (this.#owners.get(owner) ?? 0) + bytes;
+    const own = heldByOwner + bytes;
     if (own <= share && this.#held + bytes <= this.#limit) return;
     const limit = (own > share ? share : this.#limit).toLocaleString('en-US');
     throw new RouterError({
@@ -178,28 +188,35 @@ export class ByteBudget {
 
   /** A hold without bytes. */
   open(owner: string): ByteHold {
+    let ofOwner = this.#owners.get(owner);
+    if (ofOwner === undefined) {
+      ofOwner = { held: 0, holds: 0 };
+      this.#owners.set(owner, ofOwner);
+    }
+    ofOwner.holds += 1;
+    return this.#holdOf(owner, ofOwner);
+  }
+
+  #holdOf(owner: string, ofOwner: OwnerBytes): ByteHold {
     let own = 0;
     let released = false;
     const set = (bytes: number): void => {
-      if (released) return;
-      if (bytes > own) this.check(owner, bytes - own);
-      this.#take(owner, bytes - own);
+      if (released || bytes === own) return;
+      if (bytes > own) this.#check(ofOwner.held, bytes - own);
+      this.#held += bytes - own;
+      ofOwner.held += bytes - own;
       own = bytes;
     };
     return {
       set,
       add: (bytes) => set(own + bytes),
       release: () => {
+        if (released) return;
         set(0);
         released = true;
+        ofOwner.holds -= 1;
+        if (ofOwner.holds === 0) this.#owners.delete(owner);
       },
     };
-  }
-
-  #take(owner: string, bytes: number): void {
-    this.#held += bytes;
-    const own = (this.#owners.get(owner) ?? 0) + bytes;
-    if (own === 0) this.#owners.delete(owner);
-    else this.#owners.set(owner, own);
   }
 }
