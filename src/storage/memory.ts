@@ -54,16 +54,23 @@ export function memoryStore(options: MemoryStoreOptions = {}): StateStore {
     return sum;
   }
   function change(changes: readonly CounterChange[]): ChangedCounters {
-    const sums = changes.map(sumOf);
-    const applied = changes.every(({ by, max }, index) => max === undefined || (sums[index] ?? 0) + by <= max);
+    const sums: number[] = [];
+    let applied = true;
+    for (const one of changes) {
+      const sum = sumOf(one);
+      sums.push(sum);
+      if (one.max !== undefined && sum + one.by > one.max) applied = false;
+    }
     if (!applied) return { applied, sums };
     for (const { key, by, ttlMs } of changes) {
       const before = countOf(key) ?? 0;
       const after = Math.max(0, before + by);
       count(key, after, ttlMs);
-      const difference = after - before;
-      for (const [index, other] of changes.entries()) {
-        if (other.key === key || other.beside?.includes(key) === true) sums[index] = (sums[index] ?? 0) + difference;
+      for (let index = 0; index < changes.length; index += 1) {
+        const other = changes[index];
+        if (other?.key === key || other?.beside?.includes(key) === true) {
+          sums[index] = (sums[index] ?? 0) + (after - before);
+        }
       }
     }
     return { applied, sums };

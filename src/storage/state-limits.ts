@@ -37,7 +37,8 @@ export function stateRateLimiter(state: StateStore, wallClock: () => number): Ra
   const ofTags = boundedMap<Windows>(MAX_OWNERS);
   function windowOf(account: string, share: RateShare): Window {
     const { tag } = share;
-    const [owners, owner] = tag === undefined ? [ofAccounts, account] : [ofTags, tagKey(account, tag)];
+    const owners = tag === undefined ? ofAccounts : ofTags;
+    const owner = tag === undefined ? account : tagKey(account, tag);
     const windows = owners.get(owner) ?? {};
     const known = windows[share.name];
     if (known?.slot === share.slot) return known;
@@ -73,12 +74,14 @@ export function stateRateLimiter(state: StateStore, wallClock: () => number): Ra
       const now = wallClock();
       const slot = Math.floor(now / MINUTE_SLOT_MS);
       const ttlMs = 2 * 60_000 + SLACK_MS;
-      const changes = parts.flatMap(({ tag, taken }) => {
+      const changes: CounterChange[] = [];
+      for (const { tag, taken } of parts) {
         const by = Math.ceil(tokens) - taken;
+        if (by === 0) continue;
         // What a request gives back belongs to the slot in which it was taken; what it used on top is used now.
         const share = { name: 'tokens-per-min', tag } as const;
-        return by === 0 ? [] : [{ key: keyAt(account, share, by < 0 ? takenIn : slot), by, ttlMs }];
-      });
+        changes.push({ key: keyAt(account, share, by < 0 ? takenIn : slot), by, ttlMs });
+      }
       if (changes.length === 0) return undefined;
       const changed = state.change(changes);
       return changed instanceof Promise ? changed.then(nothing) : undefined;

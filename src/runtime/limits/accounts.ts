@@ -11,7 +11,7 @@ import type { MaybePromise } from '../../platform/wait.ts';
 import type { RecordMap } from '../chat/endpoint-load.ts';
 import { hmacSha256 } from '../../platform/hash.ts';
 import { rateLimitError } from '../../core/limits/limit-errors.ts';
-import { limitsFor, type RateLimits, type RateTicket, tagsOf } from '../../core/limits/rate-limits.ts';
+import { type LimitedTag, limitsFor, type RateLimits, type RateTicket, tagsOf } from '../../core/limits/rate-limits.ts';
 import type { NormalizedEmbeddingRequest } from '../../core/normalize/normalize-embedding.ts';
 import type { TaggedRateLimits } from '../../config/tables/spending.ts';
 import type { RoutedRequest } from '../../core/normalize/normalized-request.ts';
@@ -89,6 +89,7 @@ export class EndUsers {
 }
 
 const NO_TAGS: readonly never[] = [];
+const NO_LIMITS: RateLimits = {};
 
 /** Tokens of an answer that a request which names no bound is expected to have. */
 const LIKELY_ANSWER_TOKENS = 1_000;
@@ -98,8 +99,8 @@ export class Rates {
   readonly #limiter: RateLimiter;
   readonly #everybody: RateLimits & TaggedRateLimits;
   readonly #divides: boolean;
-  /** True when accounts are not limited unless they have limits of their own. */
-  readonly #isFree: boolean;
+  /** Limits of an account without any of its own. Undefined where such an account is not limited. */
+  readonly #common: RateLimits | undefined;
   readonly #environment: Environment;
   readonly #events: EventHub;
 
@@ -112,7 +113,7 @@ export class Rates {
     this.#limiter = limiter;
     this.#everybody = everybody;
     this.#divides = everybody.tags !== undefined || everybody.session !== undefined;
-    this.#isFree = !this.#divides && limitsFor(everybody, undefined) === undefined;
+    this.#common = limitsFor(everybody, undefined);
     this.#environment = environment;
     this.#events = events;
   }
@@ -126,19 +127,7 @@ export class Rates {
     const own = this.#limitsOf(request.account);
     const tags = this.#divides ? tagsOf(this.#everybody, request) : NO_TAGS;
     if (own === undefined && tags.length === 0) return request;
-    const limits = own ?? {};
-    const account = request.account.id;
-    const claim: RateClaim = {
-      account,
-      limits,
-      tags,
-      // Read only where tokens are limited: estimating a prompt takes time.
-      get tokens() {
-        return likelyTokensOf(request);
-      },
-      isFree: isFree(request),
-    };
-    const decided = this.#limiter.take(claim);
+    const decided = this.#limiter.take(claimOf(request, own ?? NO_LIMITS, tags));
     const admit = (decision: RateDecision): Request => {
       if (!decision.granted) throw rateLimitError(decision.broken, this.#environment.wallClock());
       return decision.ticket === undefined ? request : { ...request, rateTicket: decision.ticket };
@@ -162,9 +151,26 @@ export class Rates {
   }
 
   #limitsOf({ rateLimits }: Account): RateLimits | undefined {
-    if (rateLimits === undefined && this.#isFree) return undefined;
-    return limitsFor(this.#everybody, rateLimits);
+    return rateLimits === undefined ? this.#common : limitsFor(this.#everybody, rateLimits);
   }
+}
+
+/** What a request asks of its limits. */
+function claimOf(request: RoutedRequest, limits: RateLimits, tags: readonly LimitedTag[]): RateClaim {
+  const account = request.account.id;
+  if (limits.tokensPerMinute !== undefined || tags.some((tag) => tag.limits.tokensPerMinute !== undefined)) {
+    return { account, limits, tags, tokens: likelyTokensOf(request), isFree: isFree(request) };
+  }
+  return {
+    account,
+    limits,
+    tags,
+    // Where no tokens are limited, only a limiter of the host's may read them: estimating a prompt takes time.
+    get tokens() {
+      return likelyTokensOf(request);
+    },
+    isFree: isFree(request),
+  };
 }
 
 function likelyTokensOf(request: RoutedRequest): number {
