@@ -12,7 +12,7 @@ import {
   tierOf,
   TIERS,
   tiersOf,
-} from '../../../src/plugins/pareto-router/tiers.ts';
+} from '../../../src/plugins/pareto-router/pareto-router.ts';
 import { runs } from '../../support/properties.ts';
 import { sceneOf } from '../../support/requests.ts';
 
