@@ -4,7 +4,7 @@ import { resolve } from 'node:path';
 import { finished } from 'node:stream/promises';
 import { parseArgs } from 'node:util';
 import { createRouter } from '../index.ts';
-import { type Command, CommandError, type CommandIo } from './command.ts';
+import { type Command, CommandError, type CommandIo, fileArguments } from './command.ts';
 import { loadConfig, CONFIG_HELP } from './load-config.ts';
 import { StringDecoder } from 'node:string_decoder';
 import type { LedgerRecord } from '../contracts/ledger.ts';
@@ -153,18 +153,12 @@ export const replay: Command = {
   summary: 'Decide recorded requests again under another configuration',
   usage: REPLAY_USAGE,
   async run(args, io) {
-    const { values, positionals } = parseArgs({
-      args: [...args],
-      options: { config: { type: 'string' }, json: { type: 'boolean' } },
-      allowPositionals: true,
-    });
-    const [file, ...others] = positionals;
-    if (file === undefined || others.length > 0) throw new CommandError('Name one file with records.');
+    const { file, config: configPath, json } = fileArguments(args, 'records');
     const path = resolve(io.folder, file);
     if (!existsSync(path)) throw new CommandError(`${file} is not there.`);
-    const { config } = await loadConfig(io, values.config);
+    const { config } = await loadConfig(io, configPath);
     const report = await replayRecords(recordsIn(path, file), config);
-    io.print(values.json === true ? JSON.stringify(report, undefined, 2) : replayTable(report));
+    io.print(json ? JSON.stringify(report, undefined, 2) : replayTable(report));
     return 0;
   },
 };
