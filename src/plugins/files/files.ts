@@ -229,7 +229,7 @@ export function memoryFileLibrary(options: MemoryFileLibraryOptions = {}): FileL
   const { maxBytes = 20_000_000, maxFiles = 1_000, maxAccounts = 1_000, now = Date.now } = options;
   const accounts = new Map<string, Map<string, Kept>>();
 
-  function keep(account: string, file: StoredFile): FileCard {
+  function add(account: string, file: StoredFile): FileCard {
     const files = accounts.get(account) ?? new Map<string, Kept>();
     const size = file.data.byteLength;
     const used = [...files.values()].reduce((sum, { card }) => sum + card.size, 0);
@@ -251,7 +251,7 @@ export function memoryFileLibrary(options: MemoryFileLibraryOptions = {}): FileL
         .map(({ card }) => card)
         .toReversed()
         .slice(0, limit),
-    add: async ({ account, file }) => keep(account, file),
+    add: async ({ account, file }) => add(account, file),
     async close() {
       accounts.clear();
     },

@@ -79,7 +79,7 @@ function choose(
     price: inputPrice(candidate.endpoints, source, request),
   }));
   const hasScores = scores.size > 0;
-  const tierOrder = { speedOf: speedsFor(nitro, context), byPrice: !hasScores };
+  const tierOrder = { speedOf: speedsFor(nitro, context), pricesOnly: !hasScores };
   const found = cap === undefined ? codersOfTier(coders, tierOf(score), tierOrder) : undefined;
   const order = (found?.coders ?? codersUnder(coders, cap ?? 0)).map(({ candidate }) => candidate);
   const sticky = stickyCandidate(order, context);
@@ -185,19 +185,19 @@ interface TierOrder {
   /** Tokens per second, where the fastest is wanted. */
   readonly speedOf?: ((coder: Coder) => number | undefined) | undefined;
   /** True: the scores only stand for prices, so that there is no value to compare. The dearest comes first. */
-  readonly byPrice: boolean;
+  readonly pricesOnly: boolean;
 }
 
 /** The models of a tier, or of the nearest one that has any; the best quality per cost first. */
 export function codersOfTier(
   coders: readonly Coder[],
   wanted: Tier,
-  { speedOf, byPrice }: TierOrder,
+  { speedOf, pricesOnly }: TierOrder,
 ): { readonly tier: Tier; readonly coders: readonly Coder[] } {
   const tiers = tiersOf(coders);
   const tier = NEIGHBOURS[wanted].find((one) => coders.some((coder) => tiers.get(coder) === one)) ?? wanted;
   const inside = coders.filter((coder) => tiers.get(coder) === tier);
-  const own = byPrice
+  const own = pricesOnly
     ? inside.sort((left, right) => right.score - left.score)
     : byValue(inside, ({ score, price }) => ({ quality: score, price }));
   if (speedOf === undefined) return { tier, coders: own };

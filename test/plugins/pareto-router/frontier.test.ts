@@ -131,7 +131,7 @@ describe('tiers of coding scores', () => {
     ['low', [0.5, 0.5, 0.5], 'high'],
   ] as const)('next to %s, with scores %j, comes %s', (wanted, scores, tier) => {
     const list = scores.map((own) => coder(own, 1));
-    expect(codersOfTier(list, wanted, { byPrice: false }).tier).toBe(tier);
+    expect(codersOfTier(list, wanted, { pricesOnly: false }).tier).toBe(tier);
   });
 
   it('give the fastest first where speed counts, and what nobody measured behind, by price', () => {
@@ -141,7 +141,7 @@ describe('tiers of coding scores', () => {
       [fast, 90],
     ]);
     const { coders: found } = codersOfTier([dear, slow, cheap, fast], 'high', {
-      byPrice: false,
+      pricesOnly: false,
       speedOf: (one) => speeds.get(one),
     });
     expect(found).toEqual([fast, slow, cheap, dear]);
