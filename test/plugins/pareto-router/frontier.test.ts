@@ -111,13 +111,13 @@ describe('tiers of coding scores', () => {
 
   it('give all their models, or the neighbour tier when they have none', () => {
     fc.assert(
-      fc.property(coders, fc.constantFrom(...TIERS), fc.boolean(), (list, wanted, byPrice) => {
+      fc.property(coders, fc.constantFrom(...TIERS), fc.boolean(), (list, wanted, pricesOnly) => {
         const tiers = tiersOf(list);
-        const { tier, coders: found } = codersOfTier(list, wanted, { byPrice });
+        const { tier, coders: found } = codersOfTier(list, wanted, { pricesOnly });
         if (list.some((one) => tiers.get(one) === wanted)) expect(tier).toBe(wanted);
         expect(found.length > 0).toBe(list.length > 0);
         expect(new Set(found)).toEqual(new Set(list.filter((one) => tiers.get(one) === tier)));
-        if (!byPrice) return;
+        if (!pricesOnly) return;
         for (const [first, second] of pairs(found)) expect(first.score).toBeGreaterThanOrEqual(second.score);
       }),
       runs(500),
