@@ -21,18 +21,8 @@ export function trimSlash(basePath: string): string {
   return basePath.replace(/\/+$/, '');
 }
 
-/** Nearly every request has the address of the one before. */
-let latest: { readonly url: string; readonly basePath: string; readonly location: Location | undefined } | undefined;
-
 /** Splits an address into path and query, below a base path; undefined when it is not below it. */
 export function locate(url: string, basePath: string): Location | undefined {
-  if (latest === undefined || latest.url !== url || latest.basePath !== basePath) {
-    latest = { url, basePath, location: split(url, basePath) };
-  }
-  return latest.location;
-}
-
-function split(url: string, basePath: string): Location | undefined {
   if (!url.startsWith(basePath)) return undefined;
   const rest = url.slice(basePath.length);
   const mark = rest.indexOf('?');

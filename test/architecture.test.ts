@@ -58,7 +58,7 @@ const PACKAGE_OWNERS: Readonly<Record<string, readonly string[]>> = {
   pg: ['src/storage/postgres/driver.ts'],
   'prom-client': ['src/observe/prometheus/prometheus.ts'],
   'pg-boss': ['src/queue/pg-boss/pg-boss-queue.ts'],
-  '@remix-run/multipart-parser': ['src/http/multipart.ts'],
+  '@remix-run/multipart-parser': ['src/http/file-operations.ts'],
   unpdf: ['src/plugins/pdf/extract-text.ts'],
   undici: ['src/net/undici.ts', 'src/net/guarded-connector.ts'],
 };

@@ -1,3 +1,5 @@
+import { parseArgs } from 'node:util';
+
 /** A command of the `signalbox` program. */
 export interface Command {
   /** Words that call it, for example `catalog refresh`. */
@@ -44,4 +46,24 @@ export function tableOf(rows: readonly (readonly string[])[]): readonly string[]
       .join('  ')
       .trimEnd(),
   );
+}
+
+/**
+ * Reads the arguments of a command that looks at one file under a configuration.
+ *
+ * @param what - What is in the file, for whoever names none.
+ * @throws {@link CommandError} unless one file is named.
+ */
+export function fileArguments(
+  args: readonly string[],
+  what: string,
+): { readonly file: string; readonly config: string | undefined; readonly json: boolean } {
+  const { values, positionals } = parseArgs({
+    args: [...args],
+    options: { config: { type: 'string' }, json: { type: 'boolean' } },
+    allowPositionals: true,
+  });
+  const [file, ...others] = positionals;
+  if (file === undefined || others.length > 0) throw new CommandError(`Name one file with ${what}.`);
+  return { file, config: values.config, json: values.json === true };
 }

@@ -1,11 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { parseArgs } from 'node:util';
 import { RouterError } from '../protocol/router-error.ts';
 import type { ExplainedStep, Explanation } from '../core/selection/explain.ts';
 import type { ChatRequest } from '../protocol/chat-request.ts';
 import { createRouter } from '../index.ts';
-import { type Command, CommandError, type CommandIo, tableOf } from './command.ts';
+import { type Command, CommandError, type CommandIo, fileArguments, tableOf } from './command.ts';
 import { CONFIG_HELP, loadConfig } from './load-config.ts';
 
 const USAGE = `<request.json> [options]
@@ -22,19 +21,13 @@ export const explain: Command = {
   summary: 'Show what a request would do, without calling a provider',
   usage: USAGE,
   async run(args, io) {
-    const { values, positionals } = parseArgs({
-      args: [...args],
-      options: { config: { type: 'string' }, json: { type: 'boolean' } },
-      allowPositionals: true,
-    });
-    const [file, ...others] = positionals;
-    if (file === undefined || others.length > 0) throw new CommandError('Name one file with a request.');
+    const { file, config: path, json } = fileArguments(args, 'a request');
     const request = await readRequest(file, io);
-    const { config } = await loadConfig(io, values.config);
+    const { config } = await loadConfig(io, path);
     const router = createRouter(config);
     try {
       const explanation = await router.explain(request as ChatRequest);
-      const lines = values.json === true ? [JSON.stringify(explanation, undefined, 2)] : linesOf(explanation);
+      const lines = json ? [JSON.stringify(explanation, undefined, 2)] : linesOf(explanation);
       for (const line of lines) io.print(line);
       return 0;
     } catch (error) {

@@ -1,51 +1,18 @@
 #!/usr/bin/env node
-import { batchArguments, batchServer, PATIENCE_MINUTES, patientServer, SERVER_HELP } from './batch-client.ts';
 import { type Command, CommandError, type CommandIo } from './command.ts';
 import { ConfigError } from '../protocol/router-error.ts';
 import { nearName } from '../protocol/near-name.ts';
-import { batchesSubmit, batchesWatch } from './batches.ts';
+import { batchesResults, batchesSubmit, batchesWatch } from './batches.ts';
 import { catalogRefresh, catalogShow } from './catalog.ts';
 import { check } from './check.ts';
 import { demo, serve } from './serve.ts';
 import { explain } from './explain.ts';
 import { keysCreate, keysList, keysRevoke, keysRotate } from './keys.ts';
-import { ledgerExport } from './ledger-export.ts';
-import { replay } from './replay.ts';
+import { ledgerExport, replay } from './ledger.ts';
 import process from 'node:process';
 import { setTimeout } from 'node:timers/promises';
 
-const USAGE = `<id> [options]
-
-Prints the results of a completed batch, one per line, in the order of its requests. Nothing is printed
-before all of them are here: when the answer ends early it is asked for again, for ${PATIENCE_MINUTES} minutes.
-
-${SERVER_HELP}`;
-
-/** Milliseconds for the whole download. */
-const DOWNLOAD_MS = 600_000;
-
-/** `signalbox batches results`: prints the results of a batch. */
-const batchesResults: Command = {
-  name: 'batches results',
-  summary: 'Print the results of a completed batch, one per line',
-  usage: USAGE,
-  async run(args, io) {
-    const { name, values } = batchArguments(args, 'the id of a batch', []);
-    const server = patientServer(batchServer(values.url, io), io);
-    const { results, status, error } = await server.ask({
-      path: `/batches/${encodeURIComponent(name)}`,
-      timeoutMs: DOWNLOAD_MS,
-    });
-    if (results === null) {
-      const why = error === null ? '' : `: ${error.message}`;
-      throw new CommandError(`The batch is ${status}${why}. Only completed batches have results.`);
-    }
-    for (const result of results) io.print(JSON.stringify(result));
-    return 0;
-  },
-};
-
-/** All commands. A new one is a file with a {@link Command} and a line here. */
+/** All commands. A new one is a {@link Command} and a line here. */
 const COMMANDS: readonly Command[] = [
   serve,
   demo,

@@ -44,10 +44,8 @@ export type { OpenAIImagesOptions } from '../plugins/image-generation/openai-ima
 export type { GeneratedImages, ImageGenerator, ImageRequest } from '../contracts/image-generator.ts';
 export { searchModelsTool } from '../plugins/search-models/search-models.ts';
 export type { SearchModelsOptions } from '../plugins/search-models/search-models.ts';
-export { filesTool } from '../plugins/files/files.ts';
-export type { FilesToolOptions } from '../plugins/files/files.ts';
-export { memoryFileLibrary } from '../plugins/files/memory-file-library.ts';
-export type { MemoryFileLibraryOptions } from '../plugins/files/memory-file-library.ts';
+export { filesTool, memoryFileLibrary } from '../plugins/files/files.ts';
+export type { FilesToolOptions, MemoryFileLibraryOptions } from '../plugins/files/files.ts';
 export { FileLibraryFull } from '../contracts/file-store.ts';
 export type { FileCard, FileLibrary } from '../contracts/file-store.ts';
 export { contextCompression } from '../plugins/context-compression/context-compression.ts';
@@ -56,7 +54,7 @@ export type {
   ContextCompressionOptions,
   ContextCompressionRequestOptions,
 } from '../plugins/context-compression/context-compression.ts';
-export { gptTokens } from '../plugins/context-compression/gpt-tokens.ts';
+export { gptTokens } from '../plugins/context-compression/count-message.ts';
 export type { TokenCounter } from '../plugins/context-compression/count-message.ts';
 export { responseHealing } from '../plugins/response-healing/response-healing.ts';
 export { web } from '../plugins/web/web.ts';

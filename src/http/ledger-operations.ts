@@ -1,8 +1,8 @@
-import type { LedgerCost, LedgerCostKey, LedgerCostQuery, LedgerQuery } from '../contracts/ledger.ts';
+import type { LedgerCostKey, LedgerCostQuery, LedgerQuery } from '../contracts/ledger.ts';
 import { type Account, hasScope } from '../core/account.ts';
 import { CSV_HEAD, csvLine } from '../core/ledger/csv.ts';
 import { generationOf } from '../core/ledger/generation.ts';
-import { addLines } from '../core/ledger/sum-costs.ts';
+import { addLines, NOTHING } from '../core/ledger/sum-costs.ts';
 import { StorageError } from '../contracts/storage-error.ts';
 import { RouterError } from '../protocol/router-error.ts';
 import type { Router } from '../router/router.ts';
@@ -50,7 +50,7 @@ export async function answerLedger(
       case 'ledger_costs': {
         const asked = costQuery(query);
         const data = await ledger.costs(asked);
-        const [total = NOTHING] = addLines(data.map((line) => ({ ...line, key: 'total' })));
+        const [total = { key: 'total', ...NOTHING }] = addLines(data.map((line) => ({ ...line, key: 'total' })));
         return wholeReply({ object: 'list', data, total }, own);
       }
     }
@@ -58,17 +58,6 @@ export async function answerLedger(
     throw StorageError.isInstance(error) ? unavailable(router, error) : error;
   }
 }
-
-const NOTHING: LedgerCost = {
-  key: 'total',
-  requests: 0,
-  failed: 0,
-  attempts: 0,
-  prompt_tokens: 0,
-  completion_tokens: 0,
-  cached_tokens: 0,
-  cost_nano_usd: 0,
-};
 
 async function generation(
   { internals }: Router,

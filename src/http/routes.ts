@@ -168,20 +168,11 @@ const DIALECTS: ReadonlyMap<string, DialectErrors> = new Map([
   ['/messages/count_tokens', DIALECT_ERRORS.messages],
 ]);
 
-/** Nearly every request comes to the path of the one before. */
-let latest: { readonly method: string; readonly path: string; readonly match: Match } = {
-  method: '',
-  path: '',
-  match: undefined,
-};
+const CHAT: Match = { type: 'operation', operation: { name: 'chat' } };
 
 /** Finds the operation behind a method and a path below the mount. A slash at the end makes no difference. */
 export function matchRoute(method: string, path: string): Match {
-  if (latest.path !== path || latest.method !== method) latest = { method, path, match: searchRoutes(method, path) };
-  return latest.match;
-}
-
-function searchRoutes(method: string, path: string): Match {
+  if (path === '/chat/completions' && method === 'POST') return CHAT;
   const dialect = dialectAt(path);
   const trimmed = withoutSlash(path);
   const allowed: string[] = [];

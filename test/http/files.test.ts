@@ -1,7 +1,7 @@
 import { apiKeys, type RouterConfig } from 'signalbox';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { readForm } from '../../src/http/multipart.ts';
+import { readForm } from '../../src/http/file-operations.ts';
 import { batchProvider, batchScene, failing } from '../support/batches.ts';
 import { type Answered, type CallInit, send } from '../support/http-call.ts';
 

@@ -4,11 +4,7 @@ import type { UpstreamResult } from '../../src/core/stream/upstream-result.ts';
 import type { EndpointDeclaration } from '../../src/catalog/endpoint.ts';
 import type { ChatRequest } from '../../src/protocol/chat-request.ts';
 import { type EncodedBody, encodeRequest } from '../../src/providers/anthropic/encode-request.ts';
-import {
-  type DecodeContext,
-  decodeResult,
-  MessagesStreamDecoder,
-} from '../../src/providers/anthropic/decode-answer.ts';
+import { type DecodeContext, decodeResult, MessagesStreamDecoder } from '../../src/providers/anthropic/codec.ts';
 import type { DecodedResult } from '../../src/providers/codec.ts';
 import { serving } from './requests.ts';
 import { contextOf, piecesOf } from './wire.ts';

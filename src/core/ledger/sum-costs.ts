@@ -37,7 +37,8 @@ export function linesByEndpoint(record: LedgerRecord): readonly CostLine[] {
   return [...lines].map(([key, counts]) => ({ key, ...counts }));
 }
 
-const NOTHING: Counts = {
+/** What nothing adds. */
+export const NOTHING: Readonly<Counts> = {
   requests: 0,
   failed: 0,
   attempts: 0,

@@ -1,8 +1,7 @@
 import type { DialectName } from '../../protocol/dialect.ts';
 import { type ComponentName, reference } from '../../protocol/openapi/component-schemas.ts';
 import type { Operation } from '../routes.ts';
-import { KEY_OPERATIONS } from './keys.ts';
-import { COSTS, COSTS_QUERY, GENERATION, GENERATION_ID, LEDGER_QUERY } from './ledger.ts';
+import { KEY_OPERATIONS, LEDGER_OPERATIONS } from './management.ts';
 import {
   ANTHROPIC_VERSION,
   BATCHES_QUERY,
@@ -25,7 +24,6 @@ import {
   described,
   errors,
   type ErrorStatus,
-  lines,
   plain,
   success,
   UPSTREAM_ERRORS,
@@ -39,7 +37,6 @@ export interface DocumentedOperation {
 }
 
 const MODEL_ERRORS = [...COMMON_ERRORS, ...BODY_ERRORS, ...UPSTREAM_ERRORS];
-const LEDGER_ERRORS = [...COMMON_ERRORS, 401, 403, 429] as const;
 const BATCH_ERRORS = [...COMMON_ERRORS, 401, 403, 409, 429] as const;
 
 /** Says that an operation may be called without credentials. */
@@ -189,44 +186,7 @@ const OPERATIONS: Readonly<Record<Operation['name'], DocumentedOperation>> = {
     operation: manages('cancelBatch', 'Stop a batch.', 'Batch', BATCH_PATH),
   },
   ...KEY_OPERATIONS,
-  generation: {
-    method: 'get',
-    path: '/generation',
-    operation: {
-      operationId: 'getGeneration',
-      summary: 'What the ledger knows of one generation. For its own account, or with a management key.',
-      parameters: [
-        { name: 'id', in: 'query', required: true, description: 'Id of the generation.', schema: GENERATION_ID },
-      ],
-      responses: {
-        200: described('The generation.', GENERATION),
-        ...errors(LEDGER_ERRORS, 'Error'),
-      },
-    },
-  },
-  ledger: {
-    method: 'get',
-    path: '/ledger',
-    operation: {
-      operationId: 'readLedger',
-      summary: 'Records of requests of all accounts, as JSON lines or CSV. With a management key.',
-      parameters: LEDGER_QUERY,
-      responses: {
-        200: lines('Records, one a line.', ['application/jsonl', 'text/csv']),
-        ...errors(LEDGER_ERRORS, 'Error'),
-      },
-    },
-  },
-  ledger_costs: {
-    method: 'get',
-    path: '/ledger/costs',
-    operation: {
-      operationId: 'sumCosts',
-      summary: 'What requests of all accounts cost, in whole nano-dollars. With a management key.',
-      parameters: COSTS_QUERY,
-      responses: { 200: described('Sums, and their total.', COSTS), ...errors(LEDGER_ERRORS, 'Error') },
-    },
-  },
+  ...LEDGER_OPERATIONS,
   file_create: {
     method: 'post',
     path: '/files',

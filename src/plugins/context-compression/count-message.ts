@@ -1,6 +1,7 @@
 import type { ContentPart } from '../../protocol/content-part.ts';
 import type { Message } from '../../protocol/message.ts';
 import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
+import { type GptEncoding, loadGptTokenizer } from '../../platform/gpt-tokenizer.ts';
 
 /** Counts the tokens of a text. */
 export type TokenCounter = (text: string) => number;
@@ -182,4 +183,30 @@ function charactersOf(message: Message): number {
   const beside = calls.reduce((sum, call) => sum + call.function.arguments.length, 0);
   if (typeof content === 'string') return content.length + beside;
   return (content ?? []).reduce((sum, one) => sum + (one.type === 'text' ? one.text.length : 0), beside);
+}
+
+export type { GptEncoding } from '../../platform/gpt-tokenizer.ts';
+
+/**
+ * Counts tokens exactly, with a vocabulary of OpenAI: `contextCompression({ countTokens: gptTokens() })`. Needs the
+ * package `gpt-tokenizer`, which is loaded when a prompt is too long for the first time (80 MB of memory).
+ *
+ * @param encoding - `o200k_base` (default) is that of GPT-4o and everything after it.
+ * @throws Error that names the package, when it is not installed.
+ */
+export function gptTokens(encoding: GptEncoding = 'o200k_base'): () => PromiseLike<TokenCounter> {
+  let loaded: Promise<TokenCounter> | undefined;
+  return () => {
+    loaded ??= load(encoding).catch((error: unknown) => {
+      loaded = undefined;
+      throw error;
+    });
+    return loaded;
+  };
+}
+
+async function load(encoding: GptEncoding): Promise<TokenCounter> {
+  const count = await loadGptTokenizer(encoding);
+  if (count !== undefined) return count;
+  throw new Error('gptTokens() needs the package gpt-tokenizer; install it with "npm install gpt-tokenizer"');
 }

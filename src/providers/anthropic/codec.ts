@@ -1,16 +1,23 @@
 import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
 import type { ProviderTokenCount } from '../../contracts/provider.ts';
-import type { JsonObject } from '../../protocol/json.ts';
-import type { Codec } from '../codec.ts';
+import { type JsonObject, isJsonObject } from '../../protocol/json.ts';
+import type { Codec, DecodedResult } from '../codec.ts';
 import { originalIds } from '../tool-ids.ts';
-import type { ErrorContext } from '../upstream-failure.ts';
-import { type DecodeContext, decodeResult, MessagesStreamDecoder } from './decode-answer.ts';
+import { type ErrorContext, failureInBand, parseJson } from '../upstream-failure.ts';
 import { namesUpload } from './encode-content.ts';
 import { encodeRequest } from './encode-request.ts';
 import { wireModelName } from './plan-thinking.ts';
 import { mayForceFormat } from './plan-format.ts';
 import { TOOL_ID_RULE } from './blocks.ts';
 import * as read from '../../platform/json.ts';
+import { type AttemptFailure, failure } from '../../core/fallback/failure.ts';
+import { ResultCollector } from '../../core/stream/collect.ts';
+import { scatter, type StreamPiece, unescapeText } from '../../core/stream/pieces.ts';
+import { isErrorBody } from '../error-shape.ts';
+import { MessageReader, type ReaderOptions } from './message-reader.ts';
+import type { StreamDecoder } from '../piece-stream.ts';
+import type { SseEvent } from '../sse.ts';
+import { TextFrames } from '../text-frames.ts';
 
 /** What the API wants to hear before it takes the ids of uploaded files. */
 const FILES_BETA = 'files-api-2025-04-14';
@@ -105,4 +112,198 @@ function neededBetas({ messages }: NormalizedRequest): readonly string[] {
 
 function betaHeader(betas: readonly string[]): readonly string[] {
   return betas.length === 0 ? [] : ['anthropic-beta', [...new Set(betas)].join(',')];
+}
+
+/** What decoding one answer depends on. */
+export interface DecodeContext extends ErrorContext, ReaderOptions {
+  /** Whether the caller speaks this wire too and gets its events as they are. */
+  readonly native: boolean;
+}
+
+/**
+ * Decodes a non-streaming response of the Messages API: it is read as if its blocks came one by one. A body that is
+ * HTML, empty, not JSON, an error in disguise, without content or truncated is a failure, whatever status it came
+ * with.
+ */
+export function decodeResult(body: string, context: DecodeContext): DecodedResult {
+  const text = body.trim();
+  if (text === '') return bad('The provider sent an empty answer');
+  if (text.startsWith('<')) return bad('The provider sent a web page instead of an answer');
+  const message = parseJson(text);
+  if (message === undefined) return bad('The provider sent an answer that is not valid JSON');
+  if (isErrorBody(message)) return { ok: false, failure: failureInBand(message, context) };
+  if (!isJsonObject(message)) return bad('The provider sent an answer without content');
+  const { content } = message;
+  if (!Array.isArray(content)) return bad('The provider sent an answer without content');
+  const pieces = readMessage(message, content, new MessageReader(context));
+  const problem = problemOf(pieces);
+  if (problem !== undefined) return { ok: false, failure: problem };
+  const collector = new ResultCollector();
+  for (const piece of pieces) collector.add(piece);
+  const result = collector.result();
+  return { ok: true, result: context.native ? { ...result, native: message } : result };
+}
+
+function readMessage(message: JsonObject, content: readonly unknown[], reader: MessageReader): readonly StreamPiece[] {
+  const pieces: StreamPiece[] = [];
+  reader.start(message, pieces);
+  for (const [index, block] of content.entries()) {
+    if (!isJsonObject(block)) continue;
+    reader.startBlock(index, block, pieces);
+    reader.stopBlock(index, pieces);
+  }
+  reader.update(message, undefined, pieces);
+  reader.finish(pieces);
+  return pieces;
+}
+
+function problemOf(pieces: readonly StreamPiece[]): AttemptFailure | undefined {
+  for (const piece of pieces) {
+    if (typeof piece === 'string') continue;
+    if (piece.type === 'failure') return piece.failure;
+    if (piece.type === 'finish' && piece.reason === 'error') {
+      return failure('bad_response', 'The provider ended its response early');
+    }
+  }
+  return undefined;
+}
+
+function bad(message: string): DecodedResult {
+  return { ok: false, failure: failure('bad_response', message) };
+}
+
+/** Kinds of events; one of them that cannot be read means a broken stream, one of any other kind means nothing. */
+const KNOWN_EVENTS = new Set([
+  'message',
+  'message_start',
+  'content_block_start',
+  'content_block_delta',
+  'content_block_stop',
+  'message_delta',
+  'message_stop',
+  'error',
+]);
+
+const TEXT = /"text":\s?"/g;
+
+/**
+ * Decodes the events of the Messages API. A text delta that is alike to an earlier one except for its text is not
+ * parsed; see {@link TextFrames}.
+ */
+export class MessagesStreamDecoder implements StreamDecoder {
+  readonly #context: DecodeContext;
+  readonly #reader: MessageReader;
+  readonly #frames = new TextFrames(TEXT, plainText);
+  #ended = false;
+  #closing = false;
+
+  constructor(context: DecodeContext) {
+    this.#context = context;
+    this.#reader = new MessageReader(context);
+  }
+
+  event({ event, data }: SseEvent, pieces: StreamPiece[]): void {
+    const frame = withoutPadding(data);
+    const known = this.#frames.recognize(frame);
+    if (known === undefined) return this.#parse(frame, event, pieces);
+    this.#passOn('content_block_delta', frame, pieces);
+    this.#reader.plainText(known, known.includes('\\') ? unescapeText(known).length : known.length, pieces);
+  }
+
+  closing(): void {
+    this.#closing = true;
+  }
+
+  body(text: string, pieces: StreamPiece[]): void {
+    const decoded = decodeResult(text, this.#context);
+    if (decoded.ok) pieces.push(...scatter(decoded.result));
+    else pieces.push({ type: 'failure', failure: decoded.failure });
+  }
+
+  /** A stream without its end mark ended early, and nothing was held back for one. */
+  end(): void {
+    this.#ended = true;
+  }
+
+  #parse(data: string, name: string | undefined, pieces: StreamPiece[]): void {
+    const text = data.trim();
+    if (this.#ended || text === '') return;
+    const event = parseJson(text);
+    if (!isJsonObject(event)) return this.#malformed(name, pieces);
+    const type = typeof event['type'] === 'string' ? event['type'] : name;
+    if (type === 'error' || name === 'error') return this.#fail(event, pieces);
+    // Keeping connections open is the router's own business.
+    if (type === undefined || type === 'ping') return;
+    this.#passOn(type, text, pieces);
+    const said = pieces.length;
+    this.#read(type, event, pieces);
+    if (pieces.length === said + 1 && typeof pieces[said] === 'string') this.#frames.learn(data);
+    if (type === 'message_stop') this.#over();
+  }
+
+  #read(type: string, event: JsonObject, pieces: StreamPiece[]): void {
+    const { index } = event;
+    const position = read.number(index) ?? 0;
+    switch (type) {
+      case 'message_start':
+        return this.#reader.start(read.object(event['message']), pieces);
+      case 'content_block_start':
+        return this.#reader.startBlock(position, read.object(event['content_block']), pieces);
+      case 'content_block_delta':
+        return this.#reader.delta(position, read.object(event['delta']), pieces);
+      case 'content_block_stop':
+        return this.#reader.stopBlock(position, pieces);
+      case 'message_delta':
+        return this.#reader.update(read.object(event['delta']), event['usage'], pieces);
+      case 'message_stop':
+        return this.#reader.finish(pieces);
+      default:
+    }
+  }
+
+  #fail(event: JsonObject, pieces: StreamPiece[]): void {
+    this.#over();
+    pieces.push({ type: 'failure', failure: failureInBand(event, this.#context) });
+  }
+
+  /** Nothing that follows counts, also if it looks like the text before it. */
+  #over(): void {
+    this.#ended = true;
+    this.#frames.forget();
+  }
+
+  /** An event that was cut off by the end of the body tells nothing that the missing end mark does not tell. */
+  #malformed(name: string | undefined, pieces: StreamPiece[]): void {
+    if (this.#closing || (name !== undefined && !KNOWN_EVENTS.has(name))) return;
+    pieces.push({ type: 'failure', failure: failure('bad_response', 'The provider sent a malformed event') });
+  }
+
+  #passOn(event: string, data: string, pieces: StreamPiece[]): void {
+    if (!this.#context.native) return;
+    // Line ends between the members would end the event for whoever reads it next.
+    pieces.push({ type: 'native', event, data: /[\r\n]/.test(data) ? data.replace(/[\r\n]/g, ' ') : data });
+  }
+}
+
+const SPACE = 0x20;
+const CLOSING_BRACE = '}';
+
+/**
+ * The same frame without the spaces that the provider puts before its last brace to hide how long the text is. Spaces
+ * there are outside of every string, or the frame is no JSON at all, so it means the same without them.
+ */
+function withoutPadding(data: string): string {
+  let end = data.length - 2;
+  if (data.charCodeAt(end) !== SPACE || !data.endsWith(CLOSING_BRACE)) return data;
+  while (data.charCodeAt(end - 1) === SPACE) end -= 1;
+  return data.slice(0, end) + CLOSING_BRACE;
+}
+
+/** The text of a frame that is nothing but text, for {@link TextFrames}. */
+function plainText(data: string): string | undefined {
+  const event = parseJson(data);
+  const delta = isJsonObject(event) && event['type'] === 'content_block_delta' ? event['delta'] : undefined;
+  if (!isJsonObject(delta) || delta['type'] !== 'text_delta') return undefined;
+  const { text } = delta;
+  return read.text(text);
 }

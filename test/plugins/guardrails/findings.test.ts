@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type Detector, TextView, detectorOf } from '../../../src/plugins/guardrails/detector.ts';
 import { fold } from '../../../src/plugins/guardrails/phrases.ts';
-import { hasLuhnDigit } from '../../../src/plugins/guardrails/pii/kinds.ts';
+import { hasLuhnDigit } from '../../../src/plugins/guardrails/pii-kinds.ts';
 import { redact, Scan } from '../../../src/plugins/guardrails/verdict.ts';
 import type { Guardrail } from '../../../src/protocol/guardrail-options.ts';
 import { cpuClock } from '../../support/cpu-clock.ts';

@@ -12,7 +12,7 @@ import {
   tierOf,
   TIERS,
   tiersOf,
-} from '../../../src/plugins/pareto-router/tiers.ts';
+} from '../../../src/plugins/pareto-router/pareto-router.ts';
 import { runs } from '../../support/properties.ts';
 import { sceneOf } from '../../support/requests.ts';
 
@@ -111,13 +111,13 @@ describe('tiers of coding scores', () => {
 
   it('give all their models, or the neighbour tier when they have none', () => {
     fc.assert(
-      fc.property(coders, fc.constantFrom(...TIERS), fc.boolean(), (list, wanted, byPrice) => {
+      fc.property(coders, fc.constantFrom(...TIERS), fc.boolean(), (list, wanted, pricesOnly) => {
         const tiers = tiersOf(list);
-        const { tier, coders: found } = codersOfTier(list, wanted, { byPrice });
+        const { tier, coders: found } = codersOfTier(list, wanted, { pricesOnly });
         if (list.some((one) => tiers.get(one) === wanted)) expect(tier).toBe(wanted);
         expect(found.length > 0).toBe(list.length > 0);
         expect(new Set(found)).toEqual(new Set(list.filter((one) => tiers.get(one) === tier)));
-        if (!byPrice) return;
+        if (!pricesOnly) return;
         for (const [first, second] of pairs(found)) expect(first.score).toBeGreaterThanOrEqual(second.score);
       }),
       runs(500),
@@ -131,7 +131,7 @@ describe('tiers of coding scores', () => {
     ['low', [0.5, 0.5, 0.5], 'high'],
   ] as const)('next to %s, with scores %j, comes %s', (wanted, scores, tier) => {
     const list = scores.map((own) => coder(own, 1));
-    expect(codersOfTier(list, wanted, { byPrice: false }).tier).toBe(tier);
+    expect(codersOfTier(list, wanted, { pricesOnly: false }).tier).toBe(tier);
   });
 
   it('give the fastest first where speed counts, and what nobody measured behind, by price', () => {
@@ -141,7 +141,7 @@ describe('tiers of coding scores', () => {
       [fast, 90],
     ]);
     const { coders: found } = codersOfTier([dear, slow, cheap, fast], 'high', {
-      byPrice: false,
+      pricesOnly: false,
       speedOf: (one) => speeds.get(one),
     });
     expect(found).toEqual([fast, slow, cheap, dear]);

@@ -1,6 +1,8 @@
-import type { KeyOperation } from '../routes.ts';
+import { COST_KEYS, LEDGER_FORMATS } from '../ledger-operations.ts';
+import type { KeyOperation, LedgerOperation } from '../routes.ts';
 import type { DocumentedOperation } from './operations.ts';
-import { COMMON_ERRORS, described, errors } from './responses.ts';
+import type { Parameter } from './parameters.ts';
+import { COMMON_ERRORS, described, errors, lines } from './responses.ts';
 
 const TEXT = { type: 'string' } as const;
 const TIME = { type: 'string', format: 'date-time' } as const;
@@ -94,7 +96,7 @@ const ROTATE_KEY_BODY = bodyOf({
   overlap_seconds: { type: 'number', minimum: 0, description: 'How long the old key still works. Default a day.' },
 });
 
-const ERRORS = [...COMMON_ERRORS, 401, 403, 408, 409, 413, 415] as const;
+const KEY_ERRORS = [...COMMON_ERRORS, 401, 403, 408, 409, 413, 415] as const;
 
 function manages(
   operationId: string,
@@ -107,7 +109,7 @@ function manages(
     operationId,
     summary: `${summary} For management keys, where API keys are stored.`,
     ...more,
-    responses: { [status]: described('What became of it.', schema), ...errors(ERRORS, 'Error') },
+    responses: { [status]: described('What became of it.', schema), ...errors(KEY_ERRORS, 'Error') },
   };
 }
 
@@ -119,7 +121,7 @@ export const KEY_OPERATIONS: Readonly<Record<KeyOperation['name'], DocumentedOpe
     operation: {
       operationId: 'getCurrentKey',
       summary: 'Get the API key that the request is made with. Where API keys are stored.',
-      responses: { 200: described('The key.', CURRENT_KEY), ...errors(ERRORS, 'Error') },
+      responses: { 200: described('The key.', CURRENT_KEY), ...errors(KEY_ERRORS, 'Error') },
     },
   },
   key_list: {
@@ -166,5 +168,130 @@ export const KEY_OPERATIONS: Readonly<Record<KeyOperation['name'], DocumentedOpe
     method: 'delete',
     path: '/keys/{hash}',
     operation: manages('deleteKey', 'Revoke an API key at once.', { schema: DELETED_KEY }, { parameters: KEY_PATH }),
+  },
+};
+
+const COUNT = { type: 'integer', minimum: 0 } as const;
+
+/** Id of a generation. */
+const GENERATION_ID = { ...TEXT, pattern: '^gen-' } as const;
+
+const SPAN: readonly Parameter[] = [
+  { name: 'account', in: 'query', description: 'Only requests of this account.', schema: TEXT },
+  { name: 'from', in: 'query', description: 'Milliseconds since 1970, included.', schema: COUNT },
+  { name: 'to', in: 'query', description: 'Milliseconds since 1970, excluded.', schema: COUNT },
+];
+
+/** Query of `GET /ledger`. */
+const LEDGER_QUERY: readonly Parameter[] = [
+  { name: 'after', in: 'query', description: '`X-Next-Cursor` of the page before.', schema: TEXT },
+  { name: 'limit', in: 'query', description: 'Records on a page, 1,000 at most. Default 100.', schema: COUNT },
+  {
+    name: 'order',
+    in: 'query',
+    description: 'Which come first. Default `oldest`.',
+    schema: { enum: ['oldest', 'latest'] },
+  },
+  { name: 'format', in: 'query', description: 'Default `jsonl`.', schema: { enum: LEDGER_FORMATS } },
+  { name: 'model', in: 'query', description: 'Id of the model that answered.', schema: TEXT },
+  { name: 'provider', in: 'query', description: 'Slug of the provider that answered.', schema: TEXT },
+  { name: 'endpoint', in: 'query', description: 'Id of the endpoint that answered.', schema: TEXT },
+  { name: 'error', in: 'query', description: '`any`, or an `error_type`.', schema: TEXT },
+  { name: 'tag', in: 'query', description: 'Name and value of a tag, as in `team:search`.', schema: TEXT },
+  ...SPAN,
+];
+
+/** Query of `GET /ledger/costs`. */
+const COSTS_QUERY: readonly Parameter[] = [
+  { name: 'by', in: 'query', required: true, description: 'What costs are summed by.', schema: { enum: COST_KEYS } },
+  { name: 'tag', in: 'query', description: 'Name of the tag, with `by=tag`.', schema: TEXT },
+  ...SPAN,
+];
+
+/** A generation, as far as its members are always there; the others are those of the hosted service. */
+const GENERATION = {
+  type: 'object',
+  required: ['data'],
+  properties: {
+    data: {
+      type: 'object',
+      required: ['id', 'model', 'streamed', 'cancelled', 'created_at', 'total_cost', 'provider_responses'],
+      properties: {
+        id: GENERATION_ID,
+        model: TEXT,
+        streamed: { type: 'boolean' },
+        cancelled: { type: 'boolean' },
+        created_at: TEXT,
+        total_cost: { type: 'number' },
+        provider_responses: { type: 'array', items: { type: 'object' } },
+      },
+    },
+  },
+} as const;
+
+const NUMBERS = [
+  'requests',
+  'failed',
+  'attempts',
+  'prompt_tokens',
+  'completion_tokens',
+  'cached_tokens',
+  'cost_nano_usd',
+];
+
+const COST = {
+  type: 'object',
+  required: ['key', ...NUMBERS],
+  properties: { key: TEXT, ...Object.fromEntries(NUMBERS.map((name) => [name, COUNT])) },
+};
+
+/** Sums of costs. */
+const COSTS = {
+  type: 'object',
+  required: ['object', 'data', 'total'],
+  properties: { object: { const: 'list' }, data: { type: 'array', items: COST }, total: COST },
+};
+
+const LEDGER_ERRORS = [...COMMON_ERRORS, 401, 403, 429] as const;
+
+/** Operations on what is kept of requests. */
+export const LEDGER_OPERATIONS: Readonly<Record<LedgerOperation['name'], DocumentedOperation>> = {
+  generation: {
+    method: 'get',
+    path: '/generation',
+    operation: {
+      operationId: 'getGeneration',
+      summary: 'What the ledger knows of one generation. For its own account, or with a management key.',
+      parameters: [
+        { name: 'id', in: 'query', required: true, description: 'Id of the generation.', schema: GENERATION_ID },
+      ],
+      responses: {
+        200: described('The generation.', GENERATION),
+        ...errors(LEDGER_ERRORS, 'Error'),
+      },
+    },
+  },
+  ledger: {
+    method: 'get',
+    path: '/ledger',
+    operation: {
+      operationId: 'readLedger',
+      summary: 'Records of requests of all accounts, as JSON lines or CSV. With a management key.',
+      parameters: LEDGER_QUERY,
+      responses: {
+        200: lines('Records, one a line.', ['application/jsonl', 'text/csv']),
+        ...errors(LEDGER_ERRORS, 'Error'),
+      },
+    },
+  },
+  ledger_costs: {
+    method: 'get',
+    path: '/ledger/costs',
+    operation: {
+      operationId: 'sumCosts',
+      summary: 'What requests of all accounts cost, in whole nano-dollars. With a management key.',
+      parameters: COSTS_QUERY,
+      responses: { 200: described('Sums, and their total.', COSTS), ...errors(LEDGER_ERRORS, 'Error') },
+    },
   },
 };

@@ -1,13 +1,18 @@
-import { createWriteStream } from 'node:fs';
+import { createWriteStream, closeSync, existsSync, openSync, readSync } from 'node:fs';
 import { once } from 'node:events';
 import { resolve } from 'node:path';
 import { finished } from 'node:stream/promises';
 import { parseArgs } from 'node:util';
 import { createRouter } from '../index.ts';
-import { type Command, CommandError, type CommandIo } from './command.ts';
-import { loadConfig } from './load-config.ts';
+import { type Command, CommandError, type CommandIo, fileArguments } from './command.ts';
+import { loadConfig, CONFIG_HELP } from './load-config.ts';
+import { StringDecoder } from 'node:string_decoder';
+import type { LedgerRecord } from '../contracts/ledger.ts';
+import { replay as replayRecords, replayTable } from '../entries/replay.ts';
+import { isJsonObject } from '../protocol/json.ts';
+import { parse } from '../platform/json.ts';
 
-const USAGE = `[options]
+const EXPORT_USAGE = `[options]
 
 Writes the records of a ledger, one per line: what was decided about each request, what became of it and what it cost.
 Reads the ledger of a server, page by page, with a management key; or, with --config, the store that the option
@@ -41,7 +46,7 @@ type PageReader = (query: URLSearchParams) => Promise<Page>;
 export const ledgerExport: Command = {
   name: 'ledger export',
   summary: 'Write the records of a ledger as JSON lines or CSV',
-  usage: USAGE,
+  usage: EXPORT_USAGE,
   async run(args, io) {
     const { values } = parseArgs({
       args: [...args],
@@ -131,4 +136,69 @@ async function storeReader(path: string, io: CommandIo): Promise<{ read: PageRea
     return { head: isCsv ? `${CSV_HEAD}\r\n` : undefined, lines, next };
   };
   return { read, close: () => router.close() };
+}
+
+const REPLAY_USAGE = `<ledger.jsonl> [options]
+
+Decides every recorded request again under a configuration, on the world as it was recorded, and shows what would have
+changed: choices, cost, failures and latency, each with its 95 % interval. Calls no provider. The file is what
+"signalbox ledger export" writes. The exit code is 0, whether anything changed or not.
+
+${CONFIG_HELP}
+  --json           Print it as JSON`;
+
+/** `signalbox replay`: plays a ledger again under another configuration. */
+export const replay: Command = {
+  name: 'replay',
+  summary: 'Decide recorded requests again under another configuration',
+  usage: REPLAY_USAGE,
+  async run(args, io) {
+    const { file, config: configPath, json } = fileArguments(args, 'records');
+    const path = resolve(io.folder, file);
+    if (!existsSync(path)) throw new CommandError(`${file} is not there.`);
+    const { config } = await loadConfig(io, configPath);
+    const report = await replayRecords(recordsIn(path, file), config);
+    io.print(json ? JSON.stringify(report, undefined, 2) : replayTable(report));
+    return 0;
+  },
+};
+
+/** Bytes that are read at once. */
+const CHUNK = 1 << 16;
+
+/**
+ * The records of a file. Nothing else happens in this process meanwhile, so it is read synchronously: to wait for each
+ * line takes as long as to decide it again.
+ */
+function* recordsIn(path: string, name: string): Generator<LedgerRecord, void, undefined> {
+  let number = 0;
+  for (const line of linesIn(path)) {
+    number += 1;
+    if (line.trim() === '') continue;
+    const value = parse(line);
+    if (!isJsonObject(value) || value['version'] !== 1 || !Array.isArray(value['candidates'])) {
+      throw new CommandError(
+        `${name}, line ${number}, is no record of a ledger; export it with "signalbox ledger export".`,
+      );
+    }
+    yield value as unknown as LedgerRecord;
+  }
+}
+
+function* linesIn(path: string): Generator<string, void, undefined> {
+  const file = openSync(path, 'r');
+  try {
+    const chunk = Buffer.allocUnsafe(CHUNK);
+    // A character may be cut in two where a chunk ends.
+    const decoder = new StringDecoder('utf8');
+    let begun = '';
+    for (let count = readSync(file, chunk); count > 0; count = readSync(file, chunk)) {
+      const lines = (begun + decoder.write(chunk.subarray(0, count))).split('\n');
+      begun = lines.pop() ?? '';
+      yield* lines;
+    }
+    yield begun + decoder.end();
+  } finally {
+    closeSync(file);
+  }
 }
