@@ -84,12 +84,12 @@ export interface AnswerFacts {
 /**
  * The answer of a call: what its reader needs of it, and what ends it.
  *
- * @param bill - What it used and cost, as far as it was read.
+ * @param settlement - What it used and cost, as far as it was read.
  * @param end - Notes how it ended.
  */
 export function answerOf<Call extends AttemptCall<Result>, Result>(
   { endpoint, call, firstTokenAt, result }: AttemptedCall<Call, Result>,
-  bill: () => Settlement,
+  settlement: () => Settlement,
   end: (how: CallEnd) => Attempt,
 ): Answer<Call, Result> {
   const fail = (reason: AttemptFailure): Attempt => end({ failure: reason });
@@ -98,10 +98,10 @@ export function answerOf<Call extends AttemptCall<Result>, Result>(
     call,
     firstTokenAt,
     result,
-    bill,
+    bill: settlement,
     fail,
     settle: ({ finishReason, nativeFinishReason, toolCalls }) => {
-      const { usage, costParts } = bill();
+      const { usage, costParts } = settlement();
       const facts = { usage, costParts, finishReason, nativeFinishReason, toolCalls };
       return { attempt: end({ facts }), facts };
     },
