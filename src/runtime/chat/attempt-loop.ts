@@ -324,7 +324,7 @@ export class AttemptLoop<Request extends RoutedRequest, Call extends AttemptCall
     });
     const arrival = new Arrival<CallResult<Result>>();
     call.open((result) => {
-      stopWaiting();
+      stopWaiting(result.type !== 'failed');
       if (result.type !== 'failed') records.answered(endpoint);
       arrival.arrive(result);
     });

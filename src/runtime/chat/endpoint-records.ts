@@ -142,7 +142,7 @@ export class EndpointRecords {
   #admissionOf(endpoint: Endpoint, record: EndpointRecord, { warm, tokens, promised }: Asked, now: number): Admission {
     const admitted = admission(record.health, this.#policy, now);
     if (!admitted.ok && admitted.cause !== 'rate_limited') return admitted;
-    const room = this.#loads.get(endpoint.id)?.room(endpoint, tokens, now) ?? UNLIMITED;
+    const room = this.#loads.get(endpoint.id)?.room(endpoint, tokens, this.#adaptive.crowd, now) ?? UNLIMITED;
     const { pace } = record;
     const place =
       this.#pacer === undefined || pace === undefined || promised ? undefined : placeIn(pace, this.#pacer, warm, now);
@@ -236,9 +236,10 @@ export class EndpointRecords {
     return this.#times.of(endpoint, kind);
   }
 
-  /** Notes that a call waits for its answer; the result ends that. */
-  waiting(endpoint: Endpoint, call: RunningCall): () => void {
-    return this.#load(endpoint).waiting(call);
+  /** Notes that a call waits for its answer; the result ends that, and is told whether it came. */
+  waiting(endpoint: Endpoint, call: RunningCall): (isAnswered: boolean) => void {
+    const usual = (): UsualTime | undefined => this.#times.of(endpoint, call.kind);
+    return this.#load(endpoint).waiting(call, usual, this.#adaptive, this.#environment.now);
   }
 
   /** Notes that an endpoint has just begun an answer: what is silent after this is silent since now. */

@@ -181,7 +181,8 @@ export class Hedging<Call extends AttemptCall<Result>, Result> {
       const admitted = admission(endpoint);
       return admitted.ok && admitted.probe !== true;
     });
-    return open.find(({ endpoint }) => records.silence(endpoint) > UNSUSPICIOUS) ?? open[0];
+    const heard = open.filter(({ endpoint }) => records.silence(endpoint) > UNSUSPICIOUS);
+    return heard.find(({ endpoint }) => (admission(endpoint).headroom ?? 1) >= 0) ?? heard[0] ?? open[0];
   }
 
   /** Waits for the first of two calls that answers, and gives up the other; both, when both endpoints turn out to hang. */
