@@ -54,7 +54,6 @@ export interface RecordPolicies {
   readonly silence?: SilencePolicy | false | undefined;
 }
 
-/** A call that is to be admitted. */
 interface Asked {
   readonly warm: boolean;
   readonly tokens: number;
@@ -75,6 +74,8 @@ export class EndpointRecords {
   readonly #adaptive: AdaptivePolicy;
   readonly #pacer: PacerPolicy | undefined;
   readonly #silence: SilencePolicy | undefined;
+  /** Without a pacer nobody waits for a place, so nobody is refused one. */
+  readonly #crowd: AdaptivePolicy['crowd'];
   readonly #environment: Environment;
   /** When the process ran again after it had stood still. */
   #ranAgainAt = -Infinity;
@@ -95,6 +96,7 @@ export class EndpointRecords {
     this.#adaptive = adaptive ?? DEFAULT_ADAPTIVE_POLICY;
     this.#times = new UsualTimes(records, this.#adaptive);
     this.#pacer = pacer === false ? undefined : (pacer ?? DEFAULT_PACER_POLICY);
+    this.#crowd = pacer === false ? { ...this.#adaptive.crowd, mostOver: Infinity } : this.#adaptive.crowd;
     this.#silence = silence === false ? undefined : (silence ?? DEFAULT_SILENCE_POLICY);
     this.#environment = environment;
   }
@@ -142,7 +144,7 @@ export class EndpointRecords {
   #admissionOf(endpoint: Endpoint, record: EndpointRecord, { warm, tokens, promised }: Asked, now: number): Admission {
     const admitted = admission(record.health, this.#policy, now);
     if (!admitted.ok && admitted.cause !== 'rate_limited') return admitted;
-    const room = this.#loads.get(endpoint.id)?.room(endpoint, tokens, this.#adaptive.crowd, now) ?? UNLIMITED;
+    const room = this.#loads.get(endpoint.id)?.room(endpoint, tokens, this.#crowd, now) ?? UNLIMITED;
     const { pace } = record;
     const place =
       this.#pacer === undefined || pace === undefined || promised ? undefined : placeIn(pace, this.#pacer, warm, now);
