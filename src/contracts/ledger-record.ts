@@ -187,7 +187,7 @@ export interface LedgerCandidate {
   readonly health?: number | undefined;
   /** How many times as long as usual its calls take. Absent for 1. */
   readonly slowness?: number | undefined;
-  /** Share of its rate that is free. Absent for 1. */
+  /** Share of its rate that is free; below 0 where it had more calls at a time than it answers in time. Absent for 1. */
   readonly headroom?: number | undefined;
   /** Probability with which it was drawn to be the first. Present exactly where numbers decided. */
   readonly share?: number | undefined;

@@ -99,7 +99,7 @@ function endpointView({ internals }: InspectedRouter, endpoint: Endpoint, callsO
     ...(callsOfModel === 0 ? {} : { share: calls / callsOfModel }),
     uptime,
     ...(rate === Infinity ? {} : { rate }),
-    headroom: admission.headroom ?? 1,
+    headroom: Math.max(0, admission.headroom ?? 1),
     limits: { rpm, tpm, concurrency },
     price: rates && { prompt: rates.prompt, completion: rates.completion, cacheRead: rates.cacheRead },
   };

@@ -33,11 +33,11 @@ export interface RoutingDecision {
   readonly later_cost?: number;
   /** Share of the prompt that is likely to be in the endpoint's cache. */
   readonly warmth: number;
-  /** From 0 to 1: what is left after failures and slowness. */
+  /** From 0 to 1: what is left after failures, slowness, and more calls at a time than it takes. */
   readonly health: number;
   /** How many times as long as usual its calls take at the moment. */
   readonly slowness: number;
-  /** Share of its rate that is free. */
+  /** Share of its rate that is free; below 0 where it has more calls at a time than it answers in time. */
   readonly headroom: number;
   /** Probability with which it was drawn to be the first. */
   readonly share: number;

@@ -1,5 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { DEFAULT_ADAPTIVE_POLICY } from '../../src/core/selection/adaptive/policy.ts';
 import { EndpointLoad, type RunningCall } from '../../src/runtime/chat/endpoint-load.ts';
 
 describe('the calls under way at an endpoint', () => {
@@ -12,7 +13,13 @@ describe('the calls under way at an endpoint', () => {
         const calls: { readonly call: RunningCall; readonly end: () => void }[] = [];
         for (const [startedAt, step] of steps.entries()) {
           const call: RunningCall = { startedAt, kind: 'whole', onSilence: () => undefined };
-          calls.push({ call, end: load.waiting(call) });
+          const end = load.waiting(
+            call,
+            () => undefined,
+            DEFAULT_ADAPTIVE_POLICY,
+            () => 0,
+          );
+          calls.push({ call, end: () => end(true) });
           expected.add(call);
           const ended = calls[step.end];
           ended?.end();

@@ -81,6 +81,19 @@ describe('simulateTraffic', () => {
     expect(report.surge?.requests).toBeLessThan(report.requests);
   });
 
+  it('lets a router find out how many calls at a time an endpoint answers in time', async () => {
+    const small = endpoint('small', 0.5, { concurrencyKnee: 2, tokensPerSecond: 80 });
+    const large = endpoint('large', 1, { tokensPerSecond: 80 });
+    const { success, shares, firstTokenMs } = await run({
+      endpoints: [small, large],
+      traffic: { requests: 2_000, perSecond: 4, turns: 1 },
+    });
+    expect(success).toBe(1);
+    expect(firstTokenMs.p99).toBeLessThan(6_000);
+    // What it can take is still taken.
+    expect(shares['small']).toBeGreaterThan(0.1);
+  });
+
   it('grows latency with the cube of the calls above the knee', async () => {
     const traffics = { ...traffic, turns: 1, perSecond: 40 };
     const crowded = await run({ endpoints: [endpoint('only', 1, { concurrencyKnee: 10 })], traffic: traffics });

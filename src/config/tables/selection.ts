@@ -36,6 +36,23 @@ export const SPEED = {
 /** How the times to the first token of an endpoint are followed. */
 export interface SpeedPolicy extends ResolvedOf<typeof SPEED> {}
 
+/** How many calls at a time an endpoint gets before it is slow by them. */
+export const CROWD = {
+  /** Calls at a time that an endpoint gets until it has answered among so many in time; then twice as many. Default 3. */
+  firstLimit: option.number(aboveNothing, { default: 3 }),
+  /** Share of the calls at a time that remains when they make an endpoint slow. Default 0.7. */
+  afterOverload: option.share({ default: 0.7 }),
+  /** Calls at a time by which that grows again with each answer in time. Default 0.02. */
+  perSuccess: option.amount({ default: 0.02 }),
+  /** Power by which calls beyond the limit cost health: at twice as many, 2 leaves a quarter. 0: none. Default 2. */
+  weight: option.amount({ default: 2 }),
+  /** Times as many calls as the limit beyond which no further one is sent, once it is known. Default 2. */
+  mostOver: option.number(aboveNothing, { default: 2 }),
+} satisfies OptionTable;
+
+/** How many calls at a time an endpoint gets before it is slow by them. */
+export interface CrowdPolicy extends ResolvedOf<typeof CROWD> {}
+
 /** Constants of the strategy `adaptive`, and of the health that every strategy looks at. */
 export const ADAPTIVE = {
   /** How sharply cheaper endpoints are preferred: one is drawn ∝ (expected cost ÷ health⁴)⁻ⁿ. Default 12. */
@@ -69,6 +86,8 @@ export const ADAPTIVE = {
   furtherRequests: option.amount({ default: 3 }),
   /** How the times to the first token are followed. */
   speed: option.section<SpeedPolicy>(SPEED),
+  /** How many calls at a time an endpoint gets. */
+  crowd: option.section<CrowdPolicy>(CROWD),
 } satisfies OptionTable;
 
 /** Constants of the strategy `adaptive`. Each default was found by simulation (`docs/routing.md`). */

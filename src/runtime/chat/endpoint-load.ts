@@ -5,6 +5,7 @@ import {
   allowanceLeft,
   allowanceOf,
   headroomOf,
+  type Room,
   isLimited,
   type MinuteUse,
   type ReportedLimits,
@@ -13,9 +14,11 @@ import {
   waitForAllowance,
   waitForLimits,
 } from '../../core/selection/adaptive/endpoint-limits.ts';
+import { type Crowd, type CrowdPolicies, crowdAfter, crowdRoom } from '../../core/selection/adaptive/crowd.ts';
+import type { CrowdPolicy } from '../../core/selection/adaptive/policy.ts';
 import { UNKNOWN_HEALTH } from '../../core/fallback/health.ts';
 import { type EndpointRecord, UNMEASURED } from '../../core/selection/performance.ts';
-import type { TimedKind } from '../../core/selection/adaptive/wellness.ts';
+import type { TimedKind, UsualTime } from '../../core/selection/adaptive/wellness.ts';
 
 /** A call that has not answered yet. */
 export interface RunningCall {
@@ -27,14 +30,6 @@ export interface RunningCall {
   readonly onSilence: () => void;
 }
 
-/** Whether declared and reported limits have room for a call. */
-interface Room {
-  /** 0: now. */
-  readonly waitMs: number;
-  /** Share of the limits that is free. */
-  readonly headroom: number;
-}
-
 /** A running call, and where it is in the list; −1 once it is not there any more. */
 interface RunningPlace {
   readonly call: RunningCall;
@@ -42,6 +37,10 @@ interface RunningPlace {
 }
 
 const UNLIMITED: Room = { waitMs: 0, headroom: 1 };
+
+function lesserOf(one: Room, other: Room): Room {
+  return { waitMs: Math.max(one.waitMs, other.waitMs), headroom: Math.min(one.headroom, other.headroom) };
+}
 
 /** What is under way at an endpoint, and what was sent lately. Changes with each call, so it is not copied each time. */
 export class EndpointLoad {
@@ -60,6 +59,8 @@ export class EndpointLoad {
   /** What the endpoint said that it will still take. */
   #requests: Allowance | undefined;
   #tokens: Allowance | undefined;
+  /** How many calls at a time it answers in time; undefined before the first answer. */
+  #crowd: Crowd | undefined;
   /** Until when other instances leave no room in the declared limits. */
   #fullUntil = -Infinity;
 
@@ -68,30 +69,48 @@ export class EndpointLoad {
     return this.#running.map(({ call }) => call);
   }
 
-  /** Notes that a call waits for its answer; the result ends that. */
-  waiting(call: RunningCall): () => void {
+  /**
+   * Notes that a call waits for its answer; the result ends that, and is told whether it came.
+   *
+   * @param usual - What is usual of such calls by the time that it ends.
+   */
+  waiting(
+    call: RunningCall,
+    usual: () => UsualTime | undefined,
+    policies: CrowdPolicies,
+    now: () => number,
+  ): (isAnswered: boolean) => void {
     const running = this.#running;
     const place: RunningPlace = { call, index: running.length };
+    const calls = this.#calls;
     running.push(place);
-    return () => {
+    return (isAnswered) => {
       const { index } = place;
       if (index < 0) return;
       place.index = -1;
       const last = running.pop();
-      if (last === undefined || last === place) return;
-      running[index] = last;
-      last.index = index;
+      if (last !== undefined && last !== place) {
+        running[index] = last;
+        last.index = index;
+      }
+      const known = usual();
+      if (known === undefined) return;
+      const { startedAt } = call;
+      const late = Math.log(Math.max(1, now() - startedAt)) - known.mean;
+      this.#crowd = crowdAfter(this.#crowd, policies, { calls, startedAt, late, isAnswered }, now());
     };
   }
 
   /** Whether there is room for a call of so many tokens. */
-  room(endpoint: Endpoint, tokens: number, now: number): Room {
+  room(endpoint: Endpoint, tokens: number, policy: CrowdPolicy, now: number): Room {
     const reported =
       this.#requests === undefined && this.#tokens === undefined ? UNLIMITED : this.#reported(tokens, now);
-    if (!isLimited(endpoint)) return reported;
+    const crowd = crowdRoom(this.#crowd, policy, this.#calls);
+    const found = crowd.headroom === 1 ? reported : lesserOf(reported, crowd);
+    if (!isLimited(endpoint)) return found;
     const call = { tokens, running: this.#calls };
-    const waitMs = Math.max(reported.waitMs, this.#fullUntil - now, waitForLimits(endpoint, this.#use, call, now));
-    return { waitMs, headroom: Math.min(reported.headroom, headroomOf(endpoint, this.#use, this.#calls, now)) };
+    const waitMs = Math.max(this.#fullUntil - now, waitForLimits(endpoint, this.#use, call, now));
+    return lesserOf(found, { waitMs, headroom: headroomOf(endpoint, this.#use, this.#calls, now) });
   }
 
   /** Notes that a call goes out. */

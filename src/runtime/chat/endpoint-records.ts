@@ -55,6 +55,8 @@ export class EndpointRecords {
   readonly #adaptive: AdaptivePolicy;
   readonly #pacer: PacerPolicy | undefined;
   readonly #silence: SilencePolicy | undefined;
+  /** Without a pacer nobody waits for a place, so nobody is refused one. */
+  readonly #crowd: AdaptivePolicy['crowd'];
   readonly #environment: Environment;
   /** When the process ran again after it had stood still. */
   #ranAgainAt = -Infinity;
@@ -75,6 +77,7 @@ export class EndpointRecords {
     this.#adaptive = adaptive ?? DEFAULT_ADAPTIVE_POLICY;
     this.#times = new UsualTimes(this.#adaptive);
     this.#pacer = pacer === false ? undefined : (pacer ?? DEFAULT_PACER_POLICY);
+    this.#crowd = pacer === false ? { ...this.#adaptive.crowd, mostOver: Infinity } : this.#adaptive.crowd;
     this.#silence = silence === false ? undefined : (silence ?? DEFAULT_SILENCE_POLICY);
     this.#environment = environment;
   }
@@ -128,7 +131,7 @@ export class EndpointRecords {
   ): Admission {
     const admitted = admission(health, this.#policy, now);
     if (!admitted.ok && admitted.cause !== 'rate_limited') return admitted;
-    const room = load.room(endpoint, tokens, now);
+    const room = load.room(endpoint, tokens, this.#crowd, now);
     const place =
       this.#pacer === undefined || pace === undefined || promised ? undefined : placeIn(pace, this.#pacer, warm, now);
     const waitMs = Math.max(room.waitMs, place?.waitMs ?? 0);
@@ -232,9 +235,11 @@ export class EndpointRecords {
     return this.#times.of(endpoint, this.#known.find(endpoint.id)?.record.speed, kind);
   }
 
-  /** Notes that a call waits for its answer; the result ends that. */
-  waiting(endpoint: Endpoint, call: RunningCall): () => void {
-    return this.#known.of(endpoint.id).load.waiting(call);
+  /** Notes that a call waits for its answer; the result ends that, and is told whether it came. */
+  waiting(endpoint: Endpoint, call: RunningCall): (isAnswered: boolean) => void {
+    const known = this.#known.of(endpoint.id);
+    const usual = (): UsualTime | undefined => this.#times.of(endpoint, known.record.speed, call.kind);
+    return known.load.waiting(call, usual, this.#adaptive, this.#environment.now);
   }
 
   /** Notes that an endpoint has just begun an answer: what is silent after this is silent since now. */

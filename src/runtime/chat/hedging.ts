@@ -52,8 +52,9 @@ export function takeOff<Call extends AttemptCall<Result>, Result>(
   const flight = new Flight<Call, Result>(made, kind, isHeard ? undefined : unheardMs(services, endpoint, kind));
   const stopWaiting = records.waiting(endpoint, flight);
   made.call.open((result) => {
-    stopWaiting();
-    if (result.type !== 'failed') records.answered(endpoint);
+    const isAnswered = result.type !== 'failed';
+    stopWaiting(isAnswered);
+    if (isAnswered) records.answered(endpoint);
     flight.arrive(result);
   });
   return flight;
@@ -169,7 +170,8 @@ export class Hedging<Call extends AttemptCall<Result>, Result> {
       const admitted = admission(endpoint);
       return admitted.ok && admitted.probe !== true;
     });
-    return open.find(({ endpoint }) => records.silence(endpoint) > UNSUSPICIOUS) ?? open[0];
+    const heard = open.filter(({ endpoint }) => records.silence(endpoint) > UNSUSPICIOUS);
+    return heard.find(({ endpoint }) => (admission(endpoint).headroom ?? 1) >= 0) ?? heard[0] ?? open[0];
   }
 
   /** Waits for the first of two calls that answers, and gives up the other; both, when both endpoints turn out to hang. */

@@ -162,6 +162,25 @@ describe('the strategy adaptive', () => {
     for (const count of Object.values(counts)) expect(Math.abs(count - 1_000)).toBeLessThan(120);
   });
 
+  it('asks others before one that has too many calls, and still moves sessions in the long run', () => {
+    const two = serving({ cheap: cached(1), dear: cached(4) });
+    const orderOf = (headroom: number, more: Circumstances = {}) =>
+      two.plan(LONG, {
+        ...ADAPTIVE,
+        roll: 0.5,
+        admission: ({ tag }) => (tag === 'cheap' ? { ok: true, headroom } : { ok: true }),
+        ...more,
+      }).steps;
+    expect(orderOf(-0.1)[0]?.endpoint.tag).toBe('cheap');
+    const [first, second] = orderOf(-1);
+    expect([first?.endpoint.tag, second?.endpoint.tag]).toEqual(['dear', 'cheap']);
+    expect(second?.figures).toMatchObject({ headroom: -1, health: 0.25 });
+    // Where all have too many, the cheapest is asked again.
+    expect(orderOf(-1, { admission: () => ({ ok: true, headroom: -1 }) })[0]?.endpoint.tag).toBe('cheap');
+    const served = [{ endpoint: 'dear#acme/one', at: NOW - 60_000, tokens: CACHED }];
+    expect(orderOf(-0.01, { served })[0]?.endpoint.tag).toBe('cheap');
+  });
+
   it('puts endpoints that must not be called now last, and sends a request to one that can be tried again', () => {
     const out = (endpoint: { readonly tag: string }): Admission =>
       endpoint.tag === 'a' ? { ok: false, waitMs: 1_000, cause: 'breaker' } : { ok: true };

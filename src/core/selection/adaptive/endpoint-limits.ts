@@ -8,6 +8,14 @@ export interface DeclaredLimits {
   readonly concurrency?: number | undefined;
 }
 
+/** Whether limits have room for a call. */
+export interface Room {
+  /** 0: now. */
+  readonly waitMs: number;
+  /** Share of the limits that is free. */
+  readonly headroom: number;
+}
+
 /** What was sent in the last minute, second by second, the oldest first. Only those in which something was. */
 export type MinuteUse = readonly SecondUse[];
 
@@ -20,7 +28,7 @@ interface SecondUse {
 /** Slices that may hold something of the last minute: the oldest only in part, but then it counts as a whole. */
 const MINUTE_SECONDS = 61;
 /** How soon to look again at an endpoint that is at its limit of calls at a time. */
-const LOOK_AGAIN_MS = 50;
+export const LOOK_AGAIN_MS = 50;
 
 /** Folds in a call of so many tokens. */
 export function useAfterSending(use: MinuteUse, tokens: number, now: number): MinuteUse {

@@ -85,22 +85,32 @@ function weigh(
     served === undefined || served.length === 0 ? 0 : cachedTokens(served, endpoint, policy.cacheMs, world.now);
   const admission = world.admission?.(endpoint, cached > 0);
   const { health, slowness } = wellnessOf(world.record(endpoint), policy, world.now);
+  const headroom = admission?.headroom ?? 1;
+  const isProbe = admission?.ok === true && admission.probe === true;
   const unknownCachedRate = cachedRateOf(request, policy);
   return {
     endpoint,
     figures: {
       expectedCostUsd: expectedCost(requestRates(endpoint, request), expected, cached, unknownCachedRate),
       warmth: warmthOf(cached, expected.prompt),
-      // Whoever comes when an endpoint may be tried again finds out whether it is back.
-      health: admission?.ok === true && admission.probe === true ? Math.max(health, policy.afterProbe) : health,
+      health: isProbe || headroom < 0 ? healthNow(health, isProbe, headroom, policy) : health,
       slowness,
-      headroom: admission?.headroom ?? 1,
+      headroom,
       share: 0,
     },
     why: admission?.ok === false ? REFUSED : NEXT,
     isRefused: admission?.ok === false,
     value: 0,
   };
+}
+
+/**
+ * Health as it counts for a call now. Whoever comes when an endpoint may be tried again finds out whether it is back, and
+ * whoever is one too many will wait for it.
+ */
+function healthNow(health: number, isProbe: boolean, headroom: number, { afterProbe, crowd }: AdaptivePolicy): number {
+  const known = isProbe ? Math.max(health, afterProbe) : health;
+  return headroom < 0 ? known * (1 - headroom) ** -crowd.weight : known;
 }
 
 /** What a cached token costs where the endpoint does not say. */
@@ -111,7 +121,8 @@ function cachedRateOf({ session }: RoutedRequest, { unknownCachedRate }: Adaptiv
 /**
  * How many further requests count, and what each is expected to cost where it finds its prompt in the cache. Only for
  * sessions whose prompt is cached somewhere: the others have nothing to leave. Where rates are nearly used up, a session
- * that moves takes a place that others would miss, so less of what follows counts.
+ * that moves takes a place that others would miss, so less of what follows counts. Not where calls at a time are used up:
+ * those are soon over.
  */
 function lookAhead(
   weighed: readonly Weighed[],
@@ -123,7 +134,7 @@ function lookAhead(
   let headroom = 1;
   for (const { figures } of weighed) {
     if (figures.warmth > 0) isWarm = true;
-    if (figures.headroom < headroom) headroom = figures.headroom;
+    if (figures.headroom >= 0 && figures.headroom < headroom) headroom = figures.headroom;
   }
   const further = isWarm ? policy.furtherRequests * headroom : 0;
   if (further === 0) return 0;

@@ -1,0 +1,160 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { type Crowd, crowdAfter, type CrowdedCall, crowdRoom } from '../../../src/core/selection/adaptive/crowd.ts';
+import { DEFAULT_ADAPTIVE_POLICY } from '../../../src/core/selection/adaptive/policy.ts';
+import { seededRandom } from '../../../src/platform/seeded-random.ts';
+import { runs } from '../../support/properties.ts';
+
+const POLICY = DEFAULT_ADAPTIVE_POLICY;
+const UNKNOWN: Crowd = { limit: 3, isFound: false, few: 0, many: 0, loweredAt: -Infinity };
+const SECOND = 1_000;
+
+/** A call that took so long where a second is usual. */
+function call(calls: number, ms: number, more: Partial<CrowdedCall> = {}): CrowdedCall {
+  return { calls, late: Math.log(ms / SECOND), startedAt: 0, isAnswered: true, ...more };
+}
+
+function after(crowd: Crowd, ...calls: readonly CrowdedCall[]): Crowd {
+  return calls.reduce((known, one) => crowdAfter(known, POLICY, one, 0) ?? known, crowd);
+}
+
+const times = (count: number, one: CrowdedCall): readonly CrowdedCall[] => Array.from({ length: count }, () => one);
+
+/** Normally distributed numbers. */
+function normal(seed: number): () => number {
+  const chance = seededRandom(seed);
+  return () => Math.sqrt(-2 * Math.log(1 - chance())) * Math.cos(2 * Math.PI * chance());
+}
+
+/** What becomes of a limit at an endpoint that has as many calls as it may have, or as many as come. */
+function settled(
+  count: number,
+  {
+    seed,
+    deviation,
+    slowness,
+    most,
+  }: { seed: number; deviation: number; slowness: (calls: number) => number; most: number },
+): Crowd {
+  const [chance, draw] = [seededRandom(seed), normal(seed + 1)];
+  let crowd = UNKNOWN;
+  for (let at = 0; at < count; at += 1) {
+    const calls = Math.max(1, Math.round(chance() * Math.min(most, crowd.limit)));
+    const late = Math.log(slowness(calls)) + deviation * draw();
+    crowd = crowdAfter(crowd, POLICY, { calls, late, startedAt: at, isAnswered: true }, at) ?? crowd;
+  }
+  return crowd;
+}
+
+describe('calls at a time', () => {
+  it('are twice as many as were answered in time', () => {
+    expect(crowdAfter(undefined, POLICY, call(3, 3 * SECOND), 0)?.limit).toBe(3);
+    expect(crowdRoom(undefined, POLICY.crowd, 3)).toEqual(crowdRoom(UNKNOWN, POLICY.crowd, 3));
+    expect(after(UNKNOWN, call(2, SECOND)).limit).toBe(4);
+    expect(after(UNKNOWN, call(10, SECOND)).limit).toBe(20);
+    expect(after(UNKNOWN, call(10, 3 * SECOND)).limit).toBe(3);
+  });
+
+  it('are fewer once those that began among many are late and those that began among few are not', () => {
+    const known = after(UNKNOWN, call(10, SECOND), ...times(5, call(2, SECOND)));
+    const slow = after(known, ...times(5, call(18, 5 * SECOND)));
+    expect(slow).toMatchObject({ isFound: true });
+    expect(slow.limit).toBeCloseTo(0.7 * 18);
+  });
+
+  it('stay in an outage, which makes those that began among few late as well', () => {
+    const known = after(UNKNOWN, call(10, SECOND), ...times(5, call(2, SECOND)));
+    const outage = after(known, ...times(15, call(2, 8 * SECOND)), ...times(50, call(18, 8 * SECOND)));
+    expect(outage.isFound).toBe(false);
+  });
+
+  it('are lowered once by calls that were under way together', () => {
+    const known = after(UNKNOWN, call(10, SECOND));
+    const lowered = times(8, call(18, 5 * SECOND, { startedAt: 10 })).reduce(
+      (crowd, one) => crowdAfter(crowd, POLICY, one, 20) ?? crowd,
+      known,
+    );
+    const again = times(20, call(18, 5 * SECOND, { startedAt: 15 })).reduce(
+      (crowd, one) => crowdAfter(crowd, POLICY, one, 30) ?? crowd,
+      lowered,
+    );
+    expect(lowered.isFound).toBe(true);
+    expect(again.limit).toBe(lowered.limit);
+  });
+
+  it('grow again with what is answered in time', () => {
+    const found: Crowd = { ...UNKNOWN, limit: 4, isFound: true };
+    expect(after(found, ...times(50, call(4, SECOND))).limit).toBeCloseTo(5);
+    // Among few, only back to what everybody begins with: it does not show that more would do.
+    expect(after({ ...found, limit: 1 }, ...times(50, call(1, SECOND))).limit).toBeCloseTo(2);
+    expect(after(found, ...times(50, call(1, SECOND))).limit).toBe(4);
+  });
+
+  it('count calls that were given up only as far as they were late by then', () => {
+    const known = after(UNKNOWN, call(10, SECOND));
+    expect(after(known, ...times(20, call(18, 100, { isAnswered: false })))).toEqual(known);
+    expect(after(known, ...times(8, call(18, 5 * SECOND, { isAnswered: false }))).isFound).toBe(true);
+  });
+
+  it('are never fewer than one', () => {
+    const arbitrary = fc.record({
+      calls: fc.integer({ min: 1, max: 200 }),
+      late: fc.double({ min: -10, max: 10, noNaN: true }),
+      startedAt: fc.nat(1_000),
+      isAnswered: fc.boolean(),
+    });
+    fc.assert(
+      fc.property(fc.array(arbitrary, { maxLength: 200 }), (calls) => {
+        let crowd = UNKNOWN;
+        for (const [now, one] of calls.entries()) {
+          crowd = crowdAfter(crowd, POLICY, one, now) ?? crowd;
+          expect(crowd.limit).toBeGreaterThanOrEqual(1);
+          expect(crowdRoom(crowd, POLICY.crowd, 0)).toEqual({ waitMs: 0, headroom: 1 });
+        }
+      }),
+      runs(200),
+    );
+  });
+
+  it('come near the knee of an endpoint that has one', () => {
+    const knees = fc.record({
+      knee: fc.integer({ min: 2, max: 40 }),
+      seed: fc.nat(1e6),
+      deviation: fc.double({ min: 0.1, max: 0.6, noNaN: true }),
+    });
+    fc.assert(
+      fc.property(knees, ({ knee, seed, deviation }) => {
+        const slowness = (calls: number): number => Math.max(1, calls / knee) ** 3;
+        const { limit } = settled(3_000, { seed, deviation, slowness, most: Infinity });
+        expect(limit).toBeGreaterThan(0.5 * knee);
+        expect(limit).toBeLessThan(3 * knee);
+      }),
+      runs(40),
+    );
+  });
+
+  it('leave an endpoint without a knee alone, also one whose times have long tails', () => {
+    const endpoints = fc.record({
+      most: fc.integer({ min: 1, max: 40 }),
+      seed: fc.nat(1e6),
+      deviation: fc.double({ min: 0.1, max: 1, noNaN: true }),
+    });
+    fc.assert(
+      fc.property(endpoints, ({ most, seed, deviation }) => {
+        const tail = seededRandom(seed + 2);
+        const { limit } = settled(3_000, { seed, deviation, slowness: () => (tail() < 0.05 ? 8 : 1), most });
+        expect(limit).toBeGreaterThanOrEqual(Math.min(most, 3));
+      }),
+      runs(40),
+    );
+  });
+
+  it('that are too many leave no headroom, and far too many no room at all once the limit is known', () => {
+    const crowd: Crowd = { ...UNKNOWN, limit: 4 };
+    expect(crowdRoom(crowd, POLICY.crowd, 3)).toEqual({ waitMs: 0, headroom: 1 });
+    expect(crowdRoom(crowd, POLICY.crowd, 5)).toEqual({ waitMs: 0, headroom: -0.5 });
+    expect(crowdRoom(crowd, POLICY.crowd, 50).waitMs).toBe(0);
+    expect(crowdRoom({ ...crowd, isFound: true }, POLICY.crowd, 7).waitMs).toBe(0);
+    expect(crowdRoom({ ...crowd, isFound: true }, POLICY.crowd, 8).waitMs).toBeGreaterThan(0);
+  });
+});
