@@ -10,18 +10,18 @@ import type { Awaitable, PluginCause, StageRecord } from '../../contracts/plugin
 import { parseCompressionOptions } from '../../protocol/web-options.ts';
 import type { Message } from '../../protocol/message.ts';
 import { type CountedMessage, countMessage, sampledCount, type TokenCounter } from './count-message.ts';
-import { type Compressed, leastTokens, middleOut } from './middle-out.ts';
+import type { Compressed, middleOut as MiddleOutFunction } from './middle-out.ts';
+import { leastTokens } from './prompt-units.ts';
 import { nextTurn } from '../../platform/wait.ts';
 import { whenItThrowsKind } from '../option-kinds.ts';
 
 /** Ways to make a prompt fit. */
 export type CompressionEngine = 'middle-out' | 'relevant';
 
-/** What makes a prompt fit. The engine that few use is loaded by the first prompt for it. */
-async function engineOf(name: CompressionEngine): Promise<typeof middleOut> {
-  if (name === 'middle-out') return middleOut;
-  const { relevant } = await import('./relevant.ts');
-  return relevant;
+/** What makes a prompt fit, loaded by the first that does not. */
+async function engineOf(name: CompressionEngine): Promise<typeof MiddleOutFunction> {
+  if (name === 'middle-out') return (await import('./middle-out.ts')).middleOut;
+  return (await import('./relevant.ts')).relevant;
 }
 
 /** Options of {@link contextCompression}. */

@@ -1,6 +1,7 @@
 import type { ContentPart, RefusalPart } from '../../protocol/content-part.ts';
 import type { Message } from '../../protocol/message.ts';
 import { type CountedMessage, Measured, type TokenCounter } from './count-message.ts';
+import { keptUnits, LEAST, type Unit, unitsOf } from './prompt-units.ts';
 
 /** A prompt that was made to fit. */
 export interface Compressed {
@@ -9,9 +10,6 @@ export interface Compressed {
   readonly removed: number;
   readonly shortened: number;
 }
-
-/** No text is cut to fewer tokens than this. */
-export const LEAST = 16;
 
 /**
  * Makes a prompt fit: takes messages out of its middle and shortens long ones in theirs. Instructions, the last message
@@ -50,13 +48,6 @@ export function middleOut(
   const shareOfRest = rest?.shareOf(room.tokens - whole.cappedAt(share)) ?? 0;
   for (const index of rest?.indexes ?? []) shares.set(index, shareOfRest);
   return written(messages, sizes, shares, count);
-}
-
-/** Tokens that a prompt can be brought down to, if it need not keep more than it must. */
-export function leastTokens(messages: readonly Message[], sizes: readonly CountedMessage[]): number {
-  const units = unitsOf(messages);
-  const indexes = [...keptUnits(units, messages)].flatMap((index) => units[index]?.messages ?? []);
-  return new Measured(indexes, sizes).cappedAt(LEAST);
 }
 
 /**
@@ -337,47 +328,4 @@ function measure({ units, sizes }: UnitList, chosen: readonly number[]): Measure
     chosen.flatMap((unit) => units[unit]?.messages ?? []),
     sizes,
   );
-}
-
-/** Messages that stay or go together: a call of tools with all its results, or one message by itself. */
-interface Unit {
-  /** Indexes of its messages, in order. */
-  readonly messages: readonly number[];
-}
-
-/**
- * Puts the messages of a conversation into units, in the order of their first messages. A result of a tool belongs to
- * the last message before it that made the call.
- */
-export function unitsOf(messages: readonly Message[]): readonly Unit[] {
-  const units: { readonly messages: number[] }[] = [];
-  const callers = new Map<string, number>();
-  for (const [index, message] of messages.entries()) {
-    const caller = message.role === 'tool' ? callers.get(message.tool_call_id) : undefined;
-    if (caller !== undefined) {
-      units[caller]?.messages.push(index);
-      continue;
-    }
-    units.push({ messages: [index] });
-    if (message.role !== 'assistant') continue;
-    for (const call of message.tool_calls ?? []) callers.set(call.id, units.length - 1);
-  }
-  return units;
-}
-
-/**
- * Indexes of the units that always stay: instructions, the last message of the user, and the last unit, to which the
- * model is about to answer.
- */
-export function keptUnits(units: readonly Unit[], messages: readonly Message[]): ReadonlySet<number> {
-  const roleOf = (unit: Unit): string | undefined => messages[unit.messages[0] ?? -1]?.role;
-  const kept = new Set<number>();
-  for (const [index, unit] of units.entries()) {
-    const role = roleOf(unit);
-    if (role === 'system' || role === 'developer') kept.add(index);
-  }
-  const lastUser = units.findLastIndex((unit) => roleOf(unit) === 'user');
-  if (lastUser >= 0) kept.add(lastUser);
-  if (units.length > 0) kept.add(units.length - 1);
-  return kept;
 }

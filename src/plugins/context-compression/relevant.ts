@@ -1,6 +1,7 @@
 import type { Message } from '../../protocol/message.ts';
 import { type CountedMessage, Measured, type TokenCounter } from './count-message.ts';
-import { type Compressed, keptUnits, LEAST, middleOut, type PromptLimits, unitsOf, written } from './middle-out.ts';
+import { type Compressed, middleOut, type PromptLimits, written } from './middle-out.ts';
+import { keptUnits, LEAST, unitsOf } from './prompt-units.ts';
 
 /** What is kept of the last turns, as a part of the room, before anything is chosen by what it says. */
 const LAST_TURNS = 1 / 8;

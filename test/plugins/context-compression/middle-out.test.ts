@@ -2,13 +2,8 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { mostTokens } from '../../../src/core/tokens/token-ceiling.ts';
 import { countMessage, fairShare, type TokenCounter } from '../../../src/plugins/context-compression/count-message.ts';
-import {
-  type Compressed,
-  GAP,
-  leastTokens,
-  middleOut,
-  shortenText,
-} from '../../../src/plugins/context-compression/middle-out.ts';
+import { type Compressed, GAP, middleOut, shortenText } from '../../../src/plugins/context-compression/middle-out.ts';
+import { leastTokens } from '../../../src/plugins/context-compression/prompt-units.ts';
 import type { Message } from '../../../src/protocol/message.ts';
 import { runs } from '../../support/properties.ts';
 
