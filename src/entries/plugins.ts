@@ -22,7 +22,7 @@ export type { DatetimeOptions } from '../plugins/datetime/datetime.ts';
 export { fusion } from '../plugins/fusion/fusion.ts';
 export { fusionTool } from '../plugins/fusion/fusion-tool.ts';
 export type { FusionOptions } from '../plugins/fusion/fusion-tool.ts';
-export type { FusionTeam, FusionTeams } from '../plugins/fusion/panel.ts';
+export type { FusionTeam, FusionTeams } from '../plugins/fusion/team.ts';
 export type {
   AdvisorOptions,
   FusionAnalysis,

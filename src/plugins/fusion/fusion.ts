@@ -7,7 +7,7 @@ import { errorOf, RouterError } from '../../protocol/router-error.ts';
 import { type FusionPluginOptions, parseFusionPluginOptions } from '../../protocol/inner-model-options.ts';
 import type { ServerTool } from '../../protocol/tools.ts';
 import { FUSION_OPTIONS, FUSION_TOOL, type FusionOptions } from './fusion-tool.ts';
-import { type FusionTeams, outerModels } from './panel.ts';
+import { type FusionTeams, outerModels } from './team.ts';
 
 const FUSION = 'router/fusion';
 const FUSION_FLASH = 'router/fusion-flash';
