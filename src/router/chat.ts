@@ -1,5 +1,6 @@
 import { ANONYMOUS } from '../core/account.ts';
 import type { WholeAnswer } from '../core/dialects/dialect.ts';
+import { wantsCache } from '../core/limits/cache-rule.ts';
 import { normalizeChatRequest } from '../core/normalize/normalize.ts';
 import type { NormalizedRequest } from '../core/normalize/normalized-request.ts';
 import { andThen, type MaybePromise } from '../platform/wait.ts';
@@ -137,8 +138,7 @@ export class ChatService {
         const execution = execute(this.#services, planned, caller.signal);
         return mirrors === undefined ? execution : andThen(execution, (one) => mirrors.after(this.#services, one));
       });
-    const mayBeCached = cache?.enabled ?? request.responseCache?.enabled ?? responses.isUsual;
-    const started = mayBeCached
+    const started = wantsCache(request, cache, responses.policy)
       ? throughCache(this.#services, request, { body, wish: cache, signal: caller.signal, start })
       : start();
     const kept = ledger === undefined ? started : andThen(started, (execution) => ledger.keeping(execution));

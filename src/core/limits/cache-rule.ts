@@ -37,6 +37,15 @@ export interface CacheRule {
 /** The longest time that an answer is kept: a day. */
 const MAX_TTL_SECONDS = 86_400;
 
+/** Whether the response cache is asked for (gaps 9.3): by the request, its preset, or the configuration. */
+export function wantsCache(
+  { responseCache: preset }: Pick<NormalizedRequest, 'responseCache'>,
+  wish: CacheWish | undefined,
+  policy: CachePolicy,
+): boolean {
+  return wish?.enabled ?? preset?.enabled ?? policy.enabled;
+}
+
 /**
  * Whether and how a request uses the response cache (gaps 9.4). A preset that says no is not overruled. Prompts that
  * must not be retained are not kept here either, nor is what only one dialect can say: answers are kept in the chat form.
@@ -44,7 +53,7 @@ const MAX_TTL_SECONDS = 86_400;
 export function cacheRule(request: NormalizedRequest, wish: CacheWish, policy: CachePolicy): CacheRule | undefined {
   const { responseCache: preset, preferences, native, echoUpstreamBody } = request;
   if (preset?.enabled === false) return undefined;
-  if (!(wish.enabled ?? preset?.enabled ?? policy.enabled)) return undefined;
+  if (!wantsCache(request, wish, policy)) return undefined;
   if (preferences.zeroDataRetention || echoUpstreamBody || native?.requiredBy !== undefined) return undefined;
   const seconds = Math.trunc(wish.ttlSeconds ?? preset?.ttlSeconds ?? policy.ttlSeconds);
   return { ttlSeconds: Math.min(MAX_TTL_SECONDS, Math.max(1, seconds)), clear: wish.clear === true };

@@ -1,8 +1,6 @@
 import type { CostPart } from '../../catalog/cost.ts';
 import type { Endpoint } from '../../catalog/endpoint.ts';
-import { type Attempt, type AttemptFailure, failure } from '../../core/fallback/failure.ts';
-import type { Settlement } from '../../core/stream/usage.ts';
-import type { Answer } from './execution.ts';
+import type { AttemptFailure } from '../../core/fallback/failure.ts';
 import type { TokenCalibration } from '../../core/tokens/likely-tokens.ts';
 import type { ReportedUsage } from '../../core/stream/pieces.ts';
 import type { UpstreamResult } from '../../core/stream/upstream-result.ts';
@@ -79,37 +77,6 @@ export interface AnswerFacts {
   readonly nativeFinishReason?: string | undefined;
   /** Present when the request had tools and the answer called some: whether the calls were valid. */
   readonly toolCalls?: 'valid' | 'invalid' | undefined;
-}
-
-/**
- * The answer of a call: what its reader needs of it, and what ends it.
- *
- * @param settlement - What it used and cost, as far as it was read.
- * @param end - Notes how it ended.
- */
-export function answerOf<Call extends AttemptCall<Result>, Result>(
-  { endpoint, call, firstTokenAt, result }: AttemptedCall<Call, Result>,
-  settlement: () => Settlement,
-  end: (how: CallEnd) => Attempt,
-): Answer<Call, Result> {
-  const fail = (reason: AttemptFailure): Attempt => end({ failure: reason });
-  return {
-    endpoint,
-    call,
-    firstTokenAt,
-    result,
-    bill: settlement,
-    fail,
-    settle: ({ finishReason, nativeFinishReason, toolCalls }) => {
-      const { usage, costParts } = settlement();
-      const facts = { usage, costParts, finishReason, nativeFinishReason, toolCalls };
-      return { attempt: end({ facts }), facts };
-    },
-    abandon: () => {
-      call.close();
-      fail(failure('aborted', 'The client disconnected'));
-    },
-  };
 }
 
 /** What an execution knows about a call that it is about to make. */

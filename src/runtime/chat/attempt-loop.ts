@@ -1,14 +1,6 @@
-import {
-  answerOf,
-  type AttemptCall,
-  type AttemptedCall,
-  type AttemptLoopOptions,
-  type CallEnd,
-  type CallResult,
-  type Dialing,
-} from './attempt-call.ts';
+import type { AttemptCall, AttemptedCall, AttemptLoopOptions, CallEnd, CallResult, Dialing } from './attempt-call.ts';
 import type { Endpoint } from '../../catalog/endpoint.ts';
-import { type Attempt, failure } from '../../core/fallback/failure.ts';
+import { type Attempt, type AttemptFailure, failure } from '../../core/fallback/failure.ts';
 import type { Admission } from '../../core/fallback/health.ts';
 import { hasOtherModel, type Move, nextMove, type StopReason } from '../../core/fallback/next-move.ts';
 import type { RoutedRequest } from '../../core/normalize/normalized-request.ts';
@@ -156,6 +148,30 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
   /** What the attempts so far look like from outside. */
   metadata(answered: boolean, generationTime?: number): RouterMetadata {
     return describeRouting({ plan: this.plan, attempts: this.attempts, answered, generationTime, pipeline: [] });
+  }
+
+  /** The answer of a call: what its reader needs of it, and what ends it. */
+  #answerOf(made: AttemptedCall<Call, Result>): Answer<Call, Result> {
+    const { endpoint, call, firstTokenAt, result } = made;
+    const bill = (): Settlement => withGivenUp(this.bill(made), this.#givenUpUsd());
+    const fail = (reason: AttemptFailure): Attempt => this.#ended(made, { failure: reason });
+    return {
+      endpoint,
+      call,
+      firstTokenAt,
+      result,
+      bill,
+      fail,
+      settle: ({ finishReason, nativeFinishReason, toolCalls }) => {
+        const { usage, costParts } = bill();
+        const facts = { usage, costParts, finishReason, nativeFinishReason, toolCalls };
+        return { attempt: this.#ended(made, { facts }), facts };
+      },
+      abandon: () => {
+        call.close();
+        fail(failure('aborted', 'The client disconnected'));
+      },
+    };
   }
 
   /** Notes that the last attempt has ended, well or badly. */
@@ -353,8 +369,7 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
       opened.type === 'whole'
         ? { ...made, result: opened.result }
         : announceFirstToken(this.#services, this, { ...made, firstTokenAt: opened.firstTokenAt });
-    const bill = (): Settlement => withGivenUp(this.bill(answered), this.#givenUpUsd());
-    return answerOf(answered, bill, (end) => this.#ended(answered, end));
+    return this.#answerOf(answered);
   }
 
   #given(reason: StopReason): RouterError {

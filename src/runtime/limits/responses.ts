@@ -41,19 +41,19 @@ export class Responses {
   readonly #environment: Environment;
   readonly #events: EventHub;
   readonly #flights = new Map<string, Flight>();
-  /** Whether requests that do not say use the cache. */
-  readonly isUsual: boolean;
+  /** What the router does by default. */
+  readonly policy: CachePolicy;
 
   constructor(options: ResponsesOptions, environment: Environment, events: EventHub) {
     this.#options = options;
+    this.policy = options.policy;
     this.#environment = environment;
     this.#events = events;
-    this.isUsual = options.policy.enabled;
   }
 
   /** How a request uses the cache; undefined when it does not. */
   ruleFor(request: NormalizedRequest, wish: CacheWish): CacheRule | undefined {
-    return cacheRule(request, wish, this.#options.policy);
+    return cacheRule(request, wish, this.policy);
   }
 
   /**
