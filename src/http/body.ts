@@ -1,8 +1,7 @@
-import type { Account } from '../core/account.ts';
 import type { RouterInternals } from '../router/router.ts';
 import type { Slot, ByteHold } from '../runtime/chat/concurrency.ts';
 import { type HttpCall, BodyError } from './exchange.ts';
-import { type ModelReply, onceSent } from './model-reply.ts';
+import type { ModelReply, ModelRequest } from './model-reply.ts';
 import { RouterError } from '../protocol/router-error.ts';
 import { faultAt } from '../protocol/fault.ts';
 import { inspectJson } from '../protocol/json.ts';
@@ -10,25 +9,31 @@ import { decodeStrictly, LONG_TEXT, parseAround, verbatimTexts } from '../platfo
 import type { RequestLimits } from '../protocol/limits.ts';
 import { type Scan, scanJson } from '../protocol/scan-json.ts';
 import { unpack } from '../platform/unpack.ts';
-import { andThen, type MaybePromise, nextTurn } from '../platform/wait.ts';
+import { nextTurn } from '../platform/wait.ts';
 import { errorOfFault } from '../runtime/chat/router-errors.ts';
 import { mistakeInJson } from './json-position.ts';
 
+/** A request to a model whose body nobody has read. */
+export type UnreadRequest = Pick<ModelRequest, 'call' | 'account' | 'context'>;
+
+/** Lets a model answer a request. */
+export type AnswerOfModel = (internals: RouterInternals, request: ModelRequest) => Promise<ModelReply>;
+
 /**
- * Reads the body of a call, takes a place for it, and answers it. Who sends slowly holds no place, and who would find
+ * Reads the body of a request, takes a place for it, and answers it. Who sends slowly holds no place, and who would find
  * neither a place nor room for the body is not made to send it.
  *
  * @param tokens - Numbers that may be in the body on top of `limits.nodes`.
  * @throws {@link RouterError} what `readJsonBody` throws, and 503 when no place is free.
  */
 export async function receive(
-  { config, admission, bytesInHand }: RouterInternals,
-  call: HttpCall,
-  account: Account,
+  internals: RouterInternals,
+  { call, account, context }: UnreadRequest,
   tokens: number,
-  answer: (body: JsonBody) => MaybePromise<ModelReply>,
+  answer: AnswerOfModel,
 ): Promise<ModelReply> {
-  const { limits } = config;
+  const { admission, bytesInHand } = internals;
+  const { limits } = internals.config;
   admission.check();
   const declared = Number(call.header('content-length') ?? 0) || 0;
   bytesInHand.check(account.id, Math.min(declared, limits.bodyBytes));
@@ -40,12 +45,12 @@ export async function receive(
   };
   try {
     const held = tokens === 0 ? limits : { ...limits, nodes: limits.nodes + tokens };
-    const read = readJsonBody(call, declared, held, hold);
-    const body = read instanceof Promise ? await read : read;
+    const { value: body, verbatim } = await readJsonBody(call, declared, held, hold);
     slot = admission.enter();
-    const reply = await answer(body);
+    const reply = await answer(internals, { call, account, context, body, verbatim });
     // What was taken is free again when nothing more of the answer is to come.
-    onceSent(reply, leave);
+    if (reply.type === 'stream') reply.frames.onEnd(leave);
+    else leave();
     return reply;
   } catch (error) {
     leave();
@@ -85,26 +90,21 @@ export interface JsonBody {
  * @throws {@link RouterError} 400 for what is not JSON or not UTF-8, or holds too much, 408 for a body that comes too
  * slowly, 413 for one that is too large, 415 for another content type or coding, 503 when there is no room for it.
  */
-function readJsonBody(call: HttpCall, declared: number, limits: BodyLimits, hold: ByteHold): MaybePromise<JsonBody> {
+async function readJsonBody(call: HttpCall, declared: number, limits: BodyLimits, hold: ByteHold): Promise<JsonBody> {
+  const { body } = call;
   if (declared > limits.bodyBytes) throw tooLarge(limits.bodyBytes);
   checkContentType(call);
-  if (call.body.type === 'parsed') return inspected(call.body.value, limits, hold);
+  if (body.type === 'parsed') return inspected(body.value, limits, hold);
   const coding = call.header('content-encoding');
-  return andThen(
-    call.body.collect(limits.bodyBytes, limits.bodyTimeoutMs, (count) => hold.add(count)),
-    (packed) => {
-      // Hosts need not tell of every piece.
-      hold.set(packed.byteLength);
-      const bytes = isPlain(coding) ? packed : decompress(packed, coding, limits, hold);
-      return andThen(bytes, (plain) => readBytes(plain, limits, hold));
-    },
-    (error) => {
-      throw errorOfBody(error, limits.bodyBytes);
-    },
-  );
-}
-
-function readBytes(bytes: Uint8Array, limits: BodyLimits, hold: ByteHold): MaybePromise<JsonBody> {
+  let bytes: Uint8Array;
+  try {
+    bytes = await body.collect(limits.bodyBytes, limits.bodyTimeoutMs, (count) => hold.add(count));
+  } catch (error) {
+    throw errorOfBody(error, limits.bodyBytes);
+  }
+  // Hosts need not tell of every piece.
+  hold.set(bytes.byteLength);
+  if (!isPlain(coding)) bytes = await decompress(bytes, coding, limits, hold);
   return bytes.byteLength > QUICK ? readScanned(bytes, limits, hold) : parse(bytes, undefined);
 }
 
@@ -123,11 +123,12 @@ async function readScanned(bytes: Uint8Array, limits: BodyLimits, hold: ByteHold
 }
 
 /** A body that the host has parsed is counted before anything is made of it. */
-function inspected(value: unknown, limits: BodyLimits, hold: ByteHold): MaybePromise<JsonBody> {
+async function inspected(value: unknown, limits: BodyLimits, hold: ByteHold): Promise<JsonBody> {
   const found = inspectJson(value, limits);
   if (!found.ok) throw errorOfFault(faultAt(found.path, found.problem));
   hold.set(found.characters + BYTES_PER_NODE * found.nodes);
-  return andThen(found.characters > LARGE || found.nodes > MANY_NODES ? nextTurn() : undefined, () => ({ value }));
+  if (found.characters > LARGE || found.nodes > MANY_NODES) await nextTurn();
+  return { value };
 }
 
 /**
@@ -223,27 +224,23 @@ export function formatOf(coding: string): 'gzip' | 'deflate' {
  * @param found - Of a body that was scanned.
  */
 function parse(bytes: Uint8Array, found: Scan | undefined): JsonBody {
-  let text: string;
+  let text = '';
   try {
     const around = found?.ok === true ? parseAround(bytes, found.long, found.nodes) : undefined;
     if (around !== undefined) return around;
     text = decodeStrictly(bytes);
-  } catch {
-    throw invalid('The request body is not valid UTF-8');
+    const value: unknown = JSON.parse(text);
+    return { value, verbatim: text.length < LONG_TEXT ? undefined : verbatimTexts(text, value) };
+  } catch (error) {
+    throw error instanceof TypeError ? invalid('The request body is not valid UTF-8') : notJson(text);
   }
-  const value = parseJson(text);
-  return { value, verbatim: verbatimTexts(text, value) };
 }
 
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    if (text.trim() === '') throw invalid('The request body is empty; it must be a JSON object');
-    // The engine's own message would repeat the body.
-    const mistake = mistakeInJson(text);
-    throw invalid(`The request body is not valid JSON${mistake === undefined ? '' : `: ${mistake}`}`);
-  }
+/** The error for a text that the engine could not parse: the engine's own message would repeat the body. */
+function notJson(text: string): RouterError {
+  if (text.trim() === '') return invalid('The request body is empty; it must be a JSON object');
+  const mistake = mistakeInJson(text);
+  return invalid(`The request body is not valid JSON${mistake === undefined ? '' : `: ${mistake}`}`);
 }
 
 /** A 400 with this message. */

@@ -1,12 +1,12 @@
 import { type Account, ANONYMOUS, type Scope } from '../core/account.ts';
 import { RouterError } from '../protocol/router-error.ts';
-import type { Router } from '../router/router.ts';
+import type { Router, RouterInternals } from '../router/router.ts';
 import { warn, type WarningEvent } from '../runtime/chat/events.ts';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
 import { authorize } from './authorize.ts';
 import type { answerBatches as AnswerBatchesFunction } from './batch-operations.ts';
 import { askingHeaders, negotiate } from './asking-headers.ts';
-import { receive } from './body.ts';
+import { type AnswerOfModel, receive, type UnreadRequest } from './body.ts';
 import { corsHeaders, NO_CORS, preflightReply } from './cors.ts';
 import { errorReply, type ErrorReplyContext } from './error-reply.ts';
 import type { HttpCall, HttpHeaders, HttpReply, WholeReply } from './exchange.ts';
@@ -16,18 +16,14 @@ import { policiesOf } from '../core/normalize/normalize.ts';
 import { modelRules } from '../core/normalize/preset.ts';
 import {
   type AccountOperation,
-  type BatchOperation,
-  type LedgerOperation,
   type CatalogOperation,
   dialectAt,
-  isBatch,
   isCatalog,
-  isKeyPath,
   isKeys,
   type KeyOperation,
-  isLedger,
   type Match,
   matchRoute,
+  type ModelOperation,
 } from './routes.ts';
 import type { DialectErrors } from '../core/dialects/dialect.ts';
 import { DIALECT_ERRORS } from '../core/dialects/errors.ts';
@@ -47,17 +43,22 @@ import { filterModels, listModels, listedRouterModels } from './list-models.ts';
  * Never rejects: every failure is an answer.
  */
 export function handle(mounted: Router, call: HttpCall): Promise<HttpReply | undefined> {
+  const { internals } = mounted;
+  const { authenticate, inspector } = internals.config;
   const match = matchRoute(call.method, call.path);
-  const { config, pinned } = mounted.internals;
-  if (match === undefined || (config.authenticate?.keys === undefined && isKeyPath(call.path))) {
-    return config.inspector?.answer(mounted, call) ?? Promise.resolve(undefined);
+  if (match === undefined || (match.needsKeys === true && authenticate?.keys === undefined)) {
+    return inspector?.answer(mounted, call) ?? Promise.resolve(undefined);
   }
-  return replyTo(pinned, call, match);
+  return replyTo(internals, call, match);
 }
 
 /** The reply to a call that is ours. */
-async function replyTo(router: Router, call: HttpCall, match: Exclude<Match, undefined>): Promise<HttpReply> {
-  const { config } = router.internals;
+async function replyTo(
+  internals: RouterInternals,
+  call: HttpCall,
+  match: Exclude<Match, undefined>,
+): Promise<HttpReply> {
+  const { config } = internals;
   const cors = config.cors === undefined ? NO_CORS : corsHeaders(config.cors, call.header('origin'));
   let context = contextOf(config, call, cors, match);
   try {
@@ -65,14 +66,14 @@ async function replyTo(router: Router, call: HttpCall, match: Exclude<Match, und
       return preflightReply(call, match.allow, cors) ?? wrongMethod(match.allow, context);
     }
     const { operation } = match;
-    if (isCatalog(operation)) return await catalogReply(router, operation, call, context);
+    if (isCatalog(operation)) return await catalogReply(internals, operation, call, context);
     if (operation.name === 'openapi') return await openApiReply(context.spelling, context.headers);
-    const found = admitted(router, operation, call);
+    const found = admitted(internals, operation, call);
     const account = found instanceof Promise ? await found : found;
     if (account !== ANONYMOUS) context = { ...context, account: account.id };
-    return await perform(router, operation, call, account, context);
+    return await perform(internals, operation, call, account, context);
   } catch (error) {
-    return failedReply(router, context, error);
+    return failedReply(internals, context, error);
   }
 }
 
@@ -93,8 +94,7 @@ function contextOf(
 }
 
 /** The account for which something may be done; who it is refused to is noted. */
-function admitted(router: Router, operation: AccountOperation, call: HttpCall): MaybePromise<Account> {
-  const { internals } = router;
+function admitted(internals: RouterInternals, operation: AccountOperation, call: HttpCall): MaybePromise<Account> {
   const { ledger, facts } = internals.services;
   const scope = scopeOf(operation);
   if (ledger === undefined) return authorize(call, scope, internals);
@@ -105,39 +105,54 @@ function admitted(router: Router, operation: AccountOperation, call: HttpCall): 
 
 /** Does what a client asks for that may do it. */
 function perform(
-  router: Router,
+  internals: RouterInternals,
   operation: AccountOperation,
   call: HttpCall,
   account: Account,
   context: CallContext,
 ): MaybePromise<HttpReply> {
-  if (isBatch(operation)) return batchReply(router, operation, call, account, context.headers);
-  if (isKeys(operation)) return keyReply(router, operation, call, account, context.headers);
-  if (isLedger(operation)) return ledgerReply(router, operation, call, account, context.headers);
-  return modelReply(router, operation, call, account, context);
+  switch (operation.name) {
+    case 'chat':
+    case 'embeddings':
+    case 'count_tokens':
+      return modelReply(internals, operation, { call, account, context });
+    case 'generation':
+    case 'ledger':
+    case 'ledger_costs':
+      return ledgerReply(internals.pinned, operation, call, account, context.headers);
+    default:
+      return isKeys(operation)
+        ? keyReply(internals, operation, call, account, context.headers)
+        : batchReply(internals.pinned, operation, call, account, context.headers);
+  }
 }
 
 /** Lets a model answer. */
 function modelReply(
-  router: Router,
-  operation: Exclude<AccountOperation, BatchOperation | KeyOperation | LedgerOperation>,
-  call: HttpCall,
-  account: Account,
-  context: CallContext,
+  internals: RouterInternals,
+  operation: ModelOperation,
+  asked: UnreadRequest,
 ): MaybePromise<HttpReply> {
-  const isEmbedding = operation.name === 'embeddings';
-  const answer = isEmbedding ? answerEmbeddings : operation.name === 'chat' ? answerChat : answerTokenCount;
+  const { ledger, facts } = internals.services;
+  const answer = ANSWERS[operation.name];
+  const tokens = operation.name === 'embeddings' ? mostNumbers(internals) : 0;
+  if (ledger === undefined) return receive(internals, asked, tokens, answer);
   let isRead = false;
   const reply = (): Promise<HttpReply> =>
-    receive(router.internals, call, account, isEmbedding ? mostNumbers(router) : 0, ({ value: body, verbatim }) => {
+    receive(internals, asked, tokens, (...request) => {
       isRead = true;
-      return answer(router, { call, account, context, body, verbatim });
+      return answer(...request);
     });
   // From the reading of its body on, the router notes by itself what becomes of a request.
-  const refused = () => (isRead ? undefined : refusedRequest(operation, call, account));
-  const { ledger, facts } = router.internals.services;
-  return ledger === undefined ? reply() : ledger.noting(facts, call.signal, reply, refused);
+  const refused = () => (isRead ? undefined : refusedRequest(operation, asked.call, asked.account));
+  return ledger.noting(facts, asked.call.signal, reply, refused);
 }
+
+const ANSWERS: Readonly<Record<ModelOperation['name'], AnswerOfModel>> = {
+  chat: answerChat,
+  embeddings: answerEmbeddings,
+  count_tokens: answerTokenCount,
+};
 
 /** What is known of a request to a model that the router has not seen; undefined for other requests. */
 function refusedRequest({ name }: AccountOperation, call: HttpCall, account: Account): RefusedRequest | undefined {
@@ -147,8 +162,8 @@ function refusedRequest({ name }: AccountOperation, call: HttpCall, account: Acc
 }
 
 /** Numbers that a request for embeddings may have on top of what bodies may hold: tokens instead of text. */
-function mostNumbers({ internals }: Router): number {
-  const { embeddingInputs, embeddingTokens } = internals.config.limits;
+function mostNumbers({ config }: RouterInternals): number {
+  const { embeddingInputs, embeddingTokens } = config.limits;
   return embeddingInputs + embeddingTokens;
 }
 
@@ -160,17 +175,17 @@ async function batchReply(...request: Parameters<typeof AnswerBatchesFunction>):
 
 /** What manages API keys is loaded by the first request that is about them. */
 async function keyReply(
-  { internals }: Router,
+  { config, services }: RouterInternals,
   operation: KeyOperation,
   call: HttpCall,
   account: Account,
   headers: HttpHeaders,
 ): Promise<HttpReply> {
-  const { keys } = internals.config.authenticate ?? {};
+  const { keys } = config.authenticate ?? {};
   // Without them, the path is the host's, and nobody comes here.
   if (keys === undefined) throw new Error('There are no stored API keys');
   const { answerKeys } = await import('./key-operations.ts');
-  return answerKeys({ keys, spending: internals.services.spending }, operation, call, account, headers);
+  return answerKeys({ keys, spending: services.spending }, operation, call, account, headers);
 }
 
 /**
@@ -188,8 +203,8 @@ async function ledgerReply(...request: Parameters<typeof AnswerLedgerFunction>):
 }
 
 /** The answer that a failure is. */
-function failedReply(router: Router, context: ErrorReplyContext, error: unknown): WholeReply {
-  if (isUnexpected(error)) warn(router.internals.services.events, unexpected(error));
+function failedReply({ services }: RouterInternals, context: ErrorReplyContext, error: unknown): WholeReply {
+  if (isUnexpected(error)) warn(services.events, unexpected(error));
   return errorReply(error, context);
 }
 
@@ -205,13 +220,13 @@ function unexpected({ name, message, stack = '' }: Error): WarningEvent {
 }
 
 async function catalogReply(
-  router: Router,
+  internals: RouterInternals,
   operation: CatalogOperation,
   call: HttpCall,
   { headers, dialect }: ErrorReplyContext,
 ): Promise<HttpReply> {
-  const { services, config } = router.internals;
-  const account = config.authenticate === undefined ? ANONYMOUS : await knownAccount(call, router);
+  const { services, config } = internals;
+  const account = config.authenticate === undefined ? ANONYMOUS : await knownAccount(call, internals);
   const mayUse = modelRules(policiesOf(account, services.facts));
   const query = new URLSearchParams(call.query);
   const isList = operation.name === 'models' || operation.name === 'model';
@@ -245,10 +260,10 @@ async function anthropicReply(
 }
 
 /** Who asks for what everybody may see. Credentials that are no good are none here. */
-async function knownAccount(call: HttpCall, router: Router): Promise<Account> {
+async function knownAccount(call: HttpCall, internals: RouterInternals): Promise<Account> {
   if (call.header('authorization') === undefined && call.header('x-api-key') === undefined) return ANONYMOUS;
   try {
-    return await authorize(call, 'inference', router.internals);
+    return await authorize(call, 'inference', internals);
   } catch {
     return ANONYMOUS;
   }

@@ -2,13 +2,12 @@ import type { Account } from '../core/account.ts';
 import type { Dialect, DialectContext, DialectError, DialectStreamWriter } from '../core/dialects/dialect.ts';
 import { type TraceContext, traceContextOf } from '../core/trace-context.ts';
 import type { EmbeddingRequest } from '../protocol/embedding.ts';
-import type { OpenedChat, Router } from '../router/router.ts';
+import type { OpenedChat, RouterInternals } from '../router/router.ts';
 import { loadDialect } from '../router/incoming.ts';
 import { spell, type Spelling } from './spelling.ts';
 import { cacheHeaders, cacheWish, type HeaderLookup } from './asking-headers.ts';
 import { errorBody, type ErrorReplyContext } from './error-reply.ts';
 import type { HttpCall, HttpHeaders, HttpReply, WholeReply } from './exchange.ts';
-import { andThen, type MaybePromise } from '../platform/wait.ts';
 import { ChatFrameWriter, type FrameWriter, StreamFrames } from './stream-frames.ts';
 import type { JsonObject } from '../protocol/json.ts';
 import type { ChatStreamSource, StreamItem } from '../runtime/chat/chat-stream.ts';
@@ -40,47 +39,32 @@ const STREAM_HEADERS = {
   'x-accel-buffering': 'no',
 } as const;
 
-/** Calls back when nothing more of an answer is to come: for a stream, when it is over. */
-export function onceSent(reply: ModelReply, listener: () => void): void {
-  if (reply.type === 'stream') reply.frames.onEnd(listener);
-  else listener();
-}
-
 /** @throws {@link RouterError} for everything that is wrong, before anything of the answer is sent. */
-export function answerChat(router: Router, request: ModelRequest): MaybePromise<ModelReply> {
+export async function answerChat(internals: RouterInternals, request: ModelRequest): Promise<ModelReply> {
   const { call, account, context, body: asked, verbatim } = request;
-  const opened = router.open(asked, {
+  const opening = internals.pinned.open(asked, {
     account,
     signal: call.signal,
     metadata: context.wantsMetadata,
     sessionId: context.asking?.('x-session-id'),
     anthropicBeta: betasOf(call, context),
-    traceContext: traceOf(router, call),
+    traceContext: traceOf(internals, call),
     dialect: context.dialect?.name,
     cache: context.asking && cacheWish(context.asking),
     verbatim,
   });
-  const dialect = context.dialect && loadDialect(context.dialect.name);
-  return andThen(opened, (one) => andThen(dialect, (format) => replyOf(router, one, format, request)));
-}
-
-/** The reply that an answer is, in the API format in which the client asked. */
-async function replyOf(
-  router: Router,
-  opened: OpenedChat,
-  dialect: Dialect | undefined,
-  request: ModelRequest,
-): Promise<ModelReply> {
-  const { context, body: asked } = request;
-  const { environment } = router.internals.config;
+  const loading = context.dialect && loadDialect(context.dialect.name);
+  const opened = await opening;
+  const dialect = loading && (await loading);
+  const { environment } = internals.config;
   const estimate = dialect?.estimate;
   const promptTokens = estimate && (() => opened.promptTokens(estimate));
   const format = (): DialectContext => dialectContext(asked, opened.id, environment, context.spelling, promptTokens);
   try {
-    if (opened.type === 'stream') return await sendStream(router, opened, dialect, request, format);
+    if (opened.type === 'stream') return await sendStream(internals, opened, dialect, request, format);
     const answer = await opened.answer;
     const body = dialect?.whole(answer, format()) ?? answer.result;
-    return wholeReply(spell(body, context.spelling), headersOf(opened, context));
+    return wholeReply(context.wantsMetadata ? spell(body, context.spelling) : body, headersOf(opened, context));
   } catch (error) {
     const absorbed = dialect && absorb(error, opened, dialect, format(), context);
     if (absorbed !== undefined) return absorbed;
@@ -89,13 +73,13 @@ async function replyOf(
 }
 
 async function sendStream(
-  router: Router,
+  { config }: RouterInternals,
   opened: Extract<OpenedChat, { type: 'stream' }>,
   dialect: Dialect | undefined,
   { context }: ModelRequest,
   format: () => DialectContext,
 ): Promise<ModelReply> {
-  const { keepAlive, fallback, environment, limits } = router.internals.config;
+  const { keepAlive, fallback, environment, limits } = config;
   const { stream: source } = opened;
   const frames = new StreamFrames({
     source,
@@ -128,25 +112,25 @@ function headersOf({ id, cache }: OpenedChat, { asking, headers, spelling }: Cal
 
 /** @throws {@link RouterError} for everything that is wrong. */
 export async function answerEmbeddings(
-  router: Router,
+  internals: RouterInternals,
   { call, account, context, body }: ModelRequest,
 ): Promise<WholeReply> {
-  const result = await router.embed(body as EmbeddingRequest, {
+  const result = await internals.pinned.embed(body as EmbeddingRequest, {
     account,
     signal: call.signal,
     metadata: context.wantsMetadata,
     sessionId: context.asking?.('x-session-id'),
-    traceContext: traceOf(router, call),
+    traceContext: traceOf(internals, call),
   });
   return wholeReply(spell(result, context.spelling), { ...context.headers, 'x-generation-id': result.id });
 }
 
 /** Answers `POST /messages/count_tokens`. */
 export async function answerTokenCount(
-  router: Router,
+  { pinned }: RouterInternals,
   { call, account, context, body }: ModelRequest,
 ): Promise<WholeReply> {
-  const count = await router.countTokens(body, {
+  const count = await pinned.countTokens(body, {
     account,
     signal: call.signal,
     sessionId: context.asking?.('x-session-id'),
@@ -157,8 +141,8 @@ export async function answerTokenCount(
 }
 
 /** Where the trace of the caller stands, if anybody here wants to know. */
-function traceOf({ internals }: Router, call: HttpCall): TraceContext | undefined {
-  if (!internals.services.events.heard('request')) return undefined;
+function traceOf({ services }: RouterInternals, call: HttpCall): TraceContext | undefined {
+  if (!services.events.heard('request')) return undefined;
   return traceContextOf(call.header('traceparent'), call.header('tracestate'));
 }
 

@@ -5,9 +5,7 @@ import type { DialectName } from '../protocol/dialect.ts';
 
 /** What a request asks for. */
 export type Operation =
-  | { readonly name: 'chat'; readonly dialect?: DialectName | undefined }
-  | { readonly name: 'embeddings' }
-  | { readonly name: 'count_tokens' }
+  | ModelOperation
   | BatchOperation
   | KeyOperation
   | LedgerOperation
@@ -19,6 +17,11 @@ export type Operation =
   | { readonly name: 'endpoints_private' }
   | { readonly name: 'providers' }
   | { readonly name: 'openapi' };
+
+/** Operations that a model answers. */
+export type ModelOperation =
+  | { readonly name: 'chat'; readonly dialect?: DialectName | undefined }
+  | { readonly name: 'embeddings' | 'count_tokens' };
 
 /** Operations on batches. */
 export type BatchOperation =
@@ -41,29 +44,15 @@ export type KeyOperation =
 /** Operations that only read the catalog. */
 export type CatalogOperation = Exclude<
   Operation,
-  | { name: 'chat' | 'embeddings' | 'count_tokens' | 'openapi' }
-  | BatchOperation
-  | FileOperation
-  | KeyOperation
-  | LedgerOperation
+  { name: 'openapi' } | ModelOperation | BatchOperation | FileOperation | KeyOperation | LedgerOperation
 >;
 
 /** Operations that are done for an account. */
 export type AccountOperation = Exclude<Operation, CatalogOperation | { name: 'openapi' }>;
 
-/** True for an operation on batches or their files. */
-export function isBatch(operation: Operation): operation is BatchOperation | FileOperation {
-  return operation.name.startsWith('batch_') || operation.name.startsWith('file_');
-}
-
 /** True for an operation on stored API keys. */
 export function isKeys(operation: Operation): operation is KeyOperation {
   return operation.name.startsWith('key_');
-}
-
-/** True for a path that is ours only where API keys are stored. */
-export function isKeyPath(path: string): boolean {
-  return path === '/key' || path.startsWith('/keys');
 }
 
 /** True for an operation that only reads the catalog. */
@@ -82,12 +71,6 @@ const OF_CATALOG: ReadonlySet<string> = new Set(
   } satisfies Record<CatalogOperation['name'], true>),
 );
 
-/** True for an operation that reads the ledger. */
-export function isLedger(operation: Operation): operation is LedgerOperation {
-  const { name } = operation;
-  return name === 'generation' || name === 'ledger' || name === 'ledger_costs';
-}
-
 /** A request that is ours, one whose method is wrong, or undefined for one that belongs to the host. */
 export type Match =
   | ((
@@ -96,6 +79,8 @@ export type Match =
     ) & {
       /** What is spoken at this path, as {@link dialectAt} tells. */
       readonly dialect?: DialectErrors | undefined;
+      /** True for a path that is ours only where API keys are stored. Default false. */
+      readonly needsKeys?: boolean | undefined;
     })
   | undefined;
 
@@ -175,17 +160,19 @@ export function matchRoute(method: string, path: string): Match {
   if (path === '/chat/completions' && method === 'POST') return CHAT;
   const dialect = dialectAt(path);
   const trimmed = withoutSlash(path);
+  const needsKeys = /^\/keys?(?:$|\/)/.test(trimmed) || undefined;
   const allowed: string[] = [];
   for (const route of ROUTES) {
     const found = route.pattern.exec(trimmed);
     if (found === null) continue;
     if (route.method === method || (route.method === 'GET' && method === 'HEAD')) {
       const [, id = ''] = found;
-      return { type: 'operation', operation: route.operation(percentDecoded(id) ?? id), dialect };
+      return { type: 'operation', operation: route.operation(percentDecoded(id) ?? id), dialect, needsKeys };
     }
     allowed.push(route.method === 'GET' ? 'GET, HEAD' : route.method);
   }
-  return allowed.length === 0 ? undefined : { type: 'wrong_method', allow: [...new Set(allowed)].join(', '), dialect };
+  if (allowed.length === 0) return undefined;
+  return { type: 'wrong_method', allow: [...new Set(allowed)].join(', '), dialect, needsKeys };
 }
 
 function withoutSlash(path: string): string {

@@ -4,7 +4,6 @@ import { wantsCache } from '../core/limits/cache-rule.ts';
 import { normalizeChatRequest } from '../core/normalize/normalize.ts';
 import type { NormalizedRequest } from '../core/normalize/normalized-request.ts';
 import { andThen, type MaybePromise } from '../platform/wait.ts';
-import type { ChatRequest } from '../protocol/chat-request.ts';
 import type { ChatResult } from '../protocol/chat-result.ts';
 import type { ChatChunk } from '../protocol/chunk.ts';
 import { isJsonObject } from '../protocol/json.ts';
@@ -13,7 +12,7 @@ import type { ItemOptions, PreparedCall } from '../runtime/batches/item-calls.ts
 import { answerWhole } from '../runtime/chat/answer-whole.ts';
 import { ChatStreamSource, chunksOf } from '../runtime/chat/chat-stream.ts';
 import { type Execution, firstProvider } from '../runtime/chat/execution.ts';
-import { type CallerSignal, type ChatBody, chatBodyOf, clientSignal, contextOf, streamSignal } from './incoming.ts';
+import { type CallerSignal, clientSignal, contextOf, streamSignal, translated } from './incoming.ts';
 import { errorOfFault } from '../runtime/chat/router-errors.ts';
 import type { InnerCall, RuntimeServices } from '../runtime/chat/services.ts';
 import { throughCache } from '../runtime/limits/responses.ts';
@@ -28,8 +27,8 @@ interface BegunChat {
 }
 
 /**
- * The way of a chat request, from its body to its answer: parse, normalize, admit, plan, execute, settle. Each is one
- * call. Settling belongs to whoever reads the answer to its end: {@link answerWhole} or {@link ChatStreamSource}.
+ * The way of a chat request, from its body to its answer: parse, normalize, admit, plan, execute, settle. Settling
+ * belongs to whoever reads the answer to its end: {@link answerWhole} or {@link ChatStreamSource}.
  *
  * Streaming and non-streaming requests, over HTTP and in-process, go the way of `#begin`. Items of batches are planned
  * before they are admitted, and calls of plugins are admitted with the request that they belong to.
@@ -42,43 +41,40 @@ export class ChatService {
   }
 
   /** Begins to answer a request of a mount, streaming or not as its body says. */
-  open(body: unknown, options: OpenOptions): MaybePromise<OpenedChat> {
-    return andThen(this.#begin(body, options), ({ request, execution, caller }): OpenedChat => {
-      const { id } = request;
-      const promptTokens: OpenedChat['promptTokens'] = (estimate) => estimate(request, request.targets[0]?.model ?? '');
-      const cache: OpenedChat['cache'] = () => execution.report;
-      if (!request.stream) {
-        return { id, cache, promptTokens, type: 'whole', answer: answerWhole(this.#services, execution) };
-      }
-      const stream = new ChatStreamSource(this.#services, execution, caller.abort, caller.release);
-      return { id, cache, promptTokens, type: 'stream', stream };
-    });
+  async open(body: unknown, options: OpenOptions): Promise<OpenedChat> {
+    const { request, execution, caller } = await this.#noted(body, options);
+    const { id } = request;
+    const promptTokens: OpenedChat['promptTokens'] = (estimate) => estimate(request, request.targets[0]?.model ?? '');
+    const cache: OpenedChat['cache'] = () => execution.report;
+    if (!request.stream) {
+      return { id, cache, promptTokens, type: 'whole', answer: answerWhole(this.#services, execution) };
+    }
+    const stream = new ChatStreamSource(this.#services, execution, caller.abort, caller.release);
+    return { id, cache, promptTokens, type: 'stream', stream };
   }
 
   /** Answers an in-process request with a non-streaming response. */
   async chat(body: unknown, options: CallOptions = {}): Promise<ChatResult> {
-    const { execution } = await this.#begin(body, options, false);
+    const { execution } = await this.#noted(body, options, false);
     return (await answerWhole(this.#services, execution)).result;
   }
 
   /** Answers an in-process request with a stream. */
   stream(body: unknown, options: CallOptions = {}): AsyncGenerator<ChatChunk, void, undefined> {
     return chunksOf(async () => {
-      const { execution, caller } = await this.#begin(body, options, true);
+      const { execution, caller } = await this.#noted(body, options, true);
       return new ChatStreamSource(this.#services, execution, caller.abort, caller.release);
     });
   }
 
-  /** The way of a request from outside, up to where only its answer has to be read. */
-  #begin(body: unknown, options: OpenOptions, streamed?: boolean): MaybePromise<BegunChat> {
-    let request: NormalizedRequest | undefined;
-    const begin = (): MaybePromise<BegunChat> =>
-      andThen(this.#prepared(body, options, streamed), (prepared) => {
-        request = prepared.request;
-        return andThen(this.#admit(prepared), (admitted) => this.#start(admitted, body, options));
-      });
+  /** Begins a request. One that is refused is noted where there is a ledger. */
+  #noted(body: unknown, options: OpenOptions, streamed?: boolean): MaybePromise<BegunChat> {
     const { ledger, facts } = this.#services;
-    if (ledger === undefined) return begin();
+    if (ledger === undefined) return this.#begin(body, options, streamed);
+    let request: NormalizedRequest | undefined;
+    const begin = async (): Promise<BegunChat> => {
+      return this.#begin(body, options, streamed, (one) => (request = one));
+    };
     return ledger.noting(facts, options.signal, begin, () => {
       const { account = ANONYMOUS, dialect: format } = options;
       const asked = streamed === undefined || !isJsonObject(body) ? body : { ...body, stream: streamed };
@@ -86,39 +82,54 @@ export class ChatService {
     });
   }
 
-  /** Reads a request: whatever format it is in, it is a chat request from here on. */
-  #prepared(body: unknown, options: OpenOptions, streamed?: boolean): MaybePromise<PreparedRequest> {
-    return andThen(chatBodyOf(this.#services, body, options.dialect), (one) => {
-      const request = this.#parse(one);
-      return this.#normalize(one, streamed === undefined ? request : { ...request, stream: streamed }, options);
-    });
-  }
-
-  /** Checks a body by the contract, and throws what names the first place that is wrong. */
-  #parse({ chat, body }: ChatBody): ChatRequest {
-    const parsed = parseChatRequest(chat, this.#services.limits);
-    if (!parsed.ok) throw errorOfFault(parsed.fault);
-    const fault = chat === body ? checkSaid(parsed.value.messages) : undefined;
-    if (fault !== undefined) throw errorOfFault(fault);
-    return parsed.value;
+  /** The way of a request from outside, up to where only its answer has to be read. */
+  async #begin(
+    body: unknown,
+    options: OpenOptions,
+    streamed?: boolean,
+    onPrepared?: (request: NormalizedRequest) => void,
+  ): Promise<BegunChat> {
+    const { ledger, mirrors, responses } = this.#services;
+    const { cache, signal } = options;
+    const prepared = await this.prepare(body, options, streamed);
+    onPrepared?.(prepared.request);
+    const admission = this.#admit(prepared);
+    const admitted = admission instanceof Promise ? await admission : admission;
+    const { request } = admitted;
+    const caller = request.stream ? streamSignal(signal) : clientSignal(signal);
+    const start = (): MaybePromise<Execution> => {
+      const started = this.#start(admitted, caller.signal);
+      return mirrors === undefined ? started : andThen(started, (one) => mirrors.after(this.#services, one));
+    };
+    const started = wantsCache(request, cache, responses.policy)
+      ? throughCache(this.#services, request, { body, wish: cache, signal: caller.signal, start })
+      : start();
+    const kept = ledger === undefined ? started : andThen(started, (one) => ledger.keeping(one));
+    return { request, execution: kept instanceof Promise ? await kept : kept, caller };
   }
 
   /**
-   * Brings a request into the form that everything behind works with, and finds the plugins and tools that take part.
+   * Reads a request, and no more: whatever API format it is in, it is a normalized chat request from here on, with the
+   * plugins and tools that take part.
    *
-   * @throws {@link RouterError} when it asks for something that is not here.
+   * @param streamed - Whether the response streams. Default: as the body says.
+   * @param inner - The call of a plugin or a server tool that it is. Default: none.
+   * @throws {@link RouterError} that names the first place that is wrong, or what it asks for that is not here.
    */
-  #normalize(
-    { native, body }: ChatBody,
-    request: ChatRequest,
-    options: OpenOptions,
-    inner?: InnerCall,
-  ): MaybePromise<PreparedRequest> {
-    return andThen(contextOf(this.#services, request.user, options, native, inner), (context) => {
-      const normalized = normalizeChatRequest(request, context, this.#services.facts);
-      if (!normalized.ok) throw errorOfFault(normalized.fault);
-      return preparePipeline(this.#services, normalized.value, request, body);
-    });
+  async prepare(body: unknown, options: OpenOptions, streamed?: boolean, inner?: InnerCall): Promise<PreparedRequest> {
+    const services = this.#services;
+    const { dialect } = options;
+    const { chat, native } = dialect === undefined ? { chat: body } : await translated(services, body, dialect);
+    const parsed = parseChatRequest(chat, services.limits);
+    if (!parsed.ok) throw errorOfFault(parsed.fault);
+    const unsaid = dialect === undefined ? checkSaid(parsed.value.messages) : undefined;
+    if (unsaid !== undefined) throw errorOfFault(unsaid);
+    const request = streamed === undefined ? parsed.value : { ...parsed.value, stream: streamed };
+    const found = contextOf(services, request.user, options, native, inner);
+    const context = found instanceof Promise ? await found : found;
+    const normalized = normalizeChatRequest(request, context, services.facts);
+    if (!normalized.ok) throw errorOfFault(normalized.fault);
+    return preparePipeline(services, normalized.value, request, body);
   }
 
   /** Lets a request begin, or throws the 429 for one that exceeds its account's rate limit. */
@@ -128,31 +139,9 @@ export class ChatService {
     );
   }
 
-  /** Plans a request and gets it ready to run, unless the response cache answers it. */
-  #start(admitted: PreparedRequest, body: unknown, { signal, cache }: OpenOptions): MaybePromise<BegunChat> {
-    const { request } = admitted;
-    const caller = request.stream ? streamSignal(signal) : clientSignal(signal);
-    const { ledger, mirrors, responses } = this.#services;
-    const start = (): MaybePromise<Execution> =>
-      andThen(planPrepared(this.#services, admitted), (planned) => {
-        const execution = execute(this.#services, planned, caller.signal);
-        return mirrors === undefined ? execution : andThen(execution, (one) => mirrors.after(this.#services, one));
-      });
-    const started = wantsCache(request, cache, responses.policy)
-      ? throughCache(this.#services, request, { body, wish: cache, signal: caller.signal, start })
-      : start();
-    const kept = ledger === undefined ? started : andThen(started, (execution) => ledger.keeping(execution));
-    return andThen(kept, (execution) => ({ request, execution, caller }));
-  }
-
-  /**
-   * Reads a request, and no more.
-   *
-   * @param streamed - Whether the response streams. Default: as the body says.
-   * @throws {@link RouterError} when it is bad.
-   */
-  async prepare(body: unknown, options: OpenOptions, streamed?: boolean): Promise<PreparedRequest> {
-    return this.#prepared(body, options, streamed);
+  /** Plans a request and gets it ready to run. */
+  #start(admitted: PreparedRequest, signal: AbortSignal): MaybePromise<Execution> {
+    return andThen(planPrepared(this.#services, admitted), (planned) => execute(this.#services, planned, signal));
   }
 
   /** Reads a request of a batch, which is admitted when it runs. */
@@ -170,15 +159,14 @@ export class ChatService {
   /** Answers a call that a plugin or a server tool makes. */
   async callWithin(body: unknown, inner: InnerCall): Promise<ChatResult> {
     const { account, parent, signal } = inner;
-    const own: ChatBody = { chat: body, native: undefined, body };
+    const { ledger, facts } = this.#services;
     let request: NormalizedRequest | undefined;
     const begin = async (): Promise<Execution> => {
-      const prepared = await this.#normalize(own, { ...this.#parse(own), stream: false }, { account }, inner);
+      const prepared = await this.prepare(body, { account }, false, inner);
       ({ request } = prepared);
-      return execute(this.#services, await planPrepared(this.#services, prepared), signal);
+      return this.#start(prepared, signal);
     };
     const refused = () => ({ operation: 'chat', account, parent, body, request }) as const;
-    const { ledger, facts } = this.#services;
     const execution = await (ledger === undefined ? begin() : ledger.noting(facts, signal, begin, refused));
     return (await answerWhole(this.#services, execution)).result;
   }

@@ -43,23 +43,15 @@ export function routerWith<
     const services = buildServices(running.resolved, (body, inner) => chat.callWithin(body, inner), before);
     const chat = new ChatService(services);
     const version = (before?.configuration.version ?? 0) + 1;
+    const pinned: Router = routerOver(() => made);
     const made: RouterVersion = {
       running,
       config: running.resolved,
       services,
       chat,
       configuration: { version, since: services.environment.wallClock() },
-      internals: {
-        config: running.resolved,
-        services,
-        admission,
-        bytesInHand,
-        get pinned() {
-          return pinned;
-        },
-      },
+      internals: { config: running.resolved, services, admission, bytesInHand, pinned },
     };
-    const pinned = routerOver(() => made);
     return made;
   }
 

@@ -26,24 +26,14 @@ export interface ChatBody {
   readonly chat: unknown;
   /** The request in its own API format, where it came in another one. */
   readonly native: NativeRequest | undefined;
-  /** As it came: errors name its paths. */
-  readonly body: unknown;
 }
 
 /**
- * A body as a chat body, from whatever API format it came in.
+ * A body in another API format as a chat body.
  *
  * @throws {@link RouterError} that names the first place that is wrong in its own format.
  */
-export function chatBodyOf(
-  services: Pick<RuntimeServices, 'limits' | 'registry'>,
-  body: unknown,
-  dialect: DialectName | undefined,
-): MaybePromise<ChatBody> {
-  return dialect === undefined ? { chat: body, native: undefined, body } : translated(services, body, dialect);
-}
-
-async function translated(
+export async function translated(
   { limits, registry }: Pick<RuntimeServices, 'limits' | 'registry'>,
   body: unknown,
   dialect: DialectName,
@@ -51,7 +41,7 @@ async function translated(
   const translation = (await loadDialect(dialect)).toChat(body, limits, registry.routing);
   if (!translation.ok) throw errorOfFault(translation.fault);
   const { chat, native } = translation.value;
-  return { chat, native: native && { ...native, dialect }, body };
+  return { chat, native: native && { ...native, dialect } };
 }
 
 /** What comes with a request besides its body: who asks, its id, its time. */
