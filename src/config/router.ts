@@ -1,5 +1,6 @@
 import { callTimeouts, modelTable } from '../catalog/model-options.ts';
 import {
+  amount,
   callable,
   flag,
   having,
@@ -88,6 +89,7 @@ const pluginCheck = having(
     parseOptions: callable,
     models: listOf(text),
     runsUnasked: callable,
+    unaskedFor: having('what a request must have', {}, { files: flag, contextUpTo: amount }),
     onRequest: callable,
     onCandidates: callable,
     onAttempt: callable,

@@ -293,6 +293,8 @@ export function deriveNeeds(asking: Asking): Needs {
     promptTokens: fewestTokens(prompt.characters, prompt.dense),
     outputTokens: asking.parameters.max_completion_tokens,
     images: prompt.images,
+    files: prompt.files || undefined,
+    serverCalls: prompt.serverCalls || undefined,
   };
 }
 

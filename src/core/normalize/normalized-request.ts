@@ -95,6 +95,10 @@ export interface Needs {
   readonly outputTokens?: number | undefined;
   /** Images in the prompt, for prices per image. */
   readonly images: number;
+  /** True for a prompt with files, which plugins may read for models that cannot. Default false. */
+  readonly files?: boolean | undefined;
+  /** True for a prompt with finished calls of server tools from earlier turns. Default false. */
+  readonly serverCalls?: boolean | undefined;
 }
 
 /** Prices in numbers: USD per million tokens, or per unit. */

@@ -95,11 +95,12 @@ interface Wish {
 
 /** Who wants a plugin to run, and how; undefined when nobody does. */
 function wishFor(plugin: Plugin, request: NormalizedRequest, { registry, inner }: ChoosingContext): Wish | undefined {
-  const entry = lastOf(plugin.id, request.plugins);
-  const account = inner ? undefined : lastOf(plugin.id, request.account.pluginDefaults);
-  const router = inner ? undefined : lastOf(plugin.id, registry.defaults);
+  const { id, models } = plugin;
+  const entry = request.plugins.findLast((one) => one.id === id);
+  const account = inner ? undefined : request.account.pluginDefaults?.findLast((one) => one.id === id);
+  const router = inner ? undefined : registry.defaults.findLast((one) => one.id === id);
   const fallback = account ?? router;
-  const isAsked = isAskedFor(plugin, request);
+  const isAsked = models !== undefined && request.targets.some(({ model }) => models.includes(model));
   const stubborn = plugin.preventOverrides === true;
   const fixed =
     router?.preventOverrides === true
@@ -120,15 +121,11 @@ function wishFor(plugin: Plugin, request: NormalizedRequest, { registry, inner }
   return !inner && runsUnasked(plugin, request) ? { because: 'itself', options: {} } : undefined;
 }
 
-/** Whether a target is a model of the plugin's. */
-function isAskedFor({ models }: Plugin, { targets }: NormalizedRequest): boolean {
-  if (models === undefined) return false;
-  for (const { model } of targets) if (models.includes(model)) return true;
-  return false;
-}
-
-/** Plugins come from anybody. */
+/** Whether a plugin takes part by itself. Plugins come from anybody, and few requests are of the kind that one is for. */
 function runsUnasked(plugin: Plugin, request: NormalizedRequest): boolean {
+  const { files = false, contextUpTo = Infinity } = plugin.unaskedFor ?? {};
+  if (files && request.needs.files !== true) return false;
+  if (contextUpTo < Infinity && !mayMeetContext(request, contextUpTo)) return false;
   try {
     return plugin.runsUnasked?.(request) === true;
   } catch (thrown) {
@@ -136,12 +133,13 @@ function runsUnasked(plugin: Plugin, request: NormalizedRequest): boolean {
   }
 }
 
-function lastOf<Entry extends { readonly id: string }>(
-  id: string,
-  entries: readonly Entry[] | undefined,
-): Entry | undefined {
-  if (entries === undefined || entries.length === 0) return undefined;
-  return entries.findLast((one) => one.id === id);
+/** Whether some endpoint has a context of at most this many tokens. A router model shows its endpoints later. */
+function mayMeetContext({ targets }: NormalizedRequest, tokens: number): boolean {
+  for (const { endpoints } of targets) {
+    if (endpoints.length === 0) return true;
+    for (const { contextLength = Infinity } of endpoints) if (contextLength <= tokens) return true;
+  }
+  return false;
 }
 
 function wishOfDefault({ enabled, options }: PluginDefault, because: PluginCause): Wish | undefined {

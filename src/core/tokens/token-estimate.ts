@@ -78,9 +78,13 @@ interface PromptContent {
   /** Roughly how many of them are of scripts in which a character is about a token. */
   readonly dense: number;
   readonly images: number;
+  /** True when there is a file among it. */
+  readonly files: boolean;
+  /** True when there are finished calls of server tools from earlier turns. */
+  readonly serverCalls: boolean;
 }
 
-const NO_MODALITIES: readonly Modality[] = Object.freeze([]);
+const NOTHING: readonly never[] = Object.freeze([]);
 
 /** Looks through the messages once for everything that selection needs to know about them. */
 export function surveyPrompt(messages: readonly Message[]): PromptContent {
@@ -88,25 +92,33 @@ export function surveyPrompt(messages: readonly Message[]): PromptContent {
   let characters = 0;
   let dense = 0;
   let images = 0;
-  const count = (text: string): void => {
-    characters += text.length;
-    dense += denseIn(text);
-  };
+  let files = false;
+  let serverCalls = false;
   for (const message of messages) {
-    if (typeof message.content === 'string') count(message.content);
-    else {
-      for (const part of message.content ?? []) {
-        if (part.type === 'text') count(part.text);
-        else if (part.type === 'image_url') images += 1;
+    const { content } = message;
+    if (typeof content === 'string') {
+      characters += content.length;
+      dense += denseIn(content);
+    } else if (content != null) {
+      for (const part of content) {
+        if (part.type === 'text') {
+          characters += part.text.length;
+          dense += denseIn(part.text);
+        } else if (part.type === 'image_url') images += 1;
+        else if (part.type === 'file') files = true;
         const modality = MODALITY_OF_PART[part.type];
         if (modality !== undefined) (modalities ??= new Set()).add(modality);
       }
     }
-    if (message.role === 'assistant') {
-      for (const call of message.tool_calls ?? []) count(call.function.arguments);
+    if (message.role !== 'assistant') continue;
+    for (const { function: called } of message.tool_calls ?? NOTHING) {
+      characters += called.arguments.length;
+      dense += denseIn(called.arguments);
     }
+    for (const { type } of message.reasoning_details ?? NOTHING) serverCalls ||= type === 'reasoning.server_tool_call';
   }
-  return { modalities: modalities === undefined ? NO_MODALITIES : [...modalities], characters, dense, images };
+  const all = modalities === undefined ? NOTHING : [...modalities];
+  return { modalities: all, characters, dense, images, files, serverCalls };
 }
 
 /** Characters of a text that are looked at for their script. */

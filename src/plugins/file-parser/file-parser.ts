@@ -1,5 +1,3 @@
-import type { ContentPart } from '../../protocol/content-part.ts';
-import type { Message } from '../../protocol/message.ts';
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
 import type { Plugin, RequestChange } from '../../contracts/plugin.ts';
@@ -69,9 +67,10 @@ export function fileParser(options: FileParserOptions = {}): Plugin<FileParserRe
     parseOptions,
     whenItThrows: 'fail',
     timeoutMs,
+    unaskedFor: { files: true },
 
     runsUnasked(request) {
-      if (request.native?.requiredBy !== undefined || !hasFiles(request.messages)) return false;
+      if (request.native?.requiredBy !== undefined) return false;
       const files = fileParts(request.messages);
       const endpoints = request.targets.flatMap((target) => target.endpoints);
       const isUpload = store !== undefined && files.some(({ part }) => part.file.file_data === undefined);
@@ -167,13 +166,4 @@ function readsFiles({ inputModalities, readsFiles: byProvider }: Endpoint): bool
 /** False for an endpoint that is known not to take files. */
 function mayReadFiles({ inputModalities }: Endpoint): boolean {
   return inputModalities?.has('file') ?? true;
-}
-
-/** Whether a conversation has a file part: what every request is asked. */
-function hasFiles(messages: readonly Message[]): boolean {
-  for (const { content } of messages) {
-    if (Array.isArray(content))
-      for (const { type } of content as readonly ContentPart[]) if (type === 'file') return true;
-  }
-  return false;
 }

@@ -84,7 +84,7 @@ interface EarlyPlan {
 export function planPrepared(services: RuntimeServices, prepared: PreparedRequest): MaybePromise<PlannedRequest> {
   const { plugins, tools, nativeTools } = prepared;
   if (plugins.length > 0 || tools.size > 0 || nativeTools.length > 0) return prepared;
-  const request = withoutServerCalls(prepared.request);
+  const request = prepared.request.needs.serverCalls === true ? withoutServerCalls(prepared.request) : prepared.request;
   return andThen(planRequest(services, request), (plan) => ({ ...prepared, request, plan }));
 }
 
@@ -113,6 +113,5 @@ export function execute(
 
 /** Calls of server tools in the history mean nothing to a provider when none is offered. */
 function withoutServerCalls(request: NormalizedRequest): NormalizedRequest {
-  const messages = replayServerToolCalls(request.messages, NO_NAMES);
-  return messages === request.messages ? request : { ...request, messages };
+  return { ...request, messages: replayServerToolCalls(request.messages, NO_NAMES) };
 }
