@@ -1,16 +1,14 @@
 import type { Shape } from './accept/form.ts';
 import { type Members, strict } from './accept/object.ts';
 import { text } from './accept/scalars.ts';
-import { type Rule, ruled, type Schema } from './accept/schema.ts';
+import type { Schema } from './accept/schema.ts';
 import { echo } from './fault.ts';
 import { MAX_NAME_LENGTH } from './limits.ts';
 import { nearName } from './near-name.ts';
 
-const WITHOUT_NUL: Rule<string> = { test: (value) => !value.includes('\0'), says: 'must not contain a NUL character' };
-
 /** Text in which a NUL byte is refused: ids, slugs and names end up in keys, headers and databases. */
 export function identifier(least: number, most: number): Schema<string> {
-  return ruled(text({ least, most }), WITHOUT_NUL);
+  return text({ least, most, withoutNul: true });
 }
 
 /** Name of a function or of a JSON schema, as the field's providers agree on it. */

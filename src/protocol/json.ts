@@ -59,6 +59,7 @@ export class JsonWalk {
    */
   problemOf(value: unknown, depth: number): string | undefined {
     this.nodes += 1;
+    if (typeof value === 'string' || typeof value === 'boolean') return undefined;
     if (typeof value !== 'object') return problemOfScalar(value);
     if (value === null) return undefined;
     if (depth >= this.#limits.depth) return tooDeep(this.#limits);

@@ -4,7 +4,8 @@ import { readRefused, valueOf, REFUSED } from './accept/schema.ts';
 import { inspectJson, isJsonObject, type JsonObject, JsonWalk } from './json.ts';
 import { nameOf } from './issues.ts';
 import { DEFAULT_REQUEST_LIMITS, type RequestLimits } from './limits.ts';
-import { isFunctionTool, type Tool } from './tools.ts';
+import { isFunctionTool, type Tool, type ToolChoice } from './tools.ts';
+import type { ReasoningOptions } from './reasoning.ts';
 import { type Message, messageSchema, type ToolCall } from './message.ts';
 import type { AnySchema } from './accept/form.ts';
 import { isPlainMessage, plainCallsOf } from './chat-result.ts';
@@ -78,8 +79,12 @@ function lengthOf(value: unknown): number {
 
 /** Finds statements of a body that cannot all be true: each is fine by itself, together they are a 422. */
 function checkConsistency(request: ChatRequest): RequestFault | undefined {
+  const { messages, reasoning, tool_choice: choice, top_logprobs: top } = request;
   return (
-    checkMessages(request.messages) ?? checkReasoning(request) ?? checkToolChoice(request) ?? checkLogprobs(request)
+    checkMessages(messages) ??
+    (reasoning == null ? undefined : checkReasoning(reasoning, request.reasoning_effort)) ??
+    (choice == null ? undefined : checkToolChoice(choice, request.tools)) ??
+    (top == null ? undefined : checkLogprobs(top, request.logprobs))
   );
 }
 
@@ -104,7 +109,9 @@ function checkMessages(messages: readonly Message[]): RequestFault | undefined {
         const problem = 'answers a tool call that no earlier assistant message made';
         return faultAt(`messages[${index}].tool_call_id`, problem, 422);
       }
-    } else if (repeated === undefined && hasUpdate(message) && hasUpdate(messages[index - 1])) repeated = index;
+    } else if (message.role !== 'user' && repeated === undefined) {
+      if (hasUpdate(message) && hasUpdate(messages[index - 1])) repeated = index;
+    }
   }
   if (repeated === undefined) return undefined;
   return faultAt(`messages[${repeated}].configuration_update`, 'must not follow another one directly', 422);
@@ -124,19 +131,19 @@ function hasUpdate(message: Message | undefined): boolean {
   return message.configuration_update != null;
 }
 
-function checkReasoning({ reasoning, reasoning_effort: short }: ChatRequest): RequestFault | undefined {
-  if (short != null && reasoning?.effort != null && short !== reasoning.effort) {
+function checkReasoning(reasoning: ReasoningOptions, short: ChatRequest['reasoning_effort']): RequestFault | undefined {
+  if (short != null && reasoning.effort != null && short !== reasoning.effort) {
     const problem = `must not differ from reasoning.effort ("${short}" and "${reasoning.effort}")`;
     return faultAt('reasoning_effort', problem, 422);
   }
-  if (reasoning?.max_tokens != null && (reasoning.effort ?? short) != null) {
+  if (reasoning.max_tokens != null && (reasoning.effort ?? short) != null) {
     return faultAt('reasoning', 'must have either an effort or max_tokens, not both');
   }
   return undefined;
 }
 
-function checkToolChoice({ tools, tool_choice: choice }: ChatRequest): RequestFault | undefined {
-  if (choice == null || choice === 'none' || choice === 'auto') return undefined;
+function checkToolChoice(choice: ToolChoice, tools: ChatRequest['tools']): RequestFault | undefined {
+  if (choice === 'none' || choice === 'auto') return undefined;
   if (!tools?.length) return faultAt('tool_choice', 'asks for a tool call, but the request has no tools', 422);
   if (typeof choice === 'string' || choice.type !== 'function' || !('function' in choice)) return undefined;
   const wanted = choice.function.name;
@@ -145,8 +152,8 @@ function checkToolChoice({ tools, tool_choice: choice }: ChatRequest): RequestFa
   return faultAt('tool_choice.function.name', `must be the name of a function in tools, not ${echo(wanted)}`, 422);
 }
 
-function checkLogprobs({ logprobs, top_logprobs: top }: ChatRequest): RequestFault | undefined {
-  return top != null && top > 0 && logprobs !== true ? faultAt('top_logprobs', 'needs logprobs: true', 422) : undefined;
+function checkLogprobs(top: number, logprobs: ChatRequest['logprobs']): RequestFault | undefined {
+  return top > 0 && logprobs !== true ? faultAt('top_logprobs', 'needs logprobs: true', 422) : undefined;
 }
 
 const FIELDS: ReadonlyMap<string, AnySchema> = new Map(Object.entries(chatRequestFields));

@@ -11,7 +11,7 @@ import type { NativeRequest } from '../dialects/dialect.ts';
 import type { applyingTo } from './applied.ts';
 import { type RequestedModel, chatTargets } from './targets.ts';
 import { normalizeMessages, normalizeReasoning } from './messages.ts';
-import type { CacheOptions, NormalizedRequest, RequestedTier, RequestParameters, Needs } from './normalized-request.ts';
+import type { NormalizedRequest, RequestedTier, RequestParameters, Needs } from './normalized-request.ts';
 import { applyPreset, cacheOfPreset, namesPreset, normalizePreferences, type Preset } from './preset.ts';
 import { serverToolType, sortTools } from './server-tools.ts';
 import { conversationKey, findSession } from './session.ts';
@@ -98,7 +98,7 @@ export function normalizeChatRequest(
     messages: normalizeMessages(request.messages),
     parameters,
     tools: functions,
-    toolChoice: neutralChoice(request.tool_choice ?? undefined),
+    toolChoice: request.tool_choice == null ? undefined : neutralChoice(request.tool_choice),
     responseFormat: request.response_format ?? undefined,
     reasoning: normalizeReasoning(request),
     outputModalities: request.modalities ?? undefined,
@@ -141,9 +141,13 @@ export function normalizeChatRequest(
     stopConditions: request.stop_server_tools_when == null ? NOTHING : [request.stop_server_tools_when].flat(),
     audio: request.audio ?? undefined,
     imageConfig: (request.image_config ?? undefined) as JsonObject | undefined,
-    cache: cacheOptions(request),
+    cache: {
+      control: request.cache_control ?? undefined,
+      key: request.prompt_cache_key ?? undefined,
+      options: request.prompt_cache_options ?? undefined,
+    },
     responseCache: preset && cacheOfPreset(body, facts.presets),
-    serviceTier: tierOf(request.service_tier),
+    serviceTier: request.service_tier == null ? undefined : tierOf(request.service_tier),
     needs: deriveNeeds(asking),
     preferences: applying?.preferences(preferences) ?? preferences,
     plugins: requestedPlugins(request, resolved.value.online),
@@ -156,7 +160,7 @@ export function normalizeChatRequest(
     echoUpstreamBody: request.debug?.echo_upstream_body === true && request.stream === true,
     native: context.native,
     format: context.format,
-    anthropicBetas: betas(context.anthropicBeta),
+    anthropicBetas: context.anthropicBeta === undefined ? undefined : betas(context.anthropicBeta),
     extra,
     applied,
     within,
@@ -183,26 +187,19 @@ export function requestedModels(
   return list;
 }
 
-function neutralChoice(choice: ToolChoice | undefined): ToolChoice | undefined {
+function neutralChoice(choice: ToolChoice): ToolChoice {
   if (typeof choice !== 'object' || choice.type === 'function') return choice;
   return { type: serverToolType(choice.type) };
 }
 
-function tierOf(tier: ServiceTier | null | undefined): RequestedTier | undefined {
-  if (tier == null || tier === 'auto') return undefined;
+function tierOf(tier: ServiceTier): RequestedTier | undefined {
+  if (tier === 'auto') return undefined;
   return tier === 'fast' ? 'priority' : tier;
-}
-
-function cacheOptions(request: ChatRequest): CacheOptions {
-  return {
-    control: request.cache_control ?? undefined,
-    key: request.prompt_cache_key ?? undefined,
-    options: request.prompt_cache_options ?? undefined,
-  };
 }
 
 /** Plugins by entry; the deprecated `transforms` and `:online` stand for entries of their own. */
 function requestedPlugins(request: ChatRequest, online: boolean): readonly PluginEntry[] {
+  if (request.plugins == null && request.transforms == null && !online) return NOTHING;
   const entries = [...(request.plugins ?? [])];
   const has = (id: string): boolean => entries.some((entry) => entry.id === id);
   const { transforms, online: search } = PLUGIN_SHORT_FORMS;
@@ -214,8 +211,8 @@ function requestedPlugins(request: ChatRequest, online: boolean): readonly Plugi
 }
 
 /** Names in a comma list; what cannot be one must not get into a header of ours. */
-function betas(list: string | undefined): readonly string[] | undefined {
-  return list?.split(',').flatMap((name) => /^[\w.-]{1,100}$/.exec(name.trim()) ?? []);
+function betas(list: string): readonly string[] {
+  return list.split(',').flatMap((name) => /^[\w.-]{1,100}$/.exec(name.trim()) ?? []);
 }
 
 /** A JSON object, or nothing. */

@@ -15,9 +15,14 @@ export interface TextLimits {
   readonly pattern?: readonly [RegExp, string];
   /** Whether white space around it is taken off first. */
   readonly isTrimmed?: boolean;
+  /** Whether NUL characters are refused. */
+  readonly withoutNul?: boolean;
   /** What is said of a value that is no text. */
   readonly says?: string;
 }
+
+/** What is said of a text with a NUL character, where those are refused. */
+export const HAS_NUL = 'must not contain a NUL character';
 
 /** Limits of a number. */
 export interface NumberLimits {

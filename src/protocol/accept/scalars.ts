@@ -1,17 +1,17 @@
-import type { NumberLimits, TextLimits } from './form.ts';
+import { HAS_NUL, type NumberLimits, type TextLimits } from './form.ts';
 import { type Issue, wrongKind } from './issue.ts';
 import { REFUSED, type Schema } from './schema.ts';
 
 /** A text. Its characters are counted as Unicode counts them, so an emoji is one. */
 export function text(limits: TextLimits = {}): Schema<string> {
-  const { least = 0, most = Infinity, pattern, isTrimmed = false, says } = limits;
+  const { least = 0, most = Infinity, pattern, isTrimmed = false, withoutNul = false, says } = limits;
   return {
     form: { kind: 'text', ...limits },
     isOptional: false,
     accept: (value) => {
       if (typeof value !== 'string') return REFUSED;
       const read = isTrimmed ? value.trim() : value;
-      if (isShorter(read, least) || isLonger(read, most)) return REFUSED;
+      if (excessOf(read, least, most) !== 0 || (withoutNul && read.includes('\0'))) return REFUSED;
       return pattern?.[0].test(read) === false ? REFUSED : read;
     },
     parse: (value, issues) => {
@@ -20,23 +20,29 @@ export function text(limits: TextLimits = {}): Schema<string> {
         return '';
       }
       const read = isTrimmed ? value.trim() : value;
-      if (isShorter(read, least)) issues.push(tooSmall('string', least));
-      else if (isLonger(read, most)) issues.push(tooBig('string', most));
-      else if (pattern?.[0].test(read) === false) {
-        issues.push({ code: 'custom', message: pattern[1], path: [], isMinor: true });
-      }
+      const excess = excessOf(read, least, most);
+      if (excess < 0) issues.push(tooSmall('string', least));
+      else if (excess > 0) issues.push(tooBig('string', most));
+      else if (withoutNul && read.includes('\0')) issues.push(custom(HAS_NUL));
+      else if (pattern?.[0].test(read) === false) issues.push(custom(pattern[1]));
       return read;
     },
   };
 }
 
-/** A character has one or two code units, so nearly always their number is enough to know. */
-function isLonger(value: string, most: number): boolean {
-  return value.length > most && (value.length > 2 * most || charactersIn(value) > most);
+function custom(message: string): Issue {
+  return { code: 'custom', message, path: [], isMinor: true };
 }
 
-function isShorter(value: string, least: number): boolean {
-  return value.length < least || (value.length < 2 * least && charactersIn(value) < least);
+/**
+ * Whether a text has too many characters (1), too few (-1), or as many as it may. A character has one or two code units,
+ * so nearly always their number is enough to know.
+ */
+function excessOf(value: string, least: number, most: number): -1 | 0 | 1 {
+  const { length } = value;
+  if (length >= 2 * least && length <= most) return 0;
+  const characters = length < least || length > 2 * most ? length : charactersIn(value);
+  return characters < least ? -1 : characters > most ? 1 : 0;
 }
 
 export function charactersIn(value: string): number {

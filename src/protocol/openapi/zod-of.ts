@@ -1,5 +1,12 @@
 import * as z from 'zod';
-import type { AnySchema, Form, ListLimits, NumberLimits, TextLimits } from '../accept/form.ts';
+import {
+  type AnySchema,
+  type Form,
+  HAS_NUL,
+  type ListLimits,
+  type NumberLimits,
+  type TextLimits,
+} from '../accept/form.ts';
 import { isMisplaced } from '../accept/choices.ts';
 import type { Rule } from '../accept/schema.ts';
 import { echoKey } from '../fault.ts';
@@ -61,11 +68,12 @@ function make(form: Form): z.ZodType {
   }
 }
 
-function textOf({ least, most, pattern, isTrimmed = false, says }: TextLimits): z.ZodType {
+function textOf({ least, most, pattern, isTrimmed = false, withoutNul = false, says }: TextLimits): z.ZodType {
   let made = z.string(says);
   if (isTrimmed) made = made.trim();
   if (least !== undefined) made = made.min(least);
   if (most !== undefined) made = made.max(most);
+  if (withoutNul) made = made.refine((value) => !value.includes('\0'), HAS_NUL);
   return pattern === undefined ? made : made.regex(pattern[0], pattern[1]);
 }
 
