@@ -47,20 +47,23 @@ export function nodeCall(
     method: request.method ?? 'GET',
     path,
     query,
-    // A parser of the host has undone the compression that the header still tells of.
-    header: (name) => (given && name === 'content-encoding' ? undefined : headerOf(request, name)),
+    header: (name) => {
+      // A parser of the host has undone the compression that the header still tells of.
+      if (given !== undefined && name === 'content-encoding') return undefined;
+      // HTTP/2 has the host in a header of its own.
+      const value = request.headers[name] ?? (name === 'host' ? request.headers[':authority'] : undefined);
+      return Array.isArray(value) ? value.join(', ') : value;
+    },
     headerNames: () => Object.keys(request.headers),
-    body: given ?? new NodeBody(request),
+    body: given ?? {
+      type: 'unread',
+      collect: (maxBytes, timeoutMs, onBytes) => collect(request, maxBytes, timeoutMs, onBytes),
+      chunks: (maxBytes, idleMs) => piecesOf(request, maxBytes, idleMs),
+    },
     signal: controller.signal,
     remoteAddress: request.socket.remoteAddress,
     httpVersion: request.httpVersion,
   };
-}
-
-function headerOf(request: IncomingMessage, name: string): string | undefined {
-  // HTTP/2 has the host in a header of its own.
-  const value = request.headers[name] ?? (name === 'host' ? request.headers[':authority'] : undefined);
-  return Array.isArray(value) ? value.join(', ') : value;
 }
 
 /** A body that a parser of the host has left: text and bytes are parsed by us, anything else is taken as it is. */
@@ -75,24 +78,6 @@ function givenBytes(bytes: Uint8Array): UnreadBody {
     collect: (maxBytes) =>
       bytes.byteLength > maxBytes ? Promise.reject(new BodyError('too_large')) : Promise.resolve(bytes),
   };
-}
-
-/** A body that is still in the connection. */
-class NodeBody implements UnreadBody {
-  readonly type = 'unread';
-  readonly #request: IncomingMessage;
-
-  constructor(request: IncomingMessage) {
-    this.#request = request;
-  }
-
-  collect(maxBytes: number, timeoutMs: number, onBytes?: (bytes: number) => void): Promise<Uint8Array> {
-    return collect(this.#request, maxBytes, timeoutMs, onBytes);
-  }
-
-  chunks(maxBytes: number, idleMs: number): AsyncGenerator<Buffer, void> {
-    return piecesOf(this.#request, maxBytes, idleMs);
-  }
 }
 
 async function* piecesOf(request: IncomingMessage, maxBytes: number, idleMs: number): AsyncGenerator<Buffer, void> {
@@ -323,14 +308,13 @@ function chunkOf(text: string, encoding: BufferEncoding): string {
  */
 function takeOverChunks(response: ServerResponse): boolean {
   const own = response as ServerResponse & { chunkedEncoding: boolean };
-  const isPlain = WRITERS.every((name) => Reflect.get(response, name) === Reflect.get(ServerResponse.prototype, name));
-  if (!own.chunkedEncoding || !isPlain) return false;
+  if (!own.chunkedEncoding || own.write !== PLAIN.write || own.end !== PLAIN.end) return false;
   own.chunkedEncoding = false;
   return true;
 }
 
 /** What hosts replace that change what is written. */
-const WRITERS = ['write', 'end'];
+const PLAIN = ServerResponse.prototype;
 
 /** A text of ASCII alone is the same bytes in both encodings, and `latin1` is written faster. */
 function encodingOf(text: string): 'latin1' | 'utf8' {

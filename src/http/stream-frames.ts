@@ -222,11 +222,11 @@ export class ChatFrameWriter implements FrameWriter {
   }
 
   items(items: readonly StreamItem[]): string {
-    const { source, spelling } = this.#options;
+    const { source, spelling, wantsMetadata } = this.#options;
     let frames = '';
     for (const item of items) {
       if (typeof item === 'string') frames += source.envelope.textFrame(item);
-      else if (!('type' in item)) frames += dataFrame(JSON.stringify(spell(item, spelling)));
+      else if (!('type' in item)) frames += dataFrame(JSON.stringify(wantsMetadata ? spell(item, spelling) : item));
     }
     return frames;
   }
