@@ -281,7 +281,7 @@ export class UndiciResponse extends Pollable<readonly Uint8Array[] | undefined> 
       this.#controller?.pause();
       this.#filter?.pause();
     }
-    this.#news();
+    if (this.#wake !== undefined) this.#news();
   }
 
   /** Nothing more will be delivered. */
@@ -292,7 +292,7 @@ export class UndiciResponse extends Pollable<readonly Uint8Array[] | undefined> 
     this.#connections = undefined;
     this.#resolve = undefined;
     this.#reject = undefined;
-    this.#news();
+    if (this.#wake !== undefined) this.#news();
   }
 
   /** The connection failed. What was read before stays valid. */
@@ -316,22 +316,13 @@ export class UndiciResponse extends Pollable<readonly Uint8Array[] | undefined> 
   }
 
   poll(wake: () => void): Polled<readonly Uint8Array[] | undefined> {
-    if (this.#queue.length > 0) return this.#take();
-    if (this.#error !== undefined) throw this.#error;
-    if (this.#ended) return undefined;
-    this.#wake = wake;
-    return PENDING;
-  }
-
-  /** The reader is woken a little later than the first bytes come: more may come in the same turn. */
-  #news(): void {
-    if (this.#wake === undefined || this.#isWaking) return;
-    this.#isWaking = true;
-    soon(this.#wakeReader);
-  }
-
-  #take(): readonly Uint8Array[] {
     const chunks = this.#queue;
+    if (chunks.length === 0) {
+      if (this.#error !== undefined) throw this.#error;
+      if (this.#ended) return undefined;
+      this.#wake = wake;
+      return PENDING;
+    }
     const paused = this.#queued > HIGH_WATER;
     this.#queue = [];
     // Counted anew first: resuming may deliver more, and pause again, before it returns.
@@ -341,6 +332,13 @@ export class UndiciResponse extends Pollable<readonly Uint8Array[] | undefined> 
       this.#filter?.resume();
     }
     return chunks;
+  }
+
+  /** The reader is woken a little later than the first bytes come: more may come in the same turn. */
+  #news(): void {
+    if (this.#isWaking) return;
+    this.#isWaking = true;
+    soon(this.#wakeReader);
   }
 
   cancel(): void {

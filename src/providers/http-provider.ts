@@ -31,7 +31,7 @@ import type {
   TokenCountCall,
 } from '../contracts/provider.ts';
 
-import { serializeInParts } from './serialize.ts';
+import { serialize, serializeInParts } from './serialize.ts';
 import { reportedLimits } from './limit-headers.ts';
 import { parseObject } from '../platform/json.ts';
 import type { MaybePromise } from '../platform/wait.ts';
@@ -195,10 +195,9 @@ export function httpProvider<const Model extends string = string>(
     codec: Codec,
     { path, body: fields, accept, headers, maxBytes, verbatim }: Sending,
   ): MaybePromise<ApiExchange> {
-    const parts = serializeInParts(fields, verbatim);
+    const bodyParts = verbatim?.length ? serializeInParts(fields, verbatim) : undefined;
     // Added up, and not joined: nobody copies its long texts until somebody reads it.
-    let body = '';
-    for (const part of parts) body += part;
+    const body = bodyParts === undefined ? serialize(fields) : bodyParts.reduce((text, part) => text + part, '');
     progress.sending(() => JSON.parse(body) as JsonValue);
     return api.begin({
       path,
@@ -208,7 +207,7 @@ export function httpProvider<const Model extends string = string>(
       headers: traceContext === undefined ? headers : [...headers, ...traceHeaders(traceContext)],
       frequent: true,
       body,
-      bodyParts: parts.length > 1 ? parts : undefined,
+      bodyParts,
       apiKey,
       signal,
       errorShape: codec.errorShape?.bind(codec),

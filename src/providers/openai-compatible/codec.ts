@@ -29,10 +29,10 @@ export function chatCompletionsCodec(dialect: Dialect): Codec {
   return {
     path: () => '/chat/completions',
     encode: (request, endpoint) => encodeRequest(request, endpoint, dialect),
-    decodeResult: (body, context, request) => decodeResult(body, { ...context, dialect, request }),
+    decodeResult: (body, context, request) => decodeResult(body, { dialect, request, ...context }),
     embeddings: embeddingsCodec(dialect),
     tokenCount: dialect.countsInput === true ? INPUT_COUNT : undefined,
-    streamDecoder: (context, request) => new ChatStreamDecoder({ ...context, dialect, request }),
+    streamDecoder: (context, request) => new ChatStreamDecoder({ dialect, request, ...context }),
   };
 }
 
