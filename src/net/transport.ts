@@ -1,6 +1,6 @@
 import { type AttemptFailure, failure as failureOf } from '../core/fallback/failure.ts';
-import { decodeTolerantly } from '../platform/decode-text.ts';
-import type { MaybePromise } from '../platform/wait.ts';
+import { TextPieces } from '../platform/decode-text.ts';
+import { type MaybePromise, PENDING, pollable, whenThere } from '../platform/wait.ts';
 
 /** One HTTP request to a provider. */
 export interface TransportRequest {
@@ -62,29 +62,16 @@ export class TransportError extends Error {
 
 /** Reads a body to its end as text: in one turn when all of it is there. */
 export function readText(response: TransportResponse): MaybePromise<string> {
-  const first = response.read();
-  if (first === undefined) return '';
-  if (first instanceof Promise) return readRest(response, [], first);
-  const second = response.read();
-  return second === undefined ? decodeAll(first) : readRest(response, [...first], second);
-}
-
-async function readRest(
-  response: TransportResponse,
-  chunks: Uint8Array[],
-  next: ReturnType<TransportResponse['read']>,
-): Promise<string> {
-  for (let read = await next; read !== undefined; read = await response.read()) chunks.push(...read);
-  return decodeAll(chunks);
-}
-
-function decodeAll(chunks: readonly Uint8Array[]): string {
-  const [only] = chunks;
-  if (only !== undefined && chunks.length === 1) return decodeTolerantly(only);
-  const decoder = new TextDecoder();
+  const bytes = pollable(response);
+  const pieces = new TextPieces();
   let text = '';
-  for (const chunk of chunks) text += decoder.decode(chunk, STREAMED);
-  return text + decoder.decode();
+  return whenThere((wake) => {
+    for (let chunks = bytes.poll(wake); chunks !== PENDING; chunks = bytes.poll(wake)) {
+      if (chunks === undefined) return text + pieces.end();
+      for (const chunk of chunks) text += pieces.decode(chunk);
+    }
+    return PENDING;
+  });
 }
 
 /** Reads the beginning of a body as text and drops the rest. A body that ends early ends where it broke. */

@@ -40,10 +40,9 @@ const MAX_POOLS = 8;
 const CONNECTOR = { timeout: MAX_CONNECT_MS, allowH2: false, autoSelectFamily: true } as const;
 
 function transportOver(connector: buildConnector.connector, prepare?: typeof skipContinue): Transport {
-  let opened = 0;
   const connect: buildConnector.connector = (options, callback) =>
     connector(options, (...result) => {
-      opened += 1;
+      connections.opened += 1;
       if (result[0] === null) prepare?.(result[1]);
       callback(...result);
     });
@@ -52,7 +51,21 @@ function transportOver(connector: buildConnector.connector, prepare?: typeof ski
   const others = new Agent(options);
   const pools = new Map<string, Dispatcher>();
   const fresh = new Agent({ ...options, pipelining: 0 });
-  const again: SendAgain = (call, request) => dispatch(fresh, placeOf(request.url), request, call);
+  /** A URL puts its parts together anew each time; those of providers are asked for with every call. */
+  const places = new WeakMap<URL, Place>();
+  const connections: Connections = {
+    opened: 0,
+    sendAgain: (request, call) => dispatch({ ...placeOf(request.url), dispatcher: fresh }, request, call),
+  };
+
+  function placeOf(url: URL): Place {
+    let place = places.get(url);
+    if (place === undefined) {
+      const { origin } = url;
+      places.set(url, (place = { origin, path: url.pathname + url.search, dispatcher: poolOf(origin) }));
+    }
+    return place;
+  }
 
   function poolOf(origin: string): Dispatcher {
     const known = pools.get(origin);
@@ -66,16 +79,22 @@ function transportOver(connector: buildConnector.connector, prepare?: typeof ski
   return {
     send(request) {
       if (request.signal.aborted) return Promise.reject(cancelled());
-      const before = opened;
-      const call = new UndiciCall(request, () => opened === before, again);
-      const place = placeOf(request.url);
-      dispatch(poolOf(place.origin), place, request, call);
-      return call.response;
+      const call = new UndiciResponse(request, connections);
+      dispatch(placeOf(request.url), request, call);
+      return call.started;
     },
     async close() {
       await Promise.all([others, fresh, ...pools.values()].map((one) => one.destroy()));
     },
   };
+}
+
+/** What the calls of a transport share. */
+interface Connections {
+  /** How many were opened so far. */
+  opened: number;
+  /** Sends a request once more, on a connection of its own. */
+  readonly sendAgain: (request: TransportRequest, call: UndiciResponse) => void;
 }
 
 /** A text of ASCII alone is the same bytes in both encodings, and this one is written faster. */
@@ -94,24 +113,20 @@ function joinedBytes(texts: readonly string[]): Buffer {
   return bytes;
 }
 
-type Place = Pick<Dispatcher.DispatchOptions, 'path'> & { readonly origin: string };
-
-/** A URL puts its parts together anew each time; those of providers are asked for with every call. */
-const places = new WeakMap<URL, Place>();
-
-function placeOf(url: URL): Place {
-  let place = places.get(url);
-  if (place === undefined) places.set(url, (place = { origin: url.origin, path: url.pathname + url.search }));
-  return place;
+/** Where requests for a URL go, and over which connections. */
+interface Place {
+  readonly origin: string;
+  readonly path: string;
+  readonly dispatcher: Dispatcher;
 }
 
-function dispatch(dispatcher: Dispatcher, place: Place, request: TransportRequest, call: UndiciCall): void {
+function dispatch({ origin, path, dispatcher }: Place, request: TransportRequest, call: UndiciResponse): void {
   const { method, headers, body, bodyParts } = request;
   request.connecting?.();
   dispatcher.dispatch(
     {
-      origin: place.origin,
-      path: place.path,
+      origin,
+      path,
       method,
       headers: headers as string[],
       // As bytes: undici would convert a text itself, and hold on to both.
@@ -121,109 +136,11 @@ function dispatch(dispatcher: Dispatcher, place: Place, request: TransportReques
   );
 }
 
-/** Sends a request once more, on a connection of its own. */
-type SendAgain = (call: UndiciCall, request: TransportRequest) => void;
-
 /** Errors of a socket that the other side had closed while it lay idle. */
 const STALE = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET']);
 
 /** undici tells when the first byte of a response came, which its types do not know. */
 type Handler = Dispatcher.DispatchHandler & { readonly onResponseStarted: () => void };
-
-/**
- * One dispatch of undici, as its handler. undici holds on to handlers for a while after a call, so everything that
- * belongs to the request is let go when the call is over; else the collector would carry every prompt along.
- */
-class UndiciCall implements Handler {
-  readonly response: Promise<TransportResponse>;
-  #request: TransportRequest | undefined;
-  #usedOldConnection: (() => boolean) | undefined;
-  #again: SendAgain | undefined;
-  #answer: UndiciResponse | undefined;
-  #resolve: ((answer: UndiciResponse) => void) | undefined;
-  #reused = false;
-  #answered = false;
-
-  /**
-   * @param usedOldConnection - Whether no connection was opened between the dispatch and its start.
-   * @param again - Used once, when the request went out on a connection that the other side had closed before.
-   */
-  constructor(request: TransportRequest, usedOldConnection: () => boolean, again: SendAgain) {
-    this.#request = request;
-    this.#usedOldConnection = usedOldConnection;
-    this.#again = again;
-    this.response = new Promise((resolve, reject) => {
-      this.#resolve = resolve;
-      this.#answer = new UndiciResponse(request.signal, request.maxBytes, (error) => {
-        this.#release();
-        reject(error);
-      });
-    });
-  }
-
-  onRequestStart(controller: Dispatcher.DispatchController): void {
-    this.#reused = this.#usedOldConnection?.() ?? false;
-    this.#request?.connected?.();
-    if (this.#answer === undefined) controller.abort(new Error('The call is over'));
-    else this.#answer.attach(controller);
-  }
-
-  onResponseStarted(): void {
-    this.#answered = true;
-  }
-
-  onResponseStart(
-    { rawHeaders }: Dispatcher.DispatchController,
-    status: number,
-    headers: Readonly<Record<string, string | string[] | undefined>>,
-  ): void {
-    const answer = this.#answer;
-    if (answer === undefined || status < 200) return;
-    // Names and values in turn: one that was sent several times counts as often.
-    if (Array.isArray(rawHeaders) && rawHeaders.length > 2 * MAX_HEADERS) return answer.abort(tooManyHeaders());
-    answer.begin(status, headers);
-    this.#resolve?.(answer);
-    const coding = headers['content-encoding'];
-    if (coding !== undefined) decodeContent(answer, coding);
-  }
-
-  onResponseData(_controller: Dispatcher.DispatchController, chunk: Uint8Array): void {
-    this.#answer?.push(chunk);
-  }
-
-  onResponseEnd(): void {
-    this.#answer?.end();
-    this.#release();
-  }
-
-  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
-    const request = this.#request;
-    const again = this.#again;
-    if (request !== undefined && again !== undefined && !request.signal.aborted && this.#isStale(error)) {
-      this.#again = undefined;
-      return again(this, request);
-    }
-    this.#answer?.fail(error instanceof TransportError ? error : new TransportError(connectionFailure(error)));
-    this.#release();
-  }
-
-  /**
-   * True when the call went out on a connection that the other side had closed before it was used: it failed like
-   * one, and not a single byte came back.
-   */
-  #isStale(error: Error): boolean {
-    const code = (error as { code?: unknown } | null)?.code;
-    return this.#reused && !this.#answered && typeof code === 'string' && STALE.has(code);
-  }
-
-  #release(): void {
-    this.#request = undefined;
-    this.#usedOldConnection = undefined;
-    this.#again = undefined;
-    this.#answer = undefined;
-    this.#resolve = undefined;
-  }
-}
 
 type Headers = Readonly<Record<string, string | string[] | undefined>>;
 
@@ -241,11 +158,27 @@ interface ByteFilter {
 }
 
 /**
- * The response side of one undici dispatch. Bytes wait here until they are read; what arrived together is read
- * together, and a reader who does not come pauses the connection instead of filling memory.
+ * One dispatch of undici: its handler, and the response that comes of it. Bytes wait here until they are read; what
+ * arrived together is read together, and a reader who does not come pauses the connection instead of filling memory.
+ *
+ * undici holds on to handlers for a while after a call, so everything that belongs to the request is let go when the
+ * call is over; else the collector would carry every prompt along.
  */
-export class UndiciResponse extends Pollable<readonly Uint8Array[] | undefined> implements TransportResponse {
+export class UndiciResponse extends Pollable<readonly Uint8Array[] | undefined> implements Handler, TransportResponse {
+  /** Resolves when the headers are in. Rejects with a {@link TransportError}. */
+  readonly started: Promise<TransportResponse>;
   status = 0;
+  #request: TransportRequest | undefined;
+  #connections: Connections | undefined;
+  /** Connections that had been opened before the dispatch. */
+  readonly #openedBefore: number;
+  #resolve: ((response: TransportResponse) => void) | undefined;
+  #reject: ((error: TransportError) => void) | undefined;
+  /** True when the request goes out on a connection that was there before. */
+  #isReused = false;
+  /** True when the request was sent a second time, because the other side had closed its connection before. */
+  #isRepeated = false;
+  #isAnswered = false;
   #headers: Headers = {};
   #controller: Dispatcher.DispatchController | undefined;
   #filter: ByteFilter | undefined;
@@ -257,7 +190,6 @@ export class UndiciResponse extends Pollable<readonly Uint8Array[] | undefined> 
   #wake: (() => void) | undefined;
   /** True between the first news of a turn and the waking of the reader. */
   #isWaking = false;
-  #signal: AbortSignal | undefined;
   readonly #onAbort = (): void => this.cancel();
   readonly #wakeReader = (): void => {
     this.#isWaking = false;
@@ -265,36 +197,74 @@ export class UndiciResponse extends Pollable<readonly Uint8Array[] | undefined> 
     this.#wake = undefined;
     wake?.();
   };
-  readonly #onFailure: (error: TransportError) => void;
 
-  /** @param onFailure - Told of the first failure, also of one before any header came. */
-  constructor(signal: AbortSignal, maxBytes: number, onFailure: (error: TransportError) => void) {
+  constructor(request: TransportRequest, connections: Connections) {
     super();
-    this.#signal = signal;
-    this.#left = maxBytes;
-    this.#onFailure = onFailure;
-    signal.addEventListener('abort', this.#onAbort);
+    this.#request = request;
+    this.#connections = connections;
+    this.#openedBefore = connections.opened;
+    this.#left = request.maxBytes;
+    this.started = new Promise((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
+    });
+    request.signal.addEventListener('abort', this.#onAbort);
   }
 
   /** The connection is there and the request is being written. */
-  attach(controller: Dispatcher.DispatchController): void {
+  onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
-    if (this.#signal?.aborted === true) controller.abort(cancelled());
+    if (this.#ended) return controller.abort(cancelled());
+    this.#isReused = this.#openedBefore === this.#connections?.opened;
+    this.#request?.connected?.();
   }
 
-  begin(status: number, headers: Headers): void {
+  onResponseStarted(): void {
+    this.#isAnswered = true;
+  }
+
+  onResponseStart({ rawHeaders }: Dispatcher.DispatchController, status: number, headers: Headers): void {
+    if (this.#ended || status < 200) return;
+    // Names and values in turn: one that was sent several times counts as often.
+    if (Array.isArray(rawHeaders) && rawHeaders.length > 2 * MAX_HEADERS) return this.abort(tooManyHeaders());
     this.status = status;
     this.#headers = headers;
+    this.#resolve?.(this);
+    const coding = headers['content-encoding'];
+    if (coding !== undefined) decodeContent(this, coding);
+  }
+
+  onResponseData(_controller: Dispatcher.DispatchController, chunk: Uint8Array): void {
+    if (this.#filter === undefined) this.deliver(chunk);
+    else this.#filter.write(chunk);
+  }
+
+  onResponseEnd(): void {
+    if (this.#filter === undefined) this.finish();
+    else this.#filter.end();
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    const request = this.#request;
+    if (request !== undefined && !this.#isRepeated && this.#isStale(error)) {
+      this.#isRepeated = true;
+      return this.#connections?.sendAgain(request, this);
+    }
+    this.fail(error instanceof TransportError ? error : new TransportError(connectionFailure(error)));
+  }
+
+  /**
+   * True when the call went out on a connection that the other side had closed before it was used: it failed like
+   * one, and not a single byte came back.
+   */
+  #isStale(error: Error): boolean {
+    const code = (error as { code?: unknown } | null)?.code;
+    return this.#isReused && !this.#isAnswered && typeof code === 'string' && STALE.has(code);
   }
 
   /** Puts a filter between the wire and the reader; its output comes back through {@link UndiciResponse.deliver}. */
   filterThrough(filter: ByteFilter): void {
     this.#filter = filter;
-  }
-
-  push(chunk: Uint8Array): void {
-    if (this.#filter === undefined) this.deliver(chunk);
-    else this.#filter.write(chunk);
   }
 
   /** Bytes for the reader. */
@@ -311,27 +281,27 @@ export class UndiciResponse extends Pollable<readonly Uint8Array[] | undefined> 
       this.#controller?.pause();
       this.#filter?.pause();
     }
-    this.#news();
-  }
-
-  end(): void {
-    if (this.#filter === undefined) this.finish();
-    else this.#filter.end();
+    if (this.#wake !== undefined) this.#news();
   }
 
   /** Nothing more will be delivered. */
   finish(): void {
     this.#ended = true;
-    this.#release();
-    this.#news();
+    this.#request?.signal.removeEventListener('abort', this.#onAbort);
+    this.#request = undefined;
+    this.#connections = undefined;
+    this.#resolve = undefined;
+    this.#reject = undefined;
+    if (this.#wake !== undefined) this.#news();
   }
 
   /** The connection failed. What was read before stays valid. */
   fail(error: TransportError): void {
     if (this.#ended) return;
     this.#error = error;
+    this.#reject?.(error);
+    this.#filter?.destroy();
     this.finish();
-    this.#onFailure(error);
   }
 
   /** Fails and closes the connection. */
@@ -346,22 +316,13 @@ export class UndiciResponse extends Pollable<readonly Uint8Array[] | undefined> 
   }
 
   poll(wake: () => void): Polled<readonly Uint8Array[] | undefined> {
-    if (this.#queue.length > 0) return this.#take();
-    if (this.#error !== undefined) throw this.#error;
-    if (this.#ended) return undefined;
-    this.#wake = wake;
-    return PENDING;
-  }
-
-  /** The reader is woken a little later than the first bytes come: more may come in the same turn. */
-  #news(): void {
-    if (this.#wake === undefined || this.#isWaking) return;
-    this.#isWaking = true;
-    soon(this.#wakeReader);
-  }
-
-  #take(): readonly Uint8Array[] {
     const chunks = this.#queue;
+    if (chunks.length === 0) {
+      if (this.#error !== undefined) throw this.#error;
+      if (this.#ended) return undefined;
+      this.#wake = wake;
+      return PENDING;
+    }
     const paused = this.#queued > HIGH_WATER;
     this.#queue = [];
     // Counted anew first: resuming may deliver more, and pause again, before it returns.
@@ -373,15 +334,16 @@ export class UndiciResponse extends Pollable<readonly Uint8Array[] | undefined> 
     return chunks;
   }
 
+  /** The reader is woken a little later than the first bytes come: more may come in the same turn. */
+  #news(): void {
+    if (this.#isWaking) return;
+    this.#isWaking = true;
+    soon(this.#wakeReader);
+  }
+
   cancel(): void {
     this.#queue = [];
     if (!this.#ended) this.abort(cancelled());
-  }
-
-  #release(): void {
-    this.#signal?.removeEventListener('abort', this.#onAbort);
-    this.#signal = undefined;
-    if (this.#error !== undefined) this.#filter?.destroy();
   }
 }
 

@@ -18,7 +18,6 @@ function asciiText(bytes: Uint8Array): string | undefined {
 }
 
 const STRICT = new TextDecoder('utf-8', { fatal: true });
-const TOLERANT = new TextDecoder();
 
 /**
  * The text of UTF-8 bytes.
@@ -29,11 +28,6 @@ export function decodeStrictly(bytes: Uint8Array): string {
   return asciiText(bytes) ?? STRICT.decode(bytes);
 }
 
-/** The text of UTF-8 bytes; what is none becomes U+FFFD. */
-export function decodeTolerantly(bytes: Uint8Array): string {
-  return asciiText(bytes) ?? TOLERANT.decode(bytes);
-}
-
 const STREAMED = { stream: true } as const;
 
 /**
@@ -41,7 +35,7 @@ const STREAMED = { stream: true } as const;
  * the beginning is left out. Pieces of ASCII alone take the short way.
  */
 export class TextPieces {
-  #decoder: typeof TOLERANT | undefined;
+  #decoder: InstanceType<typeof TextDecoder> | undefined;
   #hasBegun = false;
   /** True when the decoder may hold the beginning of a character. */
   #isCut = false;

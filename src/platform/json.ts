@@ -32,15 +32,17 @@ export function count(value: unknown): number | undefined {
   return typeof value === 'number' && value >= 0 && value <= Number.MAX_SAFE_INTEGER ? Math.round(value) : undefined;
 }
 
+const NO_ITEMS: readonly never[] = [];
+
 /** The items of an array, as they are; none for anything else. */
 export function list(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : [];
+  return Array.isArray(value) ? value : NO_ITEMS;
 }
 
 /** The items of an array that are objects, in their order; none for anything else. */
 export function objects(value: unknown): readonly JsonObject[] {
-  const items = list(value);
-  return items.every(isJsonObject) ? items : items.filter(isJsonObject);
+  if (!Array.isArray(value)) return NO_ITEMS;
+  return value.every(isJsonObject) ? value : value.filter(isJsonObject);
 }
 
 /** An object that is no array, as it is; an empty one for anything else. */

@@ -10,7 +10,6 @@ import type { ErrorShape } from './error-shape.ts';
 import type { StreamDecoder } from './piece-stream.ts';
 import type { ErrorContext } from './upstream-failure.ts';
 import type { ReasoningEffort } from '../protocol/reasoning.ts';
-import type { MaybePromise } from '../platform/wait.ts';
 import type { BatchCodecs } from './batch-codecs.ts';
 import type { NativeBatches } from '../contracts/native-batches.ts';
 import type { ProviderApi } from './provider-api.ts';
@@ -127,24 +126,33 @@ export interface BatchesOnFirstUse extends Pick<NativeBatches, 'accepts' | 'pric
 /** The calls of a batch API; what a router must know before is in {@link BatchesOnFirstUse}. */
 export type LoadedBatches = Omit<NativeBatches, 'accepts' | 'priceFactor'>;
 
-/** Gives what is loaded by the first call: a promise until then, the value itself afterwards. */
-export function onFirstUse<Value extends object>(load: () => Promise<Value>): () => MaybePromise<Value> {
-  let loaded: Value | undefined;
+/** What the first call loads. */
+export interface OnFirstUse<Value extends object> {
+  /** The value once it is there, so that nobody waits for it any more. */
+  readonly loaded: Value | undefined;
+  load(): Promise<Value>;
+}
+
+/** Loads a value when it is first needed, once. What failed may work the next time. */
+export function onFirstUse<Value extends object>(load: () => Promise<Value>): OnFirstUse<Value> {
   let loading: Promise<Value> | undefined;
-  const loadOnce = async (): Promise<Value> => {
-    try {
-      return (loaded = await load());
-    } finally {
-      // What failed may work the next time.
-      loading = undefined;
-    }
+  const source = {
+    loaded: undefined as Value | undefined,
+    async load(): Promise<Value> {
+      try {
+        return (source.loaded = await (loading ??= load()));
+      } catch (error) {
+        loading = undefined;
+        throw error;
+      }
+    },
   };
-  return () => loaded ?? (loading ??= loadOnce());
+  return source;
 }
 
 /** The codec of a provider, loaded or to be loaded. */
-export function codecSource(codec: Codec | CodecOnFirstUse): () => MaybePromise<Codec> {
-  return 'load' in codec ? onFirstUse(codec.load) : () => codec;
+export function codecSource(codec: Codec | CodecOnFirstUse): OnFirstUse<Codec> {
+  return 'load' in codec ? onFirstUse(codec.load) : { loaded: codec, load: () => Promise.resolve(codec) };
 }
 
 /** A batch API whose code is loaded by its first call. */

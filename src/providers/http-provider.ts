@@ -13,6 +13,7 @@ import {
   type CodecOnFirstUse,
   codecSource,
   EncodeError,
+  type OnFirstUse,
 } from './codec.ts';
 import { type EmbeddingsPart, joinEmbeddings } from './embedding-codec.ts';
 import { type ErrorContext, MAX_WHOLE_BYTES, readFailedStatus } from './upstream-failure.ts';
@@ -30,10 +31,10 @@ import type {
   TokenCountCall,
 } from '../contracts/provider.ts';
 
-import { serializeInParts } from './serialize.ts';
+import { serialize, serializeInParts } from './serialize.ts';
 import { reportedLimits } from './limit-headers.ts';
 import { parseObject } from '../platform/json.ts';
-import { andThen, type MaybePromise } from '../platform/wait.ts';
+import type { MaybePromise } from '../platform/wait.ts';
 import { readText, TransportError, type TransportResponse } from '../net/transport.ts';
 
 /** What an HTTP provider is made of. */
@@ -103,41 +104,46 @@ export function httpProvider<const Model extends string = string>(
   const mainCodec = codecSource(options.codec);
   const nativeCodecs = new Map(Object.entries(dialectCodecs).map(([dialect, codec]) => [dialect, codecSource(codec)]));
 
-  function codecFor({ native }: NormalizedRequest): MaybePromise<Codec> {
-    return ((native === undefined ? undefined : nativeCodecs.get(native.dialect)) ?? mainCodec)();
+  function codecFor({ native }: NormalizedRequest): OnFirstUse<Codec> {
+    return (native === undefined ? undefined : nativeCodecs.get(native.dialect)) ?? mainCodec;
   }
 
-  function chat(call: ProviderCall): Promise<ProviderReply> {
-    const codec = codecFor(call.request);
-    return codec instanceof Promise ? codec.then((loaded) => chatBy(loaded, call), failedBy) : chatBy(codec, call);
-  }
-
-  function chatBy(codec: Codec, call: ProviderCall): Promise<ProviderReply> {
+  /** What is there is not waited for: from here to the transport, a call goes on in one turn. */
+  async function chat(call: ProviderCall): Promise<ProviderReply> {
     const { request, endpoint } = call;
-    const { stream } = request;
+    const { stream, verbatim } = request;
     try {
-      const posted = post(call, codec, {
+      const source = codecFor(request);
+      const codec = source.loaded ?? (await source.load());
+      const sent = post(call, codec, {
         path: codec.path(request, endpoint),
         body: codec.encode(request, endpoint),
         accept: stream ? 'text/event-stream' : 'application/json',
         headers: codec.headers?.(request, endpoint) ?? NONE,
         maxBytes: stream ? MAX_STREAM_BYTES : MAX_WHOLE_BYTES,
-        verbatim: request.verbatim,
+        verbatim,
       });
-      const read = ({ response, context }: ApiExchange): Promise<ProviderReply> =>
-        response.then((one) => {
-          tellLimits(one, context, call);
-          return readReply(one, codec, request, context);
-        }, failedBy);
-      return posted instanceof Promise ? posted.then(read, failedBy) : read(posted);
+      const { response: answered, context } = sent instanceof Promise ? await sent : sent;
+      const response = await answered;
+      tellLimits(response, context, call);
+      const failed = readFailedStatus(response, context);
+      if (failed !== undefined) return failedReply(await failed);
+      const answer = answerContext(response, context);
+      // What a streamed request gets is looked at as it comes, because servers name the type of a stream in many ways.
+      if (stream || response.header('content-type')?.toLowerCase().startsWith('text/event-stream') === true) {
+        return { type: 'stream', stream: new ResponsePieceStream(response, codec.streamDecoder(answer, request)) };
+      }
+      const text = readText(response);
+      const decoded = codec.decodeResult(typeof text === 'string' ? text : await text, answer, request);
+      return decoded.ok ? { type: 'whole', result: decoded.result } : failedReply(decoded.failure);
     } catch (error) {
-      return Promise.resolve(failedBy(error));
+      return failedReply(failureOf(error));
     }
   }
 
   async function embed(call: EmbeddingCall): Promise<EmbeddingReply> {
     try {
-      const codec = await mainCodec();
+      const codec = await mainCodec.load();
       const { embeddings } = codec;
       if (embeddings === undefined) return failedReply(failure('adapter', 'The provider makes no embeddings'));
       const encoded = embeddings.encode(call.request, call.endpoint);
@@ -163,7 +169,7 @@ export function httpProvider<const Model extends string = string>(
   async function countTokens(call: TokenCountCall): Promise<ProviderTokenCount | undefined> {
     const { request, endpoint, apiKey, signal } = call;
     try {
-      const codec = await codecFor(request);
+      const codec = await codecFor(request).load();
       if (codec.tokenCount === undefined) return undefined;
       const { response, context } = await api.send({
         method: 'POST',
@@ -189,10 +195,9 @@ export function httpProvider<const Model extends string = string>(
     codec: Codec,
     { path, body: fields, accept, headers, maxBytes, verbatim }: Sending,
   ): MaybePromise<ApiExchange> {
-    const parts = serializeInParts(fields, verbatim);
+    const bodyParts = verbatim?.length ? serializeInParts(fields, verbatim) : undefined;
     // Added up, and not joined: nobody copies its long texts until somebody reads it.
-    let body = '';
-    for (const part of parts) body += part;
+    const body = bodyParts === undefined ? serialize(fields) : bodyParts.reduce((text, part) => text + part, '');
     progress.sending(() => JSON.parse(body) as JsonValue);
     return api.begin({
       path,
@@ -202,7 +207,7 @@ export function httpProvider<const Model extends string = string>(
       headers: traceContext === undefined ? headers : [...headers, ...traceHeaders(traceContext)],
       frequent: true,
       body,
-      bodyParts: parts.length > 1 ? parts : undefined,
+      bodyParts,
       apiKey,
       signal,
       errorShape: codec.errorShape?.bind(codec),
@@ -234,9 +239,9 @@ export function httpProvider<const Model extends string = string>(
 
   /** All codecs, loaded: a batch has requests in any of them. */
   async function batchCodecs(): Promise<BatchCodecs> {
-    const main = await mainCodec();
+    const main = await mainCodec.load();
     const natives = new Map<string, Codec>();
-    for (const [dialect, codec] of nativeCodecs) natives.set(dialect, await codec());
+    for (const [dialect, codec] of nativeCodecs) natives.set(dialect, await codec.load());
     return codecsOf(main, natives);
   }
 
@@ -283,50 +288,16 @@ function loadedCodec(codec: Codec | CodecOnFirstUse): Codec {
 
 /** Tells what an answer says about what the provider will still take. */
 function tellLimits(response: TransportResponse, { wallClock }: ErrorContext, { progress }: PostedCall): void {
-  const told = progress.limits && reportedLimits((field) => response.header(field), wallClock);
+  const told = progress.limits && reportedLimits(response, wallClock);
   if (told !== undefined) progress.limits?.(told);
 }
 
-/** Reads a response. Whatever goes wrong is a failure, never thrown. */
-function readReply(
-  response: TransportResponse,
-  codec: Codec,
-  request: NormalizedRequest,
-  context: ErrorContext,
-): MaybePromise<ProviderReply> {
-  try {
-    const failed = readFailedStatus(response, context);
-    const reply = failed === undefined ? readAnswer(response, codec, request, context) : andThen(failed, failedReply);
-    return reply instanceof Promise ? reply.catch(failedBy) : reply;
-  } catch (error) {
-    return failedBy(error);
-  }
-}
-
-/** The reply of a call that something was thrown in. */
-function failedBy(thrown: unknown): ReturnType<typeof failedReply> {
-  return failedReply(failureOf(thrown));
+/** What an answer that came with a good status is read with. */
+function answerContext(response: TransportResponse, { secrets, wallClock, errorShape }: ErrorContext): ErrorContext {
+  return { secrets, wallClock, errorShape, header: (name) => response.header(name) };
 }
 
 const NONE: readonly string[] = [];
-
-/** Reads what came with a good status. */
-function readAnswer(
-  response: TransportResponse,
-  codec: Codec,
-  request: NormalizedRequest,
-  context: ErrorContext,
-): MaybePromise<ProviderReply> {
-  const answer = { ...context, header: (name: string) => response.header(name) };
-  // What a streamed request gets is looked at as it comes, because servers name the type of a stream in many ways.
-  if (request.stream || response.header('content-type')?.toLowerCase().startsWith('text/event-stream') === true) {
-    return { type: 'stream', stream: new ResponsePieceStream(response, codec.streamDecoder(answer, request)) };
-  }
-  return andThen(readText(response), (text) => {
-    const decoded = codec.decodeResult(text, answer, request);
-    return decoded.ok ? { type: 'whole', result: decoded.result } : failedReply(decoded.failure);
-  });
-}
 
 function traceHeaders({ traceparent, tracestate }: TraceContext): readonly string[] {
   return ['traceparent', traceparent, ...(tracestate === undefined ? [] : ['tracestate', tracestate])];

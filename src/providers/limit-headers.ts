@@ -1,7 +1,9 @@
 import { durationMs, retryAfterMs } from '../core/fallback/http-date.ts';
+import type { TransportResponse } from '../net/transport.ts';
 import type { ReportedLimit, ReportedLimits } from '../core/selection/adaptive/endpoint-limits.ts';
 
 type Header = (name: string) => string | undefined;
+type Answer = Pick<TransportResponse, 'header'>;
 
 /** Headers about one limit. */
 interface LimitHeaders {
@@ -26,9 +28,9 @@ const REQUESTS = [openai('requests'), anthropic('requests')] as const;
 const TOKENS = [openai('tokens'), anthropic('tokens'), anthropic('input-tokens'), anthropic('output-tokens')] as const;
 
 /** What a provider says in the headers of an answer about what it will still take; undefined when it says nothing. */
-export function reportedLimits(header: Header, wallClock: number): ReportedLimits | undefined {
-  const requests = firstOf(REQUESTS, header, wallClock);
-  const tokens = firstOf(TOKENS, header, wallClock);
+export function reportedLimits(answer: Answer, wallClock: number): ReportedLimits | undefined {
+  const requests = firstOf(REQUESTS, answer, wallClock);
+  const tokens = firstOf(TOKENS, answer, wallClock);
   return requests === undefined && tokens === undefined ? undefined : { requests, tokens };
 }
 
@@ -41,15 +43,15 @@ export function resetOfUsedUpMs(header: Header, wallClock: number): number | und
   return waits.length === 0 ? undefined : Math.max(...waits);
 }
 
-function firstOf(names: readonly LimitHeaders[], header: Header, wallClock: number): ReportedLimit | undefined {
+function firstOf(names: readonly LimitHeaders[], answer: Answer, wallClock: number): ReportedLimit | undefined {
   for (const { remaining: name, limit, reset } of names) {
-    const told = header(name);
+    const told = answer.header(name);
     // Most providers tell nothing of most limits.
     const remaining = told === undefined ? undefined : wholeNumber(told);
     if (remaining === undefined) continue;
-    const resetMs = untilReset(header(reset), wallClock);
+    const resetMs = untilReset(answer.header(reset), wallClock);
     // Without a time nobody can say when there will be more.
-    return resetMs === undefined ? undefined : { remaining, limit: wholeNumber(header(limit)), resetMs };
+    return resetMs === undefined ? undefined : { remaining, limit: wholeNumber(answer.header(limit)), resetMs };
   }
   return undefined;
 }

@@ -42,10 +42,7 @@ export class ResponsePieceStream extends Pollable<readonly StreamPiece[] | undef
     this.#response = response;
     this.#bytes = pollable(response);
     this.#decoder = decoder;
-    this.#reader = new SseReader(
-      (event) => decoder.event(event, this.#pieces),
-      decoder.known && ((stream, from) => decoder.known?.(stream, from, this.#pieces) ?? from),
-    );
+    this.#reader = new SseReader(decoder);
   }
 
   poll(wake: () => void): Polled<readonly StreamPiece[] | undefined> {
@@ -82,7 +79,7 @@ export class ResponsePieceStream extends Pollable<readonly StreamPiece[] | undef
   #push(chunk: Uint8Array): void {
     if (this.#done) return;
     const bytes = this.#started ? chunk : this.#start(chunk);
-    if (this.#plain === undefined ? this.#reader.push(bytes) : this.#plain.push(bytes)) return;
+    if (this.#plain === undefined ? this.#reader.push(bytes, this.#pieces) : this.#plain.push(bytes)) return;
     const problem = this.#plain === undefined ? 'an endless event' : 'more than is accepted';
     this.#pieces.push({ type: 'failure', failure: failure('bad_response', `The provider sent ${problem}`) });
     this.cancel();
@@ -105,7 +102,7 @@ export class ResponsePieceStream extends Pollable<readonly StreamPiece[] | undef
     this.#done = true;
     if (this.#plain === undefined) {
       this.#decoder.closing?.();
-      this.#reader.end();
+      this.#reader.end(this.#pieces);
     } else {
       this.#decoder.body(this.#plain.end(), this.#pieces);
     }

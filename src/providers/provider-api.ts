@@ -68,7 +68,7 @@ export class ProviderApi {
   readonly #baseURL: string;
   readonly #headers: readonly string[];
   readonly #ownSecrets: readonly string[];
-  #usualSecrets: readonly string[] | undefined;
+  readonly #usualSecrets: readonly string[];
   readonly #urls = new Map<string, URL>();
   /** By what they accept: one of two or three types. */
   readonly #usual = new Map<string, readonly string[]>();
@@ -79,6 +79,7 @@ export class ProviderApi {
     this.#baseURL = options.baseURL.replace(/\/+$/, '');
     this.#headers = Object.entries(mergeHeaders(USUAL_HEADERS, options.headers)).flat();
     this.#ownSecrets = secretHeaders(this.#headers);
+    this.#usualSecrets = this.#secretsWith(typeof options.apiKey === 'string' ? options.apiKey : undefined);
     this.#transport = options.transport;
   }
 
@@ -91,24 +92,22 @@ export class ProviderApi {
   /** Sends a request: at once, unless a transport must be loaded or a key fetched first. */
   begin(request: ApiRequest): MaybePromise<ApiExchange> {
     const transport = (this.#transport ??= loadTransport());
-    return transport instanceof Promise ? this.#beginLater(transport, request) : this.#beginBy(transport, request);
-  }
-
-  async #beginLater(loading: Promise<Transport>, request: ApiRequest): Promise<ApiExchange> {
-    this.#transport = await loading;
-    return this.#beginBy(this.#transport, request);
-  }
-
-  #beginBy(transport: Transport, request: ApiRequest): MaybePromise<ApiExchange> {
+    if (transport instanceof Promise) return this.#beginLater(transport, request);
     const { apiKey: configured } = this.#options;
     const apiKey = request.apiKey ?? (typeof configured === 'function' ? tokenOf(configured) : configured);
     if (apiKey instanceof Promise) return apiKey.then((key) => this.#dispatch(transport, request, key));
     return this.#dispatch(transport, request, apiKey);
   }
 
+  async #beginLater(loading: Promise<Transport>, request: ApiRequest): Promise<ApiExchange> {
+    this.#transport = await loading;
+    return this.begin(request);
+  }
+
   #dispatch(transport: Transport, request: ApiRequest, apiKey: string | undefined): ApiExchange {
-    const { accept, contentType, headers = NONE, errorShape } = request;
-    const isUsual = contentType === undefined && headers.length === 0 && apiKey === this.#options.apiKey;
+    const { path, accept, contentType, headers = NONE, errorShape } = request;
+    const isConfigured = apiKey === this.#options.apiKey;
+    const isUsual = isConfigured && contentType === undefined && headers.length === 0;
     const response = transport.send({
       method: request.method,
       body: request.body,
@@ -117,20 +116,20 @@ export class ProviderApi {
       maxBytes: request.maxBytes,
       connecting: request.connecting,
       connected: request.connected,
-      url: this.#url(request.path, request.frequent === true),
-      headers: isUsual ? this.#usualHeaders(accept) : this.#headersWith(apiKey, accept, headers, contentType),
+      url: this.#urls.get(path) ?? this.#newUrl(path, request.frequent === true),
+      headers: isUsual
+        ? (this.#usual.get(accept) ?? this.#usualHeaders(accept))
+        : this.#headersWith(apiKey, accept, headers, contentType),
     });
-    return { response, context: this.#contextFor(apiKey, errorShape) };
+    const secrets = isConfigured ? this.#usualSecrets : this.#secretsWith(apiKey);
+    return { response, context: { secrets, wallClock: Date.now(), errorShape } };
   }
 
-  /** Headers of the requests that have none of their own. */
+  /** Headers of the requests that have none of their own, kept for those that follow. */
   #usualHeaders(accept: string): readonly string[] {
-    let headers = this.#usual.get(accept);
-    if (headers === undefined) {
-      const { apiKey } = this.#options;
-      headers = this.#headersWith(typeof apiKey === 'string' ? apiKey : undefined, accept, []);
-      this.#usual.set(accept, headers);
-    }
+    const { apiKey } = this.#options;
+    const headers = this.#headersWith(typeof apiKey === 'string' ? apiKey : undefined, accept, NONE);
+    this.#usual.set(accept, headers);
     return headers;
   }
 
@@ -151,8 +150,7 @@ export class ProviderApi {
 
   /** What errors are read with that did not come as the answer to a request just made. */
   get context(): ErrorContext {
-    const { apiKey } = this.#options;
-    return this.#contextFor(typeof apiKey === 'string' ? apiKey : undefined);
+    return { secrets: this.#usualSecrets, wallClock: Date.now() };
   }
 
   /** Frees connections. */
@@ -160,33 +158,27 @@ export class ProviderApi {
     await (await this.#transport)?.close();
   }
 
-  #contextFor(apiKey: string | undefined, errorShape?: ErrorContext['errorShape']): ErrorContext {
-    return { secrets: this.#secretsWith(apiKey), wallClock: Date.now(), errorShape };
-  }
-
   /** What must not appear in any text: headers that hold keys, and the key of the call. */
   #secretsWith(apiKey: string | undefined): readonly string[] {
-    if (apiKey === undefined) return this.#ownSecrets;
-    if (apiKey !== this.#options.apiKey) return [apiKey, ...this.#ownSecrets];
-    return (this.#usualSecrets ??= [apiKey, ...this.#ownSecrets]);
+    return apiKey === undefined ? this.#ownSecrets : [apiKey, ...this.#ownSecrets];
   }
 
   #authorization(apiKey: string): readonly string[] {
     return this.#options.authorization?.(apiKey) ?? ['authorization', `Bearer ${apiKey}`];
   }
 
-  #url(path: string, frequent: boolean): URL {
-    let url = this.#urls.get(path);
-    if (url === undefined) {
-      const { query } = this.#options;
-      // A path may bring parameters of its own.
-      const mark = path.includes('?') ? '&' : '?';
-      url = new URL(`${this.#baseURL}${path}${query === undefined ? '' : `${mark}${query}`}`);
-      if (frequent && this.#urls.size < 1_000) this.#urls.set(path, url);
-    }
+  #newUrl(path: string, frequent: boolean): URL {
+    const { query } = this.#options;
+    // A path may bring parameters of its own.
+    const mark = path.includes('?') ? '&' : '?';
+    const url = new URL(`${this.#baseURL}${path}${query === undefined ? '' : `${mark}${query}`}`);
+    if (frequent && this.#urls.size < MAX_URLS) this.#urls.set(path, url);
     return url;
   }
 }
+
+/** Addresses that are kept: one for each path of a wire, and for each model where paths name it. */
+const MAX_URLS = 1_000;
 
 const NONE: readonly string[] = [];
 

@@ -1,23 +1,23 @@
 import { LONG_TEXT } from '../platform/decode-text.ts';
 
 /**
- * Serialises a body once. Halves of characters, which several providers answer with an error, become U+FFFD;
+ * Serialises a value once. Halves of characters, which several providers answer with an error, become U+FFFD;
  * `JSON.stringify` escapes them, so a text without such escapes needs no second look.
- *
- * @param verbatim - Long texts that may be in the body, and of which it is known that they need no escape.
  */
-export function serialize(body: Readonly<Record<string, unknown>>, verbatim: readonly string[] = []): string {
-  return serializeInParts(body, verbatim).join('');
+export function serialize(value: unknown): string {
+  const json = JSON.stringify(value);
+  // What is found may also be a backslash and letters that somebody wrote: then the second time makes the same.
+  return json.includes('\\ud') ? JSON.stringify(value, withoutHalves) : json;
 }
 
-/** The same, with the long texts that need no escape as parts of their own, which nobody has copied. */
-export function serializeInParts(
-  body: Readonly<Record<string, unknown>>,
-  verbatim: readonly string[] = [],
-): readonly string[] {
-  if (verbatim.length === 0) return [written(body)];
+/**
+ * The same in parts, with the long texts that need no escape as parts of their own, which nobody has copied.
+ *
+ * @param verbatim - Long texts that may be in the value, and of which it is known that they need no escape.
+ */
+export function serializeInParts(value: unknown, verbatim: readonly string[]): readonly string[] {
   const parts: string[] = [];
-  const rest = writeAround(body, verbatim, parts, '');
+  const rest = writeAround(value, verbatim, parts, '');
   return [...parts, rest];
 }
 
@@ -27,7 +27,7 @@ function writeAround(value: unknown, verbatim: readonly string[], parts: string[
     parts.push(`${before}"`, value);
     return '"';
   }
-  if (typeof value !== 'object' || value === null) return before + written(value);
+  if (typeof value !== 'object' || value === null) return before + serialize(value);
   let json = before;
   if (Array.isArray(value)) {
     json += '[';
@@ -41,16 +41,10 @@ function writeAround(value: unknown, verbatim: readonly string[], parts: string[
   let isFirst = true;
   for (const [name, member] of Object.entries(value)) {
     if (member === undefined) continue;
-    json = writeAround(member, verbatim, parts, `${json}${isFirst ? '' : ','}${written(name)}:`);
+    json = writeAround(member, verbatim, parts, `${json}${isFirst ? '' : ','}${serialize(name)}:`);
     isFirst = false;
   }
   return `${json}}`;
-}
-
-function written(value: unknown): string {
-  const json = JSON.stringify(value);
-  // What is found may also be a backslash and letters that somebody wrote: then the second time makes the same.
-  return json.includes('\\ud') ? JSON.stringify(value, withoutHalves) : json;
 }
 
 function withoutHalves(_key: string, value: unknown): unknown {

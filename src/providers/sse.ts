@@ -1,4 +1,6 @@
 import { createParser, type EventSourceParser } from 'eventsource-parser';
+import type { StreamPiece } from '../core/stream/pieces.ts';
+import type { StreamDecoder } from './piece-stream.ts';
 import { TextPieces } from '../platform/decode-text.ts';
 
 /** One server-sent event. */
@@ -6,9 +8,6 @@ export interface SseEvent {
   readonly event?: string | undefined;
   readonly data: string;
 }
-
-/** Reads the events of a text that are known from `from` on, and gives where the first begins that is not. */
-type ReadKnown = (text: string, from: number) => number;
 
 /** How a line and its event end in most streams. Whatever came before, an event begins behind this. */
 const EVENT_END = '\n\n';
@@ -21,6 +20,9 @@ const MAX_EVENT_LENGTH = 16 * 1024 * 1024;
 const MAX_EVENT_LINES = 100_000;
 /** Characters without an event, also of lines that mean nothing and are not kept. */
 const MAX_SILENT_LENGTH = 8 * MAX_EVENT_LENGTH;
+
+/** Turns events into pieces, each alone, or of those that need no parser several at once. */
+type EventDecoder = Pick<StreamDecoder, 'event' | 'known'>;
 
 /**
  * Splits the bytes of an event stream into events. Bytes may be cut anywhere, also inside a character; all forms of
@@ -35,17 +37,18 @@ export class SseReader {
   #silentLines = 0;
   #line: 'begins' | 'counts' | 'comment' = 'begins';
   #hasSpoken = false;
-  readonly #readKnown: ReadKnown | undefined;
+  readonly #decoder: EventDecoder;
+  /** Where the events go of what is read now. */
+  #pieces: StreamPiece[] = [];
   /** True where an event begins. */
   #isBetween = true;
 
-  /** @param readKnown - Reads events that need no parser. Default: there are none. */
-  constructor(onEvent: (event: SseEvent) => void, readKnown?: ReadKnown) {
-    this.#readKnown = readKnown;
+  constructor(decoder: EventDecoder) {
+    this.#decoder = decoder;
     this.#parser = createParser({
       onEvent: (event) => {
         this.#hasSpoken = true;
-        onEvent(event);
+        decoder.event(event, this.#pieces);
       },
       onError: (error) => {
         if (error.type === 'max-buffer-size-exceeded') this.#tooLong = true;
@@ -54,22 +57,27 @@ export class SseReader {
     });
   }
 
-  /** Reads more bytes. Returns false once an event, or what came in place of one, was longer than is accepted. */
-  push(bytes: Uint8Array): boolean {
+  /**
+   * Reads more bytes and appends the pieces of their events. Returns false once an event, or what came in place of one,
+   * was longer than is accepted.
+   */
+  push(bytes: Uint8Array, pieces: StreamPiece[]): boolean {
+    this.#pieces = pieces;
     const text = this.#text.decode(bytes);
-    return this.#readKnown === undefined ? this.#feed(text) : this.#readEvents(text, this.#readKnown);
+    return this.#decoder.known === undefined ? this.#feed(text) : this.#readEvents(text);
   }
 
   /** The stream is over: an event that was not closed is closed here. */
-  end(): void {
+  end(pieces: StreamPiece[]): void {
+    this.#pieces = pieces;
     this.#feed(`${this.#text.end()}\n\n`);
   }
 
   /** Event by event: with each that is parsed, those behind it may become known. */
-  #readEvents(text: string, readKnown: ReadKnown): boolean {
+  #readEvents(text: string): boolean {
     let at = 0;
     do {
-      const from = this.#isBetween ? readKnown(text, at) : at;
+      const from = this.#isBetween ? (this.#decoder.known?.(text, at, this.#pieces) ?? at) : at;
       if (from > at) this.#spoke();
       at = from;
       const end = text.indexOf(EVENT_END, at);

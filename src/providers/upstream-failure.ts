@@ -161,14 +161,14 @@ function isDeeper(value: unknown, levels: number): boolean {
   if (levels === 0) return true;
   if (Array.isArray(value)) {
     for (const item of value as readonly unknown[]) {
-      if (typeof item === 'object' && isDeeper(item, levels - 1)) return true;
+      if (typeof item === 'object' && item !== null && isDeeper(item, levels - 1)) return true;
     }
     return false;
   }
   for (const key in value) {
     const member = (value as Readonly<Record<string, unknown>>)[key];
     // Most members are texts and numbers.
-    if (typeof member === 'object' && isDeeper(member, levels - 1)) return true;
+    if (typeof member === 'object' && member !== null && isDeeper(member, levels - 1)) return true;
   }
   return false;
 }

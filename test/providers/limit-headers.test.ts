@@ -49,7 +49,7 @@ describe('headers about limits', () => {
       undefined,
     ],
   ])('are read: %s', (_, headers, expected) => {
-    expect(reportedLimits((name) => headers[name], NOW)).toEqual(expected);
+    expect(reportedLimits({ header: (name) => headers[name] }, NOW)).toEqual(expected);
   });
 
   it('keep the next request away from an endpoint that has nothing left', async () => {

@@ -7,9 +7,11 @@ const encoder = new TextEncoder();
 
 function read(...parts: readonly (string | Uint8Array)[]): readonly SseEvent[] {
   const events: SseEvent[] = [];
-  const reader = new SseReader(({ event, data }) => events.push({ ...(event === undefined ? {} : { event }), data }));
-  for (const part of parts) reader.push(typeof part === 'string' ? encoder.encode(part) : part);
-  reader.end();
+  const reader = new SseReader({
+    event: ({ event, data }) => events.push({ ...(event === undefined ? {} : { event }), data }),
+  });
+  for (const part of parts) reader.push(typeof part === 'string' ? encoder.encode(part) : part, []);
+  reader.end([]);
   return events;
 }
 
@@ -62,32 +64,32 @@ describe('an event stream', () => {
   });
 
   it('refuses an event that does not end, early and for good', () => {
-    const reader = new SseReader(() => expect.fail('no event is complete'));
+    const reader = new SseReader({ event: () => expect.fail('no event is complete') });
     const chunk = encoder.encode('x'.repeat(64 * 1024));
-    reader.push(encoder.encode('data: '));
+    reader.push(encoder.encode('data: '), []);
     let accepted = 0;
-    while (accepted < 50_000_000 && reader.push(chunk)) accepted += chunk.length;
+    while (accepted < 50_000_000 && reader.push(chunk, [])) accepted += chunk.length;
     expect(accepted).toBeGreaterThan(15 * 1024 * 1024);
     expect(accepted).toBeLessThanOrEqual(16 * 1024 * 1024);
-    expect(reader.push(encoder.encode('\n\ndata: y\n\n'))).toBe(false);
-    reader.end();
+    expect(reader.push(encoder.encode('\n\ndata: y\n\n'), [])).toBe(false);
+    reader.end([]);
   });
 
   it('refuses an event of endless lines as well', () => {
-    const reader = new SseReader(() => expect.fail('no event is complete'));
+    const reader = new SseReader({ event: () => expect.fail('no event is complete') });
     const chunk = encoder.encode(`data: ${'x'.repeat(1_000)}\n`.repeat(64));
     let accepted = 0;
-    while (accepted < 50_000_000 && reader.push(chunk)) accepted += chunk.length;
+    while (accepted < 50_000_000 && reader.push(chunk, [])) accepted += chunk.length;
     expect(accepted).toBeLessThan(17 * 1024 * 1024);
   });
 
   it.each(['data:\n', 'data: x\r\n', 'data\r', 'nonsense\n', 'id: 1\n'])(
     'refuses an event of endless short lines before they cost memory: %j',
     (line) => {
-      const reader = new SseReader(() => expect.fail('no event is complete'));
+      const reader = new SseReader({ event: () => expect.fail('no event is complete') });
       const chunk = encoder.encode(line.repeat(1_000));
       let lines = 0;
-      while (lines < 10_000_000 && reader.push(chunk)) lines += 1_000;
+      while (lines < 10_000_000 && reader.push(chunk, [])) lines += 1_000;
       expect(lines).toBeGreaterThanOrEqual(49_000);
       expect(lines).toBeLessThanOrEqual(101_000);
     },
@@ -95,24 +97,24 @@ describe('an event stream', () => {
 
   it('takes events of many lines, as many as there are', () => {
     let events = 0;
-    const reader = new SseReader(() => (events += 1));
+    const reader = new SseReader({ event: () => (events += 1) });
     const chunk = encoder.encode(`${'data: x\n'.repeat(90_000)}\n`);
-    for (let round = 0; round < 3; round += 1) expect(reader.push(chunk)).toBe(true);
+    for (let round = 0; round < 3; round += 1) expect(reader.push(chunk, [])).toBe(true);
     expect(events).toBe(3);
   });
 
   it.each([': still here\n\n', ':\n', ': x\r\n\r\n'])('may have any number of comments: %j', (comment) => {
-    const reader = new SseReader(() => undefined);
+    const reader = new SseReader({ event: () => undefined });
     const chunk = encoder.encode(comment.repeat(1_000));
-    for (let round = 0; round < 500; round += 1) expect(reader.push(chunk)).toBe(true);
+    for (let round = 0; round < 500; round += 1) expect(reader.push(chunk, [])).toBe(true);
   });
 
   it('may have comments without end', () => {
     let events = 0;
-    const reader = new SseReader(() => (events += 1));
+    const reader = new SseReader({ event: () => (events += 1) });
     const chunk = encoder.encode(`: ${'x'.repeat(64 * 1024)}`);
-    for (let round = 0; round < 1_000; round += 1) expect(reader.push(chunk)).toBe(true);
-    reader.push(encoder.encode('\n\ndata: x\n\n'));
+    for (let round = 0; round < 1_000; round += 1) expect(reader.push(chunk, [])).toBe(true);
+    reader.push(encoder.encode('\n\ndata: x\n\n'), []);
     expect(events).toBe(1);
   });
 });

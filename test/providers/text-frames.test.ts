@@ -148,13 +148,10 @@ const LAYOUTS: readonly ((data: string) => string)[] = [
 function readInPieces(stream: Uint8Array, cuts: readonly number[], knows: boolean): readonly StreamPiece[] {
   const decoder = new ChatStreamDecoder(contextOf());
   const pieces: StreamPiece[] = [];
-  const reader = new SseReader(
-    (event) => decoder.event(event, pieces),
-    knows ? (events, from) => decoder.known(events, from, pieces) : undefined,
-  );
+  const reader = new SseReader(knows ? decoder : { event: (event, into) => decoder.event(event, into) });
   const places = [0, ...cuts.map((cut) => cut % stream.length).toSorted((a, b) => a - b), stream.length];
-  for (const [index, place] of places.slice(1).entries()) reader.push(stream.subarray(places[index], place));
-  reader.end();
+  for (const [index, place] of places.slice(1).entries()) reader.push(stream.subarray(places[index], place), pieces);
+  reader.end(pieces);
   decoder.end(pieces);
   return pieces;
 }

@@ -27,8 +27,9 @@ test('a body is the same with and without what is known of its texts', () => {
       // As a caller sends it: halves of characters are escapes there, and there is no other backslash without a reason.
       const text = JSON.stringify(value);
       const parsed = JSON.parse(text) as Record<string, unknown>;
-      expect(serialize(parsed, verbatimTexts(text, parsed))).toBe(serialize(parsed));
-      expect(serialize(value, verbatimTexts(text, parsed))).toBe(serialize(value));
+      const verbatim = verbatimTexts(text, parsed) ?? [];
+      expect(serializeInParts(parsed, verbatim).join('')).toBe(serialize(parsed));
+      expect(serializeInParts(value, verbatim).join('')).toBe(serialize(value));
     }),
     { numRuns: 200 },
   );
@@ -74,7 +75,7 @@ test('a body that is parsed around its media is the same as one that is parsed a
       parsedAround += 1;
       expect(found.value).toEqual(whole);
       const written = serialize(whole);
-      expect(serialize(found.value as Record<string, unknown>, found.verbatim)).toBe(written);
+      expect(serializeInParts(found.value, found.verbatim).join('')).toBe(written);
       expect(serializeInParts(whole, found.verbatim).join('')).toBe(written);
     }),
     runs(200),

@@ -29,10 +29,10 @@ export function chatCompletionsCodec(dialect: Dialect): Codec {
   return {
     path: () => '/chat/completions',
     encode: (request, endpoint) => encodeRequest(request, endpoint, dialect),
-    decodeResult: (body, context, request) => decodeResult(body, { ...context, dialect, request }),
+    decodeResult: (body, context, request) => decodeResult(body, { dialect, request, ...context }),
     embeddings: embeddingsCodec(dialect),
     tokenCount: dialect.countsInput === true ? INPUT_COUNT : undefined,
-    streamDecoder: (context, request) => new ChatStreamDecoder({ ...context, dialect, request }),
+    streamDecoder: (context, request) => new ChatStreamDecoder({ dialect, request, ...context }),
   };
 }
 
@@ -51,7 +51,7 @@ export class ChatStreamDecoder implements StreamDecoder {
   readonly #frames = new TextFrames(CONTENT, plainText);
   /** Choices of which some delta came. */
   readonly #streamed = new Set<number>();
-  #facts = '';
+  #facts: Extract<StreamPiece, { type: 'facts' }> | undefined;
   #ended = false;
   #closing = false;
 
@@ -120,9 +120,11 @@ export class ChatStreamDecoder implements StreamDecoder {
     this.#readFacts(chunk, pieces);
     const choices = read.list(chunk['choices']);
     for (const choice of choices) if (isJsonObject(choice)) this.#choice(choice, pieces);
-    const citations = decodeCitations(chunk['citations']);
+    const cited = chunk['citations'];
+    const citations = cited == null ? [] : decodeCitations(cited);
     if (citations.length > 0) pieces.push({ type: 'delta', index: 0, delta: { annotations: citations } });
-    const usage = decodeUsage(findUsage(chunk, choices), this.#context.dialect);
+    const counted = findUsage(chunk, choices);
+    const usage = counted == null ? undefined : decodeUsage(counted, this.#context.dialect);
     if (usage !== undefined) pieces.push({ type: 'usage', usage });
   }
 
@@ -161,7 +163,7 @@ export class ChatStreamDecoder implements StreamDecoder {
       return;
     }
     const content = decodeContent(source);
-    const logprobs = decodeLogprobs(rawLogprobs);
+    const logprobs = rawLogprobs == null ? undefined : decodeLogprobs(rawLogprobs);
     const onlyText = content.content !== undefined && Object.keys(content).length === 1 && calls.length === 0;
     if (onlyText && index === 0 && logprobs === undefined) {
       pieces.push(escapeText(content.content ?? ''));
@@ -172,18 +174,22 @@ export class ChatStreamDecoder implements StreamDecoder {
   }
 
   #readFacts(chunk: JsonObject, pieces: StreamPiece[]): void {
-    const { id, system_fingerprint: fingerprint, service_tier: tier } = chunk;
-    const key = `${read.text(id) ?? ''} ${read.text(fingerprint) ?? ''} ${read.text(tier) ?? ''}`;
-    if (key === this.#facts || key === '  ') return;
-    this.#facts = key;
+    const upstreamId = read.text(chunk['id']);
+    const systemFingerprint = read.text(chunk['system_fingerprint']);
+    const serviceTier = read.text(chunk['service_tier']);
+    if ((upstreamId ?? systemFingerprint ?? serviceTier) === undefined) return;
+    const known = this.#facts;
+    if (
+      upstreamId === known?.upstreamId &&
+      systemFingerprint === known?.systemFingerprint &&
+      serviceTier === known?.serviceTier
+    ) {
+      return;
+    }
     // A known frame with the facts of before would now be news.
     this.#frames.forget();
-    pieces.push({
-      type: 'facts',
-      upstreamId: read.text(id),
-      systemFingerprint: read.text(fingerprint),
-      serviceTier: read.text(tier),
-    });
+    this.#facts = { type: 'facts', upstreamId, systemFingerprint, serviceTier };
+    pieces.push(this.#facts);
   }
 
   #indexer(choice: number): ToolCallIndexer {

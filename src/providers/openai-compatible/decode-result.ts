@@ -7,6 +7,7 @@ import type {
   Logprobs,
   OutputAudio,
   OutputImage,
+  ResultMessage,
   ResultToolCall,
   TokenLogprob,
 } from '../../protocol/chat-result.ts';
@@ -81,29 +82,36 @@ function decodeChoice(
   result: JsonObject,
   context: DecodeContext,
 ): Choice | undefined {
-  const message = isJsonObject(choice['message']) ? choice['message'] : undefined;
+  const { message: source, index: place, logprobs } = choice;
+  if (!isJsonObject(source)) return undefined;
   const native = read.text(choice['finish_reason']) ?? null;
-  if (message === undefined) return undefined;
-  const index = typeof choice['index'] === 'number' && choice['index'] >= 0 ? Math.floor(choice['index']) : position;
-  const calls = decodeToolCalls(message, index, context);
+  const index = typeof place === 'number' && place >= 0 ? Math.floor(place) : position;
+  const calls = decodeToolCalls(source, index, context);
   if (calls === undefined) return undefined;
-  const { content, refusal, reasoning, ...rest } = decodeContent(message);
-  const citations = [...(rest.annotations ?? []), ...decodeCitations(result['citations'])];
   return {
     index,
     finish_reason: finishOf(native, calls.length > 0),
     native_finish_reason: native,
-    logprobs: decodeLogprobs(choice['logprobs']) ?? null,
-    message: {
-      role: 'assistant',
-      ...rest,
-      content: content ?? (calls.length > 0 || refusal != null ? null : ''),
-      refusal: refusal ?? null,
-      reasoning: reasoning ?? null,
-      ...(citations.length > 0 ? { annotations: citations } : {}),
-      ...(calls.length > 0 ? { tool_calls: calls } : {}),
-    },
+    logprobs: logprobs == null ? null : (decodeLogprobs(logprobs) ?? null),
+    message: messageOf(decodeContent(source), calls, result['citations']),
   };
+}
+
+/** Written member by member, like what it is made of: a literal is slow where something follows a spread. */
+function messageOf(said: Said, calls: readonly ResultToolCall[], cited: unknown): ResultMessage {
+  const { reasoning_details: details, images, annotations, audio, content, refusal, reasoning } = said;
+  const message = { role: 'assistant' } as Writable<ResultMessage>;
+  if (details !== undefined) message.reasoning_details = details;
+  if (images !== undefined) message.images = images;
+  if (annotations !== undefined) message.annotations = annotations;
+  if (audio !== undefined) message.audio = audio;
+  message.content = content ?? (calls.length > 0 || refusal != null ? null : '');
+  message.refusal = refusal ?? null;
+  message.reasoning = reasoning ?? null;
+  const citations = cited == null ? [] : decodeCitations(cited);
+  if (citations.length > 0) message.annotations = [...(annotations ?? []), ...citations];
+  if (calls.length > 0) message.tool_calls = calls;
+  return message;
 }
 
 const NO_CALLS: readonly ResultToolCall[] = [];
@@ -146,22 +154,27 @@ function bad(message: string): DecodedResult {
   return { ok: false, failure: failure('bad_response', message) };
 }
 
+/** What a delta or a message says, apart from tool calls. */
+type Said = Omit<Delta, 'role' | 'tool_calls'>;
+
 /**
  * Reads what a delta or a message says, apart from tool calls. Servers differ in how they write text (a string, null,
  * or a list of parts) and reasoning (three names, sometimes two of them at once).
  */
-export function decodeContent(source: JsonObject): Omit<Delta, 'role' | 'tool_calls'> {
+export function decodeContent(source: JsonObject): Said {
   // Member by member: every chunk that is parsed comes by here, and most have one of them.
-  const said: Writable<Omit<Delta, 'role' | 'tool_calls'>> = {};
-  const { text, thinking } = readText(source['content']);
-  if (text !== undefined) said.content = text;
+  const said: Writable<Said> = {};
+  const { content } = source;
+  const { text, thinking } = Array.isArray(content) ? readParts(content) : { text: content, thinking: undefined };
+  if (typeof text === 'string' && text !== '') said.content = text;
+  if (thinking === undefined && !saysMore(source)) return said;
   const refusal = read.text(source['refusal']);
   if (refusal !== undefined) said.refusal = refusal;
-  const reasoning = read.text(source['reasoning']) ?? read.text(source['reasoning_content']) ?? thinking;
+  const reasoning = read.text(source['reasoning']) ?? read.text(source['reasoning_content']) ?? read.text(thinking);
   if (reasoning !== undefined) said.reasoning = reasoning;
   const details = read.objects(source['reasoning_details']) as unknown as ReasoningDetail[];
   if (details.length > 0) said.reasoning_details = details;
-  const images = source['images'] == null ? NO_IMAGES : read.list(source['images']).flatMap(readImage);
+  const images = read.list(source['images']).flatMap(readImage);
   if (images.length > 0) said.images = images;
   const annotations = read.objects(source['annotations']) as unknown as Annotation[];
   if (annotations.length > 0) said.annotations = annotations;
@@ -170,7 +183,13 @@ export function decodeContent(source: JsonObject): Omit<Delta, 'role' | 'tool_ca
   return said;
 }
 
-const NO_IMAGES: readonly OutputImage[] = [];
+/** Whether anything is set besides the role, the text and tool calls. */
+function saysMore(source: JsonObject): boolean {
+  for (const name in source) {
+    if (name !== 'content' && name !== 'role' && name !== 'tool_calls' && source[name] !== null) return true;
+  }
+  return false;
+}
 
 /** Reads log probabilities; a token without `bytes` gets null, because clients insist on the member. */
 export function decodeLogprobs(value: unknown): Logprobs | undefined {
@@ -188,18 +207,18 @@ export function decodeCitations(value: unknown): readonly Annotation[] {
     .flatMap((url) => (typeof url === 'string' ? [{ type: 'url_citation' as const, url_citation: { url } }] : []));
 }
 
-function readText(content: unknown): { text?: string; thinking?: string } {
-  if (typeof content === 'string') return content === '' ? {} : { text: content };
-  if (!Array.isArray(content)) return {};
+/** Text and thinking of a list of parts; empty where there is none. */
+function readParts(parts: readonly unknown[]): { readonly text: string; readonly thinking: string } {
   let text = '';
   let thinking = '';
-  for (const part of content) {
+  for (const part of parts) {
     if (typeof part === 'string') text += part;
     if (!isJsonObject(part)) continue;
-    if (part['type'] === 'thinking') thinking += readText(part['thinking']).text ?? '';
-    else text += read.text(part['text']) ?? '';
+    const { type, thinking: thought } = part;
+    if (type !== 'thinking') text += read.text(part['text']) ?? '';
+    else thinking += Array.isArray(thought) ? readParts(thought).text : (read.text(thought) ?? '');
   }
-  return { ...(text === '' ? {} : { text }), ...(thinking === '' ? {} : { thinking }) };
+  return { text, thinking };
 }
 
 function readImage(value: unknown): OutputImage[] {
@@ -263,12 +282,13 @@ export function mapFinishReason(native: string): FinishReason {
  * Groq's extension, or inside a choice that ended early. Undefined where there is none.
  */
 export function errorInside(body: JsonObject): unknown {
-  if (isErrorBody(body)) return body;
-  if (isError(body['error'])) return { error: body['error'] };
-  const groq = body['x_groq'];
+  const { error, choices, x_groq: groq } = body;
+  if (choices === undefined && isErrorBody(body)) return body;
+  if (error != null && isError(error)) return { error };
   if (isJsonObject(groq) && isError(groq['error'])) return { error: groq['error'] };
-  for (const choice of read.list(body['choices'])) {
-    if (isJsonObject(choice) && isError(choice['error'])) return { error: choice['error'] };
+  for (const choice of read.list(choices)) {
+    const inside = isJsonObject(choice) ? choice['error'] : undefined;
+    if (inside != null && isError(inside)) return { error: inside };
   }
   return undefined;
 }

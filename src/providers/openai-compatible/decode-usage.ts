@@ -21,8 +21,7 @@ export function decodeUsage(value: unknown, dialect: Dialect): ReportedUsage | u
   const prompt = read.count(value['prompt_tokens']);
   const reported = read.count(value['completion_tokens']);
   if (prompt === undefined && reported === undefined) return undefined;
-  const reasoning = read.count(read.object(value['completion_tokens_details'])['reasoning_tokens']);
-  const completion = withReasoning(prompt ?? 0, reported ?? 0, reasoning, read.count(value['total_tokens']), dialect);
+  const completion = withReasoning(value, prompt ?? 0, reported ?? 0, dialect);
   const usage: Writable<ReportedUsage> = {
     prompt_tokens: prompt ?? 0,
     completion_tokens: completion,
@@ -46,14 +45,11 @@ export type Writable<Value> = { -readonly [Name in keyof Value]: Value[Name] };
  * Some servers count reasoning beside the completion although it costs the same; the total gives them away, also
  * where they do not say how much of it was reasoning.
  */
-function withReasoning(
-  prompt: number,
-  completion: number,
-  reasoning: number | undefined,
-  total: number | undefined,
-  dialect: Dialect,
-): number {
-  if (dialect.reasoningOutsideCompletion !== true || total === undefined) return completion;
+function withReasoning(usage: JsonObject, prompt: number, completion: number, dialect: Dialect): number {
+  if (dialect.reasoningOutsideCompletion !== true) return completion;
+  const total = read.count(usage['total_tokens']);
+  if (total === undefined) return completion;
+  const reasoning = read.count(read.object(usage['completion_tokens_details'])['reasoning_tokens']);
   const beside = total - prompt - completion;
   return beside > 0 && (reasoning === undefined || reasoning === beside) ? completion + beside : completion;
 }

@@ -4,8 +4,10 @@ import type { NormalizedRequest, ReasoningRequest } from '../../core/normalize/n
 import type { JsonObject } from '../../protocol/json.ts';
 import type { Message } from '../../protocol/message.ts';
 import type { ToolChoice } from '../../protocol/tools.ts';
-import type { Dialect } from './dialect.ts';
-import { encodeMessages, markLastBlock } from './encode-messages.ts';
+import { isPlainMessage } from '../../protocol/chat-result.ts';
+import { ToolIds } from '../tool-ids.ts';
+import { type Dialect, toolIdRule } from './dialect.ts';
+import { encodeMessage, markLastBlock } from './encode-message.ts';
 import { tierToAsk } from '../codec.ts';
 import { REASONING_EFFORTS, type ReasoningEffort } from '../../protocol/reasoning.ts';
 
@@ -34,7 +36,7 @@ export function encodeRequest(request: NormalizedRequest, endpoint: Endpoint, di
     );
   }
   encodeOutput(request, body);
-  encodeCache(request, dialect, body);
+  if (dialect.promptCacheFields === true) encodeCache(request, body);
   Object.assign(body, encodeTier(request, endpoint, dialect));
   if (dialect.userField !== 'none') body[dialect.userField ?? 'user'] = request.endUser;
   if (request.stream) Object.assign(body, encodeStream(dialect));
@@ -118,14 +120,31 @@ function encodeOutput(
   if (imageConfig !== undefined) body['image_config'] = imageConfig;
 }
 
-function encodeCache({ cache }: NormalizedRequest, dialect: Dialect, body: Record<string, unknown>): void {
-  if (dialect.promptCacheFields !== true) return;
+function encodeCache({ cache }: NormalizedRequest, body: Record<string, unknown>): void {
   if (cache.key !== undefined) body['prompt_cache_key'] = cache.key;
   if (cache.options !== undefined) body['prompt_cache_options'] = cache.options;
 }
 
 function markedMessages({ messages, cache }: NormalizedRequest, { cacheMarks }: Dialect): readonly Message[] {
   return cache.control === undefined || cacheMarks === undefined ? messages : markLastBlock(messages, cache.control);
+}
+
+/**
+ * Writes messages as a server of this dialect accepts them. Those that need no change are passed on as they are, and
+ * nearly all do: a plain message is the same everywhere, unless its role or its tool call id has another spelling.
+ */
+export function encodeMessages(messages: readonly Message[], dialect: Dialect): readonly unknown[] {
+  const rule = dialect.toolCallIds && toolIdRule(dialect);
+  const ids = rule && new ToolIds(rule);
+  let changed: unknown[] | undefined;
+  for (let index = 0; index < messages.length; index += 1) {
+    const message = messages[index] as Message;
+    const { role } = message;
+    const isRespelled = role === 'developer' ? dialect.developerRole !== true : role === 'tool' && ids !== undefined;
+    if (!isRespelled && isPlainMessage(message)) changed?.push(message);
+    else (changed ??= messages.slice(0, index)).push(encodeMessage(message, dialect, ids));
+  }
+  return changed ?? messages;
 }
 
 /** A tier endpoint asks for its own tier; where nobody declared tiers, the provider decides about the wanted one. */

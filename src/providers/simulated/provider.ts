@@ -33,7 +33,7 @@ export function simulated<const Model extends string = SimulatedModel>(
   let used: Simulation | undefined;
 
   async function loaded(): Promise<Simulation> {
-    used = await simulation();
+    used = await simulation.load();
     return used;
   }
 

@@ -1,4 +1,6 @@
+import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { decodeContent } from '../../../src/providers/openai-compatible/decode-result.ts';
 import { decodeWhole, resultOf } from '../../support/wire.ts';
 
 const answer = (message: unknown, rest: object = {}, top: object = {}): string =>
@@ -168,4 +170,32 @@ describe('an answer', () => {
       refusal: [{ token: 'n', logprob: -3, bytes: null, top_logprobs: [] }],
     });
   });
+});
+
+it('reads a message that says nothing but text as one with members that mean nothing', () => {
+  const text = fc.oneof(
+    fc.string(),
+    fc.constant(null),
+    fc.array(fc.record({ type: fc.constant('text'), text: fc.string() })),
+  );
+  const nothing = fc.constantFrom(null, '', [], 7, false);
+  const message = fc.record(
+    {
+      role: fc.constant('assistant'),
+      content: text,
+      refusal: nothing,
+      reasoning: nothing,
+      reasoning_details: nothing,
+      images: nothing,
+      annotations: nothing,
+      audio: nothing,
+      tool_calls: fc.constantFrom(null, [], [{ function: { name: 'f' } }]),
+    },
+    { requiredKeys: [] },
+  );
+  fc.assert(
+    fc.property(message, (said) => {
+      expect(decodeContent(said)).toEqual(decodeContent({ ...said, padding: true }));
+    }),
+  );
 });

@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { ChatRequest } from '../../../src/protocol/chat-request.ts';
 import { type Dialect, NINE_CHARACTERS } from '../../../src/providers/openai-compatible/dialect.ts';
-import { encodeMessages } from '../../../src/providers/openai-compatible/encode-messages.ts';
+import { encodeMessages } from '../../../src/providers/openai-compatible/encode-request.ts';
 import { ToolIds } from '../../../src/providers/tool-ids.ts';
 import { encodedMessages } from '../../support/encoded.ts';
 import { runs } from '../../support/properties.ts';

@@ -1,25 +1,7 @@
 import type { CacheControl, ContentPart } from '../../protocol/content-part.ts';
 import type { AssistantMessage, Message, ToolCall } from '../../protocol/message.ts';
-import { isPlainMessage } from '../../protocol/chat-result.ts';
-import { ToolIds } from '../tool-ids.ts';
-import { type Dialect, toolIdRule } from './dialect.ts';
-
-/**
- * Writes messages as a server of this dialect accepts them. Members that only this contract knows are taken out:
- * strict servers refuse what they do not know. Messages that need no change are passed on as they are.
- */
-export function encodeMessages(messages: readonly Message[], dialect: Dialect): readonly unknown[] {
-  const rule = dialect.toolCallIds && toolIdRule(dialect);
-  const ids = rule && new ToolIds(rule);
-  let changed: unknown[] | undefined;
-  for (let index = 0; index < messages.length; index += 1) {
-    const message = messages[index] as Message;
-    const encoded = encodeMessage(message, dialect, ids);
-    if (encoded !== message && changed === undefined) changed = messages.slice(0, index);
-    changed?.push(encoded);
-  }
-  return changed ?? messages;
-}
+import type { ToolIds } from '../tool-ids.ts';
+import type { Dialect } from './dialect.ts';
 
 /**
  * Puts a mark for the whole request on its last block that can be cached: servers of this wire know marks on blocks
@@ -45,8 +27,11 @@ function lastTextOf(content: Message['content']): number {
   return parts.findLastIndex(({ type, text }) => type === 'text' && text !== '');
 }
 
-function encodeMessage(message: Message, dialect: Dialect, ids: ToolIds | undefined): unknown {
-  if (isPlainMessage(message) && !needsTranslation(message, dialect, ids)) return message;
+/**
+ * Writes a message as a server of this dialect accepts it. Members that only this contract knows are taken out: strict
+ * servers refuse what they do not know.
+ */
+export function encodeMessage(message: Message, dialect: Dialect, ids: ToolIds | undefined): unknown {
   switch (message.role) {
     case 'system':
     case 'developer':
@@ -70,11 +55,6 @@ function encodeMessage(message: Message, dialect: Dialect, ids: ToolIds | undefi
         content: encodeContent(message.content, dialect),
       };
   }
-}
-
-/** A plain message is the same everywhere, unless its role or its tool call id has another spelling. */
-function needsTranslation({ role }: Message, dialect: Dialect, ids: unknown): boolean {
-  return (role === 'developer' && dialect.developerRole !== true) || (role === 'tool' && ids !== undefined);
 }
 
 function encodeAssistant(message: AssistantMessage, dialect: Dialect, ids: ToolIds | undefined): unknown {
