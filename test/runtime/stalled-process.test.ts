@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Endpoint } from '../../src/catalog/endpoint.ts';
 import { resolveConfig } from '../../src/config/resolve-config.ts';
-import { KnownEndpoints } from '../../src/runtime/chat/endpoint-load.ts';
+import { KnownEndpoints, type RunningCall } from '../../src/runtime/chat/endpoint-load.ts';
 import { EndpointRecords } from '../../src/runtime/chat/endpoint-records.ts';
 import { boundedMap } from '../../src/storage/memory.ts';
 import { fakeEnvironment } from '../../src/testing/fake-environment.ts';
@@ -13,13 +13,19 @@ async function known() {
   const router = resolveConfig({ providers: [instant({ environment })], environment });
   const records = new EndpointRecords(new KnownEndpoints(boundedMap(10)), router, environment);
   const endpoint = { id: 'one/model', model: 'model' } as Endpoint;
+  const wait = (): RunningCall => {
+    const startedAt = environment.now();
+    const call = { startedAt, kind: 'whole', patience: 1, onSilence: () => {}, index: -1, among: 0 } as const;
+    records.waiting(endpoint, call);
+    return call;
+  };
   for (let call = 0; call < 20; call += 1) {
-    const generation = records.started(endpoint);
+    const { generation } = records.started(endpoint);
+    const running = wait();
     await environment.advance(100);
+    records.waited(endpoint, running, true, environment.now());
     records.ended(endpoint, { ok: true, generation }, { latencyMs: 100, inOnePiece: true });
-    records.answered(endpoint);
   }
-  const wait = () => records.waiting(endpoint, { startedAt: environment.now(), kind: 'whole', onSilence: () => {} });
   return { environment, records, endpoint, wait };
 }
 

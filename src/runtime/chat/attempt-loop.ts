@@ -15,8 +15,8 @@ import type { RouterMetadata } from '../../protocol/metadata.ts';
 import { announceAttempt, announceFirstToken } from './announce.ts';
 import { timeoutsOf } from './call-watch.ts';
 import type { Answer } from './execution.ts';
-import type { Flight } from './flight.ts';
-import { Hedging, lateAfterMs, mayHedge, takeOff } from './hedging.ts';
+import { Flight } from './flight.ts';
+import { Hedging, lateAfterMs } from './hedging.ts';
 import { errorOfStop, errorOfUnknown, withContext } from './router-errors.ts';
 import type { RuntimeServices } from './services.ts';
 import { RequestPlaces, type SharedPlace } from './shared-limits.ts';
@@ -24,6 +24,7 @@ import { Reservation } from '../limits/spending.ts';
 import { accountOf, givenUpUsd, lostOnHedge, settleAttempt } from './settle.ts';
 import { wait } from '../../platform/wait.ts';
 import { isLimited } from '../../core/selection/adaptive/endpoint-limits.ts';
+import { mayHedge } from '../../core/selection/adaptive/hedge.ts';
 
 /**
  * One request from its plan to the call that answers it. The only place where endpoints are tried one after the other;
@@ -252,15 +253,11 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
   }
 
   /** Whether an endpoint may be called for this request. */
-  readonly #admission = (endpoint: Endpoint): Admission => {
+  readonly #admission = ({ endpoint, figures }: PlanStep): Admission => {
+    const isWarm = figures !== undefined && figures.warmth > 0;
     const isPromised = this.#promised === endpoint.id;
-    return this.#services.records.admission(endpoint, this.#isWarm(endpoint), this.#likelyTokens(endpoint), isPromised);
+    return this.#services.records.admission(endpoint, isWarm, this.#likelyTokens(endpoint), isPromised);
   };
-
-  #isWarm(endpoint: Endpoint): boolean {
-    const step = this.plan.steps.find((one) => one.endpoint === endpoint);
-    return (step?.figures?.warmth ?? 0) > 0;
-  }
 
   /** Tokens that a call likely has: where they are limited, as this endpoint has counted them so far. */
   #likelyTokens(endpoint: Endpoint): number {
@@ -272,13 +269,16 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
   /** Makes one call, and perhaps a second one beside it: gives the answer, or undefined when none came. */
   #attempt({ step, isProbe }: Extract<Move, { type: 'attempt' }>): Promise<Answer<Call, Result> | undefined> {
     const { environment, budget, pacing, hedge } = this.#services;
-    if (this.#attempts.some((attempt) => attempt.step.endpoint.id === step.endpoint.id)) budget.repetition();
     const last = this.#attempts.at(-1)?.outcome;
-    if (last?.ok === false && last.failure.kind === 'rate_limited') pacing.retryRefusal();
+    if (last !== undefined) {
+      if (this.#attempts.some((attempt) => attempt.step.endpoint.id === step.endpoint.id)) budget.repetition();
+      if (!last.ok && last.failure.kind === 'rate_limited') pacing.retryRefusal();
+    }
     const flight = this.#launch(step, isProbe === true, false, this.#places?.useNext());
     if (this.#hedging?.isUsed === true) return this.#hedging.alone(flight);
     const conclude = (result: CallResult<Result>): Answer<Call, Result> | undefined => this.#conclude(flight, result);
-    if (!mayHedge(hedge, this.request, this.plan)) return flight.arrival().then(conclude);
+    const isAlone = this.plan.steps.length === 1 || !mayHedge(hedge, this.request);
+    if (isAlone) return flight.arrival().then(conclude);
     const lateMs = lateAfterMs(this.#services, flight, true);
     return flight.race(environment, lateMs, conclude, () => this.#besides().beside(flight));
   }
@@ -305,17 +305,18 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
     const { endpoint } = step;
     const provider = providers.get(endpoint.provider);
     if (provider === undefined) throw new RangeError(`no provider "${endpoint.provider}"`);
-    const generation = records.started(endpoint, {
+    const startedAt = environment.now();
+    const { generation, onLimits } = records.started(endpoint, startedAt, {
       tokens: this.#likelyTokens(endpoint),
       promised: this.#promised === endpoint.id,
     });
     this.#promised = undefined;
-    const startedAt = environment.now();
     const attempt = (this.#options.attemptsBefore ?? 0) + this.#attempts.length + (hedge ? 2 : 1);
+    const limits = timeoutsOf(timeouts, provider, endpoint);
     const call = this.dial({
       environment,
       signal: this.signal,
-      timeouts: timeoutsOf(timeouts, provider, endpoint),
+      timeouts: limits,
       request: this.#prepared?.get(endpoint.id) ?? this.request,
       provider,
       endpoint,
@@ -323,11 +324,23 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
       deadlineAt: this.#deadlineAt,
       traceContext: announceAttempt(this.#services, this, step, attempt, hedge),
       onSending: (body) => this.onSending?.(endpoint, body()),
-      onLimits: records.limitsListener(endpoint),
+      onLimits,
     });
     this.#places?.begin(call, endpoint, place);
-    const made = { step, call, startedAt, generation, attempt, hedge, isProbe };
-    return takeOff(this.#services, this.request, made);
+    const kind = this.request.stream ? 'streaming' : 'whole';
+    const patience = Math.max(
+      1,
+      (kind === 'streaming' ? limits.firstTokenMs : limits.answerMs) / timeouts.firstTokenMs,
+    );
+    const made = { step, call, startedAt, generation, attempt, hedge, isProbe, kind, patience } as const;
+    const flight = new Flight<Call, Result>(made);
+    records.waiting(endpoint, flight);
+    call.open((result) => {
+      const now = environment.now();
+      records.waited(endpoint, flight, result.type !== 'failed', now);
+      flight.arrive(result, now);
+    });
+    return flight;
   }
 
   /** Launches a second call after what must come before it. When that goes wrong, the first goes on alone. */
@@ -341,7 +354,7 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
       return undefined;
     }
     const place = this.#places?.covers(step.endpoint) === false ? await this.#places.take(step.endpoint) : undefined;
-    const admission = this.#admission(step.endpoint);
+    const admission = this.#admission(step);
     if (!isWanted() || !admission.ok) {
       reservation?.release();
       place?.release('nothing');
@@ -354,8 +367,7 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
 
   /** Notes what became of a call: its answer, or undefined when it failed and was settled so. */
   #conclude(flight: Flight<Call, Result>, opened: CallResult<Result>): Answer<Call, Result> | undefined {
-    const { step, call, startedAt, generation, attempt, hedge } = flight;
-    const endedAt = this.#services.environment.now();
+    const { step, call, startedAt, generation, attempt, hedge, arrivedAt: endedAt } = flight;
     this.#attempts.push({ step, startedAt, endedAt, outcome: OK, hedge: hedge || undefined });
     const made = { endpoint: step.endpoint, call, startedAt, generation, attempt, hedge, firstTokenAt: endedAt };
     const isWithheld = opened.type !== 'failed' && opened.withheld === true;
