@@ -21,7 +21,7 @@ import { errorOfStop, errorOfUnknown, withContext } from './router-errors.ts';
 import type { RuntimeServices } from './services.ts';
 import { RequestPlaces, type SharedPlace } from './shared-limits.ts';
 import { Reservation } from '../limits/spending.ts';
-import { accountOf, givenUpUsd, lostOnHedge, settleAttempt } from './settle.ts';
+import { accountOf, givenUpUsd, lostOnHedge, lostOnHedges, settleAttempt } from './settle.ts';
 import { wait } from '../../platform/wait.ts';
 import { isLimited } from '../../core/selection/adaptive/endpoint-limits.ts';
 import { mayHedge } from '../../core/selection/adaptive/hedge.ts';
@@ -129,7 +129,7 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
     const { step, waitMs } = move;
     if (waitMs > 0) return this.#wait(move);
     if (!this.#isPrepared(step)) return this.#prepare(step);
-    if (!this.#isPaid(step)) return this.#reserve(step);
+    if (this.#reservation?.covers(step.endpoint) === false) return this.#reserve(step);
     return this.#places?.covers(step.endpoint) === false ? this.#places.takeNext(step.endpoint) : undefined;
   }
 
@@ -154,7 +154,10 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
   /** The answer of a call: what its reader needs of it, and what ends it. */
   #answerOf(made: AttemptedCall<Call, Result>): Answer<Call, Result> {
     const { endpoint, call, firstTokenAt, result } = made;
-    const bill = (): Settlement => withGivenUp(this.bill(made), this.#givenUpUsd());
+    const bill = (): Settlement => {
+      const billed = this.bill(made);
+      return this.#attempts.length === 1 ? billed : withGivenUp(billed, lostOnHedges(this.#attempts));
+    };
     const fail = (reason: AttemptFailure): Attempt => this.#ended(made, { failure: reason });
     return {
       endpoint,
@@ -186,7 +189,7 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
       ...attempt,
       endedAt: this.#services.environment.now(),
       outcome: 'failure' in end ? { ok: false, failure: end.failure } : OK,
-      costUsd: lostOnHedge(made, this.request, end),
+      costUsd: 'failure' in end ? lostOnHedge(made, this.request, end.failure) : undefined,
       firstTokenAt,
       usage,
       chargedNanoUsd,
@@ -205,11 +208,6 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
     return known.get(endpoint.id);
   }
 
-  /** What calls may have cost that were given up so far. */
-  #givenUpUsd(): number {
-    return this.#attempts.reduce((sum, { costUsd = 0 }) => sum + costUsd, 0);
-  }
-
   #isPrepared({ endpoint }: PlanStep): boolean {
     return this.#options.prepare === undefined || this.#prepared?.has(endpoint.id) === true;
   }
@@ -218,10 +216,6 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
   async #prepare({ endpoint }: PlanStep): Promise<void> {
     const request = await this.#options.prepare?.(endpoint);
     (this.#prepared ??= new Map()).set(endpoint.id, request ?? this.request);
-  }
-
-  #isPaid({ endpoint }: PlanStep): boolean {
-    return this.#reservation?.covers(endpoint) !== false;
   }
 
   /** Reserves what a call can cost. */
@@ -269,11 +263,9 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
   /** Makes one call, and perhaps a second one beside it: gives the answer, or undefined when none came. */
   #attempt({ step, isProbe }: Extract<Move, { type: 'attempt' }>): Promise<Answer<Call, Result> | undefined> {
     const { environment, budget, pacing, hedge } = this.#services;
+    if (this.#attempts.some((attempt) => attempt.step.endpoint.id === step.endpoint.id)) budget.repetition();
     const last = this.#attempts.at(-1)?.outcome;
-    if (last !== undefined) {
-      if (this.#attempts.some((attempt) => attempt.step.endpoint.id === step.endpoint.id)) budget.repetition();
-      if (!last.ok && last.failure.kind === 'rate_limited') pacing.retryRefusal();
-    }
+    if (last?.ok === false && last.failure.kind === 'rate_limited') pacing.retryRefusal();
     const flight = this.#launch(step, isProbe === true, false, this.#places?.useNext());
     if (this.#hedging?.isUsed === true) return this.#hedging.alone(flight);
     const conclude = (result: CallResult<Result>): Answer<Call, Result> | undefined => this.#conclude(flight, result);
@@ -301,7 +293,7 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
 
   /** Sends a call on its way. */
   #launch(step: PlanStep, isProbe: boolean, hedge: boolean, place: SharedPlace | undefined): Flight<Call, Result> {
-    const { environment, records, providers, timeouts } = this.#services;
+    const { environment, records, providers, timeouts, events } = this.#services;
     const { endpoint } = step;
     const provider = providers.get(endpoint.provider);
     if (provider === undefined) throw new RangeError(`no provider "${endpoint.provider}"`);
@@ -322,18 +314,15 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
       endpoint,
       apiKey: endpoint.byok && this.request.account.providerKeys?.[endpoint.provider]?.apiKey,
       deadlineAt: this.#deadlineAt,
-      traceContext: announceAttempt(this.#services, this, step, attempt, hedge),
+      traceContext: events.isHeard ? announceAttempt(this.#services, this, step, attempt, hedge) : undefined,
       onSending: (body) => this.onSending?.(endpoint, body()),
       onLimits,
     });
     this.#places?.begin(call, endpoint, place);
-    const kind = this.request.stream ? 'streaming' : 'whole';
-    const patience = Math.max(
-      1,
-      (kind === 'streaming' ? limits.firstTokenMs : limits.answerMs) / timeouts.firstTokenMs,
-    );
-    const made = { step, call, startedAt, generation, attempt, hedge, isProbe, kind, patience } as const;
-    const flight = new Flight<Call, Result>(made);
+    const { stream } = this.request;
+    const patience = Math.max(1, (stream ? limits.firstTokenMs : limits.answerMs) / timeouts.firstTokenMs);
+    const made = { step, call, startedAt, generation, attempt, hedge, isProbe, patience };
+    const flight = new Flight<Call, Result>(made, stream ? 'streaming' : 'whole');
     records.waiting(endpoint, flight);
     call.open((result) => {
       const now = environment.now();
@@ -377,11 +366,10 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
       this.#ended(made, { failure: opened.type === 'failed' ? opened.failure : WITHHELD });
       return undefined;
     }
-    const answered: AttemptedCall<Call, Result> =
-      opened.type === 'whole'
-        ? { ...made, result: opened.result }
-        : announceFirstToken(this.#services, this, { ...made, firstTokenAt: opened.firstTokenAt });
-    return this.#answerOf(answered);
+    if (opened.type === 'whole') return this.#answerOf({ ...made, result: opened.result });
+    const begun = { ...made, firstTokenAt: opened.firstTokenAt };
+    if (this.#services.events.isHeard) announceFirstToken(this.#services, this, begun);
+    return this.#answerOf(begun);
   }
 
   #given(reason: StopReason): RouterError {

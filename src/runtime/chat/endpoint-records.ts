@@ -140,8 +140,8 @@ export class EndpointRecords {
     const admitted = admission(health, this.#policy, now);
     if (!admitted.ok && admitted.cause !== 'rate_limited') return admitted;
     const room = load.room(endpoint, tokens, this.#crowd, now);
-    const place =
-      this.#pacer === undefined || pace === undefined || promised ? undefined : placeIn(pace, this.#pacer, warm, now);
+    const isPaced = pace !== undefined && pace.rate !== Infinity && !promised;
+    const place = isPaced && this.#pacer !== undefined ? placeIn(pace, this.#pacer, warm, now) : undefined;
     const waitMs = Math.max(room.waitMs, place?.waitMs ?? 0);
     const headroom = Math.min(room.headroom, place?.headroom ?? 1);
     // Whoever waits for the end of a refusal waits for a place behind those who wait already.
@@ -338,7 +338,7 @@ export class EndpointRecords {
     now: number,
   ): EndpointRecord['pace'] {
     if (this.#pacer === undefined || pace === undefined) return pace;
-    if (outcome.ok) return paceAfterSuccess(pace, this.#pacer);
+    if (outcome.ok) return pace.rate === Infinity ? pace : paceAfterSuccess(pace, this.#pacer);
     if (outcome.failure.kind !== 'rate_limited') return pace;
     return paceAfterRefusal(pace, this.#pacer, cooldown?.asked === true ? cooldown.until : undefined, now);
   }

@@ -17,7 +17,6 @@ export interface MadeCall<Call> {
   readonly hedge: boolean;
   /** True when it finds out whether an endpoint that was out is back. */
   readonly isProbe: boolean;
-  readonly kind: TimedKind;
   /** How many times as long as most calls it may take by its time limits. */
   readonly patience: number;
 }
@@ -46,7 +45,7 @@ export class Flight<Call, Result> implements MadeCall<Call>, RunningCall {
   #onLate: (() => void) | undefined;
   #timer: Timer | undefined;
 
-  constructor(made: MadeCall<Call>) {
+  constructor(made: MadeCall<Call>, kind: TimedKind) {
     this.step = made.step;
     this.call = made.call;
     this.startedAt = made.startedAt;
@@ -54,7 +53,7 @@ export class Flight<Call, Result> implements MadeCall<Call>, RunningCall {
     this.attempt = made.attempt;
     this.hedge = made.hedge;
     this.isProbe = made.isProbe;
-    this.kind = made.kind;
+    this.kind = kind;
     this.patience = made.patience;
     this.arrivedAt = made.startedAt;
   }
