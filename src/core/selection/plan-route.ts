@@ -208,12 +208,12 @@ export function mayBeTight(steps: readonly PlanStep[], { needs, preferences }: R
   if (preferences.order.length > 0) return false;
   // The floor is a token for eight characters at most, so a prompt that fits eight times over need not be looked at.
   const most = MOST_PER_FLOOR * (needs.promptTokens + 1) + (needs.outputTokens ?? 0);
-  return steps.some(({ endpoint }) => most > limitOf(endpoint));
+  for (const { endpoint } of steps) {
+    const { contextLength = Infinity, maxPromptTokens = Infinity } = endpoint;
+    if (most > contextLength || most > maxPromptTokens) return true;
+  }
+  return false;
 }
 
 /** Characters that a token of the floor stands for. */
 const MOST_PER_FLOOR = 8;
-
-function limitOf({ contextLength = Infinity, maxPromptTokens = Infinity }: Endpoint): number {
-  return Math.min(contextLength, maxPromptTokens);
-}

@@ -242,7 +242,7 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
       placeWaitMs: pacing.placeWaitMs(this.#waitedForPlaceMs, perSecond),
       warmWaitMs: pacing.warmWaitMs(this.#waitedForPlaceMs),
       promised: this.#promised,
-      mayRetryRefusal: pacing.mayRetryRefusal,
+      mayRetryRefusal: this.#attempts.length === 0 || pacing.mayRetryRefusal,
     });
   }
 
@@ -298,7 +298,7 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
     const provider = providers.get(endpoint.provider);
     if (provider === undefined) throw new RangeError(`no provider "${endpoint.provider}"`);
     const startedAt = environment.now();
-    const { generation, onLimits } = records.started(endpoint, startedAt, {
+    const { generation, onLimits, load } = records.started(endpoint, startedAt, {
       tokens: this.#likelyTokens(endpoint),
       promised: this.#promised === endpoint.id,
     });
@@ -323,7 +323,7 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
     const patience = Math.max(1, (stream ? limits.firstTokenMs : limits.answerMs) / timeouts.firstTokenMs);
     const made = { step, call, startedAt, generation, attempt, hedge, isProbe, patience };
     const flight = new Flight<Call, Result>(made, stream ? 'streaming' : 'whole');
-    records.waiting(endpoint, flight);
+    load.waiting(flight);
     call.open((result) => {
       const now = environment.now();
       records.waited(endpoint, flight, result.type !== 'failed', now);

@@ -125,7 +125,6 @@ class EmbeddingUpstreamCall implements AttemptCall<UpstreamEmbeddings> {
   }
 
   open(onResult: (result: CallResult<UpstreamEmbeddings>) => void): void {
-    this.#watch.begin();
     this.#awaitAnswer();
     this.#watch.whenThere(
       () => this.#ask(),

@@ -31,7 +31,7 @@ import type { TimedKind, UsualTime } from '../../core/selection/adaptive/wellnes
 import { calibrate, UNCALIBRATED, wantsReport } from '../../core/tokens/likely-tokens.ts';
 import { type EndpointRecord, measure, type Measurement } from '../../core/selection/performance.ts';
 import type { Environment } from '../../platform/environment.ts';
-import type { KnownEndpoint, KnownEndpoints, RunningCall } from './endpoint-load.ts';
+import type { EndpointLoad, KnownEndpoint, KnownEndpoints, RunningCall } from './endpoint-load.ts';
 import { UsualTimes } from './usual-times.ts';
 
 /** Told how an endpoint came before and how it stands now. */
@@ -53,6 +53,8 @@ interface StartedCall {
   readonly generation: number;
   /** Hears what its provider says about its limits; undefined where that does not count. */
   readonly onLimits: ((limits: ReportedLimits) => void) | undefined;
+  /** What is under way at its endpoint. */
+  readonly load: EndpointLoad;
 }
 
 /** What this process knows of every endpoint it has called. The folds are pure; this holds their latest state. */
@@ -185,6 +187,7 @@ export class EndpointRecords {
     return {
       generation: health.breaker.generation,
       onLimits: reportedMs === 0 ? undefined : load.listener(reportedMs, this.#environment.now),
+      load,
     };
   }
 
@@ -249,11 +252,6 @@ export class EndpointRecords {
   /** How long calls of an endpoint usually take. */
   usual(endpoint: Endpoint, kind: TimedKind): UsualTime | undefined {
     return this.#times.of(endpoint, this.#known.find(endpoint.id)?.record.speed, kind);
-  }
-
-  /** Notes that a call waits for its answer. */
-  waiting(endpoint: Endpoint, call: RunningCall): void {
-    this.#known.of(endpoint.id).load.waiting(call);
   }
 
   /**

@@ -71,7 +71,6 @@ export class UpstreamCall extends Pollable<readonly StreamPiece[] | undefined> {
       if (result instanceof Promise) void result.then(onResult, fail);
       else onResult(result);
     };
-    this.#watch.begin();
     // Nobody waits for an answer that comes after the interruption, but its connection must not stay open.
     this.#watch.whenThere(() => this.#ask(), receive, fail, cancelLate);
   }
