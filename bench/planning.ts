@@ -61,11 +61,11 @@ function microseconds(endpoints: number, session: string | undefined): number {
   for (const [index, endpoint] of all.entries()) {
     if (index % 3 === 2) continue;
     for (let call = 0; call < 12; call += 1) {
-      const generation = records.started(endpoint);
+      const { generation } = records.started(endpoint);
       records.ended(endpoint, { ok: true, generation }, { latencyMs: 300 + 30 * call });
     }
     if (index % 10 !== 0) continue;
-    const generation = records.started(endpoint);
+    const { generation } = records.started(endpoint);
     records.ended(endpoint, { ok: false, generation, failure: { kind: 'server', message: 'for a test' } });
   }
   const world = (): World => {

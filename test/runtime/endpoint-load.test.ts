@@ -12,14 +12,16 @@ describe('the calls under way at an endpoint', () => {
         const expected = new Set<RunningCall>();
         const calls: { readonly call: RunningCall; readonly end: () => void }[] = [];
         for (const [startedAt, step] of steps.entries()) {
-          const call: RunningCall = { startedAt, kind: 'whole', onSilence: () => undefined };
-          const end = load.waiting(
-            call,
-            () => undefined,
-            DEFAULT_ADAPTIVE_POLICY,
-            () => 0,
-          );
-          calls.push({ call, end: () => end(true) });
+          const call: RunningCall = {
+            startedAt,
+            kind: 'whole',
+            patience: 1,
+            onSilence: () => undefined,
+            index: -1,
+            among: 0,
+          };
+          load.waiting(call);
+          calls.push({ call, end: () => load.waited(call, true, undefined, DEFAULT_ADAPTIVE_POLICY, 0) });
           expected.add(call);
           const ended = calls[step.end];
           ended?.end();

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Endpoint } from '../../src/catalog/endpoint.ts';
 import { resolveConfig } from '../../src/config/resolve-config.ts';
-import { KnownEndpoints } from '../../src/runtime/chat/endpoint-load.ts';
+import { type EndpointLoad, KnownEndpoints, type RunningCall } from '../../src/runtime/chat/endpoint-load.ts';
 import { EndpointRecords } from '../../src/runtime/chat/endpoint-records.ts';
 import { boundedMap } from '../../src/storage/memory.ts';
 import { fakeEnvironment } from '../../src/testing/fake-environment.ts';
@@ -13,13 +13,20 @@ async function known() {
   const router = resolveConfig({ providers: [instant({ environment })], environment });
   const records = new EndpointRecords(new KnownEndpoints(boundedMap(10)), router, environment);
   const endpoint = { id: 'one/model', model: 'model' } as Endpoint;
+  const waitingAt = (load: EndpointLoad): RunningCall => {
+    const startedAt = environment.now();
+    const call = { startedAt, kind: 'whole', patience: 1, onSilence: () => {}, index: -1, among: 0 } as const;
+    load.waiting(call);
+    return call;
+  };
   for (let call = 0; call < 20; call += 1) {
-    const generation = records.started(endpoint);
+    const { generation, load } = records.started(endpoint);
+    const running = waitingAt(load);
     await environment.advance(100);
+    records.waited(endpoint, running, true, environment.now());
     records.ended(endpoint, { ok: true, generation }, { latencyMs: 100, inOnePiece: true });
-    records.answered(endpoint);
   }
-  const wait = () => records.waiting(endpoint, { startedAt: environment.now(), kind: 'whole', onSilence: () => {} });
+  const wait = () => waitingAt(records.started(endpoint).load);
   return { environment, records, endpoint, wait };
 }
 

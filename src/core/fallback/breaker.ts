@@ -88,8 +88,9 @@ export function ended(breaker: Breaker, policy: BreakerPolicy, call: BreakerCall
   const { succeeded, failed } = totalsOf(window, SHAPE, now, SPAN_MS);
   const calls = succeeded + failed;
   const inARow = failures === 0 ? 0 : breaker.inARow + 1;
-  const trips = calls >= policy.minimumCalls && failed > calls * policy.failureRatio;
-  if (trips || inARow >= mostInARow(policy, call.health)) return opened(breaker, policy, now, call.roll);
+  const isTooMany = calls >= policy.minimumCalls && failed > calls * policy.failureRatio;
+  const isTooLong = inARow > 0 && inARow >= mostInARow(policy, call.health);
+  if (isTooMany || isTooLong) return opened(breaker, policy, now, call.roll);
   const { state, generation, openings, openedAt, openUntil, probes, probedAt } = breaker;
   // Member by member: every answer comes by here, and a literal is slow where something follows a spread.
   return { state, window, generation, openings, openedAt, openUntil, probes, probedAt, inARow };

@@ -1,5 +1,5 @@
 import type { Availability, ErrorType } from '../../protocol/error.ts';
-import type { RoutePlan } from '../selection/route-plan.ts';
+import type { PlanStep, RoutePlan } from '../selection/route-plan.ts';
 import {
   type Attempt,
   type AttemptFailure,
@@ -103,12 +103,8 @@ function unavailable(
 const LASTING = new Set<AttemptFailure['kind']>(['credentials', 'quota', 'adapter', 'model_not_found']);
 
 /** The error when endpoints exist but every one of them is cooling down (fault U-68). */
-export function coolingError(
-  plan: RoutePlan,
-  admission: (endpoint: RoutePlan['steps'][number]['endpoint']) => Admission,
-  docsUrl: string,
-): FinalError {
-  const waits = plan.steps.map((step) => admission(step.endpoint)).filter((one) => !one.ok);
+export function coolingError(plan: RoutePlan, admission: (step: PlanStep) => Admission, docsUrl: string): FinalError {
+  const waits = plan.steps.map((step) => admission(step)).filter((one) => !one.ok);
   const retryAfterMs = smallest(waits.map((one) => Math.min(one.waitMs, one.lastResortMs ?? Infinity))) ?? 0;
   // Endpoints that are out would not help: what is in the way is the rate of the others.
   const limited =

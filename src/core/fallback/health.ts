@@ -196,6 +196,7 @@ function lastResortAfterMs({ lastResort }: EndpointHealth, policy: HealthPolicy,
 
 /** Folds in that a call goes out. */
 export function observeStart(health: EndpointHealth, policy: HealthPolicy, now: number): EndpointHealth {
+  if (health.breaker.state === 'closed' && health.cooldown === undefined) return health;
   const breaker = started(health.breaker, policy.breaker, now);
   const refused = !admission(health, policy, now).ok;
   if (!refused) return breaker === health.breaker ? health : { ...health, breaker };

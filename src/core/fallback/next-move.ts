@@ -15,7 +15,7 @@ export interface Situation {
   /** When the request's own time is over. */
   readonly deadlineAt: number;
   /** Asked again before every move: an endpoint may have failed for somebody else meanwhile. */
-  readonly admission: (endpoint: Endpoint) => Admission;
+  readonly admission: (step: PlanStep) => Admission;
   /** Whether the process-wide budget has room for a repetition. */
   readonly mayRepeat: boolean;
   /** True right after a wait that an earlier move asked for. */
@@ -81,7 +81,7 @@ export function nextMove(plan: RoutePlan, attempts: readonly Attempt[], situatio
  * looked. Not one that said for how long, and none where only a rate is in the way.
  */
 function lastResort(steps: readonly PlanStep[], { admission }: Situation): PlanStep | undefined {
-  const admissions = steps.map(({ endpoint }) => admission(endpoint));
+  const admissions = steps.map(admission);
   if (admissions.some((one) => one.ok || one.cause === 'pace' || one.cause === 'rate_limited')) return undefined;
   return steps.find((_, index) => {
     const one = admissions[index];
@@ -99,7 +99,7 @@ interface AdmittedStep {
 
 function firstAdmitted(steps: readonly PlanStep[], { admission }: Situation): AdmittedStep | undefined {
   for (const step of steps) {
-    const admitted = admission(step.endpoint);
+    const admitted = admission(step);
     if (admitted.ok) return { step, isProbe: admitted.probe === true, headroom: admitted.headroom ?? 1 };
   }
   return undefined;
@@ -134,7 +134,7 @@ function warmPlace(
     if (mostMs <= 0) continue;
     const tries = triesOf(step, attempts);
     if (tries > 0 && (tries >= policy.triesPerEndpoint || !mayRepeat)) continue;
-    const admitted = admission(endpoint);
+    const admitted = admission(step);
     if (admitted.ok || (admitted.cause !== 'pace' && admitted.cause !== 'rate_limited')) continue;
     const { waitMs } = admitted;
     if (waitMs <= mostMs && now + waitMs < deadlineAt) return { type: 'attempt', step, waitMs, forPlace: 'warm' };
@@ -149,7 +149,7 @@ function firstPlace(
 ): Move | undefined {
   let soonest: { step: PlanStep; waitMs: number } | undefined;
   for (const step of steps) {
-    const admitted = admission(step.endpoint);
+    const admitted = admission(step);
     if (admitted.ok || (admitted.cause !== 'pace' && admitted.cause !== 'rate_limited')) continue;
     const { waitMs } = admitted;
     if (waitMs > placeWaitMs || now + waitMs >= deadlineAt) continue;
@@ -206,14 +206,14 @@ function repetition(
     if (soonest === undefined || waitMs < soonest.waitMs) soonest = { step, waitMs };
   }
   if (soonest === undefined) return undefined;
-  const admitted = situation.admission(soonest.step.endpoint);
+  const admitted = situation.admission(soonest.step);
   return { type: 'attempt', ...soonest, isProbe: !admitted.ok || admitted.probe === true };
 }
 
 /** Milliseconds to wait before a step is repeated, or undefined when that is too long or not allowed. */
 function waitBefore(step: PlanStep, failed: FailedAttempt, tries: number, situation: Situation): number | undefined {
   const { policy, now, deadlineAt, roll } = situation;
-  const admission = situation.admission(step.endpoint);
+  const admission = situation.admission(step);
   const asked = Math.max(0, failed.endedAt + (failed.outcome.failure.retryAfterMs ?? 0) - now);
   if (situation.waited) return admission.ok && asked === 0 ? 0 : undefined;
   if (!admission.ok && admission.cause === 'breaker') return undefined;

@@ -2,9 +2,8 @@ import { type Ranked, rankEndpoints, ownKeysAround, hasThresholds, meetsThreshol
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import { selectorIndex } from '../../catalog/model.ts';
 import type { SortKey } from '../../protocol/provider-preferences.ts';
-import type { ModelTarget, RoutedRequest } from '../normalize/normalized-request.ts';
+import type { ModelTarget, Preferences, RoutedRequest } from '../normalize/normalized-request.ts';
 import {
-  joined,
   type PlanStep,
   type Rejection,
   type RoutePlan,
@@ -23,21 +22,16 @@ import { likelyPromptTokens } from '../tokens/token-estimate.ts';
  */
 export function planRoute(request: RoutedRequest, world: World): RoutePlan {
   const rejected: Rejection[] = [];
-  const candidates = request.targets.map((target) => usableEndpoints(target, request, world.policy, rejected));
-  const steps = request.preferences.sortWithinModel
-    ? fittingFirst(
-        joined(
-          request.targets.map((target, index) => rankTarget(target, index, candidates[index] ?? [], request, world)),
-        ),
-        request,
-        world,
-      )
-    : rankTogether(request, candidates, world);
-  const planned = request.targets.length > 1 ? withoutRepetitions(steps) : steps;
-  const { requested, applied } = request;
+  const { targets, preferences, requested, applied } = request;
+  const usable = (target: ModelTarget): readonly Endpoint[] => usableEndpoints(target, request, world.policy, rejected);
+  const [only] = targets;
+  const planned =
+    only !== undefined && targets.length === 1 && preferences.sortWithinModel
+      ? rankTarget(only, 0, usable(only), request, world)
+      : rankSeveral(request, targets.map(usable), world);
   const { origins } = world;
   const readable = origins === undefined ? planned : readersFirst(planned, request, origins, world.admission);
-  const kept = withinFallbacks(readable, request, rejected);
+  const kept = preferences.allowFallbacks ? readable : withoutFallbacks(readable, preferences, rejected);
   return {
     requested,
     ...(applied === undefined ? {} : { applied }),
@@ -45,6 +39,19 @@ export function planRoute(request: RoutedRequest, world: World): RoutePlan {
     rejected,
     ...(origins === undefined ? {} : { origins }),
   };
+}
+
+/** Ranks the endpoints of each requested model by themselves, or all of them together. */
+function rankSeveral(
+  request: RoutedRequest,
+  usable: readonly (readonly Endpoint[])[],
+  world: World,
+): readonly PlanStep[] {
+  if (!request.preferences.sortWithinModel) return withoutRepetitions(rankTogether(request, usable, world));
+  const steps = request.targets.flatMap((target, index) =>
+    rankTarget(target, index, usable[index] ?? [], request, world),
+  );
+  return withoutRepetitions(fittingFirst(steps, request, world));
 }
 
 /** An endpoint that several of the requested models lead to stands where it comes first. */
@@ -61,12 +68,8 @@ function withoutRepetitions(steps: readonly PlanStep[]): readonly PlanStep[] {
  * Soft thresholds hold over all requested models: one to fall back to that meets them comes before the first model's
  * endpoints that do not (gaps 3.2). What the session sticks to stays where it is.
  */
-function fittingFirst(
-  steps: readonly PlanStep[],
-  { targets, preferences }: RoutedRequest,
-  world: World,
-): readonly PlanStep[] {
-  if (targets.length < 2 || preferences.order.length > 0 || !hasThresholds(preferences)) return steps;
+function fittingFirst(steps: readonly PlanStep[], { preferences }: RoutedRequest, world: World): readonly PlanStep[] {
+  if (preferences.order.length > 0 || !hasThresholds(preferences)) return steps;
   const fits = ({ endpoint }: PlanStep): boolean =>
     endpoint.id === world.sticky || meetsThresholds(endpoint, preferences, world);
   return [...steps.filter(fits), ...steps.filter((step) => !fits(step))];
@@ -136,13 +139,11 @@ function sortOf({ preferences, serviceTier }: RoutedRequest, target: ModelTarget
 }
 
 /** `allow_fallbacks: false` keeps the first candidate, or those named in `order` (gaps 3.1). */
-function withinFallbacks(
+function withoutFallbacks(
   steps: readonly PlanStep[],
-  { preferences }: RoutedRequest,
+  { order }: Preferences,
   rejected: Rejection[],
 ): readonly PlanStep[] {
-  if (preferences.allowFallbacks) return steps;
-  const { order } = preferences;
   const kept = steps.filter(({ endpoint }, index) =>
     order.length > 0 ? selectorIndex(order, endpoint) >= 0 : index === 0,
   );
@@ -207,12 +208,12 @@ export function mayBeTight(steps: readonly PlanStep[], { needs, preferences }: R
   if (preferences.order.length > 0) return false;
   // The floor is a token for eight characters at most, so a prompt that fits eight times over need not be looked at.
   const most = MOST_PER_FLOOR * (needs.promptTokens + 1) + (needs.outputTokens ?? 0);
-  return steps.some(({ endpoint }) => most > limitOf(endpoint));
+  for (const { endpoint } of steps) {
+    const { contextLength = Infinity, maxPromptTokens = Infinity } = endpoint;
+    if (most > contextLength || most > maxPromptTokens) return true;
+  }
+  return false;
 }
 
 /** Characters that a token of the floor stands for. */
 const MOST_PER_FLOOR = 8;
-
-function limitOf({ contextLength = Infinity, maxPromptTokens = Infinity }: Endpoint): number {
-  return Math.min(contextLength, maxPromptTokens);
-}

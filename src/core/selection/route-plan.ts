@@ -129,9 +129,3 @@ export function readersFirst(
     .map((step) => ({ ...step, why: 'made the encrypted reasoning of the conversation' }));
   return readers.length === 0 ? steps : [...readers, ...steps.filter((step) => !reads(step))];
 }
-
-/** All lists as one; a single one is not copied. */
-export function joined<Item>(lists: readonly (readonly Item[])[]): readonly Item[] {
-  const [only] = lists;
-  return only !== undefined && lists.length === 1 ? only : lists.flat();
-}

@@ -4,7 +4,7 @@ import { areOfPolicy } from '../normalize/preset.ts';
 import type { Account } from '../account.ts';
 import { filtersFor, firstExclusion, preferCapable } from './filters.ts';
 import type { SelectionPolicy } from './performance.ts';
-import { joined, type Rejection } from './route-plan.ts';
+import type { Rejection } from './route-plan.ts';
 
 /** A model with those of its endpoints that a request may use; there is at least one. */
 export interface UsableTarget {
@@ -30,7 +30,7 @@ export function usableTargets(
       return exclusion === undefined;
     }),
   );
-  const all = joined(passed);
+  const all = passed.flat();
   const preferred = preferCapable(all, request, policy);
   if (preferred.length === all.length) {
     return targets.flatMap((target, index) => {

@@ -43,15 +43,15 @@ export function announceAttempt(
   return carried;
 }
 
-/** Emits the `first_token` event for a stream, and gives the call back. */
-export function announceFirstToken<Made extends AttemptedCall>(
+/** Emits the `first_token` event for a stream. */
+export function announceFirstToken(
   services: RuntimeServices,
   { request }: { readonly request: RoutedRequest },
-  made: Made,
-): Made {
+  made: AttemptedCall,
+): void {
   const { events } = services;
   for (const follower of events.followers) follower.firstToken(request, made);
-  if (!events.heard('first_token')) return made;
+  if (!events.heard('first_token')) return;
   const { endpoint, attempt, hedge, startedAt, firstTokenAt } = made;
   events.emit('first_token', {
     request: factsOf(request),
@@ -63,7 +63,6 @@ export function announceFirstToken<Made extends AttemptedCall>(
     endpoint: endpoint.id,
     firstTokenMs: firstTokenAt - startedAt,
   });
-  return made;
 }
 
 /** Emits `health` events for what has changed about an endpoint. */

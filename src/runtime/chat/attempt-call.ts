@@ -31,6 +31,8 @@ export interface AttemptCall<Result> {
   giveUp(reason: AttemptFailure): void;
   /** What the provider said so far of what it will charge for. */
   readonly reported: Reported;
+  /** What was encrypted or signed in the reasoning of its answer; undefined where nothing was. */
+  readonly seals?: readonly string[] | undefined;
 }
 
 /** What the cost of a call may depend on. */
@@ -39,8 +41,6 @@ export interface Reported {
   /** The tier in which the provider says it served. */
   readonly serviceTier?: string | null | undefined;
   readonly outputImages?: number | undefined;
-  /** What was encrypted or signed in its reasoning; undefined where nothing was. */
-  readonly seals?: readonly string[] | undefined;
   /** Tokens that the answer has likely had so far. */
   readonly likelyTokens?: number | undefined;
 }

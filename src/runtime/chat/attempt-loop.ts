@@ -15,15 +15,16 @@ import type { RouterMetadata } from '../../protocol/metadata.ts';
 import { announceAttempt, announceFirstToken } from './announce.ts';
 import { timeoutsOf } from './call-watch.ts';
 import type { Answer } from './execution.ts';
-import type { Flight } from './flight.ts';
-import { Hedging, lateAfterMs, mayHedge, takeOff } from './hedging.ts';
+import { Flight } from './flight.ts';
+import { Hedging, lateAfterMs } from './hedging.ts';
 import { errorOfStop, errorOfUnknown, withContext } from './router-errors.ts';
 import type { RuntimeServices } from './services.ts';
 import { RequestPlaces, type SharedPlace } from './shared-limits.ts';
 import { Reservation } from '../limits/spending.ts';
-import { accountOf, givenUpUsd, lostOnHedge, settleAttempt } from './settle.ts';
+import { accountOf, givenUpUsd, lostOnHedge, lostOnHedges, settleAttempt } from './settle.ts';
 import { wait } from '../../platform/wait.ts';
 import { isLimited } from '../../core/selection/adaptive/endpoint-limits.ts';
+import { mayHedge } from '../../core/selection/adaptive/hedge.ts';
 
 /**
  * One request from its plan to the call that answers it. The only place where endpoints are tried one after the other;
@@ -128,7 +129,7 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
     const { step, waitMs } = move;
     if (waitMs > 0) return this.#wait(move);
     if (!this.#isPrepared(step)) return this.#prepare(step);
-    if (!this.#isPaid(step)) return this.#reserve(step);
+    if (this.#reservation?.covers(step.endpoint) === false) return this.#reserve(step);
     return this.#places?.covers(step.endpoint) === false ? this.#places.takeNext(step.endpoint) : undefined;
   }
 
@@ -153,7 +154,10 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
   /** The answer of a call: what its reader needs of it, and what ends it. */
   #answerOf(made: AttemptedCall<Call, Result>): Answer<Call, Result> {
     const { endpoint, call, firstTokenAt, result } = made;
-    const bill = (): Settlement => withGivenUp(this.bill(made), this.#givenUpUsd());
+    const bill = (): Settlement => {
+      const billed = this.bill(made);
+      return this.#attempts.length === 1 ? billed : withGivenUp(billed, lostOnHedges(this.#attempts));
+    };
     const fail = (reason: AttemptFailure): Attempt => this.#ended(made, { failure: reason });
     return {
       endpoint,
@@ -185,7 +189,7 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
       ...attempt,
       endedAt: this.#services.environment.now(),
       outcome: 'failure' in end ? { ok: false, failure: end.failure } : OK,
-      costUsd: lostOnHedge(made, this.request, end),
+      costUsd: 'failure' in end ? lostOnHedge(made, this.request, end.failure) : undefined,
       firstTokenAt,
       usage,
       chargedNanoUsd,
@@ -204,11 +208,6 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
     return known.get(endpoint.id);
   }
 
-  /** What calls may have cost that were given up so far. */
-  #givenUpUsd(): number {
-    return this.#attempts.reduce((sum, { costUsd = 0 }) => sum + costUsd, 0);
-  }
-
   #isPrepared({ endpoint }: PlanStep): boolean {
     return this.#options.prepare === undefined || this.#prepared?.has(endpoint.id) === true;
   }
@@ -217,10 +216,6 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
   async #prepare({ endpoint }: PlanStep): Promise<void> {
     const request = await this.#options.prepare?.(endpoint);
     (this.#prepared ??= new Map()).set(endpoint.id, request ?? this.request);
-  }
-
-  #isPaid({ endpoint }: PlanStep): boolean {
-    return this.#reservation?.covers(endpoint) !== false;
   }
 
   /** Reserves what a call can cost. */
@@ -247,20 +242,16 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
       placeWaitMs: pacing.placeWaitMs(this.#waitedForPlaceMs, perSecond),
       warmWaitMs: pacing.warmWaitMs(this.#waitedForPlaceMs),
       promised: this.#promised,
-      mayRetryRefusal: pacing.mayRetryRefusal,
+      mayRetryRefusal: this.#attempts.length === 0 || pacing.mayRetryRefusal,
     });
   }
 
   /** Whether an endpoint may be called for this request. */
-  readonly #admission = (endpoint: Endpoint): Admission => {
+  readonly #admission = ({ endpoint, figures }: PlanStep): Admission => {
+    const isWarm = figures !== undefined && figures.warmth > 0;
     const isPromised = this.#promised === endpoint.id;
-    return this.#services.records.admission(endpoint, this.#isWarm(endpoint), this.#likelyTokens(endpoint), isPromised);
+    return this.#services.records.admission(endpoint, isWarm, this.#likelyTokens(endpoint), isPromised);
   };
-
-  #isWarm(endpoint: Endpoint): boolean {
-    const step = this.plan.steps.find((one) => one.endpoint === endpoint);
-    return (step?.figures?.warmth ?? 0) > 0;
-  }
 
   /** Tokens that a call likely has: where they are limited, as this endpoint has counted them so far. */
   #likelyTokens(endpoint: Endpoint): number {
@@ -278,7 +269,8 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
     const flight = this.#launch(step, isProbe === true, false, this.#places?.useNext());
     if (this.#hedging?.isUsed === true) return this.#hedging.alone(flight);
     const conclude = (result: CallResult<Result>): Answer<Call, Result> | undefined => this.#conclude(flight, result);
-    if (!mayHedge(hedge, this.request, this.plan)) return flight.arrival().then(conclude);
+    const isAlone = this.plan.steps.length === 1 || !mayHedge(hedge, this.request);
+    if (isAlone) return flight.arrival().then(conclude);
     const lateMs = lateAfterMs(this.#services, flight, true);
     return flight.race(environment, lateMs, conclude, () => this.#besides().beside(flight));
   }
@@ -301,33 +293,43 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
 
   /** Sends a call on its way. */
   #launch(step: PlanStep, isProbe: boolean, hedge: boolean, place: SharedPlace | undefined): Flight<Call, Result> {
-    const { environment, records, providers, timeouts } = this.#services;
+    const { environment, records, providers, timeouts, events } = this.#services;
     const { endpoint } = step;
     const provider = providers.get(endpoint.provider);
     if (provider === undefined) throw new RangeError(`no provider "${endpoint.provider}"`);
-    const generation = records.started(endpoint, {
+    const startedAt = environment.now();
+    const { generation, onLimits, load } = records.started(endpoint, startedAt, {
       tokens: this.#likelyTokens(endpoint),
       promised: this.#promised === endpoint.id,
     });
     this.#promised = undefined;
-    const startedAt = environment.now();
     const attempt = (this.#options.attemptsBefore ?? 0) + this.#attempts.length + (hedge ? 2 : 1);
+    const limits = timeoutsOf(timeouts, provider, endpoint);
     const call = this.dial({
       environment,
       signal: this.signal,
-      timeouts: timeoutsOf(timeouts, provider, endpoint),
+      timeouts: limits,
       request: this.#prepared?.get(endpoint.id) ?? this.request,
       provider,
       endpoint,
       apiKey: endpoint.byok && this.request.account.providerKeys?.[endpoint.provider]?.apiKey,
       deadlineAt: this.#deadlineAt,
-      traceContext: announceAttempt(this.#services, this, step, attempt, hedge),
+      traceContext: events.isHeard ? announceAttempt(this.#services, this, step, attempt, hedge) : undefined,
       onSending: (body) => this.onSending?.(endpoint, body()),
-      onLimits: records.limitsListener(endpoint),
+      onLimits,
     });
     this.#places?.begin(call, endpoint, place);
-    const made = { step, call, startedAt, generation, attempt, hedge, isProbe };
-    return takeOff(this.#services, this.request, made);
+    const { stream } = this.request;
+    const patience = Math.max(1, (stream ? limits.firstTokenMs : limits.answerMs) / timeouts.firstTokenMs);
+    const made = { step, call, startedAt, generation, attempt, hedge, isProbe, patience };
+    const flight = new Flight<Call, Result>(made, stream ? 'streaming' : 'whole');
+    load.waiting(flight);
+    call.open((result) => {
+      const now = environment.now();
+      records.waited(endpoint, flight, result.type !== 'failed', now);
+      flight.arrive(result, now);
+    });
+    return flight;
   }
 
   /** Launches a second call after what must come before it. When that goes wrong, the first goes on alone. */
@@ -341,7 +343,7 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
       return undefined;
     }
     const place = this.#places?.covers(step.endpoint) === false ? await this.#places.take(step.endpoint) : undefined;
-    const admission = this.#admission(step.endpoint);
+    const admission = this.#admission(step);
     if (!isWanted() || !admission.ok) {
       reservation?.release();
       place?.release('nothing');
@@ -354,8 +356,7 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
 
   /** Notes what became of a call: its answer, or undefined when it failed and was settled so. */
   #conclude(flight: Flight<Call, Result>, opened: CallResult<Result>): Answer<Call, Result> | undefined {
-    const { step, call, startedAt, generation, attempt, hedge } = flight;
-    const endedAt = this.#services.environment.now();
+    const { step, call, startedAt, generation, attempt, hedge, arrivedAt: endedAt } = flight;
     this.#attempts.push({ step, startedAt, endedAt, outcome: OK, hedge: hedge || undefined });
     const made = { endpoint: step.endpoint, call, startedAt, generation, attempt, hedge, firstTokenAt: endedAt };
     const isWithheld = opened.type !== 'failed' && opened.withheld === true;
@@ -365,11 +366,10 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
       this.#ended(made, { failure: opened.type === 'failed' ? opened.failure : WITHHELD });
       return undefined;
     }
-    const answered: AttemptedCall<Call, Result> =
-      opened.type === 'whole'
-        ? { ...made, result: opened.result }
-        : announceFirstToken(this.#services, this, { ...made, firstTokenAt: opened.firstTokenAt });
-    return this.#answerOf(answered);
+    if (opened.type === 'whole') return this.#answerOf({ ...made, result: opened.result });
+    const begun = { ...made, firstTokenAt: opened.firstTokenAt };
+    if (this.#services.events.isHeard) announceFirstToken(this.#services, this, begun);
+    return this.#answerOf(begun);
   }
 
   #given(reason: StopReason): RouterError {

@@ -54,15 +54,9 @@ export class CallWatch {
     return this.#interruption ?? expired('total');
   }
 
-  /** Begins to watch. */
-  begin(): void {
-    const { signal } = this.#options;
-    signal.addEventListener('abort', this.#onCallerAbort);
-    if (signal.aborted) this.#onCallerAbort();
-  }
-
   /**
-   * Calls back, once, with what the provider gives, but not later than the clock and the caller allow.
+   * Begins to watch, and calls back, once, with what the provider gives, but not later than the clock and the caller
+   * allow.
    *
    * @param onLate - Told of a value that comes after the interruption, when nobody waits for it any more.
    */
@@ -72,7 +66,10 @@ export class CallWatch {
     onError: (error: unknown) => void,
     onLate: (value: Value) => void = ignore,
   ): void {
-    if (this.isInterrupted) return onValue(INTERRUPTED);
+    const { signal } = this.#options;
+    signal.addEventListener('abort', this.#onCallerAbort);
+    if (signal.aborted) this.#onCallerAbort();
+    if (this.#interruption !== undefined) return onValue(INTERRUPTED);
     let isOver = false;
     const interrupted = (): void => {
       isOver = true;
@@ -96,11 +93,6 @@ export class CallWatch {
     } catch (error) {
       fail(error);
     }
-  }
-
-  /** The same, as a promise. */
-  waitFor<Value>(start: () => Value | PromiseLike<Value>): Promise<Value | typeof INTERRUPTED> {
-    return new Promise((resolve, reject) => this.whenThere(start, resolve, reject));
   }
 
   /** Calls back when the call is interrupted; takes the place of what was to be called back before. */

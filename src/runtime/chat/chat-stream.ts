@@ -172,7 +172,7 @@ export class ChatStreamSource extends Pollable<readonly StreamItem[] | undefined
   /** Tries endpoints until one commits. Never rejects: how it came out is told by the next poll. */
   async #begin(): Promise<void> {
     try {
-      announceRequest(this.#services, this.#execution);
+      if (this.#services.events.isHeard) announceRequest(this.#services, this.#execution);
       const answer = await this.#execution.run();
       if (this.#isCancelled()) {
         answer.abandon();

@@ -16,7 +16,7 @@ export class Concurrency {
   readonly #owners = new Map<string, number>();
   #inside = 0;
   /** Called when a place becomes free, for those who wait for one. */
-  onFree: () => void = () => {};
+  onFree: (() => void) | undefined;
 
   /**
    * @param what - What there are places for, as the error says it.
@@ -82,7 +82,7 @@ export class Concurrency {
         left = true;
         this.#inside -= 1;
         onLeave?.();
-        this.onFree();
+        this.onFree?.();
       },
     };
   }
@@ -170,12 +170,8 @@ export class ByteBudget {
    * @throws {@link RouterError} 503
    */
   check(owner: string, bytes: number): void {
-    this.#check(this.#owners.get(owner)?.held ?? 0, bytes);
-  }
-
-  #check(heldByOwner: number, bytes: number): void {
     const share = Math.floor(this.#limit / 2);
-    const own = heldByOwner + bytes;
+    const own = (this.#owners.get(owner)?.held ?? 0) + bytes;
     if (own <= share && this.#held + bytes <= this.#limit) return;
     const limit = (own > share ? share : this.#limit).toLocaleString('en-US');
     throw new RouterError({
@@ -188,21 +184,14 @@ export class ByteBudget {
 
   /** A hold without bytes. */
   open(owner: string): ByteHold {
-    let ofOwner = this.#owners.get(owner);
-    if (ofOwner === undefined) {
-      ofOwner = { held: 0, holds: 0 };
-      this.#owners.set(owner, ofOwner);
-    }
+    const ofOwner: OwnerBytes = this.#owners.get(owner) ?? { held: 0, holds: 0 };
+    this.#owners.set(owner, ofOwner);
     ofOwner.holds += 1;
-    return this.#holdOf(owner, ofOwner);
-  }
-
-  #holdOf(owner: string, ofOwner: OwnerBytes): ByteHold {
     let own = 0;
     let released = false;
     const set = (bytes: number): void => {
       if (released || bytes === own) return;
-      if (bytes > own) this.#check(ofOwner.held, bytes - own);
+      if (bytes > own) this.check(owner, bytes - own);
       this.#held += bytes - own;
       ofOwner.held += bytes - own;
       own = bytes;

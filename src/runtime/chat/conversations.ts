@@ -76,10 +76,10 @@ export class StickySessions {
 
   /** Notes a success. Sessions without a name only stick where a prompt cache was seen at work. */
   remember(request: NormalizedRequest, endpoint: Endpoint, usage: Usage | undefined): Promise<void> | undefined {
+    if (request.session.key === undefined && !cacheAtWork(endpoint, usage)) return undefined;
     if (!matters(request)) return undefined;
     // The account's own key comes first anyway; what a router model must remember is which model it was.
     if (endpoint.byok !== undefined && !isRouted(request)) return undefined;
-    if (request.session.key === undefined && !cacheAtWork(endpoint, usage)) return undefined;
     const key = keyOf(request);
     const tokens = usage?.prompt_tokens ?? likelyPromptTokens(request);
     const now = this.#environment.now();

@@ -51,7 +51,7 @@ export async function answerEmbeddings(
   signal: AbortSignal,
 ): Promise<EmbeddingResult> {
   const execution = new EmbeddingExecution(services, request, plan, signal);
-  announceRequest(services, execution);
+  if (services.events.isHeard) announceRequest(services, execution);
   try {
     const answer = await execution.run();
     if (answer.result === undefined) throw new RangeError('embeddings come whole');
@@ -125,7 +125,6 @@ class EmbeddingUpstreamCall implements AttemptCall<UpstreamEmbeddings> {
   }
 
   open(onResult: (result: CallResult<UpstreamEmbeddings>) => void): void {
-    this.#watch.begin();
     this.#awaitAnswer();
     this.#watch.whenThere(
       () => this.#ask(),

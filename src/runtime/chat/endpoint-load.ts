@@ -24,16 +24,14 @@ import type { TimedKind, UsualTime } from '../../core/selection/adaptive/wellnes
 export interface RunningCall {
   readonly startedAt: number;
   readonly kind: TimedKind;
-  /** Milliseconds after which its endpoint hangs if nobody has heard of it; `SilencePolicy.unheardMs`. */
-  readonly unheardMs?: number | undefined;
+  /** How many times as long as most calls it may take by its time limits. */
+  readonly patience: number;
   /** Called once when its endpoint turns out to hang. */
-  readonly onSilence: () => void;
-}
-
-/** A running call, and where it is in the list; −1 once it is not there any more. */
-interface RunningPlace {
-  readonly call: RunningCall;
+  onSilence(): void;
+  /** Where it is among those of its endpoint. */
   index: number;
+  /** Calls that its endpoint had when it began, itself counted. */
+  among: number;
 }
 
 const UNLIMITED: Room = { waitMs: 0, headroom: 1 };
@@ -48,7 +46,7 @@ export class EndpointLoad {
    * Calls that wait for their answer. Not a set: each table that a set outgrows keeps what was in it, and points to the
    * next one, so once one of them is old, all calls after it outlive the young generation.
    */
-  readonly #running: RunningPlace[] = [];
+  readonly #running: RunningCall[] = [];
   /** Monotonic milliseconds. */
   lastSuccessAt = -Infinity;
   #calls = 0;
@@ -66,39 +64,40 @@ export class EndpointLoad {
 
   /** Calls that wait for their answer. */
   get running(): readonly RunningCall[] {
-    return this.#running.map(({ call }) => call);
+    return this.#running;
+  }
+
+  /** Notes that a call waits for its answer. */
+  waiting(call: RunningCall): void {
+    call.index = this.#running.length;
+    call.among = this.#calls;
+    this.#running.push(call);
   }
 
   /**
-   * Notes that a call waits for its answer; the result ends that, and is told whether it came.
+   * Notes that a call does not wait any more, because its answer came or never will. Without effect the second time.
    *
-   * @param usual - What is usual of such calls by the time that it ends.
+   * @param usual - How long such calls usually take; undefined where that is unknown.
    */
-  waiting(
+  waited(
     call: RunningCall,
-    usual: () => UsualTime | undefined,
+    isAnswered: boolean,
+    usual: UsualTime | undefined,
     policies: CrowdPolicies,
-    now: () => number,
-  ): (isAnswered: boolean) => void {
+    now: number,
+  ): void {
+    if (isAnswered) this.lastSuccessAt = now;
     const running = this.#running;
-    const place: RunningPlace = { call, index: running.length };
-    const calls = this.#calls;
-    running.push(place);
-    return (isAnswered) => {
-      const { index } = place;
-      if (index < 0) return;
-      place.index = -1;
-      const last = running.pop();
-      if (last !== undefined && last !== place) {
-        running[index] = last;
-        last.index = index;
-      }
-      const known = usual();
-      if (known === undefined) return;
-      const { startedAt } = call;
-      const late = Math.log(Math.max(1, now() - startedAt)) - known.mean;
-      this.#crowd = crowdAfter(this.#crowd, policies, { calls, startedAt, late, isAnswered }, now());
-    };
+    const { index, startedAt, among: calls } = call;
+    if (running[index] !== call) return;
+    const last = running.pop();
+    if (last !== undefined && last !== call) {
+      running[index] = last;
+      last.index = index;
+    }
+    if (usual === undefined) return;
+    const late = Math.log(Math.max(1, now - startedAt)) - usual.mean;
+    this.#crowd = crowdAfter(this.#crowd, policies, { calls, startedAt, late, isAnswered }, now);
   }
 
   /** Whether there is room for a call of so many tokens. */
@@ -118,8 +117,8 @@ export class EndpointLoad {
     this.#calls += 1;
     this.#sent += 1;
     this.#sentTokens += tokens;
-    this.#requests = allowanceAfterSending(this.#requests, 1);
-    this.#tokens = allowanceAfterSending(this.#tokens, tokens);
+    if (this.#requests !== undefined) this.#requests = allowanceAfterSending(this.#requests, 1);
+    if (this.#tokens !== undefined) this.#tokens = allowanceAfterSending(this.#tokens, tokens);
     if (isLimited(endpoint)) this.#use = useAfterSending(this.#use, tokens, now);
   }
 
@@ -209,7 +208,7 @@ export class KnownEndpoints {
 
   /** The same of an endpoint that is about to be called: who was not called for the longest time is forgotten first. */
   called(id: string): KnownEndpoint {
-    const known = this.of(id);
+    const known = this.find(id) ?? { record: FRESH, load: new EndpointLoad() };
     this.#entries.set(id, known);
     return known;
   }

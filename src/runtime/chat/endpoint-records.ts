@@ -31,7 +31,7 @@ import type { TimedKind, UsualTime } from '../../core/selection/adaptive/wellnes
 import { calibrate, UNCALIBRATED, wantsReport } from '../../core/tokens/likely-tokens.ts';
 import { type EndpointRecord, measure, type Measurement } from '../../core/selection/performance.ts';
 import type { Environment } from '../../platform/environment.ts';
-import type { KnownEndpoint, KnownEndpoints, RunningCall } from './endpoint-load.ts';
+import type { EndpointLoad, KnownEndpoint, KnownEndpoints, RunningCall } from './endpoint-load.ts';
 import { UsualTimes } from './usual-times.ts';
 
 /** Told how an endpoint came before and how it stands now. */
@@ -45,6 +45,16 @@ export interface RecordPolicies {
   readonly pacer?: PacerPolicy | false | undefined;
   /** False: silence is only noticed by timeouts. */
   readonly silence?: SilencePolicy | false | undefined;
+}
+
+/** A call that goes out. */
+interface StartedCall {
+  /** Breaker generation that it belongs to. */
+  readonly generation: number;
+  /** Hears what its provider says about its limits; undefined where that does not count. */
+  readonly onLimits: ((limits: ReportedLimits) => void) | undefined;
+  /** What is under way at its endpoint. */
+  readonly load: EndpointLoad;
 }
 
 /** What this process knows of every endpoint it has called. The folds are pure; this holds their latest state. */
@@ -132,8 +142,8 @@ export class EndpointRecords {
     const admitted = admission(health, this.#policy, now);
     if (!admitted.ok && admitted.cause !== 'rate_limited') return admitted;
     const room = load.room(endpoint, tokens, this.#crowd, now);
-    const place =
-      this.#pacer === undefined || pace === undefined || promised ? undefined : placeIn(pace, this.#pacer, warm, now);
+    const isPaced = pace !== undefined && pace.rate !== Infinity && !promised;
+    const place = isPaced && this.#pacer !== undefined ? placeIn(pace, this.#pacer, warm, now) : undefined;
     const waitMs = Math.max(room.waitMs, place?.waitMs ?? 0);
     const headroom = Math.min(room.headroom, place?.headroom ?? 1);
     // Whoever waits for the end of a refusal waits for a place behind those who wait already.
@@ -155,21 +165,30 @@ export class EndpointRecords {
   }
 
   /**
-   * Notes that a call goes out; the result belongs to the breaker's current generation.
+   * Notes that a call goes out.
    *
+   * @param now - Monotonic milliseconds of the start. Default: those of the clock.
    * @param call - `tokens` that it is likely to have, and whether its place was promised before.
    */
-  started(endpoint: Endpoint, call: { readonly tokens?: number; readonly promised?: boolean } = {}): number {
-    const now = this.#environment.now();
+  started(
+    endpoint: Endpoint,
+    now: number = this.#environment.now(),
+    call: { readonly tokens?: number; readonly promised?: boolean } = {},
+  ): StartedCall {
     const known = this.#known.called(endpoint.id);
-    const { record } = known;
+    const { record, load } = known;
     const health = observeStart(record.health, this.#policy, now);
     const pace = call.promised === true ? record.pace : paceAfterSending(record.pace ?? FREE_PACE, now);
     const { performance, speed, tokens, unpriced } = record;
     known.record = { health, performance, speed, pace, tokens, unpriced };
-    known.load.started(endpoint, call.tokens ?? 0, now);
-    this.#compare(endpoint, record.health, health);
-    return health.breaker.generation;
+    load.started(endpoint, call.tokens ?? 0, now);
+    if (health !== record.health) this.#compare(endpoint, record.health, health);
+    const reportedMs = this.#pacer?.reportedMs ?? 0;
+    return {
+      generation: health.breaker.generation,
+      onLimits: reportedMs === 0 ? undefined : load.listener(reportedMs, this.#environment.now),
+      load,
+    };
   }
 
   /** Notes that all instances together use the declared limits of an endpoint up. */
@@ -235,21 +254,13 @@ export class EndpointRecords {
     return this.#times.of(endpoint, this.#known.find(endpoint.id)?.record.speed, kind);
   }
 
-  /** Notes that a call waits for its answer; the result ends that, and is told whether it came. */
-  waiting(endpoint: Endpoint, call: RunningCall): (isAnswered: boolean) => void {
-    const known = this.#known.of(endpoint.id);
-    const usual = (): UsualTime | undefined => this.#times.of(endpoint, known.record.speed, call.kind);
-    return known.load.waiting(call, usual, this.#adaptive, this.#environment.now);
-  }
-
-  /** Notes that an endpoint has just begun an answer: what is silent after this is silent since now. */
-  answered(endpoint: Endpoint): void {
-    this.#known.of(endpoint.id).load.lastSuccessAt = this.#environment.now();
-  }
-
-  /** Whether an endpoint has begun an answer after a time. */
-  answeredSince({ id }: Endpoint, at: number): boolean {
-    return (this.#known.find(id)?.load.lastSuccessAt ?? -Infinity) > at;
+  /**
+   * Notes that a call does not wait any more: its endpoint has begun an answer, so that what is silent after this is
+   * silent since now, or there will be none.
+   */
+  waited(endpoint: Endpoint, call: RunningCall, isAnswered: boolean, now: number): void {
+    const { record, load } = this.#known.of(endpoint.id);
+    load.waited(call, isAnswered, this.#times.of(endpoint, record.speed, call.kind), this.#adaptive, now);
   }
 
   /** Notes that this process did not run for a while: whoever was silent meanwhile may have answered. */
@@ -271,9 +282,9 @@ export class EndpointRecords {
     return silenceOf(calls, now - heardAt, this.#silence, this.#adaptive.speed);
   }
 
-  /** Milliseconds after which a call is late while nothing is known of its model, if it may take so much longer. */
-  unheardMs(endpoint: Endpoint, kind: TimedKind, longer: number): number | undefined {
-    return this.#isKnown(endpoint, kind) ? undefined : this.#silence && this.#silence.unheardMs * longer;
+  /** Milliseconds after which a call is late while nothing is known of its model; undefined once something is. */
+  unheardMs(endpoint: Endpoint, { kind, patience }: Pick<RunningCall, 'kind' | 'patience'>): number | undefined {
+    return this.#isKnown(endpoint, kind) ? undefined : this.#silence && this.#silence.unheardMs * patience;
   }
 
   /** Whether `part` of what shows that an endpoint hangs is there; one that was never heard of shows nothing. */
@@ -291,10 +302,10 @@ export class EndpointRecords {
     const load = this.#known.find(endpoint.id)?.load;
     if (load === undefined || load.lastSuccessAt !== -Infinity) return false;
     const now = this.#environment.now();
-    for (const { startedAt, kind, unheardMs = Infinity } of load.running) {
-      if (now - Math.max(startedAt, this.#ranAgainAt) >= unheardMs && !this.#isKnown(endpoint, kind)) return true;
-    }
-    return false;
+    return load.running.some((call) => {
+      const unheardMs = this.unheardMs(endpoint, call) ?? Infinity;
+      return now - Math.max(call.startedAt, this.#ranAgainAt) >= unheardMs;
+    });
   }
 
   /** Looks whether an endpoint hangs. If it does, it is left alone, and everybody who waits for it is told. */
@@ -318,13 +329,6 @@ export class EndpointRecords {
     return this.#known.find(endpoint.id)?.record.health.breaker.state === 'open';
   }
 
-  /** What hears what a provider says about its limits, for a call that has just been sent; undefined where it does not count. */
-  limitsListener(endpoint: Endpoint): ((limits: ReportedLimits) => void) | undefined {
-    const mostMs = this.#pacer?.reportedMs ?? 0;
-    if (mostMs === 0) return undefined;
-    return this.#known.of(endpoint.id).load.listener(mostMs, this.#environment.now);
-  }
-
   #paceAfter(
     pace: EndpointRecord['pace'],
     outcome: CallOutcome,
@@ -332,7 +336,7 @@ export class EndpointRecords {
     now: number,
   ): EndpointRecord['pace'] {
     if (this.#pacer === undefined || pace === undefined) return pace;
-    if (outcome.ok) return paceAfterSuccess(pace, this.#pacer);
+    if (outcome.ok) return pace.rate === Infinity ? pace : paceAfterSuccess(pace, this.#pacer);
     if (outcome.failure.kind !== 'rate_limited') return pace;
     return paceAfterRefusal(pace, this.#pacer, cooldown?.asked === true ? cooldown.until : undefined, now);
   }
@@ -357,15 +361,13 @@ export class EndpointRecords {
     return true;
   }
 
+  /** Tells of a change, unless the cooldown and the circuit are as they were, whatever was counted meanwhile. */
   #compare(endpoint: Endpoint, before: EndpointHealth, after: EndpointHealth): void {
-    if (before.cooldown === after.cooldown && isSame(before.breaker, after.breaker)) return;
-    this.#onChange(endpoint, before, after);
+    const { state, openings, probes } = before.breaker;
+    const { breaker } = after;
+    const isSame = state === breaker.state && openings === breaker.openings && probes === breaker.probes;
+    if (before.cooldown !== after.cooldown || !isSame) this.#onChange(endpoint, before, after);
   }
-}
-
-/** Whether a circuit stands as it stood, whatever was counted meanwhile. */
-function isSame(before: EndpointHealth['breaker'], after: EndpointHealth['breaker']): boolean {
-  return before.state === after.state && before.openings === after.openings && before.probes === after.probes;
 }
 
 /** The cooldown that a failure began: one that was asked for, or the opening of a breaker. */

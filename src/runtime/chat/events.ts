@@ -322,7 +322,10 @@ export function listen(source: RouterEventSource, listeners: RouterListeners): (
 /** Calls listeners. Costs nothing where nobody listens: events are only built when {@link EventHub.heard} says so. */
 export class EventHub implements RouterEventSource {
   readonly #listeners = new Map<keyof RouterEvents, Set<(event: never) => void>>();
-  #followers: readonly RequestFollower[] = [];
+  /** Those who follow requests without events. */
+  followers: readonly RequestFollower[] = [];
+  /** False where nobody listens or follows: then whoever would tell of something need not even ask for whom. */
+  isHeard = false;
 
   /** Adds a listener and gives the function that removes it. */
   on<Name extends keyof RouterEvents>(name: Name, listener: RouterListener<Name>): () => void {
@@ -332,18 +335,26 @@ export class EventHub implements RouterEventSource {
       this.#listeners.set(name, listeners);
     }
     listeners.add(listener);
-    return () => listeners.delete(listener);
-  }
-
-  /** Those who follow requests without events. */
-  get followers(): readonly RequestFollower[] {
-    return this.#followers;
+    this.isHeard = true;
+    return () => {
+      listeners.delete(listener);
+      this.#lookWhoIsLeft();
+    };
   }
 
   /** Adds one of them and gives the function that removes it. */
   follow(follower: RequestFollower): () => void {
-    this.#followers = [...this.#followers, follower];
-    return () => (this.#followers = this.#followers.filter((one) => one !== follower));
+    this.followers = [...this.followers, follower];
+    this.isHeard = true;
+    return () => {
+      this.followers = this.followers.filter((one) => one !== follower);
+      this.#lookWhoIsLeft();
+    };
+  }
+
+  #lookWhoIsLeft(): void {
+    const listens = [...this.#listeners.values()].some((listeners) => listeners.size > 0);
+    this.isHeard = listens || this.followers.length > 0;
   }
 
   heard(name: keyof RouterEvents): boolean {

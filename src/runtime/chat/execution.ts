@@ -18,7 +18,7 @@ import { billAnswer } from './settle.ts';
 import type { RepeatedPrefixes } from './repeated-prefixes.ts';
 import type { RuntimeServices } from './services.ts';
 import { UpstreamCall } from './upstream-call.ts';
-import { andThen, type MaybePromise, valueWithin } from '../../platform/wait.ts';
+import { type MaybePromise, valueWithin } from '../../platform/wait.ts';
 import type { World } from '../../core/selection/performance.ts';
 import { planSeen } from '../../core/ledger/plan-seen.ts';
 import { planRoute } from '../../core/selection/plan-route.ts';
@@ -145,17 +145,37 @@ export function planRequest(
   request: NormalizedRequest,
   known: KnownBefore = {},
 ): MaybePromise<RoutePlan> {
+  const { roll } = known;
   const news = services.cooldowns?.refresh();
-  const found = known.served ?? servedBefore(services, request);
-  const made = services.origins.find(request);
-  return andThen(found, (served) =>
-    // All were asked at the same time, so a slow store is waited for once; one that is known to be slow is not.
-    andThen(services.sticky.isSlow ? undefined : news, () =>
-      andThen(made, (origins) =>
-        planOn(services, request, worldOf(services, { request, served, origins, roll: known.roll })),
-      ),
-    ),
-  );
+  const served = known.served ?? servedBefore(services, request);
+  const origins = services.origins.find(request);
+  if (news === undefined && !(served instanceof Promise) && !(origins instanceof Promise)) {
+    return planOn(services, request, worldOf(services, { request, served, origins, roll }));
+  }
+  return planLater(services, request, { news, served, origins, roll });
+}
+
+/** Plans a request once the store has told. All was asked at the same time, so a slow store is waited for once. */
+async function planLater(
+  services: RuntimeServices,
+  request: NormalizedRequest,
+  asked: AskedOfStore,
+): Promise<RoutePlan> {
+  const { roll } = asked;
+  const served = await asked.served;
+  // One that is known to be slow is not worth a further wait.
+  if (!services.sticky.isSlow) await asked.news;
+  const origins = await asked.origins;
+  return planOn(services, request, worldOf(services, { request, served, origins, roll }));
+}
+
+/** What the store was asked for a plan. */
+interface AskedOfStore {
+  /** Cooldowns that other instances tell of. */
+  readonly news: Promise<unknown> | undefined;
+  readonly served: MaybePromise<ServedBy>;
+  readonly origins: MaybePromise<ReasoningOrigins | undefined>;
+  readonly roll: number | undefined;
 }
 
 /** The endpoints that served a request's session, if the store tells in time. */

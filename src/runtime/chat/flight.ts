@@ -17,6 +17,8 @@ export interface MadeCall<Call> {
   readonly hedge: boolean;
   /** True when it finds out whether an endpoint that was out is back. */
   readonly isProbe: boolean;
+  /** How many times as long as most calls it may take by its time limits. */
+  readonly patience: number;
 }
 
 /** A call under way: how it comes out, and whether its endpoint hangs meanwhile. */
@@ -29,7 +31,11 @@ export class Flight<Call, Result> implements MadeCall<Call>, RunningCall {
   readonly hedge: boolean;
   readonly isProbe: boolean;
   readonly kind: TimedKind;
-  readonly unheardMs: number | undefined;
+  readonly patience: number;
+  index = -1;
+  among = 0;
+  /** When its result came; its start until then. */
+  arrivedAt: number;
   #result: CallResult<Result> | undefined;
   /** Nearly always there is one who waits for the result. */
   #listener: ((result: CallResult<Result>) => void) | undefined;
@@ -39,8 +45,7 @@ export class Flight<Call, Result> implements MadeCall<Call>, RunningCall {
   #onLate: (() => void) | undefined;
   #timer: Timer | undefined;
 
-  /** @param unheardMs - Milliseconds after which its endpoint hangs if nobody has ever heard of it. */
-  constructor(made: MadeCall<Call>, kind: TimedKind, unheardMs: number | undefined) {
+  constructor(made: MadeCall<Call>, kind: TimedKind) {
     this.step = made.step;
     this.call = made.call;
     this.startedAt = made.startedAt;
@@ -49,7 +54,8 @@ export class Flight<Call, Result> implements MadeCall<Call>, RunningCall {
     this.hedge = made.hedge;
     this.isProbe = made.isProbe;
     this.kind = kind;
-    this.unheardMs = unheardMs;
+    this.patience = made.patience;
+    this.arrivedAt = made.startedAt;
   }
 
   /** True once there is a result. */
@@ -69,7 +75,8 @@ export class Flight<Call, Result> implements MadeCall<Call>, RunningCall {
   }
 
   /** Notes how it came out. */
-  arrive(result: CallResult<Result>): void {
+  arrive(result: CallResult<Result>, now: number): void {
+    this.arrivedAt = now;
     const listener = this.#listener;
     const others = this.#others;
     this.#result = result;

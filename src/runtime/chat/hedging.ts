@@ -1,14 +1,12 @@
-import type { Endpoint } from '../../catalog/endpoint.ts';
 import { type Attempt, failure, type FailureKind } from '../../core/fallback/failure.ts';
 import type { Admission } from '../../core/fallback/health.ts';
 import type { RoutedRequest } from '../../core/normalize/normalized-request.ts';
-import { hedgeDelay, type HedgePolicy, runsProviderTools } from '../../core/selection/adaptive/hedge.ts';
-import { type TimedKind, usualLongest } from '../../core/selection/adaptive/wellness.ts';
+import { hedgeDelay } from '../../core/selection/adaptive/hedge.ts';
+import { usualLongest } from '../../core/selection/adaptive/wellness.ts';
 import type { PlanStep, RoutePlan } from '../../core/selection/route-plan.ts';
 import type { AttemptCall, CallResult } from './attempt-call.ts';
-import { timeoutsOf } from './call-watch.ts';
 import type { Answer } from './execution.ts';
-import { Flight, type MadeCall } from './flight.ts';
+import type { Flight } from './flight.ts';
 import type { RuntimeServices } from './services.ts';
 import type { UnansweredCall } from './settle.ts';
 import type { SettleHedge } from './shared-pacing.ts';
@@ -21,7 +19,7 @@ export interface HedgedRequest<Call, Result> {
   readonly signal: AbortSignal;
   /** Calls that have ended. */
   readonly attempts: readonly Attempt[];
-  readonly admission: (endpoint: Endpoint) => Admission;
+  readonly admission: (step: PlanStep) => Admission;
   /** Does what must come before a second call and launches it, if `isWanted` still; undefined when it cannot be made. */
   readonly launchBeside: (step: PlanStep, isWanted: () => boolean) => Promise<Flight<Call, Result> | undefined>;
   /** What a provider charges for a call that is given up, as far as it has come; undefined without a price. */
@@ -39,40 +37,6 @@ const SUSPECT = 0.5;
 const SILENT = failure('timeout', 'The provider has fallen silent');
 const SUPERSEDED = failure('superseded', 'Another call of the same request answered first');
 
-/** Opens a call that was made, and gives what it comes to. */
-export function takeOff<Call extends AttemptCall<Result>, Result>(
-  services: RuntimeServices,
-  { stream }: Pick<RoutedRequest, 'stream'>,
-  made: MadeCall<Call>,
-): Flight<Call, Result> {
-  const { records } = services;
-  const { endpoint } = made.step;
-  const kind = stream ? 'streaming' : 'whole';
-  const isHeard = records.answeredSince(endpoint, -Infinity);
-  const flight = new Flight<Call, Result>(made, kind, isHeard ? undefined : unheardMs(services, endpoint, kind));
-  const stopWaiting = records.waiting(endpoint, flight);
-  made.call.open((result) => {
-    const isAnswered = result.type !== 'failed';
-    stopWaiting(isAnswered);
-    if (isAnswered) records.answered(endpoint);
-    flight.arrive(result);
-  });
-  return flight;
-}
-
-/** Milliseconds after which an endpoint is late of whose model nothing is known yet. */
-function unheardMs(services: RuntimeServices, endpoint: Endpoint, kind: TimedKind): number | undefined {
-  const { records, timeouts, providers } = services;
-  const limits = timeoutsOf(timeouts, providers.get(endpoint.provider) ?? {}, endpoint);
-  const limitMs = kind === 'streaming' ? limits.firstTokenMs : limits.answerMs;
-  return records.unheardMs(endpoint, kind, Math.max(1, limitMs / timeouts.firstTokenMs));
-}
-
-/** Whether another endpoint may be asked for a request while one is at work. */
-export function mayHedge(hedge: HedgePolicy | false, request: RoutedRequest, plan: RoutePlan): boolean {
-  return hedge !== false && request.preferences.allowFallbacks && plan.steps.length >= 2 && !runsProviderTools(request);
-}
-
 /**
  * Milliseconds after its start from which a call is late; undefined where nothing is known of its endpoint.
  *
@@ -80,14 +44,16 @@ export function mayHedge(hedge: HedgePolicy | false, request: RoutedRequest, pla
  */
 export function lateAfterMs<Call, Result>(
   services: RuntimeServices,
-  { step: { endpoint }, isProbe, kind }: Flight<Call, Result>,
+  flight: Flight<Call, Result>,
   isSuspect: boolean,
 ): number | undefined {
   const { records, adaptive, hedge } = services;
+  const { step, isProbe, kind } = flight;
+  const { endpoint } = step;
   const usual = records.usual(endpoint, kind);
   const isKnown = usual !== undefined && hedge !== false;
   const delayMs = isKnown ? hedgeDelay(usual, hedge, adaptive.speed, { isProbe, isSuspect }) : undefined;
-  return delayMs ?? unheardMs(services, endpoint, kind);
+  return delayMs ?? records.unheardMs(endpoint, flight);
 }
 
 /**
@@ -165,13 +131,13 @@ export class Hedging<Call extends AttemptCall<Result>, Result> {
     const { records, fallback } = services;
     if (attempts.length + flights.length >= fallback.maxAttempts) return undefined;
     const tried = new Set([...flights, ...attempts].map(({ step }) => step).map(({ endpoint }) => endpoint.id));
-    const open = plan.steps.filter(({ endpoint }) => {
-      if (tried.has(endpoint.id)) return false;
-      const admitted = admission(endpoint);
+    const open = plan.steps.filter((step) => {
+      if (tried.has(step.endpoint.id)) return false;
+      const admitted = admission(step);
       return admitted.ok && admitted.probe !== true;
     });
     const heard = open.filter(({ endpoint }) => records.silence(endpoint) > UNSUSPICIOUS);
-    return heard.find(({ endpoint }) => (admission(endpoint).headroom ?? 1) >= 0) ?? heard[0] ?? open[0];
+    return heard.find((step) => (admission(step).headroom ?? 1) >= 0) ?? heard[0] ?? open[0];
   }
 
   /** Waits for the first of two calls that answers, and gives up the other; both, when both endpoints turn out to hang. */

@@ -49,10 +49,10 @@ export function settleAttempt(
   const { outcome, endedAt, chargedNanoUsd = 0 } = attempt;
   const { generation, endpoint } = answer;
   if (facts !== undefined) learnFrom(services, sent, endpoint, facts.usage, endedAt);
-  services.spending.count(execution.request.account, chargedNanoUsd);
+  if (chargedNanoUsd > 0) services.spending.count(execution.request.account, chargedNanoUsd);
   const { operation } = execution.request;
   const measured = outcome.ok ? measurementOf(attempt, answer, operation, facts) : undefined;
-  const seals = facts && answer.call.reported.seals;
+  const seals = facts && answer.call.seals;
   if (seals !== undefined) services.origins.note(execution.request.account.id, endpoint, seals);
   if (outcome.ok) services.records.ended(endpoint, { ok: true, generation }, measured, endedAt);
   else {
@@ -63,6 +63,7 @@ export function settleAttempt(
   }
   if (!outcome.ok) warnOfRefusedKey(services, endpoint, outcome.failure);
   else if (facts !== undefined && facts.usage.cost === undefined) warnOfUnknownPrice(services, endpoint);
+  if (!services.events.isHeard) return;
   for (const follower of services.events.followers) follower.attemptEnds(execution.request, answer, attempt);
   if (!services.events.heard('attempt')) return;
   services.events.emit('attempt', {
@@ -150,9 +151,14 @@ function spentOnFailed(answer: AttemptedCall, request: RoutedRequest, failed: At
 }
 
 /** What the loser of a hedge may have cost, in US dollars; undefined for other calls, and without a price. */
-export function lostOnHedge(made: AttemptedCall, request: RoutedRequest, end: CallEnd): number | undefined {
-  if (!('failure' in end) || end.failure.kind !== 'superseded' || made.endpoint.price === undefined) return undefined;
-  return usdFromNano(spentOnFailed(made, request, end.failure));
+export function lostOnHedge(made: AttemptedCall, request: RoutedRequest, failed: AttemptFailure): number | undefined {
+  if (failed.kind !== 'superseded' || made.endpoint.price === undefined) return undefined;
+  return usdFromNano(spentOnFailed(made, request, failed));
+}
+
+/** The same of all attempts of a request. */
+export function lostOnHedges(attempts: readonly Attempt[]): number {
+  return attempts.reduce((sum, { costUsd = 0 }) => sum + costUsd, 0);
 }
 
 /** What a provider charges for a call that is given up, in US dollars; undefined without a price. */
@@ -184,7 +190,8 @@ export function accountOf(
   end: CallEnd,
   reserved: number | undefined,
 ): Pick<Attempt, 'firstTokenAt' | 'usage' | 'chargedNanoUsd'> {
-  if (ledger === undefined && !events.heard('attempt') && !spending.counts(request.account)) return UNCOUNTED;
+  const isHeard = events.isHeard && events.heard('attempt');
+  if (!isHeard && ledger === undefined && !spending.counts(request.account)) return UNCOUNTED;
   const isAnswer = 'facts' in end;
   return {
     firstTokenAt: isAnswer ? made.firstTokenAt : undefined,
@@ -273,6 +280,7 @@ export function announceResult(
     finishReason,
     nativeFinishReason,
   });
+  if (!services.events.isHeard) return;
   for (const follower of services.events.followers) follower.answered(execution, answer, facts);
   if (!services.events.heard('result')) return;
   services.events.emit('result', {

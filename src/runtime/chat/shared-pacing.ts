@@ -57,7 +57,8 @@ export class SharedPacing {
 
   /** Notes a request. */
   request(): void {
-    if (this.#pacer !== false) this.#bucket = bucketAfterRequest(this.#bucket, this.#pacer);
+    const isFull = this.#pacer === false || this.#bucket.retries >= this.#pacer.mostRetries;
+    if (!isFull) this.#bucket = bucketAfterRequest(this.#bucket, this.#pacer);
   }
 
   /** Notes an answer and what its provider charges for it; `undefined` where that is unknown. */

@@ -10,6 +10,9 @@ import type { NormalizedRequest } from '../../core/normalize/normalized-request.
 import { type MaybePromise, PENDING, Pollable, pollable, type Polled, whenThere } from '../../platform/wait.ts';
 import type { CallResult, Dialing, Reported } from './attempt-call.ts';
 
+/** The tracker of calls whose stream has not begun: nobody lets it see anything. */
+const NOTHING_TRACKED = new StreamTracker();
+
 /** Ways of failing that mean nothing after the end of an answer. */
 const BROKEN: ReadonlySet<FailureKind> = new Set(['connection']);
 const QUIET: ReadonlySet<FailureKind> = new Set(['connection', 'timeout']);
@@ -27,7 +30,8 @@ const MAX_SILENT_READS = 100_000;
  * disconnects, also if the provider's adapter ignores the signal; then nothing of it stays behind.
  */
 export class UpstreamCall extends Pollable<readonly StreamPiece[] | undefined> {
-  readonly tracker = new StreamTracker();
+  /** Watches the pieces of a stream. Of a response that came whole there is nothing to watch. */
+  tracker = NOTHING_TRACKED;
   readonly #options: Dialing<NormalizedRequest>;
   readonly #watch: CallWatch;
   #stream: PieceStream | undefined;
@@ -51,8 +55,12 @@ export class UpstreamCall extends Pollable<readonly StreamPiece[] | undefined> {
 
   /** What the provider said so far of what it will charge for. */
   get reported(): Reported {
-    const { usage, facts, images, likelyTokens, seals } = this.tracker;
-    return { usage, serviceTier: facts.serviceTier, outputImages: images, likelyTokens, seals: this.#seals ?? seals };
+    const { usage, facts, images, likelyTokens } = this.tracker;
+    return { usage, serviceTier: facts.serviceTier, outputImages: images, likelyTokens };
+  }
+
+  get seals(): readonly string[] | undefined {
+    return this.#options.request.stream ? this.tracker.seals : this.#seals;
   }
 
   /** Makes the call and tells, once, when it either failed, is complete, or has committed. Never throws. */
@@ -63,7 +71,6 @@ export class UpstreamCall extends Pollable<readonly StreamPiece[] | undefined> {
       if (result instanceof Promise) void result.then(onResult, fail);
       else onResult(result);
     };
-    this.#watch.begin();
     // Nobody waits for an answer that comes after the interruption, but its connection must not stay open.
     this.#watch.whenThere(() => this.#ask(), receive, fail, cancelLate);
   }
@@ -98,7 +105,7 @@ export class UpstreamCall extends Pollable<readonly StreamPiece[] | undefined> {
   /** Frees everything; the provider is told if it is still at work. */
   close(): void {
     this.#watch.end();
-    this.#cancelStream();
+    if (this.#stream !== undefined) this.#cancelStream();
   }
 
   /** Adapters come from anybody: what they gave may break when it is looked at. */
@@ -116,16 +123,20 @@ export class UpstreamCall extends Pollable<readonly StreamPiece[] | undefined> {
     if (reply.type === 'failed') return this.#failed(reply.failure);
     const wantsStream = this.#options.request.stream;
     if (reply.type === 'stream') {
-      this.#stream = reply.stream;
-      this.#pieces = pollable(reply.stream);
+      this.#readFrom(reply.stream);
       return wantsStream ? this.#commit() : this.#untilEnd();
     }
     const flaw = flawOf(reply.result);
     if (flaw !== undefined) return this.#failed(flaw);
     if (!wantsStream) return this.#whole(reply.result);
-    this.#stream = streamOf(scatter(reply.result));
-    this.#pieces = pollable(this.#stream);
+    this.#readFrom(streamOf(scatter(reply.result)));
     return this.#commit();
+  }
+
+  #readFrom(stream: PieceStream): void {
+    this.#stream = stream;
+    this.#pieces = pollable(stream);
+    this.tracker = new StreamTracker();
   }
 
   /** Asks the provider. Adapters come from anybody, so what comes back may be anything. */

@@ -63,7 +63,9 @@ export class UsualTimes {
     const { speed: policy, forgetMs } = this.#adaptive;
     const kind = measurement?.inOnePiece === true ? 'whole' : 'streaming';
     const peers = this.#peers.get(model);
-    const expected = usualAmongPeers(speed, peers, kind, policy);
+    // What others take matters only of an endpoint that was hardly called itself.
+    const isKnown = speed !== undefined && speed[kind].calls >= policy.minimumCalls;
+    const expected = isKnown ? undefined : usualAmongPeers(speed, peers, kind, policy);
     this.#peers.set(
       model,
       speedAfter(peers ?? UNKNOWN_SPEED, policy, { kind, ms, forgetMs, expected: undefined }, now),

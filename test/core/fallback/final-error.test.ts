@@ -205,7 +205,7 @@ describe('when every endpoint is cooling down', () => {
   };
 
   it('the answer is 503 with the soonest moment at which one may be asked (U-68)', () => {
-    const error = coolingError(plan, ({ provider }) => waits[provider] ?? { ok: true }, 'docs');
+    const error = coolingError(plan, ({ endpoint: { provider } }) => waits[provider] ?? { ok: true }, 'docs');
     expect(error).toEqual({
       status: 503,
       errorType: 'provider_overloaded',

@@ -4,7 +4,7 @@ import { type Attempt, failure, FAILURE_RULES } from '../../../src/core/fallback
 import { backoffMs } from '../../../src/core/fallback/retry-budget.ts';
 import type { Admission } from '../../../src/core/fallback/health.ts';
 import { type Move, type Situation, nextMove } from '../../../src/core/fallback/next-move.ts';
-import type { RoutePlan } from '../../../src/core/selection/route-plan.ts';
+import type { PlanStep, RoutePlan } from '../../../src/core/selection/route-plan.ts';
 import { FAILURE_KINDS, FALLBACK_POLICY, failedAt, planOver, situation } from '../../support/attempts.ts';
 import { runs } from '../../support/properties.ts';
 import { NOW } from '../../support/requests.ts';
@@ -24,7 +24,7 @@ function next(attempts: readonly Attempt[], given?: Partial<Situation>, of: Rout
 /** Closes the named providers; they open after so many milliseconds. */
 function closed(waits: Readonly<Record<string, number>>, cause: 'breaker' | 'rate_limited' = 'breaker') {
   return {
-    admission: ({ provider }: { readonly provider: string }): Admission => {
+    admission: ({ endpoint: { provider } }: PlanStep): Admission => {
       const waitMs = waits[provider];
       return waitMs === undefined ? { ok: true } : { ok: false, waitMs, cause };
     },
@@ -290,7 +290,7 @@ describe('a place where the prompt is cached', () => {
   });
 
   it('is waited for less where the free endpoint has few places left', () => {
-    const admission = ({ provider }: { readonly provider: string }): Admission =>
+    const admission = ({ endpoint: { provider } }: PlanStep): Admission =>
       provider === 'beta' ? { ok: false, waitMs: 400, cause: 'pace' } : { ok: true, headroom: 0.5 };
     expect(next([], { admission, warmWaitMs: 800 }, cached)).toBe('alpha after 0');
     expect(next([], { admission, warmWaitMs: 1_200 }, cached)).toBe('beta after 400');

@@ -148,8 +148,8 @@ export function allowanceOf(
 }
 
 /** Folds in that something was sent. */
-export function allowanceAfterSending(allowance: Allowance | undefined, amount: number): Allowance | undefined {
-  return allowance && { ...allowance, remaining: allowance.remaining - amount };
+export function allowanceAfterSending(allowance: Allowance, amount: number): Allowance {
+  return { ...allowance, remaining: allowance.remaining - amount };
 }
 
 /** Milliseconds until an endpoint takes so much; 0 for now. What is larger than the whole limit waits for all of it. */

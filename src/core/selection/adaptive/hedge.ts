@@ -67,6 +67,11 @@ export function purseAfterLoser(purse: HedgePurse, setAsideUsd: number, lostUsd:
 /** Tools that a caller runs itself: asking twice does nothing twice. */
 const HARMLESS: ReadonlySet<string> = new Set(['function', 'custom']);
 
+/** Whether a request may be sent to a second endpoint while the first is at work. */
+export function mayHedge(policy: HedgePolicy | false, request: RoutedRequest): boolean {
+  return policy !== false && request.preferences.allowFallbacks && !runsProviderTools(request);
+}
+
 /**
  * Whether a request makes a provider run tools, which may have effects: code, remote servers, a computer. Such a request
  * must never be sent to two providers at a time.

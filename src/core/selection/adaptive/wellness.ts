@@ -26,9 +26,9 @@ export function conditionAfter(
   call: { readonly ok: boolean; readonly probe: boolean },
   now: number,
 ): Condition {
+  if (call.ok && condition.value === 1) return condition;
   const value = conditionNow(condition, policy.forgetMs, now);
   if (!call.ok) return { value: value * policy.afterFailure, at: now };
-  if (condition.value === 1) return condition;
   const better = value + (1 - value) * policy.afterSuccess;
   return { value: call.probe ? Math.max(better, policy.afterProbe) : better, at: now };
 }
@@ -96,40 +96,19 @@ export interface TimedCall {
 /**
  * Folds in how long a call took. The slow mean is clipped, and what lies far above it moves it by no more than the time
  * that has passed: an outage does not become what is usual, also not of an endpoint that was hardly called before it.
+ *
+ * @param isGivenUp - Whether it was given up before it had answered.
  */
-export function speedAfter(speed: EndpointSpeed, policy: SpeedPolicy, call: TimedCall, now: number): EndpointSpeed {
-  return folded(speed, policy, call, now, false);
-}
-
-/**
- * Folds in a call that was given up before it had answered: it would have taken at least as long. Nothing is learnt
- * from one that was not late yet; of an endpoint that was hardly called, such calls are among the first measures, so
- * that one which is always slower than others comes to be known as that.
- */
-export function speedAfterGivingUp(
-  speed: EndpointSpeed,
-  policy: SpeedPolicy,
-  call: TimedCall,
-  now: number,
-): EndpointSpeed {
-  const own = speed[call.kind];
-  const usual = own.calls > 0 ? own : call.expected;
-  if (usual === undefined || (own.calls === 0 && usual.calls < policy.minimumCalls)) return speed;
-  const late = Math.log(Math.max(1, call.ms)) - usual.mean;
-  if (own.calls < policy.minimumCalls) return late > 0 ? folded(speed, policy, call, now, true) : speed;
-  const before = speed.lateness * fading(now - speed.at, call.forgetMs);
-  return late <= before ? speed : { ...speed, lateness: before + policy.fastGain * (late - before), at: now };
-}
-
-function folded(
+export function speedAfter(
   speed: EndpointSpeed,
   policy: SpeedPolicy,
   { kind, ms, forgetMs, expected }: TimedCall,
   now: number,
-  isGivenUp: boolean,
+  isGivenUp = false,
 ): EndpointSpeed {
   const time = Math.log(Math.max(1, ms));
-  const usual = begun(speed[kind], expected, isGivenUp ? Infinity : time, policy);
+  const own = speed[kind];
+  const usual = own.calls > 0 ? own : begun(own, expected, isGivenUp ? Infinity : time, policy);
   const late = usual.calls === 0 ? 0 : time - usual.mean;
   const before = speed.lateness * fading(now - speed.at, forgetMs);
   // A few calls of its own, which may be slow ones already, say less than what is expected.
@@ -147,9 +126,29 @@ function folded(
   };
 }
 
+/**
+ * Folds in a call that was given up before it had answered: it would have taken at least as long. Nothing is learnt
+ * from one that was not late yet; of an endpoint that was hardly called, such calls are among the first measures, so
+ * that one which is always slower than others comes to be known as that.
+ */
+export function speedAfterGivingUp(
+  speed: EndpointSpeed,
+  policy: SpeedPolicy,
+  call: TimedCall,
+  now: number,
+): EndpointSpeed {
+  const own = speed[call.kind];
+  const usual = own.calls > 0 ? own : call.expected;
+  if (usual === undefined || (own.calls === 0 && usual.calls < policy.minimumCalls)) return speed;
+  const late = Math.log(Math.max(1, call.ms)) - usual.mean;
+  if (own.calls < policy.minimumCalls) return late > 0 ? speedAfter(speed, policy, call, now, true) : speed;
+  const before = speed.lateness * fading(now - speed.at, call.forgetMs);
+  return late <= before ? speed : { ...speed, lateness: before + policy.fastGain * (late - before), at: now };
+}
+
 /** An endpoint whose first call takes far longer than is expected of it begins with what is expected. */
 function begun(own: UsualTime, expected: UsualTime | undefined, time: number, policy: SpeedPolicy): UsualTime {
-  if (own.calls > 0 || expected === undefined || expected.calls < policy.minimumCalls) return own;
+  if (expected === undefined || expected.calls < policy.minimumCalls) return own;
   return isFarAbove(expected, time) ? { ...own, calls: 1, mean: expected.mean } : own;
 }
 
