@@ -82,12 +82,43 @@ await measure(
   routerOf,
   (size) => (router, number) => router.chat({ model: `bench/model-${number % Math.min(size, 10)}`, messages }),
 );
+/** Accounts as a host keeps them, in an order that no cache foresees. */
+function accountsOf(size: number): (number: number) => { readonly id: string } {
+  const accounts = Array.from({ length: size }, (_, index) => ({ id: `account-${index}` }));
+  return (number) => accounts[(number * 7_919) % size] ?? { id: 'nobody' };
+}
+
 await measure(
   'accounts',
   [1, 1_000, 100_000],
   () => routerOf(10),
-  (size) => (router, number) =>
-    router.chat({ model: 'bench/model-1', messages }, { account: { id: `account-${(number * 7_919) % size}` } }),
+  (size) => {
+    const accountOf = accountsOf(size);
+    return (router, number) => router.chat({ model: 'bench/model-1', messages }, { account: accountOf(number) });
+  },
+);
+await measure(
+  'one account, beside looking for as many others in three plain maps: what memory that is in no cache costs',
+  [1, 1_000, 100_000],
+  () => routerOf(10),
+  (size) => {
+    const accountOf = accountsOf(size);
+    const maps = [0, 1, 2].map(
+      () =>
+        new Map(
+          Array.from({ length: size }, (_, index): [string, { of: number }] => [accountOf(index).id, { of: index }]),
+        ),
+    );
+    const account = { id: 'one' };
+    return (router, number) => {
+      const { id } = accountOf(number);
+      for (const map of maps) {
+        const known = map.get(id);
+        if (known !== undefined) known.of += 1;
+      }
+      return router.chat({ model: 'bench/model-1', messages }, { account });
+    };
+  },
 );
 await measure(
   'sessions',

@@ -1,9 +1,7 @@
 import {
-  type AttemptEvent,
   type ErrorEvent,
   listen,
   type RequestFacts,
-  type ResultEvent,
   type RouterEventSource,
   type StageCosts,
 } from '../runtime/chat/events.ts';
@@ -150,78 +148,108 @@ export const MEASUREMENTS = {
 /** Name of a measurement. */
 export type MeasurementName = keyof typeof MEASUREMENTS;
 
-/** Takes one value of a measurement. */
-export type Recorder = (name: MeasurementName, value: number, labels: Labels) => void;
+/** Takes the values of one series: of one measurement, under one value of each of its labels. */
+export type Series = (value: number) => void;
+
+/** Finds a series. What every request records keeps those that it found: most requests bring the same labels again. */
+export type SeriesOf = (name: MeasurementName, labels: Labels) => Series;
 
 /** Stands for models that the catalog does not list, so that callers cannot make up new values. */
 const UNLISTED = 'other';
 
 /** Turns the events of a router into values of measurements. Gives the function that ends it. */
-export function measure(source: RouterEventSource, record: Recorder): () => void {
+export function measure(source: RouterEventSource, seriesOf: SeriesOf): () => void {
+  const active = byLabel((operation) => byLabel((origin) => seriesOf('active', { operation, origin })));
+  const models = byLabel((operation) =>
+    byLabel((provider) => byLabel((model) => seriesOfModel(seriesOf, { operation, provider, model }))),
+  );
   /** Requests whose beginning was seen: only those may count down. */
-  const active = new Set<string>();
+  const begun = new Set<string>();
 
   function ended(request: RequestFacts): void {
-    const { id, operation } = request;
-    if (active.delete(id)) record('active', -1, { operation, origin: originOf(request) });
+    if (begun.delete(request.id)) active(request.operation)(originOf(request))(-1);
   }
 
   return listen(source, {
     request({ request }) {
-      active.add(request.id);
-      record('active', 1, { operation: request.operation, origin: originOf(request) });
+      begun.add(request.id);
+      active(request.operation)(originOf(request))(1);
     },
     attempt(event) {
-      const who = whoOf(event);
-      const { durationMs, failure, usage } = event;
-      record('attempts', durationMs / 1_000, { ...who, error: failure?.kind });
+      const { request, provider, durationMs, failure, usage } = event;
+      const model = models(request.operation)(provider)(modelOf(event));
+      model.attempts(failure?.kind)(durationMs / 1_000);
       if (usage === undefined) return;
-      record('tokens', usage.prompt_tokens, { ...who, token: 'input' });
-      if (event.request.operation === 'chat') record('tokens', usage.completion_tokens, { ...who, token: 'output' });
-      if (usage.cost !== undefined) record('cost', usage.cost, who);
+      model.input(usage.prompt_tokens);
+      if (request.operation === 'chat') model.output(usage.completion_tokens);
+      if (usage.cost !== undefined) model.cost(usage.cost);
     },
     result(event) {
-      ended(event.request);
-      const labels = { ...whoOf(event), origin: originOf(event.request) };
-      record('requests', event.durationMs / 1_000, labels);
-      if (event.request.stream) record('firstChunk', event.firstTokenMs / 1_000, labels);
+      const { request, provider, durationMs, firstTokenMs } = event;
+      ended(request);
+      const answered = models(request.operation)(provider)(modelOf(event)).answered(originOf(request));
+      answered.requests(undefined)(durationMs / 1_000);
+      if (request.stream) answered.firstChunk(firstTokenMs / 1_000);
     },
     error(event) {
-      ended(event.request);
-      const { request, durationMs, errorType, status } = event;
+      const { request, provider, durationMs, errorType, status } = event;
+      ended(request);
       const error = status === 499 ? 'client_closed' : errorType;
-      record('requests', durationMs / 1_000, { ...whoOf(event), origin: originOf(request), error });
+      const answered = models(request.operation)(provider)(modelOf(event)).answered(originOf(request));
+      answered.requests(error)(durationMs / 1_000);
     },
     plugin(event) {
       const { plugin, hook, outcome, durationMs } = event;
-      record('plugins', durationMs / 1_000, { plugin, hook, outcome });
+      seriesOf('plugins', { plugin, hook, outcome })(durationMs / 1_000);
       recordServices(event, { operation: event.request.operation, plugin });
     },
     tool(event) {
       const { tool, outcome, durationMs } = event;
-      record('tools', durationMs / 1_000, { tool, outcome });
+      seriesOf('tools', { tool, outcome })(durationMs / 1_000);
       recordServices(event, { operation: event.request.operation, tool });
     },
     health(event) {
       const { provider } = event;
       const model = modelOf(event);
-      if (event.type === 'cooldown') record('cooldowns', 1, { provider, model, cause: event.cause });
-      else record('breakers', 1, { provider, model, state: event.state });
+      if (event.type === 'cooldown') seriesOf('cooldowns', { provider, model, cause: event.cause })(1);
+      else seriesOf('breakers', { provider, model, state: event.state })(1);
     },
     warning({ code }) {
-      record('warnings', 1, { code });
+      seriesOf('warnings', { code })(1);
     },
   });
 
   /** What models cost that a plugin or tool asked is counted with their own calls. */
   function recordServices({ serviceCost }: StageCosts, labels: Labels): void {
-    if (serviceCost !== undefined && serviceCost > 0) record('cost', serviceCost, labels);
+    if (serviceCost !== undefined && serviceCost > 0) seriesOf('cost', labels)(serviceCost);
   }
 }
 
-function whoOf(event: AttemptEvent | ResultEvent | ErrorEvent): Labels {
-  const { provider, request } = event;
-  return { operation: request.operation, provider, model: modelOf(event) };
+/** The series of one kind of request to one model of one provider. */
+function seriesOfModel(seriesOf: SeriesOf, who: Labels) {
+  return {
+    attempts: byLabel((error) => seriesOf('attempts', { ...who, error })),
+    input: seriesOf('tokens', { ...who, token: 'input' }),
+    output: seriesOf('tokens', { ...who, token: 'output' }),
+    cost: seriesOf('cost', who),
+    answered: byLabel((origin) => ({
+      requests: byLabel((error) => seriesOf('requests', { ...who, origin, error })),
+      firstChunk: seriesOf('firstChunk', { ...who, origin }),
+    })),
+  };
+}
+
+/** Keeps what was made for each value of a label. Labels have few values, so all of it may be kept. */
+function byLabel<Made>(make: (value: string | undefined) => Made): (value: string | undefined) => Made {
+  const known = new Map<string | undefined, Made>();
+  return (value) => {
+    let made = known.get(value);
+    if (made === undefined) {
+      made = make(value);
+      known.set(value, made);
+    }
+    return made;
+  };
 }
 
 function modelOf({ model, listed }: Pick<ErrorEvent, 'model' | 'listed'>): string | undefined {

@@ -29,8 +29,6 @@ import type { RuntimeServices } from '../runtime/chat/services.ts';
 const MAX_RECORDS = 10_000;
 /** Stand-ins of end users that are kept: each takes about 200 bytes, and a tenth of a request's time to make. */
 const MAX_END_USERS = 100_000;
-/** Models that are remembered of one account. */
-const MAX_MODELS = 20;
 
 /** A configuration in force, and what works by it. */
 export interface RunningServices {
@@ -83,7 +81,7 @@ export function buildServices(
     adaptive: config.adaptive,
     hedge: config.hedge,
     pacing: same('pacer', 'hedge') && before ? before.pacing : new SharedPacing(config.pacer, config.hedge),
-    usualTokens: before?.usualTokens ?? new UsualTokens(boundedMap(MAX_RECORDS), () => boundedMap(MAX_MODELS)),
+    usualTokens: before?.usualTokens ?? new UsualTokens(boundedMap(MAX_RECORDS)),
     providers: new Map(config.providers.map((provider) => [provider.slug, provider])),
     records,
     cooldowns: config.sharesState ? new SharedCooldowns(config.state, environment, records) : undefined,

@@ -1,5 +1,5 @@
 import { createServer } from 'node:http';
-import { Registry } from 'prom-client';
+import { Histogram, Registry } from 'prom-client';
 import { prometheus } from 'signalbox/prometheus';
 import { describe, expect, it } from 'vitest';
 import { listen } from '../support/mounts.ts';
@@ -69,6 +69,40 @@ describe('the metrics of Prometheus', () => {
     for (const { detach } of metrics) detach();
     await post(one, asking());
     expect(samples(await registry.metrics())).toEqual(values);
+  });
+
+  it('go into a metric that the program has registered itself, with bounds of its own', async () => {
+    await using cell = await startObservedCell();
+    const registry = new Registry();
+    const own = new Histogram({
+      name: 'signalbox_request_duration_seconds',
+      help: 'As slow as we like.',
+      labelNames: ['operation', 'provider', 'model', 'origin', 'error'],
+      buckets: [60],
+      registers: [registry],
+    });
+    prometheus(cell.router, { registry });
+    await post(cell, asking());
+    const values = samples(await registry.metrics());
+    expect(values.get(`signalbox_request_duration_seconds_bucket{le="60",${SECOND},origin="caller",error=""}`)).toBe(1);
+    expect((await own.get()).values.length).toBe(4);
+  });
+
+  it('begin anew with their registry, also those that come late, and not in one that was emptied', async () => {
+    await using cell = await startObservedCell();
+    const { registry } = prometheus(cell.router);
+    await post(cell, asking());
+    registry.resetMetrics();
+    expect([...samples(await registry.metrics()).keys()]).toEqual([]);
+    await post(cell, asking({ stream: true }));
+    const [one, other] = await Promise.all([registry.metrics(), registry.metrics()]);
+    expect(other).toBe(one);
+    const values = samples(one);
+    expect(values.get(`signalbox_request_duration_seconds_count{${SECOND},origin="caller",error=""}`)).toBe(1);
+    expect(values.get(`signalbox_time_to_first_chunk_seconds_count{${SECOND},origin="caller"}`)).toBe(1);
+    registry.clear();
+    await post(cell, asking());
+    expect(await registry.metrics()).toBe('\n');
   });
 
   it('say that they could not be read when a collector of the program fails', async () => {

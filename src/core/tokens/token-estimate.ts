@@ -35,7 +35,7 @@ export function likelyPromptTokens({ needs, messages, likelyTokens: counted }: E
   if (messages === undefined) return Math.max(1, needs.promptTokens * 2);
   const known = ESTIMATES.get(messages);
   if (known !== undefined) return known;
-  const likely = Math.max(1, likelyTextTokens(messages.flatMap(textsOf)) + PER_MESSAGE * messages.length);
+  const likely = Math.max(1, likelyTextTokens(textsOf(messages)) + PER_MESSAGE * messages.length);
   ESTIMATES.set(messages, likely);
   return likely;
 }
@@ -48,11 +48,17 @@ export function knownPromptTokens(messages: readonly Message[] | undefined): num
 /** Tokens of the role of a message, and of what separates it from the next one. */
 const PER_MESSAGE = 4;
 
-function textsOf(message: Message): readonly string[] {
-  const { content } = message;
-  const calls = message.role === 'assistant' ? (message.tool_calls ?? []).map((call) => call.function.arguments) : [];
-  if (typeof content === 'string') return [content, ...calls];
-  return [...(content ?? []).flatMap((part) => (part.type === 'text' ? [part.text] : [])), ...calls];
+/** What messages say, and the arguments of their calls, in one list. */
+function textsOf(messages: readonly Message[]): readonly string[] {
+  const texts: string[] = [];
+  for (const message of messages) {
+    const { content } = message;
+    if (typeof content === 'string') texts.push(content);
+    else for (const part of content ?? []) if (part.type === 'text') texts.push(part.text);
+    if (message.role !== 'assistant') continue;
+    for (const call of message.tool_calls ?? []) texts.push(call.function.arguments);
+  }
+  return texts;
 }
 
 /** The likely number of tokens in a text, for usage that a provider did not report. */

@@ -186,7 +186,7 @@ function unitsOf(text: string): Uint16Array {
   const bytes = length > ROOM ? new Uint8Array(length) : BYTES;
   const { read, written } = ENCODER.encodeInto(text, bytes);
   // Only ASCII has as many bytes as units.
-  if (read === length && written === length) units.set(bytes.subarray(0, length));
+  if (read === length && written === length) for (let at = 0; at < length; at += 1) units[at] = bytes[at] ?? 0;
   else for (let at = 0; at < length; at += 1) units[at] = text.charCodeAt(at);
   return units;
 }

@@ -5,9 +5,8 @@ import {
   type Labels,
   measure,
   type Measurement,
-  type MeasurementName,
   MEASUREMENTS,
-  type Recorder,
+  type SeriesOf,
 } from '../measurements.ts';
 import { conventionalProvider } from './attributes.ts';
 import { RequestSpans } from './request-spans.ts';
@@ -66,12 +65,16 @@ const ATTRIBUTES: Readonly<Record<LabelName, string>> = {
   code: 'signalbox.warning.code',
 };
 
-/** Makes the instruments of a meter and gives what records on them. */
-function instrumentsOf(meter: Meter): Recorder {
+/** Makes the instruments of a meter and gives their series. */
+function instrumentsOf(meter: Meter): SeriesOf {
   const instruments = new Map(
     Object.entries(MEASUREMENTS).map(([name, measurement]) => [name, instrumentOf(meter, measurement)]),
   );
-  return (name: MeasurementName, value, labels) => instruments.get(name)?.(value, attributesOf(labels));
+  return (name, labels) => {
+    const record = instruments.get(name);
+    const attributes = attributesOf(labels);
+    return (value) => record?.(value, attributes);
+  };
 }
 
 function instrumentOf(meter: Meter, measurement: Measurement): (value: number, attributes: Attributes) => void {

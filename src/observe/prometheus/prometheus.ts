@@ -1,13 +1,7 @@
 import type { RouterEventSource } from '../../runtime/chat/events.ts';
-import {
-  type LabelName,
-  type Labels,
-  measure,
-  type Measurement,
-  MEASUREMENTS,
-  type Recorder,
-} from '../measurements.ts';
-import { Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { type Labels, measure, type Measurement, MEASUREMENTS, type Series, type SeriesOf } from '../measurements.ts';
+import { type Counter, type Gauge, Histogram, type Metric, Registry } from 'prom-client';
+import { completeLabels, SeriesMetric } from './series-metric.ts';
 
 /** Options of {@link prometheus}. */
 export interface PrometheusOptions {
@@ -35,7 +29,6 @@ export interface Prometheus {
  * const metrics = prometheus(router);
  * app.get('/metrics', metrics.node);
  * ```
- * @throws Error when the registry holds a metric of the same name and other labels.
  */
 export function prometheus(
   router: RouterEventSource,
@@ -103,51 +96,28 @@ async function answer(exposed: Exposed, method: string): Promise<Answer> {
 
 export { Registry };
 
-type Metric = Counter | Gauge | Histogram;
-
-/** Registers all metrics and gives what records on them. Those that another router registered are shared with it. */
-function metricsIn(registry: Registry): Recorder {
-  const record = new Map(
-    Object.entries(MEASUREMENTS).map(([name, measurement]) => [name, recorderOf(registry, measurement)]),
+/** Registers all metrics and gives their series. Those that another router registered are shared with it. */
+function metricsIn(registry: Registry): SeriesOf {
+  const metrics = new Map(
+    Object.entries(MEASUREMENTS).map(([name, measurement]) => [name, metricIn(registry, measurement)]),
   );
-  return (name, value, labels) => record.get(name)?.(value, labels);
+  return (name, labels) => metrics.get(name)?.(labels) ?? (() => {});
 }
 
-function recorderOf(registry: Registry, measurement: Measurement): (value: number, labels: Labels) => void {
-  const { prometheus: name, labels: labelNames } = measurement;
-  const metric = (registry.getSingleMetric(name) as Metric | undefined) ?? create(registry, measurement);
-  const labelled = labelsFor(labelNames);
-  if (metric instanceof Histogram) return (value, labels) => metric.observe(labelled(labels), value);
-  return (value, labels) => metric.inc(labelled(labels), value);
-}
-
-/** All labels with a value and one order: the same object for the same values, because most requests bring those again. */
-function labelsFor(names: readonly LabelName[]): (labels: Labels) => Record<string, string> {
-  const made: Known = { next: new Map() };
-  return (labels) => {
-    let known = made;
-    for (const name of names) {
-      const value = labels[name] ?? '';
-      let next = known.next.get(value);
-      if (next === undefined) {
-        next = { next: new Map() };
-        known.next.set(value, next);
-      }
-      known = next;
-    }
-    return (known.labels ??= Object.fromEntries(names.map((name) => [name, labels[name] ?? ''])));
+function metricIn(registry: Registry, measurement: Measurement): (labels: Labels) => Series {
+  const { prometheus: name, labels: names } = measurement;
+  const known = registry.getSingleMetric(name) as SeriesMetric | Counter | Gauge | Histogram | undefined;
+  if (known === undefined) {
+    const metric = new SeriesMetric(measurement);
+    // It has what a registry reads of a metric, and nothing of what programs write to.
+    registry.registerMetric(metric as unknown as Metric);
+    return (labels) => metric.series(labels);
+  }
+  // Not by its class, of which a program that is loaded anew in pieces has several.
+  if ('series' in known) return (labels) => known.series(labels);
+  // One that the program made, with buckets of its own for example.
+  return (given) => {
+    const labels = completeLabels(names, given);
+    return known instanceof Histogram ? (value) => known.observe(labels, value) : (value) => known.inc(labels, value);
   };
-}
-
-/** What was made for the values of the first labels. Labels have few values, so all of it may be kept. */
-interface Known {
-  readonly next: Map<string, Known>;
-  labels?: Record<string, string>;
-}
-
-function create(registry: Registry, measurement: Measurement): Metric {
-  const { prometheus: name, description: help, kind, labels, buckets = [] } = measurement;
-  const configuration = { name, help, labelNames: [...labels], registers: [registry] };
-  if (kind === 'histogram') return new Histogram({ ...configuration, buckets: [...buckets] });
-  return kind === 'counter' ? new Counter(configuration) : new Gauge(configuration);
 }

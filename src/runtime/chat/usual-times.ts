@@ -79,11 +79,15 @@ const GAIN = 0.05;
 
 /** How long the prompts of an account and the answers that it gets from a model usually are. */
 interface UsualLengths {
-  readonly answer: number;
+  readonly model: string;
+  answer: number;
   /** Tokens that prompts were reported to have, and those of the rough count of the same prompts. */
-  readonly reported?: number | undefined;
-  readonly rough?: number | undefined;
+  reported: number | undefined;
+  rough: number | undefined;
 }
+
+/** Models that are remembered of one account; those that were not answered for the longest time go first. */
+const MAX_MODELS = 20;
 
 /** What a provider reported of the prompt of a request that is nothing but text, so that its length can be compared. */
 interface ReportedPrompt {
@@ -93,36 +97,40 @@ interface ReportedPrompt {
 
 /** What is usual of the lengths of prompts and answers, learned from answers. */
 export class UsualTokens {
-  // Not one map by both names: putting them together for each request takes longer than looking twice.
-  readonly #accounts: RecordMap<RecordMap<UsualLengths>>;
-  readonly #newMap: () => RecordMap<UsualLengths>;
+  /**
+   * Models of each account, the latest first. Not one map by both names: putting them together for each request takes
+   * longer than looking twice. And no map for each account: most ask for one model, and accounts come and go.
+   */
+  readonly #accounts: RecordMap<readonly UsualLengths[]>;
 
-  /** @param newMap - Makes what is kept of the models of one account. */
-  constructor(accounts: RecordMap<RecordMap<UsualLengths>>, newMap: () => RecordMap<UsualLengths>) {
+  constructor(accounts: RecordMap<readonly UsualLengths[]>) {
     this.#accounts = accounts;
-    this.#newMap = newMap;
   }
 
   /** What plans look at; nothing where there was no answer yet. */
   of(account: string, model: string | undefined): Pick<World, 'usualAnswerTokens' | 'promptRatio'> {
-    const known = model === undefined ? undefined : this.#accounts.get(account)?.get(model);
+    const known = this.#accounts.get(account)?.find((one) => one.model === model);
     if (known === undefined) return NOTHING_USUAL;
     const { answer, reported, rough } = known;
     return { usualAnswerTokens: answer, promptRatio: promptRatio(reported, rough) };
   }
 
   note(account: string, model: string, answer: number, prompt: ReportedPrompt | undefined): void {
-    const models = this.#accounts.get(account) ?? this.#newMap();
-    this.#accounts.set(account, models);
-    const known = models.get(model);
-    models.set(model, {
-      answer: meanAfter(known?.answer, answer),
-      reported: prompt === undefined ? known?.reported : meanAfter(known?.reported, prompt.reported),
-      rough: prompt === undefined ? known?.rough : meanAfter(known?.rough, prompt.rough),
-    });
+    const models = this.#accounts.get(account) ?? NO_MODELS;
+    let usual = models.find((one) => one.model === model);
+    if (usual === undefined) usual = { model, answer, reported: prompt?.reported, rough: prompt?.rough };
+    else {
+      usual.answer = meanAfter(usual.answer, answer);
+      usual.reported = prompt === undefined ? usual.reported : meanAfter(usual.reported, prompt.reported);
+      usual.rough = prompt === undefined ? usual.rough : meanAfter(usual.rough, prompt.rough);
+    }
+    const isLatest = models[0] === usual;
+    const latest = isLatest ? models : [usual, ...models.filter((one) => one !== usual).slice(0, MAX_MODELS - 1)];
+    this.#accounts.set(account, latest);
   }
 }
 
+const NO_MODELS: readonly UsualLengths[] = [];
 const NOTHING_USUAL = {};
 
 function meanAfter(mean: number | undefined, value: number): number {
