@@ -41,7 +41,24 @@ export type {
 } from '../plugins/image-generation/image-generation.ts';
 export { openaiImages } from '../plugins/image-generation/openai-images.ts';
 export type { OpenAIImagesOptions } from '../plugins/image-generation/openai-images.ts';
-export type { GeneratedImages, ImageGenerator, ImageRequest } from '../contracts/image-generator.ts';
+export {
+  type DomainFilter,
+  type DomainRule,
+  type FetchedPage,
+  type GeneratedImages,
+  type ImageGenerator,
+  type ImageRequest,
+  type ModerationInput,
+  type ModerationService,
+  type ModerationVerdict,
+  PageError,
+  type PageFetcher,
+  type PageRequest,
+  type SearchAnswer,
+  type SearchEngine,
+  type SearchQuery,
+  type SearchResult,
+} from '../contracts/page-fetcher.ts';
 export { searchModelsTool } from '../plugins/search-models/search-models.ts';
 export type { SearchModelsOptions } from '../plugins/search-models/search-models.ts';
 export { filesTool, memoryFileLibrary } from '../plugins/files/files.ts';
@@ -74,11 +91,8 @@ export type { SearxngOptions } from '../plugins/search/searxng.ts';
 export { tavily } from '../plugins/search/tavily.ts';
 export { searchEnginesFromEnvironment } from '../plugins/search/engines-from-environment.ts';
 export type { KeyedSearchEngineOptions, SearchEngineOptions } from '../plugins/search/engine-options.ts';
-export type { SearchAnswer, SearchEngine, SearchQuery, SearchResult } from '../contracts/search-engine.ts';
 export { guardedFetcher } from '../plugins/pages/guarded-fetcher.ts';
 export type { GuardedFetcherOptions } from '../plugins/pages/guarded-fetcher.ts';
-export { PageError } from '../contracts/page-fetcher.ts';
-export type { FetchedPage, PageFetcher, PageRequest } from '../contracts/page-fetcher.ts';
 export { guardrails } from '../plugins/guardrails/guardrails.ts';
 export type { GuardrailsOptions } from '../plugins/guardrails/guardrails.ts';
 export type {
@@ -94,7 +108,6 @@ export { moderation } from '../plugins/moderation/moderation.ts';
 export type { ModerationOptions } from '../plugins/moderation/moderation.ts';
 export { openaiModeration } from '../plugins/moderation/openai-moderation.ts';
 export type { OpenAiModerationOptions } from '../plugins/moderation/openai-moderation.ts';
-export type { ModerationInput, ModerationService, ModerationVerdict } from '../contracts/moderation-service.ts';
 export { fileParser } from '../plugins/file-parser/file-parser.ts';
 export type { FileParserOptions } from '../plugins/file-parser/file-parser.ts';
 export { mistralOcr } from '../plugins/file-parser/mistral-ocr.ts';
@@ -107,8 +120,6 @@ export type { FileQuery, FileStore, StoredFile } from '../contracts/file-store.t
 export type { FileParserRequestOptions, PdfEngine } from '../protocol/web-options.ts';
 export { PdfError } from '../contracts/pdf-reader.ts';
 export type { PdfProblem, PdfReader, PdfRequest, PdfText } from '../contracts/pdf-reader.ts';
-export type { DomainFilter } from '../contracts/search-engine.ts';
-export type { DomainRule } from '../contracts/search-engine.ts';
 export type { OutboundOptions } from '../net/outbound.ts';
 export type { SearchContextSize, SearchMode, UserLocation } from '../protocol/web-options.ts';
 

@@ -40,7 +40,6 @@ export type * from '../contracts/response-cache.ts';
 
 /** Public surface: what is kept of requests. */
 export type * from '../contracts/ledger.ts';
-export type { ContentSink, LedgerContent, RedactContent } from '../contracts/ledger-content.ts';
 export type { LedgerOptions } from '../config/ledger.ts';
 export type { ReadableLedger } from '../runtime/ledger/request-ledger.ts';
 export type { Alias, Mirror, Mirrored, Rule, RuleCondition, Split, SplitShare } from '../config/tables/rules.ts';
