@@ -58,7 +58,7 @@ export {
   type SearchEngine,
   type SearchQuery,
   type SearchResult,
-} from '../contracts/page-fetcher.ts';
+} from '../contracts/plugin-services.ts';
 export { searchModelsTool } from '../plugins/search-models/search-models.ts';
 export type { SearchModelsOptions } from '../plugins/search-models/search-models.ts';
 export { filesTool, memoryFileLibrary } from '../plugins/files/files.ts';

@@ -11,7 +11,7 @@ import {
 import { errorOf } from '../../protocol/router-error.ts';
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
 import type { Transport } from '../../net/transport.ts';
-import type { GeneratedImages, ImageGenerator } from '../../contracts/page-fetcher.ts';
+import type { GeneratedImages, ImageGenerator } from '../../contracts/plugin-services.ts';
 import { JsonService } from '../json-service.ts';
 import { transportKind } from '../option-kinds.ts';
 import * as read from '../../platform/json.ts';

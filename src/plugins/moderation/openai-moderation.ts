@@ -11,7 +11,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from '../../protocol/js
 import { readEnvironment } from '../../platform/environment.ts';
 import type { Transport } from '../../net/transport.ts';
 import { Secret } from '../../platform/secret.ts';
-import type { ModerationService, ModerationVerdict } from '../../contracts/page-fetcher.ts';
+import type { ModerationService, ModerationVerdict } from '../../contracts/plugin-services.ts';
 import { JsonService } from '../json-service.ts';
 import { transportKind } from '../option-kinds.ts';
 

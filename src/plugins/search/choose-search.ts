@@ -1,7 +1,7 @@
 import type { ModelTarget, NormalizedRequest } from '../../core/normalize/normalized-request.ts';
 import { errorOf, type RouterError } from '../../protocol/router-error.ts';
 import { echo } from '../../protocol/fault.ts';
-import type { DomainFilter, DomainRule, SearchEngine } from '../../contracts/page-fetcher.ts';
+import type { DomainFilter, DomainRule, SearchEngine } from '../../contracts/plugin-services.ts';
 import { SEARCH_VARIABLES } from './engines-from-environment.ts';
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { JsonObject } from '../../protocol/json.ts';

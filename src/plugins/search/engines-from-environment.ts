@@ -1,5 +1,5 @@
 import { readEnvironment } from '../../platform/environment.ts';
-import type { SearchEngine } from '../../contracts/page-fetcher.ts';
+import type { SearchEngine } from '../../contracts/plugin-services.ts';
 import { brave } from './brave.ts';
 import { exa } from './exa.ts';
 import { searxng } from './searxng.ts';

@@ -5,7 +5,7 @@ import { checkShape, type OptionShape, withFunctions } from '../../platform/opti
 import type { ServerToolDefinition } from '../../contracts/server-tool.ts';
 
 import { isAdmitted, parseDomainFilter } from '../domain-filter.ts';
-import { type DomainFilter, PageError, type PageFetcher } from '../../contracts/page-fetcher.ts';
+import { type DomainFilter, PageError, type PageFetcher } from '../../contracts/plugin-services.ts';
 import { cutToTokens } from '../pages/page-text.ts';
 import { GUARDED_FETCHER_OPTIONS, guardedFetcher, type GuardedFetcherOptions } from '../pages/guarded-fetcher.ts';
 import { UNTRUSTED_PAGES } from '../search/run-search.ts';

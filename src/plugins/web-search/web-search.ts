@@ -10,7 +10,7 @@ import {
   type UserLocation,
 } from '../../protocol/web-options.ts';
 import { parseDomainFilter } from '../domain-filter.ts';
-import type { DomainFilter, SearchEngine } from '../../contracts/page-fetcher.ts';
+import type { DomainFilter, SearchEngine } from '../../contracts/plugin-services.ts';
 
 import {
   chooseSearch,

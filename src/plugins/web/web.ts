@@ -5,7 +5,7 @@ import type { JsonObject } from '../../protocol/json.ts';
 import type { OptionsCheck } from '../../protocol/options.ts';
 import { parseWebOptions, type SearchMode, type UserLocation } from '../../protocol/web-options.ts';
 import { parseDomainFilter } from '../domain-filter.ts';
-import type { DomainFilter, SearchEngine, SearchResult } from '../../contracts/page-fetcher.ts';
+import type { DomainFilter, SearchEngine, SearchResult } from '../../contracts/plugin-services.ts';
 
 import {
   chooseSearch,
