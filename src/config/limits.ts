@@ -1,5 +1,4 @@
-import type { BudgetKeeper } from '../contracts/budget-keeper.ts';
-import type { RateLimiter } from '../contracts/rate-limiter.ts';
+import type { BudgetKeeper, RateLimiter } from '../contracts/account-limits.ts';
 import type { ResponseCacheStore } from '../contracts/response-cache.ts';
 import { computed, fill, option, type OptionsOf, type OptionTable } from './option.ts';
 import {

@@ -34,8 +34,8 @@ export type { CreatedKey, KeyChanges, KeyManagement, KeyStore, NewKey, StoredKey
 export type { Authenticate, Credentials } from '../contracts/authenticate.ts';
 export type { Account, AccountProviderKey, RoutingPolicy, Scope } from '../core/account.ts';
 export type { BudgetsOptions, RateLimitsOptions, ResponseCacheOptions } from '../config/limits.ts';
-export type * from '../contracts/budget-keeper.ts';
-export type * from '../contracts/rate-limiter.ts';
+export type * from '../contracts/account-limits.ts';
+export type * from '../contracts/account-limits.ts';
 export type * from '../contracts/response-cache.ts';
 
 /** Public surface: what is kept of requests. */

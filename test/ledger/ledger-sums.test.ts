@@ -12,7 +12,7 @@ import {
   web,
 } from 'signalbox';
 import { fakeEnvironment, simulateTraffic } from 'signalbox/testing';
-import type { BudgetClaim } from '../../src/contracts/budget-keeper.ts';
+import type { BudgetClaim } from '../../src/contracts/account-limits.ts';
 import { seededRandom } from '../../src/platform/seeded-random.ts';
 import { caller, fusionBench } from '../support/fusion.ts';
 import { ledgerRecord } from '../support/ledger-records.ts';

@@ -16,7 +16,7 @@ import type { NormalizedEmbeddingRequest } from '../../core/normalize/normalize-
 import type { TaggedRateLimits } from '../../config/tables/spending.ts';
 import type { RoutedRequest } from '../../core/normalize/normalized-request.ts';
 import { likelyPromptTokens } from '../../core/tokens/token-estimate.ts';
-import type { RateClaim, RateDecision, RateLimiter } from '../../contracts/rate-limiter.ts';
+import type { RateClaim, RateDecision, RateLimiter } from '../../contracts/account-limits.ts';
 
 /** What finds the faults in everything that an account may have. */
 export const ACCOUNT_OPTIONS = kindsOf(ACCOUNT);
