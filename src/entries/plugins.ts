@@ -19,10 +19,7 @@ export { paretoRouter } from '../plugins/pareto-router/pareto-router.ts';
 export type { ParetoRouterOptions } from '../plugins/pareto-router/pareto-router.ts';
 export { datetime } from '../plugins/datetime/datetime.ts';
 export type { DatetimeOptions } from '../plugins/datetime/datetime.ts';
-export { fusion } from '../plugins/fusion/fusion.ts';
-export { fusionTool } from '../plugins/fusion/fusion-tool.ts';
-export type { FusionOptions } from '../plugins/fusion/fusion-tool.ts';
-export type { FusionTeam, FusionTeams } from '../plugins/fusion/team.ts';
+export { type FusionOptions, type FusionTeam, type FusionTeams, fusion, fusionTool } from '../plugins/fusion/fusion.ts';
 export type {
   AdvisorOptions,
   FusionAnalysis,

@@ -9,7 +9,7 @@ import type { UserMessage } from '../../protocol/message.ts';
 import { RouterError } from '../../protocol/router-error.ts';
 import type { ServerTool } from '../../protocol/tools.ts';
 import { innerRequest, textOfAnswer, textOfMessage } from '../inner-call/helper-model.ts';
-import { FUSION_TOOL } from './fusion-tool.ts';
+import { type ChosenTeam, DEFAULT_PRESET, FUSION_TOOL, type FusionTeams, chooseTeam } from './fusion.ts';
 import {
   ANALYSIS_SCHEMA,
   ANALYST_INSTRUCTIONS,
@@ -23,7 +23,6 @@ import {
   type PanelOutcome,
   reasonOfLoss,
 } from './panel.ts';
-import { chooseTeam, type ChosenTeam, DEFAULT_PRESET, type FusionTeams } from './team.ts';
 
 /** What of a deliberation is the program's. */
 interface DeliberationOptions {
