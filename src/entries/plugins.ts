@@ -86,7 +86,7 @@ export { exa } from '../plugins/search/exa.ts';
 export { searxng } from '../plugins/search/searxng.ts';
 export type { SearxngOptions } from '../plugins/search/searxng.ts';
 export { tavily } from '../plugins/search/tavily.ts';
-export { searchEnginesFromEnvironment } from '../plugins/search/engines-from-environment.ts';
+export { searchEnginesFromEnvironment } from '../plugins/search/choose-search.ts';
 export type { KeyedSearchEngineOptions, SearchEngineOptions } from '../plugins/search/engine-options.ts';
 export { guardedFetcher } from '../plugins/pages/guarded-fetcher.ts';
 export type { GuardedFetcherOptions } from '../plugins/pages/guarded-fetcher.ts';
