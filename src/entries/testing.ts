@@ -1,4 +1,4 @@
-export { seededRandom } from '../platform/seeded-random.ts';
+export { seededRandom } from '../providers/simulated/chance.ts';
 export { simulated } from '../providers/simulated/provider.ts';
 export type { SimulatedOptions } from '../providers/simulated/options.ts';
 export type { SimulatedOutcome } from '../providers/simulated/outcomes.ts';
