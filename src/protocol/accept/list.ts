@@ -1,5 +1,4 @@
-import type { ListLimits } from './form.ts';
-import { below, hasMajor, wrongKind } from './issue.ts';
+import { type ListLimits, below, hasMajor, wrongKind } from './form.ts';
 import { tooBig, tooSmall } from './scalars.ts';
 import { REFUSED, type Schema } from './schema.ts';
 

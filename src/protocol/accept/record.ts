@@ -1,7 +1,6 @@
 import { echoKey } from '../fault.ts';
 import { isJsonObject } from '../json.ts';
-import type { AnySchema, MapLimits } from './form.ts';
-import { below, type Issue, wrongKind } from './issue.ts';
+import { type AnySchema, type Issue, type MapLimits, below, wrongKind } from './form.ts';
 import { anything } from './scalars.ts';
 import { REFUSED, type Schema } from './schema.ts';
 

@@ -1,5 +1,4 @@
-import type { NumberLimits, TextLimits } from './form.ts';
-import { type Issue, wrongKind } from './issue.ts';
+import { type Issue, type NumberLimits, type TextLimits, wrongKind } from './form.ts';
 import { REFUSED, type Schema } from './schema.ts';
 
 /** A text. Its characters are counted as Unicode counts them, so an emoji is one. */
