@@ -1,7 +1,6 @@
 import { nullish } from './accept/schema.ts';
-import { list } from './accept/list.ts';
+import { jsonObject, list } from './accept/collections.ts';
 import { loose } from './accept/object.ts';
-import { jsonObject } from './accept/record.ts';
 import { constant, integer, word } from './accept/scalars.ts';
 import { metadataSchema } from './chat-request.ts';
 import { type ContentPart, embeddedContentSchema } from './content-part.ts';
