@@ -25,9 +25,9 @@ export { ADAPTER_BODY_LIMIT, adapterControl } from '../testing/adapter-control.t
 export type { AdapterControl, HeldCall } from '../testing/adapter-control.ts';
 export { providerChecks, providerChecksFor } from '../testing/provider-checks.ts';
 export { scriptedVector } from '../testing/provider-checks/embedding-checks.ts';
-export type { ProviderCheck } from '../testing/provider-checks/ask.ts';
 export type {
   ProviderAbility,
+  ProviderCheck,
   ProviderHarness,
   ScriptedAnswer,
   ScriptedExchange,
