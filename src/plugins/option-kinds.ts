@@ -1,6 +1,5 @@
 import { OUTBOUND } from '../config/tables/http.ts';
-import { groupOf } from '../platform/kind-of.ts';
-import { listOf, oneOf, type OptionKind, wholeNumber, withFunctions } from '../platform/option-kinds.ts';
+import { type OptionKind, groupOf, listOf, oneOf, wholeNumber, withFunctions } from '../platform/option-kinds.ts';
 
 /** A whole number from 0 on. */
 export const count = wholeNumber(0);

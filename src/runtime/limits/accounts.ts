@@ -2,7 +2,7 @@ import type { Secret } from '../../platform/secret.ts';
 import { ACCOUNT } from '../../config/tables/accounts.ts';
 import { type ConfigProblem, RouterError } from '../../protocol/router-error.ts';
 import type { Account } from '../../core/account.ts';
-import { kindsOf } from '../../platform/kind-of.ts';
+import { kindsOf } from '../../platform/option-kinds.ts';
 import { echo } from '../../protocol/fault.ts';
 import type { Environment } from '../../platform/environment.ts';
 import { type EventHub, warn } from '../chat/events.ts';
