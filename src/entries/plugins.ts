@@ -42,6 +42,11 @@ export {
   type DomainFilter,
   type DomainRule,
   type FetchedPage,
+  type FileCard,
+  type FileLibrary,
+  FileLibraryFull,
+  type FileQuery,
+  type FileStore,
   type GeneratedImages,
   type ImageGenerator,
   type ImageRequest,
@@ -55,13 +60,12 @@ export {
   type SearchEngine,
   type SearchQuery,
   type SearchResult,
+  type StoredFile,
 } from '../contracts/plugin-services.ts';
 export { searchModelsTool } from '../plugins/search-models/search-models.ts';
 export type { SearchModelsOptions } from '../plugins/search-models/search-models.ts';
 export { filesTool, memoryFileLibrary } from '../plugins/files/files.ts';
 export type { FilesToolOptions, MemoryFileLibraryOptions } from '../plugins/files/files.ts';
-export { FileLibraryFull } from '../contracts/file-store.ts';
-export type { FileCard, FileLibrary } from '../contracts/file-store.ts';
 export { contextCompression } from '../plugins/context-compression/context-compression.ts';
 export type {
   CompressionEngine,
@@ -113,7 +117,6 @@ export { localPdfReader } from '../plugins/pdf/local-pdf-reader.ts';
 export type { LocalPdfReaderOptions } from '../plugins/pdf/local-pdf-reader.ts';
 export type { PdfJob, PdfResources, RunPdfJob } from '../plugins/pdf/pdf-job.ts';
 export type { OcrEngine, OcrRequest, OcrText } from '../contracts/pdf-reader.ts';
-export type { FileQuery, FileStore, StoredFile } from '../contracts/file-store.ts';
 export type { FileParserRequestOptions, PdfEngine } from '../protocol/web-options.ts';
 export { PdfError } from '../contracts/pdf-reader.ts';
 export type { PdfProblem, PdfReader, PdfRequest, PdfText } from '../contracts/pdf-reader.ts';
