@@ -1,5 +1,5 @@
 import type { BudgetKeeper, RateLimiter } from '../contracts/account-limits.ts';
-import type { ResponseCacheStore } from '../contracts/response-cache.ts';
+import type { ResponseCacheStore, StateStore } from '../contracts/state-store.ts';
 import { computed, fill, option, type OptionsOf, type OptionTable } from './option.ts';
 import {
   type Budget,
@@ -16,7 +16,6 @@ import { stateBudgets, stateRateLimiter } from '../storage/state-limits.ts';
 import type { Environment } from '../platform/environment.ts';
 import type { ResponsesOptions } from '../runtime/limits/responses.ts';
 import type { SpendingPolicy } from '../runtime/limits/spending.ts';
-import type { StateStore } from '../contracts/state-store.ts';
 
 /** What accounts may use in a minute, where they have no limits of their own, and what counts it. */
 export const RATE_LIMITS_OPTIONS = {

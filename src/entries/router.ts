@@ -36,7 +36,7 @@ export type { Account, AccountProviderKey, RoutingPolicy, Scope } from '../core/
 export type { BudgetsOptions, RateLimitsOptions, ResponseCacheOptions } from '../config/limits.ts';
 export type * from '../contracts/account-limits.ts';
 export type * from '../contracts/account-limits.ts';
-export type * from '../contracts/response-cache.ts';
+export type * from '../contracts/state-store.ts';
 
 /** Public surface: what is kept of requests. */
 export type * from '../contracts/ledger.ts';
