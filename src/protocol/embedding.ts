@@ -224,13 +224,13 @@ function checkItems(items: readonly unknown[], form: Form, limits: RequestLimits
     }
     if (item === '') return faultAt(`input[${index}]`, 'must not be empty');
     if (form !== 'tokens') continue;
-    const list = item as readonly unknown[];
-    if (list.length === 0) return faultAt(`input[${index}]`, 'must have at least 1 token');
-    tokens += list.length;
+    const ids = item as readonly unknown[];
+    if (ids.length === 0) return faultAt(`input[${index}]`, 'must have at least 1 token');
+    tokens += ids.length;
     if (tokens > limits.embeddingTokens) return faultAt('input', tooMany(tokens, limits.embeddingTokens, 'tokens'));
-    const wrong = list.findIndex((one) => !isToken(one));
+    const wrong = ids.findIndex((one) => !isToken(one));
     if (wrong >= 0) {
-      return faultAt(`input[${index}][${wrong}]`, `must be ${FORM_NAMES.token}, not ${nameOf(list[wrong])}`);
+      return faultAt(`input[${index}][${wrong}]`, `must be ${FORM_NAMES.token}, not ${nameOf(ids[wrong])}`);
     }
   }
   return undefined;
