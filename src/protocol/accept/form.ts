@@ -129,6 +129,5 @@ export function below(step: PropertyKey, issues: readonly Issue[], from: number)
 
 /** True when one of the issues from an index on is more than a broken limit. */
 export function hasMajor(issues: readonly Issue[], from: number): boolean {
-  for (let index = from; index < issues.length; index += 1) if (issues[index]?.isMinor !== true) return true;
-  return false;
+  return issues.slice(from).some(({ isMinor }) => isMinor !== true);
 }
