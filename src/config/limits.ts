@@ -92,21 +92,13 @@ export function resolveLimits(
   { state, shared, environment }: LimitServices,
 ): ResolvedLimits {
   const { limiter, ...limits } = rateLimits;
-  const {
-    default: everybody,
-    tags,
-    session,
-    unknownPrice,
-    unknownAnswerTokens,
-    holdMs,
-    keeper,
-  } = fill(BUDGETS, budgets);
+  const { default: everybody, holdMs, keeper, ...spending } = fill(BUDGETS, budgets);
   const { enabled, ttlSeconds, maxEntryBytes, maxBytes, store } = fill(RESPONSE_CACHE, responseCache);
   const { now, wallClock } = environment;
   return {
     rateLimits: limits,
     limiter: limiter ?? stateRateLimiter(state, wallClock),
-    spending: { everybody, tags, session, unknownPrice, unknownAnswerTokens },
+    spending: { everybody, ...spending },
     responses: {
       store: store ?? (shared ? stateResponseCache(state) : memoryResponseCache(maxBytes, now)),
       policy: { enabled, ttlSeconds },
