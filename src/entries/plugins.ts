@@ -19,7 +19,8 @@ export { paretoRouter } from '../plugins/pareto-router/pareto-router.ts';
 export type { ParetoRouterOptions } from '../plugins/pareto-router/pareto-router.ts';
 export { datetime } from '../plugins/datetime/datetime.ts';
 export type { DatetimeOptions } from '../plugins/datetime/datetime.ts';
-export { type FusionOptions, type FusionTeam, type FusionTeams, fusion, fusionTool } from '../plugins/fusion/fusion.ts';
+export { fusion, fusionTool } from '../plugins/fusion/fusion.ts';
+export type { FusionOptions, FusionTeam, FusionTeams } from '../plugins/fusion/fusion.ts';
 export type {
   AdvisorOptions,
   FusionAnalysis,
@@ -38,29 +39,28 @@ export type {
 } from '../plugins/image-generation/image-generation.ts';
 export { openaiImages } from '../plugins/image-generation/openai-images.ts';
 export type { OpenAIImagesOptions } from '../plugins/image-generation/openai-images.ts';
-export {
-  type DomainFilter,
-  type DomainRule,
-  type FetchedPage,
-  type FileCard,
-  type FileLibrary,
-  FileLibraryFull,
-  type FileQuery,
-  type FileStore,
-  type GeneratedImages,
-  type ImageGenerator,
-  type ImageRequest,
-  type ModerationInput,
-  type ModerationService,
-  type ModerationVerdict,
-  PageError,
-  type PageFetcher,
-  type PageRequest,
-  type SearchAnswer,
-  type SearchEngine,
-  type SearchQuery,
-  type SearchResult,
-  type StoredFile,
+export { FileLibraryFull, PageError } from '../contracts/plugin-services.ts';
+export type {
+  DomainFilter,
+  DomainRule,
+  FetchedPage,
+  FileCard,
+  FileLibrary,
+  FileQuery,
+  FileStore,
+  GeneratedImages,
+  ImageGenerator,
+  ImageRequest,
+  ModerationInput,
+  ModerationService,
+  ModerationVerdict,
+  PageFetcher,
+  PageRequest,
+  SearchAnswer,
+  SearchEngine,
+  SearchQuery,
+  SearchResult,
+  StoredFile,
 } from '../contracts/plugin-services.ts';
 export { searchModelsTool } from '../plugins/search-models/search-models.ts';
 export type { SearchModelsOptions } from '../plugins/search-models/search-models.ts';

@@ -35,7 +35,7 @@ export type { Authenticate, Credentials } from '../contracts/authenticate.ts';
 export type { Account, AccountProviderKey, RoutingPolicy, Scope } from '../core/account.ts';
 export type { BudgetsOptions, RateLimitsOptions, ResponseCacheOptions } from '../config/limits.ts';
 export type * from '../contracts/account-limits.ts';
-export type * from '../contracts/state-store.ts';
+export type { CacheReport, CacheWish, ResponseCacheStore } from '../contracts/state-store.ts';
 
 /** Public surface: what is kept of requests. */
 export type * from '../contracts/ledger.ts';
