@@ -1,4 +1,4 @@
-import { seededRandom } from '../../src/platform/seeded-random.ts';
+import { seededRandom } from '../../src/providers/simulated/chance.ts';
 import type { SimulatedEndpoint, TrafficWorld } from '../../src/entries/testing.ts';
 
 /** A situation that routers are compared in. */

@@ -1,4 +1,4 @@
-import { seededRandom } from '../../src/platform/seeded-random.ts';
+import { seededRandom } from '../../src/providers/simulated/chance.ts';
 import { type Features, featuresOf } from '../../src/plugins/auto-router/features.ts';
 import { TASK_TYPES, type TaskType } from '../../src/plugins/auto-router/task-types.ts';
 import { packWeight, type StoredWeights, encodeWeights } from '../../src/plugins/auto-router/weight-table.ts';

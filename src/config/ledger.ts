@@ -1,5 +1,4 @@
-import type { ContentSink, RedactContent } from '../contracts/ledger-content.ts';
-import type { Ledger } from '../contracts/ledger.ts';
+import type { ContentSink, Ledger, RedactContent } from '../contracts/ledger.ts';
 import { computed, option, type OptionsOf, type OptionTable, fill } from './option.ts';
 import type { ConfigProblem } from '../protocol/router-error.ts';
 

@@ -1,6 +1,5 @@
-import type { BudgetKeeper } from '../contracts/budget-keeper.ts';
-import type { RateLimiter } from '../contracts/rate-limiter.ts';
-import type { ResponseCacheStore } from '../contracts/response-cache.ts';
+import type { BudgetKeeper, RateLimiter } from '../contracts/account-limits.ts';
+import type { ResponseCacheStore, StateStore } from '../contracts/state-store.ts';
 import { computed, fill, option, type OptionsOf, type OptionTable } from './option.ts';
 import {
   type Budget,
@@ -17,7 +16,6 @@ import { stateBudgets, stateRateLimiter } from '../storage/state-limits.ts';
 import type { Environment } from '../platform/environment.ts';
 import type { ResponsesOptions } from '../runtime/limits/responses.ts';
 import type { SpendingPolicy } from '../runtime/limits/spending.ts';
-import type { StateStore } from '../contracts/state-store.ts';
 
 /** What accounts may use in a minute, where they have no limits of their own, and what counts it. */
 export const RATE_LIMITS_OPTIONS = {
@@ -94,21 +92,13 @@ export function resolveLimits(
   { state, shared, environment }: LimitServices,
 ): ResolvedLimits {
   const { limiter, ...limits } = rateLimits;
-  const {
-    default: everybody,
-    tags,
-    session,
-    unknownPrice,
-    unknownAnswerTokens,
-    holdMs,
-    keeper,
-  } = fill(BUDGETS, budgets);
+  const { default: everybody, holdMs, keeper, ...spending } = fill(BUDGETS, budgets);
   const { enabled, ttlSeconds, maxEntryBytes, maxBytes, store } = fill(RESPONSE_CACHE, responseCache);
   const { now, wallClock } = environment;
   return {
     rateLimits: limits,
     limiter: limiter ?? stateRateLimiter(state, wallClock),
-    spending: { everybody, tags, session, unknownPrice, unknownAnswerTokens },
+    spending: { everybody, ...spending },
     responses: {
       store: store ?? (shared ? stateResponseCache(state) : memoryResponseCache(maxBytes, now)),
       policy: { enabled, ttlSeconds },

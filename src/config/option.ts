@@ -6,7 +6,7 @@
  * Tables are plain data and this file imports nothing, so that every layer may read its own table.
  */
 
-/** What values an option takes. What is wrong with others is in `core/options/kind-of.ts`. */
+/** What values an option takes. What is wrong with others is in `platform/option-kinds.ts`. */
 export type Kind =
   | NumberKind
   | { readonly is: 'flag' | 'anything' }

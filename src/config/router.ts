@@ -1,12 +1,15 @@
 import { callTimeouts, modelTable } from '../catalog/model-options.ts';
 import {
   amount,
-  callable,
-  flag,
-  having,
-  listOf,
   type OptionKind,
   type OptionShape,
+  callable,
+  flag,
+  groupOf,
+  having,
+  kindOf,
+  kindsOf,
+  listOf,
   text,
   wholeNumber,
 } from '../platform/option-kinds.ts';
@@ -20,7 +23,6 @@ import type { Authenticate } from '../contracts/authenticate.ts';
 import type { Plugin } from '../contracts/plugin.ts';
 import type { ServerToolDefinition } from '../contracts/server-tool.ts';
 import type { ProviderPreferences } from '../protocol/provider-preferences.ts';
-import { groupOf, kindOf, kindsOf } from '../platform/kind-of.ts';
 import type { Provider } from '../contracts/provider.ts';
 import type { Environment } from '../platform/environment.ts';
 import type { CatalogInput } from '../runtime/chat/known-models.ts';

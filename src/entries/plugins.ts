@@ -19,10 +19,8 @@ export { paretoRouter } from '../plugins/pareto-router/pareto-router.ts';
 export type { ParetoRouterOptions } from '../plugins/pareto-router/pareto-router.ts';
 export { datetime } from '../plugins/datetime/datetime.ts';
 export type { DatetimeOptions } from '../plugins/datetime/datetime.ts';
-export { fusion } from '../plugins/fusion/fusion.ts';
-export { fusionTool } from '../plugins/fusion/fusion-tool.ts';
-export type { FusionOptions } from '../plugins/fusion/fusion-tool.ts';
-export type { FusionTeam, FusionTeams } from '../plugins/fusion/team.ts';
+export { fusion, fusionTool } from '../plugins/fusion/fusion.ts';
+export type { FusionOptions, FusionTeam, FusionTeams } from '../plugins/fusion/fusion.ts';
 export type {
   AdvisorOptions,
   FusionAnalysis,
@@ -41,13 +39,33 @@ export type {
 } from '../plugins/image-generation/image-generation.ts';
 export { openaiImages } from '../plugins/image-generation/openai-images.ts';
 export type { OpenAIImagesOptions } from '../plugins/image-generation/openai-images.ts';
-export type { GeneratedImages, ImageGenerator, ImageRequest } from '../contracts/image-generator.ts';
+export { FileLibraryFull, PageError } from '../contracts/plugin-services.ts';
+export type {
+  DomainFilter,
+  DomainRule,
+  FetchedPage,
+  FileCard,
+  FileLibrary,
+  FileQuery,
+  FileStore,
+  GeneratedImages,
+  ImageGenerator,
+  ImageRequest,
+  ModerationInput,
+  ModerationService,
+  ModerationVerdict,
+  PageFetcher,
+  PageRequest,
+  SearchAnswer,
+  SearchEngine,
+  SearchQuery,
+  SearchResult,
+  StoredFile,
+} from '../contracts/plugin-services.ts';
 export { searchModelsTool } from '../plugins/search-models/search-models.ts';
 export type { SearchModelsOptions } from '../plugins/search-models/search-models.ts';
 export { filesTool, memoryFileLibrary } from '../plugins/files/files.ts';
 export type { FilesToolOptions, MemoryFileLibraryOptions } from '../plugins/files/files.ts';
-export { FileLibraryFull } from '../contracts/file-store.ts';
-export type { FileCard, FileLibrary } from '../contracts/file-store.ts';
 export { contextCompression } from '../plugins/context-compression/context-compression.ts';
 export type {
   CompressionEngine,
@@ -72,13 +90,10 @@ export { exa } from '../plugins/search/exa.ts';
 export { searxng } from '../plugins/search/searxng.ts';
 export type { SearxngOptions } from '../plugins/search/searxng.ts';
 export { tavily } from '../plugins/search/tavily.ts';
-export { searchEnginesFromEnvironment } from '../plugins/search/engines-from-environment.ts';
+export { searchEnginesFromEnvironment } from '../plugins/search/choose-search.ts';
 export type { KeyedSearchEngineOptions, SearchEngineOptions } from '../plugins/search/engine-options.ts';
-export type { SearchAnswer, SearchEngine, SearchQuery, SearchResult } from '../contracts/search-engine.ts';
 export { guardedFetcher } from '../plugins/pages/guarded-fetcher.ts';
 export type { GuardedFetcherOptions } from '../plugins/pages/guarded-fetcher.ts';
-export { PageError } from '../contracts/page-fetcher.ts';
-export type { FetchedPage, PageFetcher, PageRequest } from '../contracts/page-fetcher.ts';
 export { guardrails } from '../plugins/guardrails/guardrails.ts';
 export type { GuardrailsOptions } from '../plugins/guardrails/guardrails.ts';
 export type {
@@ -94,7 +109,6 @@ export { moderation } from '../plugins/moderation/moderation.ts';
 export type { ModerationOptions } from '../plugins/moderation/moderation.ts';
 export { openaiModeration } from '../plugins/moderation/openai-moderation.ts';
 export type { OpenAiModerationOptions } from '../plugins/moderation/openai-moderation.ts';
-export type { ModerationInput, ModerationService, ModerationVerdict } from '../contracts/moderation-service.ts';
 export { fileParser } from '../plugins/file-parser/file-parser.ts';
 export type { FileParserOptions } from '../plugins/file-parser/file-parser.ts';
 export { mistralOcr } from '../plugins/file-parser/mistral-ocr.ts';
@@ -103,12 +117,9 @@ export { localPdfReader } from '../plugins/pdf/local-pdf-reader.ts';
 export type { LocalPdfReaderOptions } from '../plugins/pdf/local-pdf-reader.ts';
 export type { PdfJob, PdfResources, RunPdfJob } from '../plugins/pdf/pdf-job.ts';
 export type { OcrEngine, OcrRequest, OcrText } from '../contracts/pdf-reader.ts';
-export type { FileQuery, FileStore, StoredFile } from '../contracts/file-store.ts';
 export type { FileParserRequestOptions, PdfEngine } from '../protocol/web-options.ts';
 export { PdfError } from '../contracts/pdf-reader.ts';
 export type { PdfProblem, PdfReader, PdfRequest, PdfText } from '../contracts/pdf-reader.ts';
-export type { DomainFilter } from '../contracts/search-engine.ts';
-export type { DomainRule } from '../contracts/search-engine.ts';
 export type { OutboundOptions } from '../net/outbound.ts';
 export type { SearchContextSize, SearchMode, UserLocation } from '../protocol/web-options.ts';
 

@@ -34,13 +34,11 @@ export type { CreatedKey, KeyChanges, KeyManagement, KeyStore, NewKey, StoredKey
 export type { Authenticate, Credentials } from '../contracts/authenticate.ts';
 export type { Account, AccountProviderKey, RoutingPolicy, Scope } from '../core/account.ts';
 export type { BudgetsOptions, RateLimitsOptions, ResponseCacheOptions } from '../config/limits.ts';
-export type * from '../contracts/budget-keeper.ts';
-export type * from '../contracts/rate-limiter.ts';
-export type * from '../contracts/response-cache.ts';
+export type * from '../contracts/account-limits.ts';
+export type { CacheReport, CacheWish, ResponseCacheStore } from '../contracts/state-store.ts';
 
 /** Public surface: what is kept of requests. */
 export type * from '../contracts/ledger.ts';
-export type { ContentSink, LedgerContent, RedactContent } from '../contracts/ledger-content.ts';
 export type { LedgerOptions } from '../config/ledger.ts';
 export type { ReadableLedger } from '../runtime/ledger/request-ledger.ts';
 export type { Alias, Mirror, Mirrored, Rule, RuleCondition, Split, SplitShare } from '../config/tables/rules.ts';

@@ -62,7 +62,7 @@ export type { Environment } from '../platform/environment.ts';
 export type { BatchesOptions, WebhooksOptions } from '../config/batches.ts';
 export type { BatchOptions, Batches, ListBatchesOptions } from '../runtime/batches/batches.ts';
 export type { BatchFiles, FileOptions, ListFilesOptions, NewFile } from '../runtime/batches/files.ts';
-export type { DeletedFile, FileList, FileObject } from '../protocol/file.ts';
+export type { DeletedFile, FileList, FileObject } from '../protocol/batch.ts';
 export type { CreateBatchOptions, NewBatch } from '../runtime/batches/create-batch.ts';
 export type { BatchLimits } from '../config/tables/limits.ts';
 export { FAIL_POINTS } from '../runtime/batches/ports.ts';

@@ -1,4 +1,4 @@
-export { seededRandom } from '../platform/seeded-random.ts';
+export { seededRandom } from '../providers/simulated/chance.ts';
 export { simulated } from '../providers/simulated/provider.ts';
 export type { SimulatedOptions } from '../providers/simulated/options.ts';
 export type { SimulatedOutcome } from '../providers/simulated/outcomes.ts';
@@ -25,9 +25,9 @@ export { ADAPTER_BODY_LIMIT, adapterControl } from '../testing/adapter-control.t
 export type { AdapterControl, HeldCall } from '../testing/adapter-control.ts';
 export { providerChecks, providerChecksFor } from '../testing/provider-checks.ts';
 export { scriptedVector } from '../testing/provider-checks/embedding-checks.ts';
-export type { ProviderCheck } from '../testing/provider-checks/ask.ts';
 export type {
   ProviderAbility,
+  ProviderCheck,
   ProviderHarness,
   ScriptedAnswer,
   ScriptedExchange,

@@ -2,7 +2,7 @@ import type { Account } from '../core/account.ts';
 import { read } from '../protocol/accept/schema.ts';
 import { expiresAfterSchema } from '../protocol/create-batch.ts';
 import { faultAt } from '../protocol/fault.ts';
-import type { FileList, FileObject } from '../protocol/file.ts';
+import type { FileList, FileObject } from '../protocol/batch.ts';
 import { errorOf } from '../protocol/router-error.ts';
 import type { Router } from '../router/router.ts';
 import { errorOfFault } from '../runtime/chat/router-errors.ts';

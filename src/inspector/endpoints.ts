@@ -87,9 +87,7 @@ function endpointView({ internals }: InspectedRouter, endpoint: Endpoint, callsO
     provider,
     tag,
     circuit: circuitOf(record, now),
-    ...(admission.ok
-      ? {}
-      : { rest: { ms: admission.waitMs, cause: admission.cause, asked: admission.asked === true } }),
+    rest: admission.ok ? undefined : { ms: admission.waitMs, cause: admission.cause, asked: admission.asked === true },
     health,
     slowness,
     latency: record && percentilesOf(latencyOf(record.performance, now, FIVE_MINUTES_MS)),

@@ -7,8 +7,7 @@ import { contextCompression } from './context-compression/context-compression.ts
 import { datetime } from './datetime/datetime.ts';
 import { fileParser } from './file-parser/file-parser.ts';
 import { filesTool } from './files/files.ts';
-import { fusionTool } from './fusion/fusion-tool.ts';
-import { fusion } from './fusion/fusion.ts';
+import { fusion, fusionTool } from './fusion/fusion.ts';
 import { imageGenerationTool } from './image-generation/image-generation.ts';
 import { moderation } from './moderation/moderation.ts';
 import { paretoRouter } from './pareto-router/pareto-router.ts';

@@ -1,5 +1,5 @@
 import { percentDecoded } from '../platform/data-url.ts';
-import type { DomainRule, DomainFilter } from '../contracts/search-engine.ts';
+import type { DomainRule, DomainFilter } from '../contracts/plugin-services.ts';
 
 import { echo } from '../protocol/fault.ts';
 import { matchesWildcard } from '../catalog/model-patterns.ts';

@@ -1,6 +1,16 @@
 import { OUTBOUND } from '../config/tables/http.ts';
-import { groupOf } from '../platform/kind-of.ts';
-import { listOf, oneOf, type OptionKind, wholeNumber, withFunctions } from '../platform/option-kinds.ts';
+import {
+  groupOf,
+  headerText,
+  httpAddress,
+  listOf,
+  milliseconds,
+  oneOf,
+  type OptionKind,
+  text,
+  wholeNumber,
+  withFunctions,
+} from '../platform/option-kinds.ts';
 
 /** A whole number from 0 on. */
 export const count = wholeNumber(0);
@@ -10,6 +20,14 @@ export const positive = wholeNumber(1);
 export const whenItThrowsKind = oneOf<'fail' | 'skip'>({ fail: true, skip: true });
 /** How a service is asked. */
 export const transportKind = withFunctions('a transport', 'send', 'close');
+/** Options that every service with a key and a model has. */
+export const SERVICE_OPTIONS = {
+  apiKey: headerText,
+  baseURL: httpAddress,
+  model: text,
+  timeoutMs: milliseconds,
+  transport: transportKind,
+} as const;
 /** What reads PDFs. */
 export const pdfReaderKind = withFunctions('a reader of PDFs, such as localPdfReader() makes one', 'read');
 /** Search engines. */

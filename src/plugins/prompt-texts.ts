@@ -1,3 +1,4 @@
+import * as read from '../platform/json.ts';
 import type { AssistantMessage, Message, ToolCall } from '../protocol/message.ts';
 
 /** Where a text of a prompt stands. */
@@ -52,8 +53,7 @@ export function visitCall<Call extends Pick<ToolCall, 'function'>>(
   visit: TextVisitor,
 ): Call {
   const { arguments: text } = call.function;
-  const place = { path: `${path}.function.arguments`, role };
-  const visited = visitJson(text, (value) => visit(value, place));
+  const visited = visitJson(text, (value) => visit(value, { path: `${path}.function.arguments`, role }));
   return visited === text ? call : { ...call, function: { ...call.function, arguments: visited } };
 }
 
@@ -92,9 +92,8 @@ function visitAnnotation(
   role: Message['role'],
   visit: TextVisitor,
 ): { readonly type: string } {
-  const { file } = annotation as { readonly file?: { readonly content?: unknown } };
-  if (annotation.type !== 'file' || typeof file !== 'object' || file === null) return annotation;
-  if (!Array.isArray(file.content)) return annotation;
+  const { file } = annotation as { readonly file?: { readonly content?: unknown } | null };
+  if (annotation.type !== 'file' || !Array.isArray(file?.content)) return annotation;
   const content = visitEach<unknown>(file.content, (part, index) => {
     const { text } = (part ?? {}) as { readonly text?: unknown };
     if (typeof text !== 'string') return part;
@@ -106,12 +105,8 @@ function visitAnnotation(
 
 /** Visits the texts and numbers in JSON; what does not parse is visited as it is. */
 function visitJson(text: string, visit: (value: string) => string): string {
-  let parsed: unknown;
-  try {
-    parsed = JSON.parse(text);
-  } catch {
-    return visit(text);
-  }
+  const parsed = read.parse(text);
+  if (parsed === undefined) return visit(text);
   const visited = visitValue(parsed, visit, 0);
   return visited === parsed ? text : JSON.stringify(visited);
 }
@@ -126,8 +121,7 @@ function visitValue(value: unknown, visit: (value: string) => string, depth: num
     const visited = visit(text);
     return visited === text ? value : visited;
   }
-  if (typeof value !== 'object' || value === null) return value;
-  if (depth === MAX_DEPTH) return value;
+  if (typeof value !== 'object' || value === null || depth === MAX_DEPTH) return value;
   if (Array.isArray(value)) return visitEach<unknown>(value, (member) => visitValue(member, visit, depth + 1));
   let changed: [string, unknown][] | undefined;
   const entries = Object.entries(value);

@@ -1,9 +1,8 @@
 import { later, optional, read } from './accept/schema.ts';
 import { either } from './accept/choices.ts';
 import type { AnySchema } from './accept/form.ts';
-import { list } from './accept/list.ts';
+import { list, record } from './accept/collections.ts';
 import { stripped } from './accept/object.ts';
-import { record } from './accept/record.ts';
 import { constant, flag, integer, number, text, word } from './accept/scalars.ts';
 import type { Problem } from './issues.ts';
 import { REASONING_EFFORTS } from './reasoning.ts';

@@ -1,8 +1,7 @@
 import { nullish, optional, read } from './accept/schema.ts';
 import { either } from './accept/choices.ts';
-import { list } from './accept/list.ts';
+import { jsonObject, list, mapOf } from './accept/collections.ts';
 import { loose } from './accept/object.ts';
-import { jsonObject, mapOf } from './accept/record.ts';
 import { anything, constant, flag, integer, number, text, word } from './accept/scalars.ts';
 import { type CacheControl, cacheControlSchema, type TextPart } from './content-part.ts';
 import { identifier } from './fields.ts';

@@ -1,6 +1,6 @@
 import { nullish, optional, ruled } from './accept/schema.ts';
 import { either, tagged } from './accept/choices.ts';
-import { list } from './accept/list.ts';
+import { list } from './accept/collections.ts';
 import { loose } from './accept/object.ts';
 import { constant, text, word } from './accept/scalars.ts';
 import { isBase64 } from './base64.ts';

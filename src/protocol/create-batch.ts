@@ -1,6 +1,5 @@
 import { nullish, read } from './accept/schema.ts';
-import { list } from './accept/list.ts';
-import { mapOf } from './accept/record.ts';
+import { list, mapOf } from './accept/collections.ts';
 import { constant, flag, integer, text, word } from './accept/scalars.ts';
 import { BATCH_ENDPOINTS, type BatchEndpoint } from './batch.ts';
 import { type Checked, failed, faultAt, passed } from './fault.ts';

@@ -1,6 +1,6 @@
 import { nullish, ruled } from './accept/schema.ts';
 import { tagged } from './accept/choices.ts';
-import { list } from './accept/list.ts';
+import { list } from './accept/collections.ts';
 import { constant, text, word } from './accept/scalars.ts';
 import { closed, identifier } from './fields.ts';
 import { type OptionsParser, optionsParser } from './options.ts';

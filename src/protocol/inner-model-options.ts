@@ -1,6 +1,5 @@
 import { defaulted, nullish, optional, type OutputOf, read, ruled, type Schema } from './accept/schema.ts';
-import { list } from './accept/list.ts';
-import { jsonObject } from './accept/record.ts';
+import { jsonObject, list } from './accept/collections.ts';
 import { anything, constant, flag, integer, number, text, word } from './accept/scalars.ts';
 import { cacheControlSchema } from './content-part.ts';
 import { closed, identifier } from './fields.ts';

@@ -1,4 +1,4 @@
-import type { Issue } from './accept/issue.ts';
+import type { Issue } from './accept/form.ts';
 import { echo, echoKey } from './fault.ts';
 
 type Path = readonly PropertyKey[];

@@ -1,8 +1,7 @@
 import { nullish, optional } from './accept/schema.ts';
 import { tagged } from './accept/choices.ts';
-import { list } from './accept/list.ts';
+import { jsonObject, list } from './accept/collections.ts';
 import { loose } from './accept/object.ts';
-import { jsonObject } from './accept/record.ts';
 import { constant, text } from './accept/scalars.ts';
 import {
   assistantContentSchema,

@@ -1,8 +1,7 @@
 import { nullish, optional, read, ruled } from './accept/schema.ts';
 import type { AnySchema } from './accept/form.ts';
-import { list } from './accept/list.ts';
+import { jsonObject, list } from './accept/collections.ts';
 import { loose } from './accept/object.ts';
-import { jsonObject } from './accept/record.ts';
 import { constant, flag, integer, text, word } from './accept/scalars.ts';
 import type { Choice } from './chat-result.ts';
 import { inspectJson } from './json.ts';

@@ -1,6 +1,6 @@
 import type { PluginId } from '../config/tables/names.ts';
 import { nullish, ruled } from './accept/schema.ts';
-import { list } from './accept/list.ts';
+import { list } from './accept/collections.ts';
 import { loose } from './accept/object.ts';
 import { flag, text } from './accept/scalars.ts';
 import { MAX_MODEL_PATTERN_LENGTH, MAX_MODEL_PATTERNS, MAX_MODEL_PATTERNS_TOTAL_LENGTH } from './limits.ts';

@@ -1,7 +1,7 @@
 import type { ProviderName } from '../config/tables/names.ts';
 import { nullish } from './accept/schema.ts';
 import { either } from './accept/choices.ts';
-import { list } from './accept/list.ts';
+import { list } from './accept/collections.ts';
 import { flag, number, text, word } from './accept/scalars.ts';
 import { closed } from './fields.ts';
 

@@ -1,4 +1,4 @@
-import { list } from './accept/list.ts';
+import { list } from './accept/collections.ts';
 import { optional } from './accept/schema.ts';
 import { loose } from './accept/object.ts';
 import { integer, text } from './accept/scalars.ts';

@@ -1,7 +1,7 @@
 import { nullish, optional, ruled } from './accept/schema.ts';
 import { either } from './accept/choices.ts';
 import { loose } from './accept/object.ts';
-import { jsonObject } from './accept/record.ts';
+import { jsonObject } from './accept/collections.ts';
 import { constant, flag, text, word } from './accept/scalars.ts';
 import { type CacheControl, cacheControlSchema } from './content-part.ts';
 import { functionName } from './fields.ts';

@@ -1,5 +1,5 @@
 import { nullish, optional, type OutputOf } from './accept/schema.ts';
-import { list } from './accept/list.ts';
+import { list } from './accept/collections.ts';
 import { anything, constant, flag, integer, text, word } from './accept/scalars.ts';
 import { closed } from './fields.ts';
 import { optionsParser, type OptionsParser } from './options.ts';

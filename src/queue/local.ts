@@ -1,7 +1,6 @@
 import { checkShape, type OptionShape, wholeNumber } from '../platform/option-kinds.ts';
 import type { Timer } from '../platform/environment.ts';
-import { problemName } from './problem-name.ts';
-import { runDueTasks, TASK_PUMP_OPTIONS, TaskPump, type TaskPumpOptions } from './task-pump.ts';
+import { TASK_PUMP_OPTIONS, TaskPump, type TaskPumpOptions, problemName, runDueTasks } from './task-pump.ts';
 import type { QueuePorts, TaskHandler, TaskQueue, TaskQueueFactory } from '../contracts/task-queue.ts';
 
 /** Options of {@link localQueue}. */

@@ -1,8 +1,7 @@
 import { ANONYMOUS } from '../core/account.ts';
 import { type NormalizedEmbeddingRequest, normalizeEmbeddingRequest } from '../core/normalize/normalize-embedding.ts';
 import type { RoutePlan } from '../core/selection/route-plan.ts';
-import type { EmbeddingRequest, EmbeddingResult } from '../protocol/embedding.ts';
-import { parseEmbeddingRequest } from '../protocol/parse-embedding-request.ts';
+import { type EmbeddingRequest, type EmbeddingResult, parseEmbeddingRequest } from '../protocol/embedding.ts';
 import type { CallOptions, OpenOptions } from './router.ts';
 import type { ItemOptions, PreparedCall } from '../runtime/batches/item-calls.ts';
 import { answerEmbeddings, planEmbeddings } from '../runtime/chat/embed.ts';

@@ -1,6 +1,5 @@
 import { sizedMap } from './memory.ts';
-import type { StateStore } from '../contracts/state-store.ts';
-import type { ResponseCacheStore } from '../contracts/response-cache.ts';
+import type { ResponseCacheStore, StateStore } from '../contracts/state-store.ts';
 import * as read from '../platform/json.ts';
 
 /**

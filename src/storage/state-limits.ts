@@ -7,10 +7,9 @@ import {
 } from '../core/limits/rate-limits.ts';
 import type { BrokenRateLimit } from '../core/limits/limit-errors.ts';
 import type { ChangedCounters, CounterChange, StateStore } from '../contracts/state-store.ts';
-import type { RateDecision, RateLimiter } from '../contracts/rate-limiter.ts';
+import type { BudgetDecision, BudgetKeeper, RateDecision, RateLimiter } from '../contracts/account-limits.ts';
 import { boundedMap } from './memory.ts';
 import { type BudgetHold, type HeldBudget, turnAt } from '../core/limits/budget.ts';
-import type { BudgetDecision, BudgetKeeper } from '../contracts/budget-keeper.ts';
 
 /** Time that a counter lives after its window: clocks of instances differ. */
 const SLACK_MS = 5_000;

@@ -1,4 +1,4 @@
-import { seededRandom } from '../platform/seeded-random.ts';
+import { seededRandom } from '../providers/simulated/chance.ts';
 import type { Environment } from '../platform/environment.ts';
 
 /** An {@link Environment} in which time only passes when it is told to, and chance is the same in every run. */

@@ -1,8 +1,7 @@
 import { answerChecks } from './provider-checks/answer-checks.ts';
-import type { ProviderCheck } from './provider-checks/ask.ts';
+import type { ProviderCheck, ProviderHarness } from './provider-checks/harness.ts';
 import { embeddingChecks } from './provider-checks/embedding-checks.ts';
 import { cancellationChecks, failureChecks } from './provider-checks/failure-checks.ts';
-import type { ProviderHarness } from './provider-checks/harness.ts';
 
 /**
  * The checks for authors of providers. They need no test runner: each is a name and a function. Together they hold a

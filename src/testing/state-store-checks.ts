@@ -1,6 +1,6 @@
 import type { JsonValue } from '../protocol/json.ts';
 import type { StateStore } from '../contracts/state-store.ts';
-import { expectHolds, expectSame } from './provider-checks/ask.ts';
+import { expectHolds, expectSame } from './provider-checks/harness.ts';
 
 /** The store under check, as its author sets it up. */
 export interface StateStoreHarness {

@@ -8,7 +8,7 @@ import {
   option,
   required,
 } from '../../src/config/option.ts';
-import { groupOf } from '../../src/platform/kind-of.ts';
+import { groupOf } from '../../src/platform/option-kinds.ts';
 import { resolveConfig } from '../../src/config/resolve-config.ts';
 import { instant } from '../support/simulated.ts';
 

@@ -12,8 +12,8 @@ import {
   web,
 } from 'signalbox';
 import { fakeEnvironment, simulateTraffic } from 'signalbox/testing';
-import type { BudgetClaim } from '../../src/contracts/budget-keeper.ts';
-import { seededRandom } from '../../src/platform/seeded-random.ts';
+import type { BudgetClaim } from '../../src/contracts/account-limits.ts';
+import { seededRandom } from '../../src/providers/simulated/chance.ts';
 import { caller, fusionBench } from '../support/fusion.ts';
 import { ledgerRecord } from '../support/ledger-records.ts';
 import { pluginBench } from '../support/plugins.ts';

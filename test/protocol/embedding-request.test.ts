@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { RequestFault } from '../../src/protocol/fault.ts';
 import { DEFAULT_REQUEST_LIMITS } from '../../src/protocol/limits.ts';
-import { parseEmbeddingRequest } from '../../src/protocol/parse-embedding-request.ts';
+import { parseEmbeddingRequest } from '../../src/protocol/embedding.ts';
 import { runs } from '../support/properties.ts';
 
 const list = <Item>(length: number, item: Item): Item[] => Array.from({ length }, () => item);

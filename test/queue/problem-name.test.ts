@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { problemName } from '../../src/queue/problem-name.ts';
+import { problemName } from '../../src/queue/task-pump.ts';
 import { StorageError } from '../../src/contracts/storage-error.ts';
 
 const ADDRESS = 'postgres://admin:hunter2@db.internal:5432/app';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { BudgetTicket } from '../../src/core/limits/budget.ts';
-import type { BudgetKeeper } from '../../src/contracts/budget-keeper.ts';
+import type { BudgetKeeper } from '../../src/contracts/account-limits.ts';
 import type { ChatRequest } from '../../src/protocol/chat-request.ts';
 import type { RouterConfig } from '../../src/config/router.ts';
 import { simulateTraffic } from '../../src/entries/testing.ts';

@@ -13,7 +13,7 @@ import type { ProviderHarness } from 'signalbox/testing';
 import { expect } from 'vitest';
 import { ResultCollector } from '../../src/core/stream/collect.ts';
 import type { CallOptions } from '../../src/providers/ai-sdk/model.ts';
-import { callOnce, outcomeOf } from '../../src/testing/provider-checks/ask.ts';
+import { callOnce, outcomeOf } from '../../src/testing/provider-checks/harness.ts';
 import type { Body } from './chat-bodies.ts';
 
 /** A part of a stream, or of a whole answer, of any version. */

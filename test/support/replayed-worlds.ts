@@ -4,7 +4,7 @@ import { simulateTraffic } from 'signalbox/testing';
 import type { LedgerRecord } from '../../src/contracts/ledger.ts';
 import { failedReply, failure } from '../../src/core/fallback/failure.ts';
 import { DecideAgain } from '../../src/core/replay/decide-again.ts';
-import { seededRandom } from '../../src/platform/seeded-random.ts';
+import { seededRandom } from '../../src/providers/simulated/chance.ts';
 import { SIMULATED_MODEL } from '../../src/testing/simulate-traffic/world.ts';
 
 /** What would have come of a request at an endpoint, whether it went there or not. */

@@ -66,10 +66,9 @@ export function wireResult({ customId, resultId, response, error }: ShownOutcome
   return {
     id: resultId,
     custom_id: customId,
-    response:
-      response === undefined
-        ? null
-        : { status_code: response.statusCode, request_id: response.requestId, body: response.body },
+    response: response
+      ? { status_code: response.statusCode, request_id: response.requestId, body: response.body }
+      : null,
     error: error ?? null,
   };
 }
@@ -95,7 +94,6 @@ export function seconds(milliseconds: number): number {
 export type OutputKind = 'output' | 'errors';
 
 const PREFIX = 'batch_';
-const KINDS: readonly OutputKind[] = ['output', 'errors'];
 
 /**
  * Id of a file of a batch; undefined where nothing is in it. Such a file is not stored: it is written from the outcomes
@@ -108,11 +106,8 @@ export function outputFileId({ id, status, counts }: BatchRecord, kind: OutputKi
 
 /** The batch whose file this is; undefined for an id of another kind. */
 export function batchOfFile(fileId: string): { readonly batchId: string; readonly kind: OutputKind } | undefined {
-  for (const kind of KINDS) {
-    const start = `file-${kind}-`;
-    if (fileId.startsWith(start)) return { batchId: `${PREFIX}${fileId.slice(start.length)}`, kind };
-  }
-  return undefined;
+  const [, kind, name] = /^file-(output|errors)-(.*)$/s.exec(fileId) ?? [];
+  return kind === undefined ? undefined : { batchId: `${PREFIX}${name}`, kind: kind as OutputKind };
 }
 
 /** What is wrong with a batch: a sentence, and for requests that came in a file the line. */

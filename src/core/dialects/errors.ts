@@ -48,10 +48,8 @@ export function messagesError({ status, detail, metadata, requestId }: DialectEr
 const NO_THREADS = { error_code: 'thread_unsupported_request', unsupported: [THREAD_PATH] } as const;
 
 function messagesTypeOf(cause: ErrorType | undefined, status: number): MessagesErrorType {
-  const own = cause === undefined ? undefined : MESSAGES_TYPES[cause];
-  if (own !== undefined) return own;
-  if (status === 409) return 'conflict_error';
-  return status >= 400 && status < 500 ? 'invalid_request_error' : 'api_error';
+  const others = status >= 400 && status < 500 ? 'invalid_request_error' : 'api_error';
+  return (cause && MESSAGES_TYPES[cause]) ?? (status === 409 ? 'conflict_error' : others);
 }
 
 /** Errors of Anthropic's Messages (gaps 7.3; upstreams 2.14). */

@@ -1,6 +1,5 @@
 import { asEmbeddingEndpoint, type ParameterName } from '../../catalog/model.ts';
-import { itemsOf } from '../../protocol/parse-embedding-request.ts';
-import type { EmbeddingItem, EmbeddingRequest, EncodingFormat } from '../../protocol/embedding.ts';
+import { type EmbeddingItem, type EmbeddingRequest, type EncodingFormat, itemsOf } from '../../protocol/embedding.ts';
 import { type Checked, failed, faultAt, passed } from '../../protocol/fault.ts';
 import type { JsonObject } from '../../protocol/json.ts';
 import { checkOperation, resolveTargets } from './targets.ts';

@@ -1,5 +1,4 @@
-import { intervalOf, LocalMeans } from './local-means.ts';
-import { NumberList } from './number-list.ts';
+import { LocalMeans, NumberList, intervalOf } from './local-means.ts';
 import type { Estimated } from './replay-report.ts';
 
 /** Endpoints of a plan that are looked at: it is rare that more are asked. */

@@ -113,17 +113,9 @@ function interval({ value, low, high }: Interval, write: (value: number) => stri
   return `${write(value)} (${write(low)} to ${write(high)})`;
 }
 
-function usd(nanoUsd: number): string {
-  return (nanoUsd / 1e9).toFixed(6);
-}
-
-function share(value: number): string {
-  return (value * 100).toFixed(2);
-}
-
-function whole(value: number): string {
-  return value.toFixed(0);
-}
+const usd = (nanoUsd: number): string => (nanoUsd / 1e9).toFixed(6);
+const share = (value: number): string => (value * 100).toFixed(2);
+const whole = (value: number): string => value.toFixed(0);
 
 function percent(part: number, all: number): string {
   return `${all === 0 ? 0 : ((100 * part) / all).toFixed(1)} %`;

@@ -9,7 +9,7 @@ import type { JsonObject } from '../../protocol/json.ts';
 import type { OptionsCheck } from '../../protocol/options.ts';
 import { systemEnvironment } from '../../platform/environment.ts';
 import { localPdfReader } from '../pdf/local-pdf-reader.ts';
-import type { FileStore } from '../../contracts/file-store.ts';
+import type { FileStore } from '../../contracts/plugin-services.ts';
 import type { OcrEngine, PdfReader } from '../../contracts/pdf-reader.ts';
 import { type FileAnnotation, fileParts } from './file-parts.ts';
 import type { FileSession } from './file-session.ts';

@@ -1,7 +1,7 @@
 import { OutboundError } from '../../net/outbound-url.ts';
 import type { Outbound } from '../../net/outbound.ts';
 import { parseDataUrl, percentDecoded } from '../../platform/data-url.ts';
-import type { FileStore } from '../../contracts/file-store.ts';
+import type { FileStore } from '../../contracts/plugin-services.ts';
 import { fileProblem, type FoundFile } from './file-parts.ts';
 
 /** A file in hand. */

@@ -1,12 +1,4 @@
-import {
-  amount,
-  checkShape,
-  headerText,
-  httpAddress,
-  milliseconds,
-  type OptionShape,
-  text,
-} from '../../platform/option-kinds.ts';
+import { amount, checkShape, type OptionShape } from '../../platform/option-kinds.ts';
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
 import { toBase64 } from '../../platform/data-url.ts';
 import { readEnvironment } from '../../platform/environment.ts';
@@ -14,7 +6,7 @@ import type { Transport } from '../../net/transport.ts';
 import { Secret } from '../../platform/secret.ts';
 import type { OcrEngine } from '../../contracts/pdf-reader.ts';
 import { JsonService } from '../json-service.ts';
-import { transportKind } from '../option-kinds.ts';
+import { SERVICE_OPTIONS } from '../option-kinds.ts';
 import * as read from '../../platform/json.ts';
 
 /** Options of {@link mistralOcr}. */
@@ -32,14 +24,7 @@ export interface MistralOcrOptions {
   readonly transport?: Transport | undefined;
 }
 
-const OPTIONS: OptionShape<MistralOcrOptions> = {
-  apiKey: headerText,
-  baseURL: httpAddress,
-  model: text,
-  pricePerPage: amount,
-  timeoutMs: milliseconds,
-  transport: transportKind,
-};
+const OPTIONS: OptionShape<MistralOcrOptions> = { ...SERVICE_OPTIONS, pricePerPage: amount };
 
 /** Bytes of an answer: text of a thousand pages and some pictures. */
 const MAX_BYTES = 64_000_000;

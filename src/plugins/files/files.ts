@@ -10,7 +10,7 @@ import {
   type FileLibrary,
   FileLibraryFull,
   type StoredFile,
-} from '../../contracts/file-store.ts';
+} from '../../contracts/plugin-services.ts';
 import { count } from '../option-kinds.ts';
 
 /** Options of {@link filesTool}. */

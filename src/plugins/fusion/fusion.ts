@@ -1,13 +1,164 @@
-import type { ModelTarget, NormalizedRequest } from '../../core/normalize/normalized-request.ts';
-import type { Plugin } from '../../contracts/plugin.ts';
-import { definePlugin } from '../../core/pipeline/define-plugin.ts';
-import { checkShape } from '../../platform/option-kinds.ts';
+import type { Catalog } from '../../catalog/catalog.ts';
 import type { PlanContext } from '../../contracts/plugin-context.ts';
-import { errorOf, RouterError } from '../../protocol/router-error.ts';
-import { type FusionPluginOptions, parseFusionPluginOptions } from '../../protocol/inner-model-options.ts';
+import type { Plugin } from '../../contracts/plugin.ts';
+import type { ServerToolDefinition } from '../../contracts/server-tool.ts';
+import type { ModelTarget, NormalizedRequest } from '../../core/normalize/normalized-request.ts';
+import { definePlugin, defineServerTool } from '../../core/pipeline/define-plugin.ts';
+import {
+  type OptionKind,
+  type OptionShape,
+  checkShape,
+  group,
+  listOf,
+  milliseconds,
+  text,
+} from '../../platform/option-kinds.ts';
+import {
+  type FusionPluginOptions,
+  type FusionPreset,
+  type FusionToolOptions,
+  parseFusionPluginOptions,
+  parseFusionToolOptions,
+} from '../../protocol/inner-model-options.ts';
+import type { SortKey } from '../../protocol/provider-preferences.ts';
+import { RouterError, errorOf } from '../../protocol/router-error.ts';
 import type { ServerTool } from '../../protocol/tools.ts';
-import { FUSION_OPTIONS, FUSION_TOOL, type FusionOptions } from './fusion-tool.ts';
-import { type FusionTeams, outerModels } from './team.ts';
+import { ECONOMICAL, type ModelRule, SMALL, STRONG, rankModels } from '../inner-call/rank-models.ts';
+
+/** A panel and its analyst by name, in the place of those that are picked from the catalog. */
+export interface FusionTeam {
+  /** One to eight models, aliases or presets. Default: picked from the catalog. */
+  readonly analysisModels?: readonly string[] | undefined;
+  /** Who compares and, for `router/fusion`, writes the answer. Default: picked from the catalog. */
+  readonly model?: string | undefined;
+}
+
+/** Teams of the program's own, by preset. */
+export type FusionTeams = Readonly<Partial<Record<FusionPreset, FusionTeam>>>;
+
+/** Who works on one call. */
+export interface ChosenTeam {
+  readonly panel: readonly string[];
+  readonly analyst: string;
+  /** How endpoints are chosen; undefined for the usual way. */
+  readonly sort?: SortKey | undefined;
+}
+
+/** What choosing depends on. */
+interface TeamContext {
+  readonly catalog: Catalog;
+  readonly request: NormalizedRequest;
+  readonly teams: FusionTeams;
+}
+
+/** What a request may say about its team. */
+interface TeamWish {
+  readonly analysis_models?: readonly string[] | undefined;
+  readonly model?: string | undefined;
+  readonly preset?: FusionPreset | undefined;
+}
+
+/** Which models each preset means where the program names none. */
+const RULES: Readonly<Record<FusionPreset, ModelRule>> = {
+  'general-high': STRONG,
+  'general-budget': ECONOMICAL,
+  'general-fast': SMALL,
+};
+
+/** Models on a panel that nobody named. */
+const PANEL_SIZE = 3;
+
+/** The preset of requests that name none. */
+export const DEFAULT_PRESET: FusionPreset = 'general-high';
+
+/** Finds out who answers and who compares. What the request names wins over its preset. */
+export function chooseTeam(wish: TeamWish, context: TeamContext): ChosenTeam {
+  const { catalog, request, teams } = context;
+  const preset = wish.preset ?? DEFAULT_PRESET;
+  const own = request.targets.find((target) => target.endpoints.length > 0)?.model;
+  const ranked = rankModels(catalog, request, RULES[preset]);
+  const named = wish.analysis_models ?? teams[preset]?.analysisModels;
+  // A router of a single model still gets a second look at the question.
+  const panel = named ?? (ranked.length > 0 ? ranked.slice(0, PANEL_SIZE) : own === undefined ? [] : [own]);
+  const ofPreset = teams[preset]?.model ?? ranked[0];
+  const analyst = wish.model ?? (wish.preset === undefined ? (own ?? ofPreset) : (ofPreset ?? own)) ?? panel[0] ?? '';
+  return { panel, analyst, ...(preset === 'general-fast' ? { sort: 'throughput' } : {}) };
+}
+
+/** The models that may write the answer of a request for `router/fusion`, best first; they must be able to call tools. */
+export function outerModels(wish: TeamWish, { catalog, request, teams }: TeamContext): readonly string[] {
+  const preset = wish.preset ?? DEFAULT_PRESET;
+  const named = wish.model ?? teams[preset]?.model;
+  return named === undefined ? rankModels(catalog, request, RULES[preset], true).slice(0, PANEL_SIZE) : [named];
+}
+
+/** Options of `fusion` and {@link fusionTool}. Give both the same. */
+export interface FusionOptions {
+  /**
+   * Who the presets are. Default: three models picked from the router's catalog by price and benchmark scores, of
+   * different authors where possible: the dearer half without the dearest for `general-high`, the cheaper half without
+   * the cheapest for `general-budget`, the cheapest third, at their fastest providers, for `general-fast`.
+   */
+  readonly presets?: FusionTeams | undefined;
+  /** Milliseconds that each member of a panel may take; who takes longer is lost. Default 120,000. */
+  readonly memberTimeoutMs?: number | undefined;
+  /** Milliseconds that the analyst may take. Default 90,000. */
+  readonly analystTimeoutMs?: number | undefined;
+}
+
+const teamKind: OptionKind = group<FusionTeam>({ analysisModels: listOf(text), model: text });
+
+/** Options of `fusion` and `fusionTool`. */
+export const FUSION_OPTIONS: OptionShape<FusionOptions> = {
+  presets: group<FusionTeams>({ 'general-high': teamKind, 'general-budget': teamKind, 'general-fast': teamKind }),
+  memberTimeoutMs: milliseconds,
+  analystTimeoutMs: milliseconds,
+};
+
+/** Type of the tool. */
+export const FUSION_TOOL = 'router:fusion';
+
+const DEFAULT_MEMBER_MS = 120_000;
+const DEFAULT_ANALYST_MS = 90_000;
+
+/**
+ * The server tool `router:fusion` (gaps 5.10): a panel of models answers at the same time, an analyst compares what
+ * they say, and the model that asked writes the answer. Members that fail are told in `failed_models`; an analyst that
+ * fails leaves the answers without an `analysis`. One call a request, and none within a panel.
+ */
+export function fusionTool(options: FusionOptions = {}): ServerToolDefinition<FusionToolOptions> {
+  checkShape(FUSION_OPTIONS, options, 'fusionTool');
+  const { presets: teams = {}, memberTimeoutMs = DEFAULT_MEMBER_MS, analystTimeoutMs = DEFAULT_ANALYST_MS } = options;
+  return defineServerTool<FusionToolOptions>({
+    type: FUSION_TOOL,
+    timeoutMs: memberTimeoutMs + 2 * analystTimeoutMs,
+    parseOptions: parseFusionToolOptions,
+    innerTools: ({ tools }) => tools ?? [],
+    describe: () => ({
+      description:
+        'Puts a question to a panel of independent models and gives their answers and a comparison: consensus, ' +
+        'contradictions, what only some cover, unique insights, blind spots. Slow and costly: use it once, for research, ' +
+        'critique and comparisons where being wrong is expensive, not for simple questions.',
+      parameters: {
+        type: 'object',
+        properties: {
+          prompt: {
+            type: 'string',
+            description:
+              'The whole question with all that is needed to answer it: the panel does not see this conversation',
+          },
+        },
+        required: ['prompt'],
+        additionalProperties: false,
+      },
+    }),
+
+    async execute(args, wish, context) {
+      const { deliberate } = await import('./deliberation.ts');
+      return deliberate(args, wish, context, { teams, memberTimeoutMs, analystTimeoutMs });
+    },
+  });
+}
 
 const FUSION = 'router/fusion';
 const FUSION_FLASH = 'router/fusion-flash';

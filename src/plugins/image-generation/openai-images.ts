@@ -1,19 +1,10 @@
-import {
-  amount,
-  checkShape,
-  group,
-  headerText,
-  httpAddress,
-  milliseconds,
-  type OptionShape,
-  text,
-} from '../../platform/option-kinds.ts';
+import { amount, checkShape, group, type OptionShape } from '../../platform/option-kinds.ts';
 import { errorOf } from '../../protocol/router-error.ts';
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
 import type { Transport } from '../../net/transport.ts';
-import type { GeneratedImages, ImageGenerator } from '../../contracts/image-generator.ts';
+import type { GeneratedImages, ImageGenerator } from '../../contracts/plugin-services.ts';
 import { JsonService } from '../json-service.ts';
-import { transportKind } from '../option-kinds.ts';
+import { SERVICE_OPTIONS } from '../option-kinds.ts';
 import * as read from '../../platform/json.ts';
 
 /** Options of {@link openaiImages}. */
@@ -34,16 +25,12 @@ export interface OpenAIImagesOptions {
 }
 
 const OPTIONS: OptionShape<OpenAIImagesOptions> = {
-  apiKey: headerText,
-  baseURL: httpAddress,
-  model: text,
+  ...SERVICE_OPTIONS,
   price: group<NonNullable<OpenAIImagesOptions['price']>>({ prompt: amount, completion: amount }, [
     'prompt',
     'completion',
   ]),
   pricePerImage: amount,
-  timeoutMs: milliseconds,
-  transport: transportKind,
 };
 
 const DEFAULT_MODEL = 'gpt-image-1';

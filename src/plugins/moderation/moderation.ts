@@ -4,7 +4,7 @@ import type { Plugin } from '../../contracts/plugin.ts';
 import { definePlugin } from '../../core/pipeline/define-plugin.ts';
 import { errorOf, RouterError } from '../../protocol/router-error.ts';
 import type { Message } from '../../protocol/message.ts';
-import type { ModerationInput, ModerationService, ModerationVerdict } from '../../contracts/moderation-service.ts';
+import type { ModerationInput, ModerationService, ModerationVerdict } from '../../contracts/plugin-services.ts';
 import { visitTexts } from '../prompt-texts.ts';
 import { openaiModerationFromEnvironment } from './openai-moderation.ts';
 

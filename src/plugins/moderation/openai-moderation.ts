@@ -1,19 +1,12 @@
-import {
-  checkShape,
-  headerText,
-  httpAddress,
-  milliseconds,
-  type OptionShape,
-  text,
-} from '../../platform/option-kinds.ts';
+import { checkShape } from '../../platform/option-kinds.ts';
 import { errorOf, type RouterError } from '../../protocol/router-error.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../protocol/json.ts';
 import { readEnvironment } from '../../platform/environment.ts';
 import type { Transport } from '../../net/transport.ts';
 import { Secret } from '../../platform/secret.ts';
-import type { ModerationService, ModerationVerdict } from '../../contracts/moderation-service.ts';
+import type { ModerationService, ModerationVerdict } from '../../contracts/plugin-services.ts';
 import { JsonService } from '../json-service.ts';
-import { transportKind } from '../option-kinds.ts';
+import { SERVICE_OPTIONS } from '../option-kinds.ts';
 
 /** Options of {@link openaiModeration}. */
 export interface OpenAiModerationOptions {
@@ -28,14 +21,6 @@ export interface OpenAiModerationOptions {
   readonly transport?: Transport | undefined;
 }
 
-const OPTIONS: OptionShape<OpenAiModerationOptions> = {
-  apiKey: headerText,
-  baseURL: httpAddress,
-  model: text,
-  timeoutMs: milliseconds,
-  transport: transportKind,
-};
-
 /** Characters of one text that is judged; longer ones are cut, with an overlap. */
 const SLICE_LENGTH = 8_000;
 /** Texts that are judged in one call. */
@@ -48,7 +33,7 @@ const SLICES_A_CALL = 16;
  * @throws {@link ConfigError} when an option cannot be right.
  */
 export function openaiModeration(options: OpenAiModerationOptions): ModerationService {
-  checkShape(OPTIONS, options, 'openaiModeration', ['apiKey']);
+  checkShape<OpenAiModerationOptions>(SERVICE_OPTIONS, options, 'openaiModeration', ['apiKey']);
   const { baseURL = 'https://api.openai.com/v1', model = 'omni-moderation-latest', transport, timeoutMs } = options;
   const apiKey = new Secret(options.apiKey);
   const url = new URL(`${baseURL.replace(/\/+$/, '')}/moderations`);

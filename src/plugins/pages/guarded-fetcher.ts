@@ -2,7 +2,7 @@ import { checkShape, milliseconds, type OptionShape, text } from '../../platform
 import { OutboundError } from '../../net/outbound-url.ts';
 import { createOutbound, type Outbound, type OutboundOptions } from '../../net/outbound.ts';
 import { systemEnvironment } from '../../platform/environment.ts';
-import { PageError, type PageFetcher } from '../../contracts/page-fetcher.ts';
+import { PageError, type PageFetcher } from '../../contracts/plugin-services.ts';
 import { localPdfReader } from '../pdf/local-pdf-reader.ts';
 import type { PdfReader } from '../../contracts/pdf-reader.ts';
 import { type HtmlReader, readPage } from './page-text.ts';

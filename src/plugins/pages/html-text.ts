@@ -1,6 +1,5 @@
-import { decodeEntities } from './html-entities.ts';
+import { type HtmlToken, attributeOf, decodeEntities, htmlTokens } from './html-tokens.ts';
 import { nextTurn } from '../../platform/wait.ts';
-import { type HtmlToken, htmlTokens, attributeOf } from './html-tokens.ts';
 
 /** What a page says, without what it looks like. */
 export interface ReadablePage {

@@ -1,4 +1,4 @@
-import { type FetchedPage, PageError } from '../../contracts/page-fetcher.ts';
+import { type FetchedPage, PageError } from '../../contracts/plugin-services.ts';
 import { PdfError, type PdfReader } from '../../contracts/pdf-reader.ts';
 import type { ReadablePage } from './html-text.ts';
 import { likelyTokens } from '../../core/tokens/token-estimate.ts';

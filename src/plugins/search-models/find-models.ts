@@ -1,5 +1,6 @@
 import type { Catalog } from '../../catalog/catalog.ts';
 import type { Endpoint } from '../../catalog/endpoint.ts';
+import { defined } from '../../catalog/facts.ts';
 import type { Model } from '../../catalog/model.ts';
 import { blendedPrice } from '../../catalog/price.ts';
 import type { JsonObject } from '../../protocol/json.ts';
@@ -30,6 +31,8 @@ interface Found {
 
 /** Characters of a description that are shown. */
 const MAX_DESCRIPTION_LENGTH = 300;
+/** Parameters that are named as abilities of a model. */
+const ABILITIES = ['tools', 'structured_outputs', 'reasoning'];
 
 /**
  * The models of a catalog that the account may use and that fulfil every condition, best first (gaps 2.1). What nobody
@@ -56,20 +59,23 @@ export function findModels(
 }
 
 function fulfils(endpoint: Endpoint, query: ModelQuery): boolean {
-  const { price, contextLength, inputModalities, outputModalities, parameters, unknownParameters, variant } = endpoint;
+  const { price, contextLength, inputModalities, outputModalities, variant } = endpoint;
   if (variant === 'batch') return false;
-  if (query.maxPromptPrice !== undefined && !((price?.prompt ?? Infinity) <= query.maxPromptPrice)) return false;
-  if (query.maxCompletionPrice !== undefined && !((price?.completion ?? Infinity) <= query.maxCompletionPrice))
-    return false;
-  if (query.minContext !== undefined && !((contextLength ?? 0) >= query.minContext)) return false;
-  const hasParameter = (name: string): boolean => has(parameters, name) && !has(unknownParameters, name);
+  const { maxPromptPrice = Infinity, maxCompletionPrice = Infinity, minContext = 0 } = query;
+  if (!((price?.prompt ?? Infinity) <= maxPromptPrice)) return false;
+  if (!((price?.completion ?? Infinity) <= maxCompletionPrice)) return false;
+  if (!((contextLength ?? 0) >= minContext)) return false;
   return (
     query.inputModalities.every((name) => name === 'text' || has(inputModalities, name)) &&
     query.outputModalities.every(
       (name) => (name === 'text' && outputModalities === undefined) || has(outputModalities, name),
     ) &&
-    query.parameters.every(hasParameter)
+    query.parameters.every((name) => takes(endpoint, name))
   );
+}
+
+function takes({ parameters, unknownParameters }: Endpoint, name: string): boolean {
+  return has(parameters, name) && !has(unknownParameters, name);
 }
 
 function has(set: ReadonlySet<string> | undefined, name: string): boolean {
@@ -116,23 +122,20 @@ function describe({ model, endpoints }: Found): JsonObject {
     ({ price }) => blendedPrice(price) === Math.min(...priced.map((one) => blendedPrice(one.price) ?? Infinity)),
   );
   const context = longest({ model, endpoints, fit: 0 });
-  const abilities = ['tools', 'structured_outputs', 'reasoning'].filter((name) =>
-    endpoints.some(({ parameters, unknownParameters }) => has(parameters, name) && !has(unknownParameters, name)),
-  );
-  return {
+  const abilities = ABILITIES.filter((name) => endpoints.some((endpoint) => takes(endpoint, name)));
+  const { price } = best ?? {};
+  return defined({
     id: model.id,
-    ...(model.name === undefined ? {} : { name: model.name }),
-    ...(model.description === undefined ? {} : { description: model.description.slice(0, MAX_DESCRIPTION_LENGTH) }),
-    ...(model.created === undefined ? {} : { created: model.created }),
-    ...(context === 0 ? {} : { context_length: context }),
-    ...(best?.price === undefined
-      ? {}
-      : { usd_per_million_tokens: { prompt: best.price.prompt, completion: best.price.completion } }),
+    name: model.name,
+    description: model.description?.slice(0, MAX_DESCRIPTION_LENGTH),
+    created: model.created,
+    context_length: context === 0 ? undefined : context,
+    usd_per_million_tokens: price && { prompt: price.prompt, completion: price.completion },
     input_modalities: names(endpoints.map((one) => one.inputModalities)),
     output_modalities: names(endpoints.map((one) => one.outputModalities)),
-    ...(abilities.length === 0 ? {} : { abilities }),
+    abilities: abilities.length === 0 ? undefined : abilities,
     providers: [...new Set(endpoints.map(({ providerName }) => providerName))],
-  };
+  });
 }
 
 function names(sets: readonly (ReadonlySet<string> | undefined)[]): string[] {

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../protocol/json.ts';
-import type { DomainRule, DomainFilter, SearchEngine } from '../../contracts/search-engine.ts';
+import type { DomainRule, DomainFilter, SearchEngine } from '../../contracts/plugin-services.ts';
 
 import { JsonService } from '../json-service.ts';
 import {

@@ -1,12 +1,30 @@
-import type { ModelTarget, NormalizedRequest } from '../../core/normalize/normalized-request.ts';
-import { errorOf, type RouterError } from '../../protocol/router-error.ts';
-import { echo } from '../../protocol/fault.ts';
-import type { DomainFilter, DomainRule, SearchEngine } from '../../contracts/search-engine.ts';
-import { SEARCH_VARIABLES } from './engines-from-environment.ts';
 import type { Endpoint } from '../../catalog/endpoint.ts';
+import type { DomainFilter, DomainRule, SearchEngine } from '../../contracts/plugin-services.ts';
+import type { ModelTarget, NormalizedRequest } from '../../core/normalize/normalized-request.ts';
+import { readEnvironment } from '../../platform/environment.ts';
+import { echo } from '../../protocol/fault.ts';
 import type { JsonObject } from '../../protocol/json.ts';
+import { type RouterError, errorOf } from '../../protocol/router-error.ts';
 import type { SearchContextSize, UserLocation } from '../../protocol/web-options.ts';
 import { isOpen } from '../domain-filter.ts';
+import { brave } from './brave.ts';
+import { exa } from './exa.ts';
+import { searxng } from './searxng.ts';
+import { tavily } from './tavily.ts';
+
+/** Environment variables that configure search engines, in the order in which the engines are preferred. */
+export const SEARCH_VARIABLES = ['EXA_API_KEY', 'TAVILY_API_KEY', 'BRAVE_API_KEY', 'SEARXNG_URL'] as const;
+
+/** The search engines whose keys or addresses are in the environment: Exa, Tavily, Brave, SearXNG, in this order. */
+export function searchEnginesFromEnvironment(): readonly SearchEngine[] {
+  const [exaKey, tavilyKey, braveKey, searxngURL] = SEARCH_VARIABLES.map(readEnvironment);
+  return [
+    ...(exaKey === undefined ? [] : [exa({ apiKey: exaKey })]),
+    ...(tavilyKey === undefined ? [] : [tavily({ apiKey: tavilyKey })]),
+    ...(braveKey === undefined ? [] : [brave({ apiKey: braveKey })]),
+    ...(searxngURL === undefined ? [] : [searxng({ baseURL: searxngURL })]),
+  ];
+}
 
 /** Who searches. */
 type SearchChoice =

@@ -9,7 +9,7 @@ import {
 import type { Transport } from '../../net/transport.ts';
 import { transportKind } from '../option-kinds.ts';
 import type { JsonValue } from '../../protocol/json.ts';
-import type { SearchResult } from '../../contracts/search-engine.ts';
+import type { SearchResult } from '../../contracts/plugin-services.ts';
 import * as read from '../../platform/json.ts';
 
 /** What all search engines may be told. */

@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
 import type { SearchMode } from '../../protocol/web-options.ts';
-import type { SearchEngine, SearchQuery } from '../../contracts/search-engine.ts';
+import type { SearchEngine, SearchQuery } from '../../contracts/plugin-services.ts';
 import { JsonService } from '../json-service.ts';
 import {
   checkKeyedEngine,

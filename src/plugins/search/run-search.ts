@@ -1,7 +1,7 @@
 import { RouterError } from '../../protocol/router-error.ts';
 import { isAdmitted } from '../domain-filter.ts';
 import { plainText } from '../pages/page-text.ts';
-import type { SearchAnswer, SearchEngine, SearchQuery, SearchResult } from '../../contracts/search-engine.ts';
+import type { SearchAnswer, SearchEngine, SearchQuery, SearchResult } from '../../contracts/plugin-services.ts';
 import type { Annotation } from '../../protocol/chat-result.ts';
 
 /** What a search came to. */

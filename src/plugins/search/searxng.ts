@@ -1,5 +1,5 @@
 import { checkShape } from '../../platform/option-kinds.ts';
-import type { DomainFilter, SearchEngine } from '../../contracts/search-engine.ts';
+import type { DomainFilter, SearchEngine } from '../../contracts/plugin-services.ts';
 
 import { JsonService } from '../json-service.ts';
 import { resultOf, SEARCH_ENGINE_OPTIONS, type SearchEngineOptions, trimmedText } from './engine-options.ts';

@@ -1,5 +1,5 @@
 import type { SearchMode } from '../../protocol/web-options.ts';
-import type { SearchEngine } from '../../contracts/search-engine.ts';
+import type { SearchEngine } from '../../contracts/plugin-services.ts';
 import { JsonService } from '../json-service.ts';
 import { checkKeyedEngine, type KeyedSearchEngineOptions, resultOf, trimmedText } from './engine-options.ts';
 import { shortQuery } from './run-search.ts';

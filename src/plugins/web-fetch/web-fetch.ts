@@ -5,10 +5,9 @@ import { checkShape, type OptionShape, withFunctions } from '../../platform/opti
 import type { ServerToolDefinition } from '../../contracts/server-tool.ts';
 
 import { isAdmitted, parseDomainFilter } from '../domain-filter.ts';
-import type { DomainFilter } from '../../contracts/search-engine.ts';
+import { type DomainFilter, PageError, type PageFetcher } from '../../contracts/plugin-services.ts';
 import { cutToTokens } from '../pages/page-text.ts';
 import { GUARDED_FETCHER_OPTIONS, guardedFetcher, type GuardedFetcherOptions } from '../pages/guarded-fetcher.ts';
-import { PageError, type PageFetcher } from '../../contracts/page-fetcher.ts';
 import { UNTRUSTED_PAGES } from '../search/run-search.ts';
 import type { OptionsCheck } from '../../protocol/options.ts';
 import { parseWebFetchOptions } from '../../protocol/web-options.ts';

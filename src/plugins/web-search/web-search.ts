@@ -10,17 +10,17 @@ import {
   type UserLocation,
 } from '../../protocol/web-options.ts';
 import { parseDomainFilter } from '../domain-filter.ts';
-import type { DomainFilter, SearchEngine } from '../../contracts/search-engine.ts';
+import type { DomainFilter, SearchEngine } from '../../contracts/plugin-services.ts';
 
 import {
+  X_SEARCH_NOTE,
   chooseSearch,
   nativeOptions,
   nobodySearches,
   problemOfEngine,
-  X_SEARCH_NOTE,
+  searchEnginesFromEnvironment,
 } from '../search/choose-search.ts';
 import { citationsOf, runSearch, shownResult, UNTRUSTED_PAGES } from '../search/run-search.ts';
-import { searchEnginesFromEnvironment } from '../search/engines-from-environment.ts';
 import { enginesKind } from '../option-kinds.ts';
 
 /** Options of {@link webSearchTool}. */

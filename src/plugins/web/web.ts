@@ -5,18 +5,18 @@ import type { JsonObject } from '../../protocol/json.ts';
 import type { OptionsCheck } from '../../protocol/options.ts';
 import { parseWebOptions, type SearchMode, type UserLocation } from '../../protocol/web-options.ts';
 import { parseDomainFilter } from '../domain-filter.ts';
-import type { DomainFilter, SearchEngine, SearchResult } from '../../contracts/search-engine.ts';
+import type { DomainFilter, SearchEngine, SearchResult } from '../../contracts/plugin-services.ts';
 
 import {
+  X_SEARCH_NOTE,
   chooseSearch,
   nativeOptions,
   nobodySearches,
   problemOfEngine,
+  searchEnginesFromEnvironment,
   withNativeSearch,
-  X_SEARCH_NOTE,
 } from '../search/choose-search.ts';
 import { citationsOf, quoteResults, runSearch, UNTRUSTED_PAGES } from '../search/run-search.ts';
-import { searchEnginesFromEnvironment } from '../search/engines-from-environment.ts';
 import { enginesKind, whenItThrowsKind } from '../option-kinds.ts';
 import type { Message, UserMessage } from '../../protocol/message.ts';
 import { plainText } from '../pages/page-text.ts';

@@ -1,6 +1,5 @@
 import { isJsonObject } from '../json.ts';
-import type { AnySchema, Misplaced, Narrowing } from './form.ts';
-import { hasMajor, type Issue, wrongKind } from './issue.ts';
+import { type AnySchema, type Issue, type Misplaced, type Narrowing, hasMajor, wrongKind } from './form.ts';
 import { type OutputOf, REFUSED, type Schema } from './schema.ts';
 
 /** A value that satisfies one of several schemas; the first that accepts it is taken. */

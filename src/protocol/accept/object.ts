@@ -1,6 +1,5 @@
 import { isJsonObject } from '../json.ts';
-import type { Shape, Strangers } from './form.ts';
-import { below, hasMajor, type Issue, wrongKind } from './issue.ts';
+import { type Issue, type Shape, type Strangers, below, hasMajor, wrongKind } from './form.ts';
 import { type OutputOf, REFUSED, type Schema } from './schema.ts';
 
 type Flat<Value> = { [Name in keyof Value]: Value[Name] };

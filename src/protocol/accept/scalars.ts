@@ -1,5 +1,4 @@
-import { HAS_NUL, type NumberLimits, type TextLimits } from './form.ts';
-import { type Issue, wrongKind } from './issue.ts';
+import { HAS_NUL, type Issue, type NumberLimits, type TextLimits, wrongKind } from './form.ts';
 import { REFUSED, type Schema } from './schema.ts';
 
 /** A text. Its characters are counted as Unicode counts them, so an emoji is one. */
@@ -63,15 +62,12 @@ export function integer(limits: NumberLimits = {}): Schema<number> {
 
 function numeric(limits: NumberLimits, isInteger: boolean): Schema<number> {
   const { least = -Infinity, most = Infinity, above = -Infinity } = limits;
+  const isRight = isInteger ? Number.isSafeInteger : Number.isFinite;
   return {
     form: { kind: 'number', isInteger, ...limits },
     isOptional: false,
-    accept: (value) => {
-      if (typeof value !== 'number' || !(isInteger ? Number.isSafeInteger(value) : Number.isFinite(value))) {
-        return REFUSED;
-      }
-      return value >= least && value <= most && value > above ? value : REFUSED;
-    },
+    accept: (value) =>
+      typeof value === 'number' && isRight(value) && value >= least && value <= most && value > above ? value : REFUSED,
     parse: (value, issues) => {
       if (typeof value !== 'number' || !Number.isFinite(value)) wrongKind('number', issues);
       else if (isInteger && !Number.isInteger(value)) wrongKind('int', issues);

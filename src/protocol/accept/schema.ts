@@ -1,5 +1,4 @@
-import type { Form } from './form.ts';
-import type { Issue } from './issue.ts';
+import type { Form, Issue } from './form.ts';
 import { describeIssues, type Problem } from '../issues.ts';
 
 /** What {@link Schema.accept} gives back for a value that it does not accept at first sight. */

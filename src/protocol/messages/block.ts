@@ -1,8 +1,7 @@
 import { nullish } from '../accept/schema.ts';
 import { either, tagged, narrowed } from '../accept/choices.ts';
-import { list } from '../accept/list.ts';
+import { jsonObject, list } from '../accept/collections.ts';
 import { loose } from '../accept/object.ts';
-import { jsonObject } from '../accept/record.ts';
 import { anything, constant, flag, text } from '../accept/scalars.ts';
 import { base64Data, type CacheControl, cacheControlSchema } from '../content-part.ts';
 import { identifier } from '../fields.ts';

@@ -1,9 +1,8 @@
 import { nullish, read } from '../accept/schema.ts';
 import { either, tagged } from '../accept/choices.ts';
 import { loose, strict } from '../accept/object.ts';
-import { jsonObject } from '../accept/record.ts';
+import { jsonObject, list } from '../accept/collections.ts';
 import { constant, flag, integer, number, text, word } from '../accept/scalars.ts';
-import { list } from '../accept/list.ts';
 import { type CacheControl, cacheControlSchema } from '../content-part.ts';
 import { identifier } from '../fields.ts';
 import {

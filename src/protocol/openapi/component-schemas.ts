@@ -1,9 +1,8 @@
 import * as z from 'zod';
 import { optional } from '../accept/schema.ts';
 import { either } from '../accept/choices.ts';
-import { list } from '../accept/list.ts';
+import { jsonObject, list } from '../accept/collections.ts';
 import { loose } from '../accept/object.ts';
-import { jsonObject } from '../accept/record.ts';
 import { integer, text } from '../accept/scalars.ts';
 import { chatRequestSchema } from '../chat-request.ts';
 import { batchFields, customIdSchema } from '../create-batch.ts';

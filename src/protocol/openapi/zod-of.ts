@@ -11,6 +11,8 @@ import { isMisplaced } from '../accept/choices.ts';
 import type { Rule } from '../accept/schema.ts';
 import { echoKey } from '../fault.ts';
 
+type FormOf<Kind> = Extract<Form, { kind: Kind }>;
+
 const written = new WeakMap<AnySchema, z.ZodType>();
 
 /**
@@ -90,7 +92,7 @@ function listOf(item: z.ZodType, { least, most, says }: ListLimits): z.ZodType {
   return most === undefined ? made : made.max(most, says);
 }
 
-function objectOf({ shape, strangers, says }: Extract<Form, { kind: 'object' }>): z.ZodType {
+function objectOf({ shape, strangers, says }: FormOf<'object'>): z.ZodType {
   const members = Object.fromEntries(Object.entries(shape).map(([name, member]) => [name, zodOf(member)]));
   if (strangers === 'kept') return z.looseObject(members);
   if (strangers === 'dropped') return z.object(members);
@@ -99,12 +101,7 @@ function objectOf({ shape, strangers, says }: Extract<Form, { kind: 'object' }>)
   });
 }
 
-function mapOf({
-  value,
-  pairs = Infinity,
-  keyLength = Infinity,
-  key: wanted,
-}: Extract<Form, { kind: 'map' }>): z.ZodType {
+function mapOf({ value, pairs = Infinity, keyLength = Infinity, key: wanted }: FormOf<'map'>): z.ZodType {
   const member = zodOf(value);
   return z.record(z.string(), z.unknown()).check((context) => {
     const entries = Object.entries(context.value);
@@ -131,15 +128,14 @@ function ruledOf(inner: z.ZodType, { test, says, path = [], decides = false }: R
   });
 }
 
-function narrowedOf({ base, narrow }: Extract<Form, { kind: 'narrowed' }>): z.ZodType {
+function narrowedOf({ base, narrow }: FormOf<'narrowed'>): z.ZodType {
   return zodOf(base).check((context) => {
     const further = narrow(context.value as Readonly<Record<string, unknown>>);
     if (further === undefined) return;
-    if (isMisplaced(further)) {
-      context.issues.push({ code: 'custom', message: further.says, path: [...further.path], input: context.value });
-      return;
-    }
-    const [first] = zodOf(further).safeParse(context.value).error?.issues ?? [];
-    if (first !== undefined) context.issues.push({ ...first, input: context.value } as z.core.$ZodRawIssue);
+    const input = context.value;
+    const found = isMisplaced(further)
+      ? { code: 'custom', message: further.says, path: [...further.path] }
+      : zodOf(further).safeParse(input).error?.issues[0];
+    if (found !== undefined) context.issues.push({ ...found, input } as z.core.$ZodRawIssue);
   });
 }

@@ -1,6 +1,6 @@
 import { nullish, ruled } from '../accept/schema.ts';
 import { either, tagged } from '../accept/choices.ts';
-import { list } from '../accept/list.ts';
+import { list } from '../accept/collections.ts';
 import { loose } from '../accept/object.ts';
 import { constant, text, word } from '../accept/scalars.ts';
 import { base64Data, type CacheControl, cacheMarks, mediaUrl, type PromptCacheBreakpoint } from '../content-part.ts';

@@ -1,8 +1,7 @@
 import { nullish } from '../accept/schema.ts';
 import type { AnySchema } from '../accept/form.ts';
-import { list } from '../accept/list.ts';
+import { jsonObject, list } from '../accept/collections.ts';
 import { loose } from '../accept/object.ts';
-import { jsonObject } from '../accept/record.ts';
 import { constant, text, word } from '../accept/scalars.ts';
 import { identifier } from '../fields.ts';
 import { type ReasoningEffort, reasoningEffortSchema } from '../reasoning.ts';

@@ -1,8 +1,7 @@
 import { nullish, read } from '../accept/schema.ts';
 import { either, tagged } from '../accept/choices.ts';
-import { list } from '../accept/list.ts';
+import { jsonObject, list } from '../accept/collections.ts';
 import { loose } from '../accept/object.ts';
-import { jsonObject } from '../accept/record.ts';
 import { constant, flag, integer, text, word } from '../accept/scalars.ts';
 import { functionName, identifier } from '../fields.ts';
 import { MAX_TOP_LOGPROBS, MAX_USER_LENGTH, type RequestLimits } from '../limits.ts';

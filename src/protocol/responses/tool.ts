@@ -1,9 +1,8 @@
 import { nullish, optional } from '../accept/schema.ts';
 import { either, tagged } from '../accept/choices.ts';
 import type { AnySchema } from '../accept/form.ts';
-import { list } from '../accept/list.ts';
+import { jsonObject, list } from '../accept/collections.ts';
 import { loose } from '../accept/object.ts';
-import { jsonObject } from '../accept/record.ts';
 import { constant, flag, text, word } from '../accept/scalars.ts';
 import { functionName } from '../fields.ts';
 import { isServerToolType } from '../tools.ts';

@@ -1,8 +1,8 @@
 import * as z from 'zod';
 import {
-  type Batch,
   BATCH_ENDPOINTS,
   BATCH_STATUSES,
+  type Batch,
   type BatchErrors,
   type BatchItemError,
   type BatchList,
@@ -10,11 +10,13 @@ import {
   type BatchResultItem,
   type BatchWebhook,
   type DeletedBatch,
+  type DeletedFile,
+  type FileList,
+  type FileObject,
 } from '../batch.ts';
 import { errorTypeSchema } from './error.ts';
 import { usageSchema } from './usage.ts';
 import { anyJson, count, seconds, wireObject } from './wire-object.ts';
-import type { DeletedFile, FileList, FileObject } from '../file.ts';
 
 /** Schema of {@link FileObject}. */
 export const fileSchema = wireObject<FileObject>(

@@ -119,13 +119,7 @@ export const responsesResultSchema = z.looseObject({
 export const responsesEventSchema = z.looseObject({ type: z.string(), sequence_number: count });
 
 /** The error of chat completions, with the members beside it that clients of this wire read. */
-export interface ResponsesErrorDetail extends ErrorDetail {
-  readonly type: string;
-  /** Path of the field that is wrong. */
-  readonly param: string | null;
-}
-
-const responsesErrorDetail = wireObject<ResponsesErrorDetail>(
+const responsesErrorDetail = wireObject<ErrorDetail & { readonly type: string; readonly param: string | null }>(
   { ...errorDetailRequired, type: z.string(), param: z.string().nullable() },
   errorDetailOptional,
 );

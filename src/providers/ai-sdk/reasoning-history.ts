@@ -2,7 +2,7 @@ import type { JsonObject } from '../../protocol/json.ts';
 import type { ReasoningDetail } from '../../protocol/reasoning.ts';
 import type { AiSdkFamily } from './families.ts';
 import type { ProviderOptions, ReasoningPrompt } from './model.ts';
-import { joinReasoningDetails } from '../../core/stream/reasoning-details.ts';
+import { joinReasoningDetails } from '../../core/stream/collect.ts';
 import type { AssistantMessage } from '../../protocol/message.ts';
 import { readSignedPart } from '../signed-parts.ts';
 import { FORMATS, parseForeign } from './reasoning.ts';

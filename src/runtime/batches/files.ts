@@ -6,7 +6,7 @@ import type { BatchFileRecord } from '../../contracts/batch-file-store.ts';
 import type { BatchStore, StoredOutcome } from '../../contracts/batch-store.ts';
 import type { Environment } from '../../platform/environment.ts';
 import { nextTurn } from '../../platform/wait.ts';
-import type { DeletedFile, FileList, FileObject } from '../../protocol/file.ts';
+import type { DeletedFile, FileList, FileObject } from '../../protocol/batch.ts';
 import { errorOf, type RouterError } from '../../protocol/router-error.ts';
 import { faultAt } from '../../protocol/fault.ts';
 import { errorOfFault } from '../chat/router-errors.ts';

@@ -1,4 +1,4 @@
-import type { ContentSink, LedgerContent, RedactContent } from '../../contracts/ledger-content.ts';
+import type { ContentSink, LedgerContent, RedactContent } from '../../contracts/ledger.ts';
 import { ResultCollector } from '../../core/stream/collect.ts';
 import type { Choice } from '../../protocol/chat-result.ts';
 import type { Answer, Execution } from '../chat/execution.ts';

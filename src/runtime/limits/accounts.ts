@@ -2,7 +2,7 @@ import type { Secret } from '../../platform/secret.ts';
 import { ACCOUNT } from '../../config/tables/accounts.ts';
 import { type ConfigProblem, RouterError } from '../../protocol/router-error.ts';
 import type { Account } from '../../core/account.ts';
-import { kindsOf } from '../../platform/kind-of.ts';
+import { kindsOf } from '../../platform/option-kinds.ts';
 import { echo } from '../../protocol/fault.ts';
 import type { Environment } from '../../platform/environment.ts';
 import { type EventHub, warn } from '../chat/events.ts';
@@ -16,7 +16,7 @@ import type { NormalizedEmbeddingRequest } from '../../core/normalize/normalize-
 import type { TaggedRateLimits } from '../../config/tables/spending.ts';
 import type { RoutedRequest } from '../../core/normalize/normalized-request.ts';
 import { likelyPromptTokens } from '../../core/tokens/token-estimate.ts';
-import type { RateClaim, RateDecision, RateLimiter } from '../../contracts/rate-limiter.ts';
+import type { RateClaim, RateDecision, RateLimiter } from '../../contracts/account-limits.ts';
 
 /** What finds the faults in everything that an account may have. */
 export const ACCOUNT_OPTIONS = kindsOf(ACCOUNT);

@@ -6,7 +6,7 @@ import {
   type CacheReport,
 } from '../../core/limits/cache-rule.ts';
 import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
-import type { ResponseCacheStore } from '../../contracts/response-cache.ts';
+import type { ResponseCacheStore } from '../../contracts/state-store.ts';
 import type { Environment } from '../../platform/environment.ts';
 import { type EventHub, warn } from '../chat/events.ts';
 import { sha256 } from '../../platform/hash.ts';

@@ -14,7 +14,7 @@ import {
 import { budgetError, unpricedError } from '../../core/limits/limit-errors.ts';
 import { type MostCost, mostCost, mostPromptTokens } from '../../core/limits/most-cost.ts';
 import type { RoutedRequest } from '../../core/normalize/normalized-request.ts';
-import type { BudgetDecision, BudgetKeeper } from '../../contracts/budget-keeper.ts';
+import type { BudgetDecision, BudgetKeeper } from '../../contracts/account-limits.ts';
 import { type EventHub, warn } from '../chat/events.ts';
 import type { AttemptedCall, CallEnd } from '../chat/attempt-call.ts';
 import { chargedFor } from '../chat/settle.ts';

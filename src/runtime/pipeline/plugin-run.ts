@@ -1,30 +1,31 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
-import { applyChange, changedMembers, type ChangedRequest, frozenCopy } from '../../core/pipeline/frozen.ts';
-import type { ActivePlugin } from '../../core/pipeline/choose-plugins.ts';
-import type { PluginAnswer, RequestChange, Verdict } from '../../contracts/plugin.ts';
 import type { PlanContext, PluginContext, StageRecord } from '../../contracts/plugin-context.ts';
-import { targetOf } from '../../core/pipeline/filter-candidates.ts';
-import { TransformChain } from '../../core/pipeline/transform-chain.ts';
+import type { PluginAnswer, RequestChange, Verdict } from '../../contracts/plugin.ts';
 import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
+import type { ActivePlugin } from '../../core/pipeline/choose-plugins.ts';
+import { targetOf } from '../../core/pipeline/filter-candidates.ts';
+import { type ChangedRequest, applyChange, changedMembers, frozenCopy } from '../../core/pipeline/frozen.ts';
+import { TransformChain } from '../../core/pipeline/transform-chain.ts';
 import { ResultCollector } from '../../core/stream/collect.ts';
 import { scatter } from '../../core/stream/pieces.ts';
-import type { ChatResult } from '../../protocol/chat-result.ts';
+import type { ChatResult, Choice } from '../../protocol/chat-result.ts';
 import { inspectJson } from '../../protocol/json.ts';
-import { completeChoices } from '../../protocol/plugin-output.ts';
+import { MAX_PLUGIN_OUTPUT_LENGTH } from '../../protocol/limits.ts';
+import { completeChoices, problemOfChange, problemOfChoices } from '../../protocol/plugin-output.ts';
+import { RouterError } from '../../protocol/router-error.ts';
 import { type PluginFacts, type PluginOutcome, warn } from '../chat/events.ts';
 import type { RuntimeServices } from '../chat/services.ts';
 import { StageMeter } from '../chat/stage-meter.ts';
 import {
-  handleHookFailure,
   type HookFailure,
   type HookName,
+  handleHookFailure,
   isRefusal,
   runBounded,
   sharedContext,
 } from './inner-call.ts';
-import { loadPlugins, needsLoading } from './load-plugins.ts';
-import { checkChange, checkResult, checkVerdict } from './check-output.ts';
 import type { Ledger } from './ledger.ts';
+import { loadPlugins, needsLoading } from './load-plugins.ts';
 
 /** How the plugins' `onRequest` came out. */
 type RequestOutcome =
@@ -336,4 +337,52 @@ function outcomeOf(value: unknown, summary: string | undefined): PluginOutcome {
 function charactersOf({ messages }: NormalizedRequest): number {
   const inspection = inspectJson(messages, { depth: Infinity, nodes: Infinity });
   return inspection.ok ? inspection.characters : 0;
+}
+
+/** Checks what `onRequest` gave back and copies it. Throws a TypeError that says what is wrong. */
+export function checkVerdict(value: unknown, charactersBefore: number): Verdict {
+  const verdict = expectObject(value, 'onRequest must give back a verdict such as { type: "continue" }') as Verdict;
+  switch (verdict.type) {
+    case 'continue': {
+      const { change, state } = verdict;
+      return { type: 'continue', change: change && checkChange(change, charactersBefore), state };
+    }
+    case 'answer':
+      return { type: 'answer', answer: checkAnswer(verdict.answer) };
+    case 'block':
+      if (RouterError.isInstance(verdict.error)) return verdict;
+      throw new TypeError('a verdict of type "block" must have a RouterError as its error');
+    default:
+      throw new TypeError('the type of a verdict must be "continue", "answer" or "block"');
+  }
+}
+
+/** Checks a change and copies it. Throws a TypeError that says what is wrong. */
+export function checkChange(value: unknown, charactersBefore: number): RequestChange {
+  const change = expectObject(value, 'a change must be an object');
+  const problem = problemOfChange(change, charactersBefore + MAX_PLUGIN_OUTPUT_LENGTH);
+  if (problem !== undefined) throw new TypeError(`the change is not valid: ${problem}`);
+  return frozenCopy(change);
+}
+
+/** Checks a non-streaming response that was rewritten; what was not to be changed stays as it was. */
+export function checkResult(value: unknown, before: ChatResult): ChatResult {
+  const { choices } = expectObject(value, 'onResult must give back the result') as Partial<ChatResult>;
+  return { ...before, choices: checkChoices(choices) };
+}
+
+function checkAnswer(value: unknown): PluginAnswer {
+  const answer = expectObject(value, 'a verdict of type "answer" must have an answer') as PluginAnswer;
+  return { ...answer, choices: checkChoices(answer.choices) };
+}
+
+function checkChoices(value: unknown): readonly Choice[] {
+  const problem = problemOfChoices(value, 2 * MAX_PLUGIN_OUTPUT_LENGTH);
+  if (problem !== undefined) throw new TypeError(`the choices are not valid: ${problem}`);
+  return completeChoices(frozenCopy(value) as readonly Choice[]);
+}
+
+function expectObject(value: unknown, expected: string): object {
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
+  throw new TypeError(expected);
 }

@@ -52,10 +52,9 @@ export function itemsOf(database: PostgresDatabase): Items {
 
     async storeOutcomes(account, batchId, token, outcomes) {
       if (outcomes.length === 0) return [];
-      const owner = ownerOf(account, batchId);
       const given = firstOutcomes(outcomes);
       const values = {
-        ...owner,
+        ...ownerOf(account, batchId),
         token: storable(token),
         positions: given.map(({ index }) => index),
         failures: given.map(({ error }) => error !== undefined),
@@ -93,8 +92,7 @@ type Tasks = Pick<BatchStore, 'claimTasks' | 'renewTask' | 'finishTask' | 'resch
 export function tasksOf(database: PostgresDatabase): Tasks {
   return {
     async claimTasks({ limit, leaseMs, token }) {
-      const values = { limit, leaseMs: wholeMs(leaseMs), token: storable(token) };
-      const rows = await database.all('claimTasks', values);
+      const rows = await database.all('claimTasks', { limit, leaseMs: wholeMs(leaseMs), token: storable(token) });
       return rows.map((row) => claimedTask(row, token)).sort((left, right) => left.runAt - right.runAt);
     },
 

@@ -1,5 +1,5 @@
 import { BATCH_STATUSES } from '../../protocol/batch.ts';
-import { expectHolds, expectSame } from '../provider-checks/ask.ts';
+import { expectHolds, expectSame } from '../provider-checks/harness.ts';
 import {
   ACCOUNT,
   answered,

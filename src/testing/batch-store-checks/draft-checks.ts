@@ -1,5 +1,5 @@
 import { type BatchStore, DuplicateCustomIdError, type PublishOutcome } from '../../contracts/batch-store.ts';
-import { expectHolds, expectSame } from '../provider-checks/ask.ts';
+import { expectHolds, expectSame } from '../provider-checks/harness.ts';
 import {
   ACCOUNT,
   BATCH,

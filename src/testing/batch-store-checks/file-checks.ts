@@ -1,6 +1,6 @@
 import type { BatchFileRecord } from '../../contracts/batch-file-store.ts';
 import type { BatchStore } from '../../contracts/batch-store.ts';
-import { expectHolds, expectSame } from '../provider-checks/ask.ts';
+import { expectHolds, expectSame } from '../provider-checks/harness.ts';
 import {
   ACCOUNT,
   type BatchStoreCheck,

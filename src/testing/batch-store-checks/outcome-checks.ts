@@ -1,6 +1,6 @@
 import { BATCH_STATUSES } from '../../protocol/batch.ts';
 import type { BatchStore } from '../../contracts/batch-store.ts';
-import { expectHolds, expectSame } from '../provider-checks/ask.ts';
+import { expectHolds, expectSame } from '../provider-checks/harness.ts';
 import {
   ACCOUNT,
   answered,

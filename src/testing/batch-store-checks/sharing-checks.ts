@@ -1,4 +1,4 @@
-import { expectHolds, expectSame } from '../provider-checks/ask.ts';
+import { expectHolds, expectSame } from '../provider-checks/harness.ts';
 import {
   ACCOUNT,
   answered,
@@ -9,6 +9,7 @@ import {
   expectRejected,
   expectTask,
   indexesOf,
+  inOrder,
   LONG_MS,
   makeBatch,
   PAST_SHORT_MS,
@@ -84,11 +85,7 @@ export const sharingChecks: readonly BatchStoreCheck[] = [
       }
     };
     await Promise.all([work(store, 'a'), work(store, 'b'), work(other, 'c'), work(other, 'd')]);
-    expectSame(
-      seen.toSorted((left, right) => left - right),
-      indexesOf(someItems(120)),
-      'what was run',
-    );
+    expectSame(inOrder(seen), indexesOf(someItems(120)), 'what was run');
     const counts = { completed: 80, failed: 40 };
     expectSame(await store.recount(ACCOUNT, BATCH), counts, 'the counts that are counted anew');
     expectSame((await other.find(ACCOUNT, BATCH))?.counts, { total: 120, ...counts }, 'the counts of the record');

@@ -1,6 +1,15 @@
 import type { StreamPiece } from '../../core/stream/pieces.ts';
-import { ask, check, expectHolds, expectSame, type Outcome, PROMPT, type ProviderCheck } from './ask.ts';
-import type { ProviderHarness, ScriptedAnswer } from './harness.ts';
+import {
+  type Outcome,
+  PROMPT,
+  type ProviderCheck,
+  type ProviderHarness,
+  type ScriptedAnswer,
+  ask,
+  check,
+  expectHolds,
+  expectSame,
+} from './harness.ts';
 
 const FORMS = ['whole', 'stream'] as const;
 type Form = (typeof FORMS)[number];

@@ -1,18 +1,18 @@
 import type { AttemptFailure } from '../../core/fallback/failure.ts';
 import type { UpstreamEmbeddings } from '../../core/stream/upstream-result.ts';
 import {
-  check,
   CHECK_CONTEXT,
+  type ProviderCheck,
+  type ProviderHarness,
+  check,
   expectHolds,
   expectSame,
   expectSettled,
   expectSoon,
   modelsOf,
-  type ProviderCheck,
   routerFacts,
-} from './ask.ts';
+} from './harness.ts';
 import { NONSENSE, STATUS_KINDS } from './failure-checks.ts';
-import type { ProviderHarness } from './harness.ts';
 import { buildCatalog } from '../../catalog/catalog.ts';
 import { normalizeEmbeddingRequest } from '../../core/normalize/normalize-embedding.ts';
 import type { EmbeddingRequest } from '../../protocol/embedding.ts';

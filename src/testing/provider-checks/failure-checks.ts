@@ -1,16 +1,17 @@
 import {
+  type ProviderCheck,
+  type ProviderHarness,
+  type ScriptedExchange,
   ask,
+  callOnce,
   check,
   expectHolds,
   expectSame,
-  type ProviderCheck,
-  callOnce,
   expectSettled,
   expectSoon,
   outcomeOf,
   readAll,
-} from './ask.ts';
-import type { ProviderHarness, ScriptedExchange } from './harness.ts';
+} from './harness.ts';
 import type { FailureKind } from '../../core/fallback/failure.ts';
 
 const SAID = { text: ['Half', ' an answer'] };

@@ -1,4 +1,4 @@
-import { seededRandom } from '../../platform/seeded-random.ts';
+import { seededRandom } from '../../providers/simulated/chance.ts';
 
 /** Draws from the distributions that a simulated world is made of. */
 export class Chance {

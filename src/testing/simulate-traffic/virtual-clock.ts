@@ -1,4 +1,4 @@
-import { seededRandom } from '../../platform/seeded-random.ts';
+import { seededRandom } from '../../providers/simulated/chance.ts';
 import type { Environment } from '../../platform/environment.ts';
 import { nextTurn } from '../../platform/wait.ts';
 

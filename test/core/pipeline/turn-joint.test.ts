@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { TurnJoint } from '../../../src/core/pipeline/turn-requests.ts';
-import { joinReasoningDetails } from '../../../src/core/stream/reasoning-details.ts';
+import { joinReasoningDetails } from '../../../src/core/stream/collect.ts';
 import type { DeltaPiece, StreamPiece } from '../../../src/core/stream/pieces.ts';
 import type { ReasoningDetail } from '../../../src/protocol/reasoning.ts';
 

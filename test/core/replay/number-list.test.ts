@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { NumberList } from '../../../src/core/replay/number-list.ts';
+import { NumberList } from '../../../src/core/replay/local-means.ts';
 
 describe('a list of numbers', () => {
   it('holds what was added, over all of its pieces, as an array does', () => {

@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { isFree } from '../../../src/catalog/price.ts';
 import { pickByPrice } from '../../../src/core/selection/rank.ts';
-import { seededRandom } from '../../../src/platform/seeded-random.ts';
+import { seededRandom } from '../../../src/providers/simulated/chance.ts';
 import { runs } from '../../support/properties.ts';
 import { recordAfter, times } from '../../support/records.ts';
 import { type Circumstances, type Scene, costing, serving } from '../../support/requests.ts';

@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type Crowd, crowdAfter, type CrowdedCall, crowdRoom } from '../../../src/core/selection/adaptive/crowd.ts';
 import { DEFAULT_ADAPTIVE_POLICY } from '../../../src/core/selection/adaptive/policy.ts';
-import { seededRandom } from '../../../src/platform/seeded-random.ts';
+import { seededRandom } from '../../../src/providers/simulated/chance.ts';
 import { runs } from '../../support/properties.ts';
 
 const POLICY = DEFAULT_ADAPTIVE_POLICY;

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { joinReasoningDetails } from '../../../src/core/stream/reasoning-details.ts';
+import { joinReasoningDetails } from '../../../src/core/stream/collect.ts';
 import type { ReasoningDetail } from '../../../src/protocol/reasoning.ts';
 import { runs } from '../../support/properties.ts';
 

@@ -11,7 +11,7 @@ import {
   type Rated,
 } from '../../../src/plugins/auto-router/ranking.ts';
 import type { Candidate } from '../../../src/plugins/inner-call/candidates.ts';
-import { seededRandom } from '../../../src/platform/seeded-random.ts';
+import { seededRandom } from '../../../src/providers/simulated/chance.ts';
 import { runs } from '../../support/properties.ts';
 
 const TIERS = ['low', 'medium', 'high', 'xhigh', 'max'] as const;

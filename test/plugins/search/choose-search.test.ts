@@ -1,6 +1,6 @@
 import { anthropic, createRouter, google, webSearchTool } from 'signalbox';
 import { describe, expect, it } from 'vitest';
-import type { SearchEngine } from '../../../src/contracts/search-engine.ts';
+import type { SearchEngine } from '../../../src/contracts/plugin-services.ts';
 
 const engine: SearchEngine = { id: 'mine', search: () => Promise.resolve({ results: [], cost: 0 }) };
 const models = { 'maker/one': {} } as const;

@@ -1,7 +1,7 @@
 import { ConfigError, RouterError, type SearchEngine, type SearchQuery, brave, exa, searxng, tavily } from 'signalbox';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { parseDomainFilter } from '../../../src/plugins/domain-filter.ts';
-import { searchEnginesFromEnvironment } from '../../../src/plugins/search/engines-from-environment.ts';
+import { searchEnginesFromEnvironment } from '../../../src/plugins/search/choose-search.ts';
 import { type SearchServer, startSearchServer } from '../../support/search-server.ts';
 
 let server: SearchServer;

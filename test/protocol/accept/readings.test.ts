@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type * as z from 'zod';
-import type { Issue } from '../../../src/protocol/accept/issue.ts';
+import type { Issue } from '../../../src/protocol/accept/form.ts';
 import { REFUSED } from '../../../src/protocol/accept/schema.ts';
 import { describeIssues } from '../../../src/protocol/issues.ts';
 import { zodOf } from '../../../src/protocol/openapi/zod-of.ts';
