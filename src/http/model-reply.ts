@@ -158,7 +158,8 @@ export async function answerTokenCount(
 
 /** Where the trace of the caller stands, if anybody here wants to know. */
 function traceOf({ internals }: Router, call: HttpCall): TraceContext | undefined {
-  if (!internals.services.events.heard('request')) return undefined;
+  const { events } = internals.services;
+  if (!events.isHeard || !events.heard('request')) return undefined;
   return traceContextOf(call.header('traceparent'), call.header('tracestate'));
 }
 
