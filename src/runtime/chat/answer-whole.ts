@@ -12,18 +12,17 @@ import type { Answer, Execution, SettledAnswer } from './execution.ts';
 import { CALLER_GONE, errorOfUnknown } from './router-errors.ts';
 import type { RuntimeServices } from './services.ts';
 import { settleError, settleResult } from './settle.ts';
-import type { MaybePromise } from '../../platform/wait.ts';
+import { type MaybePromise, orElse } from '../../platform/wait.ts';
 
 /** Runs a request to its non-streaming response. */
-export async function answerWhole(services: RuntimeServices, execution: Execution): Promise<WholeAnswer> {
+export function answerWhole(services: RuntimeServices, execution: Execution): Promise<WholeAnswer> {
   if (services.events.isHeard) announceRequest(services, execution);
-  try {
-    const finished = finish(services, execution, await execution.run());
-    return finished instanceof Promise ? await finished : finished;
-  } catch (error) {
+  const failed = (error: unknown): never => {
     settleError(services, execution, execution.signal.aborted ? CALLER_GONE : errorOfUnknown(error), false);
     throw error;
-  }
+  };
+  // Not by `await`, which makes one more promise for each request.
+  return execution.run().then((answer) => orElse(() => finish(services, execution, answer), failed), failed);
 }
 
 function finish(services: RuntimeServices, execution: Execution, answer: Answer): MaybePromise<WholeAnswer> {
