@@ -51,6 +51,8 @@ export default defineConfig({
     // Long, because a machine that does ten other things takes ten times as long.
     testTimeout: 120_000,
     hookTimeout: 120_000,
+    // What tests that pass write to the console, such as warnings of routers without prices, hides the one that fails.
+    silent: 'passed-only',
     pool: 'forks',
     maxWorkers: '100%',
     sequence: { sequencer: LongFilesFirst },

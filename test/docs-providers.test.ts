@@ -58,7 +58,7 @@ describe('the provider that docs/providers.md adds', () => {
 describe('the table of vendors', () => {
   it.each(Object.values(VENDOR_PRESETS))('names $slug with its variables', ({ slug, apiKeyVariables }) => {
     const row = docs.split('\n').find((line) => line.startsWith(`| \`${slug}\` `));
-    expect(row).toBeDefined();
+    expect(row, `a row for ${slug} in the table of vendors of docs/providers.md`).toBeDefined();
     for (const variable of apiKeyVariables) expect(row).toContain(`\`${variable}\``);
   });
 });

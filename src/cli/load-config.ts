@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { join, resolve, basename, dirname } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { RouterConfig } from '../config/router.ts';
+import type { BuiltInProvider } from '../config/tables/names.ts';
 import { ConfigError, type ConfigProblem } from '../protocol/router-error.ts';
 import { CommandError, type CommandIo } from './command.ts';
 import { apiKeys } from '../http/api-keys.ts';
@@ -102,7 +103,7 @@ const FACTORIES: Readonly<Record<string, Make>> = {
   azure: vendors.azure,
   openaiCompatible,
   simulated,
-};
+} satisfies Readonly<Record<BuiltInProvider | 'openaiCompatible', Make>>;
 
 /**
  * The options of `createRouter` from JSON. Providers are words, or objects whose `use` is the word and whose other

@@ -14,8 +14,14 @@ describe('a body that uses every field', () => {
 
   it('covers every field of the schema', () => {
     const known = membersOf(chatRequestSchema);
-    expect(known.filter((name) => !(name in FIELD_KINDS))).toEqual([]);
-    expect(known.filter((name) => !(name in fullBody()))).toEqual([]);
+    expect(
+      known.filter((name) => !(name in FIELD_KINDS)),
+      'fields that FIELD_KINDS in test/support/chat-field-types.ts lacks',
+    ).toEqual([]);
+    expect(
+      known.filter((name) => !(name in fullBody())),
+      'fields that fullBody() in test/support/chat-bodies.ts lacks',
+    ).toEqual([]);
   });
 });
 

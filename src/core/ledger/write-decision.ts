@@ -193,8 +193,11 @@ export function preferencesUnder(record: LedgerRecord, policy: RoutingPolicy): P
     maxPrice: lowestPrices(recorded.max_price, policy.maxPrice),
     minThroughput: recorded.min_throughput,
     maxLatency: recorded.max_latency,
-  };
+  } satisfies Told & Preferences;
 }
+
+/** Every member that the record tells: a replay must not forget one, so none may be left out. */
+type Told = { readonly [Name in Exclude<keyof Preferences, 'models' | 'denied'>]: Preferences[Name] };
 
 /** What keeps the request from models: the policy, and for those that were denied what the record says of them. */
 function keptAway(

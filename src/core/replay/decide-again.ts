@@ -288,7 +288,7 @@ const WIRE_NAMES: Partial<Record<keyof LedgerPreferences, keyof ProviderPreferen
   max_price: 'max_price',
   min_throughput: 'preferred_min_throughput',
   max_latency: 'preferred_max_latency',
-};
+} satisfies Record<Exclude<keyof LedgerPreferences, 'sort_together' | 'denied_models'>, keyof ProviderPreferences>;
 
 /**
  * Rules of a configuration for a recorded request to which none applied then. Conditions look at the account, the time,

@@ -1,3 +1,4 @@
+import type { BuiltInProvider } from '../../config/tables/names.ts';
 import type { Dialect } from './dialect.ts';
 import type { NativeDialect } from './provider.ts';
 
@@ -197,7 +198,7 @@ export const VENDOR_PRESETS = {
     apiKeyVariables: [],
     dialect: LOCAL,
   },
-} as const satisfies Readonly<Record<string, VendorPreset>>;
+} as const satisfies Readonly<Partial<Record<BuiltInProvider, VendorPreset>>>;
 
 /** Dialect of Azure OpenAI, which has no fixed address. */
 export const AZURE_DIALECT: Dialect = {
