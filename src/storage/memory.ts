@@ -1,9 +1,8 @@
 import { callable, checkShape, type OptionShape, wholeNumber } from '../platform/option-kinds.ts';
 import { LRUCache } from 'lru-cache';
-import { ExpiringMap } from './expiring-map.ts';
 import type { JsonValue } from '../protocol/json.ts';
 import type { KeyStore, StoredKey } from '../contracts/key-store.ts';
-import type { CounterChange, StateStore } from '../contracts/state-store.ts';
+import type { ChangedCounters, CounterChange, StateStore } from '../contracts/state-store.ts';
 
 /** Options of {@link memoryStore}. */
 export interface MemoryStoreOptions {
@@ -19,78 +18,88 @@ const OPTIONS: OptionShape<MemoryStoreOptions> = { maxEntries: wholeNumber(1), n
 export function memoryStore(options: MemoryStoreOptions = {}): StateStore {
   checkShape<MemoryStoreOptions>(OPTIONS, options, 'memoryStore');
   const { maxEntries = 10_000, now = () => performance.now() } = options;
-  // Apart, so that costs are not forgotten because there are many sessions.
-  const entries = new ExpiringMap<JsonValue>(maxEntries);
-  const counters = new ExpiringMap<number>(maxEntries);
-  const countOf = (key: string, at: number): number | undefined => {
-    const known = (counters.get(key, at) ?? entries.get(key, at))?.value;
+  // A change looks at dozens of counters, and the clock is read for each of them unless it stands still.
+  let standing: number | undefined;
+  const perf = { now: () => standing ?? now() };
+  const made = <Value>(): LRUCache<string, { value: Value }> =>
+    new LRUCache({
+      max: maxEntries,
+      ttlResolution: 0,
+      updateAgeOnGet: false,
+      perf,
+    });
+  // Made when something is kept: each reserves its memory at once. Counters are kept apart, so that costs are not
+  // forgotten because there are many sessions.
+  let entries: LRUCache<string, { value: JsonValue }> | undefined;
+  let counters: LRUCache<string, { value: number }> | undefined;
+  const valueOf = (key: string): JsonValue | undefined => counters?.get(key)?.value ?? entries?.get(key)?.value;
+  const countOf = (key: string): number | undefined => {
+    const known = valueOf(key);
     return typeof known === 'number' ? known : undefined;
   };
-  function count(key: string, value: number, ttlMs: number, at: number): void {
-    const known = counters.get(key, at);
+  function count(key: string, value: number, ttlMs: number): void {
+    const known = counters?.get(key);
     if (known !== undefined) {
       // In place: it keeps its time.
       known.value = value;
       return;
     }
-    const entry = entries.get(key, at);
-    entries.delete(key);
-    counters.set(key, value, typeof entry?.value === 'number' ? entry.endsAt : endOf(ttlMs, at));
+    const ttl = countOf(key) === undefined ? undefined : entries?.getRemainingTTL(key);
+    entries?.delete(key);
+    (counters ??= made()).set(key, { value }, { ttl: ttl ?? Math.max(1, ttlMs) });
   }
-  function sumOf({ key, beside }: CounterChange, at: number): number {
-    let sum = countOf(key, at) ?? 0;
-    if (beside !== undefined) for (const one of beside) sum += countOf(one, at) ?? 0;
+  function sumOf({ key, beside }: CounterChange): number {
+    let sum = countOf(key) ?? 0;
+    if (beside !== undefined) for (const one of beside) sum += countOf(one) ?? 0;
     return sum;
+  }
+  function change(changes: readonly CounterChange[]): ChangedCounters {
+    const sums: number[] = [];
+    let applied = true;
+    for (const one of changes) {
+      const sum = sumOf(one);
+      sums.push(sum);
+      if (one.max !== undefined && sum + one.by > one.max) applied = false;
+    }
+    if (!applied) return { applied, sums };
+    for (const { key, by, ttlMs } of changes) {
+      const before = countOf(key) ?? 0;
+      const after = Math.max(0, before + by);
+      count(key, after, ttlMs);
+      for (let index = 0; index < changes.length; index += 1) {
+        const other = changes[index];
+        if (other?.key === key || other?.beside?.includes(key) === true) {
+          sums[index] = (sums[index] ?? 0) + (after - before);
+        }
+      }
+    }
+    return { applied, sums };
   }
 
   return {
-    get(key) {
-      const at = now();
-      return (counters.get(key, at) ?? entries.get(key, at))?.value;
-    },
+    get: valueOf,
     set(key, value, ttlMs) {
-      counters.delete(key);
-      entries.set(key, value, endOf(ttlMs, now()));
+      counters?.delete(key);
+      (entries ??= made()).set(key, { value }, { ttl: Math.max(1, ttlMs) });
     },
     delete(key) {
-      counters.delete(key);
-      entries.delete(key);
+      counters?.delete(key);
+      entries?.delete(key);
     },
     increment(key, by, ttlMs) {
-      const at = now();
-      const sum = (countOf(key, at) ?? 0) + by;
-      count(key, sum, ttlMs, at);
+      const sum = (countOf(key) ?? 0) + by;
+      count(key, sum, ttlMs);
       return sum;
     },
     change(changes) {
-      const at = now();
-      const sums: number[] = [];
-      let applied = true;
-      for (const one of changes) {
-        const sum = sumOf(one, at);
-        sums.push(sum);
-        if (one.max !== undefined && sum + one.by > one.max) applied = false;
+      standing = now();
+      try {
+        return change(changes);
+      } finally {
+        standing = undefined;
       }
-      if (!applied) return { applied, sums };
-      for (const { key, by, ttlMs } of changes) {
-        const before = countOf(key, at) ?? 0;
-        const after = Math.max(0, before + by);
-        count(key, after, ttlMs, at);
-        for (let index = 0; index < changes.length; index += 1) {
-          const other = changes[index];
-          if (other?.key === key || other?.beside?.includes(key) === true) {
-            sums[index] = (sums[index] ?? 0) + (after - before);
-          }
-        }
-      }
-      return { applied, sums };
     },
   };
-}
-
-/** The end of what is kept from now on, for a millisecond at least. */
-function endOf(ttlMs: number, at: number): number {
-  return at + Math.max(1, ttlMs);
 }
 
 /**
