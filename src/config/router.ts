@@ -1,6 +1,5 @@
 import { callTimeouts, modelTable } from '../catalog/model-options.ts';
 import {
-  amount,
   type OptionKind,
   type OptionShape,
   callable,
@@ -91,7 +90,6 @@ const pluginCheck = having(
     parseOptions: callable,
     models: listOf(text),
     runsUnasked: callable,
-    unaskedFor: having('what a request must have', {}, { files: flag, contextUpTo: amount }),
     onRequest: callable,
     onCandidates: callable,
     onAttempt: callable,

@@ -31,14 +31,6 @@ export interface PluginAnswer {
   readonly usage?: ReportedUsage | undefined;
 }
 
-/** Which requests a plugin may take part in unasked: those for which all of this is so. */
-export interface UnaskedFor {
-  /** True: only requests with files. Default false. */
-  readonly files?: boolean | undefined;
-  /** Only requests that an endpoint with a context of at most this many tokens may answer, or a router model. */
-  readonly contextUpTo?: number | undefined;
-}
-
 /**
  * A plugin: a value with hooks, made by a factory that is given its services. `createRouter({ plugins })` registers
  * it, and a request names it in `plugins: [{ id, ...options }]` (contract: plugins; gaps 5).
@@ -100,8 +92,6 @@ export interface Plugin<Options = unknown, State = unknown> {
 
   /** Whether the plugin takes part in a request that says nothing of it. Pure. Default: never. */
   runsUnasked?(request: NormalizedRequest): boolean;
-  /** Requests for which {@link Plugin.runsUnasked} is called at all, so that others cost nothing. Default: all. */
-  readonly unaskedFor?: UnaskedFor | undefined;
 
   /**
    * Before anything is planned: change the request, answer it, or refuse it. Not run by `explain`, which calls nobody.

@@ -139,7 +139,7 @@ export type {
   ServiceUse,
   StageRecord,
 } from '../contracts/plugin-context.ts';
-export type { RequestChange, UnaskedFor } from '../contracts/plugin.ts';
+export type { RequestChange } from '../contracts/plugin.ts';
 export type { ChunkTransform } from '../contracts/plugin.ts';
 export { defineServerTool } from '../core/pipeline/define-plugin.ts';
 export type {

@@ -297,25 +297,6 @@ describe('whether a plugin runs', () => {
     expect(contents.map((one) => one.choices[0]?.message.content)).toEqual(['Hello', 'w|a|b', 'a|b']);
   });
 
-  it('is only asked about requests of the kind that it is for', async () => {
-    const called: string[] = [];
-    const asking = (id: string, unaskedFor: Plugin['unaskedFor']): Plugin =>
-      prefixing(id, id, { unaskedFor, runsUnasked: () => called.push(id) > 0 });
-    const plugins = [
-      asking('files', { files: true }),
-      asking('small', { contextUpTo: 100 }),
-      asking('large', { contextUpTo: 99 }),
-      asking('both', { files: true, contextUpTo: 99 }),
-    ];
-    const models = { 'acme/one': { contextLength: 100 } };
-    const router = createRouter({ providers: [simulated({ slug: 'sim', models })], plugins });
-    const file = { type: 'file', file: { file_data: 'data:text/plain;base64,SGk=' } } as const;
-    await router.explain({ model: 'acme/one', messages: [{ role: 'user', content: 'Hi' }] });
-    expect(called).toEqual(['small']);
-    await router.explain({ model: 'acme/one', messages: [{ role: 'user', content: [file] }] });
-    expect(called).toEqual(['small', 'files', 'small']);
-  });
-
   it('is told with its options, which the request takes from the account as a whole', async () => {
     const options: unknown[] = [];
     const plugin: Plugin = {

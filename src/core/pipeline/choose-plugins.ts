@@ -121,25 +121,13 @@ function wishFor(plugin: Plugin, request: NormalizedRequest, { registry, inner }
   return !inner && runsUnasked(plugin, request) ? { because: 'itself', options: {} } : undefined;
 }
 
-/** Whether a plugin takes part by itself. Plugins come from anybody, and few requests are of the kind that one is for. */
+/** Whether a plugin takes part by itself. Plugins come from anybody. */
 function runsUnasked(plugin: Plugin, request: NormalizedRequest): boolean {
-  const { files = false, contextUpTo = Infinity } = plugin.unaskedFor ?? {};
-  if (files && request.needs.files !== true) return false;
-  if (contextUpTo < Infinity && !mayMeetContext(request, contextUpTo)) return false;
   try {
     return plugin.runsUnasked?.(request) === true;
   } catch (thrown) {
     throw failureOf(`plugin "${plugin.id}"`, thrown);
   }
-}
-
-/** Whether some endpoint has a context of at most this many tokens. A router model shows its endpoints later. */
-function mayMeetContext({ targets }: NormalizedRequest, tokens: number): boolean {
-  for (const { endpoints } of targets) {
-    if (endpoints.length === 0) return true;
-    for (const { contextLength = Infinity } of endpoints) if (contextLength <= tokens) return true;
-  }
-  return false;
 }
 
 function wishOfDefault({ enabled, options }: PluginDefault, because: PluginCause): Wish | undefined {

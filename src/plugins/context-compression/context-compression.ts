@@ -116,10 +116,11 @@ export function contextCompression(options: ContextCompressionOptions = {}): Plu
     id: ID,
     whenItThrows: options.whenItThrows ?? 'skip',
     parseOptions: parseCompressionOptions,
-    unaskedFor: { contextUpTo: SMALL_CONTEXT },
 
     runsUnasked(request) {
-      if (request.native === undefined) return true;
+      // A router model shows its endpoints later.
+      const maybeSmall = request.targets.some(({ endpoints: own }) => own.length === 0 || own.some(isSmall));
+      if (!maybeSmall || request.native === undefined) return maybeSmall;
       const endpoints = request.targets.flatMap((target) => target.endpoints);
       // Taking part costs the caller's own body its way to the provider, so that needs a reason.
       if (request.native.requiredBy !== undefined) return false;

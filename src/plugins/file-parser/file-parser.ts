@@ -67,10 +67,9 @@ export function fileParser(options: FileParserOptions = {}): Plugin<FileParserRe
     parseOptions,
     whenItThrows: 'fail',
     timeoutMs,
-    unaskedFor: { files: true },
 
     runsUnasked(request) {
-      if (request.native?.requiredBy !== undefined) return false;
+      if (request.needs.files !== true || request.native?.requiredBy !== undefined) return false;
       const files = fileParts(request.messages);
       const endpoints = request.targets.flatMap((target) => target.endpoints);
       const isUpload = store !== undefined && files.some(({ part }) => part.file.file_data === undefined);
