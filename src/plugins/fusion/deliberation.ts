@@ -194,7 +194,7 @@ function lastUserMessage({ messages }: NormalizedRequest): UserMessage | undefin
 }
 
 /** What a member of the panel said. */
-export interface MemberAnswer {
+interface MemberAnswer {
   readonly model: string;
   readonly content: string;
   readonly cost: number;
@@ -209,7 +209,7 @@ interface LostMember {
 }
 
 /** What came of a panel, in the order of its members. */
-export interface PanelOutcome {
+interface PanelOutcome {
   readonly answers: readonly MemberAnswer[];
   readonly lost: readonly LostMember[];
 }
@@ -231,7 +231,7 @@ interface PanelQuestion {
  *
  * @throws The signal's reason when the client disconnects.
  */
-export async function askPanel(question: PanelQuestion, context: ToolContext): Promise<PanelOutcome> {
+async function askPanel(question: PanelQuestion, context: ToolContext): Promise<PanelOutcome> {
   const outcomes = await Promise.all(question.panel.map((model) => askMember(model, question, context)));
   context.signal.throwIfAborted();
   return {
@@ -280,7 +280,7 @@ type FusionFailure =
   | 'unexpected_error';
 
 /** The result of a call that came to nothing, for the model. */
-export function failedCall(reason: FusionFailure, error: string, lost: readonly LostMember[] = []): ToolOutcome {
+function failedCall(reason: FusionFailure, error: string, lost: readonly LostMember[] = []): ToolOutcome {
   return {
     result: {
       status: 'error',
@@ -292,7 +292,7 @@ export function failedCall(reason: FusionFailure, error: string, lost: readonly 
 }
 
 /** Why a panel without a single answer failed. */
-export function reasonOfLoss(lost: readonly LostMember[]): FusionFailure {
+function reasonOfLoss(lost: readonly LostMember[]): FusionFailure {
   if (lost.every(({ status }) => status === 429)) return 'rate_limited';
   return lost.every(({ status }) => status === 402) ? 'insufficient_credits' : 'all_panels_failed';
 }
@@ -303,7 +303,7 @@ const STATUSES: Readonly<Partial<Record<FusionFailure, readonly [status: number,
 };
 
 /** The error of a request that is nothing without its panel. */
-export function errorOfLoss(reason: FusionFailure, message: string, lost: readonly LostMember[]): RouterError {
+function errorOfLoss(reason: FusionFailure, message: string, lost: readonly LostMember[]): RouterError {
   const [status, errorType] = STATUSES[reason] ?? [502, 'provider_unavailable'];
   return new RouterError({
     status,
@@ -314,12 +314,12 @@ export function errorOfLoss(reason: FusionFailure, message: string, lost: readon
 }
 
 /** Who was lost, for results, stages and errors. */
-export function lostModels(lost: readonly LostMember[]): { readonly model: string; readonly error: string }[] {
+function lostModels(lost: readonly LostMember[]): { readonly model: string; readonly error: string }[] {
   return lost.map(({ model, error }) => ({ model, error }));
 }
 
 /** JSON Schema of an analysis, for models that can be held to one. */
-export const ANALYSIS_SCHEMA: JsonObject = objectOf({
+const ANALYSIS_SCHEMA: JsonObject = objectOf({
   consensus: listOf(text('A point on which most answers agree')),
   contradictions: listOf(
     objectOf({
@@ -335,7 +335,7 @@ export const ANALYSIS_SCHEMA: JsonObject = objectOf({
 });
 
 /** What the analyst is told to do. */
-export const ANALYST_INSTRUCTIONS =
+const ANALYST_INSTRUCTIONS =
   'Several models have answered the same question, independently of each other. Compare their answers; do not merge ' +
   'them and do not answer the question. Look for what most of them agree on, where they contradict each other, what ' +
   'only some of them cover, what a single one saw, and what matters but is missing everywhere. Judge by substance, not ' +
@@ -343,7 +343,7 @@ export const ANALYST_INSTRUCTIONS =
   `and nothing else, following this JSON Schema: ${JSON.stringify(ANALYSIS_SCHEMA)}`;
 
 /** The question and the answers, quoted so that nothing in them can pass for the frame around them. */
-export function analystQuestion(question: string, answers: readonly MemberAnswer[]): string {
+function analystQuestion(question: string, answers: readonly MemberAnswer[]): string {
   return JSON.stringify({ question, answers: answers.map(({ model, content }) => ({ model, content })) });
 }
 

@@ -86,7 +86,7 @@ export function chooseTeam(wish: TeamWish, context: TeamContext): ChosenTeam {
 }
 
 /** The models that may write the answer of a request for `router/fusion`, best first; they must be able to call tools. */
-export function outerModels(wish: TeamWish, { catalog, request, teams }: TeamContext): readonly string[] {
+function outerModels(wish: TeamWish, { catalog, request, teams }: TeamContext): readonly string[] {
   const preset = wish.preset ?? DEFAULT_PRESET;
   const named = wish.model ?? teams[preset]?.model;
   return named === undefined ? rankModels(catalog, request, RULES[preset], true).slice(0, PANEL_SIZE) : [named];
@@ -109,7 +109,7 @@ export interface FusionOptions {
 const teamKind: OptionKind = group<FusionTeam>({ analysisModels: listOf(text), model: text });
 
 /** Options of `fusion` and `fusionTool`. */
-export const FUSION_OPTIONS: OptionShape<FusionOptions> = {
+const FUSION_OPTIONS: OptionShape<FusionOptions> = {
   presets: group<FusionTeams>({ 'general-high': teamKind, 'general-budget': teamKind, 'general-fast': teamKind }),
   memberTimeoutMs: milliseconds,
   analystTimeoutMs: milliseconds,

@@ -13,7 +13,7 @@ import { searxng } from './searxng.ts';
 import { tavily } from './tavily.ts';
 
 /** Environment variables that configure search engines, in the order in which the engines are preferred. */
-export const SEARCH_VARIABLES = ['EXA_API_KEY', 'TAVILY_API_KEY', 'BRAVE_API_KEY', 'SEARXNG_URL'] as const;
+const SEARCH_VARIABLES = ['EXA_API_KEY', 'TAVILY_API_KEY', 'BRAVE_API_KEY', 'SEARXNG_URL'] as const;
 
 /** The search engines whose keys or addresses are in the environment: Exa, Tavily, Brave, SearXNG, in this order. */
 export function searchEnginesFromEnvironment(): readonly SearchEngine[] {

@@ -340,7 +340,7 @@ function charactersOf({ messages }: NormalizedRequest): number {
 }
 
 /** Checks what `onRequest` gave back and copies it. Throws a TypeError that says what is wrong. */
-export function checkVerdict(value: unknown, charactersBefore: number): Verdict {
+function checkVerdict(value: unknown, charactersBefore: number): Verdict {
   const verdict = expectObject(value, 'onRequest must give back a verdict such as { type: "continue" }') as Verdict;
   switch (verdict.type) {
     case 'continue': {
@@ -358,7 +358,7 @@ export function checkVerdict(value: unknown, charactersBefore: number): Verdict 
 }
 
 /** Checks a change and copies it. Throws a TypeError that says what is wrong. */
-export function checkChange(value: unknown, charactersBefore: number): RequestChange {
+function checkChange(value: unknown, charactersBefore: number): RequestChange {
   const change = expectObject(value, 'a change must be an object');
   const problem = problemOfChange(change, charactersBefore + MAX_PLUGIN_OUTPUT_LENGTH);
   if (problem !== undefined) throw new TypeError(`the change is not valid: ${problem}`);
@@ -366,7 +366,7 @@ export function checkChange(value: unknown, charactersBefore: number): RequestCh
 }
 
 /** Checks a non-streaming response that was rewritten; what was not to be changed stays as it was. */
-export function checkResult(value: unknown, before: ChatResult): ChatResult {
+function checkResult(value: unknown, before: ChatResult): ChatResult {
   const { choices } = expectObject(value, 'onResult must give back the result') as Partial<ChatResult>;
   return { ...before, choices: checkChoices(choices) };
 }
