@@ -1,9 +1,6 @@
 import type { LedgerCost, LedgerCostKey, LedgerCostQuery, LedgerFilter, LedgerRecord } from '../../contracts/ledger.ts';
 import { dayOf } from './civil-time.ts';
 
-/** What one record adds to one key. */
-type CostLine = LedgerCost;
-
 /** Key of what plugins and tools paid for services, where sums are by model, provider or endpoint. */
 const SERVICES = 'services';
 
@@ -14,7 +11,7 @@ type Counts = { -readonly [Name in keyof Omit<LedgerCost, 'key'>]: number };
  * counts as a request of the endpoint that gave it, a failure as one of the endpoint that was asked last; where nobody
  * was, it counts under the empty key.
  */
-export function linesByEndpoint(record: LedgerRecord): readonly CostLine[] {
+export function linesByEndpoint(record: LedgerRecord): readonly LedgerCost[] {
   const lines = new Map<string, Counts>();
   const line = (key: string): Counts => {
     const known = lines.get(key) ?? { ...NOTHING };
@@ -50,7 +47,7 @@ export const NOTHING: Readonly<Counts> = {
 
 /** Costs of records by one of their properties. */
 export function sumCosts(records: Iterable<LedgerRecord>, query: LedgerCostQuery): readonly LedgerCost[] {
-  const lines: CostLine[] = [];
+  const lines: LedgerCost[] = [];
   const { by, account, from, to } = query;
   for (const record of records) {
     if (!matchesFilter(record, { account, from, to })) continue;
@@ -91,7 +88,7 @@ export function partOfEndpoint(endpoint: string, part: 'endpoint' | 'model' | 'p
 }
 
 /** Lines of the same key as one. */
-export function addLines(lines: Iterable<CostLine>): readonly LedgerCost[] {
+export function addLines(lines: Iterable<LedgerCost>): readonly LedgerCost[] {
   const sums = new Map<string, Counts>();
   for (const { key, ...line } of lines) {
     const sum = sums.get(key);

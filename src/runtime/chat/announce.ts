@@ -92,13 +92,12 @@ export function announceHealth(
 
 /** The facts about a request that events carry. One plain literal: four events of each request have them. */
 export function factsOf(request: RoutedRequest): RequestFacts {
-  const { within } = request;
   return {
     id: request.id,
     operation: request.operation,
-    parent: within?.parent,
-    parentStage: within?.stage,
-    mirror: within?.mirror,
+    parent: request.within?.parent,
+    parentStage: request.within?.stage,
+    mirror: request.within?.mirror,
     account: request.account.id,
     requested: request.requested,
     stream: request.stream,
