@@ -115,7 +115,7 @@ export function coolingError(plan: RoutePlan, admission: (step: PlanStep) => Adm
     status: limited ? 429 : 503,
     errorType: limited ? 'rate_limit_exceeded' : 'provider_overloaded',
     message: limited
-      ? `Every provider of ${plan.requested} is rate limited right now; retry after the time in Retry-After, or add a provider`
+      ? `Every provider of ${plan.requested} has as many requests as it takes right now; retry after the time in Retry-After, or add a provider`
       : `Every provider of ${plan.requested} is failing right now; retry after the time in Retry-After, or add a provider`,
     retryAfterMs,
     previous: [],

@@ -14,7 +14,13 @@ import {
   waitForAllowance,
   waitForLimits,
 } from '../../core/selection/adaptive/endpoint-limits.ts';
-import { type Crowd, type CrowdPolicies, crowdAfter, crowdRoom } from '../../core/selection/adaptive/crowd.ts';
+import {
+  type Crowd,
+  type CrowdPolicies,
+  crowdAfter,
+  crowdRoom,
+  lateness,
+} from '../../core/selection/adaptive/crowd.ts';
 import type { CrowdPolicy } from '../../core/selection/adaptive/policy.ts';
 import { UNKNOWN_HEALTH } from '../../core/fallback/health.ts';
 import { type EndpointRecord, UNMEASURED } from '../../core/selection/performance.ts';
@@ -96,7 +102,7 @@ export class EndpointLoad {
       last.index = index;
     }
     if (usual === undefined) return;
-    const late = Math.log(Math.max(1, now - startedAt)) - usual.mean;
+    const late = lateness(now - startedAt, usual.mean);
     this.#crowd = crowdAfter(this.#crowd, policies, { calls, startedAt, late, isAnswered }, now);
   }
 

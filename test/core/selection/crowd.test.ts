@@ -1,6 +1,12 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type Crowd, crowdAfter, type CrowdedCall, crowdRoom } from '../../../src/core/selection/adaptive/crowd.ts';
+import {
+  type Crowd,
+  crowdAfter,
+  type CrowdedCall,
+  crowdRoom,
+  lateness,
+} from '../../../src/core/selection/adaptive/crowd.ts';
 import { DEFAULT_ADAPTIVE_POLICY } from '../../../src/core/selection/adaptive/policy.ts';
 import { seededRandom } from '../../../src/providers/simulated/chance.ts';
 import { runs } from '../../support/properties.ts';
@@ -147,6 +153,19 @@ describe('calls at a time', () => {
       }),
       runs(40),
     );
+  });
+
+  it('are never too many for an endpoint that answers within a second: it may be this process that is slow', () => {
+    const fast = fc.record({ calls: fc.integer({ min: 1, max: 500 }), ms: fc.integer({ min: 0, max: 1_000 }) });
+    fc.assert(
+      fc.property(fc.array(fast, { maxLength: 200 }), fc.integer({ min: 1, max: 1_000 }), (answers, usual) => {
+        const calls = answers.map((one) => call(one.calls, 1, { late: lateness(one.ms, Math.log(usual)) }));
+        expect(after(UNKNOWN, ...calls).isFound).toBe(false);
+      }),
+      runs(100),
+    );
+    expect(lateness(8_000, Math.log(50))).toBeCloseTo(Math.log(8));
+    expect(lateness(8_000, Math.log(2_000))).toBeCloseTo(Math.log(4));
   });
 
   it('that are too many leave no headroom, and far too many no room at all once the limit is known', () => {

@@ -40,6 +40,17 @@ const MOST_LATE = 2;
 /** Where less slowness is tolerated, this is still no overload: it could not be told from chance. */
 const LEAST_TOLERATED = 1.2;
 const NOTHING_KNOWN: Partial<Crowd> = {};
+/** An endpoint that answers within a second is not overloaded, however fast it usually is: it may be us who are slow. */
+const IN_TIME_MS = 1_000;
+
+/**
+ * By how much a time is later than usual, in natural logarithms.
+ *
+ * @param usual - Mean of the logarithms of usual times in milliseconds.
+ */
+export function lateness(ms: number, usual: number): number {
+  return Math.log(Math.max(IN_TIME_MS, ms)) - Math.max(Math.log(IN_TIME_MS), usual);
+}
 
 /** Folds in a call that was answered, or given up before it was; nothing is known before the first one. */
 export function crowdAfter(
