@@ -9,8 +9,8 @@ import type { Transport } from 'signalbox';
 import { WORKLOADS } from './workloads.ts';
 
 /**
- * CPU per in-process call and per streamed chunk above a raw stub: the same transport, parsed by hand. Then what each
- * way of observing adds to a call.
+ * CPU per in-process call and per streamed chunk above a raw stub: the same transport, parsed by hand. Then the same of
+ * a call over more endpoints, and what each way of observing adds to a call.
  * Usage: npm run bench:in-process
  */
 const CALLS = 20_000;
@@ -159,6 +159,20 @@ for (let round = 0; round < 3; round += 1) {
   console.log(
     `call ${call.toFixed(1)} µs (${(call - raw).toFixed(1)} above the stub) · 40 messages ${longCall.toFixed(1)} µs · ` +
       `explain ${plan.toFixed(1)} µs · chunk ${(streamed / 102).toFixed(2)} µs (${((streamed - rawStreamed) / 102).toFixed(2)} above the stub)`,
+  );
+}
+
+for (const count of [8, 50, 300]) {
+  const providers = Array.from({ length: count }, (_, index) =>
+    openaiCompatible({ slug: `p${index}`, baseURL: 'http://stub', models, transport }),
+  );
+  const wide = createRouter({ providers });
+  const times = CALLS / 4;
+  const call = await cpuPer(times, () => wide.chat({ model: 'bench/model', messages }));
+  const raw = await cpuPer(times, rawCall);
+  const plan = await cpuPer(times, () => wide.explain({ model: 'bench/model', messages }));
+  console.log(
+    `${count} endpoints: call ${(call - raw).toFixed(1)} µs above the stub · explain ${(plan - raw).toFixed(1)} µs`,
   );
 }
 
