@@ -9,5 +9,6 @@ export async function explainPrepared(services: RuntimeServices, prepared: Prepa
   const { plan, request, filtered } = await planForExplanation(services, prepared);
   const participants = { ...prepared, stages: filtered.stages };
   const world = worldOf(services, { roll: 0 });
-  return explainPlan(plan, request, participants, world, (endpoint) => !services.records.admission(endpoint).ok);
+  const admission = services.records.admissionAt(world.now);
+  return explainPlan(plan, request, participants, world, (endpoint) => !admission(endpoint, false).ok);
 }

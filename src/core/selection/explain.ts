@@ -1,7 +1,7 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { FactOrigin } from '../../catalog/facts.ts';
 import { ratesAt } from '../../catalog/price-at.ts';
-import { type Estimate, settleUsage } from '../stream/usage.ts';
+import { type Estimate, estimateCost } from '../stream/usage.ts';
 import type { NormalizedRequest } from '../normalize/normalized-request.ts';
 import type { ActivePlugin } from '../pipeline/choose-plugins.ts';
 import type { FilteredCandidates } from '../pipeline/filter-candidates.ts';
@@ -128,8 +128,7 @@ export function explainPlan(
       model: endpoint.model,
       tag: endpoint.tag,
       why,
-      estimatedCostUsd:
-        settleUsage(endpoint, undefined, estimateAt(endpoint)).usage.cost_details?.upstream_inference_cost ?? undefined,
+      estimatedCostUsd: estimateCost(endpoint, estimateAt(endpoint)),
       price: ratesOf(endpoint, promptTokens, created),
       priceOrigin: endpoint.origins?.price,
       latencyMs: medianLatency(endpoint, world),

@@ -21,9 +21,12 @@ export interface EndpointPerformance {
 
 /** A call that was measured, and those before it. */
 interface RecentCall {
-  readonly seen: Measurement;
-  /** Monotonic milliseconds. */
-  readonly at: number;
+  /** Start of the slice that it counts into: the newest when the clock goes back. */
+  readonly start: number;
+  /** Bucket; undefined where this was not measured. */
+  readonly latency: number | undefined;
+  readonly throughput: number | undefined;
+  readonly toolCalls: Measurement['toolCalls'];
   readonly before: RecentCall | undefined;
   /** How many there are, with those before. */
   readonly count: number;
@@ -81,7 +84,12 @@ const MOST_RECENT = 32;
 /** Folds in one measurement. */
 export function measure({ slices, recent }: EndpointPerformance, seen: Measurement, now: number): EndpointPerformance {
   const count = (recent?.count ?? 0) + 1;
-  const measured = { slices, recent: { seen, at: now, before: recent, count } };
+  const latency = bucketOf(seen.latencyMs);
+  const throughput = bucketOf(seen.tokensPerSecond);
+  const newest = recent?.start ?? slices.at(-1)?.start ?? -Infinity;
+  const start = Math.max(newest, Math.floor(now / SLICE_MS) * SLICE_MS);
+  const { toolCalls } = seen;
+  const measured = { slices, recent: { start, latency, throughput, toolCalls, before: recent, count } };
   return count < MOST_RECENT ? measured : { slices: slicesOf(measured) };
 }
 
@@ -92,8 +100,7 @@ export function slicesOf({ slices, recent }: EndpointPerformance): readonly Perf
   for (let call: RecentCall | undefined = recent; call !== undefined; call = call.before) calls.push(call);
   let kept = [...slices];
   let own: OpenSlice | undefined;
-  for (const { seen, at } of calls.toReversed()) {
-    const start = Math.floor(at / SLICE_MS) * SLICE_MS;
+  for (const { start, latency, throughput, toolCalls } of calls.toReversed()) {
     const last = kept.at(-1);
     if (last === undefined || last.start < start) {
       kept = kept.filter((one) => one.start > start - KEPT_MS);
@@ -104,17 +111,17 @@ export function slicesOf({ slices, recent }: EndpointPerformance): readonly Perf
       kept[kept.length - 1] = own;
     }
     own.requests += 1;
-    if (seen.toolCalls !== undefined) own.toolRequests += 1;
-    if (seen.toolCalls === 'invalid') own.badToolCalls += 1;
-    tally(own.latency, seen.latencyMs);
-    tally(own.throughput, seen.tokensPerSecond);
+    if (toolCalls !== undefined) own.toolRequests += 1;
+    if (toolCalls === 'invalid') own.badToolCalls += 1;
+    tally(own.latency, latency);
+    tally(own.throughput, throughput);
   }
   return kept;
 }
 
 /** Percentiles of latency: p90 is the time within which 90 % of the first tokens came. */
 export function latencyOf(performance: EndpointPerformance, now: number, spanMs: number): PercentileValues | undefined {
-  return percentiles(merged(performance, now, spanMs, 'latency'), false);
+  return readingOf(performance, now, spanMs).latency;
 }
 
 /** Percentiles of throughput, counted from the fast side: p90 is the speed that 90 % of the answers reached. */
@@ -123,7 +130,29 @@ export function throughputOf(
   now: number,
   spanMs: number,
 ): PercentileValues | undefined {
-  return percentiles(merged(performance, now, spanMs, 'throughput'), true);
+  return readingOf(performance, now, spanMs).throughput;
+}
+
+/** Percentiles of the slices since one of them. */
+interface Reading {
+  /** Start of the earliest slice that counts. */
+  readonly since: number;
+  readonly latency: PercentileValues | undefined;
+  readonly throughput: PercentileValues | undefined;
+}
+
+/** The last reading of each: plans read all endpoints, and few have been called since the plan before. */
+const readings = new WeakMap<EndpointPerformance, Reading>();
+
+function readingOf(performance: EndpointPerformance, now: number, spanMs: number): Reading {
+  const since = Math.floor((now - spanMs) / SLICE_MS) * SLICE_MS;
+  const known = readings.get(performance);
+  if (known?.since === since) return known;
+  const latency = percentiles(merged(performance, since, 'latency'), false);
+  const throughput = percentiles(merged(performance, since, 'throughput'), true);
+  const reading = { since, latency, throughput };
+  readings.set(performance, reading);
+  return reading;
 }
 
 /** Counts over the last `spanMs` milliseconds. */
@@ -163,9 +192,13 @@ function openSlice({ latency, throughput, ...slice }: PerformanceSlice): OpenSli
   return { ...slice, latency: open(latency), throughput: open(throughput) };
 }
 
-function tally(histogram: OpenHistogram, value: number | undefined): void {
-  if (value === undefined || !(value > 0) || !Number.isFinite(value)) return;
-  const bucket = Math.min(BUCKETS - 1, Math.max(0, Math.round(Math.log2(value) * BUCKETS_PER_DOUBLING)));
+function bucketOf(value: number | undefined): number | undefined {
+  if (value === undefined || !(value > 0) || !Number.isFinite(value)) return undefined;
+  return Math.min(BUCKETS - 1, Math.max(0, Math.round(Math.log2(value) * BUCKETS_PER_DOUBLING)));
+}
+
+function tally(histogram: OpenHistogram, bucket: number | undefined): void {
+  if (bucket === undefined) return;
   const { counts } = histogram;
   if (counts.length === 0) histogram.first = bucket;
   for (; bucket < histogram.first; histogram.first -= 1) counts.unshift(0);
@@ -174,32 +207,39 @@ function tally(histogram: OpenHistogram, value: number | undefined): void {
   counts[at] = (counts[at] ?? 0) + 1;
 }
 
+/** Counts of all buckets since a slice, as {@link slicesOf} would cut them, without cutting. */
 function merged(
-  performance: EndpointPerformance,
-  now: number,
-  spanMs: number,
+  { slices, recent }: EndpointPerformance,
+  since: number,
   measureName: 'latency' | 'throughput',
-): readonly number[] {
-  const sum = Array.from({ length: BUCKETS }, () => 0);
-  for (const slice of slicesOf(performance)) {
-    if (slice.start + SLICE_MS <= now - spanMs) continue;
+): Uint32Array {
+  const sum = new Uint32Array(BUCKETS);
+  for (let index = slices.length - 1; index >= 0; index -= 1) {
+    const slice = slices[index];
+    if (slice === undefined || slice.start < since) break;
     const { first, counts } = slice[measureName];
-    for (const [at, count] of counts.entries()) sum[first + at] = (sum[first + at] ?? 0) + count;
+    for (let at = 0; at < counts.length; at += 1) sum[first + at] = (sum[first + at] ?? 0) + (counts[at] ?? 0);
+  }
+  for (let call = recent; call !== undefined && call.start >= since; call = call.before) {
+    const bucket = call[measureName];
+    if (bucket !== undefined) sum[bucket] = (sum[bucket] ?? 0) + 1;
   }
   return sum;
 }
 
-function percentiles(histogram: readonly number[], descending: boolean): PercentileValues | undefined {
-  const total = histogram.reduce((sum, count) => sum + count, 0);
+function percentiles(histogram: Uint32Array, descending: boolean): PercentileValues | undefined {
+  let total = 0;
+  for (let bucket = 0; bucket < BUCKETS; bucket += 1) total += histogram[bucket] ?? 0;
   if (total === 0) return undefined;
+  let seen = 0;
+  let step = -1;
+  // Shares are asked for in rising order, so each goes on where the one before it stopped.
   const at = (share: number): number => {
-    let seen = 0;
-    for (let step = 0; step < BUCKETS; step += 1) {
-      const bucket = descending ? BUCKETS - 1 - step : step;
-      seen += histogram[bucket] ?? 0;
-      if (seen >= total * share) return 2 ** (bucket / BUCKETS_PER_DOUBLING);
+    while (seen < total * share) {
+      step += 1;
+      seen += histogram[descending ? BUCKETS - 1 - step : step] ?? 0;
     }
-    return 0;
+    return 2 ** ((descending ? BUCKETS - 1 - step : step) / BUCKETS_PER_DOUBLING);
   };
   return { p50: at(0.5), p75: at(0.75), p90: at(0.9), p99: at(0.99) };
 }

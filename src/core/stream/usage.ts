@@ -55,6 +55,12 @@ export function settleUsage(endpoint: Endpoint, reported: ReportedUsage | undefi
   return { usage: settled, costNanoUsd: charged, costParts: priced?.parts };
 }
 
+/** US dollars that a provider would charge for an answer of this size; undefined without a price. */
+export function estimateCost(endpoint: Endpoint, estimate: Estimate): number | undefined {
+  const cost = costOf(endpoint, estimated(estimate), estimate);
+  return cost && usdFromNano(cost.totalNanoUsd);
+}
+
 function withoutCost({ reportedCost: _, reportedCostDetails: __, ...usage }: ReportedUsage): Usage {
   return usage;
 }

@@ -142,6 +142,10 @@ describe('the windows', () => {
           oneByOne = { slices: slicesOf(measure(oneByOne, { latencyMs }, NOW + at)) };
         }
         expect(slicesOf(together)).toEqual(oneByOne.slices);
+        for (const after of [0, 120_000, 400_000, 700_000, 1_000_000]) {
+          const read = latencyOf(together, NOW + after, FIVE_MINUTES);
+          expect(read).toEqual(latencyOf(oneByOne, NOW + after, FIVE_MINUTES));
+        }
       }),
     );
   });
