@@ -46,7 +46,10 @@ export const CROWD = {
   perSuccess: option.amount({ default: 0.02 }),
   /** Power by which calls beyond the limit cost health: at twice as many, 2 leaves a quarter. 0: none. Default 2. */
   weight: option.amount({ default: 2 }),
-  /** Times as many calls as the limit beyond which no further one is sent, once it is known. Default 2. */
+  /**
+   * Times as many calls as the limit beyond which no further one is sent, once it is known, unless the endpoint gets at
+   * least as much done with them. Default 2.
+   */
   mostOver: option.number(aboveNothing, { default: 2 }),
 } satisfies OptionTable;
 

@@ -12,7 +12,8 @@ import { seededRandom } from '../../../src/providers/simulated/chance.ts';
 import { runs } from '../../support/properties.ts';
 
 const POLICY = DEFAULT_ADAPTIVE_POLICY;
-const UNKNOWN: Crowd = { limit: 3, isFound: false, few: 0, many: 0, loweredAt: -Infinity };
+const UNKNOWN_LIMIT: Crowd['prompt'] = { limit: 3, isFound: false, few: 0, many: 0, loweredAt: -Infinity };
+const UNKNOWN: Crowd = { prompt: UNKNOWN_LIMIT, useful: UNKNOWN_LIMIT };
 const SECOND = 1_000;
 
 /** A call that took so long where a second is usual. */
@@ -45,33 +46,57 @@ function settled(
   const [chance, draw] = [seededRandom(seed), normal(seed + 1)];
   let crowd = UNKNOWN;
   for (let at = 0; at < count; at += 1) {
-    const calls = Math.max(1, Math.round(chance() * Math.min(most, crowd.limit)));
+    const calls = Math.max(1, Math.round(chance() * Math.min(most, crowd.prompt.limit)));
     const late = Math.log(slowness(calls)) + deviation * draw();
     crowd = crowdAfter(crowd, POLICY, { calls, late, startedAt: at, isAnswered: true }, at) ?? crowd;
   }
   return crowd;
 }
 
+function foundAt(limit: number): Crowd {
+  return { prompt: { ...UNKNOWN_LIMIT, limit, isFound: true }, useful: UNKNOWN_LIMIT };
+}
+
+/**
+ * How many of the last 200 of 3,000 moments had no room for one more call, where calls come one after the other until
+ * there are `most`.
+ */
+function surge({ seed, deviation, slowness, most }: Parameters<typeof settled>[1]): number {
+  const [chance, draw] = [seededRandom(seed), normal(seed + 1)];
+  let crowd = UNKNOWN;
+  let refused = 0;
+  for (let at = 0; at < 3_000; at += 1) {
+    // At first little comes, so that it is known what is usual.
+    const wanted = at < 200 ? 1 + Math.floor(3 * chance()) : Math.ceil(most * (0.2 + 0.8 * chance()));
+    let calls = 1;
+    while (calls < wanted && crowdRoom(crowd, POLICY.crowd, calls).waitMs === 0) calls += 1;
+    if (at >= 2_800 && calls < wanted) refused += 1;
+    const late = Math.log(slowness(calls)) + deviation * draw();
+    crowd = crowdAfter(crowd, POLICY, { calls, late, startedAt: at, isAnswered: true }, at) ?? crowd;
+  }
+  return refused;
+}
+
 describe('calls at a time', () => {
   it('are twice as many as were answered in time', () => {
-    expect(crowdAfter(undefined, POLICY, call(3, 3 * SECOND), 0)?.limit).toBe(3);
+    expect(crowdAfter(undefined, POLICY, call(3, 3 * SECOND), 0)?.prompt.limit).toBe(3);
     expect(crowdRoom(undefined, POLICY.crowd, 3)).toEqual(crowdRoom(UNKNOWN, POLICY.crowd, 3));
-    expect(after(UNKNOWN, call(2, SECOND)).limit).toBe(4);
-    expect(after(UNKNOWN, call(10, SECOND)).limit).toBe(20);
-    expect(after(UNKNOWN, call(10, 3 * SECOND)).limit).toBe(3);
+    expect(after(UNKNOWN, call(2, SECOND)).prompt.limit).toBe(4);
+    expect(after(UNKNOWN, call(10, SECOND)).prompt.limit).toBe(20);
+    expect(after(UNKNOWN, call(10, 3 * SECOND)).prompt.limit).toBe(3);
   });
 
   it('are fewer once those that began among many are late and those that began among few are not', () => {
     const known = after(UNKNOWN, call(10, SECOND), ...times(5, call(2, SECOND)));
     const slow = after(known, ...times(5, call(18, 5 * SECOND)));
-    expect(slow).toMatchObject({ isFound: true });
-    expect(slow.limit).toBeCloseTo(0.7 * 18);
+    expect(slow.prompt.isFound).toBe(true);
+    expect(slow.prompt.limit).toBeCloseTo(0.7 * 18);
   });
 
   it('stay in an outage, which makes those that began among few late as well', () => {
     const known = after(UNKNOWN, call(10, SECOND), ...times(5, call(2, SECOND)));
     const outage = after(known, ...times(15, call(2, 8 * SECOND)), ...times(50, call(18, 8 * SECOND)));
-    expect(outage.isFound).toBe(false);
+    expect(outage.prompt.isFound).toBe(false);
   });
 
   it('are lowered once by calls that were under way together', () => {
@@ -84,22 +109,22 @@ describe('calls at a time', () => {
       (crowd, one) => crowdAfter(crowd, POLICY, one, 30) ?? crowd,
       lowered,
     );
-    expect(lowered.isFound).toBe(true);
-    expect(again.limit).toBe(lowered.limit);
+    expect(lowered.prompt.isFound).toBe(true);
+    expect(again.prompt.limit).toBe(lowered.prompt.limit);
   });
 
   it('grow again with what is answered in time', () => {
-    const found: Crowd = { ...UNKNOWN, limit: 4, isFound: true };
-    expect(after(found, ...times(50, call(4, SECOND))).limit).toBeCloseTo(5);
+    const found = foundAt(4);
+    expect(after(found, ...times(50, call(4, SECOND))).prompt.limit).toBeCloseTo(5);
     // Among few, only back to what everybody begins with: it does not show that more would do.
-    expect(after({ ...found, limit: 1 }, ...times(50, call(1, SECOND))).limit).toBeCloseTo(2);
-    expect(after(found, ...times(50, call(1, SECOND))).limit).toBe(4);
+    expect(after(foundAt(1), ...times(50, call(1, SECOND))).prompt.limit).toBeCloseTo(2);
+    expect(after(found, ...times(50, call(1, SECOND))).prompt.limit).toBe(4);
   });
 
   it('count calls that were given up only as far as they were late by then', () => {
     const known = after(UNKNOWN, call(10, SECOND));
     expect(after(known, ...times(20, call(18, 100, { isAnswered: false })))).toEqual(known);
-    expect(after(known, ...times(8, call(18, 5 * SECOND, { isAnswered: false }))).isFound).toBe(true);
+    expect(after(known, ...times(8, call(18, 5 * SECOND, { isAnswered: false }))).prompt.isFound).toBe(true);
   });
 
   it('are never fewer than one', () => {
@@ -114,7 +139,8 @@ describe('calls at a time', () => {
         let crowd = UNKNOWN;
         for (const [now, one] of calls.entries()) {
           crowd = crowdAfter(crowd, POLICY, one, now) ?? crowd;
-          expect(crowd.limit).toBeGreaterThanOrEqual(1);
+          expect(crowd.prompt.limit).toBeGreaterThanOrEqual(1);
+          expect(crowd.useful.limit).toBeGreaterThanOrEqual(1);
           expect(crowdRoom(crowd, POLICY.crowd, 0)).toEqual({ waitMs: 0, headroom: 1 });
         }
       }),
@@ -131,7 +157,7 @@ describe('calls at a time', () => {
     fc.assert(
       fc.property(knees, ({ knee, seed, deviation }) => {
         const slowness = (calls: number): number => Math.max(1, calls / knee) ** 3;
-        const { limit } = settled(3_000, { seed, deviation, slowness, most: Infinity });
+        const { limit } = settled(3_000, { seed, deviation, slowness, most: Infinity }).prompt;
         expect(limit).toBeGreaterThan(0.5 * knee);
         expect(limit).toBeLessThan(3 * knee);
       }),
@@ -148,7 +174,7 @@ describe('calls at a time', () => {
     fc.assert(
       fc.property(endpoints, ({ most, seed, deviation }) => {
         const tail = seededRandom(seed + 2);
-        const { limit } = settled(3_000, { seed, deviation, slowness: () => (tail() < 0.05 ? 8 : 1), most });
+        const { limit } = settled(3_000, { seed, deviation, slowness: () => (tail() < 0.05 ? 8 : 1), most }).prompt;
         expect(limit).toBeGreaterThanOrEqual(Math.min(most, 3));
       }),
       runs(40),
@@ -160,7 +186,7 @@ describe('calls at a time', () => {
     fc.assert(
       fc.property(fc.array(fast, { maxLength: 200 }), fc.integer({ min: 1, max: 1_000 }), (answers, usual) => {
         const calls = answers.map((one) => call(one.calls, 1, { late: lateness(one.ms, Math.log(usual)) }));
-        expect(after(UNKNOWN, ...calls).isFound).toBe(false);
+        expect(after(UNKNOWN, ...calls).prompt.isFound).toBe(false);
       }),
       runs(100),
     );
@@ -169,11 +195,37 @@ describe('calls at a time', () => {
   });
 
   it('that are too many leave no headroom, and far too many no room at all once the limit is known', () => {
-    const crowd: Crowd = { ...UNKNOWN, limit: 4 };
-    expect(crowdRoom(crowd, POLICY.crowd, 3)).toEqual({ waitMs: 0, headroom: 1 });
-    expect(crowdRoom(crowd, POLICY.crowd, 5)).toEqual({ waitMs: 0, headroom: -0.5 });
-    expect(crowdRoom(crowd, POLICY.crowd, 50).waitMs).toBe(0);
-    expect(crowdRoom({ ...crowd, isFound: true }, POLICY.crowd, 7).waitMs).toBe(0);
-    expect(crowdRoom({ ...crowd, isFound: true }, POLICY.crowd, 8).waitMs).toBeGreaterThan(0);
+    const unfound: Crowd = { prompt: { ...UNKNOWN_LIMIT, limit: 4 }, useful: UNKNOWN_LIMIT };
+    expect(crowdRoom(unfound, POLICY.crowd, 3)).toEqual({ waitMs: 0, headroom: 1 });
+    expect(crowdRoom(unfound, POLICY.crowd, 5)).toEqual({ waitMs: 0, headroom: -0.5 });
+    expect(crowdRoom(unfound, POLICY.crowd, 50).waitMs).toBe(0);
+    expect(crowdRoom(foundAt(4), POLICY.crowd, 7).waitMs).toBe(0);
+    expect(crowdRoom(foundAt(4), POLICY.crowd, 8).waitMs).toBeGreaterThan(0);
+  });
+
+  it('that are late but get as much done as fewer have room', () => {
+    const useful: Crowd = { ...foundAt(4), useful: { ...UNKNOWN_LIMIT, limit: 20 } };
+    expect(crowdRoom(useful, POLICY.crowd, 19)).toEqual({ waitMs: 0, headroom: -4 });
+    expect(crowdRoom(useful, POLICY.crowd, 20).waitMs).toBeGreaterThan(0);
+  });
+
+  /** Shares of moments without room, one for each of many servers. */
+  function refusals(most: number, slowness: (crowding: number) => number): readonly number[] {
+    return Array.from({ length: 100 }, (_, seed) => {
+      const knee = 2 + (seed % 19);
+      const slowed = (calls: number): number => slowness(Math.max(1, calls / knee));
+      return surge({ seed, deviation: 0.1 + (seed % 5) / 20, slowness: slowed, most: most * knee }) / 200;
+    });
+  }
+
+  const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
+
+  it('are hardly ever too many where each is slow in proportion to their number', () => {
+    expect(mean(refusals(3, (crowding) => crowding))).toBeLessThan(0.05);
+    expect(mean(refusals(3, (crowding) => crowding ** 0.7))).toBeLessThan(0.01);
+  });
+
+  it('are too many where more of them get less done', () => {
+    expect(Math.min(...refusals(20, (crowding) => crowding ** 3))).toBeGreaterThan(0.8);
   });
 });

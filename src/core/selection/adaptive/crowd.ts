@@ -2,15 +2,23 @@ import { LOOK_AGAIN_MS, type Room } from './endpoint-limits.ts';
 import type { AdaptivePolicy, CrowdPolicy } from './policy.ts';
 
 /**
- * How many calls at a time an endpoint answers in time, found out from its answers. More than these make it slow by our
- * own doing: then calls that began among many are late, and calls that began among few are not. In an outage both are.
+ * How many calls at a time an endpoint takes, found out from its answers. Too many make it slow by our own doing: then
+ * calls that began among many are late, and calls that began among few are not. In an outage both are.
  */
 export interface Crowd {
-  /** Calls at a time that are known, or taken, to be answered in time. */
+  /** Calls at a time that are answered in time: beyond these, others are asked first. */
+  readonly prompt: CallLimit;
+  /** Calls at a time with which it gets at least as much done as with fewer: beyond these, one more may serve nobody. */
+  readonly useful: CallLimit;
+}
+
+/** Calls at a time from which on something gets worse. */
+interface CallLimit {
+  /** Calls at a time that are known, or taken, to do no harm. */
   readonly limit: number;
-  /** Whether the endpoint was ever seen to get slow by as many calls as it had. */
+  /** Whether more were ever seen to do harm. */
   readonly isFound: boolean;
-  /** Means of how much later than usual calls were, in natural logarithms: those that began among few, and the others. */
+  /** Means of the harm seen, in natural logarithms: with calls that began among few, and with the others. */
   readonly few: number;
   readonly many: number;
   /** Monotonic time at which the limit was last lowered. */
@@ -39,7 +47,6 @@ const FEW_GAIN = 0.1;
 const MOST_LATE = 2;
 /** Where less slowness is tolerated, this is still no overload: it could not be told from chance. */
 const LEAST_TOLERATED = 1.2;
-const NOTHING_KNOWN: Partial<Crowd> = {};
 /** An endpoint that answers within a second is not overloaded, however fast it usually is: it may be us who are slow. */
 const IN_TIME_MS = 1_000;
 
@@ -59,36 +66,86 @@ export function crowdAfter(
   call: CrowdedCall,
   now: number,
 ): Crowd | undefined {
-  const { firstLimit, afterOverload, perSuccess } = policies.crowd;
-  const { limit = firstLimit, isFound = false, few = 0, many = 0, loweredAt = -Infinity } = crowd ?? NOTHING_KNOWN;
-  const { calls, isAnswered } = call;
+  const { prompt, useful } = crowd ?? unknownCrowd(policies.crowd);
+  const { calls, late } = call;
   const tolerated = Math.log(Math.max(LEAST_TOLERATED, policies.toleratedSlowness));
-  const late = Math.max(-MOST_LATE * tolerated, Math.min(MOST_LATE * tolerated, call.late));
+  const most = MOST_LATE * tolerated;
+  const delay: Harm = {
+    harm: between(-most, late, most),
+    tolerated,
+    isHarmless: late <= tolerated,
+    raised: Math.max(prompt.limit, 2 * calls),
+  };
+  // As late as it is crowded: then the endpoint gets as much done as with one call. How much that is at best depends on
+  // the endpoint, so what is seen among few is what the rest is compared with.
+  const waste: Harm = {
+    harm: between(useful.few - most, late - Math.log(calls), useful.few + most),
+    tolerated: Math.log(LEAST_TOLERATED),
+    isHarmless: useful.many <= useful.few,
+    raised: useful.limit + 1,
+  };
+  const promptAfter = limitAfter(prompt, policies.crowd, call, delay, now);
+  const usefulAfter = limitAfter(useful, policies.crowd, call, waste, now);
+  return promptAfter === prompt && usefulAfter === useful ? crowd : { prompt: promptAfter, useful: usefulAfter };
+}
+
+function unknownCrowd({ firstLimit }: CrowdPolicy): Crowd {
+  const unknown = { limit: firstLimit, isFound: false, few: 0, many: 0, loweredAt: -Infinity };
+  return { prompt: unknown, useful: unknown };
+}
+
+function between(least: number, value: number, most: number): number {
+  return Math.max(least, Math.min(most, value));
+}
+
+/** What a call shows of the harm that many calls at a time do. */
+interface Harm {
+  /** In natural logarithms. */
+  readonly harm: number;
+  /** By how much more of it among many than among few lowers the limit. */
+  readonly tolerated: number;
+  /** Whether a call that began among many shows that so many do none … */
+  readonly isHarmless: boolean;
+  /** … and the limit that follows, as long as none that does harm was found. */
+  readonly raised: number;
+}
+
+function limitAfter(
+  known: CallLimit,
+  { firstLimit, afterOverload, perSuccess }: CrowdPolicy,
+  { calls, isAnswered, startedAt }: CrowdedCall,
+  { harm, tolerated, isHarmless, raised }: Harm,
+  now: number,
+): CallLimit {
+  const { limit, isFound, few, many, loweredAt } = known;
   if (calls <= 1 || 2 * calls <= limit) {
-    if (!isAnswered && late <= few) return crowd;
-    const raised = limit < firstLimit && isAnswered ? limit + perSuccess : limit;
-    return { limit: raised, isFound, few: few + FEW_GAIN * (late - few), many, loweredAt };
+    if (!isAnswered && harm <= few) return known;
+    const regained = limit < firstLimit && isAnswered ? limit + perSuccess : limit;
+    return { limit: regained, isFound, few: few + FEW_GAIN * (harm - few), many, loweredAt };
   }
   // What began before the limit was lowered tells what was known then.
-  if (call.startedAt < loweredAt || (!isAnswered && late <= many)) return crowd;
-  const later = many + MANY_GAIN * (late - many);
-  if (later - few > tolerated) {
+  if (startedAt < loweredAt || (!isAnswered && harm <= many)) return known;
+  const more = many + MANY_GAIN * (harm - many);
+  if (more - few > tolerated) {
     const lowered = Math.max(1, afterOverload * Math.min(limit, calls));
     return { limit: lowered, isFound: true, few, many: few, loweredAt: now };
   }
-  const isInTime = isAnswered && late <= tolerated;
-  const raised = !isInTime ? limit : isFound ? limit + perSuccess : Math.max(limit, 2 * calls);
-  return { limit: raised, isFound, few, many: later, loweredAt };
+  const next = !isAnswered || !isHarmless ? limit : isFound ? limit + perSuccess : raised;
+  return { limit: next, isFound, few, many: more, loweredAt };
 }
 
 /**
- * Whether an endpoint has room for one more call. The headroom is below 0 where it would be one too many, and 1 otherwise;
- * far beyond the limit there is none at all, because nobody is served sooner by one more.
+ * Whether an endpoint has room for one more call. The headroom is below 0 where it would be answered late, and 1
+ * otherwise. Far beyond that limit there is none at all, unless it was seen that so many do not keep each other from
+ * being answered.
  */
 export function crowdRoom(crowd: Crowd | undefined, { firstLimit, mostOver }: CrowdPolicy, calls: number): Room {
-  const crowding = (calls + 1) / (crowd?.limit ?? firstLimit);
+  if (crowd === undefined) return calls < firstLimit ? FREE : { waitMs: 0, headroom: 1 - (calls + 1) / firstLimit };
+  const { prompt, useful } = crowd;
+  const crowding = (calls + 1) / prompt.limit;
   if (crowding <= 1) return FREE;
-  return { waitMs: crowd?.isFound === true && crowding > mostOver ? LOOK_AGAIN_MS : 0, headroom: 1 - crowding };
+  const isTooMuch = prompt.isFound && crowding > mostOver && calls >= useful.limit;
+  return { waitMs: isTooMuch ? LOOK_AGAIN_MS : 0, headroom: 1 - crowding };
 }
 
 const FREE: Room = { waitMs: 0, headroom: 1 };
