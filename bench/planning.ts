@@ -2,7 +2,7 @@ import { buildCatalog } from '../src/catalog/catalog.ts';
 import { DEFAULT_BREAKER_POLICY } from '../src/core/fallback/breaker.ts';
 import { normalizeChatRequest, type RouterFacts } from '../src/core/normalize/normalize.ts';
 import { DEFAULT_ADAPTIVE_POLICY } from '../src/core/selection/adaptive/policy.ts';
-import { DEFAULT_SELECTION_POLICY, type World } from '../src/core/selection/performance.ts';
+import { DEFAULT_SELECTION_POLICY, type World } from '../src/core/selection/world.ts';
 import { planRoute } from '../src/core/selection/plan-route.ts';
 import { systemEnvironment } from '../src/platform/environment.ts';
 import { KnownEndpoints } from '../src/runtime/chat/endpoint-load.ts';

@@ -5,7 +5,8 @@ import type { Rates } from '../catalog/price.ts';
 import { ratesAt } from '../catalog/price-at.ts';
 import { authorOf } from '../catalog/slug.ts';
 import { stabilityOf, uptimeOf } from '../core/fallback/health.ts';
-import { type EndpointRecord, latencyOf, type PercentileValues, throughputOf } from '../core/selection/performance.ts';
+import { latencyOf, type PercentileValues, throughputOf } from '../core/selection/performance.ts';
+import type { EndpointRecord } from '../core/selection/world.ts';
 import type {
   Architecture,
   EndpointCard,

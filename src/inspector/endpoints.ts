@@ -6,12 +6,12 @@ import { wellnessOf } from '../core/selection/adaptive/wellness.ts';
 import {
   countsOf,
   type EndpointPerformance,
-  type EndpointRecord,
   latencyOf,
   type PercentileValues,
   slicesOf,
   throughputOf,
 } from '../core/selection/performance.ts';
+import type { EndpointRecord } from '../core/selection/world.ts';
 import { shortened } from '../protocol/fault.ts';
 import { RouterError } from '../protocol/router-error.ts';
 import type { EndpointList, EndpointSlice, EndpointView, Percentiles, PlanNow } from './wire.ts';

@@ -11,7 +11,7 @@ import {
   google,
   openaiCompatible,
 } from 'signalbox';
-import type { EndpointRecord } from '../../src/core/selection/performance.ts';
+import type { EndpointRecord } from '../../src/core/selection/world.ts';
 import {
   type FaultUpstream,
   type FaultUpstreamOptions,

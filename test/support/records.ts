@@ -2,7 +2,8 @@ import { DEFAULT_BREAKER_POLICY } from '../../src/core/fallback/breaker.ts';
 import { type FailureKind, failure } from '../../src/core/fallback/failure.ts';
 import { type EndpointHealth, type HealthPolicy, UNKNOWN_HEALTH, observe } from '../../src/core/fallback/health.ts';
 import { MAX_RETRY_AFTER_MS } from '../../src/core/fallback/http-date.ts';
-import { type EndpointRecord, measure, type Measurement, UNMEASURED } from '../../src/core/selection/performance.ts';
+import { measure, type Measurement, UNMEASURED } from '../../src/core/selection/performance.ts';
+import type { EndpointRecord } from '../../src/core/selection/world.ts';
 import { NOW } from './requests.ts';
 
 /** The defaults of the router. */

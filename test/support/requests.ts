@@ -7,7 +7,7 @@ import type { NormalizedRequest } from '../../src/core/normalize/normalized-requ
 import type { Preset } from '../../src/core/normalize/preset.ts';
 import { planRoute } from '../../src/core/selection/plan-route.ts';
 import type { RoutePlan } from '../../src/core/selection/route-plan.ts';
-import { DEFAULT_SELECTION_POLICY, type EndpointRecord, type World } from '../../src/core/selection/performance.ts';
+import { DEFAULT_SELECTION_POLICY, type EndpointRecord, type World } from '../../src/core/selection/world.ts';
 import type { ChatRequest } from '../../src/protocol/chat-request.ts';
 import type { Checked, RequestFault } from '../../src/protocol/fault.ts';
 

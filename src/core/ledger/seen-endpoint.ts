@@ -6,11 +6,11 @@ import { UNKNOWN_SPEED } from '../selection/adaptive/wellness.ts';
 import {
   countsOf,
   type EndpointPerformance,
-  type EndpointRecord,
   latencyOf,
   type PercentileValues,
   throughputOf,
 } from '../selection/performance.ts';
+import type { EndpointRecord } from '../selection/world.ts';
 import { PREFERENCE_WINDOW_MS } from '../selection/sort.ts';
 
 /**

@@ -7,7 +7,8 @@ import type { Plugin } from '../../contracts/plugin.ts';
 import type { RoutingStrategy } from '../../protocol/metadata.ts';
 import { resolveTargets } from '../normalize/targets.ts';
 import type { Endpoint } from '../../catalog/endpoint.ts';
-import { throughputOf, type World } from '../selection/performance.ts';
+import { throughputOf } from '../selection/performance.ts';
+import type { World } from '../selection/world.ts';
 import { PREFERENCE_WINDOW_MS } from '../selection/sort.ts';
 import { type UsableTarget, usableTargets } from '../selection/usable-endpoints.ts';
 

@@ -19,7 +19,7 @@ import { type CompiledRules, RequestRules } from '../normalize/rules.ts';
 import { resolveTargets, type TargetContext } from '../normalize/targets.ts';
 import type { AdaptivePolicy } from '../selection/adaptive/policy.ts';
 import { planRoute } from '../selection/plan-route.ts';
-import type { EndpointRecord, SelectionPolicy, SelectionStrategy, World } from '../selection/performance.ts';
+import type { EndpointRecord, SelectionPolicy, SelectionStrategy, World } from '../selection/world.ts';
 import type { RoutePlan } from '../selection/route-plan.ts';
 import { normalizePreferences } from '../normalize/preset.ts';
 

@@ -1,5 +1,6 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
-import { countsOf, throughputOf, type World } from './performance.ts';
+import { countsOf, throughputOf } from './performance.ts';
+import type { World } from './world.ts';
 
 /** Quality for tool calls: 0 good, 1 not enough data, 2 clearly below the others. */
 type ToolQuality = 0 | 1 | 2;

@@ -11,7 +11,7 @@ import { calibrated } from '../tokens/likely-tokens.ts';
 import { likelyPromptTokens } from '../tokens/token-estimate.ts';
 import type { DecisionFigures, ExclusionReason, RoutePlan } from './route-plan.ts';
 import { medianLatency, medianThroughput } from './sort.ts';
-import type { World } from './performance.ts';
+import type { World } from './world.ts';
 
 const HOOKS = ['onRequest', 'onCandidates', 'onAttempt', 'onChunks', 'onResult'] as const;
 

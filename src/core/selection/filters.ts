@@ -7,7 +7,7 @@ import {
   serves,
   type ToolChoiceKind,
 } from '../../catalog/model.ts';
-import type { SelectionPolicy } from './performance.ts';
+import type { SelectionPolicy } from './world.ts';
 import type { Quantization } from '../../protocol/provider-preferences.ts';
 import type { ModelTarget, RoutedRequest } from '../normalize/normalized-request.ts';
 import { type ExclusionReason, isShortened } from './route-plan.ts';

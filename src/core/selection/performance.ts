@@ -1,14 +1,3 @@
-import type { ReasoningOrigins } from '../normalize/reasoning-origin.ts';
-import type { TokenCalibration } from '../tokens/likely-tokens.ts';
-import type { Endpoint } from '../../catalog/endpoint.ts';
-import { fill } from '../../config/option.ts';
-import { SELECTION, type SelectionPolicy } from '../../config/tables/selection.ts';
-import type { Admission, EndpointHealth } from '../fallback/health.ts';
-import type { ServedBy } from './adaptive/expected-cost.ts';
-import type { Pace } from './adaptive/pacer.ts';
-import type { AdaptivePolicy } from './adaptive/policy.ts';
-import type { EndpointSpeed } from './adaptive/wellness.ts';
-
 /**
  * How fast an endpoint is and how well its tool calls turn out, as rolling histograms in plain data.
  * Latency is milliseconds to the first token, throughput tokens per second after it.
@@ -243,56 +232,3 @@ function percentiles(histogram: Uint32Array, descending: boolean): PercentileVal
   };
   return { p50: at(0.5), p75: at(0.75), p90: at(0.9), p99: at(0.99) };
 }
-
-/** What is known from earlier calls of an endpoint. */
-export interface EndpointRecord {
-  readonly health: EndpointHealth;
-  readonly performance: EndpointPerformance;
-  /** Absent as long as no call has answered. */
-  readonly speed?: EndpointSpeed | undefined;
-  /** Absent as long as nothing was sent. */
-  readonly pace?: Pace | undefined;
-  /** How it counts tokens; undefined where it has reported nothing yet. */
-  readonly tokens?: TokenCalibration | undefined;
-  /** True once it has given an answer whose cost is unknown. */
-  readonly unpriced?: boolean | undefined;
-}
-
-/** How endpoints are chosen where a request gives neither `order` nor `sort`. */
-export type SelectionStrategy = 'adaptive' | 'balanced';
-
-/** All that selection may know besides the request, as one value. */
-export interface World {
-  /** Undefined for an endpoint that was never called. */
-  readonly record: (endpoint: Endpoint) => EndpointRecord | undefined;
-  /** Endpoint that the session sticks to. */
-  readonly sticky?: string | undefined;
-  /** Who made the encrypted reasoning of the conversation, the latest last; undefined where there is none. */
-  readonly origins?: ReasoningOrigins | undefined;
-  /** Endpoints that served the session, the latest first. */
-  readonly served?: ServedBy | undefined;
-  /**
-   * Whether an endpoint may be called now. Left out: every one may.
-   *
-   * @param warm - Whether the prompt is likely to be in its cache.
-   */
-  readonly admission?: ((endpoint: Endpoint, warm: boolean) => Admission) | undefined;
-  /** Tokens that answers of this account and model usually have; undefined where nothing is known. */
-  readonly usualAnswerTokens?: number | undefined;
-  /** Tokens that providers report for one of the rough count of this account's prompts; undefined where none has. */
-  readonly promptRatio?: number | undefined;
-  /** Default `balanced`. */
-  readonly strategy?: SelectionStrategy | undefined;
-  /** Left out: neither costs nor health decide, only prices and uptime. */
-  readonly adaptive?: AdaptivePolicy | undefined;
-  /** Monotonic milliseconds. */
-  readonly now: number;
-  /** Random number from 0 (included) to 1 (excluded). */
-  readonly roll: number;
-  readonly policy: SelectionPolicy;
-}
-
-export type { SelectionPolicy } from '../../config/tables/selection.ts';
-
-/** Default {@link SelectionPolicy}. */
-export const DEFAULT_SELECTION_POLICY: SelectionPolicy = fill(SELECTION);

@@ -11,7 +11,7 @@ import {
   wholePromptsFirst,
   isShortened,
 } from './route-plan.ts';
-import type { World } from './performance.ts';
+import type { World } from './world.ts';
 import { usableEndpoints } from './usable-endpoints.ts';
 import { calibrated } from '../tokens/likely-tokens.ts';
 import { likelyPromptTokens } from '../tokens/token-estimate.ts';

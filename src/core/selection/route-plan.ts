@@ -1,5 +1,5 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
-import type { World } from './performance.ts';
+import type { World } from './world.ts';
 import { originOf, type ReasoningOrigins } from '../normalize/reasoning-origin.ts';
 import type { RoutingStrategy } from '../../protocol/metadata.ts';
 import type { SeenWorld } from '../ledger/plan-seen.ts';

@@ -1,7 +1,8 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { SortKey } from '../../protocol/provider-preferences.ts';
 import { toolQualities } from './exacto.ts';
-import { latencyOf, throughputOf, type World } from './performance.ts';
+import { latencyOf, throughputOf } from './performance.ts';
+import type { World } from './world.ts';
 import { type PricedRequest, requestPrice } from './adaptive/expected-cost.ts';
 
 /** Window of the measures that preferences look at. */

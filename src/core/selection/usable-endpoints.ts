@@ -3,7 +3,7 @@ import type { ModelTarget, Preferences, RoutedRequest } from '../normalize/norma
 import { areOfPolicy } from '../normalize/preset.ts';
 import type { Account } from '../account.ts';
 import { filtersFor, firstExclusion, preferCapable } from './filters.ts';
-import type { SelectionPolicy } from './performance.ts';
+import type { SelectionPolicy } from './world.ts';
 import type { Rejection } from './route-plan.ts';
 
 /** A model with those of its endpoints that a request may use; there is at least one. */

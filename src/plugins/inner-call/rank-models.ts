@@ -5,7 +5,7 @@ import { blendedPrice } from '../../catalog/price.ts';
 import { authorOf } from '../../catalog/slug.ts';
 import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
 import { firstExclusion } from '../../core/selection/filters.ts';
-import { DEFAULT_SELECTION_POLICY } from '../../core/selection/performance.ts';
+import { DEFAULT_SELECTION_POLICY } from '../../core/selection/world.ts';
 
 /** Which models of the router's own catalog are wanted. Names of models go stale; this does not. */
 export interface ModelRule {

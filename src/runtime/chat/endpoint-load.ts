@@ -23,7 +23,8 @@ import {
 } from '../../core/selection/adaptive/crowd.ts';
 import type { CrowdPolicy } from '../../core/selection/adaptive/policy.ts';
 import { UNKNOWN_HEALTH } from '../../core/fallback/health.ts';
-import { type EndpointRecord, UNMEASURED } from '../../core/selection/performance.ts';
+import { UNMEASURED } from '../../core/selection/performance.ts';
+import type { EndpointRecord } from '../../core/selection/world.ts';
 import type { TimedKind, UsualTime } from '../../core/selection/adaptive/wellness.ts';
 
 /** A call that has not answered yet. */

@@ -29,7 +29,8 @@ import {
 } from '../../core/selection/adaptive/silence.ts';
 import type { TimedKind, UsualTime } from '../../core/selection/adaptive/wellness.ts';
 import { calibrate, UNCALIBRATED, wantsReport } from '../../core/tokens/likely-tokens.ts';
-import { type EndpointRecord, measure, type Measurement } from '../../core/selection/performance.ts';
+import { measure, type Measurement } from '../../core/selection/performance.ts';
+import type { EndpointRecord } from '../../core/selection/world.ts';
 import type { Environment } from '../../platform/environment.ts';
 import type { EndpointLoad, KnownEndpoint, KnownEndpoints, RunningCall } from './endpoint-load.ts';
 import { UsualTimes } from './usual-times.ts';

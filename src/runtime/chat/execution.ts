@@ -19,7 +19,7 @@ import type { RepeatedPrefixes } from './repeated-prefixes.ts';
 import type { RuntimeServices } from './services.ts';
 import { UpstreamCall } from './upstream-call.ts';
 import { type MaybePromise, valueWithin } from '../../platform/wait.ts';
-import type { World } from '../../core/selection/performance.ts';
+import type { World } from '../../core/selection/world.ts';
 import { planSeen } from '../../core/ledger/plan-seen.ts';
 import { planRoute } from '../../core/selection/plan-route.ts';
 

@@ -1,7 +1,7 @@
 import type { FallbackPolicy } from '../../core/fallback/next-move.ts';
 import type { RouterFacts } from '../../core/normalize/normalize.ts';
 import type { PluginRegistry } from '../../core/pipeline/registry.ts';
-import type { SelectionPolicy, SelectionStrategy } from '../../core/selection/performance.ts';
+import type { SelectionPolicy, SelectionStrategy } from '../../core/selection/world.ts';
 import type { RequestLimits } from '../../protocol/limits.ts';
 import type { Provider } from '../../contracts/provider.ts';
 import type { ChatRequest } from '../../protocol/chat-request.ts';

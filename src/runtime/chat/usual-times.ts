@@ -10,7 +10,8 @@ import {
   type UsualTime,
 } from '../../core/selection/adaptive/wellness.ts';
 import { promptRatio } from '../../core/selection/adaptive/expected-cost.ts';
-import type { Measurement, World } from '../../core/selection/performance.ts';
+import type { Measurement } from '../../core/selection/performance.ts';
+import type { World } from '../../core/selection/world.ts';
 import type { RecordMap } from './endpoint-load.ts';
 
 /** How long calls usually take: of an endpoint as far as it was called itself, and otherwise of all that serve its model. */

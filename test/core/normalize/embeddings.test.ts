@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { planRoute } from '../../../src/core/selection/plan-route.ts';
 import { explainNoRoute } from '../../../src/core/selection/no-route.ts';
-import { DEFAULT_SELECTION_POLICY, type SelectionPolicy } from '../../../src/core/selection/performance.ts';
+import { DEFAULT_SELECTION_POLICY, type SelectionPolicy } from '../../../src/core/selection/world.ts';
 import type { EmbeddingRequest } from '../../../src/protocol/embedding.ts';
 import { type Offers, factsOver, normalizedOver } from '../../support/embedding-requests.ts';
 import { reasonsOf, sceneOf, worldOf } from '../../support/requests.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ChatRequest } from '../../../src/protocol/chat-request.ts';
-import { DEFAULT_SELECTION_POLICY } from '../../../src/core/selection/performance.ts';
+import { DEFAULT_SELECTION_POLICY } from '../../../src/core/selection/world.ts';
 import { recordMeasured, times } from '../../support/records.ts';
 import { type Scene, costing, sceneOf } from '../../support/requests.ts';
 

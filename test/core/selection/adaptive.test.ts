@@ -37,7 +37,8 @@ import {
 import { promptRatio } from '../../../src/core/selection/adaptive/expected-cost.ts';
 import { DEFAULT_ADAPTIVE_POLICY } from '../../../src/core/selection/adaptive/policy.ts';
 import { DEFAULT_SILENCE_POLICY, normalTail, silenceOf } from '../../../src/core/selection/adaptive/silence.ts';
-import { type EndpointRecord, UNMEASURED } from '../../../src/core/selection/performance.ts';
+import { UNMEASURED } from '../../../src/core/selection/performance.ts';
+import type { EndpointRecord } from '../../../src/core/selection/world.ts';
 import type { ProviderPreferences } from '../../../src/protocol/provider-preferences.ts';
 import { runs } from '../../support/properties.ts';
 import { HEALTH_POLICY } from '../../support/records.ts';

@@ -6,7 +6,7 @@ import {
   QUANTIZATIONS,
   type Quantization,
 } from '../../../src/protocol/provider-preferences.ts';
-import { DEFAULT_SELECTION_POLICY } from '../../../src/core/selection/performance.ts';
+import { DEFAULT_SELECTION_POLICY } from '../../../src/core/selection/world.ts';
 import { type Circumstances, reasonsOf, serving } from '../../support/requests.ts';
 
 const CAUTIOUS: Circumstances = {

@@ -3,7 +3,7 @@ import type { EndpointDeclaration } from '../../../src/catalog/endpoint.ts';
 import type { SUPPORTED_PARAMETERS } from '../../../src/catalog/model.ts';
 import { type Capability, parameterCapability } from '../../../src/core/selection/filters.ts';
 import type { ChatRequest } from '../../../src/protocol/chat-request.ts';
-import { DEFAULT_SELECTION_POLICY } from '../../../src/core/selection/performance.ts';
+import { DEFAULT_SELECTION_POLICY } from '../../../src/core/selection/world.ts';
 import { MODEL, serving } from '../../support/requests.ts';
 
 const STRICT = {

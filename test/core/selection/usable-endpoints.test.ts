@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { usableEndpoints, usableTargets } from '../../../src/core/selection/usable-endpoints.ts';
-import { DEFAULT_SELECTION_POLICY, type SelectionPolicy } from '../../../src/core/selection/performance.ts';
+import { DEFAULT_SELECTION_POLICY, type SelectionPolicy } from '../../../src/core/selection/world.ts';
 import type { Rejection } from '../../../src/core/selection/route-plan.ts';
 import type { ChatRequest } from '../../../src/protocol/chat-request.ts';
 import { MODEL, serving } from '../../support/requests.ts';

@@ -9,7 +9,7 @@ import {
   warmthOf,
 } from './expected-cost.ts';
 import type { DecisionFigures } from '../route-plan.ts';
-import type { World } from '../performance.ts';
+import type { World } from '../world.ts';
 import type { AdaptivePolicy } from './policy.ts';
 import { wellnessOf } from './wellness.ts';
 

@@ -1,5 +1,5 @@
 import type { AdaptivePolicy, SpeedPolicy } from './policy.ts';
-import type { EndpointRecord } from '../performance.ts';
+import type { EndpointRecord } from '../world.ts';
 
 /** How well an endpoint does: 1 is faultless. What went wrong is forgotten with time, also when nobody calls. */
 export interface Condition {
