@@ -122,44 +122,97 @@ export function throughputOf(
   return readingOf(performance, now, spanMs).throughput;
 }
 
-/** Percentiles of the slices since one of them. */
-interface Reading {
-  /** Start of the earliest slice that counts. */
-  readonly since: number;
-  readonly latency: PercentileValues | undefined;
-  readonly throughput: PercentileValues | undefined;
-}
-
-/** The last reading of each: plans read all endpoints, and few have been called since the plan before. */
-const readings = new WeakMap<EndpointPerformance, Reading>();
-
-function readingOf(performance: EndpointPerformance, now: number, spanMs: number): Reading {
-  const since = Math.floor((now - spanMs) / SLICE_MS) * SLICE_MS;
-  const known = readings.get(performance);
-  if (known?.since === since) return known;
-  const latency = percentiles(merged(performance, since, 'latency'), false);
-  const throughput = percentiles(merged(performance, since, 'throughput'), true);
-  const reading = { since, latency, throughput };
-  readings.set(performance, reading);
-  return reading;
+/** Calls of some time. */
+export interface CallCounts {
+  readonly requests: number;
+  readonly toolRequests: number;
+  readonly badToolCalls: number;
 }
 
 /** Counts over the last `spanMs` milliseconds. */
-export function countsOf(
-  performance: EndpointPerformance,
-  now: number,
-  spanMs: number,
-): { readonly requests: number; readonly toolRequests: number; readonly badToolCalls: number } {
-  let requests = 0;
-  let toolRequests = 0;
-  let badToolCalls = 0;
-  for (const slice of slicesOf(performance)) {
-    if (slice.start + SLICE_MS <= now - spanMs) continue;
-    requests += slice.requests;
-    toolRequests += slice.toolRequests;
-    badToolCalls += slice.badToolCalls;
+export function countsOf(performance: EndpointPerformance, now: number, spanMs: number): CallCounts {
+  return readingOf(performance, now, spanMs).counts;
+}
+
+/** The latest readings of each: plans read all endpoints, and few have been called since the plan before. */
+const readings = new WeakMap<EndpointPerformance, Reading[]>();
+/** Windows that are read of one endpoint. */
+const MOST_READINGS = 4;
+
+function readingOf(performance: EndpointPerformance, now: number, spanMs: number): Reading {
+  const since = Math.floor((now - spanMs) / SLICE_MS) * SLICE_MS;
+  let known = readings.get(performance);
+  for (const one of known ?? []) if (one.since === since) return one;
+  if (known === undefined) readings.set(performance, (known = []));
+  else if (known.length === MOST_READINGS) known.shift();
+  const reading = new Reading(performance, since);
+  known.push(reading);
+  return reading;
+}
+
+/** What the calls say since the start of a slice, without cutting the recent ones into slices; each found when asked for. */
+class Reading {
+  readonly since: number;
+  /** Start of the earliest slice that counts and is kept. */
+  readonly #first: number;
+  readonly #slices: readonly PerformanceSlice[];
+  readonly #recent: RecentCall | undefined;
+  #latency: PercentileValues | 'unread' | undefined = 'unread';
+  #throughput: PercentileValues | 'unread' | undefined = 'unread';
+  #counts: CallCounts | undefined;
+
+  constructor({ slices, recent }: EndpointPerformance, since: number) {
+    this.since = since;
+    const newest = recent?.start ?? slices.at(-1)?.start ?? since;
+    const first = Math.max(since, newest - KEPT_MS + SLICE_MS);
+    this.#first = first;
+    this.#slices = slices.slice(slices.findLastIndex(({ start }) => start < first) + 1);
+    this.#recent = recent;
   }
-  return { requests, toolRequests, badToolCalls };
+
+  get latency(): PercentileValues | undefined {
+    if (this.#latency === 'unread') this.#latency = percentiles(this.#histogram('latency'), false);
+    return this.#latency;
+  }
+
+  get throughput(): PercentileValues | undefined {
+    if (this.#throughput === 'unread') this.#throughput = percentiles(this.#histogram('throughput'), true);
+    return this.#throughput;
+  }
+
+  get counts(): CallCounts {
+    return (this.#counts ??= this.#count());
+  }
+
+  #histogram(measureName: 'latency' | 'throughput'): Uint32Array {
+    const sum = new Uint32Array(BUCKETS);
+    for (const slice of this.#slices) {
+      const { first, counts } = slice[measureName];
+      for (let at = 0; at < counts.length; at += 1) sum[first + at] = (sum[first + at] ?? 0) + (counts[at] ?? 0);
+    }
+    for (let call = this.#recent; isSince(call, this.#first); call = call.before) {
+      const bucket = call[measureName];
+      if (bucket !== undefined) sum[bucket] = (sum[bucket] ?? 0) + 1;
+    }
+    return sum;
+  }
+
+  #count(): CallCounts {
+    let requests = 0;
+    let toolRequests = 0;
+    let badToolCalls = 0;
+    for (const slice of this.#slices) {
+      requests += slice.requests;
+      toolRequests += slice.toolRequests;
+      badToolCalls += slice.badToolCalls;
+    }
+    for (let call = this.#recent; isSince(call, this.#first); call = call.before) {
+      requests += 1;
+      if (call.toolCalls !== undefined) toolRequests += 1;
+      if (call.toolCalls === 'invalid') badToolCalls += 1;
+    }
+    return { requests, toolRequests, badToolCalls };
+  }
 }
 
 /** A slice that measures are added to. */
@@ -196,24 +249,8 @@ function tally(histogram: OpenHistogram, bucket: number | undefined): void {
   counts[at] = (counts[at] ?? 0) + 1;
 }
 
-/** Counts of all buckets since a slice, as {@link slicesOf} would cut them, without cutting. */
-function merged(
-  { slices, recent }: EndpointPerformance,
-  since: number,
-  measureName: 'latency' | 'throughput',
-): Uint32Array {
-  const sum = new Uint32Array(BUCKETS);
-  for (let index = slices.length - 1; index >= 0; index -= 1) {
-    const slice = slices[index];
-    if (slice === undefined || slice.start < since) break;
-    const { first, counts } = slice[measureName];
-    for (let at = 0; at < counts.length; at += 1) sum[first + at] = (sum[first + at] ?? 0) + (counts[at] ?? 0);
-  }
-  for (let call = recent; call !== undefined && call.start >= since; call = call.before) {
-    const bucket = call[measureName];
-    if (bucket !== undefined) sum[bucket] = (sum[bucket] ?? 0) + 1;
-  }
-  return sum;
+function isSince(call: RecentCall | undefined, first: number): call is RecentCall {
+  return call !== undefined && call.start >= first;
 }
 
 function percentiles(histogram: Uint32Array, descending: boolean): PercentileValues | undefined {

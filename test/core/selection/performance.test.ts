@@ -132,19 +132,31 @@ describe('the windows', () => {
   });
 
   it('are the same whether calls are added to the slices one by one or several at once', () => {
-    const call = fc.record({ latencyMs: fc.integer({ min: 1, max: 1e6 }), at: fc.integer({ min: 0, max: 400_000 }) });
+    const call = fc.record({
+      latencyMs: fc.integer({ min: 1, max: 1e6 }),
+      toolCalls: fc.constantFrom('valid', 'invalid', undefined),
+      at: fc.oneof(fc.integer({ min: 0, max: 400_000 }), fc.integer({ min: 0, max: 9_000_000 })),
+    });
+    const spans = [50_000, FIVE_MINUTES, 1_800_000, 7_200_000];
     fc.assert(
-      fc.property(fc.array(call, { maxLength: 100 }), (calls) => {
+      fc.property(fc.array(call, { maxLength: 100 }), fc.nat(8_000_000), (calls, after) => {
         let together = UNMEASURED;
         let oneByOne = UNMEASURED;
-        for (const { latencyMs, at } of calls) {
-          together = measure(together, { latencyMs }, NOW + at);
-          oneByOne = { slices: slicesOf(measure(oneByOne, { latencyMs }, NOW + at)) };
+        for (const { at, ...seen } of calls) {
+          together = measure(together, seen, NOW + at);
+          oneByOne = { slices: slicesOf(measure(oneByOne, seen, NOW + at)) };
         }
         expect(slicesOf(together)).toEqual(oneByOne.slices);
-        for (const after of [0, 120_000, 400_000, 700_000, 1_000_000]) {
-          const read = latencyOf(together, NOW + after, FIVE_MINUTES);
-          expect(read).toEqual(latencyOf(oneByOne, NOW + after, FIVE_MINUTES));
+        const last = Math.max(0, ...calls.map(({ at }) => at));
+        for (const now of [NOW + last, NOW + last + after, NOW + last]) {
+          for (const span of [...spans, FIVE_MINUTES]) {
+            expect(latencyOf(together, now, span)).toEqual(latencyOf(oneByOne, now, span));
+            const inTime = oneByOne.slices.filter(({ start }) => start + 50_000 > now - span);
+            const sum = (of: 'requests' | 'toolRequests' | 'badToolCalls'): number =>
+              inTime.reduce((total, slice) => total + slice[of], 0);
+            const [requests, toolRequests, badToolCalls] = [sum('requests'), sum('toolRequests'), sum('badToolCalls')];
+            expect(countsOf(together, now, span)).toEqual({ requests, toolRequests, badToolCalls });
+          }
         }
       }),
     );
