@@ -76,6 +76,29 @@ export function orElse<Value>(
   }
 }
 
+/**
+ * Loads something when it is first asked for, and keeps it: an `import()` of a module that is there already takes longer
+ * than planning a route. What could not be loaded is tried again by whoever asks next.
+ */
+export function onDemand<Value>(load: () => Promise<Value>): () => MaybePromise<Value> {
+  let kept: { readonly value: MaybePromise<Value> } | undefined;
+  return () => {
+    if (kept !== undefined) return kept.value;
+    const loading = load().then(
+      (value) => {
+        kept = { value };
+        return value;
+      },
+      (error: unknown) => {
+        kept = undefined;
+        throw error;
+      },
+    );
+    kept = { value: loading };
+    return loading;
+  };
+}
+
 /** Marks that there is nothing yet. */
 export const PENDING: unique symbol = Symbol('pending');
 

@@ -11,6 +11,7 @@ import type { AliasOf, ConfigurationVersion, ModelOf, RequestModel, Router } fro
 import { forgetRefusals, partsOf, ReplacedParts, type RouterVersion } from './replaced-parts.ts';
 import { listen, warn } from '../runtime/chat/events.ts';
 import { staleSources } from '../runtime/chat/known-models.ts';
+import { onDemand } from '../platform/wait.ts';
 
 /**
  * Makes a router. The entry points call it, each with its own default lists.
@@ -64,12 +65,12 @@ export function routerWith<
       embed: (async (body, options) => (await embeddingsOf(version())).embed(body, options)) as Router['embed'],
       explain: async (body, options = {}) => {
         const { services, chat } = version();
-        const { explainPrepared } = await import('./explain.ts');
+        const { explainPrepared } = await loadExplain();
         return explainPrepared(services, await chat.prepare(body, options));
       },
       countTokens: async (body, options = {}) => {
         const { services, chat } = version();
-        const { countPrepared, countable } = await import('../runtime/chat/count-tokens.ts');
+        const { countPrepared, countable } = await loadCountTokens();
         const prepared = await chat.prepare(countable(body, options.dialect), options, false);
         return countPrepared(services, prepared, options.signal);
       },
@@ -113,9 +114,13 @@ export function routerWith<
 
 /** What answers requests for embeddings, loaded by the first of them. */
 async function embeddingsOf({ services }: RouterVersion): Promise<EmbeddingService> {
-  const { EmbeddingService } = await import('./embed.ts');
+  const { EmbeddingService } = await loadEmbed();
   return new EmbeddingService(services);
 }
+
+const loadExplain = onDemand(() => import('./explain.ts'));
+const loadCountTokens = onDemand(() => import('../runtime/chat/count-tokens.ts'));
+const loadEmbed = onDemand(() => import('./embed.ts'));
 
 /** A configuration whose providers and aliases tell which names requests may use. */
 export type ConfigWith<

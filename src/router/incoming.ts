@@ -3,19 +3,19 @@ import type { RequestContext } from '../core/normalize/normalize.ts';
 import { traceContextOf } from '../core/trace-context.ts';
 import type { OpenOptions } from './router.ts';
 import { generationId } from '../protocol/chat-result.ts';
-import { andThen, type MaybePromise } from '../platform/wait.ts';
+import { andThen, type MaybePromise, onDemand } from '../platform/wait.ts';
 import type { Dialect, NativeRequest } from '../core/dialects/dialect.ts';
 import type { InnerCall, RuntimeServices } from '../runtime/chat/services.ts';
 import type { DialectName } from '../protocol/dialect.ts';
 import { errorOfFault } from '../runtime/chat/router-errors.ts';
 
-const LOADERS: Readonly<Record<DialectName, () => Promise<Dialect>>> = {
-  messages: async () => (await import('../core/dialects/messages/messages.ts')).MESSAGES,
-  responses: async () => (await import('../core/dialects/responses/responses.ts')).RESPONSES,
+const LOADERS: Readonly<Record<DialectName, () => MaybePromise<Dialect>>> = {
+  messages: onDemand(async () => (await import('../core/dialects/messages/messages.ts')).MESSAGES),
+  responses: onDemand(async () => (await import('../core/dialects/responses/responses.ts')).RESPONSES),
 };
 
 /** Loads a dialect. Most routers only get chat completions, so each is loaded by the first request in it. */
-export function loadDialect(name: DialectName): Promise<Dialect> {
+export function loadDialect(name: DialectName): MaybePromise<Dialect> {
   const load = LOADERS[name];
   if (load === undefined) throw new RangeError(`no dialect "${name}"`);
   return load();

@@ -24,7 +24,13 @@ function isPlain(value: object): boolean {
 }
 
 function copyOf(value: object): object {
-  return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, frozenCopy(member)]));
+  // A spread also copies a member named __proto__ as one that is the object's own, so setting it changes no prototype.
+  const copy: Record<string, unknown> = { ...value };
+  for (const key of Object.keys(copy)) {
+    const member = copy[key];
+    if (typeof member === 'object' && member !== null) copy[key] = frozenCopy(member);
+  }
+  return copy;
 }
 
 /**

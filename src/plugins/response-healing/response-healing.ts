@@ -4,6 +4,7 @@ import type { StageRecord } from '../../contracts/plugin-context.ts';
 import type { Annotation, Choice } from '../../protocol/chat-result.ts';
 import type { JsonObject } from '../../protocol/json.ts';
 import type { ResponseFormat } from '../../protocol/reasoning.ts';
+import { onDemand } from '../../platform/wait.ts';
 import type { Healed } from './heal.ts';
 
 type JsonFormat = Extract<ResponseFormat, { readonly type: 'json_object' | 'json_schema' }>;
@@ -23,7 +24,7 @@ export function responseHealing(): Plugin {
     async onResult(result, { responseFormat: format }, _options, context) {
       if (format?.type !== 'json_object' && format?.type !== 'json_schema') return result;
       // Loaded by the first response that should be JSON.
-      const { heal } = await import('./heal.ts');
+      const { heal } = await loadHealing();
       const several = result.choices.length > 1;
       const choices = result.choices.map((choice) => {
         const { content } = choice.message;
@@ -39,6 +40,8 @@ export function responseHealing(): Plugin {
     },
   });
 }
+
+const loadHealing = onDemand(() => import('./heal.ts'));
 
 function schemaOf(format: JsonFormat): JsonObject | undefined {
   if (format.type === 'json_object') return undefined;

@@ -14,7 +14,7 @@ import type { RoutedRequest } from '../../core/normalize/normalized-request.ts';
 import { knownPromptTokens } from '../../core/tokens/token-estimate.ts';
 import type { Environment, Timer } from '../../platform/environment.ts';
 import { hmacSha256 } from '../../platform/hash.ts';
-import { type MaybePromise, orElse, valueWithin } from '../../platform/wait.ts';
+import { andThen, type MaybePromise, onDemand, orElse, valueWithin } from '../../platform/wait.ts';
 import { generationId } from '../../protocol/chat-result.ts';
 import type { RouterError } from '../../protocol/router-error.ts';
 import { type EventHub, warn } from '../chat/events.ts';
@@ -56,6 +56,7 @@ const RETRY_MS: readonly [number, number] = [1_000, 30_000];
 const LAST_TRIES = 3;
 /** Requests with plugins or tools that may be under way; what is beyond was never ended. */
 const MOST_OPEN = 10_000;
+const loadKeeping = onDemand(() => import('./kept-content.ts'));
 const NO_WORKS: readonly DraftedWork[] = [];
 
 /**
@@ -118,7 +119,7 @@ export class RequestLedger implements ReadableLedger {
   keeping(execution: Execution): MaybePromise<Execution> {
     const { content, events } = this.#options;
     if (content === undefined) return execution;
-    return import('./kept-content.ts').then(({ keepContent }) => keepContent(execution, content, events));
+    return andThen(loadKeeping(), ({ keepContent }) => keepContent(execution, content, events));
   }
 
   /** Notes that a request was answered. */

@@ -10,7 +10,7 @@ import type { ResponseCacheStore } from '../../contracts/state-store.ts';
 import type { Environment } from '../../platform/environment.ts';
 import { type EventHub, warn } from '../chat/events.ts';
 import { sha256 } from '../../platform/hash.ts';
-import { valueWithin, type MaybePromise } from '../../platform/wait.ts';
+import { type MaybePromise, onDemand, valueWithin } from '../../platform/wait.ts';
 import type { CachedExecutionOptions } from './cached-execution.ts';
 import type { Execution } from '../chat/execution.ts';
 import type { RuntimeServices } from '../chat/services.ts';
@@ -143,9 +143,11 @@ async function answeredThroughCache(
   services: RuntimeServices,
   { body, ...use }: Omit<CachedExecutionOptions, 'key'> & Pick<CachedStart, 'body'>,
 ): Promise<Execution> {
-  const { CachedExecution } = await import('./cached-execution.ts');
+  const { CachedExecution } = await loadCachedExecution();
   return new CachedExecution(services, { ...use, key: await services.responses.keyOf(use.request, body) });
 }
+
+const loadCachedExecution = onDemand(() => import('./cached-execution.ts'));
 
 const NO_WISH: CacheWish = {};
 

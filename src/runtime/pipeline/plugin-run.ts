@@ -179,6 +179,7 @@ export class PluginRun {
         request,
         (context) => plugin.onResult?.(before, request, options, context),
         (value): Rewritten => {
+          if (value === before) return { after: before, rewritten: false };
           const after = checkResult(value, before);
           const untouched = JSON.stringify(completeChoices(before.choices));
           return { after, rewritten: JSON.stringify(after.choices) !== untouched };
@@ -267,12 +268,12 @@ export class PluginRun {
       return run();
     } finally {
       const past = environment.now() - startedAt;
-      // On a machine with other work, the process itself may have been kept waiting: that is not the plugin's doing.
-      const used = usedBefore === undefined ? past : (environment.cpuTime?.() ?? 0) - usedBefore;
-      const ms = Math.round(Math.min(past, used));
-      if (ms >= SLOW_MS) {
+      if (past >= SLOW_MS) {
+        // On a machine with other work, the process itself may have been kept waiting: that is not the plugin's doing.
+        const used = usedBefore === undefined ? past : (environment.cpuTime?.() ?? 0) - usedBefore;
+        const ms = Math.round(Math.min(past, used));
         const message = `The plugin "${active.plugin.id}" kept this process busy for ${ms} ms in ${hook}`;
-        warn(events, { code: 'plugin_slow', message });
+        if (ms >= SLOW_MS) warn(events, { code: 'plugin_slow', message });
       }
     }
   }

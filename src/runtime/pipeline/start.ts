@@ -10,7 +10,7 @@ import {
 } from '../../core/pipeline/offer-tools.ts';
 import { replayServerToolCalls } from '../../core/pipeline/replay.ts';
 import type { RoutePlan } from '../../core/selection/route-plan.ts';
-import { andThen, type MaybePromise } from '../../platform/wait.ts';
+import { andThen, type MaybePromise, onDemand } from '../../platform/wait.ts';
 import { withoutMirror } from '../../core/normalize/mirror.ts';
 import type { ChatRequest } from '../../protocol/chat-request.ts';
 import { ChatExecution, type Execution, planRequest } from '../chat/execution.ts';
@@ -108,8 +108,10 @@ export function execute(
 ): MaybePromise<Execution> {
   if (plan !== undefined) return new ChatExecution(services, request, plan, signal);
   const start = { request, plugins, pathOfTool, signal, roll };
-  return import('./pipeline-execution.ts').then(({ PipelineExecution }) => new PipelineExecution(services, start));
+  return andThen(loadPipeline(), ({ PipelineExecution }) => new PipelineExecution(services, start));
 }
+
+const loadPipeline = onDemand(() => import('./pipeline-execution.ts'));
 
 /** Calls of server tools in the history mean nothing to a provider when none is offered. */
 function withoutServerCalls(request: NormalizedRequest): NormalizedRequest {
