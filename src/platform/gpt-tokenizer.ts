@@ -1,5 +1,12 @@
+import { onDemand } from './wait.ts';
+
 /** Vocabularies of the package `gpt-tokenizer` that are used here. */
 export type GptEncoding = 'o200k_base' | 'cl100k_base';
+
+const VOCABULARIES = {
+  o200k_base: onDemand(() => import('gpt-tokenizer/encoding/o200k_base')),
+  cl100k_base: onDemand(() => import('gpt-tokenizer/encoding/cl100k_base')),
+};
 
 /** The time of the package grows with the square of an unbroken piece, so pieces are at most so long. */
 const LONGEST_PIECE = 256;
@@ -12,9 +19,7 @@ const UNBROKEN = new RegExp(`\\S{${LONGEST_PIECE + 1}}`);
  */
 export async function loadGptTokenizer(encoding: GptEncoding): Promise<((text: string) => number) | undefined> {
   try {
-    const { countTokens } = await (encoding === 'o200k_base'
-      ? import('gpt-tokenizer/encoding/o200k_base')
-      : import('gpt-tokenizer/encoding/cl100k_base'));
+    const { countTokens } = await VOCABULARIES[encoding]();
     // What looks like a control token in a prompt is text.
     const options = { disallowedSpecial: new Set<string>() };
     return (text) => piecesOf(text).reduce((sum, piece) => sum + countTokens(piece, options), 0);

@@ -101,7 +101,7 @@ async function askProvider(
   const own = new AbortController();
   const counting = provider.countTokens({ request, endpoint, apiKey, signal: AbortSignal.any([signal, own.signal]) });
   const counted = await valueWithin(environment, counting, MOST_MS);
-  own.abort();
+  if (counted === undefined) own.abort();
   signal.throwIfAborted();
   if (counted === undefined) return undefined;
   // Members of the provider's own, such as what context management would leave, are for callers of its dialect.
