@@ -34,6 +34,13 @@ describe("an account's own provider keys", () => {
     expect(tried({ cheap: RESERVE, dear: KEY })).toEqual(['own dear', 'cheap', 'middle', 'dear', 'own cheap']);
   });
 
+  it.each([null, {}, { apiKey: '' }, { apiKey: null }, { key: 'secret' }, 'secret'])(
+    'do not count when they are not there: %j',
+    (entry) => {
+      expect(tried({ dear: entry as unknown as AccountProviderKey })).toEqual(['cheap', 'middle', 'dear']);
+    },
+  );
+
   it('come before order, and follow it among themselves', () => {
     expect(tried({ cheap: KEY, dear: KEY }, { provider: { order: ['dear', 'middle'] } })).toEqual([
       'own dear',
