@@ -11,6 +11,18 @@ function problemOf(body: string): unknown {
   return decoded.ok ? undefined : decoded.failure;
 }
 
+describe('citations beside the choices', () => {
+  it('are annotations, each address once', () => {
+    const annotation = { type: 'url_citation', url_citation: { url: 'https://a.example', title: 'A' } };
+    const citations = ['https://a.example', 'https://b.example', 'https://b.example', 7];
+    const { choices } = resultOf(answer({ content: 'a', annotations: [annotation] }, {}, { citations }));
+    expect(choices[0]?.message.annotations).toEqual([
+      annotation,
+      { type: 'url_citation', url_citation: { url: 'https://b.example' } },
+    ]);
+  });
+});
+
 describe('a body that came with a good status and is no answer', () => {
   it.each([
     ['nothing', '', 'an empty answer'],
