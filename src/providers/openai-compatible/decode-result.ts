@@ -282,8 +282,12 @@ const KNOWN: Readonly<Record<string, FinishReason>> = {
   safety: 'content_filter',
   recitation: 'content_filter',
   refusal: 'content_filter',
+  sensitive: 'content_filter',
   error: 'error',
+  // Of DeepSeek, of GLM, and of vLLM and SGLang when they drop a request.
   insufficient_system_resource: 'error',
+  network_error: 'error',
+  abort: 'error',
 };
 
 /** One of the five finish reasons for whatever word a provider uses; an unknown word counts as a normal end. */
