@@ -230,7 +230,7 @@ export const chatRequestFields = {
   session_id: nullish(identifier(0, MAX_SESSION_ID_LENGTH)),
   metadata: nullish(metadataSchema),
   modalities: nullish(list(word(['text', 'image', 'audio']), { most: 3 })),
-  audio: nullish(loose({ voice: anything, format: text() })),
+  audio: nullish(loose({ voice: either([text(), jsonObject]), format: text() })),
   parallel_tool_calls: nullish(flag),
   tools: nullish(list(toolSchema)),
   tool_choice: nullish(toolChoiceSchema),

@@ -134,7 +134,7 @@ function hasUpdate(message: Message | undefined): boolean {
 function checkReasoning(reasoning: ReasoningOptions, short: ChatRequest['reasoning_effort']): RequestFault | undefined {
   if (short != null && reasoning.effort != null && short !== reasoning.effort) {
     const problem = `must not differ from reasoning.effort ("${short}" and "${reasoning.effort}")`;
-    return faultAt('reasoning_effort', problem, 422);
+    return faultAt('reasoning_effort', problem);
   }
   if (reasoning.max_tokens != null && (reasoning.effort ?? short) != null) {
     return faultAt('reasoning', 'must have either an effort or max_tokens, not both');

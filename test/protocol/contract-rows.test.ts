@@ -63,7 +63,7 @@ describe('usage that a provider does not report', () => {
 describe('two efforts', () => {
   it('contradict each other when they differ', async () => {
     expect(await ask({ reasoning_effort: 'low', reasoning: { effort: 'high' } })).toBe(
-      '422 reasoning_effort must not differ from reasoning.effort ("low" and "high").',
+      '400 reasoning_effort must not differ from reasoning.effort ("low" and "high").',
     );
     expect(await ask({ reasoning_effort: 'low', reasoning: { effort: 'low' } })).toBe('200');
   });

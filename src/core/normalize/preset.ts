@@ -116,8 +116,9 @@ function foldPreferences(
 ): Preferences {
   const sort = typeof provider?.sort === 'string' ? { by: provider.sort } : (provider?.sort ?? undefined);
   const partition = sort?.partition ?? (route === 'sort' ? 'none' : 'model');
+  const order = provider?.order ?? [];
   return {
-    order: provider?.order ?? [],
+    order,
     only: [...policies.map((policy) => policy.only), provider?.only ?? undefined].filter((list) => list !== undefined),
     ignore: [...policies.flatMap((policy) => policy.ignore ?? []), ...(provider?.ignore ?? [])],
     models: modelRules(policies),
@@ -130,7 +131,8 @@ function foldPreferences(
       provider?.enforce_distillable_text === true || policies.some((policy) => policy.enforceDistillableText === true),
     quantizations: provider?.quantizations?.length ? new Set(provider.quantizations) : undefined,
     sort: sort?.by ?? undefined,
-    sortWithinModel: partition === 'model',
+    // A sort is ignored where there is an order, over all models as within each.
+    sortWithinModel: partition === 'model' || order.length > 0,
     maxPrice: lowestLimits([...policies.map((policy) => policy.maxPrice), provider?.max_price]),
     minThroughput: toCutoffs(provider?.preferred_min_throughput),
     maxLatency: toCutoffs(provider?.preferred_max_latency),

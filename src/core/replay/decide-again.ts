@@ -204,7 +204,7 @@ export class DecideAgain {
   #account(id: string, keys: LedgerDecision['own_keys']): Account {
     if (keys !== undefined) {
       const providerKeys = Object.fromEntries(
-        Object.entries(keys).map(([slug, use]) => [slug, { apiKey: '', fallback: use === 'fallback' }]),
+        Object.entries(keys).map(([slug, use]) => [slug, { apiKey: 'unrecorded', fallback: use === 'fallback' }]),
       );
       return { id, providerKeys };
     }

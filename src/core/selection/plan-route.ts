@@ -66,12 +66,19 @@ function withoutRepetitions(steps: readonly PlanStep[]): readonly PlanStep[] {
 
 /**
  * Soft thresholds hold over all requested models: one to fall back to that meets them comes before the first model's
- * endpoints that do not (gaps 3.2). What the session sticks to stays where it is.
+ * endpoints that do not (gaps 3.2). What the session sticks to stays where it is. An account's own keys stay before the
+ * shared capacity, and those that are a fallback behind it.
  */
 function fittingFirst(steps: readonly PlanStep[], { preferences }: RoutedRequest, world: World): readonly PlanStep[] {
   if (preferences.order.length > 0 || !hasThresholds(preferences)) return steps;
-  const fits = ({ endpoint }: PlanStep): boolean =>
+  const meets = ({ endpoint }: PlanStep): boolean =>
     endpoint.id === world.sticky || meetsThresholds(endpoint, preferences, world);
+  const withFitting = new Set(steps.filter(meets).map(({ target }) => target));
+  const fits = (step: PlanStep): boolean => {
+    const { byok } = step.endpoint;
+    if (byok === undefined) return meets(step);
+    return !byok.fallback && (step.target === 0 || withFitting.has(step.target));
+  };
   return [...steps.filter(fits), ...steps.filter((step) => !fits(step))];
 }
 

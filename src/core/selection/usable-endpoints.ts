@@ -192,7 +192,8 @@ function accountEndpoints(endpoints: readonly Endpoint[], account: Account): rea
   if (keys === undefined) return endpoints;
   return endpoints.flatMap((endpoint) => {
     const key = Object.hasOwn(keys, endpoint.provider) ? keys[endpoint.provider] : undefined;
-    if (key === undefined) return [endpoint];
+    // What authenticate gives is not checked. An entry without its key would be called with ours, and not charged.
+    if (!key?.apiKey) return [endpoint];
     const own: Endpoint = {
       ...endpoint,
       id: `${endpoint.id}@${account.id}`,

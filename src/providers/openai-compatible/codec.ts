@@ -9,6 +9,7 @@ import {
   errorInside,
   indexerOf,
   mapFinishReason,
+  noteCited,
 } from './decode-result.ts';
 import type { Dialect } from './dialect.ts';
 import { embeddingsCodec } from './embeddings.ts';
@@ -51,6 +52,8 @@ export class ChatStreamDecoder implements StreamDecoder {
   readonly #frames = new TextFrames(CONTENT, plainText);
   /** Choices of which some delta came. */
   readonly #streamed = new Set<number>();
+  /** Addresses of sources that were told: some servers repeat them with every chunk. */
+  readonly #cited = new Set<string>();
   #facts: Extract<StreamPiece, { type: 'facts' }> | undefined;
   #ended = false;
   #closing = false;
@@ -121,7 +124,7 @@ export class ChatStreamDecoder implements StreamDecoder {
     const choices = read.list(chunk['choices']);
     for (const choice of choices) if (isJsonObject(choice)) this.#choice(choice, pieces);
     const cited = chunk['citations'];
-    const citations = cited == null ? [] : decodeCitations(cited);
+    const citations = cited == null ? [] : decodeCitations(cited, this.#cited);
     if (citations.length > 0) pieces.push({ type: 'delta', index: 0, delta: { annotations: citations } });
     const counted = findUsage(chunk, choices);
     const usage = counted == null ? undefined : decodeUsage(counted, this.#context.dialect);
@@ -163,6 +166,7 @@ export class ChatStreamDecoder implements StreamDecoder {
       return;
     }
     const content = decodeContent(source);
+    if (content.annotations !== undefined) noteCited(content.annotations, this.#cited);
     const logprobs = rawLogprobs == null ? undefined : decodeLogprobs(rawLogprobs);
     const onlyText = content.content !== undefined && Object.keys(content).length === 1 && calls.length === 0;
     if (onlyText && index === 0 && logprobs === undefined) {

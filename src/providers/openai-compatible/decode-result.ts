@@ -108,7 +108,7 @@ function messageOf(said: Said, calls: readonly ResultToolCall[], cited: unknown)
   message.content = content ?? (calls.length > 0 || refusal != null ? null : '');
   message.refusal = refusal ?? null;
   message.reasoning = reasoning ?? null;
-  const citations = cited == null ? [] : decodeCitations(cited);
+  const citations = cited == null ? [] : decodeCitations(cited, noteCited(annotations));
   if (citations.length > 0) message.annotations = [...(annotations ?? []), ...citations];
   if (calls.length > 0) message.tool_calls = calls;
   return message;
@@ -200,11 +200,26 @@ export function decodeLogprobs(value: unknown): Logprobs | undefined {
   return { content: content.length > 0 ? content : null, ...(refusal.length > 0 ? { refusal } : {}) };
 }
 
-/** Citations that are at the top of an answer, as a list of addresses. */
-export function decodeCitations(value: unknown): readonly Annotation[] {
-  return read
-    .list(value)
-    .flatMap((url) => (typeof url === 'string' ? [{ type: 'url_citation' as const, url_citation: { url } }] : []));
+/**
+ * Addresses of sources, which some servers list beside the choices: in the last chunk of a stream, or anew in each one.
+ *
+ * @param known - Addresses that were told already; those that are new are added.
+ */
+export function decodeCitations(value: unknown, known: Set<string>): readonly Annotation[] {
+  return read.list(value).flatMap((url) => {
+    if (typeof url !== 'string' || known.has(url)) return [];
+    known.add(url);
+    return [{ type: 'url_citation' as const, url_citation: { url } }];
+  });
+}
+
+/** Adds the addresses that annotations cite to those that are known. */
+export function noteCited(annotations: Said['annotations'], known: Set<string> = new Set()): Set<string> {
+  for (const { url_citation: citation } of read.objects(annotations)) {
+    const url = read.text(read.object(citation)['url']);
+    if (url !== undefined) known.add(url);
+  }
+  return known;
 }
 
 /** Text and thinking of a list of parts; empty where there is none. */
@@ -267,8 +282,12 @@ const KNOWN: Readonly<Record<string, FinishReason>> = {
   safety: 'content_filter',
   recitation: 'content_filter',
   refusal: 'content_filter',
+  sensitive: 'content_filter',
   error: 'error',
+  // Of DeepSeek, of GLM, and of vLLM and SGLang when they drop a request.
   insufficient_system_resource: 'error',
+  network_error: 'error',
+  abort: 'error',
 };
 
 /** One of the five finish reasons for whatever word a provider uses; an unknown word counts as a normal end. */

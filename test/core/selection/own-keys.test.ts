@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { AccountProviderKey } from '../../../src/core/account.ts';
 import type { ChatRequest } from '../../../src/protocol/chat-request.ts';
-import { recordAfter } from '../../support/records.ts';
+import { recordAfter, recordMeasured, times } from '../../support/records.ts';
 import { type Circumstances, costing, sceneOf, serving } from '../../support/requests.ts';
 
 const scene = serving({ cheap: costing(1), middle: costing(5), dear: costing(9) });
@@ -33,6 +33,13 @@ describe("an account's own provider keys", () => {
     expect(tried({ cheap: RESERVE })).toEqual(['cheap', 'middle', 'dear', 'own cheap']);
     expect(tried({ cheap: RESERVE, dear: KEY })).toEqual(['own dear', 'cheap', 'middle', 'dear', 'own cheap']);
   });
+
+  it.each([null, {}, { apiKey: '' }, { apiKey: null }, { key: 'secret' }, 'secret'])(
+    'do not count when they are not there: %j',
+    (entry) => {
+      expect(tried({ dear: entry as unknown as AccountProviderKey })).toEqual(['cheap', 'middle', 'dear']);
+    },
+  );
 
   it('come before order, and follow it among themselves', () => {
     expect(tried({ cheap: KEY, dear: KEY }, { provider: { order: ['dear', 'middle'] } })).toEqual([
@@ -78,6 +85,26 @@ describe("an account's own provider keys", () => {
       expect([steps[0]?.endpoint.id, steps.at(-1)?.endpoint.id]).toEqual(['b#acme/one@tester', 'c#acme/one@tester']);
       expect(steps).toHaveLength(5);
     }
+  });
+
+  it('keep their places where thresholds reach over several models', () => {
+    const two = sceneOf({
+      providers: { alpha: { 'acme/one': {}, 'acme/two': {} }, beta: { 'acme/one': {} } },
+    });
+    const quick = recordMeasured(times(9, { latencyMs: 100 }));
+    const slow = recordMeasured(times(9, { latencyMs: 9_000 }));
+    const idsWith = (key: AccountProviderKey, records: NonNullable<Circumstances['records']>): readonly string[] =>
+      two
+        .plan(
+          { model: 'acme/one', models: ['acme/two'], provider: { preferred_max_latency: 1 } },
+          { records },
+          { account: { id: 'tester', providerKeys: { beta: key } } },
+        )
+        .steps.map(({ endpoint }) => endpoint.id);
+    const shared = { 'alpha#acme/one': quick, 'alpha#acme/two': quick, 'beta#acme/one': slow };
+    const others = ['alpha#acme/one', 'alpha#acme/two', 'beta#acme/one'];
+    expect(idsWith(KEY, { ...shared, 'beta#acme/one@tester': slow })).toEqual(['beta#acme/one@tester', ...others]);
+    expect(idsWith(RESERVE, { ...shared, 'beta#acme/one@tester': quick })).toEqual([...others, 'beta#acme/one@tester']);
   });
 
   it('do nothing for a provider that does not serve the model', () => {

@@ -87,6 +87,14 @@ describe('partition', () => {
     expect(tried({ route: 'sort', provider: { sort: { by: 'price', partition: 'model' } } })).toEqual(byModel);
   });
 
+  it('is ignored like every sort when order is given', () => {
+    const order = ['beta'];
+    const inOrder = ['acme/one beta', 'acme/one alpha', 'acme/two beta', 'acme/two alpha'];
+    expect(tried({ provider: { order, sort: { by: 'price', partition: 'none' } } })).toEqual(inOrder);
+    expect(tried({ route: 'sort', provider: { order } })).toEqual(inOrder);
+    expect(tried({ provider: { order: [], sort: { by: 'price', partition: 'none' } } })).toEqual(together);
+  });
+
   it('"none" still calls the other models a fallback', () => {
     const { steps } = two.plan({
       model: 'acme/one',

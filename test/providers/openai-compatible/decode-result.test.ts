@@ -11,6 +11,18 @@ function problemOf(body: string): unknown {
   return decoded.ok ? undefined : decoded.failure;
 }
 
+describe('citations beside the choices', () => {
+  it('are annotations, each address once', () => {
+    const annotation = { type: 'url_citation', url_citation: { url: 'https://a.example', title: 'A' } };
+    const citations = ['https://a.example', 'https://b.example', 'https://b.example', 7];
+    const { choices } = resultOf(answer({ content: 'a', annotations: [annotation] }, {}, { citations }));
+    expect(choices[0]?.message.annotations).toEqual([
+      annotation,
+      { type: 'url_citation', url_citation: { url: 'https://b.example' } },
+    ]);
+  });
+});
+
 describe('a body that came with a good status and is no answer', () => {
   it.each([
     ['nothing', '', 'an empty answer'],
@@ -36,12 +48,15 @@ describe('a body that came with a good status and is no answer', () => {
     expect(problemOf(body)).toEqual({ kind: 'bad_response', message: `The provider sent ${problem}` });
   });
 
-  it('is a failure when the provider says that the answer ended in an error', () => {
-    expect(problemOf(answer({ content: 'half' }, { finish_reason: 'error' }))).toEqual({
-      kind: 'server',
-      message: 'The provider ended its answer with an error',
-    });
-  });
+  it.each(['error', 'insufficient_system_resource', 'network_error', 'abort'])(
+    'is a failure when the provider says that the answer ended in an error: %s',
+    (native) => {
+      expect(problemOf(answer({ content: 'half' }, { finish_reason: native }))).toEqual({
+        kind: 'server',
+        message: 'The provider ended its answer with an error',
+      });
+    },
+  );
 
   it.each([
     ['with empty choices beside it', { error: { message: 'm', code: 429 }, choices: [] }],
@@ -95,6 +110,7 @@ describe('an answer', () => {
     ['function_call', 'tool_calls'],
     ['content_filter', 'content_filter'],
     ['SAFETY', 'content_filter'],
+    ['sensitive', 'content_filter'],
     ['something_new', 'stop'],
     ['toString', 'stop'],
   ])('that ended with %s ended with %s', (native, reason) => {

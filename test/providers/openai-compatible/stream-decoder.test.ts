@@ -238,6 +238,44 @@ describe('an error inside a stream', () => {
   });
 });
 
+describe('citations beside the choices', () => {
+  const cite = (url: string): unknown => ({ type: 'url_citation', url_citation: { url } });
+  const cited = (text: string, citations: readonly unknown[], finish: string | null = null): unknown => ({
+    object: 'chat.completion',
+    citations,
+    choices: [
+      { index: 0, finish_reason: finish, message: { role: 'assistant', content: text }, delta: { content: text } },
+    ],
+  });
+  const annotationsOf = (pieces: readonly StreamPiece[]): readonly unknown[] =>
+    pieces.flatMap((piece) =>
+      typeof piece === 'object' && piece.type === 'delta' ? (piece.delta.annotations ?? []) : [],
+    );
+
+  it('are told once by a server that repeats them with every chunk', async () => {
+    const pieces = await decode([
+      cited('One', ['https://a.example']),
+      cited(' two', ['https://a.example', 'https://b.example']),
+      cited(' three', ['https://a.example', 'https://b.example']),
+      cited('', ['https://a.example', 'https://b.example'], 'stop'),
+    ]);
+    expect(annotationsOf(pieces)).toEqual([cite('https://a.example'), cite('https://b.example')]);
+    expect(pieces.filter((piece) => typeof piece === 'string')).toEqual(['One', ' two', ' three']);
+  });
+
+  it('are not told where an annotation cites the same address', async () => {
+    const annotation = {
+      type: 'url_citation',
+      url_citation: { url: 'https://a.example', title: 'A', start_index: 0, end_index: 3 },
+    };
+    const pieces = await decode([
+      choice({ content: 'One', annotations: [annotation] }),
+      cited('', ['https://a.example', 'https://b.example'], 'stop'),
+    ]);
+    expect(annotationsOf(pieces)).toEqual([annotation, cite('https://b.example')]);
+  });
+});
+
 function nested(depth: number): unknown {
   return depth === 0 ? 1 : [nested(depth - 1)];
 }
