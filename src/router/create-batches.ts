@@ -58,7 +58,7 @@ export async function createBatches(
     events,
     limits,
     itemLease: new LeaseLength(limits.leaseMs),
-    calls: new ItemCalls({ ...ordinary, route }, environment, () => current().registry.throughTools),
+    calls: new ItemCalls({ ...ordinary, route }, environment),
     places: new BatchPlaces(
       environment,
       limits,

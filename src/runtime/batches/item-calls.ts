@@ -3,14 +3,17 @@ import type { DialectName } from '../../protocol/dialect.ts';
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { Account } from '../../core/account.ts';
 import type { BatchPreferences, BatchRecord } from '../../core/batch/batch-record.ts';
-import { checkItemRules, checkOtherModels } from '../../core/batch/item-rules.ts';
+import { checkItemRules, checkOtherModels, checkParticipants } from '../../core/batch/item-rules.ts';
 import type { WholeAnswer, Dialect } from '../../core/dialects/dialect.ts';
 import { MESSAGES } from '../../core/dialects/messages/messages.ts';
 import { RESPONSES } from '../../core/dialects/responses/responses.ts';
 import type { NormalizedEmbeddingRequest } from '../../core/normalize/normalize-embedding.ts';
 import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
+import type { ActivePlugin } from '../../core/pipeline/choose-plugins.ts';
+import { pathOfPlugin } from '../../core/pipeline/locate-tool.ts';
 import { RouterError } from '../../protocol/router-error.ts';
 import type { BatchEndpoint } from '../../protocol/batch.ts';
+import type { ChatRequest } from '../../protocol/chat-request.ts';
 import type { ChatResult } from '../../protocol/chat-result.ts';
 import type { EmbeddingResult } from '../../protocol/embedding.ts';
 import { faultAt } from '../../protocol/fault.ts';
@@ -31,8 +34,8 @@ export interface ItemOptions {
 /** A request that the router has understood. */
 export interface PreparedCall<Request, Answer> {
   readonly request: Request;
-  /** True when nothing but providers takes part in it: no plugins, no tools of the router. */
-  readonly plain: boolean;
+  /** Plugins that take part in it. */
+  readonly plugins: readonly ActivePlugin[];
   /** Plans it. Whoever answers it after that keeps to the plan. */
   readonly plan: () => Promise<PlannedCall<Answer>>;
 }
@@ -101,12 +104,9 @@ const NEUTRAL = { metadataField: 'router_metadata', processing: '' } as const;
 export class ItemCalls {
   readonly #calls: OrdinaryCalls;
   readonly #environment: Environment;
-  readonly #throughTools: () => ReadonlySet<string>;
 
-  /** @param throughTools - Ids of the plugins whose work server tools do. */
-  constructor(calls: OrdinaryCalls, environment: Environment, throughTools: () => ReadonlySet<string>) {
+  constructor(calls: OrdinaryCalls, environment: Environment) {
     this.#calls = calls;
-    this.#throughTools = throughTools;
     this.#environment = environment;
   }
 
@@ -121,29 +121,29 @@ export class ItemCalls {
     const given: unknown = JSON.parse(text);
     if (!isJsonObject(given)) throw errorOfFault(faultAt('', 'must be a JSON object'));
     const asked = synchronousModel(model);
-    const fault =
-      checkItemRules(endpoint, given, this.#throughTools()) ??
-      checkOtherModels(given, [asked, model, `${asked}:batch`]);
+    const fault = checkItemRules(endpoint, given) ?? checkOtherModels(given, [asked, model, `${asked}:batch`]);
     if (fault !== undefined) throw errorOfFault(fault);
     const { models: _, fallbacks: __, ...single } = given;
     const body = withPreferences({ ...single, model: asked }, preferences);
     if (endpoint === '/v1/embeddings') {
-      const { request, plain, plan } = await this.#calls.prepareEmbeddings(body, { account });
+      const { request, plan } = await this.#calls.prepareEmbeddings(body, { account });
       const planItem = async (): Promise<PlannedItem> => {
         const { provider, answer } = await plan();
         return { provider, run: async (signal) => this.embeddingAnswer(await answer(signal)) };
       };
-      return { request, body, plain, plan: planItem };
+      return { request, body, plain: true, plan: planItem };
     }
-    const { request, plain, plan } = await this.#calls.prepareChat(body, {
+    const { request, plugins, plan } = await this.#calls.prepareChat(body, {
       account,
       dialect: DIALECT_OF[endpoint]?.name,
     });
+    const unfit = checkParticipants(plugins, request, (id) => pathOfPlugin(body as unknown as ChatRequest, id));
+    if (unfit !== undefined) throw errorOfFault(unfit);
     const planItem = async (): Promise<PlannedItem> => {
       const { provider, answer } = await plan();
       return { provider, run: (signal) => this.#runChat(endpoint, body, request, () => answer(signal)) };
     };
-    return { request, body, plain, plan: planItem };
+    return { request, body, plain: plugins.length === 0, plan: planItem };
   }
 
   /** Endpoints to which a request may go now, in their order. */
