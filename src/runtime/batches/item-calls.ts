@@ -1,7 +1,7 @@
 import * as read from '../../platform/json.ts';
 import type { DialectName } from '../../protocol/dialect.ts';
 import type { Endpoint } from '../../catalog/endpoint.ts';
-import type { Account } from '../../core/account.ts';
+import type { Account, RoutingPolicy } from '../../core/account.ts';
 import type { BatchPreferences, BatchRecord } from '../../core/batch/batch-record.ts';
 import { checkItemRules, checkOtherModels, checkParticipants } from '../../core/batch/item-rules.ts';
 import type { WholeAnswer, Dialect } from '../../core/dialects/dialect.ts';
@@ -29,6 +29,8 @@ export type BatchedRequest = NormalizedRequest | NormalizedEmbeddingRequest;
 export interface ItemOptions {
   readonly account: Account;
   readonly dialect?: DialectName | undefined;
+  /** Rules of the batch, which hold besides those of the account. */
+  readonly policies?: readonly RoutingPolicy[] | undefined;
 }
 
 /** A request that the router has understood. */
@@ -124,9 +126,11 @@ export class ItemCalls {
     const fault = checkItemRules(endpoint, given) ?? checkOtherModels(given, [asked, model, `${asked}:batch`]);
     if (fault !== undefined) throw errorOfFault(fault);
     const { models: _, fallbacks: __, ...single } = given;
-    const body = withPreferences({ ...single, model: asked }, preferences);
+    const body = withFallbacks({ ...single, model: asked }, preferences);
+    const only = preferences?.only;
+    const policies = only === undefined ? undefined : [{ only }];
     if (endpoint === '/v1/embeddings') {
-      const { request, plan } = await this.#calls.prepareEmbeddings(body, { account });
+      const { request, plan } = await this.#calls.prepareEmbeddings(body, { account, policies });
       const planItem = async (): Promise<PlannedItem> => {
         const { provider, answer } = await plan();
         return { provider, run: async (signal) => this.embeddingAnswer(await answer(signal)) };
@@ -135,6 +139,7 @@ export class ItemCalls {
     }
     const { request, plugins, plan } = await this.#calls.prepareChat(body, {
       account,
+      policies,
       dialect: DIALECT_OF[endpoint]?.name,
     });
     const unfit = checkParticipants(plugins, request, (id) => pathOfPlugin(body as unknown as ChatRequest, id));
@@ -214,24 +219,12 @@ function synchronousModel(model: string): string {
   return model.endsWith(':batch') ? model.slice(0, -':batch'.length) : model;
 }
 
-/** The batch's routing over that of the request. Allow-lists of both hold. */
-function withPreferences(body: JsonObject, preferences: BatchPreferences | undefined): JsonObject {
-  if (preferences === undefined) return body;
+/** A request of a batch falls back only where both of them allow it. */
+function withFallbacks(body: JsonObject, preferences: BatchPreferences | undefined): JsonObject {
+  if (preferences?.allowFallbacks === undefined) return body;
   const own = read.object(body['provider']);
-  const { only, allowFallbacks } = preferences;
-  const provider: JsonObject = {
-    ...own,
-    ...(only === undefined ? {} : { only: common(own['only'], only) }),
-    ...(allowFallbacks === undefined ? {} : { allow_fallbacks: allowFallbacks && own['allow_fallbacks'] !== false }),
+  return {
+    ...body,
+    provider: { ...own, allow_fallbacks: preferences.allowFallbacks && own['allow_fallbacks'] !== false },
   };
-  return { ...body, provider };
-}
-
-function common(own: JsonValue | undefined, only: readonly string[]): readonly JsonValue[] {
-  if (!Array.isArray(own)) return only;
-  const both = (own as readonly JsonValue[]).filter((name) => only.some((one) => one === name));
-  // An empty list would allow everybody.
-  if (both.length === 0)
-    throw errorOfFault(faultAt('provider.only', 'has no provider in common with that of the batch'));
-  return both;
 }
