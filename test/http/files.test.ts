@@ -177,6 +177,20 @@ describe('a batch of a file', () => {
     });
   });
 
+  it('that failed of its file is the same one for the same Idempotency-Key, and no other', async () => {
+    const { router, store, environment } = scene();
+    const [bad, other] = await Promise.all([`${line('a')}\n{`, '['].map((content) => send(router, upload(content))));
+    const create = (file: Answered | undefined): Promise<Answered> =>
+      send(router, { ...batchOf(file?.json['id']), headers: { 'idempotency-key': 'once' } });
+    const [first, second] = [await create(bad), await create(bad)];
+    expect(first.status).toBe(202);
+    expect(second.json['id']).toBe(first.json['id']);
+    expect((await create(other)).status).toBe(422);
+    expect((await send(router, get('/batches'))).json['data']).toHaveLength(1);
+    await environment.advance(1);
+    expect(await store.sweep({ draftMs: 0, limit: 10 })).toBe(0);
+  });
+
   it('is the same as one whose requests came in the body', async () => {
     const provider = batchProvider('up', ({ text }) =>
       text === 'n1' ? failing('context_length', 400) : { ...answerOf(text) },

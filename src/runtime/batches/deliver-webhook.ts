@@ -10,7 +10,7 @@ import {
 } from '../../core/batch/webhook-schedule.ts';
 import { wireBatch } from '../../core/batch/wire-batch.ts';
 import { parseHttpDate } from '../../core/fallback/http-date.ts';
-import type { Outbound, OutboundResponse } from '../../net/outbound.ts';
+import type { Outbound, OutboundStream } from '../../net/outbound.ts';
 import { OutboundError } from '../../net/outbound-url.ts';
 import type { Environment } from '../../platform/environment.ts';
 import type { Secret } from '../../platform/secret.ts';
@@ -124,7 +124,7 @@ export async function deliverWebhook(webhook: Webhook, ports: WebhookPorts, sign
   const signed = await webhookHeaders({ id, timestamp, body }, secrets);
   const headers = ['content-type', 'application/json', 'user-agent', 'signalbox', ...signed];
   try {
-    const response = await outbound.fetch({
+    const answer = await outbound.open({
       url,
       method: 'POST',
       headers: [...headers, 'x-router-idempotency-key', idempotencyKey],
@@ -134,7 +134,12 @@ export async function deliverWebhook(webhook: Webhook, ports: WebhookPorts, sign
       maxBytes: MAX_ANSWER_BYTES,
       timeoutMs: TIMEOUT_MS,
     });
-    return { status: response.status, retryAfterMs: waitOf(response, environment.wallClock()) };
+    const tried = { status: answer.status, retryAfterMs: waitOf(answer, environment.wallClock()) };
+    // The status says it all; what follows is read for the sake of the connection, and may break off.
+    try {
+      while ((await answer.read()) !== undefined);
+    } catch {}
+    return tried;
   } catch (error) {
     signal.throwIfAborted();
     if (error instanceof OutboundError) return {};
@@ -143,7 +148,7 @@ export async function deliverWebhook(webhook: Webhook, ports: WebhookPorts, sign
 }
 
 /** Receivers may ask for a day; so their wait is not cut to the hour that providers get. */
-function waitOf({ header }: OutboundResponse, now: number): number | undefined {
+function waitOf({ header }: OutboundStream, now: number): number | undefined {
   const value = header('retry-after')?.trim();
   if (value === undefined) return undefined;
   if (/^\d{1,10}$/.test(value)) return Number(value) * 1_000;

@@ -115,6 +115,17 @@ describe('the end of a batch', () => {
     expect(environment.pendingTimers).toBe(0);
   });
 
+  it.each([
+    [200, 'delivered', 1],
+    [500, 'again', 2],
+  ] as const)('was told by the status alone, whatever becomes of the body: %d', async (status, outcome, deliveries) => {
+    const { receiver, advance, events, router } = await told([{ status, breaks: true }]);
+    await advance(6_000);
+    expect(receiver.deliveries).toHaveLength(deliveries);
+    expect(events[0]).toMatchObject({ status, outcome });
+    await router.batches.stop();
+  });
+
   it('is told no more to who is gone', async () => {
     const { receiver, advance, router, warnings } = await told([{ status: 410 }]);
     await advance(100 * HOUR);
