@@ -71,6 +71,7 @@ export async function createBatches(
       outbound: createOutbound(webhooks.outbound, environment, webhooks.createTransport),
       environment,
       secrets: webhooks.secrets,
+      brand: config.brand,
     },
     get spending() {
       return current().spending;

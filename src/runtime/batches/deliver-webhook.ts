@@ -1,3 +1,4 @@
+import type { Brand } from '../../config/tables/http.ts';
 import type { ClaimedTask } from '../../contracts/batch-store.ts';
 import type { TaskResult, TaskSignals } from '../../contracts/task-queue.ts';
 import { type BatchRecord, webhookEvent } from '../../core/batch/batch-record.ts';
@@ -25,6 +26,8 @@ export interface WebhookPorts {
   readonly outbound: Outbound;
   readonly environment: Environment;
   readonly secrets: readonly Secret[];
+  /** Spelling of our own headers. */
+  readonly brand: Brand;
 }
 
 /** Deliveries to one host at a time: one that is dead or slow must not hold up the others. */
@@ -106,7 +109,7 @@ interface Webhook {
   readonly url: string;
   /** Id of the event, the same at every try. */
   readonly id: string;
-  /** Value of `x-router-idempotency-key`, the same at every try. */
+  /** Value of `x-router-idempotency-key`, or what the brand calls it; the same at every try. */
   readonly idempotencyKey: string;
   readonly body: string;
 }
@@ -118,16 +121,16 @@ const MAX_ANSWER_BYTES = 20_000;
 
 /** Tries once to deliver an event. Never rejects, unless the signal is aborted. */
 export async function deliverWebhook(webhook: Webhook, ports: WebhookPorts, signal: AbortSignal): Promise<WebhookTry> {
-  const { outbound, environment, secrets } = ports;
+  const { outbound, environment, secrets, brand } = ports;
   const { url, id, idempotencyKey, body } = webhook;
   const timestamp = Math.floor(environment.wallClock() / 1_000);
-  const signed = await webhookHeaders({ id, timestamp, body }, secrets);
+  const signed = await webhookHeaders({ id, timestamp, body }, secrets, brand);
   const headers = ['content-type', 'application/json', 'user-agent', 'signalbox', ...signed];
   try {
     const answer = await outbound.open({
       url,
       method: 'POST',
-      headers: [...headers, 'x-router-idempotency-key', idempotencyKey],
+      headers: [...headers, `x-${brand}-idempotency-key`, idempotencyKey],
       body,
       signal,
       schemes: 'https',
@@ -166,13 +169,17 @@ interface SignedDelivery {
 }
 
 /**
- * Headers that prove where a webhook comes from: those of Standard Webhooks, and `x-router-signature` (gaps 8.8), over
+ * Headers that prove where a webhook comes from: those of Standard Webhooks, and `x-router-signature` (gaps 0.2, 8.8), over
  * the same bytes. Every secret signs, so that receivers can be moved from one to the other. The first kind is keyed with
  * the bytes behind `whsec_`, the second with the secret's text.
  *
  * @returns Names and values in turn. Without secrets only the id and the time.
  */
-export async function webhookHeaders(delivery: SignedDelivery, secrets: readonly Secret[]): Promise<readonly string[]> {
+export async function webhookHeaders(
+  delivery: SignedDelivery,
+  secrets: readonly Secret[],
+  brand: Brand,
+): Promise<readonly string[]> {
   const { id, timestamp, body } = delivery;
   const headers = ['webhook-id', id, 'webhook-timestamp', String(timestamp)];
   if (secrets.length === 0) return headers;
@@ -185,7 +192,7 @@ export async function webhookHeaders(delivery: SignedDelivery, secrets: readonly
     ...headers,
     'webhook-signature',
     (await Promise.all(standard)).join(' '),
-    'x-router-signature',
+    `x-${brand}-signature`,
     [`t=${timestamp}`, ...(await Promise.all(plain))].join(','),
   ];
 }
