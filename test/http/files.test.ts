@@ -253,6 +253,25 @@ describe('a batch of a file', () => {
     expect(known['bytes']).toBe(Buffer.byteLength(output));
   });
 
+  it('is kept as long as its owner wants from its end on, however long it ran', async () => {
+    const { router, advance, ended } = scene();
+    const { json: file } = await send(router, upload(line('a')));
+    const expiry = { anchor: 'created_at', seconds: 3_600 };
+    const { json } = await send(router, batchOf(file['id'], { output_expires_after: expiry }));
+    await advance(7_200_000);
+    await router.batches.start();
+    const { output_file_id: outputId } = await ended(String(json['id']));
+    await advance(3_500_000);
+    await router.batches.tick();
+    const { json: output } = await send(router, get(`/files/${outputId}`));
+    expect(Number(output['expires_at']) - Number(output['created_at'])).toBe(3_600);
+    await advance(100_000);
+    await router.batches.tick();
+    for (const path of [`/files/${outputId}`, `/batches/${String(json['id'])}`]) {
+      expect((await send(router, get(path))).status).toBe(404);
+    }
+  });
+
   it('lives on when its file is deleted', async () => {
     const { router, ended } = scene();
     const { json: file } = await send(router, upload(line('a')));

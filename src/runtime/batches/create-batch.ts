@@ -151,7 +151,7 @@ function newRecord(
   total = 0,
 ): BatchRecord {
   const { endpoint, model, callback_url: callbackUrl, provider, input_file_id: inputFileId } = fields;
-  const keptMs = (fields.output_expires_after?.seconds ?? Infinity) * 1_000;
+  const keptSeconds = fields.output_expires_after?.seconds;
   const { policy, defaultModel, pluginDefaults, rateLimits, budget, batchWeight, keyId, keyBudget } = account;
   const rules = { policy, defaultModel, pluginDefaults, rateLimits, budget, batchWeight, keyId, keyBudget };
   return {
@@ -161,7 +161,8 @@ function newRecord(
     model,
     status: 'validating',
     createdAt: 0,
-    deleteAt: Math.min(limits.retentionMs, keptMs),
+    deleteAt: limits.retentionMs,
+    outputKeptMs: keptSeconds === undefined ? undefined : keptSeconds * 1_000,
     callbackUrl: callbackUrl ?? undefined,
     inputFileId: inputFileId ?? undefined,
     metadata: fields.metadata ?? undefined,
