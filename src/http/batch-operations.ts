@@ -57,8 +57,12 @@ export async function answerBatches(
         return wholeReply(await batches.cancel(operation.id, { account }), headers);
       case 'batch_redeliver':
         return wholeReply(await batches.redeliver(operation.id, { account }), headers);
-      case 'batch_delete':
-        return wholeReply(await batches.delete(operation.id, { account }), headers);
+      case 'batch_delete': {
+        const { deletion, ...batch } = await batches.delete(operation.id, { account });
+        const { router: done, ...rest } = deletion;
+        // The member has the name of the brand (gaps 0.2).
+        return wholeReply({ ...batch, deletion: { [router.internals.config.brand]: done, ...rest } }, headers);
+      }
       case 'batch_retrieve': {
         const batch = await batches.retrieve(operation.id, { account });
         if (batch.status !== 'completed') return wholeReply(batch, headers);

@@ -30,7 +30,10 @@ export interface BatchFields {
   readonly input_file_id?: string | null | undefined;
   /** Up to 16 pairs of the caller's own, given back with the batch. */
   readonly metadata?: Readonly<Record<string, string>> | null | undefined;
-  /** When the batch and its files are deleted, if that is before `batches.limits.retentionMs`. */
+  /**
+   * How long the batch and its files are kept once it has ended, which is when the files are created. They are never
+   * kept beyond `batches.limits.retentionMs`.
+   */
   readonly output_expires_after?:
     | { readonly anchor: 'created_at'; /** Seconds. */ readonly seconds: number }
     | null

@@ -153,7 +153,7 @@ export class ChatService {
         answerWhole(this.#services, await execute(this.#services, await this.#admit(early.planned), signal));
       return { provider: firstProvider(this.#services, early.plan), answer };
     };
-    return { request: prepared.request, plain: prepared.plugins.length === 0 && prepared.tools.size === 0, plan };
+    return { request: prepared.request, plugins: prepared.plugins, plan };
   }
 
   /** Answers a call that a plugin or a server tool makes. */

@@ -58,7 +58,7 @@ export async function createBatches(
     events,
     limits,
     itemLease: new LeaseLength(limits.leaseMs),
-    calls: new ItemCalls({ ...ordinary, route }, environment, () => current().registry.throughTools),
+    calls: new ItemCalls({ ...ordinary, route }, environment),
     places: new BatchPlaces(
       environment,
       limits,
@@ -71,6 +71,7 @@ export async function createBatches(
       outbound: createOutbound(webhooks.outbound, environment, webhooks.createTransport),
       environment,
       secrets: webhooks.secrets,
+      brand: config.brand,
     },
     get spending() {
       return current().spending;

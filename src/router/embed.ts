@@ -50,7 +50,7 @@ export class EmbeddingService {
     const request = await this.#normalize(this.#parse(body), { ...options, batch: true });
     return {
       request,
-      plain: true,
+      plugins: [],
       plan: async () => {
         const plan = await planEmbeddings(this.#services, request);
         return {

@@ -64,7 +64,7 @@ export function contextOf(
     sessionHeader: options.sessionId,
     wantsMetadata: options.metadata ?? false,
     within: inner && { parent: inner.parent, depth: inner.depth, by: inner.by, stage: inner.stage },
-    policies: inner?.policies,
+    policies: inner?.policies ?? options.policies,
     native,
     format: options.dialect,
     batch: options.batch,

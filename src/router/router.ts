@@ -1,7 +1,7 @@
 import type { Provider } from '../contracts/provider.ts';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
 import type { RouterConfig } from '../config/router.ts';
-import type { Account } from '../core/account.ts';
+import type { Account, RoutingPolicy } from '../core/account.ts';
 import type { TraceContext } from '../core/trace-context.ts';
 import type { PromptEstimate, WholeAnswer } from '../core/dialects/dialect.ts';
 import type { Explanation } from '../core/selection/explain.ts';
@@ -52,6 +52,8 @@ export interface OpenOptions extends CallOptions {
   readonly dialect?: DialectName | undefined;
   /** True for a request of a batch; its generation id says so. Default false. */
   readonly batch?: boolean | undefined;
+  /** Rules that hold besides those of the account. */
+  readonly policies?: readonly RoutingPolicy[] | undefined;
   /** Long texts of the body that JSON writes as they are, without an escape. Default: none are known. */
   readonly verbatim?: readonly string[] | undefined;
 }

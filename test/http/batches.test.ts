@@ -1,5 +1,5 @@
 import { gzipSync } from 'node:zlib';
-import { type HttpCall, apiKeys, handle } from 'signalbox';
+import { type HttpCall, type RouterConfig, apiKeys, handle } from 'signalbox';
 import { describe, expect, it } from 'vitest';
 import { answer, batchProvider, batchScene, changedStore, failing } from '../support/batches.ts';
 import { type CallInit, httpCall, read, send } from '../support/http-call.ts';
@@ -204,11 +204,11 @@ describe('POST /batches', () => {
 });
 
 describe('the other operations on batches', () => {
-  async function completed(count = 2, text = 'Hello') {
+  async function completed(count = 2, text = 'Hello', config: RouterConfig = {}) {
     const provider = batchProvider('up', (call) =>
       call.text === 'n1' ? failing('context_length', 400) : answer(text),
     );
-    const scene = batchScene({ providers: [provider] });
+    const scene = batchScene({ providers: [provider], ...config });
     const requests = Array.from({ length: count }, (_, index) => item(`n${index}`));
     const { id } = (await send(scene.router, post({ ...FIELDS, requests }))).json as { id: string };
     await scene.router.batches.tick();
@@ -285,6 +285,13 @@ describe('the other operations on batches', () => {
       deletion: { router: 'deleted', upstream: { provider: expect.any(String) as string, status: 'not_applicable' } },
     });
     expect((await send(router, get(`/batches/${id}`))).error.code).toBe(404);
+  });
+
+  it('name the member of a deletion after the brand', async () => {
+    const { router, id } = await completed(1, 'Hello', { brand: 'openrouter' });
+    const { json } = await send(router, { method: 'DELETE', path: `/batches/${id}` });
+    expect(json['deletion']).toMatchObject({ openrouter: 'deleted', upstream: {} });
+    expect(json['deletion']).not.toHaveProperty('router');
   });
 
   it.each(['limit=0', 'limit=101', 'limit=x', 'status=done', 'created_after=yesterday'])(

@@ -177,6 +177,20 @@ describe('a batch of a file', () => {
     });
   });
 
+  it('that failed of its file is the same one for the same Idempotency-Key, and no other', async () => {
+    const { router, store, environment } = scene();
+    const [bad, other] = await Promise.all([`${line('a')}\n{`, '['].map((content) => send(router, upload(content))));
+    const create = (file: Answered | undefined): Promise<Answered> =>
+      send(router, { ...batchOf(file?.json['id']), headers: { 'idempotency-key': 'once' } });
+    const [first, second] = [await create(bad), await create(bad)];
+    expect(first.status).toBe(202);
+    expect(second.json['id']).toBe(first.json['id']);
+    expect((await create(other)).status).toBe(422);
+    expect((await send(router, get('/batches'))).json['data']).toHaveLength(1);
+    await environment.advance(1);
+    expect(await store.sweep({ draftMs: 0, limit: 10 })).toBe(0);
+  });
+
   it('is the same as one whose requests came in the body', async () => {
     const provider = batchProvider('up', ({ text }) =>
       text === 'n1' ? failing('context_length', 400) : { ...answerOf(text) },
@@ -237,6 +251,25 @@ describe('a batch of a file', () => {
     expect(JSON.parse(output)).toMatchObject({ custom_id: 'a', error: null });
     const { json: known } = await send(router, get(`/files/${batch.output_file_id ?? ''}`));
     expect(known['bytes']).toBe(Buffer.byteLength(output));
+  });
+
+  it('is kept as long as its owner wants from its end on, however long it ran', async () => {
+    const { router, advance, ended } = scene();
+    const { json: file } = await send(router, upload(line('a')));
+    const expiry = { anchor: 'created_at', seconds: 3_600 };
+    const { json } = await send(router, batchOf(file['id'], { output_expires_after: expiry }));
+    await advance(7_200_000);
+    await router.batches.start();
+    const { output_file_id: outputId } = await ended(String(json['id']));
+    await advance(3_500_000);
+    await router.batches.tick();
+    const { json: output } = await send(router, get(`/files/${outputId}`));
+    expect(Number(output['expires_at']) - Number(output['created_at'])).toBe(3_600);
+    await advance(100_000);
+    await router.batches.tick();
+    for (const path of [`/files/${outputId}`, `/batches/${String(json['id'])}`]) {
+      expect((await send(router, get(path))).status).toBe(404);
+    }
   });
 
   it('lives on when its file is deleted', async () => {

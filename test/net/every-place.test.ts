@@ -26,7 +26,7 @@ const PLACES: Readonly<Record<string, (url: string, outbound: Outbound) => Promi
   },
   'files for AI SDK models': (url, outbound) => guardedDownload(outbound).download(new URL(url), signal),
   async webhooks(url, outbound) {
-    const ports = { outbound, environment: systemEnvironment(), secrets: [] };
+    const ports = { outbound, environment: systemEnvironment(), secrets: [], brand: 'router' } as const;
     const event = { url: url.replace('http:', 'https:'), id: 'one', idempotencyKey: 'one', body: '{}' };
     const { status } = await deliverWebhook(event, ports, signal);
     throw new Error(status === undefined ? 'could not be reached' : `answered ${status}`);

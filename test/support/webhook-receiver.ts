@@ -20,7 +20,12 @@ export interface Delivery {
 
 /** How a receiver answers: with a status and headers, or not at all. */
 export type ReceiverAnswer =
-  | { readonly status: number; readonly headers?: Readonly<Record<string, string>> }
+  | {
+      readonly status: number;
+      readonly headers?: Readonly<Record<string, string>>;
+      /** True: the connection breaks behind the headers. */
+      readonly breaks?: boolean;
+    }
   | 'no answer';
 
 /** A receiver of webhooks without a network. */
@@ -55,7 +60,10 @@ export function webhookReceiver(
           return Promise.resolve({
             status: answer.status,
             header: (name) => answer.headers?.[name],
-            read: () => Promise.resolve(undefined),
+            read: () =>
+              answer.breaks === true
+                ? Promise.reject(new TransportError(failure('connection', 'reset')))
+                : Promise.resolve(undefined),
             cancel: () => {},
           });
         },

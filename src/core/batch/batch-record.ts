@@ -27,6 +27,8 @@ export interface BatchRecord {
   readonly expiresAt?: number | undefined;
   /** When the batch and everything in it is deleted. */
   readonly deleteAt: number;
+  /** Milliseconds after its end at which it is deleted, where that comes before. */
+  readonly outputKeptMs?: number | undefined;
   /** True once its requests are run one by one: then any worker may take some that nobody has claimed. */
   readonly shared?: boolean | undefined;
   /** Display name of the provider that runs all of it. */

@@ -4,32 +4,43 @@ import { isJsonObject, type JsonObject, type JsonValue } from '../../protocol/js
 import type { ErrorType } from '../../protocol/error.ts';
 import { canonical } from '../../platform/json.ts';
 import type { NormalizedRequest } from '../normalize/normalized-request.ts';
+import type { ActivePlugin } from '../pipeline/choose-plugins.ts';
 
 /** Tools that a provider runs itself where the body is one of Anthropic's. Its other typed tools are run by callers. */
 const HOSTED_TOOLS = /^(?:(?:open)?router:|web_search|web_fetch|code_execution|tool_search|mcp)/;
 
 /**
  * What requests in a batch may not ask for, although the operation itself takes it: streams, other output than text,
- * and tools that the service runs (gaps 8.4). The rest is checked by the operation's own rules.
- *
- * @param throughTools - Ids of the plugins whose work server tools do.
+ * and tools that the service runs (gaps 8.4). The rest is checked by the operation's own rules, and by
+ * {@link checkParticipants}.
  */
-export function checkItemRules(
-  endpoint: BatchEndpoint,
-  body: JsonObject,
-  throughTools: ReadonlySet<unknown>,
-): RequestFault | undefined {
+export function checkItemRules(endpoint: BatchEndpoint, body: JsonObject): RequestFault | undefined {
   if (body['stream'] === true) {
     return faultAt('stream', 'must be false or left out: the answers of a batch are fetched when it is completed');
   }
   if (endpoint === '/v1/embeddings') return checkEmbedding(body);
-  return (
-    checkOutput(body) ??
-    checkTools(endpoint, body['tools']) ??
-    checkPlugins(body['plugins'], throughTools) ??
-    checkModel(body['model'])
-  );
+  return checkOutput(body) ?? checkTools(endpoint, body['tools']);
 }
+
+/**
+ * Refuses tools that the service runs and that a request has without naming them: by a plugin, a preset, or the model of
+ * the batch. Defaults of the account and the router are left to whoever has set them.
+ *
+ * @param pathOf - Where in the request a plugin was asked for.
+ */
+export function checkParticipants(
+  plugins: readonly ActivePlugin[],
+  { serverTools }: NormalizedRequest,
+  pathOf: (id: string) => string,
+): RequestFault | undefined {
+  const found = plugins.find(
+    ({ plugin, because }) => plugin.usesServerTools === true && (because === 'request' || because === 'model'),
+  );
+  if (found !== undefined) return faultAt(found.because === 'model' ? 'model' : pathOf(found.plugin.id), TOOLS_OF_OURS);
+  return serverTools.length > 0 ? faultAt('tools', TOOLS_OF_OURS) : undefined;
+}
+
+const TOOLS_OF_OURS = 'uses tools that the service runs, which batches do not have';
 
 /**
  * All requests of a batch have one model, so that none may fall back to another (gaps 8.2): a list of models that says
@@ -102,22 +113,6 @@ function checkTools(endpoint: BatchEndpoint, tools: JsonValue | undefined): Requ
 function isServerTool(endpoint: BatchEndpoint, type: JsonValue | undefined): boolean {
   if (type == null || type === 'function' || type === 'custom') return false;
   return endpoint !== '/v1/messages' || (typeof type === 'string' && HOSTED_TOOLS.test(type));
-}
-
-function checkPlugins(plugins: JsonValue | undefined, throughTools: ReadonlySet<unknown>): RequestFault | undefined {
-  if (!Array.isArray(plugins)) return undefined;
-  const index = (plugins as readonly JsonValue[]).findIndex(
-    (plugin) => isJsonObject(plugin) && plugin['enabled'] !== false && throughTools.has(plugin['id']),
-  );
-  return index < 0
-    ? undefined
-    : faultAt(`plugins[${index}]`, 'uses tools that the service runs, which batches do not have');
-}
-
-function checkModel(model: JsonValue | undefined): RequestFault | undefined {
-  return typeof model === 'string' && model.endsWith(':online')
-    ? faultAt('model', 'must not end in ":online": batches do not search the web')
-    : undefined;
 }
 
 /** An error of a request, as far as a batch tells of it. */

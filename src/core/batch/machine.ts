@@ -117,7 +117,7 @@ export function transition(batch: BatchRecord, event: BatchEvent, now: number): 
     ...changesOf(event),
     status: move.to,
     revision: batch.revision + 1,
-    ...(isTerminal(move.to) && !isTerminal(batch.status) ? { finalizedAt: Math.max(now, batch.createdAt) } : {}),
+    ...(isTerminal(move.to) && !isTerminal(batch.status) ? timesOfEnd(batch, now) : {}),
   };
   const silent = batch.callbackUrl === undefined;
   return {
@@ -125,6 +125,15 @@ export function transition(batch: BatchRecord, event: BatchEvent, now: number): 
     effects: move.effects.filter((effect) => effect !== 'notify' || !silent),
     applied: true,
   };
+}
+
+/** Times that the end of a batch sets. What it ends in is kept from then on, however long it ran. */
+function timesOfEnd(
+  { createdAt, deleteAt, outputKeptMs = Infinity }: BatchRecord,
+  now: number,
+): Pick<BatchRecord, 'finalizedAt' | 'deleteAt'> {
+  const finalizedAt = Math.max(now, createdAt);
+  return { finalizedAt, deleteAt: Math.min(deleteAt, finalizedAt + outputKeptMs) };
 }
 
 /** A batch is at a provider once: of two processes that handed it over, the first one to say so has done it. */

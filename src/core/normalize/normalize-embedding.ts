@@ -53,7 +53,7 @@ export function normalizeEmbeddingRequest(
   const inputs = itemsOf(request.input);
   const survey = surveyInputs(inputs);
   const provider = applying?.provider(request.provider, models[0]?.slug ?? '') ?? request.provider;
-  const preferences = normalizePreferences({ provider }, policiesOf(context.account, facts));
+  const preferences = normalizePreferences({ provider }, policiesOf(context.account, facts, context.policies));
   const applied = applying?.record();
   return passed({
     operation: 'embeddings',

@@ -49,7 +49,7 @@ export interface RequestContext {
   readonly sessionHeader?: string | undefined;
   readonly wantsMetadata: boolean;
   readonly within?: NormalizedRequest['within'];
-  /** Rules of the request that this one is a part of. */
+  /** Rules of the request or the batch that this one is a part of. */
   readonly policies?: readonly RoutingPolicy[] | undefined;
   readonly native?: NativeRequest | undefined;
   /** API format in which it came. Default: that of chat. */
@@ -105,10 +105,9 @@ export function normalizeChatRequest(
   };
   const { within, traceContext, verbatim } = context;
   const { route, provider } = request;
-  const policies = policiesOf(context.account, facts);
   const preferences = normalizePreferences(
     { route, provider: applying === undefined ? provider : applying.provider(provider, models[0]?.slug ?? '') },
-    context.policies === undefined ? policies : [...policies, ...context.policies],
+    policiesOf(context.account, facts, context.policies),
   );
   const applied = applying?.record({
     functions: functions.length > 0,
@@ -169,9 +168,14 @@ export function normalizeChatRequest(
   });
 }
 
-/** The rules that hold for an account's requests. */
-export function policiesOf(account: Account, facts: RouterFacts): readonly RoutingPolicy[] {
-  return account.policy === undefined ? [facts.policy] : [facts.policy, account.policy];
+/** The rules that hold for an account's requests, and for one of them besides. */
+export function policiesOf(
+  account: Account,
+  facts: RouterFacts,
+  more?: readonly RoutingPolicy[],
+): readonly RoutingPolicy[] {
+  const own = account.policy === undefined ? [facts.policy] : [facts.policy, account.policy];
+  return more === undefined ? own : [...own, ...more];
 }
 
 /** `model` first, then `models`; without either, the default. */

@@ -21,8 +21,6 @@ export interface PluginRegistry {
   readonly models: ReadonlySet<string>;
   /** Plugins that may take part although nobody asks for them or for their models: by themselves, or by a default. */
   readonly unasked: readonly Plugin[];
-  /** Ids of the plugins whose work server tools do (see {@link Plugin.usesServerTools}). */
-  readonly throughTools: ReadonlySet<string>;
 }
 
 /** Puts a registry together; what is wrong with its parts was found before. */
@@ -40,13 +38,8 @@ export function buildRegistry(
     unasked: plugins.filter(
       (plugin) => plugin.runsUnasked !== undefined || defaults.some((one) => one.id === plugin.id),
     ),
-    routing: idsOf(plugins.filter(({ onlyRoutes }) => onlyRoutes === true)),
-    throughTools: idsOf(plugins.filter(({ usesServerTools }) => usesServerTools === true)),
+    routing: new Set(plugins.filter(({ onlyRoutes }) => onlyRoutes === true).map(({ id }) => id)),
   };
-}
-
-function idsOf(plugins: readonly Plugin[]): ReadonlySet<string> {
-  return new Set(plugins.map(({ id }) => id));
 }
 
 /** Router models that plugins resolve. */

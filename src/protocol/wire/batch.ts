@@ -138,14 +138,21 @@ export const batchListSchema = wireObject<BatchList>(
 
 type Upstream = NonNullable<DeletedBatch['deletion']['upstream']>;
 
-/** Schema of {@link DeletedBatch}. */
-export const deletedBatchSchema = wireObject<DeletedBatch>(
+/** A {@link DeletedBatch} on the wire, where its member `router` has the name of the brand (gaps 0.2). */
+export interface SpelledDeletedBatch extends Omit<DeletedBatch, 'deletion'> {
+  readonly deletion: Partial<DeletedBatch['deletion']> & { readonly openrouter?: 'deleted' };
+}
+
+/** Schema of {@link DeletedBatch} in either spelling. */
+export const deletedBatchSchema = wireObject<SpelledDeletedBatch>(
   {
     id: z.string(),
     object: z.literal('batch'),
-    deletion: wireObject<DeletedBatch['deletion']>(
-      { router: z.literal('deleted') },
+    deletion: wireObject<SpelledDeletedBatch['deletion']>(
+      {},
       {
+        router: z.literal('deleted'),
+        openrouter: z.literal('deleted'),
         upstream: wireObject<Upstream>(
           { provider: z.string(), status: z.enum(['deleted', 'unsupported', 'not_applicable', 'failed']) },
           {},

@@ -70,25 +70,22 @@ export async function createBatch(
   const requests = await requestsOf(ports, input, fields, account);
   const id = `batch_${environment.randomText(24)}`;
   await store.openDraft(account.id, id);
+  const writer = new DraftWriter(ports, { account: account.id, id, model: fields.model ?? undefined }, idempotencyKey);
+  const keyOf = (fingerprint: string): IdempotencyKey | undefined =>
+    idempotencyKey === undefined ? undefined : { key: idempotencyKey, fingerprint, ttlMs: KEY_TTL_MS };
   try {
-    const writer = new DraftWriter(
-      ports,
-      { account: account.id, id, model: fields.model ?? undefined },
-      idempotencyKey,
-    );
     await writer.begin(JSON.stringify(BATCH_FIELDS.map((name) => fields[name] ?? null)));
     for await (const request of requests) await writer.add(request);
-    const { model, fingerprint, count } = await writer.end();
+    const { model, count } = await writer.end();
     await failPoint('create.written');
     const record = newRecord(id, account, { ...fields, model }, ports, count);
-    const key = idempotencyKey === undefined ? undefined : { key: idempotencyKey, fingerprint, ttlMs: KEY_TTL_MS };
-    return await publish(ports, record, key);
+    return await publish(ports, record, keyOf(writer.fingerprint));
   } catch (thrown) {
     // What cannot be discarded now is swept later.
     await store.discard(account.id, id).catch(() => undefined);
     const error = thrown instanceof DuplicateCustomIdError ? duplicate(thrown) : thrown;
     if (fields.input_file_id == null || !RouterError.isInstance(error) || error.status >= 500) throw error;
-    return publishFailed(ports, account, fields, error);
+    return publishFailed(ports, account, fields, error, keyOf(writer.fingerprint));
   }
 }
 
@@ -120,11 +117,12 @@ async function publishFailed(
   account: Account,
   fields: BatchFields,
   { message }: RouterError,
+  key: IdempotencyKey | undefined,
 ): Promise<BatchRecord> {
   const id = `batch_${ports.environment.randomText(24)}`;
   await ports.store.openDraft(account.id, id);
   const record = newRecord(id, account, { ...fields, model: fields.model ?? '' }, ports);
-  return publish(ports, { ...record, error: faultOfLine(message) }, undefined);
+  return publish(ports, { ...record, error: faultOfLine(message) }, key);
 }
 
 async function publish(
@@ -153,7 +151,7 @@ function newRecord(
   total = 0,
 ): BatchRecord {
   const { endpoint, model, callback_url: callbackUrl, provider, input_file_id: inputFileId } = fields;
-  const keptMs = (fields.output_expires_after?.seconds ?? Infinity) * 1_000;
+  const keptSeconds = fields.output_expires_after?.seconds;
   const { policy, defaultModel, pluginDefaults, rateLimits, budget, batchWeight, keyId, keyBudget } = account;
   const rules = { policy, defaultModel, pluginDefaults, rateLimits, budget, batchWeight, keyId, keyBudget };
   return {
@@ -163,7 +161,8 @@ function newRecord(
     model,
     status: 'validating',
     createdAt: 0,
-    deleteAt: Math.min(limits.retentionMs, keptMs),
+    deleteAt: limits.retentionMs,
+    outputKeptMs: keptSeconds === undefined ? undefined : keptSeconds * 1_000,
     callbackUrl: callbackUrl ?? undefined,
     inputFileId: inputFileId ?? undefined,
     metadata: fields.metadata ?? undefined,

@@ -1,3 +1,4 @@
+import type { Brand } from '../../config/tables/http.ts';
 import type { ClaimedTask } from '../../contracts/batch-store.ts';
 import type { TaskResult, TaskSignals } from '../../contracts/task-queue.ts';
 import { type BatchRecord, webhookEvent } from '../../core/batch/batch-record.ts';
@@ -10,7 +11,7 @@ import {
 } from '../../core/batch/webhook-schedule.ts';
 import { wireBatch } from '../../core/batch/wire-batch.ts';
 import { parseHttpDate } from '../../core/fallback/http-date.ts';
-import type { Outbound, OutboundResponse } from '../../net/outbound.ts';
+import type { Outbound, OutboundStream } from '../../net/outbound.ts';
 import { OutboundError } from '../../net/outbound-url.ts';
 import type { Environment } from '../../platform/environment.ts';
 import type { Secret } from '../../platform/secret.ts';
@@ -25,6 +26,8 @@ export interface WebhookPorts {
   readonly outbound: Outbound;
   readonly environment: Environment;
   readonly secrets: readonly Secret[];
+  /** Spelling of our own headers. */
+  readonly brand: Brand;
 }
 
 /** Deliveries to one host at a time: one that is dead or slow must not hold up the others. */
@@ -106,7 +109,7 @@ interface Webhook {
   readonly url: string;
   /** Id of the event, the same at every try. */
   readonly id: string;
-  /** Value of `x-router-idempotency-key`, the same at every try. */
+  /** Value of `x-router-idempotency-key`, or what the brand calls it; the same at every try. */
   readonly idempotencyKey: string;
   readonly body: string;
 }
@@ -118,23 +121,28 @@ const MAX_ANSWER_BYTES = 20_000;
 
 /** Tries once to deliver an event. Never rejects, unless the signal is aborted. */
 export async function deliverWebhook(webhook: Webhook, ports: WebhookPorts, signal: AbortSignal): Promise<WebhookTry> {
-  const { outbound, environment, secrets } = ports;
+  const { outbound, environment, secrets, brand } = ports;
   const { url, id, idempotencyKey, body } = webhook;
   const timestamp = Math.floor(environment.wallClock() / 1_000);
-  const signed = await webhookHeaders({ id, timestamp, body }, secrets);
+  const signed = await webhookHeaders({ id, timestamp, body }, secrets, brand);
   const headers = ['content-type', 'application/json', 'user-agent', 'signalbox', ...signed];
   try {
-    const response = await outbound.fetch({
+    const answer = await outbound.open({
       url,
       method: 'POST',
-      headers: [...headers, 'x-router-idempotency-key', idempotencyKey],
+      headers: [...headers, `x-${brand}-idempotency-key`, idempotencyKey],
       body,
       signal,
       schemes: 'https',
       maxBytes: MAX_ANSWER_BYTES,
       timeoutMs: TIMEOUT_MS,
     });
-    return { status: response.status, retryAfterMs: waitOf(response, environment.wallClock()) };
+    const tried = { status: answer.status, retryAfterMs: waitOf(answer, environment.wallClock()) };
+    // The status says it all; what follows is read for the sake of the connection, and may break off.
+    try {
+      while ((await answer.read()) !== undefined);
+    } catch {}
+    return tried;
   } catch (error) {
     signal.throwIfAborted();
     if (error instanceof OutboundError) return {};
@@ -143,7 +151,7 @@ export async function deliverWebhook(webhook: Webhook, ports: WebhookPorts, sign
 }
 
 /** Receivers may ask for a day; so their wait is not cut to the hour that providers get. */
-function waitOf({ header }: OutboundResponse, now: number): number | undefined {
+function waitOf({ header }: OutboundStream, now: number): number | undefined {
   const value = header('retry-after')?.trim();
   if (value === undefined) return undefined;
   if (/^\d{1,10}$/.test(value)) return Number(value) * 1_000;
@@ -161,13 +169,17 @@ interface SignedDelivery {
 }
 
 /**
- * Headers that prove where a webhook comes from: those of Standard Webhooks, and `x-router-signature` (gaps 8.8), over
+ * Headers that prove where a webhook comes from: those of Standard Webhooks, and `x-router-signature` (gaps 0.2, 8.8), over
  * the same bytes. Every secret signs, so that receivers can be moved from one to the other. The first kind is keyed with
  * the bytes behind `whsec_`, the second with the secret's text.
  *
  * @returns Names and values in turn. Without secrets only the id and the time.
  */
-export async function webhookHeaders(delivery: SignedDelivery, secrets: readonly Secret[]): Promise<readonly string[]> {
+export async function webhookHeaders(
+  delivery: SignedDelivery,
+  secrets: readonly Secret[],
+  brand: Brand,
+): Promise<readonly string[]> {
   const { id, timestamp, body } = delivery;
   const headers = ['webhook-id', id, 'webhook-timestamp', String(timestamp)];
   if (secrets.length === 0) return headers;
@@ -180,7 +192,7 @@ export async function webhookHeaders(delivery: SignedDelivery, secrets: readonly
     ...headers,
     'webhook-signature',
     (await Promise.all(standard)).join(' '),
-    'x-router-signature',
+    `x-${brand}-signature`,
     [`t=${timestamp}`, ...(await Promise.all(plain))].join(','),
   ];
 }

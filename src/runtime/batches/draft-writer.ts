@@ -53,6 +53,11 @@ export class DraftWriter {
     this.#wantsFingerprint = idempotencyKey !== undefined;
   }
 
+  /** A digest of all that was read so far; empty without an idempotency key. */
+  get fingerprint(): string {
+    return this.#fingerprint;
+  }
+
   /** Begins with what describes the batch, as text. */
   async begin(description: string): Promise<void> {
     await this.#digest(description);
@@ -79,11 +84,11 @@ export class DraftWriter {
     if (this.#length >= SLICE_LENGTH || this.#slice.length >= SLICE_ITEMS) await this.#flush();
   }
 
-  /** Writes what is left. Gives the model of the batch, the fingerprint of its content, and how many requests it has. */
-  async end(): Promise<{ readonly model: string; readonly fingerprint: string; readonly count: number }> {
+  /** Writes what is left. Gives the model of the batch, and how many requests it has. */
+  async end(): Promise<{ readonly model: string; readonly count: number }> {
     if (this.#count === 0) throw errorOfFault(faultAt('requests', 'must have at least 1 item'));
     await this.#flush();
-    if (this.#model !== undefined) return { model: this.#model, fingerprint: this.#fingerprint, count: this.#count };
+    if (this.#model !== undefined) return { model: this.#model, count: this.#count };
     throw errorOfFault(faultAt('model', 'is required, before "requests" or in the body of every request'));
   }
 

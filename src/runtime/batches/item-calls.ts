@@ -1,16 +1,19 @@
 import * as read from '../../platform/json.ts';
 import type { DialectName } from '../../protocol/dialect.ts';
 import type { Endpoint } from '../../catalog/endpoint.ts';
-import type { Account } from '../../core/account.ts';
+import type { Account, RoutingPolicy } from '../../core/account.ts';
 import type { BatchPreferences, BatchRecord } from '../../core/batch/batch-record.ts';
-import { checkItemRules, checkOtherModels } from '../../core/batch/item-rules.ts';
+import { checkItemRules, checkOtherModels, checkParticipants } from '../../core/batch/item-rules.ts';
 import type { WholeAnswer, Dialect } from '../../core/dialects/dialect.ts';
 import { MESSAGES } from '../../core/dialects/messages/messages.ts';
 import { RESPONSES } from '../../core/dialects/responses/responses.ts';
 import type { NormalizedEmbeddingRequest } from '../../core/normalize/normalize-embedding.ts';
 import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
+import type { ActivePlugin } from '../../core/pipeline/choose-plugins.ts';
+import { pathOfPlugin } from '../../core/pipeline/locate-tool.ts';
 import { RouterError } from '../../protocol/router-error.ts';
 import type { BatchEndpoint } from '../../protocol/batch.ts';
+import type { ChatRequest } from '../../protocol/chat-request.ts';
 import type { ChatResult } from '../../protocol/chat-result.ts';
 import type { EmbeddingResult } from '../../protocol/embedding.ts';
 import { faultAt } from '../../protocol/fault.ts';
@@ -26,13 +29,15 @@ export type BatchedRequest = NormalizedRequest | NormalizedEmbeddingRequest;
 export interface ItemOptions {
   readonly account: Account;
   readonly dialect?: DialectName | undefined;
+  /** Rules of the batch, which hold besides those of the account. */
+  readonly policies?: readonly RoutingPolicy[] | undefined;
 }
 
 /** A request that the router has understood. */
 export interface PreparedCall<Request, Answer> {
   readonly request: Request;
-  /** True when nothing but providers takes part in it: no plugins, no tools of the router. */
-  readonly plain: boolean;
+  /** Plugins that take part in it. */
+  readonly plugins: readonly ActivePlugin[];
   /** Plans it. Whoever answers it after that keeps to the plan. */
   readonly plan: () => Promise<PlannedCall<Answer>>;
 }
@@ -101,12 +106,9 @@ const NEUTRAL = { metadataField: 'router_metadata', processing: '' } as const;
 export class ItemCalls {
   readonly #calls: OrdinaryCalls;
   readonly #environment: Environment;
-  readonly #throughTools: () => ReadonlySet<string>;
 
-  /** @param throughTools - Ids of the plugins whose work server tools do. */
-  constructor(calls: OrdinaryCalls, environment: Environment, throughTools: () => ReadonlySet<string>) {
+  constructor(calls: OrdinaryCalls, environment: Environment) {
     this.#calls = calls;
-    this.#throughTools = throughTools;
     this.#environment = environment;
   }
 
@@ -121,29 +123,32 @@ export class ItemCalls {
     const given: unknown = JSON.parse(text);
     if (!isJsonObject(given)) throw errorOfFault(faultAt('', 'must be a JSON object'));
     const asked = synchronousModel(model);
-    const fault =
-      checkItemRules(endpoint, given, this.#throughTools()) ??
-      checkOtherModels(given, [asked, model, `${asked}:batch`]);
+    const fault = checkItemRules(endpoint, given) ?? checkOtherModels(given, [asked, model, `${asked}:batch`]);
     if (fault !== undefined) throw errorOfFault(fault);
     const { models: _, fallbacks: __, ...single } = given;
-    const body = withPreferences({ ...single, model: asked }, preferences);
+    const body = withFallbacks({ ...single, model: asked }, preferences);
+    const only = preferences?.only;
+    const policies = only === undefined ? undefined : [{ only }];
     if (endpoint === '/v1/embeddings') {
-      const { request, plain, plan } = await this.#calls.prepareEmbeddings(body, { account });
+      const { request, plan } = await this.#calls.prepareEmbeddings(body, { account, policies });
       const planItem = async (): Promise<PlannedItem> => {
         const { provider, answer } = await plan();
         return { provider, run: async (signal) => this.embeddingAnswer(await answer(signal)) };
       };
-      return { request, body, plain, plan: planItem };
+      return { request, body, plain: true, plan: planItem };
     }
-    const { request, plain, plan } = await this.#calls.prepareChat(body, {
+    const { request, plugins, plan } = await this.#calls.prepareChat(body, {
       account,
+      policies,
       dialect: DIALECT_OF[endpoint]?.name,
     });
+    const unfit = checkParticipants(plugins, request, (id) => pathOfPlugin(body as unknown as ChatRequest, id));
+    if (unfit !== undefined) throw errorOfFault(unfit);
     const planItem = async (): Promise<PlannedItem> => {
       const { provider, answer } = await plan();
       return { provider, run: (signal) => this.#runChat(endpoint, body, request, () => answer(signal)) };
     };
-    return { request, body, plain, plan: planItem };
+    return { request, body, plain: plugins.length === 0, plan: planItem };
   }
 
   /** Endpoints to which a request may go now, in their order. */
@@ -214,24 +219,12 @@ function synchronousModel(model: string): string {
   return model.endsWith(':batch') ? model.slice(0, -':batch'.length) : model;
 }
 
-/** The batch's routing over that of the request. Allow-lists of both hold. */
-function withPreferences(body: JsonObject, preferences: BatchPreferences | undefined): JsonObject {
-  if (preferences === undefined) return body;
+/** A request of a batch falls back only where both of them allow it. */
+function withFallbacks(body: JsonObject, preferences: BatchPreferences | undefined): JsonObject {
+  if (preferences?.allowFallbacks === undefined) return body;
   const own = read.object(body['provider']);
-  const { only, allowFallbacks } = preferences;
-  const provider: JsonObject = {
-    ...own,
-    ...(only === undefined ? {} : { only: common(own['only'], only) }),
-    ...(allowFallbacks === undefined ? {} : { allow_fallbacks: allowFallbacks && own['allow_fallbacks'] !== false }),
+  return {
+    ...body,
+    provider: { ...own, allow_fallbacks: preferences.allowFallbacks && own['allow_fallbacks'] !== false },
   };
-  return { ...body, provider };
-}
-
-function common(own: JsonValue | undefined, only: readonly string[]): readonly JsonValue[] {
-  if (!Array.isArray(own)) return only;
-  const both = (own as readonly JsonValue[]).filter((name) => only.some((one) => one === name));
-  // An empty list would allow everybody.
-  if (both.length === 0)
-    throw errorOfFault(faultAt('provider.only', 'has no provider in common with that of the batch'));
-  return both;
 }

@@ -1,4 +1,4 @@
-import type { NewBatch } from 'signalbox';
+import { defaultPlugins, type NewBatch, type RouterConfig, web } from 'signalbox';
 import { describe, expect, it } from 'vitest';
 import { batchScene, chatBatch, requests } from '../../support/batches.ts';
 import { embedsWith, embeddingStub } from '../../support/embedding-providers.ts';
@@ -128,6 +128,43 @@ describe('the validation', () => {
     expect(batch).toMatchObject({ status: 'failed', usage: null, results: null });
     expect(batch.error?.message).toContain(message);
     expect(batch.error?.message).toContain('custom_id "n1"');
+  });
+
+  it.each<[string, string, object, RouterConfig, string]>([
+    ['the name of its model', 'acme/one:online', BODY, {}, 'body.model uses tools'],
+    ['its model', 'router/fusion', BODY, {}, 'body.model uses tools'],
+    [
+      'a preset',
+      'acme/one',
+      { ...BODY, preset: 'clock' },
+      { presets: { clock: { tools: [{ type: 'router:datetime' }] } } },
+      'body.tools uses tools',
+    ],
+    [
+      'the plugin of a preset',
+      'acme/one',
+      { ...BODY, preset: 'reader' },
+      { presets: { reader: { plugins: [{ id: 'web-fetch' }] } } },
+      'body.plugins uses tools',
+    ],
+  ])('finds the tools of the service behind %s too', async (_what, model, body, config, message) => {
+    const { router } = batchScene({
+      plugins: defaultPlugins([web({ engines: [{ id: 'stub', search: () => Promise.reject(new Error('no')) }] })]),
+      ...config,
+    });
+    const { id } = await router.batches.create(
+      chatBatch(1, { model, requests: [{ custom_id: 'a', body: body as never }] }),
+    );
+    await router.batches.tick();
+    const { status, error } = await router.batches.retrieve(id);
+    expect([status, error?.message]).toEqual(['failed', expect.stringContaining(message)]);
+  });
+
+  it('leaves a default of the account to whoever has set it', async () => {
+    const { router } = batchScene({ pluginDefaults: [{ id: 'web-fetch' }] });
+    const { id } = await router.batches.create(chatBatch(1));
+    await router.batches.tick();
+    expect((await router.batches.retrieve(id)).status).toBe('completed');
   });
 
   it('fails a batch for a model that nobody serves', async () => {

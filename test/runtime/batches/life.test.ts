@@ -160,6 +160,39 @@ describe('a batch', () => {
   });
 
   it.each([
+    ['second', 'SECOND'],
+    ['SECOND', 'second'],
+    ['second', 'second/turbo'],
+  ])('keeps to them with requests that write them otherwise: only %s, and %s', async (ofBatch, ofRequest) => {
+    const endpoints = [1, 2].map((prompt) => ({
+      tag: prompt === 1 ? undefined : 'turbo',
+      price: { prompt, completion: 1 },
+    }));
+    const second = batchProvider('second', undefined, { models: { 'acme/one': endpoints } });
+    const scene = batchScene({ providers: [batchProvider('first'), second] });
+    const body = { messages: [{ role: 'user', content: 'Hi' }], provider: { only: [ofRequest] } } as never;
+    const provider = { only: [ofBatch] };
+    const { id } = await scene.router.batches.create(chatBatch(1, { provider, requests: [{ custom_id: 'a', body }] }));
+    await scene.router.batches.tick();
+    expect((await scene.router.batches.retrieve(id)).request_counts).toEqual({ total: 1, completed: 1, failed: 0 });
+    expect(second.calls.map(({ endpoint }) => endpoint.tag)).toEqual([ofRequest.toLowerCase()]);
+  });
+
+  it('fails a request that leaves none of them, and no other', async () => {
+    const scene = batchScene({ providers: [batchProvider('first'), batchProvider('second')] });
+    const bodies = [undefined, { only: ['first'] }].map((provider) => ({
+      messages: [{ role: 'user', content: 'Hi' }],
+      provider,
+    }));
+    const requests = bodies.map((body, index) => ({ custom_id: `n${index}`, body })) as never;
+    const { id } = await scene.router.batches.create(chatBatch(0, { provider: { only: ['second'] }, requests }));
+    await scene.router.batches.tick();
+    const messages: (string | undefined)[] = [];
+    for await (const { error } of scene.router.batches.results(id)) messages.push(error?.message);
+    expect(messages).toEqual([undefined, expect.stringContaining('No allowed providers are available')]);
+  });
+
+  it.each([
     ['/v1/chat/completions', { models: ['acme/two'] }, 'models[0]'],
     ['/v1/chat/completions', { models: ['acme/one', 'acme/two'] }, 'models[1]'],
     ['/v1/messages', { max_tokens: 5, fallbacks: [{ model: 'acme/two' }] }, 'fallbacks[0]'],

@@ -1,5 +1,5 @@
 import { Webhook } from 'standardwebhooks';
-import { type BatchUpdateEvent, type WebhooksOptions, localQueue, verifyWebhook } from 'signalbox';
+import { type BatchUpdateEvent, type Brand, type WebhooksOptions, localQueue, verifyWebhook } from 'signalbox';
 import { fakeEnvironment } from 'signalbox/testing';
 import { createHmac } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
@@ -11,7 +11,11 @@ const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 
 /** A completed batch whose end is told. */
-async function told(answers?: readonly ReceiverAnswer[], options: WebhooksOptions = { secrets: [SECRET] }) {
+async function told(
+  answers?: readonly ReceiverAnswer[],
+  options: WebhooksOptions = { secrets: [SECRET] },
+  brand?: Brand,
+) {
   const environment = fakeEnvironment();
   const receiver = webhookReceiver(environment, answers);
   const events: Extract<BatchUpdateEvent, { type: 'webhook' }>[] = [];
@@ -21,6 +25,7 @@ async function told(answers?: readonly ReceiverAnswer[], options: WebhooksOption
       // Looks for other work every few seconds are most of what happens in days.
       batches: { queue: localQueue({ pollMs: HOUR }), limits: { helpMs: 0 } },
       webhooks: { ...options, createTransport: receiver.createTransport },
+      brand,
       on: {
         batch: (event) => event.type === 'webhook' && events.push(event),
         warning: ({ code }) => warnings.push(code),
@@ -76,6 +81,16 @@ describe('the end of a batch', () => {
     await router.batches.stop();
   });
 
+  it('has our headers in the spelling of the brand, with the same signature', async () => {
+    const { receiver } = await told(undefined, undefined, 'openrouter');
+    const { headers = {}, body = '' } = receiver.deliveries[0] ?? {};
+    const timestamp = headers['webhook-timestamp'];
+    const hex = createHmac('sha256', SECRET).update(`${timestamp},${body}`).digest('hex');
+    expect(headers['x-openrouter-signature']).toBe(`t=${timestamp},v1=${hex}`);
+    expect(headers['x-openrouter-idempotency-key']).toMatch(/-completed$/);
+    expect(Object.keys(headers).filter((name) => name.startsWith('x-router-'))).toEqual([]);
+  });
+
   it('is signed by both secrets while they are changed, and by none where there is none', async () => {
     const both = await told(undefined, { secrets: [NEXT_SECRET, SECRET] });
     const { headers = {}, body = '' } = both.receiver.deliveries[0] ?? {};
@@ -113,6 +128,17 @@ describe('the end of a batch', () => {
     expect(warnings).toEqual(['webhook_given_up']);
     await router.batches.stop();
     expect(environment.pendingTimers).toBe(0);
+  });
+
+  it.each([
+    [200, 'delivered', 1],
+    [500, 'again', 2],
+  ] as const)('was told by the status alone, whatever becomes of the body: %d', async (status, outcome, deliveries) => {
+    const { receiver, advance, events, router } = await told([{ status, breaks: true }]);
+    await advance(6_000);
+    expect(receiver.deliveries).toHaveLength(deliveries);
+    expect(events[0]).toMatchObject({ status, outcome });
+    await router.batches.stop();
   });
 
   it('is told no more to who is gone', async () => {

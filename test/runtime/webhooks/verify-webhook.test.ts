@@ -13,6 +13,7 @@ async function signed(secrets: readonly string[] = [SECRET], timestamp = Math.fl
   const list = await webhookHeaders(
     { id: ID, timestamp, body },
     secrets.map((secret) => new Secret(secret)),
+    'router',
   );
   const headers: Record<string, string> = {};
   for (let index = 0; index < list.length; index += 2) headers[list[index] ?? ''] = list[index + 1] ?? '';
