@@ -185,6 +185,33 @@ describe('text', () => {
     expect(finishReasons).toEqual(['stop', 'stop', 'stop']);
     expect((await fold(fault)).choices.map(({ message }) => message.content)).toEqual(['AB', 'xy', '!']);
   });
+
+  it('of several choices is cut off where one of them just stops, however it stops (STR-17, U-15)', async () => {
+    const say = (index: number, content: string): string => event({ choices: [{ index, delta: { content } }] });
+    const said = [say(0, 'A'), say(1, 'x'), finish()];
+    for (const ends of ['closed', 'reset'] as const) {
+      const fault: Fault = {
+        does: `ends while one of two choices goes on: ${ends}`,
+        async play(exchange) {
+          exchange.response.writeHead(200, { 'content-type': 'text/event-stream' });
+          for (const piece of said) await exchange.write(piece);
+          if (ends === 'closed') exchange.response.end();
+          else exchange.socket.resetAndDestroy();
+        },
+      };
+      await using cell = await startFaultCell({ upstream: { fault } });
+      await checkBrokenStream(await ask(cell.mounted, { stream: true }), 502, 'A');
+      await checkError(await ask(cell.mounted), 502, null);
+    }
+  });
+
+  it('of several choices ends each of them at its end mark, also where the provider forgot one (STR-17)', async () => {
+    const fault = raw(text('A'), event({ choices: [{ index: 1, delta: { content: 'x' } }] }), finish('length'), DONE);
+    const { chunks, finishReasons } = await read(fault);
+    expect(finishReasons).toEqual(['length', 'stop']);
+    expect(chunks.at(-2)?.choices[0]).toMatchObject({ index: 1, finish_reason: 'stop', native_finish_reason: null });
+    expect((await fold(fault)).choices.map((choice) => choice.finish_reason)).toEqual(['length', 'stop']);
+  });
 });
 
 describe('usage (STR-07)', () => {
