@@ -2,6 +2,7 @@ import type { FinishReason } from '../../protocol/chat-result.ts';
 import type { Delta } from '../../protocol/chunk.ts';
 import { type AttemptFailure, failure } from '../fallback/failure.ts';
 import { quarterTokens } from '../tokens/token-estimate.ts';
+import { isCounted } from './counted-usage.ts';
 import { sealOf } from '../normalize/reasoning-origin.ts';
 import type { ReasoningDetail } from '../../protocol/reasoning.ts';
 import {
@@ -56,7 +57,7 @@ export class StreamTracker {
         }
         break;
       case 'usage':
-        this.#usage = piece.usage;
+        if (isCounted(piece.usage)) this.#usage = piece.usage;
         break;
       case 'facts':
         this.#facts = mergeFacts(this.#facts, piece);
