@@ -24,12 +24,22 @@ export function number(value: unknown): number | undefined {
   return typeof value === 'number' ? value : undefined;
 }
 
+/** More than one answer can have of anything that is counted. What so many cost is still a safe integer of nano-dollars. */
+const MOST = 1e9;
+/** US dollars that no answer costs. */
+const MOST_USD = 1e6;
+
 /**
- * A number of things, such as tokens: from 0 to `Number.MAX_SAFE_INTEGER`, rounded to a whole number; undefined for
- * anything else.
+ * A number of things in one answer, such as tokens: from 0 to 10⁹, rounded to a whole number; undefined for anything
+ * else. Counts are added up, priced and stored, so one that only a broken server can report must not get through.
  */
 export function count(value: unknown): number | undefined {
-  return typeof value === 'number' && value >= 0 && value <= Number.MAX_SAFE_INTEGER ? Math.round(value) : undefined;
+  return typeof value === 'number' && value >= 0 && value <= MOST ? Math.round(value) : undefined;
+}
+
+/** What one answer costs in US dollars: from 0 to 10⁶; undefined for anything else. */
+export function usd(value: unknown): number | undefined {
+  return typeof value === 'number' && value >= 0 && value <= MOST_USD ? value : undefined;
 }
 
 const NO_ITEMS: readonly never[] = [];

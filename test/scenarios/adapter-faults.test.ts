@@ -1,4 +1,5 @@
 import { type PieceStream, type Provider, type Router, RouterError, createRouter, openaiCompatible } from 'signalbox';
+import { sqliteLedger } from 'signalbox/sqlite';
 import { startFaultUpstream } from 'signalbox/testing';
 import { describe, expect, it } from 'vitest';
 import type { CallTimeouts } from '../../src/catalog/endpoint.ts';
@@ -6,6 +7,7 @@ import { ALONE, BACKED, HEALTHY_TEXT, MAIN_MOUNTS, ask } from '../support/fault-
 import { checkBrokenStream, checkError, checkFallback } from '../support/fault-checks.ts';
 import { MOUNTS, type Mounted } from '../support/mounts.ts';
 import { someOf } from '../support/storms.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 type Chat = Provider['chat'];
 
@@ -164,6 +166,55 @@ describe.concurrent.each(MAIN_MOUNTS)('%s', (mount) => {
       await checkBrokenStream(await ask(scene.mounted, { model: BACKED, stream: true }), 524, 'The quick ');
       expect(scene.router.internals.admission.inside).toBe(0);
     });
+  });
+});
+
+describe.each<readonly [name: string, usage: unknown]>([
+  ['NaN', { prompt_tokens: NaN, completion_tokens: 3, total_tokens: NaN }],
+  ['a fraction', { prompt_tokens: 1.5, completion_tokens: 3, total_tokens: 4.5 }],
+  ['half of it', { completion_tokens: 3 }],
+  ['an endless cost', { prompt_tokens: 1, completion_tokens: 3, total_tokens: 4, reportedCost: Infinity }],
+  ['a number in its place', 7],
+])('with a provider that reports usage with %s (U-69)', (_name, usage) => {
+  const message = { role: 'assistant', content: 'Hi', refusal: null, reasoning: null };
+  const choice = { index: 0, finish_reason: 'stop', native_finish_reason: null, logprobs: null, message };
+  const pieces = [
+    'Hi',
+    { type: 'usage', usage },
+    { type: 'finish', index: 0, reason: 'stop', native: null },
+    { type: 'end' },
+  ];
+  const replies: Readonly<Record<string, () => unknown>> = {
+    whole: () => Promise.resolve({ type: 'whole', result: { choices: [choice], usage } }),
+    'as a stream': () =>
+      Promise.resolve({ type: 'stream', stream: { read: () => Promise.resolve(pieces.splice(0)), cancel: () => {} } }),
+  };
+
+  it.each(Object.keys(replies))('estimates it, %s, and keeps budget and ledger whole', async (form) => {
+    using folder = temporaryFolder();
+    const router = createRouter({
+      providers: [
+        {
+          slug: 'faulty',
+          name: 'Faulty',
+          models: { [ALONE]: { price: { prompt: 5, completion: 15 } } },
+          chat: replies[form] as Chat,
+        },
+      ],
+      budgets: { default: { limitUsd: 5, period: 'day' } },
+      ledger: { store: sqliteLedger({ file: folder.file('ledger.db') }) },
+    });
+    const { usage: told } = await router.chat({
+      model: ALONE,
+      messages: [{ role: 'user', content: 'Hi' }],
+      max_tokens: 10,
+    });
+    expect(told).toMatchObject({ estimated: true, completion_tokens: 1 });
+    expect(Number.isSafeInteger(told?.prompt_tokens)).toBe(true);
+    const page = await router.ledger?.read();
+    expect(page?.records).toHaveLength(1);
+    expect(page?.records[0]?.cost_nano_usd).toBe(Math.round((told?.cost ?? NaN) * 1e9));
+    await router.close();
   });
 });
 

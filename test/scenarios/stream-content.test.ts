@@ -1,10 +1,12 @@
-import type { ChatChunk, ToolCallDelta } from 'signalbox';
+import { type ChatChunk, type ToolCallDelta, openaiCompatible } from 'signalbox';
+import { sqliteLedger } from 'signalbox/sqlite';
 import type { Fault } from 'signalbox/testing';
 import { describe, expect, it } from 'vitest';
 import { ALONE, BACKED, ask, startFaultCell } from '../support/fault-cell.ts';
 import { checkBrokenStream, checkError, checkFallback } from '../support/fault-checks.ts';
 import { DONE, delta, event, finish, fold, raw, read, text, toolCall } from '../support/raw-stream.ts';
 import { type ReadStream, readStream } from '../support/sse-client.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 function toolCallsOf({ chunks }: ReadStream): readonly ToolCallDelta[] {
   return chunks.flatMap(({ choices }) => choices.flatMap(({ delta: said }) => said.tool_calls ?? []));
@@ -185,6 +187,33 @@ describe('text', () => {
     expect(finishReasons).toEqual(['stop', 'stop', 'stop']);
     expect((await fold(fault)).choices.map(({ message }) => message.content)).toEqual(['AB', 'xy', '!']);
   });
+
+  it('of several choices is cut off where one of them just stops, however it stops (STR-17, U-15)', async () => {
+    const say = (index: number, content: string): string => event({ choices: [{ index, delta: { content } }] });
+    const said = [say(0, 'A'), say(1, 'x'), finish()];
+    for (const ends of ['closed', 'reset'] as const) {
+      const fault: Fault = {
+        does: `ends while one of two choices goes on: ${ends}`,
+        async play(exchange) {
+          exchange.response.writeHead(200, { 'content-type': 'text/event-stream' });
+          for (const piece of said) await exchange.write(piece);
+          if (ends === 'closed') exchange.response.end();
+          else exchange.socket.resetAndDestroy();
+        },
+      };
+      await using cell = await startFaultCell({ upstream: { fault } });
+      await checkBrokenStream(await ask(cell.mounted, { stream: true }), 502, 'A');
+      await checkError(await ask(cell.mounted), 502, null);
+    }
+  });
+
+  it('of several choices ends each of them at its end mark, also where the provider forgot one (STR-17)', async () => {
+    const fault = raw(text('A'), event({ choices: [{ index: 1, delta: { content: 'x' } }] }), finish('length'), DONE);
+    const { chunks, finishReasons } = await read(fault);
+    expect(finishReasons).toEqual(['length', 'stop']);
+    expect(chunks.at(-2)?.choices[0]).toMatchObject({ index: 1, finish_reason: 'stop', native_finish_reason: null });
+    expect((await fold(fault)).choices.map((choice) => choice.finish_reason)).toEqual(['length', 'stop']);
+  });
 });
 
 describe('usage (STR-07)', () => {
@@ -227,6 +256,30 @@ describe('usage (STR-07)', () => {
       expect(Number.isSafeInteger(count)).toBe(true);
       expect(count).toBeGreaterThanOrEqual(0);
     }
+  });
+
+  it.each([
+    ['tokens', { prompt_tokens: 9e15, completion_tokens: 9e15 }],
+    ['a cost', { prompt_tokens: 7, completion_tokens: 2, cost: 1e308 }],
+    ['searches', { prompt_tokens: 7, completion_tokens: 2, server_tool_use: { web_search_requests: 9e15 } }],
+  ])('with %s beyond belief is priced, charged and stored like any other', async (_name, usage) => {
+    using folder = temporaryFolder();
+    const price = { prompt: 5, completion: 15, webSearch: 0.01 };
+    await using cell = await startFaultCell({
+      upstream: { fault: raw(text('Hi'), finish(), event({ choices: [], usage }), DONE) },
+      provider: (options) => openaiCompatible({ ...options, models: { [ALONE]: { price }, [BACKED]: { price } } }),
+      config: {
+        ledger: { store: sqliteLedger({ file: folder.file('ledger.db') }) },
+        budgets: { default: { limitUsd: 5, period: 'day' } },
+      },
+    });
+    for (let request = 0; request < 2; request += 1) {
+      const stream = readStream(await (await ask(cell.mounted, { stream: true, max_tokens: 10 })).text());
+      expect(stream.content).toBe('Hi');
+      expect(stream.chunks.at(-1)?.usage?.cost).toBeLessThan(0.01);
+    }
+    const page = await cell.router.ledger?.read();
+    expect(page?.records.map(({ cost_nano_usd: cost }) => cost < 1e7)).toEqual([true, true]);
   });
 });
 

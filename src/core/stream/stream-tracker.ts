@@ -2,9 +2,17 @@ import type { FinishReason } from '../../protocol/chat-result.ts';
 import type { Delta } from '../../protocol/chunk.ts';
 import { type AttemptFailure, failure } from '../fallback/failure.ts';
 import { quarterTokens } from '../tokens/token-estimate.ts';
+import { isCounted } from './counted-usage.ts';
 import { sealOf } from '../normalize/reasoning-origin.ts';
 import type { ReasoningDetail } from '../../protocol/reasoning.ts';
-import { type FactsPiece, type FinishPiece, type ReportedUsage, type StreamPiece, unescapeText } from './pieces.ts';
+import {
+  commits,
+  type FactsPiece,
+  type FinishPiece,
+  type ReportedUsage,
+  type StreamPiece,
+  unescapeText,
+} from './pieces.ts';
 
 /** How a stream came to its end. */
 export type StreamEnd =
@@ -21,6 +29,9 @@ export class StreamTracker {
   /** Absent until there is one: non-streaming responses have a tracker, too, and hardly use it. */
   #finishes: Map<number, FinishPiece> | undefined;
   #toolCalls: Set<number> | undefined;
+  #hasText = false;
+  /** Choices that said something else than plain text. */
+  #speakers: Set<number> | undefined;
   #usage: ReportedUsage | undefined;
   #facts: FactsPiece = NO_FACTS;
   #ended = false;
@@ -33,6 +44,7 @@ export class StreamTracker {
   observe(piece: Exclude<StreamPiece, string>): void {
     switch (piece.type) {
       case 'delta':
+        if (commits(piece)) (this.#speakers ??= new Set()).add(piece.index);
         if (piece.delta.tool_calls?.length) (this.#toolCalls ??= new Set()).add(piece.index);
         this.#quarters += quartersOf(piece.delta);
         this.#images += piece.delta.images?.length ?? 0;
@@ -45,7 +57,7 @@ export class StreamTracker {
         }
         break;
       case 'usage':
-        this.#usage = piece.usage;
+        if (isCounted(piece.usage)) this.#usage = piece.usage;
         break;
       case 'facts':
         this.#facts = mergeFacts(this.#facts, piece);
@@ -73,6 +85,7 @@ export class StreamTracker {
 
   /** Counts plain text that went by, escaped as it appears in its piece. */
   countText(escaped: string): void {
+    this.#hasText ||= escaped !== '';
     this.#quarters += quarterTokens(unescapeText(escaped));
   }
 
@@ -81,9 +94,9 @@ export class StreamTracker {
     return this.#ended;
   }
 
-  /** True once some choice has ended; what may still come is usage and the end mark. */
+  /** True once every choice that began has ended; what may still come is usage and the end mark. */
   get finishing(): boolean {
-    return this.#finishes !== undefined;
+    return this.#finishes !== undefined && this.#unfinished().length === 0;
   }
 
   get usage(): ReportedUsage | undefined {
@@ -106,16 +119,27 @@ export class StreamTracker {
 
   /** Judges the stream when nothing more will come. A stream that just stops is cut off, never finished. */
   end(): StreamEnd {
-    const finishes = [...(this.#finishes?.values() ?? [])].sort((left, right) => left.index - right.index);
+    const finishes = [...(this.#finishes?.values() ?? [])];
     if (finishes.some((finish) => finish.reason === 'error')) {
       return { ok: false, failure: failure('server', 'The provider ended its answer with an error') };
     }
-    if (finishes.length > 0) return { ok: true, finishes: finishes.map((finish) => this.#withToolCalls(finish)) };
-    if (this.#ended && this.#quarters > 0) {
-      return { ok: true, finishes: [this.#withToolCalls({ type: 'finish', index: 0, reason: 'stop', native: null })] };
+    const unfinished = this.#unfinished();
+    const isWhole = this.#ended ? finishes.length > 0 || this.#quarters > 0 : this.finishing;
+    if (!isWhole) {
+      const message = this.#ended ? 'The provider sent an empty answer' : 'The provider ended its response early';
+      return { ok: false, failure: failure('bad_response', message) };
     }
-    const message = this.#ended ? 'The provider sent an empty answer' : 'The provider ended its response early';
-    return { ok: false, failure: failure('bad_response', message) };
+    // Some servers send the end mark and no finish before it.
+    const stops = unfinished.map((index): FinishPiece => ({ type: 'finish', index, reason: 'stop', native: null }));
+    const all = [...finishes, ...stops].sort((left, right) => left.index - right.index);
+    return { ok: true, finishes: all.map((finish) => this.#withToolCalls(finish)) };
+  }
+
+  /** Choices that said something and did not end. */
+  #unfinished(): readonly number[] {
+    const speakers = [...(this.#speakers ?? [])];
+    if (this.#hasText && this.#speakers?.has(0) !== true) speakers.push(0);
+    return this.#finishes === undefined ? speakers : speakers.filter((index) => this.#finishes?.has(index) !== true);
   }
 
   /** Some servers say "stop" although the model called tools. */

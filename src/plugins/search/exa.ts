@@ -76,8 +76,7 @@ function content(result: JsonObject): string {
 }
 
 function reportedCost(answer: JsonObject): number | undefined {
-  const total = isJsonObject(answer['costDollars']) ? answer['costDollars']['total'] : undefined;
-  return typeof total === 'number' && total >= 0 ? total : undefined;
+  return isJsonObject(answer['costDollars']) ? read.usd(answer['costDollars']['total']) : undefined;
 }
 
 function listedCost(type: SearchMode, results: number): number {

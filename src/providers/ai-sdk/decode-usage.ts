@@ -25,6 +25,7 @@ export function decodeUsage(usage: unknown, family: AiSdkFamily, metadata: unkno
   const { prompt, completion, cached, written, reasoning } = counts;
   if (prompt === undefined && completion === undefined) return undefined;
   const raw = read.object(usage['raw']);
+  const cost = read.usd(raw['cost']);
   const promptDetails = {
     ...details(raw['prompt_tokens_details'], ['audio_tokens', 'image_tokens', 'video_tokens', 'file_tokens']),
     ...(cached === undefined ? {} : { cached_tokens: Math.min(cached, prompt ?? cached) }),
@@ -42,7 +43,7 @@ export function decodeUsage(usage: unknown, family: AiSdkFamily, metadata: unkno
     ...(Object.keys(completionDetails).length > 0 ? { completion_tokens_details: completionDetails } : {}),
     ...group('cache_creation', raw, ['ephemeral_5m_input_tokens', 'ephemeral_1h_input_tokens']),
     ...group('server_tool_use', raw, ['web_search_requests', 'web_fetch_requests']),
-    ...(typeof raw['cost'] === 'number' && raw['cost'] >= 0 ? { reportedCost: raw['cost'] } : {}),
+    ...(cost === undefined ? {} : { reportedCost: cost }),
   };
 }
 

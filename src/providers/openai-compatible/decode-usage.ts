@@ -31,8 +31,9 @@ export function decodeUsage(value: unknown, dialect: Dialect): ReportedUsage | u
   if (promptCounts !== undefined) usage.prompt_tokens_details = promptCounts;
   const completionCounts = completionDetails(value, completion);
   if (completionCounts !== undefined) usage.completion_tokens_details = completionCounts;
-  const { cost, cost_details: costDetails, server_tool_use: tools } = value;
-  if (typeof cost === 'number' && cost >= 0) usage.reportedCost = cost;
+  const { cost_details: costDetails, server_tool_use: tools } = value;
+  const cost = read.usd(value['cost']);
+  if (cost !== undefined) usage.reportedCost = cost;
   if (isJsonObject(costDetails)) usage.reportedCostDetails = costDetails;
   if (isJsonObject(tools)) usage.server_tool_use = countsOf(tools) ?? {};
   return usage;

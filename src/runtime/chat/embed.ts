@@ -15,6 +15,7 @@ import type { RuntimeServices } from './services.ts';
 import { announceResult, billingOf, settleError } from './settle.ts';
 import { type AttemptFailure, FAILURE_RULES } from '../../core/fallback/failure.ts';
 import type { ReportedUsage } from '../../core/stream/pieces.ts';
+import { withCountedUsage } from '../../core/stream/counted-usage.ts';
 import type { CallProgress, EmbeddingReply } from '../../contracts/provider.ts';
 import type { AttemptCall, AttemptedCall, CallResult, Dialing, Reported } from './attempt-call.ts';
 
@@ -165,11 +166,12 @@ class EmbeddingUpstreamCall implements AttemptCall<UpstreamEmbeddings> {
     if (reply === INTERRUPTED) return this.#failed(this.#watch.reason);
     if (!isReply(reply)) return this.#failed(misbehaviour());
     if (reply.type === 'failed') return this.#failed(reply.failure);
-    this.#usage = reply.result.usage;
-    const flaw = flawOfVectors(reply.result, this.#options.request);
+    const result = withCountedUsage(reply.result);
+    this.#usage = result.usage;
+    const flaw = flawOfVectors(result, this.#options.request);
     if (flaw !== undefined) return this.#failed(flaw);
     this.close();
-    return { type: 'whole', result: reply.result };
+    return { type: 'whole', result };
   }
 
   #failed(reason: AttemptFailure): CallResult<UpstreamEmbeddings> {

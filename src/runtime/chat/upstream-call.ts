@@ -1,6 +1,7 @@
 import { type AttemptFailure, failure, FAILURE_RULES, type FailureKind } from '../../core/fallback/failure.ts';
 import { sealOf } from '../../core/normalize/reasoning-origin.ts';
 import { ResultCollector } from '../../core/stream/collect.ts';
+import { withCountedUsage } from '../../core/stream/counted-usage.ts';
 import { commits, scatter, type StreamPiece } from '../../core/stream/pieces.ts';
 import { StreamTracker } from '../../core/stream/stream-tracker.ts';
 import type { UpstreamResult } from '../../core/stream/upstream-result.ts';
@@ -128,8 +129,9 @@ export class UpstreamCall extends Pollable<readonly StreamPiece[] | undefined> {
     }
     const flaw = flawOf(reply.result);
     if (flaw !== undefined) return this.#failed(flaw);
-    if (!wantsStream) return this.#whole(reply.result);
-    this.#readFrom(streamOf(scatter(reply.result)));
+    const result = withCountedUsage(reply.result);
+    if (!wantsStream) return this.#whole(result);
+    this.#readFrom(streamOf(scatter(result)));
     return this.#commit();
   }
 
@@ -229,7 +231,7 @@ export class UpstreamCall extends Pollable<readonly StreamPiece[] | undefined> {
     const end = this.tracker.end();
     if (!end.ok) return this.#failed(end.failure);
     for (const finish of end.finishes) collector.add(finish);
-    return this.#whole(collector.result());
+    return this.#whole({ ...collector.result(), usage: this.tracker.usage });
   }
 
   #whole(result: UpstreamResult): CallResult {

@@ -88,6 +88,16 @@ describe('a stream', () => {
       ['a', delta({ tool_calls: [{ index: 0, id: 'x' }] }, 1), finish('stop', 0), finish('stop', 1), END],
       { ok: true, finishes: [finish('stop', 0), finish('tool_calls', 1, 'stop')] },
     ],
+    [
+      'of which one choice just stops is cut off (STR-17)',
+      ['a', delta({ content: 'b' }, 1), finish('stop', 0)],
+      { ok: false, failure: { kind: 'bad_response', message: 'The provider ended its response early' } },
+    ],
+    [
+      'with an end mark and a finish for some choices has a finish for each (STR-17)',
+      ['a', delta({ tool_calls: [{ index: 0, id: 'x' }] }, 2), delta({ content: 'b' }, 1), finish('length', 1), END],
+      { ok: true, finishes: [finish('stop', 0, null), finish('length', 1), finish('tool_calls', 2, null)] },
+    ],
     ['that just stops is cut off (U-24)', ['Hi'], { ok: false, failure: { kind: 'bad_response' } }],
     ['of nothing is cut off', [], { ok: false, failure: { kind: 'bad_response' } }],
     [
@@ -125,6 +135,12 @@ describe('a stream', () => {
   it('is not over because usage came', () => {
     const tracker = tracked('Hi', usage(1, 1));
     expect([tracker.ended, tracker.finishing]).toEqual([false, false]);
+  });
+
+  it('is not over while one of its choices goes on (STR-17)', () => {
+    expect(tracked('a', delta({ reasoning: 'b' }, 1), finish('stop', 1)).finishing).toBe(false);
+    expect(tracked('a', delta({ reasoning: 'b' }, 1), finish('stop', 1), finish('stop')).finishing).toBe(true);
+    expect(tracked('', delta({ role: 'assistant' }, 1), finish('stop')).finishing).toBe(true);
   });
 
   it('adds its facts up and never forgets one', () => {

@@ -16,6 +16,7 @@ describe('a usage report', () => {
     ['a total alone', { total_tokens: 7 }],
     ['counts below zero', { prompt_tokens: -1, completion_tokens: -5 }],
     ['counts beyond all numbers', { prompt_tokens: 2 ** 60 }],
+    ['counts that no answer has', { prompt_tokens: 2e9, completion_tokens: Number.MAX_SAFE_INTEGER }],
     ['counts in text', { prompt_tokens: '7', completion_tokens: '8' }],
   ])('is none when it is %s', (_name, usage) => {
     expect(decodeUsage(usage, {})).toBeUndefined();
@@ -56,6 +57,7 @@ describe('a usage report', () => {
       { ...counts(7, 2), reportedCost: 0.5, reportedCostDetails: { upstream_inference_cost: 0.4 } },
     ],
     ['a cost below zero', { prompt_tokens: 7, completion_tokens: 2, cost: -1 }, counts(7, 2)],
+    ['a cost that no answer has', { prompt_tokens: 7, completion_tokens: 2, cost: 1e12 }, counts(7, 2)],
     [
       'web searches',
       { prompt_tokens: 7, completion_tokens: 2, server_tool_use: { web_search_requests: 2, note: 'x' } },
