@@ -17,7 +17,7 @@ import { warn } from './events.ts';
 import { factsOf, isListed } from './announce.ts';
 import type { AnswerFacts, AttemptCall, AttemptedCall, CallEnd } from './attempt-call.ts';
 import type { Answer, Execution, AnswerCall } from './execution.ts';
-import { CALLER_GONE } from './router-errors.ts';
+import { CALLER_GONE, kindOf, placeOf } from './router-errors.ts';
 import type { RuntimeServices } from './services.ts';
 import { StreamTracker } from '../../core/stream/stream-tracker.ts';
 import type { UpstreamResult } from '../../core/stream/upstream-result.ts';
@@ -60,9 +60,10 @@ export function settleAttempt(
     const { id: request } = execution.request;
     const failed = { ok: false, failure: outcome.failure, generation, request, roll } as const;
     services.records.ended(endpoint, failed, undefined, endedAt);
+    warnOfRefusedKey(services, endpoint, outcome.failure);
+    warnOfBrokenAdapter(services, endpoint, outcome.failure);
   }
-  if (!outcome.ok) warnOfRefusedKey(services, endpoint, outcome.failure);
-  else if (facts !== undefined && facts.usage.cost === undefined) warnOfUnknownPrice(services, endpoint);
+  if (outcome.ok && facts !== undefined && facts.usage.cost === undefined) warnOfUnknownPrice(services, endpoint);
   if (!services.events.isHeard) return;
   for (const follower of services.events.followers) follower.attemptEnds(execution.request, answer, attempt);
   if (!services.events.heard('attempt')) return;
@@ -108,8 +109,8 @@ function isTextCounted({ needs, operation }: RoutedRequest, { estimated }: Usage
 
 /** A provider's words may repeat what the caller said, and events end up in logs. */
 function inOurWords(failure: AttemptFailure): AttemptFailure {
-  const { raw, ...told } = failure;
-  return raw === undefined ? failure : { ...told, message: `The provider answered ${told.status ?? 'with an error'}` };
+  const { raw, thrown: _, ...told } = failure;
+  return raw === undefined ? told : { ...told, message: `The provider answered ${told.status ?? 'with an error'}` };
 }
 
 /** A key that is not accepted, or has nothing left, stays that way until somebody does something about it. */
@@ -124,6 +125,17 @@ function warnOfRefusedKey({ events, records }: RuntimeServices, endpoint: Endpoi
   warn(events, {
     code: 'provider_key',
     message: `${provider} ${trouble} for ${model}${answer}; it is left alone for a while. Check the key and the account there`,
+  });
+}
+
+/** The caller sees that the provider could not be called, so whoever wrote its adapter must hear why. */
+function warnOfBrokenAdapter({ events }: RuntimeServices, endpoint: Endpoint, failure: AttemptFailure): void {
+  if (!('thrown' in failure)) return;
+  const { thrown } = failure;
+  warn(events, {
+    code: 'provider_failed',
+    message: `The adapter of ${endpoint.provider} threw ${kindOf(thrown)} ${placeOf(thrown)}`.trim(),
+    thrown,
   });
 }
 
