@@ -4,6 +4,7 @@ import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createRouter, type Router, RouterError, simulated } from '../src/index.ts';
+import { BATCH_FIELDS } from '../src/protocol/create-batch.ts';
 import { DEFAULT_REQUEST_LIMITS } from '../src/protocol/limits.ts';
 import { providerPreferencesSchema } from '../src/protocol/provider-preferences.ts';
 import { codeBlocks, promisedOutput, runBlock, shownBelow } from './support/code-blocks.ts';
@@ -142,6 +143,11 @@ describe('the documentation', () => {
     const names = [...membersOf(providerPreferencesSchema), ...reasons];
     expect(names.length).toBeGreaterThan(30);
     expect(names.filter((name) => !page.includes(`\`${name}\``))).toEqual([]);
+  });
+
+  it('explains every field of a new batch', () => {
+    const page = readProjectFile('docs/batches.md');
+    expect(BATCH_FIELDS.filter((name) => !page.includes(`\`${name}\``))).toEqual([]);
   });
 
   it('tells the limits of requests as they are', () => {

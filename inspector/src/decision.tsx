@@ -169,7 +169,9 @@ export function Roll({ page: { record, draw } }: { readonly page: RequestPage })
   const { decision, candidates } = record;
   const shares = new Map(candidates.map(({ endpoint, share = 0 }) => [endpoint, share]));
   const drawn = draw ?? candidates.flatMap(({ endpoint, share = 0 }) => (share > 0 ? endpoint : []));
-  if (decision === undefined || drawn.length < 2) return null;
+  // Where an order, own keys or models put groups behind each other, each has chances of its own.
+  const total = drawn.reduce((sum, endpoint) => sum + (shares.get(endpoint) ?? 0), 0);
+  if (decision === undefined || drawn.length < 2 || total > 1.01) return null;
   const first = candidates[0]?.endpoint;
   return (
     <figure class="roll">

@@ -1,7 +1,7 @@
 import { access } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { type BatchLine, readBatchLines } from './batch-file.ts';
-import { type Command, CommandError, type CommandIo } from './command.ts';
+import { type Command, CommandError, type CommandIo, refusal } from './command.ts';
 import { type Batch, BATCH_ENDS } from '../protocol/batch.ts';
 import { parseArgs } from 'node:util';
 import { isJsonObject } from '../protocol/json.ts';
@@ -15,8 +15,6 @@ const SERVER_HELP = `  --url <address>    Base URL of the server, for example ht
 
 /** Milliseconds until a server must have begun to answer. Uploads have their own. */
 const TIMEOUT_MS = 60_000;
-/** Characters of an answer that is no error of the router which are shown. */
-const SHOWN_LENGTH = 200;
 
 /** A request to the server. */
 interface ServerRequest {
@@ -105,7 +103,7 @@ function batchServer(option: string | undefined, io: CommandIo): BatchServer {
     }
     const { ok, status } = response;
     if (ok) return text;
-    const message = `The server answered ${status}: ${messageOf(text)}`;
+    const message = refusal(status, text);
     if (status !== 429 && status < 500) throw new CommandError(message);
     throw new UnansweredError(message, true, secondsIn(response.headers.get('retry-after')) * 1_000);
   }
@@ -127,13 +125,6 @@ function secondsIn(text: string | null): number {
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return error.cause instanceof Error && error.cause.message !== '' ? error.cause.message : error.message;
-}
-
-function messageOf(text: string): string {
-  const json = read.parse(text);
-  const error = isJsonObject(json) ? json['error'] : undefined;
-  const message = isJsonObject(error) ? error['message'] : undefined;
-  return typeof message === 'string' ? message : text.slice(0, SHOWN_LENGTH);
 }
 
 /** Minutes for which a server may be away. */

@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import * as read from '../platform/json.ts';
 
 /** A command of the `signalbox` program. */
 export interface Command {
@@ -35,6 +36,16 @@ export interface CommandIo {
 /** Something that the person who called a command can put right. Its message is all that is printed. */
 export class CommandError extends Error {
   override readonly name = 'CommandError';
+}
+
+/** Characters of an answer that is no error of the router which are shown. */
+const SHOWN_LENGTH = 200;
+
+/** What a server says that did not do what it was asked. */
+export function refusal(status: number, text: string): string {
+  const message = read.text(read.object(read.parseObject(text)?.['error'])?.['message']);
+  const said = `The server answered ${status}: ${message ?? text.slice(0, SHOWN_LENGTH)}`;
+  return status === 401 ? `${said}; the key is taken from SIGNALBOX_API_KEY` : said;
 }
 
 /** Rows as lines whose columns are below each other. The first row is the head. */

@@ -4,7 +4,7 @@ import { resolve } from 'node:path';
 import { finished } from 'node:stream/promises';
 import { parseArgs } from 'node:util';
 import { createRouter } from '../index.ts';
-import { type Command, CommandError, type CommandIo, fileArguments } from './command.ts';
+import { type Command, CommandError, type CommandIo, fileArguments, refusal } from './command.ts';
 import { loadConfig, CONFIG_HELP } from './load-config.ts';
 import { StringDecoder } from 'node:string_decoder';
 import type { LedgerRecord } from '../contracts/ledger.ts';
@@ -109,7 +109,7 @@ function serverReader(option: string | undefined, io: CommandIo): { read: PageRe
       const reason = cause instanceof Error && cause.message !== '' ? cause.message : String(error);
       throw new CommandError(`${base} cannot be reached: ${reason}`);
     }
-    if (!response.ok) throw new CommandError(`The server answered ${response.status}: ${text.slice(0, 300)}`);
+    if (!response.ok) throw new CommandError(refusal(response.status, text));
     return pageOf(text, query.get('format'), response.headers.get('x-next-cursor') ?? undefined);
   };
   return { read, close: () => Promise.resolve() };

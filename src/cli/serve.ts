@@ -153,6 +153,7 @@ function greeting(
   const providers = config.providers.map(({ name, slug }) => name ?? slug).join(', ');
   const model = config.simulatedByDefault ? 'simulated/small' : firstModel(router);
   const body = JSON.stringify({ model, messages: [{ role: 'user', content: 'Hello' }] });
+  const credentials = config.authenticate === undefined ? '' : " -H 'authorization: Bearer <API key>'";
   return [
     `Inspector: ${url}/inspector`,
     `Signalbox listens at ${url}`,
@@ -163,7 +164,7 @@ function greeting(
     ...(config.authenticate === undefined && config.anonymous === 'local'
       ? ['Callers: this machine only, without credentials']
       : []),
-    `Try: curl ${url}/chat/completions -H 'content-type: application/json' -d '${body}'`,
+    `Try: curl ${url}/chat/completions${credentials} -H 'content-type: application/json' -d '${body}'`,
   ];
 }
 

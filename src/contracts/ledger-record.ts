@@ -189,7 +189,10 @@ export interface LedgerCandidate {
   readonly slowness?: number | undefined;
   /** Share of its rate that is free; below 0 where it had more calls at a time than it answers in time. Absent for 1. */
   readonly headroom?: number | undefined;
-  /** Probability with which it was drawn to be the first. Present exactly where numbers decided. */
+  /**
+   * Probability with which it was drawn to be the first of those that it was compared with. Present exactly where numbers
+   * decided.
+   */
   readonly share?: number | undefined;
   /** What the decision saw of it. Absent for one that was never called. */
   readonly seen?: SeenEndpoint | undefined;

@@ -2,6 +2,7 @@ import { type Account, ANONYMOUS, type Scope } from '../core/account.ts';
 import { RouterError } from '../protocol/router-error.ts';
 import type { Router, RouterInternals } from '../router/router.ts';
 import { warn, type WarningEvent } from '../runtime/chat/events.ts';
+import { placeOf } from '../runtime/chat/router-errors.ts';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
 import { authorize } from './authorize.ts';
 import type { answerBatches as AnswerBatchesFunction } from './batch-operations.ts';
@@ -214,9 +215,8 @@ function isUnexpected(error: unknown): error is Error {
 }
 
 /** The caller sees a plain 500, so the operator must hear of it; not in the error's own words, which may repeat a prompt. */
-function unexpected({ name, message, stack = '' }: Error): WarningEvent {
-  const [place = ''] = /\bat .*/.exec(stack.slice(stack.indexOf(message) + message.length)) ?? [];
-  return { code: 'internal', message: `A request failed inside the router: ${name} ${place}`.trim() };
+function unexpected(error: Error): WarningEvent {
+  return { code: 'internal', message: `A request failed inside the router: ${error.name} ${placeOf(error)}`.trim() };
 }
 
 async function catalogReply(

@@ -39,7 +39,7 @@ export interface RoutingDecision {
   readonly slowness: number;
   /** Share of its rate that is free; below 0 where it has more calls at a time than it answers in time. */
   readonly headroom: number;
-  /** Probability with which it was drawn to be the first. */
+  /** Probability with which it was drawn to be the first of those that it was compared with. */
   readonly share: number;
 }
 

@@ -305,5 +305,5 @@ function traceHeaders({ traceparent, tracestate }: TraceContext): readonly strin
 
 function failureOf(thrown: unknown): AttemptFailure {
   if (thrown instanceof TransportError || thrown instanceof EncodeError) return thrown.failure;
-  return failure('adapter', 'The request could not be made');
+  return failure('adapter', 'The request could not be made', { thrown });
 }

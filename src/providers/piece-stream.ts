@@ -117,8 +117,9 @@ export class ResponsePieceStream extends Pollable<readonly StreamPiece[] | undef
 
   #fail(error: unknown): void {
     this.#done = true;
-    const known = error instanceof TransportError ? error.failure : failure('adapter', 'The stream could not be read');
-    this.#pieces.push({ type: 'failure', failure: known });
+    const known = error instanceof TransportError ? error.failure : undefined;
+    const reason = known ?? failure('adapter', 'The stream could not be read', { thrown: error });
+    this.#pieces.push({ type: 'failure', failure: reason });
     this.#response.cancel();
   }
 }

@@ -123,7 +123,7 @@ describe('signalbox batches', () => {
     );
     const { url } = server;
     const wrong = await complaints(['submit', 'in.jsonl'], { SIGNALBOX_URL: url, SIGNALBOX_API_KEY: 'sk-wrong' });
-    expect(wrong).toContain('The server answered 401');
+    expect(wrong).toMatch(/The server answered 401: .*; the key is taken from SIGNALBOX_API_KEY$/);
     expect(wrong).not.toContain('sk-wrong');
     expect(await complaints(['watch', 'x'], { SIGNALBOX_URL: '', SIGNALBOX_API_KEY: '' })).toContain('SIGNALBOX_URL');
     expect(await complaints(['watch', 'x', '--url', 'http://127.0.0.1:1'])).toContain('cannot be reached');

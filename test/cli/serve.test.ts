@@ -79,6 +79,16 @@ describe('signalbox serve', () => {
     expect(program.printed()).toContain('Stopped.');
   });
 
+  it('shows a command to try with the place of the API key, where callers need one', async () => {
+    using folder = temporaryFolder();
+    const apiKeys = [{ id: 'me', key: 'sk-0123456789abcdef' }];
+    writeFileSync(folder.file('signalbox.config.json'), JSON.stringify({ providers: ['simulated'], apiKeys }));
+    await using program = await serving(folder.path);
+    expect(program.printed()).toContain("/chat/completions -H 'authorization: Bearer <API key>' -H 'content-type");
+    expect(program.printed()).not.toContain('sk-0123456789abcdef');
+    expect((await ask(program.url)).status).toBe(401);
+  });
+
   it('ends the answers that are under way before it goes', async () => {
     using folder = temporaryFolder();
     const config = { providers: [{ use: 'simulated', firstTokenMs: 50, tokensPerSecond: 100 }] };

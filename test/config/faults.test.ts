@@ -51,6 +51,18 @@ describe('a configuration', () => {
       'webhooks.secrets[0]',
       'must hold 24 to 64 bytes',
     ],
+    [
+      'with an allowed host that no address is compared with',
+      { webhooks: { allowedHosts: ['127.0.0.1:3000', '[::1]:80', 'hooks.example.com'] } },
+      'webhooks.allowedHosts[2]',
+      'a host in small letters with its port, such as "wiki.internal:443"',
+    ],
+    [
+      'with an allowed host that is an address',
+      { webhooks: { allowedHosts: ['https://hooks.example.com:443'] } },
+      'webhooks.allowedHosts[0]',
+      'a host in small letters with its port',
+    ],
     ['with a budget of null', { budgets: { default: null } }, 'budgets.default', 'must be an object, not null'],
     ['with a budget of nothing', { budgets: { default: {} } }, 'budgets.default.limitUsd', 'not left out'],
     ['with a limit of null', { rateLimits: { freeModels: null } }, 'rateLimits.freeModels', 'an object, not null'],

@@ -263,6 +263,26 @@ describe('the page', () => {
     await local.close();
   });
 
+  it('shows a draw where one decided, and none where an order did', async () => {
+    const local = inspectedRouter();
+    await using mounted = await mountNode(local);
+    await using opened = await browser.open();
+    const { page } = opened;
+    const messages = [{ role: 'user', content: 'Hello' }] as const;
+    for (const [order, figures] of [
+      [[], 1],
+      [['alpha'], 0],
+      [['alpha', 'beta'], 0],
+    ] as const) {
+      const provider = { order, ignore: ['gamma', 'delta'] };
+      const { id } = await local.chat({ model: 'acme/writer', messages, max_tokens: 5, provider });
+      await page.goto(`${mounted.baseURL}/inspector/requests/${id}`);
+      await page.getByRole('heading', { name: 'Why this endpoint' }).waitFor();
+      expect([order, await page.locator('figure.roll').count()]).toEqual([order, figures]);
+    }
+    await local.close();
+  });
+
   it('finds a request by its generation id', async () => {
     const local = inspectedRouter();
     const { id } = await local.chat({ model: 'acme/quick', messages: [{ role: 'user', content: 'Hi' }] });

@@ -278,7 +278,7 @@ describe('an adapter that fails', () => {
     await provider.close?.();
     expect(reply).toEqual({
       type: 'failed',
-      failure: { kind: 'adapter', message: 'The request could not be made' },
+      failure: { kind: 'adapter', message: 'The request could not be made', thrown: expect.any(Error) as Error },
     });
   });
 });

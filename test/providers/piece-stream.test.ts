@@ -205,10 +205,11 @@ describe('a stream that breaks', () => {
     expect(await stream.read()).toBeUndefined();
   });
 
-  it('tells nothing of what an unknown error says', async () => {
-    const response: TransportResponse = { ...responseOf([]), read: () => Promise.reject(new Error('secret')) };
+  it('tells nothing of what an unknown error says, but keeps it for the operator', async () => {
+    const thrown = new Error('secret');
+    const response: TransportResponse = { ...responseOf([]), read: () => Promise.reject(thrown) };
     expect(await streamOf(response).read()).toEqual([
-      { type: 'failure', failure: failure('adapter', 'The stream could not be read') },
+      { type: 'failure', failure: failure('adapter', 'The stream could not be read', { thrown }) },
     ]);
   });
 

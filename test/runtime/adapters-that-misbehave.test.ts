@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { failure } from '../../src/core/fallback/failure.ts';
 import type { PieceStream, Provider, ProviderCall, ProviderReply } from '../../src/contracts/provider.ts';
 import { createRouter } from '../../src/index.ts';
+import type { AttemptEvent, WarningEvent } from '../../src/runtime/chat/events.ts';
 import { fakeEnvironment } from '../../src/testing/fake-environment.ts';
 import { type Bench, LONG_MS, TIMEOUTS, ask, askAndWait, benchOf, statusOf, textOf } from '../support/driving.ts';
 import type { Behaviour } from '../support/stub-provider.ts';
@@ -49,6 +50,25 @@ describe.each([false, true])('an adapter that breaks its contract (stream: %s)',
     const outcome = await askAndWait(bench, { stream, body: { provider: { order: ['p0'] } } });
     expect(statusOf(outcome)).toBe(200);
     expect(bench.stubs.calls.map(({ provider }) => provider)).toEqual(['p0', 'p1']);
+  });
+
+  it.each(ways)('and %s is told to the operator, with what was thrown, and to nobody else', async (how) => {
+    const warnings: WarningEvent[] = [];
+    const attempts: unknown[] = [];
+    const on = {
+      warning: (event: WarningEvent) => void warnings.push(event),
+      attempt: (event: AttemptEvent) => void attempts.push(event.failure),
+    };
+    const outcome = await askAndWait(benchOf({ p0: { behaves: { does: 'misbehave', how } } }, { on }), { stream });
+    expect(warnings.length).toBeGreaterThan(0);
+    for (const { code, message, thrown } of warnings) {
+      expect(code).toBe('provider_failed');
+      expect(message).toMatch(/^The adapter of p0 threw a (?:\w*Error at |value of type string$)/);
+      expect(thrown).toBeTruthy();
+      expect(message).not.toContain(thrown instanceof Error ? thrown.message : thrown);
+    }
+    for (const failed of attempts) expect(failed).not.toHaveProperty('thrown');
+    expect(JSON.stringify(outcome.error)).not.toContain('thrown');
   });
 
   it('and never settles is given up in time, and its slot is free (U-70)', async () => {

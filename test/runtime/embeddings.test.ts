@@ -22,6 +22,8 @@ import {
   failsWith,
   isDeaf,
 } from '../support/embedding-providers.ts';
+// Loaded by the first request that needs it, which takes real time; the clock of these tests has none.
+import '../../src/router/embed.ts';
 
 interface Bench {
   readonly environment: FakeEnvironment;

@@ -153,6 +153,9 @@ describe('explain', () => {
             ({ provider, model }) => `${provider.toLowerCase()} ${model}`,
           );
           expect(planned ?? []).toEqual(steps.map(({ provider, model }) => `${provider} ${model}`));
+          for (const { why, model } of steps) {
+            if (why.includes('only endpoint')) expect(steps.filter((one) => one.model === model)).toHaveLength(1);
+          }
           const callable = steps.filter((step) => !step.coolingDown);
           if (callable.length < steps.length) passedOver += 1;
           const nameOf = ({ tag, model, why }: (typeof steps)[number]): string =>
@@ -210,6 +213,63 @@ describe('explain', () => {
       rejected: [{ provider: 'p0', model: 'acme/one', tag: 'p0', reason: 'data_policy:training', detail: undefined }],
     });
     expect(bench.stubs.calls).toEqual([]);
+  });
+
+  it.each<[string, object, object, readonly string[]]>([
+    ['an order', { provider: { order: ['p1'], ignore: ['p2'] } }, {}, ['order[0]', 'behind those in order']],
+    [
+      'an order, with several left',
+      { provider: { order: ['p1'] } },
+      {},
+      [
+        'order[0]',
+        'behind those in order, drawn by expected cost and health',
+        'behind those in order, next by expected cost and health',
+      ],
+    ],
+    [
+      'a key of the account',
+      { provider: { only: ['p1'] } },
+      { account: { id: 'a', providerKeys: { p1: { apiKey: 'secret' } } } },
+      ['own key', 'behind own keys'],
+    ],
+    [
+      'a key of the account that is there for the rest',
+      { provider: { only: ['p1'] } },
+      { account: { id: 'a', providerKeys: { p1: { apiKey: 'secret', fallback: true } } } },
+      ['before own keys', 'own key'],
+    ],
+  ])('says who stands behind others, and why: %s', async (_by, fields, options, whys) => {
+    const bench = benchOf({
+      p0: { behaves: { does: 'answer' } },
+      p1: { behaves: { does: 'answer' } },
+      p2: { behaves: { does: 'answer' } },
+    });
+    const request = { model: 'acme/one', messages: [{ role: 'user' as const, content: 'Hi' }], ...fields };
+    expect((await bench.router.explain(request, options)).steps.map(({ why }) => why)).toEqual(whys);
+  });
+
+  it('says who is known to be as fast as preferred', async () => {
+    const bench = benchOf({
+      p0: { behaves: { does: 'answer', afterMs: 10 } },
+      p1: { behaves: { does: 'answer', afterMs: 900 } },
+    });
+    for (const only of ['p0', 'p1']) {
+      for (let call = 0; call < 30; call += 1) {
+        ask(bench, { stream: true, body: { provider: { only: [only] } } });
+        await bench.environment.advance(1_000);
+      }
+    }
+    const messages = [{ role: 'user' as const, content: 'Hi' }];
+    const { steps } = await bench.router.explain({
+      model: 'acme/one',
+      messages,
+      provider: { preferred_max_latency: 0.5 },
+    });
+    expect(steps.map(({ tag, why }) => [tag, why])).toEqual([
+      ['p0', 'as fast as preferred'],
+      ['p1', 'behind those as fast as preferred'],
+    ]);
   });
 
   it('says who is cooling down', async () => {

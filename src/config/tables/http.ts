@@ -26,6 +26,9 @@ export const CORS = {
 /** Which sites' pages may call from a browser. */
 export interface Cors extends OptionsOf<typeof CORS> {}
 
+/** As {@link URL} spells them, because with that they are compared. */
+const HOST_AND_PORT = /^(?:\[[\da-f:]+\]|[^\s/:A-Z]+):\d{1,5}$/;
+
 /** Which addresses that users give may be called. */
 export const OUTBOUND = {
   /** Ports that may be called. Default 80, 443, 8443. */
@@ -34,7 +37,9 @@ export const OUTBOUND = {
    * Hosts that may be called whatever their address, as `host:port`: a search engine in the same network, for example.
    * Default: none.
    */
-  allowedHosts: option.list(option.text()),
+  allowedHosts: option.list(
+    option.textThat('a host in small letters with its port, such as "wiki.internal:443"', HOST_AND_PORT),
+  ),
 } satisfies OptionTable;
 
 /** Which addresses that users give may be called, set by the embedding program. */

@@ -40,7 +40,10 @@ export type FailureKind =
   /** The provider's adapter itself failed. */
   | 'adapter';
 
-/** One failed upstream call, as data. Holds nothing secret and at most a little of the provider's text. */
+/**
+ * One failed upstream call, as data. Holds nothing secret but what an adapter threw, and at most a little of the
+ * provider's text.
+ */
 export interface AttemptFailure {
   readonly kind: FailureKind;
   /** For the caller; never HTML, never more than 500 characters. */
@@ -60,6 +63,8 @@ export interface AttemptFailure {
   readonly providerCode?: string | undefined;
   /** The provider's own text, cut and with secrets taken out. */
   readonly raw?: string | undefined;
+  /** What the adapter threw. It may hold anything, so only a warning for the operator tells it. */
+  readonly thrown?: unknown;
 }
 
 /** What a caller hears whose request used up all of its time. */

@@ -7,7 +7,7 @@ import { latencyOf, type PercentileValues, throughputOf } from './performance.ts
 import type { World } from './world.ts';
 import { stabilityOf } from '../fallback/health.ts';
 import { areComparable, toolQualities } from './exacto.ts';
-import { rankAdaptively } from './adaptive/rank-adaptive.ts';
+import { ONLY_ENDPOINT, rankAdaptively } from './adaptive/rank-adaptive.ts';
 import { wellnessOf } from './adaptive/wellness.ts';
 import { requestPrice } from './adaptive/expected-cost.ts';
 import { PREFERENCE_WINDOW_MS, sortEndpoints } from './sort.ts';
@@ -43,9 +43,18 @@ export function ownKeysAround(
   const own = endpoints.filter((endpoint) => endpoint.byok?.fallback === false);
   const shared = endpoints.filter((endpoint) => endpoint.byok === undefined);
   const reserve = endpoints.filter((endpoint) => endpoint.byok?.fallback === true);
-  return [own, shared, reserve].flatMap((group, index) =>
-    rank(group).map((one) => (index === 1 ? one : { ...one, why: `own key, ${one.why}` })),
-  );
+  const rankedShared = rank(shared);
+  if (shared.length === endpoints.length) return rankedShared;
+  return [
+    ...placed(rank(own), 'own key'),
+    ...placed(rankedShared, own.length > 0 ? 'behind own keys' : 'before own keys'),
+    ...placed(rank(reserve), 'own key'),
+  ];
+}
+
+/** Endpoints that come before or behind others, with the reason. None of them is the only one. */
+function placed(ranked: readonly Ranked[], reason: string): readonly Ranked[] {
+  return ranked.map((one) => ({ ...one, why: one.why === ONLY_ENDPOINT ? reason : `${reason}, ${one.why}` }));
 }
 
 function isOwn({ byok }: Endpoint): boolean {
@@ -86,8 +95,12 @@ function ordered(
       world,
     ).map((one) => ({ ...one, why: `order[${position}]` })),
   );
-  const others = endpoints.filter((endpoint) => selectorIndex(order, endpoint) < 0);
-  return [...named, ...unsorted(others, request, world)];
+  const others = unsorted(
+    endpoints.filter((endpoint) => selectorIndex(order, endpoint) < 0),
+    request,
+    world,
+  );
+  return named.length === 0 ? others : [...named, ...placed(others, 'behind those in order')];
 }
 
 /** With `service_tier: 'priority'` the priority endpoints come first, each group by itself (gaps 2.7). */
@@ -100,7 +113,8 @@ function priorityFirst(
   const rank = (group: readonly Endpoint[]): readonly Ranked[] => thresholded(group, request, world, sort);
   const first = rank(endpoints.filter((endpoint) => endpoint.tier === 'priority'));
   const rest = rank(endpoints.filter((endpoint) => endpoint.tier !== 'priority'));
-  return [...first.map((one) => ({ ...one, why: 'priority tier' })), ...rest];
+  if (first.length === 0) return rest;
+  return [...first.map((one) => ({ ...one, why: 'priority tier' })), ...placed(rest, 'behind the priority tier')];
 }
 
 function thresholded(
@@ -111,14 +125,12 @@ function thresholded(
 ): readonly Ranked[] {
   if (!hasThresholds(request.preferences)) return sortedOrNot(endpoints, request, world, sort);
   const meets = (endpoint: Endpoint): boolean => meetsThresholds(endpoint, request.preferences, world);
+  const fast = endpoints.filter(meets);
+  if (fast.length === 0 || fast.length === endpoints.length) return sortedOrNot(endpoints, request, world, sort);
+  const others = endpoints.filter((endpoint) => !fast.includes(endpoint));
   return [
-    ...sortedOrNot(endpoints.filter(meets), request, world, sort),
-    ...sortedOrNot(
-      endpoints.filter((endpoint) => !meets(endpoint)),
-      request,
-      world,
-      sort,
-    ),
+    ...placed(sortedOrNot(fast, request, world, sort), 'as fast as preferred'),
+    ...placed(sortedOrNot(others, request, world, sort), 'behind those as fast as preferred'),
   ];
 }
 
@@ -183,7 +195,7 @@ function unsorted(endpoints: readonly Endpoint[], request: RoutedRequest, world:
  * the others by price. Requests with tools put endpoints with clearly bad tool calls behind the others.
  */
 function balanced(endpoints: readonly Endpoint[], request: RoutedRequest, world: World): readonly Ranked[] {
-  if (endpoints.length <= 1) return endpoints.map((endpoint) => ({ endpoint, why: 'only endpoint' }));
+  if (endpoints.length <= 1) return endpoints.map((endpoint) => ({ endpoint, why: ONLY_ENDPOINT }));
   const qualities = request.needs.tools && areComparable(endpoints) ? toolQualities(endpoints, world) : undefined;
   const classes = endpoints.map((endpoint) => {
     const record = world.record(endpoint);

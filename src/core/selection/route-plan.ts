@@ -47,7 +47,10 @@ export interface DecisionFigures {
   readonly slowness: number;
   /** Share of its rate that is free; below 0 where it has more calls at a time than it answers in time. */
   readonly headroom: number;
-  /** Probability with which it was drawn to be the first; 0 for one that must not be called now. */
+  /**
+   * Probability with which it was drawn to be the first of those that it was compared with: an order, own keys, tiers and
+   * thresholds put groups behind each other, and so do models. 0 for one that must not be called now.
+   */
   readonly share: number;
 }
 

@@ -42,7 +42,8 @@ export function failureOfThrown(error: unknown, context: ErrorContext, signal: A
   if (inside !== undefined) return failureInBand(inside, context);
   const known = BY_NAME[nameOf(error) ?? ''];
   if (known !== undefined && !hasConnectionCode(error)) return failureOfKnown(error, known, context);
-  return hasConnectionCode(error) ? connectionFailure(error) : failure('adapter', 'The model could not be called');
+  if (hasConnectionCode(error)) return connectionFailure(error);
+  return failure('adapter', 'The model could not be called', { thrown: error });
 }
 
 /** The failure behind an error part of a stream: an error like any other, or the provider's own error as it came. */

@@ -142,9 +142,9 @@ function expired(phase: Phase): AttemptFailure {
   }
 }
 
-/** The failure of an adapter that breaks its contract. */
-export function misbehaviour(): AttemptFailure {
-  return failure('adapter', 'The provider could not be called');
+/** The failure of an adapter that breaks its contract, by what it threw or by what it should have given. */
+export function misbehaviour(thrown: unknown): AttemptFailure {
+  return failure('adapter', 'The provider could not be called', { thrown });
 }
 
 /** What a call is waiting for. */

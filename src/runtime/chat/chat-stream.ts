@@ -227,7 +227,10 @@ export class ChatStreamSource extends Pollable<readonly StreamItem[] | undefined
       this.#forward(answer, pieces, items);
     } catch (error) {
       if (this.#state !== 'streaming') throw error;
-      this.#break(answer, failureOf('adapter', 'The provider sent something that is no part of an answer'));
+      this.#break(
+        answer,
+        failureOf('adapter', 'The provider sent something that is no part of an answer', { thrown: error }),
+      );
     }
   }
 

@@ -130,7 +130,7 @@ class EmbeddingUpstreamCall implements AttemptCall<UpstreamEmbeddings> {
     this.#watch.whenThere(
       () => this.#ask(),
       (reply) => onResult(this.#receive(reply)),
-      () => onResult(this.#failed(misbehaviour())),
+      (thrown) => onResult(this.#failed(misbehaviour(thrown))),
     );
   }
 
@@ -157,14 +157,14 @@ class EmbeddingUpstreamCall implements AttemptCall<UpstreamEmbeddings> {
   #receive(reply: unknown): CallResult<UpstreamEmbeddings> {
     try {
       return this.#resultOf(reply);
-    } catch {
-      return this.#failed(misbehaviour());
+    } catch (thrown) {
+      return this.#failed(misbehaviour(thrown));
     }
   }
 
   #resultOf(reply: unknown): CallResult<UpstreamEmbeddings> {
     if (reply === INTERRUPTED) return this.#failed(this.#watch.reason);
-    if (!isReply(reply)) return this.#failed(misbehaviour());
+    if (!isReply(reply)) return this.#failed(misbehaviour(new TypeError(NO_REPLY)));
     if (reply.type === 'failed') return this.#failed(reply.failure);
     const result = withCountedUsage(reply.result);
     this.#usage = result.usage;
@@ -184,6 +184,9 @@ class EmbeddingUpstreamCall implements AttemptCall<UpstreamEmbeddings> {
     this.#watch.deadline.enter('answer', this.#options.timeouts.answerMs);
   }
 }
+
+/** What an adapter should have done, for whoever writes it. */
+const NO_REPLY = 'embed must give a reply of the type "embedded" or "failed", with what belongs to it';
 
 /** Adapters come from anybody. */
 function isReply(value: unknown): value is EmbeddingReply {

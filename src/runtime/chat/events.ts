@@ -250,7 +250,7 @@ export interface WarningEvent {
   readonly code: string;
   /** What is wrong and what would be right. Never a prompt or a key. */
   readonly message: string;
-  /** What a plugin or server tool threw. For a debugger: it may hold anything, so it is never printed by us. */
+  /** What a plugin, server tool or provider threw. For a debugger: it may hold anything, so it is never printed by us. */
   readonly thrown?: unknown;
 }
 

@@ -106,6 +106,27 @@ export function errorOfUnknown(thrown: unknown): RouterError {
   });
 }
 
+/** What kind of thing was thrown. Not what it says: that may repeat a prompt. */
+export function kindOf(thrown: unknown): string {
+  try {
+    if (RouterError.isInstance(thrown)) return `a RouterError (${thrown.status})`;
+    if (thrown instanceof Error) return `a ${/^\w{1,40}$/.test(thrown.name) ? thrown.name : 'Error'}`;
+    return `a value of type ${typeof thrown}`;
+  } catch {
+    return 'something';
+  }
+}
+
+/** Where it was thrown, as its stack says; empty where that is unknown. */
+export function placeOf(thrown: unknown): string {
+  try {
+    const { message, stack = '' } = thrown as Error;
+    return /\bat .*/.exec(stack.slice(stack.indexOf(message) + message.length))?.[0] ?? '';
+  } catch {
+    return '';
+  }
+}
+
 /** An error with the facts about its whole request, which who threw it could not know. */
 export function withContext(error: RouterError, context: RequestContext): RouterError {
   const { status, errorType, message, metadata, availability, retryAfterMs, retryable } = error;

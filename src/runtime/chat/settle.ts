@@ -13,7 +13,7 @@ import type { RoutePlan } from '../../core/selection/route-plan.ts';
 import { type Estimate, settleUsage, type Settlement } from '../../core/stream/usage.ts';
 import type { RouterError } from '../../protocol/router-error.ts';
 import type { Usage } from '../../protocol/chunk.ts';
-import { warn } from './events.ts';
+import { warnOfFailure, warnOfUnknownPrice } from './attempt-warnings.ts';
 import { factsOf, isListed } from './announce.ts';
 import type { AnswerFacts, AttemptCall, AttemptedCall, CallEnd } from './attempt-call.ts';
 import type { Answer, Execution, AnswerCall } from './execution.ts';
@@ -60,9 +60,9 @@ export function settleAttempt(
     const { id: request } = execution.request;
     const failed = { ok: false, failure: outcome.failure, generation, request, roll } as const;
     services.records.ended(endpoint, failed, undefined, endedAt);
+    warnOfFailure(services, endpoint, outcome.failure);
   }
-  if (!outcome.ok) warnOfRefusedKey(services, endpoint, outcome.failure);
-  else if (facts !== undefined && facts.usage.cost === undefined) warnOfUnknownPrice(services, endpoint);
+  if (outcome.ok && facts !== undefined && facts.usage.cost === undefined) warnOfUnknownPrice(services, endpoint);
   if (!services.events.isHeard) return;
   for (const follower of services.events.followers) follower.attemptEnds(execution.request, answer, attempt);
   if (!services.events.heard('attempt')) return;
@@ -108,37 +108,8 @@ function isTextCounted({ needs, operation }: RoutedRequest, { estimated }: Usage
 
 /** A provider's words may repeat what the caller said, and events end up in logs. */
 function inOurWords(failure: AttemptFailure): AttemptFailure {
-  const { raw, ...told } = failure;
-  return raw === undefined ? failure : { ...told, message: `The provider answered ${told.status ?? 'with an error'}` };
-}
-
-/** A key that is not accepted, or has nothing left, stays that way until somebody does something about it. */
-function warnOfRefusedKey({ events, records }: RuntimeServices, endpoint: Endpoint, failure: AttemptFailure): void {
-  const { provider, model, byok } = endpoint;
-  if (byok !== undefined || (failure.kind !== 'credentials' && failure.kind !== 'quota')) return;
-  // A refusal that may concern its request alone is nobody's trouble until it is suspected to be more.
-  if (failure.doubtful === true && records.admission(endpoint).ok) return;
-  const trouble =
-    failure.kind === 'credentials' ? 'does not accept its key' : 'says that its balance or quota is used up';
-  const answer = failure.status === undefined ? '' : ` (it answered ${failure.status})`;
-  warn(events, {
-    code: 'provider_key',
-    message: `${provider} ${trouble} for ${model}${answer}; it is left alone for a while. Check the key and the account there`,
-  });
-}
-
-/** Costs that are missing are not missed until somebody adds them up, so it is told with the first answer. */
-function warnOfUnknownPrice({ events, records }: RuntimeServices, endpoint: Endpoint): void {
-  if (!records.noteUnpriced(endpoint)) return;
-  const { model, provider, price } = endpoint;
-  const unknown = price === undefined ? 'its price is unknown' : 'its price leaves out something that was billed';
-  warn(events, {
-    code: 'price_unknown',
-    message:
-      `An answer of ${model} at ${provider} has no cost in usage, budgets and metrics: ${unknown}. Declare it in the ` +
-      `provider's models, { '${model}': { price: { prompt, completion } } } in USD per million tokens, or run ` +
-      '"npx signalbox catalog refresh"',
-  });
+  const { raw, thrown: _, ...told } = failure;
+  return raw === undefined ? told : { ...told, message: `The provider answered ${told.status ?? 'with an error'}` };
 }
 
 /**

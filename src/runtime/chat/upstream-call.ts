@@ -66,7 +66,7 @@ export class UpstreamCall extends Pollable<readonly StreamPiece[] | undefined> {
 
   /** Makes the call and tells, once, when it either failed, is complete, or has committed. Never throws. */
   open(onResult: (result: CallResult) => void): void {
-    const fail = (): void => onResult(this.#failed(misbehaviour()));
+    const fail = (thrown: unknown): void => onResult(this.#failed(misbehaviour(thrown)));
     const receive = (reply: unknown): void => {
       const result = this.#receive(reply);
       if (result instanceof Promise) void result.then(onResult, fail);
@@ -113,14 +113,14 @@ export class UpstreamCall extends Pollable<readonly StreamPiece[] | undefined> {
   #receive(reply: unknown): MaybePromise<CallResult> {
     try {
       return this.#resultOf(reply);
-    } catch {
-      return this.#failed(misbehaviour());
+    } catch (thrown) {
+      return this.#failed(misbehaviour(thrown));
     }
   }
 
   #resultOf(reply: unknown): MaybePromise<CallResult> {
     if (reply === INTERRUPTED) return this.#failed(this.#watch.reason);
-    if (!isReply(reply)) return this.#failed(misbehaviour());
+    if (!isReply(reply)) return this.#failed(misbehaviour(new TypeError(NO_REPLY)));
     if (reply.type === 'failed') return this.#failed(reply.failure);
     const wantsStream = this.#options.request.stream;
     if (reply.type === 'stream') {
@@ -282,15 +282,15 @@ export class UpstreamCall extends Pollable<readonly StreamPiece[] | undefined> {
       if (this.#watch.isInterrupted) return this.#take(INTERRUPTED);
       this.#watch.wakes(wake);
       return PENDING;
-    } catch {
-      return unreadable();
+    } catch (thrown) {
+      return unreadable(thrown);
     }
   }
 
   /** What was read, as pieces. */
   #take(read: unknown): readonly StreamPiece[] | undefined {
     if (read === INTERRUPTED) return [{ type: 'failure', failure: this.#watch.reason }];
-    if (read !== undefined && !Array.isArray(read)) return unreadable();
+    if (read !== undefined && !Array.isArray(read)) return unreadable(new TypeError(NO_PIECES));
     const pieces = read as readonly StreamPiece[] | undefined;
     this.#silentReads = pieces?.length === 0 ? this.#silentReads + 1 : 0;
     return this.#silentReads < MAX_SILENT_READS ? pieces : [{ type: 'failure', failure: endless() }];
@@ -311,9 +311,13 @@ function flawOf({ choices }: UpstreamResult): AttemptFailure | undefined {
   return choices.some((choice) => choice.finish_reason === 'error') ? endedInError() : undefined;
 }
 
+/** What an adapter should have done, for whoever writes it. */
+const NO_REPLY = 'chat must give a reply of the type "whole", "stream" or "failed", with what belongs to it';
+const NO_PIECES = 'read must give a list of pieces, or undefined at the end';
+
 /** Adapters come from anybody, so one that throws instead of telling is a failure like any other. */
-function unreadable(): readonly StreamPiece[] {
-  return [{ type: 'failure', failure: failure('adapter', 'The stream of the provider could not be read') }];
+function unreadable(thrown: unknown): readonly StreamPiece[] {
+  return [{ type: 'failure', failure: failure('adapter', 'The stream of the provider could not be read', { thrown }) }];
 }
 
 function sealsOfResult({ choices }: UpstreamResult): readonly string[] | undefined {

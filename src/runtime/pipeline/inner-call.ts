@@ -12,6 +12,7 @@ import type { Environment } from '../../platform/environment.ts';
 import type { ActivePlugin } from '../../core/pipeline/choose-plugins.ts';
 import type { ErrorType } from '../../protocol/error.ts';
 import { warn } from '../chat/events.ts';
+import { kindOf } from '../chat/router-errors.ts';
 
 /** How deep in calls of plugins a request stands; 0 for one from outside. */
 function depthOf({ within }: NormalizedRequest): number {
@@ -204,15 +205,4 @@ export function handleHookFailure(
 /** An error about the request itself: the plugin works, and its operator has nothing to do. */
 export function isRefusal(failure: HookFailure): failure is { type: 'threw'; thrown: RouterError } {
   return failure.type === 'threw' && RouterError.isInstance(failure.thrown) && failure.thrown.status < 500;
-}
-
-/** What kind of thing was thrown. Not what it says: that may repeat a prompt. */
-function kindOf(thrown: unknown): string {
-  try {
-    if (RouterError.isInstance(thrown)) return `a RouterError (${thrown.status})`;
-    if (thrown instanceof Error) return `a ${/^\w{1,40}$/.test(thrown.name) ? thrown.name : 'Error'}`;
-    return `a value of type ${typeof thrown}`;
-  } catch {
-    return 'something';
-  }
 }

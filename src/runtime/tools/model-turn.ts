@@ -106,8 +106,8 @@ export class ModelTurn {
   #tryShow(pieces: readonly StreamPiece[]): readonly StreamPiece[] {
     try {
       return pieces.flatMap((piece) => this.#show(piece));
-    } catch {
-      return [failurePiece(failure('adapter', 'The provider sent something that is no part of an answer'))];
+    } catch (thrown) {
+      return [failurePiece(failure('adapter', 'The provider sent something that is no part of an answer', { thrown }))];
     }
   }
 

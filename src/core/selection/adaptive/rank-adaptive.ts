@@ -63,11 +63,13 @@ export function sessionDraw({
   return recorded ?? (key === undefined ? undefined : drawOf(`${account.id}\n${key}`));
 }
 
+/** Why one comes first that nothing was compared with. */
+export const ONLY_ENDPOINT = 'only endpoint';
 const NEXT = 'next by expected cost and health';
 const REFUSED = 'no call is let through now';
 
 function whyFirst(one: Weighed, count: number): string {
-  if (count === 1) return 'only endpoint';
+  if (count === 1) return ONLY_ENDPOINT;
   return one.figures.warmth > 0 ? 'drawn by expected cost and health: the prompt is cached there' : DRAWN;
 }
 
