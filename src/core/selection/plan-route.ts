@@ -23,22 +23,16 @@ import { likelyPromptTokens } from '../tokens/token-estimate.ts';
 export function planRoute(request: RoutedRequest, world: World): RoutePlan {
   const rejected: Rejection[] = [];
   const { targets, preferences, requested, applied } = request;
-  const usable = (target: ModelTarget): readonly Endpoint[] => usableEndpoints(target, request, world.policy, rejected);
+  const usable = targets.map((target) => usableEndpoints(target, request, world.policy, rejected));
   const [only] = targets;
   const planned =
     only !== undefined && targets.length === 1 && preferences.sortWithinModel
-      ? rankTarget(only, 0, usable(only), request, world)
-      : rankSeveral(request, targets.map(usable), world);
+      ? rankTarget(only, 0, usable[0] ?? [], request, world)
+      : rankSeveral(request, usable, world);
   const { origins } = world;
   const readable = origins === undefined ? planned : readersFirst(planned, request, origins, world.admission);
   const kept = preferences.allowFallbacks ? readable : withoutFallbacks(readable, preferences, rejected);
-  return {
-    requested,
-    ...(applied === undefined ? {} : { applied }),
-    steps: kept,
-    rejected,
-    ...(origins === undefined ? {} : { origins }),
-  };
+  return { requested, applied, steps: kept, rejected, origins };
 }
 
 /** Ranks the endpoints of each requested model by themselves, or all of them together. */
