@@ -87,11 +87,8 @@ function rankTarget(
     const step = { endpoint, why, figures, target: index, strategy };
     return refusedTogether === undefined ? step : { ...step, refusedTogether };
   });
-  return tightContextsLast(
-    target.shortened === undefined ? steps : wholePromptsFirst(steps, request),
-    request,
-    world.record,
-  );
+  const whole = target.shortened === undefined ? steps : wholePromptsFirst(steps, request);
+  return mayBeTight(whole, request) ? tightContextsLast(whole, request, world.record) : whole;
 }
 
 /** The models that a router model stands for are one choice; the others after the first are fallbacks. */
@@ -120,7 +117,8 @@ function rankTogether(
     return { endpoint, why, figures, target: index, ...choice };
   });
   const shortened = request.targets.some((target) => target.shortened !== undefined);
-  return tightContextsLast(shortened ? wholePromptsFirst(steps, request) : steps, request, world.record);
+  const whole = shortened ? wholePromptsFirst(steps, request) : steps;
+  return mayBeTight(whole, request) ? tightContextsLast(whole, request, world.record) : whole;
 }
 
 /** What the request says in so many words wins over the variant of a slug, and both over that of a service tier. */
@@ -181,7 +179,6 @@ function tightContextsLast(
   record: World['record'] = () => undefined,
 ): readonly PlanStep[] {
   const { targets, needs } = request;
-  if (!mayBeTight(steps, request)) return steps;
   const likely = likelyPromptTokens(request);
   const isTight = ({ endpoint, target: index }: PlanStep): boolean => {
     const { contextLength = Infinity, maxPromptTokens = Infinity } = endpoint;
