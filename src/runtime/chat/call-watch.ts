@@ -70,21 +70,11 @@ export class CallWatch {
     signal.addEventListener('abort', this.#onCallerAbort);
     if (signal.aborted) this.#onCallerAbort();
     if (this.#interruption !== undefined) return onValue(INTERRUPTED);
-    let isOver = false;
-    const interrupted = (): void => {
-      isOver = true;
-      onValue(INTERRUPTED);
-    };
+    const interrupted = (): void => onValue(INTERRUPTED);
     this.#wake = interrupted;
-    const receive = (value: Value): void => {
-      if (isOver) return onLate(value);
-      isOver = true;
-      onValue(value);
-    };
+    const receive = (value: Value): void => (this.isInterrupted ? onLate(value) : onValue(value));
     const fail = (error: unknown): void => {
-      if (isOver) return;
-      isOver = true;
-      onError(error);
+      if (!this.isInterrupted) onError(error);
     };
     try {
       const given = start();
