@@ -128,8 +128,7 @@ export function httpProvider<const Model extends string = string>(
       tellLimits(response, context, call);
       const failed = readFailedStatus(response, context);
       if (failed !== undefined) return failedReply(await failed);
-      const { secrets, wallClock, errorShape } = context;
-      const answer: ErrorContext = { secrets, wallClock, errorShape, response };
+      const answer = answerContext(response, context);
       // What a streamed request gets is looked at as it comes, because servers name the type of a stream in many ways.
       if (stream || response.header('content-type')?.toLowerCase().startsWith('text/event-stream') === true) {
         return { type: 'stream', stream: new ResponsePieceStream(response, codec.streamDecoder(answer, request)) };
@@ -291,6 +290,11 @@ function loadedCodec(codec: Codec | CodecOnFirstUse): Codec {
 function tellLimits(response: TransportResponse, { wallClock }: ErrorContext, { progress }: PostedCall): void {
   const told = progress.limits && reportedLimits(response, wallClock);
   if (told !== undefined) progress.limits?.(told);
+}
+
+/** What an answer that came with a good status is read with. */
+function answerContext(response: TransportResponse, { secrets, wallClock, errorShape }: ErrorContext): ErrorContext {
+  return { secrets, wallClock, errorShape, header: (name) => response.header(name) };
 }
 
 const NONE: readonly string[] = [];

@@ -13,8 +13,8 @@ export interface ErrorContext {
   readonly secrets: readonly string[];
   /** Epoch milliseconds, for dates in `Retry-After`. */
   readonly wallClock: number;
-  /** The answer, for what a provider says in headers beside the body. */
-  readonly response?: Pick<TransportResponse, 'header'> | undefined;
+  /** A header of the answer by its lower-case name, for what a provider says beside the body. */
+  readonly header?: ((name: string) => string | undefined) | undefined;
   /** Reads error bodies of a form of their own; undefined for a body that has one of the common forms. */
   readonly errorShape?: ((body: unknown) => ErrorShape | undefined) | undefined;
 }

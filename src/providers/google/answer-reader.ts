@@ -104,7 +104,7 @@ export class AnswerReader {
   #readFacts({ responseId, usageMetadata }: JsonObject, pieces: StreamPiece[]): void {
     const upstreamId = read.text(responseId);
     const counted = isJsonObject(usageMetadata) ? usageMetadata['serviceTier'] : undefined;
-    const tier = typeof counted === 'string' ? counted : this.#context.response?.header('x-gemini-service-tier');
+    const tier = typeof counted === 'string' ? counted : this.#context.header?.('x-gemini-service-tier');
     const serviceTier = tier?.toLowerCase() === STANDARD ? 'default' : tier?.toLowerCase();
     const key = `${upstreamId ?? ''} ${serviceTier ?? ''}`;
     if (key === this.#facts || key === ' ') return;
