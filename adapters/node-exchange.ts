@@ -274,9 +274,9 @@ class FrameWriting {
   #send(frame: string): boolean {
     // A chunk without bytes would be the last one.
     if (frame === '') return true;
-    const encoding = encodingOf(frame);
-    if (!this.#isFramed) return this.#response.write(frame, encoding);
-    return this.#response.write(chunkOf(frame, encoding), encoding);
+    if (!this.#isFramed) return this.#response.write(frame, encodingOf(frame));
+    const { text, encoding } = chunkOf(frame);
+    return this.#response.write(text, encoding);
   }
 
   readonly #onDrain = (): void => {
@@ -286,9 +286,12 @@ class FrameWriting {
 
   #end(last = ''): void {
     this.#isOver = true;
-    const encoding = encodingOf(last);
-    if (this.#isFramed) this.#response.end(`${last === '' ? '' : chunkOf(last, encoding)}${LAST_CHUNK}`, encoding);
-    else this.#response.end(last, encoding);
+    if (!this.#isFramed) this.#response.end(last, encodingOf(last));
+    else if (last === '') this.#response.end(LAST_CHUNK, 'latin1');
+    else {
+      const { text, encoding } = chunkOf(last, LAST_CHUNK);
+      this.#response.end(text, encoding);
+    }
     this.#onEnd();
   }
 }
@@ -296,10 +299,15 @@ class FrameWriting {
 /** The chunk without bytes that ends a body in chunks. */
 const LAST_CHUNK = '0\r\n\r\n';
 
-/** A text as one chunk of a body in chunks. */
-function chunkOf(text: string, encoding: BufferEncoding): string {
-  const length = encoding === 'latin1' ? text.length : Buffer.byteLength(text);
-  return `${length.toString(16)}\r\n${text}\r\n`;
+/**
+ * A text as one chunk of a body in chunks, and what is written behind it. The bytes are counted in what will be written:
+ * a text of many parts is copied into one to be counted, and not once more to be written.
+ */
+function chunkOf(text: string, behind = ''): { readonly text: string; readonly encoding: 'latin1' | 'utf8' } {
+  const ascii = `${text.length.toString(16)}\r\n${text}\r\n${behind}`;
+  const more = Buffer.byteLength(ascii) - ascii.length;
+  if (more === 0) return { text: ascii, encoding: 'latin1' };
+  return { text: `${(text.length + more).toString(16)}\r\n${text}\r\n${behind}`, encoding: 'utf8' };
 }
 
 /**

@@ -191,12 +191,6 @@ export class UndiciResponse extends Pollable<readonly Uint8Array[] | undefined> 
   /** True between the first news of a turn and the waking of the reader. */
   #isWaking = false;
   readonly #onAbort = (): void => this.cancel();
-  readonly #wakeReader = (): void => {
-    this.#isWaking = false;
-    const wake = this.#wake;
-    this.#wake = undefined;
-    wake?.();
-  };
 
   constructor(request: TransportRequest, connections: Connections) {
     super();
@@ -338,7 +332,12 @@ export class UndiciResponse extends Pollable<readonly Uint8Array[] | undefined> 
   #news(): void {
     if (this.#isWaking) return;
     this.#isWaking = true;
-    soon(this.#wakeReader);
+    soon(() => {
+      this.#isWaking = false;
+      const wake = this.#wake;
+      this.#wake = undefined;
+      wake?.();
+    });
   }
 
   cancel(): void {

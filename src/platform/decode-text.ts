@@ -4,17 +4,27 @@ import type { StringSpan } from '../protocol/scan-json.ts';
 /** What Node has beyond the Web: two functions that look at bytes and copy them, many times as fast as a decoder. */
 interface NodeBuffers {
   isAscii(bytes: Uint8Array): boolean;
-  readonly Buffer: { from(buffer: ArrayBufferLike, offset: number, length: number): { latin1Slice(): string } };
+  readonly Buffer: {
+    from(buffer: ArrayBufferLike, offset: number, length: number): BytesOfNode;
+    isBuffer(bytes: Uint8Array): bytes is Uint8Array & BytesOfNode;
+  };
+}
+
+interface BytesOfNode {
+  latin1Slice(): string;
 }
 
 const { process } = globalThis as { process?: { getBuiltinModule?: (name: string) => unknown } };
 const buffers = process?.getBuiltinModule?.('node:buffer') as Partial<NodeBuffers> | undefined;
 const isAscii = buffers?.isAscii;
+const NodeBuffer = buffers?.Buffer;
 
 /** The text of bytes that are all ASCII; undefined for others, and where that cannot be told cheaply. */
 function asciiText(bytes: Uint8Array): string | undefined {
-  if (isAscii === undefined || !isAscii(bytes)) return undefined;
-  return buffers?.Buffer?.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).latin1Slice();
+  if (isAscii === undefined || NodeBuffer === undefined || !isAscii(bytes)) return undefined;
+  // Bytes from a socket are a buffer of Node already.
+  if (NodeBuffer.isBuffer(bytes)) return bytes.latin1Slice();
+  return NodeBuffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).latin1Slice();
 }
 
 const STRICT = new TextDecoder('utf-8', { fatal: true });

@@ -184,11 +184,10 @@ export function requestedModels(
   fallback: string | undefined,
 ): readonly RequestedModel[] {
   const { model, models } = request;
-  const list: RequestedModel[] = [];
-  if (model != null) list.push({ slug: model, path: 'model' });
-  if (models != null) list.push(...models.map((slug, index) => ({ slug, path: `models[${index}]` })));
-  if (list.length === 0 && fallback !== undefined) list.push({ slug: fallback, path: 'model' });
-  return list;
+  const first = model == null ? [] : [{ slug: model, path: 'model' }];
+  const list =
+    models == null ? first : [...first, ...models.map((slug, index) => ({ slug, path: `models[${index}]` }))];
+  return list.length === 0 && fallback !== undefined ? [{ slug: fallback, path: 'model' }] : list;
 }
 
 function neutralChoice(choice: ToolChoice): ToolChoice {

@@ -6,6 +6,8 @@ import { CONTRACT_PLUGINS, type PluginEntry } from '../../protocol/plugins.ts';
 import type { NormalizedRequest } from '../normalize/normalized-request.ts';
 import type { Plugin, PluginDefault } from '../../contracts/plugin.ts';
 import type { PluginCause } from '../../contracts/plugin-context.ts';
+import type { ChatRequest } from '../../protocol/chat-request.ts';
+import { pathOfPlugin } from './locate-tool.ts';
 import type { PluginRegistry } from './registry.ts';
 import type { OptionsCheck, OptionsParser } from '../../protocol/options.ts';
 
@@ -21,8 +23,8 @@ const NONE: readonly never[] = [];
 /** What choosing depends on besides the request. */
 interface ChoosingContext {
   readonly registry: PluginRegistry;
-  /** Where the request's entry of a plugin stands, for faults. */
-  readonly pathOf: (id: string) => string;
+  /** The request as it was checked: faults name its paths. */
+  readonly body: ChatRequest;
   /** True for calls that plugins make: only what the call itself names takes part. */
   readonly inner: boolean;
 }
@@ -52,7 +54,7 @@ export function choosePlugins(request: NormalizedRequest, context: ChoosingConte
     if (checked.ok) active.push({ plugin, options: checked.options, because: wish.because });
     else if (wish.because === 'account')
       throw brokenDefault(plugin.id, pathBelow('options', checked.path), checked.problem);
-    else return failed(faultAt(pathBelow(context.pathOf(plugin.id), checked.path), checked.problem));
+    else return failed(faultAt(pathBelow(pathOfPlugin(context.body, plugin.id), checked.path), checked.problem));
   }
   const unresolved = isAsked ? unresolvedRouter(request, active, context) : undefined;
   return unresolved === undefined ? passed(active) : failed(unresolved);
@@ -62,7 +64,7 @@ export function choosePlugins(request: NormalizedRequest, context: ChoosingConte
 function unresolvedRouter(
   { targets, plugins }: NormalizedRequest,
   active: readonly ActivePlugin[],
-  { registry, pathOf }: ChoosingContext,
+  { registry, body }: ChoosingContext,
 ): RequestFault | undefined {
   for (const { router } of targets) {
     if (router === undefined || active.some(({ plugin }) => plugin.models?.includes(router))) continue;
@@ -70,7 +72,10 @@ function unresolvedRouter(
     if (owner === undefined) continue;
     const entry = plugins.findLast((one) => one.id === owner.id);
     if (entry?.enabled === false) {
-      return faultAt(`${pathOf(owner.id)}.enabled`, `must not be false, because ${router} is resolved by this plugin`);
+      return faultAt(
+        `${pathOfPlugin(body, owner.id)}.enabled`,
+        `must not be false, because ${router} is resolved by this plugin`,
+      );
     }
     const message = `No endpoints found for ${router}: its plugin "${owner.id}" is switched off here`;
     return { status: 404, errorType: 'not_found', path: 'model', message };
@@ -138,12 +143,12 @@ function optionsOf({ id: _, enabled: __, ...options }: PluginEntry): JsonObject 
   return options as JsonObject;
 }
 
-function unknownPlugin(id: string, { registry, pathOf }: ChoosingContext): RequestFault {
+function unknownPlugin(id: string, { registry, body }: ChoosingContext): RequestFault {
   const known = [...registry.plugins.keys()];
   const near = nearName(id, known);
   const names = known.length === 0 ? 'this router has none' : `this router has ${known.join(', ')}`;
   const more = 'A program registers more with createRouter({ plugins: [...] })';
-  const path = pathOf(id);
+  const path = pathOfPlugin(body, id);
   if (!path.startsWith('plugins')) return faultAt(path, `needs the plugin "${id}"; ${names}. ${more}`);
   const hint = near === undefined ? '' : ` (did you mean "${near}"?)`;
   return faultAt(`${path}.id`, `must be the id of a plugin, not ${echo(id)}${hint}; ${names}. ${more}`);

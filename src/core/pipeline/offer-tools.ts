@@ -3,6 +3,7 @@ import { type FunctionTool, REFUSED_SERVER_TOOLS, type ServerTool, type ToolChoi
 import { deriveNeeds } from '../normalize/normalize.ts';
 import type { NormalizedRequest } from '../normalize/normalized-request.ts';
 import { checkOptions, foreign, pathBelow } from './choose-plugins.ts';
+import { pathOfServerTool } from './locate-tool.ts';
 import type { PluginRegistry } from './registry.ts';
 import { functionNameFor, replayServerToolCalls } from './replay.ts';
 import type { ServerToolDefinition } from '../../contracts/server-tool.ts';
@@ -30,9 +31,6 @@ interface ToolOffer {
   readonly native: readonly string[];
 }
 
-/** Where a server tool is in the body: by its type and how many of that type come before it. */
-export type PathOfTool = (type: string, occurrence: number) => string;
-
 /** Options of the functions that entries of `serverTools` have become, by the place of the entry. */
 export type ExpandedTools = ReadonlyMap<number, readonly unknown[]>;
 
@@ -40,12 +38,13 @@ export type ExpandedTools = ReadonlyMap<number, readonly unknown[]>;
  * Turns the server tools of a request into functions for the model (gaps 2.1), and brings calls of earlier turns back
  * into the conversation. A tool that this operation refuses, or that nobody registered, is a 400.
  *
+ * @param body - As the caller sent it: faults name its paths.
  * @param expanded - Without it, an entry that becomes several functions stands for one that is not described.
  */
 export function offerTools(
   request: NormalizedRequest,
   registry: PluginRegistry,
-  pathOf: PathOfTool,
+  body: unknown,
   expanded?: ExpandedTools,
 ): Checked<ToolOffer> {
   const tools = new Map<string, OfferedTool>();
@@ -58,7 +57,7 @@ export function offerTools(
   for (const [index, { type, parameters }] of request.serverTools.entries()) {
     const occurrence = seen.get(type) ?? 0;
     seen.set(type, occurrence + 1);
-    const path = pathOf(type, occurrence);
+    const path = pathOfServerTool(body, type, occurrence);
     const checked = checkServerTool({ type, parameters }, path, registry);
     if (!checked.ok) return checked;
     const { definition, options } = checked.value;
@@ -165,17 +164,21 @@ export interface ExpandableTool extends CheckedTool {
   readonly index: number;
 }
 
-/** Entries that must be expanded before their functions can be offered. */
+/**
+ * Entries that must be expanded before their functions can be offered.
+ *
+ * @param body - As the caller sent it: faults name its paths.
+ */
 export function expandableTools(
   { serverTools }: NormalizedRequest,
   registry: PluginRegistry,
-  pathOf: PathOfTool,
+  body: unknown,
 ): Checked<readonly ExpandableTool[]> {
   const found: ExpandableTool[] = [];
   for (const [index, tool] of serverTools.entries()) {
     if (registry.serverTools.get(tool.type)?.expand === undefined) continue;
     const occurrence = serverTools.slice(0, index).filter(({ type }) => type === tool.type).length;
-    const checked = checkServerTool(tool, pathOf(tool.type, occurrence), registry);
+    const checked = checkServerTool(tool, pathOfServerTool(body, tool.type, occurrence), registry);
     if (!checked.ok) return checked;
     found.push({ index, ...checked.value });
   }

@@ -23,22 +23,16 @@ import { likelyPromptTokens } from '../tokens/token-estimate.ts';
 export function planRoute(request: RoutedRequest, world: World): RoutePlan {
   const rejected: Rejection[] = [];
   const { targets, preferences, requested, applied } = request;
-  const usable = (target: ModelTarget): readonly Endpoint[] => usableEndpoints(target, request, world.policy, rejected);
+  const usable = targets.map((target) => usableEndpoints(target, request, world.policy, rejected));
   const [only] = targets;
   const planned =
     only !== undefined && targets.length === 1 && preferences.sortWithinModel
-      ? rankTarget(only, 0, usable(only), request, world)
-      : rankSeveral(request, targets.map(usable), world);
+      ? rankTarget(only, 0, usable[0] ?? [], request, world)
+      : rankSeveral(request, usable, world);
   const { origins } = world;
   const readable = origins === undefined ? planned : readersFirst(planned, request, origins, world.admission);
   const kept = preferences.allowFallbacks ? readable : withoutFallbacks(readable, preferences, rejected);
-  return {
-    requested,
-    ...(applied === undefined ? {} : { applied }),
-    steps: kept,
-    rejected,
-    ...(origins === undefined ? {} : { origins }),
-  };
+  return { requested, applied, steps: kept, rejected, origins };
 }
 
 /** Ranks the endpoints of each requested model by themselves, or all of them together. */
@@ -100,11 +94,8 @@ function rankTarget(
     const step = { endpoint, why, figures, target: index, strategy };
     return refusedTogether === undefined ? step : { ...step, refusedTogether };
   });
-  return tightContextsLast(
-    target.shortened === undefined ? steps : wholePromptsFirst(steps, request),
-    request,
-    world.record,
-  );
+  const whole = target.shortened === undefined ? steps : wholePromptsFirst(steps, request);
+  return mayBeTight(whole, request) ? tightContextsLast(whole, request, world.record) : whole;
 }
 
 /** The models that a router model stands for are one choice; the others after the first are fallbacks. */
@@ -133,7 +124,8 @@ function rankTogether(
     return { endpoint, why, figures, target: index, ...choice };
   });
   const shortened = request.targets.some((target) => target.shortened !== undefined);
-  return tightContextsLast(shortened ? wholePromptsFirst(steps, request) : steps, request, world.record);
+  const whole = shortened ? wholePromptsFirst(steps, request) : steps;
+  return mayBeTight(whole, request) ? tightContextsLast(whole, request, world.record) : whole;
 }
 
 /** What the request says in so many words wins over the variant of a slug, and both over that of a service tier. */
@@ -194,7 +186,6 @@ function tightContextsLast(
   record: World['record'] = () => undefined,
 ): readonly PlanStep[] {
   const { targets, needs } = request;
-  if (!mayBeTight(steps, request)) return steps;
   const likely = likelyPromptTokens(request);
   const isTight = ({ endpoint, target: index }: PlanStep): boolean => {
     const { contextLength = Infinity, maxPromptTokens = Infinity } = endpoint;

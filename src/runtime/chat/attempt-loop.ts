@@ -358,18 +358,26 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
   #conclude(flight: Flight<Call, Result>, opened: CallResult<Result>): Answer<Call, Result> | undefined {
     const { step, call, startedAt, generation, attempt, hedge, arrivedAt: endedAt } = flight;
     this.#attempts.push({ step, startedAt, endedAt, outcome: OK, hedge: hedge || undefined });
-    const made = { endpoint: step.endpoint, call, startedAt, generation, attempt, hedge, firstTokenAt: endedAt };
     const isWithheld = opened.type !== 'failed' && opened.withheld === true;
     const isPassedOver = isWithheld && hasOtherModel(this.plan, this.#attempts, step.endpoint);
-    if (isPassedOver) call.close();
-    if (isPassedOver || opened.type === 'failed') {
+    const answer = isPassedOver || opened.type === 'failed' ? undefined : opened;
+    const made: AttemptedCall<Call, Result> = {
+      endpoint: step.endpoint,
+      call,
+      startedAt,
+      firstTokenAt: answer?.type === 'committed' ? answer.firstTokenAt : endedAt,
+      generation,
+      attempt,
+      hedge,
+      result: answer?.type === 'whole' ? answer.result : undefined,
+    };
+    if (answer === undefined) {
+      if (isPassedOver) call.close();
       this.#ended(made, { failure: opened.type === 'failed' ? opened.failure : WITHHELD });
       return undefined;
     }
-    if (opened.type === 'whole') return this.#answerOf({ ...made, result: opened.result });
-    const begun = { ...made, firstTokenAt: opened.firstTokenAt };
-    if (this.#services.events.isHeard) announceFirstToken(this.#services, this, begun);
-    return this.#answerOf(begun);
+    if (answer.type === 'committed' && this.#services.events.isHeard) announceFirstToken(this.#services, this, made);
+    return this.#answerOf(made);
   }
 
   #given(reason: StopReason): RouterError {

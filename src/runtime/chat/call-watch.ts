@@ -30,7 +30,9 @@ export class CallWatch {
   readonly #controller = new AbortController();
   readonly #onCallerAbort = (): void => this.interrupt(failure('aborted', 'The client disconnected'));
   #interruption: AttemptFailure | undefined;
+  /** Called when the call is interrupted: who waits for an answer is told at once, a reader a little later. */
   #wake: (() => void) | undefined;
+  #reader: (() => void) | undefined;
 
   /** @param onInterrupt - Called once, when the clock or the caller ends the call. */
   constructor(options: CallWatchOptions, onInterrupt: () => void = ignore) {
@@ -70,21 +72,11 @@ export class CallWatch {
     signal.addEventListener('abort', this.#onCallerAbort);
     if (signal.aborted) this.#onCallerAbort();
     if (this.#interruption !== undefined) return onValue(INTERRUPTED);
-    let isOver = false;
-    const interrupted = (): void => {
-      isOver = true;
-      onValue(INTERRUPTED);
-    };
+    const interrupted = (): void => onValue(INTERRUPTED);
     this.#wake = interrupted;
-    const receive = (value: Value): void => {
-      if (isOver) return onLate(value);
-      isOver = true;
-      onValue(value);
-    };
+    const receive = (value: Value): void => (this.isInterrupted ? onLate(value) : onValue(value));
     const fail = (error: unknown): void => {
-      if (isOver) return;
-      isOver = true;
-      onError(error);
+      if (!this.isInterrupted) onError(error);
     };
     try {
       const given = start();
@@ -97,9 +89,8 @@ export class CallWatch {
 
   /** Calls back when the call is interrupted; takes the place of what was to be called back before. */
   wakes(wake: () => void): void {
-    // Not at once: who interrupts has more to do.
-    const wakeSoon = (): void => soon(wake);
-    this.#wake = wakeSoon;
+    this.#wake = undefined;
+    this.#reader = wake;
   }
 
   /** Tells the provider that its answer is no longer wanted. */
@@ -120,8 +111,11 @@ export class CallWatch {
     this.#onInterrupt();
     this.abort();
     const wake = this.#wake;
-    this.#wake = undefined;
+    const reader = this.#reader;
+    this.#wake = this.#reader = undefined;
     wake?.();
+    // Not at once: who interrupts has more to do.
+    if (reader !== undefined) soon(reader);
   }
 }
 
@@ -204,17 +198,18 @@ export class Deadline {
     if (endsAt === Infinity || endsAt >= this.#firesAt) return;
     if (this.#timer !== undefined) this.#environment.clearTimer(this.#timer);
     this.#firesAt = endsAt;
-    this.#timer = this.#environment.setTimer(() => this.#fire(), endsAt - now);
+    this.#timer = this.#environment.setTimer(this.#fire, endsAt - now);
   }
 
-  #fire(): void {
+  // Not made where the timer is set: most calls of `#schedule` set none, and each would make what it refers to.
+  readonly #fire = (): void => {
     this.#timer = undefined;
     this.#firesAt = Infinity;
     const now = this.#environment.now();
     if (now >= this.#totalEndsAt) this.#onExpire('total');
     else if (now >= this.#phaseEndsAt) this.#onExpire(this.#phase);
     else this.#schedule(now);
-  }
+  };
 }
 
 export type { Timeouts } from '../../config/tables/fallback.ts';

@@ -265,9 +265,9 @@ export class UpstreamCall extends Pollable<readonly StreamPiece[] | undefined> {
    * several wires have no end mark.
    */
   #wasWhole(pieces: readonly StreamPiece[] | undefined, ways: ReadonlySet<FailureKind>): boolean {
-    const [only, ...more] = pieces ?? [];
-    if (!this.tracker.finishing || more.length > 0 || typeof only !== 'object') return false;
-    return only.type === 'failure' && ways.has(only.failure.kind);
+    if (!this.tracker.finishing || pieces?.length !== 1) return false;
+    const [only] = pieces;
+    return typeof only === 'object' && only.type === 'failure' && ways.has(only.failure.kind);
   }
 
   /** Pieces from the provider; an interruption comes as a failure piece. */

@@ -5,7 +5,7 @@ import type { NormalizedRequest } from '../../core/normalize/normalized-request.
 import type { ActivePlugin } from '../../core/pipeline/choose-plugins.ts';
 import { filterCandidates, type FilteredCandidates } from '../../core/pipeline/filter-candidates.ts';
 import { frozenRequest, withoutNative } from '../../core/pipeline/frozen.ts';
-import { offerTools, type PathOfTool } from '../../core/pipeline/offer-tools.ts';
+import { offerTools } from '../../core/pipeline/offer-tools.ts';
 import type { RoutePlan } from '../../core/selection/route-plan.ts';
 import type { Settlement } from '../../core/stream/usage.ts';
 import type { ChatResult } from '../../protocol/chat-result.ts';
@@ -35,9 +35,9 @@ import { TransformedCall } from './transformed-call.ts';
 /** Plans a prepared request with its plugins as a call would, without running what may wait. */
 export async function planForExplanation(
   services: RuntimeServices,
-  { request, plugins, pathOfTool }: PreparedRequest,
+  { request, plugins, body }: PreparedRequest,
 ): Promise<PluginPlan> {
-  const offer = offerTools(request, services.registry, pathOfTool);
+  const offer = offerTools(request, services.registry, body);
   if (!offer.ok) throw errorOfFault(offer.fault);
   const loaded = new Set(plugins);
   if (needsLoading(plugins)) {
@@ -58,7 +58,8 @@ export async function planForExplanation(
 interface PipelineStart {
   readonly request: NormalizedRequest;
   readonly plugins: readonly ActivePlugin[];
-  readonly pathOfTool: PathOfTool;
+  /** As its caller sent it: faults name its paths. */
+  readonly body: unknown;
   readonly signal: AbortSignal;
   /** Random number for the choice among equal endpoints. Default: one of its own. */
   readonly roll?: number | undefined;
@@ -74,7 +75,7 @@ export class PipelineExecution implements Execution {
   readonly signal: AbortSignal;
   onSending: ((endpoint: Endpoint, body: JsonValue) => void) | undefined;
   readonly #services: RuntimeServices;
-  readonly #pathOfTool: PathOfTool;
+  readonly #body: unknown;
   readonly #ledger: Ledger;
   readonly #plugins: PluginRun;
   #request: NormalizedRequest;
@@ -82,12 +83,12 @@ export class PipelineExecution implements Execution {
   /** Who asks the providers. Undefined as long as nobody does. */
   #inner: Execution | undefined;
 
-  constructor(services: RuntimeServices, { request, plugins, pathOfTool, signal, roll }: PipelineStart) {
+  constructor(services: RuntimeServices, { request, plugins, body, signal, roll }: PipelineStart) {
     this.startedAt = services.environment.now();
     this.signal = signal;
     this.#services = services;
     this.#ledger = new Ledger((usd) => services.spending.charge(request, usd));
-    this.#pathOfTool = pathOfTool;
+    this.#body = body;
     this.#request = plugins.length === 0 ? request : frozenRequest(request);
     this.#plan = { requested: request.requested, steps: [], rejected: [] };
     this.#plugins = new PluginRun(services, plugins, this.#ledger, signal, roll);
@@ -157,8 +158,8 @@ export class PipelineExecution implements Execution {
     this.#request = this.#plugins.rewrites
       ? withoutNative(outcome.changed.request, 'plugins that rewrite requests or answers')
       : outcome.changed.request;
-    const expanded = await expandTools(this.#services, this.#request, this.#pathOfTool, this.signal);
-    const offer = offerTools(this.#request, this.#services.registry, this.#pathOfTool, expanded);
+    const expanded = await expandTools(this.#services, this.#request, this.#body, this.signal);
+    const offer = offerTools(this.#request, this.#services.registry, this.#body, expanded);
     if (!offer.ok) throw errorOfFault(offer.fault);
     const offered = { ...offer.value.request, needs: { ...offer.value.request.needs, ...needs } };
     const { request, plan } = await this.#planned(offered);

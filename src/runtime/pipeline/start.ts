@@ -1,13 +1,7 @@
 import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
 import { type ActivePlugin, choosePlugins } from '../../core/pipeline/choose-plugins.ts';
-import { faultInBody, pathOfPlugin, pathOfServerTool } from '../../core/pipeline/locate-tool.ts';
-import {
-  leavesToolsToProviders,
-  type OfferedTool,
-  offerTools,
-  type PathOfTool,
-  withOwnTools,
-} from '../../core/pipeline/offer-tools.ts';
+import { faultInBody } from '../../core/pipeline/locate-tool.ts';
+import { leavesToolsToProviders, type OfferedTool, offerTools, withOwnTools } from '../../core/pipeline/offer-tools.ts';
 import { replayServerToolCalls } from '../../core/pipeline/replay.ts';
 import type { RoutePlan } from '../../core/selection/route-plan.ts';
 import { andThen, type MaybePromise, onDemand } from '../../platform/wait.ts';
@@ -25,41 +19,42 @@ export interface PreparedRequest {
   readonly tools: ReadonlyMap<string, OfferedTool>;
   /** Types of the server tools whose work the provider does by itself. */
   readonly nativeTools: readonly string[];
-  readonly pathOfTool: PathOfTool;
+  /** As its caller sent it, in whatever dialect: faults name its paths. */
+  readonly body: unknown;
 }
 
 /**
  * Finds the plugins and server tools of a request.
  *
- * @param own - The body as its caller sent it, in whatever dialect: errors name its paths.
+ * @param chat - The body as a chat request.
+ * @param body - As its caller sent it, in whatever dialect: errors name its paths.
  * @throws {@link RouterError} when one is unknown here, or its options are wrong.
  */
 export function preparePipeline(
   services: RuntimeServices,
   normalized: NormalizedRequest,
-  body: ChatRequest,
-  own: unknown = body,
+  chat: ChatRequest,
+  body: unknown = chat,
 ): PreparedRequest {
   const { registry } = services;
   const chosen = choosePlugins(normalized, {
     registry,
-    pathOf: (id) => pathOfPlugin(body, id),
+    body: chat,
     inner: (normalized.within?.depth ?? 0) > 0,
   });
   if (!chosen.ok) throw errorOfFault(chosen.fault);
   // A copy would go without what they do, a guardrail for example; and what they do may have effects.
   const request = chosen.value.length === 0 ? normalized : withoutMirror(normalized);
-  const pathOfTool: PathOfTool = (type, occurrence) => pathOfServerTool(own, type, occurrence);
   if (request.serverTools.length === 0 && typeof request.toolChoice !== 'object') {
-    return { request, plugins: chosen.value, tools: NO_TOOLS, nativeTools: [], pathOfTool };
+    return { request, plugins: chosen.value, tools: NO_TOOLS, nativeTools: [], body };
   }
   if (chosen.value.length === 0 && leavesToolsToProviders(request)) {
-    return { request: withOwnTools(request), plugins: [], tools: NO_TOOLS, nativeTools: [], pathOfTool };
+    return { request: withOwnTools(request), plugins: [], tools: NO_TOOLS, nativeTools: [], body };
   }
-  const offer = offerTools(request, registry, pathOfTool);
-  if (!offer.ok) throw errorOfFault(faultInBody(offer.fault, own));
+  const offer = offerTools(request, registry, body);
+  if (!offer.ok) throw errorOfFault(faultInBody(offer.fault, body));
   const { tools, native: nativeTools } = offer.value;
-  return { request, plugins: chosen.value, tools, nativeTools, pathOfTool };
+  return { request, plugins: chosen.value, tools, nativeTools, body };
 }
 
 const NO_TOOLS: ReadonlyMap<string, OfferedTool> = new Map();
@@ -103,11 +98,11 @@ export async function planEarly(services: RuntimeServices, prepared: PreparedReq
  */
 export function execute(
   services: RuntimeServices,
-  { request, plugins, pathOfTool, plan, roll }: PlannedRequest,
+  { request, plugins, body, plan, roll }: PlannedRequest,
   signal: AbortSignal,
 ): MaybePromise<Execution> {
   if (plan !== undefined) return new ChatExecution(services, request, plan, signal);
-  const start = { request, plugins, pathOfTool, signal, roll };
+  const start = { request, plugins, body, signal, roll };
   return andThen(loadPipeline(), ({ PipelineExecution }) => new PipelineExecution(services, start));
 }
 

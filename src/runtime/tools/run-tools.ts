@@ -6,7 +6,6 @@ import {
   expandableTools,
   type ExpandedTools,
   type OfferedTool,
-  type PathOfTool,
 } from '../../core/pipeline/offer-tools.ts';
 import type { ToolContext, ToolOutcome } from '../../contracts/server-tool.ts';
 import type { AnsweredCall } from '../../core/pipeline/turn-requests.ts';
@@ -188,15 +187,16 @@ function refused(call: ResultToolCall, error: string): FinishedCall {
 /**
  * Asks the server tools of a request that become several functions what these are, all at the same time.
  *
+ * @param body - As the caller sent it: faults name its paths.
  * @throws {@link RouterError} when one cannot say, or not in time: a model must not answer as if it had no tools.
  */
 export async function expandTools(
   services: RuntimeServices,
   request: NormalizedRequest,
-  pathOf: PathOfTool,
+  body: unknown,
   signal: AbortSignal,
 ): Promise<ExpandedTools> {
-  const found = expandableTools(request, services.registry, pathOf);
+  const found = expandableTools(request, services.registry, body);
   if (!found.ok) throw errorOfFault(found.fault);
   if (found.value.length === 0) return NONE;
   const options = await Promise.all(
