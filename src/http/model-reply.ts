@@ -4,7 +4,7 @@ import { type TraceContext, traceContextOf } from '../core/trace-context.ts';
 import type { EmbeddingRequest } from '../protocol/embedding.ts';
 import type { OpenedChat, RouterInternals } from '../router/router.ts';
 import { loadDialect } from '../router/incoming.ts';
-import { spell } from './spelling.ts';
+import { spell, type Spelling } from './spelling.ts';
 import { cacheHeaders, cacheWish, type HeaderLookup } from './asking-headers.ts';
 import { errorBody, type ErrorReplyContext } from './error-reply.ts';
 import type { HttpCall, HttpHeaders, HttpReply, WholeReply } from './exchange.ts';
@@ -54,50 +54,53 @@ export async function answerChat(internals: RouterInternals, request: ModelReque
     verbatim,
   });
   const loading = context.dialect && loadDialect(context.dialect.name);
-  const opened = opening instanceof Promise ? await opening : opening;
+  const opened = await opening;
   const dialect = loading && (await loading);
+  const { environment } = internals.config;
+  const estimate = dialect?.estimate;
+  const promptTokens = estimate && (() => opened.promptTokens(estimate));
+  const format = (): DialectContext => dialectContext(asked, opened.id, environment, context.spelling, promptTokens);
   try {
-    if (opened.type === 'stream') return await sendStream(internals, opened, dialect, request);
+    if (opened.type === 'stream') return await sendStream(internals, opened, dialect, request, format);
     const answer = await opened.answer;
-    const body = dialect?.whole(answer, dialectContext(internals, request, opened, dialect)) ?? answer.result;
+    const body = dialect?.whole(answer, format()) ?? answer.result;
     return wholeReply(context.wantsMetadata ? spell(body, context.spelling) : body, headersOf(opened, context));
   } catch (error) {
-    const absorbed = dialect && absorb(error, internals, request, opened, dialect);
+    const absorbed = dialect && absorb(error, opened, dialect, format(), context);
     if (absorbed !== undefined) return absorbed;
     throw error;
   }
 }
 
 async function sendStream(
-  internals: RouterInternals,
+  { config }: RouterInternals,
   opened: Extract<OpenedChat, { type: 'stream' }>,
   dialect: Dialect | undefined,
-  request: ModelRequest,
+  { context }: ModelRequest,
+  format: () => DialectContext,
 ): Promise<ModelReply> {
-  const { keepAlive, fallback, environment, limits } = internals.config;
+  const { keepAlive, fallback, environment, limits } = config;
+  const { stream: source } = opened;
   const frames = new StreamFrames({
-    source: opened.stream,
-    writer: writerOf(internals, opened, dialect, request),
+    source,
+    writer: writerOf(opened, dialect, context, format),
     keepAlive,
     maxWaitMs: fallback.maxWaitMs,
     environment,
   });
   await frames.open();
-  const headers = { ...headersOf(opened, request.context), ...STREAM_HEADERS };
+  const headers = { ...headersOf(opened, context), ...STREAM_HEADERS };
   return { type: 'stream', status: 200, headers, frames, stallMs: limits.writeStallMs };
 }
 
 function writerOf(
-  internals: RouterInternals,
-  opened: Extract<OpenedChat, { type: 'stream' }>,
+  { stream: source }: Extract<OpenedChat, { type: 'stream' }>,
   dialect: Dialect | undefined,
-  request: ModelRequest,
+  { spelling, wantsMetadata, headers }: ErrorReplyContext,
+  format: () => DialectContext,
 ): FrameWriter {
-  const { stream: source } = opened;
-  const { spelling, wantsMetadata, headers } = request.context;
   if (dialect === undefined) return new ChatFrameWriter({ source, spelling, wantsMetadata });
-  const answer = dialectContext(internals, request, opened, dialect);
-  return new DialectFrameWriter(dialect, answer, source, { wantsMetadata, requestId: headers['x-request-id'] });
+  return new DialectFrameWriter(dialect, format(), source, { wantsMetadata, requestId: headers['x-request-id'] });
 }
 
 /** To be asked when the answer, or its first part, is there: only then it is known how the cache was used. */
@@ -152,14 +155,12 @@ function betasOf(call: HttpCall, { asking, dialect }: CallContext): string | und
 /** The answer that an error is in the caller's dialect, if it is one. */
 function absorb(
   thrown: unknown,
-  internals: RouterInternals,
-  request: ModelRequest,
   opened: OpenedChat,
   dialect: Dialect,
+  answer: DialectContext,
+  { wantsMetadata, headers }: ErrorReplyContext,
 ): WholeReply | undefined {
-  const { wantsMetadata, headers } = request.context;
   const error = dialectError(thrown, wantsMetadata);
-  const answer = dialectContext(internals, request, opened, dialect);
   const whole = dialect.absorb?.(error, answer);
   if (whole === undefined) return undefined;
   const own = { ...headers, 'x-generation-id': opened.id };
@@ -229,18 +230,19 @@ class DialectFrameWriter implements FrameWriter {
 
 /** What answers to one call are made with. */
 function dialectContext(
-  { config: { environment } }: RouterInternals,
-  { body, context: { spelling } }: ModelRequest,
-  opened: OpenedChat,
-  { estimate }: Dialect,
+  body: unknown,
+  generationId: string,
+  environment: { wallClock(): number; randomText(length: number): string },
+  spelling: Spelling,
+  promptTokens?: () => number,
 ): DialectContext {
   return {
     // A request that was understood is an object.
     body: body as JsonObject,
-    generationId: opened.id,
+    generationId,
     created: Math.floor(environment.wallClock() / 1_000),
     randomText: (length) => environment.randomText(length),
-    promptTokens: estimate && (() => opened.promptTokens(estimate)),
+    promptTokens,
     spelling,
   };
 }

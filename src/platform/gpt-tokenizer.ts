@@ -1,25 +1,34 @@
-import { onDemand } from './wait.ts';
+import { type MaybePromise, onDemand } from './wait.ts';
 
 /** Vocabularies of the package `gpt-tokenizer` that are used here. */
 export type GptEncoding = 'o200k_base' | 'cl100k_base';
-
-const VOCABULARIES = {
-  o200k_base: onDemand(() => import('gpt-tokenizer/encoding/o200k_base')),
-  cl100k_base: onDemand(() => import('gpt-tokenizer/encoding/cl100k_base')),
-};
 
 /** The time of the package grows with the square of an unbroken piece, so pieces are at most so long. */
 const LONGEST_PIECE = 256;
 const UNBROKEN = new RegExp(`\\S{${LONGEST_PIECE + 1}}`);
 
+/** Counts the tokens of a text. */
+type TokenCounter = (text: string) => number;
+
+const COUNTERS = {
+  o200k_base: onDemand(() => loadCounter('o200k_base')),
+  cl100k_base: onDemand(() => loadCounter('cl100k_base')),
+};
+
 /**
- * Loads an exact counter of tokens from the optional package `gpt-tokenizer` (80 MB of memory).
+ * An exact counter of tokens from the optional package `gpt-tokenizer` (80 MB of memory), loaded by the first who asks.
  *
  * @returns Undefined where the package is not installed.
  */
-export async function loadGptTokenizer(encoding: GptEncoding): Promise<((text: string) => number) | undefined> {
+export function loadGptTokenizer(encoding: GptEncoding): MaybePromise<TokenCounter | undefined> {
+  return COUNTERS[encoding]();
+}
+
+async function loadCounter(encoding: GptEncoding): Promise<TokenCounter | undefined> {
   try {
-    const { countTokens } = await VOCABULARIES[encoding]();
+    const { countTokens } = await (encoding === 'o200k_base'
+      ? import('gpt-tokenizer/encoding/o200k_base')
+      : import('gpt-tokenizer/encoding/cl100k_base'));
     // What looks like a control token in a prompt is text.
     const options = { disallowedSpecial: new Set<string>() };
     return (text) => piecesOf(text).reduce((sum, piece) => sum + countTokens(piece, options), 0);

@@ -41,17 +41,16 @@ export class ChatService {
   }
 
   /** Begins to answer a request of a mount, streaming or not as its body says. */
-  open(body: unknown, options: OpenOptions): MaybePromise<OpenedChat> {
-    return andThen(this.#noted(body, options), ({ request, execution, caller }): OpenedChat => {
-      const { id } = request;
-      const promptTokens: OpenedChat['promptTokens'] = (estimate) => estimate(request, request.targets[0]?.model ?? '');
-      const cache: OpenedChat['cache'] = () => execution.report;
-      if (!request.stream) {
-        return { id, cache, promptTokens, type: 'whole', answer: answerWhole(this.#services, execution) };
-      }
-      const stream = new ChatStreamSource(this.#services, execution, caller.abort, caller.release);
-      return { id, cache, promptTokens, type: 'stream', stream };
-    });
+  async open(body: unknown, options: OpenOptions): Promise<OpenedChat> {
+    const { request, execution, caller } = await this.#noted(body, options);
+    const { id } = request;
+    const promptTokens: OpenedChat['promptTokens'] = (estimate) => estimate(request, request.targets[0]?.model ?? '');
+    const cache: OpenedChat['cache'] = () => execution.report;
+    if (!request.stream) {
+      return { id, cache, promptTokens, type: 'whole', answer: answerWhole(this.#services, execution) };
+    }
+    const stream = new ChatStreamSource(this.#services, execution, caller.abort, caller.release);
+    return { id, cache, promptTokens, type: 'stream', stream };
   }
 
   /** Answers an in-process request with a non-streaming response. */
@@ -73,7 +72,9 @@ export class ChatService {
     const { ledger, facts } = this.#services;
     if (ledger === undefined) return this.#begin(body, options, streamed);
     let request: NormalizedRequest | undefined;
-    const begin = (): MaybePromise<BegunChat> => this.#begin(body, options, streamed, (one) => (request = one));
+    const begin = async (): Promise<BegunChat> => {
+      return this.#begin(body, options, streamed, (one) => (request = one));
+    };
     return ledger.noting(facts, options.signal, begin, () => {
       const { account = ANONYMOUS, dialect: format } = options;
       const asked = streamed === undefined || !isJsonObject(body) ? body : { ...body, stream: streamed };
@@ -82,22 +83,18 @@ export class ChatService {
   }
 
   /** The way of a request from outside, up to where only its answer has to be read. */
-  #begin(
+  async #begin(
     body: unknown,
     options: OpenOptions,
     streamed?: boolean,
     onPrepared?: (request: NormalizedRequest) => void,
-  ): MaybePromise<BegunChat> {
-    const admitted = andThen(this.prepare(body, options, streamed), (prepared) => {
-      onPrepared?.(prepared.request);
-      return this.#admit(prepared);
-    });
-    return andThen(admitted, (one) => this.#answering(one, body, options));
-  }
-
-  /** Plans a request and gets it ready to run, with the response cache, the mirrors and the ledger around it. */
-  #answering(admitted: PreparedRequest, body: unknown, { cache, signal }: OpenOptions): MaybePromise<BegunChat> {
+  ): Promise<BegunChat> {
     const { ledger, mirrors, responses } = this.#services;
+    const { cache, signal } = options;
+    const prepared = await this.prepare(body, options, streamed);
+    onPrepared?.(prepared.request);
+    const admission = this.#admit(prepared);
+    const admitted = admission instanceof Promise ? await admission : admission;
     const { request } = admitted;
     const caller = request.stream ? streamSignal(signal) : clientSignal(signal);
     const start = (): MaybePromise<Execution> => {
@@ -108,7 +105,7 @@ export class ChatService {
       ? throughCache(this.#services, request, { body, wish: cache, signal: caller.signal, start })
       : start();
     const kept = ledger === undefined ? started : andThen(started, (one) => ledger.keeping(one));
-    return andThen(kept, (execution) => ({ request, execution, caller }));
+    return { request, execution: kept instanceof Promise ? await kept : kept, caller };
   }
 
   /**
@@ -119,22 +116,20 @@ export class ChatService {
    * @param inner - The call of a plugin or a server tool that it is. Default: none.
    * @throws {@link RouterError} that names the first place that is wrong, or what it asks for that is not here.
    */
-  prepare(body: unknown, options: OpenOptions, streamed?: boolean, inner?: InnerCall): MaybePromise<PreparedRequest> {
+  async prepare(body: unknown, options: OpenOptions, streamed?: boolean, inner?: InnerCall): Promise<PreparedRequest> {
     const services = this.#services;
     const { dialect } = options;
-    const asked = dialect === undefined ? { chat: body, native: undefined } : translated(services, body, dialect);
-    return andThen(asked, ({ chat, native }) => {
-      const parsed = parseChatRequest(chat, services.limits);
-      if (!parsed.ok) throw errorOfFault(parsed.fault);
-      const unsaid = dialect === undefined ? checkSaid(parsed.value.messages) : undefined;
-      if (unsaid !== undefined) throw errorOfFault(unsaid);
-      const request = streamed === undefined ? parsed.value : { ...parsed.value, stream: streamed };
-      return andThen(contextOf(services, request.user, options, native, inner), (context) => {
-        const normalized = normalizeChatRequest(request, context, services.facts);
-        if (!normalized.ok) throw errorOfFault(normalized.fault);
-        return preparePipeline(services, normalized.value, request, body);
-      });
-    });
+    const { chat, native } = dialect === undefined ? { chat: body } : await translated(services, body, dialect);
+    const parsed = parseChatRequest(chat, services.limits);
+    if (!parsed.ok) throw errorOfFault(parsed.fault);
+    const unsaid = dialect === undefined ? checkSaid(parsed.value.messages) : undefined;
+    if (unsaid !== undefined) throw errorOfFault(unsaid);
+    const request = streamed === undefined ? parsed.value : { ...parsed.value, stream: streamed };
+    const found = contextOf(services, request.user, options, native, inner);
+    const context = found instanceof Promise ? await found : found;
+    const normalized = normalizeChatRequest(request, context, services.facts);
+    if (!normalized.ok) throw errorOfFault(normalized.fault);
+    return preparePipeline(services, normalized.value, request, body);
   }
 
   /** Lets a request begin, or throws the 429 for one that exceeds its account's rate limit. */

@@ -138,7 +138,7 @@ export async function deliverWebhook(webhook: Webhook, ports: WebhookPorts, sign
       timeoutMs: TIMEOUT_MS,
     });
     const tried = { status: answer.status, retryAfterMs: waitOf(answer, environment.wallClock()) };
-    // The status says it all; what follows is read for the sake of the connection, and may break off.
+    // The status says it all; what follows is read for the sake of the connection, and may end early.
     try {
       while ((await answer.read()) !== undefined);
     } catch {}
