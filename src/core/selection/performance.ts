@@ -134,32 +134,29 @@ export function countsOf(performance: EndpointPerformance, now: number, spanMs: 
   return readingOf(performance, now, spanMs).counts;
 }
 
-/** The latest readings of each: plans read all endpoints, and few have been called since the plan before. */
-const readings = new WeakMap<EndpointPerformance, Reading[]>();
-/** Windows that are read of one endpoint. */
-const MOST_READINGS = 4;
+/** The latest reading of each for each span: plans read all endpoints, and few have been called since the plan before. */
+const readings = new WeakMap<EndpointPerformance, Map<number, Reading>>();
 
 function readingOf(performance: EndpointPerformance, now: number, spanMs: number): Reading {
   const since = Math.floor((now - spanMs) / SLICE_MS) * SLICE_MS;
-  let known = readings.get(performance);
-  for (const one of known ?? []) if (one.since === since) return one;
-  if (known === undefined) readings.set(performance, (known = []));
-  else if (known.length === MOST_READINGS) known.shift();
+  const bySpan = readings.get(performance) ?? new Map<number, Reading>();
+  const known = bySpan.get(spanMs);
+  if (known?.since === since) return known;
   const reading = new Reading(performance, since);
-  known.push(reading);
+  readings.set(performance, bySpan.set(spanMs, reading));
   return reading;
 }
 
-/** What the calls say since the start of a slice, without cutting the recent ones into slices; each found when asked for. */
+/** What the calls say since the start of a slice, without cutting the recent ones into slices. */
 class Reading {
   readonly since: number;
+  readonly counts: CallCounts;
   /** Start of the earliest slice that counts and is kept. */
   readonly #first: number;
   readonly #slices: readonly PerformanceSlice[];
   readonly #recent: RecentCall | undefined;
   #latency: PercentileValues | 'unread' | undefined = 'unread';
   #throughput: PercentileValues | 'unread' | undefined = 'unread';
-  #counts: CallCounts | undefined;
 
   constructor({ slices, recent }: EndpointPerformance, since: number) {
     this.since = since;
@@ -168,6 +165,7 @@ class Reading {
     this.#first = first;
     this.#slices = slices.slice(slices.findLastIndex(({ start }) => start < first) + 1);
     this.#recent = recent;
+    this.counts = countsIn(this.#slices, recent, first);
   }
 
   get latency(): PercentileValues | undefined {
@@ -178,10 +176,6 @@ class Reading {
   get throughput(): PercentileValues | undefined {
     if (this.#throughput === 'unread') this.#throughput = percentiles(this.#histogram('throughput'), true);
     return this.#throughput;
-  }
-
-  get counts(): CallCounts {
-    return (this.#counts ??= this.#count());
   }
 
   #histogram(measureName: 'latency' | 'throughput'): Uint32Array {
@@ -196,23 +190,23 @@ class Reading {
     }
     return sum;
   }
+}
 
-  #count(): CallCounts {
-    let requests = 0;
-    let toolRequests = 0;
-    let badToolCalls = 0;
-    for (const slice of this.#slices) {
-      requests += slice.requests;
-      toolRequests += slice.toolRequests;
-      badToolCalls += slice.badToolCalls;
-    }
-    for (let call = this.#recent; isSince(call, this.#first); call = call.before) {
-      requests += 1;
-      if (call.toolCalls !== undefined) toolRequests += 1;
-      if (call.toolCalls === 'invalid') badToolCalls += 1;
-    }
-    return { requests, toolRequests, badToolCalls };
+function countsIn(slices: readonly PerformanceSlice[], recent: RecentCall | undefined, first: number): CallCounts {
+  let requests = 0;
+  let toolRequests = 0;
+  let badToolCalls = 0;
+  for (const slice of slices) {
+    requests += slice.requests;
+    toolRequests += slice.toolRequests;
+    badToolCalls += slice.badToolCalls;
   }
+  for (let call = recent; isSince(call, first); call = call.before) {
+    requests += 1;
+    if (call.toolCalls !== undefined) toolRequests += 1;
+    if (call.toolCalls === 'invalid') badToolCalls += 1;
+  }
+  return { requests, toolRequests, badToolCalls };
 }
 
 /** A slice that measures are added to. */

@@ -95,7 +95,7 @@ function rankTarget(
     return refusedTogether === undefined ? step : { ...step, refusedTogether };
   });
   const whole = target.shortened === undefined ? steps : wholePromptsFirst(steps, request);
-  return mayBeTight(whole, request) ? tightContextsLast(whole, request, world.record) : whole;
+  return tightContextsLast(whole, request, world.record);
 }
 
 /** The models that a router model stands for are one choice; the others after the first are fallbacks. */
@@ -125,7 +125,7 @@ function rankTogether(
   });
   const shortened = request.targets.some((target) => target.shortened !== undefined);
   const whole = shortened ? wholePromptsFirst(steps, request) : steps;
-  return mayBeTight(whole, request) ? tightContextsLast(whole, request, world.record) : whole;
+  return tightContextsLast(whole, request, world.record);
 }
 
 /** What the request says in so many words wins over the variant of a slug, and both over that of a service tier. */
@@ -186,6 +186,7 @@ function tightContextsLast(
   record: World['record'] = () => undefined,
 ): readonly PlanStep[] {
   const { targets, needs } = request;
+  if (!mayBeTight(steps, request)) return steps;
   const likely = likelyPromptTokens(request);
   const isTight = ({ endpoint, target: index }: PlanStep): boolean => {
     const { contextLength = Infinity, maxPromptTokens = Infinity } = endpoint;

@@ -186,7 +186,7 @@ class EmbeddingUpstreamCall implements AttemptCall<UpstreamEmbeddings> {
 }
 
 /** What an adapter should have done, for whoever writes it. */
-const NO_REPLY = 'embed must give a reply of the type "embedded" or "failed", with what belongs to it';
+const NO_REPLY = 'embed must give a reply of the type "embedded" or "failed"';
 
 /** Adapters come from anybody. */
 function isReply(value: unknown): value is EmbeddingReply {

@@ -312,7 +312,7 @@ function flawOf({ choices }: UpstreamResult): AttemptFailure | undefined {
 }
 
 /** What an adapter should have done, for whoever writes it. */
-const NO_REPLY = 'chat must give a reply of the type "whole", "stream" or "failed", with what belongs to it';
+const NO_REPLY = 'chat must give a reply of the type "whole", "stream" or "failed"';
 const NO_PIECES = 'read must give a list of pieces, or undefined at the end';
 
 /** Adapters come from anybody, so one that throws instead of telling is a failure like any other. */
