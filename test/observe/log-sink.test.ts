@@ -94,7 +94,7 @@ describe('the log sink', () => {
       ['endpoint cools down', 'credentials'],
       [expect.stringContaining('first does not accept its key') as string, 'provider_key'],
       ['attempt failed'],
-      [expect.stringContaining('The plugin "broken" threw a Error') as string, 'plugin_failed'],
+      [expect.stringContaining('The plugin "broken" threw Error') as string, 'plugin_failed'],
       ['plugin ended', 'skipped'],
       [expect.stringContaining('The server tool "router:echo"') as string, 'server_tool_failed'],
       ['server tool ended', 'failed'],

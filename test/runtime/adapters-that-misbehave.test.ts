@@ -63,7 +63,7 @@ describe.each([false, true])('an adapter that breaks its contract (stream: %s)',
     expect(warnings.length).toBeGreaterThan(0);
     for (const { code, message, thrown } of warnings) {
       expect(code).toBe('provider_failed');
-      expect(message).toMatch(/^The adapter of p0 threw a (?:\w*Error at |value of type string$)/);
+      expect(message).toMatch(/^The adapter of p0 threw (?:\w*Error at |a value of type string$)/);
       expect(thrown).toBeTruthy();
       expect(message).not.toContain(thrown instanceof Error ? thrown.message : thrown);
     }

@@ -123,7 +123,7 @@ describe('a plugin that goes wrong', () => {
       {
         type: 'plugin',
         name: 'bad',
-        summary: 'skipped: threw a TypeError in onRequest',
+        summary: 'skipped: threw TypeError in onRequest',
         data: { hook: 'onRequest', reason: 'error', skipped: true },
       },
     ]);

@@ -70,7 +70,7 @@ describe('the load of a plugin', () => {
     const error: unknown = await router.chat(request).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(RouterError);
     expect(error).toMatchObject({ status: 502, message: 'The plugin "heavy" failed' });
-    expect(warnings[0]?.message).toBe('The plugin "heavy" threw a Error in load; the request failed');
+    expect(warnings[0]?.message).toBe('The plugin "heavy" threw Error in load; the request failed');
     await expect(router.explain(request)).rejects.toMatchObject({ status: 502 });
     works = true;
     await router.chat(request);

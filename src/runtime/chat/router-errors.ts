@@ -109,8 +109,8 @@ export function errorOfUnknown(thrown: unknown): RouterError {
 /** What kind of thing was thrown. Not what it says: that may repeat a prompt. */
 export function kindOf(thrown: unknown): string {
   try {
-    if (RouterError.isInstance(thrown)) return `a RouterError (${thrown.status})`;
-    if (thrown instanceof Error) return `a ${/^\w{1,40}$/.test(thrown.name) ? thrown.name : 'Error'}`;
+    if (RouterError.isInstance(thrown)) return `RouterError (${thrown.status})`;
+    if (thrown instanceof Error) return /^\w{1,40}$/.test(thrown.name) ? thrown.name : 'Error';
     return `a value of type ${typeof thrown}`;
   } catch {
     return 'something';

@@ -12,8 +12,8 @@ import { seededRandom } from '../../../src/providers/simulated/chance.ts';
 import { runs } from '../../support/properties.ts';
 
 const POLICY = DEFAULT_ADAPTIVE_POLICY;
-const UNKNOWN_LIMIT: Crowd['prompt'] = { limit: 3, isFound: false, few: 0, many: 0, loweredAt: -Infinity };
-const UNKNOWN: Crowd = { prompt: UNKNOWN_LIMIT, useful: UNKNOWN_LIMIT };
+const UNKNOWN_LIMIT: Crowd['inTime'] = { limit: 3, isFound: false, few: 0, many: 0, loweredAt: -Infinity };
+const UNKNOWN: Crowd = { inTime: UNKNOWN_LIMIT, useful: UNKNOWN_LIMIT };
 const SECOND = 1_000;
 
 /** A call that took so long where a second is usual. */
@@ -46,7 +46,7 @@ function settled(
   const [chance, draw] = [seededRandom(seed), normal(seed + 1)];
   let crowd = UNKNOWN;
   for (let at = 0; at < count; at += 1) {
-    const calls = Math.max(1, Math.round(chance() * Math.min(most, crowd.prompt.limit)));
+    const calls = Math.max(1, Math.round(chance() * Math.min(most, crowd.inTime.limit)));
     const late = Math.log(slowness(calls)) + deviation * draw();
     crowd = crowdAfter(crowd, POLICY, { calls, late, startedAt: at, isAnswered: true }, at) ?? crowd;
   }
@@ -54,7 +54,7 @@ function settled(
 }
 
 function foundAt(limit: number): Crowd {
-  return { prompt: { ...UNKNOWN_LIMIT, limit, isFound: true }, useful: UNKNOWN_LIMIT };
+  return { inTime: { ...UNKNOWN_LIMIT, limit, isFound: true }, useful: UNKNOWN_LIMIT };
 }
 
 /**
@@ -79,24 +79,24 @@ function surge({ seed, deviation, slowness, most }: Parameters<typeof settled>[1
 
 describe('calls at a time', () => {
   it('are twice as many as were answered in time', () => {
-    expect(crowdAfter(undefined, POLICY, call(3, 3 * SECOND), 0)?.prompt.limit).toBe(3);
+    expect(crowdAfter(undefined, POLICY, call(3, 3 * SECOND), 0)?.inTime.limit).toBe(3);
     expect(crowdRoom(undefined, POLICY.crowd, 3)).toEqual(crowdRoom(UNKNOWN, POLICY.crowd, 3));
-    expect(after(UNKNOWN, call(2, SECOND)).prompt.limit).toBe(4);
-    expect(after(UNKNOWN, call(10, SECOND)).prompt.limit).toBe(20);
-    expect(after(UNKNOWN, call(10, 3 * SECOND)).prompt.limit).toBe(3);
+    expect(after(UNKNOWN, call(2, SECOND)).inTime.limit).toBe(4);
+    expect(after(UNKNOWN, call(10, SECOND)).inTime.limit).toBe(20);
+    expect(after(UNKNOWN, call(10, 3 * SECOND)).inTime.limit).toBe(3);
   });
 
   it('are fewer once those that began among many are late and those that began among few are not', () => {
     const known = after(UNKNOWN, call(10, SECOND), ...times(5, call(2, SECOND)));
     const slow = after(known, ...times(5, call(18, 5 * SECOND)));
-    expect(slow.prompt.isFound).toBe(true);
-    expect(slow.prompt.limit).toBeCloseTo(0.7 * 18);
+    expect(slow.inTime.isFound).toBe(true);
+    expect(slow.inTime.limit).toBeCloseTo(0.7 * 18);
   });
 
   it('stay in an outage, which makes those that began among few late as well', () => {
     const known = after(UNKNOWN, call(10, SECOND), ...times(5, call(2, SECOND)));
     const outage = after(known, ...times(15, call(2, 8 * SECOND)), ...times(50, call(18, 8 * SECOND)));
-    expect(outage.prompt.isFound).toBe(false);
+    expect(outage.inTime.isFound).toBe(false);
   });
 
   it('are lowered once by calls that were under way together', () => {
@@ -109,22 +109,22 @@ describe('calls at a time', () => {
       (crowd, one) => crowdAfter(crowd, POLICY, one, 30) ?? crowd,
       lowered,
     );
-    expect(lowered.prompt.isFound).toBe(true);
-    expect(again.prompt.limit).toBe(lowered.prompt.limit);
+    expect(lowered.inTime.isFound).toBe(true);
+    expect(again.inTime.limit).toBe(lowered.inTime.limit);
   });
 
   it('grow again with what is answered in time', () => {
     const found = foundAt(4);
-    expect(after(found, ...times(50, call(4, SECOND))).prompt.limit).toBeCloseTo(5);
+    expect(after(found, ...times(50, call(4, SECOND))).inTime.limit).toBeCloseTo(5);
     // Among few, only back to what everybody begins with: it does not show that more would do.
-    expect(after(foundAt(1), ...times(50, call(1, SECOND))).prompt.limit).toBeCloseTo(2);
-    expect(after(found, ...times(50, call(1, SECOND))).prompt.limit).toBe(4);
+    expect(after(foundAt(1), ...times(50, call(1, SECOND))).inTime.limit).toBeCloseTo(2);
+    expect(after(found, ...times(50, call(1, SECOND))).inTime.limit).toBe(4);
   });
 
   it('count calls that were given up only as far as they were late by then', () => {
     const known = after(UNKNOWN, call(10, SECOND));
     expect(after(known, ...times(20, call(18, 100, { isAnswered: false })))).toEqual(known);
-    expect(after(known, ...times(8, call(18, 5 * SECOND, { isAnswered: false }))).prompt.isFound).toBe(true);
+    expect(after(known, ...times(8, call(18, 5 * SECOND, { isAnswered: false }))).inTime.isFound).toBe(true);
   });
 
   it('are never fewer than one', () => {
@@ -139,7 +139,7 @@ describe('calls at a time', () => {
         let crowd = UNKNOWN;
         for (const [now, one] of calls.entries()) {
           crowd = crowdAfter(crowd, POLICY, one, now) ?? crowd;
-          expect(crowd.prompt.limit).toBeGreaterThanOrEqual(1);
+          expect(crowd.inTime.limit).toBeGreaterThanOrEqual(1);
           expect(crowd.useful.limit).toBeGreaterThanOrEqual(1);
           expect(crowdRoom(crowd, POLICY.crowd, 0)).toEqual({ waitMs: 0, headroom: 1 });
         }
@@ -157,7 +157,7 @@ describe('calls at a time', () => {
     fc.assert(
       fc.property(knees, ({ knee, seed, deviation }) => {
         const slowness = (calls: number): number => Math.max(1, calls / knee) ** 3;
-        const { limit } = settled(3_000, { seed, deviation, slowness, most: Infinity }).prompt;
+        const { limit } = settled(3_000, { seed, deviation, slowness, most: Infinity }).inTime;
         expect(limit).toBeGreaterThan(0.5 * knee);
         expect(limit).toBeLessThan(3 * knee);
       }),
@@ -174,7 +174,7 @@ describe('calls at a time', () => {
     fc.assert(
       fc.property(endpoints, ({ most, seed, deviation }) => {
         const tail = seededRandom(seed + 2);
-        const { limit } = settled(3_000, { seed, deviation, slowness: () => (tail() < 0.05 ? 8 : 1), most }).prompt;
+        const { limit } = settled(3_000, { seed, deviation, slowness: () => (tail() < 0.05 ? 8 : 1), most }).inTime;
         expect(limit).toBeGreaterThanOrEqual(Math.min(most, 3));
       }),
       runs(40),
@@ -186,7 +186,7 @@ describe('calls at a time', () => {
     fc.assert(
       fc.property(fc.array(fast, { maxLength: 200 }), fc.integer({ min: 1, max: 1_000 }), (answers, usual) => {
         const calls = answers.map((one) => call(one.calls, 1, { late: lateness(one.ms, Math.log(usual)) }));
-        expect(after(UNKNOWN, ...calls).prompt.isFound).toBe(false);
+        expect(after(UNKNOWN, ...calls).inTime.isFound).toBe(false);
       }),
       runs(100),
     );
@@ -195,7 +195,7 @@ describe('calls at a time', () => {
   });
 
   it('that are too many leave no headroom, and far too many no room at all once the limit is known', () => {
-    const unfound: Crowd = { prompt: { ...UNKNOWN_LIMIT, limit: 4 }, useful: UNKNOWN_LIMIT };
+    const unfound: Crowd = { inTime: { ...UNKNOWN_LIMIT, limit: 4 }, useful: UNKNOWN_LIMIT };
     expect(crowdRoom(unfound, POLICY.crowd, 3)).toEqual({ waitMs: 0, headroom: 1 });
     expect(crowdRoom(unfound, POLICY.crowd, 5)).toEqual({ waitMs: 0, headroom: -0.5 });
     expect(crowdRoom(unfound, POLICY.crowd, 50).waitMs).toBe(0);

@@ -7,7 +7,7 @@ import type { AdaptivePolicy, CrowdPolicy } from './policy.ts';
  */
 export interface Crowd {
   /** Calls at a time that are answered in time: beyond these, others are asked first. */
-  readonly prompt: CallLimit;
+  readonly inTime: CallLimit;
   /** Calls at a time with which it gets at least as much done as with fewer: beyond these, one more may serve nobody. */
   readonly useful: CallLimit;
 }
@@ -66,7 +66,7 @@ export function crowdAfter(
   call: CrowdedCall,
   now: number,
 ): Crowd | undefined {
-  const { prompt, useful } = crowd ?? unknownCrowd(policies.crowd);
+  const { inTime, useful } = crowd ?? unknownCrowd(policies.crowd);
   const { calls, late } = call;
   const tolerated = Math.log(Math.max(LEAST_TOLERATED, policies.toleratedSlowness));
   const most = MOST_LATE * tolerated;
@@ -74,7 +74,7 @@ export function crowdAfter(
     harm: between(-most, late, most),
     tolerated,
     isHarmless: late <= tolerated,
-    raised: Math.max(prompt.limit, 2 * calls),
+    raised: Math.max(inTime.limit, 2 * calls),
   };
   // As late as it is crowded: then the endpoint gets as much done as with one call. How much that is at best depends on
   // the endpoint, so what is seen among few is what the rest is compared with.
@@ -84,14 +84,14 @@ export function crowdAfter(
     isHarmless: useful.many <= useful.few,
     raised: useful.limit + 1,
   };
-  const promptAfter = limitAfter(prompt, policies.crowd, call, delay, now);
+  const inTimeAfter = limitAfter(inTime, policies.crowd, call, delay, now);
   const usefulAfter = limitAfter(useful, policies.crowd, call, waste, now);
-  return promptAfter === prompt && usefulAfter === useful ? crowd : { prompt: promptAfter, useful: usefulAfter };
+  return inTimeAfter === inTime && usefulAfter === useful ? crowd : { inTime: inTimeAfter, useful: usefulAfter };
 }
 
 function unknownCrowd({ firstLimit }: CrowdPolicy): Crowd {
   const unknown = { limit: firstLimit, isFound: false, few: 0, many: 0, loweredAt: -Infinity };
-  return { prompt: unknown, useful: unknown };
+  return { inTime: unknown, useful: unknown };
 }
 
 function between(least: number, value: number, most: number): number {
@@ -141,10 +141,10 @@ function limitAfter(
  */
 export function crowdRoom(crowd: Crowd | undefined, { firstLimit, mostOver }: CrowdPolicy, calls: number): Room {
   if (crowd === undefined) return calls < firstLimit ? FREE : { waitMs: 0, headroom: 1 - (calls + 1) / firstLimit };
-  const { prompt, useful } = crowd;
-  const crowding = (calls + 1) / prompt.limit;
+  const { inTime, useful } = crowd;
+  const crowding = (calls + 1) / inTime.limit;
   if (crowding <= 1) return FREE;
-  const isTooMuch = prompt.isFound && crowding > mostOver && calls >= useful.limit;
+  const isTooMuch = inTime.isFound && crowding > mostOver && calls >= useful.limit;
   return { waitMs: isTooMuch ? LOOK_AGAIN_MS : 0, headroom: 1 - crowding };
 }
 
