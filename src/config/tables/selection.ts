@@ -146,7 +146,7 @@ export const SILENCE = {
   lostShare: option.share({ default: 0.015 }),
   /**
    * Milliseconds without any answer before which nothing is suspected: a process or a machine that pauses for a moment
-   * makes all its endpoints silent. Default 1,000.
+   * makes all its endpoints silent. 2 ms more for each call that waits. Default 1,000.
    */
   minimumMs: option.ms({ default: 1_000 }),
   /**

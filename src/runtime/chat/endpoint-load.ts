@@ -103,7 +103,7 @@ export class EndpointLoad {
       last.index = index;
     }
     if (usual === undefined) return;
-    const late = lateness(now - startedAt, usual.mean);
+    const late = lateness(now - startedAt, usual.mean, calls);
     this.#crowd = crowdAfter(this.#crowd, policies, { calls, startedAt, late, isAnswered }, now);
   }
 

@@ -421,9 +421,16 @@ describe('the silence test', () => {
     const fast = { calls: 100, mean: Math.log(2), variance: 0.35 ** 2 };
     const waiting = Array.from({ length: 64 }, () => ({ ageMs: 900, usual: fast }));
     expect(silenceOf(waiting, Infinity, DEFAULT_SILENCE_POLICY, POLICY.speed)).toBe(0);
-    const longer = waiting.map((call) => ({ ...call, ageMs: 1_100 }));
+    const longer = waiting.map((call) => ({ ...call, ageMs: 1_200 }));
     expect(silenceOf(longer, Infinity, DEFAULT_SILENCE_POLICY, POLICY.speed)).toBeLessThan(-12);
     expect(silenceOf(longer, 900, DEFAULT_SILENCE_POLICY, POLICY.speed)).toBe(0);
+  });
+
+  it('takes nothing from thousands of calls that keep this process busy for some seconds', () => {
+    const burst = calls(...Array.from({ length: 2_000 }, () => 4_000));
+    expect(silenceOf(burst, 4_000, DEFAULT_SILENCE_POLICY, POLICY.speed)).toBe(0);
+    const later = calls(...Array.from({ length: 2_000 }, () => 6_000));
+    expect(silenceOf(later, 6_000, DEFAULT_SILENCE_POLICY, POLICY.speed)).toBeLessThan(-12);
   });
 
   it('counts only what has been silent since the last answer', () => {

@@ -1,5 +1,5 @@
 import { LOOK_AGAIN_MS, type Room } from './endpoint-limits.ts';
-import type { AdaptivePolicy, CrowdPolicy } from './policy.ts';
+import { type AdaptivePolicy, type CrowdPolicy, OWN_MS } from './policy.ts';
 
 /**
  * How many calls at a time an endpoint takes, found out from its answers. Too many make it slow by our own doing: then
@@ -54,9 +54,11 @@ const IN_TIME_MS = 1_000;
  * By how much a time is later than usual, in natural logarithms.
  *
  * @param usual - Mean of the logarithms of usual times in milliseconds.
+ * @param calls - Calls that the endpoint had when this one began.
  */
-export function lateness(ms: number, usual: number): number {
-  return Math.log(Math.max(IN_TIME_MS, ms)) - Math.max(Math.log(IN_TIME_MS), usual);
+export function lateness(ms: number, usual: number, calls: number): number {
+  const inTimeMs = IN_TIME_MS + OWN_MS * calls;
+  return Math.log(Math.max(inTimeMs, ms)) - Math.max(Math.log(inTimeMs), usual);
 }
 
 /** Folds in a call that was answered, or given up before it was; nothing is known before the first one. */

@@ -1,6 +1,6 @@
 import { fill } from '../../../config/option.ts';
 import { SILENCE, type SilencePolicy } from '../../../config/tables/selection.ts';
-import type { SpeedPolicy } from './policy.ts';
+import { OWN_MS, type SpeedPolicy } from './policy.ts';
 import type { UsualTime } from './wellness.ts';
 
 export type { SilencePolicy } from '../../../config/tables/selection.ts';
@@ -21,15 +21,16 @@ export interface WaitingCall {
  * Only the time since the endpoint last answered counts: before that it was well.
  */
 export function silenceOf(
-  calls: Iterable<WaitingCall>,
+  calls: readonly WaitingCall[],
   sinceSuccessMs: number,
   policy: SilencePolicy,
   speed: SpeedPolicy,
 ): number {
-  if (sinceSuccessMs < policy.minimumMs) return 0;
+  const leastMs = policy.minimumMs + OWN_MS * calls.length;
+  if (sinceSuccessMs < leastMs) return 0;
   let likelihood = 0;
   for (const { ageMs, usual } of calls) {
-    if (usual.calls < speed.minimumCalls || ageMs < policy.minimumMs) continue;
+    if (usual.calls < speed.minimumCalls || ageMs < leastMs) continue;
     const before = Math.max(0, ageMs - sinceSuccessMs);
     likelihood += Math.log(survival(ageMs, usual, policy)) - Math.log(survival(before, usual, policy));
   }
