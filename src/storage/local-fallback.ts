@@ -1,3 +1,4 @@
+import { timerMs } from '../platform/environment.ts';
 import { callable, flag, milliseconds, type OptionShape, withFunctions } from '../platform/option-kinds.ts';
 import { type MaybePromise, nextTurn } from '../platform/wait.ts';
 import { memoryStore } from './memory.ts';
@@ -149,7 +150,7 @@ export function withLocalFallback(store: StateStore, options: LocalFallbackOptio
   function owe(changes: readonly CounterChange[]): void {
     owed.add(changes);
     if (timer !== undefined || !owed.any) return;
-    timer = setTimeout(() => void settleOwed(), restMs);
+    timer = setTimeout(() => void settleOwed(), timerMs(restMs));
     (timer as { unref?: () => void }).unref?.();
   }
 
@@ -273,7 +274,7 @@ function within<Value>(ms: number, promise: Promise<Value>): Promise<Value> {
   return new Promise((resolve, reject) => {
     const late = new StorageError('busy', `no answer within ${ms} ms.`);
     // Where the process itself stood still, the answer may be here, and nobody has read it.
-    const timer = setTimeout(() => void nextTurn().then(() => reject(late)), ms);
+    const timer = setTimeout(() => void nextTurn().then(() => reject(late)), timerMs(ms));
     promise.then(resolve, reject).finally(() => clearTimeout(timer));
   });
 }

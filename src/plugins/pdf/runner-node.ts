@@ -1,3 +1,4 @@
+import { timerMs } from '../../platform/environment.ts';
 import { Worker } from 'node:worker_threads';
 import type { PdfText } from '../../contracts/pdf-reader.ts';
 import {
@@ -31,7 +32,7 @@ export function createPdfRunner(): RunPdfJob {
       };
       const fail = (error: unknown): void => end(() => reject(error));
       const leave = (): void => fail(signal.reason);
-      const timer = setTimeout(() => fail(tooSlow(resources.timeoutMs)), resources.timeoutMs);
+      const timer = setTimeout(() => fail(tooSlow(resources.timeoutMs)), timerMs(resources.timeoutMs));
       signal.addEventListener('abort', leave);
       worker.on('message', (reply: WorkerReply) =>
         end(() => {

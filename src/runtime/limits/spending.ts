@@ -88,7 +88,8 @@ export class Spending {
     const claim = { account: account.id, budgets, nanoUsd: 1 };
     const decision = await this.#keeper.reserve(claim);
     if (decision.granted) this.settle(decision.ticket, 0);
-    else if (!sufficesLater(decision.short, claim.nanoUsd)) throw budgetError(decision.short, NOTHING);
+    else if (!sufficesLater(decision.short, claim.nanoUsd))
+      throw budgetError(decision.short, { ...NOTHING, nanoUsd: claim.nanoUsd });
   }
 
   /** Replaces a reservation by what was spent. Nobody waits for it. */

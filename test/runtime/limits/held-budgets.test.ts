@@ -12,10 +12,10 @@ const MODELS = { 'acme/one': { price: { prompt: 3, completion: 15 }, maxOutputTo
 const KEY = 'a key for the tests';
 const ACCOUNT: Account = { id: 'a', budget: { limitUsd: 5, period: 'total' } };
 
-let upstream: Mounted & { open: number; most: number };
+let upstream: Mounted & { open: number; most: number; answerMs: number };
 
 beforeAll(async () => {
-  const state = { open: 0, most: 0 };
+  const state = { open: 0, most: 0, answerMs: 20 };
   const server = createServer((request, response) => {
     state.open += 1;
     state.most = Math.max(state.most, state.open);
@@ -25,7 +25,7 @@ beforeAll(async () => {
         const message = { role: 'assistant', content: 'Hello' };
         response.writeHead(200, { 'content-type': 'application/json' });
         response.end(JSON.stringify({ choices: [{ index: 0, finish_reason: 'stop', message }], usage: USAGE }));
-      }, 20);
+      }, upstream.answerMs);
     });
   });
   upstream = Object.assign(state, await listen(server));
@@ -80,7 +80,9 @@ describe('a budget of which the rest is only reserved', () => {
         headers: { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' },
         body: JSON.stringify({ model: 'acme/one', messages: [{ role: 'user', content: 'Hello' }], ...more }),
       });
+    upstream.answerMs = 2_000;
     const answers = await Promise.all(Array.from({ length: 10 }, (_, index) => ask({ stream: index % 2 === 1 })));
+    upstream.answerMs = 20;
     const refused = answers.filter(({ status }) => status !== 200);
     expect(refused.length).toBeGreaterThanOrEqual(5);
     for (const answer of refused) {
@@ -110,6 +112,7 @@ describe('a budget of which the rest is only reserved', () => {
     // One budget is spent, of the other a part is reserved.
     const key = { keyId: 'k', keyBudget: { limitUsd: 0.01 } };
     const both = { account: { ...limited(1).account, ...key } };
+    upstream.answerMs = 500;
     const [first, second] = await Promise.allSettled([router.chat(chat, limited(1)), router.chat(chat, both)]);
     expect(first).toMatchObject({ status: 'fulfilled' });
     expect(second).toMatchObject({ reason: { ...final, metadata: { limit_source: 'key_budget' } } });
