@@ -13,7 +13,7 @@ function answerOf(model: unknown): object {
 }
 
 function usageOf(item: BatchResultItem | undefined): unknown {
-  return item?.response?.body['usage'];
+  return (item?.response?.body as { usage?: unknown } | undefined)?.usage;
 }
 
 describe('the usage of a batch whose requests run one by one at Anthropic (contract: batch resource)', () => {
