@@ -3,6 +3,7 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { nodeProblems } from '../src/config/problems.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readProjectFile, sourceFiles } from './support/source-files.ts';
 import { STORMS_ARE_FULL } from './support/storms.ts';
@@ -16,6 +17,7 @@ interface Manifest {
   readonly peerDependenciesMeta: Readonly<Record<string, { readonly optional?: boolean }>>;
   readonly dependencies: Readonly<Record<string, string>>;
   readonly scripts: Readonly<Record<string, string>>;
+  readonly engines: { readonly node: string };
 }
 
 /** What npm tells of a tarball. */
@@ -103,6 +105,19 @@ describe('the package', () => {
     expect(readFileSync(file, 'utf8')).toMatch(/^#!\/usr\/bin\/env node\n/);
     const printed = execFileSync(process.execPath, [file, 'help'], { encoding: 'utf8' });
     expect(printed).toContain('catalog refresh');
+  });
+
+  it('names one oldest Node everywhere', () => {
+    const oldest = manifest.engines.node.replace('>=', '');
+    expect(nodeProblems(`${oldest}.0`)).toEqual([]);
+    const [major = 0, minor = 0] = oldest.split('.').map(Number);
+    expect(nodeProblems(`${major}.${minor - 1}.0`)[0]?.problem).toContain(`must be version ${oldest} or newer`);
+    for (const page of ['README.md', 'llms.txt', 'docs/faq.md', 'docs/getting-started.md']) {
+      expect(readProjectFile(page), page).toContain(`Node ${oldest} and newer`);
+    }
+    // What the transport needs decides.
+    const undici = JSON.parse(readProjectFile('node_modules/undici/package.json')) as Manifest;
+    expect(undici.engines.node).toBe(`>=${oldest}.0`);
   });
 
   it('has no line that is too long to read', () => {
