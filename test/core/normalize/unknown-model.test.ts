@@ -12,7 +12,7 @@ describe('what is said of an unknown model', () => {
   const catalog = catalogOf('openai', 'openai/gpt-5-mini', 'openai/gpt-5-nano', 'openai/o4', 'acme/gpt-5-mini');
 
   it.each([
-    ['openai/gpt-5-mni', '; did you mean "openai/gpt-5-mini", "acme/gpt-5-mini" or "openai/gpt-5-nano"?'],
+    ['openai/gpt-5-mni', '; did you mean "openai/gpt-5-mini" or "openai/gpt-5-nano"?'],
     ['gpt-5-mini', '; did you mean "openai/gpt-5-mini" or "acme/gpt-5-mini"'],
     ['OPENAI/O5', '; did you mean "openai/o4"?'],
     ['anthropic/claude-opus-4.7', ': no provider of this router serves models of anthropic; set ANTHROPIC_API_KEY'],
