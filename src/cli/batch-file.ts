@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import process from 'node:process';
 import type { BatchesOptions } from '../config/batches.ts';
 import { sqliteStorage } from '../storage/sqlite/sqlite-storage.ts';
-import { CommandError, type CommandIo } from './command.ts';
+import { CommandError, type CommandIo, STANDARD_INPUT } from './command.ts';
 import { createReadStream } from 'node:fs';
 import { BATCH_ENDPOINTS } from '../protocol/batch.ts';
 import { isJsonObject } from '../protocol/json.ts';
@@ -35,7 +35,7 @@ export interface BatchLine {
 }
 
 /**
- * Reads a file line by line. Empty lines are passed over.
+ * Reads a file, or standard input, line by line. Empty lines are passed over.
  *
  * @throws {@link CommandError} with the number of the line.
  */
@@ -56,8 +56,9 @@ export async function* readBatchLines(path: string): AsyncGenerator<BatchLine, v
 
 /** Lines end with a line feed only: other separators, such as U+2028, may be in a text of JSON. */
 async function* linesOf(path: string): AsyncGenerator<string, void> {
+  const pieces = path === STANDARD_INPUT ? process.stdin.setEncoding('utf8') : createReadStream(path, 'utf8');
   let held: string[] = [];
-  for await (const piece of createReadStream(path, 'utf8') as AsyncIterable<string>) {
+  for await (const piece of pieces as AsyncIterable<string>) {
     const lines = piece.split('\n');
     const last = lines.pop() ?? '';
     for (const line of lines) {
