@@ -80,8 +80,6 @@ export interface RequestLog {
   /** Whether endpoints fail it however often it is sent. */
   readonly isPoisoned: boolean;
   calls: number;
-  /** By name of the endpoint. */
-  readonly callsAt: Map<string, number>;
   costUsd: number;
   cancelledUsd: number;
   /** Endpoint whose answer was delivered. */

@@ -41,6 +41,8 @@ const CHARACTERS_PER_TOKEN = 4;
 /**
  * Sends simulated traffic through a real router, in virtual time: no network, no waiting, and the same report for the
  * same seed. Shows what a configuration does when endpoints fail, hang, slow down or refuse, before they really do.
+ * What is sent through something else in the same world is the same traffic, and the n-th call of each request meets the
+ * same latency and the same chance of failing, so that small differences show.
  *
  * @param world - Endpoints, traffic and everything that goes wrong.
  * @param client - Makes a router, once for each instance, from the providers, the clock and the state store of the world;
@@ -138,9 +140,7 @@ class Simulation implements CallBook {
       log.met.add(`${endpoint} ${dead}`);
       this.#deadCalls.push({ endpoint, dead, atMs: this.#clock.elapsedMs });
     }
-    const calls = (log.callsAt.get(endpoint) ?? 0) + 1;
-    log.callsAt.set(endpoint, calls);
-    return calls;
+    return log.calls;
   }
 
   charged(call: SimulatedCall, _endpoint: string, usd: number, wanted: boolean): void {
@@ -195,7 +195,6 @@ class Simulation implements CallBook {
       oracleUsd: this.#oracle.cost(turn, startedMs),
       inSurge: this.#isInSurge(startedMs),
       calls: 0,
-      callsAt: new Map(),
       costUsd: 0,
       cancelledUsd: 0,
       answeredBy: undefined,

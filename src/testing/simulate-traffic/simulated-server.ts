@@ -30,7 +30,7 @@ export interface SimulatedCall {
 /** What endpoints tell about the calls they got. */
 export interface CallBook {
   turnOf(call: SimulatedCall): Turn;
-  /** Counts a call; gives its number among those of its request at this endpoint, from 1 on. */
+  /** Counts a call; gives its number among those of its request, from 1 on. */
   called(call: SimulatedCall, endpoint: string, dead: number | undefined): number;
   /** What a call cost, whether its answer was wanted in the end or not. */
   charged(call: SimulatedCall, endpoint: string, usd: number, wanted: boolean): void;
@@ -86,9 +86,9 @@ export class SimulatedServer {
     const { mode, slowness, errors, failMs, breaks, dead } = this.schedule.at(startedMs);
     const turn = this.#book.turnOf(call);
     const attempt = this.#book.called(call, this.endpoint.name, dead);
-    // Luck belongs to the request: the first call of a request has the same here whatever was called before, so that
-    // routers can be compared request by request.
-    const chance = new Chance(this.#seed, `${this.endpoint.name} ${turn.id} ${attempt}`);
+    // Luck belongs to the request: its first call has the same wherever it goes, and so has each further one. Two routers
+    // in one world then differ by what they decide and not by chance.
+    const chance = new Chance(this.#seed, `call ${attempt} of ${turn.id}`);
     const { medianMs, spread = 0.35 } = this.endpoint.latency;
     const drawnMs = chance.around(medianMs, spread);
     const fails = chance.uniform() < errors;
