@@ -12,7 +12,7 @@ export interface EndpointState {
   readonly errors: number;
   /** Milliseconds after which calls fail; undefined where the endpoint's own time decides. */
   readonly failMs: number | undefined;
-  /** Share of the answers that break off, before or after the first token. */
+  /** Share of the streams that end early, before or after the first token. */
   readonly breaks: { readonly before: number; readonly after: number };
   readonly price: Price;
   /** Number of the outage among those of its endpoint in which nothing answers; undefined when something does. */

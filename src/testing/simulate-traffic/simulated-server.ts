@@ -127,7 +127,7 @@ export class SimulatedServer {
         finish();
         return brokenReply(call);
       }
-      return breaksAfter ? this.#breakOff(call, finish) : this.#deliver(call, startedMs, finish);
+      return breaksAfter ? this.#cutOff(call, finish) : this.#deliver(call, startedMs, finish);
     });
   }
 
@@ -137,7 +137,7 @@ export class SimulatedServer {
   }
 
   /** Writes half of the answer. What was written costs, as it does at real providers. */
-  #breakOff(call: SimulatedCall, finish: () => void): ProviderReply | Promise<ProviderReply> {
+  #cutOff(call: SimulatedCall, finish: () => void): ProviderReply | Promise<ProviderReply> {
     const answerTokens = Math.ceil(this.#book.turnOf(call).answerTokens / 2);
     const writingMs = this.#writingMs(answerTokens);
     const cut = (): void => {

@@ -52,7 +52,7 @@ export type Outage = {
       readonly burstMs?: number;
     }
   | {
-      /** A share of the answers (default 0.5) breaks off as a cut connection does. */
+      /** A share of the streams (default 0.5) ends early, as when a connection is cut; so do non-streaming answers. */
       readonly kind: 'break';
       readonly share?: number;
       /** Whether streams break before their first token, or after it, at half of the answer. Default `after`. */
