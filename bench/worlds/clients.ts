@@ -40,7 +40,10 @@ export function roundRobin({ endpoints }: TrafficWorld): MakeClient {
 /** Tries of the oracle; it waits half a second before each but the first. */
 const ORACLE_WAITS_MS = Array.from({ length: 7 }, () => 500);
 
-/** (d): each call goes to the cheapest of the endpoints that fail least at this moment, which it knows. */
+/**
+ * (d): the first call goes to the cheapest of the endpoints that fail least at this moment, which it knows, and each
+ * further one to the next of those that answer at all.
+ */
 export function oracle({ endpoints, seed = 1 }: TrafficWorld): MakeClient {
   return ({ environment }, wire) => {
     const startMs = environment.now();
@@ -49,13 +52,14 @@ export function oracle({ endpoints, seed = 1 }: TrafficWorld): MakeClient {
       listUsd: listPrice(endpoint),
       client: wire.direct(endpoint.name),
     }));
-    return retrying(environment, ORACLE_WAITS_MS, () => {
+    return retrying(environment, ORACLE_WAITS_MS, (attempt) => {
       const now = environment.now() - startMs;
       const chances = known.map(({ schedule, listUsd, client }) => ({ ill: illness(schedule, now), listUsd, client }));
       chances.sort((left, right) => left.ill - right.ill || left.listUsd - right.listUsd);
+      const answering = chances.filter(({ ill }, index) => index === 0 || ill < 1);
       return clientAt(
-        chances.map(({ client }) => client),
-        0,
+        answering.map(({ client }) => client),
+        attempt,
       );
     });
   };
@@ -86,7 +90,7 @@ export function cheapestOf(endpoints: readonly SimulatedEndpoint[]): string {
 function retrying(
   environment: SimulatedSetup['environment'],
   waitsMs: readonly number[],
-  next: () => TrafficClient,
+  next: (attempt: number) => TrafficClient,
 ): TrafficClient {
   const pause = (ms: number): Promise<void> =>
     new Promise((resolve) => {
@@ -97,7 +101,7 @@ function retrying(
   ): Promise<Answer> => {
     for (let attempt = 0; ; attempt += 1) {
       try {
-        return await withTimeout(environment, (signal) => call(next(), signal));
+        return await withTimeout(environment, (signal) => call(next(attempt), signal));
       } catch (error) {
         const waitMs = waitsMs[attempt];
         if (waitMs === undefined || !RouterError.isInstance(error) || !mayPass(error)) throw error;

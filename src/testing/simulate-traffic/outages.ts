@@ -1,4 +1,5 @@
 import type { Price } from '../../catalog/price.ts';
+import { Bursts } from './bursts.ts';
 import { Chance } from './chance.ts';
 import type { Outage, RandomOutages, SimulatedEndpoint } from './world.ts';
 
@@ -119,38 +120,6 @@ export class OutageSchedule {
           ],
     );
     return changes.length === 0 ? this.#price : { ...this.#price, changes };
-  }
-}
-
-/** Times in which everything fails, as far apart as their share of the time demands; drawn as time goes on. */
-class Bursts {
-  readonly #share: number;
-  readonly #meanMs: number;
-  readonly #chance: Chance;
-  /** Ends of calm times and of bursts, by turns. */
-  readonly #edges: number[] = [];
-  #drawnToMs: number;
-
-  constructor(fromMs: number, share: number, meanMs: number, chance: Chance) {
-    this.#share = share;
-    this.#meanMs = meanMs;
-    this.#chance = chance;
-    this.#drawnToMs = fromMs;
-    // Otherwise every brown-out would begin with a calm time.
-    if (chance.uniform() < share) this.#edges.push(fromMs);
-  }
-
-  includes(ms: number): boolean {
-    if (this.#share <= 0 || this.#share >= 1) return this.#share >= 1;
-    while (this.#drawnToMs <= ms) {
-      const isCalm = this.#edges.length % 2 === 0;
-      const calmMs = (this.#meanMs * (1 - this.#share)) / this.#share;
-      this.#drawnToMs += this.#chance.exponential(isCalm ? calmMs : this.#meanMs);
-      this.#edges.push(this.#drawnToMs);
-    }
-    // What is looked for is near the end: time only goes on.
-    const last = this.#edges.findLastIndex((edge) => edge <= ms);
-    return last % 2 === 0;
   }
 }
 
