@@ -176,7 +176,8 @@ function worstLines(runs: readonly Run[]): readonly string[] {
     .toSorted((left, right) => shortfall(right.reports) - shortfall(left.reports))
     .map(({ index, known, reports: { router, direct, retried, roundRobin } }) => {
       const others = [direct, retried, roundRobin].map(({ success }) => percent(success)).join(' / ');
-      return `| ${index} | ${known.kind} | ${percent(router.success)} | ${others} |`;
+      const failures = Object.entries(router.failures).map(([status, count]) => `${count} × ${status}`);
+      return `| ${index} | ${known.kind} | ${percent(router.success)} | ${others} | ${failures.join(', ')} |`;
     });
 }
 
@@ -208,7 +209,9 @@ async function main(): Promise<void> {
   for (const line of [...randomRows(runs), ...(isWhole ? await fixedRows(settings) : [])]) console.log(line);
   const worst = worstLines(runs);
   if (worst.length > 0) {
-    console.log('\n| World | Kind | Answered: router | (a) / (b) / (c) |\n|---|---|---|---|');
+    console.log(
+      '\n| World | Kind | Answered: router | (a) / (b) / (c) | Failures of the router |\n|---|---|---|---|---|',
+    );
     for (const line of worst) console.log(line);
   }
   const tookS = (performance.now() - startedAt) / 1_000;
