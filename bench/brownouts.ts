@@ -152,7 +152,12 @@ function triesOf(endpoints: number): number {
 
 let seeds = 0;
 
-async function measure(fault: Fault, endpoints: number, options: Partial<Options>, settings: Settings): Promise<Outcome> {
+async function measure(
+  fault: Fault,
+  endpoints: number,
+  options: Partial<Options>,
+  settings: Settings,
+): Promise<Outcome> {
   const seed = (seeds += 1);
   const isPoison = (request: number): boolean => luck(seed, request, -1) < fault.poison;
   const fails = (request: number, call: number): boolean => luck(seed, request, call) < fault.random;
@@ -241,13 +246,21 @@ async function dead(): Promise<void> {
   const providers = new Providers(() => true);
   const router = routerOf(await providers.start(1));
   const startedAt = performance.now();
-  await sendEvenly(router, { seconds: 6, rate: 100 }, (request) => `account ${request % ACCOUNTS}`, () => {});
-  const perSecond = Array.from({ length: 6 }, (_, second) =>
-    providers.times.filter((at) => Math.floor((at - startedAt) / 1_000) === second).length,
+  await sendEvenly(
+    router,
+    { seconds: 6, rate: 100 },
+    (request) => `account ${request % ACCOUNTS}`,
+    () => {},
+  );
+  const perSecond = Array.from(
+    { length: 6 },
+    (_, second) => providers.times.filter((at) => Math.floor((at - startedAt) / 1_000) === second).length,
   );
   await router.close();
   providers.stop();
-  console.log(`| calls a second at a dead endpoint, nothing else left, 100 requests a second | ${perSecond.join(', ')} |`);
+  console.log(
+    `| calls a second at a dead endpoint, nothing else left, 100 requests a second | ${perSecond.join(', ')} |`,
+  );
 }
 
 /** A dead endpoint that is all there is comes back. */
@@ -263,11 +276,16 @@ async function back(): Promise<void> {
   let backAt = Infinity;
   let firstMs: number | undefined;
   let failedMs = 0;
-  await sendEvenly(router, { seconds: deadSeconds + 5, rate: 10 }, (request) => `account ${request % ACCOUNTS}`, (_, ok) => {
-    const sinceMs = performance.now() - backAt;
-    if (ok) firstMs ??= sinceMs;
-    else if (sinceMs > 0) failedMs = sinceMs;
-  });
+  await sendEvenly(
+    router,
+    { seconds: deadSeconds + 5, rate: 10 },
+    (request) => `account ${request % ACCOUNTS}`,
+    (_, ok) => {
+      const sinceMs = performance.now() - backAt;
+      if (ok) firstMs ??= sinceMs;
+      else if (sinceMs > 0) failedMs = sinceMs;
+    },
+  );
   clearTimeout(timer);
   await router.close();
   providers.stop();
@@ -279,7 +297,11 @@ async function back(): Promise<void> {
 
 const words = process.argv.slice(2);
 const valueOf = (name: string, usual: string): string => words[words.indexOf(`--${name}`) + 1 || words.length] ?? usual;
-await table({ seconds: Number(valueOf('seconds', '5')), rate: Number(valueOf('rate', '45')), only: valueOf('only', '') });
+await table({
+  seconds: Number(valueOf('seconds', '5')),
+  rate: Number(valueOf('rate', '45')),
+  only: valueOf('only', ''),
+});
 if (valueOf('only', '') === '') {
   console.log('\n| | |\n|---|---|');
   await dead();
