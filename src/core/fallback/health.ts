@@ -151,6 +151,9 @@ const SUSPECTED_MS = 60_000;
 const AFTER_FAILURES = { atOnce: 20, perSecond: 3 };
 /** … and where an endpoint refused our account. */
 const AFTER_REFUSALS = { atOnce: 1, perSecond: 1 };
+/** Such calls that may wait for their answers at a time, and after how many milliseconds it is looked again. */
+const MOST_AT_A_TIME = 30;
+const CROWDED_MS = 1_000;
 
 /** Health of an endpoint that was never called. */
 export const UNKNOWN_HEALTH: EndpointHealth = {
@@ -196,6 +199,7 @@ type Cause = Extract<Admission, { ok: false }>['cause'];
 
 /** Milliseconds until the next call as a last resort. */
 function lastResortAfterMs(health: EndpointHealth, cause: Cause, since: number, now: number): number {
+  if (health.breaker.probes >= MOST_AT_A_TIME) return CROWDED_MS;
   const missing = 1 - lastResortCalls(health, cause, since, now);
   return missing <= 0 ? 0 : Math.ceil((missing * 1_000) / allowed(cause).perSecond);
 }

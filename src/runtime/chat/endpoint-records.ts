@@ -148,10 +148,7 @@ export class EndpointRecords {
     promised: boolean,
   ): Admission {
     const admitted = admission(health, this.#policy, now);
-    if (!admitted.ok && admitted.cause !== 'rate_limited') {
-      const isCrowded = admitted.lastResortMs === 0 && load.running.length >= MOST_LAST_RESORTS;
-      return isCrowded ? { ...admitted, lastResortMs: LATER_MS } : admitted;
-    }
+    if (!admitted.ok && admitted.cause !== 'rate_limited') return admitted;
     const room = load.room(endpoint, tokens, this.#crowd, now);
     const isPaced = pace !== undefined && pace.rate !== Infinity && !promised;
     const place = isPaced && this.#pacer !== undefined ? placeIn(pace, this.#pacer, warm, now) : undefined;
@@ -431,9 +428,6 @@ const ADMITTED: Admission = { ok: true };
 const NOTHING_ENDED: LatelyEnded = { succeeded: 0, failed: 0 };
 /** Milliseconds over which it is told how calls have ended. */
 const LATELY_MS = 30_000;
-/** Calls at a time that an endpoint gets which is left alone, and after how many milliseconds it is looked at again. */
-const MOST_LAST_RESORTS = 30;
-const LATER_MS = 1_000;
 
 /** A failure that was counted at an endpoint. */
 interface CountedFailure {

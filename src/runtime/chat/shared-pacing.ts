@@ -105,7 +105,7 @@ export class SharedPacing {
 }
 
 /** Requests that are held back at a time. */
-const MOST_HELD = 100;
+const MOST_HELD = 250;
 
 /** Where nothing costs anything, or costs are unknown, requests are counted instead. */
 const UNIT_USD = 1e-6;
