@@ -16,6 +16,7 @@ export class SharedPacing {
   readonly #pacer: PacerPolicy | false;
   readonly #hedge: HedgePolicy | false;
   #waiting = 0;
+  #held = 0;
   #bucket: RetryBucket;
   #purse: HedgePurse = EMPTY_PURSE;
 
@@ -55,6 +56,17 @@ export class SharedPacing {
     return () => void (this.#waiting -= 1);
   }
 
+  /** Whether one more request may be held back where calls fail; the others are better told so at once. */
+  get mayHold(): boolean {
+    return this.#held < MOST_HELD;
+  }
+
+  /** Is held back from now on; the result ends that. */
+  hold(): () => void {
+    this.#held += 1;
+    return () => void (this.#held -= 1);
+  }
+
   /** Notes a request. */
   request(): void {
     const isFull = this.#pacer === false || this.#bucket.retries >= this.#pacer.mostRetries;
@@ -91,6 +103,9 @@ export class SharedPacing {
     };
   }
 }
+
+/** Requests that are held back at a time. */
+const MOST_HELD = 250;
 
 /** Where nothing costs anything, or costs are unknown, requests are counted instead. */
 const UNIT_USD = 1e-6;
