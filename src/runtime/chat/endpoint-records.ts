@@ -18,6 +18,7 @@ import {
 import { type AttemptFailure, FAILURE_RULES } from '../../core/fallback/failure.ts';
 import { repetitionShare } from '../../core/fallback/throttle.ts';
 import type { ReportedLimits } from '../../core/selection/adaptive/endpoint-limits.ts';
+import { lateAnswerShare, lateEndsAfter, NO_LATE_ENDS } from '../../core/selection/adaptive/hedge.ts';
 import {
   DEFAULT_PACER_POLICY,
   FREE_PACE,
@@ -288,6 +289,17 @@ export class EndpointRecords {
     const { record } = known;
     const speed = this.#times.afterGivingUp(endpoint, record.speed, { kind, ms: afterMs }, this.#environment.now());
     if (speed !== record.speed) known.record = { ...record, speed };
+  }
+
+  /** Notes how a late call ended that was waited for. */
+  lateEnded({ id }: Endpoint, hasFailed: boolean): void {
+    const { load } = this.#known.of(id);
+    load.lateEnds = lateEndsAfter(load.lateEnds, hasFailed);
+  }
+
+  /** Share of the late calls of an endpoint that answer after all. */
+  lateAnswerShare({ id }: Endpoint): number {
+    return lateAnswerShare(this.#known.find(id)?.load.lateEnds ?? NO_LATE_ENDS);
   }
 
   /** How long calls of an endpoint usually take. */

@@ -8,8 +8,8 @@ import {
 } from '../../core/selection/adaptive/hedge.ts';
 import { bucketAfterRequest, type PacerPolicy, type RetryBucket } from '../../core/selection/adaptive/pacer.ts';
 
-/** Notes what the call cost that was given up for the other of a hedge; undefined when none was. */
-export type SettleHedge = (loser: { readonly usd: number | undefined } | undefined) => void;
+/** Notes which call was given up for the other of a hedge, and what it cost; undefined when none was. */
+export type SettleHedge = (loser: { readonly usd: number | undefined; readonly isFirst: boolean } | undefined) => void;
 
 /** What requests of one process share among each other: places to wait in, retries after refusals, the budget for hedges. */
 export class SharedPacing {
@@ -91,15 +91,17 @@ export class SharedPacing {
    * Sets aside what a hedge may cost, if there is enough.
    *
    * @param callsUsd - What each of its two calls costs when it is given up.
+   * @param answerShare - How likely the first of them, which is late, answers after all: given up otherwise, it is no loss.
    * @returns What puts back in the end what was not needed; undefined when there is not enough.
    */
-  payHedge(...callsUsd: readonly (number | undefined)[]): SettleHedge | undefined {
-    const setAsideUsd = Math.max(...callsUsd.map(countable));
+  payHedge(callsUsd: readonly (number | undefined)[], answerShare: number): SettleHedge | undefined {
+    const setAsideUsd = answerShare * Math.max(...callsUsd.map(countable));
     const purse = purseAfterHedge(this.#purse, setAsideUsd);
     if (purse === undefined) return undefined;
     this.#purse = purse;
     return (loser) => {
-      this.#purse = purseAfterLoser(this.#purse, setAsideUsd, loser === undefined ? 0 : countable(loser.usd));
+      const lostUsd = loser === undefined ? 0 : countable(loser.usd) * (loser.isFirst ? answerShare : 1);
+      this.#purse = purseAfterLoser(this.#purse, setAsideUsd, lostUsd);
     };
   }
 }

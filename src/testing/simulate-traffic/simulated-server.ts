@@ -112,8 +112,9 @@ export class SimulatedServer {
     call.signal.addEventListener('abort', () => {
       if (open.isOver) return;
       finish();
-      // A call that a provider works on costs its prompt, also when nobody waits for the answer any more.
-      if (this.schedule.at(this.#clock.elapsedMs).mode === 'up' && mode === 'up') this.#charge(call, 0, false);
+      // A call that a provider works on costs its prompt, also when nobody waits for the answer any more; no failure costs.
+      const costs = !fails && mode === 'up' && this.schedule.at(this.#clock.elapsedMs).mode === 'up';
+      if (costs) this.#charge(call, 0, false);
     });
     const answerMs = fails ? (failMs ?? firstTokenMs) : firstTokenMs;
     return this.#after(call, mode === 'hanging' ? Infinity : answerMs, () => {

@@ -19,6 +19,9 @@ import { useAfterSending, waitForLimits } from '../../../src/core/selection/adap
 import {
   DEFAULT_HEDGE_POLICY,
   EMPTY_PURSE,
+  lateAnswerShare,
+  lateEndsAfter,
+  NO_LATE_ENDS,
   hedgeDelay,
   purseAfterAnswer,
   purseAfterHedge,
@@ -535,6 +538,21 @@ describe('declared limits', () => {
   it('of calls at a time are looked at again soon', () => {
     expect(waitForLimits({ concurrency: 2 }, [], { tokens: 1, running: 1 }, NOW)).toBe(0);
     expect(waitForLimits({ concurrency: 2 }, [], { tokens: 1, running: 2 }, NOW)).toBe(50);
+  });
+});
+
+describe('late calls of an endpoint', () => {
+  it('answer where nothing is known of them, and as often as they lately did', () => {
+    expect(lateAnswerShare(NO_LATE_ENDS)).toBe(1);
+    const after = (failures: number, from = NO_LATE_ENDS): typeof NO_LATE_ENDS =>
+      Array.from({ length: failures }).reduce<typeof NO_LATE_ENDS>((ends) => lateEndsAfter(ends, true), from);
+    expect(lateAnswerShare(after(1))).toBeCloseTo(0.5, 1);
+    expect(lateAnswerShare(after(50))).toBeLessThan(0.02);
+    const recovered = Array.from({ length: 100 }).reduce<typeof NO_LATE_ENDS>(
+      (ends) => lateEndsAfter(ends, false),
+      after(50),
+    );
+    expect(lateAnswerShare(recovered)).toBeGreaterThan(0.85);
   });
 });
 
