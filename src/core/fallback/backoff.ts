@@ -7,10 +7,10 @@ export type { BackoffPolicy } from '../../config/tables/fallback.ts';
 export const DEFAULT_BACKOFF: BackoffPolicy = fill(BACKOFF);
 
 /** Part of a wait that is the same for all, so that tries are some time apart; the rest is up to chance. */
-const CERTAIN = 0.75;
+const CERTAIN = 0.9;
 
 /**
- * Milliseconds before a repetition: from three quarters of an exponentially growing bound to all of it, so that tries are
+ * Milliseconds before a repetition: from nine tenths of an exponentially growing bound to all of it, so that tries are
  * spread over a time in which something may have changed, and many callers do not come back at the same moment. Never
  * less than the provider asked for.
  *

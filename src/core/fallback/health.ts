@@ -124,6 +124,8 @@ export type Admission =
        * is back; 0 for now. Absent when the provider said itself when to come back.
        */
       readonly lastResortMs?: number | undefined;
+      /** True while a call is under way that finds out whether it is back. */
+      readonly isTried?: boolean | undefined;
       readonly headroom?: number | undefined;
     };
 
@@ -185,6 +187,7 @@ export function admission(health: EndpointHealth, policy: HealthPolicy, now: num
     waitMs,
     cause: 'breaker',
     lastResortMs: lastResortAfterMs(health, 'breaker', breaker.openedAt, now),
+    isTried: breaker.probes > 0,
   };
 }
 

@@ -44,6 +44,8 @@ export type Move =
       readonly isProbe?: boolean | undefined;
       /** Present when the wait is for a place that is promised to this request: the first one anywhere, or a warm one. */
       readonly forPlace?: 'first' | 'warm' | undefined;
+      /** True for a call of an endpoint that is left alone, because nothing else is left. */
+      readonly isLastResort?: boolean | undefined;
       /** True when the wait is for a call to be let through, after which others may have been faster. */
       readonly isHeld?: boolean | undefined;
     }
@@ -97,24 +99,25 @@ function lastResort(
   failures: readonly FailedAttempt[],
   situation: Situation,
 ): Move | undefined {
-  const { admission, holdMs = 0 } = situation;
-  let soonest: { step: PlanStep; waitMs: number } | undefined;
+  const { admission, policy } = situation;
+  let soonest: { step: PlanStep; waitMs: number; isTried: boolean } | undefined;
   for (const step of open) {
     const one = admission(step);
     const tries = triesOf(step, attempts);
     const isRate = one.ok || one.cause === 'pace' || one.cause === 'rate_limited';
     if (isRate && tries === 0) return undefined;
     if (isRate || one.lastResortMs === undefined) continue;
-    const dueMs = tries === 0 ? 0 : dueAgainMs(step, tries, failures, situation);
-    if (dueMs === undefined) continue;
+    const dueMs = tries === 0 ? 0 : dueAgainMs(step, 1, failures, situation);
+    if (dueMs === undefined || countedTries(step, attempts) >= policy.triesPerEndpoint) continue;
     const waitMs = Math.max(dueMs, one.lastResortMs);
     if (waitMs > 0 && !mayComeBack(one.cause)) continue;
-    if (soonest === undefined || waitMs < soonest.waitMs) soonest = { step, waitMs };
+    const isTried = one.isTried === true;
+    if (soonest === undefined || waitMs < soonest.waitMs) soonest = { step, waitMs, isTried };
   }
   if (soonest === undefined) return undefined;
   return soonest.waitMs === 0
-    ? { type: 'attempt', ...soonest, isProbe: true }
-    : held(soonest.step, soonest.waitMs, holdMs, situation);
+    ? { type: 'attempt', step: soonest.step, waitMs: 0, isProbe: true, isLastResort: true }
+    : held(soonest.step, soonest.waitMs, soonest.isTried, situation);
 }
 
 /** Whether what is wrong with an endpoint may be over in a moment. */
@@ -122,13 +125,21 @@ function mayComeBack(cause: Extract<Admission, { ok: false }>['cause']): boolean
   return cause === 'breaker' || (cause !== 'pace' && FAILURE_RULES[cause].breaks);
 }
 
-/** A wait until calls may be let through again; undefined where that takes too long. */
-function held(step: PlanStep, waitMs: number, holdMs: number, { now, deadlineAt, roll }: Situation): Move | undefined {
+/**
+ * A wait until calls may be let through again; undefined where the time for that is over. It goes on while a call is under
+ * way that may show that they are.
+ */
+function held(step: PlanStep, waitMs: number, isTried: boolean, situation: Situation): Move | undefined {
+  const { now, deadlineAt, roll, policy, holdMs = 0 } = situation;
   // Many wait for the same call: whoever looks first makes it, and all hear of it when it succeeds.
   const lookMs = Math.min(waitMs, Math.ceil(LOOK_AGAIN_MS * (1 + roll)));
-  if (waitMs > holdMs || now + lookMs >= deadlineAt) return undefined;
+  const leftMs = isTried ? holdMs + policy.maxWaitMs * WHILE_TRIED : holdMs;
+  if (leftMs <= 0 || now + lookMs >= deadlineAt) return undefined;
   return { type: 'attempt', step, waitMs: lookMs, isHeld: true };
 }
+
+/** Times as long as otherwise for which a request is held back longer while a call is under way. */
+const WHILE_TRIED = 4;
 
 /** Milliseconds, up to twice as many, after which a call that is held back looks again. */
 const LOOK_AGAIN_MS = 100;
@@ -260,7 +271,7 @@ function sameModelAgain(
   const { policy } = situation;
   // What a provider asks for is lengthened a little, so that instances do not return together.
   const lengthened = { ...policy, maxWaitMs: policy.maxWaitMs * LENGTHENED };
-  return repetition(passing, attempts, failures, { ...situation, policy: lengthened, holdMs: 0 });
+  return repetition(passing, attempts, failures, { ...situation, policy: lengthened, holdMs: undefined });
 }
 
 function isSoon(retryAfterMs: number | undefined, { policy }: Situation): boolean {
@@ -278,15 +289,16 @@ function repetition(
 ): Move | undefined {
   let soonest: { step: PlanStep; waitMs: number } | undefined;
   for (const step of open) {
-    const tries = triesOf(step, attempts);
-    const waitMs = tries === 0 ? undefined : waitBefore(step, tries, failures, situation);
+    const tries = countedTries(step, attempts);
+    const mayRepeat = tries < situation.policy.triesPerEndpoint && triesOf(step, attempts) > 0;
+    const waitMs = mayRepeat ? waitBefore(step, Math.max(1, tries), failures, situation) : undefined;
     if (waitMs === undefined) continue;
     if (soonest === undefined || waitMs < soonest.waitMs) soonest = { step, waitMs };
   }
   if (soonest === undefined) return undefined;
   const { step, waitMs } = soonest;
   if (waitMs === 0 && !situation.mayRepeat(step)) {
-    return held(step, LOOK_AGAIN_MS, situation.holdMs ?? 0, situation);
+    return held(step, LOOK_AGAIN_MS, false, situation);
   }
   const admitted = situation.admission(step);
   return { type: 'attempt', step, waitMs, isProbe: !admitted.ok || admitted.probe === true };
@@ -316,7 +328,7 @@ function dueAgainMs(
   { policy, now, roll, waited }: Situation,
 ): number | undefined {
   const failed = failureAt(step, failures);
-  if (failed === undefined || tries >= policy.triesPerEndpoint) return undefined;
+  if (failed === undefined) return undefined;
   const { kind, retryAfterMs = 0 } = failed.outcome.failure;
   if (!FAILURE_RULES[kind].sameEndpoint) return undefined;
   // Whoever has waited has waited by another number.
@@ -331,6 +343,12 @@ function failureAt({ endpoint }: PlanStep, failures: readonly FailedAttempt[]): 
 
 function triesOf(step: PlanStep, attempts: readonly Attempt[]): number {
   return attempts.filter((attempt) => attempt.step.endpoint.id === step.endpoint.id).length;
+}
+
+/** Tries that count against the limit: not those that were made to see whether an endpoint is back. */
+function countedTries(step: PlanStep, attempts: readonly Attempt[]): number {
+  return attempts.filter(({ step: { endpoint }, lastResort: isLast }) => endpoint.id === step.endpoint.id && !isLast)
+    .length;
 }
 
 /** Whether a model is left that was not asked yet. */

@@ -16,7 +16,7 @@ import { announceAttempt, announceFirstToken } from './announce.ts';
 import { timeoutsOf } from './call-watch.ts';
 import type { Answer } from './execution.ts';
 import type { CountedFailures } from './endpoint-records.ts';
-import { Flight } from './flight.ts';
+import { Flight, type MadeCall } from './flight.ts';
 import { Hedging, lateAfterMs } from './hedging.ts';
 import { errorOfStop, errorOfUnknown, withContext } from './router-errors.ts';
 import type { RuntimeServices } from './services.ts';
@@ -255,7 +255,7 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
       deadlineAt: this.#deadlineAt,
       admission: this.#admission,
       mayRepeat: this.#mayRepeat,
-      holdMs: pacing.mayHold ? fallback.maxWaitMs - this.#heldMs : 0,
+      holdMs: pacing.mayHold ? fallback.maxWaitMs - this.#heldMs : -Infinity,
       waited,
       roll: environment.random(),
       placeWaitMs: pacing.placeWaitMs(this.#waitedForPlaceMs, perSecond),
@@ -285,11 +285,16 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
   }
 
   /** Makes one call, and perhaps a second one beside it: gives the answer, or undefined when none came. */
-  #attempt({ step, isProbe }: Extract<Move, { type: 'attempt' }>): Promise<Answer<Call, Result> | undefined> {
+  #attempt({
+    step,
+    isProbe,
+    isLastResort = false,
+  }: Extract<Move, { type: 'attempt' }>): Promise<Answer<Call, Result> | undefined> {
     const { environment, pacing, hedge } = this.#services;
     const last = this.#attempts.at(-1)?.outcome;
     if (last?.ok === false && last.failure.kind === 'rate_limited') pacing.retryRefusal();
-    const flight = this.#launch(step, isProbe === true, false, this.#places?.useNext());
+    const how = { isProbe: isProbe === true, hedge: false, isLastResort };
+    const flight = this.#launch(step, how, this.#places?.useNext());
     if (this.#hedging?.isUsed === true) return this.#hedging.alone(flight);
     const conclude = (result: CallResult<Result>): Answer<Call, Result> | undefined => this.#conclude(flight, result);
     const isAlone = this.plan.steps.length === 1 || !mayHedge(hedge, this.request);
@@ -315,7 +320,11 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
   }
 
   /** Sends a call on its way. */
-  #launch(step: PlanStep, isProbe: boolean, hedge: boolean, place: SharedPlace | undefined): Flight<Call, Result> {
+  #launch(
+    step: PlanStep,
+    { isProbe, hedge, isLastResort }: Pick<MadeCall<Call>, 'isProbe' | 'hedge' | 'isLastResort'>,
+    place: SharedPlace | undefined,
+  ): Flight<Call, Result> {
     const { environment, records, providers, timeouts, events } = this.#services;
     const { endpoint } = step;
     const provider = providers.get(endpoint.provider);
@@ -344,7 +353,7 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
     this.#places?.begin(call, endpoint, place);
     const { stream } = this.request;
     const patience = Math.max(1, (stream ? limits.firstTokenMs : limits.answerMs) / timeouts.firstTokenMs);
-    const made = { step, call, startedAt, generation, attempt, hedge, isProbe, patience };
+    const made = { step, call, startedAt, generation, attempt, hedge, isProbe, isLastResort, patience };
     const flight = new Flight<Call, Result>(made, stream ? 'streaming' : 'whole');
     load.waiting(flight);
     call.open((result) => {
@@ -372,7 +381,8 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
       place?.release('nothing');
       return undefined;
     }
-    const flight = this.#launch(step, admission.probe === true, true, place);
+    const how = { isProbe: admission.probe === true, hedge: true, isLastResort: false };
+    const flight = this.#launch(step, how, place);
     if (reservation !== undefined) (this.#hedgeReservations ??= new Map()).set(flight.call, reservation);
     return flight;
   }
@@ -380,7 +390,8 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
   /** Notes what became of a call: its answer, or undefined when it failed and was settled so. */
   #conclude(flight: Flight<Call, Result>, opened: CallResult<Result>): Answer<Call, Result> | undefined {
     const { step, call, startedAt, generation, attempt, hedge, arrivedAt: endedAt } = flight;
-    this.#attempts.push({ step, startedAt, endedAt, outcome: OK, hedge: hedge || undefined });
+    const lastResort = flight.isLastResort || undefined;
+    this.#attempts.push({ step, startedAt, endedAt, outcome: OK, hedge: hedge || undefined, lastResort });
     const isWithheld = opened.type !== 'failed' && opened.withheld === true;
     const isPassedOver = isWithheld && hasOtherModel(this.plan, this.#attempts, step.endpoint);
     const answer = isPassedOver || opened.type === 'failed' ? undefined : opened;
