@@ -108,7 +108,8 @@ function lastResort(
     if (isRate && tries === 0) return undefined;
     if (isRate || one.lastResortMs === undefined) continue;
     const dueMs = tries === 0 ? 0 : dueAgainMs(step, 1, failures, situation);
-    if (dueMs === undefined || countedTries(step, attempts) >= policy.triesPerEndpoint) continue;
+    const isSpent = countedTries(step, attempts) >= policy.triesPerEndpoint;
+    if (dueMs === undefined || isSpent || (tries > 0 && policy.triesPerEndpoint === 1)) continue;
     const waitMs = Math.max(dueMs, one.lastResortMs);
     if (waitMs > 0 && !mayComeBack(one.cause)) continue;
     const isTried = one.isTried === true;
@@ -329,10 +330,10 @@ function dueAgainMs(
 ): number | undefined {
   const failed = failureAt(step, failures);
   if (failed === undefined) return undefined;
-  const { kind, retryAfterMs = 0 } = failed.outcome.failure;
+  const { kind, retryAfterMs } = failed.outcome.failure;
   if (!FAILURE_RULES[kind].sameEndpoint) return undefined;
   // Whoever has waited has waited by another number.
-  const apartMs = backoffMs(policy.backoff, tries - 1, waited ? 0 : roll, retryAfterMs);
+  const apartMs = retryAfterMs ?? backoffMs(policy.backoff, tries - 1, waited ? 0 : roll);
   return Math.max(0, failed.endedAt + apartMs - now);
 }
 

@@ -52,7 +52,7 @@ const ADAPTIVE: Circumstances = { strategy: 'adaptive', adaptive: POLICY };
 
 function record(value: number, lateness = 0): EndpointRecord {
   return {
-    health: { ...UNKNOWN_HEALTH, condition: { value, at: NOW } },
+    health: { ...UNKNOWN_HEALTH, condition: { value, at: NOW, faded: 0 } },
     performance: UNMEASURED,
     speed: { ...UNKNOWN_SPEED, lateness, at: NOW },
   };
@@ -268,7 +268,7 @@ describe('health', () => {
     expect(failed.value).toBeCloseTo(0.85, 12);
     expect(conditionAfter(failed, POLICY, { ok: true, probe: false }, NOW).value).toBeCloseTo(0.865, 12);
     expect(conditionNow(failed, POLICY.forgetMs, NOW + 20_000)).toBeCloseTo(1 - 0.15 / Math.E, 12);
-    const low = { value: 0.2, at: NOW };
+    const low = { value: 0.2, at: NOW, faded: 0 };
     expect(conditionAfter(low, POLICY, { ok: true, probe: true }, NOW).value).toBe(0.95);
   });
 
