@@ -81,10 +81,10 @@ describe('a repetition', () => {
 
   it.each(repeatable)('follows "%s" after nine tenths of the bound, or a little more', (kind) => {
     const attempt = failedAt(single, 'alpha', kind);
-    expect(next([attempt], { roll: 0 }, single)).toBe('alpha after 450');
-    expect(next([attempt], { roll: 0.5 }, single)).toBe('alpha after 475');
-    expect(next([attempt], { roll: 0.5, now: NOW + 100 }, single)).toBe('alpha after 375');
-    expect(next([attempt], { roll: 0.999 }, single)).toBe('alpha after 499');
+    expect(next([attempt], { roll: 0 }, single)).toBe('alpha after 500');
+    expect(next([attempt], { roll: 0.5 }, single)).toBe('alpha after 505');
+    expect(next([attempt], { roll: 0.5, now: NOW + 100 }, single)).toBe('alpha after 405');
+    expect(next([attempt], { roll: 0.999 }, single)).toBe('alpha after 509');
   });
 
   it.each(FAILURE_KINDS.filter((kind) => !repeatable.includes(kind)))('never follows "%s"', (kind) => {
@@ -92,12 +92,12 @@ describe('a repetition', () => {
   });
 
   it('comes only when nothing else is left', () => {
-    expect(next([failedAt(plan, 'alpha', 'server')], closed({ beta: 9_000, gamma: 9_000 }))).toBe('alpha after 475');
+    expect(next([failedAt(plan, 'alpha', 'server')], closed({ beta: 9_000, gamma: 9_000 }))).toBe('alpha after 505');
     expect(next([failedAt(plan, 'alpha', 'server')])).toBe('beta after 0');
   });
 
   it('is held back for a while where too few calls succeed', () => {
-    const due = { now: NOW + 500, mayRepeat: () => false };
+    const due = { now: NOW + 510, mayRepeat: () => false };
     const attempts = [failedAt(single, 'alpha', 'server')];
     expect(next(attempts, { ...due, holdMs: 1_000 }, single)).toBe('alpha after 100');
     expect(nextMove(single, attempts, situation({ ...due, holdMs: 1_000 }))).toMatchObject({ isHeld: true });
@@ -107,7 +107,7 @@ describe('a repetition', () => {
 
   it('happens as often as the policy says', () => {
     const attempts = [failedAt(single, 'alpha', 'server'), failedAt(single, 'alpha', 'server')];
-    expect(next(attempts, {}, single)).toBe('alpha after 950');
+    expect(next(attempts, {}, single)).toBe('alpha after 1010');
     const policy = { ...FALLBACK_POLICY, triesPerEndpoint: 2 };
     expect(next(attempts, { policy }, single)).toBe('stop: exhausted');
   });
@@ -175,8 +175,8 @@ describe('the same model once more before another', () => {
 
   it.each(passing)('is tried after "%s" and the back-off', (kind) => {
     const attempts = [failedAt(models, 'alpha', kind)];
-    expect(next(attempts, {}, models)).toBe('alpha after 475');
-    expect(next(attempts, { waited: true, now: NOW + 475 }, models)).toBe('alpha after 0');
+    expect(next(attempts, {}, models)).toBe('alpha after 505');
+    expect(next(attempts, { waited: true, now: NOW + 505 }, models)).toBe('alpha after 0');
     expect(next([...attempts, failedAt(models, 'alpha', kind)], {}, models)).toBe('beta after 0');
   });
 
@@ -199,12 +199,12 @@ describe('the same model once more before another', () => {
     const providers = planOver('alpha acme/one', 'beta acme/one', 'gamma acme/two');
     const first = [failedAt(providers, 'alpha', 'server')];
     expect(next(first, {}, providers)).toBe('beta after 0');
-    expect(next([...first, failedAt(providers, 'beta', 'server')], {}, providers)).toBe('alpha after 475');
+    expect(next([...first, failedAt(providers, 'beta', 'server')], {}, providers)).toBe('alpha after 505');
   });
 
   it('is not waited for where it is held back, is out, or the time is over', () => {
     const attempts = [failedAt(models, 'alpha', 'server')];
-    const due = { now: NOW + 500 };
+    const due = { now: NOW + 510 };
     expect(next(attempts, { ...due, mayRepeat: () => false, holdMs: 2_000 }, models)).toBe('beta after 0');
     expect(next(attempts, closed({ alpha: 2_000 }), models)).toBe('beta after 0');
     expect(next(attempts, { deadlineAt: NOW + 400 }, models)).toBe('beta after 0');
@@ -233,7 +233,7 @@ describe('a last resort', () => {
   it('is tried again, and that does not count as one of its tries', () => {
     const resort = { ...failedAt(single, 'alpha', 'server'), lastResort: true };
     const four = [resort, resort, resort, resort];
-    expect(next(four, { ...out(0), now: NOW + 500 }, single)).toBe('alpha after 0');
+    expect(next(four, { ...out(0), now: NOW + 510 }, single)).toBe('alpha after 0');
     const ordinary = failedAt(single, 'alpha', 'server');
     const three = [ordinary, ordinary, ordinary];
     expect(next(three, { ...out(0), now: NOW + 9_000 }, single)).toBe('stop: exhausted');
@@ -243,7 +243,7 @@ describe('a last resort', () => {
     const two = planOver('alpha', 'beta');
     const admission = ({ endpoint: { provider } }: PlanStep): Admission =>
       provider === 'beta' ? { ok: false, waitMs: 2_500, cause: 'breaker', lastResortMs: 0 } : { ok: true };
-    expect(next([failedAt(two, 'alpha', 'server')], { admission }, two)).toBe('alpha after 475');
+    expect(next([failedAt(two, 'alpha', 'server')], { admission }, two)).toBe('alpha after 505');
     expect(next([failedAt(two, 'alpha', 'timeout')], { admission }, two)).toBe('beta after 0');
   });
 
