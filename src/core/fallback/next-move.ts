@@ -135,7 +135,8 @@ function held(step: PlanStep, waitMs: number, isTried: boolean, situation: Situa
   // Many wait for the same call: whoever looks first makes it, and all hear of it when it succeeds.
   const lookMs = Math.min(waitMs, Math.ceil(LOOK_AGAIN_MS * (1 + roll)));
   const leftMs = isTried ? holdMs + policy.maxWaitMs * WHILE_TRIED : holdMs;
-  if (leftMs <= 0 || now + lookMs >= deadlineAt) return undefined;
+  // Where nothing is repeated, nothing is waited for either.
+  if (policy.triesPerEndpoint === 1 || leftMs <= 0 || now + lookMs >= deadlineAt) return undefined;
   return { type: 'attempt', step, waitMs: lookMs, isHeld: true };
 }
 
