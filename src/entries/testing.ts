@@ -41,12 +41,14 @@ export type { FaultKind, FaultyStore } from '../testing/batch-store-checks/fault
 export { stateStoreChecks, stateStoreChecksFor } from '../testing/state-store-checks.ts';
 export type { StateStoreCheck, StateStoreFaults, StateStoreHarness } from '../testing/state-store-checks.ts';
 export { simulateTraffic } from '../testing/simulate-traffic/simulate-traffic.ts';
-export type { SimulatedSetup } from '../testing/simulate-traffic/simulate-traffic.ts';
+export type { SimulatedSetup, SimulatedWire } from '../testing/simulate-traffic/simulate-traffic.ts';
 export type { TimePercentiles, TrafficFigures, TrafficReport } from '../testing/simulate-traffic/report.ts';
+export type { TrafficClient } from '../testing/simulate-traffic/clients.ts';
 export { SIMULATED_MODEL } from '../testing/simulate-traffic/world.ts';
 export type {
   LatencyDistribution,
   Outage,
+  PoisonRequests,
   RandomOutages,
   SimulatedEndpoint,
   SimulatedRateLimit,

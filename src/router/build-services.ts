@@ -11,7 +11,6 @@ import { Spending } from '../runtime/limits/spending.ts';
 import { Responses } from '../runtime/limits/responses.ts';
 import { KnownOrigins, StickySessions } from '../runtime/chat/conversations.ts';
 import { MirrorsOnUse } from '../runtime/chat/mirrors.ts';
-import { RetryBudgetKeeper } from '../runtime/chat/concurrency.ts';
 import { SharedPacing } from '../runtime/chat/shared-pacing.ts';
 import { SharedCooldowns } from '../runtime/chat/shared-cooldowns.ts';
 import { RepeatedPrefixes } from '../runtime/chat/repeated-prefixes.ts';
@@ -108,7 +107,6 @@ export function buildServices(
         config.stickyTtlMs,
         environment,
       ),
-    budget: same('retryBudget') && before ? before.budget : new RetryBudgetKeeper(config.retryBudget, environment),
     checkAccount: accountCheck(environment, events),
     tellNotice: seldom(environment, (message) => warn(events, { code: 'plugin_notice', message })),
     rates: new Rates(config.usage.limiter, config.usage.rateLimits, environment, events),

@@ -112,6 +112,6 @@ describe('a resolved configuration', () => {
     });
     expect(batches.limits).toMatchObject({ perBatch: 1, perProvider: 16, keepFree: 10 });
     expect(usage.responses).toMatchObject({ policy: { enabled: false, ttlSeconds: 5 }, maxEntryBytes: 1_000_000 });
-    expect(health).toMatchObject({ maxCooldownMs: 3_600_000, breaker: { failureRatio: 0.5 } });
+    expect(health).toMatchObject({ maxCooldownMs: 3_600_000, breaker: { odds: 1_000_000 } });
   });
 });

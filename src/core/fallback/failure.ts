@@ -88,6 +88,8 @@ export interface Attempt {
   readonly endedAt: number;
   /** True when it was made although an earlier call had not failed. */
   readonly hedge?: boolean | undefined;
+  /** True when its endpoint was left alone, and it went out because nothing else was left. */
+  readonly lastResort?: boolean | undefined;
   /** What a call that was given up may have cost, in US dollars. */
   readonly costUsd?: number | undefined;
   /** First token of a stream, or end of a non-streaming answer. Absent for a call that failed before it. */

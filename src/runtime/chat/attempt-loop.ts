@@ -1,7 +1,7 @@
 import type { AttemptCall, AttemptedCall, AttemptLoopOptions, CallEnd, CallResult, Dialing } from './attempt-call.ts';
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import { type Attempt, type AttemptFailure, failure } from '../../core/fallback/failure.ts';
-import type { Admission } from '../../core/fallback/health.ts';
+import type { Admission, CountedHealth, LatelyEnded } from '../../core/fallback/health.ts';
 import { hasOtherModel, type Move, nextMove, type StopReason } from '../../core/fallback/next-move.ts';
 import type { RoutedRequest } from '../../core/normalize/normalized-request.ts';
 import { calibrated, type TokenCalibration } from '../../core/tokens/likely-tokens.ts';
@@ -15,7 +15,8 @@ import type { RouterMetadata } from '../../protocol/metadata.ts';
 import { announceAttempt, announceFirstToken } from './announce.ts';
 import { timeoutsOf } from './call-watch.ts';
 import type { Answer } from './execution.ts';
-import { Flight } from './flight.ts';
+import type { CountedFailures } from './endpoint-records.ts';
+import { Flight, type MadeCall } from './flight.ts';
 import { Hedging, lateAfterMs } from './hedging.ts';
 import { errorOfStop, errorOfUnknown, withContext } from './router-errors.ts';
 import type { RuntimeServices } from './services.ts';
@@ -54,6 +55,9 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
   /** Endpoint at which a place was promised. */
   #promised: string | undefined;
   #waitedForPlaceMs = 0;
+  #heldMs = 0;
+  /** What failures have left at endpoints, as long as they may turn out to be the fault of this request. */
+  #counted: CountedFailures | undefined;
   /** Absent until a call is late. */
   #hedging: Hedging<Call, Result> | undefined;
 
@@ -94,7 +98,6 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
    * @throws {@link RouterError} when none does; the signal's reason when the client disconnects.
    */
   async run(): Promise<Answer<Call, Result>> {
-    this.#services.budget.request();
     this.#services.pacing.request();
     try {
       let answer: Answer<Call, Result> | undefined;
@@ -105,7 +108,7 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
       while (answer === undefined) {
         this.signal.throwIfAborted();
         const move = this.#nextMove(waited);
-        if (move.type === 'stop') throw this.#given(move.reason);
+        if (move.type === 'stop') throw this.#stopped(move.reason);
         waited = move.waitMs > 0;
         const first = this.#before(move);
         if (first === undefined) answer = await this.#attempt(move);
@@ -134,8 +137,13 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
   }
 
   /** Waits before a call; who waits for a place is promised the next one that is free. */
-  async #wait({ step, waitMs, forPlace }: Extract<Move, { type: 'attempt' }>): Promise<void> {
+  async #wait({ step, waitMs, forPlace, isHeld }: Extract<Move, { type: 'attempt' }>): Promise<void> {
     const { environment, records, pacing } = this.#services;
+    if (isHeld === true) {
+      const release = pacing.hold();
+      this.#heldMs += waitMs;
+      return wait(environment, waitMs, this.signal).finally(release);
+    }
     if (forPlace === undefined) return wait(environment, waitMs, this.signal);
     const startedAt = environment.now();
     records.promise(step.endpoint);
@@ -197,8 +205,19 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
     this.#attempts.push(ended);
     const facts = 'facts' in end ? end.facts : undefined;
     this.#places?.end(made.call, made.endpoint, made.startedAt, facts?.usage.total_tokens);
-    settleAttempt(this.#services, this, ended, made, facts, this.#prepared?.get(made.endpoint.id));
+    const sent = this.#prepared?.get(made.endpoint.id);
+    const isAgain = this.#counted?.has(made.endpoint.id) === true;
+    const counted = settleAttempt(this.#services, this, ended, made, facts, sent, isAgain);
+    if (counted !== undefined) this.#note(made.endpoint, counted);
     return ended;
+  }
+
+  /** Remembers what a failure has left at its endpoint. */
+  #note(endpoint: Endpoint, counted: CountedHealth | 'again'): void {
+    const known = (this.#counted ??= new Map());
+    const before = known.get(endpoint.id);
+    if (counted !== 'again') known.set(endpoint.id, { endpoint, counted, failures: 1 });
+    else if (before !== undefined) known.set(endpoint.id, { ...before, failures: before.failures + 1 });
   }
 
   /** How an endpoint counts tokens: asked once, so that what is set aside for a call is what it costs in the end. */
@@ -228,15 +247,15 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
   }
 
   #nextMove(waited: boolean): Move {
-    const { environment, fallback, budget, pacing, records } = this.#services;
+    const { environment, fallback, pacing, records } = this.#services;
     const perSecond = (): number => this.plan.steps.reduce((sum, { endpoint }) => sum + records.rate(endpoint), 0);
     return nextMove(this.plan, this.#attempts, {
       policy: fallback,
       now: environment.now(),
       deadlineAt: this.#deadlineAt,
       admission: this.#admission,
-      // Before the first call there is nothing to repeat.
-      mayRepeat: this.#attempts.length > 0 && budget.mayRepeat(),
+      mayRepeat: this.#mayRepeat,
+      holdMs: pacing.mayHold ? fallback.maxWaitMs - this.#heldMs : -Infinity,
       waited,
       roll: environment.random(),
       placeWaitMs: pacing.placeWaitMs(this.#waitedForPlaceMs, perSecond),
@@ -253,6 +272,11 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
     return this.#services.records.admission(endpoint, isWarm, this.#likelyTokens(endpoint), isPromised);
   };
 
+  readonly #mayRepeat = ({ endpoint }: PlanStep): boolean => {
+    const { environment, records } = this.#services;
+    return environment.random() < records.repetitionShare(endpoint);
+  };
+
   /** Tokens that a call likely has: where they are limited, as this endpoint has counted them so far. */
   #likelyTokens(endpoint: Endpoint): number {
     const { promptTokens, outputTokens = 0 } = this.request.needs;
@@ -261,12 +285,16 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
   }
 
   /** Makes one call, and perhaps a second one beside it: gives the answer, or undefined when none came. */
-  #attempt({ step, isProbe }: Extract<Move, { type: 'attempt' }>): Promise<Answer<Call, Result> | undefined> {
-    const { environment, budget, pacing, hedge } = this.#services;
-    if (this.#attempts.some((attempt) => attempt.step.endpoint.id === step.endpoint.id)) budget.repetition();
+  #attempt({
+    step,
+    isProbe,
+    isLastResort = false,
+  }: Extract<Move, { type: 'attempt' }>): Promise<Answer<Call, Result> | undefined> {
+    const { environment, pacing, hedge } = this.#services;
     const last = this.#attempts.at(-1)?.outcome;
     if (last?.ok === false && last.failure.kind === 'rate_limited') pacing.retryRefusal();
-    const flight = this.#launch(step, isProbe === true, false, this.#places?.useNext());
+    const how = { isProbe: isProbe === true, hedge: false, isLastResort };
+    const flight = this.#launch(step, how, this.#places?.useNext());
     if (this.#hedging?.isUsed === true) return this.#hedging.alone(flight);
     const conclude = (result: CallResult<Result>): Answer<Call, Result> | undefined => this.#conclude(flight, result);
     const isAlone = this.plan.steps.length === 1 || !mayHedge(hedge, this.request);
@@ -292,7 +320,11 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
   }
 
   /** Sends a call on its way. */
-  #launch(step: PlanStep, isProbe: boolean, hedge: boolean, place: SharedPlace | undefined): Flight<Call, Result> {
+  #launch(
+    step: PlanStep,
+    { isProbe, hedge, isLastResort }: Pick<MadeCall<Call>, 'isProbe' | 'hedge' | 'isLastResort'>,
+    place: SharedPlace | undefined,
+  ): Flight<Call, Result> {
     const { environment, records, providers, timeouts, events } = this.#services;
     const { endpoint } = step;
     const provider = providers.get(endpoint.provider);
@@ -321,7 +353,7 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
     this.#places?.begin(call, endpoint, place);
     const { stream } = this.request;
     const patience = Math.max(1, (stream ? limits.firstTokenMs : limits.answerMs) / timeouts.firstTokenMs);
-    const made = { step, call, startedAt, generation, attempt, hedge, isProbe, patience };
+    const made = { step, call, startedAt, generation, attempt, hedge, isProbe, isLastResort, patience };
     const flight = new Flight<Call, Result>(made, stream ? 'streaming' : 'whole');
     load.waiting(flight);
     call.open((result) => {
@@ -349,7 +381,8 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
       place?.release('nothing');
       return undefined;
     }
-    const flight = this.#launch(step, admission.probe === true, true, place);
+    const how = { isProbe: admission.probe === true, hedge: true, isLastResort: false };
+    const flight = this.#launch(step, how, place);
     if (reservation !== undefined) (this.#hedgeReservations ??= new Map()).set(flight.call, reservation);
     return flight;
   }
@@ -357,7 +390,8 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
   /** Notes what became of a call: its answer, or undefined when it failed and was settled so. */
   #conclude(flight: Flight<Call, Result>, opened: CallResult<Result>): Answer<Call, Result> | undefined {
     const { step, call, startedAt, generation, attempt, hedge, arrivedAt: endedAt } = flight;
-    this.#attempts.push({ step, startedAt, endedAt, outcome: OK, hedge: hedge || undefined });
+    const lastResort = flight.isLastResort || undefined;
+    this.#attempts.push({ step, startedAt, endedAt, outcome: OK, hedge: hedge || undefined, lastResort });
     const isWithheld = opened.type !== 'failed' && opened.withheld === true;
     const isPassedOver = isWithheld && hasOtherModel(this.plan, this.#attempts, step.endpoint);
     const answer = isPassedOver || opened.type === 'failed' ? undefined : opened;
@@ -380,9 +414,13 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
     return this.#answerOf(made);
   }
 
-  #given(reason: StopReason): RouterError {
+  /** The error of a request for which nothing more is tried. What only it has met is not held against endpoints. */
+  #stopped(reason: StopReason): RouterError {
     const { request, plan } = this;
-    const context = { attempts: this.#attempts, admission: this.#admission, docsUrl: this.#services.docsUrl };
+    const { records, docsUrl } = this.#services;
+    if (this.#counted !== undefined) records.excuse(this.#counted);
+    const lately = ({ endpoint }: PlanStep): LatelyEnded => records.endedLately(endpoint);
+    const context = { attempts: this.#attempts, admission: this.#admission, lately, docsUrl };
     return errorOfStop({ request, plan, ...context }, reason, this.#errorContext());
   }
 

@@ -4,13 +4,21 @@ import {
   type Admission,
   type CallOutcome,
   type Cooldown,
+  type CountedHealth,
+  endedLately,
   type EndpointHealth,
+  forgiven,
   type HealthPolicy,
+  isOfItsRequest,
+  type LatelyEnded,
   observe,
   observeSilence,
   observeStart,
 } from '../../core/fallback/health.ts';
+import { type AttemptFailure, FAILURE_RULES } from '../../core/fallback/failure.ts';
+import { repetitionShare } from '../../core/fallback/throttle.ts';
 import type { ReportedLimits } from '../../core/selection/adaptive/endpoint-limits.ts';
+import { lateAnswerShare, lateEndsAfter, NO_LATE_ENDS } from '../../core/selection/adaptive/hedge.ts';
 import {
   DEFAULT_PACER_POLICY,
   FREE_PACE,
@@ -216,13 +224,15 @@ export class EndpointRecords {
    * Notes how a call ended.
    *
    * @param now - Monotonic milliseconds of the end. Default: those of the clock.
+   * @returns What a failure has left, where it may turn out to be the fault of its request; `again` where a failure of the
+   * same request was counted before.
    */
   ended(
     endpoint: Endpoint,
     outcome: CallOutcome,
     measurement?: Measurement,
     now: number = this.#environment.now(),
-  ): void {
+  ): CountedHealth | 'again' | undefined {
     const known = this.#known.of(endpoint.id);
     const { record } = known;
     const health = observe(record.health, this.#policy, outcome, now);
@@ -240,6 +250,37 @@ export class EndpointRecords {
       if (cooldown !== undefined) this.onCooldown(endpoint, cooldown);
     }
     this.#compare(endpoint, record.health, health);
+    if (outcome.ok || !isBlamed(outcome.failure)) return undefined;
+    if (outcome.again === true) return 'again';
+    return { at: now, account: outcome.account, before: record.health, after: health };
+  }
+
+  /** Takes back what a request has left that failed in the end, where its failures were its own. */
+  excuse(failures: CountedFailures): void {
+    const list = [...failures.values()];
+    const succeededSince = ({ endpoint, counted }: CountedFailure): boolean =>
+      (this.#known.find(endpoint.id)?.load.lastSuccessAt ?? -Infinity) > counted.at;
+    if (!isOfItsRequest(list.map((one) => ({ failures: one.failures, succeededSince: succeededSince(one) })))) return;
+    const now = this.#environment.now();
+    for (const { endpoint, counted } of list) {
+      const known = this.#known.find(endpoint.id);
+      if (known === undefined) continue;
+      const { record } = known;
+      const health = forgiven(record.health, this.#policy, counted, now);
+      known.record = { ...record, health };
+      this.#compare(endpoint, record.health, health);
+    }
+  }
+
+  /** Share of the repetitions at an endpoint that are let through now. */
+  repetitionShare({ id }: Endpoint): number {
+    return repetitionShare(this.#known.find(id)?.record.health, this.#environment.now());
+  }
+
+  /** How the calls of an endpoint have ended in the last half minute. */
+  endedLately({ id }: Endpoint): LatelyEnded {
+    const health = this.#known.find(id)?.record.health;
+    return health === undefined ? NOTHING_ENDED : endedLately(health, this.#environment.now(), LATELY_MS);
   }
 
   /** Notes that a call was given up because another one answered: it would have taken longer than this. */
@@ -248,6 +289,17 @@ export class EndpointRecords {
     const { record } = known;
     const speed = this.#times.afterGivingUp(endpoint, record.speed, { kind, ms: afterMs }, this.#environment.now());
     if (speed !== record.speed) known.record = { ...record, speed };
+  }
+
+  /** Notes how a late call ended that was waited for. */
+  lateEnded({ id }: Endpoint, hasFailed: boolean): void {
+    const { load } = this.#known.of(id);
+    load.lateEnds = lateEndsAfter(load.lateEnds, hasFailed);
+  }
+
+  /** Share of the late calls of an endpoint that answer after all. */
+  lateAnswerShare({ id }: Endpoint): number {
+    return lateAnswerShare(this.#known.find(id)?.load.lateEnds ?? NO_LATE_ENDS);
   }
 
   /** How long calls of an endpoint usually take. */
@@ -385,6 +437,25 @@ function beganWith(
 }
 
 const ADMITTED: Admission = { ok: true };
+const NOTHING_ENDED: LatelyEnded = { succeeded: 0, failed: 0 };
+/** Milliseconds over which it is told how calls have ended. */
+const LATELY_MS = 30_000;
+
+/** A failure that was counted at an endpoint. */
+interface CountedFailure {
+  readonly endpoint: Endpoint;
+  readonly counted: CountedHealth;
+  /** How often the request has failed there. */
+  readonly failures: number;
+}
+
+/** Failures of one request that were counted, by endpoint. */
+export type CountedFailures = Map<string, CountedFailure>;
+
+/** Whether a failure counts against its endpoint in a way that its request may have caused. */
+function isBlamed({ kind, doubtful }: AttemptFailure): boolean {
+  return FAILURE_RULES[kind].breaks && doubtful !== true;
+}
 
 /** Failures that another credential may not have. */
 const OF_THE_ACCOUNT: ReadonlySet<Cooldown['cause']> = new Set(['credentials', 'quota', 'model_not_found']);

@@ -17,6 +17,8 @@ export interface MadeCall<Call> {
   readonly hedge: boolean;
   /** True when it finds out whether an endpoint that was out is back. */
   readonly isProbe: boolean;
+  /** True when its endpoint was left alone. */
+  readonly isLastResort: boolean;
   /** How many times as long as most calls it may take by its time limits. */
   readonly patience: number;
 }
@@ -30,6 +32,7 @@ export class Flight<Call, Result> implements MadeCall<Call>, RunningCall {
   readonly attempt: number;
   readonly hedge: boolean;
   readonly isProbe: boolean;
+  readonly isLastResort: boolean;
   readonly kind: TimedKind;
   readonly patience: number;
   index = -1;
@@ -53,6 +56,7 @@ export class Flight<Call, Result> implements MadeCall<Call>, RunningCall {
     this.attempt = made.attempt;
     this.hedge = made.hedge;
     this.isProbe = made.isProbe;
+    this.isLastResort = made.isLastResort;
     this.kind = kind;
     this.patience = made.patience;
     this.arrivedAt = made.startedAt;
