@@ -9,7 +9,8 @@ import {
   type FailureRule,
   TOOK_TOO_LONG,
 } from './failure.ts';
-import type { Admission, LatelyEnded } from './health.ts';
+import type { Admission } from './health.ts';
+import type { LatelyEnded } from './outcomes.ts';
 import type { Move } from './next-move.ts';
 
 /** The error a caller gets when no attempt succeeded, as data. */

@@ -15,13 +15,9 @@ import {
   started,
   takenBack,
   tripped,
-  addOutcomes,
-  type OutcomeSlice,
-  type OutcomeWindow,
-  totalsOf,
-  type WindowShape,
 } from './breaker.ts';
 import { type AttemptFailure, FAILURE_RULES } from './failure.ts';
+import { counted, endedLately, HALF_HOUR_MS, type Outcomes, uncounted, uptimeOf } from './outcomes.ts';
 
 /** Time in which an endpoint is left alone, because it said so or because our key does not work there. */
 export interface Cooldown {
@@ -52,19 +48,13 @@ interface LastResort {
 }
 
 /** What is known about how an endpoint does. Plain data: it can be stored, shared and restored. */
-export interface EndpointHealth {
+export interface EndpointHealth extends Outcomes {
   readonly breaker: Breaker;
   readonly cooldown?: Cooldown | undefined;
   readonly lastResort?: LastResort | undefined;
   readonly doubt?: Doubt | undefined;
   /** What failures have left of it. */
   readonly condition: Condition;
-  /** The last minute, the last half hour and the last day before `latest`, in finer and coarser slices. */
-  readonly minute: OutcomeWindow;
-  readonly halfHour: OutcomeWindow;
-  readonly day: OutcomeWindow;
-  /** The latest slice of the minute. It goes into all three once it is over: adding to them copies them. */
-  readonly latest?: OutcomeSlice | undefined;
   readonly consecutiveFailures: number;
   readonly lastFailureAt: number;
 }
@@ -131,10 +121,6 @@ export type Admission =
 
 /** How an endpoint stands among the others: 0 stable, 1 below par, 2 only as a last resort. */
 type Stability = 0 | 1 | 2;
-
-const MINUTE_SHAPE: WindowShape = { sliceMs: 5_000, slices: 12 };
-const HALF_HOUR_SHAPE: WindowShape = { sliceMs: 300_000, slices: 6 };
-const DAY_SHAPE: WindowShape = { sliceMs: 1_800_000, slices: 48 };
 
 /** Failures this recent count as an outage (gaps 3.3). */
 const OUTAGE_MS = 30_000;
@@ -331,28 +317,6 @@ export function forgiven(
   };
 }
 
-/** @param start - When the slice of the failure begins. */
-function uncounted(counts: Outcomes, start = 0): Outcomes {
-  const { minute, halfHour, day, latest } = counts;
-  if (latest?.start === start) return { minute, halfHour, day, latest: oneLess(latest) };
-  return {
-    minute: withoutFailure(minute, MINUTE_SHAPE, start),
-    halfHour: withoutFailure(halfHour, HALF_HOUR_SHAPE, start),
-    day: withoutFailure(day, DAY_SHAPE, start),
-    latest,
-  };
-}
-
-function withoutFailure(window: OutcomeWindow, { sliceMs }: WindowShape, start: number): OutcomeWindow {
-  const index = window.findIndex((slice) => slice.start <= start && start < slice.start + sliceMs);
-  const slice = window[index];
-  return slice === undefined ? window : window.with(index, oneLess(slice));
-}
-
-function oneLess({ start, succeeded, failed }: OutcomeSlice): OutcomeSlice {
-  return { start, succeeded, failed: Math.max(0, failed - 1) };
-}
-
 /** Folds in that the endpoint does not answer any more, although no call of it has failed yet. */
 export function observeSilence(
   health: EndpointHealth,
@@ -386,43 +350,19 @@ function doubted(
   return { ...told, cooldown: { since: now, until, cause: failure.kind } };
 }
 
-/** How the calls of an endpoint have ended lately: those of one request count once, however often it was tried. */
-export interface LatelyEnded {
-  readonly succeeded: number;
-  readonly failed: number;
-}
-
-/** How the calls of the last `spanMs` have ended, at most of a minute. */
-export function endedLately(health: EndpointHealth, now: number, spanMs: number): LatelyEnded {
-  return totalsOf(whole(health.minute, MINUTE_SHAPE, health), MINUTE_SHAPE, now, spanMs);
-}
-
 /** How the endpoint stands, for ordering. */
 export function stabilityOf(health: EndpointHealth, now: number): Stability {
   if (isOut(health, now)) return 2;
-  const uptime = uptimeOf(health, now, HALF_HOUR_SHAPE.sliceMs * HALF_HOUR_SHAPE.slices, UPTIME_MINIMUM_CALLS);
+  const uptime = uptimeOf(health, now, HALF_HOUR_MS, UPTIME_MINIMUM_CALLS);
   if (uptime === undefined || uptime >= 0.95) return 0;
   return uptime >= 0.8 ? 1 : 2;
-}
-
-/** Share of calls that succeeded in the last `spanMs` (at most a day), or undefined with too few calls. */
-export function uptimeOf(health: EndpointHealth, now: number, spanMs: number, minimum = 1): number | undefined {
-  const [window, shape] =
-    spanMs <= MINUTE_SHAPE.sliceMs * MINUTE_SHAPE.slices
-      ? [health.minute, MINUTE_SHAPE]
-      : spanMs <= HALF_HOUR_SHAPE.sliceMs * HALF_HOUR_SHAPE.slices
-        ? [health.halfHour, HALF_HOUR_SHAPE]
-        : [health.day, DAY_SHAPE];
-  const { succeeded, failed } = totalsOf(whole(window, shape, health), shape, now, spanMs);
-  const calls = succeeded + failed;
-  return calls < minimum ? undefined : succeeded / calls;
 }
 
 function isOut(health: EndpointHealth, now: number): boolean {
   const sinceFailure = now - health.lastFailureAt;
   if (sinceFailure < 0 || sinceFailure >= OUTAGE_MS) return false;
   if (health.consecutiveFailures >= OUTAGE_IN_A_ROW) return true;
-  const { succeeded, failed } = totalsOf(whole(health.minute, MINUTE_SHAPE, health), MINUTE_SHAPE, now, OUTAGE_MS);
+  const { succeeded, failed } = endedLately(health, now, OUTAGE_MS);
   return failed > 0 && failed >= (succeeded + failed) * OUTAGE_RATIO;
 }
 
@@ -440,32 +380,4 @@ function cooldownAfter(
   const until = now + Math.min(wanted * (1 + jitter), policy.maxCooldownMs);
   if (current !== undefined && current.until > until) return current;
   return { since: now, until, cause: kind, ...(retryAfterMs === undefined ? {} : { asked: true }) };
-}
-
-/** What is counted of the ends of calls. */
-type Outcomes = Pick<EndpointHealth, 'minute' | 'halfHour' | 'day' | 'latest'>;
-
-function counted(before: Outcomes, now: number, succeeded: boolean): Outcomes {
-  const { minute, halfHour, day, latest } = before;
-  const start = Math.floor(now / MINUTE_SHAPE.sliceMs) * MINUTE_SHAPE.sliceMs;
-  const failures = succeeded ? 0 : 1;
-  if (latest !== undefined && latest.start >= start) {
-    const more = {
-      start: latest.start,
-      succeeded: latest.succeeded + 1 - failures,
-      failed: latest.failed + failures,
-    };
-    return { minute, halfHour, day, latest: more };
-  }
-  return {
-    minute: whole(minute, MINUTE_SHAPE, before),
-    halfHour: whole(halfHour, HALF_HOUR_SHAPE, before),
-    day: whole(day, DAY_SHAPE, before),
-    latest: { start, succeeded: 1 - failures, failed: failures },
-  };
-}
-
-/** A window with the latest slice. */
-function whole(window: OutcomeWindow, shape: WindowShape, { latest }: Outcomes): OutcomeWindow {
-  return latest === undefined ? window : addOutcomes(window, shape, latest);
 }

@@ -1,4 +1,5 @@
-import { type EndpointHealth, endedLately } from './health.ts';
+import type { EndpointHealth } from './health.ts';
+import { endedLately } from './outcomes.ts';
 
 /**
  * Share of the repetitions at an endpoint that are let through: what goes out follows what comes back. As long as half of

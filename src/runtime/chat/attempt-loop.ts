@@ -1,7 +1,8 @@
 import type { AttemptCall, AttemptedCall, AttemptLoopOptions, CallEnd, CallResult, Dialing } from './attempt-call.ts';
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import { type Attempt, type AttemptFailure, failure } from '../../core/fallback/failure.ts';
-import type { Admission, CountedHealth, LatelyEnded } from '../../core/fallback/health.ts';
+import type { Admission } from '../../core/fallback/health.ts';
+import type { LatelyEnded } from '../../core/fallback/outcomes.ts';
 import { hasOtherModel, type Move, nextMove, type StopReason } from '../../core/fallback/next-move.ts';
 import type { RoutedRequest } from '../../core/normalize/normalized-request.ts';
 import { calibrated, type TokenCalibration } from '../../core/tokens/likely-tokens.ts';
@@ -15,15 +16,15 @@ import type { RouterMetadata } from '../../protocol/metadata.ts';
 import { announceAttempt, announceFirstToken } from './announce.ts';
 import { timeoutsOf } from './call-watch.ts';
 import type { Answer } from './execution.ts';
-import type { CountedFailures } from './endpoint-records.ts';
 import { Flight, type MadeCall } from './flight.ts';
 import { Hedging, lateAfterMs } from './hedging.ts';
 import { errorOfStop, errorOfUnknown, withContext } from './router-errors.ts';
 import type { RuntimeServices } from './services.ts';
 import { RequestPlaces, type SharedPlace } from './shared-limits.ts';
+import { RequestFailures } from './request-failures.ts';
 import { Reservation } from '../limits/spending.ts';
 import { accountOf, givenUpUsd, lostOnHedge, lostOnHedges, settleAttempt } from './settle.ts';
-import { wait } from '../../platform/wait.ts';
+import { RequestWaits } from './request-waits.ts';
 import { isLimited } from '../../core/selection/adaptive/endpoint-limits.ts';
 import { mayHedge } from '../../core/selection/adaptive/hedge.ts';
 
@@ -52,12 +53,9 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
   #calibrations: Map<string, TokenCalibration | undefined> | undefined;
   /** Places of calls at endpoints with declared limits. Absent where none of the plan declares any. */
   readonly #places: RequestPlaces<Call> | undefined;
-  /** Endpoint at which a place was promised. */
-  #promised: string | undefined;
-  #waitedForPlaceMs = 0;
-  #heldMs = 0;
+  readonly #waits: RequestWaits;
   /** What failures have left at endpoints, as long as they may turn out to be the fault of this request. */
-  #counted: CountedFailures | undefined;
+  #counted: RequestFailures | undefined;
   /** Absent until a call is late. */
   #hedging: Hedging<Call, Result> | undefined;
 
@@ -73,6 +71,7 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
     this.plan = plan;
     this.signal = signal;
     this.#services = services;
+    this.#waits = new RequestWaits(services, signal);
     this.startedAt = services.environment.now();
     if (services.spending.holds(request.account)) this.#reservation = new Reservation(services.spending, request);
     this.#deadlineAt = options.deadlineAt ?? this.startedAt + services.timeouts.totalMs;
@@ -130,28 +129,10 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
   /** What must come before a call, if anything. */
   #before(move: Extract<Move, { type: 'attempt' }>): Promise<void> | undefined {
     const { step, waitMs } = move;
-    if (waitMs > 0) return this.#wait(move);
+    if (waitMs > 0) return this.#waits.before(move);
     if (!this.#isPrepared(step)) return this.#prepare(step);
     if (this.#reservation?.covers(step.endpoint) === false) return this.#reserve(step);
     return this.#places?.covers(step.endpoint) === false ? this.#places.takeNext(step.endpoint) : undefined;
-  }
-
-  /** Waits before a call; who waits for a place is promised the next one that is free. */
-  async #wait({ step, waitMs, forPlace, isHeld }: Extract<Move, { type: 'attempt' }>): Promise<void> {
-    const { environment, records, pacing } = this.#services;
-    if (isHeld === true) {
-      const release = pacing.hold();
-      this.#heldMs += waitMs;
-      return wait(environment, waitMs, this.signal).finally(release);
-    }
-    if (forPlace === undefined) return wait(environment, waitMs, this.signal);
-    const startedAt = environment.now();
-    records.promise(step.endpoint);
-    this.#promised = step.endpoint.id;
-    const leave = forPlace === 'first' ? pacing.enter() : undefined;
-    await wait(environment, waitMs, this.signal);
-    leave?.();
-    this.#waitedForPlaceMs += environment.now() - startedAt;
   }
 
   /** What the attempts so far look like from outside. */
@@ -206,18 +187,9 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
     const facts = 'facts' in end ? end.facts : undefined;
     this.#places?.end(made.call, made.endpoint, made.startedAt, facts?.usage.total_tokens);
     const sent = this.#prepared?.get(made.endpoint.id);
-    const isAgain = this.#counted?.has(made.endpoint.id) === true;
-    const counted = settleAttempt(this.#services, this, ended, made, facts, sent, isAgain);
-    if (counted !== undefined) this.#note(made.endpoint, counted);
+    const counted = settleAttempt(this.#services, this, ended, made, facts, sent, this.#counted?.has(made.endpoint));
+    if (counted !== undefined) (this.#counted ??= new RequestFailures()).note(made.endpoint, counted);
     return ended;
-  }
-
-  /** Remembers what a failure has left at its endpoint. */
-  #note(endpoint: Endpoint, counted: CountedHealth | 'again'): void {
-    const known = (this.#counted ??= new Map());
-    const before = known.get(endpoint.id);
-    if (counted !== 'again') known.set(endpoint.id, { endpoint, counted, failures: 1 });
-    else if (before !== undefined) known.set(endpoint.id, { ...before, failures: before.failures + 1 });
   }
 
   /** How an endpoint counts tokens: asked once, so that what is set aside for a call is what it costs in the end. */
@@ -254,13 +226,13 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
       now: environment.now(),
       deadlineAt: this.#deadlineAt,
       admission: this.#admission,
-      mayRepeat: this.#mayRepeat,
-      holdMs: pacing.mayHold ? fallback.maxWaitMs - this.#heldMs : -Infinity,
+      mayRepeat: ({ endpoint }) => environment.random() < records.repetitionShare(endpoint),
+      holdMs: this.#waits.holdMs,
       waited,
       roll: environment.random(),
-      placeWaitMs: pacing.placeWaitMs(this.#waitedForPlaceMs, perSecond),
-      warmWaitMs: pacing.warmWaitMs(this.#waitedForPlaceMs),
-      promised: this.#promised,
+      placeWaitMs: pacing.placeWaitMs(this.#waits.forPlaceMs, perSecond),
+      warmWaitMs: pacing.warmWaitMs(this.#waits.forPlaceMs),
+      promised: this.#waits.promised,
       mayRetryRefusal: this.#attempts.length === 0 || pacing.mayRetryRefusal,
     });
   }
@@ -268,13 +240,8 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
   /** Whether an endpoint may be called for this request. */
   readonly #admission = ({ endpoint, figures }: PlanStep): Admission => {
     const isWarm = figures !== undefined && figures.warmth > 0;
-    const isPromised = this.#promised === endpoint.id;
+    const isPromised = this.#waits.promised === endpoint.id;
     return this.#services.records.admission(endpoint, isWarm, this.#likelyTokens(endpoint), isPromised);
-  };
-
-  readonly #mayRepeat = ({ endpoint }: PlanStep): boolean => {
-    const { environment, records } = this.#services;
-    return environment.random() < records.repetitionShare(endpoint);
   };
 
   /** Tokens that a call likely has: where they are limited, as this endpoint has counted them so far. */
@@ -332,9 +299,9 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
     const startedAt = environment.now();
     const { generation, onLimits, load } = records.started(endpoint, startedAt, {
       tokens: this.#likelyTokens(endpoint),
-      promised: this.#promised === endpoint.id,
+      promised: this.#waits.promised === endpoint.id,
     });
-    this.#promised = undefined;
+    this.#waits.promised = undefined;
     const attempt = (this.#options.attemptsBefore ?? 0) + this.#attempts.length + (hedge ? 2 : 1);
     const limits = timeoutsOf(timeouts, provider, endpoint);
     const call = this.dial({

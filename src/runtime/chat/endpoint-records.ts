@@ -5,17 +5,15 @@ import {
   type CallOutcome,
   type Cooldown,
   type CountedHealth,
-  endedLately,
   type EndpointHealth,
   forgiven,
   type HealthPolicy,
   isOfItsRequest,
-  type LatelyEnded,
   observe,
   observeSilence,
   observeStart,
 } from '../../core/fallback/health.ts';
-import { type AttemptFailure, FAILURE_RULES } from '../../core/fallback/failure.ts';
+import { endedLately, type LatelyEnded } from '../../core/fallback/outcomes.ts';
 import { repetitionShare } from '../../core/fallback/throttle.ts';
 import type { ReportedLimits } from '../../core/selection/adaptive/endpoint-limits.ts';
 import { lateAnswerShare, lateEndsAfter, NO_LATE_ENDS } from '../../core/selection/adaptive/hedge.ts';
@@ -41,30 +39,10 @@ import { measure, type Measurement } from '../../core/selection/performance.ts';
 import type { EndpointRecord } from '../../core/selection/world.ts';
 import type { Environment } from '../../platform/environment.ts';
 import type { EndpointLoad, KnownEndpoint, KnownEndpoints, RunningCall } from './endpoint-load.ts';
+import type { HealthListener, RecordPolicies, StartedCall } from './record-policies.ts';
+import { isBlamed, type RequestFailures } from './request-failures.ts';
+import { beganWith } from './began-cooldowns.ts';
 import { UsualTimes } from './usual-times.ts';
-
-/** Told how an endpoint came before and how it stands now. */
-export type HealthListener = (endpoint: Endpoint, before: EndpointHealth, after: EndpointHealth) => void;
-
-/** How records are kept. */
-export interface RecordPolicies {
-  readonly health: HealthPolicy;
-  readonly adaptive?: AdaptivePolicy | undefined;
-  /** False: endpoints are called as fast as requests come, until they refuse. */
-  readonly pacer?: PacerPolicy | false | undefined;
-  /** False: silence is only noticed by timeouts. */
-  readonly silence?: SilencePolicy | false | undefined;
-}
-
-/** A call that goes out. */
-interface StartedCall {
-  /** Breaker generation that it belongs to. */
-  readonly generation: number;
-  /** Hears what its provider says about its limits; undefined where that does not count. */
-  readonly onLimits: ((limits: ReportedLimits) => void) | undefined;
-  /** What is under way at its endpoint. */
-  readonly load: EndpointLoad;
-}
 
 /** What this process knows of every endpoint it has called. The folds are pure; this holds their latest state. */
 export class EndpointRecords {
@@ -256,13 +234,14 @@ export class EndpointRecords {
   }
 
   /** Takes back what a request has left that failed in the end, where its failures were its own. */
-  excuse(failures: CountedFailures): void {
-    const list = [...failures.values()];
-    const succeededSince = ({ endpoint, counted }: CountedFailure): boolean =>
-      (this.#known.find(endpoint.id)?.load.lastSuccessAt ?? -Infinity) > counted.at;
-    if (!isOfItsRequest(list.map((one) => ({ failures: one.failures, succeededSince: succeededSince(one) })))) return;
+  excuse({ all }: RequestFailures): void {
+    const known = all.map(({ endpoint, counted, failures }) => {
+      const succeededAt = this.#known.find(endpoint.id)?.load.lastSuccessAt ?? -Infinity;
+      return { failures, succeededSince: succeededAt > counted.at };
+    });
+    if (!isOfItsRequest(known)) return;
     const now = this.#environment.now();
-    for (const { endpoint, counted } of list) {
+    for (const { endpoint, counted } of all) {
       const known = this.#known.find(endpoint.id);
       if (known === undefined) continue;
       const { record } = known;
@@ -423,39 +402,10 @@ export class EndpointRecords {
   }
 }
 
-/** The cooldown that a failure began: one that was asked for, or the opening of a breaker. */
-function beganWith(
-  before: EndpointHealth,
-  after: EndpointHealth,
-  cause: Cooldown['cause'],
-  now: number,
-): Cooldown | undefined {
-  if (after.cooldown !== before.cooldown) return after.cooldown;
-  const { state, openUntil } = after.breaker;
-  if (state !== 'open' || openUntil === before.breaker.openUntil) return undefined;
-  return { since: now, until: openUntil, cause };
-}
-
 const ADMITTED: Admission = { ok: true };
 const NOTHING_ENDED: LatelyEnded = { succeeded: 0, failed: 0 };
 /** Milliseconds over which it is told how calls have ended. */
 const LATELY_MS = 30_000;
-
-/** A failure that was counted at an endpoint. */
-interface CountedFailure {
-  readonly endpoint: Endpoint;
-  readonly counted: CountedHealth;
-  /** How often the request has failed there. */
-  readonly failures: number;
-}
-
-/** Failures of one request that were counted, by endpoint. */
-export type CountedFailures = Map<string, CountedFailure>;
-
-/** Whether a failure counts against its endpoint in a way that its request may have caused. */
-function isBlamed({ kind, doubtful }: AttemptFailure): boolean {
-  return FAILURE_RULES[kind].breaks && doubtful !== true;
-}
 
 /** Failures that another credential may not have. */
 const OF_THE_ACCOUNT: ReadonlySet<Cooldown['cause']> = new Set(['credentials', 'quota', 'model_not_found']);

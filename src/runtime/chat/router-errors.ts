@@ -3,7 +3,7 @@ import { coolingError, type FinalError, finalError } from '../../core/fallback/f
 import type { Situation, StopReason } from '../../core/fallback/next-move.ts';
 import type { RoutedRequest } from '../../core/normalize/normalized-request.ts';
 import { explainNoRoute, type NoRoute } from '../../core/selection/no-route.ts';
-import type { LatelyEnded } from '../../core/fallback/health.ts';
+import type { LatelyEnded } from '../../core/fallback/outcomes.ts';
 import type { PlanStep, RoutePlan } from '../../core/selection/route-plan.ts';
 import { RouterError, type RouterErrorOptions } from '../../protocol/router-error.ts';
 import type { RequestFault } from '../../protocol/fault.ts';

@@ -1,18 +1,17 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { addOutcomes, DEFAULT_BREAKER_POLICY } from '../../../src/core/fallback/breaker.ts';
+import { DEFAULT_BREAKER_POLICY } from '../../../src/core/fallback/breaker.ts';
+import { addOutcomes, endedLately, uptimeOf } from '../../../src/core/fallback/outcomes.ts';
 import { failure } from '../../../src/core/fallback/failure.ts';
 import {
   admission,
   type EndpointHealth,
-  endedLately,
   forgiven,
   isOfItsRequest,
   UNKNOWN_HEALTH,
   observe,
   observeStart,
   stabilityOf,
-  uptimeOf,
 } from '../../../src/core/fallback/health.ts';
 import { conditionNow } from '../../../src/core/selection/adaptive/wellness.ts';
 import { stormOfRuns } from '../../support/properties.ts';
