@@ -1,8 +1,8 @@
 import type { CostPart } from '../../catalog/cost.ts';
 import type { Endpoint } from '../../catalog/endpoint.ts';
-import type { AttemptFailure } from '../../core/fallback/failure.ts';
+import type { Addition, AttemptFailure } from '../../core/fallback/failure.ts';
 import type { TokenCalibration } from '../../core/tokens/likely-tokens.ts';
-import type { ReportedUsage } from '../../core/stream/pieces.ts';
+import type { Refusal, ReportedUsage } from '../../core/stream/pieces.ts';
 import type { UpstreamResult } from '../../core/stream/upstream-result.ts';
 import type { Usage } from '../../protocol/chunk.ts';
 
@@ -43,6 +43,8 @@ export interface Reported {
   readonly outputImages?: number | undefined;
   /** Tokens that the answer has likely had so far. */
   readonly likelyTokens?: number | undefined;
+  /** What was said of the refusal that the answer is. */
+  readonly refusal?: Refusal | undefined;
 }
 
 /** A call that was made, and what came of it. */
@@ -95,6 +97,10 @@ export interface Dialing<Request> {
   readonly apiKey: string | undefined;
   /** Goes with the call, so that its trace can go on at the provider. */
   readonly traceContext: TraceContext | undefined;
+  /** Whether a refusal is kept back until it is complete, because another model may be asked in its place. */
+  readonly holdsRefusals: boolean;
+  /** What the router has put into the request beside what the caller sent. */
+  readonly addition?: Addition | undefined;
   readonly onSending: (body: () => JsonValue) => void;
   readonly onLimits: CallProgress['limits'];
 }

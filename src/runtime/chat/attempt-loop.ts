@@ -193,6 +193,7 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
       firstTokenAt,
       usage,
       chargedNanoUsd,
+      refusal: refusalOf(made, end),
     };
     this.#attempts.push(ended);
     const facts = 'facts' in end ? end.facts : undefined;
@@ -243,6 +244,7 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
       warmWaitMs: pacing.warmWaitMs(this.#waitedForPlaceMs),
       promised: this.#promised,
       mayRetryRefusal: this.#attempts.length === 0 || pacing.mayRetryRefusal,
+      returnRefusals: this.request.preferences.returnRefusals,
     });
   }
 
@@ -314,6 +316,7 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
       endpoint,
       apiKey: endpoint.byok && this.request.account.providerKeys?.[endpoint.provider]?.apiKey,
       deadlineAt: this.#deadlineAt,
+      holdsRefusals: this.plan.steps.length > 1 && !this.request.preferences.returnRefusals,
       traceContext: events.isHeard ? announceAttempt(this.#services, this, step, attempt, hedge) : undefined,
       onSending: (body) => this.onSending?.(endpoint, body()),
       onLimits,
@@ -359,7 +362,8 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
     const { step, call, startedAt, generation, attempt, hedge, arrivedAt: endedAt } = flight;
     this.#attempts.push({ step, startedAt, endedAt, outcome: OK, hedge: hedge || undefined });
     const isWithheld = opened.type !== 'failed' && opened.withheld === true;
-    const isPassedOver = isWithheld && hasOtherModel(this.plan, this.#attempts, step.endpoint);
+    const { returnRefusals } = this.request.preferences;
+    const isPassedOver = isWithheld && !returnRefusals && hasOtherModel(this.plan, this.#attempts, step.endpoint);
     const answer = isPassedOver || opened.type === 'failed' ? undefined : opened;
     const made: AttemptedCall<Call, Result> = {
       endpoint: step.endpoint,
@@ -389,6 +393,14 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
   #errorContext(): { readonly routerMetadata: RouterMetadata; readonly generationId: string } {
     return { routerMetadata: this.metadata(false), generationId: this.request.id };
   }
+}
+
+/** Why a model refused to answer; undefined where it did not, or where nothing was said of it and it is the answer. */
+function refusalOf({ call }: { readonly call: AttemptCall<unknown> }, end: CallEnd): string | undefined {
+  const isPassedOver = 'failure' in end && end.failure === WITHHELD;
+  const isRefused = isPassedOver || ('facts' in end && end.facts.finishReason === 'content_filter');
+  if (!isRefused) return undefined;
+  return call.reported.refusal?.category ?? (isPassedOver ? 'other' : undefined);
 }
 
 const OK = { ok: true } as const;

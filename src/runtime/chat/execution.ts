@@ -107,6 +107,8 @@ export type ChatAnswer = Answer<UpstreamCall>;
 export class ChatExecution extends AttemptLoop<NormalizedRequest, UpstreamCall, UpstreamResult> implements Execution {
   /** Sets marks for the provider's cache. Absent where the prompt is not known to be repeated. */
   readonly #marked: ReturnType<RepeatedPrefixes['markerFor']> | undefined;
+  /** The call that was made last. */
+  #call: UpstreamCall | undefined;
 
   constructor(
     services: RuntimeServices,
@@ -124,7 +126,22 @@ export class ChatExecution extends AttemptLoop<NormalizedRequest, UpstreamCall, 
     const { origins } = this.plan;
     const readable = origins === undefined ? prepared : withoutForeignReasoning(prepared, endpoint, origins);
     const request = this.#marked === undefined ? readable : this.#marked(readable, provider, endpoint);
-    return new UpstreamCall(request === prepared ? dialing : { ...dialing, request });
+    const asked = request === prepared ? dialing : { ...dialing, request };
+    this.#call = new UpstreamCall(this.#call === undefined ? asked : this.#withCredit(asked, this.#call));
+    return this.#call;
+  }
+
+  /** Sends the credit for a refusal on where the next endpoint belongs to the same account at the same provider. */
+  #withCredit(dialing: Dialing<NormalizedRequest>, last: UpstreamCall): Dialing<NormalizedRequest> {
+    const before = this.attempts.at(-1);
+    if (before?.outcome.ok !== false || before.refusal === undefined) return dialing;
+    const { creditToken: fallbackCredit } = last.reported.refusal ?? {};
+    const { endpoint } = before.step;
+    const isOwnKey = endpoint.byok !== undefined;
+    const isSameAccount =
+      endpoint.provider === dialing.endpoint.provider && isOwnKey === (dialing.endpoint.byok !== undefined);
+    if (fallbackCredit === undefined || !isSameAccount) return dialing;
+    return { ...dialing, request: { ...dialing.request, fallbackCredit }, addition: 'credit' };
   }
 
   protected override bill(made: AttemptedCall<UpstreamCall, UpstreamResult>): Settlement {

@@ -142,13 +142,15 @@ export class Hedging<Call extends AttemptCall<Result>, Result> {
 
   /** Waits for the first of two calls that answers, and gives up the other; both, when both endpoints turn out to hang. */
   async #firstOf(first: Flight<Call, Result>, second: Flight<Call, Result>): Promise<Answer<Call, Result> | undefined> {
-    const { services, conclude, givenUpUsd } = this.#own;
+    const { services, request, conclude, givenUpUsd } = this.#own;
     const stopLooking = this.#lookForSilence([first, second]);
     const results = [first, second].map(async (flight) => ({ flight, result: await flight.arrival() }));
     const soonest = await Promise.race(results);
     stopLooking();
     const other = soonest.flight === first ? second : first;
-    if (soonest.result.type === 'failed') {
+    const refusal = soonest.result.type === 'failed' && soonest.result.failure.kind === 'content_policy';
+    const isFinal = refusal && request.preferences.returnRefusals;
+    if (soonest.result.type === 'failed' && !isFinal) {
       if (hasFailed(soonest.result)) this.#settle?.(undefined);
       conclude(soonest.flight, soonest.result);
       return this.alone(other);
