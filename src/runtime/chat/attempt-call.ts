@@ -3,6 +3,7 @@ import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { Addition, AttemptFailure } from '../../core/fallback/failure.ts';
 import type { TokenCalibration } from '../../core/tokens/likely-tokens.ts';
 import type { Refusal, ReportedUsage } from '../../core/stream/pieces.ts';
+import type { Settlement } from '../../core/stream/usage.ts';
 import type { UpstreamResult } from '../../core/stream/upstream-result.ts';
 import type { Usage } from '../../protocol/chunk.ts';
 
@@ -67,7 +68,13 @@ export interface AttemptedCall<Call = AttemptCall<unknown>, Result = unknown> {
 }
 
 /** How a call ended: well, or badly. */
-export type CallEnd = { readonly facts: AnswerFacts } | { readonly failure: AttemptFailure };
+export type CallEnd =
+  | { readonly facts: AnswerFacts }
+  | {
+      readonly failure: AttemptFailure;
+      /** What it used and cost, where what it had shown stays part of the answer. */
+      readonly kept?: Settlement | undefined;
+    };
 
 /** What a successful answer showed, besides that it succeeded. */
 export interface AnswerFacts {

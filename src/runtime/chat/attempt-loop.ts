@@ -1,6 +1,6 @@
 import type { AttemptCall, AttemptedCall, AttemptLoopOptions, CallEnd, CallResult, Dialing } from './attempt-call.ts';
 import type { Endpoint } from '../../catalog/endpoint.ts';
-import { type Attempt, type AttemptFailure, failure } from '../../core/fallback/failure.ts';
+import { type Attempt, type AttemptFailure, type Continuation, failure } from '../../core/fallback/failure.ts';
 import type { Admission } from '../../core/fallback/health.ts';
 import { hasOtherModel, type Move, nextMove, type StopReason } from '../../core/fallback/next-move.ts';
 import type { RoutedRequest } from '../../core/normalize/normalized-request.ts';
@@ -14,7 +14,7 @@ import type { JsonValue } from '../../protocol/json.ts';
 import type { RouterMetadata } from '../../protocol/metadata.ts';
 import { announceAttempt, announceFirstToken } from './announce.ts';
 import { timeoutsOf } from './call-watch.ts';
-import type { Answer } from './execution.ts';
+import type { Answer, AnswerBreak } from './execution.ts';
 import { Flight } from './flight.ts';
 import { Hedging, lateAfterMs } from './hedging.ts';
 import { errorOfStop, errorOfUnknown, withContext } from './router-errors.ts';
@@ -41,7 +41,7 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
   readonly #options: AttemptLoopOptions<Request>;
   /** Requests as they go to an endpoint, where plugins change them for it. */
   #prepared: Map<string, Request> | undefined;
-  readonly #deadlineAt: number;
+  #deadlineAt: number;
   readonly #attempts: Attempt[] = [];
   /** What the next call, or the one under way, may cost. Absent where nobody counts. */
   readonly #reservation: Reservation | undefined;
@@ -93,7 +93,7 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
    *
    * @throws {@link RouterError} when none does; the signal's reason when the client disconnects.
    */
-  async run(): Promise<Answer<Call, Result>> {
+  async next(): Promise<Answer<Call, Result>> {
     this.#services.budget.request();
     this.#services.pacing.request();
     try {
@@ -122,6 +122,12 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
       this.signal.throwIfAborted();
       throw error;
     }
+  }
+
+  /** Gives the next calls as much time as the first had: what a stream has shown is progress. */
+  protected giveTime(): void {
+    const { environment, timeouts } = this.#services;
+    this.#deadlineAt = Math.max(this.#deadlineAt, environment.now() + timeouts.totalMs);
   }
 
   /** What must come before a call, if anything. */
@@ -158,7 +164,8 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
       const billed = this.bill(made);
       return this.#attempts.length === 1 ? billed : withGivenUp(billed, lostOnHedges(this.#attempts));
     };
-    const fail = (reason: AttemptFailure): Attempt => this.#ended(made, { failure: reason });
+    const fail = (reason: AttemptFailure, { kept = false, continued }: AnswerBreak = {}): Attempt =>
+      this.#ended(made, { failure: reason, kept: kept ? this.bill(made) : undefined }, continued);
     return {
       endpoint,
       call,
@@ -166,10 +173,10 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
       result,
       bill,
       fail,
-      settle: ({ finishReason, nativeFinishReason, toolCalls }) => {
+      settle: ({ finishReason, nativeFinishReason, toolCalls, continued }) => {
         const { usage, costParts } = bill();
         const facts = { usage, costParts, finishReason, nativeFinishReason, toolCalls };
-        return { attempt: this.#ended(made, { facts }), facts };
+        return { attempt: this.#ended(made, { facts }, continued), facts };
       },
       abandon: () => {
         call.close();
@@ -179,7 +186,7 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
   }
 
   /** Notes that the last attempt has ended, well or badly. */
-  #ended(answer: AttemptedCall<Call, Result>, end: CallEnd): Attempt {
+  #ended(answer: AttemptedCall<Call, Result>, end: CallEnd, continued?: Continuation): Attempt {
     const made = 'failure' in end ? { ...answer, tokens: this.#tokensOf(answer.endpoint) } : answer;
     const attempt = this.#attempts.pop();
     if (attempt === undefined) throw new RangeError('an answer belongs to an attempt');
@@ -194,6 +201,8 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
       usage,
       chargedNanoUsd,
       refusal: refusalOf(made, end),
+      kept: 'failure' in end && end.kept !== undefined ? true : undefined,
+      continued,
     };
     this.#attempts.push(ended);
     const facts = 'facts' in end ? end.facts : undefined;

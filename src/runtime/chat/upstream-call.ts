@@ -130,8 +130,7 @@ export class UpstreamCall extends Pollable<readonly StreamPiece[] | undefined> {
   #resultOf(reply: unknown): MaybePromise<CallResult> {
     if (reply === INTERRUPTED) return this.#failed(this.#watch.reason);
     if (!isReply(reply)) return this.#failed(misbehaviour(new TypeError(NO_REPLY)));
-    if (reply.type === 'failed')
-      return this.#failed(this.#options.addition === undefined ? reply.failure : this.#refused(reply.failure));
+    if (reply.type === 'failed') return this.#failed(reply.failure);
     const wantsStream = this.#options.request.stream;
     if (reply.type === 'stream') {
       this.#readFrom(reply.stream);
@@ -272,7 +271,7 @@ export class UpstreamCall extends Pollable<readonly StreamPiece[] | undefined> {
   #failed(reason: AttemptFailure): CallResult {
     this.close();
     this.#watch.abort();
-    return { type: 'failed', failure: reason };
+    return { type: 'failed', failure: this.#options.addition === undefined ? reason : this.#refused(reason) };
   }
 
   /** A refusal of a request that the router had added to: what the caller sent may be taken all the same. */
