@@ -3,7 +3,7 @@ import { sealOf } from '../../core/normalize/reasoning-origin.ts';
 import { ResultCollector } from '../../core/stream/collect.ts';
 import { withCountedUsage } from '../../core/stream/counted-usage.ts';
 import { commits, type Refusal, scatter, type StreamPiece } from '../../core/stream/pieces.ts';
-import { isRefusal, type RefusalPart, RefusalWatch } from '../../core/stream/refusal.ts';
+import { isRefusal, refusalPart } from '../../core/stream/refusal.ts';
 import { StreamTracker } from '../../core/stream/stream-tracker.ts';
 import type { UpstreamResult } from '../../core/stream/upstream-result.ts';
 import type { CallProgress, PieceStream, ProviderReply } from '../../contracts/provider.ts';
@@ -44,8 +44,8 @@ export class UpstreamCall extends Pollable<readonly StreamPiece[] | undefined> {
   #held: readonly StreamPiece[] = [];
   /** Native pieces, and those of what may be a refusal, before the commit: the caller gets them with the first content. */
   #before: StreamPiece[] | undefined;
-  /** Present once the answer may be a refusal. */
-  #refusals: RefusalWatch | undefined;
+  /** True once what was said is why there is no answer. */
+  #isRefusing = false;
   /** What was said of the refusal that an answer is which came whole. */
   #refusal: Refusal | undefined;
   #silentReads = 0;
@@ -206,8 +206,11 @@ export class UpstreamCall extends Pollable<readonly StreamPiece[] | undefined> {
     if (pieces === undefined) return this.#withoutContent();
     for (const [position, piece] of pieces.entries()) {
       if (commits(piece)) {
-        const part = this.#judge(piece);
-        if (part !== 'refusal') return this.#committed(pieces.slice(position), part === 'refused');
+        const part = refusalPart(piece, this.#isRefusing);
+        if (part !== 'refusal' || !this.#options.holdsRefusals) {
+          return this.#committed(pieces.slice(position), part === 'refused');
+        }
+        this.#isRefusing = true;
         (this.#before ??= []).push(piece);
         continue;
       }
@@ -215,19 +218,11 @@ export class UpstreamCall extends Pollable<readonly StreamPiece[] | undefined> {
       if (problem !== undefined) return this.#failed(problem);
       if (typeof piece !== 'string' && piece.type === 'native') (this.#before ??= []).push(piece);
       if (this.tracker.ended) {
-        return this.#refusals === undefined ? this.#withoutContent() : this.#committed(pieces.slice(position), true);
+        return this.#isRefusing ? this.#committed(pieces.slice(position), true) : this.#withoutContent();
       }
       this.#silentPieces += 1;
     }
     return undefined;
-  }
-
-  /** Whether a piece is content, or belongs to a refusal that may be passed over. */
-  #judge(piece: StreamPiece): RefusalPart {
-    if (typeof piece === 'string') return 'content';
-    if (!this.#options.holdsRefusals && piece.type !== 'finish') return 'content';
-    this.#refusals ??= new RefusalWatch();
-    return this.#refusals.judge(piece);
   }
 
   #committed(held: readonly StreamPiece[], withheld: boolean): CallResult {
