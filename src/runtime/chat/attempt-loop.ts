@@ -406,10 +406,8 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
 
 /** Why a model refused to answer; undefined where it did not, or where nothing was said of it and it is the answer. */
 function refusalOf({ call }: { readonly call: AttemptCall<unknown> }, end: CallEnd): string | undefined {
-  const isPassedOver = 'failure' in end && end.failure === WITHHELD;
-  const isRefused = isPassedOver || ('facts' in end && end.facts.finishReason === 'content_filter');
-  if (!isRefused) return undefined;
-  return call.reported.refusal?.category ?? (isPassedOver ? 'other' : undefined);
+  if ('facts' in end) return end.facts.finishReason === 'content_filter' ? call.reported.refusal?.category : undefined;
+  return end.failure === WITHHELD ? (call.reported.refusal?.category ?? 'other') : undefined;
 }
 
 const OK = { ok: true } as const;

@@ -164,22 +164,16 @@ export class ChatExecution extends AttemptLoop<NormalizedRequest, UpstreamCall, 
     const readable = origins === undefined ? prepared : withoutForeignReasoning(prepared, endpoint, origins);
     const request = this.#marked === undefined ? readable : this.#marked(readable, provider, endpoint);
     const asked = request === prepared ? dialing : { ...dialing, request };
-    const last = this.#call;
-    this.#call =
-      this.#continuing?.dial(asked) ?? new UpstreamCall(last === undefined ? asked : this.#withCredit(asked, last));
+    this.#call = this.#continuing?.dial(asked) ?? new UpstreamCall(this.#withCredit(asked));
     return this.#call;
   }
 
-  /** Sends the credit for a refusal on where the next endpoint belongs to the same account at the same provider. */
-  #withCredit(dialing: Dialing<NormalizedRequest>, last: UpstreamCall): Dialing<NormalizedRequest> {
-    const before = this.attempts.at(-1);
-    if (before?.outcome.ok !== false || before.refusal === undefined) return dialing;
-    const { creditToken: fallbackCredit } = last.reported.refusal ?? {};
-    const { endpoint } = before.step;
-    const isOwnKey = endpoint.byok !== undefined;
-    const isSameAccount =
-      endpoint.provider === dialing.endpoint.provider && isOwnKey === (dialing.endpoint.byok !== undefined);
-    if (fallbackCredit === undefined || !isSameAccount) return dialing;
+  /** Sends the credit for a refusal on to the next model of the same provider. */
+  #withCredit(dialing: Dialing<NormalizedRequest>): Dialing<NormalizedRequest> {
+    const last = this.#call && this.attempts.at(-1);
+    if (last?.refusal === undefined || last.step.endpoint.provider !== dialing.endpoint.provider) return dialing;
+    const fallbackCredit = this.#call?.reported.refusal?.creditToken;
+    if (fallbackCredit === undefined) return dialing;
     return { ...dialing, request: { ...dialing.request, fallbackCredit }, addition: 'credit' };
   }
 

@@ -148,11 +148,11 @@ export class Hedging<Call extends AttemptCall<Result>, Result> {
     const soonest = await Promise.race(results);
     stopLooking();
     const other = soonest.flight === first ? second : first;
-    const refusal = soonest.result.type === 'failed' && soonest.result.failure.kind === 'content_policy';
-    const isFinal = refusal && request.preferences.returnRefusals;
-    if (soonest.result.type === 'failed' && !isFinal) {
-      if (hasFailed(soonest.result)) this.#settle?.(undefined);
-      conclude(soonest.flight, soonest.result);
+    const { result } = soonest;
+    // A refusal that is wanted back ends the request, whatever the other call would say.
+    if (result.type === 'failed' && !(result.failure.kind === 'content_policy' && request.preferences.returnRefusals)) {
+      if (hasFailed(result)) this.#settle?.(undefined);
+      conclude(soonest.flight, result);
       return this.alone(other);
     }
     other.call.giveUp(SUPERSEDED);
@@ -161,7 +161,7 @@ export class Hedging<Call extends AttemptCall<Result>, Result> {
     this.#settle?.(hasFailed(left) ? undefined : { usd: givenUpUsd({ ...other.step, call: other.call }) });
     services.records.gaveUp(other.step.endpoint, other.kind, services.environment.now() - other.startedAt);
     conclude(other, { type: 'failed', failure: left.type === 'failed' ? left.failure : SUPERSEDED });
-    return conclude(soonest.flight, soonest.result);
+    return conclude(soonest.flight, result);
   }
 
   /**
