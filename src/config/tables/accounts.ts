@@ -50,7 +50,7 @@ export const ROUTING_POLICY = {
   /**
    * What follows when a model refuses to answer, or a provider the content: `fallback` goes on to the next model,
    * `return` hands the refusal to the caller, so that none is routed around; `return` here is not overruled by a
-   * request. Default `fallback`.
+   * request. Default: as requests say, which is `fallback` where they say nothing.
    */
   refusals: option.word(REFUSALS),
 } satisfies OptionTable;
