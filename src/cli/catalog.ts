@@ -232,18 +232,18 @@ const LITELLM_URL = 'https://raw.githubusercontent.com/BerriAI/litellm/main/mode
 
 /** Sources by the name that the command line has for them. */
 const SOURCES: Readonly<Record<string, Load>> = {
-  [MODELS_DEV]: async (request, io) => {
-    const { json, date } = await readData({ url: MODELS_DEV_URL, ...request }, io);
-    return parseModelsDev(json, date, request.vendors);
+  [MODELS_DEV]: async ({ url = MODELS_DEV_URL, file, vendors }, io) => {
+    const { json, date } = await readData(url, file, io);
+    return parseModelsDev(json, date, vendors);
   },
-  [LITELLM]: async (request, io) => {
-    const { json, date } = await readData({ url: LITELLM_URL, ...request }, io);
-    return parseLiteLlm(json, date, request.vendors);
+  [LITELLM]: async ({ url = LITELLM_URL, file, vendors }, io) => {
+    const { json, date } = await readData(url, file, io);
+    return parseLiteLlm(json, date, vendors);
   },
   'genai-prices': async (request, io) => {
     const { vendors, url, file } = request;
     if (url === undefined && file === undefined) return genaiPrices({ vendors });
-    const { json } = await readData(request, io);
+    const { json } = await readData(url ?? '', file, io);
     const providers: unknown = isJsonObject(json) ? json['providers'] : json;
     if (!Array.isArray(providers)) throw new CommandError(`The data is not a list of providers of ${GENAI_PRICES}.`);
     return parseGenaiPrices(providers, dayOf(io.now()), vendors);
@@ -252,10 +252,11 @@ const SOURCES: Readonly<Record<string, Load>> = {
 
 /** The data, and the day it is from: today for what was fetched, the day of its last change for a file. */
 async function readData(
-  { url, file }: Omit<SourceRequest, 'vendors'>,
+  url: string,
+  file: string | undefined,
   io: CommandIo,
 ): Promise<{ readonly json: unknown; readonly date: string }> {
-  if (file === undefined) return { json: await downloadJson(url ?? ''), date: dayOf(io.now()) };
+  if (file === undefined) return { json: await downloadJson(url), date: dayOf(io.now()) };
   const path = resolve(io.folder, file);
   try {
     const { mtimeMs } = await stat(path);

@@ -2,7 +2,7 @@ import { readFileSync, readdirSync, utimesSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
-import { describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { runCommand } from '../../src/cli/main.ts';
 import { readCatalogLock } from '../../src/runtime/catalog/lock-file.ts';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.ts';
@@ -60,6 +60,28 @@ async function served(): Promise<Served> {
 const LOCK = 'signalbox.catalog.json';
 
 describe('signalbox catalog refresh', () => {
+  afterEach(() => void vi.unstubAllGlobals());
+
+  it.each([
+    [[], 'https://models.dev/api.json', 'models-dev.json'],
+    [['--source', 'models.dev'], 'https://models.dev/api.json', 'models-dev.json'],
+    [
+      ['--source', 'litellm'],
+      'https://raw.githubusercontent.com/BerriAI/litellm/main/model_prices_and_context_window.json',
+      'litellm.json',
+    ],
+  ])('needs no address: %j', async (args, address, fixture) => {
+    using folder = temporaryFolder();
+    const fetched: string[] = [];
+    const body = readFileSync(new URL(`../fixtures/catalog/${fixture}`, import.meta.url), 'utf8');
+    vi.stubGlobal('fetch', (url: string) => {
+      fetched.push(url);
+      return Promise.resolve(new Response(body));
+    });
+    expect(await refresh(folder, ...args)).toMatchObject({ code: 0, complained: [] });
+    expect(fetched).toEqual([address]);
+  });
+
   it('fetches what is known, writes the lock file, and says what is new', async () => {
     using folder = temporaryFolder();
     await using source = await served();
