@@ -73,7 +73,7 @@ function prefilled({ messages }: NormalizedRequest, text: string): NormalizedReq
   return [...messages.slice(0, -1), { ...last, content: last.content + text }];
 }
 
-/** The caller's limit is one of the whole answer. */
+/** The caller's limit is one of all of the answer. */
 function withLessToSay(parameters: NormalizedRequest['parameters'], text: string): NormalizedRequest['parameters'] {
   const { max_completion_tokens: most } = parameters;
   if (most === undefined) return parameters;

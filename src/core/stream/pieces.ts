@@ -58,7 +58,7 @@ export interface FactsPiece {
 export interface Refusal {
   /** Its word for the reason. */
   readonly category?: string | undefined;
-  /** What makes the same request cheaper at another of its models. It counts as money: never logged. */
+  /** What makes the same request cheaper at another of its models. Never logged. */
   readonly creditToken?: string | undefined;
 }
 

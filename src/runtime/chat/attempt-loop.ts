@@ -1,4 +1,5 @@
 import type { AttemptCall, AttemptedCall, AttemptLoopOptions, CallEnd, CallResult, Dialing } from './attempt-call.ts';
+import { answerOf, refusalOf, WITHHELD } from './attempt-answer.ts';
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import { type Attempt, type AttemptFailure, type Continuation, failure } from '../../core/fallback/failure.ts';
 import type { Admission } from '../../core/fallback/health.ts';
@@ -14,7 +15,7 @@ import type { JsonValue } from '../../protocol/json.ts';
 import type { RouterMetadata } from '../../protocol/metadata.ts';
 import { announceAttempt, announceFirstToken } from './announce.ts';
 import { timeoutsOf } from './call-watch.ts';
-import type { Answer, AnswerBreak } from './execution.ts';
+import type { Answer } from './execution.ts';
 import { Flight } from './flight.ts';
 import { Hedging, lateAfterMs } from './hedging.ts';
 import { errorOfStop, errorOfUnknown, withContext } from './router-errors.ts';
@@ -157,32 +158,12 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
     return describeRouting({ plan: this.plan, attempts: this.attempts, answered, generationTime, pipeline: [] });
   }
 
-  /** The answer of a call: what its reader needs of it, and what ends it. */
+  /** The answer of a call. */
   #answerOf(made: AttemptedCall<Call, Result>): Answer<Call, Result> {
-    const { endpoint, call, firstTokenAt, result } = made;
-    const bill = (): Settlement => {
-      const billed = this.bill(made);
-      return this.#attempts.length === 1 ? billed : withGivenUp(billed, lostOnHedges(this.#attempts));
-    };
-    const fail = (reason: AttemptFailure, { kept = false, continued }: AnswerBreak = {}): Attempt =>
-      this.#ended(made, { failure: reason, kept: kept ? this.bill(made) : undefined }, continued);
-    return {
-      endpoint,
-      call,
-      firstTokenAt,
-      result,
-      bill,
-      fail,
-      settle: ({ finishReason, nativeFinishReason, toolCalls, continued }) => {
-        const { usage, costParts } = bill();
-        const facts = { usage, costParts, finishReason, nativeFinishReason, toolCalls };
-        return { attempt: this.#ended(made, { facts }, continued), facts };
-      },
-      abandon: () => {
-        call.close();
-        fail(failure('aborted', 'The client disconnected'));
-      },
-    };
+    const own = (): Settlement => this.bill(made);
+    const bill = (): Settlement =>
+      this.#attempts.length === 1 ? own() : withGivenUp(own(), lostOnHedges(this.#attempts));
+    return answerOf(made, own, bill, (end, continued) => this.#ended(made, end, continued));
   }
 
   /** Notes that the last attempt has ended, well or badly. */
@@ -404,11 +385,4 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
   }
 }
 
-/** Why a model refused to answer; undefined where it did not, or where nothing was said of it and it is the answer. */
-function refusalOf({ call }: { readonly call: AttemptCall<unknown> }, end: CallEnd): string | undefined {
-  if ('facts' in end) return end.facts.finishReason === 'content_filter' ? call.reported.refusal?.category : undefined;
-  return end.failure === WITHHELD ? (call.reported.refusal?.category ?? 'other') : undefined;
-}
-
 const OK = { ok: true } as const;
-const WITHHELD = failure('content_policy', 'A content filter kept the entire response back');

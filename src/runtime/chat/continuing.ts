@@ -307,7 +307,7 @@ function own(piece: StreamPiece): readonly StreamPiece[] {
   return typeof piece !== 'string' && piece.type === 'native' ? [] : [piece];
 }
 
-/** What was lost on other calls is in the last bill, for all of them. */
+/** What was lost on other calls is counted with the last one, for all of them. */
 function withoutGivenUp({ usage, costParts }: Settlement): Pick<Settlement, 'usage' | 'costParts'> {
   const { given_up_cost: _, ...costs } = usage.cost_details ?? {};
   return { usage: usage.cost_details === undefined ? usage : { ...usage, cost_details: costs }, costParts };
