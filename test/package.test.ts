@@ -94,7 +94,7 @@ describe('the package', () => {
     const loads = sourceFiles('src').flatMap(({ path, text }) =>
       [...text.matchAll(new RegExp(`(?<!typeof )import\\('(?:${names})[/']`, 'g'))]
         .filter(({ index }) => !/type |`|\.catch/.test(text.slice(text.lastIndexOf('\n', index), index)))
-        .map(({ index }) => ({ path, before: text.slice(Math.max(0, index - 150), index) })),
+        .map(({ index }) => ({ path, before: text.slice(Math.max(0, index - 350), index) })),
     );
     expect(loads.length).toBeGreaterThan(5);
     expect(loads.filter(({ before }) => !before.includes('try {')).map(({ path }) => path)).toEqual([]);

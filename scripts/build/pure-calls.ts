@@ -29,7 +29,8 @@ export function pureCalls(): NonNullable<Options['plugins']>[number] {
         if (statement.type !== 'VariableDeclaration') continue;
         for (const start of new Set(callsOf(statement))) text.prependRight(start, MARK);
       }
-      return { code: text.toString(), map: null };
+      // webpack stops at an optional import of unpdf's own, so it leaves this one to Node. esbuild drops such comments, too.
+      return { code: text.toString().replace('import("unpdf")', 'import(/*webpackIgnore:true*/"unpdf")'), map: null };
     },
   };
 }
