@@ -18,8 +18,6 @@ export interface Profile extends FaultTimes {
   readonly firstTokenWithin: number;
   /** Requests while the model flaps, and the time between two. */
   readonly flaps: { readonly count: number; readonly every: number };
-  /** How much longer than the limit a call may take, in proportion to the times of the methodology. */
-  readonly scale: number;
 }
 
 /** The times of the methodology. */
@@ -32,21 +30,10 @@ export const FULL: Profile = {
   limit: 30_000,
   firstTokenWithin: 15_000,
   flaps: { count: 20, every: 4_000 },
-  scale: 1,
 };
 
-/** Shorter ones that come to the same verdicts. */
-export const SHORT: Profile = {
-  betweenWords: 2,
-  slowFirstToken: 8_000,
-  stall: 3_000,
-  silence: 12_000,
-  down: 4_000,
-  limit: 1_500,
-  firstTokenWithin: 6_000,
-  flaps: { count: 10, every: 700 },
-  scale: 0.2,
-};
+/** A shorter limit and a shorter outage, which come to the same verdicts; limits of the verdicts are the same. */
+export const SHORT: Profile = { ...FULL, betweenWords: 2, down: 4_000, limit: 1_500, flaps: { count: 10, every: 700 } };
 
 /** What a caller got. */
 interface Outcome {
@@ -115,7 +102,7 @@ const calledWithin = (calls: number, ms: number): Check => ({
 });
 const endsWithin = (ms: number): Check => ({
   name: `ends within ${ms} ms`,
-  holds: (seen, { scale }) => seen.ms <= ms * scale,
+  holds: (seen) => seen.ms <= ms,
 });
 
 const DEFAULTS = { fallback: 'good', ideal: 'answer', isSequence: false } as const;
@@ -233,7 +220,7 @@ export const FAULTS: readonly FailoverFault[] = [
       },
       {
         name: 'used again within 30 s',
-        holds: ({ sequence }, { scale }) => (sequence?.recoveredAfter ?? Infinity) <= 30_000 * scale,
+        holds: ({ sequence }) => (sequence?.recoveredAfter ?? Infinity) <= 30_000,
       },
     ],
   },
@@ -293,7 +280,7 @@ export async function runFault(fault: FailoverFault, variant: Variant, profile: 
     const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
     const seen = fault.isSequence
       ? await inSequence(base, fault, provider, profile)
-      : await once(base, fault, provider, fault.within * 1_000 * Math.max(profile.scale, 0.5));
+      : await once(base, fault, provider, fault.within * 1_000);
     const probe = await call(base, { model: 'fault/good', stream: false }, 10_000);
     const observed = { ...seen, aliveAfter: probe.end === 'success' && probe.text === ANSWER };
     return { fault, observed, ...judge(fault, observed, profile) };
@@ -318,14 +305,14 @@ async function inSequence(
   base: string,
   fault: FailoverFault,
   provider: FaultProvider,
-  { flaps, down, scale }: Profile,
+  { flaps, down }: Profile,
 ): Promise<Omit<Observed, 'aliveAfter'>> {
   const startedAt = performance.now();
   const outcomes: (Outcome & { readonly at: number })[] = [];
   for (let index = 0; index < flaps.count; index += 1) {
     await pause(startedAt + index * flaps.every - performance.now());
     const at = performance.now() - startedAt;
-    outcomes.push({ ...(await call(base, bodyOf(fault), 30_000 * Math.max(scale, 0.5))), at });
+    outcomes.push({ ...(await call(base, bodyOf(fault), 30_000)), at });
   }
   const during = outcomes.filter(({ at }) => at < down);
   const served = provider.calls.find(({ model, served: isServed }) => isServed && model === fault.id.toLowerCase());
