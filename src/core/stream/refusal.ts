@@ -14,8 +14,8 @@ export type RefusalPart = 'content' | 'refusal' | 'refused';
 export function refusalPart(piece: StreamPiece, isExplained: boolean): RefusalPart {
   if (typeof piece === 'string') return 'content';
   if (piece.type === 'finish') return isExplained || piece.reason === 'content_filter' ? 'refused' : 'content';
-  const isRefusal = piece.type === 'delta' && piece.delta.refusal;
-  return isRefusal && !commits({ ...piece, delta: { ...piece.delta, refusal: null } }) ? 'refusal' : 'content';
+  const refuses = piece.type === 'delta' && piece.delta.refusal;
+  return refuses && !commits({ ...piece, delta: { ...piece.delta, refusal: null } }) ? 'refusal' : 'content';
 }
 
 /** Whether a non-streaming response is a refusal in every choice, and nothing else. */

@@ -1,7 +1,7 @@
 import type { AttemptCall, AttemptedCall, AttemptLoopOptions, CallEnd, CallResult, Dialing } from './attempt-call.ts';
 import { answerOf, refusalOf, WITHHELD } from './attempt-answer.ts';
 import type { Endpoint } from '../../catalog/endpoint.ts';
-import { type Attempt, type AttemptFailure, type Continuation, failure } from '../../core/fallback/failure.ts';
+import type { Attempt, Continuation } from '../../core/fallback/failure.ts';
 import type { Admission } from '../../core/fallback/health.ts';
 import { hasOtherModel, type Move, nextMove, type StopReason } from '../../core/fallback/next-move.ts';
 import type { RoutedRequest } from '../../core/normalize/normalized-request.ts';

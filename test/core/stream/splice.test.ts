@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { escapeText, type StreamPiece, unescapeText } from '../../../src/core/stream/pieces.ts';
 import { SentText } from '../../../src/core/stream/sent-text.ts';
