@@ -55,6 +55,8 @@ export interface HttpProviderOptions<Model extends string = string> extends Prov
   readonly nativeSearch?: NativeSearch | undefined;
   /** True when its models read PDFs by themselves, as far as nothing else is known of them. Default false. */
   readonly readsFiles?: boolean | undefined;
+  /** Whether a model, by its upstream name, goes on from an assistant message at the end. Default: unknown. */
+  readonly prefill?: ((upstreamModel: string) => boolean) | undefined;
   /** How requests are written and responses read. */
   readonly codec: Codec | CodecOnFirstUse;
   /** Codecs for callers who ask in a dialect that this provider speaks itself. */
@@ -96,7 +98,7 @@ export function httpProvider<const Model extends string = string>(
   problems: readonly ConfigProblem[] = [],
 ): Provider<Model> {
   const { slug, name = slug, models, dataCollection, zeroDataRetention } = options;
-  const { nativeSearch, readsFiles, dialectCodecs = {} } = options;
+  const { nativeSearch, readsFiles, prefill, dialectCodecs = {} } = options;
   const all = [...checkProviderOptions(options), ...problems];
   if (all.length > 0) throw new ConfigError(all);
   const api = new ProviderApi(options);
@@ -262,6 +264,7 @@ export function httpProvider<const Model extends string = string>(
     timeouts: options.timeouts,
     nativeSearch,
     readsFiles,
+    prefill,
     dialects: Object.keys(dialectCodecs) as DialectName[],
     unsupported: options.codec.unsupported,
     cacheMarks: options.codec.cacheMarks,

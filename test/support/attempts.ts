@@ -19,6 +19,7 @@ export const FALLBACK_POLICY: FallbackPolicy = {
   triesPerEndpoint: 3,
   backoff: DEFAULT_BACKOFF,
   maxWaitMs: 2_000,
+  afterFirstToken: 'error',
 };
 
 /** A plan over endpoints named `provider model`, in this order. */

@@ -11,6 +11,9 @@ export const BACKOFF = {
 /** How long to wait between tries of the same endpoint. */
 export interface BackoffPolicy extends ResolvedOf<typeof BACKOFF> {}
 
+/** What may follow when a stream breaks after its first token. */
+export const AFTER_FIRST_TOKEN = ['error', 'continue'] as const;
+
 /** Limits of the attempts for one request. There is no other place where anything is retried. */
 export const FALLBACK = {
   /** Upstream calls per request, over all providers and models. Default 8. */
@@ -27,6 +30,13 @@ export const FALLBACK = {
    * a request waits in all where its calls are held back because nearly all of them fail. Default 2,000.
    */
   maxWaitMs: option.ms({ default: 2_000 }),
+  /**
+   * What follows when a stream of text breaks, stalls, or cannot be read after its first token: `error` ends it with an
+   * error. `continue` goes on at the next endpoint of the plan, which is sent the text so far to go on from where it is
+   * declared to take that, and answers anew otherwise, as long as it repeats what was sent; both calls are paid for.
+   * Default `error`.
+   */
+  afterFirstToken: option.word(AFTER_FIRST_TOKEN, { default: 'error' }),
 } satisfies OptionTable;
 
 /** Limits of the attempts for one request. There is no other place where anything is retried. */

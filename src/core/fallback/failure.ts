@@ -65,7 +65,15 @@ export interface AttemptFailure {
   readonly raw?: string | undefined;
   /** What the adapter threw. It may hold anything, so only a warning for the operator tells it. */
   readonly thrown?: unknown;
+  /**
+   * What the router had put into the call and the provider refused. The same call without it is the next one, at once:
+   * nothing is said of the endpoint or of the caller's request.
+   */
+  readonly addition?: Addition | undefined;
 }
+
+/** What the router may put into a call beside what the caller sent: text to go on from, or a credit for a refusal. */
+export type Addition = 'prefill' | 'credit';
 
 /** What a caller hears whose request used up all of its time. */
 export const TOOK_TOO_LONG =
@@ -98,7 +106,20 @@ export interface Attempt {
   readonly usage?: Usage | undefined;
   /** What is charged for it, in whole nano-dollars. Absent while the call is under way. */
   readonly chargedNanoUsd?: number | undefined;
+  /** Why the model refused to answer, in the provider's word; `other` where it gave none. Absent where it did not. */
+  readonly refusal?: string | undefined;
+  /** True for a stream that broke after it had begun, and whose content stays part of the answer. */
+  readonly kept?: boolean | undefined;
+  /** How it went on with the text of an attempt that broke, and after how many UTF-16 units of text. */
+  readonly continued?: Continuation | undefined;
   readonly outcome: { readonly ok: true } | { readonly ok: false; readonly failure: AttemptFailure };
+}
+
+/** How a call goes on with the text of another: from that text, or by saying the same once more. */
+export interface Continuation {
+  readonly way: 'prefill' | 'repetition';
+  /** UTF-16 units of text before it. */
+  readonly after: number;
 }
 
 /** An attempt that failed. */

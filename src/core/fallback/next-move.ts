@@ -1,7 +1,14 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { FallbackPolicy } from '../../config/tables/fallback.ts';
 import type { PlanStep, RoutePlan } from '../selection/route-plan.ts';
-import { type Attempt, type FailedAttempt, failedAttempts, FAILURE_RULES, type FailureKind } from './failure.ts';
+import {
+  type Attempt,
+  type AttemptFailure,
+  type FailedAttempt,
+  failedAttempts,
+  FAILURE_RULES,
+  type FailureKind,
+} from './failure.ts';
 import { backoffMs } from './backoff.ts';
 import type { Admission } from './health.ts';
 
@@ -32,6 +39,8 @@ export interface Situation {
   readonly promised?: string | undefined;
   /** Whether the process-wide budget has room for another endpoint after one that refused. Default true. */
   readonly mayRetryRefusal?: boolean | undefined;
+  /** True: the refusal of a model, or of the content, is the end. Default false. */
+  readonly returnRefusals?: boolean | undefined;
 }
 
 /** What to do now: call an endpoint, after a wait if it says so, or give up. */
@@ -64,9 +73,10 @@ export type StopReason = 'refused' | 'attempts' | 'deadline' | 'exhausted';
 export function nextMove(plan: RoutePlan, attempts: readonly Attempt[], situation: Situation): Move {
   const failures = attempts.length === 0 ? NO_FAILURES : failedAttempts(attempts);
   const last = failures.at(-1);
-  if (last !== undefined && FAILURE_RULES[last.outcome.failure.kind].next === 'nothing') return stop('refused');
+  if (last !== undefined && isFinal(last.outcome.failure, situation.returnRefusals)) return stop('refused');
   if (situation.now >= situation.deadlineAt) return stop('deadline');
   if (attempts.length >= situation.policy.maxAttempts) return stop('attempts');
+  if (last?.outcome.failure.addition !== undefined) return { type: 'attempt', step: last.step, waitMs: 0 };
   const open = failures.length === 0 ? plan.steps : plan.steps.filter((step) => !isRefused(step, failures));
   if (open.length === 0 && failures.length > 0) return stop('refused');
   if (last?.outcome.failure.kind === 'rate_limited' && situation.mayRetryRefusal === false) return stop('exhausted');
@@ -351,6 +361,11 @@ function triesOf(step: PlanStep, attempts: readonly Attempt[]): number {
 function countedTries(step: PlanStep, attempts: readonly Attempt[]): number {
   return attempts.filter(({ step: { endpoint }, lastResort: isLast }) => endpoint.id === step.endpoint.id && !isLast)
     .length;
+}
+
+/** Whether nothing may be tried after a failure. */
+function isFinal({ kind }: Pick<AttemptFailure, 'kind'>, returnRefusals = false): boolean {
+  return FAILURE_RULES[kind].next === 'nothing' || (returnRefusals && kind === 'content_policy');
 }
 
 /** Whether a model is left that was not asked yet. */

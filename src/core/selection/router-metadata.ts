@@ -61,7 +61,7 @@ function rounded(value: number): number {
 }
 
 function describeAttempt(
-  { step, outcome, hedge, costUsd }: Attempt,
+  { step, outcome, hedge, costUsd, refusal, kept, continued }: Attempt,
   { origins }: RoutePlan,
 ): NonNullable<RouterMetadata['attempts']>[number] {
   const status = outcome.ok ? 200 : (outcome.failure.status ?? FAILURE_RULES[outcome.failure.kind].status);
@@ -73,5 +73,8 @@ function describeAttempt(
     ...(hedge === true ? { hedge } : {}),
     ...(origins !== undefined && hasForeignReasoning(origins, step.endpoint) ? { reasoning_removed: true } : {}),
     ...(isGivenUp ? { given_up: true, ...(costUsd === undefined ? {} : { cost: costUsd }) } : {}),
+    ...(refusal === undefined ? {} : { refusal }),
+    ...(kept === true ? { kept } : {}),
+    ...(continued === undefined ? {} : { continued }),
   };
 }

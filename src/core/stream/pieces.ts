@@ -50,6 +50,16 @@ export interface FactsPiece {
   readonly serviceTier?: string | undefined;
   /** The provider's id of the answer, for support requests. */
   readonly upstreamId?: string | undefined;
+  /** What the provider says about the refusal that the answer is. */
+  readonly refusal?: Refusal | undefined;
+}
+
+/** What a provider says about a model's refusal to answer. */
+export interface Refusal {
+  /** Its word for the reason. */
+  readonly category?: string | undefined;
+  /** What makes the same request cheaper at another of its models. Never logged. */
+  readonly creditToken?: string | undefined;
 }
 
 /** The provider reports an error inside the stream, or the stream broke a rule of its wire. */
@@ -134,9 +144,9 @@ export function withoutReasoning<Said extends Reasoned>(
 
 /** Turns a non-streaming response into the pieces of a short stream, for callers who asked for one. */
 export function scatter(result: UpstreamResult): readonly StreamPiece[] {
-  const { systemFingerprint, serviceTier, upstreamId, usage } = result;
+  const { systemFingerprint, serviceTier, upstreamId, refusal, usage } = result;
   return [
-    { type: 'facts', systemFingerprint, serviceTier, upstreamId },
+    { type: 'facts', systemFingerprint, serviceTier, upstreamId, refusal },
     ...result.choices.flatMap(scatterChoice),
     ...(usage === undefined ? [] : [{ type: 'usage', usage } as const]),
     { type: 'end' },

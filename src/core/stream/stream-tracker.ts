@@ -165,5 +165,6 @@ function mergeFacts(known: FactsPiece, more: FactsPiece): FactsPiece {
     systemFingerprint: more.systemFingerprint ?? known.systemFingerprint,
     serviceTier: more.serviceTier ?? known.serviceTier,
     upstreamId: more.upstreamId ?? known.upstreamId,
+    refusal: more.refusal ?? known.refusal,
   };
 }

@@ -170,7 +170,20 @@ export class PartDecoder {
       return;
     }
     this.#finished = true;
+    if (end.reason === 'content_filter') this.#refused(providerMetadata, pieces);
     pieces.push({ type: 'finish', index: 0, reason: end.reason, native: end.native });
+  }
+
+  /** What Anthropic says about a refusal. */
+  #refused(metadata: unknown, pieces: StreamPiece[]): void {
+    for (const members of Object.values(read.object(metadata))) {
+      const { category, explanation } = read.object(read.object(members)['stopDetails']);
+      const word = read.text(category);
+      const said = read.text(explanation);
+      if (word !== undefined) pieces.push({ type: 'facts', refusal: { category: word } });
+      if (said === undefined || this.#length > 0) continue;
+      return this.#delta({ refusal: said }, pieces);
+    }
   }
 
   /** The finish that follows an error says nothing new; whoever reads stops here. */

@@ -32,7 +32,7 @@ const PATH = '/messages';
 export function messagesCodec(betas: readonly string[]): Codec {
   return {
     path: () => PATH,
-    encode: encodeRequest,
+    encode: (request, endpoint) => withCredit(encodeRequest(request, endpoint), request),
     tokenCount: { ...COUNT, encode: (request, endpoint) => counted(encodeRequest(request, endpoint)) },
     headers: (request) => betaHeader([...betas, ...(request.anthropicBetas ?? []), ...neededBetas(request)]),
     decodeResult: (body, context, request) => decodeResult(body, contextOf(request, context)),
@@ -48,20 +48,22 @@ export function nativeMessagesCodec(betas: readonly string[]): Codec {
       ...COUNT,
       encode: ({ native }, { upstreamModel }) => counted({ ...native?.body, model: wireModelName(upstreamModel) }),
     },
-    encode({ native, stream, endUser }, { upstreamModel }) {
+    encode(request, { upstreamModel }) {
+      const { native, stream, endUser } = request;
       const body = native?.body ?? {};
       const metadata = read.object(body['metadata']);
-      return {
-        ...body,
-        model: wireModelName(upstreamModel),
-        stream,
-        metadata: { ...metadata, user_id: endUser },
-      };
+      const own = { model: wireModelName(upstreamModel), stream, metadata: { ...metadata, user_id: endUser } };
+      return withCredit({ ...body, ...own }, request);
     },
     headers: (request) => betaHeader([...betas, ...(request.anthropicBetas ?? [])]),
     decodeResult: (body, context) => decodeResult(body, { ...context, ...NATIVE }),
     streamDecoder: (context) => new MessagesStreamDecoder({ ...context, ...NATIVE }),
   };
+}
+
+/** A body with the credit for the refusal of another model, where there is one. */
+function withCredit<Body extends object>(body: Body, { fallbackCredit }: NormalizedRequest): Body {
+  return fallbackCredit === undefined ? body : { ...body, fallback_credit_token: fallbackCredit };
 }
 
 /** Fields of a request that say something about its answer only, which the API refuses where there is none. */

@@ -127,9 +127,14 @@ export class MessageReader {
     const stop = read.text(delta['stop_reason']);
     if (stop === undefined) return;
     this.#stop = stop;
-    const details = delta['stop_details'];
-    const explanation = isJsonObject(details) ? read.text(details['explanation']) : undefined;
-    if (stop === 'refusal' && !this.#hasText && explanation !== undefined) push({ refusal: explanation }, pieces);
+    if (stop === 'refusal') this.#refused(read.object(delta['stop_details']), pieces);
+  }
+
+  #refused({ category, explanation, fallback_credit_token: token }: JsonObject, pieces: StreamPiece[]): void {
+    const refusal = { category: read.text(category), creditToken: read.text(token) };
+    if (refusal.category !== undefined || refusal.creditToken !== undefined) pieces.push({ type: 'facts', refusal });
+    const said = read.text(explanation);
+    if (!this.#hasText && said !== undefined) push({ refusal: said }, pieces);
   }
 
   /** The message is over. One that never said why it stopped ended early. */

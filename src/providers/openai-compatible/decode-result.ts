@@ -283,6 +283,15 @@ const KNOWN: Readonly<Record<string, FinishReason>> = {
   recitation: 'content_filter',
   refusal: 'content_filter',
   sensitive: 'content_filter',
+  // Of Gemini and of Bedrock, where gateways pass their words on.
+  prohibited_content: 'content_filter',
+  blocklist: 'content_filter',
+  spii: 'content_filter',
+  model_armor: 'content_filter',
+  image_safety: 'content_filter',
+  guardrail_intervened: 'content_filter',
+  content_filtered: 'content_filter',
+  'content-filter': 'content_filter',
   error: 'error',
   // Of DeepSeek, of GLM, and of vLLM and SGLang when they drop a request.
   insufficient_system_resource: 'error',

@@ -44,6 +44,8 @@ export interface Dialect {
   readonly originalImages?: boolean | undefined;
   /** Whether its models read PDFs in file parts, as far as nothing else is known of them. Default false. */
   readonly readsFiles?: boolean | undefined;
+  /** Whether its models go on from an assistant message at the end of the prompt, as far as nothing else is declared. Default: unknown. */
+  readonly prefill?: boolean | undefined;
   /** Highest temperature; higher ones are lowered to it. Default 2. */
   readonly maxTemperature?: number | undefined;
   /** Service tiers that may be asked for. Default none. */

@@ -108,6 +108,7 @@ export const OPENAI_COMPATIBLE_OPTIONS: OptionShape<OpenAiCompatibleOptions> = {
     messageNames: flag,
     originalImages: flag,
     readsFiles: flag,
+    prefill: flag,
     maxTemperature: kind('a number', (value) => typeof value === 'number' && value >= 0),
     serviceTiers: listOf(text),
     promptCacheFields: flag,

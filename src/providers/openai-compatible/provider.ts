@@ -26,6 +26,7 @@ export function openaiCompatible<const Model extends string>(options: OpenAiComp
       zeroDataRetention,
       timeouts: options.timeouts,
       readsFiles: dialect.readsFiles,
+      prefill: dialect.prefill === undefined ? undefined : () => dialect.prefill === true,
       codec: {
         unsupported: dialect.unsupported,
         cacheMarks: dialect.cacheMarks === 'cache_control',

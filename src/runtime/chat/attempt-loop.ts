@@ -1,6 +1,7 @@
 import type { AttemptCall, AttemptedCall, AttemptLoopOptions, CallEnd, CallResult, Dialing } from './attempt-call.ts';
+import { answerOf, refusalOf, WITHHELD } from './attempt-answer.ts';
 import type { Endpoint } from '../../catalog/endpoint.ts';
-import { type Attempt, type AttemptFailure, failure } from '../../core/fallback/failure.ts';
+import type { Attempt, Continuation } from '../../core/fallback/failure.ts';
 import type { Admission } from '../../core/fallback/health.ts';
 import type { LatelyEnded } from '../../core/fallback/outcomes.ts';
 import { hasOtherModel, type Move, nextMove, type StopReason } from '../../core/fallback/next-move.ts';
@@ -43,7 +44,7 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
   readonly #options: AttemptLoopOptions<Request>;
   /** Requests as they go to an endpoint, where plugins change them for it. */
   #prepared: Map<string, Request> | undefined;
-  readonly #deadlineAt: number;
+  #deadlineAt: number;
   readonly #attempts: Attempt[] = [];
   /** What the next call, or the one under way, may cost. Absent where nobody counts. */
   readonly #reservation: Reservation | undefined;
@@ -96,7 +97,7 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
    *
    * @throws {@link RouterError} when none does; the signal's reason when the client disconnects.
    */
-  async run(): Promise<Answer<Call, Result>> {
+  async next(): Promise<Answer<Call, Result>> {
     this.#services.pacing.request();
     try {
       let answer: Answer<Call, Result> | undefined;
@@ -126,6 +127,12 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
     }
   }
 
+  /** Gives the next calls as much time as the first had: what a stream has shown is progress. */
+  protected giveTime(): void {
+    const { environment, timeouts } = this.#services;
+    this.#deadlineAt = Math.max(this.#deadlineAt, environment.now() + timeouts.totalMs);
+  }
+
   /** What must come before a call, if anything. */
   #before(move: Extract<Move, { type: 'attempt' }>): Promise<void> | undefined {
     const { step, waitMs } = move;
@@ -140,35 +147,16 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
     return describeRouting({ plan: this.plan, attempts: this.attempts, answered, generationTime, pipeline: [] });
   }
 
-  /** The answer of a call: what its reader needs of it, and what ends it. */
+  /** The answer of a call. */
   #answerOf(made: AttemptedCall<Call, Result>): Answer<Call, Result> {
-    const { endpoint, call, firstTokenAt, result } = made;
-    const bill = (): Settlement => {
-      const billed = this.bill(made);
-      return this.#attempts.length === 1 ? billed : withGivenUp(billed, lostOnHedges(this.#attempts));
-    };
-    const fail = (reason: AttemptFailure): Attempt => this.#ended(made, { failure: reason });
-    return {
-      endpoint,
-      call,
-      firstTokenAt,
-      result,
-      bill,
-      fail,
-      settle: ({ finishReason, nativeFinishReason, toolCalls }) => {
-        const { usage, costParts } = bill();
-        const facts = { usage, costParts, finishReason, nativeFinishReason, toolCalls };
-        return { attempt: this.#ended(made, { facts }), facts };
-      },
-      abandon: () => {
-        call.close();
-        fail(failure('aborted', 'The client disconnected'));
-      },
-    };
+    const own = (): Settlement => this.bill(made);
+    const bill = (): Settlement =>
+      this.#attempts.length === 1 ? own() : withGivenUp(own(), lostOnHedges(this.#attempts));
+    return answerOf(made, own, bill, (end, continued) => this.#ended(made, end, continued));
   }
 
   /** Notes that the last attempt has ended, well or badly. */
-  #ended(answer: AttemptedCall<Call, Result>, end: CallEnd): Attempt {
+  #ended(answer: AttemptedCall<Call, Result>, end: CallEnd, continued?: Continuation): Attempt {
     const made = 'failure' in end ? { ...answer, tokens: this.#tokensOf(answer.endpoint) } : answer;
     const attempt = this.#attempts.pop();
     if (attempt === undefined) throw new RangeError('an answer belongs to an attempt');
@@ -182,6 +170,9 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
       firstTokenAt,
       usage,
       chargedNanoUsd,
+      refusal: refusalOf(made, end),
+      kept: 'failure' in end && end.kept !== undefined ? true : undefined,
+      continued,
     };
     this.#attempts.push(ended);
     const facts = 'facts' in end ? end.facts : undefined;
@@ -234,6 +225,7 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
       warmWaitMs: pacing.warmWaitMs(this.#waits.forPlaceMs),
       promised: this.#waits.promised,
       mayRetryRefusal: this.#attempts.length === 0 || pacing.mayRetryRefusal,
+      returnRefusals: this.request.preferences.returnRefusals,
     });
   }
 
@@ -313,6 +305,7 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
       endpoint,
       apiKey: endpoint.byok && this.request.account.providerKeys?.[endpoint.provider]?.apiKey,
       deadlineAt: this.#deadlineAt,
+      holdsRefusals: this.plan.steps.length > 1 && !this.request.preferences.returnRefusals,
       traceContext: events.isHeard ? announceAttempt(this.#services, this, step, attempt, hedge) : undefined,
       onSending: (body) => this.onSending?.(endpoint, body()),
       onLimits,
@@ -360,7 +353,8 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
     const lastResort = flight.isLastResort || undefined;
     this.#attempts.push({ step, startedAt, endedAt, outcome: OK, hedge: hedge || undefined, lastResort });
     const isWithheld = opened.type !== 'failed' && opened.withheld === true;
-    const isPassedOver = isWithheld && hasOtherModel(this.plan, this.#attempts, step.endpoint);
+    const { returnRefusals } = this.request.preferences;
+    const isPassedOver = isWithheld && !returnRefusals && hasOtherModel(this.plan, this.#attempts, step.endpoint);
     const answer = isPassedOver || opened.type === 'failed' ? undefined : opened;
     const made: AttemptedCall<Call, Result> = {
       endpoint: step.endpoint,
@@ -397,4 +391,3 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
 }
 
 const OK = { ok: true } as const;
-const WITHHELD = failure('content_policy', 'A content filter kept the entire response back');

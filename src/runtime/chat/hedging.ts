@@ -151,16 +151,18 @@ export class Hedging<Call extends AttemptCall<Result>, Result> {
 
   /** Waits for the first of two calls that answers, and gives up the other; both, when both endpoints turn out to hang. */
   async #firstOf(first: Flight<Call, Result>, second: Flight<Call, Result>): Promise<Answer<Call, Result> | undefined> {
-    const { services, conclude, givenUpUsd } = this.#own;
+    const { services, request, conclude, givenUpUsd } = this.#own;
     const stopLooking = this.#lookForSilence([first, second]);
     const results = [first, second].map(async (flight) => ({ flight, result: await flight.arrival() }));
     const soonest = await Promise.race(results);
     stopLooking();
     const other = soonest.flight === first ? second : first;
-    this.#noteLate(soonest.flight, soonest.result);
-    if (soonest.result.type === 'failed') {
-      if (hasFailed(soonest.result)) this.#settle?.(undefined);
-      conclude(soonest.flight, soonest.result);
+    const { result } = soonest;
+    this.#noteLate(soonest.flight, result);
+    // A refusal that is wanted back ends the request, whatever the other call would say.
+    if (result.type === 'failed' && !(result.failure.kind === 'content_policy' && request.preferences.returnRefusals)) {
+      if (hasFailed(result)) this.#settle?.(undefined);
+      conclude(soonest.flight, result);
       return this.alone(other);
     }
     other.call.giveUp(SUPERSEDED);
@@ -171,7 +173,7 @@ export class Hedging<Call extends AttemptCall<Result>, Result> {
     );
     services.records.gaveUp(other.step.endpoint, other.kind, services.environment.now() - other.startedAt);
     conclude(other, { type: 'failed', failure: left.type === 'failed' ? left.failure : SUPERSEDED });
-    return conclude(soonest.flight, soonest.result);
+    return conclude(soonest.flight, result);
   }
 
   /**

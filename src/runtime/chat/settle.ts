@@ -52,7 +52,8 @@ export function settleAttempt(
 ): CountedHealth | 'again' | undefined {
   const { outcome, endedAt, chargedNanoUsd = 0 } = attempt;
   const { generation, endpoint } = answer;
-  if (facts !== undefined) learnFrom(services, sent, endpoint, facts.usage, endedAt);
+  // A prompt that a text was added to is not the one that was estimated.
+  if (facts !== undefined && attempt.continued === undefined) learnFrom(services, sent, endpoint, facts.usage, endedAt);
   if (chargedNanoUsd > 0) services.spending.count(execution.request.account, chargedNanoUsd);
   const { operation } = execution.request;
   const measured = outcome.ok ? measurementOf(attempt, answer, operation, facts) : undefined;
@@ -179,7 +180,7 @@ export function accountOf(
   const isAnswer = 'facts' in end;
   return {
     firstTokenAt: isAnswer ? made.firstTokenAt : undefined,
-    usage: isAnswer ? end.facts.usage : usageOfFailed(made, request, end.failure),
+    usage: isAnswer ? end.facts.usage : (end.kept?.usage ?? usageOfFailed(made, request, end.failure)),
     chargedNanoUsd: reserved ?? chargedFor(made, request, end),
   };
 }
@@ -188,7 +189,9 @@ const UNCOUNTED = { firstTokenAt: undefined, usage: undefined, chargedNanoUsd: u
 
 /** What is charged for a call that has ended, in nano-dollars; undefined for a response whose price is unknown. */
 export function chargedFor(made: AttemptedCall, request: RoutedRequest, end: CallEnd): number | undefined {
-  if ('failure' in end) return spentOnFailed(made, request, end.failure);
+  if ('failure' in end) {
+    return end.kept === undefined ? spentOnFailed(made, request, end.failure) : end.kept.costNanoUsd;
+  }
   const { cost } = end.facts.usage;
   return cost === undefined ? undefined : nanoFromUsd(cost);
 }
@@ -245,7 +248,7 @@ export function announceResult(
     account.id,
     answer.endpoint.model,
     facts.usage.completion_tokens,
-    isTextCounted(execution.request, facts.usage)
+    isTextCounted(execution.request, facts.usage) && execution.attempts.at(-1)?.continued === undefined
       ? { reported: facts.usage.prompt_tokens, rough: roughPromptTokens(execution.request.needs) }
       : undefined,
   );

@@ -1,3 +1,4 @@
+import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { StreamPiece } from '../../core/stream/pieces.ts';
 import { StreamTracker } from '../../core/stream/stream-tracker.ts';
 import type { AnswerCall } from '../chat/execution.ts';
@@ -22,6 +23,10 @@ export class TransformedCall implements AnswerCall {
     this.#onEnd = onEnd;
     // What came before the first content has been seen by the inner tracker only.
     this.tracker.observe(inner.tracker.facts);
+  }
+
+  get endpoint(): Endpoint | undefined {
+    return this.#inner.endpoint;
   }
 
   async read(): Promise<readonly StreamPiece[] | undefined> {
