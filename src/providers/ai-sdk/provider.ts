@@ -128,6 +128,7 @@ function aiSdkProvider(options: AiSdkOptions): Provider {
         streamed: request.stream,
         idPrefix: callIdPrefix(request),
         originalId: originalIds(request.messages, family.toolIds),
+        ownTools: new Set(request.tools.map((tool) => tool.function.name)),
         warnings: { request, provider: slug, model: endpoint.model, onWarning },
       });
     });

@@ -1,5 +1,5 @@
 import { failure } from '../../core/fallback/failure.ts';
-import { escapeText, type ReportedUsage, type StreamPiece } from '../../core/stream/pieces.ts';
+import { endWord, escapeText, type ReportedUsage, type StreamPiece } from '../../core/stream/pieces.ts';
 import type { Delta } from '../../protocol/chunk.ts';
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
 import type { ReasoningDetail } from '../../protocol/reasoning.ts';
@@ -16,13 +16,21 @@ export interface ReaderOptions {
   readonly formatTool: boolean;
   /** The caller's id for one on the wire. */
   readonly originalId: OriginalId;
+  /** Makes an id for a call that came without one. */
+  readonly newId: (index: number) => string;
 }
 
 /** A block that is being read. */
 type OpenBlock =
   | { readonly type: 'text'; readonly start: number; readonly citations: unknown[] }
   | { readonly type: 'thinking'; readonly position: number }
-  | { readonly type: 'tool'; readonly call: number; readonly input: unknown; filled: boolean }
+  | {
+      readonly type: 'tool';
+      readonly id: string | undefined;
+      readonly call: number;
+      readonly input: unknown;
+      filled: boolean;
+    }
   | { readonly type: 'format'; readonly input: unknown; filled: boolean }
   /** Of a kind that means nothing to chat completions. */
   | { readonly type: 'other' };
@@ -39,6 +47,8 @@ const MAX_CALLS = 1_000;
 export class MessageReader {
   readonly #options: ReaderOptions;
   readonly #blocks = new Map<number, OpenBlock>();
+  /** Blocks that came with the message itself, as after programmatic calls of tools. */
+  readonly #given = new Map<number, JsonObject>();
   #id: string | undefined;
   #usage: JsonObject | undefined;
   #calls = 0;
@@ -63,9 +73,34 @@ export class MessageReader {
     this.#usage = mergeUsage(this.#usage, message['usage']);
     pieces.push({ type: 'facts', upstreamId: this.#id, serviceTier: decodeTier(this.#usage) });
     this.#reportUsage(pieces);
+    this.#stop = endWord(message['stop_reason']) ?? this.#stop;
+    for (const [index, block] of read.list(message['content']).entries()) {
+      if (isJsonObject(block)) this.#given.set(index, block);
+    }
   }
 
   startBlock(index: number, block: JsonObject, pieces: StreamPiece[]): void {
+    // An event for a block that came with the message says it once more.
+    this.#given.delete(index);
+    this.#readGiven(index, pieces);
+    const open = this.#blocks.get(index);
+    // Some servers send the same index for every block, and some begin a block twice.
+    if (open?.type === 'tool' && open.id !== undefined && open.id === block['id']) return;
+    if (open !== undefined) this.stopBlock(index, pieces);
+    this.#open(index, block, pieces);
+  }
+
+  /** Reads the blocks that came with the message, up to one that begins now. */
+  #readGiven(before: number, pieces: StreamPiece[]): void {
+    for (const [index, block] of this.#given) {
+      if (index >= before) continue;
+      this.#given.delete(index);
+      this.#open(index, block, pieces);
+      this.stopBlock(index, pieces);
+    }
+  }
+
+  #open(index: number, block: JsonObject, pieces: StreamPiece[]): void {
     const { type } = block;
     if (type === 'text') {
       const citations = Array.isArray(block['citations']) ? [...block['citations']] : [];
@@ -94,6 +129,7 @@ export class MessageReader {
       case 'thinking_delta':
       case 'signature_delta':
         if (block?.type === 'thinking') this.#thinking(block.position, delta, pieces);
+        else if (block === undefined) this.#open(index, { ...delta, type: 'thinking' }, pieces);
         break;
       case 'citations_delta':
         if (block?.type === 'text') block.citations.push(delta['citation']);
@@ -122,9 +158,10 @@ export class MessageReader {
   update(delta: JsonObject, usage: unknown, pieces: StreamPiece[]): void {
     this.#usage = mergeUsage(this.#usage, usage);
     this.#reportUsage(pieces);
-    const stop = read.text(delta['stop_reason']);
+    const stop = endWord(delta['stop_reason']);
     if (stop === undefined) return;
-    this.#stop = stop;
+    this.#readGiven(Infinity, pieces);
+    if (this.#stop !== 'refusal') this.#stop = stop;
     const details = delta['stop_details'];
     const explanation = isJsonObject(details) ? read.text(details['explanation']) : undefined;
     if (stop === 'refusal' && !this.#hasText && explanation !== undefined) push({ refusal: explanation }, pieces);
@@ -132,6 +169,7 @@ export class MessageReader {
 
   /** The message is over. One that never said why it stopped ended early. */
   finish(pieces: StreamPiece[]): void {
+    this.#readGiven(Infinity, pieces);
     for (const index of this.#blocks.keys()) this.stopBlock(index, pieces);
     const stop = this.#stop;
     const reason = stop === undefined ? 'error' : this.#isFormatted() ? 'stop' : mapStopReason(stop);
@@ -155,20 +193,22 @@ export class MessageReader {
       return;
     }
     const call = this.#calls;
-    if (id === undefined || name === undefined || call >= MAX_CALLS) {
+    if (name === undefined || call >= MAX_CALLS) {
       pieces.push(broken('The provider sent an impossible tool call'));
       return;
     }
     this.#calls += 1;
     this.#positions += 1;
-    this.#blocks.set(index, { type: 'tool', call, input, filled: false });
-    const first = { id: this.#options.originalId(id), type: 'function', function: { name, arguments: '' } } as const;
+    this.#blocks.set(index, { type: 'tool', id, call, input, filled: false });
+    const known = id === undefined ? this.#options.newId(call) : this.#options.originalId(id);
+    const first = { id: known, type: 'function', function: { name, arguments: '' } } as const;
     push({ tool_calls: [{ index: call, ...first }] }, pieces);
   }
 
   #input(block: OpenBlock | undefined, text: string | undefined, pieces: StreamPiece[]): void {
-    if (text === undefined || block === undefined) return;
-    if (block.type === 'tool') {
+    if (text === undefined) return;
+    if (block === undefined) pieces.push(broken('The provider sent a tool call without a name'));
+    else if (block.type === 'tool') {
       block.filled = true;
       push({ tool_calls: [{ index: block.call, function: { arguments: text } }] }, pieces);
     } else if (block.type === 'format') {

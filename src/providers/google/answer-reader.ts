@@ -1,5 +1,5 @@
 import { failure } from '../../core/fallback/failure.ts';
-import { escapeText, type ReportedUsage, type StreamPiece } from '../../core/stream/pieces.ts';
+import { endWord, escapeText, type ReportedUsage, type StreamPiece } from '../../core/stream/pieces.ts';
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
 import { isError } from '../error-shape.ts';
 import { type ErrorContext, failureInBand } from '../upstream-failure.ts';
@@ -61,7 +61,13 @@ export class AnswerReader {
       return;
     }
     const reader = this.#reader(index);
+    const before = pieces.length;
     const deltas = reader.read(candidate['content']);
+    if (reader.isBroken) {
+      const problem = failure('bad_response', 'The provider sent a tool call without a name');
+      pieces.push({ type: 'failure', failure: problem });
+      return;
+    }
     const logprobs = decodeLogprobs(candidate['logprobsResult']);
     for (const [position, delta] of deltas.entries()) {
       const scores = position === deltas.length - 1 ? logprobs : undefined;
@@ -70,8 +76,11 @@ export class AnswerReader {
       else pieces.push({ type: 'delta', index, delta, logprobs: scores });
     }
     if (deltas.length === 0 && logprobs !== undefined) pieces.push({ type: 'delta', index, delta: {}, logprobs });
+    const besideContent = pieces.length > before;
     this.#cite(index, reader, candidate['groundingMetadata'], pieces);
-    this.#finish(index, reader, candidate, pieces);
+    const native = endWord(candidate['finishReason']);
+    if (native === undefined || native === UNSPECIFIED || reader.isCalling) return;
+    this.#finish(index, reader, { native, besideContent }, pieces);
   }
 
   #cite(index: number, reader: CandidateReader, metadata: unknown, pieces: StreamPiece[]): void {
@@ -82,12 +91,18 @@ export class AnswerReader {
     if (annotations.length > 0) pieces.push({ type: 'delta', index, delta: { annotations } });
   }
 
-  #finish(index: number, reader: CandidateReader, candidate: JsonObject, pieces: StreamPiece[]): void {
-    const native = candidate['finishReason'];
-    if (typeof native !== 'string' || native === '') return;
+  #finish(
+    index: number,
+    reader: CandidateReader,
+    { native, besideContent }: { readonly native: string; readonly besideContent: boolean },
+    pieces: StreamPiece[],
+  ): void {
+    const rest = reader.finishCall();
+    if (rest !== undefined) pieces.push({ type: 'delta', index, delta: rest });
     const reason = mapFinishReason(native, reader.said);
     if (reason !== 'error') {
-      pieces.push({ type: 'finish', index, reason, native });
+      const finish = { type: 'finish', index, reason, native } as const;
+      pieces.push(besideContent ? { ...finish, besideContent } : finish);
       return;
     }
     const problem = failure('server', `The provider ended its answer with ${native}`, { providerCode: native });
@@ -122,6 +137,9 @@ export class AnswerReader {
   }
 }
 
+/** What is written where nothing is said of the end, as with every enumeration of Google's. */
+const UNSPECIFIED = 'FINISH_REASON_UNSPECIFIED';
+
 /** `depends`: an error when nothing was said, a normal end otherwise. */
 type Meaning = Exclude<FinishReason, 'tool_calls'> | 'depends';
 
@@ -148,7 +166,6 @@ const MEANINGS: Readonly<Record<string, Meaning>> = {
   OTHER: 'depends',
   NO_IMAGE: 'depends',
   IMAGE_OTHER: 'depends',
-  FINISH_REASON_UNSPECIFIED: 'depends',
 };
 
 /** One of the five finish reasons for a word of Google's. Words that are not known yet depend on what was said. */

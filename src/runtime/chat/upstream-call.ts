@@ -96,7 +96,7 @@ export class UpstreamCall extends Pollable<readonly StreamPiece[] | undefined> {
   #awaitMore(): void {
     this.#isIdle = true;
     const { idleMs } = this.#options.timeouts;
-    this.#watch.deadline.enter('idle', this.tracker.finishing ? Math.min(idleMs, LAST_WORDS_MS) : idleMs);
+    this.#watch.deadline.enter('idle', this.tracker.settled ? Math.min(idleMs, LAST_WORDS_MS) : idleMs);
   }
 
   giveUp(reason: AttemptFailure): void {
@@ -265,7 +265,7 @@ export class UpstreamCall extends Pollable<readonly StreamPiece[] | undefined> {
    * several wires have no end mark.
    */
   #wasWhole(pieces: readonly StreamPiece[] | undefined, ways: ReadonlySet<FailureKind>): boolean {
-    if (!this.tracker.finishing || pieces?.length !== 1) return false;
+    if (pieces?.length !== 1 || !this.tracker.settled) return false;
     const [only] = pieces;
     return typeof only === 'object' && only.type === 'failure' && ways.has(only.failure.kind);
   }
