@@ -310,7 +310,7 @@ class ToolInputs {
     if (known.held) known.hidden ||= hidden;
     if (known.hidden || known.called) return [];
     known.called = true;
-    if (known.held) return this.#announce(known, name, asObject(text));
+    if (known.held) return this.#announce(known, name, asObject(text, known.isText));
     const rest = text.startsWith(known.streamed) ? text.slice(known.streamed.length) : '';
     return rest === '' ? [] : this.#indexer.read([{ index: known.position, function: { arguments: rest } }]);
   }
@@ -342,8 +342,9 @@ class ToolInputs {
 }
 
 /** Input in a language of its own comes as JSON of a text, and is wrapped: arguments are an object everywhere. */
-function asObject(text: string): string {
+function asObject(text: string, isText: boolean): string {
   const begin = text.trimStart();
-  if (begin === '' || begin.startsWith('{')) return text;
-  return JSON.stringify({ input: begin.startsWith('"') ? (read.string(read.parse(text)) ?? text) : text });
+  const said = begin.startsWith('"') ? read.string(read.parse(text)) : undefined;
+  if (said !== undefined) return JSON.stringify({ input: said });
+  return isText && begin !== '' && !begin.startsWith('{') ? JSON.stringify({ input: text }) : text;
 }

@@ -14,6 +14,7 @@ import { type AttemptFailure, failure } from '../../core/fallback/failure.ts';
 import { ResultCollector } from '../../core/stream/collect.ts';
 import { scatter, type StreamPiece, unescapeText } from '../../core/stream/pieces.ts';
 import { isErrorBody } from '../error-shape.ts';
+import { eventsOf } from './events-of-message.ts';
 import { MessageReader, type ReaderOptions } from './message-reader.ts';
 import type { StreamDecoder } from '../piece-stream.ts';
 import type { SseEvent } from '../sse.ts';
@@ -216,8 +217,10 @@ export class MessagesStreamDecoder implements StreamDecoder {
 
   body(text: string, pieces: StreamPiece[]): void {
     const decoded = decodeResult(text, this.#context);
-    if (decoded.ok) pieces.push(...scatter(decoded.result));
-    else pieces.push({ type: 'failure', failure: decoded.failure });
+    if (!decoded.ok) pieces.push({ type: 'failure', failure: decoded.failure });
+    else if (decoded.result.native === undefined) pieces.push(...scatter(decoded.result));
+    // Whoever asked for a stream in these words gets the events that this message would have been.
+    else for (const event of eventsOf(decoded.result.native)) this.event({ data: JSON.stringify(event) }, pieces);
   }
 
   /** A stream without its end mark ended early, and nothing was held back for one. */

@@ -8,7 +8,10 @@ import type { FinishReason, Logprobs, TokenLogprob } from '../../protocol/chat-r
 import * as read from '../../platform/json.ts';
 
 /** What an answer is read with. */
-export interface AnswerContext extends CandidateContext, ErrorContext {}
+export interface AnswerContext extends CandidateContext, ErrorContext {
+  /** Whether more may follow what is read. Default false. */
+  readonly streamed?: boolean | undefined;
+}
 
 /** Candidates beyond this are no answer to any request we send. */
 const MAX_CANDIDATES = 128;
@@ -79,7 +82,9 @@ export class AnswerReader {
     const besideContent = pieces.length > before;
     this.#cite(index, reader, candidate['groundingMetadata'], pieces);
     const native = endWord(candidate['finishReason']);
-    if (native === undefined || native === UNSPECIFIED || reader.isCalling) return;
+    // A stream may begin with a word that says nothing.
+    const means = native !== UNSPECIFIED || reader.said.anything || !this.#context.streamed;
+    if (native === undefined || !means || reader.isCalling) return;
     this.#finish(index, reader, { native, besideContent }, pieces);
   }
 
@@ -166,6 +171,7 @@ const MEANINGS: Readonly<Record<string, Meaning>> = {
   OTHER: 'depends',
   NO_IMAGE: 'depends',
   IMAGE_OTHER: 'depends',
+  [UNSPECIFIED]: 'depends',
 };
 
 /** One of the five finish reasons for a word of Google's. Words that are not known yet depend on what was said. */

@@ -46,7 +46,7 @@ export function googleCodec(surface: GoogleSurface, safetySettings: readonly Jso
       decode: ({ totalTokens: inputTokens }) => (typeof inputTokens === 'number' ? { inputTokens } : undefined),
     },
     decodeResult: (body, context, request) => decodeResult(body, answerContext(context, request)),
-    streamDecoder: (context, request) => new GoogleStreamDecoder(answerContext(context, request)),
+    streamDecoder: (context, request) => new GoogleStreamDecoder({ ...answerContext(context, request), streamed: true }),
     embeddings: surface.vertex ? undefined : googleEmbeddings(),
   };
 }
@@ -98,7 +98,7 @@ export class GoogleStreamDecoder implements StreamDecoder {
   }
 
   body(body: string, pieces: StreamPiece[]): void {
-    const decoded = decodeResult(body, this.#context);
+    const decoded = decodeResult(body, { ...this.#context, streamed: false });
     if (decoded.ok) pieces.push(...scatter(decoded.result));
     else pieces.push({ type: 'failure', failure: decoded.failure });
   }

@@ -120,7 +120,8 @@ const whole = (fields: object = {}): object => ({
   usage: USAGE,
   ...fields,
 });
-const decoded = (body: unknown) => decodeResponse(typeof body === 'string' ? body : JSON.stringify(body), contextOf());
+const CONTEXT = { ...contextOf(), isCustomTool: () => true, newId: (index: number) => `made_${index}` };
+const decoded = (body: unknown) => decodeResponse(typeof body === 'string' ? body : JSON.stringify(body), CONTEXT);
 
 describe('a whole native answer', () => {
   it('says in the chat form what it says, and is kept as it is', () => {
@@ -246,7 +247,7 @@ async function streamPieces(
   const frames = events.map((one) =>
     typeof one === 'string' ? one : `event: ${one['type'] as string}\ndata: ${JSON.stringify(one)}\n\n`,
   );
-  const pieces = await piecesOf([[new TextEncoder().encode(frames.join(''))]], new ResponsesStreamDecoder(contextOf()));
+  const pieces = await piecesOf([[new TextEncoder().encode(frames.join(''))]], new ResponsesStreamDecoder(CONTEXT));
   const isNative = (piece: StreamPiece): boolean => typeof piece === 'object' && piece.type === 'native';
   return { said: pieces.filter((piece) => !isNative(piece)), natives: pieces.filter(isNative) };
 }
@@ -380,7 +381,7 @@ describe('a native stream', () => {
   it('may turn out to be a whole answer', async () => {
     const output = [{ type: 'message', content: [{ type: 'output_text', text: 'Hi' }] }];
     const { said } = await streamPieces([JSON.stringify(whole({ output }))]);
-    expect(said).toContainEqual(delta({ content: 'Hi' }));
+    expect(said).toContain('Hi');
     expect(said.at(-1)).toEqual({ type: 'end' });
   });
 });
