@@ -12,7 +12,7 @@ import { failureOfPart } from './thrown-failure.ts';
 import { judgeWarnings, type WarningSink } from './warnings.ts';
 import type { Annotation } from '../../protocol/chat-result.ts';
 import { toBase64 } from '../../platform/data-url.ts';
-import { ToolCallIndexer } from '../openai-compatible/tool-call-indexer.ts';
+import { type CallWithExtra, ToolCallIndexer } from '../openai-compatible/tool-call-indexer.ts';
 import * as read from '../../platform/json.ts';
 
 /** What the decoder of one answer needs to know. */
@@ -26,6 +26,8 @@ export interface DecodingContext extends ErrorContext {
   readonly originalId: OriginalId;
   /** Names of the tools that the caller runs. */
   readonly ownTools: ReadonlySet<string>;
+  /** Keeps what the provider wants back with a call, for clients that lose it. */
+  readonly onExtra: (call: CallWithExtra) => void;
   /** False for a non-streaming response, which is read as if it had been streamed. */
   readonly streamed: boolean;
 }
@@ -113,7 +115,7 @@ export class PartDecoder {
         this.#length += delta.length;
         pieces.push(escapeText(delta));
       }
-      this.#signature(providerMetadata, textId(start, this.#length), pieces);
+      this.#signature(readThoughtSignature(providerMetadata), textId(start, this.#length), pieces);
     }
     if (type === 'text-end') this.#delta(citationsDelta(citations, this.#offsets.get(id) ?? 0), pieces);
   }
@@ -122,21 +124,20 @@ export class PartDecoder {
     const delta = fileDelta(part);
     this.#delta(delta, pieces);
     if (delta?.images === undefined) return;
-    this.#signature(part['providerMetadata'], imageId(this.#images), pieces);
+    this.#signature(readThoughtSignature(part['providerMetadata']), imageId(this.#images), pieces);
     this.#images += 1;
   }
 
   /** Google signs texts, images and tool calls; others sign reasoning. */
-  #signature(metadata: unknown, id: string, pieces: StreamPiece[]): void {
-    const signature = readThoughtSignature(metadata);
+  #signature(signature: string | undefined, id: string, pieces: StreamPiece[]): void {
     if (signature !== undefined) this.#delta(this.#reasoning.elsewhere(signature, id), pieces);
   }
 
   #toolCall(part: JsonObject, pieces: StreamPiece[]): void {
     const { toolCallId: id, providerExecuted, providerMetadata } = part;
-    if (providerExecuted !== true && read.isText(id))
-      this.#signature(providerMetadata, this.#context.originalId(id), pieces);
-    this.#calls(this.#tools.call(part), pieces);
+    const signature = providerExecuted === true ? undefined : readThoughtSignature(providerMetadata);
+    if (read.isText(id)) this.#signature(signature, this.#context.originalId(id), pieces);
+    this.#calls(this.#tools.call(part, signature), pieces);
   }
 
   #calls(calls: readonly ToolCallDelta[] | undefined, pieces: StreamPiece[]): void {
@@ -249,6 +250,8 @@ function base64Of(data: unknown): string | undefined {
   return isJsonObject(data) && data['type'] === 'data' ? base64Of((data as { data?: unknown }).data) : undefined;
 }
 
+type ToolContext = Pick<DecodingContext, 'idPrefix' | 'originalId' | 'ownTools' | 'onExtra'>;
+
 interface KnownInput {
   /** Position among the calls, for the indexer. */
   readonly position: number;
@@ -274,8 +277,8 @@ class ToolInputs {
   readonly #indexer: ToolCallIndexer;
   readonly #ownTools: ReadonlySet<string>;
 
-  constructor({ idPrefix, originalId, ownTools }: Pick<DecodingContext, 'idPrefix' | 'originalId' | 'ownTools'>) {
-    this.#indexer = new ToolCallIndexer((index) => `${idPrefix}_0_${index}`, originalId);
+  constructor({ idPrefix, originalId, ownTools, onExtra }: ToolContext) {
+    this.#indexer = new ToolCallIndexer((index) => `${idPrefix}_0_${index}`, originalId, onExtra);
     this.#ownTools = ownTools;
   }
 
@@ -302,7 +305,10 @@ class ToolInputs {
   }
 
   /** `tool-call`: the whole, of which only what has not been streamed is news. */
-  call({ toolCallId, toolName: name, input, providerExecuted }: JsonObject): readonly ToolCallDelta[] | undefined {
+  call(
+    { toolCallId, toolName: name, input, providerExecuted }: JsonObject,
+    signature: string | undefined,
+  ): readonly ToolCallDelta[] | undefined {
     const id = read.text(toolCallId) ?? '';
     const text = typeof input === 'string' ? input : JSON.stringify(input ?? {});
     const hidden = providerExecuted === true;
@@ -310,9 +316,10 @@ class ToolInputs {
     if (known.held) known.hidden ||= hidden;
     if (known.hidden || known.called) return [];
     known.called = true;
-    if (known.held) return this.#announce(known, name, asObject(text, known.isText));
+    const extra = signature === undefined ? {} : { extra_content: { google: { thought_signature: signature } } };
+    if (known.held) return this.#announce(known, name, asObject(text, known.isText), extra);
     const rest = text.startsWith(known.streamed) ? text.slice(known.streamed.length) : '';
-    return rest === '' ? [] : this.#indexer.read([{ index: known.position, function: { arguments: rest } }]);
+    return this.#indexer.read([{ index: known.position, function: { arguments: rest }, ...extra }]);
   }
 
   /** What is still owed at the end: calls whose whole never came. */
@@ -336,8 +343,14 @@ class ToolInputs {
     return known;
   }
 
-  #announce({ position, id }: KnownInput, name: unknown, text: string): readonly ToolCallDelta[] | undefined {
-    return this.#indexer.read([{ index: position, id, function: { name: read.text(name) ?? '', arguments: text } }]);
+  #announce(
+    { position, id }: KnownInput,
+    name: unknown,
+    text: string,
+    extra: object = {},
+  ): readonly ToolCallDelta[] | undefined {
+    const called = { name: read.text(name) ?? '', arguments: text };
+    return this.#indexer.read([{ index: position, id, function: called, ...extra }]);
   }
 }
 

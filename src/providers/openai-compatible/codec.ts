@@ -1,5 +1,7 @@
 import type { Codec } from '../codec.ts';
-import { failureInBand, parseObjects } from '../upstream-failure.ts';
+import { type ErrorContext, failureInBand, parseObjects } from '../upstream-failure.ts';
+import { CallSignatures } from './call-signatures.ts';
+import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
 import {
   citationOf,
   decodeContent,
@@ -30,13 +32,20 @@ import * as read from '../../platform/json.ts';
 
 /** The chat completions wire in one dialect. */
 export function chatCompletionsCodec(dialect: Dialect): Codec {
+  const signatures = new CallSignatures();
+  const contextOf = (context: ErrorContext, request: NormalizedRequest): DecodeContext => ({
+    dialect,
+    request,
+    onExtra: (call) => signatures.remember(call, request),
+    ...context,
+  });
   return {
     path: () => '/chat/completions',
-    encode: (request, endpoint) => encodeRequest(request, endpoint, dialect),
-    decodeResult: (body, context, request) => decodeResult(body, { dialect, request, ...context }),
+    encode: (request, endpoint) => signatures.add(encodeRequest(request, endpoint, dialect), request, endpoint),
+    decodeResult: (body, context, request) => decodeResult(body, contextOf(context, request)),
     embeddings: embeddingsCodec(dialect),
     tokenCount: dialect.countsInput === true ? INPUT_COUNT : undefined,
-    streamDecoder: (context, request) => new ChatStreamDecoder({ dialect, request, ...context }),
+    streamDecoder: (context, request) => new ChatStreamDecoder(contextOf(context, request)),
   };
 }
 

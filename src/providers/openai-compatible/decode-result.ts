@@ -20,7 +20,7 @@ import { type ErrorContext, failureInBand, readJsonAnswer } from '../upstream-fa
 import { callIdPrefix, originalIds } from '../tool-ids.ts';
 import { decodeUsage, findUsage, type Writable } from './decode-usage.ts';
 import { type Dialect, toolIdRule } from './dialect.ts';
-import { ToolCallIndexer } from './tool-call-indexer.ts';
+import { type CallWithExtra, ToolCallIndexer } from './tool-call-indexer.ts';
 import type { Delta } from '../../protocol/chunk.ts';
 import type { ReasoningDetail } from '../../protocol/reasoning.ts';
 import { isError, isErrorBody } from '../error-shape.ts';
@@ -31,6 +31,8 @@ export interface DecodeContext extends ErrorContext {
   readonly dialect: Dialect;
   /** Gives ids to tool calls that came without one, and the caller's ids back to those that it knows. */
   readonly request: Pick<NormalizedRequest, 'id' | 'messages'>;
+  /** Keeps what the server wants back with a call, for clients that lose it. Default: nothing does. */
+  readonly onExtra?: ((call: CallWithExtra) => void) | undefined;
 }
 
 /**
@@ -144,11 +146,12 @@ function decodeToolCalls(
 }
 
 /** Reads the tool calls of one choice. Only made where there are some. */
-export function indexerOf({ dialect, request }: DecodeContext, choice: number): ToolCallIndexer {
+export function indexerOf({ dialect, request, onExtra }: DecodeContext, choice: number): ToolCallIndexer {
   const prefix = callIdPrefix(request);
   return new ToolCallIndexer(
     (index) => `${prefix}_${choice}_${index}`,
     originalIds(request.messages, toolIdRule(dialect)),
+    onExtra,
   );
 }
 

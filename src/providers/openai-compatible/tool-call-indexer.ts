@@ -15,9 +15,18 @@ interface Fragment {
   readonly extra: ToolCallExtra | undefined;
 }
 
+/** A call, as the caller knows it, and what its server wants back with it. */
+export interface CallWithExtra {
+  readonly id: string;
+  readonly name: string;
+  readonly extra: ToolCallExtra;
+}
+
 interface KnownCall {
   /** Index that we gave it. */
   readonly index: number;
+  /** Id that the caller knows; empty until it was announced. */
+  id: string;
   /** Id that the server gave it, if it did. */
   wireId: string | undefined;
   name: string;
@@ -44,14 +53,21 @@ export class ToolCallIndexer {
   readonly #ids = new Set<string>();
   readonly #newId: (index: number) => string;
   readonly #originalId: OriginalId;
+  readonly #onExtra: ((call: CallWithExtra) => void) | undefined;
 
   /**
    * @param newId - Makes an id for a call that came without one.
    * @param originalId - The caller's id for one that came. Default: the same.
+   * @param onExtra - Gets what the server wants back with a call.
    */
-  constructor(newId: (index: number) => string, originalId: OriginalId = (id) => id) {
+  constructor(
+    newId: (index: number) => string,
+    originalId: OriginalId = (id) => id,
+    onExtra?: (call: CallWithExtra) => void,
+  ) {
     this.#newId = newId;
     this.#originalId = originalId;
+    this.#onExtra = onExtra;
   }
 
   /** Reads the fragments of one chunk; undefined when they break the limits of any sane answer. */
@@ -119,6 +135,7 @@ export class ToolCallIndexer {
     const index = this.#calls.length;
     const call: KnownCall = {
       index,
+      id: '',
       wireId: undefined,
       name: '',
       text: '',
@@ -139,6 +156,7 @@ export class ToolCallIndexer {
     call.text += text;
     call.progress.read(text);
     if (call.announced) {
+      if (late !== undefined) this.#onExtra?.({ id: call.id, name: call.name, extra: late });
       if (late !== undefined) return { index: call.index, function: { arguments: text }, extra_content: late };
       return text === '' ? undefined : { index: call.index, function: { arguments: text } };
     }
@@ -149,11 +167,13 @@ export class ToolCallIndexer {
 
   #announce(call: KnownCall, text: string): ToolCallDelta {
     call.announced = true;
+    call.id = this.#uniqueId(call);
+    if (call.extra !== undefined) this.#onExtra?.({ id: call.id, name: call.name, extra: call.extra });
     const held = call.held.join('');
     call.held = [];
     return {
       index: call.index,
-      id: this.#uniqueId(call),
+      id: call.id,
       type: 'function',
       function: { name: call.name, arguments: held + text },
       ...(call.extra === undefined ? {} : { extra_content: call.extra }),
