@@ -240,7 +240,6 @@ export class ResponsesStreamDecoder implements StreamDecoder {
         return;
       case 'response.completed':
       case 'response.incomplete':
-      case 'response.done':
         return this.#end(read.object(value['response']), pieces);
     }
   }
