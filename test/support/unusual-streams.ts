@@ -274,7 +274,12 @@ function messagesAnswer(message: Json): SeenAnswer {
 
 function messagesStream(body: string): SeenAnswer {
   const events = eventsIn(body.replace(/^:.*\n\n/gm, ''));
-  if (events.at(-1)?.type !== 'error') return messagesAnswer(messageIn(events));
+  if (events.at(-1)?.type !== 'error') {
+    const message = messageIn(events);
+    // Counts are cumulative: what the last event leaves out, the first has said.
+    const first = object(object(events.find(({ type }) => type === 'message_start')?.['message'])['usage']);
+    return messagesAnswer({ ...message, usage: { ...first, ...object(message['usage']) } });
+  }
   const said = events.flatMap(({ delta }) => text(object(delta)['text']));
   return { ...NOTHING, broken: true, text: said.join('') };
 }

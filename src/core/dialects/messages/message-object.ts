@@ -70,10 +70,10 @@ export function nativeStop(stop: JsonValue, reason: FinishReason | null): JsonVa
 /** The provider's own answer, with the model's name in this router, the cost and the metadata. */
 function completed(native: JsonObject, result: ChatResult): object {
   const usage = read.object(native['usage']);
-  const reason = nativeStop(native['stop_reason'] ?? null, result.choices[0]?.finish_reason ?? null);
+  const { stop_reason: stop } = native;
   return {
     ...native,
-    stop_reason: reason,
+    ...(stop == null ? {} : { stop_reason: nativeStop(stop, result.choices[0]?.finish_reason ?? null) }),
     model: result.model,
     usage: { ...usage, ...costOf(result.usage) },
     ...routersOwn(result),
