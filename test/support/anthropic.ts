@@ -31,6 +31,7 @@ export function decodeContext(more: Partial<DecodeContext> = {}): DecodeContext 
     ...contextOf(),
     native: false,
     formatTool: false,
+    detailedUsage: false,
     newId: (index) => `made_${index}`,
     originalId: (id) => id,
     ...more,

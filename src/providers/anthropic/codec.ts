@@ -92,7 +92,7 @@ const COUNT = {
   },
 };
 
-const NATIVE = { native: true, formatTool: false, originalId: (id: string): string => id };
+const NATIVE = { native: true, formatTool: false, detailedUsage: true, originalId: (id: string): string => id };
 
 function newIds(request: NormalizedRequest): ReaderOptions['newId'] {
   return (index) => `${callIdPrefix(request)}_${index}`;
@@ -103,6 +103,7 @@ function contextOf(request: NormalizedRequest, context: ErrorContext): DecodeCon
     ...context,
     native: false,
     formatTool: mayForceFormat(request),
+    detailedUsage: request.batched === true,
     originalId: originalIds(request.messages, TOOL_ID_RULE),
     newId: newIds(request),
   };
