@@ -16,7 +16,7 @@ import type {
 } from './model.ts';
 import type { AiSdkFamily } from './families.ts';
 import { fileData, fromAddress, type Media, type MediaPart, mediaTypeFor, readMedia } from './media.ts';
-import { reasoningHistory, type SignedText } from './reasoning-history.ts';
+import { reasoningHistory, signedCall, type SignedText } from './reasoning-history.ts';
 
 /** What a prompt is written for. */
 interface PromptTarget {
@@ -138,14 +138,14 @@ class PromptWriter {
         if (media.kind === 'data') parts.push({ ...this.#written(media), ...optional(history.images.get(index)) });
       }
     }
-    for (const { id, function: called } of calls ?? []) {
+    for (const { id, function: called, extra_content: extra } of calls ?? []) {
       this.#toolNames.set(id, called.name);
       parts.push({
         type: 'tool-call',
         toolCallId: this.#ids?.call(id) ?? id,
         toolName: called.name,
         input: inputOf(called.arguments),
-        ...optional(history.calls.get(id)),
+        ...optional(history.calls.get(id) ?? signedCall(extra, family, key)),
       });
     }
     if (parts.length > 0) this.#push({ role: 'assistant', content: parts }, said);

@@ -271,6 +271,7 @@ export class ChatStreamSource extends Pollable<readonly StreamItem[] | undefined
     const { tracker } = answer.call;
     const end = tracker.end();
     if (!end.ok) return this.#break(answer, end.failure);
+    for (const piece of end.owed) this.#delta(piece, items);
     this.#state = 'over';
     this.#release();
     answer.call.close();

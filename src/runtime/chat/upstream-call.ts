@@ -2,8 +2,9 @@ import { type AttemptFailure, failure, FAILURE_RULES, type FailureKind } from '.
 import { sealOf } from '../../core/normalize/reasoning-origin.ts';
 import { ResultCollector } from '../../core/stream/collect.ts';
 import { withCountedUsage } from '../../core/stream/counted-usage.ts';
-import { commits, type Refusal, scatter, type StreamPiece } from '../../core/stream/pieces.ts';
+import { commits, endReason, type Refusal, scatter, type StreamPiece } from '../../core/stream/pieces.ts';
 import { isRefusal, refusalPart } from '../../core/stream/refusal.ts';
+import type { Choice, FinishReason } from '../../protocol/chat-result.ts';
 import { StreamTracker } from '../../core/stream/stream-tracker.ts';
 import type { UpstreamResult } from '../../core/stream/upstream-result.ts';
 import type { CallProgress, PieceStream, ProviderReply } from '../../contracts/provider.ts';
@@ -105,7 +106,7 @@ export class UpstreamCall extends Pollable<readonly StreamPiece[] | undefined> {
   #awaitMore(): void {
     this.#isIdle = true;
     const { idleMs } = this.#options.timeouts;
-    this.#watch.deadline.enter('idle', this.tracker.finishing ? Math.min(idleMs, LAST_WORDS_MS) : idleMs);
+    this.#watch.deadline.enter('idle', this.tracker.settled ? Math.min(idleMs, LAST_WORDS_MS) : idleMs);
   }
 
   giveUp(reason: AttemptFailure): void {
@@ -138,7 +139,7 @@ export class UpstreamCall extends Pollable<readonly StreamPiece[] | undefined> {
     }
     const flaw = flawOf(reply.result);
     if (flaw !== undefined) return this.#failed(flaw);
-    const result = withCountedUsage(reply.result);
+    const result = withTrueEnds(withCountedUsage(reply.result));
     if (!wantsStream) return this.#whole(result);
     this.#readFrom(streamOf(scatter(result)));
     return this.#commit();
@@ -289,7 +290,7 @@ export class UpstreamCall extends Pollable<readonly StreamPiece[] | undefined> {
    * several wires have no end mark.
    */
   #wasWhole(pieces: readonly StreamPiece[] | undefined, ways: ReadonlySet<FailureKind>): boolean {
-    if (!this.tracker.finishing || pieces?.length !== 1) return false;
+    if (pieces?.length !== 1 || !this.tracker.settled) return false;
     const [only] = pieces;
     return typeof only === 'object' && only.type === 'failure' && ways.has(only.failure.kind);
   }
@@ -333,6 +334,14 @@ function endedInError(): AttemptFailure {
 function flawOf({ choices }: UpstreamResult): AttemptFailure | undefined {
   if (choices.length === 0) return failure('bad_response', 'The provider sent an answer without choices');
   return choices.some((choice) => choice.finish_reason === 'error') ? endedInError() : undefined;
+}
+
+/** How an answer ended follows from its calls, whatever its adapter says. */
+function withTrueEnds(result: UpstreamResult): UpstreamResult {
+  const endOf = ({ finish_reason: reason, message }: Choice): FinishReason | null =>
+    reason === null ? null : endReason(reason, Boolean(message.tool_calls?.length));
+  if (result.choices.every((choice) => endOf(choice) === choice.finish_reason)) return result;
+  return { ...result, choices: result.choices.map((choice) => ({ ...choice, finish_reason: endOf(choice) })) };
 }
 
 /** What an adapter should have done, for whoever writes it. */

@@ -35,7 +35,7 @@ export class TransformedCall implements AnswerCall {
     const pieces = await this.#inner.read();
     const forwarded: StreamPiece[] = [];
     try {
-      if (pieces === undefined) this.#flush(forwarded);
+      if (pieces === undefined) this.#over(forwarded);
       for (const piece of pieces ?? []) this.#forward(piece, forwarded);
     } catch (error) {
       this.#flushed = true;
@@ -57,7 +57,14 @@ export class TransformedCall implements AnswerCall {
     forwarded.push(...this.#chain.push(piece));
   }
 
-  /** What transforms held back goes out before the end. A stream that was cut off is judged by its reader as always. */
+  /** The stream has no end mark. What is flushed would take the end of its choice back, so it is judged here. */
+  #over(forwarded: StreamPiece[]): void {
+    this.#flush(forwarded);
+    const end = this.#inner.tracker.end();
+    forwarded.push(end.ok ? { type: 'end' } : { type: 'failure', failure: end.failure });
+  }
+
+  /** What transforms held back goes out before the end. */
   #flush(forwarded: StreamPiece[]): void {
     this.#flushed = true;
     forwarded.push(...this.#chain.end());
