@@ -3,13 +3,15 @@ import type { ParameterName } from '../../catalog/model.ts';
 import type { NormalizedRequest, ReasoningRequest } from '../../core/normalize/normalized-request.ts';
 import type { JsonObject } from '../../protocol/json.ts';
 import type { Message } from '../../protocol/message.ts';
-import type { ToolChoice } from '../../protocol/tools.ts';
+import type { FunctionTool, ToolChoice } from '../../protocol/tools.ts';
+import { heldSchema, type Schema, toolSchema } from '../../core/schema/rewrite-schema.ts';
+import { schemaRulesOf, type SchemaUse } from '../schema-rules.ts';
 import { isPlainMessage } from '../../protocol/chat-result.ts';
 import { ToolIds } from '../tool-ids.ts';
 import { type Dialect, toolIdRule } from './dialect.ts';
 import { encodeMessage, markLastBlock } from './encode-message.ts';
 import { tierToAsk } from '../codec.ts';
-import { REASONING_EFFORTS, type ReasoningEffort } from '../../protocol/reasoning.ts';
+import { REASONING_EFFORTS, type ReasoningEffort, type ResponseFormat } from '../../protocol/reasoning.ts';
 
 /** A request body for a server of the chat completions wire. */
 export type EncodedBody = Readonly<Record<string, unknown>>;
@@ -27,8 +29,8 @@ export function encodeRequest(request: NormalizedRequest, endpoint: Endpoint, di
     messages: encodeMessages(markedMessages(request, dialect), dialect),
   };
   encodeParameters(request, dialect, takes, body);
-  if (request.tools.length > 0) Object.assign(body, encodeTools(request, dialect, takes));
-  if (request.responseFormat !== undefined) Object.assign(body, encodeFormat(request, takes));
+  if (request.tools.length > 0) Object.assign(body, encodeTools(request, endpoint, dialect, takes));
+  if (request.responseFormat !== undefined) Object.assign(body, encodeFormat(request, endpoint, dialect, takes));
   if (request.reasoning !== undefined && takesReasoning(takes)) {
     Object.assign(
       body,
@@ -44,6 +46,7 @@ export function encodeRequest(request: NormalizedRequest, endpoint: Endpoint, di
 }
 
 type Takes = (name: ParameterName) => boolean;
+type JsonSchemaFormat = Extract<ResponseFormat, { type: 'json_schema' }>;
 
 function takesReasoning(takes: Takes): boolean {
   return takes('reasoning') || takes('reasoning_effort');
@@ -76,9 +79,15 @@ function encodeSearch(options: JsonObject): JsonObject {
   return known;
 }
 
-function encodeTools({ tools, toolChoice }: NormalizedRequest, dialect: Dialect, takes: Takes): EncodedBody {
+function encodeTools(
+  { tools, toolChoice }: NormalizedRequest,
+  endpoint: Endpoint,
+  dialect: Dialect,
+  takes: Takes,
+): EncodedBody {
   if (tools.length === 0 || !takes('tools')) return {};
   const choice = takes('tool_choice') ? encodeChoice(toolChoice, dialect) : undefined;
+  const rules = schemaRulesOf(endpoint.upstreamModel, dialect.schemas);
   return {
     tools: tools.map(({ cache_control: mark, function: { name, description, parameters, strict } }) => ({
       type: 'function',
@@ -86,12 +95,25 @@ function encodeTools({ tools, toolChoice }: NormalizedRequest, dialect: Dialect,
       function: {
         name,
         ...(description == null ? {} : { description }),
-        ...(parameters == null ? {} : { parameters }),
-        ...(strict == null ? {} : { strict }),
+        ...encodeParameterSchema(parameters, strict, rules),
       },
     })),
     ...(choice === undefined ? {} : { tool_choice: choice }),
   };
+}
+
+/** The schema of a function's arguments, and whether calls are held to it, where they can be. */
+export function encodeParameterSchema(
+  parameters: FunctionTool['function']['parameters'],
+  strict: boolean | null | undefined,
+  { tools, held }: SchemaUse,
+): { readonly parameters?: Schema; readonly strict?: boolean } {
+  if (parameters == null) return strict == null ? NOTHING : { strict };
+  const closed = strict === true && held !== undefined ? heldSchema(parameters, held) : undefined;
+  if (closed !== undefined) return { parameters: closed, strict: true };
+  const schema = toolSchema(parameters, tools);
+  if (strict == null) return { parameters: schema };
+  return { parameters: schema, strict: strict && held === undefined };
 }
 
 /** A choice that names a tool of the router means nothing to a provider. */
@@ -101,13 +123,30 @@ function encodeChoice(choice: ToolChoice | undefined, dialect: Dialect): unknown
   return 'function' in choice ? { type: 'function', function: { name: choice.function.name } } : undefined;
 }
 
-function encodeFormat({ responseFormat: format }: NormalizedRequest, takes: Takes): EncodedBody {
+function encodeFormat(
+  { responseFormat: format }: NormalizedRequest,
+  { upstreamModel }: Endpoint,
+  dialect: Dialect,
+  takes: Takes,
+): EncodedBody {
   if (format === undefined || format.type === 'text') return {};
   if (format.type === 'json_schema') {
-    if (takes('structured_outputs')) return { response_format: format };
+    if (takes('structured_outputs')) {
+      return { response_format: heldFormat(format, schemaRulesOf(upstreamModel, dialect.schemas)) };
+    }
     return takes('response_format') ? { response_format: { type: 'json_object' } } : {};
   }
   return takes('response_format') ? { response_format: format } : {};
+}
+
+/** A form of the answer with a schema that the server can hold it to; without `strict` where it cannot. */
+export function heldFormat(format: JsonSchemaFormat, { held }: SchemaUse): JsonSchemaFormat {
+  const { schema, strict } = format.json_schema;
+  if (strict !== true || schema == null || held === undefined) return format;
+  const closed = heldSchema(schema, held);
+  if (closed === schema) return format;
+  const written = closed === undefined ? { strict: false } : { schema: closed };
+  return { ...format, json_schema: { ...format.json_schema, ...written } };
 }
 
 function encodeOutput(
@@ -158,7 +197,7 @@ export function encodeTier(
   return tier !== undefined && serviceTiers.includes(tier) ? { service_tier: tier } : NOTHING;
 }
 
-const NOTHING: EncodedBody = {};
+const NOTHING = {};
 
 /** Tiers that a source knows are endpoints of their own; others may be there without anybody knowing. */
 function hasUndeclaredTier(

@@ -36,6 +36,7 @@ export const VENDOR_PRESETS = {
     nativeDialects: ['responses'],
     nativeBatches: true,
     dialect: {
+      schemas: 'openai',
       batchPriceFactor: 0.5,
       readsFiles: true,
       maxTokensField: 'max_completion_tokens',
@@ -202,6 +203,7 @@ export const VENDOR_PRESETS = {
 
 /** Dialect of Azure OpenAI, which has no fixed address. */
 export const AZURE_DIALECT: Dialect = {
+  schemas: 'openai',
   readsFiles: true,
   embeddings: { base64: true },
   maxTokensField: 'max_completion_tokens',
