@@ -53,6 +53,8 @@ export interface AcceptedConversation extends Sourced {
    * continued if it is marked (`prefix`); it is refused.
    */
   readonly prefill: 'plain' | 'prefix' | 'refused';
+  /** Form that ids of tool calls must have. */
+  readonly toolIds: 'any' | 'nine-alphanumeric';
 }
 
 /** Which JSON Schema it takes in one place. */

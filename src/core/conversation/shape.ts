@@ -53,7 +53,7 @@ function isAcceptedContent(
 ): boolean {
   let hasMedia = false;
   for (const part of content) {
-    const kind = kindOf(part);
+    const kind = mediaKind(part);
     if (kind === undefined) continue;
     if (role === 'system' || !accepts.media[role].includes(kind)) return false;
     if (isUnnamed(part as FilePart, accepts)) return false;
@@ -70,7 +70,8 @@ function roleOf({ role }: Message): MessageRole {
   return role === 'developer' ? 'system' : role;
 }
 
-function kindOf({ type }: { readonly type: string }): MediaKind | undefined {
+/** The kind of media that a part is; undefined for text. */
+export function mediaKind({ type }: { readonly type: string }): MediaKind | undefined {
   return KINDS[type];
 }
 
@@ -168,7 +169,7 @@ class Shaper {
   }
 
   #isMisplaced(part: { readonly type: string }, role: 'assistant' | 'tool'): boolean {
-    const kind = kindOf(part);
+    const kind = mediaKind(part);
     return kind !== undefined && !this.#accepts.media[role].includes(kind);
   }
 
