@@ -16,7 +16,8 @@ import type { Media } from './media.ts';
 import { writePrompt } from './prompt.ts';
 import type { ReasoningEffort } from '../../protocol/reasoning.ts';
 import { EFFORT_SHARES, tierToAsk } from '../codec.ts';
-import { heldSchema, type Schema, toolSchema } from '../../core/schema/rewrite-schema.ts';
+import { heldSchema, toolSchema } from '../../core/schema/rewrite-schema.ts';
+import type { Schema } from '../../core/schema/schema-parts.ts';
 import { effortOfBudget, nearestEffort } from '../openai-compatible/encode-request.ts';
 
 /** What a declaration adds to every call of its model. */

@@ -5,8 +5,10 @@ import { googleTask } from '../google/embeddings.ts';
 import { googleSchema } from '../google/json-schema.ts';
 import { TOOL_ID_RULE } from '../anthropic/blocks.ts';
 import { NINE_CHARACTERS } from '../openai-compatible/dialect.ts';
-import { type HeldSchemaRules, type Schema, type SchemaRules, toolSchema } from '../../core/schema/rewrite-schema.ts';
-import { CLAUDE_STRICT_TOOLS, CLAUDE_TOOLS, OPENAI_HELD, OPENAI_TOOLS } from '../schema-rules.ts';
+import { toolSchema } from '../../core/schema/rewrite-schema.ts';
+import type { Schema } from '../../core/schema/schema-parts.ts';
+import type { HeldSchemaRules, SchemaRules } from '../../core/schema/schema-rules.ts';
+import { CLAUDE_STRICT_TOOLS, CLAUDE_TOOLS, OPENAI_HELD, OPENAI_TOOLS } from '../accepts/schemas.ts';
 import type { ToolIdRule } from '../tool-ids.ts';
 import type { AiSdkModel } from './model.ts';
 

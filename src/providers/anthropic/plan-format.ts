@@ -2,8 +2,9 @@ import type { ParameterName } from '../../catalog/model.ts';
 import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
 import type { JsonObject } from '../../protocol/json.ts';
 import type { ModelRules, ThinkingPlan } from './plan-thinking.ts';
-import { heldSchema, type Schema, toolSchema } from '../../core/schema/rewrite-schema.ts';
-import { CLAUDE_HELD, CLAUDE_TOOLS } from '../schema-rules.ts';
+import { heldSchema, toolSchema } from '../../core/schema/rewrite-schema.ts';
+import type { Schema } from '../../core/schema/schema-parts.ts';
+import { CLAUDE_HELD, CLAUDE_TOOLS } from '../accepts/schemas.ts';
 
 /** How the model is held to the form of the answer that was asked for. */
 export type FormatPlan =

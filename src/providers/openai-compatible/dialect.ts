@@ -62,8 +62,6 @@ export interface Dialect {
   readonly responsesExtensions?: boolean | undefined;
   /** Parameters this vendor never takes, whatever the model. */
   readonly unsupported?: readonly ParameterName[] | undefined;
-  /** Whose rules for JSON Schema hold, whatever a model is called. Default: those of the model's name. */
-  readonly schemas?: 'openai' | undefined;
   /** How embeddings are asked for. */
   readonly embeddings?: EmbeddingDialect | undefined;
   /** Whether completion tokens leave reasoning tokens out although they are charged. Default false. */

@@ -130,7 +130,6 @@ export const OPENAI_COMPATIBLE_OPTIONS: OptionShape<OpenAiCompatibleOptions> = {
     countsInput: flag,
     responsesExtensions: flag,
     unsupported: listOf(text),
-    schemas: text,
     embeddings: group<EmbeddingDialect>({ base64: flag, dimensionsField: text, user: flag }),
     reasoningOutsideCompletion: flag,
   }),

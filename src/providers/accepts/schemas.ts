@@ -2,7 +2,7 @@
  * Which words of JSON Schema providers take, in tools and where answers are held to a schema. Allow-lists: a word that is
  * not in here is rewritten or told in a description (`core/schema/rewrite-schema.ts`).
  */
-import type { HeldSchemaRules, SchemaRules } from '../core/schema/rewrite-schema.ts';
+import type { HeldSchemaRules, SchemaRules } from '../../core/schema/schema-rules.ts';
 
 /** Formats of text that both OpenAI and Anthropic hold answers to. */
 const FORMATS = new Set(['date-time', 'time', 'date', 'duration', 'email', 'hostname', 'ipv4', 'ipv6', 'uuid']);
@@ -76,27 +76,8 @@ export const OPENAI_HELD: HeldSchemaRules = {
   held: { allRequired: true, typed: true, recursion: true, mostDepth: 10 },
 };
 
-/** How a provider takes schemas. */
-export interface SchemaUse {
-  readonly tools: SchemaRules;
-  /** Where `strict` holds answers to them. Absent: nothing is known of it, so that schemas go as they are. */
-  readonly held?: HeldSchemaRules | undefined;
-}
+/** What is demanded of no schema that a server takes, and of some by those that check them. It does no harm anywhere. */
+export const COMPLETED: SchemaRules = { complete: true };
 
-const OPENAI: SchemaUse = { tools: OPENAI_TOOLS, held: OPENAI_HELD };
-/** Claude behind the chat completions wire of somebody else. */
-const CLAUDE_ELSEWHERE: SchemaUse = { tools: { ...CLAUDE_TOOLS, complete: true } };
-/** What is added to schemas does no harm anywhere. */
-const COMPLETED: SchemaUse = { tools: { complete: true } };
-
-/**
- * How a model takes schemas on the chat completions wire: those of OpenAI and Anthropic refuse the same whoever passes
- * requests on to them.
- */
-export function schemaRulesOf(upstreamModel: string, vendor: 'openai' | undefined): SchemaUse {
-  if (vendor === 'openai' || OPENAI_NAMES.test(upstreamModel)) return OPENAI;
-  return CLAUDE_NAMES.test(upstreamModel) ? CLAUDE_ELSEWHERE : COMPLETED;
-}
-
-const OPENAI_NAMES = /(?:^|\/)(?:gpt-\d|o\d|chatgpt-|codex-)/i;
-const CLAUDE_NAMES = /claude-/i;
+/** The schema of a tool for Claude behind the chat completions API of somebody else. */
+export const CLAUDE_ELSEWHERE: SchemaRules = { ...CLAUDE_TOOLS, ...COMPLETED };
