@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { ChatRequest } from '../../../src/protocol/chat-request.ts';
 import { type Dialect, NINE_CHARACTERS } from '../../../src/providers/openai-compatible/dialect.ts';
 import { OPENAI } from '../../../src/providers/accepts/openai.ts';
+import { XAI } from '../../../src/providers/accepts/xai.ts';
 import { ANY_SERVER } from '../../../src/providers/accepts/any-server.ts';
 import { encodeMessages } from '../../../src/providers/openai-compatible/encode-request.ts';
 import { ToolIds } from '../../../src/providers/tool-ids.ts';
@@ -235,7 +236,7 @@ describe('a dialect with', () => {
 
 describe('a message in every dialect: ', () => {
   it.each(ALIKE)('%s', (_name, message, as) => {
-    expect(encodedMessages([message] as unknown as Messages, {}, OPENAI)).toEqual([as]);
+    expect(encodedMessages([message] as unknown as Messages, {}, XAI)).toEqual([as]);
   });
 
   it('is the very same object when nothing about it needs to change', () => {
