@@ -13,6 +13,7 @@ import {
   orderOfMistral,
   reasoningComesBack,
   refusing,
+  responsesItems,
   type SentMessage,
   stringsOnly,
   systemFirstAndOnce,
@@ -71,6 +72,15 @@ const PROVIDERS: Readonly<Record<string, Refusing>> = {
   'DeepSeek behind a server that nothing is known of': {
     handler: refusing(everyCallHasItsResult, stringsOnly, reasoningComesBack),
     make: anyServer('deepseek-reasoner'),
+  },
+  "OpenAI's Responses": {
+    handler: (request, response, raw) => {
+      const handler = request.path.endsWith('/responses')
+        ? responsesItems
+        : refusing(mediaOfUsersOnly, everyCallHasItsResult, filesWithNames);
+      handler(request, response, raw);
+    },
+    make: (baseURL) => openai({ apiKey: 'k', baseURL, nativeDialects: ['responses'], ...named('gpt-5-mini') }),
   },
   Gemini: {
     handler: geminiTurns,
@@ -283,5 +293,41 @@ describe('what was repaired', () => {
     }
     const { text: plain } = await ask('OpenAI', '/chat/completions', { messages: [user('Hi')] });
     expect(plain).not.toContain('adjustments');
+  });
+});
+
+describe('a document that is named by its address', () => {
+  const messages: Messages = [
+    {
+      role: 'user',
+      content: [text('Read'), { type: 'file', file: { file_data: 'http://127.0.0.1:1/report.pdf' } }],
+    },
+  ];
+
+  it('is fetched by the guarded fetcher, and another endpoint is asked where that refuses', async () => {
+    await using strict = await startUpstream(PROVIDERS['OpenAI']?.handler);
+    await using lenient = await startUpstream();
+    const router = createRouter({
+      providers: [
+        openai({ apiKey: 'k', baseURL: strict.baseURL, ...named('gpt-5-mini') }),
+        openaiCompatible({
+          slug: 'lenient',
+          baseURL: lenient.baseURL,
+          dialect: { conversation: { fileAddresses: true } },
+          ...named('one'),
+        }),
+      ],
+      on: { warning: () => {} },
+    });
+    const { provider } = await router.chat({
+      model: 'acme/one',
+      messages,
+      provider: { order: ['openai', 'lenient'] },
+    });
+    expect([provider, strict.requests.length, lenient.requests.length]).toEqual(['lenient', 0, 1]);
+    await expect(router.chat({ model: 'acme/one', messages, provider: { only: ['openai'] } })).rejects.toThrow(
+      'messages[0].content[1].file.file_data is no use to this provider.',
+    );
+    await router.close();
   });
 });
