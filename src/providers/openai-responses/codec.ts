@@ -1,6 +1,7 @@
 import type { Codec } from '../codec.ts';
 import type { VendorAccepts } from '../../core/accepts.ts';
 import { ANY_SERVER } from '../accepts/any-server.ts';
+import { repairItems } from './repair-items.ts';
 import type { Dialect } from '../openai-compatible/dialect.ts';
 import { foldAccepts } from '../openai-compatible/fold-accepts.ts';
 import { encodeChat } from './encode-chat.ts';
@@ -100,7 +101,7 @@ export function encodeResponses(request: NormalizedRequest, endpoint: Endpoint, 
   return {
     ...Object.fromEntries(kept),
     model: endpoint.upstreamModel,
-    input: Array.isArray(input) ? encodeItems(input, extended) : input,
+    input: Array.isArray(input) ? encodeItems(repairItems(input), extended) : input,
     store: false,
     ...encodeTier(request, endpoint, dialect),
     ...(dialect.userField === 'none' ? {} : { [dialect.userField ?? 'user']: endUser }),

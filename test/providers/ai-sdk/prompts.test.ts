@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createOutbound } from '../../../src/net/outbound.ts';
-import { guardedDownload } from '../../../src/providers/ai-sdk/media.ts';
+import { guardedDownload } from '../../../src/providers/guarded-download.ts';
 import { systemEnvironment } from '../../../src/platform/environment.ts';
 import { callSchema } from '../../support/ai-sdk-call-schema.ts';
 import { type AskingModel, type HandMade, askModel, callOf, handMade } from '../../support/ai-sdk-models.ts';
