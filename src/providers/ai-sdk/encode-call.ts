@@ -1,6 +1,7 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { ParameterName } from '../../catalog/model.ts';
 import type { NormalizedRequest, RequestParameters } from '../../core/normalize/normalized-request.ts';
+import { shapeConversation } from '../../core/conversation/shape.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../protocol/json.ts';
 import type {
   AiSdkModel,
@@ -42,7 +43,13 @@ export function encodeCall(
   const context: OptionsContext = { request, endpoint, family, version, takes };
   const { effort, options } = reasoningOptions(context);
   return {
-    prompt: writePrompt(request.messages, { version, family, key, fetched, cacheControl: request.cache.control }),
+    prompt: writePrompt(shapeConversation(request.messages, family.conversation(model.modelId)), {
+      version,
+      family,
+      key,
+      fetched,
+      cacheControl: request.cache.control,
+    }),
     ...sampling(request, takes),
     ...responseFormat(request, takes),
     ...tools(request, { family, key, takes, version }),
