@@ -1,4 +1,15 @@
-import { anthropic, type ChatRequest, createRouter, google, openaiCompatible, type Provider } from 'signalbox';
+import { createGoogleGenerativeAI } from '@ai-sdk/google';
+import { createMistral } from '@ai-sdk/mistral';
+import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
+import {
+  anthropic,
+  type ChatRequest,
+  createRouter,
+  fromAiSdk,
+  google,
+  openaiCompatible,
+  type Provider,
+} from 'signalbox';
 import { deepseek, mistral, ollama, openai, lmstudio, vllm } from 'signalbox/providers';
 import { describe, expect, it } from 'vitest';
 import { problemsOfBody } from '../support/anthropic-schema.ts';
@@ -32,6 +43,10 @@ const inputModalities = ['text', 'image', 'file'] as const;
 const named = (upstreamModel: string) => ({ models: { 'acme/one': { upstreamModel, inputModalities } } });
 const anyServer = (upstreamModel: string) => (baseURL: string) =>
   openaiCompatible({ slug: 'up', baseURL, ...named(upstreamModel) });
+
+type SdkModel = Parameters<typeof fromAiSdk>[0] & { readonly specificationVersion: string };
+
+const sdk = (model: SdkModel) => fromAiSdk({ slug: 'up', models: { 'acme/one': { model, inputModalities } } });
 
 const PROVIDERS: Readonly<Record<string, Refusing>> = {
   OpenAI: {
@@ -85,6 +100,22 @@ const PROVIDERS: Readonly<Record<string, Refusing>> = {
   Gemini: {
     handler: geminiTurns,
     make: (baseURL) => google({ apiKey: 'k', baseURL: baseURL.replace('/v1', '/v1beta'), ...named('gemini-3-flash') }),
+  },
+  'a server through the AI SDK that wants names of files': {
+    handler: refusing(mediaOfUsersOnly, everyCallHasItsResult, filesWithNames),
+    make: (baseURL) => sdk(createOpenAICompatible({ name: 'own-server', baseURL })('one')),
+  },
+  'Mistral through the AI SDK': {
+    handler: refusing(mediaOfUsersOnly, everyCallHasItsResult, orderOfMistral),
+    make: (baseURL) => sdk(createMistral({ apiKey: 'k', baseURL })('mistral-large-latest')),
+  },
+  'Gemini through the AI SDK': {
+    handler: geminiTurns,
+    make: (baseURL) => sdk(createGoogleGenerativeAI({ apiKey: 'k', baseURL })('gemini-3-flash')),
+  },
+  'Qwen through the AI SDK': {
+    handler: refusing(mediaOfUsersOnly, everyCallHasItsResult, systemFirstAndOnce, stringsOnly),
+    make: (baseURL) => sdk(createOpenAICompatible({ name: 'own-server', baseURL })('Qwen/Qwen3.5-27B')),
   },
   Anthropic: {
     handler: (request, response) => {

@@ -100,16 +100,24 @@ class Repair {
     return result;
   }
 
-  /** Leaves out parts and turns without content; a user's turn that is needed says {@link FILLER}. */
+  /**
+   * Leaves out parts and turns without content. A user's turn that is needed says {@link FILLER}; where nothing at all is
+   * said, it stays.
+   */
   withoutEmpty(messages: readonly Message[]): readonly Message[] {
+    const full = messages.map((message) => this.#withoutEmptyParts(message));
+    const isSilent = !full.some((message) => isTurn(message) && !isEmpty(message));
+    const last = full.length - 1;
     const kept: Message[] = [];
-    for (const message of messages) {
-      const full = this.#withoutEmptyParts(message);
-      if (!isEmpty(full)) kept.push(full);
-      else this.#note('A turn without content was left out');
+    for (const [index, message] of full.entries()) {
+      const isNeeded = index === last && message.role === 'user' && (isSilent || kept.at(-1)?.role !== 'user');
+      if (!isEmpty(message) || (isNeeded && isSilent)) kept.push(message);
+      else {
+        this.#note('A turn without content was left out');
+        if (isNeeded) kept.push({ role: 'user', content: FILLER });
+      }
     }
-    const isLastEmpty = messages.at(-1)?.role === 'user' && kept.at(-1)?.role !== 'user';
-    if (isLastEmpty || !kept.some(isTurn)) kept.push({ role: 'user', content: kept.some(isTurn) ? FILLER : '' });
+    if (!kept.some(isTurn)) kept.push({ role: 'user', content: '' });
     return kept;
   }
 
