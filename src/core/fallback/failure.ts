@@ -88,6 +88,8 @@ export interface Attempt {
   readonly endedAt: number;
   /** True when it was made although an earlier call had not failed. */
   readonly hedge?: boolean | undefined;
+  /** What was changed in the request for this call alone, a sentence for each change. Absent where nothing was. */
+  readonly adjustments?: readonly string[] | undefined;
   /** What a call that was given up may have cost, in US dollars. */
   readonly costUsd?: number | undefined;
   /** First token of a stream, or end of a non-streaming answer. Absent for a call that failed before it. */

@@ -83,6 +83,8 @@ export interface RoutePlan {
   readonly requested: string;
   /** What the configuration has made of the request; absent where neither rules nor splits took part. */
   readonly applied?: AppliedConfiguration | undefined;
+  /** What was changed in the request for whoever answers it; see {@link RoutedRequest.adjustments}. */
+  readonly adjustments?: readonly string[] | undefined;
   readonly steps: readonly PlanStep[];
   readonly rejected: readonly Rejection[];
   /** What the decision saw of the world. Absent unless a ledger keeps it. */

@@ -60,9 +60,11 @@ function rounded(value: number): number {
   return Math.round(value * 1e4) / 1e4;
 }
 
+const NOTHING: readonly string[] = [];
+
 function describeAttempt(
-  { step, outcome, hedge, costUsd }: Attempt,
-  { origins }: RoutePlan,
+  { step, outcome, hedge, costUsd, adjustments: own = NOTHING }: Attempt,
+  { origins, adjustments: shared = NOTHING }: RoutePlan,
 ): NonNullable<RouterMetadata['attempts']>[number] {
   const status = outcome.ok ? 200 : (outcome.failure.status ?? FAILURE_RULES[outcome.failure.kind].status);
   const isGivenUp = !outcome.ok && outcome.failure.kind === 'superseded';
@@ -72,6 +74,7 @@ function describeAttempt(
     status,
     ...(hedge === true ? { hedge } : {}),
     ...(origins !== undefined && hasForeignReasoning(origins, step.endpoint) ? { reasoning_removed: true } : {}),
+    ...(shared.length + own.length === 0 ? {} : { adjustments: [...shared, ...own] }),
     ...(isGivenUp ? { given_up: true, ...(costUsd === undefined ? {} : { cost: costUsd }) } : {}),
   };
 }

@@ -17,7 +17,13 @@ const offered = wireObject<RouterMetadata['endpoints']['available'][number]>(
 
 const made = wireObject<NonNullable<RouterMetadata['attempts']>[number]>(
   { ...attempted, status: count },
-  { reasoning_removed: z.boolean(), hedge: z.boolean(), given_up: z.boolean(), cost: z.number() },
+  {
+    reasoning_removed: z.boolean(),
+    adjustments: z.array(z.string()),
+    hedge: z.boolean(),
+    given_up: z.boolean(),
+    cost: z.number(),
+  },
 );
 
 const pipelineStage = wireObject<PipelineStage>(

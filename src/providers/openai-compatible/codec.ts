@@ -1,4 +1,7 @@
 import type { Codec } from '../codec.ts';
+import type { VendorAccepts } from '../../core/accepts.ts';
+import { ANY_SERVER } from '../accepts/any-server.ts';
+import { foldAccepts } from './fold-accepts.ts';
 import { failureInBand, parseObjects } from '../upstream-failure.ts';
 import {
   decodeCitations,
@@ -25,11 +28,16 @@ import { decodeUsage, findUsage } from './decode-usage.ts';
 import type { ToolCallIndexer } from './tool-call-indexer.ts';
 import * as read from '../../platform/json.ts';
 
-/** The chat completions wire in one dialect. */
-export function chatCompletionsCodec(dialect: Dialect): Codec {
+/**
+ * The chat completions wire in one dialect.
+ *
+ * @param vendor - What the server accepts. Default: what every server does.
+ */
+export function chatCompletionsCodec(dialect: Dialect, vendor: VendorAccepts = ANY_SERVER): Codec {
+  const accepts = foldAccepts(vendor, dialect);
   return {
     path: () => '/chat/completions',
-    encode: (request, endpoint) => encodeRequest(request, endpoint, dialect),
+    encode: (request, endpoint) => encodeRequest(request, endpoint, dialect, accepts(endpoint)),
     decodeResult: (body, context, request) => decodeResult(body, { dialect, request, ...context }),
     embeddings: embeddingsCodec(dialect),
     tokenCount: dialect.countsInput === true ? INPUT_COUNT : undefined,

@@ -140,7 +140,7 @@ export function indexerOf({ dialect, request }: DecodeContext, choice: number): 
   const prefix = callIdPrefix(request);
   return new ToolCallIndexer(
     (index) => `${prefix}_${choice}_${index}`,
-    originalIds(request.messages, toolIdRule(dialect)),
+    originalIds(request.messages, toolIdRule(dialect.toolCallIds)),
   );
 }
 

@@ -1,3 +1,4 @@
+import type { AcceptedConversation } from '../../core/accepts.ts';
 import type { ParameterName } from '../../catalog/model.ts';
 import type { ReasoningEffort } from '../../protocol/reasoning.ts';
 import type { BatchPath } from './native-batches.ts';
@@ -32,7 +33,12 @@ export interface Dialect {
   readonly seedField?: 'seed' | 'random_seed' | undefined;
   /** Word for "some tool must be called". Default `required`. */
   readonly forcedTool?: 'required' | 'any' | undefined;
-  /** Form that tool call ids must have. Default: any. */
+  /**
+   * Which conversations the server takes, where it takes more than every template does, or less. Default: instructions
+   * once and at the beginning, texts as strings, and media from users only.
+   */
+  readonly conversation?: Partial<Omit<AcceptedConversation, 'source'>> | undefined;
+  /** Form that tool call ids must have. Default: any, but for models of Mistral. */
   readonly toolCallIds?: 'any' | 'nine-alphanumeric' | undefined;
   /** Cache marks that content parts may carry. Default none. */
   readonly cacheMarks?: 'cache_control' | 'prompt_cache_breakpoint' | undefined;
@@ -78,9 +84,9 @@ const LENGTH = 9;
 /** Ids of exactly nine letters and digits, as some servers demand them. */
 export const NINE_CHARACTERS: ToolIdRule = { allowed: /^[a-zA-Z0-9]{9}$/, replace: nineCharacters };
 
-/** What a dialect demands of the ids of tool calls; undefined when they may be anything. */
-export function toolIdRule({ toolCallIds }: Dialect): ToolIdRule | undefined {
-  return toolCallIds === 'nine-alphanumeric' ? NINE_CHARACTERS : undefined;
+/** What is demanded of the ids of tool calls; undefined when they may be anything. */
+export function toolIdRule(form: AcceptedConversation['toolIds'] | undefined): ToolIdRule | undefined {
+  return form === 'nine-alphanumeric' ? NINE_CHARACTERS : undefined;
 }
 
 /** Nine letters and digits for an id, others for every salt. */

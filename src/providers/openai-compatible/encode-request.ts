@@ -7,7 +7,9 @@ import type { ToolChoice } from '../../protocol/tools.ts';
 import { isPlainMessage } from '../../protocol/chat-result.ts';
 import { ToolIds } from '../tool-ids.ts';
 import { type Dialect, toolIdRule } from './dialect.ts';
-import { encodeMessage, markLastBlock } from './encode-message.ts';
+import { checkMedia, completed, encodeMessage, markLastBlock } from './encode-message.ts';
+import type { Accepts } from '../../core/accepts.ts';
+import { shapeConversation } from '../../core/conversation/shape.ts';
 import { tierToAsk } from '../codec.ts';
 import { REASONING_EFFORTS, type ReasoningEffort } from '../../protocol/reasoning.ts';
 
@@ -17,14 +19,22 @@ export type EncodedBody = Readonly<Record<string, unknown>>;
 /**
  * Writes a request in a dialect of the chat completions wire. Parameters that the endpoint or the vendor does not
  * take are left out; those the client left out stay out.
+ *
+ * @param accepts - The record of the endpoint.
+ * @throws {@link EncodeError} for content that the server does not take.
  */
-export function encodeRequest(request: NormalizedRequest, endpoint: Endpoint, dialect: Dialect): EncodedBody {
+export function encodeRequest(
+  request: NormalizedRequest,
+  endpoint: Endpoint,
+  dialect: Dialect,
+  accepts: Accepts,
+): EncodedBody {
   const takes = (name: ParameterName): boolean =>
     dialect.unsupported?.includes(name) !== true && endpoint.parameters?.has(name) !== false;
   const body: Record<string, unknown> = {
     ...request.extra,
     model: endpoint.upstreamModel,
-    messages: encodeMessages(markedMessages(request, dialect), dialect),
+    messages: encodeMessages(markedMessages(request, dialect), dialect, accepts),
   };
   encodeParameters(request, dialect, takes, body);
   if (request.tools.length > 0) Object.assign(body, encodeTools(request, dialect, takes));
@@ -132,19 +142,39 @@ function markedMessages({ messages, cache }: NormalizedRequest, { cacheMarks }: 
 /**
  * Writes messages as a server of this dialect accepts them. Those that need no change are passed on as they are, and
  * nearly all do: a plain message is the same everywhere, unless its role or its tool call id has another spelling.
+ *
+ * @throws {@link EncodeError} for media that the server does not take.
  */
-export function encodeMessages(messages: readonly Message[], dialect: Dialect): readonly unknown[] {
-  const rule = dialect.toolCallIds && toolIdRule(dialect);
+export function encodeMessages(
+  said: readonly Message[],
+  dialect: Dialect,
+  { conversation, reasoning }: Accepts,
+): readonly unknown[] {
+  checkMedia(said, conversation);
+  const messages = shapeConversation(said, conversation);
+  const rule = toolIdRule(conversation.toolIds);
   const ids = rule && new ToolIds(rule);
+  const wantsReasoning = reasoning.history === 'required' && messages.some(hasCalls);
+  const last = conversation.prefill === 'prefix' ? messages.length - 1 : -1;
   let changed: unknown[] | undefined;
   for (let index = 0; index < messages.length; index += 1) {
     const message = messages[index] as Message;
     const { role } = message;
     const isRespelled = role === 'developer' ? dialect.developerRole !== true : role === 'tool' && ids !== undefined;
-    if (!isRespelled && isPlainMessage(message)) changed?.push(message);
-    else (changed ??= messages.slice(0, index)).push(encodeMessage(message, dialect, ids));
+    const isCompleted = role === 'assistant' && (wantsReasoning || index === last);
+    if (!isRespelled && !isCompleted && isPlainMessage(message)) changed?.push(message);
+    else {
+      const encoded = encodeMessage(message, dialect, ids);
+      (changed ??= messages.slice(0, index)).push(
+        isCompleted ? completed(encoded, message, { dialect, wantsReasoning, isLast: index === last }) : encoded,
+      );
+    }
   }
   return changed ?? messages;
+}
+
+function hasCalls(message: Message): boolean {
+  return message.role === 'assistant' && (message.tool_calls?.length ?? 0) > 0;
 }
 
 /** A tier endpoint asks for its own tier; where nobody declared tiers, the provider decides about the wanted one. */

@@ -1,3 +1,4 @@
+import type { VendorAccepts } from '../../core/accepts.ts';
 import type { BatchPath } from './native-batches.ts';
 import type { BatchesOnFirstUse, Codec, CodecOnFirstUse } from '../codec.ts';
 import type { ConfigProblem } from '../../protocol/router-error.ts';
@@ -14,6 +15,23 @@ import type { DialectName } from '../../protocol/dialect.ts';
  * @throws {@link ConfigError} when the slug, the address or the key cannot be right.
  */
 export function openaiCompatible<const Model extends string>(options: OpenAiCompatibleOptions<Model>): Provider<Model> {
+  return chatCompletionsProvider(options, anyServer);
+}
+
+/** Loads the record of a vendor. */
+export type LoadAccepts = () => Promise<VendorAccepts>;
+
+const anyServer: LoadAccepts = async () => (await import('../accepts/any-server.ts')).ANY_SERVER;
+
+/**
+ * A provider that speaks the chat completions wire, of a vendor that is known.
+ *
+ * @throws {@link ConfigError} as {@link openaiCompatible} does.
+ */
+export function chatCompletionsProvider<const Model extends string>(
+  options: OpenAiCompatibleOptions<Model>,
+  accepts: LoadAccepts,
+): Provider<Model> {
   checkProviderShape(OPENAI_COMPATIBLE_OPTIONS, options);
   const { slug, name, models, dataCollection, zeroDataRetention, baseURL, query, apiKey, headers, transport } = options;
   const { dialect = {}, nativeDialects = [], keyHeader, nativeBatches = false } = options;
@@ -30,7 +48,7 @@ export function openaiCompatible<const Model extends string>(options: OpenAiComp
         unsupported: dialect.unsupported,
         cacheMarks: dialect.cacheMarks === 'cache_control',
         hasEmbeddings: true,
-        load: async () => (await import('./codec.ts')).chatCompletionsCodec(dialect),
+        load: async () => (await import('./codec.ts')).chatCompletionsCodec(dialect, await accepts()),
       },
       dialectCodecs: nativeCodecs(nativeDialects, dialect),
       batches: nativeBatches ? batchesOf(dialect) : undefined,

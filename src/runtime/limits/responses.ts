@@ -9,6 +9,8 @@ import type { NormalizedRequest } from '../../core/normalize/normalized-request.
 import type { ResponseCacheStore } from '../../contracts/state-store.ts';
 import type { Environment } from '../../platform/environment.ts';
 import { type EventHub, warn } from '../chat/events.ts';
+import { withoutBillingLine } from '../../core/normalize/claude-code.ts';
+import { isJsonObject } from '../../protocol/json.ts';
 import { sha256 } from '../../platform/hash.ts';
 import { type MaybePromise, onDemand, valueWithin } from '../../platform/wait.ts';
 import type { CachedExecutionOptions } from './cached-execution.ts';
@@ -59,13 +61,13 @@ export class Responses {
   /**
    * The key of a request: two that share it would be answered alike.
    *
-   * @param body - As it was sent. The order of its members matters, blanks do not.
+   * @param body - As it was sent. The order of its members matters, blanks do not, nor does what differs by itself.
    */
   async keyOf(request: NormalizedRequest, body: unknown): Promise<string> {
     const { account, stream, requested, native, anthropicBetas = [] } = request;
     const owner = JSON.stringify([account.id, account.keyId ?? null]);
     const shape = `${native?.dialect ?? 'chat'}\n${stream ? 'stream' : 'whole'}\n${anthropicBetas.join()}`;
-    return `response\n${await sha256(`${owner}\n${shape}\n${requested}\n${JSON.stringify(body)}`)}`;
+    return `response\n${await sha256(`${owner}\n${shape}\n${requested}\n${JSON.stringify(bodyOfKey(body))}`)}`;
   }
 
   /** What is kept for a request. A store that fails has nothing. */
@@ -117,6 +119,12 @@ export class Responses {
     );
     return valueWithin(this.#environment, asked, STORE_WAIT_MS);
   }
+}
+
+/** A body without the line that one client changes in every request. */
+function bodyOfKey(body: unknown): unknown {
+  if (!isJsonObject(body) || body['system'] == null) return body;
+  return { ...body, system: withoutBillingLine(body['system']) };
 }
 
 /** What the response cache needs of a request besides the request itself. */

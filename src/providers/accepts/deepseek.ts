@@ -1,0 +1,47 @@
+import type { VendorAccepts } from '../../core/accepts.ts';
+import { ANY_MEDIA, ANY_SCHEMA, CACHED_TOKENS, CACHE_WRITE_TOKENS, NO_MEDIA, STRINGS } from './usual.ts';
+
+/** What DeepSeek accepts at its own address. */
+export const DEEPSEEK: VendorAccepts = {
+  all: {
+    conversation: {
+      systemTurns: 'first',
+      turns: 'any',
+      afterResults: 'any',
+      lists: STRINGS,
+      media: { user: ANY_MEDIA, assistant: NO_MEDIA, tool: NO_MEDIA },
+      fileNames: 'required',
+      fileAddresses: false,
+      prefill: 'plain',
+      toolIds: 'any',
+      source: 'api-docs.deepseek.com/api/create-chat-completion; openclaude#774, vm0#15388, 2026-11',
+    },
+    schemas: {
+      tools: ANY_SCHEMA,
+      strictTools: ANY_SCHEMA,
+      formats: ANY_SCHEMA,
+      source: 'api-docs.deepseek.com/guides/thinking_mode; hermes-agent#14973, litellm#28057, 2026-11',
+    },
+    reasoning: {
+      efforts: ['low', 'high', 'max'],
+      history: 'required',
+      source: 'api-docs.deepseek.com/guides/thinking_mode; hermes-agent#14973, litellm#28057, 2026-11',
+    },
+    parameters: {
+      refused: ['top_k', 'min_p', 'top_a', 'repetition_penalty', 'logit_bias', 'seed', 'verbosity', 'prediction'],
+      maxTemperature: 2,
+      toolsWire: 'chat',
+      source: 'api-docs.deepseek.com/guides/thinking_mode; hermes-agent#14973, litellm#28057, 2026-11',
+    },
+    usage: {
+      cachedTokens: CACHED_TOKENS,
+      cacheWriteTokens: CACHE_WRITE_TOKENS,
+      source: 'api-docs.deepseek.com/guides/thinking_mode; hermes-agent#14973, litellm#28057, 2026-11',
+    },
+    refusals: {
+      wordings: [],
+      source: 'api-docs.deepseek.com/guides/thinking_mode; hermes-agent#14973, litellm#28057, 2026-11',
+    },
+  },
+  families: [],
+};

@@ -1,0 +1,63 @@
+import type { AcceptedConversation, FamilyAccepts, MediaKind, SchemaWords } from '../../core/accepts.ts';
+
+/** Values that many records share. A record names each of its fields all the same. */
+
+/** Every kind of media: for servers that do not say which they take. */
+export const ANY_MEDIA: readonly MediaKind[] = ['image', 'audio', 'video', 'file'];
+
+export const NO_MEDIA: readonly MediaKind[] = [];
+
+/** Lists of parts in every role. */
+export const LISTS: AcceptedConversation['lists'] = { system: true, user: true, assistant: true, tool: true };
+
+/** Texts in one string, in every role: what every template takes. */
+export const STRINGS: AcceptedConversation['lists'] = { system: false, user: false, assistant: false, tool: false };
+
+/** Schemas as they are. */
+export const ANY_SCHEMA: SchemaWords = { keywords: 'any', rootUnions: true, bareObjects: true };
+
+/** Names of cached tokens as OpenAI has them, and in the forms of others that are seen behind its API. */
+export const CACHED_TOKENS: readonly string[] = [
+  'prompt_tokens_details.cached_tokens',
+  'cache_read_input_tokens',
+  'prompt_cache_hit_tokens',
+  'cached_tokens',
+];
+
+export const CACHE_WRITE_TOKENS: readonly string[] = [
+  'prompt_tokens_details.cache_write_tokens',
+  'cache_creation_input_tokens',
+  'prompt_tokens_details.cache_creation_input_tokens',
+];
+
+/**
+ * Families of open models, whose templates are strict whoever serves them. Not for the vendors of the models themselves,
+ * which have records of their own.
+ */
+export const OPEN_MODELS: readonly FamilyAccepts[] = [
+  {
+    models: /(?:^|[/_-])(?:mistral|mixtral|ministral|magistral|devstral|codestral|pixtral|voxtral)/,
+    accepts: {
+      conversation: {
+        systemTurns: 'first',
+        turns: 'alternating',
+        afterResults: 'assistant',
+        lists: STRINGS,
+        toolIds: 'nine-alphanumeric',
+      },
+    },
+    source:
+      'chat templates of mistralai/Mistral-Small-3.2 and Devstral-Small-2 on huggingface.co; hermes-agent#20154, ' +
+      'crush#279, aliou/pi-neuralwatt#12, 2026-11',
+  },
+  {
+    models: /(?:^|[/_-])(?:code)?gemma/,
+    accepts: { conversation: { systemTurns: 'none', turns: 'alternating', lists: STRINGS } },
+    source: 'chat templates of google/gemma-2-9b-it and gemma-3-27b-it on huggingface.co, 2026-11',
+  },
+  {
+    models: /(?:^|[/_-])(?:qwen|qwq)/,
+    accepts: { conversation: { systemTurns: 'first', lists: STRINGS } },
+    source: 'chat template of Qwen/Qwen3.5-27B on huggingface.co; vllm#41114, llama.cpp#20733, Qwen3.8#244, 2026-11',
+  },
+];
