@@ -1,5 +1,6 @@
 import type { ParameterName } from '../catalog/model.ts';
 import type { ReasoningEffort } from '../protocol/reasoning.ts';
+import type { HeldSchemaRules, SchemaRules } from './schema/schema-rules.ts';
 
 /**
  * What a provider accepts, as data. There is one record for each vendor, in a file of its own in `providers/accepts`,
@@ -57,29 +58,21 @@ export interface AcceptedConversation extends Sourced {
   readonly toolIds: 'any' | 'nine-alphanumeric';
 }
 
-/** Which JSON Schema it takes in one place. */
-export interface SchemaWords {
-  /** All keywords that it takes; what is not among them is rewritten or said in a description. */
-  readonly keywords: readonly string[] | 'any';
-  /** Whether `oneOf`, `anyOf` and `allOf` may be at the root. */
-  readonly rootUnions: boolean;
-  /** Whether an object schema may be without `properties`. */
-  readonly bareObjects: boolean;
-}
-
-/** Which JSON Schema it takes. */
+/** Which JSON Schema it takes; what it does not take is rewritten, or told in a description. */
 export interface AcceptedSchemas extends Sourced {
-  readonly tools: SchemaWords;
-  /** Tools with `strict: true`. */
-  readonly strictTools: SchemaWords;
-  /** `response_format` with a schema. */
-  readonly formats: SchemaWords;
+  readonly tools: SchemaRules;
+  /** Tools with `strict: true`. Undefined: they go as others do, because nothing more is known. */
+  readonly strictTools: HeldSchemaRules | undefined;
+  /** `response_format` with a schema to which answers are held. Undefined: it goes as it is. */
+  readonly formats: HeldSchemaRules | undefined;
 }
 
 /** What of reasoning it takes. */
 export interface AcceptedReasoning extends Sourced {
   /** Efforts that may be asked for, and the nearest is sent for others; an empty list where none may be. */
   readonly efforts: readonly ReasoningEffort[];
+  /** Whether it reasons when nothing is said of it. */
+  readonly byDefault: boolean;
   /**
    * Whether the reasoning of earlier turns goes back: `required` where turns with tool calls are refused without it, and
    * a placeholder is sent for those of other models.
@@ -91,9 +84,13 @@ export interface AcceptedReasoning extends Sourced {
 export interface AcceptedParameters extends Sourced {
   /** Parameters that are left out: it refuses them, or has no words for them. */
   readonly refused: readonly ParameterName[];
+  /** Those that are left out only in requests that make it reason. */
+  readonly refusedWhileReasoning: readonly ParameterName[];
   /** Highest temperature; higher ones are lowered to it. */
   readonly maxTemperature: number;
-  /** The API on which function tools work: `responses` where chat completions refuse them. */
+  /** The API that it is asked by: `responses` for models that are only there. */
+  readonly wire: 'chat' | 'responses';
+  /** The API on which function tools work while it reasons: `responses` where chat completions refuse them. */
   readonly toolsWire: 'chat' | 'responses';
 }
 

@@ -1,5 +1,6 @@
 import type { VendorAccepts } from '../../core/accepts.ts';
-import { ANY_MEDIA, ANY_SCHEMA, CACHED_TOKENS, CACHE_WRITE_TOKENS, NO_MEDIA, OPEN_MODELS, STRINGS } from './usual.ts';
+import { ANY_MEDIA, CACHED_TOKENS, CACHE_WRITE_TOKENS, NO_MEDIA, OPEN_MODELS, PASSED_ON, STRINGS } from './usual.ts';
+import { COMPLETED } from './schemas.ts';
 
 /**
  * What a server of the chat completions API accepts of which nothing is known: the forms that every template takes, as
@@ -21,19 +22,22 @@ export const ANY_SERVER: VendorAccepts = {
         'templates of Qwen, Mistral, DeepSeek and Llama as vLLM, SGLang, llama.cpp and LM Studio run them; vllm#41114, llama.cpp#20733, openclaude#806, 2026-11',
     },
     schemas: {
-      tools: ANY_SCHEMA,
-      strictTools: ANY_SCHEMA,
-      formats: ANY_SCHEMA,
+      tools: COMPLETED,
+      strictTools: undefined,
+      formats: undefined,
       source: 'nothing is known',
     },
     reasoning: {
       efforts: ['none', 'minimal', 'low', 'medium', 'high', 'xhigh'],
+      byDefault: true,
       history: 'optional',
       source: 'nothing is known',
     },
     parameters: {
       refused: [],
+      refusedWhileReasoning: [],
       maxTemperature: 2,
+      wire: 'chat',
       toolsWire: 'chat',
       source: 'nothing is known',
     },
@@ -46,6 +50,7 @@ export const ANY_SERVER: VendorAccepts = {
   },
   families: [
     ...OPEN_MODELS,
+    ...PASSED_ON,
     {
       models: /^(?:deepseek-(?:v[4-9]|reasoner|chat)|kimi-k2-thinking|kimi-k(?:2[.-][5-9]|[3-9]))/,
       accepts: { reasoning: { history: 'required' } },

@@ -1,5 +1,7 @@
 import type { VendorAccepts } from '../../core/accepts.ts';
-import { ANY_SCHEMA, CACHED_TOKENS, CACHE_WRITE_TOKENS, LISTS, NO_MEDIA } from './usual.ts';
+import { CACHED_TOKENS, CACHE_WRITE_TOKENS, LISTS, NO_MEDIA } from './usual.ts';
+import { OPENAI_HELD, OPENAI_TOOLS } from './schemas.ts';
+import { OPENAI_MODELS } from './openai.ts';
 
 /** What Azure OpenAI accepts on its v1 surface. */
 export const AZURE: VendorAccepts = {
@@ -17,19 +19,22 @@ export const AZURE: VendorAccepts = {
       source: 'learn.microsoft.com/azure/ai-foundry/openai/reference, 2026-11',
     },
     schemas: {
-      tools: ANY_SCHEMA,
-      strictTools: ANY_SCHEMA,
-      formats: ANY_SCHEMA,
+      tools: OPENAI_TOOLS,
+      strictTools: OPENAI_HELD,
+      formats: OPENAI_HELD,
       source: 'learn.microsoft.com/azure/ai-foundry/openai/reference, 2026-11',
     },
     reasoning: {
       efforts: ['none', 'minimal', 'low', 'medium', 'high', 'xhigh'],
+      byDefault: true,
       history: 'never',
       source: 'learn.microsoft.com/azure/ai-foundry/openai/reference, 2026-11',
     },
     parameters: {
       refused: ['top_k', 'min_p', 'top_a', 'repetition_penalty'],
+      refusedWhileReasoning: [],
       maxTemperature: 2,
+      wire: 'chat',
       toolsWire: 'chat',
       source: 'learn.microsoft.com/azure/ai-foundry/openai/reference, 2026-11',
     },
@@ -40,5 +45,5 @@ export const AZURE: VendorAccepts = {
     },
     refusals: { wordings: [], source: 'learn.microsoft.com/azure/ai-foundry/openai/reference, 2026-11' },
   },
-  families: [],
+  families: OPENAI_MODELS,
 };

@@ -1,5 +1,6 @@
 import type { VendorAccepts } from '../../core/accepts.ts';
-import { ANY_MEDIA, ANY_SCHEMA, CACHED_TOKENS, CACHE_WRITE_TOKENS, NO_MEDIA, OPEN_MODELS, STRINGS } from './usual.ts';
+import { ANY_MEDIA, CACHED_TOKENS, CACHE_WRITE_TOKENS, NO_MEDIA, OPEN_MODELS, STRINGS } from './usual.ts';
+import { COMPLETED } from './schemas.ts';
 
 /** What DeepInfra accepts. */
 export const DEEPINFRA: VendorAccepts = {
@@ -17,19 +18,22 @@ export const DEEPINFRA: VendorAccepts = {
       source: 'deepinfra.com/docs/openai_api; templates of the models that it serves, 2026-11',
     },
     schemas: {
-      tools: ANY_SCHEMA,
-      strictTools: ANY_SCHEMA,
-      formats: ANY_SCHEMA,
+      tools: COMPLETED,
+      strictTools: undefined,
+      formats: undefined,
       source: 'deepinfra.com/docs/openai_api, 2026-11',
     },
     reasoning: {
       efforts: ['none', 'minimal', 'low', 'medium', 'high', 'xhigh'],
+      byDefault: true,
       history: 'optional',
       source: 'deepinfra.com/docs/openai_api, 2026-11',
     },
     parameters: {
       refused: ['top_a', 'verbosity', 'prediction'],
+      refusedWhileReasoning: [],
       maxTemperature: 2,
+      wire: 'chat',
       toolsWire: 'chat',
       source: 'deepinfra.com/docs/openai_api, 2026-11',
     },

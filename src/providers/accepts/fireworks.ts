@@ -1,5 +1,6 @@
 import type { VendorAccepts } from '../../core/accepts.ts';
-import { ANY_MEDIA, ANY_SCHEMA, CACHED_TOKENS, CACHE_WRITE_TOKENS, NO_MEDIA, OPEN_MODELS, STRINGS } from './usual.ts';
+import { ANY_MEDIA, CACHED_TOKENS, CACHE_WRITE_TOKENS, NO_MEDIA, OPEN_MODELS, STRINGS } from './usual.ts';
+import { COMPLETED } from './schemas.ts';
 
 /** What Fireworks accepts. */
 export const FIREWORKS: VendorAccepts = {
@@ -17,19 +18,22 @@ export const FIREWORKS: VendorAccepts = {
       source: 'docs.fireworks.ai/api-reference/post-chatcompletions; templates of the models that it serves, 2026-11',
     },
     schemas: {
-      tools: ANY_SCHEMA,
-      strictTools: ANY_SCHEMA,
-      formats: ANY_SCHEMA,
+      tools: COMPLETED,
+      strictTools: undefined,
+      formats: undefined,
       source: 'docs.fireworks.ai/api-reference/post-chatcompletions, 2026-11',
     },
     reasoning: {
       efforts: ['none', 'minimal', 'low', 'medium', 'high', 'xhigh'],
+      byDefault: true,
       history: 'optional',
       source: 'docs.fireworks.ai/api-reference/post-chatcompletions, 2026-11',
     },
     parameters: {
       refused: ['top_a', 'verbosity'],
+      refusedWhileReasoning: [],
       maxTemperature: 2,
+      wire: 'chat',
       toolsWire: 'chat',
       source: 'docs.fireworks.ai/api-reference/post-chatcompletions, 2026-11',
     },

@@ -1,5 +1,6 @@
 import type { VendorAccepts } from '../../core/accepts.ts';
-import { ANY_MEDIA, ANY_SCHEMA, CACHED_TOKENS, CACHE_WRITE_TOKENS, NO_MEDIA, OPEN_MODELS } from './usual.ts';
+import { ANY_MEDIA, CACHED_TOKENS, CACHE_WRITE_TOKENS, NO_MEDIA, OPEN_MODELS, STRINGS } from './usual.ts';
+import { COMPLETED } from './schemas.ts';
 
 /** What Groq accepts. */
 export const GROQ: VendorAccepts = {
@@ -17,13 +18,14 @@ export const GROQ: VendorAccepts = {
       source: 'console.groq.com/docs/api-reference, 2026-11; qwen-code#2320',
     },
     schemas: {
-      tools: ANY_SCHEMA,
-      strictTools: ANY_SCHEMA,
-      formats: ANY_SCHEMA,
+      tools: COMPLETED,
+      strictTools: undefined,
+      formats: undefined,
       source: 'console.groq.com/docs/api-reference, 2026-11',
     },
     reasoning: {
-      efforts: ['none', 'low', 'medium', 'high'],
+      efforts: [],
+      byDefault: true,
       history: 'never',
       source: 'console.groq.com/docs/api-reference, 2026-11',
     },
@@ -39,7 +41,9 @@ export const GROQ: VendorAccepts = {
         'prediction',
         'verbosity',
       ],
+      refusedWhileReasoning: [],
       maxTemperature: 2,
+      wire: 'chat',
       toolsWire: 'chat',
       source: 'console.groq.com/docs/api-reference, 2026-11',
     },
@@ -50,5 +54,18 @@ export const GROQ: VendorAccepts = {
     },
     refusals: { wordings: [], source: 'console.groq.com/docs/api-reference, 2026-11' },
   },
-  families: OPEN_MODELS,
+  families: [
+    {
+      models: /gpt-oss/,
+      accepts: { reasoning: { efforts: ['low', 'medium', 'high'] } },
+      source: 'console.groq.com/docs/reasoning; llmgateway#3422, 2026-11',
+    },
+    {
+      // What it is told otherwise is `default`, which is said by saying nothing.
+      models: /(?:^|\/)qwen/,
+      accepts: { reasoning: { efforts: ['none'] }, conversation: { systemTurns: 'first', lists: STRINGS } },
+      source: 'console.groq.com/docs/reasoning; pi#1745, 2026-11',
+    },
+    ...OPEN_MODELS,
+  ],
 };

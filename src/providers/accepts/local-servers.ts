@@ -1,5 +1,6 @@
 import type { VendorAccepts } from '../../core/accepts.ts';
-import { ANY_MEDIA, ANY_SCHEMA, CACHED_TOKENS, CACHE_WRITE_TOKENS, NO_MEDIA, OPEN_MODELS, STRINGS } from './usual.ts';
+import { ANY_MEDIA, CACHED_TOKENS, CACHE_WRITE_TOKENS, NO_MEDIA, OPEN_MODELS, STRINGS } from './usual.ts';
+import { COMPLETED } from './schemas.ts';
 
 /** What Ollama accepts, whatever model it has loaded. */
 export const OLLAMA: VendorAccepts = {
@@ -17,19 +18,22 @@ export const OLLAMA: VendorAccepts = {
       source: 'github.com/ollama/ollama/blob/main/docs/api/openai-compatibility.mdx; ollama#17774, 2026-11',
     },
     schemas: {
-      tools: ANY_SCHEMA,
-      strictTools: ANY_SCHEMA,
-      formats: ANY_SCHEMA,
+      tools: COMPLETED,
+      strictTools: undefined,
+      formats: undefined,
       source: 'github.com/ollama/ollama/blob/main/docs/api/openai-compatibility.mdx, 2026-11',
     },
     reasoning: {
       efforts: ['none', 'low', 'medium', 'high'],
+      byDefault: true,
       history: 'optional',
       source: 'github.com/ollama/ollama/blob/main/docs/api/openai-compatibility.mdx, 2026-11',
     },
     parameters: {
       refused: ['verbosity', 'prediction', 'web_search_options'],
+      refusedWhileReasoning: [],
       maxTemperature: 2,
+      wire: 'chat',
       toolsWire: 'chat',
       source: 'github.com/ollama/ollama/blob/main/docs/api/openai-compatibility.mdx, 2026-11',
     },
@@ -59,19 +63,22 @@ export const VLLM: VendorAccepts = {
       source: 'docs.vllm.ai/en/latest/serving/openai_compatible_server.html; vllm#41114, 2026-11',
     },
     schemas: {
-      tools: ANY_SCHEMA,
-      strictTools: ANY_SCHEMA,
-      formats: ANY_SCHEMA,
+      tools: COMPLETED,
+      strictTools: undefined,
+      formats: undefined,
       source: 'docs.vllm.ai/en/latest/serving/openai_compatible_server.html, 2026-11',
     },
     reasoning: {
       efforts: ['none', 'minimal', 'low', 'medium', 'high', 'xhigh'],
+      byDefault: true,
       history: 'optional',
       source: 'docs.vllm.ai/en/latest/serving/openai_compatible_server.html, 2026-11',
     },
     parameters: {
       refused: ['verbosity', 'prediction', 'web_search_options'],
+      refusedWhileReasoning: [],
       maxTemperature: 2,
+      wire: 'chat',
       toolsWire: 'chat',
       source: 'docs.vllm.ai/en/latest/serving/openai_compatible_server.html, 2026-11',
     },
@@ -101,19 +108,22 @@ export const LM_STUDIO: VendorAccepts = {
       source: 'lmstudio.ai/docs/developer/openai-compat; claude-code#77698, 2026-11',
     },
     schemas: {
-      tools: ANY_SCHEMA,
-      strictTools: ANY_SCHEMA,
-      formats: ANY_SCHEMA,
+      tools: COMPLETED,
+      strictTools: undefined,
+      formats: undefined,
       source: 'lmstudio.ai/docs/developer/openai-compat, 2026-11',
     },
     reasoning: {
       efforts: ['none', 'minimal', 'low', 'medium', 'high', 'xhigh'],
+      byDefault: true,
       history: 'optional',
       source: 'lmstudio.ai/docs/developer/openai-compat, 2026-11',
     },
     parameters: {
       refused: ['verbosity', 'prediction', 'web_search_options'],
+      refusedWhileReasoning: [],
       maxTemperature: 2,
+      wire: 'chat',
       toolsWire: 'chat',
       source: 'lmstudio.ai/docs/developer/openai-compat, 2026-11',
     },

@@ -1,5 +1,6 @@
 import type { VendorAccepts } from '../../core/accepts.ts';
-import { ANY_MEDIA, ANY_SCHEMA, CACHED_TOKENS, CACHE_WRITE_TOKENS, LISTS, NO_MEDIA, OPEN_MODELS } from './usual.ts';
+import { ANY_MEDIA, CACHED_TOKENS, CACHE_WRITE_TOKENS, LISTS, NO_MEDIA, OPEN_MODELS, PASSED_ON } from './usual.ts';
+import { COMPLETED } from './schemas.ts';
 
 /** What OpenRouter accepts; it adapts most itself. */
 export const OPENROUTER: VendorAccepts = {
@@ -17,19 +18,22 @@ export const OPENROUTER: VendorAccepts = {
       source: 'openrouter.ai/docs/api-reference; crush#279, 2026-11',
     },
     schemas: {
-      tools: ANY_SCHEMA,
-      strictTools: ANY_SCHEMA,
-      formats: ANY_SCHEMA,
+      tools: COMPLETED,
+      strictTools: undefined,
+      formats: undefined,
       source: 'openrouter.ai/docs/api-reference, 2026-11',
     },
     reasoning: {
       efforts: ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'],
+      byDefault: true,
       history: 'optional',
       source: 'openrouter.ai/docs/api-reference, 2026-11',
     },
     parameters: {
       refused: [],
+      refusedWhileReasoning: [],
       maxTemperature: 2,
+      wire: 'chat',
       toolsWire: 'chat',
       source: 'openrouter.ai/docs/api-reference, 2026-11',
     },
@@ -40,5 +44,5 @@ export const OPENROUTER: VendorAccepts = {
     },
     refusals: { wordings: [], source: 'openrouter.ai/docs/api-reference, 2026-11' },
   },
-  families: OPEN_MODELS,
+  families: [...OPEN_MODELS, ...PASSED_ON],
 };

@@ -1,4 +1,6 @@
-import type { AcceptedConversation, FamilyAccepts, MediaKind, SchemaWords } from '../../core/accepts.ts';
+import type { AcceptedConversation, FamilyAccepts, MediaKind } from '../../core/accepts.ts';
+
+import { CLAUDE_ELSEWHERE, OPENAI_HELD, OPENAI_TOOLS } from './schemas.ts';
 
 /** Values that many records share. A record names each of its fields all the same. */
 
@@ -12,9 +14,6 @@ export const LISTS: AcceptedConversation['lists'] = { system: true, user: true, 
 
 /** Texts in one string, in every role: what every template takes. */
 export const STRINGS: AcceptedConversation['lists'] = { system: false, user: false, assistant: false, tool: false };
-
-/** Schemas as they are. */
-export const ANY_SCHEMA: SchemaWords = { keywords: 'any', rootUnions: true, bareObjects: true };
 
 /** Names of cached tokens as OpenAI has them, and in the forms of others that are seen behind its API. */
 export const CACHED_TOKENS: readonly string[] = [
@@ -59,5 +58,19 @@ export const OPEN_MODELS: readonly FamilyAccepts[] = [
     models: /(?:^|[/_-])(?:qwen|qwq)/,
     accepts: { conversation: { systemTurns: 'first', lists: STRINGS } },
     source: 'chat template of Qwen/Qwen3.5-27B on huggingface.co; vllm#41114, llama.cpp#20733, Qwen3.8#244, 2026-11',
+  },
+];
+
+/** Models of vendors that refuse the same whoever passes requests on to them. */
+export const PASSED_ON: readonly FamilyAccepts[] = [
+  {
+    models: /claude-/,
+    accepts: { schemas: { tools: CLAUDE_ELSEWHERE } },
+    source: 'opencode#35516, kimi-code#2328, 2026-11',
+  },
+  {
+    models: /(?:^|\/)(?:gpt-\d|o\d|chatgpt-|codex-)/,
+    accepts: { schemas: { tools: OPENAI_TOOLS, strictTools: OPENAI_HELD, formats: OPENAI_HELD } },
+    source: 'cecli#281, mcp-grafana#390, 2026-11',
   },
 ];

@@ -16,6 +16,8 @@ import type { Media } from './media.ts';
 import { writePrompt } from './prompt.ts';
 import type { ReasoningEffort } from '../../protocol/reasoning.ts';
 import { EFFORT_SHARES, tierToAsk } from '../codec.ts';
+import { heldSchema, toolSchema } from '../../core/schema/rewrite-schema.ts';
+import type { Schema } from '../../core/schema/schema-parts.ts';
 import { effortOfBudget, nearestEffort } from '../openai-compatible/encode-request.ts';
 
 /** What a declaration adds to every call of its model. */
@@ -41,13 +43,17 @@ export function encodeCall(
   const key = optionsKey(model, family);
   const context: OptionsContext = { request, endpoint, family, version, takes };
   const { effort, options } = reasoningOptions(context);
+  const { loose, ...format } = responseFormat(request, family, takes);
   return {
     prompt: writePrompt(request.messages, { version, family, key, fetched, cacheControl: request.cache.control }),
     ...sampling(request, takes),
-    ...responseFormat(request, takes),
+    ...format,
     ...tools(request, { family, key, takes, version }),
     ...(effort === undefined ? {} : { reasoning: effort }),
-    providerOptions: withDefaults({ [key]: merged(providerOptions(context), options) }, defaults.providerOptions),
+    providerOptions: withDefaults(
+      { [key]: merged(merged(providerOptions(context), options), loose ?? {}) },
+      defaults.providerOptions,
+    ),
     ...(defaults.headers === undefined ? {} : { headers: defaults.headers }),
   };
 }
@@ -75,17 +81,41 @@ const SAMPLING = [
   ['stop', 'stopSequences'],
 ] as const satisfies readonly (readonly [ParameterName, keyof CallOptions])[];
 
+/** The form of the answer, and what is said beside it where the model cannot be held to its schema. */
 function responseFormat(
   { responseFormat: format }: NormalizedRequest,
+  family: AiSdkFamily,
   takes: Takes,
-): { responseFormat?: ResponseFormatOption } {
+): { responseFormat?: ResponseFormatOption; loose?: JsonObject } {
   if (format?.type === 'json_schema' && takes('structured_outputs')) {
-    const { name, description, schema } = format.json_schema;
+    const { name, description, schema: wanted, strict } = format.json_schema;
+    const { schema, loose } = wanted == null ? {} : formatSchema(wanted, strict, family);
     const described = description == null ? {} : { description };
-    return { responseFormat: { type: 'json', name, ...described, ...(schema == null ? {} : { schema }) } };
+    return {
+      responseFormat: { type: 'json', name, ...described, ...(schema === undefined ? {} : { schema }) },
+      ...(loose === undefined ? {} : { loose }),
+    };
   }
   const json = format?.type === 'json_schema' || format?.type === 'json_object';
   return json && takes('response_format') ? { responseFormat: { type: 'json' } } : {};
+}
+
+/** A schema that answers can be held to, or one to which they are not. */
+function formatSchema(
+  schema: Schema,
+  strict: boolean | null | undefined,
+  { heldFormats, looseFormat, strictSchemas }: AiSdkFamily,
+): { readonly schema: Schema; readonly loose?: JsonObject } {
+  const held = heldFormats === undefined || (strictSchemas === true && strict === false);
+  const closed = held ? undefined : heldSchema(schema, heldFormats);
+  if (closed !== undefined) return { schema: closed };
+  if (looseFormat !== undefined) {
+    return { schema: toolSchema(schema, looseFormat.schema), loose: looseFormat.options };
+  }
+  return {
+    schema,
+    ...(heldFormats !== undefined && strictSchemas === true ? { loose: { strictJsonSchema: false } } : {}),
+  };
 }
 
 function tools(
@@ -97,14 +127,16 @@ function tools(
     const { name, description, parameters, strict } = tool.function;
     const { cacheMark } = family;
     const schema = parameters ?? { type: 'object', properties: {} };
+    const isChecked = family.strictTools !== undefined;
+    const held = strict === true && isChecked ? heldSchema(schema, family.strictTools) : undefined;
     const mark =
       cacheMark?.on === 'part' && tool.cache_control != null ? cacheMark.options(tool.cache_control) : undefined;
     return {
       type: 'function',
       name,
       ...(description == null ? {} : { description }),
-      inputSchema: family.toolSchema?.(schema) ?? schema,
-      ...(strict == null || version === 'v2' ? {} : { strict }),
+      inputSchema: held ?? family.toolSchema?.(schema) ?? schema,
+      ...(strict == null || version === 'v2' ? {} : { strict: strict && (held !== undefined || !isChecked) }),
       ...(mark === undefined ? {} : { providerOptions: { [key]: mark } }),
     };
   });

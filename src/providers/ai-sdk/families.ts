@@ -5,6 +5,10 @@ import { googleTask } from '../google/embeddings.ts';
 import { googleSchema } from '../google/json-schema.ts';
 import { TOOL_ID_RULE } from '../anthropic/blocks.ts';
 import { NINE_CHARACTERS } from '../openai-compatible/dialect.ts';
+import { toolSchema } from '../../core/schema/rewrite-schema.ts';
+import type { Schema } from '../../core/schema/schema-parts.ts';
+import type { HeldSchemaRules, SchemaRules } from '../../core/schema/schema-rules.ts';
+import { CLAUDE_STRICT_TOOLS, CLAUDE_TOOLS, OPENAI_HELD, OPENAI_TOOLS } from '../accepts/schemas.ts';
 import type { ToolIdRule } from '../tool-ids.ts';
 import type { AiSdkModel } from './model.ts';
 
@@ -57,7 +61,13 @@ export interface AiSdkFamily {
   /** Whether assistant messages may hold images. Default false. */
   readonly assistantMedia?: boolean | undefined;
   /** How schemas of functions are written, where the SDK hands on keywords that the provider refuses. */
-  readonly toolSchema?: ((schema: Readonly<Record<string, unknown>>) => Readonly<Record<string, unknown>>) | undefined;
+  readonly toolSchema?: ((schema: Schema) => Schema) | undefined;
+  /** Which schemas calls of strict functions can be held to. Default: nothing is known, and they go as they are. */
+  readonly strictTools?: HeldSchemaRules | undefined;
+  /** Which schemas answers can be held to. Default: nothing is known, and they go as they are. */
+  readonly heldFormats?: HeldSchemaRules | undefined;
+  /** What else makes an answer follow a schema that it cannot be held to. Default: it is sent as it is. */
+  readonly looseFormat?: { readonly schema: SchemaRules; readonly options: JsonObject } | undefined;
   /** Whether addresses of images are passed on, whatever `supportedUrls` says. Default false. */
   readonly passesImageUrls?: boolean | undefined;
   /** Names of options for embeddings, and the words for their types where they are not those of everybody. */
@@ -97,6 +107,11 @@ const FAMILIES: readonly AiSdkFamily[] = [
     parallelTools: (allowed) => ({ disableParallelToolUse: !allowed }),
     tiers: { default: 'standard_only', priority: 'auto' },
     budget: THINKING,
+    toolSchema: (schema) => toolSchema(schema, CLAUDE_TOOLS),
+    strictTools: CLAUDE_STRICT_TOOLS,
+    // Where it uses a tool for the answer, its schema is that of a tool.
+    heldFormats: CLAUDE_STRICT_TOOLS,
+    looseFormat: { schema: CLAUDE_TOOLS, options: { structuredOutputMode: 'jsonTool' } },
     signature: 'anthropic',
     cacheMark: {
       on: 'part',
@@ -112,6 +127,9 @@ const FAMILIES: readonly AiSdkFamily[] = [
     key: 'bedrock',
     tiers: { default: 'default', flex: 'flex', priority: 'priority' },
     embeddings: { dimensions: 'dimensions' },
+    // Answers in a form are arguments of a tool there.
+    toolSchema: (schema) => toolSchema(schema, CLAUDE_TOOLS),
+    looseFormat: { schema: CLAUDE_TOOLS, options: {} },
     budget: (tokens) => ({
       reasoningConfig: tokens === 0 ? { type: 'disabled' } : { type: 'enabled', budgetTokens: tokens },
     }),
@@ -149,6 +167,9 @@ const FAMILIES: readonly AiSdkFamily[] = [
     user: (hash) => ({ safetyIdentifier: hash }),
     parallelTools: PARALLEL,
     strictSchemas: true,
+    toolSchema: (schema) => toolSchema(schema, OPENAI_TOOLS),
+    strictTools: OPENAI_HELD,
+    heldFormats: OPENAI_HELD,
     tiers: { default: 'default', flex: 'flex', priority: 'priority' },
     showReasoning: { reasoningSummary: 'auto' },
     effort: EFFORT,

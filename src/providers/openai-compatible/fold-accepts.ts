@@ -19,10 +19,13 @@ export type AcceptsOfEndpoint = (endpoint: Endpoint) => Accepts;
 export function foldAccepts(vendor: VendorAccepts, dialect: Dialect): AcceptsOfEndpoint {
   const folded = new WeakMap<Endpoint, Accepts>();
   const conversation = conversationOf(dialect);
+  const { efforts, maxTemperature } = dialect;
+  const reasoning = efforts === undefined ? {} : { efforts };
+  const parameters = maxTemperature === undefined ? {} : { maxTemperature };
   return (endpoint) => {
     const known = folded.get(endpoint);
     if (known !== undefined) return known;
-    const accepts = withDifferences(acceptsOf(vendor, endpoint.upstreamModel), { conversation });
+    const accepts = withDifferences(acceptsOf(vendor, endpoint.upstreamModel), { conversation, reasoning, parameters });
     folded.set(endpoint, accepts);
     return accepts;
   };

@@ -47,7 +47,6 @@ export const VENDOR_PRESETS = {
       developerRole: true,
       padsChunks: true,
       originalImages: true,
-      efforts: ['none', 'minimal', 'low', 'medium', 'high', 'xhigh'],
       cacheMarks: 'prompt_cache_breakpoint',
       serviceTiers: ['default', 'flex', 'priority', 'scale'],
       promptCacheFields: true,
@@ -67,7 +66,6 @@ export const VENDOR_PRESETS = {
       batchPaths: ['/chat/completions'],
       maxTokensField: 'max_completion_tokens',
       messageNames: false,
-      efforts: ['none', 'low', 'medium', 'high'],
       serviceTiers: ['flex'],
       unsupported: [
         'logprobs',
@@ -116,7 +114,6 @@ export const VENDOR_PRESETS = {
     dialect: {
       userField: 'user_id',
       reasoning: 'thinking',
-      efforts: ['low', 'high', 'max'],
       reasoningHistory: 'reasoning_content',
       unsupported: ['top_k', 'min_p', 'top_a', 'repetition_penalty', 'logit_bias', 'seed', 'verbosity', 'prediction'],
     },
@@ -139,8 +136,6 @@ export const VENDOR_PRESETS = {
       forcedTool: 'any',
       toolCallIds: 'nine-alphanumeric',
       messageNames: false,
-      maxTemperature: 1.5,
-      efforts: ['none', 'low', 'medium', 'high', 'max'],
       unsupported: [
         'top_k',
         'min_p',
@@ -161,7 +156,6 @@ export const VENDOR_PRESETS = {
     accepts: async () => (await import('../accepts/xai.ts')).XAI,
     dialect: {
       maxTokensField: 'max_completion_tokens',
-      efforts: ['none', 'low', 'medium', 'high'],
       reasoningHistory: 'reasoning_content',
       reasoningOutsideCompletion: true,
       unsupported: ['top_k', 'min_p', 'top_a', 'repetition_penalty', 'verbosity', 'prediction'],
@@ -179,7 +173,6 @@ export const VENDOR_PRESETS = {
       responsesExtensions: true,
       reasoning: 'reasoning',
       embeddings: { base64: true },
-      efforts: ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'],
       cacheMarks: 'cache_control',
       originalImages: true,
       reasoningHistory: 'reasoning_details',
@@ -194,7 +187,7 @@ export const VENDOR_PRESETS = {
     baseURLVariable: 'OLLAMA_BASE_URL',
     apiKeyVariables: [],
     accepts: async () => (await import('../accepts/local-servers.ts')).OLLAMA,
-    dialect: { ...LOCAL, efforts: ['none', 'low', 'medium', 'high'] },
+    dialect: { ...LOCAL },
   },
   vllm: {
     slug: 'vllm',
@@ -220,7 +213,6 @@ export const AZURE_DIALECT: Dialect = {
   embeddings: { base64: true },
   maxTokensField: 'max_completion_tokens',
   developerRole: true,
-  efforts: ['none', 'minimal', 'low', 'medium', 'high', 'xhigh'],
   promptCacheFields: true,
   unsupported: ['top_k', 'min_p', 'top_a', 'repetition_penalty'],
 };
