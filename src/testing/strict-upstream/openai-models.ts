@@ -5,17 +5,30 @@ interface ModelFamily {
   readonly name: RegExp;
   /** Efforts that it takes; none where it does not reason. */
   readonly efforts: readonly string[];
-  /** Whether it refuses `temperature`, `top_p` and penalties: always, or unless its effort is `none`. */
+  /** Whether it refuses `temperature`, `top_p` and penalties: always, or where its effort is not `none`. */
   readonly fixedSampling: 'always' | 'while reasoning' | 'never';
+  /** Whether it does not reason where nothing is said. */
+  readonly isNoneByDefault: boolean;
   /** Whether it refuses `stop`. */
   readonly refusesStop: boolean;
   /** Whether functions need the Responses API, or the effort `none`. */
   readonly toolsOnResponses: boolean;
 }
 
-const CHAT_MODEL = { efforts: [], fixedSampling: 'never', refusesStop: false, toolsOnResponses: false } as const;
-const REASONING = { fixedSampling: 'always', refusesStop: true, toolsOnResponses: false } as const;
-const FROM_NONE = { fixedSampling: 'while reasoning', refusesStop: true, toolsOnResponses: false } as const;
+const CHAT_MODEL = {
+  efforts: [],
+  fixedSampling: 'never',
+  isNoneByDefault: false,
+  refusesStop: false,
+  toolsOnResponses: false,
+} as const;
+const REASONING = {
+  fixedSampling: 'always',
+  isNoneByDefault: false,
+  refusesStop: true,
+  toolsOnResponses: false,
+} as const;
+const FROM_NONE = { ...REASONING, fixedSampling: 'while reasoning', isNoneByDefault: true } as const;
 
 /**
  * Families, the first that fits counts. Sources: OpenAI, API reference "reasoning_effort" and pages of the models
@@ -28,11 +41,13 @@ const FAMILIES: readonly ModelFamily[] = [
   { ...REASONING, name: /^gpt-5-pro/, efforts: ['high'] },
   { ...REASONING, name: /^gpt-5(?:-|$)/, efforts: ['minimal', 'low', 'medium', 'high'] },
   { ...FROM_NONE, name: /^gpt-5\.1/, efforts: ['none', 'low', 'medium', 'high'] },
-  { ...FROM_NONE, name: /^gpt-5\.[2-5]/, efforts: ['none', 'low', 'medium', 'high', 'xhigh'] },
+  { ...FROM_NONE, name: /^gpt-5\.[2-4]/, efforts: ['none', 'low', 'medium', 'high', 'xhigh'] },
+  { ...FROM_NONE, name: /^gpt-5\.5/, efforts: ['none', 'low', 'medium', 'high', 'xhigh'], isNoneByDefault: false },
   {
     ...FROM_NONE,
     name: /^gpt-(?:5\.[6-9]|[6-9])/,
     efforts: ['none', 'low', 'medium', 'high', 'xhigh', 'max'],
+    isNoneByDefault: false,
     toolsOnResponses: true,
   },
 ];

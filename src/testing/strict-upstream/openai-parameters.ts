@@ -55,8 +55,9 @@ function isSet(value: unknown): boolean {
 }
 
 function isSamplingFixed(request: StrictRequest): boolean {
-  const { fixedSampling } = familyOf(request.model);
-  return fixedSampling === 'always' || (fixedSampling === 'while reasoning' && effortOf(request) !== 'none');
+  const { fixedSampling, isNoneByDefault } = familyOf(request.model);
+  const effort = effortOf(request) ?? (isNoneByDefault ? 'none' : undefined);
+  return fixedSampling === 'always' || (fixedSampling === 'while reasoning' && effort !== 'none');
 }
 
 /** The function that a choice names, on either wire. */

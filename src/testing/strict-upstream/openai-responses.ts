@@ -47,7 +47,7 @@ function firstItem(
 export const OPENAI_RESPONSES_RULES: readonly StrictRule[] = [
   {
     id: 'openai-responses/input-missing',
-    checks: 'no input',
+    checks: 'a request without input',
     words: 'One of "input" or "previous_response_id" or \'prompt\' or \'conversation_id\' must be provided.',
     code: 'missing_required_parameter',
     param: 'input',
