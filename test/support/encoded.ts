@@ -5,6 +5,8 @@ import type { Dialect } from '../../src/providers/openai-compatible/dialect.ts';
 import { type EncodedBody, encodeRequest } from '../../src/providers/openai-compatible/encode-request.ts';
 import { foldAccepts } from '../../src/providers/openai-compatible/fold-accepts.ts';
 import { ANY_SERVER } from '../../src/providers/accepts/any-server.ts';
+import { AZURE } from '../../src/providers/accepts/azure.ts';
+import { VENDOR_PRESETS, type VendorPreset } from '../../src/providers/openai-compatible/presets.ts';
 import { serving } from './requests.ts';
 
 /** What goes to a provider of a dialect for a request, without the members that every body has. */
@@ -12,13 +14,14 @@ export function encoded(
   body: Partial<ChatRequest> & Readonly<Record<string, unknown>>,
   dialect: Dialect = {},
   declared: EndpointDeclaration = {},
+  vendor: VendorAccepts = ANY_SERVER,
 ): EncodedBody {
   const {
     model: _,
     messages: __,
     user: ___,
     ...rest
-  } = encodedWhole(body, { ...dialect, userField: 'user' }, declared);
+  } = encodedWhole(body, { ...dialect, userField: 'user' }, declared, vendor);
   return rest;
 }
 
@@ -45,4 +48,10 @@ export function encodedMessages(
   vendor?: VendorAccepts,
 ): unknown {
   return encodedWhole({ messages }, dialect, {}, vendor)['messages'];
+}
+
+/** The record of a vendor by its slug. */
+export function acceptsOfVendor(slug: string): Promise<VendorAccepts> {
+  const presets: Readonly<Record<string, VendorPreset>> = VENDOR_PRESETS;
+  return presets[slug]?.accepts() ?? Promise.resolve(AZURE);
 }
