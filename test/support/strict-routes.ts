@@ -1,7 +1,13 @@
+import { createAnthropic } from '@ai-sdk/anthropic';
+import { createGoogle } from '@ai-sdk/google';
+import { createMistral } from '@ai-sdk/mistral';
+import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import {
+  type AiSdkModel,
   type Provider,
   anthropic,
   deepseek,
+  fromAiSdk,
   google,
   groq,
   lmstudio,
@@ -52,10 +58,34 @@ const TEMPLATES = {
 const SERVERS: Readonly<Partial<Record<StrictVendor, VendorFactory>>> = {
   vllm,
   sglang: (options) => openaiCompatible({ ...options, slug: 'sglang' }),
-  'llama.cpp': (options) => openaiCompatible({ ...options, slug: 'llama-cpp' }),
+  // What the program knows of its server: parts that it reads, and whether the model thinks, which forbids a prefill.
+  'llama.cpp': (options) =>
+    openaiCompatible({
+      ...options,
+      slug: 'llama-cpp',
+      dialect: {
+        conversation: {
+          media: { user: ['image', 'audio'], assistant: [], tool: [] },
+          prefill: /qwen|deepseek/i.test(options.models[STRICT_MODEL].upstreamModel) ? 'refused' : 'plain',
+        },
+      },
+    }),
   ollama,
   lmstudio,
 };
+
+/** A route through a package of the AI SDK, which writes the request itself. */
+function sdkRoute(
+  vendor: StrictVendor,
+  name: string,
+  model: (baseURL: string, apiKey: string) => AiSdkModel,
+): StrictRoute {
+  return {
+    name: `AI SDK, ${vendor} ${name}`,
+    vendor,
+    provider: (baseURL) => fromAiSdk({ slug: 'sdk', models: { [STRICT_MODEL]: model(baseURL, 'key-of-the-route') } }),
+  };
+}
 
 /** All routes: vendors with models of each family, and servers with models of each template. */
 export const STRICT_ROUTES: readonly StrictRoute[] = [
@@ -75,4 +105,19 @@ export const STRICT_ROUTES: readonly StrictRoute[] = [
       template: template as keyof typeof TEMPLATES,
     })),
   ),
+  ...['claude-sonnet-4-5', 'claude-opus-4-8'].map((name) =>
+    sdkRoute('anthropic', name, (baseURL, apiKey) => createAnthropic({ baseURL, apiKey })(name)),
+  ),
+  ...['gemini-2.5-flash', 'gemini-3-flash'].map((name) =>
+    sdkRoute('google', name, (baseURL, apiKey) => createGoogle({ baseURL, apiKey })(name)),
+  ),
+  sdkRoute('mistral', 'mistral-large-latest', (baseURL, apiKey) =>
+    createMistral({ baseURL, apiKey })('mistral-large-latest'),
+  ),
+  {
+    ...sdkRoute('vllm', TEMPLATES.qwen, (baseURL, apiKey) =>
+      createOpenAICompatible({ name: 'own-server', baseURL, apiKey, includeUsage: true })(TEMPLATES.qwen),
+    ),
+    template: 'qwen',
+  },
 ];

@@ -75,10 +75,12 @@ export const CHAT_ANSWERS: AnswerWire = {
       usage: CHAT_USAGE,
     };
   },
-  stream({ text, call }, model) {
+  stream({ text, call }, model, body) {
     const head = { id: `chatcmpl-${ID}`, object: 'chat.completion.chunk', created: CREATED, model };
-    const chunk = (delta: object, finish: string | null = null): string =>
-      event({ ...head, choices: [{ index: 0, delta, finish_reason: finish }] });
+    const chunk = (delta: object, finish: string | null = null, more: object = {}): string =>
+      event({ ...head, choices: [{ index: 0, delta, finish_reason: finish }], ...more });
+    // In an event of its own where it was asked for; with the finish, as Mistral has it, otherwise.
+    const apart = read.object(body['stream_options'])['include_usage'] === true;
     const content =
       call === undefined
         ? { content: text }
@@ -86,8 +88,8 @@ export const CHAT_ANSWERS: AnswerWire = {
     return [
       chunk({ role: 'assistant', content: call === undefined ? '' : null }),
       chunk(content),
-      chunk({}, call === undefined ? 'stop' : 'tool_calls'),
-      event({ ...head, choices: [], usage: CHAT_USAGE }),
+      chunk({}, call === undefined ? 'stop' : 'tool_calls', apart ? {} : { usage: CHAT_USAGE }),
+      ...(apart ? [event({ ...head, choices: [], usage: CHAT_USAGE })] : []),
       'data: [DONE]\n\n',
     ].join('');
   },
