@@ -47,6 +47,8 @@ export interface Codec {
   readonly unsupported?: readonly ParameterName[] | undefined;
   /** Whether servers of this wire cache only what is marked. Default false. */
   readonly cacheMarks?: boolean | undefined;
+  /** Whether a server takes files by their addresses; otherwise they are fetched first. Default: it does. */
+  takesAddresses?(endpoint: Endpoint): boolean;
   /** How the tokens of a prompt are counted; left out for wires that cannot. */
   readonly tokenCount?: TokenCountCodec | undefined;
   /** How embeddings are asked for; left out for wires that have none. */

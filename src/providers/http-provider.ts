@@ -14,6 +14,7 @@ import {
   codecSource,
   EncodeError,
   type OnFirstUse,
+  onFirstUse,
 } from './codec.ts';
 import { type EmbeddingsPart, joinEmbeddings } from './embedding-codec.ts';
 import { type ErrorContext, MAX_WHOLE_BYTES, readFailedStatus } from './upstream-failure.ts';
@@ -101,6 +102,7 @@ export function httpProvider<const Model extends string = string>(
   if (all.length > 0) throw new ConfigError(all);
   const api = new ProviderApi(options);
 
+  const fileAddresses = onFirstUse(async () => new (await import('./file-addresses.ts')).FileAddresses());
   const mainCodec = codecSource(options.codec);
   const nativeCodecs = new Map(Object.entries(dialectCodecs).map(([dialect, codec]) => [dialect, codecSource(codec)]));
 
@@ -110,11 +112,15 @@ export function httpProvider<const Model extends string = string>(
 
   /** What is there is not waited for: from here to the transport, a call goes on in one turn. */
   async function chat(call: ProviderCall): Promise<ProviderReply> {
-    const { request, endpoint } = call;
-    const { stream, verbatim } = request;
+    const { endpoint, signal } = call;
+    let { request } = call;
+    const { stream, verbatim, needs } = request;
     try {
       const source = codecFor(request);
       const codec = source.loaded ?? (await source.load());
+      if (needs.files === true && codec.takesAddresses?.(endpoint) === false) {
+        request = await (await fileAddresses.load()).withData(request, signal);
+      }
       const sent = post(call, codec, {
         path: codec.path(request, endpoint),
         body: codec.encode(request, endpoint),
@@ -270,7 +276,10 @@ export function httpProvider<const Model extends string = string>(
     countTokens,
     ...(hasEmbeddings ? { embed } : {}),
     ...(options.batches === undefined ? {} : { batches: batchesOf(options.batches) }),
-    close: () => api.close(),
+    async close() {
+      await fileAddresses.loaded?.close();
+      await api.close();
+    },
   };
 }
 

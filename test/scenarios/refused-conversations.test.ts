@@ -1,4 +1,15 @@
-import { anthropic, type ChatRequest, createRouter, google, openaiCompatible, type Provider } from 'signalbox';
+import { createGoogleGenerativeAI } from '@ai-sdk/google';
+import { createMistral } from '@ai-sdk/mistral';
+import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
+import {
+  anthropic,
+  type ChatRequest,
+  createRouter,
+  fromAiSdk,
+  google,
+  openaiCompatible,
+  type Provider,
+} from 'signalbox';
 import { deepseek, mistral, ollama, openai, lmstudio, vllm } from 'signalbox/providers';
 import { describe, expect, it } from 'vitest';
 import { problemsOfBody } from '../support/anthropic-schema.ts';
@@ -13,6 +24,7 @@ import {
   orderOfMistral,
   reasoningComesBack,
   refusing,
+  responsesItems,
   type SentMessage,
   stringsOnly,
   systemFirstAndOnce,
@@ -31,6 +43,10 @@ const inputModalities = ['text', 'image', 'file'] as const;
 const named = (upstreamModel: string) => ({ models: { 'acme/one': { upstreamModel, inputModalities } } });
 const anyServer = (upstreamModel: string) => (baseURL: string) =>
   openaiCompatible({ slug: 'up', baseURL, ...named(upstreamModel) });
+
+type SdkModel = Parameters<typeof fromAiSdk>[0] & { readonly specificationVersion: string };
+
+const sdk = (model: SdkModel) => fromAiSdk({ slug: 'up', models: { 'acme/one': { model, inputModalities } } });
 
 const PROVIDERS: Readonly<Record<string, Refusing>> = {
   OpenAI: {
@@ -72,9 +88,34 @@ const PROVIDERS: Readonly<Record<string, Refusing>> = {
     handler: refusing(everyCallHasItsResult, stringsOnly, reasoningComesBack),
     make: anyServer('deepseek-reasoner'),
   },
+  "OpenAI's Responses": {
+    handler: (request, response, raw) => {
+      const handler = request.path.endsWith('/responses')
+        ? responsesItems
+        : refusing(mediaOfUsersOnly, everyCallHasItsResult, filesWithNames);
+      handler(request, response, raw);
+    },
+    make: (baseURL) => openai({ apiKey: 'k', baseURL, nativeDialects: ['responses'], ...named('gpt-5-mini') }),
+  },
   Gemini: {
     handler: geminiTurns,
     make: (baseURL) => google({ apiKey: 'k', baseURL: baseURL.replace('/v1', '/v1beta'), ...named('gemini-3-flash') }),
+  },
+  'a server through the AI SDK that wants names of files': {
+    handler: refusing(mediaOfUsersOnly, everyCallHasItsResult, filesWithNames),
+    make: (baseURL) => sdk(createOpenAICompatible({ name: 'own-server', baseURL })('one')),
+  },
+  'Mistral through the AI SDK': {
+    handler: refusing(mediaOfUsersOnly, everyCallHasItsResult, orderOfMistral),
+    make: (baseURL) => sdk(createMistral({ apiKey: 'k', baseURL })('mistral-large-latest')),
+  },
+  'Gemini through the AI SDK': {
+    handler: geminiTurns,
+    make: (baseURL) => sdk(createGoogleGenerativeAI({ apiKey: 'k', baseURL })('gemini-3-flash')),
+  },
+  'Qwen through the AI SDK': {
+    handler: refusing(mediaOfUsersOnly, everyCallHasItsResult, systemFirstAndOnce, stringsOnly),
+    make: (baseURL) => sdk(createOpenAICompatible({ name: 'own-server', baseURL })('Qwen/Qwen3.5-27B')),
   },
   Anthropic: {
     handler: (request, response) => {
@@ -283,5 +324,41 @@ describe('what was repaired', () => {
     }
     const { text: plain } = await ask('OpenAI', '/chat/completions', { messages: [user('Hi')] });
     expect(plain).not.toContain('adjustments');
+  });
+});
+
+describe('a document that is named by its address', () => {
+  const messages: Messages = [
+    {
+      role: 'user',
+      content: [text('Read'), { type: 'file', file: { file_data: 'http://127.0.0.1:1/report.pdf' } }],
+    },
+  ];
+
+  it('is fetched by the guarded fetcher, and another endpoint is asked where that refuses', async () => {
+    await using strict = await startUpstream(PROVIDERS['OpenAI']?.handler);
+    await using lenient = await startUpstream();
+    const router = createRouter({
+      providers: [
+        openai({ apiKey: 'k', baseURL: strict.baseURL, ...named('gpt-5-mini') }),
+        openaiCompatible({
+          slug: 'lenient',
+          baseURL: lenient.baseURL,
+          dialect: { conversation: { fileAddresses: true } },
+          ...named('one'),
+        }),
+      ],
+      on: { warning: () => {} },
+    });
+    const { provider } = await router.chat({
+      model: 'acme/one',
+      messages,
+      provider: { order: ['openai', 'lenient'] },
+    });
+    expect([provider, strict.requests.length, lenient.requests.length]).toEqual(['lenient', 0, 1]);
+    await expect(router.chat({ model: 'acme/one', messages, provider: { only: ['openai'] } })).rejects.toThrow(
+      'messages[0].content[1].file.file_data is no use to this provider.',
+    );
+    await router.close();
   });
 });

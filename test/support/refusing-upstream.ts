@@ -167,3 +167,41 @@ export const geminiTurns: UpstreamHandler = ({ body }, response) => {
     response.end(JSON.stringify({ error: { code: 400, message, status: 'INVALID_ARGUMENT' } }));
   }
 };
+
+type Item = Readonly<Record<string, unknown>>;
+
+/** Plays OpenAI's Responses (platform.openai.com/docs/guides/function-calling; openai-agents-python#1513). */
+export const responsesItems: UpstreamHandler = ({ body }, response) => {
+  const items = body['input'] as readonly Item[];
+  const outputs = items.flatMap(({ type, call_id: id }) => (String(type).endsWith('_call_output') ? [id] : []));
+  const open = items.find(({ type, call_id: id }) => type === 'function_call' && !outputs.includes(id));
+  const parts = items.flatMap(({ content }) => (Array.isArray(content) ? (content as Item[]) : []));
+  const unnamed = parts.some(({ type, file_data: data, filename }) => type === 'input_file' && data && !filename);
+  const problem =
+    open !== undefined
+      ? `No tool output found for function call ${String(open['call_id'])}.`
+      : outputs.length > new Set(outputs).size
+        ? 'Duplicate tool output found.'
+        : unnamed
+          ? "Missing required parameter: 'input[0].content[1].filename'."
+          : undefined;
+  if (problem !== undefined) {
+    response.writeHead(400, { 'content-type': 'application/json' });
+    response.end(
+      JSON.stringify({ error: { message: problem, type: 'invalid_request_error', param: 'input', code: null } }),
+    );
+    return;
+  }
+  const content = [{ type: 'output_text', text: 'Understood', annotations: [] }];
+  const output = [{ id: 'msg_1', type: 'message', role: 'assistant', status: 'completed', content }];
+  const usage = { input_tokens: 1, output_tokens: 1, total_tokens: 2 };
+  const whole = { id: 'resp_1', object: 'response', created_at: 1, model: 'm', status: 'completed', output, usage };
+  response.writeHead(200, { 'content-type': body['stream'] === true ? 'text/event-stream' : 'application/json' });
+  const event = (value: object): string => `data: ${JSON.stringify(value)}\n\n`;
+  response.end(
+    body['stream'] === true
+      ? event({ type: 'response.output_text.delta', output_index: 0, delta: 'Understood' }) +
+          event({ type: 'response.completed', response: whole })
+      : JSON.stringify(whole),
+  );
+};

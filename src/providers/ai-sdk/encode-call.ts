@@ -1,6 +1,7 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { ParameterName } from '../../catalog/model.ts';
 import type { NormalizedRequest, RequestParameters } from '../../core/normalize/normalized-request.ts';
+import { shapeConversation } from '../../core/conversation/shape.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../protocol/json.ts';
 import type {
   AiSdkModel,
@@ -45,7 +46,13 @@ export function encodeCall(
   const { effort, options } = reasoningOptions(context);
   const { loose, ...format } = responseFormat(request, family, takes);
   return {
-    prompt: writePrompt(request.messages, { version, family, key, fetched, cacheControl: request.cache.control }),
+    prompt: writePrompt(shapeConversation(request.messages, family.conversation(model.modelId)), {
+      version,
+      family,
+      key,
+      fetched,
+      cacheControl: request.cache.control,
+    }),
     ...sampling(request, takes),
     ...format,
     ...tools(request, { family, key, takes, version }),

@@ -1,3 +1,5 @@
+import type { AcceptedConversation } from '../../core/accepts.ts';
+import { compatibleConversation, SDK_CONVERSATIONS } from '../accepts/ai-sdk.ts';
 import type { JsonObject } from '../../protocol/json.ts';
 import type { CacheControl } from '../../protocol/content-part.ts';
 import type { ReasoningEffort } from '../../protocol/reasoning.ts';
@@ -52,8 +54,10 @@ export interface AiSdkFamily {
     | undefined;
   /** What ids of tool calls must look like. Default: they may be anything. */
   readonly toolIds?: ToolIdRule | undefined;
-  /** Whether system messages may be behind others; otherwise they are said as the user. Default true. */
-  readonly laterSystem?: boolean | undefined;
+  /** Which conversations its package takes, by the model's id. */
+  readonly conversation: (modelId: string) => AcceptedConversation;
+  /** Whether turns with calls are refused without reasoning, so that one is made up for them. Default false. */
+  readonly needsReasoning?: boolean | undefined;
   /** Whether tool results may hold media; otherwise they follow in a user message. Default false. */
   readonly mediaInResults?: boolean | undefined;
   /** Whether tool results that are JSON objects are passed as such. Default false: as text, byte for byte. */
@@ -97,11 +101,24 @@ const EFFORT = (effort: ReasoningEffort): JsonObject => ({ reasoningEffort: effo
 
 const PARALLEL = (allowed: boolean): JsonObject => ({ parallelToolCalls: allowed });
 
+/** Most others are made of the SDK's package for servers that are compatible with OpenAI. */
+const COMPATIBLE: AiSdkFamily = {
+  providers: /./,
+  conversation: compatibleConversation,
+  passesOn: true,
+  user: (hash) => ({ user: hash }),
+  effort: EFFORT,
+  unsignedReasoning: true,
+  passesImageUrls: true,
+  embeddings: { dimensions: 'dimensions' },
+};
+
 /** The first whose pattern matches counts; the last matches everything. */
 const FAMILIES: readonly AiSdkFamily[] = [
   {
     // Also Claude through Vertex and through the native interface of Bedrock.
     providers: /(?:^|\.)anthropic(?:\.|$)/,
+    conversation: () => SDK_CONVERSATIONS.claude,
     key: 'anthropic',
     user: (hash) => ({ metadata: { userId: hash } }),
     parallelTools: (allowed) => ({ disableParallelToolUse: !allowed }),
@@ -118,12 +135,12 @@ const FAMILIES: readonly AiSdkFamily[] = [
       options: ({ type, ttl }) => ({ cacheControl: ttl === undefined ? { type } : { type, ttl } }),
     },
     toolIds: TOOL_ID_RULE,
-    laterSystem: false,
     mediaInResults: true,
     cacheOutsideInput: true,
   },
   {
     providers: /bedrock/i,
+    conversation: () => SDK_CONVERSATIONS.claude,
     key: 'bedrock',
     tiers: { default: 'default', flex: 'flex', priority: 'priority' },
     embeddings: { dimensions: 'dimensions' },
@@ -139,13 +156,13 @@ const FAMILIES: readonly AiSdkFamily[] = [
       options: ({ ttl }) => ({ cachePoint: ttl === undefined ? { type: 'default' } : { type: 'default', ttl } }),
     },
     toolIds: TOOL_ID_RULE,
-    laterSystem: false,
     mediaInResults: true,
     cacheOutsideInput: true,
   },
   {
     // The developer API and Vertex; the latter reads this key too.
     providers: /^google|vertex/i,
+    conversation: () => SDK_CONVERSATIONS.google,
     key: 'google',
     tiers: { default: 'standard', flex: 'flex', priority: 'priority' },
     showReasoning: { thinkingConfig: { includeThoughts: true } },
@@ -153,7 +170,6 @@ const FAMILIES: readonly AiSdkFamily[] = [
     budget: (tokens) => ({ thinkingConfig: { thinkingBudget: tokens } }),
     signature: 'google',
     unsignedReasoning: true,
-    laterSystem: false,
     mediaInResults: true,
     jsonResults: true,
     assistantMedia: true,
@@ -162,6 +178,7 @@ const FAMILIES: readonly AiSdkFamily[] = [
   {
     // Azure reads this key too.
     providers: /^(?:openai|azure)(?:[.-]|$)/,
+    conversation: () => SDK_CONVERSATIONS.openai,
     key: 'openai',
     options: { ...OPENAI_OPTIONS, prompt_cache_key: 'promptCacheKey' },
     user: (hash) => ({ safetyIdentifier: hash }),
@@ -179,6 +196,7 @@ const FAMILIES: readonly AiSdkFamily[] = [
   },
   {
     providers: /^mistral(?:\.|$)/,
+    conversation: () => SDK_CONVERSATIONS.mistral,
     key: 'mistral',
     options: { prompt_cache_key: 'promptCacheKey' },
     parallelTools: PARALLEL,
@@ -191,6 +209,7 @@ const FAMILIES: readonly AiSdkFamily[] = [
   },
   {
     providers: /^(?:groq|xai)(?:\.|$)/,
+    conversation: () => SDK_CONVERSATIONS.groqOrXai,
     user: (hash) => ({ user: hash }),
     parallelTools: PARALLEL,
     effort: EFFORT,
@@ -199,25 +218,23 @@ const FAMILIES: readonly AiSdkFamily[] = [
   },
   {
     providers: /^cohere(?:\.|$)/,
+    conversation: () => SDK_CONVERSATIONS.cohere,
     budget: (tokens) => ({
       thinking: tokens === 0 ? { type: 'disabled' } : { type: 'enabled', tokenBudget: tokens },
     }),
-    laterSystem: false,
     embeddings: { dimensions: 'outputDimension', inputType: 'inputType' },
   },
   {
-    // Most others are made of the SDK's package for servers that are compatible with OpenAI.
-    providers: /./,
-    passesOn: true,
-    user: (hash) => ({ user: hash }),
-    effort: EFFORT,
-    unsignedReasoning: true,
-    passesImageUrls: true,
-    embeddings: { dimensions: 'dimensions' },
+    // Its package has reasoning in its own field, which its models want back.
+    ...COMPATIBLE,
+    providers: /^deepseek(?:\.|$)/,
+    conversation: () => SDK_CONVERSATIONS.deepseek,
+    needsReasoning: true,
   },
+  COMPATIBLE,
 ];
 
-const UNKNOWN: AiSdkFamily = { providers: /^/, unsignedReasoning: true };
+const UNKNOWN: AiSdkFamily = { providers: /^/, conversation: compatibleConversation, unsignedReasoning: true };
 
 /** What is known about the provider of a model, by its name. */
 export function familyOf({ provider }: Pick<AiSdkModel, 'provider'>): AiSdkFamily {

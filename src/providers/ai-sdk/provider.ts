@@ -12,7 +12,8 @@ import type {
 } from '../../contracts/provider.ts';
 import { callIdPrefix, originalIds } from '../tool-ids.ts';
 import type { ErrorContext } from '../upstream-failure.ts';
-import { fetchFiles, guardedDownload } from './media.ts';
+import { guardedDownload } from '../guarded-download.ts';
+import { fetchFiles } from './media.ts';
 import {
   type AiSdkModel,
   type AiSdkUpstream,

@@ -39,6 +39,7 @@ export function chatCompletionsCodec(dialect: Dialect, vendor: VendorAccepts = A
     path: () => '/chat/completions',
     encode: (request, endpoint) => encodeRequest(request, endpoint, dialect, accepts(endpoint)),
     decodeResult: (body, context, request) => decodeResult(body, { dialect, request, ...context }),
+    takesAddresses: (endpoint) => accepts(endpoint).conversation.fileAddresses,
     embeddings: embeddingsCodec(dialect),
     tokenCount: dialect.countsInput === true ? INPUT_COUNT : undefined,
     streamDecoder: (context, request) => new ChatStreamDecoder({ dialect, request, ...context }),

@@ -1,4 +1,5 @@
 import type { Codec } from '../codec.ts';
+import { repairItems } from './repair-items.ts';
 import type { Dialect } from '../openai-compatible/dialect.ts';
 import {
   callOf,
@@ -77,7 +78,7 @@ export function encodeResponses(request: NormalizedRequest, endpoint: Endpoint, 
   return {
     ...Object.fromEntries(kept),
     model: endpoint.upstreamModel,
-    input: Array.isArray(input) ? encodeItems(input, extended) : input,
+    input: Array.isArray(input) ? encodeItems(repairItems(input), extended) : input,
     store: false,
     ...encodeTier(request, endpoint, dialect),
     ...(dialect.userField === 'none' ? {} : { [dialect.userField ?? 'user']: endUser }),
