@@ -24,6 +24,11 @@ export type DecodedResult =
  * transport it makes a provider.
  */
 export interface Codec {
+  /**
+   * The codec of another wire of the same server, for a request that this one does not serve with the endpoint's model.
+   * Default: there is none.
+   */
+  insteadFor?(request: NormalizedRequest, endpoint: Endpoint): Codec | undefined;
   /** Path below the base URL. */
   path(request: NormalizedRequest, endpoint: Endpoint): string;
   /**

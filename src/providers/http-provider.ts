@@ -117,7 +117,8 @@ export function httpProvider<const Model extends string = string>(
     const { stream, verbatim, needs } = request;
     try {
       const source = codecFor(request);
-      const codec = source.loaded ?? (await source.load());
+      const usual = source.loaded ?? (await source.load());
+      const codec = usual.insteadFor?.(request, endpoint) ?? usual;
       if (needs.files === true && codec.takesAddresses?.(endpoint) === false) {
         request = await (await fileAddresses.load()).withData(request, signal);
       }
@@ -285,7 +286,11 @@ export function httpProvider<const Model extends string = string>(
 
 function codecsOf(main: Codec, natives: ReadonlyMap<string, Codec>): BatchCodecs {
   return {
-    codecFor: ({ native }) => (native === undefined ? undefined : natives.get(native.dialect)) ?? main,
+    codecFor(request, endpoint) {
+      const { native } = request;
+      const codec = (native === undefined ? undefined : natives.get(native.dialect)) ?? main;
+      return codec.insteadFor?.(request, endpoint) ?? codec;
+    },
     embeddings: main.embeddings,
   };
 }

@@ -15,7 +15,7 @@ const error = (code: string | null, message = 'm', type: string | null = null): 
 });
 
 /** How servers word that a prompt is too long for them. */
-const TOO_LONG: readonly (readonly [string, number, unknown, string])[] = [
+const TOO_LONG = [
   [
     'llama.cpp, by its type',
     400,
@@ -70,7 +70,7 @@ const TOO_LONG: readonly (readonly [string, number, unknown, string])[] = [
       error: 'Trying to keep the first 9000 tokens when context the overflows. However, the model is loaded with 4096',
     },
   ] as const,
-].map(([who, status, body]) => [`too long a prompt, as ${who} says it`, status, body, 'context_length']);
+].map(([who, status, body]) => [`too long a prompt, as ${who} says it`, status, body, 'context_length'] as const);
 
 describe('a status without a word of explanation', () => {
   it.each<readonly [status: number, kind: FailureKind]>([

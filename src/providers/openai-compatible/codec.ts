@@ -17,7 +17,7 @@ import {
 import type { Dialect } from './dialect.ts';
 import { embeddingsCodec } from './embeddings.ts';
 import { INPUT_COUNT } from './count-input.ts';
-import { encodeRequest } from './encode-request.ts';
+import { encodeRequest, wantsResponses } from './encode-request.ts';
 import { failure } from '../../core/fallback/failure.ts';
 import { escapeText, scatter, type StreamPiece } from '../../core/stream/pieces.ts';
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
@@ -32,10 +32,21 @@ import * as read from '../../platform/json.ts';
  * The chat completions wire in one dialect.
  *
  * @param vendor - What the server accepts. Default: what every server does.
+ * @param responses - The Responses wire of the same server, for models that want it. Default: it has none.
  */
-export function chatCompletionsCodec(dialect: Dialect, vendor: VendorAccepts = ANY_SERVER): Codec {
+export function chatCompletionsCodec(
+  dialect: Dialect,
+  vendor: VendorAccepts = ANY_SERVER,
+  responses?: Codec | undefined,
+): Codec {
   const accepts = foldAccepts(vendor, dialect);
   return {
+    ...(responses === undefined
+      ? {}
+      : {
+          insteadFor: (request, endpoint) =>
+            wantsResponses(request, endpoint, accepts(endpoint)) ? responses : undefined,
+        }),
     path: () => '/chat/completions',
     encode: (request, endpoint) => encodeRequest(request, endpoint, dialect, accepts(endpoint)),
     decodeResult: (body, context, request) => decodeResult(body, { dialect, request, ...context }),

@@ -84,6 +84,15 @@ function isDeclared({ parameters, unknownParameters }: Endpoint, name: Parameter
   return parameters?.has(name) === true && unknownParameters?.has(name) !== true;
 }
 
+/** Whether a model must be asked by Responses: it is only there, or it takes no tools elsewhere while it reasons. */
+export function wantsResponses(request: NormalizedRequest, endpoint: Endpoint, accepts: Accepts): boolean {
+  const { wire, toolsWire } = accepts.parameters;
+  if (wire === 'responses') return true;
+  if (toolsWire === 'chat' || request.tools.length === 0) return false;
+  const effort = encodedEffort(request, endpoint, accepts);
+  return effort === undefined ? accepts.reasoning.byDefault : effort !== 'none';
+}
+
 function takesReasoning(takes: Takes): boolean {
   return takes('reasoning') || takes('reasoning_effort');
 }

@@ -26,11 +26,14 @@ const anyServer: LoadAccepts = async () => (await import('../accepts/any-server.
 /**
  * A provider that speaks the chat completions wire, of a vendor that is known.
  *
+ * @param hasResponses - Whether it speaks Responses at the same address, for models that are only there. Default: where
+ * callers may use it natively.
  * @throws {@link ConfigError} as {@link openaiCompatible} does.
  */
 export function chatCompletionsProvider<const Model extends string>(
   options: OpenAiCompatibleOptions<Model>,
   accepts: LoadAccepts,
+  hasResponses: boolean = options.nativeDialects?.includes('responses') === true,
 ): Provider<Model> {
   checkProviderShape(OPENAI_COMPATIBLE_OPTIONS, options);
   const { slug, name, models, dataCollection, zeroDataRetention, baseURL, query, apiKey, headers, transport } = options;
@@ -48,7 +51,11 @@ export function chatCompletionsProvider<const Model extends string>(
         unsupported: dialect.unsupported,
         cacheMarks: dialect.cacheMarks === 'cache_control',
         hasEmbeddings: true,
-        load: async () => (await import('./codec.ts')).chatCompletionsCodec(dialect, await accepts()),
+        async load() {
+          const [{ chatCompletionsCodec }, vendor] = await Promise.all([import('./codec.ts'), accepts()]);
+          const responses = hasResponses && mayWantResponses(vendor) ? await loadResponses(dialect, vendor) : undefined;
+          return chatCompletionsCodec(dialect, vendor, responses);
+        },
       },
       dialectCodecs: nativeCodecs(nativeDialects, dialect),
       batches: nativeBatches ? batchesOf(dialect) : undefined,
@@ -101,6 +108,16 @@ function nativeCodecs(
 ): Readonly<Partial<Record<DialectName, CodecOnFirstUse>>> {
   // Unknown names are reported by the check of the options.
   if (!names.includes('responses')) return {};
-  const load = async (): Promise<Codec> => (await import('../openai-responses/codec.ts')).responsesCodec(dialect);
-  return { responses: { hasEmbeddings: false, load } };
+  return { responses: { hasEmbeddings: false, load: () => loadResponses(dialect) } };
+}
+
+async function loadResponses(dialect: Dialect, vendor?: VendorAccepts): Promise<Codec> {
+  return (await import('../openai-responses/codec.ts')).responsesCodec(dialect, vendor);
+}
+
+/** Whether any model of a vendor is asked by Responses, whatever the caller speaks. */
+function mayWantResponses({ families }: VendorAccepts): boolean {
+  return families.some(
+    ({ accepts: { parameters } }) => parameters?.wire === 'responses' || parameters?.toolsWire === 'responses',
+  );
 }

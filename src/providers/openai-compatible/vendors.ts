@@ -34,6 +34,8 @@ function vendor(preset: VendorPreset): VendorFactory {
         apiKey,
       },
       preset.accepts,
+      // Behind another address is a proxy of the vendor, which would refuse the same on chat completions.
+      preset.nativeDialects?.includes('responses'),
     );
   };
 }
@@ -102,6 +104,7 @@ export function azure<const Model extends string>(options: AzureOptions<Model>):
       apiKey,
     },
     async () => (await import('../accepts/azure.ts')).AZURE,
+    true,
   );
 }
 

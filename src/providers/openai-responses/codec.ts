@@ -1,6 +1,11 @@
 import type { Codec } from '../codec.ts';
+import type { VendorAccepts } from '../../core/accepts.ts';
+import { ANY_SERVER } from '../accepts/any-server.ts';
 import { repairItems } from './repair-items.ts';
 import type { Dialect } from '../openai-compatible/dialect.ts';
+import { foldAccepts } from '../openai-compatible/fold-accepts.ts';
+import { encodeChat } from './encode-chat.ts';
+import { OWN_FORMATS } from './encode-items.ts';
 import {
   callOf,
   decodeResponse,
@@ -26,15 +31,33 @@ import type { StreamDecoder } from '../piece-stream.ts';
 import type { SseEvent } from '../sse.ts';
 import * as read from '../../platform/json.ts';
 
-/** OpenAI's Responses wire, for callers who speak it themselves: their bodies go out, and answers stay as they are. */
-export function responsesCodec(dialect: Dialect): Codec {
+/**
+ * OpenAI's Responses wire. For callers who speak it themselves their bodies go out, and answers stay as they are; requests
+ * of other callers are written anew, for models that are only there.
+ *
+ * @param vendor - What the server accepts. Default: what every server does.
+ */
+export function responsesCodec(dialect: Dialect, vendor: VendorAccepts = ANY_SERVER): Codec {
+  const accepts = foldAccepts(vendor, dialect);
   return {
     path: () => '/responses',
-    encode: (request, endpoint) => encodeResponses(request, endpoint, dialect),
-    decodeResult: decodeResponse,
-    streamDecoder: (context) => new ResponsesStreamDecoder(context),
+    encode: (request, endpoint) =>
+      isNative(request)
+        ? encodeResponses(request, endpoint, dialect)
+        : encodeChat(request, endpoint, dialect, accepts(endpoint)),
+    decodeResult(body, context, request) {
+      const decoded = decodeResponse(body, context);
+      if (!decoded.ok || isNative(request)) return decoded;
+      const { native: _, ...result } = decoded.result;
+      return { ok: true, result };
+    },
+    streamDecoder: (context, request) => new ResponsesStreamDecoder(context, isNative(request)),
     tokenCount: dialect.countsInput === true ? INPUT_COUNT : undefined,
   };
+}
+
+function isNative({ native }: NormalizedRequest): boolean {
+  return native?.dialect === 'responses';
 }
 
 /** Fields by the parameter that an endpoint must take for them. */
@@ -100,9 +123,6 @@ function encodeStream(options: JsonValue | undefined, { padsChunks }: Dialect): 
   return { stream: true, ...(Object.keys(all).length === 0 ? {} : { stream_options: all }) };
 }
 
-/** Formats of encrypted reasoning that servers of this wire made themselves. */
-const OWN_FORMATS: ReadonlySet<unknown> = new Set(['openai-responses-v1', 'azure-openai-responses-v1']);
-
 /**
  * Input items as a server of this wire takes them. What other providers or this router put into earlier answers is
  * taken out: strict servers refuse members they do not know, and reasoning that they cannot find or read.
@@ -140,14 +160,17 @@ interface KnownCall {
 /** Decodes the events of the Responses wire, and passes each on as it is beside what it means. */
 export class ResponsesStreamDecoder implements StreamDecoder {
   readonly #context: ErrorContext;
+  readonly #isNative: boolean;
   /** Calls by the position of their item. */
   readonly #calls = new Map<unknown, KnownCall>();
   #thoughts = 0;
   #ended = false;
   #closing = false;
 
-  constructor(context: ErrorContext) {
+  /** @param isNative - Whether the caller speaks this wire, so that events are passed on. */
+  constructor(context: ErrorContext, isNative = true) {
     this.#context = context;
+    this.#isNative = isNative;
   }
 
   event({ event, data }: SseEvent, pieces: StreamPiece[]): void {
@@ -168,7 +191,7 @@ export class ResponsesStreamDecoder implements StreamDecoder {
       pieces.push(problem);
       return;
     }
-    pieces.push({ type: 'native', event: type, data: text });
+    if (this.#isNative) pieces.push({ type: 'native', event: type, data: text });
     this.#decode(type, value, pieces);
   }
 
