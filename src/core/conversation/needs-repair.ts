@@ -24,7 +24,7 @@ export function needsRepair(messages: readonly Message[]): boolean {
     if (role === 'assistant' && message.tool_calls?.length) {
       if (!hasBegun || !message.tool_calls.every(isGoodCall)) return true;
       calls = message.tool_calls;
-    } else if (!isInstruction && (content == null || content.length === 0)) return true;
+    } else if ((content == null || content.length === 0) && !changesConfiguration(message)) return true;
     hasBegun ||= role === 'user';
     if (typeof content !== 'string' && content?.some(isEmptyText)) return true;
   }
@@ -42,6 +42,11 @@ function isGoodCall(
   if (input === '') return false;
   for (let other = 0; other < index; other += 1) if (all[other]?.id === id) return false;
   return true;
+}
+
+/** True for instructions that are there for something else than their text. */
+export function changesConfiguration(message: Message): boolean {
+  return 'configuration_update' in message && message.configuration_update != null;
 }
 
 /** True for a part of no text. */

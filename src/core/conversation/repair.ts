@@ -1,5 +1,5 @@
 import type { AssistantMessage, Message, ToolCall, ToolMessage } from '../../protocol/message.ts';
-import { isEmptyText } from './needs-repair.ts';
+import { changesConfiguration, isEmptyText } from './needs-repair.ts';
 
 /** A conversation that any provider takes, and what was changed to make it one. */
 export interface RepairedConversation {
@@ -178,11 +178,11 @@ function isSame(left: ToolMessage | undefined, right: ToolMessage): boolean {
   return left !== undefined && JSON.stringify(left.content) === JSON.stringify(right.content);
 }
 
-/** True for a turn of a user or a model in which nothing is said. */
+/** True for instructions, or a turn of a user or a model, in which nothing is said. */
 function isEmpty(message: Message): boolean {
   const { role, content } = message;
   if (content != null && content.length > 0) return false;
-  return role === 'user' || (role === 'assistant' && saysNothingElse(message));
+  return role === 'assistant' ? saysNothingElse(message) : role !== 'tool' && !changesConfiguration(message);
 }
 
 function saysNothingElse({ tool_calls: calls, refusal, images, audio }: AssistantMessage): boolean {
