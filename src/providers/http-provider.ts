@@ -1,4 +1,4 @@
-import type { CallTimeouts, EndpointDeclaration, NativeSearch } from '../catalog/endpoint.ts';
+import type { CallTimeouts, Endpoint, EndpointDeclaration, NativeSearch } from '../catalog/endpoint.ts';
 import { type AttemptFailure, failure, failedReply } from '../core/fallback/failure.ts';
 import type { NormalizedRequest } from '../core/normalize/normalized-request.ts';
 import type { TraceContext } from '../core/trace-context.ts';
@@ -124,7 +124,7 @@ export function httpProvider<const Model extends string = string>(
       }
       const sent = post(call, codec, {
         path: codec.path(request, endpoint),
-        body: codec.encode(request, endpoint),
+        body: withoutRefusedFields(codec.encode(request, endpoint), endpoint),
         accept: stream ? 'text/event-stream' : 'application/json',
         headers: codec.headers?.(request, endpoint) ?? NONE,
         maxBytes: stream ? MAX_STREAM_BYTES : MAX_WHOLE_BYTES,
@@ -309,6 +309,20 @@ function tellLimits(response: TransportResponse, { wallClock }: ErrorContext, { 
 /** What an answer that came with a good status is read with. */
 function answerContext(response: TransportResponse, { secrets, wallClock, errorShape }: ErrorContext): ErrorContext {
   return { secrets, wallClock, errorShape, header: (name) => response.header(name) };
+}
+
+/** A body without fields that the provider has refused, or with the names that it wants. */
+function withoutRefusedFields(
+  body: Readonly<Record<string, unknown>>,
+  { refusedFields: refused }: Endpoint,
+): Readonly<Record<string, unknown>> {
+  if (refused === undefined) return body;
+  const kept = Object.entries(body).flatMap(([name, value]): [string, unknown][] => {
+    const instead = refused.get(name);
+    if (instead !== undefined) return [[instead, value]];
+    return refused.has(name) ? [] : [[name, value]];
+  });
+  return Object.fromEntries(kept);
 }
 
 const NONE: readonly string[] = [];

@@ -60,6 +60,8 @@ export function nextMove(plan: RoutePlan, attempts: readonly Attempt[], situatio
   if (last !== undefined && FAILURE_RULES[last.outcome.failure.kind].next === 'nothing') return stop('refused');
   if (situation.now >= situation.deadlineAt) return stop('deadline');
   if (attempts.length >= situation.policy.maxAttempts) return stop('attempts');
+  const reworded = last === undefined ? undefined : withoutRefusedWord(last, failures, situation);
+  if (reworded !== undefined) return reworded;
   const open = failures.length === 0 ? plan.steps : plan.steps.filter((step) => !isRefused(step, failures));
   if (open.length === 0 && failures.length > 0) return stop('refused');
   if (last?.outcome.failure.kind === 'rate_limited' && situation.mayRetryRefusal === false) return stop('exhausted');
@@ -74,6 +76,21 @@ export function nextMove(plan: RoutePlan, attempts: readonly Attempt[], situatio
   const resort = lastResort(untried, situation);
   if (resort !== undefined) return { type: 'attempt', step: resort, waitMs: 0, isProbe: true };
   return repetition(open, attempts, failures, situation) ?? stop('exhausted');
+}
+
+/**
+ * The endpoint that has just refused a word of the request, once more without it. Once in a request: who refuses another
+ * word then is not asked again.
+ */
+function withoutRefusedWord(
+  { step, outcome }: FailedAttempt,
+  failures: readonly FailedAttempt[],
+  { admission }: Situation,
+): Move | undefined {
+  if (outcome.failure.refusal === undefined) return undefined;
+  if (failures.filter((one) => one.outcome.failure.refusal !== undefined).length > 1) return undefined;
+  const admitted = admission(step);
+  return admitted.ok ? { type: 'attempt', step, waitMs: 0, isProbe: admitted.probe === true } : undefined;
 }
 
 /**

@@ -33,6 +33,7 @@ import { measure, type Measurement } from '../../core/selection/performance.ts';
 import type { EndpointRecord } from '../../core/selection/world.ts';
 import type { Environment } from '../../platform/environment.ts';
 import type { EndpointLoad, KnownEndpoint, KnownEndpoints, RunningCall } from './endpoint-load.ts';
+import { KnownRefusals } from './known-refusals.ts';
 import { UsualTimes } from './usual-times.ts';
 
 /** Told how an endpoint came before and how it stands now. */
@@ -74,6 +75,8 @@ export class EndpointRecords {
   /** Told of every time for which an endpoint is to be left alone, for those who share it. */
   onCooldown: ((endpoint: Endpoint, cooldown: Cooldown) => void) | undefined;
   readonly #onChange: HealthListener;
+  /** What endpoints have refused. */
+  readonly refusals: KnownRefusals;
 
   /** @param onChange - Told when a cooldown or the breaker of an endpoint has changed. */
   constructor(
@@ -81,7 +84,9 @@ export class EndpointRecords {
     { health, adaptive, pacer, silence }: RecordPolicies,
     environment: Environment,
     onChange: HealthListener = () => {},
+    refusals = new KnownRefusals(),
   ) {
+    this.refusals = refusals;
     this.#onChange = onChange;
     this.#known = known;
     this.#policy = health;
@@ -95,7 +100,7 @@ export class EndpointRecords {
 
   /** The same records, shared from now on, kept under other policies. */
   under(policies: RecordPolicies, onChange: HealthListener): EndpointRecords {
-    const others = new EndpointRecords(this.#known, policies, this.#environment, onChange);
+    const others = new EndpointRecords(this.#known, policies, this.#environment, onChange, this.refusals);
     others.#times = this.#times.under(others.#adaptive);
     return others;
   }

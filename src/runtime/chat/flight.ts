@@ -19,6 +19,8 @@ export interface MadeCall<Call> {
   readonly isProbe: boolean;
   /** How many times as long as most calls it may take by its time limits. */
   readonly patience: number;
+  /** What was changed in the request for this call alone; see `Attempt.adjustments`. */
+  readonly adjustments?: readonly string[] | undefined;
 }
 
 /** A call under way: how it comes out, and whether its endpoint hangs meanwhile. */
@@ -32,6 +34,7 @@ export class Flight<Call, Result> implements MadeCall<Call>, RunningCall {
   readonly isProbe: boolean;
   readonly kind: TimedKind;
   readonly patience: number;
+  readonly adjustments: readonly string[] | undefined;
   index = -1;
   among = 0;
   /** When its result came; its start until then. */
@@ -55,6 +58,7 @@ export class Flight<Call, Result> implements MadeCall<Call>, RunningCall {
     this.isProbe = made.isProbe;
     this.kind = kind;
     this.patience = made.patience;
+    this.adjustments = made.adjustments;
     this.arrivedAt = made.startedAt;
   }
 
