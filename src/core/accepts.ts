@@ -37,8 +37,13 @@ export interface AcceptedConversation extends Sourced {
    * words where they are; `none`, where the first ones go before the first user turn.
    */
   readonly systemTurns: 'anywhere' | 'first' | 'none';
-  /** `alternating`: users and model take turns, the user first, so neighbours of one role are joined. */
-  readonly turns: 'any' | 'alternating';
+  /**
+   * `with-user`: a turn of the user must be there, and the model's turns at the end are one. `alternating`: users and
+   * model take turns, the user first, so neighbours of one role are joined.
+   */
+  readonly turns: 'any' | 'with-user' | 'alternating';
+  /** How many calls a turn of the model may make: with `one`, others follow in turns of their own, with their results. */
+  readonly calls: 'many' | 'one';
   /** What may follow results of tools: with `assistant`, a short turn of the model is put before any other message. */
   readonly afterResults: 'any' | 'assistant';
   /** Whether the content of a role may be a list of parts where all of them are text; otherwise they are joined. */
@@ -55,7 +60,7 @@ export interface AcceptedConversation extends Sourced {
    */
   readonly prefill: 'plain' | 'prefix' | 'refused';
   /** Form that ids of tool calls must have. */
-  readonly toolIds: 'any' | 'nine-alphanumeric';
+  readonly toolIds: 'any' | 'at-most-40' | 'nine-alphanumeric';
 }
 
 /** Which JSON Schema it takes; what it does not take is rewritten, or told in a description. */

@@ -24,11 +24,14 @@ export function shapeConversation(messages: readonly Message[], accepts: Accepte
 }
 
 function isAccepted(messages: readonly Message[], accepts: AcceptedConversation): boolean {
-  const { systemTurns, turns, afterResults, lists } = accepts;
+  const { systemTurns, turns, calls, afterResults, lists } = accepts;
   let before: MessageRole | undefined;
+  let hasUser = turns !== 'with-user';
   for (const message of messages) {
     const { content } = message;
     const role = roleOf(message);
+    hasUser ||= role === 'user';
+    if (calls === 'one' && message.role === 'assistant' && (message.tool_calls?.length ?? 0) > 1) return false;
     if (role === 'system' && systemTurns !== 'anywhere' && (before !== undefined || systemTurns === 'none'))
       return false;
     if (turns === 'alternating' && role !== 'system' && breaksTurns(role, before)) return false;
@@ -36,7 +39,7 @@ function isAccepted(messages: readonly Message[], accepts: AcceptedConversation)
     if (Array.isArray(content) && !isAcceptedContent(content, role, lists[role], accepts)) return false;
     before = role;
   }
-  return true;
+  return hasUser && !(turns === 'with-user' && before === 'assistant' && messages.at(-2)?.role === 'assistant');
 }
 
 /** Neighbours of one role, and a model that speaks first. Results of several calls are neighbours everywhere. */
@@ -97,10 +100,11 @@ class Shaper {
   }
 
   shaped(messages: readonly Message[]): readonly Message[] {
-    for (const message of messages) this.#add(message);
+    const { calls, turns } = this.#accepts;
+    for (const message of calls === 'one' ? withSingleCalls(messages) : messages) this.#add(message);
     this.#begin();
     this.#endResults();
-    return this.#messages;
+    return turns === 'with-user' ? withUser(this.#messages) : this.#messages;
   }
 
   #add(message: Message): void {
@@ -211,6 +215,37 @@ class Shaper {
     }
     this.#messages.push(message);
   }
+}
+
+/** A conversation with a turn of the user, and with the model's turns at its end as one. */
+function withUser(messages: Message[]): readonly Message[] {
+  const last = messages.at(-1);
+  const before = messages.at(-2);
+  const one = last?.role === 'assistant' && before !== undefined ? joinedTurn(before, last) : undefined;
+  if (one !== undefined) return withUser([...messages.slice(0, -2), one]);
+  if (messages.some(({ role }) => role === 'user')) return messages;
+  const first = messages.findIndex((message) => roleOf(message) !== 'system');
+  return messages.toSpliced(first < 0 ? messages.length : first, 0, { role: 'user', content: FILLER });
+}
+
+/** Turns with several calls as turns of one call each, with its result behind it. */
+function withSingleCalls(messages: readonly Message[]): readonly Message[] {
+  const results = new Map<string, Message>();
+  return messages.flatMap((message, index): readonly Message[] => {
+    if (message.role === 'tool') return results.delete(message.tool_call_id) ? [] : [message];
+    const { tool_calls: calls } = message as AssistantMessage;
+    if (message.role !== 'assistant' || calls == null || calls.length < 2) return [message];
+    for (let next = index + 1; messages[next]?.role === 'tool'; next += 1) {
+      const result = messages[next] as ToolMessage;
+      results.set(result.tool_call_id, result);
+    }
+    return calls.flatMap((call, position) => {
+      const turn: Message =
+        position === 0 ? { ...message, tool_calls: [call] } : { role: 'assistant', content: null, tool_calls: [call] };
+      const result = results.get(call.id);
+      return result === undefined ? [turn] : [turn, result];
+    });
+  });
 }
 
 /** Two neighbours of one role as one turn; undefined where they must stay two. */

@@ -10,7 +10,8 @@ export const ANY_SERVER: VendorAccepts = {
   all: {
     conversation: {
       systemTurns: 'first',
-      turns: 'any',
+      turns: 'with-user',
+      calls: 'many',
       afterResults: 'any',
       lists: STRINGS,
       media: { user: ANY_MEDIA, assistant: NO_MEDIA, tool: NO_MEDIA },

@@ -9,13 +9,14 @@ export const AZURE: VendorAccepts = {
     conversation: {
       systemTurns: 'anywhere',
       turns: 'any',
+      calls: 'many',
       afterResults: 'any',
       lists: LISTS,
       media: { user: ['image', 'audio', 'file'], assistant: NO_MEDIA, tool: NO_MEDIA },
       fileNames: 'required',
       fileAddresses: false,
       prefill: 'plain',
-      toolIds: 'any',
+      toolIds: 'at-most-40',
       source: 'learn.microsoft.com/azure/ai-foundry/openai/reference, 2026-11',
     },
     schemas: {

@@ -1,5 +1,5 @@
 import type { VendorAccepts } from '../../core/accepts.ts';
-import { ANY_MEDIA, CACHED_TOKENS, CACHE_WRITE_TOKENS, NO_MEDIA, STRINGS } from './usual.ts';
+import { CACHED_TOKENS, CACHE_WRITE_TOKENS, NO_MEDIA, STRINGS } from './usual.ts';
 import { COMPLETED } from './schemas.ts';
 
 /** What DeepSeek accepts at its own address. */
@@ -8,9 +8,10 @@ export const DEEPSEEK: VendorAccepts = {
     conversation: {
       systemTurns: 'first',
       turns: 'any',
+      calls: 'many',
       afterResults: 'any',
       lists: STRINGS,
-      media: { user: ANY_MEDIA, assistant: NO_MEDIA, tool: NO_MEDIA },
+      media: { user: NO_MEDIA, assistant: NO_MEDIA, tool: NO_MEDIA },
       fileNames: 'required',
       fileAddresses: false,
       prefill: 'plain',

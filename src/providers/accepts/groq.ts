@@ -8,6 +8,7 @@ export const GROQ: VendorAccepts = {
     conversation: {
       systemTurns: 'anywhere',
       turns: 'any',
+      calls: 'many',
       afterResults: 'any',
       lists: { system: false, user: true, assistant: false, tool: false },
       media: { user: ANY_MEDIA, assistant: NO_MEDIA, tool: NO_MEDIA },

@@ -1,5 +1,5 @@
 import type { VendorAccepts } from '../../core/accepts.ts';
-import { ANY_MEDIA, CACHED_TOKENS, CACHE_WRITE_TOKENS, NO_MEDIA, OPEN_MODELS, STRINGS } from './usual.ts';
+import { ANY_MEDIA, CACHED_TOKENS, CACHE_WRITE_TOKENS, IMAGES, NO_MEDIA, OPEN_MODELS, STRINGS } from './usual.ts';
 import { COMPLETED } from './schemas.ts';
 
 /** What Ollama accepts, whatever model it has loaded. */
@@ -7,10 +7,11 @@ export const OLLAMA: VendorAccepts = {
   all: {
     conversation: {
       systemTurns: 'first',
-      turns: 'any',
+      turns: 'with-user',
+      calls: 'many',
       afterResults: 'any',
       lists: STRINGS,
-      media: { user: ANY_MEDIA, assistant: NO_MEDIA, tool: NO_MEDIA },
+      media: { user: IMAGES, assistant: NO_MEDIA, tool: NO_MEDIA },
       fileNames: 'required',
       fileAddresses: false,
       prefill: 'plain',
@@ -52,7 +53,8 @@ export const VLLM: VendorAccepts = {
   all: {
     conversation: {
       systemTurns: 'first',
-      turns: 'any',
+      turns: 'with-user',
+      calls: 'many',
       afterResults: 'any',
       lists: STRINGS,
       media: { user: ANY_MEDIA, assistant: NO_MEDIA, tool: NO_MEDIA },
@@ -97,10 +99,11 @@ export const LM_STUDIO: VendorAccepts = {
   all: {
     conversation: {
       systemTurns: 'first',
-      turns: 'any',
+      turns: 'with-user',
+      calls: 'many',
       afterResults: 'any',
       lists: STRINGS,
-      media: { user: ANY_MEDIA, assistant: NO_MEDIA, tool: NO_MEDIA },
+      media: { user: IMAGES, assistant: NO_MEDIA, tool: NO_MEDIA },
       fileNames: 'required',
       fileAddresses: false,
       prefill: 'plain',

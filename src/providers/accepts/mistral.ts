@@ -7,7 +7,8 @@ export const MISTRAL: VendorAccepts = {
   all: {
     conversation: {
       systemTurns: 'first',
-      turns: 'any',
+      turns: 'with-user',
+      calls: 'many',
       afterResults: 'assistant',
       lists: LISTS,
       media: { user: ['image', 'audio', 'file'], assistant: NO_MEDIA, tool: NO_MEDIA },

@@ -122,13 +122,14 @@ export const OPENAI: VendorAccepts = {
     conversation: {
       systemTurns: 'anywhere',
       turns: 'any',
+      calls: 'many',
       afterResults: 'any',
       lists: LISTS,
       media: { user: ['image', 'audio', 'file'], assistant: NO_MEDIA, tool: NO_MEDIA },
       fileNames: 'required',
       fileAddresses: false,
       prefill: 'plain',
-      toolIds: 'any',
+      toolIds: 'at-most-40',
       source: 'platform.openai.com/docs/api-reference/chat/create; OpenHands#7700, openai-agents-python#1513, 2026-11',
     },
     schemas: {

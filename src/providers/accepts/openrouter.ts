@@ -8,6 +8,7 @@ export const OPENROUTER: VendorAccepts = {
     conversation: {
       systemTurns: 'anywhere',
       turns: 'any',
+      calls: 'many',
       afterResults: 'any',
       lists: LISTS,
       media: { user: ANY_MEDIA, assistant: NO_MEDIA, tool: NO_MEDIA },

@@ -8,6 +8,7 @@ export const TOGETHER: VendorAccepts = {
     conversation: {
       systemTurns: 'first',
       turns: 'any',
+      calls: 'many',
       afterResults: 'any',
       lists: STRINGS,
       media: { user: ANY_MEDIA, assistant: NO_MEDIA, tool: NO_MEDIA },

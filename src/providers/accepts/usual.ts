@@ -7,6 +7,9 @@ import { CLAUDE_ELSEWHERE, OPENAI_HELD, OPENAI_TOOLS } from './schemas.ts';
 /** Every kind of media: for servers that do not say which they take. */
 export const ANY_MEDIA: readonly MediaKind[] = ['image', 'audio', 'video', 'file'];
 
+/** Pictures and nothing else. */
+export const IMAGES: readonly MediaKind[] = ['image'];
+
 export const NO_MEDIA: readonly MediaKind[] = [];
 
 /** Lists of parts in every role. */
@@ -56,8 +59,15 @@ export const OPEN_MODELS: readonly FamilyAccepts[] = [
   },
   {
     models: /(?:^|[/_-])(?:qwen|qwq)/,
-    accepts: { conversation: { systemTurns: 'first', lists: STRINGS } },
-    source: 'chat template of Qwen/Qwen3.5-27B on huggingface.co; vllm#41114, llama.cpp#20733, Qwen3.8#244, 2026-11',
+    accepts: { conversation: { systemTurns: 'first', turns: 'with-user', lists: STRINGS } },
+    source:
+      'chat template of Qwen/Qwen3.5-27B on huggingface.co; vllm#41114, llama.cpp#20733, Qwen3.8#244, vllm#36432 (a turn of the user), 2026-11',
+  },
+  {
+    models: /(?:^|[/_-])llama-?[34]/,
+    accepts: { conversation: { turns: 'with-user', calls: 'one', lists: STRINGS } },
+    source:
+      'chat template of meta-llama/Llama-3.1-8B-Instruct on huggingface.co; docs.vllm.ai/en/latest/features/tool_calling.html, vllm#11592, 2026-11',
   },
 ];
 

@@ -21,6 +21,7 @@ export const XAI: VendorAccepts = {
     conversation: {
       systemTurns: 'anywhere',
       turns: 'any',
+      calls: 'many',
       afterResults: 'any',
       lists: LISTS,
       media: { user: ANY_MEDIA, assistant: NO_MEDIA, tool: NO_MEDIA },

@@ -39,7 +39,7 @@ export interface Dialect {
    */
   readonly conversation?: Partial<Omit<AcceptedConversation, 'source'>> | undefined;
   /** Form that tool call ids must have. Default: any, but for models of Mistral. */
-  readonly toolCallIds?: 'any' | 'nine-alphanumeric' | undefined;
+  readonly toolCallIds?: AcceptedConversation['toolIds'] | undefined;
   /** Cache marks that content parts may carry. Default none. */
   readonly cacheMarks?: 'cache_control' | 'prompt_cache_breakpoint' | undefined;
   /** Field in which an assistant message's earlier reasoning goes back. Default: it does not. */
@@ -86,8 +86,20 @@ export const NINE_CHARACTERS: ToolIdRule = { allowed: /^[a-zA-Z0-9]{9}$/, replac
 
 /** What is demanded of the ids of tool calls; undefined when they may be anything. */
 export function toolIdRule(form: AcceptedConversation['toolIds'] | undefined): ToolIdRule | undefined {
-  return form === 'nine-alphanumeric' ? NINE_CHARACTERS : undefined;
+  return form === undefined ? undefined : RULES[form];
 }
+
+/** Ids of at most 40 characters. */
+const FORTY_CHARACTERS: ToolIdRule = {
+  allowed: /^[^]{1,40}$/,
+  replace: (id, salt) => `call_${nineCharacters(id, salt)}${nineCharacters(id, ~salt)}`,
+};
+
+const RULES: Readonly<Record<AcceptedConversation['toolIds'], ToolIdRule | undefined>> = {
+  any: undefined,
+  'at-most-40': FORTY_CHARACTERS,
+  'nine-alphanumeric': NINE_CHARACTERS,
+};
 
 /** Nine letters and digits for an id, others for every salt. */
 function nineCharacters(id: string, salt: number): string {

@@ -85,11 +85,19 @@ export function completed(encoded: unknown, message: Message, completion: Comple
 }
 
 /**
- * Finds media that a server takes neither where they are nor from users, who show what other roles cannot.
+ * Finds what cannot be said to a server in any way: media that it takes neither where they are nor from users, who show
+ * what other roles cannot, and a turn of the model that it does not go on with.
  *
  * @throws {@link EncodeError} with the path of the first.
  */
-export function checkMedia(messages: readonly Message[], { media }: AcceptedConversation): void {
+export function checkConversation(messages: readonly Message[], { media, prefill }: AcceptedConversation): void {
+  const last = messages.at(-1);
+  if (prefill === 'refused' && last?.role === 'assistant' && !last.tool_calls?.length) {
+    throw new EncodeError(
+      `messages[${messages.length - 1}] is an assistant message for the model to go on with, which this model does not ` +
+        'do: end with a user message',
+    );
+  }
   for (const [index, { role, content }] of messages.entries()) {
     if (typeof content === 'string' || content == null || role === 'system' || role === 'developer') continue;
     for (const [position, part] of content.entries()) {

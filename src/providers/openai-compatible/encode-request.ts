@@ -9,7 +9,7 @@ import type { Schema } from '../../core/schema/schema-parts.ts';
 import { isPlainMessage } from '../../protocol/chat-result.ts';
 import { ToolIds } from '../tool-ids.ts';
 import { type Dialect, toolIdRule } from './dialect.ts';
-import { checkMedia, completed, encodeMessage, markLastBlock } from './encode-message.ts';
+import { checkConversation, completed, encodeMessage, markLastBlock } from './encode-message.ts';
 import type { AcceptedSchemas, Accepts } from '../../core/accepts.ts';
 import { shapeConversation } from '../../core/conversation/shape.ts';
 import { EncodeError, tierToAsk } from '../codec.ts';
@@ -219,7 +219,7 @@ export function encodeMessages(
   dialect: Dialect,
   { conversation, reasoning }: Accepts,
 ): readonly unknown[] {
-  checkMedia(said, conversation);
+  checkConversation(said, conversation);
   const messages = shapeConversation(said, conversation);
   const rule = toolIdRule(conversation.toolIds);
   const ids = rule && new ToolIds(rule);

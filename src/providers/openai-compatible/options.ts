@@ -107,6 +107,7 @@ export const OPENAI_COMPATIBLE_OPTIONS: OptionShape<OpenAiCompatibleOptions> = {
     conversation: group<NonNullable<Dialect['conversation']>>({
       systemTurns: text,
       turns: text,
+      calls: text,
       afterResults: text,
       lists: group<AcceptedConversation['lists']>({ system: flag, user: flag, assistant: flag, tool: flag }),
       media: group<AcceptedConversation['media']>({

@@ -311,6 +311,7 @@ describe('short tool call ids', () => {
 
   it('are given back to the same calls and results', () => {
     const messages = [
+      { role: 'user', content: 'Look' },
       { role: 'assistant', tool_calls: [call('call_abc'), call('D681PevKs')] },
       { role: 'tool', tool_call_id: 'D681PevKs', content: 'x' },
       { role: 'tool', tool_call_id: 'call_abc', content: 'y' },
@@ -319,8 +320,8 @@ describe('short tool call ids', () => {
       tool_calls?: { id: string }[];
       tool_call_id?: string;
     }[];
-    const [first, second] = sent[0]?.tool_calls ?? [];
+    const [first, second] = sent[1]?.tool_calls ?? [];
     expect(second?.id).toBe('D681PevKs');
-    expect(sent.slice(1).map((message) => message.tool_call_id)).toEqual(['D681PevKs', first?.id]);
+    expect(sent.slice(2).map((message) => message.tool_call_id)).toEqual(['D681PevKs', first?.id]);
   });
 });
