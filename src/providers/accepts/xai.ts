@@ -61,12 +61,15 @@ export const XAI: VendorAccepts = {
   families: [
     {
       models: /^grok-3-mini/,
-      accepts: { reasoning: { efforts: ['low', 'high'] } },
+      accepts: { reasoning: { efforts: ['low', 'high'] }, parameters: REASONS_ALWAYS },
       source: 'docs.x.ai/docs/guides/reasoning; chatwise-releases#515, 2026-11',
     },
     {
       models: /^grok-4\.3/,
-      accepts: { reasoning: { efforts: ['none', 'low', 'medium', 'high'] } },
+      accepts: {
+        reasoning: { efforts: ['none', 'low', 'medium', 'high'] },
+        parameters: { refusedWhileReasoning: ['presence_penalty', 'frequency_penalty', 'stop'] },
+      },
       source: 'docs.x.ai/developers/model-capabilities/text/reasoning; big-AGI#1104, 2026-11',
     },
     {

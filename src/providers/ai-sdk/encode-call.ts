@@ -15,11 +15,11 @@ import type {
 import { type AiSdkFamily, familyOf, optionsKey } from './families.ts';
 import type { Media } from './media.ts';
 import { writePrompt } from './prompt.ts';
-import type { ReasoningEffort } from '../../protocol/reasoning.ts';
+import { REASONING_EFFORTS, type ReasoningEffort } from '../../protocol/reasoning.ts';
 import { EFFORT_SHARES, tierToAsk } from '../codec.ts';
 import { heldSchema, toolSchema } from '../../core/schema/rewrite-schema.ts';
 import type { Schema } from '../../core/schema/schema-parts.ts';
-import { effortOfBudget, nearestEffort } from '../openai-compatible/encode-request.ts';
+import { effortOfBudget, effortToAsk } from '../openai-compatible/encode-request.ts';
 
 /** What a declaration adds to every call of its model. */
 export interface CallDefaults {
@@ -42,7 +42,7 @@ export function encodeCall(
   const version = model.specificationVersion;
   const takes: Takes = (name) => endpoint.parameters?.has(name) !== false;
   const key = optionsKey(model, family);
-  const context: OptionsContext = { request, endpoint, family, version, takes };
+  const context: OptionsContext = { request, endpoint, family, version, takes, modelId: model.modelId };
   const { effort, options } = reasoningOptions(context);
   const { loose, ...format } = responseFormat(request, family, takes);
   return {
@@ -53,7 +53,7 @@ export function encodeCall(
       fetched,
       cacheControl: request.cache.control,
     }),
-    ...sampling(request, takes),
+    ...sampling(request, family, takes),
     ...format,
     ...tools(request, { family, key, takes, version }),
     ...(effort === undefined ? {} : { reasoning: effort }),
@@ -65,7 +65,7 @@ export function encodeCall(
   };
 }
 
-function sampling({ parameters }: NormalizedRequest, takes: Takes): Partial<CallOptions> {
+function sampling({ parameters }: NormalizedRequest, family: AiSdkFamily, takes: Takes): Partial<CallOptions> {
   const options: Record<string, unknown> = {};
   for (const [name, option] of SAMPLING) {
     const value = parameters[name];
@@ -73,6 +73,10 @@ function sampling({ parameters }: NormalizedRequest, takes: Takes): Partial<Call
     if (value !== undefined && takes(name) && !(name === 'top_k' && value === 0)) options[option] = value;
   }
   const limit = parameters.max_completion_tokens;
+  const stops = parameters.stop?.filter((stop) => stop.trim() !== '') ?? [];
+  if (family.blankStops === false && stops.length < (parameters.stop?.length ?? 0)) {
+    options['stopSequences'] = stops.length === 0 || !takes('stop') ? undefined : stops;
+  }
   if (limit !== undefined && (takes('max_tokens') || takes('max_completion_tokens')))
     options['maxOutputTokens'] = limit;
   return options;
@@ -174,6 +178,8 @@ interface OptionsContext {
   readonly family: AiSdkFamily;
   readonly version: SpecVersion;
   readonly takes: Takes;
+  /** The provider's name of the model. */
+  readonly modelId: string;
 }
 
 /** Parameters that the interface has members for, or that {@link providerOptions} writes in ways of their own. */
@@ -208,22 +214,27 @@ function providerOptions(context: OptionsContext): JsonObject {
 
 /** The reasoning that was asked for: an option of its own in version 4, an option of the provider otherwise. */
 function reasoningOptions(context: OptionsContext): { effort?: ReasoningEffort; options: JsonObject } {
-  const { request, endpoint, family, version, takes } = context;
+  const { request, endpoint, family, version, takes, modelId } = context;
   const { reasoning, parameters } = request;
   if (reasoning === undefined || (!takes('reasoning') && !takes('reasoning_effort'))) return { options: {} };
   const limit = parameters.max_completion_tokens ?? undefined;
-  if (reasoning.effort === undefined && reasoning.maxTokens !== undefined && family.budget !== undefined) {
-    return { options: merged(shown(context), family.budget(reasoning.maxTokens)) };
+  if (reasoning.effort === undefined && reasoning.maxTokens !== undefined && takesBudget(family, modelId)) {
+    return { options: merged(shown(context), family.budget?.(reasoning.maxTokens) ?? {}) };
   }
   const wanted = reasoning.effort ?? effortOfBudget(reasoning.maxTokens, limit);
   if (wanted === undefined) return { options: shown(context) };
-  const { efforts, mandatory } = endpoint.reasoning ?? {};
-  const effort = nearestEffort(wanted, efforts, mandatory === true);
+  const { efforts = family.efforts?.(modelId) ?? REASONING_EFFORTS, mandatory } = endpoint.reasoning ?? {};
+  const effort = effortToAsk(wanted, efforts, mandatory === true);
+  if (effort === undefined) return { options: shown(context) };
   const visible = effort === 'none' ? {} : shown(context);
   if (version === 'v4') return { effort, options: visible };
   if (family.effort !== undefined) return { options: merged(visible, family.effort(effort)) };
   const tokens = budgetOfEffort(effort, limit ?? endpoint.maxOutputTokens ?? USUAL_OUTPUT);
   return { options: merged(visible, family.budget?.(tokens) ?? {}) };
+}
+
+function takesBudget({ budget, takesBudget: takes }: AiSdkFamily, modelId: string): boolean {
+  return budget !== undefined && takes?.(modelId) !== false;
 }
 
 /** Output tokens of which a share goes to reasoning where nobody named a limit. */

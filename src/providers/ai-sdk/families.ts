@@ -4,8 +4,11 @@ import type { JsonObject } from '../../protocol/json.ts';
 import type { CacheControl } from '../../protocol/content-part.ts';
 import type { ReasoningEffort } from '../../protocol/reasoning.ts';
 import { googleTask } from '../google/embeddings.ts';
-import { googleSchema } from '../google/json-schema.ts';
+import { googleTool } from '../google/json-schema.ts';
+import { acceptsOf } from '../../core/accepts.ts';
+import { OPENAI } from '../accepts/openai.ts';
 import { TOOL_ID_RULE } from '../anthropic/blocks.ts';
+import { rulesOf } from '../anthropic/plan-thinking.ts';
 import { NINE_CHARACTERS } from '../openai-compatible/dialect.ts';
 import { toolSchema } from '../../core/schema/rewrite-schema.ts';
 import type { Schema } from '../../core/schema/schema-parts.ts';
@@ -44,6 +47,12 @@ export interface AiSdkFamily {
   readonly effort?: ((effort: ReasoningEffort) => JsonObject) | undefined;
   /** A budget of reasoning tokens; 0 switches reasoning off. */
   readonly budget?: ((tokens: number) => JsonObject) | undefined;
+  /** Efforts that a model takes, by the provider's name of it. Default: any, which the SDK then reduces. */
+  readonly efforts?: ((modelId: string) => readonly ReasoningEffort[]) | undefined;
+  /** Whether a model takes a budget, by the provider's name of it. Default true, where there is a word for it. */
+  readonly takesBudget?: ((modelId: string) => boolean) | undefined;
+  /** Whether texts that end an answer may be nothing but space. Default true. */
+  readonly blankStops?: boolean | undefined;
   /** How reasoning is signed. Default: not at all. */
   readonly signature?: SignatureStyle | undefined;
   /** Whether reasoning may go back without a signature. Default false. */
@@ -124,6 +133,8 @@ const FAMILIES: readonly AiSdkFamily[] = [
     parallelTools: (allowed) => ({ disableParallelToolUse: !allowed }),
     tiers: { default: 'standard_only', priority: 'auto' },
     budget: THINKING,
+    takesBudget: (modelId) => rulesOf({ upstreamModel: modelId }).thinking !== 'adaptive',
+    blankStops: false,
     toolSchema: (schema) => toolSchema(schema, CLAUDE_TOOLS),
     strictTools: CLAUDE_STRICT_TOOLS,
     // Where it uses a tool for the answer, its schema is that of a tool.
@@ -166,7 +177,7 @@ const FAMILIES: readonly AiSdkFamily[] = [
     key: 'google',
     tiers: { default: 'standard', flex: 'flex', priority: 'priority' },
     showReasoning: { thinkingConfig: { includeThoughts: true } },
-    toolSchema: googleSchema,
+    toolSchema: googleTool,
     budget: (tokens) => ({ thinkingConfig: { thinkingBudget: tokens } }),
     signature: 'google',
     unsignedReasoning: true,
@@ -184,6 +195,7 @@ const FAMILIES: readonly AiSdkFamily[] = [
     user: (hash) => ({ safetyIdentifier: hash }),
     parallelTools: PARALLEL,
     strictSchemas: true,
+    efforts: (modelId) => acceptsOf(OPENAI, modelId).reasoning.efforts,
     toolSchema: (schema) => toolSchema(schema, OPENAI_TOOLS),
     strictTools: OPENAI_HELD,
     heldFormats: OPENAI_HELD,

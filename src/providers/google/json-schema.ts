@@ -1,5 +1,7 @@
 import { isJsonObject } from '../../protocol/json.ts';
+import { toolSchema } from '../../core/schema/rewrite-schema.ts';
 import * as read from '../../platform/json.ts';
+import { GOOGLE_TOOLS } from '../accepts/schemas.ts';
 
 /** Keywords that Google refuses or that mean nothing to it. */
 const LEFT_OUT = new Set(['$schema', '$comment', 'const', 'nullable', 'definitions', 'allOf']);
@@ -32,6 +34,11 @@ export function googleSchema(schema: Schema): Schema {
   }
   if (merged['nullable'] === true && typeof written['type'] === 'string') written['type'] = [written['type'], 'null'];
   return written;
+}
+
+/** The schema of a function, which must be one object. */
+export function googleTool(schema: Schema): Schema {
+  return googleSchema(toolSchema(schema, GOOGLE_TOOLS));
 }
 
 /** True for the schema of a function that takes nothing: older models refuse an object without properties. */
