@@ -61,7 +61,7 @@ export const XAI: VendorAccepts = {
   families: [
     {
       models: /^grok-3-mini/,
-      accepts: { reasoning: { efforts: ['low', 'high'] } },
+      accepts: { reasoning: { efforts: ['low', 'high'] }, parameters: REASONS_ALWAYS },
       source: 'docs.x.ai/docs/guides/reasoning; chatwise-releases#515, 2026-11',
     },
     {

@@ -14,7 +14,11 @@ import type {
 } from './model.ts';
 import { type AiSdkFamily, familyOf, optionsKey } from './families.ts';
 import type { Media } from './media.ts';
+import { reasoningHistory } from './reasoning-history.ts';
+import { isBlank, withoutBlanks } from './blanks.ts';
 import { writePrompt } from './prompt.ts';
+import type { Message } from '../../protocol/message.ts';
+import { checkConversation } from '../openai-compatible/encode-message.ts';
 import type { ReasoningEffort } from '../../protocol/reasoning.ts';
 import { EFFORT_SHARES, tierToAsk } from '../codec.ts';
 import { heldSchema, toolSchema } from '../../core/schema/rewrite-schema.ts';
@@ -42,18 +46,22 @@ export function encodeCall(
   const version = model.specificationVersion;
   const takes: Takes = (name) => endpoint.parameters?.has(name) !== false;
   const key = optionsKey(model, family);
-  const context: OptionsContext = { request, endpoint, family, version, takes };
+  const context: OptionsContext = { request, endpoint, family, key, version, takes };
   const { effort, options } = reasoningOptions(context);
   const { loose, ...format } = responseFormat(request, family, takes);
+  const accepted = family.conversation(model.modelId);
+  checkConversation(request.messages, accepted);
+  const spoken = family.refusesBlanks === true ? withoutBlanks(request.messages) : request.messages;
+  const messages = shapeConversation(spoken, accepted);
   return {
-    prompt: writePrompt(shapeConversation(request.messages, family.conversation(model.modelId)), {
+    prompt: writePrompt(messages, {
       version,
       family,
       key,
       fetched,
       cacheControl: request.cache.control,
     }),
-    ...sampling(request, takes),
+    ...sampling(request, family, takes),
     ...format,
     ...tools(request, { family, key, takes, version }),
     ...(effort === undefined ? {} : { reasoning: effort }),
@@ -65,12 +73,20 @@ export function encodeCall(
   };
 }
 
-function sampling({ parameters }: NormalizedRequest, takes: Takes): Partial<CallOptions> {
+function sampling({ parameters }: NormalizedRequest, family: AiSdkFamily, takes: Takes): Partial<CallOptions> {
   const options: Record<string, unknown> = {};
   for (const [name, option] of SAMPLING) {
     const value = parameters[name];
     // Zero likeliest tokens means that the choice is not narrowed.
     if (value !== undefined && takes(name) && !(name === 'top_k' && value === 0)) options[option] = value;
+  }
+  const { stop, temperature = 0 } = parameters;
+  const { maxTemperature: hottest = temperature } = family;
+  if (options['temperature'] !== undefined) options['temperature'] = Math.min(temperature, hottest);
+  if (family.refusesBlanks === true && stop?.some(isBlank) === true) {
+    const kept = stop.filter((sequence) => !isBlank(sequence));
+    if (kept.length > 0) options['stopSequences'] = kept;
+    else delete options['stopSequences'];
   }
   const limit = parameters.max_completion_tokens;
   if (limit !== undefined && (takes('max_tokens') || takes('max_completion_tokens')))
@@ -126,10 +142,10 @@ function formatSchema(
 }
 
 function tools(
-  { tools: functions, toolChoice: choice }: NormalizedRequest,
+  { tools: functions, toolChoice: choice, messages }: NormalizedRequest,
   { family, key, takes, version }: { family: AiSdkFamily; key: string; takes: Takes; version: string },
 ): Pick<CallOptions, 'tools' | 'toolChoice'> {
-  if (functions.length === 0 || !takes('tools')) return {};
+  if (functions.length === 0 || !takes('tools')) return family.declaresCalled === true ? calledTools(messages) : {};
   const written = functions.map((tool): FunctionToolOption => {
     const { name, description, parameters, strict } = tool.function;
     const { cacheMark } = family;
@@ -149,6 +165,18 @@ function tools(
   });
   const chosen = takes('tool_choice') ? toolChoice(choice) : undefined;
   return { tools: written, ...(chosen === undefined ? {} : { toolChoice: chosen }) };
+}
+
+/** The tools that a history called, of which none may be called now. */
+function calledTools(messages: readonly Message[]): Pick<CallOptions, 'tools' | 'toolChoice'> {
+  const called = new Set(
+    messages.flatMap((message) =>
+      message.role === 'assistant' ? (message.tool_calls ?? []).map(({ function: { name } }) => name) : [],
+    ),
+  );
+  if (called.size === 0) return {};
+  const tools = [...called].map((name) => ({ type: 'function' as const, name, inputSchema: { type: 'object' } }));
+  return { tools, toolChoice: { type: 'none' } };
 }
 
 /** A choice that names a tool of the router means nothing to a provider. */
@@ -172,6 +200,8 @@ interface OptionsContext {
   readonly request: NormalizedRequest;
   readonly endpoint: Endpoint;
   readonly family: AiSdkFamily;
+  /** Key of the provider's options. */
+  readonly key: string;
   readonly version: SpecVersion;
   readonly takes: Takes;
 }
@@ -211,10 +241,12 @@ function reasoningOptions(context: OptionsContext): { effort?: ReasoningEffort; 
   const { request, endpoint, family, version, takes } = context;
   const { reasoning, parameters } = request;
   if (reasoning === undefined || (!takes('reasoning') && !takes('reasoning_effort'))) return { options: {} };
+  if (family.declaresCalled === true && cannotThink(context)) return { options: {} };
   const limit = parameters.max_completion_tokens ?? undefined;
-  if (reasoning.effort === undefined && reasoning.maxTokens !== undefined && family.budget !== undefined) {
-    return { options: merged(shown(context), family.budget(reasoning.maxTokens)) };
-  }
+  const { effort: asked, maxTokens } = reasoning;
+  const budget =
+    asked === undefined && maxTokens !== undefined ? family.budget?.(maxTokens, endpoint.upstreamModel) : undefined;
+  if (budget !== undefined) return { options: merged(shown(context), budget) };
   const wanted = reasoning.effort ?? effortOfBudget(reasoning.maxTokens, limit);
   if (wanted === undefined) return { options: shown(context) };
   const { efforts, mandatory } = endpoint.reasoning ?? {};
@@ -223,7 +255,17 @@ function reasoningOptions(context: OptionsContext): { effort?: ReasoningEffort; 
   if (version === 'v4') return { effort, options: visible };
   if (family.effort !== undefined) return { options: merged(visible, family.effort(effort)) };
   const tokens = budgetOfEffort(effort, limit ?? endpoint.maxOutputTokens ?? USUAL_OUTPUT);
-  return { options: merged(visible, family.budget?.(tokens) ?? {}) };
+  return { options: merged(visible, family.budget?.(tokens, endpoint.upstreamModel) ?? {}) };
+}
+
+/**
+ * Claude cannot begin to think in a turn that it has begun without: behind calls whose thinking was not kept, or in words
+ * that it goes on with.
+ */
+function cannotThink({ request: { messages }, family, key }: OptionsContext): boolean {
+  const last = messages.findLast((message) => message.role === 'assistant');
+  if (last === undefined || messages.at(-1) === last) return last !== undefined;
+  return (last.tool_calls?.length ?? 0) > 0 && reasoningHistory(last, family, key).parts.length === 0;
 }
 
 /** Output tokens of which a share goes to reasoning where nobody named a limit. */

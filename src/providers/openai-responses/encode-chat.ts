@@ -12,7 +12,8 @@ import type { ReasoningEffort } from '../../protocol/reasoning.ts';
 import type { ToolChoice } from '../../protocol/tools.ts';
 import * as read from '../../platform/json.ts';
 import { EncodeError } from '../codec.ts';
-import type { Dialect } from '../openai-compatible/dialect.ts';
+import { type Dialect, FORTY_CHARACTERS } from '../openai-compatible/dialect.ts';
+import { ToolIds } from '../tool-ids.ts';
 import {
   type EncodedBody,
   encodedEffort,
@@ -94,9 +95,10 @@ function inputOf({ messages }: NormalizedRequest, { conversation }: Accepts): re
   const { user } = conversation.media;
   const media = { ...conversation.media, tool: user.filter((kind) => kind === 'image' || kind === 'file') };
   const shaped = shapeConversation(messages, { ...conversation, media, fileAddresses: true });
+  const ids = new ToolIds(FORTY_CHARACTERS);
   return shaped.flatMap((message, index) => [
     ...(message.role === 'assistant' ? reasoningItemsOf(message) : []),
-    ...itemsOf(message, `messages[${index}]`),
+    ...itemsOf(message, `messages[${index}]`, ids),
   ]);
 }
 
