@@ -38,8 +38,8 @@ export interface AcceptedConversation extends Sourced {
    */
   readonly systemTurns: 'anywhere' | 'first' | 'none';
   /**
-   * `with-user`: a turn of the user must be there, and the model's turns at the end are one. `alternating`: users and
-   * model take turns, the user first, so neighbours of one role are joined.
+   * `with-user`: a turn of the user must be there, and the model's turns at the end are one. `alternating`: besides, users
+   * and model take turns, the user first, so neighbours of one role are joined.
    */
   readonly turns: 'any' | 'with-user' | 'alternating';
   /** How many calls a turn of the model may make: with `one`, others follow in turns of their own, with their results. */

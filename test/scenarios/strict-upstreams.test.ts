@@ -12,6 +12,18 @@ const COUNT = Number(process.env['STRICT_REQUESTS'] ?? 60);
 
 const FORMATS = Object.keys(RANDOM_REQUESTS) as readonly RandomRequest['format'][];
 
+/**
+ * Requests that go as the client wrote them, because upstream and client speak one API: what is wrong in them, the client
+ * hears from the provider in its own words.
+ */
+function isNative({ name, vendor }: StrictRoute, format: RandomRequest['format']): boolean {
+  if (name.startsWith('AI SDK')) return false;
+  return (format === 'messages' && vendor === 'anthropic') || (format === 'responses' && name === 'openai gpt-5.6');
+}
+
+/** What is refused although it could be said, by rule: the reason why it stays. */
+const EXCLUDED: Readonly<Record<string, string>> = {};
+
 interface Scene extends AsyncDisposable {
   send(request: RandomRequest): Promise<{ readonly status: number; readonly text: string }>;
   readonly upstream: Awaited<ReturnType<typeof strictUpstream>>;
@@ -46,28 +58,35 @@ async function sceneOf({ vendor, template, provider }: StrictRoute): Promise<Sce
 }
 
 describe.each(STRICT_ROUTES)('$name', (route) => {
-  it.each(FORMATS)('takes what the router makes of random requests of %s', async (format) => {
+  const translated = FORMATS.filter((format) => !isNative(route, format));
+
+  it.each(translated)('takes what the router makes of random requests of %s', async (format) => {
     await using scene = await sceneOf(route);
     const { upstream } = scene;
     const failing: Record<string, string> = {};
-    let ours = 0;
+    let refusedByRouter = 0;
+    let sent = 0;
     await fc.assert(
       fc.asyncProperty(RANDOM_REQUESTS[format], async (request) => {
         upstream.forget();
         const { status, text } = await scene.send(request);
         for (const { rules, body } of upstream.refusals) {
           for (const rule of rules) {
+            if (rule in EXCLUDED) continue;
             const seen = JSON.stringify(body);
             if ((failing[rule]?.length ?? Infinity) > seen.length)
               failing[rule] = `${JSON.stringify(request.body)} ==> ${seen}`;
           }
         }
-        if (upstream.accepted === 0) ours += 1;
-        if (status >= 500 && upstream.refusals.length === 0)
-          failing[`status ${status}`] = `${text} ${JSON.stringify(request.body)}`;
+        sent += 1;
+        if (upstream.accepted > 0 || upstream.refusals.length > 0) return;
+        refusedByRouter += 1;
+        // What cannot be said is the client's to change, and named.
+        if (status !== 400 && status !== 422) failing[`status ${status}`] = `${text} ${JSON.stringify(request.body)}`;
       }),
       runs(COUNT),
     );
-    expect({ failing, ours }).toEqual({ failing: {}, ours: expect.any(Number) });
+    expect(failing).toEqual({});
+    expect(refusedByRouter / sent).toBeLessThan(0.6);
   });
 });

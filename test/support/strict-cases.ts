@@ -2,6 +2,8 @@ import type { ChatTemplate, StrictVendor } from 'signalbox/testing';
 
 /** For each rule of the strict upstreams a request that breaks it, as a change to a request that breaks none. */
 
+type Body = Readonly<Record<string, unknown>>;
+
 /** A vendor with a request that it takes, and what breaks each of its rules. */
 export interface StrictCases {
   readonly vendor: StrictVendor;
@@ -19,20 +21,20 @@ const LONG = 'x'.repeat(70);
 const PIXEL = 'data:image/png;base64,iVBORw0KGgo=';
 const HUGE = 'word '.repeat(1_000);
 
-function tool(fields: object = {}): object {
+function tool(fields: object = {}): Body {
   return { type: 'function', function: { name: 'look', parameters: OBJECT, ...fields } };
 }
 
-function user(content: unknown, more: object = {}): object {
+function user(content: unknown, more: object = {}): Body {
   return { role: 'user', content, ...more };
 }
 
-function called(id = 'abcdefghi', more: object = {}): object {
+function called(id = 'abcdefghi', more: object = {}): Body {
   const call = { id, type: 'function', function: { name: 'look', arguments: '{}' } };
   return { role: 'assistant', content: null, tool_calls: [call], ...more };
 }
 
-function result(id = 'abcdefghi', content: unknown = 'Here.', more: object = {}): object {
+function result(id = 'abcdefghi', content: unknown = 'Here.', more: object = {}): Body {
   return { role: 'tool', tool_call_id: id, content, ...more };
 }
 
@@ -40,11 +42,11 @@ function messages(...list: readonly object[]): { readonly messages: readonly obj
   return { messages: list };
 }
 
-function jsonSchema(schema: object, strict = true, name = 'answer'): object {
+function jsonSchema(schema: object, strict = true, name = 'answer'): Body {
   return { response_format: { type: 'json_schema', json_schema: { name, schema, strict } } };
 }
 
-function strictTool(schema: object): object {
+function strictTool(schema: object): Body {
   return { tools: [tool({ strict: true, parameters: schema })] };
 }
 
@@ -134,7 +136,7 @@ const OPENAI: StrictCases = {
   },
 };
 
-function input(...items: readonly object[]): object {
+function input(...items: readonly object[]): Body {
   return { input: items };
 }
 
@@ -179,7 +181,7 @@ const RESPONSES: StrictCases = {
   },
 };
 
-function blocks(role: string, ...content: readonly object[]): object {
+function blocks(role: string, ...content: readonly object[]): Body {
   return { role, content };
 }
 
@@ -190,11 +192,11 @@ const ANSWER = { type: 'tool_result', tool_use_id: 'toolu_1', content: 'Here.' }
 const SAID = blocks('user', TEXT);
 const OWN_TOOL = { name: 'look', input_schema: OBJECT };
 
-function ownTool(fields: object): object {
+function ownTool(fields: object): Body {
   return { tools: [{ ...OWN_TOOL, ...fields }] };
 }
 
-function structured(schema: object): object {
+function structured(schema: object): Body {
   return { output_config: { format: { type: 'json_schema', schema } } };
 }
 
@@ -315,11 +317,11 @@ const ANTHROPIC: StrictCases = {
   },
 };
 
-function contents(...turns: readonly object[]): object {
+function contents(...turns: readonly object[]): Body {
   return { contents: turns };
 }
 
-function turn(role: string, ...parts: readonly object[]): object {
+function turn(role: string, ...parts: readonly object[]): Body {
   return { role, parts };
 }
 
@@ -327,7 +329,7 @@ const ASKED = turn('user', { text: 'Hello' });
 const MODEL_CALL = { functionCall: { name: 'look', args: {} }, thoughtSignature: 'c2ln' };
 const RESPONSE = { functionResponse: { name: 'look', response: { output: 'Here.' } } };
 
-function functions(...list: readonly object[]): object {
+function functions(...list: readonly object[]): Body {
   return { tools: [{ functionDeclarations: list }] };
 }
 

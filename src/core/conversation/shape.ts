@@ -26,7 +26,7 @@ export function shapeConversation(messages: readonly Message[], accepts: Accepte
 function isAccepted(messages: readonly Message[], accepts: AcceptedConversation): boolean {
   const { systemTurns, turns, calls, afterResults, lists } = accepts;
   let before: MessageRole | undefined;
-  let hasUser = turns !== 'with-user';
+  let hasUser = turns === 'any';
   for (const message of messages) {
     const { content } = message;
     const role = roleOf(message);
@@ -104,7 +104,7 @@ class Shaper {
     for (const message of calls === 'one' ? withSingleCalls(messages) : messages) this.#add(message);
     this.#begin();
     this.#endResults();
-    return turns === 'with-user' ? withUser(this.#messages) : this.#messages;
+    return turns === 'any' ? this.#messages : withUser(this.#messages);
   }
 
   #add(message: Message): void {

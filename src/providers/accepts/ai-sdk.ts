@@ -16,22 +16,26 @@ const NOT_IN_RESULTS = { ...PACKAGE_PLACES, tool: NO_MEDIA };
 export const SDK_CONVERSATIONS = {
   claude: {
     systemTurns: 'first',
-    turns: 'any',
+    turns: 'alternating',
+    calls: 'many',
     afterResults: 'any',
     lists: LISTS,
     media: PACKAGE_PLACES,
     fileNames: 'optional',
     fileAddresses: true,
+    // Models that do not go on with one are told apart by what knows them.
     prefill: 'plain',
     toolIds: 'any',
     source: 'source of @ai-sdk/anthropic 4.0.105 and @ai-sdk/amazon-bedrock, 2026-11',
   },
   google: {
     systemTurns: 'first',
-    turns: 'any',
+    turns: 'with-user',
+    calls: 'many',
     afterResults: 'any',
     lists: LISTS,
-    media: PACKAGE_PLACES,
+    // Its package makes two results of a text and a file.
+    media: NOT_IN_RESULTS,
     fileNames: 'optional',
     fileAddresses: true,
     prefill: 'plain',
@@ -41,6 +45,7 @@ export const SDK_CONVERSATIONS = {
   openai: {
     systemTurns: 'anywhere',
     turns: 'any',
+    calls: 'many',
     afterResults: 'any',
     lists: LISTS,
     media: NOT_IN_RESULTS,
@@ -52,7 +57,8 @@ export const SDK_CONVERSATIONS = {
   },
   mistral: {
     systemTurns: 'first',
-    turns: 'any',
+    turns: 'with-user',
+    calls: 'many',
     afterResults: 'assistant',
     lists: LISTS,
     media: NOT_IN_RESULTS,
@@ -66,6 +72,7 @@ export const SDK_CONVERSATIONS = {
   groqOrXai: {
     systemTurns: 'anywhere',
     turns: 'any',
+    calls: 'many',
     afterResults: 'any',
     lists: LISTS,
     media: NOT_IN_RESULTS,
@@ -78,6 +85,7 @@ export const SDK_CONVERSATIONS = {
   cohere: {
     systemTurns: 'first',
     turns: 'any',
+    calls: 'many',
     afterResults: 'any',
     lists: LISTS,
     media: NOT_IN_RESULTS,
@@ -90,6 +98,7 @@ export const SDK_CONVERSATIONS = {
   deepseek: {
     systemTurns: 'first',
     turns: 'any',
+    calls: 'many',
     afterResults: 'any',
     lists: { ...LISTS, user: false },
     media: NOT_IN_RESULTS,

@@ -14,7 +14,11 @@ import type {
 } from './model.ts';
 import { type AiSdkFamily, familyOf, optionsKey } from './families.ts';
 import type { Media } from './media.ts';
+import { reasoningHistory } from './reasoning-history.ts';
+import { isBlank, withoutBlanks } from './blanks.ts';
 import { writePrompt } from './prompt.ts';
+import type { Message } from '../../protocol/message.ts';
+import { checkConversation } from '../openai-compatible/encode-message.ts';
 import { REASONING_EFFORTS, type ReasoningEffort } from '../../protocol/reasoning.ts';
 import { EFFORT_SHARES, tierToAsk } from '../codec.ts';
 import { heldSchema, toolSchema } from '../../core/schema/rewrite-schema.ts';
@@ -42,11 +46,15 @@ export function encodeCall(
   const version = model.specificationVersion;
   const takes: Takes = (name) => endpoint.parameters?.has(name) !== false;
   const key = optionsKey(model, family);
-  const context: OptionsContext = { request, endpoint, family, version, takes, modelId: model.modelId };
+  const context: OptionsContext = { request, endpoint, family, key, version, takes, modelId: model.modelId };
   const { effort, options } = reasoningOptions(context);
   const { loose, ...format } = responseFormat(request, family, takes);
+  const accepted = family.conversation(model.modelId);
+  checkConversation(request.messages, accepted);
+  const spoken = family.refusesBlanks === true ? withoutBlanks(request.messages) : request.messages;
+  const messages = shapeConversation(spoken, accepted);
   return {
-    prompt: writePrompt(shapeConversation(request.messages, family.conversation(model.modelId)), {
+    prompt: writePrompt(messages, {
       version,
       family,
       key,
@@ -72,11 +80,15 @@ function sampling({ parameters }: NormalizedRequest, family: AiSdkFamily, takes:
     // Zero likeliest tokens means that the choice is not narrowed.
     if (value !== undefined && takes(name) && !(name === 'top_k' && value === 0)) options[option] = value;
   }
-  const limit = parameters.max_completion_tokens;
-  const stops = parameters.stop?.filter((stop) => stop.trim() !== '') ?? [];
-  if (family.blankStops === false && stops.length < (parameters.stop?.length ?? 0)) {
-    options['stopSequences'] = stops.length === 0 || !takes('stop') ? undefined : stops;
+  const { stop, temperature = 0 } = parameters;
+  const { maxTemperature: hottest = temperature } = family;
+  if (options['temperature'] !== undefined) options['temperature'] = Math.min(temperature, hottest);
+  if (family.refusesBlanks === true && stop?.some(isBlank) === true) {
+    const kept = stop.filter((sequence) => !isBlank(sequence));
+    if (kept.length > 0) options['stopSequences'] = kept;
+    else delete options['stopSequences'];
   }
+  const limit = parameters.max_completion_tokens;
   if (limit !== undefined && (takes('max_tokens') || takes('max_completion_tokens')))
     options['maxOutputTokens'] = limit;
   return options;
@@ -130,10 +142,10 @@ function formatSchema(
 }
 
 function tools(
-  { tools: functions, toolChoice: choice }: NormalizedRequest,
+  { tools: functions, toolChoice: choice, messages }: NormalizedRequest,
   { family, key, takes, version }: { family: AiSdkFamily; key: string; takes: Takes; version: string },
 ): Pick<CallOptions, 'tools' | 'toolChoice'> {
-  if (functions.length === 0 || !takes('tools')) return {};
+  if (functions.length === 0 || !takes('tools')) return family.declaresCalled === true ? calledTools(messages) : {};
   const written = functions.map((tool): FunctionToolOption => {
     const { name, description, parameters, strict } = tool.function;
     const { cacheMark } = family;
@@ -153,6 +165,18 @@ function tools(
   });
   const chosen = takes('tool_choice') ? toolChoice(choice) : undefined;
   return { tools: written, ...(chosen === undefined ? {} : { toolChoice: chosen }) };
+}
+
+/** The tools that a history called, of which none may be called now. */
+function calledTools(messages: readonly Message[]): Pick<CallOptions, 'tools' | 'toolChoice'> {
+  const called = new Set(
+    messages.flatMap((message) =>
+      message.role === 'assistant' ? (message.tool_calls ?? []).map(({ function: { name } }) => name) : [],
+    ),
+  );
+  if (called.size === 0) return {};
+  const tools = [...called].map((name) => ({ type: 'function' as const, name, inputSchema: { type: 'object' } }));
+  return { tools, toolChoice: { type: 'none' } };
 }
 
 /** A choice that names a tool of the router means nothing to a provider. */
@@ -176,6 +200,8 @@ interface OptionsContext {
   readonly request: NormalizedRequest;
   readonly endpoint: Endpoint;
   readonly family: AiSdkFamily;
+  /** Key of the provider's options. */
+  readonly key: string;
   readonly version: SpecVersion;
   readonly takes: Takes;
   /** The provider's name of the model. */
@@ -217,10 +243,12 @@ function reasoningOptions(context: OptionsContext): { effort?: ReasoningEffort; 
   const { request, endpoint, family, version, takes, modelId } = context;
   const { reasoning, parameters } = request;
   if (reasoning === undefined || (!takes('reasoning') && !takes('reasoning_effort'))) return { options: {} };
+  if (family.declaresCalled === true && cannotThink(context)) return { options: {} };
   const limit = parameters.max_completion_tokens ?? undefined;
-  if (reasoning.effort === undefined && reasoning.maxTokens !== undefined && takesBudget(family, modelId)) {
-    return { options: merged(shown(context), family.budget?.(reasoning.maxTokens) ?? {}) };
-  }
+  const { effort: asked, maxTokens } = reasoning;
+  const budget =
+    asked === undefined && maxTokens !== undefined ? family.budget?.(maxTokens, endpoint.upstreamModel) : undefined;
+  if (budget !== undefined) return { options: merged(shown(context), budget) };
   const wanted = reasoning.effort ?? effortOfBudget(reasoning.maxTokens, limit);
   if (wanted === undefined) return { options: shown(context) };
   const { efforts = family.efforts?.(modelId) ?? REASONING_EFFORTS, mandatory } = endpoint.reasoning ?? {};
@@ -230,11 +258,17 @@ function reasoningOptions(context: OptionsContext): { effort?: ReasoningEffort; 
   if (version === 'v4') return { effort, options: visible };
   if (family.effort !== undefined) return { options: merged(visible, family.effort(effort)) };
   const tokens = budgetOfEffort(effort, limit ?? endpoint.maxOutputTokens ?? USUAL_OUTPUT);
-  return { options: merged(visible, family.budget?.(tokens) ?? {}) };
+  return { options: merged(visible, family.budget?.(tokens, endpoint.upstreamModel) ?? {}) };
 }
 
-function takesBudget({ budget, takesBudget: takes }: AiSdkFamily, modelId: string): boolean {
-  return budget !== undefined && takes?.(modelId) !== false;
+/**
+ * Claude cannot begin to think in a turn that it has begun without: behind calls whose thinking was not kept, or in words
+ * that it goes on with.
+ */
+function cannotThink({ request: { messages }, family, key }: OptionsContext): boolean {
+  const last = messages.findLast((message) => message.role === 'assistant');
+  if (last === undefined || messages.at(-1) === last) return last !== undefined;
+  return (last.tool_calls?.length ?? 0) > 0 && reasoningHistory(last, family, key).parts.length === 0;
 }
 
 /** Output tokens of which a share goes to reasoning where nobody named a limit. */

@@ -4,7 +4,8 @@ import type { JsonObject } from '../../protocol/json.ts';
 import type { CacheControl } from '../../protocol/content-part.ts';
 import type { ReasoningEffort } from '../../protocol/reasoning.ts';
 import { googleTask } from '../google/embeddings.ts';
-import { googleTool } from '../google/json-schema.ts';
+import { allowedBudget } from '../google/families.ts';
+import { functionSchema } from '../google/json-schema.ts';
 import { acceptsOf } from '../../core/accepts.ts';
 import { OPENAI } from '../accepts/openai.ts';
 import { TOOL_ID_RULE } from '../anthropic/blocks.ts';
@@ -45,14 +46,12 @@ export interface AiSdkFamily {
   readonly showReasoning?: JsonObject | undefined;
   /** An effort, for versions of the interface without an option for it. */
   readonly effort?: ((effort: ReasoningEffort) => JsonObject) | undefined;
-  /** A budget of reasoning tokens; 0 switches reasoning off. */
-  readonly budget?: ((tokens: number) => JsonObject) | undefined;
+  /** A budget of reasoning tokens; 0 switches reasoning off. Undefined for a model that takes none. */
+  readonly budget?: ((tokens: number, modelId: string) => JsonObject | undefined) | undefined;
   /** Efforts that a model takes, by the provider's name of it. Default: any, which the SDK then reduces. */
   readonly efforts?: ((modelId: string) => readonly ReasoningEffort[]) | undefined;
-  /** Whether a model takes a budget, by the provider's name of it. Default true, where there is a word for it. */
-  readonly takesBudget?: ((modelId: string) => boolean) | undefined;
-  /** Whether texts that end an answer may be nothing but space. Default true. */
-  readonly blankStops?: boolean | undefined;
+  /** Highest temperature. Default: that of the contract. */
+  readonly maxTemperature?: number | undefined;
   /** How reasoning is signed. Default: not at all. */
   readonly signature?: SignatureStyle | undefined;
   /** Whether reasoning may go back without a signature. Default false. */
@@ -63,6 +62,10 @@ export interface AiSdkFamily {
     | undefined;
   /** What ids of tool calls must look like. Default: they may be anything. */
   readonly toolIds?: ToolIdRule | undefined;
+  /** Whether texts of nothing but space, also as stop sequences, are refused. Default false. */
+  readonly refusesBlanks?: boolean | undefined;
+  /** Whether a history with calls must come with the tools that it called. Default false. */
+  readonly declaresCalled?: boolean | undefined;
   /** Which conversations its package takes, by the model's id. */
   readonly conversation: (modelId: string) => AcceptedConversation;
   /** Whether turns with calls are refused without reasoning, so that one is made up for them. Default false. */
@@ -122,19 +125,32 @@ const COMPATIBLE: AiSdkFamily = {
   embeddings: { dimensions: 'dimensions' },
 };
 
+/** Models that decide themselves how long they think. */
+function isAdaptive(modelId: string): boolean {
+  return rulesOf({ upstreamModel: modelId }).thinking === 'adaptive';
+}
+
+/** Models of Bedrock that are no Claude are told apart by their packages. */
+function claudeConversation(modelId: string): AcceptedConversation {
+  const { claude } = SDK_CONVERSATIONS;
+  return /claude/i.test(modelId) && !rulesOf({ upstreamModel: modelId }).prefill
+    ? { ...claude, prefill: 'refused' }
+    : claude;
+}
+
 /** The first whose pattern matches counts; the last matches everything. */
 const FAMILIES: readonly AiSdkFamily[] = [
   {
     // Also Claude through Vertex and through the native interface of Bedrock.
     providers: /(?:^|\.)anthropic(?:\.|$)/,
-    conversation: () => SDK_CONVERSATIONS.claude,
+    conversation: claudeConversation,
+    refusesBlanks: true,
+    declaresCalled: true,
     key: 'anthropic',
     user: (hash) => ({ metadata: { userId: hash } }),
     parallelTools: (allowed) => ({ disableParallelToolUse: !allowed }),
     tiers: { default: 'standard_only', priority: 'auto' },
-    budget: THINKING,
-    takesBudget: (modelId) => rulesOf({ upstreamModel: modelId }).thinking !== 'adaptive',
-    blankStops: false,
+    budget: (tokens, modelId) => (isAdaptive(modelId) ? undefined : THINKING(tokens)),
     toolSchema: (schema) => toolSchema(schema, CLAUDE_TOOLS),
     strictTools: CLAUDE_STRICT_TOOLS,
     // Where it uses a tool for the answer, its schema is that of a tool.
@@ -151,7 +167,8 @@ const FAMILIES: readonly AiSdkFamily[] = [
   },
   {
     providers: /bedrock/i,
-    conversation: () => SDK_CONVERSATIONS.claude,
+    conversation: claudeConversation,
+    refusesBlanks: true,
     key: 'bedrock',
     tiers: { default: 'default', flex: 'flex', priority: 'priority' },
     embeddings: { dimensions: 'dimensions' },
@@ -177,8 +194,8 @@ const FAMILIES: readonly AiSdkFamily[] = [
     key: 'google',
     tiers: { default: 'standard', flex: 'flex', priority: 'priority' },
     showReasoning: { thinkingConfig: { includeThoughts: true } },
-    toolSchema: googleTool,
-    budget: (tokens) => ({ thinkingConfig: { thinkingBudget: tokens } }),
+    toolSchema: functionSchema,
+    budget: (tokens, modelId) => ({ thinkingConfig: { thinkingBudget: allowedBudget(tokens, modelId) } }),
     signature: 'google',
     unsignedReasoning: true,
     mediaInResults: true,
@@ -216,6 +233,7 @@ const FAMILIES: readonly AiSdkFamily[] = [
     // Before version 4 it only knew these two.
     effort: (effort) => ({ reasoningEffort: effort === 'none' ? 'none' : 'high' }),
     toolIds: NINE_CHARACTERS,
+    maxTemperature: 1.5,
     passesImageUrls: true,
     embeddings: { dimensions: 'outputDimension' },
   },

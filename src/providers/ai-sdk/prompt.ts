@@ -87,10 +87,11 @@ class PromptWriter {
   /** Blocks of their own only matter to who marks them. */
   #system({ content }: SystemMessage): void {
     const parts: readonly TextPart[] = typeof content === 'string' ? [{ type: 'text', text: content }] : content;
-    const blocks = parts.some((part) => markOf(part) !== undefined)
-      ? parts
-      : [{ type: 'text' as const, text: parts.map(({ text }) => text).join('\n\n') }];
     const { cacheMark } = this.#target.family;
+    const blocks =
+      cacheMark !== undefined && parts.some((part) => markOf(part) !== undefined)
+        ? parts
+        : [{ type: 'text' as const, text: parts.map(({ text }) => text).join('\n\n') }];
     for (const block of blocks) {
       if (block.text === '') continue;
       this.#prompt.push({ role: 'system', content: block.text, ...this.#options(markOf(block), cacheMark?.on) });

@@ -90,7 +90,7 @@ export function toolIdRule(form: AcceptedConversation['toolIds'] | undefined): T
 }
 
 /** Ids of at most 40 characters. */
-const FORTY_CHARACTERS: ToolIdRule = {
+export const FORTY_CHARACTERS: ToolIdRule = {
   allowed: /^[^]{1,40}$/,
   replace: (id, salt) => `call_${nineCharacters(id, salt)}${nineCharacters(id, ~salt)}`,
 };
