@@ -40,6 +40,8 @@ export function chatCompletionsCodec(
   responses?: Codec | undefined,
 ): Codec {
   const accepts = foldAccepts(vendor, dialect);
+  // Ids of calls that were written anew are turned back in answers.
+  const answering = { ...dialect, toolCallIds: dialect.toolCallIds ?? vendor.all.conversation.toolIds };
   return {
     ...(responses === undefined
       ? {}
@@ -49,11 +51,11 @@ export function chatCompletionsCodec(
         }),
     path: () => '/chat/completions',
     encode: (request, endpoint) => encodeRequest(request, endpoint, dialect, accepts(endpoint)),
-    decodeResult: (body, context, request) => decodeResult(body, { dialect, request, ...context }),
+    decodeResult: (body, context, request) => decodeResult(body, { dialect: answering, request, ...context }),
     takesAddresses: (endpoint) => accepts(endpoint).conversation.fileAddresses,
     embeddings: embeddingsCodec(dialect),
     tokenCount: dialect.countsInput === true ? INPUT_COUNT : undefined,
-    streamDecoder: (context, request) => new ChatStreamDecoder({ dialect, request, ...context }),
+    streamDecoder: (context, request) => new ChatStreamDecoder({ dialect: answering, request, ...context }),
   };
 }
 
