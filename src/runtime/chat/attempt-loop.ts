@@ -109,10 +109,9 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
         if (move.type === 'stop') throw this.#given(move.reason);
         waited = move.waitMs > 0;
         const first = this.#before(move);
-        if (first === undefined) {
-          answer = await this.#attempt(move);
-          if (answer === undefined) await learnRefusal(this.#services, this.request, this.#attempts);
-        } else await first;
+        if (first === undefined) answer = await this.#attempt(move);
+        else await first;
+        if (answer === undefined) await learnRefusal(this.#services, this.request, this.#attempts);
       }
       // The caller may leave just when an answer is there: then nobody will ever read or settle it.
       if (this.signal.aborted) answer.abandon();

@@ -62,7 +62,7 @@ export function learnRefusal(
   const last = attempts.at(-1);
   if (last?.outcome.ok !== false || !isChat(request)) return undefined;
   const { failure } = last.outcome;
-  if (failure.status !== 400 && failure.status !== 422) return undefined;
+  if (failure.refusal !== undefined || (failure.status !== 400 && failure.status !== 422)) return undefined;
   return Promise.resolve(loadRefusals()).then(({ refusalOf, withoutRefused }) => {
     const refusal = refusalOf(failure, request);
     if (refusal === undefined || attempts.at(-1) !== last) return;
