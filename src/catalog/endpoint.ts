@@ -86,6 +86,11 @@ export interface Endpoint {
   /** Time limits of its own; see {@link EndpointDeclaration.timeouts}. */
   readonly timeouts?: CallTimeouts | undefined;
   readonly byok?: ByokKey | undefined;
+  /**
+   * Fields of a body that its provider has refused, with the names that it wants instead of them; without one, they are
+   * left out. Absent until it has refused one.
+   */
+  readonly refusedFields?: ReadonlyMap<string, string | undefined> | undefined;
   /** Where facts come from that the program did not declare, by field of the declaration. */
   readonly origins?: FactOrigins | undefined;
 }

@@ -19,6 +19,14 @@ export type { FaultStep, FaultUpstream, FaultUpstreamOptions } from '../testing/
 export { FAULTS } from '../testing/fault-upstream/faults.ts';
 export type { FaultId } from '../testing/fault-upstream/faults.ts';
 export type { FaultWire, FaultWireName, WireError } from '../testing/fault-upstream/wire.ts';
+export { strictUpstream } from '../testing/strict-upstream/strict-upstream.ts';
+export type {
+  StrictRefusal,
+  StrictUpstream,
+  StrictUpstreamOptions,
+} from '../testing/strict-upstream/strict-upstream.ts';
+export type { ChatTemplate, Finding, StrictRequest, StrictRule } from '../testing/strict-upstream/rule.ts';
+export type { StrictVendor } from '../testing/strict-upstream/vendors.ts';
 export { HOST_HEADER, adapterChecks } from '../testing/adapter-checks.ts';
 export type { AdapterCheck } from '../testing/adapter-checks.ts';
 export { ADAPTER_BODY_LIMIT, adapterControl } from '../testing/adapter-control.ts';

@@ -71,6 +71,8 @@ export interface RouterMetadata {
     readonly hedge?: boolean;
     /** Encrypted reasoning of the conversation was left out of the call, because another provider made it. */
     readonly reasoning_removed?: boolean;
+    /** What was changed in the request so that the provider takes it, a sentence for each change. */
+    readonly adjustments?: readonly string[];
     /** The call was cancelled because the other one answered first. */
     readonly given_up?: boolean;
     /** US dollars that a call which was given up may have cost, beside the cost of the answer. */

@@ -40,6 +40,18 @@ export type FailureKind =
   /** The provider's adapter itself failed. */
   | 'adapter';
 
+/** A word of a request that a provider does not take, and without which the same can be asked. */
+export interface Refusal {
+  /** Name of the parameter or of the field of the body. */
+  readonly name: string;
+  /** Values that it takes, where it only refuses others. */
+  readonly accepted?: readonly string[] | undefined;
+  /** The name that it wants instead. */
+  readonly instead?: string | undefined;
+  /** True where it is refused beside another word only, so that nothing is learned about other requests. */
+  readonly passing?: boolean | undefined;
+}
+
 /**
  * One failed upstream call, as data. Holds nothing secret but what an adapter threw, and at most a little of the
  * provider's text.
@@ -63,6 +75,8 @@ export interface AttemptFailure {
   readonly providerCode?: string | undefined;
   /** The provider's own text, cut and with secrets taken out. */
   readonly raw?: string | undefined;
+  /** What the provider does not take, where it named that and the call may be made without it. */
+  readonly refusal?: Refusal | undefined;
   /** What the adapter threw. It may hold anything, so only a warning for the operator tells it. */
   readonly thrown?: unknown;
   /**
@@ -98,6 +112,8 @@ export interface Attempt {
   readonly hedge?: boolean | undefined;
   /** True when its endpoint was left alone, and it went out because nothing else was left. */
   readonly lastResort?: boolean | undefined;
+  /** What was changed in the request for this call alone, a sentence for each change. Absent where nothing was. */
+  readonly adjustments?: readonly string[] | undefined;
   /** What a call that was given up may have cost, in US dollars. */
   readonly costUsd?: number | undefined;
   /** First token of a stream, or end of a non-streaming answer. Absent for a call that failed before it. */

@@ -154,6 +154,14 @@ export const UNKNOWN_HEALTH: EndpointHealth = {
   lastFailureAt: 0,
 };
 
+/** Whether the cooldown or the circuit of an endpoint is another, whatever was counted meanwhile. */
+export function hasChanged(before: EndpointHealth, after: EndpointHealth): boolean {
+  const { state, openings, probes } = before.breaker;
+  const { breaker } = after;
+  const isSame = state === breaker.state && openings === breaker.openings && probes === breaker.probes;
+  return before.cooldown !== after.cooldown || !isSame;
+}
+
 /** Whether the endpoint may be called now, and if not, when and why. */
 export function admission(health: EndpointHealth, policy: HealthPolicy, now: number): Admission {
   const { cooldown, breaker } = health;

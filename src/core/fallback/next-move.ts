@@ -77,6 +77,8 @@ export function nextMove(plan: RoutePlan, attempts: readonly Attempt[], situatio
   if (situation.now >= situation.deadlineAt) return stop('deadline');
   if (attempts.length >= situation.policy.maxAttempts) return stop('attempts');
   if (last?.outcome.failure.addition !== undefined) return { type: 'attempt', step: last.step, waitMs: 0 };
+  const reworded = last === undefined ? undefined : withoutRefusedWord(last, failures, situation);
+  if (reworded !== undefined) return reworded;
   const open = failures.length === 0 ? plan.steps : plan.steps.filter((step) => !isRefused(step, failures));
   if (open.length === 0 && failures.length > 0) return stop('refused');
   if (last?.outcome.failure.kind === 'rate_limited' && situation.mayRetryRefusal === false) return stop('exhausted');
@@ -96,6 +98,21 @@ export function nextMove(plan: RoutePlan, attempts: readonly Attempt[], situatio
     lastResort(open, attempts, failures, situation) ??
     stop('exhausted')
   );
+}
+
+/**
+ * The endpoint that has just refused a word of the request, once more without it. Once in a request: who refuses another
+ * word then is not asked again.
+ */
+function withoutRefusedWord(
+  { step, outcome }: FailedAttempt,
+  failures: readonly FailedAttempt[],
+  { admission }: Situation,
+): Move | undefined {
+  if (outcome.failure.refusal === undefined) return undefined;
+  if (failures.filter((one) => one.outcome.failure.refusal !== undefined).length > 1) return undefined;
+  const admitted = admission(step);
+  return admitted.ok ? { type: 'attempt', step, waitMs: 0, isProbe: admitted.probe === true } : undefined;
 }
 
 /**

@@ -207,6 +207,11 @@ export interface RoutedRequest {
   readonly targets: readonly ModelTarget[];
   /** Absent where neither rules nor splits nor mirrors took part. */
   readonly applied?: AppliedConfiguration | undefined;
+  /**
+   * What was changed in it so that any provider takes it, a sentence for each change. Absent where nothing was. What is
+   * changed for one endpoint alone is in its attempt.
+   */
+  readonly adjustments?: readonly string[] | undefined;
   /** Absent where the operation has none. */
   readonly tools?: readonly FunctionTool[];
   readonly reasoning?: ReasoningRequest | undefined;

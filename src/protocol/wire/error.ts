@@ -21,6 +21,7 @@ const made = wireObject<NonNullable<RouterMetadata['attempts']>[number]>(
   { ...attempted, status: count },
   {
     reasoning_removed: z.boolean(),
+    adjustments: z.array(z.string()),
     hedge: z.boolean(),
     given_up: z.boolean(),
     cost: z.number(),

@@ -14,7 +14,8 @@ import { callIdPrefix, originalIds } from '../tool-ids.ts';
 import { SignatureMemory, withSignatures } from '../signed-parts.ts';
 import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
 import type { ErrorContext } from '../upstream-failure.ts';
-import { fetchFiles, guardedDownload } from './media.ts';
+import { guardedDownload } from '../guarded-download.ts';
+import { fetchFiles } from './media.ts';
 import {
   type AiSdkModel,
   type AiSdkUpstream,

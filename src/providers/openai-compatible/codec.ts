@@ -1,7 +1,10 @@
 import type { Codec } from '../codec.ts';
+import type { VendorAccepts } from '../../core/accepts.ts';
+import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
+import { ANY_SERVER } from '../accepts/any-server.ts';
 import { type ErrorContext, failureInBand, parseObjects } from '../upstream-failure.ts';
 import { CallSignatures } from './call-signatures.ts';
-import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
+import { foldAccepts } from './fold-accepts.ts';
 import {
   citationOf,
   decodeContent,
@@ -18,7 +21,7 @@ import {
 import type { Dialect } from './dialect.ts';
 import { embeddingsCodec } from './embeddings.ts';
 import { INPUT_COUNT } from './count-input.ts';
-import { encodeRequest } from './encode-request.ts';
+import { encodeRequest, wantsResponses } from './encode-request.ts';
 import { failure } from '../../core/fallback/failure.ts';
 import { endWord, escapeText, scatter, type StreamPiece } from '../../core/stream/pieces.ts';
 import type { Annotation } from '../../protocol/chat-result.ts';
@@ -30,19 +33,39 @@ import { decodeUsage, findUsage } from './decode-usage.ts';
 import type { ToolCallIndexer } from './tool-call-indexer.ts';
 import * as read from '../../platform/json.ts';
 
-/** The chat completions wire in one dialect. */
-export function chatCompletionsCodec(dialect: Dialect): Codec {
+/**
+ * The chat completions wire in one dialect.
+ *
+ * @param vendor - What the server accepts. Default: what every server does.
+ * @param responses - The Responses wire of the same server, for models that want it. Default: it has none.
+ */
+export function chatCompletionsCodec(
+  dialect: Dialect,
+  vendor: VendorAccepts = ANY_SERVER,
+  responses?: Codec | undefined,
+): Codec {
+  const accepts = foldAccepts(vendor, dialect);
+  // Ids of calls that were written anew are turned back in answers.
+  const answering = { ...dialect, toolCallIds: dialect.toolCallIds ?? vendor.all.conversation.toolIds };
   const signatures = new CallSignatures();
   const contextOf = (context: ErrorContext, request: NormalizedRequest): DecodeContext => ({
-    dialect,
+    dialect: answering,
     request,
     onExtra: (call) => signatures.remember(call, request),
     ...context,
   });
   return {
+    ...(responses === undefined
+      ? {}
+      : {
+          insteadFor: (request, endpoint) =>
+            wantsResponses(request, endpoint, accepts(endpoint)) ? responses : undefined,
+        }),
     path: () => '/chat/completions',
-    encode: (request, endpoint) => signatures.add(encodeRequest(request, endpoint, dialect), request, endpoint),
+    encode: (request, endpoint) =>
+      signatures.add(encodeRequest(request, endpoint, dialect, accepts(endpoint)), request, endpoint),
     decodeResult: (body, context, request) => decodeResult(body, contextOf(context, request)),
+    takesAddresses: (endpoint) => accepts(endpoint).conversation.fileAddresses,
     embeddings: embeddingsCodec(dialect),
     tokenCount: dialect.countsInput === true ? INPUT_COUNT : undefined,
     streamDecoder: (context, request) => new ChatStreamDecoder(contextOf(context, request)),

@@ -150,7 +150,7 @@ export function indexerOf({ dialect, request, onExtra }: DecodeContext, choice: 
   const prefix = callIdPrefix(request);
   return new ToolCallIndexer(
     (index) => `${prefix}_${choice}_${index}`,
-    originalIds(request.messages, toolIdRule(dialect)),
+    originalIds(request.messages, toolIdRule(dialect.toolCallIds)),
     onExtra,
   );
 }

@@ -1,5 +1,10 @@
 import type { Codec } from '../codec.ts';
+import type { VendorAccepts } from '../../core/accepts.ts';
+import { repairItems } from './repair-items.ts';
 import type { Dialect } from '../openai-compatible/dialect.ts';
+import { foldAccepts } from '../openai-compatible/fold-accepts.ts';
+import { encodeChat } from './encode-chat.ts';
+import { OWN_FORMATS } from './encode-items.ts';
 import {
   callOf,
   contextOf,
@@ -39,6 +44,22 @@ export function responsesCodec(dialect: Dialect): Codec {
     decodeResult: (body, context, request) => decodeResponse(body, contextOf(request, context)),
     streamDecoder: (context, request) => new ResponsesStreamDecoder(contextOf(request, context)),
     tokenCount: dialect.countsInput === true ? INPUT_COUNT : undefined,
+  };
+}
+
+/** The Responses wire for callers of any form, for models that are only there. */
+export function chatOverResponsesCodec(dialect: Dialect, vendor: VendorAccepts): Codec {
+  const accepts = foldAccepts(vendor, dialect);
+  return {
+    path: () => '/responses',
+    encode: (request, endpoint) => encodeChat(request, endpoint, dialect, accepts(endpoint)),
+    decodeResult(body, context, request) {
+      const decoded = decodeResponse(body, contextOf(request, context));
+      if (!decoded.ok) return decoded;
+      const { native: _, ...result } = decoded.result;
+      return { ok: true, result };
+    },
+    streamDecoder: (context, request) => new ResponsesStreamDecoder(contextOf(request, context), false),
   };
 }
 
@@ -83,7 +104,7 @@ export function encodeResponses(request: NormalizedRequest, endpoint: Endpoint, 
   return {
     ...Object.fromEntries(kept),
     model: endpoint.upstreamModel,
-    input: Array.isArray(input) ? encodeItems(input, extended) : input,
+    input: Array.isArray(input) ? encodeItems(repairItems(input), extended) : input,
     store: false,
     ...encodeTier(request, endpoint, dialect),
     ...(dialect.userField === 'none' ? {} : { [dialect.userField ?? 'user']: endUser }),
@@ -104,9 +125,6 @@ function encodeStream(options: JsonValue | undefined, { padsChunks }: Dialect): 
   const all = { ...(padsChunks === true ? { include_obfuscation: false } : {}), ...wanted };
   return { stream: true, ...(Object.keys(all).length === 0 ? {} : { stream_options: all }) };
 }
-
-/** Formats of encrypted reasoning that servers of this wire made themselves. */
-const OWN_FORMATS: ReadonlySet<unknown> = new Set(['openai-responses-v1', 'azure-openai-responses-v1']);
 
 /**
  * Input items as a server of this wire takes them. What other providers or this router put into earlier answers is
@@ -150,6 +168,7 @@ interface KnownCall {
  */
 export class ResponsesStreamDecoder implements StreamDecoder {
   readonly #context: ResponseContext;
+  readonly #isNative: boolean;
   /** Calls by the id and by the position of their item. */
   readonly #calls = new Map<unknown, KnownCall>();
   #callCount = 0;
@@ -161,8 +180,10 @@ export class ResponsesStreamDecoder implements StreamDecoder {
   #ended = false;
   #closing = false;
 
-  constructor(context: ResponseContext) {
+  /** @param isNative - Whether the caller speaks this wire, so that events are passed on. */
+  constructor(context: ResponseContext, isNative = true) {
     this.#context = context;
+    this.#isNative = isNative;
   }
 
   event({ event, data }: SseEvent, pieces: StreamPiece[]): void {
@@ -183,7 +204,7 @@ export class ResponsesStreamDecoder implements StreamDecoder {
       pieces.push(problem);
       return;
     }
-    pieces.push({ type: 'native', event: type, data: text });
+    if (this.#isNative) pieces.push({ type: 'native', event: type, data: text });
     this.#decode(type, value, pieces);
   }
 

@@ -18,6 +18,7 @@ import { announceAttempt, announceFirstToken } from './announce.ts';
 import { timeoutsOf } from './call-watch.ts';
 import type { Answer } from './execution.ts';
 import { Flight, type MadeCall } from './flight.ts';
+import { adjustmentsAt, learnRefusal, refusingAt } from './refused-words.ts';
 import { Hedging, lateAfterMs } from './hedging.ts';
 import { errorOfStop, errorOfUnknown, withContext } from './router-errors.ts';
 import type { RuntimeServices } from './services.ts';
@@ -113,6 +114,7 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
         const first = this.#before(move);
         if (first === undefined) answer = await this.#attempt(move);
         else await first;
+        if (answer === undefined) await learnRefusal(this.#services, this.request, this.#attempts);
       }
       // The caller may leave just when an answer is there: then nobody will ever read or settle it.
       if (this.signal.aborted) answer.abandon();
@@ -296,13 +298,14 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
     this.#waits.promised = undefined;
     const attempt = (this.#options.attemptsBefore ?? 0) + this.#attempts.length + (hedge ? 2 : 1);
     const limits = timeoutsOf(timeouts, provider, endpoint);
+    const refusing = refusingAt(this.#services, this.request, this.#attempts, endpoint, startedAt);
     const call = this.dial({
       environment,
       signal: this.signal,
       timeouts: limits,
       request: this.#prepared?.get(endpoint.id) ?? this.request,
       provider,
-      endpoint,
+      endpoint: refusing?.endpoint ?? endpoint,
       apiKey: endpoint.byok && this.request.account.providerKeys?.[endpoint.provider]?.apiKey,
       deadlineAt: this.#deadlineAt,
       holdsRefusals: this.plan.steps.length > 1 && !this.request.preferences.returnRefusals,
@@ -313,7 +316,8 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
     this.#places?.begin(call, endpoint, place);
     const { stream } = this.request;
     const patience = Math.max(1, (stream ? limits.firstTokenMs : limits.answerMs) / timeouts.firstTokenMs);
-    const made = { step, call, startedAt, generation, attempt, hedge, isProbe, isLastResort, patience };
+    const adjustments = refusing && adjustmentsAt(refusing, this.request);
+    const made = { step, call, startedAt, generation, attempt, hedge, isProbe, isLastResort, patience, adjustments };
     const flight = new Flight<Call, Result>(made, stream ? 'streaming' : 'whole');
     load.waiting(flight);
     call.open((result) => {
@@ -349,9 +353,9 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
 
   /** Notes what became of a call: its answer, or undefined when it failed and was settled so. */
   #conclude(flight: Flight<Call, Result>, opened: CallResult<Result>): Answer<Call, Result> | undefined {
-    const { step, call, startedAt, generation, attempt, hedge, arrivedAt: endedAt } = flight;
+    const { step, call, startedAt, generation, attempt, hedge, adjustments, arrivedAt: endedAt } = flight;
     const lastResort = flight.isLastResort || undefined;
-    this.#attempts.push({ step, startedAt, endedAt, outcome: OK, hedge: hedge || undefined, lastResort });
+    this.#attempts.push({ step, startedAt, endedAt, outcome: OK, hedge: hedge || undefined, lastResort, adjustments });
     const isWithheld = opened.type !== 'failed' && opened.withheld === true;
     const { returnRefusals } = this.request.preferences;
     const isPassedOver = isWithheld && !returnRefusals && hasOtherModel(this.plan, this.#attempts, step.endpoint);

@@ -7,6 +7,7 @@ import {
   type CountedHealth,
   type EndpointHealth,
   forgiven,
+  hasChanged,
   type HealthPolicy,
   isOfItsRequest,
   observe,
@@ -15,14 +16,12 @@ import {
 } from '../../core/fallback/health.ts';
 import { endedLately, type LatelyEnded } from '../../core/fallback/outcomes.ts';
 import { repetitionShare } from '../../core/fallback/throttle.ts';
-import type { ReportedLimits } from '../../core/selection/adaptive/endpoint-limits.ts';
 import { lateAnswerShare, lateEndsAfter, NO_LATE_ENDS } from '../../core/selection/adaptive/hedge.ts';
 import {
   DEFAULT_PACER_POLICY,
   FREE_PACE,
-  paceAfterRefusal,
+  paceAfterCall,
   paceAfterSending,
-  paceAfterSuccess,
   type PacerPolicy,
   placeIn,
 } from '../../core/selection/adaptive/pacer.ts';
@@ -42,6 +41,7 @@ import type { EndpointLoad, KnownEndpoint, KnownEndpoints, RunningCall } from '.
 import type { HealthListener, RecordPolicies, StartedCall } from './record-policies.ts';
 import { isBlamed, type RequestFailures } from './request-failures.ts';
 import { beganWith } from './began-cooldowns.ts';
+import { KnownRefusals } from './known-refusals.ts';
 import { UsualTimes } from './usual-times.ts';
 
 /** What this process knows of every endpoint it has called. The folds are pure; this holds their latest state. */
@@ -60,6 +60,8 @@ export class EndpointRecords {
   /** Told of every time for which an endpoint is to be left alone, for those who share it. */
   onCooldown: ((endpoint: Endpoint, cooldown: Cooldown) => void) | undefined;
   readonly #onChange: HealthListener;
+  /** What endpoints have refused. */
+  readonly refusals: KnownRefusals;
 
   /** @param onChange - Told when a cooldown or the breaker of an endpoint has changed. */
   constructor(
@@ -67,7 +69,9 @@ export class EndpointRecords {
     { health, adaptive, pacer, silence }: RecordPolicies,
     environment: Environment,
     onChange: HealthListener = () => {},
+    refusals = new KnownRefusals(),
   ) {
+    this.refusals = refusals;
     this.#onChange = onChange;
     this.#known = known;
     this.#policy = health;
@@ -81,7 +85,7 @@ export class EndpointRecords {
 
   /** The same records, shared from now on, kept under other policies. */
   under(policies: RecordPolicies, onChange: HealthListener): EndpointRecords {
-    const others = new EndpointRecords(this.#known, policies, this.#environment, onChange);
+    const others = new EndpointRecords(this.#known, policies, this.#environment, onChange, this.refusals);
     others.#times = this.#times.under(others.#adaptive);
     return others;
   }
@@ -152,9 +156,8 @@ export class EndpointRecords {
   }
 
   /**
-   * Notes that a call goes out.
+   * Notes that a call goes out, by default now.
    *
-   * @param now - Monotonic milliseconds of the start. Default: those of the clock.
    * @param call - `tokens` that it is likely to have, and whether its place was promised before.
    */
   started(
@@ -199,9 +202,8 @@ export class EndpointRecords {
   }
 
   /**
-   * Notes how a call ended.
+   * Notes how a call ended, by default now.
    *
-   * @param now - Monotonic milliseconds of the end. Default: those of the clock.
    * @returns What a failure has left, where it may turn out to be the fault of its request; `again` where a failure of the
    * same request was counted before.
    */
@@ -218,7 +220,7 @@ export class EndpointRecords {
       health,
       performance: measurement === undefined ? record.performance : measure(record.performance, measurement, now),
       speed: this.#times.after(endpoint, record.speed, measurement, now),
-      pace: this.#paceAfter(record.pace, outcome, health, now),
+      pace: paceAfterCall(record.pace, this.#pacer, outcome, health.cooldown, now),
       tokens: record.tokens,
       unpriced: record.unpriced,
     };
@@ -361,18 +363,6 @@ export class EndpointRecords {
     return this.#known.find(endpoint.id)?.record.health.breaker.state === 'open';
   }
 
-  #paceAfter(
-    pace: EndpointRecord['pace'],
-    outcome: CallOutcome,
-    { cooldown }: EndpointHealth,
-    now: number,
-  ): EndpointRecord['pace'] {
-    if (this.#pacer === undefined || pace === undefined) return pace;
-    if (outcome.ok) return pace.rate === Infinity ? pace : paceAfterSuccess(pace, this.#pacer);
-    if (outcome.failure.kind !== 'rate_limited') return pace;
-    return paceAfterRefusal(pace, this.#pacer, cooldown?.asked === true ? cooldown.until : undefined, now);
-  }
-
   /** Whether a report of how many tokens a prompt had would teach anything at a time. */
   wantsTokens(endpoint: Endpoint, now: number): boolean {
     return wantsReport(this.#known.find(endpoint.id)?.record.tokens ?? UNCALIBRATED, now);
@@ -395,10 +385,7 @@ export class EndpointRecords {
 
   /** Tells of a change, unless the cooldown and the circuit are as they were, whatever was counted meanwhile. */
   #compare(endpoint: Endpoint, before: EndpointHealth, after: EndpointHealth): void {
-    const { state, openings, probes } = before.breaker;
-    const { breaker } = after;
-    const isSame = state === breaker.state && openings === breaker.openings && probes === breaker.probes;
-    if (before.cooldown !== after.cooldown || !isSame) this.#onChange(endpoint, before, after);
+    if (hasChanged(before, after)) this.#onChange(endpoint, before, after);
   }
 }
 

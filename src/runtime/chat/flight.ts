@@ -21,6 +21,8 @@ export interface MadeCall<Call> {
   readonly isLastResort: boolean;
   /** How many times as long as most calls it may take by its time limits. */
   readonly patience: number;
+  /** What was changed in the request for this call alone; see `Attempt.adjustments`. */
+  readonly adjustments?: readonly string[] | undefined;
 }
 
 /** A call under way: how it comes out, and whether its endpoint hangs meanwhile. */
@@ -35,6 +37,7 @@ export class Flight<Call, Result> implements MadeCall<Call>, RunningCall {
   readonly isLastResort: boolean;
   readonly kind: TimedKind;
   readonly patience: number;
+  readonly adjustments: readonly string[] | undefined;
   index = -1;
   among = 0;
   /** When its result came; its start until then. */
@@ -59,6 +62,7 @@ export class Flight<Call, Result> implements MadeCall<Call>, RunningCall {
     this.isLastResort = made.isLastResort;
     this.kind = kind;
     this.patience = made.patience;
+    this.adjustments = made.adjustments;
     this.arrivedAt = made.startedAt;
   }
 
