@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { errorReplyOf, handle } from '../src/entries/mount.ts';
+import { checkMount, errorReplyOf, handle } from '../src/entries/mount.ts';
 import type { Router } from '../src/entries/router.ts';
 import { bodyOf, locate, nodeCall, writeReply } from './node-exchange.ts';
 
@@ -21,12 +21,14 @@ export type ExpressHandlers = [
  * Mounts a router in an Express app, version 4 or 5, before or behind `express.json()`.
  * Errors of Express's own body parsers become JSON like all others; requests that are not for the router go on.
  *
+ * @throws {@link ConfigError} when it is not given a router.
  * @example
  * ```ts
  * app.use('/v1', expressRouter(router));
  * ```
  */
 export function expressRouter(router: Router): ExpressHandlers {
+  checkMount('expressRouter', router);
   function signalbox(request: ExpressRequest, response: ServerResponse, next: ExpressNext): void {
     const location = locate(request.url ?? '/', '');
     if (location === undefined) return next();

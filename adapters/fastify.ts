@@ -1,5 +1,5 @@
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
-import { errorReplyOf, handle, type HttpReply } from '../src/entries/mount.ts';
+import { checkMount, errorReplyOf, handle, type HttpReply } from '../src/entries/mount.ts';
 import type { Router } from '../src/entries/router.ts';
 import { locate, nodeCall, writeReply } from './node-exchange.ts';
 
@@ -49,12 +49,14 @@ export interface FastifyInstanceLike {
  * Mounts a router in a Fastify app. The plugin is encapsulated: body parsers and error handlers of the app stay as
  * they are outside the prefix, and headers that hooks of the app have set are sent, also with streams.
  *
+ * @throws {@link ConfigError} when its options have no router.
  * @example
  * ```ts
  * await app.register(fastifyRouter, { router, prefix: '/v1' });
  * ```
  */
 export async function fastifyRouter(instance: FastifyInstanceLike, { router }: FastifyRouterOptions): Promise<void> {
+  checkMount('fastifyRouter.router', router);
   instance.removeAllContentTypeParsers();
   // The body is left unread: who calls is checked first, and the router's own limits apply.
   instance.addContentTypeParser('*', (_request, _payload, done) => done(null));

@@ -1,4 +1,4 @@
-import { handle, type HttpReply, notFoundReply } from '../src/entries/mount.ts';
+import { checkMount, handle, type HttpReply, notFoundReply } from '../src/entries/mount.ts';
 import type { Router } from '../src/entries/router.ts';
 import { webCall, type WebCallOptions, webResponse } from './web-exchange.ts';
 
@@ -16,6 +16,7 @@ export interface FetchRouterOptions {
 /**
  * Serves a router from anything that speaks Web `Request` and `Response`: Hono, Bun, Deno, Workers.
  *
+ * @throws {@link ConfigError} when it is not given a router, or the base path does not begin with a slash.
  * @example
  * ```ts
  * export default { fetch: fetchRouter(router, { basePath: '/v1' }) };
@@ -25,10 +26,12 @@ export function fetchRouter(
   router: Router,
   { basePath = '/v1', remoteAddress }: FetchRouterOptions = {},
 ): (request: Request) => Promise<Response> {
-  const base = basePath.replace(/\/+$/, '');
+  const base = checkMount('fetchRouter', router, basePath);
   return async function signalbox(request) {
     const call = webCall(request, base, { remoteAddress });
     const reply: HttpReply | undefined = call && (await handle(router, call));
-    return webResponse(request, reply ?? notFoundReply());
+    if (reply !== undefined) return webResponse(request, reply);
+    const path = new URL(request.url).pathname;
+    return webResponse(request, notFoundReply({ method: request.method, path, mount: base }));
   };
 }

@@ -1,4 +1,5 @@
 import type { Router } from '../src/entries/router.ts';
+import { checkMount } from '../src/entries/mount.ts';
 import { fetchRouter } from './fetch.ts';
 
 /** Options of {@link nextRouter}. */
@@ -23,6 +24,7 @@ export interface NextHandlers {
 /**
  * Handlers for a catch-all route of the Next.js App Router.
  *
+ * @throws {@link ConfigError} when it is not given a router, or the base path does not begin with a slash.
  * @example
  * ```ts
  * // app/api/v1/[...path]/route.ts
@@ -30,7 +32,7 @@ export interface NextHandlers {
  * ```
  */
 export function nextRouter(router: Router, { basePath = '/api/v1' }: NextRouterOptions = {}): NextHandlers {
-  const signalbox = fetchRouter(router, { basePath });
+  const signalbox = fetchRouter(router, { basePath: checkMount('nextRouter', router, basePath) });
   return {
     GET: signalbox,
     POST: signalbox,

@@ -16,11 +16,6 @@ export interface Location {
   readonly query: string;
 }
 
-/** A base path without a slash at its end, as everything here expects it. */
-export function trimSlash(basePath: string): string {
-  return basePath.replace(/\/+$/, '');
-}
-
 /** Splits an address into path and query, below a base path; undefined when it is not below it. */
 export function locate(url: string, basePath: string): Location | undefined {
   if (!url.startsWith(basePath)) return undefined;

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { handle, notFoundReply } from '../src/entries/mount.ts';
+import { checkMount, handle, notFoundReply } from '../src/entries/mount.ts';
 import type { Router } from '../src/entries/router.ts';
-import { locate, type Location, nodeCall, trimSlash, writeReply } from './node-exchange.ts';
+import { locate, type Location, nodeCall, writeReply } from './node-exchange.ts';
 
 /** Options of {@link nodeRouter}. */
 export interface NodeRouterOptions {
@@ -15,6 +15,7 @@ export type Next = (error?: unknown) => void;
 /**
  * Serves a router from Node's own HTTP server, or from anything that calls `(request, response, next)`.
  *
+ * @throws {@link ConfigError} when it is not given a router, or the base path does not begin with a slash.
  * @example
  * ```ts
  * createServer(nodeRouter(router, { basePath: '/v1' })).listen(3000);
@@ -24,11 +25,11 @@ export function nodeRouter(
   router: Router,
   { basePath = '/v1' }: NodeRouterOptions = {},
 ): (request: IncomingMessage, response: ServerResponse, next?: Next) => void {
-  const base = trimSlash(basePath);
+  const base = checkMount('nodeRouter', router, basePath);
   return function signalbox(request, response, next) {
     const location = locate(request.url ?? '/', base);
-    if (location === undefined) goOn(request, response, next);
-    else void answer(router, request, response, location, next);
+    if (location === undefined) goOn(request, response, base, next);
+    else void answer(router, request, response, { base, location, next });
   };
 }
 
@@ -36,12 +37,11 @@ async function answer(
   router: Router,
   request: IncomingMessage,
   response: ServerResponse,
-  location: Location,
-  next: Next | undefined,
+  { base, location, next }: { readonly base: string; readonly location: Location; readonly next: Next | undefined },
 ): Promise<void> {
   try {
     const reply = await handle(router, nodeCall(request, response, location));
-    if (reply === undefined) return goOn(request, response, next);
+    if (reply === undefined) return goOn(request, response, base, next);
     const writing = writeReply(request, response, reply);
     if (writing !== undefined) await writing;
   } catch {
@@ -50,7 +50,9 @@ async function answer(
 }
 
 /** A request that is not for the router. */
-function goOn(request: IncomingMessage, response: ServerResponse, next: Next | undefined): void {
-  if (next === undefined) void writeReply(request, response, notFoundReply());
-  else next();
+function goOn(request: IncomingMessage, response: ServerResponse, mount: string, next: Next | undefined): void {
+  if (next !== undefined) return next();
+  const { method = 'GET', url = '/' } = request;
+  const [path = '/'] = url.split('?', 1);
+  void writeReply(request, response, notFoundReply({ method, path, mount }));
 }

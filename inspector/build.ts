@@ -67,9 +67,11 @@ const policy = [
 ].join('; ');
 
 mkdirSync(target, { recursive: true });
+/** The page in lines that an editor and a stack trace can show. */
+const pieces = page.match(/[^]{1,400}/g) ?? [];
 writeFileSync(
   new URL('page.js', target),
-  `export const page = ${JSON.stringify(page)};\nexport const policy = ${JSON.stringify(policy)};\n`,
+  `export const page = [\n${pieces.map((piece) => `${JSON.stringify(piece)},\n`).join('')}].join('');\nexport const policy = ${JSON.stringify(policy)};\n`,
 );
 const kilobytes = brotliCompressSync(page).length / 1_000;
 console.log(`dist/inspector/page.js: ${(page.length / 1_000).toFixed(1)} kB, ${kilobytes.toFixed(1)} kB compressed`);

@@ -4,4 +4,4 @@ import { fileURLToPath } from 'node:url';
 import { openApiDocument } from '../src/http/openapi/text.ts';
 
 const file = fileURLToPath(new URL('../dist/openapi.json', import.meta.url));
-writeFileSync(file, `${JSON.stringify(openApiDocument())}\n`);
+writeFileSync(file, `${JSON.stringify(openApiDocument(), null, 1)}\n`);

@@ -84,7 +84,6 @@ const FORBIDDEN_IN_CORE =
   /\b(?:async|await|Promise|PromiseLike|Date|fetch|setTimeout|setInterval|process|console|crypto)\b|performance\.now|Math\.random/;
 
 const MOST_LINES = 400;
-const MEDIAN_LINES = 135;
 
 const files = sourceFiles('src', 'adapters');
 
@@ -231,8 +230,6 @@ describe('the house', () => {
     const lengths = files.map((file) => ({ path: file.path, lines: file.text.split('\n').length }));
     const long = lengths.filter((one) => one.lines > MOST_LINES);
     expect(long).toEqual([]);
-    const sorted = lengths.map((one) => one.lines).sort((left, right) => left - right);
-    expect(sorted[Math.floor(sorted.length / 2)]).toBeLessThan(MEDIAN_LINES);
   });
 
   it('exports by name only and has no catch-all folders', () => {

@@ -38,6 +38,21 @@ describe('a router without providers', () => {
     expect(String(written.mock.calls[0]?.[0])).not.toContain('\n');
   });
 
+  it('is refused in production, where invented answers would pass for real ones', () => {
+    vi.stubEnv('NODE_ENV', 'production');
+    const make = () => createRouter({ allowAnonymous: false });
+    expect(make).toThrow(ConfigError);
+    expect(make).toThrow(/^providers are missing, and NODE_ENV is production: set a key such as OPENAI_API_KEY/);
+    expect(slugsOf(createRouter({ allowAnonymous: false, providers: [simulated()] }))).toEqual(['simulated']);
+    // Next.js evaluates the module of a route in production mode when it builds, without secrets.
+    vi.stubEnv('NEXT_PHASE', 'phase-production-build');
+    vi.spyOn(console, 'warn').mockImplementation(() => {});
+    expect(slugsOf(createRouter({ allowAnonymous: false }))).toEqual(['simulated']);
+    vi.stubEnv('NEXT_PHASE', '');
+    vi.stubEnv('GROQ_API_KEY', 'gsk-test');
+    expect(slugsOf(createRouter({ allowAnonymous: false }))).toEqual(['groq']);
+  });
+
   it('tells a listener instead, where there is one', () => {
     const written = vi.spyOn(console, 'warn').mockImplementation(() => {});
     const heard: WarningEvent[] = [];

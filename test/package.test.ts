@@ -1,8 +1,9 @@
 import { build } from 'esbuild';
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { nodeProblems } from '../src/config/problems.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readProjectFile, sourceFiles } from './support/source-files.ts';
 import { STORMS_ARE_FULL } from './support/storms.ts';
@@ -16,6 +17,7 @@ interface Manifest {
   readonly peerDependenciesMeta: Readonly<Record<string, { readonly optional?: boolean }>>;
   readonly dependencies: Readonly<Record<string, string>>;
   readonly scripts: Readonly<Record<string, string>>;
+  readonly engines: { readonly node: string };
 }
 
 /** What npm tells of a tarball. */
@@ -92,7 +94,7 @@ describe('the package', () => {
     const loads = sourceFiles('src').flatMap(({ path, text }) =>
       [...text.matchAll(new RegExp(`(?<!typeof )import\\('(?:${names})[/']`, 'g'))]
         .filter(({ index }) => !/type |`|\.catch/.test(text.slice(text.lastIndexOf('\n', index), index)))
-        .map(({ index }) => ({ path, before: text.slice(Math.max(0, index - 150), index) })),
+        .map(({ index }) => ({ path, before: text.slice(Math.max(0, index - 350), index) })),
     );
     expect(loads.length).toBeGreaterThan(5);
     expect(loads.filter(({ before }) => !before.includes('try {')).map(({ path }) => path)).toEqual([]);
@@ -103,6 +105,85 @@ describe('the package', () => {
     expect(readFileSync(file, 'utf8')).toMatch(/^#!\/usr\/bin\/env node\n/);
     const printed = execFileSync(process.execPath, [file, 'help'], { encoding: 'utf8' });
     expect(printed).toContain('catalog refresh');
+  });
+
+  it('names one oldest Node everywhere', () => {
+    const oldest = manifest.engines.node.replace('>=', '');
+    expect(nodeProblems(`${oldest}.0`)).toEqual([]);
+    const [major = 0, minor = 0] = oldest.split('.').map(Number);
+    expect(nodeProblems(`${major}.${minor - 1}.0`)[0]?.problem).toContain(`must be version ${oldest} or newer`);
+    for (const page of ['README.md', 'llms.txt', 'docs/faq.md', 'docs/getting-started.md']) {
+      expect(readProjectFile(page), page).toContain(`Node ${oldest} and newer`);
+    }
+    // What the transport needs decides.
+    const undici = JSON.parse(readProjectFile('node_modules/undici/package.json')) as Manifest;
+    expect(undici.engines.node).toBe(`>=${oldest}.0`);
+  });
+
+  it('has no line that is too long to read', () => {
+    const long = readdirSync(join(root, 'dist'), { recursive: true, encoding: 'utf8' })
+      .filter((file) => /\.(?:js|ts|json)$/.test(file))
+      .filter((file) =>
+        readFileSync(join(root, 'dist', file), 'utf8')
+          .split('\n')
+          .some(({ length }) => length > 500),
+      );
+    expect(long).toEqual([]);
+  });
+
+  it.each([
+    [
+      'a missing key',
+      "import { createRouter, openai } from 'signalbox'; createRouter({ providers: [openai()] });",
+      'ConfigError: providers.openai.apiKey is missing: pass apiKey, or set OPENAI_API_KEY in the environment.',
+    ],
+    [
+      'a misspelt option',
+      "import { createRouter, simulated } from 'signalbox'; createRouter({ providers: [simulated()], falback: {} });",
+      'ConfigError: falback is not an option; did you mean "fallback"?',
+    ],
+    [
+      'a wrong model',
+      `import { createRouter, simulated } from 'signalbox';
+       const router = createRouter({ providers: [simulated()] });
+       await router.chat({ model: 'simulated/smal', messages: [{ role: 'user', content: 'Hello' }] });`,
+      'RouterError: simulated/smal is not a valid model ID',
+    ],
+    [
+      'a missing key in CommonJS, deep in the program',
+      `function start(depth) {
+         if (depth > 0) return start(depth - 1);
+         const { createRouter, openai } = require('signalbox');
+         return createRouter({ providers: [openai()] });
+       }
+       start(20);`,
+      'ConfigError: providers.openai.apiKey is missing: pass apiKey, or set OPENAI_API_KEY in the environment.',
+    ],
+  ])('says in few lines what ends a program with %s', (_what, program, sentence) => {
+    const { OPENAI_API_KEY: _, ...env } = process.env;
+    const kind = program.includes('require(') ? 'commonjs' : 'module';
+    const ran = spawnSync(process.execPath, [`--input-type=${kind}`, '--eval', program], {
+      cwd: root,
+      encoding: 'utf8',
+      env,
+    });
+    expect(ran.status).toBe(1);
+    expect(Buffer.byteLength(ran.stderr)).toBeLessThanOrEqual(2_000);
+    expect(ran.stderr.trimEnd().split('\n').slice(-10).join('\n')).toContain(sentence);
+  });
+
+  it('reads a PDF with the thread that was built', () => {
+    const program = `
+      const { localPdfReader } = await import('signalbox');
+      const { pdfWith } = await import('./test/support/pdf.ts');
+      const { signal } = new AbortController();
+      const { pages } = await localPdfReader().read({ data: pdfWith(['Hello from a page']), signal });
+      console.log(pages.join());`;
+    const printed = execFileSync(process.execPath, ['--input-type=module', '--eval', program], {
+      cwd: root,
+      encoding: 'utf8',
+    });
+    expect(printed).toBe('Hello from a page\n');
   });
 
   it('bundles its main door for a runtime without Node', async () => {
@@ -122,6 +203,16 @@ describe('the package', () => {
     expect(result.errors).toEqual([]);
     const inputs = Object.keys(result.metafile.inputs);
     expect(inputs.filter((input) => input.includes('undici'))).toEqual([]);
+  });
+
+  it('is loaded from few files: finding a hundred would cost more than what is in them', () => {
+    const loaded = new Set(['index.js']);
+    for (const file of loaded) {
+      const imports = readFileSync(join(root, 'dist', file), 'utf8').matchAll(/\b(?:from|import)\s*"\.\/([^"]+)"/g);
+      for (const [, next = ''] of imports) loaded.add(next);
+    }
+    expect(loaded.size).toBeGreaterThan(4);
+    expect(loaded.size).toBeLessThan(12);
   });
 
   it('packs only what it needs', () => {

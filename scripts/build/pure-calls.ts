@@ -1,4 +1,6 @@
-import type { Plugin } from 'rolldown';
+import MagicString from 'magic-string';
+import { parseAst } from 'rollup/parseAst';
+import type { Options } from 'tsup';
 
 /** What this needs of a syntax tree. */
 interface Node {
@@ -10,26 +12,25 @@ interface Node {
 /** A call where a module is evaluated runs with the program; one in any of these runs when somebody calls it. */
 const LATER = /Function|Class/;
 const CALLS: ReadonlySet<string> = new Set(['CallExpression', 'NewExpression']);
-const MARK = '/* @__PURE__ */ ';
+const MARK = '/*@__PURE__*/';
 
 /**
  * Marks the calls that make the constants of a module, so that a bundler of a user drops those whose constant is not
  * used. The `sideEffects` of package.json promises the same, but of whole files, and the build joins many modules in one.
+ * In what esbuild wrote, not in what it reads: with blanks, esbuild removes such marks.
  */
-export function pureCalls(): Plugin {
+export function pureCalls(): NonNullable<Options['plugins']>[number] {
   return {
     name: 'pure-calls',
-    transform: {
-      filter: { id: /\/(?:src|adapters)\/.*\.ts$/ },
-      handler(code, _id, { magicString }) {
-        if (magicString === undefined) throw new Error('this plugin needs `experimental.nativeMagicString`');
-        for (const statement of this.parse(code, { lang: 'ts' }).body) {
-          const declared = statement.type === 'ExportNamedDeclaration' ? statement.declaration : statement;
-          if (declared?.type !== 'VariableDeclaration') continue;
-          for (const start of callsOf(declared)) magicString.prependRight(start, MARK);
-        }
-        return { code: magicString };
-      },
+    renderChunk(code) {
+      const text = new MagicString(code);
+      // The first line of a program is no syntax.
+      for (const statement of parseAst(code.replace(/^#!/, '//')).body) {
+        if (statement.type !== 'VariableDeclaration') continue;
+        for (const start of new Set(callsOf(statement))) text.prependRight(start, MARK);
+      }
+      // webpack stops at an optional import of unpdf's own, so it leaves this one to Node. esbuild drops such comments, too.
+      return { code: text.toString().replace('import("unpdf")', 'import(/*webpackIgnore:true*/"unpdf")'), map: null };
     },
   };
 }

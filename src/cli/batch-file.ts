@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import process from 'node:process';
 import type { BatchesOptions } from '../config/batches.ts';
 import { sqliteStorage } from '../storage/sqlite/sqlite-storage.ts';
-import { CommandError, type CommandIo } from './command.ts';
+import { CommandError, type CommandIo, STANDARD_INPUT } from './command.ts';
 import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { BATCH_ENDPOINTS } from '../protocol/batch.ts';
@@ -36,7 +36,7 @@ export interface BatchLine {
 }
 
 /**
- * Reads a file line by line. Empty lines are passed over.
+ * Reads a file, or standard input, line by line. Empty lines are passed over.
  *
  * @throws {@link CommandError} with the number of the line.
  */
@@ -56,7 +56,7 @@ export async function* readBatchLines(path: string): AsyncGenerator<BatchLine, v
 }
 
 async function* linesOf(path: string): AsyncGenerator<string, void> {
-  const file = createReadStream(path, 'utf8');
+  const file = path === STANDARD_INPUT ? process.stdin : createReadStream(path, 'utf8');
   try {
     yield* createInterface({ input: file, crlfDelay: Infinity });
   } finally {

@@ -1,7 +1,7 @@
 import { access } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { type BatchLine, readBatchLines } from './batch-file.ts';
-import { type Command, CommandError, type CommandIo, refusal } from './command.ts';
+import { type Command, CommandError, type CommandIo, MisuseError, refusal, STANDARD_INPUT } from './command.ts';
 import { type Batch, BATCH_ENDS } from '../protocol/batch.ts';
 import { parseArgs } from 'node:util';
 import { isJsonObject } from '../protocol/json.ts';
@@ -56,17 +56,25 @@ function batchArguments<Option extends string>(
   args: readonly string[],
   what: string,
   options: readonly Option[],
-): { readonly name: string; readonly values: Readonly<Partial<Record<Option | 'url', string>>> } {
+): {
+  readonly name: string;
+  readonly values: Readonly<Partial<Record<Option | 'url', string>>>;
+  readonly json: boolean;
+} {
   const { values, positionals } = parseArgs({
     args: [...args],
-    options: Object.fromEntries([...options, 'url'].map((option) => [option, { type: 'string' as const }])),
+    options: {
+      ...Object.fromEntries([...options, 'url'].map((option) => [option, { type: 'string' as const }])),
+      json: { type: 'boolean' as const },
+    },
     allowPositionals: true,
   });
   const [name, ...more] = positionals;
   if (name === undefined || name === '' || more.length > 0) {
-    throw new CommandError(`Give ${what}, and nothing else but options.`);
+    throw new MisuseError(`Give ${what}, and nothing else but options.`);
   }
-  return { name, values: values as Readonly<Partial<Record<Option | 'url', string>>> };
+  const { json, ...texts } = values as { readonly json?: boolean };
+  return { name, values: texts as Readonly<Partial<Record<Option | 'url', string>>>, json: json === true };
 }
 
 /**
@@ -78,7 +86,7 @@ function batchServer(option: string | undefined, io: CommandIo): BatchServer {
   const base = option ?? io.environment['SIGNALBOX_URL'];
   if (base === undefined || !URL.canParse(base) || !/^https?:$/.test(new URL(base).protocol)) {
     const given = base === undefined ? '' : `, not "${base}"`;
-    throw new CommandError(
+    throw new MisuseError(
       `--url or SIGNALBOX_URL must be the base URL of a server, as http://localhost:3000/v1${given}.`,
     );
   }
@@ -171,7 +179,7 @@ function patientServer(
   };
 }
 
-const SUBMIT_USAGE = `<file.jsonl> [options]
+const SUBMIT_USAGE = `<file.jsonl | -> [options]
 
 Creates a batch from a file, one request per line, as OpenAI's Batch API has them:
   {"custom_id": "1", "method": "POST", "url": "/v1/chat/completions", "body": {"model": "…", "messages": […]}}
@@ -180,6 +188,7 @@ The file is sent while it is read. The id of the batch is printed.
   --model <name>     Model of the whole batch. Default: that of the requests, which must all have the same
   --callback <url>   HTTPS address that is told when the batch has ended
   --key <text>       Idempotency key: the same again gives the same batch again
+  --json             Print the whole batch as JSON
 ${SERVER_HELP}`;
 
 /** Milliseconds for the whole upload: those that a server gives it by default. */
@@ -191,12 +200,14 @@ export const batchesSubmit: Command = {
   summary: 'Create a batch from a file of requests',
   usage: SUBMIT_USAGE,
   async run(args, io) {
-    const { name, values } = batchArguments(args, 'a file', ['model', 'callback', 'key']);
+    const { name, values, json } = batchArguments(args, 'a file', ['model', 'callback', 'key']);
     const server = batchServer(values.url, io);
-    const path = resolve(io.folder, name);
-    await access(path).catch(() => {
-      throw new CommandError(`${name} cannot be read.`);
-    });
+    const path = name === STANDARD_INPUT ? name : resolve(io.folder, name);
+    if (name !== STANDARD_INPUT) {
+      await access(path).catch(() => {
+        throw new CommandError(`${name} cannot be read.`);
+      });
+    }
     const lines = readBatchLines(path);
     try {
       const first = await lines.next();
@@ -212,7 +223,7 @@ export const batchesSubmit: Command = {
         body: ReadableStream.from(bodyOf(fields, first.value, lines)),
         timeoutMs: UPLOAD_MS,
       });
-      io.print(batch.id);
+      io.print(json ? JSON.stringify(batch) : batch.id);
       return 0;
     } finally {
       await lines.return(undefined);
@@ -242,6 +253,7 @@ Shows the progress of a batch until it ends. The exit code is 0 when it is compl
 A server that becomes unreachable meanwhile is asked again, less and less often, for ${PATIENCE_MINUTES} minutes.
 
   --every <seconds>  Time between two looks. Default: 2
+  --json             Print the batch as JSON when it has ended
 ${SERVER_HELP}`;
 
 const DEFAULT_SECONDS = 2;
@@ -254,9 +266,9 @@ export const batchesWatch: Command = {
   summary: 'Show the progress of a batch until it ends',
   usage: WATCH_USAGE,
   async run(args, io) {
-    const { name, values } = batchArguments(args, 'the id of a batch', ['every']);
+    const { name, values, json } = batchArguments(args, 'the id of a batch', ['every']);
     const seconds = Number(values.every ?? DEFAULT_SECONDS);
-    if (!(seconds > 0)) throw new CommandError(`--every must be a number of seconds, not "${values.every ?? ''}".`);
+    if (!(seconds > 0)) throw new MisuseError(`--every must be a number of seconds, not "${values.every ?? ''}".`);
     let before = '';
     const server = patientServer(batchServer(values.url, io), io, () => (before = ''));
     for (;;) {
@@ -266,6 +278,7 @@ export const batchesWatch: Command = {
       before = line;
       const { status, error } = batch;
       if (ENDS.has(status)) {
+        if (json) io.print(JSON.stringify(batch));
         if (error !== null) io.complain(error.message);
         return status === 'completed' ? 0 : 1;
       }

@@ -15,7 +15,7 @@ import { VENDOR_IDS } from '../catalog/vendor-ids.ts';
 import { ConfigError } from '../protocol/router-error.ts';
 import { LOCK_FILE } from '../runtime/chat/known-models.ts';
 import { readCatalogLock, readLockIfThere, writeCatalogLock } from '../runtime/catalog/lock-file.ts';
-import { type Command, CommandError, type CommandIo } from './command.ts';
+import { type Command, CommandError, MisuseError, type CommandIo } from './command.ts';
 import type { Price } from '../catalog/price.ts';
 import { LITELLM, parseLiteLlm } from '../catalog/litellm.ts';
 import { MODELS_DEV, parseModelsDev } from '../catalog/models-dev.ts';
@@ -37,7 +37,8 @@ Writes what is known of the vendors' models (prices, limits, abilities) into a l
   --file <path>      A copy of the source's data instead of fetching it
   --vendors <slugs>  Only these, separated by commas; others stay in the file as they are.
                      Default: ${Object.keys(VENDOR_IDS).join(', ')}
-  --out <path>       Default: ${LOCK_FILE}`;
+  --out <path>       Default: ${LOCK_FILE}
+  --json             Print what changed as one JSON object`;
 
 /** `signalbox catalog refresh`: writes the lock file. */
 export const catalogRefresh: Command = {
@@ -52,9 +53,15 @@ export const catalogRefresh: Command = {
     const others = options.named ? onlyVendors(before, (slug) => !options.vendors.includes(slug)) : NO_FACTS;
     const after = mergeFacts([loaded, others]);
     await writeCatalogLock(path, after);
-    for (const line of describeChanges(compareFacts(before, after))) io.print(line);
-    const count = Object.values(after.vendors).reduce((sum, models) => sum + Object.keys(models).length, 0);
-    io.print(`${options.out}: ${count} models of ${Object.keys(after.vendors).length} vendors.`);
+    const changes = compareFacts(before, after);
+    const models = Object.values(after.vendors).reduce((sum, one) => sum + Object.keys(one).length, 0);
+    const vendors = Object.keys(after.vendors).length;
+    if (options.json) {
+      io.print(JSON.stringify({ file: options.out, models, vendors, ...changes }));
+      return 0;
+    }
+    for (const line of describeChanges(changes)) io.print(line);
+    io.print(`${options.out}: ${models} models of ${vendors} vendors.`);
     return 0;
   },
 };
@@ -67,6 +74,7 @@ interface RefreshOptions {
   /** True when the vendors were named, and not those by default. */
   readonly named: boolean;
   readonly out: string;
+  readonly json: boolean;
 }
 
 function parseOptions(args: readonly string[]): RefreshOptions {
@@ -78,22 +86,31 @@ function parseOptions(args: readonly string[]): RefreshOptions {
       file: { type: 'string' },
       vendors: { type: 'string' },
       out: { type: 'string' },
+      json: { type: 'boolean' },
     },
   });
   const sources = (values.source ?? ['models.dev']).flatMap(listOf);
   const unknown = sources.find((name) => !Object.hasOwn(SOURCES, name));
   if (unknown !== undefined || sources.length === 0) {
-    throw new CommandError(`--source must be ${SOURCE_NAMES}, not "${unknown ?? ''}".`);
+    throw new MisuseError(`--source must be ${SOURCE_NAMES}, not "${unknown ?? ''}".`);
   }
   const { url, file } = values;
-  if (url !== undefined && file !== undefined) throw new CommandError('Give --url or --file, not both.');
+  if (url !== undefined && file !== undefined) throw new MisuseError('Give --url or --file, not both.');
   if ((url ?? file) !== undefined && sources.length > 1) {
-    throw new CommandError('--url and --file say where one source is: give one --source with them.');
+    throw new MisuseError('--url and --file say where one source is: give one --source with them.');
   }
   const named = values.vendors === undefined ? undefined : listOf(values.vendors);
-  if (named?.length === 0) throw new CommandError('--vendors must name at least one vendor.');
+  if (named?.length === 0) throw new MisuseError('--vendors must name at least one vendor.');
   const vendors = named ?? Object.keys(VENDOR_IDS);
-  return { sources, url, file, vendors, named: named !== undefined, out: values.out ?? LOCK_FILE };
+  return {
+    sources,
+    url,
+    file,
+    vendors,
+    named: named !== undefined,
+    out: values.out ?? LOCK_FILE,
+    json: values.json === true,
+  };
 }
 
 function listOf(text: string): readonly string[] {
@@ -164,7 +181,8 @@ const SHOW_USAGE = `[<vendor> | <vendor>/<model> ...] [options]
 Shows what a lock file knows. Without a name: its sources and vendors; with that of a vendor: its models; with that
 of a model: every field, and the source, date and licence that it comes from.
 
-  --file <path>  Default: ${LOCK_FILE}`;
+  --file <path>  Default: ${LOCK_FILE}
+  --json         Print facts as one JSON object`;
 
 /** `signalbox catalog show`: shows facts and where they come from. */
 export const catalogShow: Command = {
@@ -174,10 +192,15 @@ export const catalogShow: Command = {
   run(args, io) {
     const { values, positionals } = parseArgs({
       args: [...args],
-      options: { file: { type: 'string' } },
+      options: { file: { type: 'string' }, json: { type: 'boolean' } },
       allowPositionals: true,
     });
     const facts = readCatalogLock(resolve(io.folder, values.file ?? LOCK_FILE));
+    if (values.json === true) {
+      const named = positionals.map((name) => [name, factsNamed(facts, name)]);
+      io.print(JSON.stringify(positionals.length === 0 ? facts : Object.fromEntries(named)));
+      return Promise.resolve(0);
+    }
     const lines = positionals.length === 0 ? overview(facts) : positionals.flatMap((name) => showNamed(facts, name));
     for (const line of lines) io.print(line);
     return Promise.resolve(0);
@@ -193,18 +216,25 @@ function overview({ origins, vendors }: CatalogFacts): readonly string[] {
   return [...origins.map(({ source, date, licence }) => `from ${source}, ${date}, ${licence}`), ...counts];
 }
 
-function showNamed(facts: CatalogFacts, name: string): readonly string[] {
+/** Facts of one model, or of all models of a vendor by their names. */
+function factsNamed(facts: CatalogFacts, name: string): ModelFacts | Readonly<Record<string, ModelFacts>> {
   const slash = name.indexOf('/');
   const slug = slash < 0 ? name : name.slice(0, slash);
   const models = Object.hasOwn(facts.vendors, slug) ? facts.vendors[slug] : undefined;
   if (models === undefined) {
     throw new CommandError(`"${slug}" is not in the file; there are ${Object.keys(facts.vendors).join(', ')}.`);
   }
-  if (slash < 0) return Object.keys(models).map((model) => `${slug}/${model}`);
+  if (slash < 0) return models;
   const model = name.slice(slash + 1);
   const found = Object.hasOwn(models, model) ? models[model] : undefined;
   if (found === undefined) throw new CommandError(`"${model}" is not among the models of ${slug} in the file.`);
-  return [name, ...fieldsOf(found, facts)];
+  return found;
+}
+
+function showNamed(facts: CatalogFacts, name: string): readonly string[] {
+  const found = factsNamed(facts, name);
+  if (name.includes('/')) return [name, ...fieldsOf(found as ModelFacts, facts)];
+  return Object.keys(found).map((model) => `${name}/${model}`);
 }
 
 function fieldsOf({ info, endpoint, from }: ModelFacts, { origins }: CatalogFacts): readonly string[] {
@@ -232,18 +262,18 @@ const LITELLM_URL = 'https://raw.githubusercontent.com/BerriAI/litellm/main/mode
 
 /** Sources by the name that the command line has for them. */
 const SOURCES: Readonly<Record<string, Load>> = {
-  [MODELS_DEV]: async (request, io) => {
-    const { json, date } = await readData({ url: MODELS_DEV_URL, ...request }, io);
-    return parseModelsDev(json, date, request.vendors);
+  [MODELS_DEV]: async ({ url = MODELS_DEV_URL, file, vendors }, io) => {
+    const { json, date } = await readData(url, file, io);
+    return parseModelsDev(json, date, vendors);
   },
-  [LITELLM]: async (request, io) => {
-    const { json, date } = await readData({ url: LITELLM_URL, ...request }, io);
-    return parseLiteLlm(json, date, request.vendors);
+  [LITELLM]: async ({ url = LITELLM_URL, file, vendors }, io) => {
+    const { json, date } = await readData(url, file, io);
+    return parseLiteLlm(json, date, vendors);
   },
   'genai-prices': async (request, io) => {
     const { vendors, url, file } = request;
     if (url === undefined && file === undefined) return genaiPrices({ vendors });
-    const { json } = await readData(request, io);
+    const { json } = await readData(url ?? '', file, io);
     const providers: unknown = isJsonObject(json) ? json['providers'] : json;
     if (!Array.isArray(providers)) throw new CommandError(`The data is not a list of providers of ${GENAI_PRICES}.`);
     return parseGenaiPrices(providers, dayOf(io.now()), vendors);
@@ -252,10 +282,11 @@ const SOURCES: Readonly<Record<string, Load>> = {
 
 /** The data, and the day it is from: today for what was fetched, the day of its last change for a file. */
 async function readData(
-  { url, file }: Omit<SourceRequest, 'vendors'>,
+  url: string,
+  file: string | undefined,
   io: CommandIo,
 ): Promise<{ readonly json: unknown; readonly date: string }> {
-  if (file === undefined) return { json: await downloadJson(url ?? ''), date: dayOf(io.now()) };
+  if (file === undefined) return { json: await downloadJson(url), date: dayOf(io.now()) };
   const path = resolve(io.folder, file);
   try {
     const { mtimeMs } = await stat(path);
@@ -282,7 +313,7 @@ const MAX_BYTES = 64_000_000;
  */
 async function downloadJson(url: string): Promise<unknown> {
   if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) {
-    throw new CommandError(`--url must be an http(s) address, not "${url}".`);
+    throw new MisuseError(`--url must be an http(s) address, not "${url}".`);
   }
   const text = await downloadText(url);
   try {

@@ -15,7 +15,8 @@ Checks a configuration and prints everything that is wrong with it, or its model
 Providers are asked for their list of models, which costs nothing. Exit code 1 when something is wrong.
 
 ${CONFIG_HELP}
-  --offline        Ask no provider`;
+  --offline        Ask no provider
+  --json           Print it as one JSON object`;
 
 /** `signalbox check`: checks a configuration. */
 export const check: Command = {
@@ -25,19 +26,26 @@ export const check: Command = {
   async run(args, io) {
     const { values } = parseArgs({
       args: [...args],
-      options: { config: { type: 'string' }, offline: { type: 'boolean' } },
+      options: { config: { type: 'string' }, offline: { type: 'boolean' }, json: { type: 'boolean' } },
     });
+    const json = values.json === true;
     let router: Router;
+    let configuration: string;
     try {
       const { config, from } = await loadConfig(io, values.config);
       router = createRouter(config);
-      io.print(`Configuration: ${from}`);
+      configuration = from;
     } catch (error) {
       if (!ConfigError.isInstance(error)) throw error;
-      return complain(error, io);
+      if (!json) return complain(error, io);
+      io.print(JSON.stringify({ problems: error.problems }));
+      return 1;
     }
     try {
-      return await report(router, values.offline === true, io);
+      const found = await examine(router, values.offline === true);
+      if (json) io.print(JSON.stringify({ configuration, ...found, problems: [] }));
+      else for (const line of [`Configuration: ${configuration}`, ...linesOf(router, found)]) io.print(line);
+      return found.providers.every(({ state }) => GOOD.has(state)) ? 0 : 1;
     } finally {
       await router.close();
     }
@@ -50,19 +58,38 @@ function complain({ problems }: ConfigError, io: CommandIo): number {
   return 1;
 }
 
-async function report(router: Router, offline: boolean, io: CommandIo): Promise<number> {
+/** What was found of a configuration in which nothing is wrong. */
+interface Found {
+  readonly providers: readonly {
+    readonly provider: string;
+    /** Absent for one that takes any model. */
+    readonly models?: number;
+    readonly state: string;
+  }[];
+  /** Ids of all models. */
+  readonly models: readonly string[];
+}
+
+async function examine(router: Router, offline: boolean): Promise<Found> {
   const { config, services } = router.internals;
-  if (config.simulatedByDefault) io.print('No keys are set, so answers are simulated.');
   const states = await Promise.all(config.providers.map((one) => (offline ? 'not asked' : probe(one))));
-  const rows = config.providers.map(({ slug, models, acceptsAnyModel }, index) => {
-    const count = Object.keys(models).length;
-    return [slug, acceptsAnyModel === true ? 'any' : String(count), states[index] ?? ''];
-  });
-  for (const line of tableOf([['provider', 'models', 'state'], ...rows])) io.print(line);
-  const models = [...services.facts.catalog.models.keys()];
-  if (models.length > 0) io.print(`\n${models.length} ${models.length === 1 ? 'model' : 'models'}:`);
-  for (const model of models) io.print(`  ${model}`);
-  return states.every((state) => GOOD.has(state)) ? 0 : 1;
+  const providers = config.providers.map(({ slug, models, acceptsAnyModel }, index) => ({
+    provider: slug,
+    ...(acceptsAnyModel === true ? {} : { models: Object.keys(models).length }),
+    state: states[index] ?? '',
+  }));
+  return { providers, models: [...services.facts.catalog.models.keys()] };
+}
+
+function linesOf(router: Router, { providers, models }: Found): readonly string[] {
+  const { simulatedByDefault } = router.internals.config;
+  const rows = providers.map(({ provider, models: count, state }) => [provider, String(count ?? 'any'), state]);
+  return [
+    ...(simulatedByDefault ? ['No keys are set, so answers are simulated.'] : []),
+    ...tableOf([['provider', 'models', 'state'], ...rows]),
+    ...(models.length > 0 ? [`\n${models.length} ${models.length === 1 ? 'model' : 'models'}:`] : []),
+    ...models.map((model) => `  ${model}`),
+  ];
 }
 
 /** States with which nothing is wrong. */

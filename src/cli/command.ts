@@ -1,3 +1,5 @@
+import { readFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import * as read from '../platform/json.ts';
 
@@ -23,6 +25,8 @@ export interface CommandIo {
   progress(line: string): void;
   /** Folder that relative paths start from. */
   readonly folder: string;
+  /** Reads everything from standard input, as text: what the file name "-" stands for. */
+  readInput?(): Promise<string>;
   /** Epoch milliseconds. */
   now(): number;
   /** Aborted when a command that runs until it is stopped should stop. Default: at SIGINT and SIGTERM. */
@@ -37,6 +41,9 @@ export interface CommandIo {
 export class CommandError extends Error {
   override readonly name = 'CommandError';
 }
+
+/** Arguments that are not understood: the exit code is 2, and the message ends with where to look. */
+export class MisuseError extends CommandError {}
 
 /** Characters of an answer that is no error of the router which are shown. */
 const SHOWN_LENGTH = 200;
@@ -63,7 +70,7 @@ export function tableOf(rows: readonly (readonly string[])[]): readonly string[]
  * Reads the arguments of a command that looks at one file under a configuration.
  *
  * @param what - What is in the file, for whoever names none.
- * @throws {@link CommandError} unless one file is named.
+ * @throws {@link MisuseError} unless one file is named.
  */
 export function fileArguments(
   args: readonly string[],
@@ -75,6 +82,24 @@ export function fileArguments(
     allowPositionals: true,
   });
   const [file, ...others] = positionals;
-  if (file === undefined || others.length > 0) throw new CommandError(`Name one file with ${what}.`);
+  if (file === undefined || others.length > 0)
+    throw new MisuseError(`Name one file with ${what}, or - for standard input.`);
   return { file, config: values.config, json: values.json === true };
+}
+
+/** What stands for standard input in the place of a file. */
+export const STANDARD_INPUT = '-';
+
+/**
+ * The text of a file, or of standard input.
+ *
+ * @throws {@link CommandError} when it cannot be read.
+ */
+export async function readText(file: string, io: Pick<CommandIo, 'folder' | 'readInput'>): Promise<string> {
+  if (file === STANDARD_INPUT && io.readInput !== undefined) return io.readInput();
+  try {
+    return await readFile(resolve(io.folder, file), 'utf8');
+  } catch {
+    throw new CommandError(`${file} cannot be read.`);
+  }
 }

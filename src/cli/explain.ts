@@ -1,13 +1,11 @@
-import { readFile } from 'node:fs/promises';
-import { resolve } from 'node:path';
 import { RouterError } from '../protocol/router-error.ts';
 import type { ExplainedStep, Explanation } from '../core/selection/explain.ts';
 import type { ChatRequest } from '../protocol/chat-request.ts';
 import { createRouter } from '../index.ts';
-import { type Command, CommandError, type CommandIo, fileArguments, tableOf } from './command.ts';
+import { type Command, CommandError, type CommandIo, fileArguments, readText, tableOf } from './command.ts';
 import { CONFIG_HELP, loadConfig } from './load-config.ts';
 
-const USAGE = `<request.json> [options]
+const USAGE = `<request.json | -> [options]
 
 Shows what a chat request would do, without calling a provider: the endpoints in order and why, those that are
 excluded and why, and the plugins and server tools that would take part.
@@ -40,11 +38,11 @@ export const explain: Command = {
 };
 
 async function readRequest(file: string, io: CommandIo): Promise<unknown> {
+  const text = await readText(file, io);
   try {
-    return JSON.parse(await readFile(resolve(io.folder, file), 'utf8')) as unknown;
+    return JSON.parse(text) as unknown;
   } catch (error) {
-    if (error instanceof SyntaxError) throw new CommandError(`${file} is not JSON: ${error.message}`);
-    throw new CommandError(`${file} cannot be read.`);
+    throw new CommandError(`${file} is not JSON: ${error instanceof Error ? error.message : String(error)}`);
   }
 }
 

@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util';
 import type { CreatedKey, KeyManagement, StoredKey } from '../contracts/key-store.ts';
 import type { Account, Scope } from '../core/account.ts';
 import { RouterError } from '../protocol/router-error.ts';
-import { type Command, CommandError, type CommandIo, tableOf } from './command.ts';
+import { type Command, CommandError, MisuseError, type CommandIo, tableOf } from './command.ts';
 import { loadConfig } from './load-config.ts';
 
 const CONFIG = `  --config <path>  A file whose authenticate is storedApiKeys({ … }). Default: that of this folder`;
@@ -32,7 +32,8 @@ async function withKeys(
 }
 
 /** The key alone is the result, so that it can be put into a variable; what is to be known about it goes beside it. */
-function show(io: CommandIo, { key, stored }: CreatedKey): void {
+function show(io: CommandIo, { key, stored }: CreatedKey, json: boolean | undefined): void {
+  if (json === true) return io.print(JSON.stringify({ key, ...stored }));
   io.complain(`${stored.name}: ${stored.hash}`);
   io.complain('The key is not shown again:');
   io.print(key);
@@ -42,14 +43,14 @@ function numberOf(text: string | undefined, option: string): number | undefined 
   if (text === undefined) return undefined;
   const value = Number(text);
   if (text.trim() !== '' && value >= 0) return value;
-  throw new CommandError(`${option} must be a number that is not negative, not "${text}".`);
+  throw new MisuseError(`${option} must be a number that is not negative, not "${text}".`);
 }
 
 /** The one hash that begins so. */
 async function hashOf(keys: KeyManagement, positionals: readonly string[]): Promise<string> {
   const [hash, ...others] = positionals;
   if (hash === undefined || others.length > 0 || !/^[0-9a-f]{8,64}$/.test(hash)) {
-    throw new CommandError('Name one key by its hash, or by the first 8 digits of it or more.');
+    throw new MisuseError('Name one key by its hash, or by the first 8 digits of it or more.');
   }
   if (hash.length === 64) return hash;
   // Hashes come in their order, and those that begin so are the first behind it.
@@ -74,6 +75,7 @@ Prints the key, this once: what is stored is its hash.
   --limit <usd>    What may be spent with the key, in US dollars. Default: no limit
   --limit-reset <period>  daily, weekly or monthly. Default: never
   --expires <time> As 2027-01-01T00:00:00Z. Default: never
+  --json           Print the key and what is stored of it as one JSON object
 ${CONFIG}`,
   async run(args, io) {
     const text = { type: 'string' } as const;
@@ -87,27 +89,28 @@ ${CONFIG}`,
         'limit-reset': text,
         expires: text,
         config: text,
+        json: { type: 'boolean' },
       },
     });
     const { account: id, name, scope, expires, config } = values;
-    if (id === undefined || id === '') throw new CommandError('Name the account of the key with --account.');
+    if (id === undefined || id === '') throw new MisuseError('Name the account of the key with --account.');
     const expiresAt = expires === undefined ? undefined : Date.parse(expires);
-    if (Number.isNaN(expiresAt)) throw new CommandError('--expires must be a time such as 2027-01-01T00:00:00Z.');
+    if (Number.isNaN(expiresAt)) throw new MisuseError('--expires must be a time such as 2027-01-01T00:00:00Z.');
     const account: Account = {
       id,
       ...(scope !== undefined && { scopes: scope as Scope[] }),
       ...budgetOf(numberOf(values.limit, '--limit'), values['limit-reset']),
     };
-    return withKeys(io, config, async (keys) => show(io, await keys.create({ account, name, expiresAt })));
+    return withKeys(io, config, async (keys) => show(io, await keys.create({ account, name, expiresAt }), values.json));
   },
 };
 
 function budgetOf(limitUsd: number | undefined, reset: string | undefined): Pick<Account, 'keyBudget'> {
   if (reset !== undefined && !Object.hasOwn(RESETS, reset)) {
-    throw new CommandError(`--limit-reset must be daily, weekly or monthly, not "${reset}".`);
+    throw new MisuseError(`--limit-reset must be daily, weekly or monthly, not "${reset}".`);
   }
   if (limitUsd === undefined) {
-    if (reset !== undefined) throw new CommandError('--limit-reset needs a --limit.');
+    if (reset !== undefined) throw new MisuseError('--limit-reset needs a --limit.');
     return {};
   }
   return { keyBudget: { limitUsd, ...(reset !== undefined && { period: RESETS[reset as keyof typeof RESETS] }) } };
@@ -164,16 +167,17 @@ export const keysRotate: Command = {
 Prints the new key, this once.
 
   --overlap <hours>  How long the old key still works. Default 24
+  --json             Print the key and what is stored of it as one JSON object
 ${CONFIG}`,
   async run(args, io) {
     const { values, positionals } = parseArgs({
       args: [...args],
-      options: { overlap: { type: 'string' }, config: { type: 'string' } },
+      options: { overlap: { type: 'string' }, config: { type: 'string' }, json: { type: 'boolean' } },
       allowPositionals: true,
     });
     const hours = numberOf(values.overlap, '--overlap') ?? 24;
     return withKeys(io, values.config, async (keys) =>
-      show(io, await keys.rotate(await hashOf(keys, positionals), hours * HOUR_MS)),
+      show(io, await keys.rotate(await hashOf(keys, positionals), hours * HOUR_MS), values.json),
     );
   },
 };
@@ -184,17 +188,18 @@ export const keysRevoke: Command = {
   summary: 'Remove an API key: every instance refuses it within a second',
   usage: `<hash> [options]
 
+  --json           Print the hash of the key as one JSON object
 ${CONFIG}`,
   async run(args, io) {
     const { values, positionals } = parseArgs({
       args: [...args],
-      options: { config: { type: 'string' } },
+      options: { config: { type: 'string' }, json: { type: 'boolean' } },
       allowPositionals: true,
     });
     return withKeys(io, values.config, async (keys) => {
       const hash = await hashOf(keys, positionals);
       await keys.revoke(hash);
-      io.print(`Revoked ${hash}`);
+      io.print(values.json === true ? JSON.stringify({ hash, revoked: true }) : `Revoked ${hash}`);
     });
   },
 };

@@ -4,7 +4,15 @@ import { resolve } from 'node:path';
 import { finished } from 'node:stream/promises';
 import { parseArgs } from 'node:util';
 import { createRouter } from '../index.ts';
-import { type Command, CommandError, type CommandIo, fileArguments, refusal } from './command.ts';
+import {
+  type Command,
+  CommandError,
+  MisuseError,
+  type CommandIo,
+  fileArguments,
+  refusal,
+  STANDARD_INPUT,
+} from './command.ts';
 import { loadConfig, CONFIG_HELP } from './load-config.ts';
 import { StringDecoder } from 'node:string_decoder';
 import type { LedgerRecord } from '../contracts/ledger.ts';
@@ -56,7 +64,7 @@ export const ledgerExport: Command = {
     });
     const { format = 'jsonl', out, config, url, ...filters } = values as Readonly<Record<string, string | undefined>>;
     if (format !== 'jsonl' && format !== 'csv')
-      throw new CommandError(`--format must be jsonl or csv, not "${format}".`);
+      throw new MisuseError(`--format must be jsonl or csv, not "${format}".`);
     const query = new URLSearchParams({ format, limit: String(PAGE) });
     for (const [name, value] of Object.entries(filters)) if (value !== undefined) query.set(name, value);
     const { read, close } = config === undefined ? serverReader(url, io) : await storeReader(config, io);
@@ -91,7 +99,7 @@ function pageOf(text: string, format: string | null, next: string | undefined): 
 function serverReader(option: string | undefined, io: CommandIo): { read: PageReader; close: () => Promise<void> } {
   const base = option ?? io.environment['SIGNALBOX_URL'];
   if (base === undefined || !URL.canParse(base) || !/^https?:$/.test(new URL(base).protocol)) {
-    throw new CommandError(
+    throw new MisuseError(
       `Give --config, or --url or SIGNALBOX_URL as the base URL of a server, as http://localhost:3000/v1.`,
     );
   }
@@ -138,7 +146,7 @@ async function storeReader(path: string, io: CommandIo): Promise<{ read: PageRea
   return { read, close: () => router.close() };
 }
 
-const REPLAY_USAGE = `<ledger.jsonl> [options]
+const REPLAY_USAGE = `<ledger.jsonl | -> [options]
 
 Decides every recorded request again under a configuration, on the world as it was recorded, and shows what would have
 changed: choices, cost, failures and latency, each with its 95 % interval. Calls no provider. The file is what
@@ -155,9 +163,10 @@ export const replay: Command = {
   async run(args, io) {
     const { file, config: configPath, json } = fileArguments(args, 'records');
     const path = resolve(io.folder, file);
-    if (!existsSync(path)) throw new CommandError(`${file} is not there.`);
+    const input = file === STANDARD_INPUT && io.readInput !== undefined ? await io.readInput() : undefined;
+    if (input === undefined && !existsSync(path)) throw new CommandError(`${file} is not there.`);
     const { config } = await loadConfig(io, configPath);
-    const report = await replayRecords(recordsIn(path, file), config);
+    const report = await replayRecords(recordsIn(input?.split('\n') ?? linesIn(path), file), config);
     io.print(json ? JSON.stringify(report, undefined, 2) : replayTable(report));
     return 0;
   },
@@ -170,9 +179,9 @@ const CHUNK = 1 << 16;
  * The records of a file. Nothing else happens in this process meanwhile, so it is read synchronously: to wait for each
  * line takes as long as to decide it again.
  */
-function* recordsIn(path: string, name: string): Generator<LedgerRecord, void, undefined> {
+function* recordsIn(lines: Iterable<string>, name: string): Generator<LedgerRecord, void, undefined> {
   let number = 0;
-  for (const line of linesIn(path)) {
+  for (const line of lines) {
     number += 1;
     if (line.trim() === '') continue;
     const value = parse(line);

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import { type Command, CommandError, type CommandIo } from './command.ts';
+import { type Command, CommandError, type CommandIo, MisuseError } from './command.ts';
 import { ConfigError } from '../protocol/router-error.ts';
 import { nearName } from '../protocol/near-name.ts';
 import { batchesResults, batchesSubmit, batchesWatch } from './batches.ts';
@@ -9,7 +9,9 @@ import { demo, serve } from './serve.ts';
 import { explain } from './explain.ts';
 import { keysCreate, keysList, keysRevoke, keysRotate } from './keys.ts';
 import { ledgerExport, replay } from './ledger.ts';
+import { readFileSync } from 'node:fs';
 import process from 'node:process';
+import { text } from 'node:stream/consumers';
 import { setTimeout } from 'node:timers/promises';
 
 /** All commands. A new one is a {@link Command} and a line here. */
@@ -45,17 +47,21 @@ export async function runCommand(
   io: CommandIo,
   commands: readonly Command[] = COMMANDS,
 ): Promise<number> {
+  if (VERSION_WORDS.includes(args[0] ?? '')) {
+    io.print(packageVersion());
+    return 0;
+  }
   const command = commands.find(({ name }) => name.split(' ').every((word, index) => args[index] === word));
   if (command === undefined) return listCommands(args, io, commands);
   const rest = args.slice(command.name.split(' ').length);
-  if (rest.includes('--help')) {
+  if (rest.some((word) => HELP_WORDS.includes(word))) {
     io.print(`signalbox ${command.name} ${command.usage}`);
     return 0;
   }
   try {
     return await command.run(rest, io);
   } catch (error) {
-    if (isMisuse(error)) {
+    if (error instanceof MisuseError || isMisuse(error)) {
       const said = error.message.replace(/[^.]$/, '$&.');
       io.complain(`signalbox ${command.name}: ${said} Try "npx signalbox ${command.name} --help".`);
       return MISUSED;
@@ -66,20 +72,34 @@ export async function runCommand(
   }
 }
 
+const VERSION_WORDS: readonly string[] = ['--version', '-v', 'version'];
+const HELP_WORDS: readonly string[] = ['--help', '-h'];
+
+/** Of the package that this program is in, wherever it was built to. */
+function packageVersion(): string {
+  const folder = import.meta.url.endsWith('.ts') ? '../../' : '../';
+  const { version } = JSON.parse(readFileSync(new URL(`${folder}package.json`, import.meta.url), 'utf8')) as {
+    version: string;
+  };
+  return version;
+}
+
 function listCommands(args: readonly string[], io: CommandIo, commands: readonly Command[]): number {
-  const [group] = args;
-  const isAsked = group === undefined || group === 'help' || group === '--help';
+  const words = args[0] === 'help' ? args.slice(1) : args;
+  const [group] = words;
   const inGroup = commands.filter(({ name }) => name.startsWith(`${group} `));
+  const isGroup = inGroup.length > 0 && words.slice(1).every((word) => HELP_WORDS.includes(word));
+  const isAsked = group === undefined || HELP_WORDS.includes(group) || (isGroup && args.length > 1);
   const listed = inGroup.length > 0 ? inGroup : commands;
   const width = Math.max(...listed.map(({ name }) => name.length));
   const print = (line: string): void => (isAsked ? io.print(line) : io.complain(line));
   if (!isAsked) {
-    const words = args.slice(0, inGroup.length > 0 ? 2 : 1).join(' ');
+    const given = args.slice(0, inGroup.length > 0 ? 2 : 1).join(' ');
     const near = nearName(
-      words,
+      given,
       listed.map(({ name }) => name),
     );
-    print(`signalbox: "${words}" is not a command${near === undefined ? '' : `; did you mean "${near}"?`}`);
+    print(`signalbox: "${given}" is not a command${near === undefined ? '' : `; did you mean "${near}"?`}`);
   }
   if (group === undefined) print(ABOUT);
   print('Usage: npx signalbox <command> [options]');
@@ -119,6 +139,7 @@ void runCommand(process.argv.slice(2), {
   },
   wait: (ms) => setTimeout(ms),
   environment: process.env,
+  readInput: () => text(process.stdin),
   folder: process.cwd(),
   now: () => Date.now(),
 }).then((code) => {

@@ -8,7 +8,7 @@ import { createRouter, simulated } from '../index.ts';
 import type { Router } from '../router/router.ts';
 import { StorageError } from '../contracts/storage-error.ts';
 import { batchesIn } from './batch-file.ts';
-import { type Command, CommandError } from './command.ts';
+import { type Command, CommandError, MisuseError } from './command.ts';
 import { CONFIG_HELP, loadConfig, reloadConfiguration } from './load-config.ts';
 
 /** Port of a command that serves, where none is named. */
@@ -114,7 +114,7 @@ export const demo: Command = {
 function portOf(text: string): number {
   const port = Number(text);
   if (/^\d{1,5}$/.test(text) && port < 65_536) return port;
-  throw new CommandError(`The port must be a number from 0 to 65535, not "${text}".`);
+  throw new MisuseError(`The port must be a number from 0 to 65535, not "${text}".`);
 }
 
 /**
@@ -150,7 +150,7 @@ function greeting(
   { from, kept }: { readonly from: string; readonly kept: string },
 ): readonly string[] {
   const { config } = router.internals;
-  const providers = config.providers.map(({ name, slug }) => name ?? slug).join(', ');
+  const providers = config.providers.map(({ slug }) => slug).join(', ');
   const model = config.simulatedByDefault ? 'simulated/small' : firstModel(router);
   const body = JSON.stringify({ model, messages: [{ role: 'user', content: 'Hello' }] });
   const credentials = config.authenticate === undefined ? '' : " -H 'authorization: Bearer <API key>'";

@@ -65,7 +65,7 @@ function* corsProblems(cors: Cors | undefined): Generator<ConfigProblem> {
 }
 
 /** Oldest Node that is tested, as `engines` in package.json has it. */
-const OLDEST: readonly [major: number, minor: number] = [22, 12];
+const OLDEST: readonly [major: number, minor: number] = [22, 19];
 
 /** Says that Node is too old; nothing on runtimes that are not Node or that are new enough. */
 export function nodeProblems(version: string | undefined = nodeVersion()): readonly ConfigProblem[] {

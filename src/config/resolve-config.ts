@@ -225,11 +225,16 @@ function anonymousCallers({
   allowAnonymous,
 }: RouterConfig): Pick<ResolvedConfig, 'anonymous' | 'callersUnsaid'> {
   if (allowAnonymous === true) return { anonymous: 'anybody', callersUnsaid: false };
-  if (readEnvironment('NODE_ENV') !== 'production') return { anonymous: 'local', callersUnsaid: false };
+  if (!isProduction()) return { anonymous: 'local', callersUnsaid: false };
   return { anonymous: 'nobody', callersUnsaid: authenticate === undefined && allowAnonymous === undefined };
 }
 
-/** The providers of the configuration, else those of the default lists, else the one that simulates. */
+/**
+ * The providers of the configuration, else those of the default lists, else the one that simulates: never in production,
+ * where invented answers would pass for real ones.
+ *
+ * @throws {@link ConfigError} in production, when there is none.
+ */
 function chooseProviders(
   configured: readonly Provider[] | undefined,
   lists: DefaultLists,
@@ -238,5 +243,15 @@ function chooseProviders(
   const found = configured ?? lists.providers();
   if (configured !== undefined || found.length > 0) return { providers: found, simulatedByDefault: false };
   const simulated = lists.simulated(environment);
+  if (simulated !== undefined && isProduction()) throw new ConfigError([{ path: 'providers', problem: NO_PROVIDERS }]);
   return { providers: simulated === undefined ? [] : [simulated], simulatedByDefault: simulated !== undefined };
+}
+
+const NO_PROVIDERS =
+  'are missing, and NODE_ENV is production: set a key such as OPENAI_API_KEY, ANTHROPIC_API_KEY, GROQ_API_KEY, ' +
+  'GEMINI_API_KEY or OPENROUTER_API_KEY in the environment, or pass providers; for simulated answers, pass [simulated()]';
+
+/** Next.js evaluates modules in production mode when it builds, where keys need not be. */
+function isProduction(): boolean {
+  return readEnvironment('NODE_ENV') === 'production' && readEnvironment('NEXT_PHASE') !== 'phase-production-build';
 }

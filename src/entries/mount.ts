@@ -1,6 +1,7 @@
 /** Public surface: what a mount of your own is made of. */
 export { handle } from '../http/handle.ts';
 export { errorReplyOf, notFoundReply } from '../http/error-reply.ts';
+export { checkMount } from '../http/mount-options.ts';
 export { BodyError } from '../http/exchange.ts';
 export { polledFrames } from '../http/stream-frames.ts';
 export { PENDING } from '../platform/wait.ts';

@@ -71,8 +71,8 @@ function checked(
 ): MaybePromise<Account | undefined> {
   const fail = (error: unknown): never => {
     if (RouterError.isInstance(error)) throw error;
-    const reason = error instanceof Error ? error.name : typeof error;
-    // Not the error's own words: they may repeat the key.
+    // Not the words of other errors: they may repeat the key.
+    const reason = error instanceof NoAccount ? error.message : error instanceof Error ? error.name : typeof error;
     warn(services.events, {
       code: 'authenticate',
       message: `authenticate failed (${reason}); callers get a 503 until it gives an account or undefined again`,
@@ -92,7 +92,15 @@ function checked(
 function accountOf(answer: unknown): Account | undefined {
   if (answer === undefined || answer === null || answer === false) return undefined;
   if (isAccount(answer)) return answer;
-  throw new TypeError('authenticate must give an account with an id, or undefined');
+  throw new NoAccount(answer);
+}
+
+/** What a check gave that is no account. */
+class NoAccount extends TypeError {
+  constructor(answer: unknown) {
+    const given = typeof answer === 'object' ? 'an object without an id' : typeof answer;
+    super(`it gave ${answer === true ? 'true' : given}, and must give an account such as { id: "acme" }, or undefined`);
+  }
 }
 
 /** Promises of other realms and of query builders are no instances of our Promise. */

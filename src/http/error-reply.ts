@@ -6,6 +6,7 @@ import { isJsonObject } from '../protocol/json.ts';
 import { errorOfUnknown } from '../runtime/chat/router-errors.ts';
 import { spell, type Spelling } from './spelling.ts';
 import type { HttpHeaders, WholeReply } from './exchange.ts';
+import { describeMissing } from './not-found.ts';
 import { dialectAt } from './routes.ts';
 
 /** What an error answer depends on besides the error. */
@@ -54,9 +55,20 @@ export function errorReplyOf(status: number, message: string, path?: string): Wh
   return errorReply(error, { spelling: NEUTRAL, wantsMetadata: false, headers: {}, dialect });
 }
 
-/** The answer to a request for a path that does not exist, where no host goes on. */
-export function notFoundReply(): WholeReply {
-  return errorReplyOf(404, 'There is nothing at this path');
+/**
+ * The answer to a request for a path that does not exist, where no host goes on.
+ *
+ * @param request - What was called, and where the router is. Default: unknown.
+ */
+export function notFoundReply(request?: {
+  readonly method: string;
+  /** Path as it was called, without the query. */
+  readonly path: string;
+  /** Path of the mount, without a slash at its end. */
+  readonly mount: string;
+}): WholeReply {
+  if (request === undefined) return errorReplyOf(404, 'There is nothing at this path');
+  return errorReplyOf(404, describeMissing(request.method, request.path, request.mount));
 }
 
 const TYPE_OF_STATUS: Readonly<Record<number, ErrorType>> = {

@@ -118,15 +118,19 @@ export const PROXY_HEADERS: readonly string[] = [
   'cf-visitor',
   'cf-ipcountry',
   'cf-worker',
+  'cf-access-jwt-assertion',
   // Amazon: load balancers and CloudFront.
   'x-amzn-trace-id',
   'x-amz-cf-id',
   'cloudfront-viewer-address',
   'cloudfront-forwarded-proto',
+  'x-amzn-oidc-data',
   // Google.
   'x-cloud-trace-context',
   'x-appengine-remote-addr',
   'x-appengine-user-ip',
+  'x-goog-iap-jwt-assertion',
+  'x-goog-authenticated-user-email',
   // Azure: Front Door, App Service.
   'x-azure-clientip',
   'x-azure-socketip',
@@ -134,6 +138,8 @@ export const PROXY_HEADERS: readonly string[] = [
   'x-azure-ref',
   'x-arr-ssl',
   'x-arr-log-id',
+  'x-arr-clientip',
+  'x-ms-client-principal',
   'x-client-port',
   // Envoy and what is made of it.
   'x-envoy-external-address',
@@ -148,6 +154,16 @@ export const PROXY_HEADERS: readonly string[] = [
   'fastly-ff',
   'incap-client-ip',
   'x-sucuri-clientip',
+  // Tunnels, and proxies that sign people in: Tailscale, ngrok, Pomerium, oauth2-proxy.
+  'tailscale-user-login',
+  'tailscale-user-name',
+  'tailscale-headers-info',
+  'tailscale-funnel-request',
+  'ngrok-trace-id',
+  'ngrok-auth-user-email',
+  'x-pomerium-jwt-assertion',
+  'x-auth-request-user',
+  'x-auth-request-email',
   // DigitalOcean, Fly, Netlify, Railway, Render, Vercel.
   'do-connecting-ip',
   'fly-client-ip',

@@ -143,6 +143,19 @@ const ROUTES: readonly Route[] = [
   { method: 'GET', pattern: /^\/openapi\.json$/, operation: () => ({ name: 'openapi' }) },
 ];
 
+/** Paths without an id, such as `/chat/completions`. */
+export const PATHS: readonly string[] = [
+  '/chat/completions',
+  '/embeddings',
+  ...Object.keys(DIALECT_ERRORS).map((name) => `/${name}`),
+  '/messages/count_tokens',
+  '/batches',
+  '/files',
+  '/models',
+  '/providers',
+  '/openapi.json',
+];
+
 /** The dialect that is spoken at a path below the mount, whatever the method; undefined where answers have the shape of chat. */
 export function dialectAt(path: string): DialectErrors | undefined {
   return DIALECTS.get(withoutSlash(path));

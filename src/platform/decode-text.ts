@@ -1,5 +1,6 @@
 import { isUnbrokenBase64 } from '../protocol/base64.ts';
 import type { StringSpan } from '../protocol/scan-json.ts';
+import { nodeModule } from './node-module.ts';
 
 /** What Node has beyond the Web: two functions that look at bytes and copy them, many times as fast as a decoder. */
 interface NodeBuffers {
@@ -14,8 +15,7 @@ interface BytesOfNode {
   latin1Slice(): string;
 }
 
-const { process } = globalThis as { process?: { getBuiltinModule?: (name: string) => unknown } };
-const buffers = process?.getBuiltinModule?.('node:buffer') as Partial<NodeBuffers> | undefined;
+const buffers = nodeModule<Partial<NodeBuffers>>('node:buffer');
 const isAscii = buffers?.isAscii;
 const NodeBuffer = buffers?.Buffer;
 

@@ -1,3 +1,4 @@
+import { nodeModule } from './node-module.ts';
 /** Handle of a timer. */
 export type Timer = unknown;
 
@@ -89,8 +90,7 @@ function cpuTime(): number | undefined {
 
 /** Bytes that the runtime allows its heap to have; undefined where it does not tell. */
 export function heapLimit(): number | undefined {
-  const { process } = globalThis as { process?: { getBuiltinModule?: (name: string) => unknown } };
-  const v8 = process?.getBuiltinModule?.('node:v8') as { getHeapStatistics?: () => unknown } | undefined;
+  const v8 = nodeModule<{ getHeapStatistics?: () => unknown }>('node:v8');
   const { heap_size_limit: limit } = Object(v8?.getHeapStatistics?.()) as { heap_size_limit?: unknown };
   return typeof limit === 'number' && limit > 0 ? limit : undefined;
 }

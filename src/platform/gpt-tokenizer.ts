@@ -26,9 +26,11 @@ export function loadGptTokenizer(encoding: GptEncoding): MaybePromise<TokenCount
 
 async function loadCounter(encoding: GptEncoding): Promise<TokenCounter | undefined> {
   try {
-    const { countTokens } = await (encoding === 'o200k_base'
-      ? import('gpt-tokenizer/encoding/o200k_base')
-      : import('gpt-tokenizer/encoding/cl100k_base'));
+    // Each is awaited by itself inside the `try`: only such imports are optional for bundlers.
+    const { countTokens } =
+      encoding === 'o200k_base'
+        ? await import('gpt-tokenizer/encoding/o200k_base')
+        : await import('gpt-tokenizer/encoding/cl100k_base');
     // What looks like a control token in a prompt is text.
     const options = { disallowedSpecial: new Set<string>() };
     return (text) => piecesOf(text).reduce((sum, piece) => sum + countTokens(piece, options), 0);

@@ -1,4 +1,5 @@
 import type { MaybePromise } from './wait.ts';
+import { nodeModule } from './node-module.ts';
 
 interface NodeHash {
   update(text: string): NodeHash;
@@ -14,9 +15,7 @@ interface NodeCrypto {
 }
 
 /** Node's own hashes answer at once; Web Crypto, which is everywhere, costs a promise and a thread. */
-const nodeCrypto = (
-  globalThis as { process?: { getBuiltinModule?: (name: string) => unknown } }
-).process?.getBuiltinModule?.('node:crypto') as NodeCrypto | undefined;
+const nodeCrypto = nodeModule<NodeCrypto>('node:crypto');
 
 /** SHA-256 of a text, as 64 hexadecimal digits. */
 export function sha256(text: string): MaybePromise<string> {

@@ -83,11 +83,11 @@ export interface Usage {
   };
   readonly server_tool_use?: { readonly web_search_requests?: number; readonly web_fetch_requests?: number };
   readonly server_tool_use_details?: ServerToolUseDetails;
-  /** In batches, the tier as the provider calls it. Of a whole batch only where all requests had the same. */
+  /** In batches, the tier as the provider names it, for example `standard`. Of several calls only where all had the same. */
   readonly service_tier?: string;
-  /** In batches, how fast the provider served, for example `standard`. Of a whole batch like `service_tier`. */
+  /** In batches, how fast the provider served, for example `standard`. Of several calls like `service_tier`. */
   readonly speed?: string;
-  /** In batches, the rounds that answers took. Of a whole batch the sums of those of each type. */
+  /** In batches, the rounds that the answer took. Of a whole batch the sums of those of each type. */
   readonly iterations?: readonly UsageIteration[];
 }
 

@@ -6,6 +6,24 @@ import type { RouterMetadata } from './metadata.ts';
 const ROUTER_ERROR = Symbol.for('signalbox.RouterError');
 const CONFIG_ERROR = Symbol.for('signalbox.ConfigError');
 
+/** Frames of the stack that are kept where the program that calls is to blame: those nearest to it. */
+const KEPT_FRAMES = 3;
+
+/**
+ * Keeps the end of an error's stack, without Node's own frames: what ends a program is printed with its stack and its
+ * members, and the sentence at the top should still be in sight where a terminal ends.
+ */
+function keepStackOfCaller(error: Error): void {
+  const [, ...frames] = (error.stack ?? '').split('\n    at ');
+  const kept = frames.filter((frame) => !frame.includes('node:internal/')).slice(-KEPT_FRAMES);
+  error.stack = [`${error.name}: ${error.message}`, ...kept].join('\n    at ');
+}
+
+/** Sets members that programs read and that are not printed with an error. */
+function setUnprinted(error: Error, members: Readonly<Record<string | symbol, unknown>>): void {
+  for (const name of Reflect.ownKeys(members)) Object.defineProperty(error, name, { value: members[name] });
+}
+
 /** What a {@link RouterError} is made of. */
 export interface RouterErrorOptions {
   /** HTTP status (contract: errors). */
@@ -34,25 +52,29 @@ export class RouterError extends Error {
   /** Kind of the error, such as `rate_limit_exceeded`: what programs branch on. */
   readonly errorType: ErrorType;
   readonly metadata: JsonObject;
-  readonly availability: Availability | undefined;
+  declare readonly availability: Availability | undefined;
   /** Milliseconds after which the same request may work; undefined when unknown. */
-  readonly retryAfterMs: number | undefined;
+  declare readonly retryAfterMs: number | undefined;
   /** False when the same request cannot succeed by being sent again; undefined when unknown. */
-  readonly retryable: boolean | undefined;
-  readonly routerMetadata: RouterMetadata | undefined;
-  readonly generationId: string | undefined;
+  declare readonly retryable: boolean | undefined;
+  declare readonly routerMetadata: RouterMetadata | undefined;
+  declare readonly generationId: string | undefined;
 
   constructor(options: RouterErrorOptions) {
     super(options.message);
     this.status = options.status;
     this.errorType = options.errorType;
     this.metadata = options.metadata ?? {};
-    this.availability = options.availability;
-    this.retryAfterMs = options.retryAfterMs;
-    this.retryable = options.retryable;
-    this.routerMetadata = options.routerMetadata;
-    this.generationId = options.generationId;
-    Object.defineProperty(this, ROUTER_ERROR, { value: true });
+    const { availability, retryAfterMs, retryable, routerMetadata, generationId } = options;
+    setUnprinted(this, {
+      [ROUTER_ERROR]: true,
+      availability,
+      retryAfterMs,
+      retryable,
+      routerMetadata,
+      generationId,
+    });
+    if (isFaultOfCaller(options.status)) keepStackOfCaller(this);
   }
 
   /** True for a RouterError of any copy of this package. */
@@ -70,6 +92,11 @@ export class RouterError extends Error {
       ...(availability === undefined ? {} : { error_type: errorType, http_status: status, availability }),
     };
   }
+}
+
+/** Whether a status blames the request itself, and not the time at which it came. */
+function isFaultOfCaller(status: number): boolean {
+  return status >= 400 && status < 500 && status !== 408 && status !== 429;
 }
 
 /** The error type that goes with a status, where nothing more is to be said. */
@@ -107,12 +134,13 @@ export interface ConfigProblem {
 /** Everything that is wrong with a configuration, at once. Thrown at start-up, never while serving. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
-  readonly problems: readonly ConfigProblem[];
+  /** Not printed with the error: its message has all of them. */
+  declare readonly problems: readonly ConfigProblem[];
 
   constructor(problems: readonly ConfigProblem[]) {
     super(problems.map(({ path, problem }) => `${path} ${problem}${problem.endsWith('?') ? '' : '.'}`).join('\n'));
-    this.problems = problems;
-    Object.defineProperty(this, CONFIG_ERROR, { value: true });
+    setUnprinted(this, { [CONFIG_ERROR]: true, problems });
+    keepStackOfCaller(this);
   }
 
   /** True for a ConfigError of any copy of this package. */

@@ -22,10 +22,22 @@ const asking = {
 describe('a router as the whole of a Node server', () => {
   it('answers what is not below its path with an error of its own', async () => {
     await using server = await listen(createServer(nodeRouter(router)));
-    for (const path of ['', 'nothing', 'v1', 'v1/', 'v1/nothing', 'v1x/models']) {
+    for (const [path, message] of [
+      ['', 'Nothing is served at GET /; the router is at /v1'],
+      ['v1', 'Nothing is served at GET /v1; the router is at /v1'],
+      ['v1/nothing', 'Nothing is served at GET /v1/nothing; the router is at /v1'],
+      ['v1x/models', 'Nothing is served at GET /v1x/models; the router is at /v1: did you mean /v1/models?'],
+      ['models', 'Nothing is served at GET /models; the router is at /v1: did you mean /v1/models?'],
+      ['v1/v1/models?a=b', 'Nothing is served at GET /v1/v1/models; the router is at /v1: did you mean /v1/models?'],
+      [
+        'v1/chat/completion',
+        'Nothing is served at GET /v1/chat/completion; the router is at /v1: did you mean /v1/chat/completions?',
+      ],
+      ['v1/images/generations', 'Nothing is served at GET /v1/images/generations: this router does not serve images'],
+    ] as const) {
       const response = await fetch(`${rootOf(server.baseURL)}${path}`);
       expect(response.status).toBe(404);
-      expect(await response.json()).toMatchObject({ error: { code: 404, message: 'There is nothing at this path' } });
+      expect(await response.json()).toMatchObject({ error: { code: 404, message } });
     }
   });
 

@@ -2,9 +2,10 @@ import { readFileSync, readdirSync, utimesSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
-import { describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { runCommand } from '../../src/cli/main.ts';
 import { readCatalogLock } from '../../src/runtime/catalog/lock-file.ts';
+import { readProjectFile } from '../support/source-files.ts';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.ts';
 
 const NOW = Date.UTC(2026, 10, 20, 12);
@@ -60,6 +61,28 @@ async function served(): Promise<Served> {
 const LOCK = 'signalbox.catalog.json';
 
 describe('signalbox catalog refresh', () => {
+  afterEach(() => void vi.unstubAllGlobals());
+
+  it.each([
+    [[], 'https://models.dev/api.json', 'models-dev.json'],
+    [['--source', 'models.dev'], 'https://models.dev/api.json', 'models-dev.json'],
+    [
+      ['--source', 'litellm'],
+      'https://raw.githubusercontent.com/BerriAI/litellm/main/model_prices_and_context_window.json',
+      'litellm.json',
+    ],
+  ])('needs no address: %j', async (args, address, fixture) => {
+    using folder = temporaryFolder();
+    const fetched: string[] = [];
+    const body = readFileSync(new URL(`../fixtures/catalog/${fixture}`, import.meta.url), 'utf8');
+    vi.stubGlobal('fetch', (url: string) => {
+      fetched.push(url);
+      return Promise.resolve(new Response(body));
+    });
+    expect(await refresh(folder, ...args)).toMatchObject({ code: 0, complained: [] });
+    expect(fetched).toEqual([address]);
+  });
+
   it('fetches what is known, writes the lock file, and says what is new', async () => {
     using folder = temporaryFolder();
     await using source = await served();
@@ -170,11 +193,11 @@ describe('signalbox catalog refresh', () => {
   });
 
   it.each([
-    [['--source', 'guesses'], 1, '--source must be models.dev, genai-prices or litellm, not "guesses"'],
-    [['--url', 'http://a', '--file', 'b'], 1, 'Give --url or --file, not both'],
-    [['--source', 'models.dev,genai-prices', '--file', 'b'], 1, 'give one --source'],
-    [['--vendors', ' ,'], 1, '--vendors must name at least one'],
-    [['--url', 'ftp://example.com'], 1, 'must be an http(s) address'],
+    [['--source', 'guesses'], 2, '--source must be models.dev, genai-prices or litellm, not "guesses"'],
+    [['--url', 'http://a', '--file', 'b'], 2, 'Give --url or --file, not both'],
+    [['--source', 'models.dev,genai-prices', '--file', 'b'], 2, 'give one --source'],
+    [['--vendors', ' ,'], 2, '--vendors must name at least one'],
+    [['--url', 'ftp://example.com'], 2, 'must be an http(s) address'],
     [['--file', 'nowhere.json'], 1, 'nowhere.json cannot be read'],
     [['--file', FIXTURE, '--vendors', 'openai,mistral'], 1, 'models.dev knows no models of mistral'],
     [['--colour', 'red'], 2, '--colour'],
@@ -215,6 +238,18 @@ describe('signalbox catalog show', () => {
     expect(printed.slice(1).every((line) => line.endsWith('(models.dev, 2026-11-20, MIT)'))).toBe(true);
   });
 
+  it('prints JSON for programs', async () => {
+    using folder = temporaryFolder();
+    const made = await refresh(folder, '--file', FIXTURE, '--json');
+    expect(JSON.parse(made.printed.join(''))).toMatchObject({ file: LOCK, removed: [], prices: [] });
+    const all = JSON.parse((await run(folder, 'catalog', 'show', '--json')).printed.join('')) as object;
+    expect(Object.keys(all)).toEqual(expect.arrayContaining(['origins', 'vendors']));
+    const one = await run(folder, 'catalog', 'show', 'together/acme/south-70b', '--json');
+    expect(JSON.parse(one.printed.join(''))).toMatchObject({
+      'together/acme/south-70b': { endpoint: { contextLength: 1_000_000 } },
+    });
+  });
+
   it.each([
     [['nobody'], '"nobody" is not in the file; there are openai, together.'],
     [['openai/south'], '"south" is not among the models of openai'],
@@ -229,7 +264,26 @@ describe('signalbox catalog show', () => {
 });
 
 describe('signalbox', () => {
-  it.each([[], ['help'], ['--help']])('lists its commands', async (...args) => {
+  it.each([['--version'], ['-v'], ['version']])('says its version at %s', async (word) => {
+    using folder = temporaryFolder();
+    const { version } = JSON.parse(readProjectFile('package.json')) as { version: string };
+    expect(await run(folder, word)).toMatchObject({ code: 0, printed: [version] });
+  });
+
+  it.each([[['catalog', '--help']], [['catalog', '-h']], [['help', 'catalog']]])(
+    'lists the commands of a group at %j',
+    async (args) => {
+      using folder = temporaryFolder();
+      const { code, printed, complained } = await run(folder, ...args);
+      expect([code, complained]).toEqual([0, []]);
+      expect(printed.filter((line) => line.startsWith('  ')).map((line) => line.trim().split('  ')[0])).toEqual([
+        'catalog refresh',
+        'catalog show',
+      ]);
+    },
+  );
+
+  it.each([[], ['help'], ['--help'], ['-h']])('lists its commands', async (...args) => {
     using folder = temporaryFolder();
     const { code, printed } = await run(folder, ...args);
     expect(code).toBe(0);
@@ -249,8 +303,8 @@ describe('signalbox', () => {
 
   it('explains each command', async () => {
     using folder = temporaryFolder();
-    for (const command of ['refresh', 'show']) {
-      const { code, printed } = await run(folder, 'catalog', command, '--help');
+    for (const [command = '', word = ''] of ['refresh --help', 'show --help', 'show -h'].map((one) => one.split(' '))) {
+      const { code, printed } = await run(folder, 'catalog', command, word);
       expect(code).toBe(0);
       expect(printed[0]).toMatch(new RegExp(`^signalbox catalog ${command} .*`));
     }

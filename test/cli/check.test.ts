@@ -28,6 +28,23 @@ describe('signalbox check', () => {
     expect(complained.join('\n')).not.toContain('secret');
   });
 
+  it('prints JSON for programs, whether something is wrong or not', async () => {
+    using folder = temporaryFolder();
+    writeFileSync(folder.file(NAME), JSON.stringify({ providers: [{ use: 'opnai' }] }));
+    const wrong = await runIn(folder, 'check', '--json');
+    expect([wrong.code, wrong.complained]).toEqual([1, []]);
+    expect(JSON.parse(wrong.printed.join('\n'))).toMatchObject({ problems: [{ path: 'providers[0]' }] });
+    writeFileSync(folder.file(NAME), JSON.stringify({ providers: ['simulated'] }));
+    const right = await runIn(folder, 'check', '--json');
+    expect(right.code).toBe(0);
+    expect(JSON.parse(right.printed.join('\n'))).toMatchObject({
+      configuration: NAME,
+      providers: [{ provider: 'simulated', state: 'cannot be asked' }],
+      models: expect.arrayContaining(['simulated/small']) as string[],
+      problems: [],
+    });
+  });
+
   it('says of each provider whether it can be reached and takes the key', async () => {
     using folder = temporaryFolder();
     const seen: string[] = [];

@@ -63,8 +63,10 @@ describe('signalbox demo', () => {
   it('says what a port can be', async () => {
     using folder = temporaryFolder();
     const { code, complained } = await runIn(folder, 'demo', '--port', 'many');
-    expect(code).toBe(1);
-    expect(complained).toEqual(['signalbox demo: The port must be a number from 0 to 65535, not "many".']);
+    expect(code).toBe(2);
+    expect(complained).toEqual([
+      'signalbox demo: The port must be a number from 0 to 65535, not "many". Try "npx signalbox demo --help".',
+    ]);
   });
 });
 

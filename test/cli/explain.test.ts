@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { runIn } from '../support/command.ts';
+import { runIn, runWith } from '../support/command.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const PRICES = { price: { prompt: 1, completion: 2 } };
@@ -57,6 +57,15 @@ describe('signalbox explain', () => {
     ]);
   });
 
+  it('reads the request from standard input', async () => {
+    using folder = temporaryFolder();
+    writeFileSync(folder.file('signalbox.config.json'), JSON.stringify(CONFIG));
+    const readInput = () => Promise.resolve(JSON.stringify(REQUEST));
+    const { code, printed } = await runWith({ readInput }, folder, 'explain', '-', '--json');
+    expect(code).toBe(0);
+    expect(JSON.parse(printed.join('\n'))).toMatchObject({ requested: 'acme/a' });
+  });
+
   it('prints JSON for programs', async () => {
     using folder = temporaryFolder();
     writeFileSync(folder.file('signalbox.config.json'), JSON.stringify(CONFIG));
@@ -66,15 +75,15 @@ describe('signalbox explain', () => {
   });
 
   it.each([
-    [undefined, 'Name one file with a request.'],
-    ['{', 'request.json is not JSON'],
-    ['{"model":"acme/a","messages":[]}', 'request.json: messages'],
-  ])('says in one line what is wrong: %s', async (text, expected) => {
+    [undefined, 2, 'Name one file with a request, or - for standard input. Try "npx signalbox explain --help".'],
+    ['{', 1, 'request.json is not JSON'],
+    ['{"model":"acme/a","messages":[]}', 1, 'request.json: messages'],
+  ])('says in one line what is wrong: %s', async (text, exitCode, expected) => {
     using folder = temporaryFolder();
     writeFileSync(folder.file('signalbox.config.json'), JSON.stringify(CONFIG));
     if (text !== undefined) writeFileSync(folder.file('request.json'), text);
     const { code, complained } = await runIn(folder, 'explain', ...(text === undefined ? [] : ['request.json']));
-    expect([code, complained.length]).toEqual([1, 1]);
+    expect([code, complained.length]).toEqual([exitCode, 1]);
     expect(complained[0]).toContain(expected);
   });
 });

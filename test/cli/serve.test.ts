@@ -167,8 +167,8 @@ describe('signalbox serve', () => {
     ]);
     const wrong = await runIn(folder, 'serve', '--port', 'http');
     expect([wrong.code, wrong.complained]).toEqual([
-      1,
-      ['signalbox serve: The port must be a number from 0 to 65535, not "http".'],
+      2,
+      ['signalbox serve: The port must be a number from 0 to 65535, not "http". Try "npx signalbox serve --help".'],
     ]);
     writeFileSync(folder.file('signalbox.config.json'), '{"timeout":{}}');
     const refused = await runIn(folder, 'serve', '--port', '0');

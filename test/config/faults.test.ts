@@ -162,10 +162,10 @@ describe('a configuration', () => {
 describe('the runtime', () => {
   it('must not be older than the oldest Node that is tested', () => {
     expect(nodeProblems('20.19.0')).toEqual([
-      { path: 'Node.js', problem: 'must be version 22.12 or newer, not 20.19.0' },
+      { path: 'Node.js', problem: 'must be version 22.19 or newer, not 20.19.0' },
     ]);
     expect(nodeProblems('22.11.9')).toHaveLength(1);
-    expect([nodeProblems('22.12.0'), nodeProblems('24.1.0'), nodeProblems()]).toEqual([[], [], []]);
+    expect([nodeProblems('22.19.0'), nodeProblems('24.1.0'), nodeProblems()]).toEqual([[], [], []]);
   });
 
   it('is told of a second copy of this package', () => {

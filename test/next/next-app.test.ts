@@ -56,6 +56,21 @@ function installApp(): void {
     mkdirSync(dirname(place), { recursive: true });
     symlinkSync(join(root, 'node_modules', name), place);
   }
+  // The same on the edge runtime, which has nothing of Node.
+  const edge = join(app, 'app/edge/v1/[...path]');
+  mkdirSync(edge, { recursive: true });
+  writeFileSync(
+    join(edge, 'route.ts'),
+    `import { createRouter, openaiCompatible } from 'signalbox';
+import { nextRouter } from 'signalbox/next';
+
+export const runtime = 'edge';
+const baseURL = process.env.OPENAI_BASE_URL ?? 'http://127.0.0.1:1/v1';
+const provider = openaiCompatible({ slug: 'up', baseURL, apiKey: 'k', models: { 'openai/any': {} } });
+const router = createRouter({ providers: [provider], allowAnonymous: true });
+export const { GET, POST } = nextRouter(router, { basePath: '/edge/v1' });
+`,
+  );
   const place = join(app, 'node_modules/signalbox');
   // Maps are not published.
   cpSync(join(root, 'dist'), join(place, 'dist'), { recursive: true, filter: (path) => !path.endsWith('.map') });
@@ -102,6 +117,17 @@ describe('a Next.js app, built and started', () => {
     expect(whole.choices[0]?.message.content).toBe(STORY);
     let text = '';
     for await (const chunk of await client.chat.completions.create({ model: 'openai/any', messages, stream: true })) {
+      text += chunk.choices[0]?.delta.content ?? '';
+    }
+    expect(text).toBe(STORY);
+  });
+
+  it('answers on the edge runtime', async () => {
+    const onEdge = new OpenAI({ baseURL: baseURL.replace('/api/v1', '/edge/v1'), apiKey: 'any', maxRetries: 0 });
+    const whole = await onEdge.chat.completions.create({ model: 'openai/any', messages });
+    expect(whole.choices[0]?.message.content).toBe(STORY);
+    let text = '';
+    for await (const chunk of await onEdge.chat.completions.create({ model: 'openai/any', messages, stream: true })) {
       text += chunk.choices[0]?.delta.content ?? '';
     }
     expect(text).toBe(STORY);

@@ -253,10 +253,11 @@ describe('a refusal', () => {
     });
     const { status } = await sendAs(router, '/responses', false, {
       model: 'openai/gpt-4.1',
-      responses: { top_p: 0.5, truncation: 'auto' },
+      responses: { top_p: 0.5, text: { verbosity: 'low' } },
     });
     expect(status).toBe(200);
-    expect(upstream.requests[1]?.body).toMatchObject({ truncation: 'auto', input: 'How is it?' });
+    expect(upstream.requests.map(({ path }) => path)).toEqual(['/v1/responses', '/v1/responses']);
+    expect(upstream.requests[1]?.body).toMatchObject({ text: { verbosity: 'low' }, input: 'How is it?' });
     await router.close();
   });
 });

@@ -1,3 +1,4 @@
+import type { CommandIo } from '../../src/cli/command.ts';
 import { runCommand } from '../../src/cli/main.ts';
 import type { TemporaryFolder } from './temporary-folder.ts';
 
@@ -9,7 +10,16 @@ export interface Ran {
 }
 
 /** Runs the program in a folder. */
-export async function runIn(folder: TemporaryFolder, ...args: readonly string[]): Promise<Ran> {
+export function runIn(folder: TemporaryFolder, ...args: readonly string[]): Promise<Ran> {
+  return runWith({}, folder, ...args);
+}
+
+/** Runs the program in a folder, with other parts of the process around it. */
+export async function runWith(
+  more: Partial<CommandIo>,
+  folder: TemporaryFolder,
+  ...args: readonly string[]
+): Promise<Ran> {
   const printed: string[] = [];
   const complained: string[] = [];
   const code = await runCommand(args, {
@@ -20,6 +30,7 @@ export async function runIn(folder: TemporaryFolder, ...args: readonly string[])
     environment: {},
     folder: folder.path,
     now: () => Date.UTC(2026, 10, 20, 12),
+    ...more,
   });
   return { code, printed, complained };
 }

@@ -65,7 +65,7 @@ const OTHER_NAMES: Readonly<Record<string, string>> = {
   response_logprobs: 'logprobs',
 };
 
-const NAME = `["'\`]?([A-Za-z][\\w.]*)["'\`]?`;
+const NAME = `["'\`]?([A-Za-z]\\w*(?:\\.\\w+)*)["'\`]?`;
 
 /** How providers say that they do not take a word, with its name. */
 const WORDS: readonly RegExp[] = [

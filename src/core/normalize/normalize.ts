@@ -159,6 +159,7 @@ export function normalizeChatRequest(
     echoUpstreamBody: request.debug?.echo_upstream_body === true && request.stream === true,
     native: context.native,
     format: context.format,
+    batched: context.batch,
     anthropicBetas: context.anthropicBeta === undefined ? undefined : betas(context.anthropicBeta),
     extra,
     applied,

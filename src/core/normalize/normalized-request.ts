@@ -228,6 +228,8 @@ export interface RoutedRequest {
   readonly format?: DialectName | undefined;
   /** The caller's own body, when it came in a dialect that some endpoints speak. */
   readonly native?: NativeRequest | undefined;
+  /** True for a request of a batch. Absent otherwise. */
+  readonly batched?: boolean | undefined;
   /** What it took of the account's rate limits. Absent where nothing is limited. */
   readonly rateTicket?: RateTicket | undefined;
   /** Beta features that the caller wants of Anthropic. */

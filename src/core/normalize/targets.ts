@@ -1,11 +1,12 @@
 import type { Catalog } from '../../catalog/catalog.ts';
-import { authorOf, latestOfFamily, splitVariants } from '../../catalog/slug.ts';
+import { latestOfFamily, splitVariants } from '../../catalog/slug.ts';
 import { type Checked, failed, passed, type RequestFault, shortened } from '../../protocol/fault.ts';
 import type { Availability, AvailabilityCode } from '../../protocol/error.ts';
 import type { RoutingStrategy } from '../../protocol/metadata.ts';
 import type { Mirror, Split } from '../../config/tables/rules.ts';
 import type { ModelTarget } from './normalized-request.ts';
 import type { RequestRules } from './rules.ts';
+import { hintForModel } from './unknown-model.ts';
 import { chooseShare, type SplitChoice } from './split.ts';
 import { type Operation, serves } from '../../catalog/model.ts';
 
@@ -254,8 +255,7 @@ function routerTarget(slug: string, requested: string): ModelTarget {
 }
 
 function unknownModel(slug: string, requested: string, context: TargetContext): RequestFault {
-  const hint = authorOf(slug) === 'router' ? ': it needs a plugin that this router does not have' : '';
-  const message = `${shortened(requested)} is not a valid model ID${hint}`;
+  const message = `${shortened(requested)} is not a valid model ID${hintForModel(slug, context.catalog)}`;
   return targetFault('model_not_found', message, requested, context);
 }
 

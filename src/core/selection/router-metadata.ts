@@ -64,9 +64,12 @@ const NOTHING: readonly string[] = [];
 
 function describeAttempt(
   { step, outcome, hedge, costUsd, adjustments: own = NOTHING }: Attempt,
-  { origins, adjustments: shared = NOTHING }: RoutePlan,
+  { origins, adjustments = NOTHING, native }: RoutePlan,
 ): NonNullable<RouterMetadata['attempts']>[number] {
   const status = outcome.ok ? 200 : (outcome.failure.status ?? FAILURE_RULES[outcome.failure.kind].status);
+  // Bodies of Messages go as their callers wrote them to those who speak it.
+  const isOwn = native === 'messages' && step.endpoint.dialects.includes(native);
+  const shared = isOwn ? NOTHING : adjustments;
   const isGivenUp = !outcome.ok && outcome.failure.kind === 'superseded';
   return {
     provider: step.endpoint.providerName,

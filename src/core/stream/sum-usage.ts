@@ -17,10 +17,17 @@ export function addUsage(left: Usage, right: Usage): Usage {
     is_byok: byok,
     estimated,
     cost_details: costs,
+    service_tier: tier,
+    speed,
+    iterations,
     ...details
   } = left;
+  const rounds = [...(iterations ?? []), ...(right.iterations ?? [])];
   return {
     ...details,
+    ...(tier !== undefined && tier === right.service_tier ? { service_tier: tier } : {}),
+    ...(speed !== undefined && speed === right.speed ? { speed } : {}),
+    ...(rounds.length === 0 ? {} : { iterations: rounds }),
     prompt_tokens: prompt + right.prompt_tokens,
     completion_tokens: completion + right.completion_tokens,
     total_tokens: total + right.total_tokens,

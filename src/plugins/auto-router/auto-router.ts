@@ -163,7 +163,7 @@ function describeChoice(
       confidence: hundredths(confidence),
       tasks: Object.fromEntries(shares.map(({ task: one, probability }) => [one, hundredths(probability)])),
       ranking: by,
-      ranked_for: band.asked === undefined ? 'quality' : 'value',
+      ranked_for: band.farWorse === undefined ? 'quality' : 'value',
       first_by: first,
       cost_band: [band.from, band.to],
       candidates,
@@ -217,7 +217,7 @@ function chooseModels(rated: readonly Rated[], { shares }: SafeClassification, r
     bestOverall,
   } = ranked(
     rated.filter(({ candidate }) => inside.has(candidate)),
-    { shares, defaultModels, farWorse: band.asked, places: maxModels },
+    { shares, defaultModels, farWorse: band.farWorse, places: maxModels },
   );
   const kept = pinned === undefined ? undefined : candidates.find(({ model }) => model.id === pinned);
   const sticky = kept === undefined ? stickyCandidate(chain, context) : undefined;
@@ -248,42 +248,45 @@ interface CostBand {
   readonly to: number;
   /** Whether models exactly at `to` belong to it. */
   readonly closed: boolean;
-  /**
-   * Where the caller asked for it: how much worse than the best in the band a good value may be. Undefined when nothing
-   * was said of costs: then there is no band, and quality alone counts.
-   */
-  readonly asked: number | undefined;
+  /** How much worse than the best in the band a good value may be. Undefined where quality alone counts, at any cost. */
+  readonly farWorse: number | undefined;
 }
 
-const ANY_COST: CostBand = { from: 0, to: 100, closed: true, asked: undefined };
+const ANY_COST: CostBand = { from: 0, to: 100, closed: true, farWorse: undefined };
+/** What `cost_quality_tradeoff` is where a request has no cost setting (contract). */
+const DEFAULT_TRADEOFF = 9;
 
 const TIERS: Readonly<Record<NonNullable<AutoRouterEntry['cost_tier']>, CostBand>> = {
-  low: { from: 0, to: 20, closed: false, asked: FAR_WORSE },
-  medium: { from: 20, to: 40, closed: false, asked: FAR_WORSE },
-  high: { from: 40, to: 60, closed: false, asked: FAR_WORSE },
-  xhigh: { from: 60, to: 80, closed: false, asked: FAR_WORSE },
-  max: { from: 80, to: 100, closed: true, asked: FAR_WORSE },
+  low: { from: 0, to: 20, closed: false, farWorse: FAR_WORSE },
+  medium: { from: 20, to: 40, closed: false, farWorse: FAR_WORSE },
+  high: { from: 40, to: 60, closed: false, farWorse: FAR_WORSE },
+  xhigh: { from: 60, to: 80, closed: false, farWorse: FAR_WORSE },
+  max: { from: 80, to: 100, closed: true, farWorse: FAR_WORSE },
 };
 
 /**
- * The band that a request asks for. A tier is a band and wins; the deprecated number is a ceiling, from the 90th
- * percentile at 0 down to the 10th at 10, and below it costs count the more, the higher it is: at 0 the best model is
- * taken, at 5 one that is worse by up to a tenth, at 10 by up to a fifth, where its quality per cost is better.
+ * The band of a request's cost setting. A tier is a band and wins. The deprecated number is a ceiling, from the 82nd
+ * percentile at 1 down to the 10th at 10, and below it costs count the more, the higher it is: at 5 a model may be worse
+ * than the best by up to a tenth, at 10 by up to a fifth, where its quality per cost is better. 0 takes the best model
+ * at any cost.
  */
-export function costBandOf({ cost_tier: tier, cost_quality_tradeoff: tradeoff }: AutoRouterEntry): CostBand {
+export function costBandOf({
+  cost_tier: tier,
+  cost_quality_tradeoff: tradeoff = DEFAULT_TRADEOFF,
+}: AutoRouterEntry): CostBand {
   if (tier !== undefined) return TIERS[tier];
-  if (tradeoff === undefined) return ANY_COST;
-  return { from: 0, to: 90 - 8 * tradeoff, closed: true, asked: (FAR_WORSE * tradeoff) / 5 };
+  if (tradeoff === 0) return ANY_COST;
+  return { from: 0, to: 90 - 8 * tradeoff, closed: true, farWorse: (FAR_WORSE * tradeoff) / 5 };
 }
 
 /**
  * Candidates inside a band of price percentiles, counted among these candidates alone. With few models a band may be
  * empty; then it is those nearest to it. Where no price is known there are no bands, and where some are, models without
- * one are outside of all. Without a wish everybody is inside.
+ * one are outside of all. At any cost all are inside.
  */
 export function withinBand(candidates: readonly Candidate[], band: CostBand): readonly Candidate[] {
   const priced = candidates.filter((one) => one.price !== undefined).sort(byPrice);
-  if (band.asked === undefined || priced.length === 0) return candidates;
+  if (band.farWorse === undefined || priced.length === 0) return candidates;
   const distances = percentiles(priced).map((percentile) => distance(percentile, band));
   const nearest = Math.min(...distances);
   return priced.filter((_, index) => distances[index] === nearest);

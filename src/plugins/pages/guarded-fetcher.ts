@@ -7,6 +7,7 @@ import { localPdfReader } from '../pdf/local-pdf-reader.ts';
 import type { PdfReader } from '../../contracts/pdf-reader.ts';
 import { type HtmlReader, readPage } from './page-text.ts';
 import { count, outboundKind, pdfReaderKind, positive } from '../option-kinds.ts';
+import { nodeModule } from '../../platform/node-module.ts';
 
 /** Options of {@link guardedFetcher}. */
 export interface GuardedFetcherOptions {
@@ -144,9 +145,7 @@ const MAX_MEGABYTES = 256;
 /** Milliseconds to load the reader. */
 const LOAD_MS = 10_000;
 
-const threads = (
-  globalThis as { process?: { getBuiltinModule?: (name: string) => unknown } }
-).process?.getBuiltinModule?.('node:worker_threads') as ThreadModule | undefined;
+const threads = nodeModule<ThreadModule>('node:worker_threads');
 
 /**
  * The optional package `defuddle` in a thread of its own, one page at a time. Finding the content of a page takes it

@@ -66,7 +66,10 @@ export const XAI: VendorAccepts = {
     },
     {
       models: /^grok-4\.3/,
-      accepts: { reasoning: { efforts: ['none', 'low', 'medium', 'high'] } },
+      accepts: {
+        reasoning: { efforts: ['none', 'low', 'medium', 'high'] },
+        parameters: { refusedWhileReasoning: ['presence_penalty', 'frequency_penalty', 'stop'] },
+      },
       source: 'docs.x.ai/developers/model-capabilities/text/reasoning; big-AGI#1104, 2026-11',
     },
     {

@@ -19,11 +19,11 @@ import { isBlank, withoutBlanks } from './blanks.ts';
 import { writePrompt } from './prompt.ts';
 import type { Message } from '../../protocol/message.ts';
 import { checkConversation } from '../openai-compatible/encode-message.ts';
-import type { ReasoningEffort } from '../../protocol/reasoning.ts';
+import { REASONING_EFFORTS, type ReasoningEffort } from '../../protocol/reasoning.ts';
 import { EFFORT_SHARES, tierToAsk } from '../codec.ts';
 import { heldSchema, toolSchema } from '../../core/schema/rewrite-schema.ts';
 import type { Schema } from '../../core/schema/schema-parts.ts';
-import { effortOfBudget, nearestEffort } from '../openai-compatible/encode-request.ts';
+import { effortOfBudget, effortToAsk } from '../openai-compatible/encode-request.ts';
 
 /** What a declaration adds to every call of its model. */
 export interface CallDefaults {
@@ -46,7 +46,7 @@ export function encodeCall(
   const version = model.specificationVersion;
   const takes: Takes = (name) => endpoint.parameters?.has(name) !== false;
   const key = optionsKey(model, family);
-  const context: OptionsContext = { request, endpoint, family, key, version, takes };
+  const context: OptionsContext = { request, endpoint, family, key, version, takes, modelId: model.modelId };
   const { effort, options } = reasoningOptions(context);
   const { loose, ...format } = responseFormat(request, family, takes);
   const accepted = family.conversation(model.modelId);
@@ -83,7 +83,7 @@ function sampling({ parameters }: NormalizedRequest, family: AiSdkFamily, takes:
   const { stop, temperature = 0 } = parameters;
   const { maxTemperature: hottest = temperature } = family;
   if (options['temperature'] !== undefined) options['temperature'] = Math.min(temperature, hottest);
-  if (family.refusesBlanks === true && stop?.some(isBlank) === true) {
+  if (options['stopSequences'] !== undefined && family.refusesBlanks === true && stop?.some(isBlank) === true) {
     const kept = stop.filter((sequence) => !isBlank(sequence));
     if (kept.length > 0) options['stopSequences'] = kept;
     else delete options['stopSequences'];
@@ -204,6 +204,8 @@ interface OptionsContext {
   readonly key: string;
   readonly version: SpecVersion;
   readonly takes: Takes;
+  /** The provider's name of the model. */
+  readonly modelId: string;
 }
 
 /** Parameters that the interface has members for, or that {@link providerOptions} writes in ways of their own. */
@@ -238,24 +240,24 @@ function providerOptions(context: OptionsContext): JsonObject {
 
 /** The reasoning that was asked for: an option of its own in version 4, an option of the provider otherwise. */
 function reasoningOptions(context: OptionsContext): { effort?: ReasoningEffort; options: JsonObject } {
-  const { request, endpoint, family, version, takes } = context;
+  const { request, endpoint, family, version, takes, modelId } = context;
   const { reasoning, parameters } = request;
   if (reasoning === undefined || (!takes('reasoning') && !takes('reasoning_effort'))) return { options: {} };
   if (family.declaresCalled === true && cannotThink(context)) return { options: {} };
   const limit = parameters.max_completion_tokens ?? undefined;
-  const { effort: asked, maxTokens } = reasoning;
-  const budget =
-    asked === undefined && maxTokens !== undefined ? family.budget?.(maxTokens, endpoint.upstreamModel) : undefined;
-  if (budget !== undefined) return { options: merged(shown(context), budget) };
+  if (reasoning.effort === undefined && reasoning.maxTokens !== undefined && takesBudget(family, modelId)) {
+    return { options: merged(shown(context), family.budget?.(reasoning.maxTokens, modelId) ?? {}) };
+  }
   const wanted = reasoning.effort ?? effortOfBudget(reasoning.maxTokens, limit);
   if (wanted === undefined) return { options: shown(context) };
-  const { efforts, mandatory } = endpoint.reasoning ?? {};
-  const effort = nearestEffort(wanted, efforts, mandatory === true);
+  const { efforts = family.efforts?.(modelId) ?? REASONING_EFFORTS, mandatory } = endpoint.reasoning ?? {};
+  const effort = effortToAsk(wanted, efforts, mandatory === true);
+  if (effort === undefined) return { options: shown(context) };
   const visible = effort === 'none' ? {} : shown(context);
   if (version === 'v4') return { effort, options: visible };
   if (family.effort !== undefined) return { options: merged(visible, family.effort(effort)) };
   const tokens = budgetOfEffort(effort, limit ?? endpoint.maxOutputTokens ?? USUAL_OUTPUT);
-  return { options: merged(visible, family.budget?.(tokens, endpoint.upstreamModel) ?? {}) };
+  return { options: merged(visible, family.budget?.(tokens, modelId) ?? {}) };
 }
 
 /**
@@ -266,6 +268,10 @@ function cannotThink({ request: { messages }, family, key }: OptionsContext): bo
   const last = messages.findLast((message) => message.role === 'assistant');
   if (last === undefined || messages.at(-1) === last) return last !== undefined;
   return (last.tool_calls?.length ?? 0) > 0 && reasoningHistory(last, family, key).parts.length === 0;
+}
+
+function takesBudget({ budget, takesBudget: takes }: AiSdkFamily, modelId: string): boolean {
+  return budget !== undefined && takes?.(modelId) !== false;
 }
 
 /** Output tokens of which a share goes to reasoning where nobody named a limit. */

@@ -91,13 +91,14 @@ const COUNT = {
   },
 };
 
-const NATIVE = { native: true, formatTool: false, originalId: (id: string): string => id };
+const NATIVE = { native: true, formatTool: false, detailedUsage: true, originalId: (id: string): string => id };
 
 function contextOf(request: NormalizedRequest, context: ErrorContext): DecodeContext {
   return {
     ...context,
     native: false,
     formatTool: mayForceFormat(request),
+    detailedUsage: request.batched === true,
     originalId: originalIds(request.messages, TOOL_ID_RULE),
   };
 }

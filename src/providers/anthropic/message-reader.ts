@@ -1,6 +1,6 @@
 import { failure } from '../../core/fallback/failure.ts';
 import { escapeText, type ReportedUsage, type StreamPiece } from '../../core/stream/pieces.ts';
-import type { Delta } from '../../protocol/chunk.ts';
+import type { Delta, UsageIteration } from '../../protocol/chunk.ts';
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
 import type { ReasoningDetail } from '../../protocol/reasoning.ts';
 import { THINKING_FORMAT } from './encode-conversation.ts';
@@ -14,6 +14,8 @@ import * as read from '../../platform/json.ts';
 export interface ReaderOptions {
   /** Whether a call of the format tool is the answer itself. */
   readonly formatTool: boolean;
+  /** Whether usage has the tier, the speed and the rounds as the provider names them, which only batches show. */
+  readonly detailedUsage: boolean;
   /** The caller's id for one on the wire. */
   readonly originalId: OriginalId;
 }
@@ -213,7 +215,7 @@ export class MessageReader {
   }
 
   #reportUsage(pieces: StreamPiece[]): void {
-    const usage: ReportedUsage | undefined = decodeUsage(this.#usage);
+    const usage: ReportedUsage | undefined = decodeUsage(this.#usage, this.#options.detailedUsage);
     if (usage !== undefined) pieces.push({ type: 'usage', usage });
   }
 }
@@ -269,7 +271,7 @@ function mergeUsage(known: JsonObject | undefined, report: unknown): JsonObject 
  * Reads a usage report, or gives undefined when it holds no counts. Its input tokens leave out what was read from or
  * written to the prompt cache; ours are all of the prompt, each token once.
  */
-function decodeUsage(usage: JsonObject | undefined): ReportedUsage | undefined {
+function decodeUsage(usage: JsonObject | undefined, isDetailed: boolean): ReportedUsage | undefined {
   if (usage === undefined) return undefined;
   const parts = billedParts(usage);
   const sum = (name: string): number | undefined => sumOf(parts.map((part) => read.count(part[name])));
@@ -300,7 +302,22 @@ function decodeUsage(usage: JsonObject | undefined): ReportedUsage | undefined {
       : { completion_tokens_details: { reasoning_tokens: Math.min(reasoning, completion) } }),
     ...(lifetimes === undefined ? {} : { cache_creation: lifetimes }),
     ...(served === undefined ? {} : { server_tool_use: served }),
+    ...(isDetailed ? asReported(usage) : {}),
   };
+}
+
+/** What a report says besides counts, as the provider names it (contract: batch resource). */
+function asReported({ service_tier: tier, speed, iterations }: JsonObject): Partial<ReportedUsage> {
+  const rounds = read.objects(iterations).filter(isIteration);
+  return {
+    ...(typeof tier === 'string' ? { service_tier: tier } : {}),
+    ...(typeof speed === 'string' ? { speed } : {}),
+    ...(rounds.length === 0 ? {} : { iterations: rounds }),
+  };
+}
+
+function isIteration(round: JsonObject): round is JsonObject & UsageIteration {
+  return typeof round['type'] === 'string';
 }
 
 /** The service tier that answered, as chat completions name it. */

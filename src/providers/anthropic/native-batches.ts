@@ -60,7 +60,7 @@ export function messageBatches(api: ProviderApi, codecs: BatchCodecs): LoadedBat
       const tag = read.text(call.job['tag']);
       return calls.lines(call, `${pathOf(call)}/results`, (line, context) => resultOfLine(line, tag, context));
     },
-    read: (body, request, endpoint) => withBatchUsage(readItem(body, request, endpoint), body),
+    read: readItem,
     async cancel(call) {
       const reply = await calls.json(call, { method: 'POST', path: `${pathOf(call)}/cancel` });
       return reply.ok ? { ok: true, value: undefined } : reply;
@@ -179,18 +179,6 @@ function resultOfLine(line: JsonObject, tag: string | undefined, context: ErrorC
     default:
       return { id, type: 'failed', failure: UNKNOWN };
   }
-}
-
-/** Members of a usage report that the results of batches show as they are (contract: batch resource). */
-const SHOWN = ['service_tier', 'speed', 'iterations'] as const;
-
-/** An answer of a batch, with what its usage report says besides the counts. */
-function withBatchUsage(reply: ReturnType<NativeBatches['read']>, text: string): typeof reply {
-  if (reply.type !== 'whole' || reply.result.usage === undefined) return reply;
-  const message = parseJson(text);
-  const usage = isJsonObject(message) && isJsonObject(message['usage']) ? message['usage'] : {};
-  const told = Object.fromEntries(SHOWN.flatMap((name) => (usage[name] == null ? [] : [[name, usage[name]]])));
-  return { ...reply, result: { ...reply.result, usage: { ...reply.result.usage, ...told } } };
 }
 
 const UNKNOWN = failure('bad_response', 'The provider sent an unknown outcome of this request');

@@ -53,8 +53,9 @@ export function chatCompletionsProvider<const Model extends string>(
         hasEmbeddings: true,
         async load() {
           const [{ chatCompletionsCodec }, vendor] = await Promise.all([import('./codec.ts'), accepts()]);
-          const responses = hasResponses && mayWantResponses(vendor) ? await loadResponses(dialect, vendor) : undefined;
-          return chatCompletionsCodec(dialect, vendor, responses);
+          if (!hasResponses || !mayWantResponses(vendor)) return chatCompletionsCodec(dialect, vendor);
+          const { chatOverResponsesCodec } = await import('../openai-responses/codec.ts');
+          return chatCompletionsCodec(dialect, vendor, chatOverResponsesCodec(dialect, vendor));
         },
       },
       dialectCodecs: nativeCodecs(nativeDialects, dialect),
@@ -108,11 +109,8 @@ function nativeCodecs(
 ): Readonly<Partial<Record<DialectName, CodecOnFirstUse>>> {
   // Unknown names are reported by the check of the options.
   if (!names.includes('responses')) return {};
-  return { responses: { hasEmbeddings: false, load: () => loadResponses(dialect) } };
-}
-
-async function loadResponses(dialect: Dialect, vendor?: VendorAccepts): Promise<Codec> {
-  return (await import('../openai-responses/codec.ts')).responsesCodec(dialect, vendor);
+  const load = async (): Promise<Codec> => (await import('../openai-responses/codec.ts')).responsesCodec(dialect);
+  return { responses: { hasEmbeddings: false, load } };
 }
 
 /** Whether any model of a vendor is asked by Responses, whatever the caller speaks. */

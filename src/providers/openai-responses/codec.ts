@@ -1,6 +1,5 @@
 import type { Codec } from '../codec.ts';
 import type { VendorAccepts } from '../../core/accepts.ts';
-import { ANY_SERVER } from '../accepts/any-server.ts';
 import { repairItems } from './repair-items.ts';
 import type { Dialect } from '../openai-compatible/dialect.ts';
 import { foldAccepts } from '../openai-compatible/fold-accepts.ts';
@@ -31,33 +30,31 @@ import type { StreamDecoder } from '../piece-stream.ts';
 import type { SseEvent } from '../sse.ts';
 import * as read from '../../platform/json.ts';
 
-/**
- * OpenAI's Responses wire. For callers who speak it themselves their bodies go out, and answers stay as they are; requests
- * of other callers are written anew, for models that are only there.
- *
- * @param vendor - What the server accepts. Default: what every server does.
- */
-export function responsesCodec(dialect: Dialect, vendor: VendorAccepts = ANY_SERVER): Codec {
-  const accepts = foldAccepts(vendor, dialect);
+/** OpenAI's Responses wire, for callers who speak it themselves: their bodies go out, and answers stay as they are. */
+export function responsesCodec(dialect: Dialect): Codec {
   return {
     path: () => '/responses',
-    encode: (request, endpoint) =>
-      isNative(request)
-        ? encodeResponses(request, endpoint, dialect)
-        : encodeChat(request, endpoint, dialect, accepts(endpoint)),
-    decodeResult(body, context, request) {
-      const decoded = decodeResponse(body, context);
-      if (!decoded.ok || isNative(request)) return decoded;
-      const { native: _, ...result } = decoded.result;
-      return { ok: true, result };
-    },
-    streamDecoder: (context, request) => new ResponsesStreamDecoder(context, isNative(request)),
+    encode: (request, endpoint) => encodeResponses(request, endpoint, dialect),
+    decodeResult: decodeResponse,
+    streamDecoder: (context) => new ResponsesStreamDecoder(context),
     tokenCount: dialect.countsInput === true ? INPUT_COUNT : undefined,
   };
 }
 
-function isNative({ native }: NormalizedRequest): boolean {
-  return native?.dialect === 'responses';
+/** The Responses wire for callers of any form, for models that are only there. */
+export function chatOverResponsesCodec(dialect: Dialect, vendor: VendorAccepts): Codec {
+  const accepts = foldAccepts(vendor, dialect);
+  return {
+    path: () => '/responses',
+    encode: (request, endpoint) => encodeChat(request, endpoint, dialect, accepts(endpoint)),
+    decodeResult(body, context) {
+      const decoded = decodeResponse(body, context);
+      if (!decoded.ok) return decoded;
+      const { native: _, ...result } = decoded.result;
+      return { ok: true, result };
+    },
+    streamDecoder: (context) => new ResponsesStreamDecoder(context, false),
+  };
 }
 
 /** Fields by the parameter that an endpoint must take for them. */

@@ -12,8 +12,7 @@ import type { ReasoningEffort } from '../../protocol/reasoning.ts';
 import type { ToolChoice } from '../../protocol/tools.ts';
 import * as read from '../../platform/json.ts';
 import { EncodeError } from '../codec.ts';
-import { type Dialect, FORTY_CHARACTERS } from '../openai-compatible/dialect.ts';
-import { ToolIds } from '../tool-ids.ts';
+import { type Dialect, toolIdRule } from '../openai-compatible/dialect.ts';
 import {
   type EncodedBody,
   encodedEffort,
@@ -22,6 +21,7 @@ import {
   heldFormat,
   parametersTaken,
 } from '../openai-compatible/encode-request.ts';
+import { ToolIds } from '../tool-ids.ts';
 import { itemsOf, reasoningItemsOf } from './encode-items.ts';
 
 /** Parameters that this API has no words for. */
@@ -95,7 +95,8 @@ function inputOf({ messages }: NormalizedRequest, { conversation }: Accepts): re
   const { user } = conversation.media;
   const media = { ...conversation.media, tool: user.filter((kind) => kind === 'image' || kind === 'file') };
   const shaped = shapeConversation(messages, { ...conversation, media, fileAddresses: true });
-  const ids = new ToolIds(FORTY_CHARACTERS);
+  const rule = toolIdRule(conversation.toolIds);
+  const ids = rule && new ToolIds(rule);
   return shaped.flatMap((message, index) => [
     ...(message.role === 'assistant' ? reasoningItemsOf(message) : []),
     ...itemsOf(message, `messages[${index}]`, ids),

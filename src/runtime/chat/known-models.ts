@@ -1,6 +1,7 @@
 import { type CatalogFacts, mergeFacts, NO_FACTS, onlyVendors } from '../../catalog/facts.ts';
 import { ConfigError, type ConfigProblem } from '../../protocol/router-error.ts';
 import { checkCatalogLock } from '../../protocol/catalog-lock.ts';
+import { nodeModule } from '../../platform/node-module.ts';
 
 /** Name of the lock file in the working directory. */
 export const LOCK_FILE = 'signalbox.catalog.json';
@@ -37,8 +38,7 @@ interface NodeFiles {
  * @throws {@link ConfigError} when the file is there and cannot be used.
  */
 export function catalogFromEnvironment(): CatalogFacts {
-  const { process } = globalThis as { process?: { getBuiltinModule?: (name: string) => unknown } };
-  const files = process?.getBuiltinModule?.('node:fs') as NodeFiles | undefined;
+  const files = nodeModule<NodeFiles>('node:fs');
   if (files === undefined || !files.existsSync(LOCK_FILE)) return NO_FACTS;
   return readCatalogInput([parseLock(files.readFileSync(LOCK_FILE, 'utf8'), LOCK_FILE)]);
 }

@@ -30,6 +30,9 @@ const SCORED: Readonly<Record<string, Offered>> = {
   'acme/unknown': { usd: 1 },
 };
 
+/** The best model at any cost. */
+const BEST = { cost_quality_tradeoff: 0 };
+
 function ask(content: string, entry?: Record<string, unknown>, more: Partial<ChatRequest> = {}): ChatRequest {
   const plugins = entry === undefined ? {} : { plugins: [{ id: 'auto-router', ...entry }] };
   return { model: 'router/auto', messages: [{ role: 'user', content }], ...plugins, ...more };
@@ -77,9 +80,9 @@ describe('router/auto', () => {
           confidence: expect.any(Number) as number,
           tasks: expect.objectContaining({ 'code:generation': expect.any(Number) as number }) as object,
           ranking: 'scores',
-          ranked_for: 'quality',
+          ranked_for: 'value',
           first_by: 'rank',
-          cost_band: [0, 100],
+          cost_band: [0, 18],
           candidates: 4,
           in_cost_band: 4,
           models: ['acme/coder', 'acme/average', 'acme/thinker', 'acme/unknown'],
@@ -145,17 +148,62 @@ describe('the cost of router/auto', () => {
     [10, ['m0']],
     [9, ['m0', 'm1']],
     [5, ['m0', 'm1', 'm2', 'm3']],
-    [0, ['m0', 'm1', 'm2', 'm3']],
+    [0, ['m9', 'm8', 'm7', 'm6']],
   ])('is below the ceiling of cost_quality_tradeoff %i', async (tradeoff, expected) => {
     expect(await chosen(LADDER, ask(CODE, { cost_quality_tradeoff: tradeoff }))).toEqual(expected);
   });
 
-  it('does not matter unless the request asks: quality does', async () => {
+  it('does not matter with cost_quality_tradeoff 0: quality does', async () => {
     const dear: Offered = { usd: 50, info: { scores: { coding: 1 } } };
-    expect(await chosen({ ...LADDER, 'acme/dear': dear }, ask(CODE))).toEqual(['dear', 'm0', 'm1', 'm2']);
+    expect(await chosen({ ...LADDER, 'acme/dear': dear }, ask(CODE, BEST))).toEqual(['dear', 'm0', 'm1', 'm2']);
     const scored = (usd: number, general: number): Offered => ({ usd, info: { scores: { general } } });
     const pool = { 'acme/tiny': scored(0.1, 0.3), 'acme/middle': scored(1, 0.7), 'acme/large': scored(10, 0.75) };
-    expect(await chosen(pool, ask(CODE))).toEqual(['large', 'middle', 'tiny']);
+    expect(await chosen(pool, ask(CODE, BEST))).toEqual(['large', 'middle', 'tiny']);
+  });
+
+  it.each(['router/auto', 'router/auto-beta'])(
+    'of %s without a cost setting is that of 9 (contract)',
+    async (model) => {
+      const id = `${model.replace('router/', '')}-router`;
+      const offered = fc.record({
+        usd: fc.option(fc.integer({ min: 0, max: 30 }), { nil: undefined }),
+        general: fc.option(fc.double({ min: 0, max: 1, noNaN: true }), { nil: undefined }),
+      });
+      const pools = fc
+        .array(offered, { minLength: 1, maxLength: 12 })
+        .map((list) =>
+          Object.fromEntries(
+            list.map(({ usd, general }, index) => [
+              `acme/m${index}`,
+              { ...(usd === undefined ? {} : { usd }), info: general === undefined ? {} : { scores: { general } } },
+            ]),
+          ),
+        );
+      await fc.assert(
+        fc.asyncProperty(pools, async (pool) => {
+          const without = await chosen(pool, ask(CODE, undefined, { model }));
+          const nine = { model, plugins: [{ id, cost_quality_tradeoff: 9 }] };
+          expect(without).toEqual(await chosen(pool, ask(CODE, undefined, nine)));
+          const first = pool[`acme/${without[0] ?? ''}`];
+          const isBeaten = Object.values(pool).some(
+            ({ usd, info }) =>
+              (usd ?? Infinity) < (first?.usd ?? Infinity) &&
+              (info.scores?.general ?? -1) > (first?.info.scores?.general ?? -1),
+          );
+          expect(isBeaten).toBe(false);
+        }),
+        runs(60),
+      );
+    },
+  );
+
+  it('is a default of the operator: the best of the dearest fifth', async () => {
+    const { router } = routingBench(LADDER, {
+      pluginDefaults: [{ id: 'auto-router', options: { cost_tier: 'max' } }],
+    });
+    expect((await router.chat(ask(CODE))).model).toBe('acme/m8');
+    // A request's own entry is in the place of the default.
+    expect((await router.chat(ask(CODE, { cost_quality_tradeoff: 9 }))).model).toBe('acme/m0');
   });
 
   it('is weighed against quality within the band: never the cheapest where something far better is there', async () => {
@@ -166,7 +214,6 @@ describe('the cost of router/auto', () => {
       'acme/fine': scored(3, 0.9),
       'acme/best': scored(4, 0.91),
     };
-    expect(await chosen(pool, ask(CODE, { cost_quality_tradeoff: 0 }))).toEqual(['best', 'fine', 'value', 'poor']);
     expect(await chosen(pool, ask(CODE, { cost_quality_tradeoff: 1 }))).toEqual(['fine', 'value', 'poor']);
     expect((await chosen(pool, ask(CODE, { cost_quality_tradeoff: 4 })))[0]).toBe('value');
     const { router } = routingBench(pool);
@@ -183,7 +230,7 @@ describe('the cost of router/auto', () => {
     expect(await chosen(two, ask(CODE, { cost_tier: 'max' }))).toEqual(['dear']);
     expect(await chosen({ 'acme/a': {}, 'acme/b': {} }, ask(CODE, { cost_tier: 'max' }))).toEqual(['a', 'b']);
     expect(await chosen({ ...two, 'acme/a': {} }, ask(CODE, { cost_tier: 'low' }))).toEqual(['cheap']);
-    expect(await chosen({ ...two, 'acme/a': {} }, ask(CODE))).toEqual(['dear', 'cheap', 'a']);
+    expect(await chosen({ ...two, 'acme/a': {} }, ask(CODE, BEST))).toEqual(['dear', 'cheap', 'a']);
   });
 
   it('is counted among the models that the request can use and its caller allows', async () => {
@@ -218,15 +265,15 @@ describe('the cost of router/auto', () => {
 });
 
 describe('router/auto without any score', () => {
-  it('never silently takes the cheapest: it takes the dearest, and says that it goes by price only', async () => {
+  it('takes the dearest at any cost, and says that it goes by price only', async () => {
     const { router, warnings } = routingBench(LADDER);
-    const answer = await router.chat(ask(CODE), { metadata: true });
+    const answer = await router.chat(ask(CODE, BEST), { metadata: true });
     expect(answer.model).toBe('acme/m9');
     expect(routerStage(answer.router_metadata?.pipeline)).toMatchObject({
       summary: expect.stringContaining('ranked by price only, because no candidate has a score') as string,
       data: { ranking: 'price', warnings: [expect.stringContaining('ranks models by price only') as string] },
     });
-    await router.chat(ask(MATH));
+    await router.chat(ask(MATH, BEST));
     // The same words are told once a minute.
     expect(warnings).toEqual([
       {
@@ -236,8 +283,9 @@ describe('router/auto without any score', () => {
     ]);
   });
 
-  it('takes the cheap ones where the request asks for them, and still says so', async () => {
+  it('takes the cheap ones otherwise, and still says so', async () => {
     const { router, warnings } = routingBench(LADDER);
+    expect((await router.chat(ask(CODE))).model).toBe('acme/m0');
     expect((await router.chat(ask(CODE, { cost_tier: 'low' }))).model).toBe('acme/m0');
     expect(warnings).toHaveLength(1);
   });
@@ -245,7 +293,7 @@ describe('router/auto without any score', () => {
   it('takes the declared default, and warns of nothing', async () => {
     const plugins = [autoRouter({ defaultModels: ['acme/m3', 'acme/m7'] })];
     const { router, warnings } = routingBench(LADDER, { plugins });
-    const answer = await router.chat(ask(CODE), { metadata: true });
+    const answer = await router.chat(ask(CODE, BEST), { metadata: true });
     expect(answer.model).toBe('acme/m3');
     expect(routerStage(answer.router_metadata?.pipeline).data).not.toHaveProperty('warnings');
     expect(warnings).toEqual([]);
@@ -264,9 +312,9 @@ describe('the best model overall', () => {
   });
 
   it('is left for a model of the task only where its lead is well founded', async () => {
-    expect((await chosen(pair(50), ask(CODE)))[0]).toBe('star');
-    expect((await chosen(pair(5_000), ask(CODE)))[0]).toBe('coder');
-    expect((await chosen(pair(5_000), ask(MATH)))[0]).toBe('star');
+    expect((await chosen(pair(50), ask(CODE, BEST)))[0]).toBe('star');
+    expect((await chosen(pair(5_000), ask(CODE, BEST)))[0]).toBe('coder');
+    expect((await chosen(pair(5_000), ask(MATH, BEST)))[0]).toBe('star');
   });
 
   it('is what the counts of endpoints say, too', async () => {
@@ -277,8 +325,8 @@ describe('the best model overall', () => {
           { ...rest, scores: info?.scores, scoreCounts: info?.scoreCounts },
         ]),
       );
-    expect((await chosen(endpoints(50), ask(CODE)))[0]).toBe('star');
-    expect((await chosen(endpoints(5_000), ask(CODE)))[0]).toBe('coder');
+    expect((await chosen(endpoints(50), ask(CODE, BEST)))[0]).toBe('star');
+    expect((await chosen(endpoints(5_000), ask(CODE, BEST)))[0]).toBe('coder');
   });
 
   it('is left as much as the task is likely: a doubtful prompt stays with it', async () => {
@@ -292,8 +340,8 @@ describe('the best model overall', () => {
           { task: 'knowledge', probability: 1 - coding },
         ],
       });
-    expect((await chosen(pair(5_000), ask(CODE), { classify: classify(1) }))[0]).toBe('coder');
-    expect((await chosen(pair(5_000), ask(CODE), { classify: classify(0.6) }))[0]).toBe('star');
+    expect((await chosen(pair(5_000), ask(CODE, BEST), { classify: classify(1) }))[0]).toBe('coder');
+    expect((await chosen(pair(5_000), ask(CODE, BEST), { classify: classify(0.6) }))[0]).toBe('star');
   });
 });
 
@@ -469,9 +517,13 @@ describe('pin_model', () => {
     { role: 'user', content: MATH },
   ];
 
-  it('keeps to the model of the latest assistant message, whatever it costs', async () => {
+  it.each([
+    ['a tier', { cost_tier: 'low' }],
+    ['a tradeoff', { cost_quality_tradeoff: 10 }],
+    ['no cost setting', {}],
+  ])('keeps to the model of the latest assistant message with %s, whatever it costs', async (_what, setting) => {
     const dear: Record<string, Offered> = { ...SCORED, 'acme/dear': { usd: 99 } };
-    const pinned = { pin_model: true, cost_tier: 'low' };
+    const pinned = { pin_model: true, ...setting };
     expect((await chosen(dear, ask('', pinned, { messages: messages('acme/dear') })))[0]).toBe('dear');
     const { router } = routingBench(dear);
     const answer = await router.chat(ask('', pinned, { messages: messages('acme/dear') }), { metadata: true });
@@ -610,7 +662,7 @@ describe('services of auto-router', () => {
 
   it('may fail: a ranking that throws leaves the models by price', async () => {
     const { router } = routingBench(LADDER, { plugins: [autoRouter({ rank: broken })] });
-    const answer = await router.chat(ask(CODE), { metadata: true });
+    const answer = await router.chat(ask(CODE, BEST), { metadata: true });
     expect(answer.model).toBe('acme/m9');
     expect(routerStage(answer.router_metadata?.pipeline)).toMatchObject({
       summary: expect.stringContaining('went on without ranking') as string,
@@ -621,8 +673,12 @@ describe('services of auto-router', () => {
   it('may be others: a ranking, an order for models without scores, a length of the chain', async () => {
     const rank: AutoRouterOptions['rank'] = ({ model }, task) =>
       task === 'math' && model.id === 'acme/m1' ? 1 : Number.NaN;
-    expect(await chosen(LADDER, ask(MATH), { rank, maxModels: 2 })).toEqual(['m1', 'm0']);
-    expect(await chosen(LADDER, ask(CODE), { defaultModels: ['acme/m1'], maxModels: 3 })).toEqual(['m1', 'm0', 'm2']);
+    expect(await chosen(LADDER, ask(MATH, BEST), { rank, maxModels: 2 })).toEqual(['m1', 'm0']);
+    expect(await chosen(LADDER, ask(CODE, BEST), { defaultModels: ['acme/m1'], maxModels: 3 })).toEqual([
+      'm1',
+      'm0',
+      'm2',
+    ]);
   });
 
   it('count the best score among the endpoints that the request can use', async () => {

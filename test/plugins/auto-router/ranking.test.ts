@@ -56,8 +56,9 @@ describe('cost bands', () => {
         expect(inside.length > 0).toBe(list.length > 0);
         const prices = new Set(inside.map((one) => one.price));
         const isPriced = list.some((one) => one.price !== undefined);
+        const isAnyCost = 'cost_quality_tradeoff' in entry && entry.cost_quality_tradeoff === 0;
         if (isPriced) expect(inside).toHaveLength(list.filter((one) => prices.has(one.price)).length);
-        if (isPriced) expect(prices.has(undefined)).toBe(false);
+        if (isPriced && !isAnyCost) expect(prices.has(undefined)).toBe(false);
       }),
       runs(300),
     );
@@ -76,10 +77,11 @@ describe('cost bands', () => {
     );
   });
 
-  it('are not there when nothing was said of costs', () => {
+  it('are those of cost_quality_tradeoff 9 without a cost setting, and none with 0', () => {
+    expect(costBandOf({})).toEqual(costBandOf({ cost_quality_tradeoff: 9 }));
     fc.assert(
       fc.property(listOf(anyPrice), (list) => {
-        expect(withinBand(list, costBandOf({}))).toEqual(list);
+        expect(withinBand(list, costBandOf({ cost_quality_tradeoff: 0 }))).toEqual(list);
       }),
       runs(300),
     );
@@ -87,8 +89,8 @@ describe('cost bands', () => {
 
   it('count a tier before a tradeoff', () => {
     expect(costBandOf({ cost_tier: 'max', cost_quality_tradeoff: 10 })).toMatchObject({ from: 80, to: 100 });
-    expect([0, 5, 9, 10].map((value) => costBandOf({ cost_quality_tradeoff: value }).to)).toEqual([90, 50, 18, 10]);
-    expect(costBandOf({})).toEqual({ from: 0, to: 100, closed: true, asked: undefined });
+    expect([0, 5, 9, 10].map((value) => costBandOf({ cost_quality_tradeoff: value }).to)).toEqual([100, 50, 18, 10]);
+    expect(costBandOf({ cost_quality_tradeoff: 0 })).toEqual({ from: 0, to: 100, closed: true, farWorse: undefined });
   });
 });
 

@@ -350,6 +350,7 @@ describe('tool calls in a prompt', () => {
         {},
         {},
         { role: 'tool', content: [{ output: { type: 'text', value: expect.stringMatching(/follows/) } }, {}] },
+        ...(provider === 'mistral.chat' ? [{ role: 'assistant' }] : []),
         { role: 'user', content: [{ type: 'file', mediaType: 'image/png' }] },
       ]);
     }
