@@ -81,6 +81,3 @@ export const COMPLETED: SchemaRules = { complete: true };
 
 /** The schema of a tool for Claude behind the chat completions API of somebody else. */
 export const CLAUDE_ELSEWHERE: SchemaRules = { ...CLAUDE_TOOLS, ...COMPLETED };
-
-/** The schema of a function at Google, whose root must say that it is an object (Google, API reference, 2026-11). */
-export const GOOGLE_TOOLS: SchemaRules = { notAtRoot: new Set() };

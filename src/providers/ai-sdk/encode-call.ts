@@ -245,9 +245,10 @@ function reasoningOptions(context: OptionsContext): { effort?: ReasoningEffort; 
   if (reasoning === undefined || (!takes('reasoning') && !takes('reasoning_effort'))) return { options: {} };
   if (family.declaresCalled === true && cannotThink(context)) return { options: {} };
   const limit = parameters.max_completion_tokens ?? undefined;
-  if (reasoning.effort === undefined && reasoning.maxTokens !== undefined && takesBudget(family, modelId)) {
-    return { options: merged(shown(context), family.budget?.(reasoning.maxTokens, modelId) ?? {}) };
-  }
+  const { effort: asked, maxTokens } = reasoning;
+  const budget =
+    asked === undefined && maxTokens !== undefined ? family.budget?.(maxTokens, endpoint.upstreamModel) : undefined;
+  if (budget !== undefined) return { options: merged(shown(context), budget) };
   const wanted = reasoning.effort ?? effortOfBudget(reasoning.maxTokens, limit);
   if (wanted === undefined) return { options: shown(context) };
   const { efforts = family.efforts?.(modelId) ?? REASONING_EFFORTS, mandatory } = endpoint.reasoning ?? {};
@@ -257,7 +258,7 @@ function reasoningOptions(context: OptionsContext): { effort?: ReasoningEffort; 
   if (version === 'v4') return { effort, options: visible };
   if (family.effort !== undefined) return { options: merged(visible, family.effort(effort)) };
   const tokens = budgetOfEffort(effort, limit ?? endpoint.maxOutputTokens ?? USUAL_OUTPUT);
-  return { options: merged(visible, family.budget?.(tokens, modelId) ?? {}) };
+  return { options: merged(visible, family.budget?.(tokens, endpoint.upstreamModel) ?? {}) };
 }
 
 /**
@@ -268,10 +269,6 @@ function cannotThink({ request: { messages }, family, key }: OptionsContext): bo
   const last = messages.findLast((message) => message.role === 'assistant');
   if (last === undefined || messages.at(-1) === last) return last !== undefined;
   return (last.tool_calls?.length ?? 0) > 0 && reasoningHistory(last, family, key).parts.length === 0;
-}
-
-function takesBudget({ budget, takesBudget: takes }: AiSdkFamily, modelId: string): boolean {
-  return budget !== undefined && takes?.(modelId) !== false;
 }
 
 /** Output tokens of which a share goes to reasoning where nobody named a limit. */

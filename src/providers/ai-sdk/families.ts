@@ -5,7 +5,7 @@ import type { CacheControl } from '../../protocol/content-part.ts';
 import type { ReasoningEffort } from '../../protocol/reasoning.ts';
 import { googleTask } from '../google/embeddings.ts';
 import { allowedBudget } from '../google/families.ts';
-import { googleTool } from '../google/json-schema.ts';
+import { functionSchema } from '../google/json-schema.ts';
 import { acceptsOf } from '../../core/accepts.ts';
 import { OPENAI } from '../accepts/openai.ts';
 import { TOOL_ID_RULE } from '../anthropic/blocks.ts';
@@ -46,12 +46,10 @@ export interface AiSdkFamily {
   readonly showReasoning?: JsonObject | undefined;
   /** An effort, for versions of the interface without an option for it. */
   readonly effort?: ((effort: ReasoningEffort) => JsonObject) | undefined;
-  /** A budget of reasoning tokens; 0 switches reasoning off. */
-  readonly budget?: ((tokens: number, modelId: string) => JsonObject) | undefined;
+  /** A budget of reasoning tokens; 0 switches reasoning off. Undefined for a model that takes none. */
+  readonly budget?: ((tokens: number, modelId: string) => JsonObject | undefined) | undefined;
   /** Efforts that a model takes, by the provider's name of it. Default: any, which the SDK then reduces. */
   readonly efforts?: ((modelId: string) => readonly ReasoningEffort[]) | undefined;
-  /** Whether a model takes a budget, by the provider's name of it. Default true, where there is a word for it. */
-  readonly takesBudget?: ((modelId: string) => boolean) | undefined;
   /** Highest temperature. Default: that of the contract. */
   readonly maxTemperature?: number | undefined;
   /** How reasoning is signed. Default: not at all. */
@@ -127,6 +125,11 @@ const COMPATIBLE: AiSdkFamily = {
   embeddings: { dimensions: 'dimensions' },
 };
 
+/** Models that decide themselves how long they think. */
+function isAdaptive(modelId: string): boolean {
+  return rulesOf({ upstreamModel: modelId }).thinking === 'adaptive';
+}
+
 /** Models of Bedrock that are no Claude are told apart by their packages. */
 function claudeConversation(modelId: string): AcceptedConversation {
   const { claude } = SDK_CONVERSATIONS;
@@ -147,8 +150,7 @@ const FAMILIES: readonly AiSdkFamily[] = [
     user: (hash) => ({ metadata: { userId: hash } }),
     parallelTools: (allowed) => ({ disableParallelToolUse: !allowed }),
     tiers: { default: 'standard_only', priority: 'auto' },
-    budget: THINKING,
-    takesBudget: (modelId) => rulesOf({ upstreamModel: modelId }).thinking !== 'adaptive',
+    budget: (tokens, modelId) => (isAdaptive(modelId) ? undefined : THINKING(tokens)),
     toolSchema: (schema) => toolSchema(schema, CLAUDE_TOOLS),
     strictTools: CLAUDE_STRICT_TOOLS,
     // Where it uses a tool for the answer, its schema is that of a tool.
@@ -192,7 +194,7 @@ const FAMILIES: readonly AiSdkFamily[] = [
     key: 'google',
     tiers: { default: 'standard', flex: 'flex', priority: 'priority' },
     showReasoning: { thinkingConfig: { includeThoughts: true } },
-    toolSchema: googleTool,
+    toolSchema: functionSchema,
     budget: (tokens, modelId) => ({ thinkingConfig: { thinkingBudget: allowedBudget(tokens, modelId) } }),
     signature: 'google',
     unsignedReasoning: true,

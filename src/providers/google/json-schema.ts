@@ -1,7 +1,5 @@
 import { isJsonObject } from '../../protocol/json.ts';
-import { toolSchema } from '../../core/schema/rewrite-schema.ts';
 import * as read from '../../platform/json.ts';
-import { GOOGLE_TOOLS } from '../accepts/schemas.ts';
 
 /** Keywords that Google refuses or that mean nothing to it. */
 const LEFT_OUT = new Set(['$schema', '$comment', 'const', 'nullable', 'definitions', 'allOf']);
@@ -36,9 +34,15 @@ export function googleSchema(schema: Schema): Schema {
   return written;
 }
 
-/** The schema of a function, which must be one object. */
-export function googleTool(schema: Schema): Schema {
-  return googleSchema(toolSchema(schema, GOOGLE_TOOLS));
+/** The schema of a function: what it takes is an object, also where the root is a choice of several or a reference. */
+export function functionSchema(schema: Schema): Schema {
+  const written = googleSchema(schema);
+  if (written['type'] === 'object') return written;
+  const { $ref: reference, $defs: definitions, ...rest } = written;
+  const shared = definitions === undefined ? {} : { $defs: definitions };
+  return reference === undefined
+    ? { ...written, type: 'object' }
+    : { ...rest, type: 'object', anyOf: [{ $ref: reference }], ...shared };
 }
 
 /** True for the schema of a function that takes nothing: older models refuse an object without properties. */

@@ -1,3 +1,5 @@
+import { ToolIds } from '../tool-ids.ts';
+import { FORTY_CHARACTERS } from './dialect.ts';
 import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
 import type { TokenCountCodec } from '../codec.ts';
 import { itemsOf } from '../openai-responses/encode-items.ts';
@@ -25,8 +27,9 @@ export const INPUT_COUNT: TokenCountCodec = {
 };
 
 function bodyOf({ messages, tools, responseFormat }: NormalizedRequest): Readonly<Record<string, unknown>> {
+  const ids = new ToolIds(FORTY_CHARACTERS);
   return {
-    input: messages.flatMap((message, index) => itemsOf(message, `messages[${index}]`)),
+    input: messages.flatMap((message, index) => itemsOf(message, `messages[${index}]`, ids)),
     ...(tools.length === 0
       ? {}
       : { tools: tools.map(({ function: declared }) => ({ type: 'function', strict: false, ...declared })) }),

@@ -12,7 +12,8 @@ import type { ReasoningEffort } from '../../protocol/reasoning.ts';
 import type { ToolChoice } from '../../protocol/tools.ts';
 import * as read from '../../platform/json.ts';
 import { EncodeError } from '../codec.ts';
-import { type Dialect, toolIdRule } from '../openai-compatible/dialect.ts';
+import { type Dialect, FORTY_CHARACTERS } from '../openai-compatible/dialect.ts';
+import { ToolIds } from '../tool-ids.ts';
 import {
   type EncodedBody,
   encodedEffort,
@@ -21,7 +22,6 @@ import {
   heldFormat,
   parametersTaken,
 } from '../openai-compatible/encode-request.ts';
-import { ToolIds } from '../tool-ids.ts';
 import { itemsOf, reasoningItemsOf } from './encode-items.ts';
 
 /** Parameters that this API has no words for. */
@@ -95,8 +95,7 @@ function inputOf({ messages }: NormalizedRequest, { conversation }: Accepts): re
   const { user } = conversation.media;
   const media = { ...conversation.media, tool: user.filter((kind) => kind === 'image' || kind === 'file') };
   const shaped = shapeConversation(messages, { ...conversation, media, fileAddresses: true });
-  const rule = toolIdRule(conversation.toolIds);
-  const ids = rule && new ToolIds(rule);
+  const ids = new ToolIds(FORTY_CHARACTERS);
   return shaped.flatMap((message, index) => [
     ...(message.role === 'assistant' ? reasoningItemsOf(message) : []),
     ...itemsOf(message, `messages[${index}]`, ids),

@@ -6,17 +6,17 @@ import { EncodeError } from '../codec.ts';
 import type { ToolIds } from '../tool-ids.ts';
 
 /**
- * A message as items: calls, their results and encrypted reasoning are items of their own.
+ * A message as items: calls, of ids that no other call has, their results and encrypted reasoning are items of their own.
  *
- * @param ids - Ids of calls as the API takes them. Default: they stay as they are.
  * @throws {@link EncodeError} for content that the API has no item for.
  */
-export function itemsOf(message: Message, path: string, ids?: ToolIds): readonly object[] {
+export function itemsOf(message: Message, path: string, ids: ToolIds): readonly object[] {
   const { role, content } = message;
   if (role === 'tool') {
-    const { tool_call_id: id } = message;
     const output = typeof content === 'string' ? content : partsOf(content, 'input_text', path);
-    return [{ type: 'function_call_output', call_id: ids?.result(id) ?? id, output }];
+    return [
+      { type: 'function_call_output', call_id: ids.result(message.tool_call_id) ?? message.tool_call_id, output },
+    ];
   }
   const calls = role === 'assistant' ? (message.tool_calls ?? []) : [];
   const said =
@@ -27,7 +27,7 @@ export function itemsOf(message: Message, path: string, ids?: ToolIds): readonly
     ...said,
     ...calls.map(({ id, function: called }) => ({
       type: 'function_call',
-      call_id: ids?.call(id) ?? id,
+      call_id: ids.call(id),
       name: called.name,
       arguments: called.arguments,
     })),

@@ -9,6 +9,7 @@ const ALL = { system: true, user: true, assistant: true, tool: true };
 const LENIENT: AcceptedConversation = {
   systemTurns: 'anywhere',
   turns: 'any',
+  calls: 'many',
   afterResults: 'any',
   lists: ALL,
   media: { user: ['image', 'file'], assistant: [], tool: [] },
