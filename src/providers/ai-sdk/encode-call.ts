@@ -175,8 +175,8 @@ function calledTools(messages: readonly Message[]): Pick<CallOptions, 'tools' | 
     ),
   );
   if (called.size === 0) return {};
-  const tools = [...called].map((name) => ({ type: 'function' as const, name, inputSchema: { type: 'object' } }));
-  return { tools, toolChoice: { type: 'none' } };
+  const declared = [...called].map((name) => ({ type: 'function' as const, name, inputSchema: { type: 'object' } }));
+  return { tools: declared, toolChoice: { type: 'none' } };
 }
 
 /** A choice that names a tool of the router means nothing to a provider. */

@@ -15,9 +15,28 @@ const JSON_SCHEMA_WORDS = new Set([
 
 /** Words of the OpenAPI subset that `parameters` and `responseSchema` take. */
 const OPENAPI_WORDS = new Set([
-  ...['type', 'format', 'title', 'description', 'nullable', 'enum', 'maxItems', 'minItems', 'properties', 'required'],
-  ...['minProperties', 'maxProperties', 'minLength', 'maxLength', 'pattern', 'example', 'anyOf', 'propertyOrdering'],
-  ...['default', 'items', 'minimum', 'maximum'],
+  'type',
+  'format',
+  'title',
+  'description',
+  'nullable',
+  'enum',
+  'maxItems',
+  'minItems',
+  'properties',
+  'required',
+  'minProperties',
+  'maxProperties',
+  'minLength',
+  'maxLength',
+  'pattern',
+  'example',
+  'anyOf',
+  'propertyOrdering',
+  'default',
+  'items',
+  'minimum',
+  'maximum',
 ]);
 const NAME = /^[a-zA-Z_][\w.:-]{0,63}$/;
 
@@ -208,9 +227,9 @@ export const GOOGLE_SCHEMA_RULES: readonly StrictRule[] = [
         read.object(request.body['toolConfig'])['functionCallingConfig'],
       );
       if (names === undefined) return undefined;
-      const declared = declarationsOf(request).map(({ fields }) => fields['name']);
+      const declared = new Set(declarationsOf(request).map(({ fields }) => fields['name']));
       const right = mode === 'ANY' || mode === 'VALIDATED';
-      return right && read.list(names).every((name) => declared.includes(String(name))) ? undefined : {};
+      return right && read.list(names).every((name) => declared.has(String(name))) ? undefined : {};
     },
   },
   {

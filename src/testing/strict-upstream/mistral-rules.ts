@@ -35,7 +35,7 @@ const NEXT: Readonly<Record<string, readonly string[]>> = {
 
 const ID = /^[a-zA-Z0-9]{9}$/;
 const NAME = /^[a-zA-Z0-9_-]{1,64}$/;
-const EFFORTS = ['none', 'low', 'medium', 'high', 'max'];
+const EFFORTS = new Set(['none', 'low', 'medium', 'high', 'max']);
 const MOST_TEMPERATURE = 1.5;
 
 /** Results right behind a message. */
@@ -244,7 +244,7 @@ export const MISTRAL_RULES: readonly StrictRule[] = [
     date: '2026-11',
     find({ body }) {
       const effort = read.text(body['reasoning_effort']);
-      return effort === undefined || EFFORTS.includes(effort) ? undefined : {};
+      return effort === undefined || EFFORTS.has(effort) ? undefined : {};
     },
   },
   {

@@ -10,11 +10,22 @@ const OLLAMA = 'Ollama, documentation "OpenAI compatibility", and openai/openai.
 const LM_STUDIO = 'LM Studio, documentation "OpenAI Compatibility Endpoints"';
 
 /** Words of JSON Schema of which one must say what llama.cpp writes a grammar for. */
-const GRAMMAR_WORDS = [
-  ...['type', '$ref', 'anyOf', 'oneOf', 'allOf', 'enum', 'const', 'properties', 'additionalProperties', 'items'],
-  ...['prefixItems', 'pattern', 'format'],
-];
-const ANNOTATIONS = [
+const GRAMMAR_WORDS = new Set([
+  'type',
+  '$ref',
+  'anyOf',
+  'oneOf',
+  'allOf',
+  'enum',
+  'const',
+  'properties',
+  'additionalProperties',
+  'items',
+  'prefixItems',
+  'pattern',
+  'format',
+]);
+const ANNOTATIONS = new Set([
   'title',
   'description',
   'default',
@@ -24,7 +35,7 @@ const ANNOTATIONS = [
   '$comment',
   '$defs',
   'definitions',
-];
+]);
 
 function tooLong(
   id: string,
@@ -172,8 +183,8 @@ export const LLAMA_CPP_RULES: readonly StrictRule[] = [
       const found =
         format &&
         schemaWith(format.schema, ({ schema }) => {
-          const words = Object.keys(schema).filter((word) => !ANNOTATIONS.includes(word));
-          return words.length > 0 && !words.some((word) => GRAMMAR_WORDS.includes(word));
+          const words = Object.keys(schema).filter((word) => !ANNOTATIONS.has(word));
+          return words.length > 0 && !words.some((word) => GRAMMAR_WORDS.has(word));
         });
       return found && { schema: JSON.stringify(found.schema) };
     },

@@ -61,7 +61,11 @@ describe('a prompt', () => {
       ]);
     }
     for (const provider of ['openai.chat', 'xai.chat']) {
-      expect(await promptOf(messages, { provider })).toMatchObject([{}, { role: 'system', content: 'Now in French.' }]);
+      expect(await promptOf(messages, { provider })).toMatchObject([
+        {},
+        {},
+        { role: 'system', content: 'Now in French.' },
+      ]);
     }
   });
 
@@ -392,8 +396,8 @@ describe('tool calls in a prompt', () => {
 
   it('have a name also when their call is not there', async () => {
     const orphan = { role: 'tool', tool_call_id: 'call_9', content: 'x' };
-    expect(await promptOf([orphan])).toMatchObject([{ content: [{ toolName: 'unknown_tool' }] }]);
-    expect(await promptOf([{ ...orphan, name: 'look' }])).toMatchObject([{ content: [{ toolName: 'look' }] }]);
+    expect(await promptOf([orphan])).toMatchObject([{}, { content: [{ toolName: 'unknown_tool' }] }]);
+    expect(await promptOf([{ ...orphan, name: 'look' }])).toMatchObject([{}, { content: [{ toolName: 'look' }] }]);
   });
 });
 
