@@ -64,7 +64,7 @@ export const CHAT_ANSWERS: AnswerWire = {
     return { text: format['type'] === 'json_object' ? '{}' : text, call: undefined };
   },
   completion({ text, call }, model) {
-    const message = {
+    const answered = {
       role: 'assistant',
       content: call === undefined ? text : null,
       ...(call === undefined ? {} : { tool_calls: [{ id: CALL_ID, type: 'function', function: written(call) }] }),
@@ -77,7 +77,7 @@ export const CHAT_ANSWERS: AnswerWire = {
       choices: [
         {
           index: 0,
-          message,
+          message: answered,
           finish_reason: call === undefined ? 'stop' : 'tool_calls',
         },
       ],
@@ -165,8 +165,8 @@ function responseItem({ text, call }: Said, status: string): Record<string, unkn
     const given = input === undefined ? '' : JSON.stringify(input);
     return { type: 'function_call', id: `fc_${ID}`, call_id: CALL_ID, name, arguments: given, status };
   }
-  const content = status === 'completed' ? [{ type: 'output_text', text, annotations: [] }] : [];
-  return { type: 'message', id: `msg_${ID}`, role: 'assistant', status, content };
+  const parts = status === 'completed' ? [{ type: 'output_text', text, annotations: [] }] : [];
+  return { type: 'message', id: `msg_${ID}`, role: 'assistant', status, content: parts };
 }
 
 function response(model: string, status: string, output: readonly object[]): object {
@@ -237,13 +237,13 @@ function stopOf({ call }: Said): string {
   return call === undefined ? 'end_turn' : 'tool_use';
 }
 
-function message(model: string, content: readonly object[], stop: string | null): object {
+function message(model: string, blocks: readonly object[], stop: string | null): object {
   return {
     id: `msg_${ID}`,
     type: 'message',
     role: 'assistant',
     model,
-    content,
+    content: blocks,
     stop_reason: stop,
     stop_sequence: null,
     usage: MESSAGE_USAGE,
