@@ -4,7 +4,6 @@ import type { BatchesOptions } from '../config/batches.ts';
 import { sqliteStorage } from '../storage/sqlite/sqlite-storage.ts';
 import { CommandError, type CommandIo, STANDARD_INPUT } from './command.ts';
 import { createReadStream } from 'node:fs';
-import { createInterface } from 'node:readline';
 import { BATCH_ENDPOINTS } from '../protocol/batch.ts';
 import { isJsonObject } from '../protocol/json.ts';
 
@@ -55,13 +54,21 @@ export async function* readBatchLines(path: string): AsyncGenerator<BatchLine, v
   }
 }
 
+/** Lines end with a line feed only: other separators, such as U+2028, may be in a text of JSON. */
 async function* linesOf(path: string): AsyncGenerator<string, void> {
-  const file = path === STANDARD_INPUT ? process.stdin : createReadStream(path, 'utf8');
-  try {
-    yield* createInterface({ input: file, crlfDelay: Infinity });
-  } finally {
-    file.destroy();
+  const pieces = path === STANDARD_INPUT ? process.stdin.setEncoding('utf8') : createReadStream(path, 'utf8');
+  let held: string[] = [];
+  for await (const piece of pieces as AsyncIterable<string>) {
+    const lines = piece.split('\n');
+    const last = lines.pop() ?? '';
+    for (const line of lines) {
+      yield held.join('') + line;
+      held = [];
+    }
+    held.push(last);
   }
+  const rest = held.join('');
+  if (rest !== '') yield rest;
 }
 
 function parseLine(text: string, number: number): BatchLine {

@@ -1,3 +1,4 @@
+import { timerMs } from '../platform/environment.ts';
 import { access } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { type BatchLine, readBatchLines } from './batch-file.ts';
@@ -100,7 +101,7 @@ function batchServer(option: string | undefined, io: CommandIo): BatchServer {
       response = await fetch(`${base?.replace(/\/+$/, '') ?? ''}${path}`, {
         method: method ?? 'GET',
         headers: { ...own, ...headers },
-        signal: AbortSignal.timeout(timeoutMs),
+        signal: AbortSignal.timeout(timerMs(timeoutMs)),
         ...(body === undefined ? {} : { body, duplex: 'half' }),
       });
       text = await response.text();

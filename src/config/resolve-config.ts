@@ -11,7 +11,7 @@ import { optionProblems } from '../platform/option-kinds.ts';
 import { ConfigError, type ConfigProblem } from '../protocol/router-error.ts';
 import type { Plugin } from '../contracts/plugin.ts';
 import type { ServerToolDefinition } from '../contracts/server-tool.ts';
-import { type Environment, heapLimit, readEnvironment, systemEnvironment } from '../platform/environment.ts';
+import { type Environment, heapLimit, readEnvironment, systemEnvironment, timerMs } from '../platform/environment.ts';
 import type { Provider } from '../contracts/provider.ts';
 import { catalogFromEnvironment, readCatalogInput } from '../runtime/chat/known-models.ts';
 import { Secret } from '../platform/secret.ts';
@@ -123,6 +123,8 @@ export function resolveConfig(
   const pacer = config.pacer === false ? (false as const) : fill(PACER, Object(config.pacer) as object);
   const limits = {
     ...filled.limits,
+    bodyTimeoutMs: timerMs(filled.limits.bodyTimeoutMs),
+    writeStallMs: timerMs(filled.limits.writeStallMs),
     concurrentRequests: filled.limits.concurrentRequests ?? requestsWithin(heapLimit()),
   };
   const resolved: ResolvedConfig = {

@@ -1,3 +1,11 @@
+/** What is said about a page of a list, besides what is on it. */
+export interface ListPage {
+  /** Whether more comes behind it. */
+  readonly more: boolean;
+  /** True when nothing is on it because `after` names what is not there and was not there. Default false. */
+  readonly isUnknown?: boolean | undefined;
+}
+
 /** A file as it is stored, without its content. Times are epoch milliseconds of the store's own clock. */
 export interface BatchFileRecord {
   /** `file-…` */
@@ -16,7 +24,10 @@ export interface BatchFileRecord {
 /** Page of a list of files. */
 export interface BatchFileListQuery {
   readonly limit: number;
-  /** Id of the last file of the page before. Nothing comes after a file that is not there. */
+  /**
+   * Id of the last file of the page before. It may have been deleted since, at least for as long as a draft may take;
+   * nothing comes after a file that was never there.
+   */
   readonly after?: string | undefined;
 }
 
@@ -47,10 +58,7 @@ export interface BatchFileStore {
   /** A file that was published. */
   find(account: string, fileId: string): Promise<BatchFileRecord | undefined>;
   /** Newest first; of those of one millisecond the greatest id. */
-  list(
-    account: string,
-    query: BatchFileListQuery,
-  ): Promise<{ readonly files: readonly BatchFileRecord[]; readonly more: boolean }>;
+  list(account: string, query: BatchFileListQuery): Promise<ListPage & { readonly files: readonly BatchFileRecord[] }>;
   /**
    * A piece of a published file; undefined behind the last one.
    *

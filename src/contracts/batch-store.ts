@@ -3,7 +3,7 @@ import type { BatchRecord } from '../core/batch/batch-record.ts';
 import type { BatchItemError, BatchStatus } from '../protocol/batch.ts';
 import type { JsonObject, JsonValue } from '../protocol/json.ts';
 import type { Usage } from '../protocol/chunk.ts';
-import type { BatchFileStore } from './batch-file-store.ts';
+import type { BatchFileStore, ListPage } from './batch-file-store.ts';
 
 /** A request as it is stored. */
 export interface StoredItem {
@@ -69,7 +69,10 @@ export interface ClaimedTask extends BatchTask {
 export interface BatchListQuery {
   /** 1 to 100. */
   readonly limit: number;
-  /** Id of the last batch of the page before. Nothing comes after a batch that is not there. */
+  /**
+   * Id of the last batch of the page before. It may have been deleted since, at least for as long as a draft may take;
+   * nothing comes after a batch that was never there.
+   */
   readonly after?: string | undefined;
   readonly statuses?: readonly BatchStatus[] | undefined;
   /** Epoch milliseconds; a batch of exactly this time is not meant. */
@@ -166,10 +169,7 @@ export interface BatchStore {
   /** A batch with its counts as they are at this moment. */
   find(account: string, batchId: string): Promise<BatchRecord | undefined>;
   /** Newest first; of those of one millisecond the greatest id. */
-  list(
-    account: string,
-    query: BatchListQuery,
-  ): Promise<{ readonly batches: readonly BatchRecord[]; readonly more: boolean }>;
+  list(account: string, query: BatchListQuery): Promise<ListPage & { readonly batches: readonly BatchRecord[] }>;
   /** Requests in the order of their index, after an index; -1 begins. None while it is a draft. */
   items(account: string, batchId: string, after: number, limit: number): Promise<readonly StoredItem[]>;
   /** Outcomes in the order of their index, after an index; -1 begins. Requests without one are passed over. */

@@ -23,7 +23,7 @@ export type {
   StoredItem,
   StoredOutcome,
 } from '../contracts/batch-store.ts';
-export type { BatchFileListQuery, BatchFileRecord, BatchFileStore } from '../contracts/batch-file-store.ts';
+export type { BatchFileListQuery, BatchFileRecord, BatchFileStore, ListPage } from '../contracts/batch-file-store.ts';
 export type { BatchPreferences, BatchRecord } from '../core/batch/batch-record.ts';
 export type { BatchEffect } from '../core/batch/machine.ts';
 export type {

@@ -47,7 +47,7 @@ export type { BatchStoreCheck, BatchStoreHarness } from '../testing/batch-store-
 export { faultyStore } from '../testing/batch-store-checks/fault-checks.ts';
 export type { FaultKind, FaultyStore } from '../testing/batch-store-checks/fault-checks.ts';
 export { stateStoreChecks, stateStoreChecksFor } from '../testing/state-store-checks.ts';
-export type { StateStoreCheck, StateStoreHarness } from '../testing/state-store-checks.ts';
+export type { StateStoreCheck, StateStoreFaults, StateStoreHarness } from '../testing/state-store-checks.ts';
 export { simulateTraffic } from '../testing/simulate-traffic/simulate-traffic.ts';
 export type { SimulatedSetup } from '../testing/simulate-traffic/simulate-traffic.ts';
 export type { TimePercentiles, TrafficFigures, TrafficReport } from '../testing/simulate-traffic/report.ts';

@@ -19,9 +19,15 @@ export interface ApiKey extends Account {
 /** Shortest key that is accepted: shorter ones can be guessed. */
 const MIN_KEY_LENGTH = 16;
 
+/** What can come in a header: callers with any other key would always get a 401. */
+const SENDABLE = /^[\x21-\x7e]+(?: +[\x21-\x7e]+)*$/;
+
 const KEY_OPTIONS: OptionShape<ApiKey> = {
   ...ACCOUNT_OPTIONS,
-  key: textThat(`at least ${MIN_KEY_LENGTH} characters long`, (value) => value.length >= MIN_KEY_LENGTH),
+  key: textThat(
+    `one line of at least ${MIN_KEY_LENGTH} visible ASCII characters, without white space around them, as they come in a header`,
+    (value) => value.length >= MIN_KEY_LENGTH && SENDABLE.test(value),
+  ),
   sha256: textThat('64 hexadecimal digits', (value) => /^[0-9a-f]{64}$/i.test(value)),
   expiresAt: kind(
     'epoch milliseconds or a date',

@@ -78,7 +78,7 @@ export async function answerBatches(
 }
 
 async function create(router: Router, call: HttpCall, account: Account): Promise<object> {
-  return inPlace(router, account, async (limits) => {
+  return inPlace(router, call, account, async (limits) => {
     const upload = await readUpload(call, limits);
     try {
       return await router.batches.create(upload.batch, { account, idempotencyKey: call.header('idempotency-key') });
@@ -90,7 +90,7 @@ async function create(router: Router, call: HttpCall, account: Account): Promise
 
 async function createFile(router: Router, call: HttpCall, account: Account): Promise<object> {
   const { fileBytes } = router.internals.config.batches.limits;
-  return inPlace(router, account, async (limits) => {
+  return inPlace(router, call, account, async (limits) => {
     limits.hold.add(FILE_IN_HAND);
     return uploadFile(router.batches.files, call, account, limits, fileBytes);
   });
@@ -99,9 +99,19 @@ async function createFile(router: Router, call: HttpCall, account: Account): Pro
 /** Bytes of a file that are in hand at a time: a piece of it, and what is added to the next one. */
 const FILE_IN_HAND = 512 * 1024;
 
+/** Bytes of a body that is there at once: reading it needs none of the places for what comes slowly. */
+const SMALL_BYTES = 65_536;
+
+/** Whether a call says that its body is small. Compressed, it says nothing. */
+function isSmall({ body, header }: HttpCall): boolean {
+  if (body.type === 'parsed') return false;
+  return header('content-encoding') === undefined && Number(header('content-length') ?? Infinity) <= SMALL_BYTES;
+}
+
 /** Does something with a body that comes slowly, in one of the places for that. */
 async function inPlace<Value>(
   router: Router,
+  call: HttpCall,
   account: Account,
   work: (limits: UploadLimits) => Promise<Value>,
 ): Promise<Value> {
@@ -117,7 +127,7 @@ async function inPlace<Value>(
     state.warned = true;
     warn(router.internals.services.events, NOT_DURABLE);
   }
-  const place = state.uploads.enter(account.id);
+  const place = isSmall(call) ? undefined : state.uploads.enter(account.id);
   const hold = bytesInHand.open(account.id);
   try {
     const { environment } = config;
@@ -126,7 +136,7 @@ async function inPlace<Value>(
     return await work({ batches: limits, requests, environment, hold });
   } finally {
     hold.release();
-    place.leave();
+    place?.leave();
   }
 }
 

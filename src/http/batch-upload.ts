@@ -10,7 +10,7 @@ import type { BatchLimits } from '../config/tables/limits.ts';
 import type { NewBatch } from '../runtime/batches/create-batch.ts';
 import { UploadedRequest } from '../runtime/batches/draft-writer.ts';
 import type { ByteHold } from '../runtime/chat/concurrency.ts';
-import type { Environment } from '../platform/environment.ts';
+import { type Environment, timerMs } from '../platform/environment.ts';
 import { nextTurn } from '../platform/wait.ts';
 import { unpack } from '../platform/unpack.ts';
 import { errorOfFault } from '../runtime/chat/router-errors.ts';
@@ -172,8 +172,13 @@ async function* readParts(bites: AsyncIterable<Uint8Array>, limits: UploadLimits
     }
     stream.end();
   } catch (error) {
-    throw error instanceof JsonStreamError ? errorOfStream(error) : errorOfBody(error, limits.batches.bytes);
+    throw errorOfUpload(error, limits.batches.bytes);
   }
+}
+
+/** The error for an upload that could not be read: it stalled, ended early, is too large, or is not what it says. */
+export function errorOfUpload(error: unknown, maxBytes: number): unknown {
+  return error instanceof JsonStreamError ? errorOfStream(error) : errorOfBody(error, maxBytes);
 }
 
 /** Milliseconds that are waited for a body before it is asked how fast it comes. */
@@ -190,7 +195,11 @@ export async function* uploadedBytes(
   const endsAt = environment.now() + uploadMs;
   const coding = call.header('content-encoding');
   const sent = { bytes: 0 };
-  const raw = paced(body.chunks?.(bytes, requests.bodyTimeoutMs) ?? whole(body, bytes, uploadMs), limits, sent);
+  const raw = paced(
+    body.chunks?.(bytes, requests.bodyTimeoutMs) ?? whole(body, bytes, timerMs(uploadMs)),
+    limits,
+    sent,
+  );
   let length = 0;
   for await (const chunk of isPlain(coding) ? raw : decompressed(raw, coding)) {
     length += chunk.byteLength;

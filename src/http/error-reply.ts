@@ -110,6 +110,6 @@ function errorHeaders(error: RouterError): HttpHeaders {
     ...(error.generationId === undefined ? {} : { 'x-generation-id': error.generationId }),
     ...(error.retryAfterMs === undefined ? {} : { 'retry-after': retryAfterSeconds(error.retryAfterMs) }),
     ...ownRateLimit(error.metadata),
-    ...(error.retryable === false ? { 'x-should-retry': 'false' } : {}),
+    ...(error.retryable === undefined ? {} : { 'x-should-retry': String(error.retryable) }),
   };
 }

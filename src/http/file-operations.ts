@@ -6,7 +6,7 @@ import type { FileList, FileObject } from '../protocol/batch.ts';
 import { errorOf } from '../protocol/router-error.ts';
 import type { Router } from '../router/router.ts';
 import { errorOfFault } from '../runtime/chat/router-errors.ts';
-import { type UploadLimits, uploadedBytes } from './batch-upload.ts';
+import { errorOfUpload, type UploadLimits, uploadedBytes } from './batch-upload.ts';
 import { invalid, tooLarge } from './body.ts';
 import type { HttpCall, HttpHeaders, HttpReply } from './exchange.ts';
 import { type Pieces, replyInPieces } from './piece-frames.ts';
@@ -48,6 +48,8 @@ export async function uploadFile(
       },
     };
     return await files.create(file, { account });
+  } catch (error) {
+    throw errorOfUpload(error, fileBytes);
   } finally {
     await source.return(undefined);
   }

@@ -26,7 +26,9 @@ export function guardedConnector(
 ): buildConnector.connector {
   return (target, callback) => {
     const hostname = target.hostname.replace(/^\[(.*)\]$/, '$1');
-    const host = `${target.hostname}:${target.port === '' ? defaultPort(target.protocol) : target.port}`;
+    // As URLs have it: undici gives an IPv6 address without its brackets.
+    const name = isIP(hostname) === 6 ? `[${hostname}]` : hostname;
+    const host = `${name}:${target.port === '' ? defaultPort(target.protocol) : target.port}`;
     if (isIP(hostname) !== 0) {
       if (!guard(host, hostname)) return callback(notPublic(), null);
       return buildConnector(options)(target, callback);

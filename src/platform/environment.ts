@@ -31,6 +31,11 @@ const LETTERS = Uint8Array.from({ length: 256 }, (_, byte) =>
 /** The longest delay that timers of the platform understand; a longer one would fire at once. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
+/** Milliseconds that a timer of the platform may have: 24 days take the place of what is longer. */
+export function timerMs(ms: number): number {
+  return Math.min(Math.max(0, ms), MAX_TIMER_MS);
+}
+
 /** Some thousand random letters and digits. */
 function drawText(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(4_096));
@@ -68,7 +73,7 @@ export function systemEnvironment(): Environment {
     cpuTime,
     random: () => Math.random(),
     randomText,
-    setTimer: (callback, ms) => setTimeout(callback, Math.min(Math.max(0, ms), MAX_TIMER_MS)),
+    setTimer: (callback, ms) => setTimeout(callback, timerMs(ms)),
     clearTimer: (timer) => clearTimeout(timer as ReturnType<typeof setTimeout>),
   };
 }

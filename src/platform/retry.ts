@@ -1,3 +1,4 @@
+import { timerMs } from './environment.ts';
 import pRetry from 'p-retry';
 
 /** When something is tried again. */
@@ -58,6 +59,6 @@ class FailedTry extends Error {
 
 function pause(ms: number): Promise<void> {
   return new Promise((resolve) => {
-    setTimeout(resolve, ms);
+    setTimeout(resolve, timerMs(ms));
   });
 }

@@ -1,3 +1,4 @@
+import { timerMs } from '../platform/environment.ts';
 import { errorOf, RouterError } from '../protocol/router-error.ts';
 import type { JsonObject } from '../protocol/json.ts';
 import { loadTransport, readText, type Transport, TransportError, type TransportResponse } from '../net/transport.ts';
@@ -56,7 +57,7 @@ export class JsonService {
     timeoutMs = this.#options.timeoutMs ?? DEFAULT_TIMEOUT_MS,
     refusedInput,
   }: JsonCall): Promise<JsonObject> {
-    const timeout = AbortSignal.timeout(timeoutMs);
+    const timeout = AbortSignal.timeout(timerMs(timeoutMs));
     try {
       const response = await (
         await this.#loaded()

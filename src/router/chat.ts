@@ -105,7 +105,13 @@ export class ChatService {
       return mirrors === undefined ? started : andThen(started, (one) => mirrors.after(this.#services, one));
     };
     const started = wantsCache(request, cache, responses.policy)
-      ? throughCache(this.#services, request, { body, wish: cache, signal: caller.signal, start })
+      ? throughCache(this.#services, request, {
+          body,
+          plugins: prepared.plugins,
+          wish: cache,
+          signal: caller.signal,
+          start,
+        })
       : start();
     const kept = ledger === undefined ? started : andThen(started, (one) => ledger.keeping(one));
     return { request, execution: kept instanceof Promise ? await kept : kept, caller };

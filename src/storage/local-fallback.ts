@@ -1,7 +1,8 @@
+import { timerMs } from '../platform/environment.ts';
 import { callable, flag, milliseconds, type OptionShape, withFunctions } from '../platform/option-kinds.ts';
-import { nextTurn } from '../platform/wait.ts';
+import { type MaybePromise, nextTurn } from '../platform/wait.ts';
 import { memoryStore } from './memory.ts';
-import type { StateStore } from '../contracts/state-store.ts';
+import type { ChangedCounters, CounterChange, StateStore } from '../contracts/state-store.ts';
 import { StorageError } from '../contracts/storage-error.ts';
 
 /** Options of {@link withLocalFallback}. */
@@ -15,11 +16,11 @@ export interface LocalFallbackOptions {
   /** Milliseconds that reaching the store may take at the start, when no request waits for it. Default 4,000. */
   readonly openTimeoutMs?: number | undefined;
   /**
-   * True: `open`, and with it `router.batches.start()`, rejects when the store cannot be reached, so that a program
-   * fails at its start. Default false: it goes on with state of its own, and a warning.
+   * True: `open`, and with it `router.batches.start()`, rejects when the store cannot be reached or takes no changes, so
+   * that a program fails at its start. Default false: it goes on with state of its own, and a warning.
    */
   readonly required?: boolean | undefined;
-  /** Told once when the store is lost, and once when it is back. Default: on the console. */
+  /** Told once when the store is lost, and once when it takes changes again. Default: on the console. */
   readonly warn?: ((message: string) => void) | undefined;
   /** Monotonic milliseconds. Default: the process's own clock. */
   readonly now?: (() => number) | undefined;
@@ -36,19 +37,26 @@ export const LOCAL_FALLBACK_OPTIONS = {
   now: callable,
 } satisfies OptionShape<LocalFallbackOptions>;
 
-const TIMEOUT_MS = 250;
+/** Milliseconds after which an answer is no longer waited for. */
+export const TIMEOUT_MS = 250;
 const REST_MS = 1_000;
 const OPEN_MS = 4_000;
+/** Written to find out whether the store takes changes: one that only reads would be found and lost every second. */
+const PROBE: readonly CounterChange[] = [{ key: 'reachable', by: 0, ttlMs: 1_000 }];
 
 /**
- * A store that never fails and never keeps a request waiting for long: while the shared one cannot be reached, each
- * process keeps state of its own. What was noted meanwhile is not carried over.
+ * A store that never fails and never keeps a request waiting for long: while the shared one cannot be reached, or takes
+ * no changes, each process keeps state of its own. Values and claims that were noted meanwhile are not carried over.
+ * What belongs to a claim of the shared store is: it is given back there, or charged, as soon as that is possible.
  */
 export function withLocalFallback(store: StateStore, options: LocalFallbackOptions = {}): StateStore {
   const { timeoutMs = TIMEOUT_MS, restMs = REST_MS, local = memoryStore() } = options;
   const { required = false, openTimeoutMs = OPEN_MS } = options;
   const { warn = (message) => console.warn(`signalbox: ${message}`), now = () => performance.now() } = options;
+  const claims = new LocalClaims(now);
+  const owed = new OwedChanges();
   let restsUntil: number | undefined;
+  let timer: ReturnType<typeof setTimeout> | undefined;
 
   function lose(error: unknown): void {
     if (restsUntil === undefined) warn(`Shared state cannot be reached, each process keeps its own: ${sayWhy(error)}`);
@@ -61,20 +69,102 @@ export function withLocalFallback(store: StateStore, options: LocalFallbackOptio
   }
 
   async function reach(): Promise<void> {
-    if (store.open === undefined) await store.get('reachable');
-    else await store.open();
+    await store.open?.();
+    await store.change(PROBE);
+  }
+
+  /** Looks whether a store that was lost is back. Others meanwhile go on as if it was not. */
+  async function comesBack(): Promise<boolean> {
+    restsUntil = now() + restMs;
+    try {
+      await within(timeoutMs, Promise.resolve(store.change(PROBE)));
+    } catch (error) {
+      lose(error);
+      return false;
+    }
+    if (!(await pay())) return false;
+    find();
+    return true;
+  }
+
+  function isThere(): MaybePromise<boolean> {
+    if (restsUntil === undefined) return true;
+    return now() < restsUntil ? false : comesBack();
   }
 
   async function ask<Value>(call: (asked: StateStore) => Value | Promise<Value>): Promise<Value> {
-    if (restsUntil !== undefined && now() < restsUntil) return call(local);
+    const there = isThere();
+    if (!(there instanceof Promise ? await there : there)) return call(local);
     try {
-      const value = await within(timeoutMs, Promise.resolve(call(store)));
-      find();
-      return value;
+      return await within(timeoutMs, Promise.resolve(call(store)));
     } catch (error) {
       lose(error);
       return call(local);
     }
+  }
+
+  /**
+   * Makes a change in the shared store. One that is given up may still be carried out: then a claim is given back, and
+   * whatever else it was, it need not be repeated.
+   */
+  async function changeShared(
+    changes: readonly CounterChange[],
+    isClaim: boolean,
+  ): Promise<ChangedCounters | undefined> {
+    const changing = (async () => store.change(changes))();
+    try {
+      return await within(timeoutMs, changing);
+    } catch (error) {
+      lose(error);
+      void changing.then(
+        ({ applied }) => isClaim && applied && owe(changes.map((one) => ({ ...one, by: -one.by }))),
+        () => !isClaim && owe(changes),
+      );
+      return undefined;
+    }
+  }
+
+  /** A claim is made in one place, and settled where it was made. */
+  async function change(changes: readonly CounterChange[]): Promise<ChangedCounters> {
+    const isClaim = changes.some(({ max }) => max !== undefined);
+    const [own, shared] = isClaim ? [[], changes] : claims.settle(changes);
+    const there = isThere();
+    const isHere = there instanceof Promise ? await there : there;
+    const changed = isHere ? await changeShared(shared, isClaim) : undefined;
+    if (changed !== undefined) {
+      if (own.length > 0) await local.change(own);
+      return changed;
+    }
+    if (isClaim) {
+      const claimed = await local.change(changes);
+      if (claimed.applied) claims.claimed(changes);
+      return claimed;
+    }
+    if (!isHere) owe(shared);
+    const spent = shared.map((one) => (one.by > 0 ? one : { ...one, by: 0 }));
+    return local.change(
+      own.length > 0 ? spent.map((one, index) => ({ ...one, by: one.by + (own[index]?.by ?? 0) })) : spent,
+    );
+  }
+
+  function owe(changes: readonly CounterChange[]): void {
+    owed.add(changes);
+    if (timer !== undefined || !owed.any) return;
+    timer = setTimeout(() => void settleOwed(), timerMs(restMs));
+    (timer as { unref?: () => void }).unref?.();
+  }
+
+  async function settleOwed(): Promise<void> {
+    timer = undefined;
+    // Whoever finds the store pays at once.
+    if ((await isThere()) && owed.any) await pay();
+    owe([]);
+  }
+
+  /** Makes the changes that are owed; false when the store was lost over it. */
+  async function pay(): Promise<boolean> {
+    const paid = await Promise.all(owed.take().map(async (changes) => changeShared(changes, false)));
+    return !paid.includes(undefined);
   }
 
   return {
@@ -82,7 +172,7 @@ export function withLocalFallback(store: StateStore, options: LocalFallbackOptio
     set: (key, value, ttlMs) => ask((asked) => asked.set(key, value, ttlMs)),
     delete: (key) => ask((asked) => asked.delete(key)),
     increment: (key, by, ttlMs) => ask((asked) => asked.increment(key, by, ttlMs)),
-    change: (changes) => ask((asked) => asked.change(changes)),
+    change,
     async open() {
       try {
         await within(openTimeoutMs, reach());
@@ -93,9 +183,79 @@ export function withLocalFallback(store: StateStore, options: LocalFallbackOptio
       }
     },
     async close() {
+      clearTimeout(timer);
+      if (owed.any && restsUntil === undefined) await pay();
+      clearTimeout(timer);
       await Promise.all([store.close?.(), local.close?.()]);
     },
   };
+}
+
+/** Accounts of changes that are remembered; more of them are forgotten, and end with the time of their counters. */
+const MAX_ACCOUNTS = 4_096;
+
+/** What was claimed in the local store, by counter, so that it is given back there and not in the shared one. */
+class LocalClaims {
+  readonly #amounts = new Map<string, { by: number; readonly until: number }>();
+  readonly #now: () => number;
+
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  claimed(changes: readonly CounterChange[]): void {
+    const now = this.#now();
+    for (const { key, by, ttlMs } of changes) {
+      const known = this.#amounts.get(key);
+      if (known !== undefined) known.by += by;
+      else if (by > 0) this.#amounts.set(key, { by, until: now + ttlMs });
+    }
+    if (this.#amounts.size <= MAX_ACCOUNTS) return;
+    for (const [key, { until }] of this.#amounts) {
+      if (until <= now || this.#amounts.size > MAX_ACCOUNTS) this.#amounts.delete(key);
+    }
+  }
+
+  /** Splits changes into what belongs to claims here, which may be nothing at all, and the rest. */
+  settle(changes: readonly CounterChange[]): readonly [own: readonly CounterChange[], rest: readonly CounterChange[]] {
+    if (!changes.some(({ key, by }) => by < 0 && this.#amounts.has(key))) return [[], changes];
+    const own = changes.map((one) => ({ ...one, by: one.by < 0 ? -this.#take(one.key, -one.by) : 0 }));
+    return [own, changes.map((one, index) => ({ ...one, by: one.by - (own[index]?.by ?? 0) }))];
+  }
+
+  #take(key: string, wanted: number): number {
+    const known = this.#amounts.get(key);
+    if (known === undefined) return 0;
+    const taken = Math.min(known.by, wanted);
+    known.by -= taken;
+    if (known.by <= 0) this.#amounts.delete(key);
+    return taken;
+  }
+}
+
+/** Changes that the shared store has yet to make. Those of the same counters are added up. */
+class OwedChanges {
+  readonly #owed = new Map<string, readonly CounterChange[]>();
+
+  get any(): boolean {
+    return this.#owed.size > 0;
+  }
+
+  add(changes: readonly CounterChange[]): void {
+    if (changes.every(({ by }) => by === 0)) return;
+    const name = JSON.stringify(changes.map(({ key }) => key));
+    const known = this.#owed.get(name) ?? [];
+    const sum = changes.map(({ key, by, ttlMs }, index) => ({ key, by: by + (known[index]?.by ?? 0), ttlMs }));
+    this.#owed.set(name, sum);
+    const [oldest] = this.#owed.keys();
+    if (this.#owed.size > MAX_ACCOUNTS && oldest !== undefined) this.#owed.delete(oldest);
+  }
+
+  take(): readonly (readonly CounterChange[])[] {
+    const all = [...this.#owed.values()];
+    this.#owed.clear();
+    return all;
+  }
 }
 
 function failureOf(error: unknown): StorageError {
@@ -114,7 +274,7 @@ function within<Value>(ms: number, promise: Promise<Value>): Promise<Value> {
   return new Promise((resolve, reject) => {
     const late = new StorageError('busy', `no answer within ${ms} ms.`);
     // Where the process itself stood still, the answer may be here, and nobody has read it.
-    const timer = setTimeout(() => void nextTurn().then(() => reject(late)), ms);
+    const timer = setTimeout(() => void nextTurn().then(() => reject(late)), timerMs(ms));
     promise.then(resolve, reject).finally(() => clearTimeout(timer));
   });
 }

@@ -1,6 +1,6 @@
 import { callable, checkShape } from '../platform/option-kinds.ts';
 import type { BatchStore } from '../contracts/batch-store.ts';
-import { Content, newestAfter, recordsOf, tasksOf } from './memory-batches/records.ts';
+import { Content, DeletedPlaces, newestAfter, recordsOf, tasksOf } from './memory-batches/records.ts';
 import { itemsOf, nameOf } from './memory-batches/items.ts';
 import type { BatchRecord } from '../core/batch/batch-record.ts';
 import type { BatchFileRecord, BatchFileStore } from '../contracts/batch-file-store.ts';
@@ -102,6 +102,7 @@ interface MemoryFiles extends BatchFileStore {
 /** Makes {@link MemoryFiles}. */
 function filesOf(now: () => number): MemoryFiles {
   const entries = new Map<string, Entry>();
+  const deleted = new DeletedPlaces();
   const published = (account: string, fileId: string): Entry | undefined => {
     const entry = entries.get(nameOf(account, fileId));
     return entry?.record === undefined ? undefined : entry;
@@ -148,7 +149,8 @@ function filesOf(now: () => number): MemoryFiles {
     },
 
     list(account, { limit, after }) {
-      const rest = newestAfter(entries.values(), account, after);
+      const rest = newestAfter(entries.values(), account, after, deleted);
+      if (rest === undefined) return Promise.resolve({ files: [], more: false, isUnknown: true });
       return Promise.resolve({ files: rest.slice(0, limit), more: rest.length > limit });
     },
 
@@ -158,6 +160,7 @@ function filesOf(now: () => number): MemoryFiles {
 
     remove(account, fileId) {
       const entry = published(account, fileId);
+      if (entry?.record !== undefined) deleted.add(entry.record);
       if (entry !== undefined) entries.delete(nameOf(account, fileId));
       return Promise.resolve(entry !== undefined);
     },

@@ -5,7 +5,7 @@ import {
   type RateShare,
   sharesOf,
 } from '../core/limits/rate-limits.ts';
-import type { BrokenRateLimit } from '../core/limits/limit-errors.ts';
+import { type BrokenRateLimit, type ShortBudget, sufficesLater } from '../core/limits/limit-errors.ts';
 import type { ChangedCounters, CounterChange, StateStore } from '../contracts/state-store.ts';
 import type { BudgetDecision, BudgetKeeper, RateDecision, RateLimiter } from '../contracts/account-limits.ts';
 import { boundedMap } from './memory.ts';
@@ -183,6 +183,10 @@ const TEN_YEARS_MS = 315_360_000_000;
  * reserved is free again when its slice is forgotten. One change reserves, one settles.
  */
 export function stateBudgets(state: StateStore, { holdMs, wallClock }: StateBudgetsOptions): BudgetKeeper {
+  async function count(key: string): Promise<number> {
+    const counter = await state.get(key);
+    return typeof counter === 'number' ? counter : 0;
+  }
   return {
     reserve({ account, budgets, nanoUsd }) {
       const now = wallClock();
@@ -197,16 +201,18 @@ export function stateBudgets(state: StateStore, { holdMs, wallClock }: StateBudg
           beside: [spentKey, previousKey],
         })),
       );
-      const decide = ({ applied, sums }: ChangedCounters): BudgetDecision => {
+      const decide = ({ applied, sums }: ChangedCounters): BudgetDecision | Promise<BudgetDecision> => {
         if (applied) return { granted: true, ticket: { account, nanoUsd, holds } };
-        const left = budgets.map((budget, index) => ({
-          ...budget,
-          remainingNanoUsd: budget.limitNanoUsd - (sums[index] ?? 0),
-          resetsAt: turnAt(budget.period, now).endsAt,
-        }));
-        const [short] = left.sort((a, b) => a.remainingNanoUsd - b.remainingNanoUsd);
-        if (short === undefined) throw new RangeError('a claim names at least one budget');
-        return { granted: false, short };
+        const left = budgets.map(async (budget, index) => {
+          const sum = sums[index] ?? 0;
+          return {
+            ...budget,
+            remainingNanoUsd: budget.limitNanoUsd - sum,
+            heldNanoUsd: Math.max(0, sum - (await count(holds[index]?.spentKey ?? ''))),
+            resetsAt: turnAt(budget.period, now).endsAt,
+          };
+        });
+        return Promise.all(left).then((all) => ({ granted: false, short: shortestOf(all, nanoUsd) }));
       };
       return changed instanceof Promise ? changed.then(decide) : decide(changed);
     },
@@ -221,10 +227,17 @@ export function stateBudgets(state: StateStore, { holdMs, wallClock }: StateBudg
     },
     async spentUnder(account, budgets) {
       const now = wallClock();
-      const counters = budgets.map(async (budget) => state.get(holdOf(account, budget, 0, now).spentKey));
-      return (await Promise.all(counters)).map((counter) => (typeof counter === 'number' ? counter : 0));
+      return Promise.all(budgets.map((budget) => count(holdOf(account, budget, 0, now).spentKey)));
     },
   };
+}
+
+/** The budget that is in the way: the first that was spent, because it stays so, and else the one with the least left. */
+function shortestOf(all: readonly ShortBudget[], nanoUsd: number): ShortBudget {
+  const spent = all.filter((budget) => !sufficesLater(budget, nanoUsd));
+  const [short] = (spent.length > 0 ? spent : all).toSorted((a, b) => a.remainingNanoUsd - b.remainingNanoUsd);
+  if (short === undefined) throw new RangeError('a claim names at least one budget');
+  return short;
 }
 
 function holdOf(

@@ -1,30 +1,13 @@
 import type { JsonValue } from '../protocol/json.ts';
 import type { StateStore } from '../contracts/state-store.ts';
 import { expectHolds, expectSame } from './provider-checks/harness.ts';
+import { LONG_MS, type StateStoreCheck, type StateStoreHarness } from './state-store-checks/check.ts';
+import { faultChecks } from './state-store-checks/fault-checks.ts';
 
-/** The store under check, as its author sets it up. */
-export interface StateStoreHarness {
-  /** Gives a store with nothing in it. Each check asks once, and closes what it got. */
-  readonly create: () => StateStore | Promise<StateStore>;
-  /** Gives another store over the same data. Absent where data belongs to one process. */
-  readonly attach?: (() => StateStore | Promise<StateStore>) | undefined;
-  /** Lets so many milliseconds of the store's clock pass: at once where the clock can be set, else by waiting. */
-  readonly pass: (ms: number) => Promise<void>;
-}
-
-/** A check that every store for state must pass. */
-export interface StateStoreCheck {
-  /** What must hold, as a sentence. */
-  readonly name: string;
-  /** True when it only means something for data that several processes may use. */
-  readonly needsSharing: boolean;
-  /** @throws Error that says what did not hold. */
-  readonly run: (harness: StateStoreHarness) => Promise<void>;
-}
+export type { StateStoreCheck, StateStoreFaults, StateStoreHarness } from './state-store-checks/check.ts';
 
 type Pass = StateStoreHarness['pass'];
 
-const LONG_MS = 600_000;
 const SHORT_MS = 40;
 const PAST_SHORT_MS = 60;
 
@@ -258,9 +241,17 @@ export const stateStoreChecks: readonly StateStoreCheck[] = [
     );
     expectSame(new Set(counts).size, 100, 'how many different counts there are');
   }),
+
+  ...faultChecks,
 ];
 
 /** The checks that mean something for this store. */
-export function stateStoreChecksFor({ attach }: Pick<StateStoreHarness, 'attach'>): readonly StateStoreCheck[] {
-  return stateStoreChecks.filter(({ needsSharing }) => !needsSharing || attach !== undefined);
+export function stateStoreChecksFor({
+  attach,
+  faults,
+}: Pick<StateStoreHarness, 'attach' | 'faults'>): readonly StateStoreCheck[] {
+  return stateStoreChecks.filter(
+    ({ needsSharing, needsFault }) =>
+      (!needsSharing || attach !== undefined) && (needsFault === undefined || faults?.[needsFault] !== undefined),
+  );
 }

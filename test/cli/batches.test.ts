@@ -81,6 +81,16 @@ describe('signalbox batches', () => {
     expect(results.map(({ error }) => error === null)).toEqual([true, true, false]);
   });
 
+  it('takes separators of lines that may be in a text of JSON', async () => {
+    await using server = await running();
+    const text = 'one\u2028two\u2029three\u0085four\u000bfive';
+    const body = { model: 'acme/one', messages: [{ role: 'user', content: text }] };
+    const raw = JSON.stringify({ custom_id: 'a', method: 'POST', url: '/v1/chat/completions', body });
+    server.write(`${raw.replaceAll('\\u2028', '\u2028').replaceAll('\\u2029', '\u2029')}\n${line('b')}`);
+    const { code, complained } = await server.run(['submit', 'in.jsonl']);
+    expect([code, complained]).toEqual([0, []]);
+  });
+
   it('tells by the exit code that a batch did not complete, and why', async () => {
     await using server = await running();
     server.write(line('a', { body: { model: 'acme/one', messages: [] } }));

@@ -23,6 +23,21 @@ function problemsOf(keys: Keys): readonly string[] {
 }
 
 describe('a list of keys', () => {
+  it.each([
+    `${KEY}\n`,
+    `${KEY}\r\n`,
+    ` ${KEY}`,
+    `${KEY} `,
+    `${KEY.slice(4)}…${KEY}`,
+    `${KEY}\u00a0`,
+    `${KEY}\u200b`,
+    `a\n${KEY}`,
+  ])('refuses a key that cannot come in a header: %j', (key) => {
+    expect(problemsOf([{ key, id: 'ada' }])).toEqual([
+      'apiKeys[0].key must be one line of at least 16 visible ASCII characters, without white space around them, as they come in a header',
+    ]);
+  });
+
   it('finds the account of a key', () => {
     expect(look([{ key: KEY, id: 'ada', scopes: ['inference'] }], KEY)).toEqual({ id: 'ada', scopes: ['inference'] });
   });
@@ -62,7 +77,7 @@ describe('a list of keys that cannot be right', () => {
     expect(
       problemsOf([{ key: 'short-123456789', id: 'a' }, { id: 'b' }, { sha256: 'abc', id: 'c' }, { key: KEY, id: '' }]),
     ).toEqual([
-      'apiKeys[0].key must be at least 16 characters long',
+      'apiKeys[0].key must be one line of at least 16 visible ASCII characters, without white space around them, as they come in a header',
       'apiKeys[1].key is missing: give key or sha256',
       'apiKeys[2].sha256 must be 64 hexadecimal digits',
       'apiKeys[3].id must be a text that is not empty, not an empty text',

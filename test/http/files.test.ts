@@ -313,3 +313,31 @@ describe('a form', () => {
     );
   });
 });
+
+describe('a list that is read while its entries are deleted', () => {
+  it('shows every file once, and refuses to go on behind what never was there', async () => {
+    const { router } = scene();
+    for (let index = 0; index < 25; index += 1) {
+      expect((await send(router, upload(line(`r${index}`)))).status).toBe(200);
+    }
+    const seen: string[] = [];
+    for (let more = true; more;) {
+      const after = seen.length === 0 ? '' : `&after=${seen.at(-1)}`;
+      const page = (await send(router, get('/files', { query: `limit=10${after}` }))).json as {
+        data: { id: string }[];
+        has_more: boolean;
+      };
+      for (const { id } of page.data) await send(router, { method: 'DELETE', path: `/files/${id}` });
+      seen.push(...page.data.map(({ id }) => id));
+      more = page.has_more;
+    }
+    expect(new Set(seen).size).toBe(25);
+    for (const path of ['/files', '/batches']) {
+      const unknown = await send(router, get(path, { query: 'after=nothing' }));
+      expect([unknown.status, unknown.error.message]).toEqual([
+        400,
+        `after must be the id of a ${path === '/files' ? 'file' : 'batch'} in this list, and "nothing" names none`,
+      ]);
+    }
+  });
+});

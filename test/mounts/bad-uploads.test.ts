@@ -34,6 +34,75 @@ describe.each(UNPARSED)('%s', (name) => {
     expect(client.text()).toMatch(/^HTTP\/1\.1 408 /);
   });
 
+  it('answers a file that stalls with a 408 and one that ends early with a 400, and warns of neither', async () => {
+    const warnings: string[] = [];
+    const on = {
+      warning: ({ code }: { code: string }) => void (code === 'batches_not_durable' || warnings.push(code)),
+    };
+    await using mount = await mounted(name, { limits: { bodyTimeoutMs: 60 }, on });
+    const head = (more: string): string =>
+      `POST /v1/files HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${KEY}\r\nconnection: close\r\n` +
+      `content-type: multipart/form-data; boundary=b\r\n${more}\r\n\r\n`;
+    const form =
+      '--b\r\ncontent-disposition: form-data; name="purpose"\r\n\r\nbatch\r\n' +
+      '--b\r\ncontent-disposition: form-data; name="file"; filename="a.jsonl"\r\n\r\n{"custom_id"';
+    for (const cut of [form.length, 60, 10]) {
+      await using stalled = await connectRaw(mount);
+      stalled.write(`${head('content-length: 100000')}${form.slice(0, cut)}`);
+      expect(await stalled.until('came too slowly')).toBe(true);
+      expect(stalled.text()).toMatch(/^HTTP\/1\.1 408 /);
+      await using short = await connectRaw(mount);
+      const part = form.slice(0, cut);
+      short.write(`${head('transfer-encoding: chunked')}${part.length.toString(16)}\r\n${part}\r\n0\r\n\r\n`);
+      expect(await short.until('The form ended before it was complete')).toBe(true);
+      expect(short.text()).toMatch(/^HTTP\/1\.1 400 /);
+      await using broken = await connectRaw(mount);
+      broken.write(`${head('content-length: 100000')}${part}`);
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      broken.socket.destroy();
+      await broken.closed;
+    }
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    expect(warnings).toEqual([]);
+  });
+
+  it('waits for a body however long its time is', async () => {
+    await using mount = await mounted(name, { limits: { bodyTimeoutMs: 2 ** 31 } });
+    await using client = await connectRaw(mount);
+    client.write(`${chatHead(GOOD.length, authorized)}${GOOD.slice(0, 10)}`);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    client.write(GOOD.slice(10));
+    expect(await client.until('Hi')).toBe(true);
+    expect(client.text()).toMatch(/^HTTP\/1\.1 200 /);
+  });
+
+  it('takes many small batches and files at once', async () => {
+    await using mount = await mounted(name, { batches: { limits: { uploads: 2, uploadsPerAccount: 2 } } });
+    const batch = { endpoint: '/v1/chat/completions', model: 'acme/one' };
+    const create = async (index: number): Promise<number> => {
+      const requests = [{ custom_id: `r${index}`, body: { messages: [{ role: 'user', content: 'Hello' }] } }];
+      const answer = await fetch(`${mount.baseURL}/batches`, {
+        method: 'POST',
+        headers: { ...authorized, 'content-type': 'application/json' },
+        body: JSON.stringify({ ...batch, requests }),
+      });
+      await answer.text();
+      return answer.status;
+    };
+    const upload = async (): Promise<number> => {
+      const form = new FormData();
+      form.set('purpose', 'batch');
+      form.set('file', new Blob(['{}']), 'a.jsonl');
+      const answer = await fetch(`${mount.baseURL}/files`, { method: 'POST', headers: authorized, body: form });
+      await answer.text();
+      return answer.status;
+    };
+    const statuses = await Promise.all(
+      Array.from({ length: 30 }, (_, index) => (index % 2 === 0 ? create(index) : upload())),
+    );
+    expect(statuses.filter((status) => status === 503)).toEqual([]);
+  });
+
   it('answers a body that grows over the limit with a 413 while it still comes', async () => {
     await using mount = await mounted(name, { limits: { bodyBytes: 10_000 } });
     await using client = await connectRaw(mount);

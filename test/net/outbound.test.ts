@@ -221,3 +221,25 @@ describe('a failure to connect', () => {
     expect(await problemOf(asked)).toBe('aborted: The request was given up');
   });
 });
+
+describe('a host that the program vouches for', () => {
+  it('may be an IPv6 address', async () => {
+    const own = createServer((_, response) => response.end('reached'));
+    await new Promise<void>((resolve) => own.listen(0, '::1', resolve));
+    const { port: free } = own.address() as AddressInfo;
+    const outbound = createOutbound(
+      { ports: [80, 443], allowedHosts: [`[::1]:${free}`] },
+      systemEnvironment(),
+      (guard) => Promise.resolve(createGuardedTransport(guard)),
+    );
+    const reply = await outbound.fetch({ url: `http://[::1]:${free}/`, ...OPTIONS });
+    expect(reply.status).toBe(200);
+    const other = createOutbound({ ports: [free], allowedHosts: [`[::1]:${free + 1}`] }, systemEnvironment(), (guard) =>
+      Promise.resolve(createGuardedTransport(guard)),
+    );
+    await expect(other.fetch({ url: `http://[::1]:${free}/`, ...OPTIONS })).rejects.toThrow();
+    await Promise.all([outbound.close(), other.close()]);
+    own.closeAllConnections();
+    await new Promise((resolve) => own.close(resolve));
+  });
+});

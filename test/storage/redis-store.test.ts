@@ -1,9 +1,9 @@
 import { Redis } from 'ioredis';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { redisStore } from '../../src/storage/redis/redis-store.ts';
 import type { StateStore } from '../../src/contracts/state-store.ts';
-import { stateStoreChecksFor } from '../../src/testing/state-store-checks.ts';
-import { type RedisServer, startRedis } from '../support/redis.ts';
+import { type StateStoreHarness, stateStoreChecksFor } from '../../src/testing/state-store-checks.ts';
+import { type RedisPair, type RedisServer, startRedis, startRedisPair } from '../support/redis.ts';
 
 let server: RedisServer;
 let client: Redis;
@@ -63,6 +63,77 @@ describe('state in Redis by a client of ioredis', () => {
 describe('state in Redis by a client that sends commands', () => {
   it.each(stateStoreChecksFor(bySendCommand))('$name', ({ run }) => run(bySendCommand));
 });
+
+describe('state in a Redis that fails', { timeout: 60_000 }, () => {
+  let pair: RedisPair | undefined;
+  let said: string[] = [];
+  beforeEach(async () => {
+    [pair, said] = [await startRedisPair(), []];
+  });
+  afterEach(async () => pair?.[Symbol.asyncDispose]());
+
+  const options = { timeoutMs: 300, restMs: 200 };
+  const faulty: StateStoreHarness = {
+    create: () => redisStore({ url: pair?.url ?? '', ...options, warn: (message) => said.push(message) }),
+    attach: () => redisStore({ url: pair?.url ?? '', ...options, warn: () => {} }),
+    pass,
+    faults: {
+      freeze() {
+        pair?.signal('SIGSTOP');
+        return Promise.resolve(() => Promise.resolve(pair?.signal('SIGCONT')));
+      },
+      async refuseWrites() {
+        await pair?.refuseWrites(true);
+        return async () => pair?.refuseWrites(false);
+      },
+      async failOver() {
+        await pair?.failOver();
+        return () => Promise.resolve();
+      },
+    },
+  };
+
+  it.each(stateStoreChecksFor(faulty).filter(({ needsFault }) => needsFault !== undefined))(
+    '$name',
+    async ({ run }) => {
+      if (pair === undefined) return;
+      await run(faulty);
+      expect(said).toEqual([expect.stringContaining('each process keeps its own'), expect.stringContaining('again')]);
+    },
+  );
+
+  it('says once that it is lost and once that it is back where it reads and takes no changes', async () => {
+    if (pair === undefined) return;
+    await using store = closing(await faulty.create());
+    await store.set('key', 1, 60_000);
+    await pair.refuseWrites(true);
+    for (let turn = 0; turn < 40; turn += 1) {
+      if (turn % 8 === 0) await store.set('key', turn, 60_000);
+      expect(await store.get('key')).toBe(turn - (turn % 8));
+      await pass(50);
+    }
+    expect(said).toEqual([
+      'Shared state cannot be reached, each process keeps its own: Redis: the server takes no changes; connect to the one that does (READONLY).',
+    ]);
+    await pair.refuseWrites(false);
+    await expect.poll(() => store.get('key'), { timeout: 20_000 }).toBe(1);
+    expect(said.slice(1)).toEqual(['Shared state can be reached again.']);
+  });
+
+  it('is refused at the start by a program that requires it to take changes', async () => {
+    if (pair === undefined) return;
+    await pair.refuseWrites(true);
+    await using store = closing(redisStore({ url: pair.url, required: true }));
+    await expect(store.open?.()).rejects.toMatchObject({ name: 'StorageError', reason: 'read_only' });
+    await pair.refuseWrites(false);
+    await using other = closing(redisStore({ url: pair.url, required: true }));
+    await other.open?.();
+  });
+});
+
+function closing(store: StateStore): StateStore & AsyncDisposable {
+  return { ...store, [Symbol.asyncDispose]: async () => store.close?.() };
+}
 
 describe('a store in Redis', () => {
   it('keeps what belongs to other prefixes apart', async () => {

@@ -640,6 +640,13 @@ const SERVERS: readonly StrictCases[] = [
 
 /** Cases of every vendor and server. */
 export const STRICT_CASES: readonly StrictCases[] = [
-  ...[OPENAI, RESPONSES, ANTHROPIC, GOOGLE, MISTRAL, DEEPSEEK, XAI, GROQ],
+  OPENAI,
+  RESPONSES,
+  ANTHROPIC,
+  GOOGLE,
+  MISTRAL,
+  DEEPSEEK,
+  XAI,
+  GROQ,
   ...SERVERS,
 ];

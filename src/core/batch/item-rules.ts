@@ -148,9 +148,9 @@ export function itemError({ status, errorType, message, path }: ItemFailure): Ba
   return { message, param: path === undefined || path === '' ? null : path, type, error_type: errorType };
 }
 
-/** True when a request that failed like this is worth another try. */
+/** True when a request that failed like this is worth another try: its error says so, or else its status. */
 export function isTransient(status: number, retryable: boolean | undefined): boolean {
-  return retryable !== false && TRANSIENT.has(status);
+  return retryable ?? TRANSIENT.has(status);
 }
 
 /** The outcome of requests that did not run before the batch's time was over. */

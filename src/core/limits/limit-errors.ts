@@ -55,11 +55,34 @@ function ownerOf({ key, value }: LimitOwner): string {
 /** A budget that has not enough left for a request. */
 export interface ShortBudget extends HeldBudget {
   readonly remainingNanoUsd: number;
+  /**
+   * What other calls have reserved of it, in nano-dollars: most of that comes back when they end. Default 0: all that is
+   * missing has been spent.
+   */
+  readonly heldNanoUsd?: number | undefined;
   /** Epoch milliseconds at which it begins anew; undefined for one that does not. */
   readonly resetsAt?: number | undefined;
 }
 
-/** The 402 for a request that could cost more than is left (contract: errors; gaps 7.2). */
+/** Milliseconds after which a request is worth another try for which other requests have reserved the rest of a budget. */
+const HELD_RETRY_MS = 1_000;
+/** Is in `metadata.budget` of a 402 that is only temporary: nothing is missing but what other requests have reserved. */
+const RESERVED = 'reserved';
+
+/** True for the 402 of a request that fits into its budget once other requests have ended. */
+export function isHeldBudget({ budget }: RouterError['metadata']): boolean {
+  return budget === RESERVED;
+}
+
+/** True when a budget would suffice if nothing of it was reserved for other calls. */
+export function sufficesLater({ remainingNanoUsd, heldNanoUsd = 0 }: ShortBudget, nanoUsd: number): boolean {
+  return remainingNanoUsd + heldNanoUsd >= nanoUsd;
+}
+
+/**
+ * The 402 for a request that could cost more than is left (contract: errors; gaps 7.2). What is spent is final; what is
+ * only reserved for others comes back in a moment, so that such a request may be sent again.
+ */
 export function budgetError(budget: ShortBudget, cost: MostCost): RouterError {
   const { remainingNanoUsd: left, scope, period, limitNanoUsd, tag } = budget;
   const { nanoUsdPerAnswerToken: each, answerTokens } = cost;
@@ -70,21 +93,30 @@ export function budgetError(budget: ShortBudget, cost: MostCost): RouterError {
       ? `the budget of this ${scope === 'key' ? 'API key' : 'account'}`
       : `the budget of ${ownerOf(tag)}`;
   const every = period === 'total' ? '' : ` per ${period}`;
-  const message =
-    left > 0 && affordable > 0
-      ? `This request requires more credits, or fewer max_tokens. You requested up to ${answerTokens} tokens, but can only afford ${affordable}`
-      : `Insufficient credits: ${of}, $${usdFromNano(limitNanoUsd)}${every}, has $${usdFromNano(Math.max(0, left))} left`;
-  return new RouterError({
+  const details = {
     status: 402,
     errorType: 'payment_required',
-    message,
     metadata: {
       provider_name: null,
       limit_source: `${scope}_budget`,
       ...(budget.resetsAt === undefined ? {} : { resets_at: budget.resetsAt }),
     },
-    retryable: false,
-  });
+  } as const;
+  if (sufficesLater(budget, cost.nanoUsd)) {
+    const held = usdFromNano(budget.heldNanoUsd ?? 0);
+    return new RouterError({
+      ...details,
+      message: `Requests under way have reserved $${held} of ${of}, $${usdFromNano(limitNanoUsd)}${every}; this one may cost $${usdFromNano(cost.nanoUsd)}. Try again in ${HELD_RETRY_MS / 1_000} second, or set a lower max_tokens`,
+      metadata: { ...details.metadata, budget: RESERVED },
+      retryAfterMs: HELD_RETRY_MS,
+      retryable: true,
+    });
+  }
+  const message =
+    left > 0 && affordable > 0
+      ? `This request requires more credits, or fewer max_tokens. You requested up to ${answerTokens} tokens, but can only afford ${affordable}`
+      : `Insufficient credits: ${of}, $${usdFromNano(limitNanoUsd)}${every}, has $${usdFromNano(Math.max(0, left))} left`;
+  return new RouterError({ ...details, message, retryable: false });
 }
 
 /** The 402 for an endpoint that a budget cannot be held against, because its price is not known. */

@@ -120,6 +120,21 @@ export function firstExclusion(
   return undefined;
 }
 
+/** Those of the filters that say what a request may use, whatever an endpoint can do. */
+const POLICIES: readonly ((endpoint: Endpoint, request: RoutedRequest) => Exclusion | undefined)[] = [
+  allowedModels,
+  allowedProviders,
+  dataPolicy,
+  distillable,
+  quantization,
+  maxPrice,
+];
+
+/** Whether rules, policies or preferences keep a request from an endpoint, also from an answer that it has given before. */
+export function isForbidden(endpoint: Endpoint, request: RoutedRequest): boolean {
+  return POLICIES.some((filter) => filter(endpoint, request) !== undefined);
+}
+
 /** How late in the list of filters a reason comes. */
 export function progressOf(reason: (typeof PROGRESS)[number]): number {
   return PROGRESS.indexOf(reason);

@@ -29,6 +29,11 @@ export interface Estimate {
   readonly at: number;
   /** The tier in which the provider says it served. Default: that of the endpoint. */
   readonly serviceTier?: string | null | undefined;
+  /**
+   * True for an answer that did not come to its end: what was reported of it may be older than its last words, so that
+   * the greater of reported and estimated counts.
+   */
+  readonly isCut?: boolean | undefined;
 }
 
 /**
@@ -36,15 +41,17 @@ export interface Estimate {
  * account that paid with its own key is charged nothing here, and what its provider charges is in the details.
  */
 export function settleUsage(endpoint: Endpoint, reported: ReportedUsage | undefined, estimate: Estimate): Settlement {
-  const counted = reported ?? estimated(estimate);
+  const counted = reported === undefined ? estimated(estimate) : asGenerated(reported, estimate);
   const { reportedCost, reportedCostDetails } = counted;
   const usage = 'reportedCost' in counted || 'reportedCostDetails' in counted ? withoutCost(counted) : counted;
-  const priced = reportedCost === undefined ? costOf(endpoint, usage, estimate) : undefined;
-  const upstream = reportedCost === undefined ? priced?.totalNanoUsd : nanoFromUsd(reportedCost);
+  // A cost goes with the counts that it was reported with.
+  const isWhole = reportedCost !== undefined && counted === reported;
+  const priced = isWhole ? undefined : costOf(endpoint, usage, estimate);
+  const upstream = greater(reportedCost === undefined ? undefined : nanoFromUsd(reportedCost), priced?.totalNanoUsd);
   const byok = endpoint.byok !== undefined;
   // Member by member: every answer comes by here, and a literal is slow where something follows a spread.
   const settled: Writable<Usage> = { ...withSearchDetails(usage) };
-  if (reported === undefined) settled.estimated = true;
+  if (counted !== reported) settled.estimated = true;
   settled.is_byok = byok;
   if (upstream === undefined) return { usage: settled };
   const charged = byok ? 0 : upstream;
@@ -59,6 +66,21 @@ export function settleUsage(endpoint: Endpoint, reported: ReportedUsage | undefi
 export function estimateCost(endpoint: Endpoint, estimate: Estimate): number | undefined {
   const cost = costOf(endpoint, estimated(estimate), estimate);
   return cost && usdFromNano(cost.totalNanoUsd);
+}
+
+function greater(one: number | undefined, other: number | undefined): number | undefined {
+  return one === undefined || other === undefined ? (one ?? other) : Math.max(one, other);
+}
+
+/** A report, or where the answer was cut and more than that was likely generated, one of that much. */
+function asGenerated(reported: ReportedUsage, { isCut, promptTokens, completionTokens }: Estimate): ReportedUsage {
+  const prompt = Math.max(reported.prompt_tokens, promptTokens);
+  const completion = Math.max(reported.completion_tokens, completionTokens);
+  if (isCut !== true || (prompt === reported.prompt_tokens && completion === reported.completion_tokens)) {
+    return reported;
+  }
+  const counts = { prompt_tokens: prompt, completion_tokens: completion, total_tokens: prompt + completion };
+  return { ...reported, ...counts };
 }
 
 function withoutCost({ reportedCost: _, reportedCostDetails: __, ...usage }: ReportedUsage): Usage {

@@ -1,3 +1,4 @@
+import { timerMs } from '../../platform/environment.ts';
 import { checkShape, milliseconds, type OptionShape, text } from '../../platform/option-kinds.ts';
 import { OutboundError } from '../../net/outbound-url.ts';
 import { createOutbound, type Outbound, type OutboundOptions } from '../../net/outbound.ts';
@@ -220,7 +221,7 @@ class ReaderWorker {
   /** The next thing that the thread says; undefined when it says nothing in time, or is gone. */
   #answer(timeoutMs: number): Promise<WorkerAnswer | undefined> {
     return new Promise((resolve) => {
-      const timer = setTimeout(() => this.#settle(undefined), timeoutMs);
+      const timer = setTimeout(() => this.#settle(undefined), timerMs(timeoutMs));
       const answered = (answer: WorkerAnswer | undefined): void => {
         clearTimeout(timer);
         resolve(answer);

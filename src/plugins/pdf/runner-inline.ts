@@ -1,3 +1,4 @@
+import { timerMs } from '../../platform/environment.ts';
 import { extractText } from './extract-text.ts';
 import { type RunPdfJob, tooSlow } from './pdf-job.ts';
 
@@ -9,7 +10,7 @@ export function createPdfRunner(): RunPdfJob {
   return async (job, { timeoutMs }, signal) => {
     signal.throwIfAborted();
     const endsAt = performance.now() + timeoutMs;
-    const late = AbortSignal.timeout(timeoutMs);
+    const late = AbortSignal.timeout(timerMs(timeoutMs));
     const stopped = AbortSignal.any([signal, late]);
     const reason = (): unknown => (signal.aborted ? signal.reason : tooSlow(timeoutMs));
     let stop: () => void = () => {};

@@ -1,3 +1,4 @@
+import { timerMs } from '../../platform/environment.ts';
 import { existsSync } from 'node:fs';
 import process from 'node:process';
 import { Worker } from 'node:worker_threads';
@@ -50,7 +51,7 @@ function runInThread(file: URL): RunPdfJob {
       };
       const fail = (error: unknown): void => end(() => reject(error));
       const leave = (): void => fail(signal.reason);
-      const timer = setTimeout(() => fail(tooSlow(resources.timeoutMs)), resources.timeoutMs);
+      const timer = setTimeout(() => fail(tooSlow(resources.timeoutMs)), timerMs(resources.timeoutMs));
       signal.addEventListener('abort', leave);
       worker.on('message', (reply: WorkerReply) =>
         end(() => {

@@ -12,7 +12,7 @@ import { taskHandler } from './handle-task.ts';
 import type { LineLimits } from './file-requests.ts';
 import { type BatchFiles, FileService } from './files.ts';
 import { findJob, storedJob } from './native/job.ts';
-import { lengthOf, PageSize } from './page-size.ts';
+import { lengthOf, PageSize, unknownAfter } from './page-size.ts';
 import type { Timer } from '../../platform/environment.ts';
 import { warn } from '../chat/events.ts';
 
@@ -142,7 +142,7 @@ export class BatchService implements Batches {
     if (!Number.isInteger(limit) || limit < 1 || limit > MAX_PAGE) {
       throw errorOf(400, `limit must be an integer from 1 to ${MAX_PAGE}`);
     }
-    const { batches, more } = await this.#ports.store.list(account.id, {
+    const { batches, more, isUnknown } = await this.#ports.store.list(account.id, {
       limit,
       after,
       statuses: status === undefined || status.length === 0 ? undefined : status,
@@ -150,6 +150,7 @@ export class BatchService implements Batches {
       createdAfter: createdAfter === undefined ? undefined : createdAfter * 1_000 + 999,
       createdBefore: createdBefore === undefined ? undefined : createdBefore * 1_000,
     });
+    if (isUnknown === true) throw unknownAfter(after, 'batch');
     const data = batches.map(wireBatch);
     return {
       object: 'list',

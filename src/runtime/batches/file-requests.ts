@@ -89,10 +89,11 @@ class LineReader {
       const value = outlineOf(line);
       // The comma ends what may be a number, and begins the next line.
       for (const bytes of [line, COMMA]) this.#splitter.split(bytes, (item) => found.push(item));
-      const [{ member } = {}] = found;
+      const [{ bytes, member } = {}] = found;
       // An outline is not to be stored, so without the bytes of the body all of it is read.
       if (member === undefined) return { value: JSON.parse(DECODER.decode(line)) as unknown, body: undefined };
-      return { value, body: line.subarray(member.from, member.to) };
+      // Of the item, not of the line: white space may come before it.
+      return { value, body: bytes?.subarray(member.from, member.to) };
     } catch (error) {
       if (error instanceof SyntaxError || error instanceof TypeError) return undefined;
       throw error;

@@ -10,7 +10,7 @@ import type { DeletedFile, FileList, FileObject } from '../../protocol/batch.ts'
 import { errorOf, type RouterError } from '../../protocol/router-error.ts';
 import { faultAt } from '../../protocol/fault.ts';
 import { errorOfFault } from '../chat/router-errors.ts';
-import { lengthOf, PageSize } from './page-size.ts';
+import { lengthOf, PageSize, unknownAfter } from './page-size.ts';
 
 /** A file to be stored. */
 export interface NewFile {
@@ -149,7 +149,8 @@ export class FileService implements BatchFiles {
       throw errorOf(400, `limit must be an integer from 1 to ${MAX_PAGE.toLocaleString('en-US')}`);
     }
     await this.#ports.open();
-    const { files, more } = await this.#ports.store.files.list(account.id, { limit, after });
+    const { files, more, isUnknown } = await this.#ports.store.files.list(account.id, { limit, after });
+    if (isUnknown === true) throw unknownAfter(after, 'file');
     const data = files.map(wireFile);
     return { object: 'list', data, first_id: data[0]?.id ?? null, last_id: data.at(-1)?.id ?? null, has_more: more };
   }

@@ -15,6 +15,7 @@ import { ItemPool } from './item-pool.ts';
 import { inOneSlice } from './shared-runs.ts';
 import { kindOf, lineBytes } from './files.ts';
 import { RouterError } from '../../protocol/router-error.ts';
+import { StorageError } from '../../contracts/storage-error.ts';
 import { echo, faultAt } from '../../protocol/fault.ts';
 import { faultOfLine } from '../../core/batch/wire-batch.ts';
 import { nextTurn } from '../../platform/wait.ts';
@@ -24,6 +25,8 @@ import { errorOfFault } from '../chat/router-errors.ts';
 const SUSPECT_AFTER = 5;
 /** Milliseconds that a task which is suspected is put off, at most. */
 const LONGEST_PAUSE_MS = 600_000;
+/** Milliseconds after its creation for which a batch waits for what is needed to validate it. */
+const VALIDATION_PATIENCE_MS = 3_600_000;
 /** Times the window of a batch. After one of them its requests expire, which is the better end where it can be had. */
 const GIVEN_UP_AFTER = 2;
 
@@ -243,11 +246,33 @@ const PER_REQUEST = 1_024;
 const OTHER_FORMAT =
   "must be the same in all requests of a batch for Google's models; make a batch of its own for each format";
 
-/** Checks every request of a batch. One bad request fails all of it, before anything was sent (gaps 8.4). */
+/**
+ * Checks every request of a batch. One bad request fails all of it, before anything was sent (gaps 8.4). So does
+ * whatever keeps it from being checked for an hour.
+ */
 async function validateTask(ports: BatchPorts, task: ClaimedTask, signals: TaskSignals): Promise<TaskResult> {
-  const { store, limits, failPoint } = ports;
+  const { store } = ports;
   const batch = await store.find(task.account, task.batchId);
   if (batch?.status !== 'validating') return DONE;
+  try {
+    return await validate(ports, batch, task, signals);
+  } catch (error) {
+    const age = (await store.now()) - batch.createdAt;
+    if (signals.signal.aborted || age < VALIDATION_PATIENCE_MS) throw error;
+    const why = RouterError.isInstance(error) ? `: ${error.message}` : '';
+    warn(ports.events, { code: 'batch_task', message: `Batch ${batch.id} could not be validated for an hour${why}` });
+    await applyEvent(ports, batch, { type: 'rejected', message: `The batch could not be validated${why}` });
+    return DONE;
+  }
+}
+
+async function validate(
+  ports: BatchPorts,
+  batch: BatchRecord,
+  task: ClaimedTask,
+  signals: TaskSignals,
+): Promise<TaskResult> {
+  const { store, limits, failPoint } = ports;
   if (batch.error !== undefined) {
     await applyEvent(ports, batch, { type: 'rejected', ...batch.error });
     return DONE;
@@ -270,7 +295,7 @@ async function validateTask(ports: BatchPorts, task: ClaimedTask, signals: TaskS
     for (const item of items) {
       signals.signal.throwIfAborted();
       if (signals.stopping.aborted) return { type: 'again', afterMs: 0, reset: true };
-      const message = await problemOf(item, check);
+      const message = await problemOf(ports, batch, item, check);
       if (message !== undefined) {
         const fault = batch.inputFileId === undefined ? { message } : faultOfLine(message);
         await applyEvent(ports, batch, { type: 'rejected', ...fault });
@@ -289,17 +314,29 @@ async function validateTask(ports: BatchPorts, task: ClaimedTask, signals: TaskS
 }
 
 /** What is wrong with a request, with its place in front. */
-async function problemOf(item: StoredItem, check: (item: StoredItem) => Promise<void>): Promise<string | undefined> {
+async function problemOf(
+  { events }: BatchPorts,
+  batch: BatchRecord,
+  item: StoredItem,
+  check: (item: StoredItem) => Promise<void>,
+): Promise<string | undefined> {
   const { index, customId } = item;
+  const place = `requests[${index}].body`;
   try {
     await check(item);
     return undefined;
   } catch (error) {
-    if (!RouterError.isInstance(error) || error.status >= 500) throw error;
-    const { message, metadata } = error;
-    const { path } = metadata;
-    const place = `requests[${index}].body`;
-    const located = typeof path === 'string' && path !== '' && message.startsWith(path);
-    return `${located ? `${place}.${message}` : `${place}: ${message}`} (custom_id ${echo(customId)})`;
+    if (RouterError.isInstance(error) && error.status < 500) {
+      const { message, metadata } = error;
+      const { path } = metadata;
+      const located = typeof path === 'string' && path !== '' && message.startsWith(path);
+      return `${located ? `${place}.${message}` : `${place}: ${message}`} (custom_id ${echo(customId)})`;
+    }
+    // These may pass. Anything else would come again each time.
+    if (RouterError.isInstance(error) || StorageError.isInstance(error)) throw error;
+    const name = error instanceof Error ? error.name : typeof error;
+    const message = `${place} of batch ${batch.id} could not be checked (${name}), so the batch has failed`;
+    warn(events, { code: 'batch_task', message });
+    return `${place}: could not be checked (custom_id ${echo(customId)})`;
   }
 }

@@ -2,7 +2,7 @@ import type { Account } from '../../core/account.ts';
 import type { BatchRecord } from '../../core/batch/batch-record.ts';
 import { ClaimedShare } from '../../core/batch/shares.ts';
 import { isTransient, itemError, POISONED_ITEM } from '../../core/batch/item-rules.ts';
-import { OWN_RATE_LIMIT } from '../../core/limits/limit-errors.ts';
+import { isHeldBudget, OWN_RATE_LIMIT } from '../../core/limits/limit-errors.ts';
 import { backoffMs } from '../../core/fallback/retry-budget.ts';
 import type { BatchItemError } from '../../protocol/batch.ts';
 import type { ClaimedItem, ItemOutcome } from '../../contracts/batch-store.ts';
@@ -66,6 +66,17 @@ interface PoolManner {
   readonly fresh: boolean;
 }
 
+/** How a try failed. */
+interface Failed {
+  readonly error: BatchItemError;
+  readonly again: boolean;
+  /** True when a limit of the account itself was in the way. */
+  readonly paced: boolean;
+  /** True when that was a budget of which other requests have reserved the rest. */
+  readonly short: boolean;
+  readonly retryAfterMs: number | undefined;
+}
+
 /** A request, and under which claim it is held. */
 interface HeldItem {
   readonly item: ClaimedItem;
@@ -103,6 +114,8 @@ export class ItemPool {
   #dryUntil = 0;
   #failure: { readonly error: unknown } | undefined;
   #sleepers: (() => void)[] = [];
+  /** Requests that wait for what others of the account have reserved: each that ends lets one of them try again. */
+  readonly #short: (() => void)[] = [];
 
   constructor(ports: BatchPorts, batch: BatchRecord, account: Account, signals: PoolSignals, manner: PoolManner) {
     this.#ports = ports;
@@ -268,6 +281,7 @@ export class ItemPool {
       if (outcome !== undefined) await failPoint('run.answered');
     } finally {
       this.#active -= 1;
+      this.#short.shift()?.();
     }
     if (outcome === undefined) return;
     this.#answered += 1;
@@ -290,10 +304,11 @@ export class ItemPool {
       const tried = await this.#try(item);
       if (tried === undefined) return undefined;
       if ('outcome' in tried) return tried.outcome;
-      // The account's own limit says when, not whether: coming too soon is no try.
+      // The account's own limit says when, not whether, and so does a budget of which others hold the rest: to exceed it
+      // is no try.
       if (!tried.paced) tries += 1;
       if (!tried.again || tries >= this.#ports.limits.itemTries) return { error: tried.error };
-      await this.#putAside(Math.max(1, tries), tried.retryAfterMs);
+      await this.#putAside(Math.max(1, tries), tried);
       if (this.#halt.signal.aborted) return undefined;
     }
   }
@@ -304,26 +319,30 @@ export class ItemPool {
   }
 
   /** Waits before another try, and lets another request run meanwhile. */
-  async #putAside(tries: number, retryAfterMs: number | undefined): Promise<void> {
+  async #putAside(tries: number, { retryAfterMs, short }: Pick<Failed, 'retryAfterMs' | 'short'>): Promise<void> {
     const { environment } = this.#ports;
     this.#active -= 1;
     this.#wake();
-    await wait(environment, backoffMs(RETRY, tries - 1, environment.random(), retryAfterMs), this.#halt.signal);
+    const ms = backoffMs(RETRY, tries - 1, environment.random(), retryAfterMs);
+    if (short) await this.#untilFree(ms);
+    else await wait(environment, ms, this.#halt.signal);
     while (this.#active >= this.#manner.perBatch && !this.#halt.signal.aborted) await this.#changed();
     this.#active += 1;
   }
 
-  async #try(item: ClaimedItem): Promise<
-    | { readonly outcome: Omit<ItemOutcome, 'index' | 'resultId'> }
-    | {
-        readonly error: BatchItemError;
-        readonly again: boolean;
-        /** True when the account's own rate limit was in the way. */
-        readonly paced: boolean;
-        readonly retryAfterMs: number | undefined;
-      }
-    | undefined
-  > {
+  /** Waits until another request of this run has ended, which gives back what it had reserved, or for so long. */
+  async #untilFree(ms: number): Promise<void> {
+    const ended = new AbortController();
+    const end = (): void => ended.abort();
+    this.#short.push(end);
+    await wait(this.#ports.environment, ms, AbortSignal.any([ended.signal, this.#halt.signal]));
+    const index = this.#short.indexOf(end);
+    if (index >= 0) this.#short.splice(index, 1);
+  }
+
+  async #try(
+    item: ClaimedItem,
+  ): Promise<{ readonly outcome: Omit<ItemOutcome, 'index' | 'resultId'> } | Failed | undefined> {
     const { calls, places, failPoint } = this.#ports;
     const signal = this.#signal;
     let verdict: Verdict = { type: 'other' };
@@ -341,7 +360,8 @@ export class ItemPool {
     } catch (error) {
       if (signal.aborted) return undefined;
       const { status, errorType, message, metadata, retryable, retryAfterMs } = errorOfUnknown(error);
-      const paced = metadata['limit_source'] === OWN_RATE_LIMIT;
+      const short = isHeldBudget(metadata);
+      const paced = short || metadata['limit_source'] === OWN_RATE_LIMIT;
       if (paced) verdict = { type: 'other' };
       else if (status === 429 || status === 529 || status === 503) verdict = { type: 'complaint', retryAfterMs };
       const path = read.string(metadata['path']);
@@ -349,6 +369,7 @@ export class ItemPool {
         error: itemError({ status, errorType, message, path }),
         again: isTransient(status, retryable),
         paced,
+        short,
         retryAfterMs,
       };
     } finally {

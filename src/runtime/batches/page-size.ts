@@ -1,3 +1,6 @@
+import { echo } from '../../protocol/fault.ts';
+import { errorOf, type RouterError } from '../../protocol/router-error.ts';
+
 import type { StoredOutcome } from '../../contracts/batch-store.ts';
 import { inspectJson } from '../../protocol/json.ts';
 
@@ -30,4 +33,9 @@ export class PageSize {
 export function lengthOf({ response }: Pick<StoredOutcome, 'response'>): number {
   const found = inspectJson(response?.body ?? null, { depth: 100, nodes: Infinity });
   return found.ok ? found.characters + found.nodes : PAGE_LENGTH;
+}
+
+/** The error for a list that is to go on behind what is not there, and was not there. */
+export function unknownAfter(after: string | undefined, what: 'batch' | 'file'): RouterError {
+  return errorOf(400, `after must be the id of a ${what} in this list, and ${echo(after ?? '')} names none`);
 }

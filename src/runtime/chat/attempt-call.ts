@@ -43,6 +43,8 @@ export interface Reported {
   readonly outputImages?: number | undefined;
   /** Tokens that the answer has likely had so far. */
   readonly likelyTokens?: number | undefined;
+  /** True once everything in the answer has come to its end, so that its usage is that of all of it. */
+  readonly isWhole?: boolean | undefined;
 }
 
 /** A call that was made, and what came of it. */

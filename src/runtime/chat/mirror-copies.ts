@@ -74,7 +74,7 @@ export class MirrorCopies {
       await answerWhole(modest, (await services.ledger?.keeping(execution)) ?? execution);
     } catch (error) {
       // What it came to has been noted where it was settled.
-      if (!RouterError.isInstance(error) || error.status !== 402) return;
+      if (!RouterError.isInstance(error) || error.status !== 402 || error.retryable === true) return;
       this.#restsUntil.set(choice.alias, environment.now() + REST_MS);
       const why = `its budget does not pay for a copy (${error.message})`;
       services.tellNotice(`Nothing is copied for the alias "${choice.alias}" for a minute: ${why}`);

@@ -113,12 +113,16 @@ function inOurWords(failure: AttemptFailure): AttemptFailure {
 }
 
 /**
- * What a failed call cost, in whole nano-dollars: what its provider reported, and nothing beyond that when it failed
- * (gaps 4.7). Only where the client disconnected is it guessed what will be billed: that must not make an answer free.
+ * What a failed call cost, in whole nano-dollars. Providers charge for what they have generated, also where an answer
+ * does not come to its end: the greater of what they reported and what was likely generated. A call that failed before
+ * it said anything costs nothing; where the client disconnected, it is guessed what will be billed.
  */
 function spentOnFailed(answer: AttemptedCall, request: RoutedRequest, failed: AttemptFailure): number {
-  if (answer.call.reported.usage === undefined && !ABANDONED.has(failed.kind)) return 0;
-  return settleUnanswered(answer, request).costNanoUsd ?? 0;
+  return isCharged(answer, failed) ? (settleUnanswered(answer, request).costNanoUsd ?? 0) : 0;
+}
+
+function isCharged({ call: { reported } }: AttemptedCall, { kind }: AttemptFailure): boolean {
+  return reported.usage !== undefined || (reported.likelyTokens ?? 0) > 0 || ABANDONED.has(kind);
 }
 
 /** What the loser of a hedge may have cost, in US dollars; undefined for other calls, and without a price. */
@@ -143,13 +147,15 @@ export type UnansweredCall = Pick<AttemptedCall, 'endpoint' | 'tokens'> & {
 };
 
 function settleUnanswered({ endpoint, tokens, call }: UnansweredCall, request: RoutedRequest): Settlement {
-  const { usage, serviceTier, outputImages, likelyTokens = 0 } = call.reported;
-  const billed = billingOf(request, serviceTier, usage);
+  const { usage, serviceTier, outputImages, likelyTokens = 0, isWhole = false } = call.reported;
+  // Some report a prompt of no tokens until they have counted it.
+  const billed = billingOf(request, serviceTier, isWhole || (usage?.prompt_tokens ?? 0) > 0 ? usage : undefined);
   return settleUsage(endpoint, usage, {
     ...billed,
     promptTokens: calibrated(billed.promptTokens, tokens),
     completionTokens: likelyTokens,
     outputImages,
+    isCut: !isWhole,
   });
 }
 
@@ -166,7 +172,7 @@ export function accountOf(
   const isAnswer = 'facts' in end;
   return {
     firstTokenAt: isAnswer ? made.firstTokenAt : undefined,
-    usage: isAnswer ? end.facts.usage : usageOfFailed(made, request),
+    usage: isAnswer ? end.facts.usage : usageOfFailed(made, request, end.failure),
     chargedNanoUsd: reserved ?? chargedFor(made, request, end),
   };
 }
@@ -183,15 +189,9 @@ export function chargedFor(made: AttemptedCall, request: RoutedRequest, end: Cal
 /** Failures after which the provider may go on, and charges for it. */
 const ABANDONED: ReadonlySet<AttemptFailure['kind']> = new Set(['aborted', 'superseded']);
 
-/** Usage that a provider reported before it failed: it charges for it, although the caller does not pay. */
-function usageOfFailed({ call, endpoint }: AttemptedCall, request: RoutedRequest): Usage | undefined {
-  const { usage: reported, serviceTier, outputImages } = call.reported;
-  if (reported === undefined) return undefined;
-  return settleUsage(endpoint, reported, {
-    ...billingOf(request, serviceTier, reported),
-    completionTokens: 0,
-    outputImages,
-  }).usage;
+/** Usage of a call that failed and is charged for, although its caller may not pay for it. */
+function usageOfFailed(made: AttemptedCall, request: RoutedRequest, failed: AttemptFailure): Usage | undefined {
+  return isCharged(made, failed) ? settleUnanswered(made, request).usage : undefined;
 }
 
 /**

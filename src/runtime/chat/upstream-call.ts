@@ -56,8 +56,8 @@ export class UpstreamCall extends Pollable<readonly StreamPiece[] | undefined> {
 
   /** What the provider said so far of what it will charge for. */
   get reported(): Reported {
-    const { usage, facts, images, likelyTokens } = this.tracker;
-    return { usage, serviceTier: facts.serviceTier, outputImages: images, likelyTokens };
+    const { usage, facts, images, likelyTokens, finishing: isWhole } = this.tracker;
+    return { usage, serviceTier: facts.serviceTier, outputImages: images, likelyTokens, isWhole };
   }
 
   get seals(): readonly string[] | undefined {

@@ -1,7 +1,9 @@
 import { declareEndpoint, type Endpoint } from '../../catalog/endpoint.ts';
 import type { Attempt } from '../../core/fallback/failure.ts';
 import type { CacheReport, CacheRule } from '../../core/limits/cache-rule.ts';
+import { mayAnswer } from '../../core/limits/kept-answer.ts';
 import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
+import type { ActivePlugin } from '../../core/pipeline/choose-plugins.ts';
 import type { RoutePlan } from '../../core/selection/route-plan.ts';
 import { ResultCollector } from '../../core/stream/collect.ts';
 import { type MaybePromise, valueWithin } from '../../platform/wait.ts';
@@ -18,6 +20,8 @@ export interface CachedExecutionOptions {
   readonly request: NormalizedRequest;
   readonly key: string;
   readonly rule: CacheRule;
+  /** Those that take part. */
+  readonly plugins: readonly ActivePlugin[];
   readonly signal: AbortSignal;
   /** Begins the request as if there was no cache. */
   readonly start: () => MaybePromise<Execution>;
@@ -119,15 +123,23 @@ export class CachedExecution implements Execution {
     return (this.#inner ?? this.#answered(NOTHING)).metadata(answered, generationTime);
   }
 
+  /** An answer, unless rules and policies have changed since it was made, and now forbid it. */
+  #allowed(kept: CachedAnswer | undefined): CachedAnswer | undefined {
+    const { request, plugins } = this.#options;
+    const { catalog } = this.#services.facts;
+    const context = { catalog, plugins: plugins.map(({ plugin }) => plugin.id) };
+    return kept !== undefined && mayAnswer(kept, request, context) ? kept : undefined;
+  }
+
   /** The answer that is there, or that an equal request is about to get. */
   async #find(): Promise<CachedAnswer | undefined> {
     const { responses } = this.#services;
     const { key, rule } = this.#options;
     const other = rule.clear ? undefined : responses.underWay(key);
-    if (other !== undefined) return this.#waitFor(other);
+    if (other !== undefined) return this.#allowed(await this.#waitFor(other));
     // Whoever comes while the store is asked must find somebody to wait for.
     this.#flight = responses.lead(key);
-    const found = await (rule.clear ? responses.forget(key) : responses.find(key));
+    const found = this.#allowed(await (rule.clear ? responses.forget(key) : responses.find(key)));
     if (found !== undefined) this.#flight.land(found);
     return found;
   }
@@ -165,6 +177,7 @@ export class CachedExecution implements Execution {
       sourceId: request.id,
       storedAt,
       expiresAt: storedAt + rule.ttlSeconds * 1_000,
+      endpoint: endpoint.id,
       model: endpoint.model,
       provider: endpoint.providerName,
       choices,
@@ -175,7 +188,15 @@ export class CachedExecution implements Execution {
 }
 
 /** Stands for an answer where only the metadata of a request is asked for that came to none. */
-const NOTHING: CachedAnswer = { sourceId: '', storedAt: 0, expiresAt: 0, model: '', provider: '', choices: [] };
+const NOTHING: CachedAnswer = {
+  sourceId: '',
+  storedAt: 0,
+  expiresAt: 0,
+  endpoint: '',
+  model: '',
+  provider: '',
+  choices: [],
+};
 
 /** A call that is read along. */
 export function recorded(call: AnswerCall, collector: ResultCollector): AnswerCall {

@@ -5,7 +5,10 @@ import {
   type CacheWish,
   type CacheReport,
 } from '../../core/limits/cache-rule.ts';
+import type { KeptAnswer } from '../../core/limits/kept-answer.ts';
 import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
+import type { RouterFacts } from '../../core/normalize/normalize.ts';
+import type { ActivePlugin } from '../../core/pipeline/choose-plugins.ts';
 import type { ResponseCacheStore } from '../../contracts/state-store.ts';
 import type { Environment } from '../../platform/environment.ts';
 import { type EventHub, warn } from '../chat/events.ts';
@@ -62,12 +65,23 @@ export class Responses {
    * The key of a request: two that share it would be answered alike.
    *
    * @param body - As it was sent. The order of its members matters, blanks do not, nor does what differs by itself.
+   * @param plugins - Those that take part, also where the account or the router adds them.
+   * @param presets - Those of the router: a body only names them.
    */
-  async keyOf(request: NormalizedRequest, body: unknown): Promise<string> {
+  async keyOf(
+    request: NormalizedRequest,
+    body: unknown,
+    plugins: readonly ActivePlugin[],
+    presets: RouterFacts['presets'],
+  ): Promise<string> {
     const { account, stream, requested, native, anthropicBetas = [] } = request;
     const owner = JSON.stringify([account.id, account.keyId ?? null]);
     const shape = `${native?.dialect ?? 'chat'}\n${stream ? 'stream' : 'whole'}\n${anthropicBetas.join()}`;
-    return `response\n${await sha256(`${owner}\n${shape}\n${requested}\n${JSON.stringify(bodyOfKey(body))}`)}`;
+    const added =
+      plugins.length === 0 ? '' : JSON.stringify(plugins.map(({ plugin, options }) => [plugin.id, options]));
+    const made = `${added}\n${textOf(presets)}`;
+    const sent = JSON.stringify(bodyOfKey(body));
+    return `response\n${await sha256(`${owner}\n${shape}\n${made}\n${requested}\n${sent}`)}`;
   }
 
   /** What is kept for a request. A store that fails has nothing. */
@@ -128,7 +142,7 @@ function bodyOfKey(body: unknown): unknown {
 }
 
 /** What the response cache needs of a request besides the request itself. */
-interface CachedStart extends Pick<CachedExecutionOptions, 'signal' | 'start'> {
+interface CachedStart extends Pick<CachedExecutionOptions, 'signal' | 'start' | 'plugins'> {
   /** As it came: equal bodies have equal answers. */
   readonly body: unknown;
   readonly wish: CacheWish | undefined;
@@ -138,12 +152,12 @@ interface CachedStart extends Pick<CachedExecutionOptions, 'signal' | 'start'> {
 export function throughCache(
   services: RuntimeServices,
   request: NormalizedRequest,
-  { body, wish = NO_WISH, signal, start }: CachedStart,
+  { body, wish = NO_WISH, ...rest }: CachedStart,
 ): MaybePromise<Execution> {
   const { responses } = services;
   const rule = responses.ruleFor(request, wish);
-  if (rule === undefined) return start();
-  return answeredThroughCache(services, { request, body, rule, signal, start });
+  if (rule === undefined) return rest.start();
+  return answeredThroughCache(services, { request, body, rule, ...rest });
 }
 
 /** What answers from the cache is loaded by the first request that uses it. */
@@ -152,21 +166,30 @@ async function answeredThroughCache(
   { body, ...use }: Omit<CachedExecutionOptions, 'key'> & Pick<CachedStart, 'body'>,
 ): Promise<Execution> {
   const { CachedExecution } = await loadCachedExecution();
-  return new CachedExecution(services, { ...use, key: await services.responses.keyOf(use.request, body) });
+  const key = await services.responses.keyOf(use.request, body, use.plugins, services.facts.presets);
+  return new CachedExecution(services, { ...use, key });
 }
 
 const loadCachedExecution = onDemand(() => import('./cached-execution.ts'));
 
 const NO_WISH: CacheWish = {};
 
+const TEXTS = new WeakMap<object, string>();
+
+/** Presets as a text, which is made once for each configuration. */
+function textOf(presets: RouterFacts['presets']): string {
+  let text = TEXTS.get(presets);
+  if (text === undefined) TEXTS.set(presets, (text = JSON.stringify(presets)));
+  return text;
+}
+
 /** What is kept of an answer. */
-export interface CachedAnswer {
+export interface CachedAnswer extends KeptAnswer {
   /** Generation id of the request that was answered. */
   readonly sourceId: string;
   /** Epoch milliseconds. */
   readonly storedAt: number;
   readonly expiresAt: number;
-  readonly model: string;
   /** Display name. */
   readonly provider: string;
   readonly choices: readonly Choice[];
@@ -177,7 +200,8 @@ function readCachedAnswer(text: string | undefined, now: number): CachedAnswer |
   if (text === undefined) return undefined;
   try {
     const answer = JSON.parse(text) as CachedAnswer;
-    return Array.isArray(answer.choices) && answer.expiresAt > now ? answer : undefined;
+    const isOurs = Array.isArray(answer.choices) && typeof answer.endpoint === 'string';
+    return isOurs && answer.expiresAt > now ? answer : undefined;
   } catch {
     return undefined;
   }

@@ -11,7 +11,7 @@ import {
   type BudgetTicket,
   type HeldBudget,
 } from '../../core/limits/budget.ts';
-import { budgetError, unpricedError } from '../../core/limits/limit-errors.ts';
+import { budgetError, sufficesLater, unpricedError } from '../../core/limits/limit-errors.ts';
 import { type MostCost, mostCost, mostPromptTokens } from '../../core/limits/most-cost.ts';
 import type { RoutedRequest } from '../../core/normalize/normalized-request.ts';
 import type { BudgetDecision, BudgetKeeper } from '../../contracts/account-limits.ts';
@@ -61,7 +61,8 @@ export class Spending {
    * Reserves what a call can cost. Undefined for one that costs the account nothing: it has its own key there.
    *
    * @param promptTokens - Bound of the prompt.
-   * @throws {@link RouterError} 402 when there is not enough left, or when unknown the price.
+   * @throws {@link RouterError} 402 when there is not enough left, or when unknown the price; one that may be retried
+   * when the rest is only reserved for other calls.
    */
   async reserve(request: RoutedRequest, endpoint: Endpoint, promptTokens: number): Promise<BudgetTicket | undefined> {
     if (endpoint.byok !== undefined) return undefined;
@@ -75,8 +76,8 @@ export class Spending {
   }
 
   /**
-   * Looks whether anything is left to spend. Nothing stays reserved. Accounts that pay providers themselves are not
-   * asked.
+   * Looks whether anything is left to spend: what is only reserved for calls under way is. Nothing stays reserved.
+   * Accounts that pay providers themselves are not asked.
    *
    * @throws {@link RouterError} 402
    */
@@ -85,7 +86,10 @@ export class Spending {
     const budgets = this.#budgetsOf(account);
     if (budgets.length === 0) return;
     const claim = { account: account.id, budgets, nanoUsd: 1 };
-    this.settle(ticketOf(await this.#keeper.reserve(claim), NOTHING), 0);
+    const decision = await this.#keeper.reserve(claim);
+    if (decision.granted) this.settle(decision.ticket, 0);
+    else if (!sufficesLater(decision.short, claim.nanoUsd))
+      throw budgetError(decision.short, { ...NOTHING, nanoUsd: claim.nanoUsd });
   }
 
   /** Replaces a reservation by what was spent. Nobody waits for it. */

@@ -9,19 +9,43 @@ interface Listed {
   readonly createdAt: number;
 }
 
-/** Records of an account that come behind one of them in a list, the newest first. */
+/** Places of records that were deleted: a list may go on behind them. The last of them are kept. */
+export class DeletedPlaces {
+  readonly #places = new Map<string, Listed>();
+
+  add({ id, account, createdAt }: Listed): void {
+    this.#places.set(nameOf(account, id), { id, account, createdAt });
+    const [oldest] = this.#places.keys();
+    if (this.#places.size > MAX_PLACES && oldest !== undefined) this.#places.delete(oldest);
+  }
+
+  find(account: string, id: string): Listed | undefined {
+    return this.#places.get(nameOf(account, id));
+  }
+}
+
+const MAX_PLACES = 10_000;
+
+/**
+ * Records of an account that come behind one of them in a list, the newest first; undefined behind one that is not there
+ * and never was.
+ */
 export function newestAfter<Found extends Listed>(
   entries: Iterable<{ readonly record: Found | undefined }>,
   account: string,
   after: string | undefined,
-): readonly Found[] {
+  deleted: DeletedPlaces,
+): readonly Found[] | undefined {
   const all = [...entries]
     .flatMap(({ record }) => (record?.account === account ? [record] : []))
-    .sort((left, right) => right.createdAt - left.createdAt || (left.id < right.id ? 1 : -1));
+    .sort((left, right) => compare(left, right));
   if (after === undefined) return all;
-  const at = all.findIndex(({ id }) => id === after);
-  // A record that is no longer there cannot say where its page ended.
-  return at < 0 ? [] : all.slice(at + 1);
+  const last = all.find(({ id }) => id === after) ?? deleted.find(account, after);
+  return last && all.filter((one) => compare(last, one) < 0);
+}
+
+function compare(left: Listed, right: Listed): number {
+  return right.createdAt - left.createdAt || (left.id === right.id ? 0 : left.id < right.id ? 1 : -1);
 }
 
 /** Batches that are there. */
@@ -30,13 +54,15 @@ type Records = Pick<BatchStore, 'find' | 'list' | 'items' | 'outcomes' | 'recoun
 /** Makes {@link Records} in memory. */
 export function recordsOf(content: Content): Records {
   const { entries, tasks } = content;
+  const deleted = new DeletedPlaces();
   return {
     find(account, batchId) {
       return Promise.resolve(entries.find(account, batchId)?.record);
     },
 
     list(account, { limit, after, statuses, createdAfter = -Infinity, createdBefore = Infinity }) {
-      const rest = newestAfter(entries.all(), account, after);
+      const rest = newestAfter(entries.all(), account, after, deleted);
+      if (rest === undefined) return Promise.resolve({ batches: [], more: false, isUnknown: true });
       const found = rest.filter(
         ({ status, createdAt }) =>
           (statuses === undefined || statuses.includes(status)) &&
@@ -72,6 +98,7 @@ export function recordsOf(content: Content): Records {
     remove(account, batchId) {
       const record = entries.find(account, batchId)?.record;
       if (record === undefined || !isTerminal(record.status)) return Promise.resolve(false);
+      deleted.add(record);
       content.delete(account, batchId);
       return Promise.resolve(true);
     },

@@ -1,3 +1,4 @@
+import { timerMs } from '../../platform/environment.ts';
 import { StorageError } from '../../contracts/storage-error.ts';
 import { retry, type RetryPolicy } from '../../platform/retry.ts';
 import { isUsableAfter, mayTryAgain, type PostgresClient, postgresFailure, type PostgresPool } from './driver.ts';
@@ -196,7 +197,7 @@ function inTime<Value>(promise: Promise<Value>, ms: number, problem = 'did not a
     const timer = setTimeout(() => {
       const message = `PostgreSQL ${problem} within ${ms} ms; is the server up, and are host and port right?`;
       reject(new StorageError('busy', message));
-    }, ms);
+    }, timerMs(ms));
     promise.then(resolve, reject).finally(() => clearTimeout(timer));
   });
 }

@@ -243,7 +243,10 @@ function filesOf(database: PostgresDatabase, schema: string): PostgresFiles {
         limit: limit + 1,
         after: after === undefined ? null : storable(after),
       });
-      return { files: rows.slice(0, limit).map(fileOf), more: rows.length > limit };
+      const files = rows.slice(0, limit).map(fileOf);
+      if (files.length > 0 || after === undefined) return { files, more: rows.length > limit };
+      const was = await database.first('wasFile', { account: storable(account), after: storable(after) });
+      return { files, more: false, isUnknown: was === undefined };
     },
 
     async read(account, fileId, piece, memory) {
@@ -255,7 +258,7 @@ function filesOf(database: PostgresDatabase, schema: string): PostgresFiles {
       return Buffer.concat(parts.map((row) => Buffer.from(columnOf(row, 'content'), 'base64')));
     },
 
-    remove: (account, fileId) => remove(database, fileOwnerOf(account, fileId), 'file'),
+    remove: (account, fileId) => remove(database, fileOwnerOf(account, fileId), 'file', true),
 
     async sweep(draftMs, limit) {
       const over = await database.all('findOverFiles', { draftMs: wholeMs(draftMs), limit });
@@ -268,11 +271,20 @@ function filesOf(database: PostgresDatabase, schema: string): PostgresFiles {
   };
 }
 
-/** Hides a file of a stage and deletes it piece by piece. When that is interrupted, the next sweep goes on. */
-async function remove(database: PostgresDatabase, owner: FileOwner, stage: string): Promise<boolean> {
+/**
+ * Hides a file of a stage and deletes it piece by piece. When that is interrupted, the next sweep goes on.
+ *
+ * @param keepsPlace - Whether its row stays for a while: a list may go on behind it.
+ */
+async function remove(
+  database: PostgresDatabase,
+  owner: FileOwner,
+  stage: string,
+  keepsPlace = false,
+): Promise<boolean> {
   if ((await database.run('hideFile', { ...owner, stage })) === 0) return false;
   while ((await database.run('deletePieces', owner)) > 0);
-  await database.run('deleteFile', owner);
+  if (!keepsPlace) await database.run('deleteFile', owner);
   return true;
 }
 

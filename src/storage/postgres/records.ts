@@ -43,7 +43,9 @@ export function recordsOf(database: PostgresDatabase): Records {
         createdBefore: createdBefore ?? null,
       });
       const batches = rows.slice(0, limit).map(recordOf);
-      return { batches, more: rows.length > limit };
+      if (batches.length > 0 || after === undefined) return { batches, more: rows.length > limit };
+      const was = await database.first('wasBatch', { account: storable(account), after: storable(after) });
+      return { batches, more: false, isUnknown: was === undefined };
     },
 
     async items(account, batchId, after, limit) {
@@ -82,7 +84,7 @@ export function recordsOf(database: PostgresDatabase): Records {
         await session.run('deleteKeys', owner);
         return true;
       });
-      if (hidden) await purge(database, owner);
+      if (hidden) await purge(database, owner, true);
       return hidden;
     },
   };
@@ -96,8 +98,11 @@ export function draftsOf(database: PostgresDatabase, schema: string): Drafts {
   const copyText = copyItems(schema);
   return {
     async openDraft(account, batchId) {
-      const begun = await database.run('insertDraft', ownerOf(account, batchId));
-      if (begun === 0) throw new RangeError(`there is a batch "${batchId}"`);
+      const owner = ownerOf(account, batchId);
+      const begin = (): Promise<number> => database.run('insertDraft', owner);
+      // Of a batch that was removed only its place in lists is left.
+      const isBegun = (await begin()) > 0 || ((await database.run('deleteRow', owner)) > 0 && (await begin()) > 0);
+      if (!isBegun) throw new RangeError(`there is a batch "${batchId}"`);
     },
 
     async addItems(account, batchId, items) {
@@ -221,14 +226,16 @@ const PAGE = 1_000;
 /**
  * Deletes everything of a batch that was hidden before, a page at a time. When it is interrupted, `sweep` goes on.
  *
+ * @param keepsPlace - Whether its row stays for a while: a list may go on behind it.
  * @returns True when it was this call that deleted the last of it.
  */
-export async function purge(database: PostgresDatabase, owner: BatchOwner): Promise<boolean> {
+export async function purge(database: PostgresDatabase, owner: BatchOwner, keepsPlace = false): Promise<boolean> {
   await database.run('deleteTasks', owner);
   await database.run('deleteKeys', owner);
   for (;;) {
     const deleted = await database.run('deleteItems', { ...owner, limit: PAGE });
     if (deleted === PAGE) continue;
+    if (keepsPlace) return true;
     if ((await database.run('deleteRow', owner)) > 0) return true;
     // Somebody else may be at it as well, and have some pages left.
     if ((await database.first('findDeleted', owner)) === undefined) return false;

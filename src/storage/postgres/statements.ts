@@ -79,7 +79,7 @@ export function accountStatements(schema: string) {
         AND (:createdBefore::float8 IS NULL OR created_at < :createdBefore::float8)
         AND (:statuses::text[] IS NULL OR status = ANY (:statuses::text[]))
         AND (:after::text IS NULL OR (created_at, id) <
-          (SELECT created_at, id FROM ${batches} WHERE account = :account AND id = :after AND stage = 'batch'))
+          (SELECT created_at, id FROM ${batches} WHERE account = :account AND id = :after AND stage <> 'draft'))
       ORDER BY created_at DESC, id DESC LIMIT :limit`,
     pageItems: `SELECT position, custom_id, body FROM ${items}
       WHERE ${OF_BATCH} AND position > :after AND ${published} ORDER BY position LIMIT :limit`,
@@ -130,7 +130,8 @@ export function accountStatements(schema: string) {
         attempts = CASE WHEN :reset THEN 0 ELSE attempts END, token = NULL, lease_until = 0
       WHERE ${THIS_TASK}`,
 
-    hideBatch: `UPDATE ${batches} SET stage = 'deleted' WHERE ${THIS_BATCH} AND status IN (${TERMINAL})`,
+    hideBatch: `UPDATE ${batches} SET stage = 'deleted', touched_at = ${NOW}
+      WHERE ${THIS_BATCH} AND status IN (${TERMINAL})`,
     hideDraft: `UPDATE ${batches} SET stage = 'deleted'
       WHERE account = :account AND id = :batchId AND stage = 'draft'`,
     deleteTasks: `DELETE FROM ${tasks} WHERE ${OF_BATCH}`,
@@ -162,13 +163,16 @@ export function accountStatements(schema: string) {
     findFile: `SELECT record FROM ${files} WHERE ${THIS_FILE}`,
     listFiles: `SELECT record FROM ${files}
       WHERE account = :account AND stage = 'file' AND (:after::text IS NULL OR (created_at, id) <
-        (SELECT created_at, id FROM ${files} WHERE account = :account AND id = :after AND stage = 'file'))
+        (SELECT created_at, id FROM ${files} WHERE account = :account AND id = :after AND stage <> 'draft'))
       ORDER BY created_at DESC, id DESC LIMIT :limit`,
+    wasFile: `SELECT 1 AS known FROM ${files} WHERE account = :account AND id = :after AND stage <> 'draft'`,
+    wasBatch: `SELECT 1 AS known FROM ${batches} WHERE account = :account AND id = :after AND stage <> 'draft'`,
     // As bytes it would come in hexadecimal digits, which is half as long again.
     readPiece: `SELECT encode(content, 'base64') AS content FROM ${pieces}
       WHERE ${OF_FILE} AND piece = :piece AND EXISTS (SELECT 1 FROM ${files} WHERE ${THIS_FILE})
       ORDER BY part`,
-    hideFile: `UPDATE ${files} SET stage = 'deleted' WHERE account = :account AND id = :fileId AND stage = :stage`,
+    hideFile: `UPDATE ${files} SET stage = 'deleted', touched_at = ${NOW}
+      WHERE account = :account AND id = :fileId AND stage = :stage`,
     deletePieces: `DELETE FROM ${pieces} WHERE ${OF_FILE} AND ctid = ANY (ARRAY (
       SELECT ctid FROM ${pieces} WHERE ${OF_FILE} ORDER BY piece, part LIMIT 256))`,
     deleteFile: `DELETE FROM ${files} WHERE account = :account AND id = :fileId AND stage = 'deleted'
@@ -218,14 +222,18 @@ export function workerStatements(schema: string) {
     nextTask: `SELECT min(greatest(run_at, lease_until)) - ${NOW} AS left FROM ${schema}.tasks`,
     hideOver: `WITH over AS (
         SELECT account, id FROM ${schema}.batches
-        WHERE stage = 'deleted' OR (stage = 'draft' AND touched_at <= ${NOW} - :draftMs::bigint)
+        WHERE (stage = 'deleted' AND (touched_at <= ${NOW} - :draftMs::bigint OR EXISTS (
+            SELECT 1 FROM ${schema}.items WHERE items.account = batches.account AND items.batch_id = batches.id)))
+          OR (stage = 'draft' AND touched_at <= ${NOW} - :draftMs::bigint)
           OR (stage = 'batch' AND delete_at <= ${NOW} AND status IN (${TERMINAL}))
         LIMIT :limit FOR UPDATE SKIP LOCKED)
       UPDATE ${schema}.batches AS batches SET stage = 'deleted'
       FROM over WHERE batches.account = over.account AND batches.id = over.id
       RETURNING batches.account, batches.id`,
     findOverFiles: `SELECT account, id, stage FROM ${schema}.files
-      WHERE stage = 'deleted' OR (stage = 'draft' AND touched_at <= ${NOW} - :draftMs::bigint)
+      WHERE (stage = 'deleted' AND (touched_at <= ${NOW} - :draftMs::bigint OR EXISTS (
+          SELECT 1 FROM ${schema}.file_pieces AS pieces WHERE pieces.account = files.account AND pieces.file_id = files.id)))
+        OR (stage = 'draft' AND touched_at <= ${NOW} - :draftMs::bigint)
         OR (stage = 'file' AND delete_at <= ${NOW})
       LIMIT :limit`,
     deleteOldKeys: `WITH old AS (

@@ -1,8 +1,8 @@
 import { anything, checkShape, kind, type OptionShape } from '../../platform/option-kinds.ts';
 import { ConfigError, type ConfigProblem } from '../../protocol/router-error.ts';
 import type { JsonValue } from '../../protocol/json.ts';
-import { LOCAL_FALLBACK_OPTIONS, type LocalFallbackOptions, withLocalFallback } from '../local-fallback.ts';
-import type { StateStore } from '../../contracts/state-store.ts';
+import { LOCAL_FALLBACK_OPTIONS, type LocalFallbackOptions, TIMEOUT_MS, withLocalFallback } from '../local-fallback.ts';
+import type { ChangedCounters, StateStore } from '../../contracts/state-store.ts';
 import { StorageError, type StorageErrorReason } from '../../contracts/storage-error.ts';
 import * as read from '../../platform/json.ts';
 import type * as Ioredis from 'ioredis';
@@ -34,9 +34,16 @@ return ARGV[1]`;
 
 /**
  * Changes counters if none comes above its maximum. KEYS are all counters; ARGV are, for each change: the index of its
- * key, what is added, its time, its maximum or nothing, and the indexes of the keys beside it, by commas.
+ * key, what is added, its time, its maximum or nothing, and the indexes of the keys beside it, by commas. The last of
+ * ARGV is the server's time in milliseconds after which nobody waits for the change any more, or nothing: a server that
+ * was stopped must not carry out then what was done elsewhere meanwhile. Gives the server's time, what became of the
+ * change (1, 0 for refused, -1 for too late), and the sums.
  */
 const CHANGE = `
+local clock = redis.call('TIME')
+local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
+local deadline = tonumber(table.remove(ARGV))
+if deadline and now > deadline then return { now, -1 } end
 local counts, sums = {}, {}
 for index, key in ipairs(KEYS) do counts[index] = tonumber(redis.call('GET', key) or '') or 0 end
 local function sum(change)
@@ -59,7 +66,7 @@ if applied == 1 then
   end
 end
 for change = 1, #ARGV, 5 do sums[#sums + 1] = string.format('%.17g', sum(change)) end
-return { applied, unpack(sums) }`;
+return { now, applied, unpack(sums) }`;
 
 /**
  * Small state that several processes share, in Redis: sticky sessions, cooldowns, counters. Redis may go at any time,
@@ -86,6 +93,15 @@ export function redisStore(options: RedisStoreOptions): StateStore {
       throw redisFailure(error);
     });
   };
+  const clock = new ServerClock(fallback);
+  /** Makes a change, unless the server gets to it when nobody waits any more; undefined then. */
+  async function inTime(command: readonly string[]): Promise<ChangedCounters | undefined> {
+    const sentAt = clock.now();
+    const [serverTime, applied, ...sums] = (await send(...command, clock.deadline(sentAt))) as unknown[];
+    const isLate = clock.read(Number(serverTime), sentAt);
+    if (Number(applied) >= 0) return { applied: Number(applied) === 1, sums: sums.map(Number) };
+    return isLate ? lateFailure() : undefined;
+  }
   const shared: StateStore = {
     async open() {
       await send('PING');
@@ -115,8 +131,9 @@ export function redisStore(options: RedisStoreOptions): StateStore {
         ];
       });
       const names = keys.map((key) => prefix + key);
-      const [applied, ...sums] = (await send('EVAL', CHANGE, String(names.length), ...names, ...told)) as unknown[];
-      return { applied: Number(applied) === 1, sums: sums.map(Number) };
+      const command = ['EVAL', CHANGE, String(names.length), ...names, ...told];
+      // Where the server's clock was set, the first answer says so.
+      return (await inTime(command)) ?? (await inTime(command)) ?? lateFailure();
     },
     async close() {
       await (await connecting?.catch(() => undefined))?.close();
@@ -133,6 +150,37 @@ export function redisStore(options: RedisStoreOptions): StateStore {
       }
     },
   };
+}
+
+function lateFailure(): never {
+  throw new StorageError('busy', 'Redis: the server got to a change when nobody waited for it any more.');
+}
+
+/** What the clock of a server shows, as far as its answers say. */
+class ServerClock {
+  readonly #timeoutMs: number;
+  /** Milliseconds that the server's clock is ahead of ours; undefined until it has answered. */
+  #ahead: number | undefined;
+  /** Monotonic milliseconds. */
+  readonly now: () => number;
+
+  constructor({ timeoutMs = TIMEOUT_MS, now = () => performance.now() }: LocalFallbackOptions) {
+    this.#timeoutMs = timeoutMs;
+    this.now = now;
+  }
+
+  /** The server's time after which nobody waits for a command that is sent now; empty when that is not known. */
+  deadline(sentAt: number): string {
+    return this.#ahead === undefined ? '' : String(Math.ceil(sentAt + this.#ahead + this.#timeoutMs));
+  }
+
+  /** Notes the server's time in an answer. True for an answer that nobody waits for any more. */
+  read(serverTime: number, sentAt: number): boolean {
+    const isLate = this.now() - sentAt > this.#timeoutMs;
+    // Of a late answer it is not known on which way the time was lost: better a deadline that is too early.
+    this.#ahead = serverTime - (isLate ? this.now() : sentAt);
+    return isLate;
+  }
 }
 
 function sender(client: RedisClient): RedisConnection['send'] {
@@ -185,8 +233,19 @@ const MEANINGS: Readonly<Record<string, readonly [reason: StorageErrorReason, ad
   NOPERM: ['unavailable', 'the user lacks a permission; let it use all keys below the prefix, EVAL and PING'],
   LOADING: ['unavailable', 'the server is still reading its data'],
   READONLY: ['read_only', 'the server takes no changes; connect to the one that does'],
+  MASTERDOWN: ['unavailable', 'the server is a replica that has lost its master'],
+  MISCONF: ['read_only', 'the server takes no changes because it cannot save its data; see its log'],
+  NOREPLICAS: ['read_only', 'the server takes no changes because it has too few replicas'],
   OOM: ['full', 'the server has no memory left'],
 };
+
+/** The code in an error of Redis. Older servers put that of a script's command into their sentence about the script. */
+function codeIn(message: string): string | undefined {
+  return message.match(UNFIT)?.[0] ?? /^[A-Z]+(?= )/.exec(message)?.[0];
+}
+
+/** What a server says that is no longer the one to write to, or not yet. */
+const UNFIT = /\b(?:READONLY|LOADING|MASTERDOWN)\b/;
 
 /** What Redis or its driver says, in our own words: theirs may name the user, or repeat what was sent. */
 function redisFailure(error: unknown): unknown {
@@ -195,7 +254,7 @@ function redisFailure(error: unknown): unknown {
     return new StorageError('unavailable', message);
   }
   if (StorageError.isInstance(error) || !(error instanceof Error)) return error;
-  const code = 'code' in error && typeof error.code === 'string' ? error.code : /^[A-Z]+(?= )/.exec(error.message)?.[0];
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : codeIn(error.message);
   const known = code !== undefined && Object.hasOwn(MEANINGS, code) ? MEANINGS[code] : undefined;
   if (known !== undefined) return new StorageError(known[0], `Redis: ${known[1]} (${code}).`, code);
   const isTimeout = /timed? ?out|ETIMEDOUT/i.test(error.message);
@@ -229,6 +288,8 @@ async function connectIoredis(url: string): Promise<RedisConnection> {
     connectTimeout: CONNECT_TIMEOUT_MS,
     commandTimeout: COMMAND_TIMEOUT_MS,
     retryStrategy: () => RECONNECT_MS,
+    // After a failover the same address may lead to another server, and only a new connection gets there.
+    reconnectOnError: ({ message }) => UNFIT.test(message),
   });
   // Commands only say that there is no connection, and this event why. Unheard, it would end the process.
   let reason: unknown;

@@ -18,7 +18,7 @@ import type { SqliteConnection } from './connection.ts';
 type Records = Pick<BatchStore, 'find' | 'list' | 'items' | 'outcomes' | 'recount' | 'save' | 'remove'>;
 
 /** Makes {@link Records} over a file. */
-export function recordsOf(connection: SqliteConnection): Records {
+export function recordsOf(connection: SqliteConnection, now: () => number): Records {
   return {
     async find(account, batchId) {
       const row = await connection.read(() => connection.first('findBatch', ownerOf(account, batchId)));
@@ -37,7 +37,11 @@ export function recordsOf(connection: SqliteConnection): Records {
         }),
       );
       const batches = rows.slice(0, limit).map(recordOf);
-      return { batches, more: rows.length > limit };
+      if (batches.length > 0 || after === undefined) return { batches, more: rows.length > limit };
+      const was = await connection.read(() =>
+        connection.first('wasBatch', { account: storable(account), after: storable(after) }),
+      );
+      return { batches, more: false, isUnknown: was === undefined };
     },
 
     async items(account, batchId, after, limit) {
@@ -74,12 +78,12 @@ export function recordsOf(connection: SqliteConnection): Records {
     async remove(account, batchId) {
       const owner = ownerOf(account, batchId);
       const hidden = await connection.write(() => {
-        if (connection.run('hideBatch', owner) === 0) return false;
+        if (connection.run('hideBatch', { ...owner, now: now() }) === 0) return false;
         connection.run('deleteTasks', owner);
         connection.run('deleteKeys', owner);
         return true;
       });
-      if (hidden) await purge(connection, owner);
+      if (hidden) await purge(connection, owner, true);
       return hidden;
     },
   };
@@ -92,9 +96,12 @@ type Drafts = Pick<BatchStore, 'openDraft' | 'addItems' | 'publish' | 'discard'>
 export function draftsOf(connection: SqliteConnection, now: () => number): Drafts {
   return {
     async openDraft(account, batchId) {
-      const begun = await connection.write(() =>
-        connection.run('insertDraft', { ...ownerOf(account, batchId), now: now() }),
-      );
+      const owner = ownerOf(account, batchId);
+      const begun = await connection.write(() => {
+        // Of a batch that was removed only its place in lists is left.
+        connection.run('deleteRow', owner);
+        return connection.run('insertDraft', { ...owner, now: now() });
+      });
       if (begun === 0) throw new RangeError(`there is a batch "${batchId}"`);
     },
 
@@ -166,9 +173,10 @@ export function draftsOf(connection: SqliteConnection, now: () => number): Draft
 /**
  * Deletes everything of a batch that was hidden before, a slice at a time. When it is interrupted, `sweep` goes on.
  *
+ * @param keepsPlace - Whether its row stays for a while: a list may go on behind it.
  * @returns True when it was this call that deleted the last of it.
  */
-export async function purge(connection: SqliteConnection, owner: BatchOwner): Promise<boolean> {
+export async function purge(connection: SqliteConnection, owner: BatchOwner, keepsPlace = false): Promise<boolean> {
   let deleted = false;
   await connection.writeInSlices((hasTime) => {
     do {
@@ -176,7 +184,7 @@ export async function purge(connection: SqliteConnection, owner: BatchOwner): Pr
       if (position === undefined) {
         connection.run('deleteTasks', owner);
         connection.run('deleteKeys', owner);
-        deleted = connection.run('deleteRow', owner) > 0;
+        deleted = keepsPlace || connection.run('deleteRow', owner) > 0;
         return false;
       }
       const item = { ...owner, position };

@@ -70,7 +70,7 @@ export function sqliteStorage(options: SqliteStorageOptions): BatchStore {
     open: () => connection.open(),
     now: () => Promise.resolve(clock()),
     ...draftsOf(connection, clock),
-    ...recordsOf(connection),
+    ...recordsOf(connection, clock),
     ...itemsOf(connection, clock),
     ...tasks,
     sweep: async (limits) => (await tasks.sweep(limits)) + (await files.sweep(limits.draftMs, limits.limit)),
@@ -223,7 +223,7 @@ function tasksOf(connection: SqliteConnection, now: () => number): Tasks {
         return over.map((row) => {
           const owner = { account: String(row['account']), batchId: String(row['id']) };
           if (row['stage'] === 'draft') connection.run('hideDraft', owner);
-          if (row['stage'] === 'batch') connection.run('hideBatch', owner);
+          if (row['stage'] === 'batch') connection.run('hideBatch', { ...owner, now: now() });
           connection.run('deleteTasks', owner);
           connection.run('deleteKeys', owner);
           return owner;
@@ -276,7 +276,7 @@ function filesOf(connection: SqliteConnection, now: () => number): SqliteFiles {
     },
 
     async discard(account, fileId) {
-      await remove(connection, fileOwnerOf(account, fileId), 'draft');
+      await remove(connection, fileOwnerOf(account, fileId), 'draft', now());
     },
 
     async find(account, fileId) {
@@ -292,10 +292,11 @@ function filesOf(connection: SqliteConnection, now: () => number): SqliteFiles {
           after: after === undefined ? null : storable(after),
         }),
       );
-      return {
-        files: rows.slice(0, limit).map(fileOf),
-        more: rows.length > limit,
-      };
+      const files = rows.slice(0, limit).map(fileOf);
+      if (files.length > 0 || after === undefined) return { files, more: rows.length > limit };
+      const values = { account: storable(account), after: storable(after) };
+      const was = await connection.read(() => connection.first('wasFile', values));
+      return { files, more: false, isUnknown: was === undefined };
     },
 
     async read(account, fileId, piece) {
@@ -304,26 +305,36 @@ function filesOf(connection: SqliteConnection, now: () => number): SqliteFiles {
       return content instanceof Uint8Array ? content : undefined;
     },
 
-    remove: (account, fileId) => remove(connection, fileOwnerOf(account, fileId), 'file'),
+    remove: (account, fileId) => remove(connection, fileOwnerOf(account, fileId), 'file', now(), true),
 
     async sweep(draftMs, limit) {
       const times = { now: now(), draftsBefore: now() - wholeMs(draftMs), limit };
       const over = await connection.read(() => connection.all('findOverFiles', times));
       for (const { account, id, stage } of over) {
-        await remove(connection, { account: String(account), fileId: String(id) }, String(stage));
+        await remove(connection, { account: String(account), fileId: String(id) }, String(stage), now());
       }
       return over.length;
     },
   };
 }
 
-/** Hides a file of a stage and deletes it piece by piece. When that is interrupted, the next sweep goes on. */
-async function remove(connection: SqliteConnection, owner: FileOwner, stage: string): Promise<boolean> {
-  const hidden = await connection.write(() => connection.run('hideFile', { ...owner, stage }));
+/**
+ * Hides a file of a stage and deletes it piece by piece. When that is interrupted, the next sweep goes on.
+ *
+ * @param keepsPlace - Whether its row stays for a while: a list may go on behind it.
+ */
+async function remove(
+  connection: SqliteConnection,
+  owner: FileOwner,
+  stage: string,
+  now: number,
+  keepsPlace = false,
+): Promise<boolean> {
+  const hidden = await connection.write(() => connection.run('hideFile', { ...owner, stage, now }));
   if (hidden === 0) return false;
   await connection.writeInSlices((hasTime) => {
     while (connection.run('deletePieces', owner) > 0) if (!hasTime()) return true;
-    connection.run('deleteFile', owner);
+    if (!keepsPlace) connection.run('deleteFile', owner);
     return false;
   });
   return true;

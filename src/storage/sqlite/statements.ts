@@ -130,8 +130,9 @@ export const ACCOUNT_STATEMENTS = {
     WHERE account = :account AND stage = 'batch' AND created_at > :createdAfter AND created_at < :createdBefore
       AND (:statuses IS NULL OR status IN (SELECT value FROM json_each(:statuses)))
       AND (:after IS NULL OR (created_at, id) <
-        (SELECT created_at, id FROM batches WHERE account = :account AND id = :after AND stage = 'batch'))
+        (SELECT created_at, id FROM batches WHERE account = :account AND id = :after AND stage <> 'draft'))
     ORDER BY created_at DESC, id DESC LIMIT :limit`,
+  wasBatch: `SELECT 1 AS known FROM batches WHERE account = :account AND id = :after AND stage <> 'draft'`,
   pageItems: `SELECT items.position, custom_id, body FROM items JOIN requests USING (account, batch_id, position)
     WHERE ${OF_BATCH} AND items.position > :after AND EXISTS (SELECT 1 FROM batches WHERE ${THIS_BATCH})
     ORDER BY items.position LIMIT :limit`,
@@ -192,7 +193,7 @@ export const ACCOUNT_STATEMENTS = {
       attempts = CASE WHEN :reset THEN 0 ELSE attempts END, token = NULL, lease_until = 0
     WHERE ${THIS_TASK}`,
 
-  hideBatch: `UPDATE batches SET stage = 'deleted' WHERE ${THIS_BATCH} AND status IN (${TERMINAL})`,
+  hideBatch: `UPDATE batches SET stage = 'deleted', touched_at = :now WHERE ${THIS_BATCH} AND status IN (${TERMINAL})`,
   hideDraft: `UPDATE batches SET stage = 'deleted' WHERE account = :account AND id = :batchId AND stage = 'draft'`,
   deleteTasks: `DELETE FROM tasks WHERE ${OF_BATCH}`,
   deleteKeys: `DELETE FROM keys WHERE ${OF_BATCH}`,
@@ -200,7 +201,8 @@ export const ACCOUNT_STATEMENTS = {
   deleteOutcome: `DELETE FROM outcomes WHERE ${OF_BATCH} AND position = :position`,
   deleteBody: `DELETE FROM requests WHERE ${OF_BATCH} AND position = :position`,
   deleteItem: `DELETE FROM items WHERE ${OF_BATCH} AND position = :position`,
-  deleteRow: `DELETE FROM batches WHERE account = :account AND id = :batchId AND stage = 'deleted'`,
+  deleteRow: `DELETE FROM batches WHERE account = :account AND id = :batchId AND stage = 'deleted'
+    AND NOT EXISTS (SELECT 1 FROM items WHERE ${OF_BATCH})`,
 
   openFile: `INSERT INTO files (account, id, stage, touched_at) VALUES (:account, :fileId, 'draft', :now)
     ON CONFLICT (account, id) DO UPDATE SET touched_at = :now WHERE account = :account AND stage = 'draft'`,
@@ -212,11 +214,13 @@ export const ACCOUNT_STATEMENTS = {
   findFile: `SELECT record FROM files WHERE ${THIS_FILE}`,
   listFiles: `SELECT record FROM files
     WHERE account = :account AND stage = 'file' AND (:after IS NULL OR (created_at, id) <
-      (SELECT created_at, id FROM files WHERE account = :account AND id = :after AND stage = 'file'))
+      (SELECT created_at, id FROM files WHERE account = :account AND id = :after AND stage <> 'draft'))
     ORDER BY created_at DESC, id DESC LIMIT :limit`,
+  wasFile: `SELECT 1 AS known FROM files WHERE account = :account AND id = :after AND stage <> 'draft'`,
   readPiece: `SELECT content FROM file_pieces
     WHERE ${OF_FILE} AND piece = :piece AND EXISTS (SELECT 1 FROM files WHERE ${THIS_FILE})`,
-  hideFile: `UPDATE files SET stage = 'deleted' WHERE account = :account AND id = :fileId AND stage = :stage`,
+  hideFile: `UPDATE files SET stage = 'deleted', touched_at = :now
+    WHERE account = :account AND id = :fileId AND stage = :stage`,
   deletePieces: `DELETE FROM file_pieces WHERE ${OF_FILE} AND piece IN (
     SELECT piece FROM file_pieces WHERE ${OF_FILE} ORDER BY piece LIMIT 16)`,
   deleteFile: `DELETE FROM files WHERE account = :account AND id = :fileId AND stage = 'deleted'`,
@@ -235,11 +239,15 @@ export const WORKER_STATEMENTS = {
     LIMIT :limit`,
   nextTask: `SELECT min(max(run_at, lease_until)) AS at FROM tasks`,
   findOver: `SELECT account, id, stage FROM batches
-    WHERE stage = 'deleted' OR (stage = 'draft' AND touched_at <= :draftsBefore)
+    WHERE (stage = 'deleted' AND (touched_at <= :draftsBefore OR EXISTS (
+        SELECT 1 FROM items WHERE items.account = batches.account AND items.batch_id = batches.id)))
+      OR (stage = 'draft' AND touched_at <= :draftsBefore)
       OR (stage = 'batch' AND delete_at <= :now AND status IN (${TERMINAL}))
     LIMIT :limit`,
   findOverFiles: `SELECT account, id, stage FROM files
-    WHERE stage = 'deleted' OR (stage = 'draft' AND touched_at <= :draftsBefore)
+    WHERE (stage = 'deleted' AND (touched_at <= :draftsBefore OR EXISTS (
+        SELECT 1 FROM file_pieces WHERE file_pieces.account = files.account AND file_pieces.file_id = files.id)))
+      OR (stage = 'draft' AND touched_at <= :draftsBefore)
       OR (stage = 'file' AND delete_at <= :now)
     LIMIT :limit`,
   deleteOldKeys: `DELETE FROM keys WHERE rowid IN (SELECT rowid FROM keys WHERE expires_at <= :now LIMIT 1000)`,

@@ -115,7 +115,26 @@ export const fileChecks: readonly BatchStoreCheck[] = [
     expectSame([page.files.map(({ id }) => id), page.more], [['file-c', 'file-b'], true], 'the first page');
     const next = await store.files.list(ACCOUNT, { limit: 2, after: 'file-b' });
     expectSame([next.files.map(({ id }) => id), next.more], [['file-a'], false], 'the second page');
-    expectSame((await store.files.list(ACCOUNT, { limit: 2, after: 'file-x' })).files, [], 'behind an unknown file');
+    const unknown = await store.files.list(ACCOUNT, { limit: 2, after: 'file-x' });
+    expectSame(unknown, { files: [], more: false, isUnknown: true }, 'behind an unknown file');
+  }),
+
+  check('goes on behind a file that was deleted', async (store, { pass }) => {
+    const names = Array.from({ length: 7 }, (_, index) => `file-${index}`);
+    for (const id of names) {
+      await makeFile(store, { id });
+      await pass(5);
+    }
+    const seen: string[] = [];
+    for (let more = true; more;) {
+      const page = await store.files.list(ACCOUNT, { limit: 3, after: seen.at(-1) });
+      for (const { id } of page.files) await store.files.remove(ACCOUNT, id);
+      seen.push(...page.files.map(({ id }) => id));
+      ({ more } = page);
+    }
+    expectSame(seen, names.toReversed(), 'what the pages show');
+    const end = await store.files.list(ACCOUNT, { limit: 3, after: seen.at(-1) });
+    expectSame([end.files, end.isUnknown === true], [[], false], 'what is behind the last one');
   }),
 
   check('shows an account its own files only', async (store) => {

@@ -128,7 +128,27 @@ export const readingChecks: readonly BatchStoreCheck[] = [
 
   check('has nothing after a batch that is not there', async (store) => {
     await makeBatch(store);
-    expectSame(await store.list(ACCOUNT, { limit: 10, after: 'batch_0' }), { batches: [], more: false }, 'the page');
+    const page = await store.list(ACCOUNT, { limit: 10, after: 'batch_0' });
+    expectSame(page, { batches: [], more: false, isUnknown: true }, 'the page');
+  }),
+
+  check('goes on behind a batch that was deleted', async (store, { pass }) => {
+    const names = Array.from({ length: 7 }, (_, index) => `batch_${index}`);
+    for (const id of names) {
+      const made = await makeBatch(store, { id, items: 1 });
+      await store.save({ ...made, status: 'failed', revision: made.revision + 1 }, []);
+      await pass(5);
+    }
+    const seen: string[] = [];
+    for (let more = true; more;) {
+      const page = await store.list(ACCOUNT, { limit: 3, after: seen.at(-1) });
+      for (const { id } of page.batches) expectSame(await store.remove(ACCOUNT, id), true, 'whether it was deleted');
+      seen.push(...page.batches.map(({ id }) => id));
+      ({ more } = page);
+    }
+    expectSame(seen, names.toReversed(), 'what the pages show');
+    const end = await store.list(ACCOUNT, { limit: 3, after: seen.at(-1) });
+    expectSame([end.batches, end.isUnknown === true], [[], false], 'what is behind the last one');
   }),
 
   check('lists batches of some states', async (store, { pass }) => {

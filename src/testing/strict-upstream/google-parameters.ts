@@ -23,9 +23,25 @@ const PARAMETERS = new Set([
   'store',
 ]);
 const CONFIG_MEMBERS = new Set([
-  ...['temperature', 'topP', 'topK', 'maxOutputTokens', 'stopSequences', 'seed', 'frequencyPenalty', 'candidateCount'],
-  ...['presencePenalty', 'responseLogprobs', 'logprobs', 'responseMimeType', 'responseSchema', 'responseJsonSchema'],
-  ...['responseModalities', 'thinkingConfig', 'mediaResolution', 'imageConfig', 'speechConfig'],
+  'temperature',
+  'topP',
+  'topK',
+  'maxOutputTokens',
+  'stopSequences',
+  'seed',
+  'frequencyPenalty',
+  'candidateCount',
+  'presencePenalty',
+  'responseLogprobs',
+  'logprobs',
+  'responseMimeType',
+  'responseSchema',
+  'responseJsonSchema',
+  'responseModalities',
+  'thinkingConfig',
+  'mediaResolution',
+  'imageConfig',
+  'speechConfig',
   'enableEnhancedCivicAnswers',
 ]);
 

@@ -150,3 +150,27 @@ describe('settled usage', () => {
     expect(sum).toBe(300_000);
   });
 });
+
+describe('usage of an answer that was cut', () => {
+  const cut = { promptTokens: 0, completionTokens: 400, images: 0, at: 0, isCut: true };
+  const placeholder = { prompt_tokens: 1_000, completion_tokens: 1, total_tokens: 1_001 };
+
+  it('is the greater of what was reported and what was likely generated', () => {
+    const { usage, costNanoUsd } = settleUsage(endpointWith(priced), placeholder, cut);
+    expect(usage).toMatchObject({ prompt_tokens: 1_000, completion_tokens: 400, total_tokens: 1_400, estimated: true });
+    expect(costNanoUsd).toBe(6_000_000);
+    expect(settleUsage(endpointWith(priced), COUNTS, cut)).toMatchObject({ costNanoUsd: 7_000_000 });
+    expect(settleUsage(endpointWith(priced), COUNTS, cut).usage).not.toHaveProperty('estimated');
+    expect(settleUsage(endpointWith(priced), placeholder, { ...cut, isCut: false })).toMatchObject({
+      costNanoUsd: 2_010_000,
+    });
+  });
+
+  it('costs the greater of both, and what was reported where no price is known', () => {
+    const costOf = (reportedCost: number, declaration: object = priced): number | undefined =>
+      settleUsage(endpointWith(declaration), { ...placeholder, reportedCost }, cut).costNanoUsd;
+    expect(costOf(0.002)).toBe(6_000_000);
+    expect(costOf(0.01)).toBe(10_000_000);
+    expect(costOf(0.002, {})).toBe(2_000_000);
+  });
+});

@@ -55,12 +55,15 @@ describe('a budget', () => {
     expect(own.stubs.calls).toHaveLength(5);
   });
 
-  it('is not charged for a stream that its provider broke, beyond what that reported', async () => {
-    const silent = bench({ does: 'break', kind: 'server', pieces: 5 }, {}, { fallback: { maxAttempts: 1 } });
+  it('is charged for a stream that its provider broke after it had said something, and not before', async () => {
     const account = accountWith(2 * COST_USD);
+    const once = { fallback: { maxAttempts: 1 } };
+    const silent = bench({ does: 'break', kind: 'server', pieces: 0 }, {}, once);
     expect(await statusesOf(silent, 5, { account, stream: true })).not.toContain(402);
+    const speaking = bench({ does: 'break', kind: 'server', pieces: 5 }, {}, once);
+    expect(await statusesOf(speaking, 5, { account, stream: true })).toContain(402);
     const usage = { prompt_tokens: 10, completion_tokens: 20, total_tokens: 30 };
-    const telling = bench({ does: 'break', kind: 'server', pieces: 5, usage }, {}, { fallback: { maxAttempts: 1 } });
+    const telling = bench({ does: 'break', kind: 'server', pieces: 5, usage }, {}, once);
     expect(await statusesOf(telling, 5, { account, stream: true })).toContain(402);
   });
 
