@@ -8,42 +8,20 @@ const REFERENCE = 'Google, API reference "GenerateContentRequest"';
 const CONFIG = 'Google, API reference "GenerationConfig"';
 const THINKING = 'Google, page "Gemini thinking"';
 
-const PARAMETERS = new Set([
-  'contents',
-  'systemInstruction',
-  'tools',
-  'toolConfig',
-  'generationConfig',
-  'safetySettings',
-  'cachedContent',
-  'labels',
-  'serviceTier',
-  'continuationToken',
-  'model',
-  'store',
-]);
-const CONFIG_MEMBERS = new Set([
-  'temperature',
-  'topP',
-  'topK',
-  'maxOutputTokens',
-  'stopSequences',
-  'seed',
-  'frequencyPenalty',
-  'candidateCount',
-  'presencePenalty',
-  'responseLogprobs',
-  'logprobs',
-  'responseMimeType',
-  'responseSchema',
-  'responseJsonSchema',
-  'responseModalities',
-  'thinkingConfig',
-  'mediaResolution',
-  'imageConfig',
-  'speechConfig',
-  'enableEnhancedCivicAnswers',
-]);
+const PARAMETERS = new Set(
+  (
+    'contents systemInstruction tools toolConfig generationConfig safetySettings cachedContent ' +
+    'labels serviceTier continuationToken model store'
+  ).split(' '),
+);
+const CONFIG_MEMBERS = new Set(
+  (
+    'temperature topP topK maxOutputTokens stopSequences seed frequencyPenalty candidateCount ' +
+    'presencePenalty responseLogprobs logprobs responseMimeType responseSchema responseJsonSchema ' +
+    'responseModalities thinkingConfig mediaResolution imageConfig speechConfig ' +
+    'enableEnhancedCivicAnswers'
+  ).split(' '),
+);
 
 const MOST_STOPS = 5;
 

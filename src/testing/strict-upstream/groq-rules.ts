@@ -7,39 +7,15 @@ import { isObjectSchema, schemaWith } from './schema.ts';
 const REFERENCE = 'Groq, API reference "Create chat completion"';
 const COMPATIBILITY = 'Groq, page "OpenAI Compatibility"';
 
-const PARAMETERS = new Set([
-  'model',
-  'messages',
-  'citation_options',
-  'compound_custom',
-  'disable_tool_validation',
-  'documents',
-  'store',
-  'frequency_penalty',
-  'function_call',
-  'functions',
-  'include_reasoning',
-  'max_completion_tokens',
-  'max_tokens',
-  'metadata',
-  'n',
-  'parallel_tool_calls',
-  'presence_penalty',
-  'reasoning_effort',
-  'reasoning_format',
-  'seed',
-  'response_format',
-  'search_settings',
-  'service_tier',
-  'stop',
-  'stream',
-  'stream_options',
-  'temperature',
-  'tool_choice',
-  'tools',
-  'top_p',
-  'user',
-]);
+const PARAMETERS = new Set(
+  (
+    'model messages citation_options compound_custom disable_tool_validation documents store ' +
+    'frequency_penalty function_call functions include_reasoning max_completion_tokens max_tokens ' +
+    'metadata n parallel_tool_calls presence_penalty reasoning_effort reasoning_format seed ' +
+    'response_format search_settings service_tier stop stream stream_options temperature tool_choice ' +
+    'tools top_p user'
+  ).split(' '),
+);
 const MEMBERS: Readonly<Record<string, readonly string[]>> = {
   system: ['role', 'content', 'name'],
   developer: ['role', 'content', 'name'],

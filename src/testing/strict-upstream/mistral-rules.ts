@@ -6,31 +6,13 @@ import type { StrictRule } from './rule.ts';
 const REFERENCE = 'Mistral, API reference "Chat Completion"';
 const ORDER = { type: 'invalid_request_message_order', code: '3230' } as const;
 
-const PARAMETERS = new Set([
-  'model',
-  'messages',
-  'temperature',
-  'top_p',
-  'max_tokens',
-  'stream',
-  'stop',
-  'random_seed',
-  'metadata',
-  'n',
-  'response_format',
-  'tools',
-  'tool_choice',
-  'presence_penalty',
-  'frequency_penalty',
-  'prediction',
-  'parallel_tool_calls',
-  'prompt_mode',
-  'reasoning_effort',
-  'safe_prompt',
-  'guardrails',
-  'prompt_cache_key',
-  'service_tier',
-]);
+const PARAMETERS = new Set(
+  (
+    'model messages temperature top_p max_tokens stream stop random_seed metadata n response_format ' +
+    'tools tool_choice presence_penalty frequency_penalty prediction parallel_tool_calls prompt_mode ' +
+    'reasoning_effort safe_prompt guardrails prompt_cache_key service_tier'
+  ).split(' '),
+);
 const MEMBERS: Readonly<Record<string, ReadonlySet<string>>> = {
   system: new Set(['role', 'content']),
   user: new Set(['role', 'content']),
