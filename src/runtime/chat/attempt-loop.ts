@@ -314,11 +314,10 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
       onLimits,
     });
     this.#places?.begin(call, endpoint, place);
-    const { stream } = this.request;
-    const patience = Math.max(1, (stream ? limits.firstTokenMs : limits.answerMs) / timeouts.firstTokenMs);
+    const patience = Math.max(1, (this.request.stream ? limits.firstTokenMs : limits.answerMs) / timeouts.firstTokenMs);
     const adjustments = refusing && adjustmentsAt(refusing, this.request);
     const made = { step, call, startedAt, generation, attempt, hedge, isProbe, isLastResort, patience, adjustments };
-    const flight = new Flight<Call, Result>(made, stream ? 'streaming' : 'whole');
+    const flight = new Flight<Call, Result>(made, this.request.stream ? 'streaming' : 'whole');
     load.waiting(flight);
     call.open((result) => {
       const now = environment.now();
