@@ -35,6 +35,7 @@ import {
 import type { TimedKind, UsualTime } from '../../core/selection/adaptive/wellness.ts';
 import { calibrate, UNCALIBRATED, wantsReport } from '../../core/tokens/likely-tokens.ts';
 import { measure, type Measurement } from '../../core/selection/performance.ts';
+import type { PlanStep } from '../../core/selection/route-plan.ts';
 import type { EndpointRecord } from '../../core/selection/world.ts';
 import type { Environment } from '../../platform/environment.ts';
 import type { EndpointLoad, KnownEndpoint, KnownEndpoints, RunningCall } from './endpoint-load.ts';
@@ -256,10 +257,10 @@ export class EndpointRecords {
   }
 
   /** How the calls of an endpoint have ended in the last half minute. */
-  endedLately({ id }: Endpoint): LatelyEnded {
+  endedLately = ({ endpoint: { id } }: PlanStep): LatelyEnded => {
     const health = this.#known.find(id)?.record.health;
     return health === undefined ? NOTHING_ENDED : endedLately(health, this.#environment.now(), LATELY_MS);
-  }
+  };
 
   /** Notes that a call was given up because another one answered: it would have taken longer than this. */
   gaveUp(endpoint: Endpoint, kind: TimedKind, afterMs: number): void {
