@@ -252,9 +252,8 @@ export class EndpointRecords {
   }
 
   /** Share of the repetitions at an endpoint that are let through now. */
-  repetitionShare({ id }: Endpoint): number {
-    return repetitionShare(this.#known.find(id)?.record.health, this.#environment.now());
-  }
+  repetitionShare = ({ id }: Endpoint): number =>
+    repetitionShare(this.#known.find(id)?.record.health, this.#environment.now());
 
   /** How the calls of an endpoint have ended in the last half minute. */
   endedLately = ({ endpoint: { id } }: PlanStep): LatelyEnded => {
