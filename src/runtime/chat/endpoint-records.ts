@@ -15,7 +15,6 @@ import {
 } from '../../core/fallback/health.ts';
 import { endedLately, type LatelyEnded } from '../../core/fallback/outcomes.ts';
 import { repetitionShare } from '../../core/fallback/throttle.ts';
-import type { ReportedLimits } from '../../core/selection/adaptive/endpoint-limits.ts';
 import {
   DEFAULT_PACER_POLICY,
   FREE_PACE,
@@ -38,7 +37,7 @@ import { measure, type Measurement } from '../../core/selection/performance.ts';
 import type { PlanStep } from '../../core/selection/route-plan.ts';
 import type { EndpointRecord } from '../../core/selection/world.ts';
 import type { Environment } from '../../platform/environment.ts';
-import type { EndpointLoad, KnownEndpoint, KnownEndpoints, RunningCall } from './endpoint-load.ts';
+import type { KnownEndpoint, KnownEndpoints, RunningCall } from './endpoint-load.ts';
 import type { HealthListener, RecordPolicies, StartedCall } from './record-policies.ts';
 import { isBlamed, type RequestFailures } from './request-failures.ts';
 import { beganWith } from './began-cooldowns.ts';
@@ -235,11 +234,11 @@ export class EndpointRecords {
 
   /** Takes back what a request has left that failed in the end, where its failures were its own. */
   excuse({ all }: RequestFailures): void {
-    const known = all.map(({ endpoint, counted, failures }) => {
+    const ends = all.map(({ endpoint, counted, failures }) => {
       const succeededAt = this.#known.find(endpoint.id)?.load.lastSuccessAt ?? -Infinity;
       return { failures, succeededSince: succeededAt > counted.at };
     });
-    if (!isOfItsRequest(known)) return;
+    if (!isOfItsRequest(ends)) return;
     const now = this.#environment.now();
     for (const { endpoint, counted } of all) {
       const known = this.#known.find(endpoint.id);
