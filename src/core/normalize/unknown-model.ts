@@ -1,9 +1,17 @@
 import type { Catalog } from '../../catalog/catalog.ts';
 import { authorOf } from '../../catalog/slug.ts';
-import { keyVariableOf } from '../../catalog/vendor-ids.ts';
 import { nearNames } from '../../protocol/near-name.ts';
 
 /** What to say of a model that no provider of this router serves: what it may have meant, or what is missing. */
+
+/** Vendors whose key is looked for in the variable of their name. */
+const VENDORS = /^(?:openai|anthropic|groq|together|fireworks|deepinfra|deepseek|mistral|xai|openrouter)$/;
+
+/** The environment variable for the key of a vendor; undefined for vendors that are not known here. */
+export function keyVariableOf(vendor: string): string | undefined {
+  if (vendor === 'google') return 'GEMINI_API_KEY';
+  return VENDORS.test(vendor) ? `${vendor.toUpperCase()}_API_KEY` : undefined;
+}
 
 /** Models that are compared with a misspelt one at most: a request that is refused must not take long. */
 const MOST_COMPARED = 2_000;

@@ -46,6 +46,11 @@ export function isEmbeddingModel(value: object): value is AiSdkEmbeddingModel {
   return typeof (value as Partial<Record<keyof AiSdkEmbeddingModel, unknown>>).doEmbed === 'function';
 }
 
+/** Whether prompts for a model may be marked for its provider's cache, as those of Anthropic's packages and Bedrock's. */
+export function takesCacheMarks({ provider }: { readonly provider: string }): boolean {
+  return /(?:^|\.)anthropic(?:\.|$)|bedrock/i.test(provider);
+}
+
 /** True for an object with the members of a model, of whatever version. */
 export function looksLikeModel(value: unknown): value is AiSdkUpstream {
   return typeof value === 'object' && value !== null && (isLanguageModel(value) || isEmbeddingModel(value));

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { buildCatalog } from '../../../src/catalog/catalog.ts';
-import { VENDOR_IDS } from '../../../src/catalog/vendor-ids.ts';
-import { hintForModel } from '../../../src/core/normalize/unknown-model.ts';
+import { hintForModel, keyVariableOf } from '../../../src/core/normalize/unknown-model.ts';
 import { VENDOR_PRESETS } from '../../../src/providers/openai-compatible/presets.ts';
 
 function catalogOf(slug: string, ...ids: readonly string[]) {
@@ -39,7 +38,7 @@ describe('what is said of an unknown model', () => {
 
   it('names the variables in which the providers look', () => {
     for (const { slug, apiKeyVariables } of Object.values(VENDOR_PRESETS)) {
-      expect(VENDOR_IDS[slug]?.key, slug).toBe(apiKeyVariables[0]);
+      expect(keyVariableOf(slug), slug).toBe(apiKeyVariables[0]);
     }
   });
 });
