@@ -1,7 +1,7 @@
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import { checkMount, errorReplyOf, handle, type HttpReply } from '../src/entries/mount.ts';
 import type { Router } from '../src/entries/router.ts';
-import { locate, nodeCall, writeReply } from './node-exchange.ts';
+import { locate, nodeCall, type NodeRequest, type NodeResponse, writeReply } from './node-exchange.ts';
 
 /** Options of {@link fastifyRouter}; `prefix` is Fastify's own. */
 export interface FastifyRouterOptions {
@@ -11,13 +11,13 @@ export interface FastifyRouterOptions {
 
 /** The parts of a Fastify request that are needed. */
 export interface FastifyRequestLike {
-  readonly raw: IncomingMessage;
+  readonly raw: NodeRequest;
   readonly url: string;
 }
 
 /** The parts of a Fastify reply that are needed. */
 export interface FastifyReplyLike {
-  readonly raw: ServerResponse;
+  readonly raw: NodeResponse;
   hijack(): unknown;
   getHeaders(): Record<string, number | string | string[] | undefined>;
   callNotFound(): unknown;

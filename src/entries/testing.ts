@@ -19,7 +19,7 @@ export type { FaultStep, FaultUpstream, FaultUpstreamOptions } from '../testing/
 export { FAULTS } from '../testing/fault-upstream/faults.ts';
 export type { FaultId } from '../testing/fault-upstream/faults.ts';
 export type { FaultWire, FaultWireName, WireError } from '../testing/fault-upstream/wire.ts';
-export { HOST_HEADER, adapterChecks } from '../testing/adapter-checks.ts';
+export { type CheckFetch, HOST_HEADER, adapterChecks } from '../testing/adapter-checks.ts';
 export type { AdapterCheck } from '../testing/adapter-checks.ts';
 export { ADAPTER_BODY_LIMIT, adapterControl } from '../testing/adapter-control.ts';
 export type { AdapterControl, HeldCall } from '../testing/adapter-control.ts';
