@@ -10,8 +10,8 @@ export const BRANDS = ['router', 'openrouter'] as const;
 export const KEEP_ALIVE = {
   /** Quiet time before the first comment. From it on, errors can only be sent inside the stream. Default 1,000. */
   firstMs: option.ms({ default: 1_000 }),
-  /** Time between two comments. Default 10,000. */
-  everyMs: option.ms({ default: 10_000 }),
+  /** Time between two comments. Servers and proxies end what is silent for longer: Bun after 10 seconds. Default 5,000. */
+  everyMs: option.ms({ default: 5_000 }),
 } satisfies OptionTable;
 
 /** When comments keep a quiet stream open, in milliseconds. */
