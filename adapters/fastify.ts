@@ -67,7 +67,7 @@ export async function fastifyRouter(instance: FastifyInstanceLike, { router }: F
   answerBadUrls(instance);
   instance.all('/*', async (request, reply) => {
     const location = locate(request.url, instance.prefix);
-    const answer = location && (await handle(router, nodeCall(request.raw, reply.raw, location)));
+    const answer = location && (await handle(router, nodeCall(...rawOf(request, reply), location)));
     return answer === undefined ? reply.callNotFound() : send(request, reply, answer);
   });
   return Promise.resolve();
@@ -95,7 +95,8 @@ function answerBadUrls(instance: FastifyInstanceLike): void {
     const { statusCode = 500, code, message } = error;
     const body = JSON.stringify({ error: STATUS_CODES[statusCode], code, message, statusCode });
     const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) };
-    return reply.raw.writeHead(statusCode, headers).end(body);
+    const [, raw] = rawOf(request, reply);
+    return raw.writeHead(statusCode, headers).end(body);
   };
   options.frameworkErrors = tellError;
 }
@@ -125,6 +126,11 @@ async function send(
   for (const [name, value] of Object.entries(reply.getHeaders())) {
     if (value !== undefined) reply.raw.setHeader(name, value);
   }
-  await writeReply(request.raw, reply.raw, answer);
+  await writeReply(...rawOf(request, reply), answer);
   return reply;
+}
+
+/** What a request and its reply are of Node. */
+function rawOf(request: FastifyRequestLike, reply: FastifyReplyLike): [IncomingMessage, ServerResponse] {
+  return [request.raw as IncomingMessage, reply.raw as ServerResponse];
 }

@@ -104,6 +104,7 @@ function givenBytes(bytes: Uint8Array): UnreadBody {
 
 async function* piecesOf(request: IncomingMessage, maxBytes: number, idleMs: number): AsyncGenerator<Buffer, void> {
   let length = 0;
+  if (isTaken(request)) throw new BodyError('taken');
   try {
     while (!request.readableEnded) {
       const chunk = request.read() as Buffer | null;
@@ -138,6 +139,11 @@ function moreOf(request: IncomingMessage, idleMs: number): Promise<void> {
   });
 }
 
+/** True when the host has read the body, or the beginning of it. */
+function isTaken(request: IncomingMessage): boolean {
+  return request.readableDidRead || request.readableEnded;
+}
+
 function collect(
   request: IncomingMessage,
   maxBytes: number,
@@ -145,8 +151,8 @@ function collect(
   onBytes: (bytes: number) => void = ignore,
 ): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
-    // Read by somebody else, or gone with its client: nothing will come any more.
-    if (request.readableEnded || request.destroyed) return reject(new BodyError('incomplete'));
+    if (isTaken(request)) return reject(new BodyError('taken'));
+    if (request.destroyed) return reject(new BodyError('incomplete'));
     let chunks: Buffer[] = [];
     let length = 0;
     let timer: ReturnType<typeof setTimeout> | undefined;
