@@ -17,10 +17,18 @@ export const KEEP_ALIVE = {
 /** When comments keep a quiet stream open, in milliseconds. */
 export interface KeepAlive extends ResolvedOf<typeof KEEP_ALIVE> {}
 
+/** A token of HTTP. */
+const HEADER_NAME = /^[\w!#$%&'*+.^`|~-]{1,100}$/;
+
 /** Which sites' pages may call from a browser. */
 export const CORS = {
   /** Origins such as `https://app.example.com`; `'*'` for pages of all sites. */
   origins: required(option.anything<'*' | readonly string[]>("'*' | string[]")),
+  /**
+   * Names of more headers that these pages may send, such as `X-Team`. The router's own, and those of the SDKs of OpenAI,
+   * Anthropic and Vercel, always may. Default: none.
+   */
+  headers: option.list(option.textThat('the name of a header, such as "X-Team"', HEADER_NAME)),
 } satisfies OptionTable;
 
 /** Which sites' pages may call from a browser. */
