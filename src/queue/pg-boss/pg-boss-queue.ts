@@ -242,12 +242,24 @@ function namedFailure(error: unknown): unknown {
   return new StorageError(failure.reason, `The database of pgBossQueue: ${failure.message}`, failure.code);
 }
 
+/** @throws ConfigError where pg-boss is not installed, or is older than 12. */
 async function importPgBoss(): Promise<typeof PgBossPackage> {
+  let found: Partial<typeof PgBossPackage>;
   try {
-    return await import('pg-boss');
+    found = await import('pg-boss');
   } catch {
-    throw new ConfigError([
-      { path: 'batches.queue', problem: 'is pgBossQueue, which needs the package pg-boss: npm install pg-boss' },
-    ]);
+    throw unusable('the package pg-boss: npm install pg-boss');
   }
+  // Any version may be installed beside this package, since the host may use it for itself.
+  if (isUsable(found)) return found;
+  throw unusable('pg-boss 12 or newer, and an older one is installed: npm install pg-boss@latest');
+}
+
+/** Before version 12, the class was the default export. */
+function isUsable(found: Partial<typeof PgBossPackage>): found is typeof PgBossPackage {
+  return found.PgBoss !== undefined;
+}
+
+function unusable(needed: string): ConfigError {
+  return new ConfigError([{ path: 'batches.queue', problem: `is pgBossQueue, which needs ${needed}` }]);
 }
