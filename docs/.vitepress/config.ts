@@ -39,7 +39,11 @@ const TASKS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     faq: 'FAQ',
     glossary: 'Glossary',
   },
-  Understand: { architecture: 'Architecture', 'decisions/README': 'Decisions' },
+  Understand: {
+    architecture: 'Architecture',
+    'decisions/README': 'Decisions',
+    'simulated-worlds': 'Simulated worlds',
+  },
 };
 
 const pages = readdirSync(DOCS)

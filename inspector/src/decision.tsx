@@ -41,7 +41,7 @@ function restingOf({ seen, warmth = 0 }: LedgerCandidate): string | undefined {
 export function candidatesNow({ steps }: PlanNow): readonly Candidate[] {
   return steps.map((step: ExplainedStep) => ({
     endpoint: `${step.tag}#${step.model}`,
-    why: step.why,
+    why: step.refuses === undefined ? step.why : `${step.why}, asked without ${step.refuses.join(' and ')}`,
     costUsd: step.decision?.expectedCostUsd ?? step.estimatedCostUsd,
     laterUsd: step.decision?.laterCostUsd,
     warmth: step.decision?.warmth,

@@ -72,10 +72,21 @@ export function Waterfall({ record }: { readonly record: LedgerRecord }): JSX.El
   );
 }
 
+/** What is special about a call: a hedge, a refusal, or a seam in the answer. */
+function noteOf({ hedge, refusal, kept, continued }: LedgerRecord['attempts'][number]): string {
+  const notes = [
+    hedge === true ? 'hedge' : '',
+    refusal === undefined ? '' : `refused: ${words(refusal)}`,
+    kept === true ? 'broke, text kept' : '',
+    continued === undefined ? '' : `went on, by ${continued}`,
+  ];
+  return notes.filter((note) => note !== '').join(', ');
+}
+
 function linesOf({ attempts, plugins = [], tools = [] }: LedgerRecord): readonly Line[] {
   const calls = attempts.map((attempt): Line => ({
     name: `${attempt.number}. ${tagOf(attempt.endpoint)}`,
-    note: attempt.hedge === true ? 'hedge' : '',
+    note: noteOf(attempt),
     start: attempt.start_ms,
     first: attempt.first_token_ms,
     end: attempt.end_ms,

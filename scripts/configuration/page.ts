@@ -25,7 +25,6 @@ const GROUPS: Readonly<Record<string, readonly (keyof typeof ROUTER)[]>> = {
     'cacheMarks',
     'timeouts',
     'fallback',
-    'retryBudget',
     'breaker',
     'maxCooldownMs',
   ],

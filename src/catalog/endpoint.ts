@@ -67,6 +67,8 @@ export interface Endpoint {
   readonly dialects: readonly DialectName[];
   /** True when repeated prefixes are cached without asking. */
   readonly implicitCaching: boolean;
+  /** True when it goes on from an assistant message at the end of the prompt. Undefined where that is unknown. */
+  readonly prefill?: boolean | undefined;
   /** The provider's own web search, if it has one for all its models; see {@link EndpointOwner.nativeSearch}. */
   readonly nativeSearch?: NativeSearch | undefined;
   /** True when files go to the provider as they are unless its model says otherwise; see {@link EndpointOwner.readsFiles}. */
@@ -84,6 +86,11 @@ export interface Endpoint {
   /** Time limits of its own; see {@link EndpointDeclaration.timeouts}. */
   readonly timeouts?: CallTimeouts | undefined;
   readonly byok?: ByokKey | undefined;
+  /**
+   * Fields of a body that its provider has refused, with the names that it wants instead of them; without one, they are
+   * left out. Absent until it has refused one.
+   */
+  readonly refusedFields?: ReadonlyMap<string, string | undefined> | undefined;
   /** Where facts come from that the program did not declare, by field of the declaration. */
   readonly origins?: FactOrigins | undefined;
 }
@@ -142,6 +149,11 @@ export interface EndpointDeclaration {
   readonly moderated?: boolean | undefined;
   /** True: prompts are cached without marks. Default: unknown. */
   readonly implicitCaching?: boolean | undefined;
+  /**
+   * True: the model goes on from an assistant message at the end of `messages`, and its answer begins behind it. Used
+   * where `fallback.afterFirstToken` is `continue`. Default: what is known of the model, and otherwise unknown.
+   */
+  readonly prefill?: boolean | undefined;
   /** Benchmark scores from 0 to 1, by task. Default: those of the model. */
   readonly scores?: Readonly<Record<string, number>> | undefined;
   /** How many prompts each of the scores was measured on. Default: unknown. */
@@ -197,6 +209,8 @@ export interface EndpointOwner {
   readonly nativeSearch?: NativeSearch | undefined;
   /** True when its models read PDFs by themselves, as far as nothing else is known of them. Default false. */
   readonly readsFiles?: boolean | undefined;
+  /** Whether a model, by its upstream name, goes on from an assistant message. Default: unknown. */
+  readonly prefill?: ((upstreamModel: string) => boolean) | undefined;
   /** Parameters that it has no words for, whatever the model and whatever is declared. Default: none. */
   readonly unsupported?: readonly ParameterName[] | undefined;
 }
@@ -212,6 +226,7 @@ export function declareEndpoint(
   const tier = declared.tier ?? 'default';
   const ending = declared.tag ?? declared.region ?? (tier === 'default' ? undefined : tier);
   const tag = ending === undefined ? owner.slug : `${owner.slug}/${ending}`;
+  const name = upstreamModel ?? upstreamName(owner.slug, model);
   const id = declared.variant === undefined ? model : `${model}:${declared.variant}`;
   return {
     ...rest,
@@ -220,7 +235,7 @@ export function declareEndpoint(
     provider: owner.slug,
     providerName: owner.name,
     tag,
-    upstreamModel: upstreamModel ?? upstreamName(owner.slug, model),
+    upstreamModel: name,
     tier,
     ...parameterSets(parameters, withoutWords(abilities, owner.unsupported)),
     toolChoices: toolChoices && new Set(toolChoices),
@@ -235,6 +250,7 @@ export function declareEndpoint(
     nativeSearch: owner.nativeSearch,
     readsFiles: owner.readsFiles ?? false,
     implicitCaching: declared.implicitCaching ?? false,
+    prefill: declared.prefill ?? owner.prefill?.(name),
     ...(origins === undefined ? {} : { origins }),
   };
 }

@@ -74,6 +74,7 @@ export const DECLARATION_OPTIONS: OptionShape<EndpointDeclaration> = {
   quantization: text,
   moderated: flag,
   implicitCaching: flag,
+  prefill: flag,
   scores: mapOf(amount),
   scoreCounts: mapOf(amount),
   rpm: tokens,

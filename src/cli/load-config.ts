@@ -219,12 +219,31 @@ export function reloadConfiguration(router: Router, io: CommandIo, { named, path
   };
 }
 
+/** What was read of a ledger, with the store and the functions of the one in force: only what is data can be compared. */
+function sameStores(read: RouterConfig['ledger'], router: Router): RouterConfig['ledger'] {
+  const running = router.internals.config.ledger;
+  if (typeof read !== 'object' || running === undefined) return read;
+  const { store, content, redact } = read;
+  return {
+    ...read,
+    ...(store === undefined ? {} : { store: running.store }),
+    ...(content === undefined ? {} : { content: running.content?.sink }),
+    ...(redact === undefined ? {} : { redact: running.content?.redact }),
+  };
+}
+
 async function readAgain(router: Router, io: CommandIo, named: string | undefined, reading: number): Promise<void> {
   try {
     const { config, from } = await loadConfig(io, named, reading);
-    // These belong to the process. Read again they would be others, even if they say the same.
-    const { state: _state, batches: _batches, webhooks: _webhooks, on: _on, environment: _, ...rest } = config;
-    const { version } = router.update(rest);
+    // These belong to the process. Read again they are others, even if they say the same, and nobody else closes them.
+    const { state, batches, webhooks: _webhooks, on: _on, environment: _, ledger, ...rest } = config;
+    const running = router.internals.config;
+    const storage = await running.batches.openStorage();
+    const inUse = new Set<unknown>([running.state, storage, running.ledger?.store]);
+    const stores = [state, batches?.storage, typeof ledger === 'object' ? ledger.store : undefined];
+    await Promise.all(stores.map((store) => (inUse.has(store) ? undefined : store?.close?.())));
+    const kept = sameStores(ledger, router);
+    const { version } = router.update(kept === undefined ? rest : { ...rest, ledger: kept });
     io.print(`Configuration ${version} from ${from} is in force.`);
   } catch (error) {
     if (!(error instanceof CommandError) && !ConfigError.isInstance(error)) throw error;

@@ -139,8 +139,6 @@ export function resolveConfig(
       breaker,
       maxCooldownMs,
       forgetting: filled.adaptive,
-      lastResortMs: breaker.lastResortMs,
-      mostLastResortMs: breaker.mostLastResortMs,
       refusalMs: pacer === false ? undefined : pacer.refusalMs,
       retryAfterJitter: pacer === false ? 0 : pacer.retryAfterJitter,
     },

@@ -55,8 +55,6 @@ import {
   type BreakerPolicy,
   FALLBACK,
   type FallbackPolicy,
-  RETRY_BUDGET,
-  type RetryBudgetPolicy,
   TIMEOUTS,
   type Timeouts,
 } from './tables/fallback.ts';
@@ -264,8 +262,6 @@ export const ROUTER = {
   fallback: option.section<FallbackPolicy>(FALLBACK),
   /** When the circuit breaker of an endpoint opens, and for how long. */
   breaker: option.section<BreakerPolicy>(BREAKER),
-  /** How many repetitions all requests together may make. */
-  retryBudget: option.section<RetryBudgetPolicy>(RETRY_BUDGET),
   /** Choices about the selection of endpoints. */
   selection: option.section<SelectionPolicy>(SELECTION),
   /**

@@ -276,6 +276,12 @@ export interface LedgerAttempt {
   readonly usage?: LedgerUsage | undefined;
   /** What was charged for it. Absent for nothing. */
   readonly cost_nano_usd?: number | undefined;
+  /** Why its model refused to answer, in the provider's word; `other` where it gave none. Absent where it did not refuse. */
+  readonly refusal?: string | undefined;
+  /** True when its stream broke after it had begun, and what it had sent stayed part of the answer. */
+  readonly kept?: true | undefined;
+  /** How it went on with the text of an earlier one that broke. Absent where it did not. */
+  readonly continued?: 'prefill' | 'repetition' | undefined;
 }
 
 /** A hook of a plugin that took part. */
@@ -363,6 +369,10 @@ export interface LedgerPreferences {
   readonly max_price?: Readonly<Record<string, number>> | undefined;
   readonly min_throughput?: Readonly<Record<string, number>> | undefined;
   readonly max_latency?: Readonly<Record<string, number>> | undefined;
+  /** True when a refusal was to go to the caller, and no other model to be asked. */
+  readonly return_refusals?: true | undefined;
+  /** What was to follow when a stream broke after its first token. Absent: as the router was configured. */
+  readonly after_first_token?: 'error' | 'continue' | undefined;
   /** Models that rules, or the policy of the account, kept the request from; `excluded` says why. */
   readonly denied_models?: readonly string[] | undefined;
 }

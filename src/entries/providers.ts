@@ -30,7 +30,7 @@ export type { Dialect, EmbeddingDialect } from '../providers/openai-compatible/d
 export type { BatchPath } from '../providers/openai-compatible/native-batches.ts';
 export type { NativeDialect } from '../providers/openai-compatible/provider.ts';
 export { fromAiSdk } from '../providers/ai-sdk/provider.ts';
-export type { DownloadFile, DownloadedFile } from '../providers/ai-sdk/media.ts';
+export type { DownloadFile, DownloadedFile } from '../providers/guarded-download.ts';
 export type { ProviderOptions } from '../providers/ai-sdk/model.ts';
 export type { AiSdkEmbeddingModel, AiSdkModel, AiSdkUpstream, SpecVersion } from '../providers/ai-sdk/model.ts';
 export type {

@@ -19,8 +19,16 @@ export type { FaultStep, FaultUpstream, FaultUpstreamOptions } from '../testing/
 export { FAULTS } from '../testing/fault-upstream/faults.ts';
 export type { FaultId } from '../testing/fault-upstream/faults.ts';
 export type { FaultWire, FaultWireName, WireError } from '../testing/fault-upstream/wire.ts';
-export { type CheckFetch, HOST_HEADER, adapterChecks } from '../testing/adapter-checks.ts';
-export type { AdapterCheck } from '../testing/adapter-checks.ts';
+export { strictUpstream } from '../testing/strict-upstream/strict-upstream.ts';
+export type {
+  StrictRefusal,
+  StrictUpstream,
+  StrictUpstreamOptions,
+} from '../testing/strict-upstream/strict-upstream.ts';
+export type { ChatTemplate, Finding, StrictRequest, StrictRule } from '../testing/strict-upstream/rule.ts';
+export type { StrictVendor } from '../testing/strict-upstream/vendors.ts';
+export { HOST_HEADER, adapterChecks } from '../testing/adapter-checks.ts';
+export type { AdapterCheck, CheckFetch } from '../testing/adapter-checks.ts';
 export { ADAPTER_BODY_LIMIT, adapterControl } from '../testing/adapter-control.ts';
 export type { AdapterControl, HeldCall } from '../testing/adapter-control.ts';
 export { providerChecks, providerChecksFor } from '../testing/provider-checks.ts';
@@ -41,12 +49,14 @@ export type { FaultKind, FaultyStore } from '../testing/batch-store-checks/fault
 export { stateStoreChecks, stateStoreChecksFor } from '../testing/state-store-checks.ts';
 export type { StateStoreCheck, StateStoreFaults, StateStoreHarness } from '../testing/state-store-checks.ts';
 export { simulateTraffic } from '../testing/simulate-traffic/simulate-traffic.ts';
-export type { SimulatedSetup } from '../testing/simulate-traffic/simulate-traffic.ts';
+export type { SimulatedSetup, SimulatedWire } from '../testing/simulate-traffic/simulate-traffic.ts';
 export type { TimePercentiles, TrafficFigures, TrafficReport } from '../testing/simulate-traffic/report.ts';
+export type { TrafficClient } from '../testing/simulate-traffic/clients.ts';
 export { SIMULATED_MODEL } from '../testing/simulate-traffic/world.ts';
 export type {
   LatencyDistribution,
   Outage,
+  PoisonRequests,
   RandomOutages,
   SimulatedEndpoint,
   SimulatedRateLimit,

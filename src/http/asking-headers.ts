@@ -15,6 +15,7 @@ const METADATA_HEADERS: readonly (readonly [string, Brand])[] = [
 const ASKING: ReadonlySet<string> = new Set([
   ...METADATA_HEADERS.map(([name]) => name),
   'x-session-id',
+  'x-claude-code-session-id',
   'x-anthropic-beta',
   'x-router-cache',
   'x-openrouter-cache',
@@ -59,6 +60,11 @@ function metadataAsked(asking: HeaderLookup): { readonly value: string; readonly
     if (value !== undefined) return { value, brand };
   }
   return undefined;
+}
+
+/** The session that a call names: by our header, or by that of Claude Code. */
+export function sessionAsked(asking: HeaderLookup | undefined): string | undefined {
+  return asking?.('x-session-id') ?? asking?.('x-claude-code-session-id');
 }
 
 /** What a call says about the response cache, in either spelling (gaps 9.3). */

@@ -4,7 +4,8 @@ import { EMBEDDING_PARAMETERS, type Model, serves, SUPPORTED_PARAMETERS } from '
 import type { Rates } from '../catalog/price.ts';
 import { ratesAt } from '../catalog/price-at.ts';
 import { authorOf } from '../catalog/slug.ts';
-import { stabilityOf, uptimeOf } from '../core/fallback/health.ts';
+import { stabilityOf } from '../core/fallback/health.ts';
+import { uptimeOf } from '../core/fallback/outcomes.ts';
 import { latencyOf, type PercentileValues, throughputOf } from '../core/selection/performance.ts';
 import type { EndpointRecord } from '../core/selection/world.ts';
 import type {

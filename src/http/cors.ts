@@ -32,6 +32,7 @@ const ALLOWED = [
   'anthropic-beta',
   'anthropic-dangerous-direct-browser-access',
   'x-session-id',
+  'x-claude-code-session-id',
   'x-anthropic-beta',
   'traceparent',
   'tracestate',

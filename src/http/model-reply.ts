@@ -5,7 +5,7 @@ import type { EmbeddingRequest } from '../protocol/embedding.ts';
 import type { OpenedChat, RouterInternals } from '../router/router.ts';
 import { loadDialect } from '../router/incoming.ts';
 import { spell, type Spelling } from './spelling.ts';
-import { cacheHeaders, cacheWish, type HeaderLookup } from './asking-headers.ts';
+import { cacheHeaders, cacheWish, type HeaderLookup, sessionAsked } from './asking-headers.ts';
 import { errorBody, type ErrorReplyContext } from './error-reply.ts';
 import type { HttpCall, HttpHeaders, HttpReply, WholeReply } from './exchange.ts';
 import { ChatFrameWriter, type FrameWriter, StreamFrames } from './stream-frames.ts';
@@ -46,7 +46,7 @@ export async function answerChat(internals: RouterInternals, request: ModelReque
     account,
     signal: call.signal,
     metadata: context.wantsMetadata,
-    sessionId: context.asking?.('x-session-id'),
+    sessionId: sessionAsked(context.asking),
     anthropicBeta: betasOf(call, context),
     traceContext: traceOf(internals, call),
     dialect: context.dialect?.name,
@@ -119,7 +119,7 @@ export async function answerEmbeddings(
     account,
     signal: call.signal,
     metadata: context.wantsMetadata,
-    sessionId: context.asking?.('x-session-id'),
+    sessionId: sessionAsked(context.asking),
     traceContext: traceOf(internals, call),
   });
   return wholeReply(spell(result, context.spelling), { ...context.headers, 'x-generation-id': result.id });
@@ -133,7 +133,7 @@ export async function answerTokenCount(
   const count = await pinned.countTokens(body, {
     account,
     signal: call.signal,
-    sessionId: context.asking?.('x-session-id'),
+    sessionId: sessionAsked(context.asking),
     anthropicBeta: betasOf(call, context),
     dialect: 'messages',
   });

@@ -1,7 +1,7 @@
 import type { Endpoint } from '../catalog/endpoint.ts';
 import { ratesAt } from '../catalog/price-at.ts';
 import type { InspectedRouter } from '../config/inspector.ts';
-import { uptimeOf } from '../core/fallback/health.ts';
+import { uptimeOf } from '../core/fallback/outcomes.ts';
 import { wellnessOf } from '../core/selection/adaptive/wellness.ts';
 import {
   countsOf,

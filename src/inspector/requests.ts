@@ -6,6 +6,8 @@ import type { LedgerAttempt, LedgerCost, LedgerCostKey, LedgerRecord, LedgerUsag
 import { accountOfMirror } from '../core/normalize/mirror-copy.ts';
 import { invalid } from '../http/body.ts';
 import type { ReadableLedger } from '../runtime/ledger/request-ledger.ts';
+import { describeRefusal } from '../core/fallback/refusal.ts';
+import type { RuntimeServices } from '../runtime/chat/services.ts';
 import { RouterError } from '../protocol/router-error.ts';
 import { filterOf } from './live-row.ts';
 import type { CostList, LiveRow, PlanNow, RecordPage, RequestList, RequestPage } from './wire.ts';
@@ -206,6 +208,15 @@ function explainAgain({ internals }: InspectedRouter, record: LedgerRecord): Pic
   return { now: planOf(internals, plan) };
 }
 
+/** What an endpoint is not asked with any more, because its provider refused it. */
+function refusesOf(
+  { records, environment }: RuntimeServices,
+  endpoint: Endpoint,
+): { readonly refuses?: readonly string[] } {
+  const known = records.refusals.of(endpoint, environment.now());
+  return known === undefined ? {} : { refuses: known.refusals.map(describeRefusal) };
+}
+
 function planOf({ services }: InspectedRouter['internals'], { steps, rejected }: RoutePlan): PlanNow {
   return {
     steps: steps.map(({ endpoint, why, figures }) => ({
@@ -214,6 +225,7 @@ function planOf({ services }: InspectedRouter['internals'], { steps, rejected }:
       tag: endpoint.tag,
       why,
       coolingDown: !services.records.admission(endpoint).ok,
+      ...refusesOf(services, endpoint),
       ...(figures === undefined ? {} : { decision: figures }),
     })),
     rejected: rejected.map(({ endpoint, reason, detail }) => ({

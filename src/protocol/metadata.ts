@@ -71,10 +71,18 @@ export interface RouterMetadata {
     readonly hedge?: boolean;
     /** Encrypted reasoning of the conversation was left out of the call, because another provider made it. */
     readonly reasoning_removed?: boolean;
+    /** What was changed in the request so that the provider takes it, a sentence for each change. */
+    readonly adjustments?: readonly string[];
     /** The call was cancelled because the other one answered first. */
     readonly given_up?: boolean;
     /** US dollars that a call which was given up may have cost, beside the cost of the answer. */
     readonly cost?: number;
+    /** Why its model refused to answer, in the provider's word; `other` where it gave none. */
+    readonly refusal?: string;
+    /** The stream of the call broke after it had begun, and what it had sent stayed part of the answer. */
+    readonly kept?: boolean;
+    /** The call went on with the text of one that broke: in which way, and after how many UTF-16 units of text. */
+    readonly continued?: { readonly way: 'prefill' | 'repetition'; readonly after: number };
   }[];
   readonly params?: JsonObject;
   /** Milliseconds from the call to the provider to the end of its answer. */

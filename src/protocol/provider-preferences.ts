@@ -1,3 +1,5 @@
+import { REFUSALS } from '../config/tables/accounts.ts';
+import { AFTER_FIRST_TOKEN } from '../config/tables/fallback.ts';
 import type { ProviderName } from '../config/tables/names.ts';
 import { nullish } from './accept/schema.ts';
 import { either } from './accept/choices.ts';
@@ -94,6 +96,16 @@ export interface ProviderPreferences {
   readonly preferred_min_throughput?: Percentiles | null | undefined;
   /** Seconds to the first token, the median as a number or `{ p90: 2 }`. Reorders, never rejects. */
   readonly preferred_max_latency?: Percentiles | null | undefined;
+  /**
+   * What follows when a model refuses to answer: the next model, or the refusal itself. `fallback` never relaxes an
+   * account's setting. Default `fallback`.
+   */
+  readonly refusals?: 'fallback' | 'return' | null | undefined;
+  /**
+   * What follows when a stream of text breaks after its first token: an error, or the next endpoint, which goes on where
+   * it can. Both calls are paid for. Default: as the router is configured.
+   */
+  readonly after_first_token?: 'error' | 'continue' | null | undefined;
 }
 
 const providerList = nullish(list(text({ least: 1, most: 128 }), { most: 256 }));
@@ -125,4 +137,6 @@ export const providerPreferencesSchema = closed({
   max_price: nullish(closed({ prompt: amount, completion: amount, request: amount, image: amount, audio: amount })),
   preferred_min_throughput: percentiles,
   preferred_max_latency: percentiles,
+  refusals: nullish(word(REFUSALS)),
+  after_first_token: nullish(word(AFTER_FIRST_TOKEN)),
 });

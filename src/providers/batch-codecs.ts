@@ -8,8 +8,8 @@ import type { ProviderApi } from './provider-api.ts';
 
 /** How a provider's requests are written and answers read, for its batch API. */
 export interface BatchCodecs {
-  /** The codec for a request: that of its own dialect where the provider speaks it. */
-  readonly codecFor: (request: NormalizedRequest) => Codec;
+  /** The codec for a request: that of its own dialect where the provider speaks it, or of the wire that its model wants. */
+  readonly codecFor: (request: NormalizedRequest, endpoint: Endpoint) => Codec;
   readonly embeddings: EmbeddingCodec | undefined;
 }
 
@@ -34,7 +34,7 @@ function writeBatched(
   { codecFor, embeddings }: BatchCodecs,
 ): BatchedBody {
   if (request.operation === 'chat') {
-    const codec = codecFor(request);
+    const codec = codecFor(request, endpoint);
     const { stream: _stream, stream_options: _options, ...body } = codec.encode(request, endpoint);
     return { path: codec.path(request, endpoint), body, headers: codec.headers?.(request, endpoint) ?? [] };
   }
@@ -48,9 +48,9 @@ function writeBatched(
 
 /** Reads answers of a batch by the codecs that read those to single requests. */
 export function batchedReader(api: ProviderApi, { codecFor, embeddings }: BatchCodecs): NativeBatches['read'] {
-  return (body, request) => {
+  return (body, request, endpoint) => {
     if (request.operation === 'chat') {
-      const decoded = codecFor(request).decodeResult(body, api.context, request);
+      const decoded = codecFor(request, endpoint).decodeResult(body, api.context, request);
       return decoded.ok ? { type: 'whole', result: decoded.result } : failedReply(decoded.failure);
     }
     if (embeddings === undefined) return failedReply(failure('adapter', 'The provider makes no embeddings'));

@@ -24,6 +24,11 @@ export type DecodedResult =
  * transport it makes a provider.
  */
 export interface Codec {
+  /**
+   * The codec of another wire of the same server, for a request that this one does not serve with the endpoint's model.
+   * Default: there is none.
+   */
+  insteadFor?(request: NormalizedRequest, endpoint: Endpoint): Codec | undefined;
   /** Path below the base URL. */
   path(request: NormalizedRequest, endpoint: Endpoint): string;
   /**
@@ -47,6 +52,8 @@ export interface Codec {
   readonly unsupported?: readonly ParameterName[] | undefined;
   /** Whether servers of this wire cache only what is marked. Default false. */
   readonly cacheMarks?: boolean | undefined;
+  /** Whether a server takes files by their addresses; otherwise they are fetched first. Default: it does. */
+  takesAddresses?(endpoint: Endpoint): boolean;
   /** How the tokens of a prompt are counted; left out for wires that cannot. */
   readonly tokenCount?: TokenCountCodec | undefined;
   /** How embeddings are asked for; left out for wires that have none. */

@@ -1,4 +1,4 @@
-import type { CallTimeouts, EndpointDeclaration, NativeSearch } from '../catalog/endpoint.ts';
+import type { CallTimeouts, Endpoint, EndpointDeclaration, NativeSearch } from '../catalog/endpoint.ts';
 import { type AttemptFailure, failure, failedReply } from '../core/fallback/failure.ts';
 import type { NormalizedRequest } from '../core/normalize/normalized-request.ts';
 import type { TraceContext } from '../core/trace-context.ts';
@@ -14,6 +14,7 @@ import {
   codecSource,
   EncodeError,
   type OnFirstUse,
+  onFirstUse,
 } from './codec.ts';
 import { type EmbeddingsPart, joinEmbeddings } from './embedding-codec.ts';
 import { type ErrorContext, MAX_WHOLE_BYTES, readFailedStatus } from './upstream-failure.ts';
@@ -55,6 +56,8 @@ export interface HttpProviderOptions<Model extends string = string> extends Prov
   readonly nativeSearch?: NativeSearch | undefined;
   /** True when its models read PDFs by themselves, as far as nothing else is known of them. Default false. */
   readonly readsFiles?: boolean | undefined;
+  /** Whether a model, by its upstream name, goes on from an assistant message at the end. Default: unknown. */
+  readonly prefill?: ((upstreamModel: string) => boolean) | undefined;
   /** How requests are written and responses read. */
   readonly codec: Codec | CodecOnFirstUse;
   /** Codecs for callers who ask in a dialect that this provider speaks itself. */
@@ -96,11 +99,12 @@ export function httpProvider<const Model extends string = string>(
   problems: readonly ConfigProblem[] = [],
 ): Provider<Model> {
   const { slug, name = slug, models, dataCollection, zeroDataRetention } = options;
-  const { nativeSearch, readsFiles, dialectCodecs = {} } = options;
+  const { nativeSearch, readsFiles, prefill, dialectCodecs = {} } = options;
   const all = [...checkProviderOptions(options), ...problems];
   if (all.length > 0) throw new ConfigError(all);
   const api = new ProviderApi(options);
 
+  const fileAddresses = onFirstUse(async () => new (await import('./file-addresses.ts')).FileAddresses());
   const mainCodec = codecSource(options.codec);
   const nativeCodecs = new Map(Object.entries(dialectCodecs).map(([dialect, codec]) => [dialect, codecSource(codec)]));
 
@@ -110,14 +114,19 @@ export function httpProvider<const Model extends string = string>(
 
   /** What is there is not waited for: from here to the transport, a call goes on in one turn. */
   async function chat(call: ProviderCall): Promise<ProviderReply> {
-    const { request, endpoint } = call;
-    const { stream, verbatim } = request;
+    const { endpoint, signal } = call;
+    let { request } = call;
+    const { stream, verbatim, needs } = request;
     try {
       const source = codecFor(request);
-      const codec = source.loaded ?? (await source.load());
+      const usual = source.loaded ?? (await source.load());
+      const codec = usual.insteadFor?.(request, endpoint) ?? usual;
+      if (needs.files === true && codec.takesAddresses?.(endpoint) === false) {
+        request = await (await fileAddresses.load()).withData(request, signal);
+      }
       const sent = post(call, codec, {
         path: codec.path(request, endpoint),
-        body: codec.encode(request, endpoint),
+        body: withoutRefusedFields(codec.encode(request, endpoint), endpoint),
         accept: stream ? 'text/event-stream' : 'application/json',
         headers: codec.headers?.(request, endpoint) ?? NONE,
         maxBytes: stream ? MAX_STREAM_BYTES : MAX_WHOLE_BYTES,
@@ -262,6 +271,7 @@ export function httpProvider<const Model extends string = string>(
     timeouts: options.timeouts,
     nativeSearch,
     readsFiles,
+    prefill,
     dialects: Object.keys(dialectCodecs) as DialectName[],
     unsupported: options.codec.unsupported,
     cacheMarks: options.codec.cacheMarks,
@@ -270,13 +280,20 @@ export function httpProvider<const Model extends string = string>(
     countTokens,
     ...(hasEmbeddings ? { embed } : {}),
     ...(options.batches === undefined ? {} : { batches: batchesOf(options.batches) }),
-    close: () => api.close(),
+    async close() {
+      await fileAddresses.loaded?.close();
+      await api.close();
+    },
   };
 }
 
 function codecsOf(main: Codec, natives: ReadonlyMap<string, Codec>): BatchCodecs {
   return {
-    codecFor: ({ native }) => (native === undefined ? undefined : natives.get(native.dialect)) ?? main,
+    codecFor(request, endpoint) {
+      const { native } = request;
+      const codec = (native === undefined ? undefined : natives.get(native.dialect)) ?? main;
+      return codec.insteadFor?.(request, endpoint) ?? codec;
+    },
     embeddings: main.embeddings,
   };
 }
@@ -295,6 +312,20 @@ function tellLimits(response: TransportResponse, { wallClock }: ErrorContext, { 
 /** What an answer that came with a good status is read with. */
 function answerContext(response: TransportResponse, { secrets, wallClock, errorShape }: ErrorContext): ErrorContext {
   return { secrets, wallClock, errorShape, header: (name) => response.header(name) };
+}
+
+/** A body without fields that the provider has refused, or with the names that it wants. */
+function withoutRefusedFields(
+  body: Readonly<Record<string, unknown>>,
+  { refusedFields: refused }: Endpoint,
+): Readonly<Record<string, unknown>> {
+  if (refused === undefined) return body;
+  const kept = Object.entries(body).flatMap(([name, value]): [string, unknown][] => {
+    const instead = refused.get(name);
+    if (instead !== undefined) return [[instead, value]];
+    return refused.has(name) ? [] : [[name, value]];
+  });
+  return Object.fromEntries(kept);
 }
 
 const NONE: readonly string[] = [];

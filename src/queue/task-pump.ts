@@ -1,7 +1,7 @@
 import type { ClaimedTask } from '../contracts/batch-store.ts';
 import type { QueuePorts, TaskHandler, TaskResult } from '../contracts/task-queue.ts';
 import { LeaseLength, RENEWALS } from '../core/batch/lease.ts';
-import { backoffMs } from '../core/fallback/retry-budget.ts';
+import { backoffMs } from '../core/fallback/backoff.ts';
 import type { Timer } from '../platform/environment.ts';
 import { type OptionShape, wholeNumber } from '../platform/option-kinds.ts';
 

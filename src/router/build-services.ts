@@ -5,13 +5,13 @@ import { compileRules } from '../core/normalize/rules.ts';
 import { UsualTokens } from '../runtime/chat/usual-times.ts';
 import { accountCheck, EndUsers, Rates } from '../runtime/limits/accounts.ts';
 import { KnownEndpoints } from '../runtime/chat/endpoint-load.ts';
-import { EndpointRecords, type HealthListener } from '../runtime/chat/endpoint-records.ts';
+import { EndpointRecords } from '../runtime/chat/endpoint-records.ts';
+import type { HealthListener } from '../runtime/chat/record-policies.ts';
 import { RequestLedger } from '../runtime/ledger/request-ledger.ts';
 import { Spending } from '../runtime/limits/spending.ts';
 import { Responses } from '../runtime/limits/responses.ts';
 import { KnownOrigins, StickySessions } from '../runtime/chat/conversations.ts';
 import { MirrorsOnUse } from '../runtime/chat/mirrors.ts';
-import { RetryBudgetKeeper } from '../runtime/chat/concurrency.ts';
 import { SharedPacing } from '../runtime/chat/shared-pacing.ts';
 import { SharedCooldowns } from '../runtime/chat/shared-cooldowns.ts';
 import { RepeatedPrefixes } from '../runtime/chat/repeated-prefixes.ts';
@@ -108,7 +108,6 @@ export function buildServices(
         config.stickyTtlMs,
         environment,
       ),
-    budget: same('retryBudget') && before ? before.budget : new RetryBudgetKeeper(config.retryBudget, environment),
     checkAccount: accountCheck(environment, events),
     tellNotice: seldom(environment, (message) => warn(events, { code: 'plugin_notice', message })),
     rates: new Rates(config.usage.limiter, config.usage.rateLimits, environment, events),

@@ -3,7 +3,8 @@ import type { WholeAnswer } from '../core/dialects/dialect.ts';
 import { wantsCache } from '../core/limits/cache-rule.ts';
 import { normalizeChatRequest } from '../core/normalize/normalize.ts';
 import type { NormalizedRequest } from '../core/normalize/normalized-request.ts';
-import { andThen, type MaybePromise } from '../platform/wait.ts';
+import { needsRepair } from '../core/conversation/needs-repair.ts';
+import { andThen, type MaybePromise, onDemand } from '../platform/wait.ts';
 import type { ChatResult } from '../protocol/chat-result.ts';
 import type { ChatChunk } from '../protocol/chunk.ts';
 import { isJsonObject } from '../protocol/json.ts';
@@ -18,6 +19,8 @@ import type { InnerCall, RuntimeServices } from '../runtime/chat/services.ts';
 import { throughCache } from '../runtime/limits/responses.ts';
 import { execute, planEarly, planPrepared, type PreparedRequest, preparePipeline } from '../runtime/pipeline/start.ts';
 import type { CallOptions, OpenedChat, OpenOptions } from './router.ts';
+
+const loadRepair = onDemand(() => import('../core/conversation/repair.ts'));
 
 /** A request whose answer only has to be read. */
 interface BegunChat {
@@ -130,12 +133,16 @@ export class ChatService {
     if (!parsed.ok) throw errorOfFault(parsed.fault);
     const unsaid = dialect === undefined ? checkSaid(parsed.value.messages) : undefined;
     if (unsaid !== undefined) throw errorOfFault(unsaid);
-    const request = streamed === undefined ? parsed.value : { ...parsed.value, stream: streamed };
+    const asked = streamed === undefined ? parsed.value : { ...parsed.value, stream: streamed };
+    const repaired = needsRepair(asked.messages) ? (await loadRepair()).repairConversation(asked.messages) : undefined;
+    const request = repaired === undefined ? asked : { ...asked, messages: repaired.messages };
     const found = contextOf(services, request.user, options, native, inner);
     const context = found instanceof Promise ? await found : found;
     const normalized = normalizeChatRequest(request, context, services.facts);
     if (!normalized.ok) throw errorOfFault(normalized.fault);
-    return preparePipeline(services, normalized.value, request, body);
+    const { value } = normalized;
+    const adjusted = repaired?.adjustments.length ? { ...value, adjustments: repaired.adjustments } : value;
+    return preparePipeline(services, adjusted, request, body);
   }
 
   /** Lets a request begin, or throws the 429 for one that exceeds its account's rate limit. */

@@ -1,3 +1,5 @@
+import type { Endpoint } from '../catalog/endpoint.ts';
+import type { Refusal } from '../core/fallback/failure.ts';
 import { explainPlan, type Explanation } from '../core/selection/explain.ts';
 import { worldOf } from '../runtime/chat/execution.ts';
 import { planForExplanation } from '../runtime/pipeline/pipeline-execution.ts';
@@ -10,5 +12,8 @@ export async function explainPrepared(services: RuntimeServices, prepared: Prepa
   const participants = { ...prepared, stages: filtered.stages };
   const world = worldOf(services, { roll: 0 });
   const admission = services.records.admissionAt(world.now);
-  return explainPlan(plan, request, participants, world, (endpoint) => !admission(endpoint, false).ok);
+  const coolingDown = (endpoint: Endpoint): boolean => !admission(endpoint, false).ok;
+  const refusals = (endpoint: Endpoint): readonly Refusal[] =>
+    services.records.refusals.of(endpoint, world.now)?.refusals ?? [];
+  return explainPlan(plan, request, participants, world, coolingDown, refusals);
 }

@@ -122,6 +122,30 @@ describe('signalbox serve', () => {
     await expect.poll(() => program.printed()).toContain('Configuration 4 from');
   });
 
+  it('reads a configuration again whose stores are made anew by each reading', async () => {
+    using folder = temporaryFolder();
+    const write = (tag: string, keepDays: number): void =>
+      writeFileSync(
+        folder.file('signalbox.config.mjs'),
+        `import { simulated } from '${new URL('../../dist/index.js', import.meta.url).href}';
+         import { sqliteLedger, sqliteStorage } from '${new URL('../../dist/sqlite.js', import.meta.url).href}';
+         export default {
+           providers: [simulated()],
+           aliases: { ${tag}: 'simulated/small' },
+           ledger: { store: sqliteLedger({ file: 'ledger.db', keepDays: ${keepDays} }), tags: ['team'] },
+           batches: { storage: sqliteStorage({ file: 'batches.db' }) },
+         };`,
+      );
+    write('fast', 30);
+    await using program = await serving(folder.path);
+    for (const [index, alias] of ['quick', 'swift', 'rapid'].entries()) {
+      write(alias, 30);
+      await expect.poll(() => program.printed()).toContain(`Configuration ${index + 2} from signalbox.config.mjs`);
+      expect((await ask(program.url, { model: alias, max_tokens: 3 })).status).toBe(200);
+    }
+    expect(program.printed()).not.toContain('cannot change');
+  });
+
   it('keeps batches in a file, and goes on with them when it begins again', async () => {
     using folder = temporaryFolder();
     let id = '';

@@ -109,9 +109,10 @@ describe('a resolved configuration', () => {
       triesPerEndpoint: 2,
       backoff: { baseMs: 1, capMs: 8_000 },
       maxWaitMs: 2_000,
+      afterFirstToken: 'error',
     });
     expect(batches.limits).toMatchObject({ perBatch: 1, perProvider: 16, keepFree: 10 });
     expect(usage.responses).toMatchObject({ policy: { enabled: false, ttlSeconds: 5 }, maxEntryBytes: 1_000_000 });
-    expect(health).toMatchObject({ maxCooldownMs: 3_600_000, breaker: { failureRatio: 0.5 } });
+    expect(health).toMatchObject({ maxCooldownMs: 3_600_000, breaker: { odds: 1_000_000 } });
   });
 });

@@ -27,7 +27,7 @@ const inside = [
   'depth',
   'nodes',
   'ratio',
-  'failureRatio',
+  'odds',
   'firstMs',
   'everyMs',
   'origins',

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Outbound, createOutbound } from '../../src/net/outbound.ts';
 import { loadFile } from '../../src/plugins/file-parser/load-file.ts';
 import { guardedFetcher } from '../../src/plugins/pages/guarded-fetcher.ts';
-import { guardedDownload } from '../../src/providers/ai-sdk/media.ts';
+import { guardedDownload } from '../../src/providers/guarded-download.ts';
 import type { LookupAddress } from '../../src/net/guarded-connector.ts';
 import { createGuardedTransport } from '../../src/net/undici.ts';
 import { systemEnvironment } from '../../src/platform/environment.ts';

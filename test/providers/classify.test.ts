@@ -14,6 +14,64 @@ const error = (code: string | null, message = 'm', type: string | null = null): 
   error: { code, message, type },
 });
 
+/** How servers word that a prompt is too long for them. */
+const TOO_LONG = [
+  [
+    'llama.cpp, by its type',
+    400,
+    { error: { code: 400, type: 'exceed_context_size_error', message: 'request (9000 tokens) is too much' } },
+  ] as const,
+  [
+    'llama.cpp',
+    400,
+    { error: { message: 'request (9000 tokens) exceeds the available context size (8192 tokens), try increasing it' } },
+  ] as const,
+  [
+    'xAI',
+    400,
+    {
+      code: 'Client specified an invalid argument',
+      error: "This model's maximum prompt length is 131072 but the request contains 200310 tokens.",
+    },
+  ] as const,
+  [
+    'Kimi',
+    400,
+    error('invalid_request_error', 'Invalid request: Your request exceeded model token limit: 262144'),
+  ] as const,
+  ['Alibaba', 400, error('invalid_parameter_error', 'Range of input length should be [1, 129024]')] as const,
+  ['Together', 422, error(null, 'Input validation error: `inputs` tokens + `max_new_tokens` must be <= 8193')] as const,
+  ['Together, without marks', 422, error(null, 'inputs tokens + max_new_tokens must be <= 8193')] as const,
+  [
+    'Text Generation Inference',
+    422,
+    { error: 'Input validation error: `inputs` must have less than 4096 tokens. Given: 5000' },
+  ] as const,
+  ['Bedrock', 400, { message: 'Input is too long for requested model.' }] as const,
+  [
+    'vLLM',
+    400,
+    {
+      object: 'error',
+      message: 'The decoder prompt (length 9000) is longer than the maximum model length of 8192.',
+      code: 400,
+    },
+  ] as const,
+  [
+    'GitHub Copilot',
+    400,
+    error('model_max_prompt_tokens_exceeded', 'prompt token count of 140000 exceeds the limit of 128000'),
+  ] as const,
+  ['Z.ai', 400, error('1261', 'Prompt exceeds max length')] as const,
+  [
+    'LM Studio',
+    400,
+    {
+      error: 'Trying to keep the first 9000 tokens when context the overflows. However, the model is loaded with 4096',
+    },
+  ] as const,
+].map(([who, status, body]) => [`too long a prompt, as ${who} says it`, status, body, 'context_length'] as const);
+
 describe('a status without a word of explanation', () => {
   it.each<readonly [status: number, kind: FailureKind]>([
     [300, 'unreachable'],
@@ -88,6 +146,7 @@ describe('a status with an explanation', () => {
       'context_length',
     ],
     ['too many input tokens', 400, error(null, 'The input token count (9) exceeds the maximum'), 'context_length'],
+    ...TOO_LONG,
     ['too long a context, as too large', 413, error('context_length_exceeded'), 'context_length'],
     [
       'too long a context, as unprocessable',

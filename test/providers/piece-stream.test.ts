@@ -40,17 +40,11 @@ describe('the end of a stream', () => {
     expect(await decodeStream([text('a') + FINISH])).toEqual(['a', FINISHED]);
   });
 
-  it('pays out what is owed to tool calls before it', async () => {
-    const call = '{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"f"}}]}}]}';
-    expect(await decodeStream([`data: ${call}\n\n${DONE}`])).toEqual([
-      {
-        type: 'delta',
-        index: 0,
-        delta: { tool_calls: [{ index: 0, id: 'a', type: 'function', function: { name: 'f', arguments: '' } }] },
-      },
-      { type: 'delta', index: 0, delta: { tool_calls: [{ index: 0, function: { arguments: '{}' } }] } },
-      END,
-    ]);
+  it('leaves no call behind of which the name never came', async () => {
+    const call = '{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"arguments":"{"}}]}}]}';
+    const failed = { type: 'failure', failure: { kind: 'bad_response' } };
+    expect(await decodeStream([`data: ${call}\n\n${FINISH}${DONE}`])).toMatchObject([failed, END]);
+    expect(await decodeStream([`data: ${call}\n\n${FINISH}`])).toMatchObject([failed]);
   });
 
   it('may cut off an event that says nothing any more', async () => {

@@ -237,4 +237,25 @@ describe('in a simulated world', () => {
     expect(report.success).toBe(1);
     expect(report.cancelledUsd / report.costUsd).toBeLessThan(0.012);
   });
+
+  it('calls that fail after seconds have a hedge each once that has shown, although late calls that answer do not', async () => {
+    const share = 0.2;
+    const world = {
+      seed: 7,
+      endpoints: ['a', 'b', 'c', 'd'].map((name) => ({
+        name,
+        price: { prompt: 1, completion: 4 },
+        latency: { medianMs: 400 },
+        outages: [{ kind: 'brownout', fromMs: 0, toMs: Infinity, errors: share, factor: 1, failMs: 8_000 } as const],
+      })),
+      traffic: { requests: 2_000, perSecond: 5, turns: 1, promptTokens: 200, answerTokens: 50 },
+    };
+    const report = await simulateTraffic(world, (setup) => createRouter({ ...setup }));
+    expect(report.success).toBeGreaterThan(0.999);
+    // Four of a hundred requests meet two such failures.
+    expect(report.firstTokenMs.p95).toBeLessThan(4_000);
+    expect(report.attemptsPerRequest).toBeLessThan(1.1 / (1 - share));
+    const without = await simulateTraffic(world, (setup) => createRouter({ ...setup, hedge: false }));
+    expect(without.firstTokenMs.p90).toBeGreaterThan(8_000);
+  });
 });

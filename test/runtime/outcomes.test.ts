@@ -103,6 +103,7 @@ describe('a failure of everybody', () => {
       previous_errors: [
         { provider: 'p0', code: 'server', status: 500 },
         { provider: 'p1', code: 'rate_limited', status: 429 },
+        { provider: 'p0', code: 'server', status: 500 },
       ],
     });
   });
@@ -124,10 +125,10 @@ describe('a failure of everybody', () => {
       body: { models: ['acme/two'] },
       metadata: true,
     });
-    // The first model is repeated once nothing else is left, and fails again.
-    expect(bench.stubs.calls.map(({ provider }) => provider)).toEqual(['p0', 'p1', 'p0']);
+    // The first model is tried once more before the other one, and again when nothing else is left.
+    expect(bench.stubs.calls.map(({ provider }) => provider)).toEqual(['p0', 'p0', 'p1', 'p0']);
     expect(statusOf(outcome)).toBe(502);
-    expect(metadataOf(outcome)).toMatchObject({ attempt: 3, summary: 'available=2, selected=none' });
+    expect(metadataOf(outcome)).toMatchObject({ attempt: 4, summary: 'available=2, selected=none' });
   });
 
   it('without fallbacks is passed on as it came', async () => {

@@ -47,6 +47,39 @@ describe('a stream of a wire without an end mark', () => {
     expect(await (stream ? hearStream : hear)(router, ASKED)).toMatchObject({ text: 'All said', finish: 'stop' });
   });
 
+  it.each([true, false])(
+    'is broken when its connection breaks behind an end that came beside content (asked for a stream: %s)',
+    async (stream) => {
+      const { router } = routerOf((call) => {
+        call.push('Half', { ...FINISH, besideContent: true });
+        setImmediate(() => call.push({ type: 'failure', failure: failure('connection', 'The connection broke') }));
+      });
+      await expect((stream ? hearStream : hear)(router, ASKED)).rejects.toMatchObject({ status: 502 });
+    },
+  );
+
+  it('waits as long as for anything behind an end that came beside content', async () => {
+    const { router, environment } = routerOf((call) => {
+      call.push('one ', { ...FINISH, besideContent: true });
+      environment.setTimer(() => call.push('two ', { ...FINISH, besideContent: true }), 8_000);
+      environment.setTimer(
+        () => call.push('three', { type: 'finish', index: 0, reason: 'length', native: 'length' }),
+        20_000,
+      );
+      environment.setTimer(() => call.end(), 29_000);
+    });
+    const heard = hearStream(router, ASKED);
+    await environment.advance(30_000);
+    expect(await heard).toMatchObject({ text: 'one two three', finish: 'length' });
+  });
+
+  it('is broken when it falls silent behind an end that was taken back', async () => {
+    const { router, environment } = routerOf((call) => call.push('one ', FINISH, 'two ', FINISH));
+    const heard = hearStream(router, ASKED).catch((error: unknown) => error);
+    await environment.advance(61_000);
+    expect(await heard).toMatchObject({ status: 524 });
+  });
+
   it('is broken when the provider says so after that', async () => {
     const { router } = routerOf((call) => {
       call.push('All said', FINISH);

@@ -142,8 +142,8 @@ describe('text', () => {
       raw(text('One '), finish(), text('two'), finish('length'), DONE),
     );
     expect(content).toBe('One two');
-    expect(finishReasons).toEqual(['stop']);
-    expect(chunks.at(-2)?.choices[0]?.finish_reason).toBe('stop');
+    expect(finishReasons).toEqual(['length']);
+    expect(chunks.at(-2)?.choices[0]?.finish_reason).toBe('length');
   });
 
   it.each([

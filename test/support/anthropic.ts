@@ -27,7 +27,15 @@ export function turnsFor(upstreamModel: string, messages: ChatRequest['messages'
 
 /** What a decoder of this wire is told in tests. */
 export function decodeContext(more: Partial<DecodeContext> = {}): DecodeContext {
-  return { ...contextOf(), native: false, formatTool: false, detailedUsage: false, originalId: (id) => id, ...more };
+  return {
+    ...contextOf(),
+    native: false,
+    formatTool: false,
+    detailedUsage: false,
+    newId: (index) => `made_${index}`,
+    originalId: (id) => id,
+    ...more,
+  };
 }
 
 /** Decodes a body that comes in one read per part. */

@@ -5,7 +5,7 @@ import {
   FAILURE_RULES,
   type FailureKind,
 } from '../../src/core/fallback/failure.ts';
-import { DEFAULT_BACKOFF } from '../../src/core/fallback/retry-budget.ts';
+import { DEFAULT_BACKOFF } from '../../src/core/fallback/backoff.ts';
 import type { FallbackPolicy, Situation } from '../../src/core/fallback/next-move.ts';
 import type { PlanStep, RoutePlan } from '../../src/core/selection/route-plan.ts';
 import { NOW, sceneOf } from './requests.ts';
@@ -16,9 +16,10 @@ export const FAILURE_KINDS = Object.keys(FAILURE_RULES) as FailureKind[];
 /** The defaults of the router. */
 export const FALLBACK_POLICY: FallbackPolicy = {
   maxAttempts: 8,
-  triesPerEndpoint: 2,
+  triesPerEndpoint: 3,
   backoff: DEFAULT_BACKOFF,
   maxWaitMs: 2_000,
+  afterFirstToken: 'error',
 };
 
 /** A plan over endpoints named `provider model`, in this order. */
@@ -58,7 +59,7 @@ export function situation(given: Partial<Situation> = {}): Situation {
     now: NOW,
     deadlineAt: NOW + 600_000,
     admission: () => ({ ok: true }),
-    mayRepeat: true,
+    mayRepeat: () => true,
     waited: false,
     roll: 0.5,
     ...given,

@@ -29,8 +29,11 @@ export interface Guarded {
 
 /** What the breaker should be, kept in the simplest way: as a list of everything that happened. */
 export interface Reference {
-  /** Ends of calls since the breaker was last closed, with their times. */
-  outcomes: readonly { readonly at: number; readonly ok: boolean }[];
+  /** Ends of calls while it was closed. Those that an outage explains take no part in what is usual. */
+  outcomes: readonly { readonly ok: boolean; readonly isExplained: boolean }[];
+  /** How many of the latest ones are those that raise the suspicion. */
+  suspected: number;
+  suspicion: number;
   openUntil: number | undefined;
   openings: number;
 }
@@ -40,13 +43,9 @@ export type Check = (guarded: Guarded, before: Breaker, reference: Reference) =>
 
 type BreakerCommand = fc.Command<Reference, Guarded>;
 
-const SLICE_MS = 5_000;
-const SLICES = 12;
-
-/** Small numbers, so that everything happens within a few commands. */
+/** Two failures are enough, so that everything happens within a few commands. */
 export const SMALL_POLICY: BreakerPolicy = {
-  failureRatio: 0.5,
-  minimumCalls: 3,
+  odds: 10_000,
   openMs: 30_000,
   maxOpenMs: 300_000,
   probes: 1,
@@ -55,7 +54,7 @@ export const SMALL_POLICY: BreakerPolicy = {
 /** A breaker that has seen nothing, and what it should be. */
 export function freshPair(policy: Partial<BreakerPolicy> = {}): { readonly model: Reference; readonly real: Guarded } {
   return {
-    model: { outcomes: [], openUntil: undefined, openings: 0 },
+    model: { outcomes: [], suspected: 0, suspicion: 0, openUntil: undefined, openings: 0 },
     real: { breaker: CLOSED_BREAKER, policy: { ...SMALL_POLICY, ...policy }, now: 1_000_000, flights: [] },
   };
 }
@@ -78,30 +77,45 @@ export function land(real: Guarded, flight: Flight, ending: Ending): void {
   real.breaker = ended(real.breaker, real.policy, call, real.now);
 }
 
-/** Calls that failed and succeeded in the slices that still count, by the list. */
-export function countsOf(reference: Reference, now: number): { readonly succeeded: number; readonly failed: number } {
-  const oldest = Math.floor(now / SLICE_MS) - SLICES;
-  const recent = reference.outcomes.filter(({ at }) => Math.floor(at / SLICE_MS) > oldest);
-  const failed = recent.filter(({ ok }) => !ok).length;
-  return { failed, succeeded: recent.length - failed };
+/** Calls that failed and succeeded, as far as they are not forgotten: each makes those before it count 0.5 % less. */
+export function countsOf(
+  { outcomes }: Pick<Reference, 'outcomes'>,
+  begun = 10,
+): { readonly succeeded: number; readonly failed: number } {
+  const weights = outcomes.map((_, index) => 0.995 ** (outcomes.length - 1 - index));
+  const sum = (counts: (one: Reference['outcomes'][number]) => boolean): number =>
+    outcomes.reduce((total, one, index) => total + (counts(one) ? (weights[index] ?? 0) : 0), 0);
+  return {
+    succeeded: begun * 0.995 ** outcomes.length + sum(({ ok }) => ok),
+    failed: sum(({ ok, isExplained }) => !ok && !isExplained),
+  };
 }
 
 function learn(reference: Reference, { policy, now }: Guarded, ending: Ending): void {
   if (ending === 'refused') return;
+  const ok = ending === 'ok';
+  const latest = reference.outcomes.length - reference.suspected;
   if (reference.openUntil !== undefined) {
-    if (ending === 'ok') Object.assign(reference, { outcomes: [], openUntil: undefined, openings: 0 });
-    else open(reference, policy, now);
+    if (!ok) return open(reference, policy, now);
+    const outcomes = reference.outcomes.map((one, index) => (index < latest ? one : { ...one, isExplained: true }));
+    Object.assign(reference, { outcomes, suspected: 0, suspicion: 0, openUntil: undefined, openings: 0 });
+    reference.outcomes = [...reference.outcomes, { ok, isExplained: false }];
     return;
   }
-  reference.outcomes = [...reference.outcomes, { at: now, ok: ending === 'ok' }];
-  const { succeeded, failed } = countsOf(reference, now);
-  const calls = succeeded + failed;
-  if (calls >= policy.minimumCalls && failed / calls > policy.failureRatio) open(reference, policy, now);
+  const usual = countsOf({
+    outcomes: reference.outcomes.map((one, index) => (index < latest ? one : { ...one, isExplained: true })),
+  });
+  const failures = Math.max(0.009, usual.failed / (usual.failed + usual.succeeded));
+  const more = ok ? Math.min(0, Math.log(0.02 / (1 - failures))) : Math.max(0, Math.log(0.98 / failures));
+  reference.suspicion = Math.max(0, reference.suspicion + more);
+  reference.suspected = reference.suspicion === 0 ? 0 : reference.suspected + 1;
+  reference.outcomes = [...reference.outcomes, { ok, isExplained: false }];
+  if (reference.suspicion >= Math.log(policy.odds)) open(reference, policy, now);
 }
 
 function open(reference: Reference, policy: BreakerPolicy, now: number): void {
   const openMs = Math.min(policy.maxOpenMs, policy.openMs * 2 ** reference.openings);
-  Object.assign(reference, { outcomes: [], openUntil: now + openMs, openings: reference.openings + 1 });
+  Object.assign(reference, { openUntil: now + openMs, openings: reference.openings + 1 });
 }
 
 function command(name: string, check: Check, run: (model: Reference, real: Guarded) => void): BreakerCommand {

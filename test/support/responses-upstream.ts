@@ -76,7 +76,8 @@ function lastOf(input: unknown): string {
   return typeof item['content'] === 'string' ? item['content'] : String(item['type']);
 }
 
-function responseOf({ body }: ReceivedRequest, status: string, output: readonly Item[]): object {
+/** The whole response of a provider of OpenAI's Responses. */
+export function responseOf({ body }: Pick<ReceivedRequest, 'body'>, status: string, output: readonly Item[]): object {
   return {
     id: 'resp_0af0',
     object: 'response',

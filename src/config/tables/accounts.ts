@@ -23,6 +23,9 @@ export const MAX_PRICE = {
 /** Highest prices in US dollars. */
 export interface HighestPrices extends OptionsOf<typeof MAX_PRICE> {}
 
+/** What may follow the refusal of a model. */
+export const REFUSALS = ['fallback', 'return'] as const;
+
 /** Routing rules of an account or of the whole router. */
 export const ROUTING_POLICY = {
   /** Providers that may be used at all. Default: all. */
@@ -44,6 +47,12 @@ export const ROUTING_POLICY = {
   enforceDistillableText: option.flag(),
   /** Highest prices; a request's own limit applies where it is lower. Default: none. */
   maxPrice: option.object<HighestPrices>(MAX_PRICE),
+  /**
+   * What follows when a model refuses to answer, or a provider the content: `fallback` goes on to the next model,
+   * `return` hands the refusal to the caller, so that none is routed around; `return` here is not overruled by a
+   * request. Default: as requests say, which is `fallback` where they say nothing.
+   */
+  refusals: option.word(REFUSALS),
 } satisfies OptionTable;
 
 /** A plugin that runs although requests do not name it. */

@@ -170,7 +170,10 @@ export const HEDGE = {
   minimumMs: option.ms({ default: 300 }),
   /** Times the median after which a probe of an endpoint that was out is hedged. Default 1.2. */
   probeLateAfter: option.number(aboveNothing, { default: 1.2 }),
-  /** Share of the cost of all answers that hedges may cost. Those beside silent endpoints are free. Default 0.012. */
+  /**
+   * Share of the cost of all answers that hedges may cost. Those beside silent endpoints are free, and so, in proportion,
+   * are those beside calls that fail after seconds. Default 0.012.
+   */
   share: option.share({ default: 0.012 }),
   /** Requests' worth of that share that may be saved up, which are 24 hedges. Default 2,000. */
   savedRequests: option.whole(1, { default: 2_000 }),

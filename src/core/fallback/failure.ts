@@ -40,6 +40,18 @@ export type FailureKind =
   /** The provider's adapter itself failed. */
   | 'adapter';
 
+/** A word of a request that a provider does not take, and without which the same can be asked. */
+export interface Refusal {
+  /** Name of the parameter or of the field of the body. */
+  readonly name: string;
+  /** Values that it takes, where it only refuses others. */
+  readonly accepted?: readonly string[] | undefined;
+  /** The name that it wants instead. */
+  readonly instead?: string | undefined;
+  /** True where it is refused beside another word only, so that nothing is learned about other requests. */
+  readonly passing?: boolean | undefined;
+}
+
 /**
  * One failed upstream call, as data. Holds nothing secret but what an adapter threw, and at most a little of the
  * provider's text.
@@ -63,9 +75,19 @@ export interface AttemptFailure {
   readonly providerCode?: string | undefined;
   /** The provider's own text, cut and with secrets taken out. */
   readonly raw?: string | undefined;
+  /** What the provider does not take, where it named that and the call may be made without it. */
+  readonly refusal?: Refusal | undefined;
   /** What the adapter threw. It may hold anything, so only a warning for the operator tells it. */
   readonly thrown?: unknown;
+  /**
+   * What the router had put into the call and the provider refused. The same call without it is the next one, at once:
+   * nothing is said of the endpoint or of the caller's request.
+   */
+  readonly addition?: Addition | undefined;
 }
+
+/** What the router may put into a call beside what the caller sent: text to go on from, or a credit for a refusal. */
+export type Addition = 'prefill' | 'credit';
 
 /** What a caller hears whose request used up all of its time. */
 export const TOOK_TOO_LONG =
@@ -88,6 +110,10 @@ export interface Attempt {
   readonly endedAt: number;
   /** True when it was made although an earlier call had not failed. */
   readonly hedge?: boolean | undefined;
+  /** True when its endpoint was left alone, and it went out because nothing else was left. */
+  readonly lastResort?: boolean | undefined;
+  /** What was changed in the request for this call alone, a sentence for each change. Absent where nothing was. */
+  readonly adjustments?: readonly string[] | undefined;
   /** What a call that was given up may have cost, in US dollars. */
   readonly costUsd?: number | undefined;
   /** First token of a stream, or end of a non-streaming answer. Absent for a call that failed before it. */
@@ -96,7 +122,20 @@ export interface Attempt {
   readonly usage?: Usage | undefined;
   /** What is charged for it, in whole nano-dollars. Absent while the call is under way. */
   readonly chargedNanoUsd?: number | undefined;
+  /** Why the model refused to answer, in the provider's word; `other` where it gave none. Absent where it did not. */
+  readonly refusal?: string | undefined;
+  /** True for a stream that broke after it had begun, and whose content stays part of the answer. */
+  readonly kept?: boolean | undefined;
+  /** How it went on with the text of an attempt that broke, and after how many UTF-16 units of text. */
+  readonly continued?: Continuation | undefined;
   readonly outcome: { readonly ok: true } | { readonly ok: false; readonly failure: AttemptFailure };
+}
+
+/** How a call goes on with the text of another: from that text, or by saying the same once more. */
+export interface Continuation {
+  readonly way: 'prefill' | 'repetition';
+  /** UTF-16 units of text before it. */
+  readonly after: number;
 }
 
 /** An attempt that failed. */

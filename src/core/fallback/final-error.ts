@@ -10,6 +10,7 @@ import {
   TOOK_TOO_LONG,
 } from './failure.ts';
 import type { Admission } from './health.ts';
+import type { LatelyEnded } from './outcomes.ts';
 import type { Move } from './next-move.ts';
 
 /** The error a caller gets when no attempt succeeded, as data. */
@@ -103,7 +104,12 @@ function unavailable(
 const LASTING = new Set<AttemptFailure['kind']>(['credentials', 'quota', 'adapter', 'model_not_found']);
 
 /** The error when endpoints exist but every one of them is cooling down (fault U-68). */
-export function coolingError(plan: RoutePlan, admission: (step: PlanStep) => Admission, docsUrl: string): FinalError {
+export function coolingError(
+  plan: RoutePlan,
+  admission: (step: PlanStep) => Admission,
+  lately: (step: PlanStep) => LatelyEnded,
+  docsUrl: string,
+): FinalError {
   const waits = plan.steps.map((step) => admission(step)).filter((one) => !one.ok);
   const retryAfterMs = smallest(waits.map((one) => Math.min(one.waitMs, one.lastResortMs ?? Infinity))) ?? 0;
   // Endpoints that are out would not help: what is in the way is the rate of the others.
@@ -116,7 +122,7 @@ export function coolingError(plan: RoutePlan, admission: (step: PlanStep) => Adm
     errorType: limited ? 'rate_limit_exceeded' : 'provider_overloaded',
     message: limited
       ? `Every provider of ${plan.requested} has as many requests as it takes right now; retry after the time in Retry-After, or add a provider`
-      : `Every provider of ${plan.requested} is failing right now; retry after the time in Retry-After, or add a provider`,
+      : `Every provider of ${plan.requested} is failing right now${howMany(plan.steps.map(lately))}; retry after the time in Retry-After, or add a provider`,
     retryAfterMs,
     previous: [],
     availability: {
@@ -128,6 +134,15 @@ export function coolingError(plan: RoutePlan, admission: (step: PlanStep) => Adm
       affected_providers: [...new Set(plan.steps.map((step) => step.endpoint.provider))],
     },
   };
+}
+
+/** How many requests failed of those that called these endpoints in the last half minute; nothing where none did. */
+function howMany(ends: readonly LatelyEnded[]): string {
+  const failed = ends.reduce((sum, one) => sum + one.failed, 0);
+  const all = ends.reduce((sum, one) => sum + one.succeeded, failed);
+  return all === 0
+    ? ''
+    : ` (of ${all} requests that called one of them in the last 30 seconds, ${failed} failed there)`;
 }
 
 /** What kinds that say that the request itself was refused allow next. */

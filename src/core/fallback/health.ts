@@ -1,7 +1,7 @@
 import {
   type Condition,
   conditionAfter,
-  conditionNow,
+  conditionWithout,
   FAULTLESS,
   type ForgettingPolicy,
 } from '../selection/adaptive/wellness.ts';
@@ -13,14 +13,11 @@ import {
   CLOSED_BREAKER,
   ended,
   started,
+  takenBack,
   tripped,
-  addOutcomes,
-  type OutcomeSlice,
-  type OutcomeWindow,
-  totalsOf,
-  type WindowShape,
 } from './breaker.ts';
 import { type AttemptFailure, FAILURE_RULES } from './failure.ts';
+import { counted, endedLately, HALF_HOUR_MS, type Outcomes, uncounted, uptimeOf } from './outcomes.ts';
 
 /** Time in which an endpoint is left alone, because it said so or because our key does not work there. */
 export interface Cooldown {
@@ -38,28 +35,26 @@ interface Doubt {
   readonly request: string | undefined;
 }
 
-/** Calls that are let through although an endpoint is left alone, because nothing else was left. */
+/**
+ * Calls that are let through although an endpoint is left alone, because nothing else was left: so many at once, and then
+ * a few a second.
+ */
 interface LastResort {
-  /** When the last one went out, or when the endpoint last failed. */
+  /** Calls that might have gone out at `at`. */
+  readonly calls: number;
+  /** When one last went out. */
   readonly at: number;
-  readonly spacingMs: number;
   readonly isUnderWay: boolean;
 }
 
 /** What is known about how an endpoint does. Plain data: it can be stored, shared and restored. */
-export interface EndpointHealth {
+export interface EndpointHealth extends Outcomes {
   readonly breaker: Breaker;
   readonly cooldown?: Cooldown | undefined;
   readonly lastResort?: LastResort | undefined;
   readonly doubt?: Doubt | undefined;
-  /** What failures have left of it; see {@link conditionNow}. */
+  /** What failures have left of it. */
   readonly condition: Condition;
-  /** The last minute, the last half hour and the last day before `latest`, in finer and coarser slices. */
-  readonly minute: OutcomeWindow;
-  readonly halfHour: OutcomeWindow;
-  readonly day: OutcomeWindow;
-  /** The latest slice of the minute. It goes into all three once it is over: adding to them copies them. */
-  readonly latest?: OutcomeSlice | undefined;
   readonly consecutiveFailures: number;
   readonly lastFailureAt: number;
 }
@@ -75,21 +70,25 @@ export interface HealthPolicy {
   readonly retryAfterJitter?: number | undefined;
   /** Milliseconds for which an endpoint is left alone after a 429 without a time. Default 1,000. */
   readonly refusalMs?: number | undefined;
-  /** Milliseconds between two calls that are let through as a last resort, at first. Default 1,000. */
-  readonly lastResortMs?: number | undefined;
-  /** The same at most. Default 10,000. */
-  readonly mostLastResortMs?: number | undefined;
 }
 
 /** How one call ended, for {@link observe}. */
 export type CallOutcome =
-  | { readonly ok: true; readonly generation: number }
+  | {
+      readonly ok: true;
+      readonly generation: number;
+      /** Id of the account. */
+      readonly account?: string | undefined;
+    }
   | {
       readonly ok: false;
       readonly failure: AttemptFailure;
       readonly generation: number;
       /** Id of the request, so that one that fails twice is not taken for two. */
       readonly request?: string | undefined;
+      readonly account?: string | undefined;
+      /** True when a failure of the same request was counted here before: a request is counted once. */
+      readonly again?: boolean | undefined;
       /** Random number from 0 to 1, by which cooldowns of many instances come to differ. */
       readonly roll?: number | undefined;
     };
@@ -115,15 +114,13 @@ export type Admission =
        * is back; 0 for now. Absent when the provider said itself when to come back.
        */
       readonly lastResortMs?: number | undefined;
+      /** True while a call is under way that finds out whether it is back. */
+      readonly isTried?: boolean | undefined;
       readonly headroom?: number | undefined;
     };
 
 /** How an endpoint stands among the others: 0 stable, 1 below par, 2 only as a last resort. */
 type Stability = 0 | 1 | 2;
-
-const MINUTE_SHAPE: WindowShape = { sliceMs: 5_000, slices: 12 };
-const HALF_HOUR_SHAPE: WindowShape = { sliceMs: 300_000, slices: 6 };
-const DAY_SHAPE: WindowShape = { sliceMs: 1_800_000, slices: 48 };
 
 /** Failures this recent count as an outage (gaps 3.3). */
 const OUTAGE_MS = 30_000;
@@ -138,10 +135,13 @@ const DOUBTS_UNTIL_SUSPECTED = 3;
 /** … and for how long it is then left alone. */
 const SUSPECTED_MS = 60_000;
 
-/** Milliseconds before the first call as a last resort, unless the policy says otherwise … */
-const LAST_RESORT_MS = 1_000;
-/** … twice as long before each further one, up to this. */
-const MOST_LAST_RESORT_MS = 10_000;
+/** Calls that a last resort consists of, at once and for each second after that, where calls failed … */
+const AFTER_FAILURES = { atOnce: 20, perSecond: 3 };
+/** … and where an endpoint refused our account. */
+const AFTER_REFUSALS = { atOnce: 1, perSecond: 1 };
+/** Such calls that may wait for their answers at a time, and after how many milliseconds it is looked again. */
+const MOST_AT_A_TIME = 30;
+const CROWDED_MS = 1_000;
 
 /** Health of an endpoint that was never called. */
 export const UNKNOWN_HEALTH: EndpointHealth = {
@@ -154,6 +154,14 @@ export const UNKNOWN_HEALTH: EndpointHealth = {
   lastFailureAt: 0,
 };
 
+/** Whether the cooldown or the circuit of an endpoint is another, whatever was counted meanwhile. */
+export function hasChanged(before: EndpointHealth, after: EndpointHealth): boolean {
+  const { state, openings, probes } = before.breaker;
+  const { breaker } = after;
+  const isSame = state === breaker.state && openings === breaker.openings && probes === breaker.probes;
+  return before.cooldown !== after.cooldown || !isSame;
+}
+
 /** Whether the endpoint may be called now, and if not, when and why. */
 export function admission(health: EndpointHealth, policy: HealthPolicy, now: number): Admission {
   const { cooldown, breaker } = health;
@@ -162,7 +170,7 @@ export function admission(health: EndpointHealth, policy: HealthPolicy, now: num
     const waitMs = Math.min(until - now, policy.maxCooldownMs);
     if (asked === true) return { ok: false, waitMs, cause, asked };
     // A name that the provider does not know costs it nothing, and every request with it is told so.
-    const lastResortMs = cause === 'model_not_found' ? 0 : lastResortAfterMs(health, policy, since, now);
+    const lastResortMs = cause === 'model_not_found' ? 0 : lastResortAfterMs(health, cause, since, now);
     return { ok: false, waitMs, cause, lastResortMs };
   }
   if (breaker.state === 'closed') return ADMITTED;
@@ -172,7 +180,8 @@ export function admission(health: EndpointHealth, policy: HealthPolicy, now: num
     ok: false,
     waitMs,
     cause: 'breaker',
-    lastResortMs: lastResortAfterMs(health, policy, breaker.openedAt, now),
+    lastResortMs: lastResortAfterMs(health, 'breaker', breaker.openedAt, now),
+    isTried: breaker.probes > 0,
   };
 }
 
@@ -183,25 +192,35 @@ function isCooling(cooldown: Cooldown, now: number): boolean {
   return now < cooldown.until && now >= cooldown.since;
 }
 
-/** Milliseconds until the next call as a last resort: one at a time, and further apart the longer it does no good. */
-function lastResortAfterMs({ lastResort }: EndpointHealth, policy: HealthPolicy, since: number, now: number): number {
-  const firstMs = policy.lastResortMs ?? LAST_RESORT_MS;
-  if (lastResort === undefined) return Math.min(firstMs, Math.max(0, since + firstMs - now));
-  const { at, spacingMs, isUnderWay } = lastResort;
-  const elapsed = Math.abs(now - at);
-  // A call whose end was never told does not forbid others for good.
-  if (isUnderWay) return elapsed >= policy.breaker.maxOpenMs ? 0 : firstMs;
-  return Math.max(0, spacingMs - elapsed);
+type Cause = Extract<Admission, { ok: false }>['cause'];
+
+/** Milliseconds until the next call as a last resort. */
+function lastResortAfterMs(health: EndpointHealth, cause: Cause, since: number, now: number): number {
+  if (health.breaker.probes >= MOST_AT_A_TIME) return CROWDED_MS;
+  const missing = 1 - lastResortCalls(health, cause, since, now);
+  return missing <= 0 ? 0 : Math.ceil((missing * 1_000) / allowed(cause).perSecond);
+}
+
+/** Calls that may go out now as a last resort. After a refusal of our account the first one comes later. */
+function lastResortCalls({ lastResort }: EndpointHealth, cause: Cause, since: number, now: number): number {
+  const { atOnce, perSecond } = allowed(cause);
+  const { calls, at } = lastResort ?? { calls: atOnce > 1 ? atOnce : 0, at: since };
+  return Math.min(atOnce, calls + (Math.abs(now - at) * perSecond) / 1_000);
+}
+
+function allowed(cause: Cause): { readonly atOnce: number; readonly perSecond: number } {
+  return cause === 'breaker' || (cause !== 'pace' && FAILURE_RULES[cause].breaks) ? AFTER_FAILURES : AFTER_REFUSALS;
 }
 
 /** Folds in that a call goes out. */
 export function observeStart(health: EndpointHealth, policy: HealthPolicy, now: number): EndpointHealth {
   if (health.breaker.state === 'closed' && health.cooldown === undefined) return health;
   const breaker = started(health.breaker, policy.breaker, now);
-  const refused = !admission(health, policy, now).ok;
-  if (!refused) return breaker === health.breaker ? health : { ...health, breaker };
-  const { spacingMs } = health.lastResort ?? { spacingMs: policy.lastResortMs ?? LAST_RESORT_MS };
-  return { ...health, breaker, lastResort: { at: now, spacingMs, isUnderWay: true } };
+  const admitted = admission(health, policy, now);
+  if (admitted.ok) return breaker === health.breaker ? health : { ...health, breaker };
+  const since = admitted.cause === 'breaker' ? health.breaker.openedAt : (health.cooldown?.since ?? now);
+  const calls = Math.max(0, lastResortCalls(health, admitted.cause, since, now) - 1);
+  return { ...health, breaker, lastResort: { calls, at: now, isUnderWay: true } };
 }
 
 /** Folds in how a call ended. */
@@ -209,7 +228,8 @@ export function observe(health: EndpointHealth, policy: HealthPolicy, call: Call
   const forgetting = policy.forgetting ?? DEFAULT_ADAPTIVE_POLICY;
   const probe = call.generation === health.breaker.generation && health.breaker.state === 'open';
   if (call.ok) {
-    const breaker = ended(health.breaker, policy.breaker, { outcome: 'succeeded', generation: call.generation }, now);
+    const { generation, account } = call;
+    const breaker = ended(health.breaker, policy.breaker, { outcome: 'succeeded', generation, account }, now);
     const { lastResort, cooldown } = health;
     const isBack = lastResort?.isUnderWay === true && cooldown?.asked !== true;
     const { minute, halfHour, day, latest } = counted(health, now, true);
@@ -232,21 +252,76 @@ export function observe(health: EndpointHealth, policy: HealthPolicy, call: Call
   // A probe that others had to answer for has not shown that the endpoint is back.
   const doubtful = call.failure.doubtful === true;
   const breaks = (rule.breaks && !doubtful) || (probe && call.failure.kind === 'superseded');
-  const outcome = breaks ? 'failed' : 'neutral';
-  const before = conditionNow(health.condition, forgetting.forgetMs, now);
-  const { generation, roll } = call;
-  const breaker = ended(health.breaker, policy.breaker, { outcome, generation, health: before, roll }, now);
-  const known = { ...health, breaker };
-  if (doubtful) return withLastResort(doubted(known, call, now), policy, now);
-  const left = withLastResort({ ...known, cooldown: cooldownAfter(health.cooldown, call, policy, now) }, policy, now);
+  const again = call.again === true;
+  const outcome = breaks && !again ? 'failed' : 'neutral';
+  const { generation, account, roll } = call;
+  const breaker = ended(health.breaker, policy.breaker, { outcome, generation, account, roll }, now);
+  const { lastResort } = health;
+  const known = {
+    ...health,
+    breaker,
+    lastResort: lastResort?.isUnderWay === true ? { ...lastResort, isUnderWay: false } : lastResort,
+  };
+  if (doubtful) return doubted(known, call, now);
+  const left = { ...known, cooldown: cooldownAfter(health.cooldown, call, policy, now) };
   // A 403 is about what was asked as often as about our key (gaps 3.3).
-  if (!rule.againstUptime || call.failure.status === 403) return left;
+  if (again || !rule.againstUptime || call.failure.status === 403) return left;
   return {
     ...left,
     ...counted(left, now, false),
     condition: conditionAfter(health.condition, forgetting, { ok: false, probe }, now),
     consecutiveFailures: health.consecutiveFailures + 1,
     lastFailureAt: now,
+  };
+}
+
+/** A failure as it was counted: what it met, and what it left. */
+export interface CountedHealth {
+  /** Monotonic milliseconds. */
+  readonly at: number;
+  readonly account: string | undefined;
+  readonly before: EndpointHealth;
+  readonly after: EndpointHealth;
+}
+
+/**
+ * Whether failures of a request that was answered nowhere are its own: they followed it to another endpoint, or to its
+ * second try, while the requests of others succeeded where it failed.
+ *
+ * @param endpoints - How often it has failed at each endpoint, and whether another request has succeeded there since.
+ */
+export function isOfItsRequest(
+  endpoints: readonly { readonly failures: number; readonly succeededSince: boolean }[],
+): boolean {
+  const failures = endpoints.reduce((sum, one) => sum + one.failures, 0);
+  return failures >= 2 && endpoints.some(({ succeededSince }) => succeededSince);
+}
+
+/**
+ * Takes a failure back that turned out to be the fault of its request. For how long the endpoint was asked to be left
+ * alone stays.
+ */
+export function forgiven(
+  health: EndpointHealth,
+  policy: HealthPolicy,
+  failure: CountedHealth,
+  now: number,
+): EndpointHealth {
+  const { before, after, account, at } = failure;
+  const breakers = { before: before.breaker, after: after.breaker, account };
+  const breaker = takenBack(health.breaker, breakers, policy.breaker, now);
+  if (after.lastFailureAt === before.lastFailureAt && after.consecutiveFailures === before.consecutiveFailures) {
+    return { ...health, breaker };
+  }
+  const { forgetMs } = policy.forgetting ?? DEFAULT_ADAPTIVE_POLICY;
+  const hasSucceeded = health.breaker.succeededAt > at;
+  return {
+    ...health,
+    breaker,
+    condition: conditionWithout(health.condition, { before: before.condition, after: after.condition }, forgetMs),
+    ...uncounted(health, after.latest?.start),
+    consecutiveFailures: hasSucceeded ? health.consecutiveFailures : Math.max(0, health.consecutiveFailures - 1),
+    lastFailureAt: health.lastFailureAt === after.lastFailureAt ? before.lastFailureAt : health.lastFailureAt,
   };
 }
 
@@ -264,7 +339,6 @@ export function observeSilence(
     ...health,
     breaker,
     condition: conditionAfter(health.condition, forgetting, { ok: false, probe: false }, now),
-    lastResort: lastResortAfter(health, policy, now),
   };
 }
 
@@ -284,49 +358,19 @@ function doubted(
   return { ...told, cooldown: { since: now, until, cause: failure.kind } };
 }
 
-/** Counts from now until the next call as a last resort, where an endpoint is left alone or such a call has ended. */
-function withLastResort(health: EndpointHealth, policy: HealthPolicy, now: number): EndpointHealth {
-  const isLeftAlone = !admission(health, policy, now).ok;
-  if (!isLeftAlone && health.lastResort?.isUnderWay !== true) return health;
-  return { ...health, lastResort: lastResortAfter(health, policy, now) };
-}
-
-function lastResortAfter({ lastResort }: EndpointHealth, policy: HealthPolicy, now: number): LastResort {
-  const firstMs = policy.lastResortMs ?? LAST_RESORT_MS;
-  if (lastResort?.isUnderWay !== true) return { at: now, spacingMs: firstMs, isUnderWay: false };
-  return {
-    at: now,
-    spacingMs: Math.min(policy.mostLastResortMs ?? MOST_LAST_RESORT_MS, lastResort.spacingMs * 2),
-    isUnderWay: false,
-  };
-}
-
 /** How the endpoint stands, for ordering. */
 export function stabilityOf(health: EndpointHealth, now: number): Stability {
   if (isOut(health, now)) return 2;
-  const uptime = uptimeOf(health, now, HALF_HOUR_SHAPE.sliceMs * HALF_HOUR_SHAPE.slices, UPTIME_MINIMUM_CALLS);
+  const uptime = uptimeOf(health, now, HALF_HOUR_MS, UPTIME_MINIMUM_CALLS);
   if (uptime === undefined || uptime >= 0.95) return 0;
   return uptime >= 0.8 ? 1 : 2;
-}
-
-/** Share of calls that succeeded in the last `spanMs` (at most a day), or undefined with too few calls. */
-export function uptimeOf(health: EndpointHealth, now: number, spanMs: number, minimum = 1): number | undefined {
-  const [window, shape] =
-    spanMs <= MINUTE_SHAPE.sliceMs * MINUTE_SHAPE.slices
-      ? [health.minute, MINUTE_SHAPE]
-      : spanMs <= HALF_HOUR_SHAPE.sliceMs * HALF_HOUR_SHAPE.slices
-        ? [health.halfHour, HALF_HOUR_SHAPE]
-        : [health.day, DAY_SHAPE];
-  const { succeeded, failed } = totalsOf(whole(window, shape, health), shape, now, spanMs);
-  const calls = succeeded + failed;
-  return calls < minimum ? undefined : succeeded / calls;
 }
 
 function isOut(health: EndpointHealth, now: number): boolean {
   const sinceFailure = now - health.lastFailureAt;
   if (sinceFailure < 0 || sinceFailure >= OUTAGE_MS) return false;
   if (health.consecutiveFailures >= OUTAGE_IN_A_ROW) return true;
-  const { succeeded, failed } = totalsOf(whole(health.minute, MINUTE_SHAPE, health), MINUTE_SHAPE, now, OUTAGE_MS);
+  const { succeeded, failed } = endedLately(health, now, OUTAGE_MS);
   return failed > 0 && failed >= (succeeded + failed) * OUTAGE_RATIO;
 }
 
@@ -344,32 +388,4 @@ function cooldownAfter(
   const until = now + Math.min(wanted * (1 + jitter), policy.maxCooldownMs);
   if (current !== undefined && current.until > until) return current;
   return { since: now, until, cause: kind, ...(retryAfterMs === undefined ? {} : { asked: true }) };
-}
-
-/** What is counted of the ends of calls. */
-type Outcomes = Pick<EndpointHealth, 'minute' | 'halfHour' | 'day' | 'latest'>;
-
-function counted(before: Outcomes, now: number, succeeded: boolean): Outcomes {
-  const { minute, halfHour, day, latest } = before;
-  const start = Math.floor(now / MINUTE_SHAPE.sliceMs) * MINUTE_SHAPE.sliceMs;
-  const failures = succeeded ? 0 : 1;
-  if (latest !== undefined && latest.start >= start) {
-    const more = {
-      start: latest.start,
-      succeeded: latest.succeeded + 1 - failures,
-      failed: latest.failed + failures,
-    };
-    return { minute, halfHour, day, latest: more };
-  }
-  return {
-    minute: whole(minute, MINUTE_SHAPE, before),
-    halfHour: whole(halfHour, HALF_HOUR_SHAPE, before),
-    day: whole(day, DAY_SHAPE, before),
-    latest: { start, succeeded: 1 - failures, failed: failures },
-  };
-}
-
-/** A window with the latest slice. */
-function whole(window: OutcomeWindow, shape: WindowShape, { latest }: Outcomes): OutcomeWindow {
-  return latest === undefined ? window : addOutcomes(window, shape, latest);
 }

@@ -1,8 +1,15 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { FallbackPolicy } from '../../config/tables/fallback.ts';
 import type { PlanStep, RoutePlan } from '../selection/route-plan.ts';
-import { type Attempt, type FailedAttempt, failedAttempts, FAILURE_RULES } from './failure.ts';
-import { backoffMs } from './retry-budget.ts';
+import {
+  type Attempt,
+  type AttemptFailure,
+  type FailedAttempt,
+  failedAttempts,
+  FAILURE_RULES,
+  type FailureKind,
+} from './failure.ts';
+import { backoffMs } from './backoff.ts';
 import type { Admission } from './health.ts';
 
 export type { FallbackPolicy } from '../../config/tables/fallback.ts';
@@ -16,8 +23,10 @@ export interface Situation {
   readonly deadlineAt: number;
   /** Asked again before every move: an endpoint may have failed for somebody else meanwhile. */
   readonly admission: (step: PlanStep) => Admission;
-  /** Whether the process-wide budget has room for a repetition. */
-  readonly mayRepeat: boolean;
+  /** Whether a repetition at an endpoint is let through now. Asked when it would go out. */
+  readonly mayRepeat: (step: PlanStep) => boolean;
+  /** Milliseconds that the request may still be held back where calls are let through only now and then. Default 0. */
+  readonly holdMs?: number | undefined;
   /** True right after a wait that an earlier move asked for. */
   readonly waited: boolean;
   /** Random number from 0 to 1. */
@@ -30,6 +39,8 @@ export interface Situation {
   readonly promised?: string | undefined;
   /** Whether the process-wide budget has room for another endpoint after one that refused. Default true. */
   readonly mayRetryRefusal?: boolean | undefined;
+  /** True: the refusal of a model, or of the content, is the end. Default false. */
+  readonly returnRefusals?: boolean | undefined;
 }
 
 /** What to do now: call an endpoint, after a wait if it says so, or give up. */
@@ -42,6 +53,10 @@ export type Move =
       readonly isProbe?: boolean | undefined;
       /** Present when the wait is for a place that is promised to this request: the first one anywhere, or a warm one. */
       readonly forPlace?: 'first' | 'warm' | undefined;
+      /** True for a call of an endpoint that is left alone, because nothing else is left. */
+      readonly isLastResort?: boolean | undefined;
+      /** True when the wait is for a call to be let through, after which others may have been faster. */
+      readonly isHeld?: boolean | undefined;
     }
   | { readonly type: 'stop'; readonly reason: StopReason };
 
@@ -51,15 +66,19 @@ export type StopReason = 'refused' | 'attempts' | 'deadline' | 'exhausted';
 /**
  * Decides what follows the attempts so far (gaps 4.1, 4.2; outcome rules of fallback).
  * First every endpoint of the plan once, in order and without waiting, unless the prompt is cached where there will be a
- * place in a moment; then the first whose rate has room soon; then, one call at a time, an endpoint that is left alone;
- * and last, if the failures allow it, a repetition.
+ * place in a moment, or another model would come next: then the same one once more before that. Then the first whose rate
+ * has room soon; then, if the failures allow it, a repetition; and last an endpoint that is left alone, as often as that
+ * is let through.
  */
 export function nextMove(plan: RoutePlan, attempts: readonly Attempt[], situation: Situation): Move {
   const failures = attempts.length === 0 ? NO_FAILURES : failedAttempts(attempts);
   const last = failures.at(-1);
-  if (last !== undefined && FAILURE_RULES[last.outcome.failure.kind].next === 'nothing') return stop('refused');
+  if (last !== undefined && isFinal(last.outcome.failure, situation.returnRefusals)) return stop('refused');
   if (situation.now >= situation.deadlineAt) return stop('deadline');
   if (attempts.length >= situation.policy.maxAttempts) return stop('attempts');
+  if (last?.outcome.failure.addition !== undefined) return { type: 'attempt', step: last.step, waitMs: 0 };
+  const reworded = last === undefined ? undefined : withoutRefusedWord(last, failures, situation);
+  if (reworded !== undefined) return reworded;
   const open = failures.length === 0 ? plan.steps : plan.steps.filter((step) => !isRefused(step, failures));
   if (open.length === 0 && failures.length > 0) return stop('refused');
   if (last?.outcome.failure.kind === 'rate_limited' && situation.mayRetryRefusal === false) return stop('exhausted');
@@ -67,27 +86,92 @@ export function nextMove(plan: RoutePlan, attempts: readonly Attempt[], situatio
   const admitted = promisedPlace(open, situation) ?? firstAdmitted(untried, situation);
   if (admitted !== undefined) {
     const { step, isProbe } = admitted;
-    return warmPlace(admitted, open, attempts, situation) ?? { type: 'attempt', step, waitMs: 0, isProbe };
+    return (
+      sameModelAgain(step, open, attempts, failures, situation) ??
+      warmPlace(admitted, open, attempts, situation) ?? { type: 'attempt', step, waitMs: 0, isProbe }
+    );
   }
   const place = firstPlace(untried, situation);
   if (place !== undefined) return place;
-  const resort = lastResort(untried, situation);
-  if (resort !== undefined) return { type: 'attempt', step: resort, waitMs: 0, isProbe: true };
-  return repetition(open, attempts, failures, situation) ?? stop('exhausted');
+  return (
+    repetition(open, attempts, failures, situation) ??
+    lastResort(open, attempts, failures, situation) ??
+    stop('exhausted')
+  );
+}
+
+/**
+ * The endpoint that has just refused a word of the request, once more without it. Once in a request: who refuses another
+ * word then is not asked again.
+ */
+function withoutRefusedWord(
+  { step, outcome }: FailedAttempt,
+  failures: readonly FailedAttempt[],
+  { admission }: Situation,
+): Move | undefined {
+  if (outcome.failure.refusal === undefined) return undefined;
+  if (failures.filter((one) => one.outcome.failure.refusal !== undefined).length > 1) return undefined;
+  const admitted = admission(step);
+  return admitted.ok ? { type: 'attempt', step, waitMs: 0, isProbe: admitted.probe === true } : undefined;
 }
 
 /**
  * An endpoint that is left alone, but may be asked because all are: nobody answers "everything is failing" without having
- * looked. Not one that said for how long, and none where only a rate is in the way.
+ * looked. Not one that said for how long, and none where only a rate is in the way. Who is not let through waits a while
+ * where calls fail, because the endpoint may be back in a moment.
  */
-function lastResort(steps: readonly PlanStep[], { admission }: Situation): PlanStep | undefined {
-  const admissions = steps.map(admission);
-  if (admissions.some((one) => one.ok || one.cause === 'pace' || one.cause === 'rate_limited')) return undefined;
-  return steps.find((_, index) => {
-    const one = admissions[index];
-    return one?.ok === false && one.lastResortMs === 0;
-  });
+function lastResort(
+  open: readonly PlanStep[],
+  attempts: readonly Attempt[],
+  failures: readonly FailedAttempt[],
+  situation: Situation,
+): Move | undefined {
+  const { admission, policy } = situation;
+  let soonest: { step: PlanStep; waitMs: number; isTried: boolean } | undefined;
+  for (const step of open) {
+    const one = admission(step);
+    const tries = triesOf(step, attempts);
+    const isRate = one.ok || one.cause === 'pace' || one.cause === 'rate_limited';
+    if (isRate && tries === 0) return undefined;
+    if (isRate || one.lastResortMs === undefined) continue;
+    const dueMs = tries === 0 ? 0 : dueAgainMs(step, 1, failures, situation);
+    const isSpent = countedTries(step, attempts) >= policy.triesPerEndpoint;
+    if (dueMs === undefined || isSpent || (tries > 0 && policy.triesPerEndpoint === 1)) continue;
+    const waitMs = Math.max(dueMs, one.lastResortMs);
+    if (waitMs > 0 && !mayComeBack(one.cause)) continue;
+    const isTried = one.isTried === true;
+    if (soonest === undefined || waitMs < soonest.waitMs) soonest = { step, waitMs, isTried };
+  }
+  if (soonest === undefined) return undefined;
+  return soonest.waitMs === 0
+    ? { type: 'attempt', step: soonest.step, waitMs: 0, isProbe: true, isLastResort: true }
+    : held(soonest.step, soonest.waitMs, soonest.isTried, situation);
 }
+
+/** Whether what is wrong with an endpoint may be over in a moment. */
+function mayComeBack(cause: Extract<Admission, { ok: false }>['cause']): boolean {
+  return cause === 'breaker' || (cause !== 'pace' && FAILURE_RULES[cause].breaks);
+}
+
+/**
+ * A wait until calls may be let through again; undefined where the time for that is over. It goes on while a call is under
+ * way that may show that they are.
+ */
+function held(step: PlanStep, waitMs: number, isTried: boolean, situation: Situation): Move | undefined {
+  const { now, deadlineAt, roll, policy, holdMs = 0 } = situation;
+  // Many wait for the same call: whoever looks first makes it, and all hear of it when it succeeds.
+  const lookMs = Math.min(waitMs, Math.ceil(LOOK_AGAIN_MS * (1 + roll)));
+  const leftMs = isTried ? holdMs + policy.maxWaitMs * WHILE_TRIED : holdMs;
+  // Where nothing is repeated, nothing is waited for either.
+  if (policy.triesPerEndpoint === 1 || leftMs <= 0 || now + lookMs >= deadlineAt) return undefined;
+  return { type: 'attempt', step, waitMs: lookMs, isHeld: true };
+}
+
+/** Times as long as otherwise for which a request is held back longer while a call is under way. */
+const WHILE_TRIED = 4;
+
+/** Milliseconds, up to twice as many, after which a call that is held back looks again. */
+const LOOK_AGAIN_MS = 100;
 
 /** A step whose endpoint may be called. */
 interface AdmittedStep {
@@ -133,7 +217,7 @@ function warmPlace(
     const mostMs = warmWaitMs * headroom * (figures.health - figures.expectedCostUsd / freeUsd);
     if (mostMs <= 0) continue;
     const tries = triesOf(step, attempts);
-    if (tries > 0 && (tries >= policy.triesPerEndpoint || !mayRepeat)) continue;
+    if (tries > 0 && (tries >= policy.triesPerEndpoint || !mayRepeat(step))) continue;
     const admitted = admission(step);
     if (admitted.ok || (admitted.cause !== 'pace' && admitted.cause !== 'rate_limited')) continue;
     const { waitMs } = admitted;
@@ -186,6 +270,45 @@ function promptLimitOf({ contextLength, maxPromptTokens }: Endpoint): number | u
   return Math.min(contextLength, maxPromptTokens ?? contextLength);
 }
 
+/** Failures that another try of the same model may well not meet. */
+const PASSING: ReadonlySet<FailureKind> = new Set(['connection', 'server', 'overloaded', 'rate_limited']);
+
+/**
+ * The model that has just failed, once more, when the next step of the plan is another one: as far as it takes no longer
+ * than the back-off or a short time that the provider named.
+ */
+function sameModelAgain(
+  next: PlanStep,
+  open: readonly PlanStep[],
+  attempts: readonly Attempt[],
+  failures: readonly FailedAttempt[],
+  situation: Situation,
+): Move | undefined {
+  const last = failures.at(-1);
+  if (last === undefined || !PASSING.has(last.outcome.failure.kind)) return undefined;
+  const { model } = last.step.endpoint;
+  if (next.endpoint.model === model) return undefined;
+  const own = open.filter(({ endpoint }) => endpoint.model === model);
+  if (own.some((step) => triesOf(step, attempts) > 1)) return undefined;
+  const passing = own.filter((step) => {
+    const { kind, retryAfterMs } = failureAt(step, failures)?.outcome.failure ?? {};
+    if (kind === undefined || !PASSING.has(kind)) return false;
+    return kind === 'rate_limited'
+      ? isSoon(retryAfterMs, situation)
+      : retryAfterMs === undefined || isSoon(retryAfterMs, situation);
+  });
+  const { policy } = situation;
+  // What a provider asks for is lengthened a little, so that instances do not return together.
+  const lengthened = { ...policy, maxWaitMs: policy.maxWaitMs * LENGTHENED };
+  return repetition(passing, attempts, failures, { ...situation, policy: lengthened, holdMs: undefined });
+}
+
+function isSoon(retryAfterMs: number | undefined, { policy }: Situation): boolean {
+  return retryAfterMs !== undefined && retryAfterMs <= policy.maxWaitMs;
+}
+
+const LENGTHENED = 1.5;
+
 /** The step that can be repeated soonest, if any may be repeated at all. */
 function repetition(
   open: readonly PlanStep[],
@@ -193,37 +316,73 @@ function repetition(
   failures: readonly FailedAttempt[],
   situation: Situation,
 ): Move | undefined {
-  if (!situation.mayRepeat) return undefined;
-  const { policy } = situation;
   let soonest: { step: PlanStep; waitMs: number } | undefined;
   for (const step of open) {
-    const tries = triesOf(step, attempts);
-    if (tries === 0 || tries >= policy.triesPerEndpoint) continue;
-    const failed = failures.findLast((attempt) => attempt.step.endpoint.id === step.endpoint.id);
-    if (failed === undefined || !FAILURE_RULES[failed.outcome.failure.kind].sameEndpoint) continue;
-    const waitMs = waitBefore(step, failed, tries, situation);
+    const tries = countedTries(step, attempts);
+    const mayRepeat = tries < situation.policy.triesPerEndpoint && triesOf(step, attempts) > 0;
+    const waitMs = mayRepeat ? waitBefore(step, Math.max(1, tries), failures, situation) : undefined;
     if (waitMs === undefined) continue;
     if (soonest === undefined || waitMs < soonest.waitMs) soonest = { step, waitMs };
   }
   if (soonest === undefined) return undefined;
-  const admitted = situation.admission(soonest.step);
-  return { type: 'attempt', ...soonest, isProbe: !admitted.ok || admitted.probe === true };
+  const { step, waitMs } = soonest;
+  if (waitMs === 0 && !situation.mayRepeat(step)) {
+    return held(step, LOOK_AGAIN_MS, false, situation);
+  }
+  const admitted = situation.admission(step);
+  return { type: 'attempt', step, waitMs, isProbe: !admitted.ok || admitted.probe === true };
 }
 
 /** Milliseconds to wait before a step is repeated, or undefined when that is too long or not allowed. */
-function waitBefore(step: PlanStep, failed: FailedAttempt, tries: number, situation: Situation): number | undefined {
-  const { policy, now, deadlineAt, roll } = situation;
+function waitBefore(
+  step: PlanStep,
+  tries: number,
+  failures: readonly FailedAttempt[],
+  situation: Situation,
+): number | undefined {
+  const { policy, now, deadlineAt } = situation;
+  const dueMs = dueAgainMs(step, tries, failures, situation);
+  if (dueMs === undefined) return undefined;
   const admission = situation.admission(step);
-  const asked = Math.max(0, failed.endedAt + (failed.outcome.failure.retryAfterMs ?? 0) - now);
-  if (situation.waited) return admission.ok && asked === 0 ? 0 : undefined;
-  if (!admission.ok && admission.cause === 'breaker') return undefined;
-  const floor = Math.max(asked, admission.ok ? 0 : admission.waitMs);
-  const waitMs = backoffMs(policy.backoff, tries - 1, roll, floor);
+  if (!admission.ok && (situation.waited || admission.cause === 'breaker')) return undefined;
+  const waitMs = admission.ok ? dueMs : Math.max(dueMs, admission.waitMs);
   return waitMs <= policy.maxWaitMs && now + waitMs < deadlineAt ? waitMs : undefined;
+}
+
+/** Milliseconds until a step is due once more; undefined when it may not be repeated. */
+function dueAgainMs(
+  step: PlanStep,
+  tries: number,
+  failures: readonly FailedAttempt[],
+  { policy, now, roll, waited }: Situation,
+): number | undefined {
+  const failed = failureAt(step, failures);
+  if (failed === undefined) return undefined;
+  const { kind, retryAfterMs } = failed.outcome.failure;
+  if (!FAILURE_RULES[kind].sameEndpoint) return undefined;
+  // Whoever has waited has waited by another number.
+  const apartMs = retryAfterMs ?? backoffMs(policy.backoff, tries - 1, waited ? 0 : roll);
+  return Math.max(0, failed.endedAt + apartMs - now);
+}
+
+/** How a step has failed last. */
+function failureAt({ endpoint }: PlanStep, failures: readonly FailedAttempt[]): FailedAttempt | undefined {
+  return failures.findLast((attempt) => attempt.step.endpoint.id === endpoint.id);
 }
 
 function triesOf(step: PlanStep, attempts: readonly Attempt[]): number {
   return attempts.filter((attempt) => attempt.step.endpoint.id === step.endpoint.id).length;
+}
+
+/** Tries that count against the limit: not those that were made to see whether an endpoint is back. */
+function countedTries(step: PlanStep, attempts: readonly Attempt[]): number {
+  return attempts.filter(({ step: { endpoint }, lastResort: isLast }) => endpoint.id === step.endpoint.id && !isLast)
+    .length;
+}
+
+/** Whether nothing may be tried after a failure. */
+function isFinal({ kind }: Pick<AttemptFailure, 'kind'>, returnRefusals = false): boolean {
+  return FAILURE_RULES[kind].next === 'nothing' || (returnRefusals && kind === 'content_policy');
 }
 
 /** Whether a model is left that was not asked yet. */

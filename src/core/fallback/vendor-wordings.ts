@@ -143,6 +143,19 @@ export const VENDOR_WORDINGS: readonly Wording[] = [
     source: `${OPENAI}, ${ANTHROPIC}, ${GOOGLE}`,
   },
   {
+    // Each server has words of its own for a prompt that is too long for it. Codes and types are surer than sentences.
+    vendor: 'llama.cpp, Kimi, Z.ai, xAI, Alibaba, Together, Bedrock, vLLM, GitHub Copilot, LM Studio',
+    statuses: [400, 413, 422],
+    code: /exceed_context_size|exceeded_model_token_limit|context_window_exceeded|context_overflow/i,
+    message:
+      /available context size|maximum prompt length is \d|exceeded model token limit|range of input length should be|`?inputs`? (?:tokens \+ `?max_new_tokens|must have less than)|input is too long for (?:the )?requested model|longer than the maximum model length|prompt token count of \d+ exceeds|prompt exceeds max length|tokens in request more than max|context the overflows|reduce the length of the (?:messages|prompt|input)/i,
+    kind: 'context_length',
+    concerns: 'request',
+    source:
+      'github.com/earendil-works/pi/issues/4943 and 5930, github.com/anomalyco/opencode/issues/50574, ' +
+      'github.com/ggml-org/llama.cpp/tree/master/tools/server, 2026-11',
+  },
+  {
     vendor: 'OpenAI, Anthropic and compatible servers',
     statuses: [400, 413, 422],
     code: /context_length|prompt_too_long/i,

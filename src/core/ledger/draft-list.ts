@@ -193,7 +193,9 @@ export class PackedDrafts {
     this.#thing = thing;
   }
 
-  #addAttempt({ step, startedAt, endedAt, firstTokenAt, chargedNanoUsd, hedge, outcome, usage }: DraftedAttempt): void {
+  #addAttempt(attempt: DraftedAttempt): void {
+    const { step, startedAt, endedAt, firstTokenAt, chargedNanoUsd, hedge, outcome, usage } = attempt;
+    const { refusal, kept, continued } = attempt;
     const { numbers, things } = this;
     let number = this.#number;
     let thing = this.#thing;
@@ -203,6 +205,9 @@ export class PackedDrafts {
     numbers[number++] = firstTokenAt ?? Number.NaN;
     numbers[number++] = chargedNanoUsd ?? Number.NaN;
     things[thing++] = hedge;
+    // Few have any of these.
+    const isPlain = refusal === undefined && kept === undefined && continued === undefined;
+    things[thing++] = isPlain ? undefined : { refusal, kept, continued };
     things[thing++] = outcome.ok ? undefined : outcome.failure.kind;
     numbers[number++] = outcome.ok ? Number.NaN : (outcome.failure.status ?? Number.NaN);
     things[thing++] = usage === undefined ? undefined : usage.estimated === true;

@@ -51,7 +51,7 @@ interface WorkTimes {
 /** What a record needs of an upstream call. */
 export interface DraftedAttempt extends Pick<
   Attempt,
-  'startedAt' | 'endedAt' | 'hedge' | 'firstTokenAt' | 'chargedNanoUsd'
+  'startedAt' | 'endedAt' | 'hedge' | 'firstTokenAt' | 'chargedNanoUsd' | 'refusal' | 'kept' | 'continued'
 > {
   readonly step: Pick<PlanStep, 'endpoint'>;
   readonly usage?: DraftedUsage | undefined;

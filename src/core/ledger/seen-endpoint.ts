@@ -33,7 +33,7 @@ const BUCKETS = 160;
 export interface SeenState {
   readonly endpoint: Endpoint;
   /** Undefined where failures left everything of it. */
-  readonly condition: EndpointHealth['condition'] | undefined;
+  readonly condition: Pick<EndpointHealth['condition'], 'value' | 'at'> | undefined;
   /** Of what is known of its speed: all of that would have to be kept with it. */
   readonly lateness: number;
   readonly lateAt: number;
@@ -178,7 +178,7 @@ class RestoredRecord implements EndpointRecord {
 }
 
 function healthWith([value, ageMs]: NonNullable<SeenEndpoint['condition']>): EndpointHealth {
-  return { ...UNKNOWN_HEALTH, condition: { value, at: -ageMs } };
+  return { ...UNKNOWN_HEALTH, condition: { value, at: -ageMs, faded: 0 } };
 }
 
 /** Histories that are judged to be below par, and out of order. */

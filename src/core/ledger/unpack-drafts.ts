@@ -172,10 +172,11 @@ function readAttempt(from: Reader): DraftedAttempt {
   const [startedAt, endedAt] = [from.number(), from.number()];
   const [firstTokenAt, chargedNanoUsd] = [from.known(), from.known()];
   const hedge = from.thing<boolean | undefined>();
+  const seldom = from.thing<Pick<DraftedAttempt, 'refusal' | 'kept' | 'continued'> | undefined>();
   const kind = from.thing<Extract<DraftedAttempt['outcome'], { ok: false }>['failure']['kind'] | undefined>();
   const status = from.known();
   const outcome = kind === undefined ? { ok: true as const } : { ok: false as const, failure: { kind, status } };
-  return { step, startedAt, endedAt, firstTokenAt, chargedNanoUsd, hedge, outcome, usage: readUsage(from) };
+  return { step, startedAt, endedAt, firstTokenAt, chargedNanoUsd, hedge, outcome, usage: readUsage(from), ...seldom };
 }
 
 function readAnswer(from: Reader, endpoint: DraftedAnswer['endpoint']): DraftedAnswer {

@@ -144,6 +144,8 @@ export function recordedPreferences(
     ...ownPrices(own.maxPrice, policy.maxPrice),
     ...(own.minThroughput === undefined ? {} : { min_throughput: { ...own.minThroughput } }),
     ...(own.maxLatency === undefined ? {} : { max_latency: { ...own.maxLatency } }),
+    ...(own.returnRefusals && policy.refusals !== 'return' ? { return_refusals: true } : {}),
+    ...(own.afterFirstToken === undefined ? {} : { after_first_token: own.afterFirstToken }),
     ...deniedModels(own, policy, rejected),
   };
   return Object.keys(recorded).length === 0 ? undefined : recorded;
@@ -193,6 +195,8 @@ export function preferencesUnder(record: LedgerRecord, policy: RoutingPolicy): P
     maxPrice: lowestPrices(recorded.max_price, policy.maxPrice),
     minThroughput: recorded.min_throughput,
     maxLatency: recorded.max_latency,
+    returnRefusals: recorded.return_refusals === true || policy.refusals === 'return',
+    afterFirstToken: recorded.after_first_token,
   } satisfies Told & Preferences;
 }
 

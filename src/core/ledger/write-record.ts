@@ -103,7 +103,9 @@ function nativeReasonOf(answer: RequestDraft['answer']): Pick<LedgerRecord, 'nat
 
 /** What the models of the request itself used, in all turns. */
 function usageOfAnswer({ attempts, answer }: RequestDraft): LedgerUsage | undefined {
-  const used = attempts.flatMap(({ outcome, usage }) => (outcome.ok && usage !== undefined ? [usage] : []));
+  const used = attempts.flatMap(({ outcome, usage, kept }) =>
+    (outcome.ok || kept === true) && usage !== undefined ? [usage] : [],
+  );
   if (used.length === 0) return answer === undefined || attempts.length > 0 ? undefined : writeUsage(answer.usage);
   return used.map(writeUsage).reduce(addUsage);
 }
@@ -184,7 +186,7 @@ function writeExclusion({ endpoint, reason, detail }: Rejection, notes: SeenNote
 }
 
 function writeAttempt(attempt: DraftedAttempt, index: number, startedAt: number): LedgerAttempt {
-  const { step, hedge, outcome, firstTokenAt, usage, chargedNanoUsd = 0 } = attempt;
+  const { step, hedge, outcome, firstTokenAt, usage, chargedNanoUsd = 0, refusal, kept, continued } = attempt;
   return {
     number: index + 1,
     endpoint: step.endpoint.id,
@@ -196,6 +198,9 @@ function writeAttempt(attempt: DraftedAttempt, index: number, startedAt: number)
     status: outcome.ok ? 200 : (outcome.failure.status ?? FAILURE_RULES[outcome.failure.kind].status),
     ...(usage === undefined ? {} : { usage: writeUsage(usage) }),
     ...(chargedNanoUsd === 0 ? {} : { cost_nano_usd: chargedNanoUsd }),
+    ...(refusal === undefined ? {} : { refusal }),
+    ...(kept === true ? { kept } : {}),
+    ...(continued === undefined ? {} : { continued: continued.way }),
   };
 }
 

@@ -1,26 +1,36 @@
 import type { CacheControl, ContentPart } from '../../protocol/content-part.ts';
-import type { AssistantMessage, Message } from '../../protocol/message.ts';
+import type { AssistantMessage, Message, SystemMessage } from '../../protocol/message.ts';
 import type { ChatRequest } from '../../protocol/chat-request.ts';
+import { hasBillingLine, withoutBillingLine } from './claude-code.ts';
 import type { ReasoningRequest } from './normalized-request.ts';
 
 /**
- * Brings messages to one spelling: deprecated part types, the alias `reasoning_content`, and cache marks that some
- * clients put on the message instead of on its last text block. Messages without any of these are kept as they are.
+ * Brings messages to one spelling: deprecated part types, the alias `reasoning_content`, cache marks that some
+ * clients put on the message instead of on its last text block, and instructions without the line of a client that
+ * differs in every request. Messages without any of these are kept as they are.
  */
 export function normalizeMessages(messages: readonly Message[]): readonly Message[] {
-  return messages.some(needsRewrite) ? messages.map(normalizeMessage) : messages;
+  return messages.some(needsRewrite) ? messages.flatMap(normalizeMessage) : messages;
 }
 
 function needsRewrite(message: Message): boolean {
   if (message.cache_control != null) return true;
+  if (message.role === 'system' && hasBilling(message)) return true;
   if (message.role === 'assistant' && message.reasoning_content != null) return true;
   return Array.isArray(message.content) && message.content.some((part) => part.type === 'input_video');
 }
 
-function normalizeMessage(message: Message): Message {
+function hasBilling({ content }: SystemMessage): boolean {
+  return hasBillingLine(typeof content === 'string' ? content : (content[0]?.text ?? ''));
+}
+
+function normalizeMessage(message: Message): Message | readonly Message[] {
   if (!needsRewrite(message)) return message;
   const { cache_control: mark, ...rest } = message;
-  const content = markLastText(renameParts(message.content), mark);
+  const said =
+    message.role === 'system' ? (withoutBillingLine(message.content) as Message['content']) : message.content;
+  if (said?.length === 0 && message.content !== said) return [];
+  const content = markLastText(renameParts(said), mark);
   const rewritten = { ...rest, content } as Message;
   return rewritten.role === 'assistant' ? renameReasoning(rewritten) : rewritten;
 }

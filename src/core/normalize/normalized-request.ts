@@ -1,4 +1,5 @@
 import type { Endpoint, EndpointTier } from '../../catalog/endpoint.ts';
+import type { FallbackPolicy } from '../../config/tables/fallback.ts';
 import type { Modality, Operation, ParameterName, ToolChoiceKind } from '../../catalog/model.ts';
 import type { CacheControl } from '../../protocol/content-part.ts';
 import type { DialectName } from '../../protocol/dialect.ts';
@@ -142,6 +143,10 @@ export interface Preferences {
   readonly minThroughput?: Cutoffs | undefined;
   /** Seconds to the first token. */
   readonly maxLatency?: Cutoffs | undefined;
+  /** True: a refusal goes to the caller, and no other model is asked. */
+  readonly returnRefusals: boolean;
+  /** What follows when a stream breaks after its first token. Absent: as the router is configured. */
+  readonly afterFirstToken?: FallbackPolicy['afterFirstToken'] | undefined;
 }
 
 /** What ties requests of one conversation to one provider. */
@@ -202,6 +207,11 @@ export interface RoutedRequest {
   readonly targets: readonly ModelTarget[];
   /** Absent where neither rules nor splits nor mirrors took part. */
   readonly applied?: AppliedConfiguration | undefined;
+  /**
+   * What was changed in it so that any provider takes it, a sentence for each change. Absent where nothing was. What is
+   * changed for one endpoint alone is in its attempt.
+   */
+  readonly adjustments?: readonly string[] | undefined;
   /** Absent where the operation has none. */
   readonly tools?: readonly FunctionTool[];
   readonly reasoning?: ReasoningRequest | undefined;
@@ -257,4 +267,6 @@ export interface NormalizedRequest extends RoutedRequest {
     | undefined;
   readonly plugins: readonly PluginEntry[];
   readonly echoUpstreamBody: boolean;
+  /** What makes the call cheaper for a request that another model of the same account refused. Set for one call. */
+  readonly fallbackCredit?: string | undefined;
 }

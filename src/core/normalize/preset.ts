@@ -136,6 +136,8 @@ function foldPreferences(
     maxPrice: lowestLimits([...policies.map((policy) => policy.maxPrice), provider?.max_price]),
     minThroughput: toCutoffs(provider?.preferred_min_throughput),
     maxLatency: toCutoffs(provider?.preferred_max_latency),
+    returnRefusals: provider?.refusals === 'return' || policies.some((policy) => policy.refusals === 'return'),
+    afterFirstToken: provider?.after_first_token ?? undefined,
   };
 }
 

@@ -2,16 +2,17 @@ import type { ChatRequest } from '../../protocol/chat-request.ts';
 import { type Checked, failed, faultAt, passed } from '../../protocol/fault.ts';
 import { MAX_SESSION_ID_LENGTH } from '../../protocol/limits.ts';
 import type { Message } from '../../protocol/message.ts';
+import { sessionInUser } from './claude-code.ts';
 import type { Session } from './normalized-request.ts';
 
 const NO_SESSION: Checked<Session> = passed({});
 
 /**
  * Finds the session of a request (gaps 3.5): `session_id` in the body, then the `x-session-id` header, then
- * `prompt_cache_key`. Where there is none, {@link conversationKey} takes its place.
+ * `prompt_cache_key`, then the session in Claude Code's name of the user. Where there is none, {@link conversationKey} takes its place.
  */
 export function findSession(
-  request: Pick<ChatRequest, 'session_id' | 'prompt_cache_key'>,
+  request: Pick<ChatRequest, 'session_id' | 'prompt_cache_key' | 'user'>,
   header: string | undefined,
 ): Checked<Session> {
   if (header !== undefined && header.length > MAX_SESSION_ID_LENGTH) {
@@ -20,7 +21,9 @@ export function findSession(
   const id = request.session_id?.trim() || header?.trim() || undefined;
   if (id !== undefined) return passed({ id, key: `session:${id}` });
   const cacheKey = request.prompt_cache_key?.trim();
-  return cacheKey ? passed({ key: `cache:${cacheKey}` }) : NO_SESSION;
+  if (cacheKey) return passed({ key: `cache:${cacheKey}` });
+  const inUser = request.user == null ? undefined : sessionInUser(request.user);
+  return inUser === undefined ? NO_SESSION : passed({ id: inUser, key: `session:${inUser}` });
 }
 
 /** Key of a conversation that nobody named: a hash of its first instructions and its first other message. */

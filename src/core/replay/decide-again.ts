@@ -288,6 +288,8 @@ const WIRE_NAMES: Partial<Record<keyof LedgerPreferences, keyof ProviderPreferen
   max_price: 'max_price',
   min_throughput: 'preferred_min_throughput',
   max_latency: 'preferred_max_latency',
+  return_refusals: 'refusals',
+  after_first_token: 'after_first_token',
 } satisfies Record<Exclude<keyof LedgerPreferences, 'sort_together' | 'denied_models'>, keyof ProviderPreferences>;
 
 /**

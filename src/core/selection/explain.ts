@@ -1,6 +1,8 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { FactOrigin } from '../../catalog/facts.ts';
 import { ratesAt } from '../../catalog/price-at.ts';
+import type { Refusal } from '../fallback/failure.ts';
+import { describeRefusal } from '../fallback/refusal.ts';
 import { type Estimate, estimateCost } from '../stream/usage.ts';
 import type { NormalizedRequest } from '../normalize/normalized-request.ts';
 import type { ActivePlugin } from '../pipeline/choose-plugins.ts';
@@ -37,6 +39,8 @@ export interface ExplainedStep {
   readonly tokensPerSecond?: number | undefined;
   /** True when it would be passed over right now, because it is cooling down. */
   readonly coolingDown: boolean;
+  /** What its provider has refused lately, so that it is not asked with it; absent where it has refused nothing. */
+  readonly refuses?: readonly string[] | undefined;
   /** The numbers that put it in its place; absent where an order, a sort or prices alone decided. */
   readonly decision?: DecisionFigures | undefined;
 }
@@ -103,6 +107,7 @@ export function explainPlan(
   { plugins, tools, stages }: Participants,
   world: World,
   coolingDown: (endpoint: Endpoint) => boolean,
+  refusals: (endpoint: Endpoint) => readonly Refusal[] = () => [],
 ): Explanation {
   const { needs, created } = request;
   const promptTokens = likelyPromptTokens(request);
@@ -134,6 +139,7 @@ export function explainPlan(
       latencyMs: medianLatency(endpoint, world),
       tokensPerSecond: medianThroughput(endpoint, world),
       coolingDown: coolingDown(endpoint),
+      ...refusesOf(refusals(endpoint)),
       ...(figures === undefined ? {} : { decision: figures }),
     })),
     rejected: plan.rejected.map(({ endpoint, reason, detail, undeclared }) => ({
@@ -145,6 +151,10 @@ export function explainPlan(
       undeclared,
     })),
   };
+}
+
+function refusesOf(refusals: readonly Refusal[]): Pick<ExplainedStep, 'refuses'> {
+  return refusals.length === 0 ? {} : { refuses: refusals.map(describeRefusal) };
 }
 
 function ratesOf({ price }: Endpoint, promptTokens: number, at: number): ExplainedStep['price'] {

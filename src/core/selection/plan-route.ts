@@ -22,7 +22,7 @@ import { likelyPromptTokens } from '../tokens/token-estimate.ts';
  */
 export function planRoute(request: RoutedRequest, world: World): RoutePlan {
   const rejected: Rejection[] = [];
-  const { targets, preferences, requested, applied } = request;
+  const { targets, preferences, requested, applied, adjustments, native } = request;
   const usable = targets.map((target) => usableEndpoints(target, request, world.policy, rejected));
   const [only] = targets;
   const planned =
@@ -32,7 +32,7 @@ export function planRoute(request: RoutedRequest, world: World): RoutePlan {
   const { origins } = world;
   const readable = origins === undefined ? planned : readersFirst(planned, request, origins, world.admission);
   const kept = preferences.allowFallbacks ? readable : withoutFallbacks(readable, preferences, rejected);
-  return { requested, applied, steps: kept, rejected, origins };
+  return { requested, applied, adjustments, native: native?.dialect, steps: kept, rejected, origins };
 }
 
 /** Ranks the endpoints of each requested model by themselves, or all of them together. */

@@ -1,3 +1,4 @@
+import type { DialectName } from '../../protocol/dialect.ts';
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { World } from './world.ts';
 import { originOf, type ReasoningOrigins } from '../normalize/reasoning-origin.ts';
@@ -83,6 +84,10 @@ export interface RoutePlan {
   readonly requested: string;
   /** What the configuration has made of the request; absent where neither rules nor splits took part. */
   readonly applied?: AppliedConfiguration | undefined;
+  /** What was changed in the request for whoever answers it; see {@link RoutedRequest.adjustments}. */
+  readonly adjustments?: readonly string[] | undefined;
+  /** API format of the caller's own body, which endpoints get that speak it. Absent for that of chat. */
+  readonly native?: DialectName | undefined;
   readonly steps: readonly PlanStep[];
   readonly rejected: readonly Rejection[];
   /** What the decision saw of the world. Absent unless a ledger keeps it. */

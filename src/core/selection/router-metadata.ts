@@ -60,11 +60,16 @@ function rounded(value: number): number {
   return Math.round(value * 1e4) / 1e4;
 }
 
+const NOTHING: readonly string[] = [];
+
 function describeAttempt(
-  { step, outcome, hedge, costUsd }: Attempt,
-  { origins }: RoutePlan,
+  { step, outcome, hedge, costUsd, adjustments: own = NOTHING, refusal, kept, continued }: Attempt,
+  { origins, adjustments = NOTHING, native }: RoutePlan,
 ): NonNullable<RouterMetadata['attempts']>[number] {
   const status = outcome.ok ? 200 : (outcome.failure.status ?? FAILURE_RULES[outcome.failure.kind].status);
+  // Bodies of Messages go as their callers wrote them to those who speak it.
+  const isOwn = native === 'messages' && step.endpoint.dialects.includes(native);
+  const shared = isOwn ? NOTHING : adjustments;
   const isGivenUp = !outcome.ok && outcome.failure.kind === 'superseded';
   return {
     provider: step.endpoint.providerName,
@@ -72,6 +77,10 @@ function describeAttempt(
     status,
     ...(hedge === true ? { hedge } : {}),
     ...(origins !== undefined && hasForeignReasoning(origins, step.endpoint) ? { reasoning_removed: true } : {}),
+    ...(shared.length + own.length === 0 ? {} : { adjustments: [...shared, ...own] }),
     ...(isGivenUp ? { given_up: true, ...(costUsd === undefined ? {} : { cost: costUsd }) } : {}),
+    ...(refusal === undefined ? {} : { refusal }),
+    ...(kept === true ? { kept } : {}),
+    ...(continued === undefined ? {} : { continued }),
   };
 }

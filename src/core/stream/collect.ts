@@ -1,7 +1,6 @@
 import type {
   Annotation,
   Choice,
-  FinishReason,
   OutputAudio,
   OutputImage,
   ResultToolCall,
@@ -10,7 +9,15 @@ import type {
 } from '../../protocol/chat-result.ts';
 import type { Delta, ToolCallDelta } from '../../protocol/chunk.ts';
 import type { ReasoningDetail } from '../../protocol/reasoning.ts';
-import { type DeltaPiece, type ReportedUsage, type StreamPiece, unescapeText } from './pieces.ts';
+import { moreUsage } from './counted-usage.ts';
+import {
+  type DeltaPiece,
+  endReason,
+  type FinishPiece,
+  type ReportedUsage,
+  type StreamPiece,
+  unescapeText,
+} from './pieces.ts';
 import type { UpstreamResult } from './upstream-result.ts';
 
 /** Everything that was said in one choice. Pieces are kept in lists and joined once, so that the work is linear. */
@@ -26,7 +33,7 @@ class ChoiceCollector {
   readonly refusalLogprobs: TokenLogprob[] = [];
   hasLogprobs = false;
   audio: { id?: string; data: string; transcript: string; expires_at?: number } | undefined;
-  finish: { reason: FinishReason; native: string | null } | undefined;
+  finish: FinishPiece | undefined;
 
   add({ delta, logprobs }: DeltaPiece): void {
     if (delta.content) this.content.push(delta.content);
@@ -43,6 +50,11 @@ class ChoiceCollector {
     this.refusalLogprobs.push(...(logprobs.refusal ?? []));
   }
 
+  /** The last word counts, as in {@link StreamTracker}. */
+  end(finish: FinishPiece): void {
+    if (this.finish?.reason !== 'content_filter') this.finish = finish;
+  }
+
   addAudio(audio: NonNullable<Delta['audio']>): void {
     this.audio ??= { data: '', transcript: '' };
     this.audio.data += audio.data ?? '';
@@ -55,7 +67,7 @@ class ChoiceCollector {
     const calls = this.tools.finish();
     return {
       index,
-      finish_reason: this.finish?.reason ?? null,
+      finish_reason: this.finish === undefined ? null : endReason(this.finish.reason, calls.length > 0),
       native_finish_reason: this.finish?.native ?? null,
       logprobs: this.hasLogprobs
         ? {
@@ -88,8 +100,8 @@ export class ResultCollector {
   add(piece: StreamPiece): void {
     if (typeof piece === 'string') this.#choice(0).content.push(unescapeText(piece));
     else if (piece.type === 'delta') this.#choice(piece.index).add(piece);
-    else if (piece.type === 'finish') this.#choice(piece.index).finish ??= piece;
-    else if (piece.type === 'usage') this.#usage = piece.usage;
+    else if (piece.type === 'finish') this.#choice(piece.index).end(piece);
+    else if (piece.type === 'usage') this.#usage = moreUsage(this.#usage, piece.usage);
     else if (piece.type === 'facts') this.#facts = { ...this.#facts, ...definedOnly(piece) };
   }
 
@@ -155,10 +167,15 @@ export class ToolCallCollector {
         id: call.id,
         index,
         type: 'function',
-        function: { name: call.name, arguments: call.pieces.join('') || '{}' },
+        function: { name: call.name, arguments: argumentsOf(call.pieces) },
         ...(call.extra === undefined ? {} : { extra_content: call.extra }),
       }));
   }
+}
+
+function argumentsOf(pieces: readonly string[]): string {
+  const text = pieces.join('');
+  return /\S/.test(text) ? text : '{}';
 }
 
 type Loose = ReasoningDetail & { text?: string | null; summary?: string; data?: string; signature?: string | null };

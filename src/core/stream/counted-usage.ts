@@ -7,12 +7,14 @@ const GROUPS = ['prompt_tokens_details', 'completion_tokens_details', 'cache_cre
 
 /**
  * Whether a usage report consists of counts. Adapters come from anybody, and what they report is added up, priced,
- * charged to budgets and stored: one NaN would spoil all of it.
+ * charged to budgets and stored: one NaN would spoil all of it. A report of nothing but zeros counts nothing: no prompt
+ * has no tokens.
  */
 export function isCounted(usage: ReportedUsage | undefined): boolean {
   if (!isJsonObject(usage)) return false;
   const { prompt_tokens: prompt, completion_tokens: completion, total_tokens: total, reportedCost: cost } = usage;
   if (!isCount(prompt) || !isCount(completion) || !isCount(total)) return false;
+  if (prompt + completion + total === 0 && cost === undefined) return false;
   return (cost === undefined || read.usd(cost) !== undefined) && GROUPS.every((group) => hasCounts(usage[group]));
 }
 
@@ -23,7 +25,35 @@ export function withCountedUsage<Answer extends { readonly usage?: ReportedUsage
   return answer.usage === undefined || isCounted(answer.usage) ? answer : { ...answer, usage: undefined };
 }
 
-function isCount(value: unknown): boolean {
+/**
+ * Two reports of one answer as one. Reports are cumulative, so no count is ever less than it was before: some servers
+ * send zeros, or leave out, what they have counted already.
+ */
+export function moreUsage(known: ReportedUsage | undefined, report: ReportedUsage): ReportedUsage {
+  if (known === undefined) return report;
+  const more: Writable<ReportedUsage> = larger(known, report);
+  for (const group of GROUPS) {
+    const [before, after] = [known[group], report[group]];
+    if (before != null && after != null) Object.assign(more, { [group]: larger(before, after) });
+  }
+  more.total_tokens = Math.max(more.total_tokens, more.prompt_tokens + more.completion_tokens);
+  return more;
+}
+
+type Writable<Value> = { -readonly [Name in keyof Value]: Value[Name] };
+
+/** The members of both: of a number in both the larger, of anything else what was said last. */
+function larger<Counts extends object>(known: Counts, report: Counts): Counts {
+  const all: Record<string, unknown> = { ...(known as Readonly<Record<string, unknown>>) };
+  for (const [name, value] of Object.entries(report)) {
+    const before = all[name];
+    if (value == null || (typeof before === 'number' && typeof value === 'number' && before > value)) continue;
+    all[name] = value;
+  }
+  return all as Counts;
+}
+
+function isCount(value: unknown): value is number {
   return value !== undefined && value === read.count(value);
 }
 

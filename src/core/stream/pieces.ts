@@ -35,9 +35,14 @@ export interface FinishPiece {
   readonly index: number;
   readonly reason: FinishReason;
   readonly native: string | null;
+  /**
+   * True where it came in one event with content. Some servers say so with every event, so more content may follow, and
+   * a stream that breaks here was cut off. Default false: the choice is over.
+   */
+  readonly besideContent?: boolean | undefined;
 }
 
-/** Token counts so far. The last report replaces earlier ones. */
+/** Token counts so far. A later report adds to what is known and never takes a count back. */
 export interface UsagePiece {
   readonly type: 'usage';
   readonly usage: ReportedUsage;
@@ -50,6 +55,16 @@ export interface FactsPiece {
   readonly serviceTier?: string | undefined;
   /** The provider's id of the answer, for support requests. */
   readonly upstreamId?: string | undefined;
+  /** What the provider says about the refusal that the answer is. */
+  readonly refusal?: Refusal | undefined;
+}
+
+/** What a provider says about a model's refusal to answer. */
+export interface Refusal {
+  /** Its word for the reason. */
+  readonly category?: string | undefined;
+  /** What makes the same request cheaper at another of its models. Never logged. */
+  readonly creditToken?: string | undefined;
 }
 
 /** The provider reports an error inside the stream, or the stream broke a rule of its wire. */
@@ -81,6 +96,25 @@ export interface ReportedUsage extends Omit<Usage, 'cost' | 'is_byok' | 'cost_de
   readonly reportedCost?: number | undefined;
   /** The provider's own split of that cost. */
   readonly reportedCostDetails?: JsonValue | undefined;
+}
+
+/** Words that some servers write where nothing has ended. */
+const NO_END: ReadonlySet<string> = new Set(['null', 'none', 'undefined']);
+
+/** The provider's word for the end of a choice; undefined where it has not ended. */
+export function endWord(value: unknown): string | undefined {
+  if (typeof value !== 'string') return undefined;
+  const word = value.trim();
+  return word === '' || NO_END.has(word.toLowerCase()) ? undefined : value;
+}
+
+/**
+ * How a choice really ended: some servers say `stop` although the model called tools, and others `tool_calls` although it
+ * called none, for which clients would wait without end.
+ */
+export function endReason(reason: FinishReason, called: boolean): FinishReason {
+  if (called) return reason === 'stop' ? 'tool_calls' : reason;
+  return reason === 'tool_calls' ? 'stop' : reason;
 }
 
 /** True for a piece that shows the caller something. Once one is passed on, no other provider may take over. */
@@ -134,9 +168,9 @@ export function withoutReasoning<Said extends Reasoned>(
 
 /** Turns a non-streaming response into the pieces of a short stream, for callers who asked for one. */
 export function scatter(result: UpstreamResult): readonly StreamPiece[] {
-  const { systemFingerprint, serviceTier, upstreamId, usage } = result;
+  const { systemFingerprint, serviceTier, upstreamId, refusal, usage } = result;
   return [
-    { type: 'facts', systemFingerprint, serviceTier, upstreamId },
+    { type: 'facts', systemFingerprint, serviceTier, upstreamId, refusal },
     ...result.choices.flatMap(scatterChoice),
     ...(usage === undefined ? [] : [{ type: 'usage', usage } as const]),
     { type: 'end' },

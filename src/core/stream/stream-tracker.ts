@@ -1,12 +1,13 @@
-import type { FinishReason } from '../../protocol/chat-result.ts';
-import type { Delta } from '../../protocol/chunk.ts';
+import type { Delta, ToolCallDelta } from '../../protocol/chunk.ts';
 import { type AttemptFailure, failure } from '../fallback/failure.ts';
 import { quarterTokens } from '../tokens/token-estimate.ts';
-import { isCounted } from './counted-usage.ts';
+import { isCounted, moreUsage } from './counted-usage.ts';
 import { sealOf } from '../normalize/reasoning-origin.ts';
 import type { ReasoningDetail } from '../../protocol/reasoning.ts';
 import {
   commits,
+  type DeltaPiece,
+  endReason,
   type FactsPiece,
   type FinishPiece,
   type ReportedUsage,
@@ -16,7 +17,12 @@ import {
 
 /** How a stream came to its end. */
 export type StreamEnd =
-  | { readonly ok: true; readonly finishes: readonly FinishPiece[] }
+  | {
+      readonly ok: true;
+      readonly finishes: readonly FinishPiece[];
+      /** What belongs before the finishes: the arguments of calls that came without any, which are an empty object. */
+      readonly owed: readonly DeltaPiece[];
+    }
   | { readonly ok: false; readonly failure: AttemptFailure };
 
 const NO_FACTS: FactsPiece = { type: 'facts' };
@@ -24,11 +30,19 @@ const NO_FACTS: FactsPiece = { type: 'facts' };
 /**
  * Watches the pieces of one stream and knows at its end whether it was complete. Finish and usage are held back until
  * then, so that there is exactly one of each, after everything else, whatever the order in which a provider sent them.
+ *
+ * Some servers say with every event that the choice has ended. So the last word counts, and content behind a word takes
+ * it back: only the next one, or the end mark, ends the choice.
  */
 export class StreamTracker {
   /** Absent until there is one: non-streaming responses have a tracker, too, and hardly use it. */
   #finishes: Map<number, FinishPiece> | undefined;
-  #toolCalls: Set<number> | undefined;
+  /** Choices of which content came behind their end. */
+  #resumed: Set<number> | undefined;
+  /** True once an end turned out to be none: then the words of this stream do not say that nothing follows. */
+  #misled = false;
+  /** By choice, its calls, and whether arguments of theirs came. */
+  #toolCalls: Map<number, Map<number, boolean>> | undefined;
   #hasText = false;
   /** Choices that said something else than plain text. */
   #speakers: Set<number> | undefined;
@@ -45,19 +59,19 @@ export class StreamTracker {
     switch (piece.type) {
       case 'delta':
         if (commits(piece)) (this.#speakers ??= new Set()).add(piece.index);
-        if (piece.delta.tool_calls?.length) (this.#toolCalls ??= new Set()).add(piece.index);
+        if (piece.delta.tool_calls?.length) this.#noteCalls(piece.index, piece.delta.tool_calls);
+        if (this.#finishes !== undefined && goesOn(piece.delta)) this.#resume(piece.index);
         this.#quarters += quartersOf(piece.delta);
         this.#images += piece.delta.images?.length ?? 0;
         if (piece.delta.reasoning_details?.length) this.#noteSeals(piece.delta.reasoning_details);
         break;
       case 'finish':
         this.#finishes ??= new Map();
-        if (!this.#finishes.has(piece.index) || piece.reason === 'content_filter') {
-          this.#finishes.set(piece.index, piece);
-        }
+        this.#resumed?.delete(piece.index);
+        if (this.#finishes.get(piece.index)?.reason !== 'content_filter') this.#finishes.set(piece.index, piece);
         break;
       case 'usage':
-        if (isCounted(piece.usage)) this.#usage = piece.usage;
+        if (isCounted(piece.usage)) this.#usage = moreUsage(this.#usage, piece.usage);
         break;
       case 'facts':
         this.#facts = mergeFacts(this.#facts, piece);
@@ -69,6 +83,21 @@ export class StreamTracker {
       case 'native':
         break;
     }
+  }
+
+  #noteCalls(index: number, deltas: readonly ToolCallDelta[]): void {
+    this.#toolCalls ??= new Map();
+    let calls = this.#toolCalls.get(index);
+    if (calls === undefined) this.#toolCalls.set(index, (calls = new Map()));
+    for (const { index: call, function: called } of deltas) {
+      if (calls.get(call) !== true) calls.set(call, /\S/.test(called?.arguments ?? ''));
+    }
+  }
+
+  #resume(index: number): void {
+    if (this.#finishes?.has(index) !== true) return;
+    (this.#resumed ??= new Set()).add(index);
+    this.#misled = true;
   }
 
   #noteSeals(details: readonly ReasoningDetail[]): void {
@@ -86,6 +115,7 @@ export class StreamTracker {
   /** Counts plain text that went by, escaped as it appears in its piece. */
   countText(escaped: string): void {
     this.#hasText ||= escaped !== '';
+    if (this.#finishes !== undefined && escaped !== '') this.#resume(0);
     this.#quarters += quarterTokens(unescapeText(escaped));
   }
 
@@ -94,9 +124,19 @@ export class StreamTracker {
     return this.#ended;
   }
 
-  /** True once every choice that began has ended; what may still come is usage and the end mark. */
+  /** True once every choice that began has ended, as far as its words can be trusted. */
   get finishing(): boolean {
     return this.#finishes !== undefined && this.#unfinished().length === 0;
+  }
+
+  /**
+   * True once every choice that began has ended beyond doubt: what may still come is usage and the end mark. An end that
+   * came together with content is in doubt, and so is any in a stream that went on behind one.
+   */
+  get settled(): boolean {
+    if (this.#misled || !this.finishing) return false;
+    for (const { besideContent } of this.#finishes?.values() ?? []) if (besideContent === true) return false;
+    return true;
   }
 
   get usage(): ReportedUsage | undefined {
@@ -130,25 +170,48 @@ export class StreamTracker {
       return { ok: false, failure: failure('bad_response', message) };
     }
     // Some servers send the end mark and no finish before it.
-    const stops = unfinished.map((index): FinishPiece => ({ type: 'finish', index, reason: 'stop', native: null }));
+    const stops = unfinished
+      .filter((index) => this.#finishes?.has(index) !== true)
+      .map((index): FinishPiece => ({ type: 'finish', index, reason: 'stop', native: null }));
     const all = [...finishes, ...stops].sort((left, right) => left.index - right.index);
-    return { ok: true, finishes: all.map((finish) => this.#withToolCalls(finish)) };
+    return { ok: true, finishes: all.map((finish) => this.#withToolCalls(finish)), owed: this.#owed() };
   }
 
-  /** Choices that said something and did not end. */
+  /** Choices that said something and did not end, or went on behind their end. */
   #unfinished(): readonly number[] {
     const speakers = [...(this.#speakers ?? [])];
     if (this.#hasText && this.#speakers?.has(0) !== true) speakers.push(0);
-    return this.#finishes === undefined ? speakers : speakers.filter((index) => this.#finishes?.has(index) !== true);
+    if (this.#finishes === undefined) return speakers;
+    return speakers.filter((index) => this.#finishes?.has(index) !== true || this.#resumed?.has(index) === true);
   }
 
-  /** Some servers say "stop" although the model called tools. */
-  #withToolCalls(finish: FinishPiece): FinishPiece {
-    const called: FinishReason = 'tool_calls';
-    return finish.reason === 'stop' && this.#toolCalls?.has(finish.index) === true
-      ? { ...finish, reason: called }
-      : finish;
+  #withToolCalls({ index, reason, native }: FinishPiece): FinishPiece {
+    return { type: 'finish', index, reason: endReason(reason, this.#toolCalls?.has(index) === true), native };
   }
+
+  #owed(): readonly DeltaPiece[] {
+    const owed: DeltaPiece[] = [];
+    for (const [index, calls] of this.#toolCalls ?? []) {
+      const empty = [...calls].filter(([, filled]) => !filled);
+      if (empty.length === 0) continue;
+      const deltas = empty.map(([call]) => ({ index: call, function: { arguments: '{}' } }));
+      owed.push({ type: 'delta', index, delta: { tool_calls: deltas } });
+    }
+    return owed;
+  }
+}
+
+/** Whether a delta says that its choice goes on. Sources and signatures come behind the end as well. */
+function goesOn({ content, reasoning, refusal, tool_calls: calls, images, audio }: Delta): boolean {
+  return (
+    Boolean(content) ||
+    Boolean(reasoning) ||
+    Boolean(refusal) ||
+    Boolean(calls?.length) ||
+    Boolean(images?.length) ||
+    Boolean(audio?.data) ||
+    Boolean(audio?.transcript)
+  );
 }
 
 function quartersOf({ content, reasoning, refusal, tool_calls: calls = [] }: Delta): number {
@@ -165,5 +228,6 @@ function mergeFacts(known: FactsPiece, more: FactsPiece): FactsPiece {
     systemFingerprint: more.systemFingerprint ?? known.systemFingerprint,
     serviceTier: more.serviceTier ?? known.serviceTier,
     upstreamId: more.upstreamId ?? known.upstreamId,
+    refusal: more.refusal ?? known.refusal,
   };
 }

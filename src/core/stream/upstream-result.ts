@@ -1,6 +1,6 @@
 import type { Choice } from '../../protocol/chat-result.ts';
 import type { JsonObject, JsonValue } from '../../protocol/json.ts';
-import type { ReportedUsage } from './pieces.ts';
+import type { Refusal, ReportedUsage } from './pieces.ts';
 import { type AttemptFailure, failure } from '../fallback/failure.ts';
 import type { NormalizedEmbeddingRequest } from '../normalize/normalize-embedding.ts';
 
@@ -11,6 +11,8 @@ export interface UpstreamResult {
   readonly systemFingerprint?: string | undefined;
   readonly serviceTier?: string | undefined;
   readonly upstreamId?: string | undefined;
+  /** What the provider says about the refusal that the answer is. */
+  readonly refusal?: Refusal | undefined;
   /** What a provider found out about the answer's tool calls; shown as it is (contract: batch result body). */
   readonly findings?:
     | { readonly alignment?: JsonObject; readonly safeguard_results?: readonly JsonValue[] }

@@ -31,6 +31,12 @@ export const CALL_HEADERS: readonly Parameter[] = [
     schema: { ...TEXT, maxLength: MAX_SESSION_ID_LENGTH },
   },
   {
+    name: 'X-Claude-Code-Session-Id',
+    in: 'header',
+    description: "The same as `X-Session-Id`, which wins: Claude Code's name of its session.",
+    schema: { ...TEXT, maxLength: MAX_SESSION_ID_LENGTH },
+  },
+  {
     name: 'Traceparent',
     in: 'header',
     description: 'Trace that the request belongs to (W3C Trace Context), for routers that are observed.',

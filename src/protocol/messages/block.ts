@@ -54,6 +54,12 @@ export interface SearchResultBlock extends CacheMark {
   readonly content: readonly TextBlock[];
 }
 
+/** A tool that a search for tools has found. */
+export interface ToolReferenceBlock extends CacheMark {
+  readonly type: 'tool_reference';
+  readonly tool_name: string;
+}
+
 /** Reasoning. The signature proves to its maker that the text was not changed. */
 export interface ThinkingBlock {
   readonly type: 'thinking';
@@ -115,6 +121,7 @@ export type MessagesBlock =
   | ImageBlock
   | DocumentBlock
   | SearchResultBlock
+  | ToolReferenceBlock
   | ThinkingBlock
   | RedactedThinkingBlock
   | ToolUseBlock
@@ -176,7 +183,9 @@ const searchResult = loose({
   ...cacheMark,
 });
 
-const shown = { text: textBlock, image, document, search_result: searchResult };
+const toolReference = loose({ tool_name: text({ least: 1, most: 256 }), ...cacheMark });
+
+const shown = { text: textBlock, image, document, search_result: searchResult, tool_reference: toolReference };
 
 const IN_ASSISTANT = 'an assistant message';
 const IN_USER = 'the content of a user message';

@@ -15,9 +15,20 @@ const offered = wireObject<RouterMetadata['endpoints']['available'][number]>(
   { decision },
 );
 
+type Continued = NonNullable<NonNullable<RouterMetadata['attempts']>[number]['continued']>;
+
 const made = wireObject<NonNullable<RouterMetadata['attempts']>[number]>(
   { ...attempted, status: count },
-  { reasoning_removed: z.boolean(), hedge: z.boolean(), given_up: z.boolean(), cost: z.number() },
+  {
+    reasoning_removed: z.boolean(),
+    adjustments: z.array(z.string()),
+    hedge: z.boolean(),
+    given_up: z.boolean(),
+    cost: z.number(),
+    refusal: z.string(),
+    kept: z.boolean(),
+    continued: wireObject<Continued>({ way: words({ prefill: true, repetition: true }), after: count }, {}),
+  },
 );
 
 const pipelineStage = wireObject<PipelineStage>(

@@ -1,7 +1,8 @@
-import type { ReportedUsage } from '../../core/stream/pieces.ts';
+import { endWord, type ReportedUsage } from '../../core/stream/pieces.ts';
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
 import type { AiSdkFamily } from './families.ts';
 import type { FinishReason } from '../../protocol/chat-result.ts';
+import { decodeUsage as decodeChatUsage } from '../openai-compatible/decode-usage.ts';
 import { mapFinishReason } from '../openai-compatible/decode-result.ts';
 import * as read from '../../platform/json.ts';
 
@@ -54,19 +55,26 @@ const COMPLETION_DETAILS = [
   'rejected_prediction_tokens',
 ] as const;
 
+/** What the interface has no names for, or the provider's package did not look for, is in the provider's own report. */
 function nestedCounts(usage: JsonObject): Counts {
   const input = read.object(usage['inputTokens']);
   const output = read.object(usage['outputTokens']);
-  const cached = read.count(input['cacheRead']);
-  const written = read.count(input['cacheWrite']);
-  const reasoning = read.count(output['reasoning']);
+  const own = decodeChatUsage(usage['raw'], {});
+  const cached = most(read.count(input['cacheRead']), own?.prompt_tokens_details?.cached_tokens);
+  const written = most(read.count(input['cacheWrite']), own?.prompt_tokens_details?.cache_write_tokens);
+  const reasoning = most(read.count(output['reasoning']), own?.completion_tokens_details?.reasoning_tokens);
   return {
-    prompt: read.count(input['total']) ?? sum(read.count(input['noCache']), cached, written),
-    completion: read.count(output['total']) ?? sum(read.count(output['text']), reasoning),
+    prompt: most(read.count(input['total']) ?? sum(read.count(input['noCache']), cached, written), own?.prompt_tokens),
+    completion: most(read.count(output['total']) ?? sum(read.count(output['text']), reasoning), own?.completion_tokens),
     cached,
     written,
     reasoning,
   };
+}
+
+/** The larger of two counts of the same tokens. */
+function most(one: number | undefined, other: number | null | undefined): number | undefined {
+  return other == null || (one !== undefined && one >= other) ? one : other;
 }
 
 /** Providers of version 2 differ in what their input and output tokens include. */
@@ -155,8 +163,8 @@ const KNOWN: Readonly<Record<string, FinishReason>> = {
 export function readFinishReason(value: unknown, { hasContent, hasToolCalls, streamed }: AnswerSoFar): AnswerEnd {
   const { unified, raw } = isJsonObject(value) ? value : { unified: value, raw: value };
   const word = read.text(unified) ?? '';
-  const native = typeof raw === 'string' ? raw : word || null;
-  if (word === 'interrupted' || (streamed && word === 'other' && typeof raw !== 'string')) return { type: 'broken' };
+  const native = endWord(raw) ?? (word || null);
+  if (word === 'interrupted' || (streamed && word === 'other' && endWord(raw) === undefined)) return { type: 'broken' };
   const known = KNOWN[word] ?? mapFinishReason(native ?? '');
   if (KNOWN[word] === undefined && known === 'stop' && !hasContent) return { type: 'finish', reason: 'error', native };
   const ended = known === 'stop' || known === 'tool_calls';

@@ -1,6 +1,7 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { ParameterName } from '../../catalog/model.ts';
 import type { NormalizedRequest, RequestParameters } from '../../core/normalize/normalized-request.ts';
+import { shapeConversation } from '../../core/conversation/shape.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../protocol/json.ts';
 import type {
   AiSdkModel,
@@ -13,10 +14,16 @@ import type {
 } from './model.ts';
 import { type AiSdkFamily, familyOf, optionsKey } from './families.ts';
 import type { Media } from './media.ts';
+import { reasoningHistory } from './reasoning-history.ts';
+import { isBlank, withoutBlanks } from './blanks.ts';
 import { writePrompt } from './prompt.ts';
-import type { ReasoningEffort } from '../../protocol/reasoning.ts';
+import type { Message } from '../../protocol/message.ts';
+import { checkConversation } from '../openai-compatible/encode-message.ts';
+import { REASONING_EFFORTS, type ReasoningEffort } from '../../protocol/reasoning.ts';
 import { EFFORT_SHARES, tierToAsk } from '../codec.ts';
-import { effortOfBudget, nearestEffort } from '../openai-compatible/encode-request.ts';
+import { heldSchema, toolSchema } from '../../core/schema/rewrite-schema.ts';
+import type { Schema } from '../../core/schema/schema-parts.ts';
+import { effortOfBudget, effortToAsk } from '../openai-compatible/encode-request.ts';
 
 /** What a declaration adds to every call of its model. */
 export interface CallDefaults {
@@ -39,25 +46,47 @@ export function encodeCall(
   const version = model.specificationVersion;
   const takes: Takes = (name) => endpoint.parameters?.has(name) !== false;
   const key = optionsKey(model, family);
-  const context: OptionsContext = { request, endpoint, family, version, takes };
+  const context: OptionsContext = { request, endpoint, family, key, version, takes, modelId: model.modelId };
   const { effort, options } = reasoningOptions(context);
+  const { loose, ...format } = responseFormat(request, family, takes);
+  const accepted = family.conversation(model.modelId);
+  checkConversation(request.messages, accepted);
+  const spoken = family.refusesBlanks === true ? withoutBlanks(request.messages) : request.messages;
+  const messages = shapeConversation(spoken, accepted);
   return {
-    prompt: writePrompt(request.messages, { version, family, key, fetched, cacheControl: request.cache.control }),
-    ...sampling(request, takes),
-    ...responseFormat(request, takes),
+    prompt: writePrompt(messages, {
+      version,
+      family,
+      key,
+      fetched,
+      cacheControl: request.cache.control,
+    }),
+    ...sampling(request, family, takes),
+    ...format,
     ...tools(request, { family, key, takes, version }),
     ...(effort === undefined ? {} : { reasoning: effort }),
-    providerOptions: withDefaults({ [key]: merged(providerOptions(context), options) }, defaults.providerOptions),
+    providerOptions: withDefaults(
+      { [key]: merged(merged(providerOptions(context), options), loose ?? {}) },
+      defaults.providerOptions,
+    ),
     ...(defaults.headers === undefined ? {} : { headers: defaults.headers }),
   };
 }
 
-function sampling({ parameters }: NormalizedRequest, takes: Takes): Partial<CallOptions> {
+function sampling({ parameters }: NormalizedRequest, family: AiSdkFamily, takes: Takes): Partial<CallOptions> {
   const options: Record<string, unknown> = {};
   for (const [name, option] of SAMPLING) {
     const value = parameters[name];
     // Zero likeliest tokens means that the choice is not narrowed.
     if (value !== undefined && takes(name) && !(name === 'top_k' && value === 0)) options[option] = value;
+  }
+  const { stop, temperature = 0 } = parameters;
+  const { maxTemperature: hottest = temperature } = family;
+  if (options['temperature'] !== undefined) options['temperature'] = Math.min(temperature, hottest);
+  if (family.refusesBlanks === true && stop?.some(isBlank) === true) {
+    const kept = stop.filter((sequence) => !isBlank(sequence));
+    if (kept.length > 0) options['stopSequences'] = kept;
+    else delete options['stopSequences'];
   }
   const limit = parameters.max_completion_tokens;
   if (limit !== undefined && (takes('max_tokens') || takes('max_completion_tokens')))
@@ -75,41 +104,79 @@ const SAMPLING = [
   ['stop', 'stopSequences'],
 ] as const satisfies readonly (readonly [ParameterName, keyof CallOptions])[];
 
+/** The form of the answer, and what is said beside it where the model cannot be held to its schema. */
 function responseFormat(
   { responseFormat: format }: NormalizedRequest,
+  family: AiSdkFamily,
   takes: Takes,
-): { responseFormat?: ResponseFormatOption } {
+): { responseFormat?: ResponseFormatOption; loose?: JsonObject } {
   if (format?.type === 'json_schema' && takes('structured_outputs')) {
-    const { name, description, schema } = format.json_schema;
+    const { name, description, schema: wanted, strict } = format.json_schema;
+    const { schema, loose } = wanted == null ? {} : formatSchema(wanted, strict, family);
     const described = description == null ? {} : { description };
-    return { responseFormat: { type: 'json', name, ...described, ...(schema == null ? {} : { schema }) } };
+    return {
+      responseFormat: { type: 'json', name, ...described, ...(schema === undefined ? {} : { schema }) },
+      ...(loose === undefined ? {} : { loose }),
+    };
   }
   const json = format?.type === 'json_schema' || format?.type === 'json_object';
   return json && takes('response_format') ? { responseFormat: { type: 'json' } } : {};
 }
 
+/** A schema that answers can be held to, or one to which they are not. */
+function formatSchema(
+  schema: Schema,
+  strict: boolean | null | undefined,
+  { heldFormats, looseFormat, strictSchemas }: AiSdkFamily,
+): { readonly schema: Schema; readonly loose?: JsonObject } {
+  const held = heldFormats === undefined || (strictSchemas === true && strict === false);
+  const closed = held ? undefined : heldSchema(schema, heldFormats);
+  if (closed !== undefined) return { schema: closed };
+  if (looseFormat !== undefined) {
+    return { schema: toolSchema(schema, looseFormat.schema), loose: looseFormat.options };
+  }
+  return {
+    schema,
+    ...(heldFormats !== undefined && strictSchemas === true ? { loose: { strictJsonSchema: false } } : {}),
+  };
+}
+
 function tools(
-  { tools: functions, toolChoice: choice }: NormalizedRequest,
+  { tools: functions, toolChoice: choice, messages }: NormalizedRequest,
   { family, key, takes, version }: { family: AiSdkFamily; key: string; takes: Takes; version: string },
 ): Pick<CallOptions, 'tools' | 'toolChoice'> {
-  if (functions.length === 0 || !takes('tools')) return {};
+  if (functions.length === 0 || !takes('tools')) return family.declaresCalled === true ? calledTools(messages) : {};
   const written = functions.map((tool): FunctionToolOption => {
     const { name, description, parameters, strict } = tool.function;
     const { cacheMark } = family;
     const schema = parameters ?? { type: 'object', properties: {} };
+    const isChecked = family.strictTools !== undefined;
+    const held = strict === true && isChecked ? heldSchema(schema, family.strictTools) : undefined;
     const mark =
       cacheMark?.on === 'part' && tool.cache_control != null ? cacheMark.options(tool.cache_control) : undefined;
     return {
       type: 'function',
       name,
       ...(description == null ? {} : { description }),
-      inputSchema: family.toolSchema?.(schema) ?? schema,
-      ...(strict == null || version === 'v2' ? {} : { strict }),
+      inputSchema: held ?? family.toolSchema?.(schema) ?? schema,
+      ...(strict == null || version === 'v2' ? {} : { strict: strict && (held !== undefined || !isChecked) }),
       ...(mark === undefined ? {} : { providerOptions: { [key]: mark } }),
     };
   });
   const chosen = takes('tool_choice') ? toolChoice(choice) : undefined;
   return { tools: written, ...(chosen === undefined ? {} : { toolChoice: chosen }) };
+}
+
+/** The tools that a history called, of which none may be called now. */
+function calledTools(messages: readonly Message[]): Pick<CallOptions, 'tools' | 'toolChoice'> {
+  const called = new Set(
+    messages.flatMap((message) =>
+      message.role === 'assistant' ? (message.tool_calls ?? []).map(({ function: { name } }) => name) : [],
+    ),
+  );
+  if (called.size === 0) return {};
+  const tools = [...called].map((name) => ({ type: 'function' as const, name, inputSchema: { type: 'object' } }));
+  return { tools, toolChoice: { type: 'none' } };
 }
 
 /** A choice that names a tool of the router means nothing to a provider. */
@@ -133,8 +200,12 @@ interface OptionsContext {
   readonly request: NormalizedRequest;
   readonly endpoint: Endpoint;
   readonly family: AiSdkFamily;
+  /** Key of the provider's options. */
+  readonly key: string;
   readonly version: SpecVersion;
   readonly takes: Takes;
+  /** The provider's name of the model. */
+  readonly modelId: string;
 }
 
 /** Parameters that the interface has members for, or that {@link providerOptions} writes in ways of their own. */
@@ -169,22 +240,35 @@ function providerOptions(context: OptionsContext): JsonObject {
 
 /** The reasoning that was asked for: an option of its own in version 4, an option of the provider otherwise. */
 function reasoningOptions(context: OptionsContext): { effort?: ReasoningEffort; options: JsonObject } {
-  const { request, endpoint, family, version, takes } = context;
+  const { request, endpoint, family, version, takes, modelId } = context;
   const { reasoning, parameters } = request;
   if (reasoning === undefined || (!takes('reasoning') && !takes('reasoning_effort'))) return { options: {} };
+  if (family.declaresCalled === true && cannotThink(context)) return { options: {} };
   const limit = parameters.max_completion_tokens ?? undefined;
-  if (reasoning.effort === undefined && reasoning.maxTokens !== undefined && family.budget !== undefined) {
-    return { options: merged(shown(context), family.budget(reasoning.maxTokens)) };
-  }
+  const { effort: asked, maxTokens } = reasoning;
+  const budget =
+    asked === undefined && maxTokens !== undefined ? family.budget?.(maxTokens, endpoint.upstreamModel) : undefined;
+  if (budget !== undefined) return { options: merged(shown(context), budget) };
   const wanted = reasoning.effort ?? effortOfBudget(reasoning.maxTokens, limit);
   if (wanted === undefined) return { options: shown(context) };
-  const { efforts, mandatory } = endpoint.reasoning ?? {};
-  const effort = nearestEffort(wanted, efforts, mandatory === true);
+  const { efforts = family.efforts?.(modelId) ?? REASONING_EFFORTS, mandatory } = endpoint.reasoning ?? {};
+  const effort = effortToAsk(wanted, efforts, mandatory === true);
+  if (effort === undefined) return { options: shown(context) };
   const visible = effort === 'none' ? {} : shown(context);
   if (version === 'v4') return { effort, options: visible };
   if (family.effort !== undefined) return { options: merged(visible, family.effort(effort)) };
   const tokens = budgetOfEffort(effort, limit ?? endpoint.maxOutputTokens ?? USUAL_OUTPUT);
-  return { options: merged(visible, family.budget?.(tokens) ?? {}) };
+  return { options: merged(visible, family.budget?.(tokens, endpoint.upstreamModel) ?? {}) };
+}
+
+/**
+ * Claude cannot begin to think in a turn that it has begun without: behind calls whose thinking was not kept, or in words
+ * that it goes on with.
+ */
+function cannotThink({ request: { messages }, family, key }: OptionsContext): boolean {
+  const last = messages.findLast((message) => message.role === 'assistant');
+  if (last === undefined || messages.at(-1) === last) return last !== undefined;
+  return (last.tool_calls?.length ?? 0) > 0 && reasoningHistory(last, family, key).parts.length === 0;
 }
 
 /** Output tokens of which a share goes to reasoning where nobody named a limit. */

@@ -1,10 +1,20 @@
+import type { AcceptedConversation } from '../../core/accepts.ts';
+import { compatibleConversation, SDK_CONVERSATIONS } from '../accepts/ai-sdk.ts';
 import type { JsonObject } from '../../protocol/json.ts';
 import type { CacheControl } from '../../protocol/content-part.ts';
 import type { ReasoningEffort } from '../../protocol/reasoning.ts';
 import { googleTask } from '../google/embeddings.ts';
-import { googleSchema } from '../google/json-schema.ts';
+import { allowedBudget } from '../google/families.ts';
+import { functionSchema } from '../google/json-schema.ts';
+import { acceptsOf } from '../../core/accepts.ts';
+import { OPENAI } from '../accepts/openai.ts';
 import { TOOL_ID_RULE } from '../anthropic/blocks.ts';
+import { rulesOf } from '../anthropic/plan-thinking.ts';
 import { NINE_CHARACTERS } from '../openai-compatible/dialect.ts';
+import { toolSchema } from '../../core/schema/rewrite-schema.ts';
+import type { Schema } from '../../core/schema/schema-parts.ts';
+import type { HeldSchemaRules, SchemaRules } from '../../core/schema/schema-rules.ts';
+import { CLAUDE_STRICT_TOOLS, CLAUDE_TOOLS, OPENAI_HELD, OPENAI_TOOLS } from '../accepts/schemas.ts';
 import type { ToolIdRule } from '../tool-ids.ts';
 import type { AiSdkModel } from './model.ts';
 
@@ -36,8 +46,12 @@ export interface AiSdkFamily {
   readonly showReasoning?: JsonObject | undefined;
   /** An effort, for versions of the interface without an option for it. */
   readonly effort?: ((effort: ReasoningEffort) => JsonObject) | undefined;
-  /** A budget of reasoning tokens; 0 switches reasoning off. */
-  readonly budget?: ((tokens: number) => JsonObject) | undefined;
+  /** A budget of reasoning tokens; 0 switches reasoning off. Undefined for a model that takes none. */
+  readonly budget?: ((tokens: number, modelId: string) => JsonObject | undefined) | undefined;
+  /** Efforts that a model takes, by the provider's name of it. Default: any, which the SDK then reduces. */
+  readonly efforts?: ((modelId: string) => readonly ReasoningEffort[]) | undefined;
+  /** Highest temperature. Default: that of the contract. */
+  readonly maxTemperature?: number | undefined;
   /** How reasoning is signed. Default: not at all. */
   readonly signature?: SignatureStyle | undefined;
   /** Whether reasoning may go back without a signature. Default false. */
@@ -48,8 +62,14 @@ export interface AiSdkFamily {
     | undefined;
   /** What ids of tool calls must look like. Default: they may be anything. */
   readonly toolIds?: ToolIdRule | undefined;
-  /** Whether system messages may be behind others; otherwise they are said as the user. Default true. */
-  readonly laterSystem?: boolean | undefined;
+  /** Whether texts of nothing but space, also as stop sequences, are refused. Default false. */
+  readonly refusesBlanks?: boolean | undefined;
+  /** Whether a history with calls must come with the tools that it called. Default false. */
+  readonly declaresCalled?: boolean | undefined;
+  /** Which conversations its package takes, by the model's id. */
+  readonly conversation: (modelId: string) => AcceptedConversation;
+  /** Whether turns with calls are refused without reasoning, so that one is made up for them. Default false. */
+  readonly needsReasoning?: boolean | undefined;
   /** Whether tool results may hold media; otherwise they follow in a user message. Default false. */
   readonly mediaInResults?: boolean | undefined;
   /** Whether tool results that are JSON objects are passed as such. Default false: as text, byte for byte. */
@@ -57,7 +77,13 @@ export interface AiSdkFamily {
   /** Whether assistant messages may hold images. Default false. */
   readonly assistantMedia?: boolean | undefined;
   /** How schemas of functions are written, where the SDK hands on keywords that the provider refuses. */
-  readonly toolSchema?: ((schema: Readonly<Record<string, unknown>>) => Readonly<Record<string, unknown>>) | undefined;
+  readonly toolSchema?: ((schema: Schema) => Schema) | undefined;
+  /** Which schemas calls of strict functions can be held to. Default: nothing is known, and they go as they are. */
+  readonly strictTools?: HeldSchemaRules | undefined;
+  /** Which schemas answers can be held to. Default: nothing is known, and they go as they are. */
+  readonly heldFormats?: HeldSchemaRules | undefined;
+  /** What else makes an answer follow a schema that it cannot be held to. Default: it is sent as it is. */
+  readonly looseFormat?: { readonly schema: SchemaRules; readonly options: JsonObject } | undefined;
   /** Whether addresses of images are passed on, whatever `supportedUrls` says. Default false. */
   readonly passesImageUrls?: boolean | undefined;
   /** Names of options for embeddings, and the words for their types where they are not those of everybody. */
@@ -87,31 +113,68 @@ const EFFORT = (effort: ReasoningEffort): JsonObject => ({ reasoningEffort: effo
 
 const PARALLEL = (allowed: boolean): JsonObject => ({ parallelToolCalls: allowed });
 
+/** Most others are made of the SDK's package for servers that are compatible with OpenAI. */
+const COMPATIBLE: AiSdkFamily = {
+  providers: /./,
+  conversation: compatibleConversation,
+  passesOn: true,
+  user: (hash) => ({ user: hash }),
+  effort: EFFORT,
+  unsignedReasoning: true,
+  passesImageUrls: true,
+  embeddings: { dimensions: 'dimensions' },
+};
+
+/** Models that decide themselves how long they think. */
+function isAdaptive(modelId: string): boolean {
+  return rulesOf({ upstreamModel: modelId }).thinking === 'adaptive';
+}
+
+/** Models of Bedrock that are no Claude are told apart by their packages. */
+function claudeConversation(modelId: string): AcceptedConversation {
+  const { claude } = SDK_CONVERSATIONS;
+  return /claude/i.test(modelId) && !rulesOf({ upstreamModel: modelId }).prefill
+    ? { ...claude, prefill: 'refused' }
+    : claude;
+}
+
 /** The first whose pattern matches counts; the last matches everything. */
 const FAMILIES: readonly AiSdkFamily[] = [
   {
     // Also Claude through Vertex and through the native interface of Bedrock.
     providers: /(?:^|\.)anthropic(?:\.|$)/,
+    conversation: claudeConversation,
+    refusesBlanks: true,
+    declaresCalled: true,
     key: 'anthropic',
     user: (hash) => ({ metadata: { userId: hash } }),
     parallelTools: (allowed) => ({ disableParallelToolUse: !allowed }),
     tiers: { default: 'standard_only', priority: 'auto' },
-    budget: THINKING,
+    budget: (tokens, modelId) => (isAdaptive(modelId) ? undefined : THINKING(tokens)),
+    toolSchema: (schema) => toolSchema(schema, CLAUDE_TOOLS),
+    strictTools: CLAUDE_STRICT_TOOLS,
+    // Where it uses a tool for the answer, its schema is that of a tool.
+    heldFormats: CLAUDE_STRICT_TOOLS,
+    looseFormat: { schema: CLAUDE_TOOLS, options: { structuredOutputMode: 'jsonTool' } },
     signature: 'anthropic',
     cacheMark: {
       on: 'part',
       options: ({ type, ttl }) => ({ cacheControl: ttl === undefined ? { type } : { type, ttl } }),
     },
     toolIds: TOOL_ID_RULE,
-    laterSystem: false,
     mediaInResults: true,
     cacheOutsideInput: true,
   },
   {
     providers: /bedrock/i,
+    conversation: claudeConversation,
+    refusesBlanks: true,
     key: 'bedrock',
     tiers: { default: 'default', flex: 'flex', priority: 'priority' },
     embeddings: { dimensions: 'dimensions' },
+    // Answers in a form are arguments of a tool there.
+    toolSchema: (schema) => toolSchema(schema, CLAUDE_TOOLS),
+    looseFormat: { schema: CLAUDE_TOOLS, options: {} },
     budget: (tokens) => ({
       reasoningConfig: tokens === 0 ? { type: 'disabled' } : { type: 'enabled', budgetTokens: tokens },
     }),
@@ -121,21 +184,20 @@ const FAMILIES: readonly AiSdkFamily[] = [
       options: ({ ttl }) => ({ cachePoint: ttl === undefined ? { type: 'default' } : { type: 'default', ttl } }),
     },
     toolIds: TOOL_ID_RULE,
-    laterSystem: false,
     mediaInResults: true,
     cacheOutsideInput: true,
   },
   {
     // The developer API and Vertex; the latter reads this key too.
     providers: /^google|vertex/i,
+    conversation: () => SDK_CONVERSATIONS.google,
     key: 'google',
     tiers: { default: 'standard', flex: 'flex', priority: 'priority' },
     showReasoning: { thinkingConfig: { includeThoughts: true } },
-    toolSchema: googleSchema,
-    budget: (tokens) => ({ thinkingConfig: { thinkingBudget: tokens } }),
+    toolSchema: functionSchema,
+    budget: (tokens, modelId) => ({ thinkingConfig: { thinkingBudget: allowedBudget(tokens, modelId) } }),
     signature: 'google',
     unsignedReasoning: true,
-    laterSystem: false,
     mediaInResults: true,
     jsonResults: true,
     assistantMedia: true,
@@ -144,11 +206,16 @@ const FAMILIES: readonly AiSdkFamily[] = [
   {
     // Azure reads this key too.
     providers: /^(?:openai|azure)(?:[.-]|$)/,
+    conversation: () => SDK_CONVERSATIONS.openai,
     key: 'openai',
     options: { ...OPENAI_OPTIONS, prompt_cache_key: 'promptCacheKey' },
     user: (hash) => ({ safetyIdentifier: hash }),
     parallelTools: PARALLEL,
     strictSchemas: true,
+    efforts: (modelId) => acceptsOf(OPENAI, modelId).reasoning.efforts,
+    toolSchema: (schema) => toolSchema(schema, OPENAI_TOOLS),
+    strictTools: OPENAI_HELD,
+    heldFormats: OPENAI_HELD,
     tiers: { default: 'default', flex: 'flex', priority: 'priority' },
     showReasoning: { reasoningSummary: 'auto' },
     effort: EFFORT,
@@ -158,6 +225,7 @@ const FAMILIES: readonly AiSdkFamily[] = [
   },
   {
     providers: /^mistral(?:\.|$)/,
+    conversation: () => SDK_CONVERSATIONS.mistral,
     key: 'mistral',
     options: { prompt_cache_key: 'promptCacheKey' },
     parallelTools: PARALLEL,
@@ -165,11 +233,13 @@ const FAMILIES: readonly AiSdkFamily[] = [
     // Before version 4 it only knew these two.
     effort: (effort) => ({ reasoningEffort: effort === 'none' ? 'none' : 'high' }),
     toolIds: NINE_CHARACTERS,
+    maxTemperature: 1.5,
     passesImageUrls: true,
     embeddings: { dimensions: 'outputDimension' },
   },
   {
     providers: /^(?:groq|xai)(?:\.|$)/,
+    conversation: () => SDK_CONVERSATIONS.groqOrXai,
     user: (hash) => ({ user: hash }),
     parallelTools: PARALLEL,
     effort: EFFORT,
@@ -178,25 +248,23 @@ const FAMILIES: readonly AiSdkFamily[] = [
   },
   {
     providers: /^cohere(?:\.|$)/,
+    conversation: () => SDK_CONVERSATIONS.cohere,
     budget: (tokens) => ({
       thinking: tokens === 0 ? { type: 'disabled' } : { type: 'enabled', tokenBudget: tokens },
     }),
-    laterSystem: false,
     embeddings: { dimensions: 'outputDimension', inputType: 'inputType' },
   },
   {
-    // Most others are made of the SDK's package for servers that are compatible with OpenAI.
-    providers: /./,
-    passesOn: true,
-    user: (hash) => ({ user: hash }),
-    effort: EFFORT,
-    unsignedReasoning: true,
-    passesImageUrls: true,
-    embeddings: { dimensions: 'dimensions' },
+    // Its package has reasoning in its own field, which its models want back.
+    ...COMPATIBLE,
+    providers: /^deepseek(?:\.|$)/,
+    conversation: () => SDK_CONVERSATIONS.deepseek,
+    needsReasoning: true,
   },
+  COMPATIBLE,
 ];
 
-const UNKNOWN: AiSdkFamily = { providers: /^/, unsignedReasoning: true };
+const UNKNOWN: AiSdkFamily = { providers: /^/, conversation: compatibleConversation, unsignedReasoning: true };
 
 /** What is known about the provider of a model, by its name. */
 export function familyOf({ provider }: Pick<AiSdkModel, 'provider'>): AiSdkFamily {

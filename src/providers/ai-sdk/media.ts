@@ -2,9 +2,7 @@ import type { ContentPart } from '../../protocol/content-part.ts';
 import { parseDataUrl, toBase64, typeOfName } from '../../platform/data-url.ts';
 import { EncodeError } from '../codec.ts';
 import type { AiSdkModel, FileData, SpecVersion } from './model.ts';
-import { OutboundError } from '../../net/outbound-url.ts';
-import { createOutbound, type Outbound } from '../../net/outbound.ts';
-import { systemEnvironment } from '../../platform/environment.ts';
+import { type DownloadFile, problemOfDownload } from '../guarded-download.ts';
 import type { Message } from '../../protocol/message.ts';
 import type { AiSdkFamily } from './families.ts';
 
@@ -101,56 +99,6 @@ export function mediaTypeFor({ mediaType }: Media, version: SpecVersion): string
 }
 
 const AUDIO_SUBTYPES: Readonly<Record<string, string>> = { mp3: 'mpeg', m4a: 'mp4', pcm16: 'pcm', pcm24: 'pcm' };
-
-/** A file as a {@link DownloadFile} brings it. */
-export interface DownloadedFile {
-  readonly data: Uint8Array;
-  /** Default: what the address and the sort of the part say. */
-  readonly mediaType?: string | undefined;
-}
-
-/**
- * Brings a file that a request names by its address, for models that do not fetch by themselves. The address comes
- * from a caller: whoever implements this decides which hosts may be asked, and how much may be read.
- */
-export type DownloadFile = (url: URL, signal: AbortSignal) => Promise<DownloadedFile>;
-
-/** Most bytes of a file that is fetched for a model. */
-const MAX_BYTES = 20_000_000;
-/** Milliseconds that fetching one may take. */
-const TIMEOUT_MS = 20_000;
-const MAX_REDIRECTS = 3;
-
-/** A {@link DownloadFile} through the one entry point to addresses that users give. */
-interface GuardedDownload {
-  readonly download: DownloadFile;
-  close(): Promise<void>;
-}
-
-/** Fetches files of up to 20 MB from hosts on the public internet, within 20 seconds. */
-export function guardedDownload(outbound: Outbound = createOutbound({}, systemEnvironment())): GuardedDownload {
-  return {
-    async download(url, signal) {
-      const response = await outbound.fetch({
-        url: url.href,
-        signal,
-        maxBytes: MAX_BYTES,
-        timeoutMs: TIMEOUT_MS,
-        maxRedirects: MAX_REDIRECTS,
-      });
-      const { status, truncated } = response;
-      if (status !== 200) throw new OutboundError('unreachable', `The URL answered ${status}`);
-      if (truncated) throw new OutboundError('refused', 'The URL leads to more than 20 MB');
-      return { data: response.body, mediaType: response.header('content-type') };
-    },
-    close: () => outbound.close(),
-  };
-}
-
-/** What went wrong with a download, fit for who gave the address. */
-function problemOfDownload(error: unknown): string {
-  return error instanceof OutboundError ? error.message : 'The URL could not be fetched';
-}
 
 /** A file of a prompt that is named by its address. */
 interface Addressed {

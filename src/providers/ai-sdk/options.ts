@@ -14,7 +14,7 @@ import {
   text,
 } from '../../platform/option-kinds.ts';
 import { ConfigError, type ConfigProblem } from '../../protocol/router-error.ts';
-import type { DownloadFile } from './media.ts';
+import type { DownloadFile } from '../guarded-download.ts';
 import { type AiSdkUpstream, isLanguageModel, looksLikeModel, problemOfModel, type ProviderOptions } from './model.ts';
 import type { AiSdkWarning } from './warnings.ts';
 import { anyText, headerValue } from '../check-options.ts';

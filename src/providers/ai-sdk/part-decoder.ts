@@ -12,7 +12,7 @@ import { failureOfPart } from './thrown-failure.ts';
 import { judgeWarnings, type WarningSink } from './warnings.ts';
 import type { Annotation } from '../../protocol/chat-result.ts';
 import { toBase64 } from '../../platform/data-url.ts';
-import { ToolCallIndexer } from '../openai-compatible/tool-call-indexer.ts';
+import { type CallWithExtra, ToolCallIndexer } from '../openai-compatible/tool-call-indexer.ts';
 import * as read from '../../platform/json.ts';
 
 /** What the decoder of one answer needs to know. */
@@ -24,6 +24,10 @@ export interface DecodingContext extends ErrorContext {
   readonly idPrefix: string;
   /** The caller's id of a tool call. */
   readonly originalId: OriginalId;
+  /** Names of the tools that the caller runs. */
+  readonly ownTools: ReadonlySet<string>;
+  /** Keeps what the provider wants back with a call, for clients that lose it. */
+  readonly onExtra: (call: CallWithExtra) => void;
   /** False for a non-streaming response, which is read as if it had been streamed. */
   readonly streamed: boolean;
 }
@@ -44,7 +48,7 @@ export class PartDecoder {
   constructor(context: DecodingContext) {
     this.#context = context;
     this.#reasoning = new ReasoningBlocks(context.family.signature);
-    this.#tools = new ToolInputs((index) => `${context.idPrefix}_0_${index}`, context.originalId);
+    this.#tools = new ToolInputs(context);
   }
 
   /** Appends the pieces of one part. */
@@ -111,7 +115,7 @@ export class PartDecoder {
         this.#length += delta.length;
         pieces.push(escapeText(delta));
       }
-      this.#signature(providerMetadata, textId(start, this.#length), pieces);
+      this.#signature(readThoughtSignature(providerMetadata), textId(start, this.#length), pieces);
     }
     if (type === 'text-end') this.#delta(citationsDelta(citations, this.#offsets.get(id) ?? 0), pieces);
   }
@@ -120,21 +124,20 @@ export class PartDecoder {
     const delta = fileDelta(part);
     this.#delta(delta, pieces);
     if (delta?.images === undefined) return;
-    this.#signature(part['providerMetadata'], imageId(this.#images), pieces);
+    this.#signature(readThoughtSignature(part['providerMetadata']), imageId(this.#images), pieces);
     this.#images += 1;
   }
 
   /** Google signs texts, images and tool calls; others sign reasoning. */
-  #signature(metadata: unknown, id: string, pieces: StreamPiece[]): void {
-    const signature = readThoughtSignature(metadata);
+  #signature(signature: string | undefined, id: string, pieces: StreamPiece[]): void {
     if (signature !== undefined) this.#delta(this.#reasoning.elsewhere(signature, id), pieces);
   }
 
   #toolCall(part: JsonObject, pieces: StreamPiece[]): void {
     const { toolCallId: id, providerExecuted, providerMetadata } = part;
-    if (providerExecuted !== true && read.isText(id))
-      this.#signature(providerMetadata, this.#context.originalId(id), pieces);
-    this.#calls(this.#tools.call(part), pieces);
+    const signature = providerExecuted === true ? undefined : readThoughtSignature(providerMetadata);
+    if (read.isText(id)) this.#signature(signature, this.#context.originalId(id), pieces);
+    this.#calls(this.#tools.call(part, signature), pieces);
   }
 
   #calls(calls: readonly ToolCallDelta[] | undefined, pieces: StreamPiece[]): void {
@@ -155,6 +158,11 @@ export class PartDecoder {
 
   #finish({ finishReason, usage, providerMetadata }: JsonObject, pieces: StreamPiece[]): void {
     this.#calls(this.#tools.finish(), pieces);
+    if (this.#tools.isNameless) {
+      const message = 'The provider sent a tool call without a name';
+      pieces.push({ type: 'failure', failure: failure('bad_response', message) });
+      return;
+    }
     const { family, streamed } = this.#context;
     const counted = decodeUsage(usage, family, providerMetadata);
     if (counted !== undefined) pieces.push({ type: 'usage', usage: counted });
@@ -170,7 +178,20 @@ export class PartDecoder {
       return;
     }
     this.#finished = true;
+    if (end.reason === 'content_filter') this.#refused(providerMetadata, pieces);
     pieces.push({ type: 'finish', index: 0, reason: end.reason, native: end.native });
+  }
+
+  /** What Anthropic says about a refusal. */
+  #refused(metadata: unknown, pieces: StreamPiece[]): void {
+    for (const members of Object.values(read.object(metadata))) {
+      const { category, explanation } = read.object(read.object(members)['stopDetails']);
+      const word = read.text(category);
+      const said = read.text(explanation);
+      if (word !== undefined) pieces.push({ type: 'facts', refusal: { category: word } });
+      if (said === undefined || this.#length > 0) continue;
+      return this.#delta({ refusal: said }, pieces);
+    }
   }
 
   /** The finish that follows an error says nothing new; whoever reads stops here. */
@@ -242,78 +263,114 @@ function base64Of(data: unknown): string | undefined {
   return isJsonObject(data) && data['type'] === 'data' ? base64Of((data as { data?: unknown }).data) : undefined;
 }
 
+type ToolContext = Pick<DecodingContext, 'idPrefix' | 'originalId' | 'ownTools' | 'onExtra'>;
+
 interface KnownInput {
   /** Position among the calls, for the indexer. */
   readonly position: number;
+  readonly id: string;
+  readonly name: unknown;
   /** The provider runs this tool itself: the caller must not. */
-  readonly hidden: boolean;
-  /** Its input is no JSON while it is streamed. */
+  hidden: boolean;
+  /** Its input cannot be passed on before it is whole. */
   readonly held: boolean;
+  /** Its input is no JSON while it is streamed. */
+  readonly isText: boolean;
   streamed: string;
   called: boolean;
 }
 
 /**
  * Follows the tool calls of one answer. A call comes in pieces that are followed by the whole, or as a whole alone;
- * either way the caller gets every character of its arguments once. Tools that the provider runs itself are left out.
+ * either way the caller gets every character of its arguments once. Tools that the provider runs itself are left out;
+ * some providers say so only with the whole, so calls of tools that are not the caller's wait for it.
  */
 class ToolInputs {
   readonly #known = new Map<string, KnownInput>();
   readonly #indexer: ToolCallIndexer;
+  readonly #ownTools: ReadonlySet<string>;
 
-  /** @param newId - Makes an id for a call that came without one. */
-  constructor(newId: (index: number) => string, originalId: OriginalId) {
-    this.#indexer = new ToolCallIndexer(newId, originalId);
+  constructor({ idPrefix, originalId, ownTools, onExtra }: ToolContext) {
+    this.#indexer = new ToolCallIndexer((index) => `${idPrefix}_0_${index}`, originalId, onExtra);
+    this.#ownTools = ownTools;
+  }
+
+  /** Whether a call came of which it is not known what it calls. */
+  get isNameless(): boolean {
+    return this.#indexer.isNameless;
   }
 
   /** `tool-input-start`. Undefined where there are more calls than any sane answer has. */
-  start({ id, toolName, providerExecuted, inputEncoding }: JsonObject): readonly ToolCallDelta[] | undefined {
-    const known = this.#open(read.text(id) ?? '', providerExecuted === true, inputEncoding === 'text');
-    return known.hidden || known.held ? [] : this.#announce(known, read.text(id) ?? '', toolName, '');
+  start({ id, toolName: name, providerExecuted, inputEncoding }: JsonObject): readonly ToolCallDelta[] | undefined {
+    const isText = inputEncoding === 'text';
+    const held = isText || typeof name !== 'string' || !this.#ownTools.has(name);
+    const known = this.#open({ id: read.text(id) ?? '', name, hidden: providerExecuted === true, held, isText });
+    return known.hidden || known.held ? [] : this.#announce(known, name, '');
   }
 
   /** `tool-input-delta`. */
   delta({ id, delta }: JsonObject): readonly ToolCallDelta[] | undefined {
     const known = this.#known.get(read.text(id) ?? '');
     const text = read.text(delta) ?? '';
-    if (known === undefined || known.hidden || known.held || text === '') return [];
+    if (known === undefined || known.hidden || text === '') return [];
     known.streamed += text;
-    return this.#indexer.read([{ index: known.position, function: { arguments: text } }]);
+    return known.held ? [] : this.#indexer.read([{ index: known.position, function: { arguments: text } }]);
   }
 
   /** `tool-call`: the whole, of which only what has not been streamed is news. */
-  call({ toolCallId, toolName, input, providerExecuted }: JsonObject): readonly ToolCallDelta[] | undefined {
+  call(
+    { toolCallId, toolName: name, input, providerExecuted }: JsonObject,
+    signature: string | undefined,
+  ): readonly ToolCallDelta[] | undefined {
     const id = read.text(toolCallId) ?? '';
     const text = typeof input === 'string' ? input : JSON.stringify(input ?? {});
-    const begun = this.#known.get(id);
-    const known = begun ?? this.#open(id, providerExecuted === true, false);
+    const hidden = providerExecuted === true;
+    const known = this.#known.get(id) ?? this.#open({ id, name, hidden, held: true, isText: false });
+    if (known.held) known.hidden ||= hidden;
     if (known.hidden || known.called) return [];
     known.called = true;
-    if (known.held) return this.#announce(known, id, toolName, asObject(text));
-    if (begun === undefined) return this.#announce(known, id, toolName, text);
+    const extra = signature === undefined ? {} : { extra_content: { google: { thought_signature: signature } } };
+    if (known.held) return this.#announce(known, name, asObject(text, known.isText), extra);
     const rest = text.startsWith(known.streamed) ? text.slice(known.streamed.length) : '';
-    return rest === '' ? [] : this.#indexer.read([{ index: known.position, function: { arguments: rest } }]);
+    return this.#indexer.read([{ index: known.position, function: { arguments: rest }, ...extra }]);
   }
 
-  /** What is still owed at the end: arguments that are empty are an empty object. */
-  finish(): readonly ToolCallDelta[] {
-    return this.#indexer.finish();
+  /** What is still owed at the end: calls whose whole never came. */
+  finish(): readonly ToolCallDelta[] | undefined {
+    const owed: ToolCallDelta[] = [];
+    for (const known of this.#known.values()) {
+      if (known.hidden || known.called || !known.held) continue;
+      known.called = true;
+      const { isText, streamed } = known;
+      const deltas = this.#announce(known, known.name, isText ? JSON.stringify({ input: streamed }) : streamed);
+      if (deltas === undefined) return undefined;
+      owed.push(...deltas);
+    }
+    return owed;
   }
 
-  #open(id: string, hidden: boolean, held: boolean): KnownInput {
-    const known = { position: this.#known.size, hidden, held, streamed: '', called: false };
+  #open(input: Pick<KnownInput, 'id' | 'name' | 'hidden' | 'held' | 'isText'>): KnownInput {
+    const known = { ...input, position: this.#known.size, streamed: '', called: false };
     // A call without an id is complete, so nothing will ever be added to it.
-    this.#known.set(id === '' ? `\0${known.position}` : id, known);
+    this.#known.set(input.id === '' ? `\0${known.position}` : input.id, known);
     return known;
   }
 
-  #announce({ position }: KnownInput, id: string, name: unknown, text: string): readonly ToolCallDelta[] | undefined {
-    return this.#indexer.read([{ index: position, id, function: { name: read.text(name) ?? '', arguments: text } }]);
+  #announce(
+    { position, id }: KnownInput,
+    name: unknown,
+    text: string,
+    extra: object = {},
+  ): readonly ToolCallDelta[] | undefined {
+    const called = { name: read.text(name) ?? '', arguments: text };
+    return this.#indexer.read([{ index: position, id, function: called, ...extra }]);
   }
 }
 
-/** Input in a language of its own is wrapped: arguments are an object everywhere. */
-function asObject(text: string): string {
+/** Input in a language of its own comes as JSON of a text, and is wrapped: arguments are an object everywhere. */
+function asObject(text: string, isText: boolean): string {
   const begin = text.trimStart();
-  return begin === '' || begin.startsWith('{') ? text : JSON.stringify({ input: text });
+  const said = begin.startsWith('"') ? read.string(read.parse(text)) : undefined;
+  if (said !== undefined) return JSON.stringify({ input: said });
+  return isText && begin !== '' && !begin.startsWith('{') ? JSON.stringify({ input: text }) : text;
 }

@@ -16,7 +16,7 @@ import type {
 } from './model.ts';
 import type { AiSdkFamily } from './families.ts';
 import { fileData, fromAddress, type Media, type MediaPart, mediaTypeFor, readMedia } from './media.ts';
-import { reasoningHistory, type SignedText } from './reasoning-history.ts';
+import { reasoningHistory, signedCall, type SignedText } from './reasoning-history.ts';
 
 /** What a prompt is written for. */
 interface PromptTarget {
@@ -87,18 +87,14 @@ class PromptWriter {
   /** Blocks of their own only matter to who marks them. */
   #system({ content }: SystemMessage): void {
     const parts: readonly TextPart[] = typeof content === 'string' ? [{ type: 'text', text: content }] : content;
-    const blocks = parts.some((part) => markOf(part) !== undefined)
-      ? parts
-      : [{ type: 'text' as const, text: parts.map(({ text }) => text).join('\n\n') }];
-    const later = this.#prompt.some(({ role }) => role !== 'system');
+    const { cacheMark } = this.#target.family;
+    const blocks =
+      cacheMark !== undefined && parts.some((part) => markOf(part) !== undefined)
+        ? parts
+        : [{ type: 'text' as const, text: parts.map(({ text }) => text).join('\n\n') }];
     for (const block of blocks) {
       if (block.text === '') continue;
-      if (later && this.#target.family.laterSystem === false) {
-        this.#prompt.push({ role: 'user', content: [this.#text(block)] });
-      } else {
-        const { cacheMark } = this.#target.family;
-        this.#prompt.push({ role: 'system', content: block.text, ...this.#options(markOf(block), cacheMark?.on) });
-      }
+      this.#prompt.push({ role: 'system', content: block.text, ...this.#options(markOf(block), cacheMark?.on) });
     }
   }
 
@@ -122,6 +118,9 @@ class PromptWriter {
     const history = reasoningHistory(message, family, key);
     const said = typeof content === 'string' ? [{ type: 'text' as const, text: content }] : (content ?? []);
     const parts: AssistantPrompt[] = [...history.parts];
+    if (parts.length === 0 && calls?.length && family.needsReasoning === true) {
+      parts.push({ type: 'reasoning', text: NO_REASONING });
+    }
     for (const [index, part] of said.entries()) {
       if (part.type === 'refusal') parts.push({ type: 'text', text: part.refusal });
       else if (part.type === 'text' && typeof content === 'string')
@@ -138,14 +137,14 @@ class PromptWriter {
         if (media.kind === 'data') parts.push({ ...this.#written(media), ...optional(history.images.get(index)) });
       }
     }
-    for (const { id, function: called } of calls ?? []) {
+    for (const { id, function: called, extra_content: extra } of calls ?? []) {
       this.#toolNames.set(id, called.name);
       parts.push({
         type: 'tool-call',
         toolCallId: this.#ids?.call(id) ?? id,
         toolName: called.name,
         input: inputOf(called.arguments),
-        ...optional(history.calls.get(id)),
+        ...optional(history.calls.get(id) ?? signedCall(extra, family, key)),
       });
     }
     if (parts.length > 0) this.#push({ role: 'assistant', content: parts }, said);
@@ -236,6 +235,9 @@ function signedTexts(text: string, signed: readonly SignedText[]): readonly Text
   if (from < text.length) parts.push({ type: 'text', text: text.slice(from) });
   return parts;
 }
+
+/** Reasoning of a turn that another model made, or whose reasoning its client did not keep. */
+const NO_REASONING = 'The reasoning of this turn was not kept.';
 
 /** Name of a tool whose call is not in the conversation. */
 const UNNAMED_TOOL = 'unknown_tool';

@@ -11,8 +11,11 @@ import type {
   PieceStream,
 } from '../../contracts/provider.ts';
 import { callIdPrefix, originalIds } from '../tool-ids.ts';
+import { SignatureMemory, withSignatures } from '../signed-parts.ts';
+import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
 import type { ErrorContext } from '../upstream-failure.ts';
-import { fetchFiles, guardedDownload } from './media.ts';
+import { guardedDownload } from '../guarded-download.ts';
+import { fetchFiles } from './media.ts';
 import {
   type AiSdkModel,
   type AiSdkUpstream,
@@ -23,7 +26,7 @@ import {
 } from './model.ts';
 import { embedWith } from './embed.ts';
 import { type CallDefaults, encodeCall } from './encode-call.ts';
-import { familyOf } from './families.ts';
+import { type AiSdkFamily, familyOf } from './families.ts';
 import { EncodeError } from '../codec.ts';
 import {
   type AiSdkDeclaration,
@@ -81,6 +84,7 @@ function aiSdkProvider(options: AiSdkOptions): Provider {
   const guarded = options.download === undefined ? guardedDownload() : undefined;
   const download = options.download === false ? undefined : (options.download ?? guarded?.download);
   const declarations = new Map<string, AiSdkDeclaration>();
+  const signatures = new SignatureMemory();
   const models: Record<string, readonly EndpointDeclaration[]> = {};
   for (const [id, entries] of entriesOf(options)) {
     models[id] = entries.map(({ upstreamModel, declaration }) => {
@@ -113,13 +117,22 @@ function aiSdkProvider(options: AiSdkOptions): Provider {
     }
   }
 
+  /** Signatures go back to who made them, or to models of Google's: others may refuse what they do not know. */
+  function signed(request: NormalizedRequest, { modelId }: AiSdkModel, family: AiSdkFamily): NormalizedRequest {
+    const recall = (id: string, name: string): string | undefined =>
+      signatures.recall(request.account.id, `${id}\n${name}`);
+    const isGoogles = family.signature === 'google' || /gemini|gemma/i.test(modelId);
+    const messages = withSignatures(request.messages, recall, isGoogles);
+    return messages === request.messages ? request : { ...request, messages };
+  }
+
   function chat(call: ProviderCall): Promise<ProviderReply> {
     const { request, endpoint, signal } = call;
     return withModel<ProviderReply>(call, async ({ model, defaults, abort, context }) => {
       if (!isLanguageModel(model)) throw new EncodeError(`${endpoint.model} makes embeddings only`);
       const family = familyOf(model);
       const fetched = await fetchFiles(request.messages, model, family, { download, signal });
-      const written = encodeCall(request, endpoint, model, fetched, defaults);
+      const written = encodeCall(signed(request, model, family), endpoint, model, fetched, defaults);
       call.progress.sending(() => withoutHeaders(written));
       return ask(model, { ...written, abortSignal: abort.signal }, abort, {
         ...context,
@@ -128,6 +141,11 @@ function aiSdkProvider(options: AiSdkOptions): Provider {
         streamed: request.stream,
         idPrefix: callIdPrefix(request),
         originalId: originalIds(request.messages, family.toolIds),
+        ownTools: new Set(request.tools.map((tool) => tool.function.name)),
+        onExtra: ({ id, name, extra }) => {
+          const signature = extra.google?.thought_signature;
+          if (signature !== undefined) signatures.remember(request.account.id, `${id}\n${name}`, signature);
+        },
         warnings: { request, provider: slug, model: endpoint.model, onWarning },
       });
     });

@@ -2,6 +2,7 @@ import type { JsonObject } from '../../protocol/json.ts';
 import type { ReasoningDetail } from '../../protocol/reasoning.ts';
 import type { AiSdkFamily } from './families.ts';
 import type { ProviderOptions, ReasoningPrompt } from './model.ts';
+import type { ToolCallExtra } from '../../protocol/chat-result.ts';
 import { joinReasoningDetails } from '../../core/stream/collect.ts';
 import type { AssistantMessage } from '../../protocol/message.ts';
 import { readSignedPart } from '../signed-parts.ts';
@@ -40,6 +41,20 @@ export function reasoningHistory(message: AssistantMessage, family: AiSdkFamily,
   const history = new HistoryBuilder(family, key, new Set((message.tool_calls ?? []).map(({ id }) => id)));
   for (const detail of details) history.add(detail);
   return history.build();
+}
+
+/**
+ * The signature of a call as options, where it is in no `reasoning_details`. Servers that are compatible with OpenAI may
+ * have models of Google behind them.
+ */
+export function signedCall(
+  extra: ToolCallExtra | null | undefined,
+  { signature, passesOn }: AiSdkFamily,
+  key: string,
+): ProviderOptions | undefined {
+  const thoughtSignature = extra?.google?.thought_signature;
+  if (typeof thoughtSignature !== 'string' || (signature !== 'google' && passesOn !== true)) return undefined;
+  return { [key]: { thoughtSignature } };
 }
 
 class HistoryBuilder {

@@ -2,7 +2,7 @@ import type { NormalizedRequest } from '../../core/normalize/normalized-request.
 import type { ProviderTokenCount } from '../../contracts/provider.ts';
 import { type JsonObject, isJsonObject } from '../../protocol/json.ts';
 import type { Codec, DecodedResult } from '../codec.ts';
-import { originalIds } from '../tool-ids.ts';
+import { callIdPrefix, originalIds } from '../tool-ids.ts';
 import { type ErrorContext, failureInBand, parseJson } from '../upstream-failure.ts';
 import { namesUpload } from './encode-content.ts';
 import { encodeRequest } from './encode-request.ts';
@@ -14,6 +14,7 @@ import { type AttemptFailure, failure } from '../../core/fallback/failure.ts';
 import { ResultCollector } from '../../core/stream/collect.ts';
 import { scatter, type StreamPiece, unescapeText } from '../../core/stream/pieces.ts';
 import { isErrorBody } from '../error-shape.ts';
+import { eventsOf } from './events-of-message.ts';
 import { MessageReader, type ReaderOptions } from './message-reader.ts';
 import type { StreamDecoder } from '../piece-stream.ts';
 import type { SseEvent } from '../sse.ts';
@@ -32,7 +33,7 @@ const PATH = '/messages';
 export function messagesCodec(betas: readonly string[]): Codec {
   return {
     path: () => PATH,
-    encode: encodeRequest,
+    encode: (request, endpoint) => withCredit(encodeRequest(request, endpoint), request),
     tokenCount: { ...COUNT, encode: (request, endpoint) => counted(encodeRequest(request, endpoint)) },
     headers: (request) => betaHeader([...betas, ...(request.anthropicBetas ?? []), ...neededBetas(request)]),
     decodeResult: (body, context, request) => decodeResult(body, contextOf(request, context)),
@@ -48,20 +49,22 @@ export function nativeMessagesCodec(betas: readonly string[]): Codec {
       ...COUNT,
       encode: ({ native }, { upstreamModel }) => counted({ ...native?.body, model: wireModelName(upstreamModel) }),
     },
-    encode({ native, stream, endUser }, { upstreamModel }) {
+    encode(request, { upstreamModel }) {
+      const { native, stream, endUser } = request;
       const body = native?.body ?? {};
       const metadata = read.object(body['metadata']);
-      return {
-        ...body,
-        model: wireModelName(upstreamModel),
-        stream,
-        metadata: { ...metadata, user_id: endUser },
-      };
+      const own = { model: wireModelName(upstreamModel), stream, metadata: { ...metadata, user_id: endUser } };
+      return withCredit({ ...body, ...own }, request);
     },
     headers: (request) => betaHeader([...betas, ...(request.anthropicBetas ?? [])]),
-    decodeResult: (body, context) => decodeResult(body, { ...context, ...NATIVE }),
-    streamDecoder: (context) => new MessagesStreamDecoder({ ...context, ...NATIVE }),
+    decodeResult: (body, context, request) => decodeResult(body, { ...context, ...NATIVE, newId: newIds(request) }),
+    streamDecoder: (context, request) => new MessagesStreamDecoder({ ...context, ...NATIVE, newId: newIds(request) }),
   };
+}
+
+/** A body with the credit for the refusal of another model, where there is one. */
+function withCredit<Body extends object>(body: Body, { fallbackCredit }: NormalizedRequest): Body {
+  return fallbackCredit === undefined ? body : { ...body, fallback_credit_token: fallbackCredit };
 }
 
 /** Fields of a request that say something about its answer only, which the API refuses where there is none. */
@@ -93,6 +96,10 @@ const COUNT = {
 
 const NATIVE = { native: true, formatTool: false, detailedUsage: true, originalId: (id: string): string => id };
 
+function newIds(request: NormalizedRequest): ReaderOptions['newId'] {
+  return (index) => `${callIdPrefix(request)}_${index}`;
+}
+
 function contextOf(request: NormalizedRequest, context: ErrorContext): DecodeContext {
   return {
     ...context,
@@ -100,6 +107,7 @@ function contextOf(request: NormalizedRequest, context: ErrorContext): DecodeCon
     formatTool: mayForceFormat(request),
     detailedUsage: request.batched === true,
     originalId: originalIds(request.messages, TOOL_ID_RULE),
+    newId: newIds(request),
   };
 }
 
@@ -136,7 +144,7 @@ export function decodeResult(body: string, context: DecodeContext): DecodedResul
   if (!isJsonObject(message)) return bad('The provider sent an answer without content');
   const { content } = message;
   if (!Array.isArray(content)) return bad('The provider sent an answer without content');
-  const pieces = readMessage(message, content, new MessageReader(context));
+  const pieces = readMessage(message, new MessageReader(context));
   const problem = problemOf(pieces);
   if (problem !== undefined) return { ok: false, failure: problem };
   const collector = new ResultCollector();
@@ -145,14 +153,9 @@ export function decodeResult(body: string, context: DecodeContext): DecodedResul
   return { ok: true, result: context.native ? { ...result, native: message } : result };
 }
 
-function readMessage(message: JsonObject, content: readonly unknown[], reader: MessageReader): readonly StreamPiece[] {
+function readMessage(message: JsonObject, reader: MessageReader): readonly StreamPiece[] {
   const pieces: StreamPiece[] = [];
   reader.start(message, pieces);
-  for (const [index, block] of content.entries()) {
-    if (!isJsonObject(block)) continue;
-    reader.startBlock(index, block, pieces);
-    reader.stopBlock(index, pieces);
-  }
   reader.update(message, undefined, pieces);
   reader.finish(pieces);
   return pieces;
@@ -217,8 +220,10 @@ export class MessagesStreamDecoder implements StreamDecoder {
 
   body(text: string, pieces: StreamPiece[]): void {
     const decoded = decodeResult(text, this.#context);
-    if (decoded.ok) pieces.push(...scatter(decoded.result));
-    else pieces.push({ type: 'failure', failure: decoded.failure });
+    if (!decoded.ok) pieces.push({ type: 'failure', failure: decoded.failure });
+    else if (decoded.result.native === undefined) pieces.push(...scatter(decoded.result));
+    // Whoever asked for a stream in these words gets the events that this message would have been.
+    else for (const event of eventsOf(decoded.result.native)) this.event({ data: JSON.stringify(event) }, pieces);
   }
 
   /** A stream without its end mark ended early, and nothing was held back for one. */
@@ -228,7 +233,8 @@ export class MessagesStreamDecoder implements StreamDecoder {
 
   #parse(data: string, name: string | undefined, pieces: StreamPiece[]): void {
     const text = data.trim();
-    if (this.#ended || text === '') return;
+    // The end mark of another wire, which some servers send on each.
+    if (this.#ended || text === '' || text === '[DONE]') return;
     const event = parseJson(text);
     if (!isJsonObject(event)) return this.#malformed(name, pieces);
     const type = typeof event['type'] === 'string' ? event['type'] : name;

@@ -6,7 +6,10 @@ import type { SearchToolDefinition, TextBlock, ToolDefinition, Turn } from './bl
 import { cacheMark, textBlocks } from './encode-content.ts';
 import { encodeConversation } from './encode-conversation.ts';
 import { type ModelRules, planThinking, rulesOf, type ThinkingPlan, wireModelName } from './plan-thinking.ts';
-import { FORMAT_TOOL, type FormatPlan, planFormat, strictSchema } from './plan-format.ts';
+import { FORMAT_TOOL, type FormatPlan, planFormat } from './plan-format.ts';
+import { heldSchema, type HeldUse, toolSchema } from '../../core/schema/rewrite-schema.ts';
+import type { Schema } from '../../core/schema/schema-parts.ts';
+import { CLAUDE_STRICT_TOOLS, CLAUDE_TOOLS } from '../accepts/schemas.ts';
 import { EncodeError, tierToAsk } from '../codec.ts';
 import type { CacheControl } from '../../protocol/content-part.ts';
 import * as read from '../../platform/json.ts';
@@ -77,7 +80,7 @@ function foreignFree(extra: JsonObject): EncodedBody {
 }
 
 /** Effort and schema are in one object; what the caller put there by this API's own name stays. */
-function outputConfig(extra: JsonObject, { effort }: ThinkingPlan, schema: JsonObject | undefined): EncodedBody {
+function outputConfig(extra: JsonObject, { effort }: ThinkingPlan, schema: Schema | undefined): EncodedBody {
   if (effort === undefined && schema === undefined) return {};
   const own = extra['output_config'];
   return {
@@ -242,14 +245,16 @@ function encodeChoice(choice: ToolChoice | undefined): Choice | undefined {
 
 function encodeDefinitions(tools: readonly FunctionTool[], { structuredOutputs }: ModelRules): ToolDefinition[] {
   let strict = 0;
+  const used: HeldUse = { optional: 0, unions: 0 };
   return tools.map(({ cache_control: mark, function: { name, description, parameters, strict: wanted } }) => {
-    const schema = (parameters ?? {}) as JsonObject;
-    const closed = wanted === true && structuredOutputs && strict < MOST_STRICT ? strictSchema(schema) : undefined;
+    const schema = parameters ?? {};
+    const mayHold = wanted === true && structuredOutputs && strict < MOST_STRICT;
+    const closed = mayHold ? heldSchema(schema, CLAUDE_STRICT_TOOLS, used) : undefined;
     if (closed !== undefined) strict += 1;
     return {
       name,
       ...(description == null || description === '' ? {} : { description }),
-      input_schema: { ...(closed ?? schema), type: 'object' },
+      input_schema: closed ?? toolSchema(schema, CLAUDE_TOOLS),
       ...(closed === undefined ? {} : { strict: true as const }),
       ...(mark == null ? {} : { cache_control: cacheMark(mark) }),
     };

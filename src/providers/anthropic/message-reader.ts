@@ -1,6 +1,6 @@
 import { failure } from '../../core/fallback/failure.ts';
-import { escapeText, type ReportedUsage, type StreamPiece } from '../../core/stream/pieces.ts';
-import type { Delta, UsageIteration } from '../../protocol/chunk.ts';
+import { endWord, escapeText, type ReportedUsage, type StreamPiece } from '../../core/stream/pieces.ts';
+import type { Delta } from '../../protocol/chunk.ts';
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
 import type { ReasoningDetail } from '../../protocol/reasoning.ts';
 import { THINKING_FORMAT } from './encode-conversation.ts';
@@ -8,6 +8,7 @@ import { FORMAT_TOOL } from './plan-format.ts';
 import { mapStopReason } from './blocks.ts';
 import type { OriginalId } from '../tool-ids.ts';
 import type { Annotation } from '../../protocol/chat-result.ts';
+import { decodeTier, decodeUsage, mergeUsage } from './decode-usage.ts';
 import * as read from '../../platform/json.ts';
 
 /** What reading one answer depends on. */
@@ -18,13 +19,21 @@ export interface ReaderOptions {
   readonly detailedUsage: boolean;
   /** The caller's id for one on the wire. */
   readonly originalId: OriginalId;
+  /** Makes an id for a call that came without one. */
+  readonly newId: (index: number) => string;
 }
 
 /** A block that is being read. */
 type OpenBlock =
   | { readonly type: 'text'; readonly start: number; readonly citations: unknown[] }
   | { readonly type: 'thinking'; readonly position: number }
-  | { readonly type: 'tool'; readonly call: number; readonly input: unknown; filled: boolean }
+  | {
+      readonly type: 'tool';
+      readonly id: string | undefined;
+      readonly call: number;
+      readonly input: unknown;
+      filled: boolean;
+    }
   | { readonly type: 'format'; readonly input: unknown; filled: boolean }
   /** Of a kind that means nothing to chat completions. */
   | { readonly type: 'other' };
@@ -41,6 +50,8 @@ const MAX_CALLS = 1_000;
 export class MessageReader {
   readonly #options: ReaderOptions;
   readonly #blocks = new Map<number, OpenBlock>();
+  /** Blocks that came with the message itself, as after programmatic calls of tools. */
+  readonly #given = new Map<number, JsonObject>();
   #id: string | undefined;
   #usage: JsonObject | undefined;
   #calls = 0;
@@ -65,9 +76,34 @@ export class MessageReader {
     this.#usage = mergeUsage(this.#usage, message['usage']);
     pieces.push({ type: 'facts', upstreamId: this.#id, serviceTier: decodeTier(this.#usage) });
     this.#reportUsage(pieces);
+    this.#stop = endWord(message['stop_reason']) ?? this.#stop;
+    for (const [index, block] of read.list(message['content']).entries()) {
+      if (isJsonObject(block)) this.#given.set(index, block);
+    }
   }
 
   startBlock(index: number, block: JsonObject, pieces: StreamPiece[]): void {
+    // An event for a block that came with the message says it once more.
+    this.#given.delete(index);
+    this.#readGiven(index, pieces);
+    const open = this.#blocks.get(index);
+    // Some servers send the same index for every block, and some begin a block twice.
+    if (open?.type === 'tool' && open.id !== undefined && open.id === block['id']) return;
+    if (open !== undefined) this.stopBlock(index, pieces);
+    this.#open(index, block, pieces);
+  }
+
+  /** Reads the blocks that came with the message, up to one that begins now. */
+  #readGiven(before: number, pieces: StreamPiece[]): void {
+    for (const [index, block] of this.#given) {
+      if (index >= before) continue;
+      this.#given.delete(index);
+      this.#open(index, block, pieces);
+      this.stopBlock(index, pieces);
+    }
+  }
+
+  #open(index: number, block: JsonObject, pieces: StreamPiece[]): void {
     const { type } = block;
     if (type === 'text') {
       const citations = Array.isArray(block['citations']) ? [...block['citations']] : [];
@@ -96,6 +132,7 @@ export class MessageReader {
       case 'thinking_delta':
       case 'signature_delta':
         if (block?.type === 'thinking') this.#thinking(block.position, delta, pieces);
+        else if (block === undefined) this.#open(index, { ...delta, type: 'thinking' }, pieces);
         break;
       case 'citations_delta':
         if (block?.type === 'text') block.citations.push(delta['citation']);
@@ -124,16 +161,23 @@ export class MessageReader {
   update(delta: JsonObject, usage: unknown, pieces: StreamPiece[]): void {
     this.#usage = mergeUsage(this.#usage, usage);
     this.#reportUsage(pieces);
-    const stop = read.text(delta['stop_reason']);
+    const stop = endWord(delta['stop_reason']);
     if (stop === undefined) return;
-    this.#stop = stop;
-    const details = delta['stop_details'];
-    const explanation = isJsonObject(details) ? read.text(details['explanation']) : undefined;
-    if (stop === 'refusal' && !this.#hasText && explanation !== undefined) push({ refusal: explanation }, pieces);
+    this.#readGiven(Infinity, pieces);
+    if (this.#stop !== 'refusal') this.#stop = stop;
+    if (stop === 'refusal') this.#refused(read.object(delta['stop_details']), pieces);
+  }
+
+  #refused({ category, explanation, fallback_credit_token: token }: JsonObject, pieces: StreamPiece[]): void {
+    const refusal = { category: read.text(category), creditToken: read.text(token) };
+    if (refusal.category !== undefined || refusal.creditToken !== undefined) pieces.push({ type: 'facts', refusal });
+    const said = read.text(explanation);
+    if (!this.#hasText && said !== undefined) push({ refusal: said }, pieces);
   }
 
   /** The message is over. One that never said why it stopped ended early. */
   finish(pieces: StreamPiece[]): void {
+    this.#readGiven(Infinity, pieces);
     for (const index of this.#blocks.keys()) this.stopBlock(index, pieces);
     const stop = this.#stop;
     const reason = stop === undefined ? 'error' : this.#isFormatted() ? 'stop' : mapStopReason(stop);
@@ -157,20 +201,22 @@ export class MessageReader {
       return;
     }
     const call = this.#calls;
-    if (id === undefined || name === undefined || call >= MAX_CALLS) {
+    if (name === undefined || call >= MAX_CALLS) {
       pieces.push(broken('The provider sent an impossible tool call'));
       return;
     }
     this.#calls += 1;
     this.#positions += 1;
-    this.#blocks.set(index, { type: 'tool', call, input, filled: false });
-    const first = { id: this.#options.originalId(id), type: 'function', function: { name, arguments: '' } } as const;
+    this.#blocks.set(index, { type: 'tool', id, call, input, filled: false });
+    const known = id === undefined ? this.#options.newId(call) : this.#options.originalId(id);
+    const first = { id: known, type: 'function', function: { name, arguments: '' } } as const;
     push({ tool_calls: [{ index: call, ...first }] }, pieces);
   }
 
   #input(block: OpenBlock | undefined, text: string | undefined, pieces: StreamPiece[]): void {
-    if (text === undefined || block === undefined) return;
-    if (block.type === 'tool') {
+    if (text === undefined) return;
+    if (block === undefined) pieces.push(broken('The provider sent a tool call without a name'));
+    else if (block.type === 'tool') {
       block.filled = true;
       push({ tool_calls: [{ index: block.call, function: { arguments: text } }] }, pieces);
     } else if (block.type === 'format') {
@@ -255,115 +301,4 @@ function decodeCitation(citation: unknown, { start, end }: CitedSpan): readonly 
       },
     },
   ];
-}
-
-/**
- * Usage reports of one answer, put together. Reports in a stream are cumulative: what a later one names takes the place
- * of what was known, and what it leaves out or gives as null stays.
- */
-function mergeUsage(known: JsonObject | undefined, report: unknown): JsonObject | undefined {
-  if (!isJsonObject(report)) return known;
-  const named = Object.entries(report).filter(([, value]) => value != null);
-  return { ...known, ...Object.fromEntries(named) };
-}
-
-/**
- * Reads a usage report, or gives undefined when it holds no counts. Its input tokens leave out what was read from or
- * written to the prompt cache; ours are all of the prompt, each token once.
- */
-function decodeUsage(usage: JsonObject | undefined, isDetailed: boolean): ReportedUsage | undefined {
-  if (usage === undefined) return undefined;
-  const parts = billedParts(usage);
-  const sum = (name: string): number | undefined => sumOf(parts.map((part) => read.count(part[name])));
-  const input = sum('input_tokens');
-  const output = sum('output_tokens');
-  if (input === undefined && output === undefined) return undefined;
-  const cached = sum('cache_read_input_tokens');
-  const written = sum('cache_creation_input_tokens');
-  const prompt = (input ?? 0) + (cached ?? 0) + (written ?? 0);
-  const completion = output ?? 0;
-  const reasoning = read.count(read.object(usage['output_tokens_details'])['thinking_tokens']);
-  const lifetimes = lifetimesOf(parts) ?? lifetimesOf([usage]);
-  const served = servedTools(usage);
-  return {
-    prompt_tokens: prompt,
-    completion_tokens: completion,
-    total_tokens: prompt + completion,
-    ...(cached === undefined && written === undefined
-      ? {}
-      : {
-          prompt_tokens_details: {
-            ...(cached === undefined ? {} : { cached_tokens: cached }),
-            ...(written === undefined ? {} : { cache_write_tokens: written }),
-          },
-        }),
-    ...(reasoning === undefined
-      ? {}
-      : { completion_tokens_details: { reasoning_tokens: Math.min(reasoning, completion) } }),
-    ...(lifetimes === undefined ? {} : { cache_creation: lifetimes }),
-    ...(served === undefined ? {} : { server_tool_use: served }),
-    ...(isDetailed ? asReported(usage) : {}),
-  };
-}
-
-/** What a report says besides counts, as the provider names it (contract: batch resource). */
-function asReported({ service_tier: tier, speed, iterations }: JsonObject): Partial<ReportedUsage> {
-  const rounds = read.objects(iterations).filter(isIteration);
-  return {
-    ...(typeof tier === 'string' ? { service_tier: tier } : {}),
-    ...(typeof speed === 'string' ? { speed } : {}),
-    ...(rounds.length === 0 ? {} : { iterations: rounds }),
-  };
-}
-
-function isIteration(round: JsonObject): round is JsonObject & UsageIteration {
-  return typeof round['type'] === 'string';
-}
-
-/** The service tier that answered, as chat completions name it. */
-function decodeTier(usage: JsonObject | undefined): string | undefined {
-  const tier = usage?.['service_tier'];
-  if (typeof tier !== 'string' || tier === '') return undefined;
-  return tier === 'standard' ? 'default' : tier;
-}
-
-/**
- * What the counts are added up from: the rounds of an answer that took several, without those of other models, or the
- * report itself.
- */
-function billedParts(usage: JsonObject): readonly JsonObject[] {
-  const { iterations } = usage;
-  const rounds = read.objects(iterations);
-  if (rounds.some(({ type }) => type === 'fallback_message')) return [usage];
-  const own = rounds.filter(({ type }) => type === 'message' || type === 'compaction');
-  return own.length > 0 ? own : [usage];
-}
-
-type Lifetimes = NonNullable<ReportedUsage['cache_creation']>;
-
-/** Cache writes by how long they live, which differ in price. */
-function lifetimesOf(parts: readonly JsonObject[]): Lifetimes | undefined {
-  const created = parts.map((part) => read.object(part['cache_creation']));
-  const minutes = sumOf(created.map((one) => read.count(one['ephemeral_5m_input_tokens'])));
-  const hour = sumOf(created.map((one) => read.count(one['ephemeral_1h_input_tokens'])));
-  if (minutes === undefined && hour === undefined) return undefined;
-  return {
-    ...(minutes === undefined ? {} : { ephemeral_5m_input_tokens: minutes }),
-    ...(hour === undefined ? {} : { ephemeral_1h_input_tokens: hour }),
-  };
-}
-
-function servedTools(usage: JsonObject): ReportedUsage['server_tool_use'] {
-  const { web_search_requests: searches, web_fetch_requests: fetches } = read.object(usage['server_tool_use']);
-  const [searched, fetched] = [read.count(searches), read.count(fetches)];
-  if (searched === undefined && fetched === undefined) return undefined;
-  return {
-    ...(searched === undefined ? {} : { web_search_requests: searched }),
-    ...(fetched === undefined ? {} : { web_fetch_requests: fetched }),
-  };
-}
-
-function sumOf(counts: readonly (number | undefined)[]): number | undefined {
-  const known = counts.filter((one) => one !== undefined);
-  return known.length === 0 ? undefined : known.reduce((sum, one) => sum + one, 0);
 }

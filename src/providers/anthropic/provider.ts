@@ -52,6 +52,7 @@ export function anthropic<const Model extends string = string>(options: Anthropi
     timeouts: options.timeouts,
     nativeSearch: 'filtered',
     readsFiles: true,
+    prefill: takesPrefill,
     codec: {
       unsupported: NO_WORDS,
       cacheMarks: true,
@@ -68,6 +69,16 @@ export function anthropic<const Model extends string = string>(options: Anthropi
     headers: mergeHeaders({ 'anthropic-version': API_VERSION }, options.headers),
     transport: options.transport,
   });
+}
+
+/**
+ * Whether a model goes on from an assistant message, as those up to 4.5 do and later ones refuse. The rules of models say
+ * the same, and more; they are loaded with the first call only.
+ */
+export function takesPrefill(upstreamModel: string): boolean {
+  return /claude-(?:instant|v?[1-3](?:[.-]|$)|(?:opus|sonnet|haiku)-4(?:[.-][015])?(?:-\d{8}|-latest|$|@|-v))/.test(
+    upstreamModel,
+  );
 }
 
 /** Its batches cost half the price of single requests. */

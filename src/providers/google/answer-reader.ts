@@ -1,5 +1,5 @@
 import { failure } from '../../core/fallback/failure.ts';
-import { escapeText, type ReportedUsage, type StreamPiece } from '../../core/stream/pieces.ts';
+import { endWord, escapeText, type ReportedUsage, type StreamPiece } from '../../core/stream/pieces.ts';
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
 import { isError } from '../error-shape.ts';
 import { type ErrorContext, failureInBand } from '../upstream-failure.ts';
@@ -8,7 +8,10 @@ import type { FinishReason, Logprobs, TokenLogprob } from '../../protocol/chat-r
 import * as read from '../../platform/json.ts';
 
 /** What an answer is read with. */
-export interface AnswerContext extends CandidateContext, ErrorContext {}
+export interface AnswerContext extends CandidateContext, ErrorContext {
+  /** Whether more may follow what is read. Default false. */
+  readonly streamed?: boolean | undefined;
+}
 
 /** Candidates beyond this are no answer to any request we send. */
 const MAX_CANDIDATES = 128;
@@ -61,7 +64,13 @@ export class AnswerReader {
       return;
     }
     const reader = this.#reader(index);
+    const before = pieces.length;
     const deltas = reader.read(candidate['content']);
+    if (reader.isBroken) {
+      const problem = failure('bad_response', 'The provider sent a tool call without a name');
+      pieces.push({ type: 'failure', failure: problem });
+      return;
+    }
     const logprobs = decodeLogprobs(candidate['logprobsResult']);
     for (const [position, delta] of deltas.entries()) {
       const scores = position === deltas.length - 1 ? logprobs : undefined;
@@ -70,8 +79,13 @@ export class AnswerReader {
       else pieces.push({ type: 'delta', index, delta, logprobs: scores });
     }
     if (deltas.length === 0 && logprobs !== undefined) pieces.push({ type: 'delta', index, delta: {}, logprobs });
+    const besideContent = pieces.length > before;
     this.#cite(index, reader, candidate['groundingMetadata'], pieces);
-    this.#finish(index, reader, candidate, pieces);
+    const native = endWord(candidate['finishReason']);
+    // A stream may begin with a word that says nothing.
+    const means = native !== UNSPECIFIED || reader.said.anything || !this.#context.streamed;
+    if (native === undefined || !means || reader.isCalling) return;
+    this.#finish(index, reader, { native, besideContent }, pieces);
   }
 
   #cite(index: number, reader: CandidateReader, metadata: unknown, pieces: StreamPiece[]): void {
@@ -82,12 +96,18 @@ export class AnswerReader {
     if (annotations.length > 0) pieces.push({ type: 'delta', index, delta: { annotations } });
   }
 
-  #finish(index: number, reader: CandidateReader, candidate: JsonObject, pieces: StreamPiece[]): void {
-    const native = candidate['finishReason'];
-    if (typeof native !== 'string' || native === '') return;
+  #finish(
+    index: number,
+    reader: CandidateReader,
+    { native, besideContent }: { readonly native: string; readonly besideContent: boolean },
+    pieces: StreamPiece[],
+  ): void {
+    const rest = reader.finishCall();
+    if (rest !== undefined) pieces.push({ type: 'delta', index, delta: rest });
     const reason = mapFinishReason(native, reader.said);
     if (reason !== 'error') {
-      pieces.push({ type: 'finish', index, reason, native });
+      const finish = { type: 'finish', index, reason, native } as const;
+      pieces.push(besideContent ? { ...finish, besideContent } : finish);
       return;
     }
     const problem = failure('server', `The provider ended its answer with ${native}`, { providerCode: native });
@@ -122,6 +142,9 @@ export class AnswerReader {
   }
 }
 
+/** What is written where nothing is said of the end, as with every enumeration of Google's. */
+const UNSPECIFIED = 'FINISH_REASON_UNSPECIFIED';
+
 /** `depends`: an error when nothing was said, a normal end otherwise. */
 type Meaning = Exclude<FinishReason, 'tool_calls'> | 'depends';
 
@@ -148,7 +171,7 @@ const MEANINGS: Readonly<Record<string, Meaning>> = {
   OTHER: 'depends',
   NO_IMAGE: 'depends',
   IMAGE_OTHER: 'depends',
-  FINISH_REASON_UNSPECIFIED: 'depends',
+  [UNSPECIFIED]: 'depends',
 };
 
 /** One of the five finish reasons for a word of Google's. Words that are not known yet depend on what was said. */

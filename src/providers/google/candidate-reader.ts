@@ -4,6 +4,7 @@ import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
 import type { ReasoningDetail } from '../../protocol/reasoning.ts';
 import { originalName } from './encode-tools.ts';
 import { imageId, textId } from '../signed-parts.ts';
+import { PartialArguments } from './partial-arguments.ts';
 import { GOOGLE_FORMAT, signatureDetail } from './encode-assistant.ts';
 import type { Annotation } from '../../protocol/chat-result.ts';
 import * as read from '../../platform/json.ts';
@@ -31,6 +32,9 @@ export class CandidateReader {
   #thought: number | undefined;
   #starts: readonly (number | undefined)[] = [];
   #said = false;
+  /** The call whose arguments come value by value. */
+  #open: OpenCall | undefined;
+  #broken = false;
 
   constructor(index: number, context: CandidateContext) {
     this.#index = index;
@@ -40,6 +44,16 @@ export class CandidateReader {
   /** What was said so far, for the meaning of its end. */
   get said(): { readonly anything: boolean; readonly calls: boolean } {
     return { anything: this.#said, calls: this.#ids.size > 0 };
+  }
+
+  /** True when the last content was not the last of a call. */
+  get isCalling(): boolean {
+    return this.#open?.goesOn === true;
+  }
+
+  /** True once there was a call of which it is not known what it calls. */
+  get isBroken(): boolean {
+    return this.#broken;
   }
 
   /** The text so far; empty unless the request asked for a search, whose citations point into it. */
@@ -57,6 +71,7 @@ export class CandidateReader {
     const parts = isJsonObject(content) && Array.isArray(content['parts']) ? content['parts'] : [];
     const starts: (number | undefined)[] = [];
     const deltas: Delta[] = [];
+    if (this.#open !== undefined) this.#open.goesOn = false;
     for (const part of parts) {
       const isText = isJsonObject(part) && typeof part['text'] === 'string' && part['thought'] !== true;
       starts.push(isText ? this.#length : undefined);
@@ -100,27 +115,60 @@ export class CandidateReader {
     return { ...(text === '' ? {} : { content: text }), ...this.#signed(textId(start, this.#length), signature) };
   }
 
+  /** A call comes whole, or its name comes first and its arguments value by value. */
   #call(call: JsonObject, signature: string | undefined): Delta {
-    const { id: wireId, name, args } = call;
+    const { id: wireId, name, args, partialArgs: values } = call;
+    const goesOn = call['willContinue'] === true;
+    if (!read.isText(name)) return this.#continueCall(read.objects(values), args, goesOn);
+    const before = this.finishCall()?.tool_calls ?? [];
     const index = this.#ids.size;
     const id = this.#uniqueId(read.text(wireId) ?? `${this.#context.idPrefix}_${this.#index}_${index}`);
     this.#said = true;
     if (signature !== undefined) this.#context.remember(id, signature);
+    const isOpen = goesOn || values !== undefined;
+    if (isOpen) {
+      this.#open = { index, values: new PartialArguments(isJsonObject(args) ? args : {}), goesOn };
+      this.#open.values.add(read.objects(values));
+    }
+    const rest = isOpen && !goesOn ? (this.finishCall()?.tool_calls ?? []) : [];
     return {
       ...this.#signed(id, signature),
       tool_calls: [
+        ...before,
         {
           index,
           id,
           type: 'function',
           function: {
-            name: originalName(read.text(name) ?? '', this.#context.request.tools),
-            arguments: JSON.stringify(args ?? {}),
+            name: originalName(name, this.#context.request.tools),
+            arguments: isOpen ? '' : JSON.stringify(args ?? {}),
           },
           ...(signature === undefined ? {} : { extra_content: { google: { thought_signature: signature } } }),
         },
+        ...rest,
       ],
     };
+  }
+
+  #continueCall(values: readonly JsonObject[], args: unknown, goesOn: boolean): Delta {
+    const open = this.#open;
+    if (open === undefined) {
+      // What ends a call that has ended says nothing.
+      this.#broken ||= values.length > 0 || args !== undefined || goesOn;
+      return {};
+    }
+    open.goesOn = goesOn;
+    if (isJsonObject(args)) open.values.fill(args);
+    open.values.add(values);
+    return goesOn ? {} : (this.finishCall() ?? {});
+  }
+
+  /** The arguments of the call that was open, which is over; undefined where none was. */
+  finishCall(): Delta | undefined {
+    const open = this.#open;
+    if (open === undefined) return undefined;
+    this.#open = undefined;
+    return { tool_calls: [{ index: open.index, function: { arguments: JSON.stringify(open.values.whole) } }] };
   }
 
   /** Images and sound; other files have no place in a message. */
@@ -153,6 +201,14 @@ export class CandidateReader {
     this.#ids.add(unique);
     return unique;
   }
+}
+
+/** A call whose arguments come value by value. */
+interface OpenCall {
+  readonly index: number;
+  readonly values: PartialArguments;
+  /** Whether the last that was said of it was that more comes. */
+  goesOn: boolean;
 }
 
 /** What a source's address may be under. */

@@ -6,7 +6,7 @@ import { callIdPrefix } from '../tool-ids.ts';
 import { type ErrorContext, parseJson, parseObjects } from '../upstream-failure.ts';
 import { type AnswerContext, AnswerReader } from './answer-reader.ts';
 import { encodeRequest } from './encode-request.ts';
-import { SignatureMemory } from './encode-assistant.ts';
+import { SignatureMemory } from '../signed-parts.ts';
 import { googleEmbeddings } from './embeddings.ts';
 import { type GoogleSurface, modelPath } from './wire.ts';
 import { failure } from '../../core/fallback/failure.ts';
@@ -46,7 +46,8 @@ export function googleCodec(surface: GoogleSurface, safetySettings: readonly Jso
       decode: ({ totalTokens: inputTokens }) => (typeof inputTokens === 'number' ? { inputTokens } : undefined),
     },
     decodeResult: (body, context, request) => decodeResult(body, answerContext(context, request)),
-    streamDecoder: (context, request) => new GoogleStreamDecoder(answerContext(context, request)),
+    streamDecoder: (context, request) =>
+      new GoogleStreamDecoder({ ...answerContext(context, request), streamed: true }),
     embeddings: surface.vertex ? undefined : googleEmbeddings(),
   };
 }
@@ -98,7 +99,7 @@ export class GoogleStreamDecoder implements StreamDecoder {
   }
 
   body(body: string, pieces: StreamPiece[]): void {
-    const decoded = decodeResult(body, this.#context);
+    const decoded = decodeResult(body, { ...this.#context, streamed: false });
     if (decoded.ok) pieces.push(...scatter(decoded.result));
     else pieces.push({ type: 'failure', failure: decoded.failure });
   }

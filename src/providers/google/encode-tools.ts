@@ -1,6 +1,6 @@
 import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
 import type { FunctionTool, ToolChoice } from '../../protocol/tools.ts';
-import { googleSchema, takesNothing } from './json-schema.ts';
+import { functionSchema, takesNothing } from './json-schema.ts';
 
 /** `tools` and `toolConfig` of a request. */
 export interface EncodedTools {
@@ -26,7 +26,7 @@ function encodeFunction({ function: { name, description, parameters } }: Functio
   return {
     name: wireName(name),
     ...(description == null ? {} : { description }),
-    ...(parameters == null || takesNothing(parameters) ? {} : { parametersJsonSchema: googleSchema(parameters) }),
+    ...(parameters == null || takesNothing(parameters) ? {} : { parametersJsonSchema: functionSchema(parameters) }),
   };
 }
 

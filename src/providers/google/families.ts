@@ -81,3 +81,11 @@ export function familyOf(upstreamModel: string): ModelFamily {
   const name = upstreamModel.slice(upstreamModel.lastIndexOf('/') + 1).toLowerCase();
   return FAMILIES.find(([pattern]) => pattern.test(name))?.[1] ?? FIRST;
 }
+
+/** A budget of thinking as the model takes it: within its limits, and zero only where it can be switched off. */
+export function allowedBudget(tokens: number, upstreamModel: string): number {
+  const { thinking } = familyOf(upstreamModel);
+  if (thinking?.type !== 'budget') return tokens;
+  if (tokens === 0 && thinking.canBeOff) return 0;
+  return Math.min(Math.max(Math.round(tokens), thinking.min), thinking.max);
+}

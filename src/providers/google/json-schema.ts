@@ -34,6 +34,17 @@ export function googleSchema(schema: Schema): Schema {
   return written;
 }
 
+/** The schema of a function: what it takes is an object, also where the root is a choice of several or a reference. */
+export function functionSchema(schema: Schema): Schema {
+  const written = googleSchema(schema);
+  if (written['type'] === 'object') return written;
+  const { $ref: reference, $defs: definitions, ...rest } = written;
+  const shared = definitions === undefined ? {} : { $defs: definitions };
+  return reference === undefined
+    ? { ...written, type: 'object' }
+    : { ...rest, type: 'object', anyOf: [{ $ref: reference }], ...shared };
+}
+
 /** True for the schema of a function that takes nothing: older models refuse an object without properties. */
 export function takesNothing(schema: Schema | null | undefined): boolean {
   if (schema == null) return true;

@@ -1,22 +1,30 @@
 import type { Codec } from '../codec.ts';
-import { failureInBand, parseObjects } from '../upstream-failure.ts';
+import type { VendorAccepts } from '../../core/accepts.ts';
+import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
+import { ANY_SERVER } from '../accepts/any-server.ts';
+import { type ErrorContext, failureInBand, parseObjects } from '../upstream-failure.ts';
+import { CallSignatures } from './call-signatures.ts';
+import { foldAccepts } from './fold-accepts.ts';
 import {
-  decodeCitations,
+  citationOf,
   decodeContent,
   type DecodeContext,
   decodeLogprobs,
   decodeResult,
   errorInside,
+  hasSources,
   indexerOf,
   mapFinishReason,
   noteCited,
+  sourcesOf,
 } from './decode-result.ts';
 import type { Dialect } from './dialect.ts';
 import { embeddingsCodec } from './embeddings.ts';
 import { INPUT_COUNT } from './count-input.ts';
-import { encodeRequest } from './encode-request.ts';
+import { encodeRequest, wantsResponses } from './encode-request.ts';
 import { failure } from '../../core/fallback/failure.ts';
-import { escapeText, scatter, type StreamPiece } from '../../core/stream/pieces.ts';
+import { endWord, escapeText, scatter, type StreamPiece } from '../../core/stream/pieces.ts';
+import type { Annotation } from '../../protocol/chat-result.ts';
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
 import type { StreamDecoder } from '../piece-stream.ts';
 import type { SseEvent } from '../sse.ts';
@@ -25,15 +33,42 @@ import { decodeUsage, findUsage } from './decode-usage.ts';
 import type { ToolCallIndexer } from './tool-call-indexer.ts';
 import * as read from '../../platform/json.ts';
 
-/** The chat completions wire in one dialect. */
-export function chatCompletionsCodec(dialect: Dialect): Codec {
+/**
+ * The chat completions wire in one dialect.
+ *
+ * @param vendor - What the server accepts. Default: what every server does.
+ * @param responses - The Responses wire of the same server, for models that want it. Default: it has none.
+ */
+export function chatCompletionsCodec(
+  dialect: Dialect,
+  vendor: VendorAccepts = ANY_SERVER,
+  responses?: Codec | undefined,
+): Codec {
+  const accepts = foldAccepts(vendor, dialect);
+  // Ids of calls that were written anew are turned back in answers.
+  const answering = { ...dialect, toolCallIds: dialect.toolCallIds ?? vendor.all.conversation.toolIds };
+  const signatures = new CallSignatures();
+  const contextOf = (context: ErrorContext, request: NormalizedRequest): DecodeContext => ({
+    dialect: answering,
+    request,
+    onExtra: (call) => signatures.remember(call, request),
+    ...context,
+  });
   return {
+    ...(responses === undefined
+      ? {}
+      : {
+          insteadFor: (request, endpoint) =>
+            wantsResponses(request, endpoint, accepts(endpoint)) ? responses : undefined,
+        }),
     path: () => '/chat/completions',
-    encode: (request, endpoint) => encodeRequest(request, endpoint, dialect),
-    decodeResult: (body, context, request) => decodeResult(body, { dialect, request, ...context }),
+    encode: (request, endpoint) =>
+      signatures.add(encodeRequest(request, endpoint, dialect, accepts(endpoint)), request, endpoint),
+    decodeResult: (body, context, request) => decodeResult(body, contextOf(context, request)),
+    takesAddresses: (endpoint) => accepts(endpoint).conversation.fileAddresses,
     embeddings: embeddingsCodec(dialect),
     tokenCount: dialect.countsInput === true ? INPUT_COUNT : undefined,
-    streamDecoder: (context, request) => new ChatStreamDecoder({ dialect, request, ...context }),
+    streamDecoder: (context, request) => new ChatStreamDecoder(contextOf(context, request)),
   };
 }
 
@@ -54,6 +89,9 @@ export class ChatStreamDecoder implements StreamDecoder {
   readonly #streamed = new Set<number>();
   /** Addresses of sources that were told: some servers repeat them with every chunk. */
   readonly #cited = new Set<string>();
+  /** Addresses of sources of which no title is known yet. */
+  readonly #untitled = new Set<string>();
+  #hasFinished = false;
   #facts: Extract<StreamPiece, { type: 'facts' }> | undefined;
   #ended = false;
   #closing = false;
@@ -84,7 +122,10 @@ export class ChatStreamDecoder implements StreamDecoder {
 
   end(pieces: StreamPiece[]): void {
     if (this.#ended) return;
-    for (const index of this.#tools.keys()) this.#finishTools(index, pieces);
+    this.#cite(pieces);
+    for (const tools of this.#tools.values()) {
+      if (tools.isNameless) return this.#broken('a tool call without a name', pieces);
+    }
   }
 
   #parse(data: string, event: string | undefined, pieces: StreamPiece[]): void {
@@ -116,36 +157,62 @@ export class ChatStreamDecoder implements StreamDecoder {
    */
   #malformed(event: string | undefined, pieces: StreamPiece[]): void {
     if (this.#closing || (event !== undefined && event !== 'message' && event !== 'error')) return;
-    pieces.push({ type: 'failure', failure: failure('bad_response', 'The provider sent a malformed event') });
+    this.#broken('a malformed event', pieces);
+  }
+
+  #broken(what: string, pieces: StreamPiece[]): void {
+    pieces.push({ type: 'failure', failure: failure('bad_response', `The provider sent ${what}`) });
   }
 
   #chunk(chunk: JsonObject, pieces: StreamPiece[]): void {
     this.#readFacts(chunk, pieces);
     const choices = read.list(chunk['choices']);
     for (const choice of choices) if (isJsonObject(choice)) this.#choice(choice, pieces);
-    const cited = chunk['citations'];
-    const citations = cited == null ? [] : decodeCitations(cited, this.#cited);
-    if (citations.length > 0) pieces.push({ type: 'delta', index: 0, delta: { annotations: citations } });
+    if (hasSources(chunk)) this.#readSources(chunk, pieces);
+    if (this.#hasFinished) this.#cite(pieces);
     const counted = findUsage(chunk, choices);
     const usage = counted == null ? undefined : decodeUsage(counted, this.#context.dialect);
     if (usage !== undefined) pieces.push({ type: 'usage', usage });
   }
 
+  /** Titles may come later than addresses, so sources without one are told when the answer ends. */
+  #readSources(chunk: JsonObject, pieces: StreamPiece[]): void {
+    const titled: Annotation[] = [];
+    for (const source of sourcesOf(chunk)) {
+      if (this.#cited.has(source.url)) continue;
+      if (source.title === undefined) {
+        this.#untitled.add(source.url);
+        continue;
+      }
+      this.#untitled.delete(source.url);
+      this.#cited.add(source.url);
+      titled.push(citationOf(source));
+    }
+    if (titled.length > 0) pieces.push({ type: 'delta', index: 0, delta: { annotations: titled } });
+  }
+
+  #cite(pieces: StreamPiece[]): void {
+    if (this.#untitled.size === 0) return;
+    const annotations = Array.from(this.#untitled, (url) => citationOf({ url }));
+    for (const url of this.#untitled) this.#cited.add(url);
+    this.#untitled.clear();
+    pieces.push({ type: 'delta', index: 0, delta: { annotations } });
+  }
+
   #choice(choice: JsonObject, pieces: StreamPiece[]): void {
     const index = choice['index'] ?? 0;
     if (typeof index !== 'number' || !Number.isInteger(index) || index < 0 || index >= MAX_CHOICES) {
-      pieces.push({
-        type: 'failure',
-        failure: failure('bad_response', 'The provider sent a choice with an impossible index'),
-      });
-      return;
+      return this.#broken('a choice with an impossible index', pieces);
     }
+    const before = pieces.length;
     const source = this.#sourceOf(index, choice);
     if (isJsonObject(source)) this.#delta(index, source, choice['logprobs'], pieces);
-    const native = choice['finish_reason'];
-    if (typeof native !== 'string' || native === '') return;
-    this.#finishTools(index, pieces);
-    pieces.push({ type: 'finish', index, reason: mapFinishReason(native), native });
+    const native = endWord(choice['finish_reason']);
+    // A call that has no name yet is not over, whatever is said.
+    if (native === undefined || this.#tools.get(index)?.isNameless === true) return;
+    this.#hasFinished = true;
+    const finish = { type: 'finish', index, reason: mapFinishReason(native), native } as const;
+    pieces.push(pieces.length > before ? { ...finish, besideContent: true } : finish);
   }
 
   /** A whole message in place of a delta is only read if it is all there is: some servers repeat everything at the end. */
@@ -158,13 +225,7 @@ export class ChatStreamDecoder implements StreamDecoder {
   #delta(index: number, source: JsonObject, rawLogprobs: unknown, pieces: StreamPiece[]): void {
     const called = source['tool_calls'] ?? legacyCall(source['function_call']);
     const calls = called == null ? NO_CALLS : this.#indexer(index).read(called);
-    if (calls === undefined) {
-      pieces.push({
-        type: 'failure',
-        failure: failure('bad_response', 'The provider sent an impossible number of tool calls'),
-      });
-      return;
-    }
+    if (calls === undefined) return this.#broken('an impossible number of tool calls', pieces);
     const content = decodeContent(source);
     if (content.annotations !== undefined) noteCited(content.annotations, this.#cited);
     const logprobs = rawLogprobs == null ? undefined : decodeLogprobs(rawLogprobs);
@@ -203,11 +264,6 @@ export class ChatStreamDecoder implements StreamDecoder {
       this.#tools.set(choice, indexer);
     }
     return indexer;
-  }
-
-  #finishTools(index: number, pieces: StreamPiece[]): void {
-    const owed = this.#tools.get(index)?.finish() ?? [];
-    if (owed.length > 0) pieces.push({ type: 'delta', index, delta: { tool_calls: owed } });
   }
 }
 

@@ -11,6 +11,7 @@ import type {
   ResultToolCall,
   TokenLogprob,
 } from '../../protocol/chat-result.ts';
+import { endReason, endWord } from '../../core/stream/pieces.ts';
 import type { UpstreamResult } from '../../core/stream/upstream-result.ts';
 import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../protocol/json.ts';
@@ -19,7 +20,7 @@ import { type ErrorContext, failureInBand, readJsonAnswer } from '../upstream-fa
 import { callIdPrefix, originalIds } from '../tool-ids.ts';
 import { decodeUsage, findUsage, type Writable } from './decode-usage.ts';
 import { type Dialect, toolIdRule } from './dialect.ts';
-import { ToolCallIndexer } from './tool-call-indexer.ts';
+import { type CallWithExtra, ToolCallIndexer } from './tool-call-indexer.ts';
 import type { Delta } from '../../protocol/chunk.ts';
 import type { ReasoningDetail } from '../../protocol/reasoning.ts';
 import { isError, isErrorBody } from '../error-shape.ts';
@@ -30,6 +31,8 @@ export interface DecodeContext extends ErrorContext {
   readonly dialect: Dialect;
   /** Gives ids to tool calls that came without one, and the caller's ids back to those that it knows. */
   readonly request: Pick<NormalizedRequest, 'id' | 'messages'>;
+  /** Keeps what the server wants back with a call, for clients that lose it. Default: nothing does. */
+  readonly onExtra?: ((call: CallWithExtra) => void) | undefined;
 }
 
 /**
@@ -84,7 +87,7 @@ function decodeChoice(
 ): Choice | undefined {
   const { message: source, index: place, logprobs } = choice;
   if (!isJsonObject(source)) return undefined;
-  const native = read.text(choice['finish_reason']) ?? null;
+  const native = endWord(choice['finish_reason']) ?? null;
   const index = typeof place === 'number' && place >= 0 ? Math.floor(place) : position;
   const calls = decodeToolCalls(source, index, context);
   if (calls === undefined) return undefined;
@@ -93,12 +96,12 @@ function decodeChoice(
     finish_reason: finishOf(native, calls.length > 0),
     native_finish_reason: native,
     logprobs: logprobs == null ? null : (decodeLogprobs(logprobs) ?? null),
-    message: messageOf(decodeContent(source), calls, result['citations']),
+    message: messageOf(decodeContent(source), calls, hasSources(result) ? result : undefined),
   };
 }
 
 /** Written member by member, like what it is made of: a literal is slow where something follows a spread. */
-function messageOf(said: Said, calls: readonly ResultToolCall[], cited: unknown): ResultMessage {
+function messageOf(said: Said, calls: readonly ResultToolCall[], cited: JsonObject | undefined): ResultMessage {
   const { reasoning_details: details, images, annotations, audio, content, refusal, reasoning } = said;
   const message = { role: 'assistant' } as Writable<ResultMessage>;
   if (details !== undefined) message.reasoning_details = details;
@@ -108,10 +111,18 @@ function messageOf(said: Said, calls: readonly ResultToolCall[], cited: unknown)
   message.content = content ?? (calls.length > 0 || refusal != null ? null : '');
   message.refusal = refusal ?? null;
   message.reasoning = reasoning ?? null;
-  const citations = cited == null ? [] : decodeCitations(cited, noteCited(annotations));
-  if (citations.length > 0) message.annotations = [...(annotations ?? []), ...citations];
+  const sources = cited === undefined ? [] : newSources(cited, noteCited(annotations));
+  if (sources.length > 0) message.annotations = [...(annotations ?? []), ...sources];
   if (calls.length > 0) message.tool_calls = calls;
   return message;
+}
+
+function newSources(result: JsonObject, known: Set<string>): readonly Annotation[] {
+  return sourcesOf(result).flatMap((source) => {
+    if (known.has(source.url)) return [];
+    known.add(source.url);
+    return [citationOf(source)];
+  });
 }
 
 const NO_CALLS: readonly ResultToolCall[] = [];
@@ -128,26 +139,25 @@ function decodeToolCalls(
   const fragments = indexer.read(
     Array.isArray(found) ? found.filter(isJsonObject).map((entry, index) => ({ ...entry, index })) : [],
   );
-  if (fragments === undefined) return undefined;
+  if (fragments === undefined || indexer.isNameless) return undefined;
   const collector = new ToolCallCollector();
   collector.add(fragments);
-  collector.add(indexer.finish());
   return collector.finish();
 }
 
 /** Reads the tool calls of one choice. Only made where there are some. */
-export function indexerOf({ dialect, request }: DecodeContext, choice: number): ToolCallIndexer {
+export function indexerOf({ dialect, request, onExtra }: DecodeContext, choice: number): ToolCallIndexer {
   const prefix = callIdPrefix(request);
   return new ToolCallIndexer(
     (index) => `${prefix}_${choice}_${index}`,
-    originalIds(request.messages, toolIdRule(dialect)),
+    originalIds(request.messages, toolIdRule(dialect.toolCallIds)),
+    onExtra,
   );
 }
 
-/** Some servers say "stop", or nothing, although the model called tools. */
+/** Some servers say nothing. */
 function finishOf(native: string | null, called: boolean): FinishReason {
-  const mapped = native === null ? 'stop' : mapFinishReason(native);
-  return mapped === 'stop' && called ? 'tool_calls' : mapped;
+  return endReason(native === null ? 'stop' : mapFinishReason(native), called);
 }
 
 function bad(message: string): DecodedResult {
@@ -159,7 +169,7 @@ type Said = Omit<Delta, 'role' | 'tool_calls'>;
 
 /**
  * Reads what a delta or a message says, apart from tool calls. Servers differ in how they write text (a string, null,
- * or a list of parts) and reasoning (three names, sometimes two of them at once).
+ * or a list of parts) and reasoning (several names, sometimes two of them at once).
  */
 export function decodeContent(source: JsonObject): Said {
   // Member by member: every chunk that is parsed comes by here, and most have one of them.
@@ -170,7 +180,7 @@ export function decodeContent(source: JsonObject): Said {
   if (thinking === undefined && !saysMore(source)) return said;
   const refusal = read.text(source['refusal']);
   if (refusal !== undefined) said.refusal = refusal;
-  const reasoning = read.text(source['reasoning']) ?? read.text(source['reasoning_content']) ?? read.text(thinking);
+  const reasoning = reasoningOf(source) ?? read.text(thinking);
   if (reasoning !== undefined) said.reasoning = reasoning;
   const details = read.objects(source['reasoning_details']) as unknown as ReasoningDetail[];
   if (details.length > 0) said.reasoning_details = details;
@@ -181,6 +191,17 @@ export function decodeContent(source: JsonObject): Said {
   const audio = readAudio(source['audio']);
   if (audio !== undefined) said.audio = audio;
   return said;
+}
+
+/** What servers call reasoning. */
+const REASONING = ['reasoning', 'reasoning_content', 'reasoning_text', 'thinking'] as const;
+
+function reasoningOf(source: JsonObject): string | undefined {
+  for (const name of REASONING) {
+    const reasoning = read.text(source[name]);
+    if (reasoning !== undefined) return reasoning;
+  }
+  return undefined;
 }
 
 /** Whether anything is set besides the role, the text and tool calls. */
@@ -200,17 +221,41 @@ export function decodeLogprobs(value: unknown): Logprobs | undefined {
   return { content: content.length > 0 ? content : null, ...(refusal.length > 0 ? { refusal } : {}) };
 }
 
-/**
- * Addresses of sources, which some servers list beside the choices: in the last chunk of a stream, or anew in each one.
- *
- * @param known - Addresses that were told already; those that are new are added.
- */
-export function decodeCitations(value: unknown, known: Set<string>): readonly Annotation[] {
-  return read.list(value).flatMap((url) => {
-    if (typeof url !== 'string' || known.has(url)) return [];
-    known.add(url);
-    return [{ type: 'url_citation' as const, url_citation: { url } }];
-  });
+/** Where servers list the sources of an answer, beside its choices. */
+const SOURCES = ['search_results', 'web_search', 'references', 'citations'] as const;
+
+/** Whether sources are listed beside the choices of a chunk or an answer. */
+export function hasSources(body: JsonObject): boolean {
+  for (const name of SOURCES) if (body[name] != null) return true;
+  return body['search_info'] != null;
+}
+
+/** Sources that some servers list beside the choices: in the last chunk of a stream, or anew in each one. */
+export function sourcesOf(body: JsonObject): readonly Source[] {
+  const listed = [
+    ...SOURCES.flatMap((name) => read.list(body[name])),
+    ...read.list(read.object(body['search_info'])['search_results']),
+  ].flatMap(readSource);
+  return [...listed.filter(({ title }) => title !== undefined), ...listed.filter(({ title }) => title === undefined)];
+}
+
+/** A source of an answer. */
+export interface Source {
+  readonly url: string;
+  readonly title?: string;
+}
+
+/** A source as an annotation that points to no place in the text. */
+export function citationOf(source: Source): Annotation {
+  return { type: 'url_citation', url_citation: source };
+}
+
+function readSource(source: unknown): readonly Source[] {
+  if (typeof source === 'string') return source === '' ? [] : [{ url: source }];
+  if (!isJsonObject(source)) return [];
+  const url = read.text(source['url']) ?? read.text(source['link']);
+  const title = read.text(source['title']);
+  return url === undefined ? [] : [title === undefined ? { url } : { url, title }];
 }
 
 /** Adds the addresses that annotations cite to those that are known. */
@@ -283,6 +328,15 @@ const KNOWN: Readonly<Record<string, FinishReason>> = {
   recitation: 'content_filter',
   refusal: 'content_filter',
   sensitive: 'content_filter',
+  // Of Gemini and of Bedrock, where gateways pass their words on.
+  prohibited_content: 'content_filter',
+  blocklist: 'content_filter',
+  spii: 'content_filter',
+  model_armor: 'content_filter',
+  image_safety: 'content_filter',
+  guardrail_intervened: 'content_filter',
+  content_filtered: 'content_filter',
+  'content-filter': 'content_filter',
   error: 'error',
   // Of DeepSeek, of GLM, and of vLLM and SGLang when they drop a request.
   insufficient_system_resource: 'error',

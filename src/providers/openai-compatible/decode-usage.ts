@@ -21,14 +21,15 @@ export function decodeUsage(value: unknown, dialect: Dialect): ReportedUsage | u
   const prompt = read.count(value['prompt_tokens']);
   const reported = read.count(value['completion_tokens']);
   if (prompt === undefined && reported === undefined) return undefined;
-  const completion = withReasoning(value, prompt ?? 0, reported ?? 0, dialect);
+  const { details, outside } = promptDetails(value, prompt ?? 0);
+  const whole = (prompt ?? 0) + outside;
+  const completion = withReasoning(value, whole, reported ?? 0, dialect);
   const usage: Writable<ReportedUsage> = {
-    prompt_tokens: prompt ?? 0,
+    prompt_tokens: whole,
     completion_tokens: completion,
-    total_tokens: (prompt ?? 0) + completion,
+    total_tokens: whole + completion,
   };
-  const promptCounts = promptDetails(value, prompt ?? 0);
-  if (promptCounts !== undefined) usage.prompt_tokens_details = promptCounts;
+  if (details !== undefined) usage.prompt_tokens_details = details;
   const completionCounts = completionDetails(value, completion);
   if (completionCounts !== undefined) usage.completion_tokens_details = completionCounts;
   const { cost_details: costDetails, server_tool_use: tools } = value;
@@ -43,23 +44,70 @@ export function decodeUsage(value: unknown, dialect: Dialect): ReportedUsage | u
 export type Writable<Value> = { -readonly [Name in keyof Value]: Value[Name] };
 
 /**
- * Some servers count reasoning beside the completion although it costs the same; the total gives them away, also
- * where they do not say how much of it was reasoning.
+ * Some servers count reasoning beside the completion although it costs the same; the total gives them away. Of a server
+ * that is known for it, the total also says how much it was where nothing else does.
  */
 function withReasoning(usage: JsonObject, prompt: number, completion: number, dialect: Dialect): number {
-  if (dialect.reasoningOutsideCompletion !== true) return completion;
   const total = read.count(usage['total_tokens']);
   if (total === undefined) return completion;
   const reasoning = read.count(read.object(usage['completion_tokens_details'])['reasoning_tokens']);
   const beside = total - prompt - completion;
-  return beside > 0 && (reasoning === undefined || reasoning === beside) ? completion + beside : completion;
+  const known = reasoning === undefined ? dialect.reasoningOutsideCompletion === true : reasoning === beside;
+  return beside > 0 && known ? completion + beside : completion;
 }
 
-function promptDetails(usage: JsonObject, prompt: number): ReportedUsage['prompt_tokens_details'] {
+/** What servers call the tokens that were read from the prompt cache, in the details and beside them. */
+const READ_NAMES = [
+  'cached_tokens',
+  'cache_read_input_tokens',
+  'cache_read_tokens',
+  'prompt_cache_hit_tokens',
+] as const;
+/** And those that were written to it. */
+const WRITE_NAMES = ['cache_write_tokens', 'cache_creation_input_tokens', 'cache_creation_tokens'] as const;
+
+/** The counts of a prompt's parts, and of its tokens that the server does not count as such. */
+interface PromptCounts {
+  readonly details: ReportedUsage['prompt_tokens_details'];
+  readonly outside: number;
+}
+
+function promptDetails(usage: JsonObject, prompt: number): PromptCounts {
   const counts = countsOf(usage['prompt_tokens_details']);
-  const cached =
-    counts?.['cached_tokens'] ?? read.count(usage['prompt_cache_hit_tokens']) ?? read.count(usage['cached_tokens']);
-  return cached === undefined ? counts : { ...counts, cached_tokens: Math.min(cached, prompt) };
+  const cached = largest(READ_NAMES, counts, usage);
+  const written = largest(WRITE_NAMES, counts, usage);
+  if (cached === undefined && written === undefined) return { details: counts, outside: 0 };
+  const outside = outsidePrompt(usage, prompt);
+  const details = {
+    ...counts,
+    ...(cached === undefined ? {} : { cached_tokens: Math.min(cached, prompt + outside) }),
+    ...(written === undefined ? {} : { cache_write_tokens: Math.min(written, prompt + outside) }),
+  };
+  return { details, outside };
+}
+
+/** The largest count under any of the names: servers that know several give zeros for those they do not mean. */
+function largest(
+  names: readonly string[],
+  counts: Readonly<Record<string, number>> | undefined,
+  usage: JsonObject,
+): number | undefined {
+  let found: number | undefined;
+  for (const name of names) {
+    for (const count of [counts?.[name], read.count(usage[name])]) {
+      if (count !== undefined && count >= (found ?? 0)) found = count;
+    }
+  }
+  return found;
+}
+
+/** Servers in front of Anthropic's may count as it does, where the prompt is what the cache left: the total says so. */
+function outsidePrompt(usage: JsonObject, prompt: number): number {
+  const cache =
+    (read.count(usage['cache_read_input_tokens']) ?? 0) + (read.count(usage['cache_creation_input_tokens']) ?? 0);
+  if (cache === 0) return 0;
+  const [completion, total] = [read.count(usage['completion_tokens']) ?? 0, read.count(usage['total_tokens'])];
+  return total === prompt + completion + cache ? cache : 0;
 }
 
 function completionDetails(usage: JsonObject, completion: number): ReportedUsage['completion_tokens_details'] {

@@ -1,3 +1,4 @@
+import type { AcceptedConversation } from '../../core/accepts.ts';
 import type { ParameterName } from '../../catalog/model.ts';
 import type { ReasoningEffort } from '../../protocol/reasoning.ts';
 import type { BatchPath } from './native-batches.ts';
@@ -32,8 +33,13 @@ export interface Dialect {
   readonly seedField?: 'seed' | 'random_seed' | undefined;
   /** Word for "some tool must be called". Default `required`. */
   readonly forcedTool?: 'required' | 'any' | undefined;
-  /** Form that tool call ids must have. Default: any. */
-  readonly toolCallIds?: 'any' | 'nine-alphanumeric' | undefined;
+  /**
+   * Which conversations the server takes, where it takes more than every template does, or less. Default: instructions
+   * once and at the beginning, texts as strings, and media from users only.
+   */
+  readonly conversation?: Partial<Omit<AcceptedConversation, 'source'>> | undefined;
+  /** Form that tool call ids must have. Default: any, but for models of Mistral. */
+  readonly toolCallIds?: AcceptedConversation['toolIds'] | undefined;
   /** Cache marks that content parts may carry. Default none. */
   readonly cacheMarks?: 'cache_control' | 'prompt_cache_breakpoint' | undefined;
   /** Field in which an assistant message's earlier reasoning goes back. Default: it does not. */
@@ -44,6 +50,8 @@ export interface Dialect {
   readonly originalImages?: boolean | undefined;
   /** Whether its models read PDFs in file parts, as far as nothing else is known of them. Default false. */
   readonly readsFiles?: boolean | undefined;
+  /** Whether its models go on from an assistant message at the end of the prompt, as far as nothing else is declared. Default: unknown. */
+  readonly prefill?: boolean | undefined;
   /** Highest temperature; higher ones are lowered to it. Default 2. */
   readonly maxTemperature?: number | undefined;
   /** Service tiers that may be asked for. Default none. */
@@ -78,10 +86,22 @@ const LENGTH = 9;
 /** Ids of exactly nine letters and digits, as some servers demand them. */
 export const NINE_CHARACTERS: ToolIdRule = { allowed: /^[a-zA-Z0-9]{9}$/, replace: nineCharacters };
 
-/** What a dialect demands of the ids of tool calls; undefined when they may be anything. */
-export function toolIdRule({ toolCallIds }: Dialect): ToolIdRule | undefined {
-  return toolCallIds === 'nine-alphanumeric' ? NINE_CHARACTERS : undefined;
+/** What is demanded of the ids of tool calls; undefined when they may be anything. */
+export function toolIdRule(form: AcceptedConversation['toolIds'] | undefined): ToolIdRule | undefined {
+  return form === undefined ? undefined : RULES[form];
 }
+
+/** Ids of at most 40 characters. */
+export const FORTY_CHARACTERS: ToolIdRule = {
+  allowed: /^[^]{1,40}$/,
+  replace: (id, salt) => `call_${nineCharacters(id, salt)}${nineCharacters(id, ~salt)}`,
+};
+
+const RULES: Readonly<Record<AcceptedConversation['toolIds'], ToolIdRule | undefined>> = {
+  any: undefined,
+  'at-most-40': FORTY_CHARACTERS,
+  'nine-alphanumeric': NINE_CHARACTERS,
+};
 
 /** Nine letters and digits for an id, others for every salt. */
 function nineCharacters(id: string, salt: number): string {

@@ -1,5 +1,8 @@
 import type { CacheControl, ContentPart } from '../../protocol/content-part.ts';
+import type { AcceptedConversation } from '../../core/accepts.ts';
+import { mediaKind } from '../../core/conversation/shape.ts';
 import type { AssistantMessage, Message, ToolCall } from '../../protocol/message.ts';
+import { EncodeError } from '../codec.ts';
 import type { ToolIds } from '../tool-ids.ts';
 import type { Dialect } from './dialect.ts';
 
@@ -54,6 +57,55 @@ export function encodeMessage(message: Message, dialect: Dialect, ids: ToolIds |
         tool_call_id: ids?.result(message.tool_call_id) ?? message.tool_call_id,
         content: encodeContent(message.content, dialect),
       };
+  }
+}
+
+/** What a turn of the model needs besides its content. */
+interface Completion {
+  readonly dialect: Dialect;
+  /** Whether the server refuses turns of a conversation with calls that have no reasoning. */
+  readonly wantsReasoning: boolean;
+  /** Whether it is the last message, which the model goes on with. */
+  readonly isLast: boolean;
+}
+
+/** Reasoning of a turn that another model made, or whose reasoning its client did not keep. */
+const NO_REASONING = 'The reasoning of this turn was not kept.';
+
+/** Completes a turn of the model: with the reasoning that the server demands, and with the mark of a prefill. */
+export function completed(encoded: unknown, message: Message, completion: Completion): unknown {
+  const { dialect, wantsReasoning, isLast } = completion;
+  const { reasoning, tool_calls: calls } = message as AssistantMessage;
+  const field = dialect.reasoningHistory ?? 'reasoning_content';
+  return {
+    ...(encoded as object),
+    ...(wantsReasoning ? { [field]: reasoning || NO_REASONING } : {}),
+    ...(isLast && !calls?.length ? { prefix: true } : {}),
+  };
+}
+
+/**
+ * Finds what cannot be said to a server in any way: media that it takes neither where they are nor from users, who show
+ * what other roles cannot, and a turn of the model that it does not go on with.
+ *
+ * @throws {@link EncodeError} with the path of the first.
+ */
+export function checkConversation(messages: readonly Message[], { media, prefill }: AcceptedConversation): void {
+  const last = messages.at(-1);
+  if (prefill === 'refused' && last?.role === 'assistant' && !last.tool_calls?.length) {
+    throw new EncodeError(
+      `messages[${messages.length - 1}] is an assistant message for the model to go on with, which this model does not ` +
+        'do: end with a user message',
+    );
+  }
+  for (const [index, { role, content }] of messages.entries()) {
+    if (typeof content === 'string' || content == null || role === 'system' || role === 'developer') continue;
+    for (const [position, part] of content.entries()) {
+      const kind = mediaKind(part);
+      if (kind === undefined || media.user.includes(kind) || media[role].includes(kind)) continue;
+      const path = `messages[${index}].content[${position}]`;
+      throw new EncodeError(`${path} is of the kind ${kind}, which this provider does not take`);
+    }
   }
 }
 

@@ -3,13 +3,17 @@ import type { ParameterName } from '../../catalog/model.ts';
 import type { NormalizedRequest, ReasoningRequest } from '../../core/normalize/normalized-request.ts';
 import type { JsonObject } from '../../protocol/json.ts';
 import type { Message } from '../../protocol/message.ts';
-import type { ToolChoice } from '../../protocol/tools.ts';
+import type { FunctionTool, ToolChoice } from '../../protocol/tools.ts';
+import { heldSchema, toolSchema } from '../../core/schema/rewrite-schema.ts';
+import type { Schema } from '../../core/schema/schema-parts.ts';
 import { isPlainMessage } from '../../protocol/chat-result.ts';
 import { ToolIds } from '../tool-ids.ts';
 import { type Dialect, toolIdRule } from './dialect.ts';
-import { encodeMessage, markLastBlock } from './encode-message.ts';
-import { tierToAsk } from '../codec.ts';
-import { REASONING_EFFORTS, type ReasoningEffort } from '../../protocol/reasoning.ts';
+import { checkConversation, completed, encodeMessage, markLastBlock } from './encode-message.ts';
+import type { AcceptedSchemas, Accepts } from '../../core/accepts.ts';
+import { shapeConversation } from '../../core/conversation/shape.ts';
+import { EncodeError, tierToAsk } from '../codec.ts';
+import { REASONING_EFFORTS, type ReasoningEffort, type ResponseFormat } from '../../protocol/reasoning.ts';
 
 /** A request body for a server of the chat completions wire. */
 export type EncodedBody = Readonly<Record<string, unknown>>;
@@ -17,23 +21,28 @@ export type EncodedBody = Readonly<Record<string, unknown>>;
 /**
  * Writes a request in a dialect of the chat completions wire. Parameters that the endpoint or the vendor does not
  * take are left out; those the client left out stay out.
+ *
+ * @param accepts - The record of the endpoint.
+ * @throws {@link EncodeError} for content that the server does not take.
  */
-export function encodeRequest(request: NormalizedRequest, endpoint: Endpoint, dialect: Dialect): EncodedBody {
-  const takes = (name: ParameterName): boolean =>
-    dialect.unsupported?.includes(name) !== true && endpoint.parameters?.has(name) !== false;
+export function encodeRequest(
+  request: NormalizedRequest,
+  endpoint: Endpoint,
+  dialect: Dialect,
+  accepts: Accepts,
+): EncodedBody {
+  const effort = encodedEffort(request, endpoint, accepts);
+  const takes = parametersTaken(request, endpoint, dialect, accepts, effort);
   const body: Record<string, unknown> = {
     ...request.extra,
     model: endpoint.upstreamModel,
-    messages: encodeMessages(markedMessages(request, dialect), dialect),
+    messages: encodeMessages(markedMessages(request, dialect), dialect, accepts),
   };
-  encodeParameters(request, dialect, takes, body);
-  if (request.tools.length > 0) Object.assign(body, encodeTools(request, dialect, takes));
-  if (request.responseFormat !== undefined) Object.assign(body, encodeFormat(request, takes));
+  encodeParameters(request, dialect, accepts, takes, body);
+  if (request.tools.length > 0) Object.assign(body, encodeTools(request, dialect, accepts, takes));
+  if (request.responseFormat !== undefined) Object.assign(body, encodeFormat(request, accepts, takes));
   if (request.reasoning !== undefined && takesReasoning(takes)) {
-    Object.assign(
-      body,
-      encodeReasoning(request.reasoning, request.parameters.max_completion_tokens, endpoint, dialect),
-    );
+    Object.assign(body, encodeReasoning(request.reasoning, effort, dialect));
   }
   encodeOutput(request, body);
   if (dialect.promptCacheFields === true) encodeCache(request, body);
@@ -44,6 +53,45 @@ export function encodeRequest(request: NormalizedRequest, endpoint: Endpoint, di
 }
 
 type Takes = (name: ParameterName) => boolean;
+type JsonSchemaFormat = Extract<ResponseFormat, { type: 'json_schema' }>;
+
+/**
+ * Which parameters an endpoint takes: what a program declares of it counts before what the record of its vendor says of
+ * the model.
+ *
+ * @param effort - What is asked for of reasoning.
+ * @throws {@link EncodeError} for a request that requires all of its parameters, when the model refuses one of them.
+ */
+export function parametersTaken(
+  { preferences, needs }: NormalizedRequest,
+  endpoint: Endpoint,
+  { unsupported }: Dialect,
+  { parameters, reasoning }: Accepts,
+  effort: ReasoningEffort | undefined,
+): Takes {
+  const { refused, refusedWhileReasoning } = parameters;
+  const reasons = effort === undefined ? reasoning.byDefault : effort !== 'none';
+  const isRefused = (name: ParameterName): boolean =>
+    (refused.includes(name) || (reasons && refusedWhileReasoning.includes(name))) && !isDeclared(endpoint, name);
+  if (preferences.requireParameters) {
+    const missing = needs.parameters.find(isRefused);
+    if (missing !== undefined) throw new EncodeError(`The model does not take the parameter ${missing}`);
+  }
+  return (name) => unsupported?.includes(name) !== true && endpoint.parameters?.has(name) !== false && !isRefused(name);
+}
+
+function isDeclared({ parameters, unknownParameters }: Endpoint, name: ParameterName): boolean {
+  return parameters?.has(name) === true && unknownParameters?.has(name) !== true;
+}
+
+/** Whether a model must be asked by Responses: it is only there, or it takes no tools elsewhere while it reasons. */
+export function wantsResponses(request: NormalizedRequest, endpoint: Endpoint, accepts: Accepts): boolean {
+  const { wire, toolsWire } = accepts.parameters;
+  if (wire === 'responses') return true;
+  if (toolsWire === 'chat' || request.tools.length === 0) return false;
+  const effort = encodedEffort(request, endpoint, accepts);
+  return effort === undefined ? accepts.reasoning.byDefault : effort !== 'none';
+}
 
 function takesReasoning(takes: Takes): boolean {
   return takes('reasoning') || takes('reasoning_effort');
@@ -52,6 +100,7 @@ function takesReasoning(takes: Takes): boolean {
 function encodeParameters(
   { parameters, tools }: NormalizedRequest,
   dialect: Dialect,
+  accepts: Accepts,
   takes: Takes,
   encoded: Record<string, unknown>,
 ): void {
@@ -64,7 +113,7 @@ function encodeParameters(
     // Servers refuse to be told how to call tools that they were not given.
     else if (name === 'parallel_tool_calls' && (tools.length === 0 || !takes('tools'))) continue;
     else if (name === 'seed') encoded[dialect.seedField ?? 'seed'] = value;
-    else if (name === 'temperature') encoded[name] = Math.min(Number(value), dialect.maxTemperature ?? 2);
+    else if (name === 'temperature') encoded[name] = Math.min(Number(value), accepts.parameters.maxTemperature);
     else if (name === 'web_search_options') encoded[name] = encodeSearch(value as JsonObject);
     else encoded[name] = value;
   }
@@ -76,7 +125,12 @@ function encodeSearch(options: JsonObject): JsonObject {
   return known;
 }
 
-function encodeTools({ tools, toolChoice }: NormalizedRequest, dialect: Dialect, takes: Takes): EncodedBody {
+function encodeTools(
+  { tools, toolChoice }: NormalizedRequest,
+  dialect: Dialect,
+  { schemas }: Accepts,
+  takes: Takes,
+): EncodedBody {
   if (tools.length === 0 || !takes('tools')) return {};
   const choice = takes('tool_choice') ? encodeChoice(toolChoice, dialect) : undefined;
   return {
@@ -86,12 +140,25 @@ function encodeTools({ tools, toolChoice }: NormalizedRequest, dialect: Dialect,
       function: {
         name,
         ...(description == null ? {} : { description }),
-        ...(parameters == null ? {} : { parameters }),
-        ...(strict == null ? {} : { strict }),
+        ...encodeParameterSchema(parameters, strict, schemas),
       },
     })),
     ...(choice === undefined ? {} : { tool_choice: choice }),
   };
+}
+
+/** The schema of a function's arguments, and whether calls are held to it, where they can be. */
+export function encodeParameterSchema(
+  parameters: FunctionTool['function']['parameters'],
+  strict: boolean | null | undefined,
+  { tools, strictTools: held }: AcceptedSchemas,
+): { readonly parameters?: Schema; readonly strict?: boolean } {
+  if (parameters == null) return strict == null ? NOTHING : { strict };
+  const closed = strict === true && held !== undefined ? heldSchema(parameters, held) : undefined;
+  if (closed !== undefined) return { parameters: closed, strict: true };
+  const schema = toolSchema(parameters, tools);
+  if (strict == null) return { parameters: schema };
+  return { parameters: schema, strict: strict && held === undefined };
 }
 
 /** A choice that names a tool of the router means nothing to a provider. */
@@ -101,13 +168,25 @@ function encodeChoice(choice: ToolChoice | undefined, dialect: Dialect): unknown
   return 'function' in choice ? { type: 'function', function: { name: choice.function.name } } : undefined;
 }
 
-function encodeFormat({ responseFormat: format }: NormalizedRequest, takes: Takes): EncodedBody {
+function encodeFormat({ responseFormat: format }: NormalizedRequest, { schemas }: Accepts, takes: Takes): EncodedBody {
   if (format === undefined || format.type === 'text') return {};
   if (format.type === 'json_schema') {
-    if (takes('structured_outputs')) return { response_format: format };
+    if (takes('structured_outputs')) {
+      return { response_format: heldFormat(format, schemas) };
+    }
     return takes('response_format') ? { response_format: { type: 'json_object' } } : {};
   }
   return takes('response_format') ? { response_format: format } : {};
+}
+
+/** A form of the answer with a schema that the server can hold it to; without `strict` where it cannot. */
+export function heldFormat(format: JsonSchemaFormat, { formats: held }: AcceptedSchemas): JsonSchemaFormat {
+  const { schema, strict } = format.json_schema;
+  if (strict !== true || schema == null || held === undefined) return format;
+  const closed = heldSchema(schema, held);
+  if (closed === schema) return format;
+  const written = closed === undefined ? { strict: false } : { schema: closed };
+  return { ...format, json_schema: { ...format.json_schema, ...written } };
 }
 
 function encodeOutput(
@@ -132,19 +211,39 @@ function markedMessages({ messages, cache }: NormalizedRequest, { cacheMarks }: 
 /**
  * Writes messages as a server of this dialect accepts them. Those that need no change are passed on as they are, and
  * nearly all do: a plain message is the same everywhere, unless its role or its tool call id has another spelling.
+ *
+ * @throws {@link EncodeError} for media that the server does not take.
  */
-export function encodeMessages(messages: readonly Message[], dialect: Dialect): readonly unknown[] {
-  const rule = dialect.toolCallIds && toolIdRule(dialect);
+export function encodeMessages(
+  said: readonly Message[],
+  dialect: Dialect,
+  { conversation, reasoning }: Accepts,
+): readonly unknown[] {
+  checkConversation(said, conversation);
+  const messages = shapeConversation(said, conversation);
+  const rule = toolIdRule(conversation.toolIds);
   const ids = rule && new ToolIds(rule);
+  const wantsReasoning = reasoning.history === 'required' && messages.some(hasCalls);
+  const last = conversation.prefill === 'prefix' ? messages.length - 1 : -1;
   let changed: unknown[] | undefined;
   for (let index = 0; index < messages.length; index += 1) {
     const message = messages[index] as Message;
     const { role } = message;
     const isRespelled = role === 'developer' ? dialect.developerRole !== true : role === 'tool' && ids !== undefined;
-    if (!isRespelled && isPlainMessage(message)) changed?.push(message);
-    else (changed ??= messages.slice(0, index)).push(encodeMessage(message, dialect, ids));
+    const isCompleted = role === 'assistant' && (wantsReasoning || index === last);
+    if (!isRespelled && !isCompleted && isPlainMessage(message)) changed?.push(message);
+    else {
+      const encoded = encodeMessage(message, dialect, ids);
+      (changed ??= messages.slice(0, index)).push(
+        isCompleted ? completed(encoded, message, { dialect, wantsReasoning, isLast: index === last }) : encoded,
+      );
+    }
   }
   return changed ?? messages;
+}
+
+function hasCalls(message: Message): boolean {
+  return message.role === 'assistant' && (message.tool_calls?.length ?? 0) > 0;
 }
 
 /** A tier endpoint asks for its own tier; where nobody declared tiers, the provider decides about the wanted one. */
@@ -158,7 +257,7 @@ export function encodeTier(
   return tier !== undefined && serviceTiers.includes(tier) ? { service_tier: tier } : NOTHING;
 }
 
-const NOTHING: EncodedBody = {};
+const NOTHING = {};
 
 /** Tiers that a source knows are endpoints of their own; others may be there without anybody knowing. */
 function hasUndeclaredTier(
@@ -186,20 +285,33 @@ const SHARES: readonly (readonly [number, ReasoningEffort])[] = [
   [0.15, 'low'],
 ];
 
-/** What a server is taken to know that says nothing of it: `max` is the word of a few. */
-const COMMON_EFFORTS = REASONING_EFFORTS.filter((effort) => effort !== 'max');
+/** The effort to ask for: the nearest that the model takes; undefined where there is nothing to say. */
+export function encodedEffort(
+  { reasoning, parameters }: NormalizedRequest,
+  endpoint: Endpoint,
+  accepts: Accepts,
+): ReasoningEffort | undefined {
+  if (reasoning === undefined) return undefined;
+  const wanted = reasoning.effort ?? effortOfBudget(reasoning.maxTokens, parameters.max_completion_tokens);
+  const known = endpoint.reasoning?.efforts ?? accepts.reasoning.efforts;
+  return wanted && effortToAsk(wanted, known, endpoint.reasoning?.mandatory === true);
+}
+
+/**
+ * The nearest of the efforts that a model takes; undefined where it takes none that reasons, so that saying nothing comes
+ * closest.
+ */
+export function effortToAsk(
+  wanted: ReasoningEffort,
+  known: readonly ReasoningEffort[],
+  mandatory: boolean,
+): ReasoningEffort | undefined {
+  const usable = wanted === 'none' && !mandatory ? known : known.filter((effort) => effort !== 'none');
+  return usable.length === 0 ? undefined : nearestEffort(wanted, usable, mandatory);
+}
 
 /** Writes the reasoning options in the way of the dialect. */
-function encodeReasoning(
-  reasoning: ReasoningRequest | undefined,
-  maxTokens: number | undefined,
-  endpoint: Endpoint,
-  dialect: Dialect,
-): object {
-  if (reasoning === undefined) return {};
-  const known = endpoint.reasoning?.efforts ?? dialect.efforts ?? COMMON_EFFORTS;
-  const wanted = reasoning.effort ?? effortOfBudget(reasoning.maxTokens, maxTokens);
-  const effort = wanted && nearestEffort(wanted, known, endpoint.reasoning?.mandatory === true);
+function encodeReasoning(reasoning: ReasoningRequest, effort: ReasoningEffort | undefined, dialect: Dialect): object {
   switch (dialect.reasoning ?? 'reasoning_effort') {
     case 'reasoning':
       return {
@@ -213,7 +325,7 @@ function encodeReasoning(
       };
     case 'thinking':
       if (effort === undefined) return {};
-      if (wanted === 'none') return { thinking: { type: 'disabled' } };
+      if (reasoning.effort === 'none') return { thinking: { type: 'disabled' } };
       return { thinking: { type: 'enabled' }, reasoning_effort: effort };
     case 'reasoning_effort':
       return effort === undefined ? {} : { reasoning_effort: effort };

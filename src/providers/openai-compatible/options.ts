@@ -1,3 +1,4 @@
+import type { AcceptedConversation } from '../../core/accepts.ts';
 import type { CallTimeouts, EndpointDeclaration } from '../../catalog/endpoint.ts';
 import { callTimeouts } from '../../catalog/model-options.ts';
 import type { Transport } from '../../net/transport.ts';
@@ -103,11 +104,28 @@ export const OPENAI_COMPATIBLE_OPTIONS: OptionShape<OpenAiCompatibleOptions> = {
     seedField: text,
     forcedTool: text,
     toolCallIds: text,
+    conversation: group<NonNullable<Dialect['conversation']>>({
+      systemTurns: text,
+      turns: text,
+      calls: text,
+      afterResults: text,
+      lists: group<AcceptedConversation['lists']>({ system: flag, user: flag, assistant: flag, tool: flag }),
+      media: group<AcceptedConversation['media']>({
+        user: listOf(text),
+        assistant: listOf(text),
+        tool: listOf(text),
+      }),
+      fileNames: text,
+      fileAddresses: flag,
+      prefill: text,
+      toolIds: text,
+    }),
     cacheMarks: text,
     reasoningHistory: text,
     messageNames: flag,
     originalImages: flag,
     readsFiles: flag,
+    prefill: flag,
     maxTemperature: kind('a number', (value) => typeof value === 'number' && value >= 0),
     serviceTiers: listOf(text),
     promptCacheFields: flag,

@@ -1,6 +1,6 @@
 import type { BuiltInProvider } from '../../config/tables/names.ts';
 import type { Dialect } from './dialect.ts';
-import type { NativeDialect } from './provider.ts';
+import type { LoadAccepts, NativeDialect } from './provider.ts';
 
 /** A vendor whose wire is chat completions: an address, where its key stands, and its quirks. */
 export interface VendorPreset {
@@ -18,6 +18,8 @@ export interface VendorPreset {
   /** True: the vendor has a batch API at its own address. */
   readonly nativeBatches?: boolean | undefined;
   readonly dialect: Dialect;
+  /** What it accepts, loaded with the first call. */
+  readonly accepts: LoadAccepts;
 }
 
 const LOCAL: Dialect = {
@@ -35,6 +37,7 @@ export const VENDOR_PRESETS = {
     apiKeyVariables: ['OPENAI_API_KEY'],
     nativeDialects: ['responses'],
     nativeBatches: true,
+    accepts: async () => (await import('../accepts/openai.ts')).OPENAI,
     dialect: {
       batchPriceFactor: 0.5,
       readsFiles: true,
@@ -44,7 +47,6 @@ export const VENDOR_PRESETS = {
       developerRole: true,
       padsChunks: true,
       originalImages: true,
-      efforts: ['none', 'minimal', 'low', 'medium', 'high', 'xhigh'],
       cacheMarks: 'prompt_cache_breakpoint',
       serviceTiers: ['default', 'flex', 'priority', 'scale'],
       promptCacheFields: true,
@@ -58,12 +60,12 @@ export const VENDOR_PRESETS = {
     baseURL: 'https://api.groq.com/openai/v1',
     apiKeyVariables: ['GROQ_API_KEY'],
     nativeBatches: true,
+    accepts: async () => (await import('../accepts/groq.ts')).GROQ,
     dialect: {
       batchPriceFactor: 0.5,
       batchPaths: ['/chat/completions'],
       maxTokensField: 'max_completion_tokens',
       messageNames: false,
-      efforts: ['none', 'low', 'medium', 'high'],
       serviceTiers: ['flex'],
       unsupported: [
         'logprobs',
@@ -83,6 +85,7 @@ export const VENDOR_PRESETS = {
     name: 'Together',
     baseURL: 'https://api.together.xyz/v1',
     apiKeyVariables: ['TOGETHER_API_KEY', 'TOGETHER_AI_API_KEY'],
+    accepts: async () => (await import('../accepts/together.ts')).TOGETHER,
     dialect: { reasoningHistory: 'reasoning', unsupported: ['top_a', 'verbosity', 'prediction'] },
   },
   fireworks: {
@@ -90,6 +93,7 @@ export const VENDOR_PRESETS = {
     name: 'Fireworks',
     baseURL: 'https://api.fireworks.ai/inference/v1',
     apiKeyVariables: ['FIREWORKS_API_KEY'],
+    accepts: async () => (await import('../accepts/fireworks.ts')).FIREWORKS,
     dialect: { reasoningHistory: 'reasoning_content', unsupported: ['top_a', 'verbosity'] },
   },
   deepinfra: {
@@ -97,6 +101,7 @@ export const VENDOR_PRESETS = {
     name: 'DeepInfra',
     baseURL: 'https://api.deepinfra.com/v1/openai',
     apiKeyVariables: ['DEEPINFRA_API_KEY', 'DEEPINFRA_TOKEN'],
+    accepts: async () => (await import('../accepts/deepinfra.ts')).DEEPINFRA,
     dialect: { reasoningHistory: 'reasoning_content', unsupported: ['top_a', 'verbosity', 'prediction'] },
   },
   deepseek: {
@@ -105,10 +110,10 @@ export const VENDOR_PRESETS = {
     baseURL: 'https://api.deepseek.com',
     apiKeyVariables: ['DEEPSEEK_API_KEY'],
     dataCollection: true,
+    accepts: async () => (await import('../accepts/deepseek.ts')).DEEPSEEK,
     dialect: {
       userField: 'user_id',
       reasoning: 'thinking',
-      efforts: ['low', 'high', 'max'],
       reasoningHistory: 'reasoning_content',
       unsupported: ['top_k', 'min_p', 'top_a', 'repetition_penalty', 'logit_bias', 'seed', 'verbosity', 'prediction'],
     },
@@ -119,6 +124,7 @@ export const VENDOR_PRESETS = {
     baseURL: 'https://api.mistral.ai/v1',
     apiKeyVariables: ['MISTRAL_API_KEY'],
     nativeBatches: true,
+    accepts: async () => (await import('../accepts/mistral.ts')).MISTRAL,
     dialect: {
       batchWire: 'jobs',
       batchPaths: ['/chat/completions', '/embeddings'],
@@ -130,8 +136,6 @@ export const VENDOR_PRESETS = {
       forcedTool: 'any',
       toolCallIds: 'nine-alphanumeric',
       messageNames: false,
-      maxTemperature: 1.5,
-      efforts: ['none', 'low', 'medium', 'high', 'max'],
       unsupported: [
         'top_k',
         'min_p',
@@ -149,9 +153,9 @@ export const VENDOR_PRESETS = {
     name: 'xAI',
     baseURL: 'https://api.x.ai/v1',
     apiKeyVariables: ['XAI_API_KEY'],
+    accepts: async () => (await import('../accepts/xai.ts')).XAI,
     dialect: {
       maxTokensField: 'max_completion_tokens',
-      efforts: ['none', 'low', 'medium', 'high'],
       reasoningHistory: 'reasoning_content',
       reasoningOutsideCompletion: true,
       unsupported: ['top_k', 'min_p', 'top_a', 'repetition_penalty', 'verbosity', 'prediction'],
@@ -163,12 +167,12 @@ export const VENDOR_PRESETS = {
     baseURL: 'https://openrouter.ai/api/v1',
     apiKeyVariables: ['OPENROUTER_API_KEY'],
     nativeDialects: ['responses'],
+    accepts: async () => (await import('../accepts/openrouter.ts')).OPENROUTER,
     dialect: {
       readsFiles: true,
       responsesExtensions: true,
       reasoning: 'reasoning',
       embeddings: { base64: true },
-      efforts: ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'],
       cacheMarks: 'cache_control',
       originalImages: true,
       reasoningHistory: 'reasoning_details',
@@ -182,13 +186,15 @@ export const VENDOR_PRESETS = {
     baseURL: 'http://127.0.0.1:11434/v1',
     baseURLVariable: 'OLLAMA_BASE_URL',
     apiKeyVariables: [],
-    dialect: { ...LOCAL, efforts: ['none', 'low', 'medium', 'high'] },
+    accepts: async () => (await import('../accepts/local-servers.ts')).OLLAMA,
+    dialect: { ...LOCAL },
   },
   vllm: {
     slug: 'vllm',
     name: 'vLLM',
     baseURL: 'http://127.0.0.1:8000/v1',
     apiKeyVariables: [],
+    accepts: async () => (await import('../accepts/local-servers.ts')).VLLM,
     dialect: { ...LOCAL, embeddings: { base64: true }, reasoningHistory: 'reasoning_content' },
   },
   lmstudio: {
@@ -196,6 +202,7 @@ export const VENDOR_PRESETS = {
     name: 'LM Studio',
     baseURL: 'http://127.0.0.1:1234/v1',
     apiKeyVariables: [],
+    accepts: async () => (await import('../accepts/local-servers.ts')).LM_STUDIO,
     dialect: LOCAL,
   },
 } as const satisfies Readonly<Partial<Record<BuiltInProvider, VendorPreset>>>;
@@ -206,7 +213,6 @@ export const AZURE_DIALECT: Dialect = {
   embeddings: { base64: true },
   maxTokensField: 'max_completion_tokens',
   developerRole: true,
-  efforts: ['none', 'minimal', 'low', 'medium', 'high', 'xhigh'],
   promptCacheFields: true,
   unsupported: ['top_k', 'min_p', 'top_a', 'repetition_penalty'],
 };

@@ -1,3 +1,4 @@
+import type { VendorAccepts } from '../../core/accepts.ts';
 import type { BatchPath } from './native-batches.ts';
 import type { BatchesOnFirstUse, Codec, CodecOnFirstUse } from '../codec.ts';
 import type { ConfigProblem } from '../../protocol/router-error.ts';
@@ -14,6 +15,26 @@ import type { DialectName } from '../../protocol/dialect.ts';
  * @throws {@link ConfigError} when the slug, the address or the key cannot be right.
  */
 export function openaiCompatible<const Model extends string>(options: OpenAiCompatibleOptions<Model>): Provider<Model> {
+  return chatCompletionsProvider(options, anyServer);
+}
+
+/** Loads the record of a vendor. */
+export type LoadAccepts = () => Promise<VendorAccepts>;
+
+const anyServer: LoadAccepts = async () => (await import('../accepts/any-server.ts')).ANY_SERVER;
+
+/**
+ * A provider that speaks the chat completions wire, of a vendor that is known.
+ *
+ * @param hasResponses - Whether it speaks Responses at the same address, for models that are only there. Default: where
+ * callers may use it natively.
+ * @throws {@link ConfigError} as {@link openaiCompatible} does.
+ */
+export function chatCompletionsProvider<const Model extends string>(
+  options: OpenAiCompatibleOptions<Model>,
+  accepts: LoadAccepts,
+  hasResponses: boolean = options.nativeDialects?.includes('responses') === true,
+): Provider<Model> {
   checkProviderShape(OPENAI_COMPATIBLE_OPTIONS, options);
   const { slug, name, models, dataCollection, zeroDataRetention, baseURL, query, apiKey, headers, transport } = options;
   const { dialect = {}, nativeDialects = [], keyHeader, nativeBatches = false } = options;
@@ -26,11 +47,17 @@ export function openaiCompatible<const Model extends string>(options: OpenAiComp
       zeroDataRetention,
       timeouts: options.timeouts,
       readsFiles: dialect.readsFiles,
+      prefill: dialect.prefill === undefined ? undefined : () => dialect.prefill === true,
       codec: {
         unsupported: dialect.unsupported,
         cacheMarks: dialect.cacheMarks === 'cache_control',
         hasEmbeddings: true,
-        load: async () => (await import('./codec.ts')).chatCompletionsCodec(dialect),
+        async load() {
+          const [{ chatCompletionsCodec }, vendor] = await Promise.all([import('./codec.ts'), accepts()]);
+          if (!hasResponses || !mayWantResponses(vendor)) return chatCompletionsCodec(dialect, vendor);
+          const { chatOverResponsesCodec } = await import('../openai-responses/codec.ts');
+          return chatCompletionsCodec(dialect, vendor, chatOverResponsesCodec(dialect, vendor));
+        },
       },
       dialectCodecs: nativeCodecs(nativeDialects, dialect),
       batches: nativeBatches ? batchesOf(dialect) : undefined,
@@ -85,4 +112,11 @@ function nativeCodecs(
   if (!names.includes('responses')) return {};
   const load = async (): Promise<Codec> => (await import('../openai-responses/codec.ts')).responsesCodec(dialect);
   return { responses: { hasEmbeddings: false, load } };
+}
+
+/** Whether any model of a vendor is asked by Responses, whatever the caller speaks. */
+function mayWantResponses({ families }: VendorAccepts): boolean {
+  return families.some(
+    ({ accepts: { parameters } }) => parameters?.wire === 'responses' || parameters?.toolsWire === 'responses',
+  );
 }

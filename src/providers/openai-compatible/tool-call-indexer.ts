@@ -1,3 +1,4 @@
+import type { ToolCallExtra } from '../../protocol/chat-result.ts';
 import type { ToolCallDelta } from '../../protocol/chunk.ts';
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
 import type { OriginalId } from '../tool-ids.ts';
@@ -10,17 +11,31 @@ interface Fragment {
   readonly id: string | undefined;
   readonly name: string | undefined;
   readonly text: string;
+  /** What the server wants back with the call. */
+  readonly extra: ToolCallExtra | undefined;
+}
+
+/** A call, as the caller knows it, and what its server wants back with it. */
+export interface CallWithExtra {
+  readonly id: string;
+  readonly name: string;
+  readonly extra: ToolCallExtra;
 }
 
 interface KnownCall {
   /** Index that we gave it. */
   readonly index: number;
+  /** Id that the caller knows; empty until it was announced. */
+  id: string;
   /** Id that the server gave it, if it did. */
   wireId: string | undefined;
   name: string;
+  /** All arguments so far. */
+  text: string;
   /** Arguments that came before the name did. */
   held: string[];
   announced: boolean;
+  extra: ToolCallExtra | undefined;
   readonly progress: JsonProgress;
 }
 
@@ -30,7 +45,7 @@ const MAX_CALLS = 1_000;
 /**
  * Brings the tool call fragments of one choice in order. Servers leave the index out, send 0 for every call, repeat
  * names and ids or send them late; afterwards each call has an index of ours, counted from 0, and its id and name
- * come once, with its first fragment.
+ * come once, with its first fragment. A call that never got a name is not passed on.
  */
 export class ToolCallIndexer {
   readonly #byWireIndex = new Map<number, KnownCall>();
@@ -38,50 +53,55 @@ export class ToolCallIndexer {
   readonly #ids = new Set<string>();
   readonly #newId: (index: number) => string;
   readonly #originalId: OriginalId;
+  readonly #onExtra: ((call: CallWithExtra) => void) | undefined;
 
   /**
    * @param newId - Makes an id for a call that came without one.
    * @param originalId - The caller's id for one that came. Default: the same.
+   * @param onExtra - Gets what the server wants back with a call.
    */
-  constructor(newId: (index: number) => string, originalId: OriginalId = (id) => id) {
+  constructor(
+    newId: (index: number) => string,
+    originalId: OriginalId = (id) => id,
+    onExtra?: (call: CallWithExtra) => void,
+  ) {
     this.#newId = newId;
     this.#originalId = originalId;
+    this.#onExtra = onExtra;
   }
 
   /** Reads the fragments of one chunk; undefined when they break the limits of any sane answer. */
   read(fragments: unknown): readonly ToolCallDelta[] | undefined {
     if (!Array.isArray(fragments)) return [];
     const deltas: ToolCallDelta[] = [];
+    let found: KnownCall[] | undefined;
     for (const value of fragments) {
       if (!isJsonObject(value)) continue;
       const wireIndex = value['index'];
       if (typeof wireIndex === 'number' && wireIndex > MAX_CALLS) return undefined;
       const fragment = readFragment(value);
-      const call = this.#find(fragment);
-      if (call === undefined) continue;
+      const call = this.#find(fragment, found);
+      if (call === undefined || isRepetition(call, fragment)) continue;
       if (this.#calls.length > MAX_CALLS) return undefined;
+      if (fragments.length > 1) (found ??= []).push(call);
       const delta = this.#advance(call, fragment);
       if (delta !== undefined) deltas.push(delta);
     }
     return deltas;
   }
 
-  /** Fragments that are still owed at the end: calls that never got a name, and empty arguments. */
-  finish(): readonly ToolCallDelta[] {
-    const deltas: ToolCallDelta[] = [];
-    for (const call of this.#calls) {
-      const text = call.progress.empty ? '{}' : '';
-      call.progress.read(text);
-      if (!call.announced) deltas.push(this.#announce(call, text));
-      else if (text !== '') deltas.push({ index: call.index, function: { arguments: text } });
-    }
-    return deltas;
+  /** Whether arguments came of which it is not known what they are for. */
+  get isNameless(): boolean {
+    return this.#calls.some(({ announced, held }) => !announced && held.length > 0);
   }
 
-  #find(fragment: Fragment): KnownCall | undefined {
+  /** @param found - The calls of the fragments before it in the same list. */
+  #find(fragment: Fragment, found: readonly KnownCall[] | undefined): KnownCall | undefined {
     const { wireIndex, id, name, text } = fragment;
     const known = wireIndex === undefined ? this.#withoutIndex(fragment) : this.#withIndex(wireIndex, id);
-    if (known !== undefined && !isAnotherCall(known, fragment)) return known;
+    const isSecond = known !== undefined && name !== undefined && found?.includes(known) === true;
+    if (known !== undefined && isRepetition(known, fragment)) return known;
+    if (known !== undefined && !(isSecond && id === undefined) && !isAnotherCall(known, fragment)) return known;
     if (id === undefined && name === undefined && text === '') return undefined;
     const call = this.#open();
     if (wireIndex !== undefined) this.#byWireIndex.set(wireIndex, call);
@@ -113,16 +133,33 @@ export class ToolCallIndexer {
   #open(): KnownCall {
     const progress = new JsonProgress();
     const index = this.#calls.length;
-    const call: KnownCall = { index, wireId: undefined, name: '', held: [], announced: false, progress };
+    const call: KnownCall = {
+      index,
+      id: '',
+      wireId: undefined,
+      name: '',
+      text: '',
+      held: [],
+      announced: false,
+      extra: undefined,
+      progress,
+    };
     this.#calls.push(call);
     return call;
   }
 
-  #advance(call: KnownCall, { id, name, text }: Fragment): ToolCallDelta | undefined {
+  #advance(call: KnownCall, { id, name, text, extra }: Fragment): ToolCallDelta | undefined {
+    const late = call.announced && call.extra === undefined ? extra : undefined;
+    call.extra ??= extra;
     call.wireId ??= id;
     if (name !== undefined && call.name === '') call.name = name;
+    call.text += text;
     call.progress.read(text);
-    if (call.announced) return text === '' ? undefined : { index: call.index, function: { arguments: text } };
+    if (call.announced) {
+      if (late !== undefined) this.#onExtra?.({ id: call.id, name: call.name, extra: late });
+      if (late !== undefined) return { index: call.index, function: { arguments: text }, extra_content: late };
+      return text === '' ? undefined : { index: call.index, function: { arguments: text } };
+    }
     if (call.name !== '') return this.#announce(call, text);
     if (text !== '') call.held.push(text);
     return undefined;
@@ -130,13 +167,16 @@ export class ToolCallIndexer {
 
   #announce(call: KnownCall, text: string): ToolCallDelta {
     call.announced = true;
+    call.id = this.#uniqueId(call);
+    if (call.extra !== undefined) this.#onExtra?.({ id: call.id, name: call.name, extra: call.extra });
     const held = call.held.join('');
     call.held = [];
     return {
       index: call.index,
-      id: this.#uniqueId(call),
+      id: call.id,
       type: 'function',
       function: { name: call.name, arguments: held + text },
+      ...(call.extra === undefined ? {} : { extra_content: call.extra }),
     };
   }
 
@@ -151,8 +191,9 @@ export class ToolCallIndexer {
 
 /**
  * Whether a fragment in the place of a known call begins another one, as with servers whose index is always
- * 0. A second name says so, and so do arguments that begin anew where those of the known call are complete. Names and
- * ids that are only repeated, or left out, or changed in the middle, are noise.
+ * 0. A second name says so, and so do arguments that begin anew where those of the known call are complete, and a name
+ * under another id unless the arguments are half there. Names and ids that are only repeated, or left out, or changed in
+ * the middle, are noise.
  */
 function isAnotherCall(known: KnownCall, { id, name, text }: Fragment): boolean {
   if (name === undefined || known.name === '') return false;
@@ -160,7 +201,19 @@ function isAnotherCall(known: KnownCall, { id, name, text }: Fragment): boolean 
   if (isMidway(known)) return false;
   const otherId = id !== undefined && known.wireId !== undefined && id !== known.wireId;
   const opensValue = /^\s*[{[]/.test(text);
-  return known.progress.complete ? opensValue || (otherId && text === '') : opensValue && otherId;
+  return known.progress.complete ? opensValue || (otherId && text === '') : otherId && (opensValue || text === '');
+}
+
+/** Some servers say a whole call once more, with its id, when it is over. */
+function isRepetition(known: KnownCall, { id, name, text }: Fragment): boolean {
+  return (
+    text !== '' &&
+    id !== undefined &&
+    id === known.wireId &&
+    name === known.name &&
+    known.progress.complete &&
+    known.text === text
+  );
 }
 
 function isMidway({ progress }: KnownCall): boolean {
@@ -174,6 +227,7 @@ function readFragment(value: JsonObject): Fragment {
     id: visibleText(value['id']),
     name: visibleText(parts['name']),
     text: argumentsOf(parts['arguments']),
+    extra: extraOf(value, parts),
   };
 }
 
@@ -181,10 +235,20 @@ function validIndex(value: unknown): number | undefined {
   return typeof value === 'number' && Number.isInteger(value) && value >= 0 ? value : undefined;
 }
 
-/** Arguments are a string of JSON; some servers send the object itself. */
+/** Arguments are a string of JSON; some servers send the object itself, which may be empty before it is there. */
 function argumentsOf(value: unknown): string {
   if (typeof value === 'string') return value;
-  return isJsonObject(value) ? JSON.stringify(value) : '';
+  if (typeof value !== 'object' || value === null || Object.keys(value).length === 0) return '';
+  return JSON.stringify(value);
+}
+
+/** Servers in front of Google's models put its signature into a member of Google's, and LiteLLM into one of its own. */
+function extraOf(call: JsonObject, parts: JsonObject): ToolCallExtra | undefined {
+  const { extra_content: extra } = call;
+  if (isJsonObject(extra)) return Object.keys(extra).length > 0 ? extra : undefined;
+  const own = call['provider_specific_fields'] ?? parts['provider_specific_fields'];
+  const signature = own === undefined ? undefined : read.text(read.object(own)['thought_signature']);
+  return signature === undefined ? undefined : { google: { thought_signature: signature } };
 }
 
 /** Blank names and ids on continuations say nothing. */

@@ -3,7 +3,7 @@ import { checkProviderShape } from '../check-options.ts';
 import type { Provider } from '../../contracts/provider.ts';
 import { readEnvironment } from '../../platform/environment.ts';
 import { AZURE_DIALECT, VENDOR_PRESETS, type VendorPreset } from './presets.ts';
-import { openaiCompatible } from './provider.ts';
+import { chatCompletionsProvider } from './provider.ts';
 import { anything, type OptionShape } from '../../platform/option-kinds.ts';
 import { CHAT_PROVIDER_OPTIONS, type ChatProviderOptions, type ModelTable } from './options.ts';
 
@@ -21,17 +21,22 @@ function vendor(preset: VendorPreset): VendorFactory {
     const missing = apiKey === undefined && variables !== '' ? [{ path, problem }] : [];
     checkProviderShape<ChatProviderOptions>(CHAT_PROVIDER_OPTIONS, options, preset, missing);
     const baseURL = options.baseURL ?? addressFromEnvironment(preset) ?? preset.baseURL;
-    return openaiCompatible({
-      ...options,
-      slug: preset.slug,
-      name: options.name ?? preset.name,
-      dataCollection: options.dataCollection ?? preset.dataCollection,
-      nativeDialects: options.nativeDialects ?? (baseURL === preset.baseURL ? preset.nativeDialects : undefined),
-      nativeBatches: options.nativeBatches ?? (baseURL === preset.baseURL && preset.nativeBatches),
-      baseURL,
-      dialect: preset.dialect,
-      apiKey,
-    });
+    return chatCompletionsProvider(
+      {
+        ...options,
+        slug: preset.slug,
+        name: options.name ?? preset.name,
+        dataCollection: options.dataCollection ?? preset.dataCollection,
+        nativeDialects: options.nativeDialects ?? (baseURL === preset.baseURL ? preset.nativeDialects : undefined),
+        nativeBatches: options.nativeBatches ?? (baseURL === preset.baseURL && preset.nativeBatches),
+        baseURL,
+        dialect: preset.dialect,
+        apiKey,
+      },
+      preset.accepts,
+      // Behind another address is a proxy of the vendor, which would refuse the same on chat completions.
+      preset.nativeDialects?.includes('responses'),
+    );
   };
 }
 
@@ -88,15 +93,19 @@ export function azure<const Model extends string>(options: AzureOptions<Model>):
     problems.push({ path: 'providers.azure.apiKey', problem });
   }
   checkProviderShape<AzureOptions>(AZURE_OPTIONS, options, { slug: 'azure' }, problems);
-  return openaiCompatible({
-    ...rest,
-    slug: 'azure',
-    name: options.name ?? 'Azure',
-    baseURL: `https://${resource}.openai.azure.com/openai/v1`,
-    keyHeader: 'api-key',
-    dialect: AZURE_DIALECT,
-    apiKey,
-  });
+  return chatCompletionsProvider(
+    {
+      ...rest,
+      slug: 'azure',
+      name: options.name ?? 'Azure',
+      baseURL: `https://${resource}.openai.azure.com/openai/v1`,
+      keyHeader: 'api-key',
+      dialect: AZURE_DIALECT,
+      apiKey,
+    },
+    async () => (await import('../accepts/azure.ts')).AZURE,
+    true,
+  );
 }
 
 /** The vendors whose keys are in the environment. */

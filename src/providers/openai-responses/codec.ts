@@ -1,13 +1,22 @@
 import type { Codec } from '../codec.ts';
+import type { VendorAccepts } from '../../core/accepts.ts';
+import { repairItems } from './repair-items.ts';
 import type { Dialect } from '../openai-compatible/dialect.ts';
+import { foldAccepts } from '../openai-compatible/fold-accepts.ts';
+import { encodeChat } from './encode-chat.ts';
+import { OWN_FORMATS } from './encode-items.ts';
 import {
   callOf,
+  contextOf,
   decodeResponse,
   decodeUsage,
   factsOf,
   failureOfResponse,
   finishOf,
+  NAMELESS,
   otherDelta,
+  type ResponseContext,
+  textOf,
   thoughtOf,
 } from './decode-response.ts';
 import type { Endpoint } from '../../catalog/endpoint.ts';
@@ -17,7 +26,9 @@ import { isJsonObject, type JsonObject, type JsonValue } from '../../protocol/js
 import { INPUT_COUNT } from '../openai-compatible/count-input.ts';
 import { type EncodedBody, encodeTier } from '../openai-compatible/encode-request.ts';
 import { failure } from '../../core/fallback/failure.ts';
-import { escapeText, scatter, type StreamPiece } from '../../core/stream/pieces.ts';
+import { escapeText, type StreamPiece } from '../../core/stream/pieces.ts';
+import type { ResultToolCall } from '../../protocol/chat-result.ts';
+import { eventsOf } from './events-of-response.ts';
 import type { Delta, ToolCallDelta } from '../../protocol/chunk.ts';
 import { decodeLogprobs } from '../openai-compatible/decode-result.ts';
 import { type ErrorContext, failureInBand, parseJson } from '../upstream-failure.ts';
@@ -30,9 +41,25 @@ export function responsesCodec(dialect: Dialect): Codec {
   return {
     path: () => '/responses',
     encode: (request, endpoint) => encodeResponses(request, endpoint, dialect),
-    decodeResult: decodeResponse,
-    streamDecoder: (context) => new ResponsesStreamDecoder(context),
+    decodeResult: (body, context, request) => decodeResponse(body, contextOf(request, context)),
+    streamDecoder: (context, request) => new ResponsesStreamDecoder(contextOf(request, context)),
     tokenCount: dialect.countsInput === true ? INPUT_COUNT : undefined,
+  };
+}
+
+/** The Responses wire for callers of any form, for models that are only there. */
+export function chatOverResponsesCodec(dialect: Dialect, vendor: VendorAccepts): Codec {
+  const accepts = foldAccepts(vendor, dialect);
+  return {
+    path: () => '/responses',
+    encode: (request, endpoint) => encodeChat(request, endpoint, dialect, accepts(endpoint)),
+    decodeResult(body, context, request) {
+      const decoded = decodeResponse(body, contextOf(request, context));
+      if (!decoded.ok) return decoded;
+      const { native: _, ...result } = decoded.result;
+      return { ok: true, result };
+    },
+    streamDecoder: (context, request) => new ResponsesStreamDecoder(contextOf(request, context), false),
   };
 }
 
@@ -77,7 +104,7 @@ export function encodeResponses(request: NormalizedRequest, endpoint: Endpoint, 
   return {
     ...Object.fromEntries(kept),
     model: endpoint.upstreamModel,
-    input: Array.isArray(input) ? encodeItems(input, extended) : input,
+    input: Array.isArray(input) ? encodeItems(repairItems(input), extended) : input,
     store: false,
     ...encodeTier(request, endpoint, dialect),
     ...(dialect.userField === 'none' ? {} : { [dialect.userField ?? 'user']: endUser }),
@@ -98,9 +125,6 @@ function encodeStream(options: JsonValue | undefined, { padsChunks }: Dialect): 
   const all = { ...(padsChunks === true ? { include_obfuscation: false } : {}), ...wanted };
   return { stream: true, ...(Object.keys(all).length === 0 ? {} : { stream_options: all }) };
 }
-
-/** Formats of encrypted reasoning that servers of this wire made themselves. */
-const OWN_FORMATS: ReadonlySet<unknown> = new Set(['openai-responses-v1', 'azure-openai-responses-v1']);
 
 /**
  * Input items as a server of this wire takes them. What other providers or this router put into earlier answers is
@@ -134,19 +158,32 @@ interface KnownCall {
   /** Position among the calls. */
   readonly index: number;
   hasArguments: boolean;
+  isOver: boolean;
 }
 
-/** Decodes the events of the Responses wire, and passes each on as it is beside what it means. */
+/**
+ * Decodes the events of the Responses wire, and passes each on as it is beside what it means. Items are told apart by
+ * their ids or their positions: some servers change the former from event to event, others send the same of the latter
+ * for all.
+ */
 export class ResponsesStreamDecoder implements StreamDecoder {
-  readonly #context: ErrorContext;
-  /** Calls by the position of their item. */
+  readonly #context: ResponseContext;
+  readonly #isNative: boolean;
+  /** Calls by the id and by the position of their item. */
   readonly #calls = new Map<unknown, KnownCall>();
+  #callCount = 0;
+  /** Ids and positions of messages that have said something. */
+  readonly #spoken = new Set<unknown>();
+  /** Ids and positions of items that are over. */
+  readonly #over = new Set<unknown>();
   #thoughts = 0;
   #ended = false;
   #closing = false;
 
-  constructor(context: ErrorContext) {
+  /** @param isNative - Whether the caller speaks this wire, so that events are passed on. */
+  constructor(context: ResponseContext, isNative = true) {
     this.#context = context;
+    this.#isNative = isNative;
   }
 
   event({ event, data }: SseEvent, pieces: StreamPiece[]): void {
@@ -167,7 +204,7 @@ export class ResponsesStreamDecoder implements StreamDecoder {
       pieces.push(problem);
       return;
     }
-    pieces.push({ type: 'native', event: type, data: text });
+    if (this.#isNative) pieces.push({ type: 'native', event: type, data: text });
     this.#decode(type, value, pieces);
   }
 
@@ -177,8 +214,9 @@ export class ResponsesStreamDecoder implements StreamDecoder {
 
   body(text: string, pieces: StreamPiece[]): void {
     const decoded = decodeResponse(text, this.#context);
-    if (decoded.ok) pieces.push(...scatter(decoded.result));
-    else pieces.push({ type: 'failure', failure: decoded.failure });
+    if (!decoded.ok) pieces.push({ type: 'failure', failure: decoded.failure });
+    // Whoever asked for a stream gets the events that this response would have been.
+    else for (const event of eventsOf(decoded.result.native ?? {})) this.event({ data: JSON.stringify(event) }, pieces);
   }
 
   end(): void {
@@ -215,7 +253,7 @@ export class ResponsesStreamDecoder implements StreamDecoder {
       case 'response.output_item.added':
         return this.#begin(value, pieces);
       case 'response.function_call_arguments.delta':
-        return this.#arguments(value['output_index'], delta, pieces);
+        return this.#arguments(this.#callAt(value), delta, pieces);
       case 'response.output_item.done':
         return this.#finish(value, pieces);
       case 'response.created':
@@ -227,7 +265,8 @@ export class ResponsesStreamDecoder implements StreamDecoder {
     }
   }
 
-  #text(delta: string, { logprobs }: JsonObject, pieces: StreamPiece[]): void {
+  #text(delta: string, { logprobs, item_id: id, output_index: place }: JsonObject, pieces: StreamPiece[]): void {
+    if (delta !== '') this.#spoken.add(id ?? place).add(place ?? id);
     const likelihoods = decodeLogprobs({ content: logprobs });
     if (likelihoods !== undefined) {
       pieces.push({ type: 'delta', index: 0, delta: { content: delta }, logprobs: likelihoods });
@@ -237,15 +276,25 @@ export class ResponsesStreamDecoder implements StreamDecoder {
   #begin({ item, output_index: place }: JsonObject, pieces: StreamPiece[]): void {
     if (!isJsonObject(item)) return;
     // A call of a custom tool is told when it is over: half of its text is no JSON.
-    const call = item['type'] === 'function_call' ? callOf(item) : undefined;
-    if (call === undefined) return;
-    const known = { index: this.#calls.size, hasArguments: call.function.arguments !== '' };
-    this.#calls.set(place, known);
-    sayCall({ ...call, index: known.index }, pieces);
+    const call = item['type'] === 'function_call' ? callOf(item, this.#context) : undefined;
+    if (call === undefined || call.function.name === '') return;
+    this.#tell(call, item['id'], place, pieces);
   }
 
-  #arguments(place: unknown, text: string, pieces: StreamPiece[]): void {
-    const call = this.#calls.get(place);
+  #tell(call: Omit<ResultToolCall, 'index'>, id: unknown, place: unknown, pieces: StreamPiece[]): KnownCall {
+    const index = this.#callCount;
+    this.#callCount += 1;
+    const known = { index, hasArguments: call.function.arguments !== '', isOver: false };
+    this.#calls.set(id ?? place, known).set(place ?? id, known);
+    sayCall({ ...call, id: call.id || this.#context.newId(index), index }, pieces);
+    return known;
+  }
+
+  #callAt({ item_id: id, output_index: place }: JsonObject): KnownCall | undefined {
+    return this.#calls.get(id) ?? this.#calls.get(place);
+  }
+
+  #arguments(call: KnownCall | undefined, text: string, pieces: StreamPiece[]): void {
     if (call === undefined || text === '') return;
     call.hasArguments = true;
     sayCall({ index: call.index, function: { arguments: text } }, pieces);
@@ -253,28 +302,49 @@ export class ResponsesStreamDecoder implements StreamDecoder {
 
   #finish({ item, output_index: place }: JsonObject, pieces: StreamPiece[]): void {
     if (!isJsonObject(item)) return;
-    if (item['type'] === 'reasoning') {
+    const { type, id } = item;
+    this.#over.add(id ?? place).add(place ?? id);
+    if (type === 'message') return this.#finishMessage(item, place, pieces);
+    if (type === 'reasoning') {
       const { details } = thoughtOf(item, this.#thoughts);
       this.#thoughts += 1;
       if (details.length > 0) say({ reasoning_details: details }, pieces);
       return;
     }
-    const call = callOf(item);
-    if (call === undefined) return say(otherDelta(item), pieces);
-    const known = this.#calls.get(place);
-    if (known === undefined) {
-      const index = this.#calls.size;
-      this.#calls.set(place, { index, hasArguments: true });
-      sayCall({ ...call, index }, pieces);
-    } else if (!known.hasArguments) this.#arguments(place, call.function.arguments, pieces);
+    const call = callOf(item, this.#context);
+    if (call === undefined) return say(otherDelta(item, this.#context), pieces);
+    const begun = this.#callAt({ item_id: id, output_index: place });
+    if (begun === undefined || begun.isOver) {
+      if (call.function.name === '') {
+        pieces.push({ type: 'failure', failure: failure('bad_response', NAMELESS) });
+        return;
+      }
+      this.#tell(call, id, place, pieces).isOver = true;
+      return;
+    }
+    begun.isOver = true;
+    if (!begun.hasArguments) this.#arguments(begun, call.function.arguments, pieces);
+  }
+
+  /** What no event has told before. */
+  #finishMessage(item: JsonObject, place: unknown, pieces: StreamPiece[]): void {
+    // Text of which it was not said where it belongs may be this.
+    if ([item['id'], place, undefined].some((key) => this.#spoken.has(key))) return;
+    const text = textOf(item);
+    if (text !== '') pieces.push(escapeText(text));
   }
 
   #end(response: JsonObject, pieces: StreamPiece[]): void {
     this.#ended = true;
     pieces.push(factsOf(response));
+    // Some servers tell of an item only here.
+    for (const [place, item] of read.list(response['output']).entries()) {
+      if (!isJsonObject(item) || this.#over.has(item['id']) || this.#over.has(place)) continue;
+      this.#finish({ item, output_index: place }, pieces);
+    }
     const usage = decodeUsage(response['usage']);
     if (usage !== undefined) pieces.push({ type: 'usage', usage });
-    pieces.push({ type: 'finish', index: 0, ...finishOf(response, this.#calls.size > 0) }, { type: 'end' });
+    pieces.push({ type: 'finish', index: 0, ...finishOf(response, this.#callCount > 0) }, { type: 'end' });
   }
 }
 

@@ -3,7 +3,9 @@ import type { FactsPiece, ReportedUsage } from '../../core/stream/pieces.ts';
 import type { Annotation, FinishReason, Logprobs, ResultMessage, ResultToolCall } from '../../protocol/chat-result.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../protocol/json.ts';
 import { isError, isErrorBody } from '../error-shape.ts';
+import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
 import type { DecodedResult } from '../codec.ts';
+import { callIdPrefix } from '../tool-ids.ts';
 import { type ErrorContext, failureInBand, parseJson } from '../upstream-failure.ts';
 import { reasoningOfItem } from '../../core/dialects/responses/reasoning-items.ts';
 import type { Delta } from '../../protocol/chunk.ts';
@@ -13,11 +15,32 @@ import { decodeLogprobs } from '../openai-compatible/decode-result.ts';
 import { decodeUsage as decodeChatUsage } from '../openai-compatible/decode-usage.ts';
 import * as read from '../../platform/json.ts';
 
+/** What reading one answer depends on. */
+export interface ResponseContext extends ErrorContext {
+  /** Whether a custom tool of this name is one of the caller's. */
+  readonly isCustomTool: (name: string) => boolean;
+  /** Makes an id for a call that came without one. */
+  readonly newId: (index: number) => string;
+}
+
+/** What an answer to a request is read with. */
+export function contextOf(request: NormalizedRequest, context: ErrorContext): ResponseContext {
+  const { tools, prompt, previous_response_id: previous, conversation } = request.native?.body ?? {};
+  // What is kept at the provider may bring tools of its own.
+  const known = prompt == null && previous == null && conversation == null;
+  const names = new Set(read.objects(tools).map(({ type, name }) => (type === 'custom' ? name : undefined)));
+  return {
+    ...context,
+    isCustomTool: (name) => !known || names.has(name),
+    newId: (index) => `${callIdPrefix(request)}_${index}`,
+  };
+}
+
 /**
  * Decodes a non-streaming response of the Responses wire, and keeps it as it is. An answer that failed is a failure,
  * although it comes with a good status; so is one that is not over.
  */
-export function decodeResponse(body: string, context: ErrorContext): DecodedResult {
+export function decodeResponse(body: string, context: ResponseContext): DecodedResult {
   const text = body.trim();
   if (text === '') return bad('The provider sent an empty answer');
   if (text.startsWith('<')) return bad('The provider sent a web page instead of an answer');
@@ -27,7 +50,8 @@ export function decodeResponse(body: string, context: ErrorContext): DecodedResu
   if (problem !== undefined) return { ok: false, failure: problem };
   const items = itemsOf(parsed);
   if (items === undefined) return bad('The provider sent an answer without output');
-  const { message, logprobs } = decodeItems(items);
+  const { message, logprobs } = decodeItems(items, context);
+  if (message.tool_calls?.some((call) => call.function.name === '') === true) return bad(NAMELESS);
   const { reason, native } = finishOf(parsed, message.tool_calls !== undefined);
   const { systemFingerprint, serviceTier, upstreamId } = factsOf(parsed);
   return {
@@ -91,13 +115,15 @@ interface DecodedItems {
 }
 
 /** Reads the items of a non-streaming response. */
-function decodeItems(items: readonly JsonObject[]): DecodedItems {
+function decodeItems(items: readonly JsonObject[], context: ResponseContext): DecodedItems {
   const parts = items.filter(({ type }) => type === 'message').flatMap(({ content }) => read.objects(content));
   const texts = parts.filter(({ type }) => type === 'output_text');
   const refusals = parts.filter(({ type }) => type === 'refusal').map(({ refusal }) => read.text(refusal) ?? '');
   const thoughts = items.filter(({ type }) => type === 'reasoning').map((item, index) => thoughtOf(item, index));
-  const calls = items.flatMap((item) => callOf(item) ?? []).map((call, index): ResultToolCall => ({ ...call, index }));
-  const others = items.map(otherDelta);
+  const calls = items
+    .flatMap((item) => callOf(item, context) ?? [])
+    .map((call, index): ResultToolCall => ({ ...call, id: call.id || context.newId(index), index }));
+  const others = items.map((item) => otherDelta(item, context));
   const details = [
     ...thoughts.flatMap((thought) => thought.details),
     ...others.flatMap((delta) => delta.reasoning_details ?? []),
@@ -121,26 +147,44 @@ function decodeItems(items: readonly JsonObject[]): DecodedItems {
   };
 }
 
-/** A call of the caller's tools, if the item is one; free text is in its one argument. */
-export function callOf(item: JsonObject): Omit<ResultToolCall, 'index'> | undefined {
+/** Why an answer with such a call is none. */
+export const NAMELESS = 'The provider sent a tool call without a name';
+
+/** A call of the caller's tools, if the item is one; free text is in its one argument. An id or a name may be empty. */
+export function callOf(item: JsonObject, context: ResponseContext): Omit<ResultToolCall, 'index'> | undefined {
   const { type, call_id: id, name } = item;
-  if (type !== 'function_call' && type !== 'custom_tool_call') return undefined;
+  if (type !== 'function_call' && !(type === 'custom_tool_call' && context.isCustomTool(read.text(name) ?? ''))) {
+    return undefined;
+  }
   const text =
     type === 'function_call'
       ? (read.text(item['arguments']) ?? '')
       : JSON.stringify({ input: read.text(item['input']) ?? '' });
-  return { id: read.text(id) ?? '', type: 'function', function: { name: read.text(name) ?? '', arguments: text } };
+  const known = read.text(id) ?? read.text(item['id']) ?? '';
+  return { id: known, type: 'function', function: { name: read.text(name) ?? '', arguments: text } };
 }
 
 /** What a finished item says that is neither a message nor a call: images, reasoning, and what the provider did. */
-export function otherDelta(item: JsonObject): Delta {
+export function otherDelta(item: JsonObject, context: ResponseContext): Delta {
   const { type, result, output_format: format } = item;
   if (type === 'image_generation_call') {
     if (typeof result !== 'string' || result === '') return {};
     const url = `data:image/${typeof format === 'string' ? format : 'png'};base64,${result}`;
     return { images: [{ type: 'image_url', image_url: { url } }] };
   }
-  return typeof type === 'string' && !OWN_KINDS.has(type) ? { reasoning_details: [hostedCall(type, item)] } : {};
+  if (typeof type !== 'string' || OWN_KINDS.has(type) || callOf(item, context) !== undefined) return {};
+  return { reasoning_details: [hostedCall(type, item)] };
+}
+
+/** The text of a message item. */
+export function textOf(item: JsonObject): string {
+  const parts = read.objects(item['content']).filter(({ type }) => type === 'output_text');
+  return parts.map(({ text }) => read.text(text) ?? '').join('');
+}
+
+/** The sources that a message item cites. */
+export function sourcesOf(item: JsonObject): readonly Annotation[] {
+  return read.objects(item['content']).flatMap((part) => read.objects(part['annotations']).flatMap(annotation));
 }
 
 /** The pieces of a finished reasoning item. */
@@ -156,10 +200,11 @@ export function thoughtOf(item: JsonObject, index: number): ReturnType<typeof re
   return reasoningOfItem({ type: 'reasoning', ...thought } as unknown as ReasoningItem, index);
 }
 
-const OWN_KINDS: ReadonlySet<string> = new Set(['message', 'reasoning', 'function_call', 'custom_tool_call']);
+const OWN_KINDS: ReadonlySet<string> = new Set(['message', 'reasoning', 'function_call']);
 
 function hostedCall(type: string, item: JsonObject): ReasoningDetail {
-  const name = type.replace(/_call$/, '');
+  // A provider's own tool may come as a call of a custom one, under its name.
+  const name = type === 'custom_tool_call' ? (read.text(item['name']) ?? 'custom_tool') : type.replace(/_call$/, '');
   return {
     type: 'reasoning.server_tool_call',
     tool_name: name,

@@ -15,6 +15,7 @@ import { likelyTokens } from '../../core/tokens/token-estimate.ts';
 import type { NormalizedEmbeddingRequest } from '../../core/normalize/normalize-embedding.ts';
 import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
 import type { Dialect } from '../openai-compatible/dialect.ts';
+import { OPENAI } from '../accepts/openai.ts';
 import { encodeRequest } from '../openai-compatible/encode-request.ts';
 
 /** How a simulated provider takes its time and its chances. */
@@ -239,5 +240,5 @@ const DIALECT: Dialect = {
 
 /** The body that a real provider of the chat completions wire would have got. */
 function upstreamBody(request: NormalizedRequest, endpoint: Endpoint): JsonValue {
-  return JSON.parse(JSON.stringify(encodeRequest(request, endpoint, DIALECT))) as JsonValue;
+  return JSON.parse(JSON.stringify(encodeRequest(request, endpoint, DIALECT, OPENAI.all))) as JsonValue;
 }

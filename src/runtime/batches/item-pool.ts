@@ -3,7 +3,7 @@ import type { BatchRecord } from '../../core/batch/batch-record.ts';
 import { ClaimedShare } from '../../core/batch/shares.ts';
 import { isTransient, itemError, POISONED_ITEM } from '../../core/batch/item-rules.ts';
 import { isHeldBudget, OWN_RATE_LIMIT } from '../../core/limits/limit-errors.ts';
-import { backoffMs } from '../../core/fallback/retry-budget.ts';
+import { backoffMs } from '../../core/fallback/backoff.ts';
 import type { BatchItemError } from '../../protocol/batch.ts';
 import type { ClaimedItem, ItemOutcome } from '../../contracts/batch-store.ts';
 import { errorOfUnknown } from '../chat/router-errors.ts';

@@ -1,8 +1,9 @@
 import type { CostPart } from '../../catalog/cost.ts';
 import type { Endpoint } from '../../catalog/endpoint.ts';
-import type { AttemptFailure } from '../../core/fallback/failure.ts';
+import type { Addition, AttemptFailure } from '../../core/fallback/failure.ts';
 import type { TokenCalibration } from '../../core/tokens/likely-tokens.ts';
-import type { ReportedUsage } from '../../core/stream/pieces.ts';
+import type { Refusal, ReportedUsage } from '../../core/stream/pieces.ts';
+import type { Settlement } from '../../core/stream/usage.ts';
 import type { UpstreamResult } from '../../core/stream/upstream-result.ts';
 import type { Usage } from '../../protocol/chunk.ts';
 
@@ -45,6 +46,8 @@ export interface Reported {
   readonly likelyTokens?: number | undefined;
   /** True once everything in the answer has come to its end, so that its usage is that of all of it. */
   readonly isWhole?: boolean | undefined;
+  /** What was said of the refusal that the answer is. */
+  readonly refusal?: Refusal | undefined;
 }
 
 /** A call that was made, and what came of it. */
@@ -67,7 +70,13 @@ export interface AttemptedCall<Call = AttemptCall<unknown>, Result = unknown> {
 }
 
 /** How a call ended: well, or badly. */
-export type CallEnd = { readonly facts: AnswerFacts } | { readonly failure: AttemptFailure };
+export type CallEnd =
+  | { readonly facts: AnswerFacts }
+  | {
+      readonly failure: AttemptFailure;
+      /** What it used and cost, where what it had shown stays part of the answer. */
+      readonly kept?: Settlement | undefined;
+    };
 
 /** What a successful answer showed, besides that it succeeded. */
 export interface AnswerFacts {
@@ -97,6 +106,10 @@ export interface Dialing<Request> {
   readonly apiKey: string | undefined;
   /** Goes with the call, so that its trace can go on at the provider. */
   readonly traceContext: TraceContext | undefined;
+  /** Whether a refusal is kept back until it is complete, because another model may be asked in its place. */
+  readonly holdsRefusals: boolean;
+  /** What the router has put into the request beside what the caller sent. */
+  readonly addition?: Addition | undefined;
   readonly onSending: (body: () => JsonValue) => void;
   readonly onLimits: CallProgress['limits'];
 }

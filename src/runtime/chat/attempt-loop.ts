@@ -1,7 +1,9 @@
 import type { AttemptCall, AttemptedCall, AttemptLoopOptions, CallEnd, CallResult, Dialing } from './attempt-call.ts';
+import { answerOf, refusalOf, WITHHELD } from './attempt-answer.ts';
 import type { Endpoint } from '../../catalog/endpoint.ts';
-import { type Attempt, type AttemptFailure, failure } from '../../core/fallback/failure.ts';
+import type { Attempt, Continuation } from '../../core/fallback/failure.ts';
 import type { Admission } from '../../core/fallback/health.ts';
+import type { LatelyEnded } from '../../core/fallback/outcomes.ts';
 import { hasOtherModel, type Move, nextMove, type StopReason } from '../../core/fallback/next-move.ts';
 import type { RoutedRequest } from '../../core/normalize/normalized-request.ts';
 import { calibrated, type TokenCalibration } from '../../core/tokens/likely-tokens.ts';
@@ -15,14 +17,16 @@ import type { RouterMetadata } from '../../protocol/metadata.ts';
 import { announceAttempt, announceFirstToken } from './announce.ts';
 import { timeoutsOf } from './call-watch.ts';
 import type { Answer } from './execution.ts';
-import { Flight } from './flight.ts';
+import { Flight, type MadeCall } from './flight.ts';
+import { adjustmentsAt, learnRefusal, refusingAt } from './refused-words.ts';
 import { Hedging, lateAfterMs } from './hedging.ts';
 import { errorOfStop, errorOfUnknown, withContext } from './router-errors.ts';
 import type { RuntimeServices } from './services.ts';
 import { RequestPlaces, type SharedPlace } from './shared-limits.ts';
+import { RequestFailures } from './request-failures.ts';
 import { Reservation } from '../limits/spending.ts';
 import { accountOf, givenUpUsd, lostOnHedge, lostOnHedges, settleAttempt } from './settle.ts';
-import { wait } from '../../platform/wait.ts';
+import { RequestWaits } from './request-waits.ts';
 import { isLimited } from '../../core/selection/adaptive/endpoint-limits.ts';
 import { mayHedge } from '../../core/selection/adaptive/hedge.ts';
 
@@ -41,7 +45,7 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
   readonly #options: AttemptLoopOptions<Request>;
   /** Requests as they go to an endpoint, where plugins change them for it. */
   #prepared: Map<string, Request> | undefined;
-  readonly #deadlineAt: number;
+  #deadlineAt: number;
   readonly #attempts: Attempt[] = [];
   /** What the next call, or the one under way, may cost. Absent where nobody counts. */
   readonly #reservation: Reservation | undefined;
@@ -51,9 +55,9 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
   #calibrations: Map<string, TokenCalibration | undefined> | undefined;
   /** Places of calls at endpoints with declared limits. Absent where none of the plan declares any. */
   readonly #places: RequestPlaces<Call> | undefined;
-  /** Endpoint at which a place was promised. */
-  #promised: string | undefined;
-  #waitedForPlaceMs = 0;
+  readonly #waits: RequestWaits;
+  /** What failures have left at endpoints, as long as they may turn out to be the fault of this request. */
+  #counted: RequestFailures | undefined;
   /** Absent until a call is late. */
   #hedging: Hedging<Call, Result> | undefined;
 
@@ -69,6 +73,7 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
     this.plan = plan;
     this.signal = signal;
     this.#services = services;
+    this.#waits = new RequestWaits(services, signal);
     this.startedAt = services.environment.now();
     if (services.spending.holds(request.account)) this.#reservation = new Reservation(services.spending, request);
     this.#deadlineAt = options.deadlineAt ?? this.startedAt + services.timeouts.totalMs;
@@ -93,8 +98,7 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
    *
    * @throws {@link RouterError} when none does; the signal's reason when the client disconnects.
    */
-  async run(): Promise<Answer<Call, Result>> {
-    this.#services.budget.request();
+  async next(): Promise<Answer<Call, Result>> {
     this.#services.pacing.request();
     try {
       let answer: Answer<Call, Result> | undefined;
@@ -105,11 +109,12 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
       while (answer === undefined) {
         this.signal.throwIfAborted();
         const move = this.#nextMove(waited);
-        if (move.type === 'stop') throw this.#given(move.reason);
+        if (move.type === 'stop') throw this.#stopped(move.reason);
         waited = move.waitMs > 0;
         const first = this.#before(move);
         if (first === undefined) answer = await this.#attempt(move);
         else await first;
+        if (answer === undefined) await learnRefusal(this.#services, this.request, this.#attempts);
       }
       // The caller may leave just when an answer is there: then nobody will ever read or settle it.
       if (this.signal.aborted) answer.abandon();
@@ -124,26 +129,19 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
     }
   }
 
+  /** Gives the next calls as much time as the first had: what a stream has shown is progress. */
+  protected giveTime(): void {
+    const { environment, timeouts } = this.#services;
+    this.#deadlineAt = Math.max(this.#deadlineAt, environment.now() + timeouts.totalMs);
+  }
+
   /** What must come before a call, if anything. */
   #before(move: Extract<Move, { type: 'attempt' }>): Promise<void> | undefined {
     const { step, waitMs } = move;
-    if (waitMs > 0) return this.#wait(move);
+    if (waitMs > 0) return this.#waits.before(move);
     if (!this.#isPrepared(step)) return this.#prepare(step);
     if (this.#reservation?.covers(step.endpoint) === false) return this.#reserve(step);
     return this.#places?.covers(step.endpoint) === false ? this.#places.takeNext(step.endpoint) : undefined;
-  }
-
-  /** Waits before a call; who waits for a place is promised the next one that is free. */
-  async #wait({ step, waitMs, forPlace }: Extract<Move, { type: 'attempt' }>): Promise<void> {
-    const { environment, records, pacing } = this.#services;
-    if (forPlace === undefined) return wait(environment, waitMs, this.signal);
-    const startedAt = environment.now();
-    records.promise(step.endpoint);
-    this.#promised = step.endpoint.id;
-    const leave = forPlace === 'first' ? pacing.enter() : undefined;
-    await wait(environment, waitMs, this.signal);
-    leave?.();
-    this.#waitedForPlaceMs += environment.now() - startedAt;
   }
 
   /** What the attempts so far look like from outside. */
@@ -151,35 +149,16 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
     return describeRouting({ plan: this.plan, attempts: this.attempts, answered, generationTime, pipeline: [] });
   }
 
-  /** The answer of a call: what its reader needs of it, and what ends it. */
+  /** The answer of a call. */
   #answerOf(made: AttemptedCall<Call, Result>): Answer<Call, Result> {
-    const { endpoint, call, firstTokenAt, result } = made;
-    const bill = (): Settlement => {
-      const billed = this.bill(made);
-      return this.#attempts.length === 1 ? billed : withGivenUp(billed, lostOnHedges(this.#attempts));
-    };
-    const fail = (reason: AttemptFailure): Attempt => this.#ended(made, { failure: reason });
-    return {
-      endpoint,
-      call,
-      firstTokenAt,
-      result,
-      bill,
-      fail,
-      settle: ({ finishReason, nativeFinishReason, toolCalls }) => {
-        const { usage, costParts } = bill();
-        const facts = { usage, costParts, finishReason, nativeFinishReason, toolCalls };
-        return { attempt: this.#ended(made, { facts }), facts };
-      },
-      abandon: () => {
-        call.close();
-        fail(failure('aborted', 'The client disconnected'));
-      },
-    };
+    const own = (): Settlement => this.bill(made);
+    const bill = (): Settlement =>
+      this.#attempts.length === 1 ? own() : withGivenUp(own(), lostOnHedges(this.#attempts));
+    return answerOf(made, own, bill, (end, continued) => this.#ended(made, end, continued));
   }
 
   /** Notes that the last attempt has ended, well or badly. */
-  #ended(answer: AttemptedCall<Call, Result>, end: CallEnd): Attempt {
+  #ended(answer: AttemptedCall<Call, Result>, end: CallEnd, continued?: Continuation): Attempt {
     const made = 'failure' in end ? { ...answer, tokens: this.#tokensOf(answer.endpoint) } : answer;
     const attempt = this.#attempts.pop();
     if (attempt === undefined) throw new RangeError('an answer belongs to an attempt');
@@ -193,11 +172,16 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
       firstTokenAt,
       usage,
       chargedNanoUsd,
+      refusal: refusalOf(made, end),
+      kept: 'failure' in end && end.kept !== undefined ? true : undefined,
+      continued,
     };
     this.#attempts.push(ended);
     const facts = 'facts' in end ? end.facts : undefined;
     this.#places?.end(made.call, made.endpoint, made.startedAt, facts?.usage.total_tokens);
-    settleAttempt(this.#services, this, ended, made, facts, this.#prepared?.get(made.endpoint.id));
+    const sent = this.#prepared?.get(made.endpoint.id);
+    const counted = settleAttempt(this.#services, this, ended, made, facts, sent, this.#counted?.has(made.endpoint));
+    if (counted !== undefined) (this.#counted ??= new RequestFailures()).note(made.endpoint, counted);
     return ended;
   }
 
@@ -228,28 +212,29 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
   }
 
   #nextMove(waited: boolean): Move {
-    const { environment, fallback, budget, pacing, records } = this.#services;
+    const { environment, fallback, pacing, records } = this.#services;
     const perSecond = (): number => this.plan.steps.reduce((sum, { endpoint }) => sum + records.rate(endpoint), 0);
     return nextMove(this.plan, this.#attempts, {
       policy: fallback,
       now: environment.now(),
       deadlineAt: this.#deadlineAt,
       admission: this.#admission,
-      // Before the first call there is nothing to repeat.
-      mayRepeat: this.#attempts.length > 0 && budget.mayRepeat(),
+      mayRepeat: ({ endpoint }) => environment.random() < records.repetitionShare(endpoint),
+      holdMs: this.#waits.holdMs,
       waited,
       roll: environment.random(),
-      placeWaitMs: pacing.placeWaitMs(this.#waitedForPlaceMs, perSecond),
-      warmWaitMs: pacing.warmWaitMs(this.#waitedForPlaceMs),
-      promised: this.#promised,
+      placeWaitMs: pacing.placeWaitMs(this.#waits.forPlaceMs, perSecond),
+      warmWaitMs: pacing.warmWaitMs(this.#waits.forPlaceMs),
+      promised: this.#waits.promised,
       mayRetryRefusal: this.#attempts.length === 0 || pacing.mayRetryRefusal,
+      returnRefusals: this.request.preferences.returnRefusals,
     });
   }
 
   /** Whether an endpoint may be called for this request. */
   readonly #admission = ({ endpoint, figures }: PlanStep): Admission => {
     const isWarm = figures !== undefined && figures.warmth > 0;
-    const isPromised = this.#promised === endpoint.id;
+    const isPromised = this.#waits.promised === endpoint.id;
     return this.#services.records.admission(endpoint, isWarm, this.#likelyTokens(endpoint), isPromised);
   };
 
@@ -261,12 +246,16 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
   }
 
   /** Makes one call, and perhaps a second one beside it: gives the answer, or undefined when none came. */
-  #attempt({ step, isProbe }: Extract<Move, { type: 'attempt' }>): Promise<Answer<Call, Result> | undefined> {
-    const { environment, budget, pacing, hedge } = this.#services;
-    if (this.#attempts.some((attempt) => attempt.step.endpoint.id === step.endpoint.id)) budget.repetition();
+  #attempt({
+    step,
+    isProbe,
+    isLastResort = false,
+  }: Extract<Move, { type: 'attempt' }>): Promise<Answer<Call, Result> | undefined> {
+    const { environment, pacing, hedge } = this.#services;
     const last = this.#attempts.at(-1)?.outcome;
     if (last?.ok === false && last.failure.kind === 'rate_limited') pacing.retryRefusal();
-    const flight = this.#launch(step, isProbe === true, false, this.#places?.useNext());
+    const how = { isProbe: isProbe === true, hedge: false, isLastResort };
+    const flight = this.#launch(step, how, this.#places?.useNext());
     if (this.#hedging?.isUsed === true) return this.#hedging.alone(flight);
     const conclude = (result: CallResult<Result>): Answer<Call, Result> | undefined => this.#conclude(flight, result);
     const isAlone = this.plan.steps.length === 1 || !mayHedge(hedge, this.request);
@@ -292,7 +281,11 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
   }
 
   /** Sends a call on its way. */
-  #launch(step: PlanStep, isProbe: boolean, hedge: boolean, place: SharedPlace | undefined): Flight<Call, Result> {
+  #launch(
+    step: PlanStep,
+    { isProbe, hedge, isLastResort }: Pick<MadeCall<Call>, 'isProbe' | 'hedge' | 'isLastResort'>,
+    place: SharedPlace | undefined,
+  ): Flight<Call, Result> {
     const { environment, records, providers, timeouts, events } = this.#services;
     const { endpoint } = step;
     const provider = providers.get(endpoint.provider);
@@ -300,20 +293,22 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
     const startedAt = environment.now();
     const { generation, onLimits, load } = records.started(endpoint, startedAt, {
       tokens: this.#likelyTokens(endpoint),
-      promised: this.#promised === endpoint.id,
+      promised: this.#waits.promised === endpoint.id,
     });
-    this.#promised = undefined;
+    this.#waits.promised = undefined;
     const attempt = (this.#options.attemptsBefore ?? 0) + this.#attempts.length + (hedge ? 2 : 1);
     const limits = timeoutsOf(timeouts, provider, endpoint);
+    const refusing = refusingAt(this.#services, this.request, this.#attempts, endpoint, startedAt);
     const call = this.dial({
       environment,
       signal: this.signal,
       timeouts: limits,
       request: this.#prepared?.get(endpoint.id) ?? this.request,
       provider,
-      endpoint,
+      endpoint: refusing?.endpoint ?? endpoint,
       apiKey: endpoint.byok && this.request.account.providerKeys?.[endpoint.provider]?.apiKey,
       deadlineAt: this.#deadlineAt,
+      holdsRefusals: this.plan.steps.length > 1 && !this.request.preferences.returnRefusals,
       traceContext: events.isHeard ? announceAttempt(this.#services, this, step, attempt, hedge) : undefined,
       onSending: (body) => this.onSending?.(endpoint, body()),
       onLimits,
@@ -321,7 +316,8 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
     this.#places?.begin(call, endpoint, place);
     const { stream } = this.request;
     const patience = Math.max(1, (stream ? limits.firstTokenMs : limits.answerMs) / timeouts.firstTokenMs);
-    const made = { step, call, startedAt, generation, attempt, hedge, isProbe, patience };
+    const adjustments = refusing && adjustmentsAt(refusing, this.request);
+    const made = { step, call, startedAt, generation, attempt, hedge, isProbe, isLastResort, patience, adjustments };
     const flight = new Flight<Call, Result>(made, stream ? 'streaming' : 'whole');
     load.waiting(flight);
     call.open((result) => {
@@ -349,17 +345,20 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
       place?.release('nothing');
       return undefined;
     }
-    const flight = this.#launch(step, admission.probe === true, true, place);
+    const how = { isProbe: admission.probe === true, hedge: true, isLastResort: false };
+    const flight = this.#launch(step, how, place);
     if (reservation !== undefined) (this.#hedgeReservations ??= new Map()).set(flight.call, reservation);
     return flight;
   }
 
   /** Notes what became of a call: its answer, or undefined when it failed and was settled so. */
   #conclude(flight: Flight<Call, Result>, opened: CallResult<Result>): Answer<Call, Result> | undefined {
-    const { step, call, startedAt, generation, attempt, hedge, arrivedAt: endedAt } = flight;
-    this.#attempts.push({ step, startedAt, endedAt, outcome: OK, hedge: hedge || undefined });
+    const { step, call, startedAt, generation, attempt, hedge, adjustments, arrivedAt: endedAt } = flight;
+    const lastResort = flight.isLastResort || undefined;
+    this.#attempts.push({ step, startedAt, endedAt, outcome: OK, hedge: hedge || undefined, lastResort, adjustments });
     const isWithheld = opened.type !== 'failed' && opened.withheld === true;
-    const isPassedOver = isWithheld && hasOtherModel(this.plan, this.#attempts, step.endpoint);
+    const { returnRefusals } = this.request.preferences;
+    const isPassedOver = isWithheld && !returnRefusals && hasOtherModel(this.plan, this.#attempts, step.endpoint);
     const answer = isPassedOver || opened.type === 'failed' ? undefined : opened;
     const made: AttemptedCall<Call, Result> = {
       endpoint: step.endpoint,
@@ -380,9 +379,13 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
     return this.#answerOf(made);
   }
 
-  #given(reason: StopReason): RouterError {
+  /** The error of a request for which nothing more is tried. What only it has met is not held against endpoints. */
+  #stopped(reason: StopReason): RouterError {
     const { request, plan } = this;
-    const context = { attempts: this.#attempts, admission: this.#admission, docsUrl: this.#services.docsUrl };
+    const { records, docsUrl } = this.#services;
+    if (this.#counted !== undefined) records.excuse(this.#counted);
+    const lately = ({ endpoint }: PlanStep): LatelyEnded => records.endedLately(endpoint);
+    const context = { attempts: this.#attempts, admission: this.#admission, lately, docsUrl };
     return errorOfStop({ request, plan, ...context }, reason, this.#errorContext());
   }
 
@@ -392,4 +395,3 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
 }
 
 const OK = { ok: true } as const;
-const WITHHELD = failure('content_policy', 'A content filter kept the entire response back');

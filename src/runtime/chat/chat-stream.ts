@@ -31,6 +31,8 @@ export class ChatStreamSource extends Pollable<readonly StreamItem[] | undefined
   /** Only made where the model calls tools. */
   #tools: ToolCallCollector | undefined;
   #answer: Answer | undefined;
+  /** Who has gone on with the answer after it broke; the chunks say so. */
+  #servedBy: Answer['endpoint'] | undefined;
   #pieces: Pollable<readonly StreamPiece[] | undefined> | undefined;
   /** What goes out with the next read that brings something. */
   #items: StreamItem[] = [];
@@ -124,6 +126,7 @@ export class ChatStreamSource extends Pollable<readonly StreamItem[] | undefined
       if (this.#isCancelled()) return undefined;
       // Bodies that went upstream after the beginning: a loop of server tools makes several calls.
       if (this.#debug.length > 0) this.#items.push(...this.#debug.splice(0));
+      if (answer.call.endpoint !== this.#servedBy) this.#goOnFrom(answer);
       if (pieces === undefined) this.#finish(answer, this.#items);
       else this.#tryForward(answer, pieces, this.#items);
       if (this.#items.length === 0) continue;
@@ -268,6 +271,7 @@ export class ChatStreamSource extends Pollable<readonly StreamItem[] | undefined
     const { tracker } = answer.call;
     const end = tracker.end();
     if (!end.ok) return this.#break(answer, end.failure);
+    for (const piece of end.owed) this.#delta(piece, items);
     this.#state = 'over';
     this.#release();
     answer.call.close();
@@ -299,6 +303,13 @@ export class ChatStreamSource extends Pollable<readonly StreamItem[] | undefined
     const error = withContext(errorOfBrokenStream(attempt as FailedAttempt, context), context);
     this.#error = error;
     settleError(this.#services, this.#execution, error, true);
+  }
+
+  #goOnFrom({ call }: Answer): void {
+    const { endpoint } = call;
+    if (endpoint === undefined) return;
+    this.#servedBy = endpoint;
+    this.#envelope = this.#envelopeFor(endpoint, call.tracker.facts.systemFingerprint);
   }
 
   #envelopeFor(endpoint: Answer['endpoint'] | undefined, systemFingerprint?: string): ChunkEnvelope {

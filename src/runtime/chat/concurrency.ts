@@ -1,6 +1,4 @@
 import { RouterError } from '../../protocol/router-error.ts';
-import { FRESH_BUDGET, mayRepeat, type RetryBudgetPolicy, spend } from '../../core/fallback/retry-budget.ts';
-import type { Environment } from '../../platform/environment.ts';
 
 /** A place among the requests that are handled at the same time. */
 export interface Slot {
@@ -95,30 +93,6 @@ function noPlace(what: string): RouterError {
     message: `The router handles ${what} at a time and has no place free; try again in a second`,
     retryAfterMs: 1_000,
   });
-}
-
-/** Holds the process-wide budget of repetitions. */
-export class RetryBudgetKeeper {
-  #budget = FRESH_BUDGET;
-  readonly #policy: RetryBudgetPolicy;
-  readonly #environment: Environment;
-
-  constructor(policy: RetryBudgetPolicy, environment: Environment) {
-    this.#policy = policy;
-    this.#environment = environment;
-  }
-
-  request(): void {
-    this.#budget = spend(this.#budget, 'request', this.#environment.now());
-  }
-
-  repetition(): void {
-    this.#budget = spend(this.#budget, 'repetition', this.#environment.now());
-  }
-
-  mayRepeat(): boolean {
-    return mayRepeat(this.#budget, this.#policy, this.#environment.now());
-  }
 }
 
 /** Bytes that one reader has in its hands. */

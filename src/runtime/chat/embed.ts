@@ -54,7 +54,7 @@ export async function answerEmbeddings(
   const execution = new EmbeddingExecution(services, request, plan, signal);
   if (services.events.isHeard) announceRequest(services, execution);
   try {
-    const answer = await execution.run();
+    const answer = await execution.next();
     if (answer.result === undefined) throw new RangeError('embeddings come whole');
     return finish(services, execution, answer, answer.result);
   } catch (error) {

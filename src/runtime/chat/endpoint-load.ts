@@ -21,6 +21,7 @@ import {
   crowdRoom,
   lateness,
 } from '../../core/selection/adaptive/crowd.ts';
+import { NO_LATE_ENDS } from '../../core/selection/adaptive/hedge.ts';
 import type { CrowdPolicy } from '../../core/selection/adaptive/policy.ts';
 import { UNKNOWN_HEALTH } from '../../core/fallback/health.ts';
 import { UNMEASURED } from '../../core/selection/performance.ts';
@@ -56,6 +57,8 @@ export class EndpointLoad {
   readonly #running: RunningCall[] = [];
   /** Monotonic milliseconds. */
   lastSuccessAt = -Infinity;
+  /** How calls ended that were so late that another was made beside them, or would have been. */
+  lateEnds = NO_LATE_ENDS;
   #calls = 0;
   #use: MinuteUse = [];
   /** Calls and tokens that were ever sent. */

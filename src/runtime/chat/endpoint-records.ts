@@ -4,19 +4,24 @@ import {
   type Admission,
   type CallOutcome,
   type Cooldown,
+  type CountedHealth,
   type EndpointHealth,
+  forgiven,
+  hasChanged,
   type HealthPolicy,
+  isOfItsRequest,
   observe,
   observeSilence,
   observeStart,
 } from '../../core/fallback/health.ts';
-import type { ReportedLimits } from '../../core/selection/adaptive/endpoint-limits.ts';
+import { endedLately, type LatelyEnded } from '../../core/fallback/outcomes.ts';
+import { repetitionShare } from '../../core/fallback/throttle.ts';
+import { lateAnswerShare, lateEndsAfter, NO_LATE_ENDS } from '../../core/selection/adaptive/hedge.ts';
 import {
   DEFAULT_PACER_POLICY,
   FREE_PACE,
-  paceAfterRefusal,
+  paceAfterCall,
   paceAfterSending,
-  paceAfterSuccess,
   type PacerPolicy,
   placeIn,
 } from '../../core/selection/adaptive/pacer.ts';
@@ -33,30 +38,11 @@ import { measure, type Measurement } from '../../core/selection/performance.ts';
 import type { EndpointRecord } from '../../core/selection/world.ts';
 import type { Environment } from '../../platform/environment.ts';
 import type { EndpointLoad, KnownEndpoint, KnownEndpoints, RunningCall } from './endpoint-load.ts';
+import type { HealthListener, RecordPolicies, StartedCall } from './record-policies.ts';
+import { isBlamed, type RequestFailures } from './request-failures.ts';
+import { beganWith } from './began-cooldowns.ts';
+import { KnownRefusals } from './known-refusals.ts';
 import { UsualTimes } from './usual-times.ts';
-
-/** Told how an endpoint came before and how it stands now. */
-export type HealthListener = (endpoint: Endpoint, before: EndpointHealth, after: EndpointHealth) => void;
-
-/** How records are kept. */
-export interface RecordPolicies {
-  readonly health: HealthPolicy;
-  readonly adaptive?: AdaptivePolicy | undefined;
-  /** False: endpoints are called as fast as requests come, until they refuse. */
-  readonly pacer?: PacerPolicy | false | undefined;
-  /** False: silence is only noticed by timeouts. */
-  readonly silence?: SilencePolicy | false | undefined;
-}
-
-/** A call that goes out. */
-interface StartedCall {
-  /** Breaker generation that it belongs to. */
-  readonly generation: number;
-  /** Hears what its provider says about its limits; undefined where that does not count. */
-  readonly onLimits: ((limits: ReportedLimits) => void) | undefined;
-  /** What is under way at its endpoint. */
-  readonly load: EndpointLoad;
-}
 
 /** What this process knows of every endpoint it has called. The folds are pure; this holds their latest state. */
 export class EndpointRecords {
@@ -74,6 +60,8 @@ export class EndpointRecords {
   /** Told of every time for which an endpoint is to be left alone, for those who share it. */
   onCooldown: ((endpoint: Endpoint, cooldown: Cooldown) => void) | undefined;
   readonly #onChange: HealthListener;
+  /** What endpoints have refused. */
+  readonly refusals: KnownRefusals;
 
   /** @param onChange - Told when a cooldown or the breaker of an endpoint has changed. */
   constructor(
@@ -81,7 +69,9 @@ export class EndpointRecords {
     { health, adaptive, pacer, silence }: RecordPolicies,
     environment: Environment,
     onChange: HealthListener = () => {},
+    refusals = new KnownRefusals(),
   ) {
+    this.refusals = refusals;
     this.#onChange = onChange;
     this.#known = known;
     this.#policy = health;
@@ -95,7 +85,7 @@ export class EndpointRecords {
 
   /** The same records, shared from now on, kept under other policies. */
   under(policies: RecordPolicies, onChange: HealthListener): EndpointRecords {
-    const others = new EndpointRecords(this.#known, policies, this.#environment, onChange);
+    const others = new EndpointRecords(this.#known, policies, this.#environment, onChange, this.refusals);
     others.#times = this.#times.under(others.#adaptive);
     return others;
   }
@@ -166,9 +156,8 @@ export class EndpointRecords {
   }
 
   /**
-   * Notes that a call goes out.
+   * Notes that a call goes out, by default now.
    *
-   * @param now - Monotonic milliseconds of the start. Default: those of the clock.
    * @param call - `tokens` that it is likely to have, and whether its place was promised before.
    */
   started(
@@ -213,16 +202,17 @@ export class EndpointRecords {
   }
 
   /**
-   * Notes how a call ended.
+   * Notes how a call ended, by default now.
    *
-   * @param now - Monotonic milliseconds of the end. Default: those of the clock.
+   * @returns What a failure has left, where it may turn out to be the fault of its request; `again` where a failure of the
+   * same request was counted before.
    */
   ended(
     endpoint: Endpoint,
     outcome: CallOutcome,
     measurement?: Measurement,
     now: number = this.#environment.now(),
-  ): void {
+  ): CountedHealth | 'again' | undefined {
     const known = this.#known.of(endpoint.id);
     const { record } = known;
     const health = observe(record.health, this.#policy, outcome, now);
@@ -230,7 +220,7 @@ export class EndpointRecords {
       health,
       performance: measurement === undefined ? record.performance : measure(record.performance, measurement, now),
       speed: this.#times.after(endpoint, record.speed, measurement, now),
-      pace: this.#paceAfter(record.pace, outcome, health, now),
+      pace: paceAfterCall(record.pace, this.#pacer, outcome, health.cooldown, now),
       tokens: record.tokens,
       unpriced: record.unpriced,
     };
@@ -240,6 +230,38 @@ export class EndpointRecords {
       if (cooldown !== undefined) this.onCooldown(endpoint, cooldown);
     }
     this.#compare(endpoint, record.health, health);
+    if (outcome.ok || !isBlamed(outcome.failure)) return undefined;
+    if (outcome.again === true) return 'again';
+    return { at: now, account: outcome.account, before: record.health, after: health };
+  }
+
+  /** Takes back what a request has left that failed in the end, where its failures were its own. */
+  excuse({ all }: RequestFailures): void {
+    const known = all.map(({ endpoint, counted, failures }) => {
+      const succeededAt = this.#known.find(endpoint.id)?.load.lastSuccessAt ?? -Infinity;
+      return { failures, succeededSince: succeededAt > counted.at };
+    });
+    if (!isOfItsRequest(known)) return;
+    const now = this.#environment.now();
+    for (const { endpoint, counted } of all) {
+      const known = this.#known.find(endpoint.id);
+      if (known === undefined) continue;
+      const { record } = known;
+      const health = forgiven(record.health, this.#policy, counted, now);
+      known.record = { ...record, health };
+      this.#compare(endpoint, record.health, health);
+    }
+  }
+
+  /** Share of the repetitions at an endpoint that are let through now. */
+  repetitionShare({ id }: Endpoint): number {
+    return repetitionShare(this.#known.find(id)?.record.health, this.#environment.now());
+  }
+
+  /** How the calls of an endpoint have ended in the last half minute. */
+  endedLately({ id }: Endpoint): LatelyEnded {
+    const health = this.#known.find(id)?.record.health;
+    return health === undefined ? NOTHING_ENDED : endedLately(health, this.#environment.now(), LATELY_MS);
   }
 
   /** Notes that a call was given up because another one answered: it would have taken longer than this. */
@@ -248,6 +270,17 @@ export class EndpointRecords {
     const { record } = known;
     const speed = this.#times.afterGivingUp(endpoint, record.speed, { kind, ms: afterMs }, this.#environment.now());
     if (speed !== record.speed) known.record = { ...record, speed };
+  }
+
+  /** Notes how a late call ended that was waited for. */
+  lateEnded({ id }: Endpoint, hasFailed: boolean): void {
+    const { load } = this.#known.of(id);
+    load.lateEnds = lateEndsAfter(load.lateEnds, hasFailed);
+  }
+
+  /** Share of the late calls of an endpoint that answer after all. */
+  lateAnswerShare({ id }: Endpoint): number {
+    return lateAnswerShare(this.#known.find(id)?.load.lateEnds ?? NO_LATE_ENDS);
   }
 
   /** How long calls of an endpoint usually take. */
@@ -330,18 +363,6 @@ export class EndpointRecords {
     return this.#known.find(endpoint.id)?.record.health.breaker.state === 'open';
   }
 
-  #paceAfter(
-    pace: EndpointRecord['pace'],
-    outcome: CallOutcome,
-    { cooldown }: EndpointHealth,
-    now: number,
-  ): EndpointRecord['pace'] {
-    if (this.#pacer === undefined || pace === undefined) return pace;
-    if (outcome.ok) return pace.rate === Infinity ? pace : paceAfterSuccess(pace, this.#pacer);
-    if (outcome.failure.kind !== 'rate_limited') return pace;
-    return paceAfterRefusal(pace, this.#pacer, cooldown?.asked === true ? cooldown.until : undefined, now);
-  }
-
   /** Whether a report of how many tokens a prompt had would teach anything at a time. */
   wantsTokens(endpoint: Endpoint, now: number): boolean {
     return wantsReport(this.#known.find(endpoint.id)?.record.tokens ?? UNCALIBRATED, now);
@@ -364,27 +385,14 @@ export class EndpointRecords {
 
   /** Tells of a change, unless the cooldown and the circuit are as they were, whatever was counted meanwhile. */
   #compare(endpoint: Endpoint, before: EndpointHealth, after: EndpointHealth): void {
-    const { state, openings, probes } = before.breaker;
-    const { breaker } = after;
-    const isSame = state === breaker.state && openings === breaker.openings && probes === breaker.probes;
-    if (before.cooldown !== after.cooldown || !isSame) this.#onChange(endpoint, before, after);
+    if (hasChanged(before, after)) this.#onChange(endpoint, before, after);
   }
 }
 
-/** The cooldown that a failure began: one that was asked for, or the opening of a breaker. */
-function beganWith(
-  before: EndpointHealth,
-  after: EndpointHealth,
-  cause: Cooldown['cause'],
-  now: number,
-): Cooldown | undefined {
-  if (after.cooldown !== before.cooldown) return after.cooldown;
-  const { state, openUntil } = after.breaker;
-  if (state !== 'open' || openUntil === before.breaker.openUntil) return undefined;
-  return { since: now, until: openUntil, cause };
-}
-
 const ADMITTED: Admission = { ok: true };
+const NOTHING_ENDED: LatelyEnded = { succeeded: 0, failed: 0 };
+/** Milliseconds over which it is told how calls have ended. */
+const LATELY_MS = 30_000;
 
 /** Failures that another credential may not have. */
 const OF_THE_ACCOUNT: ReadonlySet<Cooldown['cause']> = new Set(['credentials', 'quota', 'model_not_found']);

@@ -1,5 +1,5 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
-import type { Attempt, AttemptFailure } from '../../core/fallback/failure.ts';
+import type { Attempt, AttemptFailure, Continuation } from '../../core/fallback/failure.ts';
 import type { NormalizedRequest, RoutedRequest } from '../../core/normalize/normalized-request.ts';
 import { type ReasoningOrigins, withoutForeignReasoning } from '../../core/normalize/reasoning-origin.ts';
 import type { CacheReport } from '../../core/limits/cache-rule.ts';
@@ -14,11 +14,13 @@ import type { Settlement } from '../../core/stream/usage.ts';
 import type { AnswerFacts, AttemptedCall, AttemptLoopOptions, Dialing } from './attempt-call.ts';
 import type { ServedBy } from '../../core/selection/adaptive/expected-cost.ts';
 import { AttemptLoop } from './attempt-loop.ts';
+import type { Continuing } from './continuing.ts';
+import type { FallbackPolicy } from '../../config/tables/fallback.ts';
 import { billAnswer } from './settle.ts';
 import type { RepeatedPrefixes } from './repeated-prefixes.ts';
 import type { RuntimeServices } from './services.ts';
 import { UpstreamCall } from './upstream-call.ts';
-import { type MaybePromise, valueWithin } from '../../platform/wait.ts';
+import { type MaybePromise, onDemand, valueWithin } from '../../platform/wait.ts';
 import type { World } from '../../core/selection/world.ts';
 import { planSeen } from '../../core/ledger/plan-seen.ts';
 import { planRoute } from '../../core/selection/plan-route.ts';
@@ -35,6 +37,8 @@ export interface AnswerCall {
   read(): MaybePromise<readonly StreamPiece[] | undefined>;
   /** Frees everything. */
   close(): void;
+  /** Who the pieces come from since another endpoint has gone on with them. Absent until one has. */
+  readonly endpoint?: Endpoint | undefined;
 }
 
 /** How an answer ended, apart from what it used. */
@@ -44,6 +48,16 @@ interface AnswerEnd {
   readonly nativeFinishReason?: string | undefined;
   /** Present when the request had tools and the answer called some: whether the calls were valid. */
   readonly toolCalls?: 'valid' | 'invalid' | undefined;
+  /** How it went on with the text of one that broke. Absent where it did not. */
+  readonly continued?: Continuation | undefined;
+}
+
+/** What became of the content of an answer that broke. */
+export interface AnswerBreak {
+  /** True when it stays part of the answer, and is paid for like one. Default false. */
+  readonly kept?: boolean;
+  /** How it went on with the text of one that broke before. Absent where it did not. */
+  readonly continued?: Continuation | undefined;
 }
 
 /** An answer that is settled. */
@@ -69,7 +83,7 @@ export interface Answer<Call = AnswerCall, Result = UpstreamResult> {
   /** Notes that it ended well. */
   settle(end: AnswerEnd): SettledAnswer;
   /** Notes that it broke. */
-  fail(failure: AttemptFailure): Attempt;
+  fail(failure: AttemptFailure, how?: AnswerBreak): Attempt;
   /** Frees it when nobody wants it any more. */
   abandon(): void;
   /** Lets plugins rewrite a non-streaming response. Absent where there are none. */
@@ -103,10 +117,17 @@ export interface Execution {
 /** The answer of a provider to a chat request. */
 export type ChatAnswer = Answer<UpstreamCall>;
 
+const continuing = onDemand(async () => (await import('./continuing.ts')).Continuing);
+
 /** One chat request from its plan to the call that answers it. */
 export class ChatExecution extends AttemptLoop<NormalizedRequest, UpstreamCall, UpstreamResult> implements Execution {
   /** Sets marks for the provider's cache. Absent where the prompt is not known to be repeated. */
   readonly #marked: ReturnType<RepeatedPrefixes['markerFor']> | undefined;
+  readonly #policy: FallbackPolicy;
+  /** The call that was made last. */
+  #call: UpstreamCall | undefined;
+  /** What goes on with a stream that breaks. Absent where nothing does. */
+  #continuing: Continuing | undefined;
 
   constructor(
     services: RuntimeServices,
@@ -117,6 +138,24 @@ export class ChatExecution extends AttemptLoop<NormalizedRequest, UpstreamCall, 
   ) {
     super(services, chat, plan, signal, options);
     this.#marked = services.prefixes?.markerFor(plan);
+    this.#policy = services.fallback;
+  }
+
+  /**
+   * Tries endpoints until one answers, and where that is wanted goes on at the next when its stream breaks.
+   *
+   * @throws Like {@link AttemptLoop.next}.
+   */
+  run(): Promise<Answer> {
+    const { stream, preferences } = this.request;
+    const { afterFirstToken = this.#policy.afterFirstToken } = preferences;
+    return stream && afterFirstToken === 'continue' ? this.#runOn() : this.next();
+  }
+
+  async #runOn(): Promise<Answer> {
+    const Loaded = await continuing();
+    this.#continuing = new Loaded(this, () => this.giveTime());
+    return this.#continuing.run();
   }
 
   protected override dial(dialing: Dialing<NormalizedRequest>): UpstreamCall {
@@ -124,7 +163,18 @@ export class ChatExecution extends AttemptLoop<NormalizedRequest, UpstreamCall, 
     const { origins } = this.plan;
     const readable = origins === undefined ? prepared : withoutForeignReasoning(prepared, endpoint, origins);
     const request = this.#marked === undefined ? readable : this.#marked(readable, provider, endpoint);
-    return new UpstreamCall(request === prepared ? dialing : { ...dialing, request });
+    const asked = request === prepared ? dialing : { ...dialing, request };
+    this.#call = this.#continuing?.dial(asked) ?? new UpstreamCall(this.#withCredit(asked));
+    return this.#call;
+  }
+
+  /** Sends the credit for a refusal on to the next model of the same provider. */
+  #withCredit(dialing: Dialing<NormalizedRequest>): Dialing<NormalizedRequest> {
+    const last = this.#call && this.attempts.at(-1);
+    if (last?.refusal === undefined || last.step.endpoint.provider !== dialing.endpoint.provider) return dialing;
+    const fallbackCredit = this.#call?.reported.refusal?.creditToken;
+    if (fallbackCredit === undefined) return dialing;
+    return { ...dialing, request: { ...dialing.request, fallbackCredit }, addition: 'credit' };
   }
 
   protected override bill(made: AttemptedCall<UpstreamCall, UpstreamResult>): Settlement {

@@ -17,8 +17,12 @@ export interface MadeCall<Call> {
   readonly hedge: boolean;
   /** True when it finds out whether an endpoint that was out is back. */
   readonly isProbe: boolean;
+  /** True when its endpoint was left alone. */
+  readonly isLastResort: boolean;
   /** How many times as long as most calls it may take by its time limits. */
   readonly patience: number;
+  /** What was changed in the request for this call alone; see `Attempt.adjustments`. */
+  readonly adjustments?: readonly string[] | undefined;
 }
 
 /** A call under way: how it comes out, and whether its endpoint hangs meanwhile. */
@@ -30,8 +34,10 @@ export class Flight<Call, Result> implements MadeCall<Call>, RunningCall {
   readonly attempt: number;
   readonly hedge: boolean;
   readonly isProbe: boolean;
+  readonly isLastResort: boolean;
   readonly kind: TimedKind;
   readonly patience: number;
+  readonly adjustments: readonly string[] | undefined;
   index = -1;
   among = 0;
   /** When its result came; its start until then. */
@@ -53,8 +59,10 @@ export class Flight<Call, Result> implements MadeCall<Call>, RunningCall {
     this.attempt = made.attempt;
     this.hedge = made.hedge;
     this.isProbe = made.isProbe;
+    this.isLastResort = made.isLastResort;
     this.kind = kind;
     this.patience = made.patience;
+    this.adjustments = made.adjustments;
     this.arrivedAt = made.startedAt;
   }
 

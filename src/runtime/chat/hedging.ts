@@ -84,12 +84,21 @@ export class Hedging<Call extends AttemptCall<Result>, Result> {
 
   /** Waits for a call beside which no other may be made; where another endpoint may follow, not for one that hangs. */
   async alone(flight: Flight<Call, Result>): Promise<Answer<Call, Result> | undefined> {
-    const { conclude } = this.#own;
-    if (!this.#isUsed) return conclude(flight, await flight.arrival());
-    const stopLooking = this.#lookForSilence([flight]);
+    const stopLooking = this.#isUsed ? this.#lookForSilence([flight]) : undefined;
     const result = await flight.arrival();
-    stopLooking();
-    return conclude(flight, result);
+    stopLooking?.();
+    this.#noteLate(flight, result);
+    return this.#own.conclude(flight, result);
+  }
+
+  /** Notes how a call ended that was late and that nobody gave up. */
+  #noteLate(flight: Flight<Call, Result>, result: CallResult<Result>): void {
+    const { services } = this.#own;
+    const isFailed = result.type === 'failed';
+    if (isFailed && !hasFailed(result)) return;
+    const lateMs = lateAfterMs(services, flight, false);
+    const isLate = lateMs !== undefined && services.environment.now() - flight.startedAt >= lateMs;
+    if (isLate) services.records.lateEnded(flight.step.endpoint, isFailed);
   }
 
   /**
@@ -121,7 +130,7 @@ export class Hedging<Call extends AttemptCall<Result>, Result> {
   #pay(first: PlanStep, second: PlanStep): boolean {
     const { services, givenUpUsd } = this.#own;
     const [one, other] = [first, second].map(({ endpoint }) => givenUpUsd({ endpoint, call: UNANSWERED }));
-    this.#settle = services.pacing.payHedge(one, other);
+    this.#settle = services.pacing.payHedge([one, other], services.records.lateAnswerShare(first.endpoint));
     return this.#settle !== undefined;
   }
 
@@ -142,24 +151,29 @@ export class Hedging<Call extends AttemptCall<Result>, Result> {
 
   /** Waits for the first of two calls that answers, and gives up the other; both, when both endpoints turn out to hang. */
   async #firstOf(first: Flight<Call, Result>, second: Flight<Call, Result>): Promise<Answer<Call, Result> | undefined> {
-    const { services, conclude, givenUpUsd } = this.#own;
+    const { services, request, conclude, givenUpUsd } = this.#own;
     const stopLooking = this.#lookForSilence([first, second]);
     const results = [first, second].map(async (flight) => ({ flight, result: await flight.arrival() }));
     const soonest = await Promise.race(results);
     stopLooking();
     const other = soonest.flight === first ? second : first;
-    if (soonest.result.type === 'failed') {
-      if (hasFailed(soonest.result)) this.#settle?.(undefined);
-      conclude(soonest.flight, soonest.result);
+    const { result } = soonest;
+    this.#noteLate(soonest.flight, result);
+    // A refusal that is wanted back ends the request, whatever the other call would say.
+    if (result.type === 'failed' && !(result.failure.kind === 'content_policy' && request.preferences.returnRefusals)) {
+      if (hasFailed(result)) this.#settle?.(undefined);
+      conclude(soonest.flight, result);
       return this.alone(other);
     }
     other.call.giveUp(SUPERSEDED);
     const left = await other.arrival();
     if (left.type !== 'failed') other.call.close();
-    this.#settle?.(hasFailed(left) ? undefined : { usd: givenUpUsd({ ...other.step, call: other.call }) });
+    this.#settle?.(
+      hasFailed(left) ? undefined : { usd: givenUpUsd({ ...other.step, call: other.call }), isFirst: other === first },
+    );
     services.records.gaveUp(other.step.endpoint, other.kind, services.environment.now() - other.startedAt);
     conclude(other, { type: 'failed', failure: left.type === 'failed' ? left.failure : SUPERSEDED });
-    return conclude(soonest.flight, soonest.result);
+    return conclude(soonest.flight, result);
   }
 
   /**

@@ -3,7 +3,8 @@ import { coolingError, type FinalError, finalError } from '../../core/fallback/f
 import type { Situation, StopReason } from '../../core/fallback/next-move.ts';
 import type { RoutedRequest } from '../../core/normalize/normalized-request.ts';
 import { explainNoRoute, type NoRoute } from '../../core/selection/no-route.ts';
-import type { RoutePlan } from '../../core/selection/route-plan.ts';
+import type { LatelyEnded } from '../../core/fallback/outcomes.ts';
+import type { PlanStep, RoutePlan } from '../../core/selection/route-plan.ts';
 import { RouterError, type RouterErrorOptions } from '../../protocol/router-error.ts';
 import type { RequestFault } from '../../protocol/fault.ts';
 import type { JsonObject } from '../../protocol/json.ts';
@@ -34,15 +35,17 @@ interface StoppedRequest {
   readonly plan: RoutePlan;
   readonly attempts: readonly Attempt[];
   readonly admission: Situation['admission'];
+  /** How the calls of an endpoint have ended lately. */
+  readonly lately: (step: PlanStep) => LatelyEnded;
   readonly docsUrl: string;
 }
 
 /** The error for a request for which nothing more is tried. */
 export function errorOfStop(stopped: StoppedRequest, reason: StopReason, context: Context): RouterError {
-  const { request, plan, attempts, admission, docsUrl } = stopped;
+  const { request, plan, attempts, admission, lately, docsUrl } = stopped;
   if (plan.steps.length === 0) return errorOfNoRoute(explainNoRoute(plan, request, docsUrl), context);
   if (attempts.length === 0 && reason === 'exhausted') {
-    return errorOfAttempts(coolingError(plan, admission, docsUrl), context);
+    return errorOfAttempts(coolingError(plan, admission, lately, docsUrl), context);
   }
   const { allowFallbacks } = request.preferences;
   return errorOfAttempts(finalError(plan, attempts, reason, { allowFallbacks, docsUrl }), context);

@@ -20,7 +20,6 @@ import type { Responses } from '../limits/responses.ts';
 import type { RequestLedger } from '../ledger/request-ledger.ts';
 import type { KnownOrigins, StickySessions } from './conversations.ts';
 import type { MirrorsOnUse } from './mirrors.ts';
-import type { RetryBudgetKeeper } from './concurrency.ts';
 import type { SharedCooldowns } from './shared-cooldowns.ts';
 import type { RepeatedPrefixes } from './repeated-prefixes.ts';
 import type { SharedLimits } from './shared-limits.ts';
@@ -50,7 +49,6 @@ export interface RuntimeServices {
   readonly origins: KnownOrigins;
   readonly prefixes: RepeatedPrefixes | undefined;
   readonly sticky: StickySessions;
-  readonly budget: RetryBudgetKeeper;
   readonly checkAccount: CheckAccount;
   readonly rates: Rates;
   readonly spending: Spending;

@@ -3,6 +3,7 @@ import { nanoFromUsd, usdFromNano } from '../../catalog/cost.ts';
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { Operation } from '../../catalog/model.ts';
 import type { Attempt, AttemptFailure } from '../../core/fallback/failure.ts';
+import type { CountedHealth } from '../../core/fallback/health.ts';
 import type { RoutedRequest } from '../../core/normalize/normalized-request.ts';
 import { calibrated } from '../../core/tokens/likely-tokens.ts';
 import { type EstimatedPrompt, likelyPromptTokens } from '../../core/tokens/token-estimate.ts';
@@ -37,6 +38,8 @@ export interface Recorded {
  * Records how one call ended: health, speed, and the `attempt` event. Never makes the caller wait.
  *
  * @param sent - The request as it went to this endpoint, where that is another one.
+ * @param isAgain - Whether the request has failed there before.
+ * @returns What a failure has left at its endpoint, as long as that may be taken back.
  */
 export function settleAttempt(
   services: RuntimeServices,
@@ -45,27 +48,31 @@ export function settleAttempt(
   answer: AttemptedCall,
   facts?: AnswerFacts,
   sent: RoutedRequest = execution.request,
-): void {
+  isAgain = false,
+): CountedHealth | 'again' | undefined {
   const { outcome, endedAt, chargedNanoUsd = 0 } = attempt;
   const { generation, endpoint } = answer;
-  if (facts !== undefined) learnFrom(services, sent, endpoint, facts.usage, endedAt);
+  // A prompt that a text was added to is not the one that was estimated.
+  if (facts !== undefined && attempt.continued === undefined) learnFrom(services, sent, endpoint, facts.usage, endedAt);
   if (chargedNanoUsd > 0) services.spending.count(execution.request.account, chargedNanoUsd);
   const { operation } = execution.request;
   const measured = outcome.ok ? measurementOf(attempt, answer, operation, facts) : undefined;
   const seals = facts && answer.call.seals;
   if (seals !== undefined) services.origins.note(execution.request.account.id, endpoint, seals);
-  if (outcome.ok) services.records.ended(endpoint, { ok: true, generation }, measured, endedAt);
+  const account = execution.request.account.id;
+  let counted: CountedHealth | 'again' | undefined;
+  if (outcome.ok) services.records.ended(endpoint, { ok: true, generation, account }, measured, endedAt);
   else {
     const roll = services.environment.random();
     const { id: request } = execution.request;
-    const failed = { ok: false, failure: outcome.failure, generation, request, roll } as const;
-    services.records.ended(endpoint, failed, undefined, endedAt);
+    const failed = { ok: false, failure: outcome.failure, generation, request, account, again: isAgain, roll } as const;
+    counted = services.records.ended(endpoint, failed, undefined, endedAt);
     warnOfFailure(services, endpoint, outcome.failure);
   }
   if (outcome.ok && facts !== undefined && facts.usage.cost === undefined) warnOfUnknownPrice(services, endpoint);
-  if (!services.events.isHeard) return;
+  if (!services.events.isHeard) return counted;
   for (const follower of services.events.followers) follower.attemptEnds(execution.request, answer, attempt);
-  if (!services.events.heard('attempt')) return;
+  if (!services.events.heard('attempt')) return counted;
   services.events.emit('attempt', {
     request: factsOf(execution.request),
     attempt: answer.attempt,
@@ -81,6 +88,7 @@ export function settleAttempt(
     costNanoUsd: attempt.chargedNanoUsd || undefined,
     givenUpCost: attempt.costUsd,
   });
+  return counted;
 }
 
 /**
@@ -172,7 +180,7 @@ export function accountOf(
   const isAnswer = 'facts' in end;
   return {
     firstTokenAt: isAnswer ? made.firstTokenAt : undefined,
-    usage: isAnswer ? end.facts.usage : usageOfFailed(made, request, end.failure),
+    usage: isAnswer ? end.facts.usage : (end.kept?.usage ?? usageOfFailed(made, request, end.failure)),
     chargedNanoUsd: reserved ?? chargedFor(made, request, end),
   };
 }
@@ -181,7 +189,9 @@ const UNCOUNTED = { firstTokenAt: undefined, usage: undefined, chargedNanoUsd: u
 
 /** What is charged for a call that has ended, in nano-dollars; undefined for a response whose price is unknown. */
 export function chargedFor(made: AttemptedCall, request: RoutedRequest, end: CallEnd): number | undefined {
-  if ('failure' in end) return spentOnFailed(made, request, end.failure);
+  if ('failure' in end) {
+    return end.kept === undefined ? spentOnFailed(made, request, end.failure) : end.kept.costNanoUsd;
+  }
   const { cost } = end.facts.usage;
   return cost === undefined ? undefined : nanoFromUsd(cost);
 }
@@ -238,7 +248,7 @@ export function announceResult(
     account.id,
     answer.endpoint.model,
     facts.usage.completion_tokens,
-    isTextCounted(execution.request, facts.usage)
+    isTextCounted(execution.request, facts.usage) && execution.attempts.at(-1)?.continued === undefined
       ? { reported: facts.usage.prompt_tokens, rough: roughPromptTokens(execution.request.needs) }
       : undefined,
   );

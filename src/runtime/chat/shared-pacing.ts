@@ -8,14 +8,15 @@ import {
 } from '../../core/selection/adaptive/hedge.ts';
 import { bucketAfterRequest, type PacerPolicy, type RetryBucket } from '../../core/selection/adaptive/pacer.ts';
 
-/** Notes what the call cost that was given up for the other of a hedge; undefined when none was. */
-export type SettleHedge = (loser: { readonly usd: number | undefined } | undefined) => void;
+/** Notes which call was given up for the other of a hedge, and what it cost; undefined when none was. */
+export type SettleHedge = (loser: { readonly usd: number | undefined; readonly isFirst: boolean } | undefined) => void;
 
 /** What requests of one process share among each other: places to wait in, retries after refusals, the budget for hedges. */
 export class SharedPacing {
   readonly #pacer: PacerPolicy | false;
   readonly #hedge: HedgePolicy | false;
   #waiting = 0;
+  #held = 0;
   #bucket: RetryBucket;
   #purse: HedgePurse = EMPTY_PURSE;
 
@@ -55,6 +56,17 @@ export class SharedPacing {
     return () => void (this.#waiting -= 1);
   }
 
+  /** Whether one more request may be held back where calls fail; the others are better told so at once. */
+  get mayHold(): boolean {
+    return this.#held < MOST_HELD;
+  }
+
+  /** Is held back from now on; the result ends that. */
+  hold(): () => void {
+    this.#held += 1;
+    return () => void (this.#held -= 1);
+  }
+
   /** Notes a request. */
   request(): void {
     const isFull = this.#pacer === false || this.#bucket.retries >= this.#pacer.mostRetries;
@@ -79,18 +91,23 @@ export class SharedPacing {
    * Sets aside what a hedge may cost, if there is enough.
    *
    * @param callsUsd - What each of its two calls costs when it is given up.
+   * @param answerShare - How likely the first of them, which is late, answers after all: given up otherwise, it is no loss.
    * @returns What puts back in the end what was not needed; undefined when there is not enough.
    */
-  payHedge(...callsUsd: readonly (number | undefined)[]): SettleHedge | undefined {
-    const setAsideUsd = Math.max(...callsUsd.map(countable));
+  payHedge(callsUsd: readonly (number | undefined)[], answerShare: number): SettleHedge | undefined {
+    const setAsideUsd = answerShare * Math.max(...callsUsd.map(countable));
     const purse = purseAfterHedge(this.#purse, setAsideUsd);
     if (purse === undefined) return undefined;
     this.#purse = purse;
     return (loser) => {
-      this.#purse = purseAfterLoser(this.#purse, setAsideUsd, loser === undefined ? 0 : countable(loser.usd));
+      const lostUsd = loser === undefined ? 0 : countable(loser.usd) * (loser.isFirst ? answerShare : 1);
+      this.#purse = purseAfterLoser(this.#purse, setAsideUsd, lostUsd);
     };
   }
 }
+
+/** Requests that are held back at a time. */
+const MOST_HELD = 250;
 
 /** Where nothing costs anything, or costs are unknown, requests are counted instead. */
 const UNIT_USD = 1e-6;

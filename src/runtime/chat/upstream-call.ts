@@ -2,7 +2,9 @@ import { type AttemptFailure, failure, FAILURE_RULES, type FailureKind } from '.
 import { sealOf } from '../../core/normalize/reasoning-origin.ts';
 import { ResultCollector } from '../../core/stream/collect.ts';
 import { withCountedUsage } from '../../core/stream/counted-usage.ts';
-import { commits, scatter, type StreamPiece } from '../../core/stream/pieces.ts';
+import { commits, endReason, type Refusal, scatter, type StreamPiece } from '../../core/stream/pieces.ts';
+import { isRefusal, refusalPart } from '../../core/stream/refusal.ts';
+import type { Choice, FinishReason } from '../../protocol/chat-result.ts';
 import { StreamTracker } from '../../core/stream/stream-tracker.ts';
 import type { UpstreamResult } from '../../core/stream/upstream-result.ts';
 import type { CallProgress, PieceStream, ProviderReply } from '../../contracts/provider.ts';
@@ -17,6 +19,9 @@ const NOTHING_TRACKED = new StreamTracker();
 /** Ways of failing that mean nothing after the end of an answer. */
 const BROKEN: ReadonlySet<FailureKind> = new Set(['connection']);
 const QUIET: ReadonlySet<FailureKind> = new Set(['connection', 'timeout']);
+
+/** Ways of refusing a request for what is in it. */
+const REFUSED: ReadonlySet<FailureKind> = new Set(['invalid_request', 'unsupported_parameter', 'unprocessable']);
 
 /** How long usage and the end mark are waited for once every choice has ended. */
 const LAST_WORDS_MS = 5_000;
@@ -38,8 +43,12 @@ export class UpstreamCall extends Pollable<readonly StreamPiece[] | undefined> {
   #stream: PieceStream | undefined;
   #pieces: Pollable<readonly StreamPiece[] | undefined> | undefined;
   #held: readonly StreamPiece[] = [];
-  /** Native pieces before the commit: the caller gets them with the first content. */
-  #natives: StreamPiece[] | undefined;
+  /** Native pieces, and those of what may be a refusal, before the commit: the caller gets them with the first content. */
+  #before: StreamPiece[] | undefined;
+  /** True once what was said is why there is no answer. */
+  #isRefusing = false;
+  /** What was said of the refusal that an answer is which came whole. */
+  #refusal: Refusal | undefined;
   #silentReads = 0;
   /** What was encrypted in an answer that came whole. */
   #seals: readonly string[] | undefined;
@@ -57,7 +66,8 @@ export class UpstreamCall extends Pollable<readonly StreamPiece[] | undefined> {
   /** What the provider said so far of what it will charge for. */
   get reported(): Reported {
     const { usage, facts, images, likelyTokens, finishing: isWhole } = this.tracker;
-    return { usage, serviceTier: facts.serviceTier, outputImages: images, likelyTokens, isWhole };
+    const { serviceTier, refusal = this.#refusal } = facts;
+    return { usage, serviceTier, outputImages: images, likelyTokens, isWhole, refusal };
   }
 
   get seals(): readonly string[] | undefined {
@@ -96,7 +106,7 @@ export class UpstreamCall extends Pollable<readonly StreamPiece[] | undefined> {
   #awaitMore(): void {
     this.#isIdle = true;
     const { idleMs } = this.#options.timeouts;
-    this.#watch.deadline.enter('idle', this.tracker.finishing ? Math.min(idleMs, LAST_WORDS_MS) : idleMs);
+    this.#watch.deadline.enter('idle', this.tracker.settled ? Math.min(idleMs, LAST_WORDS_MS) : idleMs);
   }
 
   giveUp(reason: AttemptFailure): void {
@@ -129,7 +139,7 @@ export class UpstreamCall extends Pollable<readonly StreamPiece[] | undefined> {
     }
     const flaw = flawOf(reply.result);
     if (flaw !== undefined) return this.#failed(flaw);
-    const result = withCountedUsage(reply.result);
+    const result = withTrueEnds(withCountedUsage(reply.result));
     if (!wantsStream) return this.#whole(result);
     this.#readFrom(streamOf(scatter(result)));
     return this.#commit();
@@ -196,23 +206,31 @@ export class UpstreamCall extends Pollable<readonly StreamPiece[] | undefined> {
   #beforeCommit(pieces: readonly StreamPiece[] | undefined): CallResult | undefined {
     if (pieces === undefined) return this.#withoutContent();
     for (const [position, piece] of pieces.entries()) {
-      if (commits(piece)) return this.#committed(pieces.slice(position));
+      if (commits(piece)) {
+        const part = refusalPart(piece, this.#isRefusing);
+        if (part !== 'refusal' || !this.#options.holdsRefusals) {
+          return this.#committed(pieces.slice(position), part === 'refused');
+        }
+        this.#isRefusing = true;
+        (this.#before ??= []).push(piece);
+        continue;
+      }
       const problem = this.#observe(piece);
       if (problem !== undefined) return this.#failed(problem);
-      if (typeof piece !== 'string' && piece.type === 'native') (this.#natives ??= []).push(piece);
-      if (this.tracker.ended) return this.#withoutContent();
+      if (typeof piece !== 'string' && piece.type === 'native') (this.#before ??= []).push(piece);
+      if (this.tracker.ended) {
+        return this.#isRefusing ? this.#committed(pieces.slice(position), true) : this.#withoutContent();
+      }
       this.#silentPieces += 1;
     }
     return undefined;
   }
 
-  #committed(held: readonly StreamPiece[]): CallResult {
-    this.#held = this.#natives === undefined ? held : [...this.#natives, ...held];
-    this.#natives = undefined;
+  #committed(held: readonly StreamPiece[], withheld: boolean): CallResult {
+    this.#held = this.#before === undefined ? held : [...this.#before, ...held];
+    this.#before = undefined;
     this.#watch.deadline.liftTotal();
     this.#watch.deadline.pause();
-    const first = held[0];
-    const withheld = typeof first === 'object' && first.type === 'finish' && first.reason === 'content_filter';
     return { type: 'committed', firstTokenAt: this.#options.environment.now(), ...(withheld ? { withheld } : {}) };
   }
 
@@ -237,7 +255,8 @@ export class UpstreamCall extends Pollable<readonly StreamPiece[] | undefined> {
   #whole(result: UpstreamResult): CallResult {
     this.close();
     this.#seals = sealsOfResult(result);
-    return isWithheld(result) ? { type: 'whole', result, withheld: true } : { type: 'whole', result };
+    this.#refusal = result.refusal;
+    return isRefusal(result) ? { type: 'whole', result, withheld: true } : { type: 'whole', result };
   }
 
   #withoutContent(): CallResult {
@@ -248,7 +267,13 @@ export class UpstreamCall extends Pollable<readonly StreamPiece[] | undefined> {
   #failed(reason: AttemptFailure): CallResult {
     this.close();
     this.#watch.abort();
-    return { type: 'failed', failure: reason };
+    return { type: 'failed', failure: this.#options.addition === undefined ? reason : this.#refused(reason) };
+  }
+
+  /** A refusal of a request that the router had added to: what the caller sent may be taken all the same. */
+  #refused(reason: AttemptFailure): AttemptFailure {
+    const { addition } = this.#options;
+    return REFUSED.has(reason.kind) ? { ...reason, kind: 'unsupported_parameter', addition } : reason;
   }
 
   /** Lets the tracker see a piece; gives the failure if it is one. */
@@ -265,7 +290,7 @@ export class UpstreamCall extends Pollable<readonly StreamPiece[] | undefined> {
    * several wires have no end mark.
    */
   #wasWhole(pieces: readonly StreamPiece[] | undefined, ways: ReadonlySet<FailureKind>): boolean {
-    if (!this.tracker.finishing || pieces?.length !== 1) return false;
+    if (pieces?.length !== 1 || !this.tracker.settled) return false;
     const [only] = pieces;
     return typeof only === 'object' && only.type === 'failure' && ways.has(only.failure.kind);
   }
@@ -311,6 +336,14 @@ function flawOf({ choices }: UpstreamResult): AttemptFailure | undefined {
   return choices.some((choice) => choice.finish_reason === 'error') ? endedInError() : undefined;
 }
 
+/** How an answer ended follows from its calls, whatever its adapter says. */
+function withTrueEnds(result: UpstreamResult): UpstreamResult {
+  const endOf = ({ finish_reason: reason, message }: Choice): FinishReason | null =>
+    reason === null ? null : endReason(reason, Boolean(message.tool_calls?.length));
+  if (result.choices.every((choice) => endOf(choice) === choice.finish_reason)) return result;
+  return { ...result, choices: result.choices.map((choice) => ({ ...choice, finish_reason: endOf(choice) })) };
+}
+
 /** What an adapter should have done, for whoever writes it. */
 const NO_REPLY = 'chat must give a reply of the type "whole", "stream" or "failed"';
 const NO_PIECES = 'read must give a list of pieces, or undefined at the end';
@@ -323,12 +356,6 @@ function unreadable(thrown: unknown): readonly StreamPiece[] {
 function sealsOfResult({ choices }: UpstreamResult): readonly string[] | undefined {
   const details = choices.flatMap(({ message }) => message.reasoning_details ?? []);
   return details.length === 0 ? undefined : details.map(sealOf).filter((seal) => seal !== undefined);
-}
-
-/** Whether a content filter kept all of an answer back (gaps 4.2). */
-function isWithheld(result: UpstreamResult): boolean {
-  if (!result.choices.every(({ finish_reason: reason }) => reason === 'content_filter')) return false;
-  return !scatter(result).some((piece) => commits(piece) && (typeof piece === 'string' || piece.type !== 'finish'));
 }
 
 function cancelLate(reply: unknown): void {

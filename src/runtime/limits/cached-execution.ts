@@ -94,14 +94,17 @@ export class CachedExecution implements Execution {
     const collector = answer.result === undefined && !this.#isHit ? new ResultCollector() : undefined;
     return {
       ...answer,
+      get endpoint() {
+        return answer.endpoint;
+      },
       call: collector === undefined ? answer.call : recorded(answer.call, collector),
       settle: (end) => {
         if (collector !== undefined) this.#keep(answer, collector.result().choices);
         return answer.settle(end);
       },
-      fail: (failure) => {
+      fail: (failure, how) => {
         this.#flight?.land();
-        return answer.fail(failure);
+        return answer.fail(failure, how);
       },
       abandon: () => {
         this.#flight?.land();
@@ -202,6 +205,9 @@ const NOTHING: CachedAnswer = {
 export function recorded(call: AnswerCall, collector: ResultCollector): AnswerCall {
   return {
     tracker: call.tracker,
+    get endpoint() {
+      return call.endpoint;
+    },
     async read() {
       const pieces = await call.read();
       for (const piece of pieces ?? []) collector.add(piece);

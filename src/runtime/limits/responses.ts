@@ -12,6 +12,8 @@ import type { ActivePlugin } from '../../core/pipeline/choose-plugins.ts';
 import type { ResponseCacheStore } from '../../contracts/state-store.ts';
 import type { Environment } from '../../platform/environment.ts';
 import { type EventHub, warn } from '../chat/events.ts';
+import { withoutBillingLine } from '../../core/normalize/claude-code.ts';
+import { isJsonObject } from '../../protocol/json.ts';
 import { sha256 } from '../../platform/hash.ts';
 import { type MaybePromise, onDemand, valueWithin } from '../../platform/wait.ts';
 import type { CachedExecutionOptions } from './cached-execution.ts';
@@ -62,7 +64,7 @@ export class Responses {
   /**
    * The key of a request: two that share it would be answered alike.
    *
-   * @param body - As it was sent. The order of its members matters, blanks do not.
+   * @param body - As it was sent. The order of its members matters, blanks do not, nor does what differs by itself.
    * @param plugins - Those that take part, also where the account or the router adds them.
    * @param presets - Those of the router: a body only names them.
    */
@@ -78,7 +80,7 @@ export class Responses {
     const added =
       plugins.length === 0 ? '' : JSON.stringify(plugins.map(({ plugin, options }) => [plugin.id, options]));
     const made = `${added}\n${textOf(presets)}`;
-    return `response\n${await sha256(`${owner}\n${shape}\n${made}\n${requested}\n${JSON.stringify(body)}`)}`;
+    return `response\n${await sha256(`${owner}\n${shape}\n${made}\n${requested}\n${JSON.stringify(bodyOfKey(body))}`)}`;
   }
 
   /** What is kept for a request. A store that fails has nothing. */
@@ -130,6 +132,12 @@ export class Responses {
     );
     return valueWithin(this.#environment, asked, STORE_WAIT_MS);
   }
+}
+
+/** A body without the line that one client changes in every request. */
+function bodyOfKey(body: unknown): unknown {
+  if (!isJsonObject(body) || body['system'] == null) return body;
+  return { ...body, system: withoutBillingLine(body['system']) };
 }
 
 /** What the response cache needs of a request besides the request itself. */

@@ -208,6 +208,9 @@ export class PipelineExecution implements Execution {
   #withPlugins(answer: Answer): Answer {
     return {
       ...answer,
+      get endpoint() {
+        return answer.endpoint;
+      },
       call: this.#transformed(answer),
       bill: () => this.#billed(answer.bill()),
       settle: (end) => {

@@ -1,3 +1,4 @@
+import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { StreamPiece } from '../../core/stream/pieces.ts';
 import { StreamTracker } from '../../core/stream/stream-tracker.ts';
 import type { AnswerCall } from '../chat/execution.ts';
@@ -24,13 +25,17 @@ export class TransformedCall implements AnswerCall {
     this.tracker.observe(inner.tracker.facts);
   }
 
+  get endpoint(): Endpoint | undefined {
+    return this.#inner.endpoint;
+  }
+
   async read(): Promise<readonly StreamPiece[] | undefined> {
     if (this.#thrown !== undefined) this.#fail(this.#thrown.error);
     if (this.#flushed) return undefined;
     const pieces = await this.#inner.read();
     const forwarded: StreamPiece[] = [];
     try {
-      if (pieces === undefined) this.#flush(forwarded);
+      if (pieces === undefined) this.#over(forwarded);
       for (const piece of pieces ?? []) this.#forward(piece, forwarded);
     } catch (error) {
       this.#flushed = true;
@@ -52,7 +57,14 @@ export class TransformedCall implements AnswerCall {
     forwarded.push(...this.#chain.push(piece));
   }
 
-  /** What transforms held back goes out before the end. A stream that was cut off is judged by its reader as always. */
+  /** The stream has no end mark. What is flushed would take the end of its choice back, so it is judged here. */
+  #over(forwarded: StreamPiece[]): void {
+    this.#flush(forwarded);
+    const end = this.#inner.tracker.end();
+    forwarded.push(end.ok ? { type: 'end' } : { type: 'failure', failure: end.failure });
+  }
+
+  /** What transforms held back goes out before the end. */
   #flush(forwarded: StreamPiece[]): void {
     this.#flushed = true;
     forwarded.push(...this.#chain.end());

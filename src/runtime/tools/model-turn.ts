@@ -6,12 +6,12 @@ import { commits, type FinishPiece, scatter, type StreamPiece } from '../../core
 import { StreamTracker } from '../../core/stream/stream-tracker.ts';
 import type { ResultMessage } from '../../protocol/chat-result.ts';
 import type { Settlement } from '../../core/stream/usage.ts';
-import type { AnswerCall, ChatAnswer, ChatExecution } from '../chat/execution.ts';
+import type { Answer, AnswerCall, ChatExecution } from '../chat/execution.ts';
 import { heldCall } from '../pipeline/transformed-call.ts';
 
 /** A turn that is over. */
 export interface FinishedTurn {
-  readonly answer: ChatAnswer;
+  readonly answer: Answer;
   readonly message: ResultMessage;
   readonly finishes: readonly FinishPiece[];
   readonly bill: Pick<Settlement, 'usage' | 'costParts'>;
@@ -24,7 +24,7 @@ export interface FinishedTurn {
 export class ModelTurn {
   readonly execution: ChatExecution;
   readonly #serverNames: ReadonlySet<string>;
-  #answer: ChatAnswer | undefined;
+  #answer: Answer | undefined;
   #call: AnswerCall = heldCall([]);
   #tracker = new StreamTracker();
   #collector = new ResultCollector();
@@ -38,7 +38,7 @@ export class ModelTurn {
   }
 
   /** The answer that is being read. */
-  get answer(): ChatAnswer | undefined {
+  get answer(): Answer | undefined {
     return this.#answer;
   }
 
@@ -47,7 +47,7 @@ export class ModelTurn {
    *
    * @throws Like {@link ChatExecution.run}.
    */
-  async open(): Promise<ChatAnswer> {
+  async open(): Promise<Answer> {
     const answer = await this.execution.run();
     this.#answer = answer;
     this.#call = answer.result === undefined ? answer.call : heldCall(scatter(answer.result));
@@ -134,7 +134,7 @@ export class ModelTurn {
     return left === undefined ? undefined : [left];
   }
 
-  #opened(): ChatAnswer {
+  #opened(): Answer {
     if (this.#answer === undefined) throw new RangeError('a turn has been opened before it ends');
     return this.#answer;
   }

@@ -150,6 +150,10 @@ export class ToolLoop implements Execution {
     return attempt;
   }
 
+  get endpoint(): Endpoint | undefined {
+    return this.#turn?.answer?.call.endpoint;
+  }
+
   /** Frees what is under way. */
   close(): void {
     this.#over = true;
@@ -287,6 +291,8 @@ function isBroken(pieces: readonly StreamPiece[]): boolean {
 
 /** What a looped call reads from. */
 interface Loop {
+  /** Who has gone on with the turn that is under way, where one has. */
+  readonly endpoint: Endpoint | undefined;
   next(): Promise<readonly StreamPiece[] | undefined>;
   close(): void;
 }
@@ -305,6 +311,10 @@ class LoopedCall implements AnswerCall {
     this.#loop = loop;
     this.#first = first;
     this.tracker.observe(facts);
+  }
+
+  get endpoint(): Endpoint | undefined {
+    return this.#loop.endpoint;
   }
 
   read(): Promise<readonly StreamPiece[] | undefined> {

@@ -1,5 +1,6 @@
 import type { Price } from '../../catalog/price.ts';
-import type { Chance } from './chance.ts';
+import { Bursts } from './bursts.ts';
+import { Chance } from './chance.ts';
 import type { Outage, RandomOutages, SimulatedEndpoint } from './world.ts';
 
 /** How an endpoint is at one moment. */
@@ -10,6 +11,10 @@ export interface EndpointState {
   readonly slowness: number;
   /** Share of the calls that fail. */
   readonly errors: number;
+  /** Milliseconds after which calls fail; undefined where the endpoint's own time decides. */
+  readonly failMs: number | undefined;
+  /** Share of the streams that end early, before or after the first token. */
+  readonly breaks: { readonly before: number; readonly after: number };
   readonly price: Price;
   /** Number of the outage among those of its endpoint in which nothing answers; undefined when something does. */
   readonly dead: number | undefined;
@@ -24,17 +29,27 @@ export interface DeadTime {
 }
 
 const KINDS = ['fail', 'hang', 'slow', 'brownout'] as const;
+const ERRORS = 0.4;
+const BREAKS = 0.5;
 
 /** Everything that is ever wrong with one endpoint. */
 export class OutageSchedule {
   /** Times in which nothing answers, in order; what is up for a moment between two flaps ends one. */
   readonly deadTimes: readonly DeadTime[];
   readonly #outages: readonly Outage[];
+  readonly #bursts = new Map<Outage, Bursts>();
   readonly #price: Price;
 
-  constructor(endpoint: SimulatedEndpoint, random: readonly Outage[], durationMs: number) {
+  constructor(endpoint: SimulatedEndpoint, random: readonly Outage[], durationMs: number, seed: number) {
     this.#price = withCache(endpoint.price);
     this.#outages = [...(endpoint.outages ?? []), ...random];
+    for (const outage of this.#outages) {
+      if (outage.kind !== 'brownout' || outage.burstMs === undefined) continue;
+      const { errors = ERRORS, burstMs, fromMs } = outage;
+      // Endpoints of one provider with the same brown-out draw the same bursts.
+      const chance = new Chance(seed, `bursts ${endpoint.provider ?? endpoint.name} ${fromMs} ${errors} ${burstMs}`);
+      this.#bursts.set(outage, new Bursts(fromMs, errors, burstMs, chance));
+    }
     this.deadTimes = this.#outages.flatMap((one) => deadTimesOf(one, durationMs)).sort((a, b) => a.fromMs - b.fromMs);
   }
 
@@ -42,11 +57,14 @@ export class OutageSchedule {
     let mode: EndpointState['mode'] = 'up';
     let slowness = 1;
     let errors = 0;
+    let failMs: number | undefined;
     let price = this.#price;
+    const breaks = { before: 0, after: 0 };
     for (const outage of this.#outages) {
       if (ms < outage.fromMs || ms >= outage.toMs) continue;
       switch (outage.kind) {
         case 'fail':
+          failMs ??= outage.failMs;
           if (mode === 'up') mode = 'down';
           break;
         case 'hang':
@@ -60,8 +78,14 @@ export class OutageSchedule {
           break;
         case 'brownout':
           slowness *= outage.factor ?? 6;
-          errors = Math.max(errors, outage.errors ?? 0.4);
+          failMs ??= outage.failMs;
+          errors = Math.max(errors, this.#errorsOf(outage, ms));
           break;
+        case 'break': {
+          const { at: moment = 'after', share = BREAKS } = outage;
+          breaks[moment] = Math.max(breaks[moment], share);
+          break;
+        }
         case 'price':
           price = withCache(outage.price);
       }
@@ -71,10 +95,18 @@ export class OutageSchedule {
       mode,
       slowness,
       errors,
+      failMs,
+      breaks,
       price,
       dead: dead < 0 ? undefined : dead,
-      impaired: mode !== 'up' || slowness > 1 || errors > 0,
+      impaired: mode !== 'up' || slowness > 1 || errors > 0 || breaks.before > 0 || breaks.after > 0,
     };
+  }
+
+  #errorsOf(outage: Extract<Outage, { kind: 'brownout' }>, ms: number): number {
+    const bursts = this.#bursts.get(outage);
+    if (bursts === undefined) return outage.errors ?? ERRORS;
+    return bursts.includes(ms) ? 1 : 0;
   }
 
   /** The price with everything that the router can know of it beforehand. */

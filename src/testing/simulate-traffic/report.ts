@@ -1,6 +1,6 @@
 import { type SimulatedServer, CACHE_MS, costOf, RateBucket, type Turn } from './simulated-server.ts';
 import type { Price } from '../../catalog/price.ts';
-import type { OutageSchedule } from './outages.ts';
+import type { DeadTime, OutageSchedule } from './outages.ts';
 import type { SimulatedEndpoint } from './world.ts';
 
 /** Milliseconds at percentiles. */
@@ -15,8 +15,10 @@ export interface TimePercentiles {
 /** How some of the requests went. */
 export interface TrafficFigures {
   readonly requests: number;
-  /** Share of the requests that were answered. */
+  /** Share of the requests that were answered, streams to their end. */
   readonly success: number;
+  /** The same of those that are not poison. */
+  readonly healthySuccess: number;
   /** Upstream calls per request, those that were refused or cancelled included. */
   readonly attemptsPerRequest: number;
   /** US dollars that the providers charge, for cancelled calls too. */
@@ -56,6 +58,13 @@ export interface TrafficReport extends TrafficFigures {
    * put together over several runs, of which one may have a single outage.
    */
   readonly missedMs: readonly number[];
+  /**
+   * Calls a second at an endpoint while it answered nothing, without the first second of each such time; 0 when none was
+   * longer.
+   */
+  readonly deadCallsPerSecond: number;
+  /** Milliseconds from the end of each time in which no endpoint of the world answered to the first answer after it. */
+  readonly backAfterMs: readonly number[];
   /** Share of the answers by endpoint. */
   readonly shares: Readonly<Record<string, number>>;
   /** The same figures for the requests that began during surges; undefined without one. */
@@ -68,6 +77,8 @@ export interface RequestLog {
   readonly stream: boolean;
   readonly oracleUsd: number | undefined;
   readonly inSurge: boolean;
+  /** Whether endpoints fail it however often it is sent. */
+  readonly isPoisoned: boolean;
   calls: number;
   costUsd: number;
   cancelledUsd: number;
@@ -80,6 +91,17 @@ export interface RequestLog {
   readonly met: Set<string>;
 }
 
+/** A call of an endpoint in one of its dead times. */
+export interface DeadCall {
+  readonly endpoint: string;
+  /** Number of the dead time. */
+  readonly dead: number;
+  readonly atMs: number;
+}
+
+/** What of a dead time is not counted: nothing can be known of it yet. */
+const FIRST_MS = 1_000;
+
 /** How long after a dead time an endpoint may stay unused without being counted as lost. */
 const RECOVERY_WINDOW_MS = 60_000;
 
@@ -89,12 +111,13 @@ export function reportOf(
   servers: readonly SimulatedServer[],
   oracle: Oracle,
   answers: ReadonlyMap<string, readonly number[]>,
+  deadCalls: readonly DeadCall[],
   durationMs: number,
 ): TrafficReport {
   const deadTimes = servers.reduce((sum, { schedule }) => sum + schedule.deadTimes.length, 0);
   const victims = logs.reduce((sum, { met }) => sum + met.size, 0);
   const inSurge = logs.filter((log) => log.inSurge);
-  const answered = logs.filter(({ tookMs }) => tookMs !== undefined);
+  const answered = logs.filter(isAnswered);
   const recoveries = recoveriesOf(servers, oracle, answers, durationMs);
   return {
     ...figuresOf(logs),
@@ -110,6 +133,8 @@ export function reportOf(
             0.5,
           ),
     missedMs: recoveries.filter(({ isMissed }) => isMissed).map(({ ms }) => ms),
+    deadCallsPerSecond: deadCallsPerSecond(servers, deadCalls, durationMs),
+    backAfterMs: backAfterMs(servers, logs, durationMs),
     shares: Object.fromEntries(
       servers.map(({ endpoint: { name } }) => [
         name,
@@ -121,7 +146,8 @@ export function reportOf(
 }
 
 function figuresOf(logs: readonly RequestLog[]): TrafficFigures {
-  const answered = logs.filter(({ tookMs }) => tookMs !== undefined);
+  const answered = logs.filter(isAnswered);
+  const healthy = logs.filter(({ isPoisoned }) => !isPoisoned);
   // What failed requests cost counts; what the oracle would have paid for them does not help anybody.
   const costUsd = total(logs, (log) => log.costUsd);
   const comparable = answered.filter(({ oracleUsd }) => oracleUsd !== undefined);
@@ -132,6 +158,7 @@ function figuresOf(logs: readonly RequestLog[]): TrafficFigures {
   return {
     requests: logs.length,
     success: logs.length === 0 ? 0 : answered.length / logs.length,
+    healthySuccess: healthy.length === 0 ? 0 : healthy.filter(isAnswered).length / healthy.length,
     attemptsPerRequest: logs.length === 0 ? 0 : total(logs, ({ calls }) => calls) / logs.length,
     costUsd,
     regret: oracleUsd === 0 ? 0 : ownUsd / oracleUsd - 1,
@@ -139,6 +166,57 @@ function figuresOf(logs: readonly RequestLog[]): TrafficFigures {
     answerMs: percentiles(answered.filter(({ stream }) => !stream)),
     failures,
   };
+}
+
+function isAnswered({ tookMs }: RequestLog): boolean {
+  return tookMs !== undefined;
+}
+
+function deadCallsPerSecond(
+  servers: readonly SimulatedServer[],
+  deadCalls: readonly DeadCall[],
+  durationMs: number,
+): number {
+  let seconds = 0;
+  let calls = 0;
+  for (const { endpoint, schedule } of servers) {
+    const own = deadCalls.filter((call) => call.endpoint === endpoint.name);
+    for (const [index, { fromMs, toMs }] of schedule.deadTimes.entries()) {
+      const countedFromMs = fromMs + FIRST_MS;
+      seconds += Math.max(0, Math.min(toMs, durationMs) - countedFromMs) / 1_000;
+      calls += own.filter(({ dead, atMs }) => dead === index && atMs >= countedFromMs).length;
+    }
+  }
+  return seconds === 0 ? 0 : calls / seconds;
+}
+
+function backAfterMs(
+  servers: readonly SimulatedServer[],
+  logs: readonly RequestLog[],
+  durationMs: number,
+): readonly number[] {
+  const answeredAt = logs
+    .flatMap(({ startedMs, tookMs }) => (tookMs === undefined ? [] : [startedMs + tookMs]))
+    .sort((left, right) => left - right);
+  return commonDeadTimes(servers)
+    .filter(({ toMs }) => toMs < durationMs)
+    .map(({ toMs }) => (answeredAt.find((ms) => ms >= toMs) ?? durationMs) - toMs);
+}
+
+/** Times in which none of the endpoints answers. */
+function commonDeadTimes(servers: readonly SimulatedServer[]): readonly DeadTime[] {
+  const [first, ...others] = servers.map(({ schedule }) => schedule.deadTimes);
+  return others.reduce<readonly DeadTime[]>(
+    (common, times) =>
+      common.flatMap((one) =>
+        times.flatMap((other) => {
+          const fromMs = Math.max(one.fromMs, other.fromMs);
+          const toMs = Math.min(one.toMs, other.toMs);
+          return fromMs < toMs ? [{ fromMs, toMs }] : [];
+        }),
+      ),
+    first ?? [],
+  );
 }
 
 /** A time from the end of a dead time to the first answer after it. */

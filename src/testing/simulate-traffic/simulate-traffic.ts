@@ -1,25 +1,38 @@
 import { RouterError } from '../../protocol/router-error.ts';
 import type { Message } from '../../protocol/message.ts';
-import type { Provider, ProviderCall } from '../../contracts/provider.ts';
+import type { Provider } from '../../contracts/provider.ts';
 import type { Router } from '../../router/router.ts';
 import type { Environment } from '../../platform/environment.ts';
 import { memoryStore } from '../../storage/memory.ts';
 import type { StateStore } from '../../contracts/state-store.ts';
 import { Chance } from './chance.ts';
-import { Oracle, reportOf, type RequestLog, type TrafficReport } from './report.ts';
+import { type DeadCall, Oracle, reportOf, type RequestLog, type TrafficReport } from './report.ts';
 import { OutageSchedule, randomOutages } from './outages.ts';
-import { type CallBook, SimulatedServer, type Turn } from './simulated-server.ts';
+import { directClient, providersOf, type TrafficClient } from './clients.ts';
+import { type CallBook, type SimulatedCall, SimulatedServer, type Turn } from './simulated-server.ts';
+import { type PlannedSession, planTraffic, type TrafficPlan } from './traffic-plan.ts';
 import { VirtualClock } from './virtual-clock.ts';
-import { SIMULATED_MODEL, type TrafficWorld, type SimulatedTraffic } from './world.ts';
+import { SIMULATED_MODEL, type TrafficWorld } from './world.ts';
 
 /** What a simulated instance of the router must be made with. */
 export interface SimulatedSetup {
-  /** One for each endpoint of the world. */
+  /** Those of the world, with its endpoints. */
   readonly providers: readonly Provider[];
   /** The virtual clock, and chance that is the same for the same seed. */
   readonly environment: Environment;
   /** Shared by all instances. Left out when there is only one, so that it keeps its state to itself. */
   readonly state?: StateStore;
+}
+
+/** How requests reach the endpoints of a world without a router. */
+export interface SimulatedWire {
+  /**
+   * A client that sends each request to one endpoint, once: what a router is compared with. Fails with a
+   * {@link RouterError}, as a router does.
+   *
+   * @throws RangeError when the world has no endpoint of this name.
+   */
+  direct(endpoint: string): TrafficClient;
 }
 
 /** Text that prompts are cut from. The router counts four characters as a token, and so does this. */
@@ -29,9 +42,12 @@ const CHARACTERS_PER_TOKEN = 4;
 /**
  * Sends simulated traffic through a real router, in virtual time: no network, no waiting, and the same report for the
  * same seed. Shows what a configuration does when endpoints fail, hang, slow down or refuse, before they really do.
+ * What is sent through something else in the same world is the same traffic, and the n-th call of each request meets the
+ * same latency and the same chance of failing, so that small differences show.
  *
  * @param world - Endpoints, traffic and everything that goes wrong.
- * @param router - Makes a router, once for each instance, from the providers, the clock and the state store of the world.
+ * @param client - Makes a router, once for each instance, from the providers, the clock and the state store of the world;
+ * or anything else that answers requests, to be compared with a router in the same world.
  * @example
  * ```ts
  * const report = await simulateTraffic(
@@ -48,10 +64,10 @@ const CHARACTERS_PER_TOKEN = 4;
  */
 export async function simulateTraffic(
   world: TrafficWorld,
-  router: (setup: SimulatedSetup) => Pick<Router, 'chat' | 'stream'>,
+  client: (setup: SimulatedSetup, wire: SimulatedWire) => TrafficClient,
 ): Promise<TrafficReport> {
   const simulation = new Simulation(world);
-  return simulation.run(router);
+  return simulation.run(client);
 }
 
 class Simulation implements CallBook {
@@ -66,6 +82,8 @@ class Simulation implements CallBook {
   readonly #open = new Map<string, { readonly turn: Turn; readonly log: RequestLog }>();
   /** Times at which calls began that were answered, by endpoint. */
   readonly #answers = new Map<string, number[]>();
+  /** Calls of endpoints while they answered nothing. */
+  readonly #deadCalls: DeadCall[] = [];
   #sessionsLeft: number;
 
   constructor(world: TrafficWorld) {
@@ -76,55 +94,64 @@ class Simulation implements CallBook {
     this.#sessionsLeft = this.#plan.sessions.length;
     const { durationMs } = this.#plan;
     this.#servers = world.endpoints.map((endpoint) => {
-      const chance = new Chance(seed, `outages ${endpoint.name}`);
+      // Endpoints of one provider draw the same.
+      const chance = new Chance(seed, `outages ${endpoint.provider ?? endpoint.name}`);
       const random = world.outages === undefined ? [] : randomOutages(world.outages, chance, durationMs);
-      return new SimulatedServer(endpoint, new OutageSchedule(endpoint, random, durationMs), this.#clock, seed, this);
+      const schedule = new OutageSchedule(endpoint, random, durationMs, seed);
+      return new SimulatedServer(endpoint, schedule, this.#clock, seed, this);
     });
     this.#oracle = new Oracle(this.#servers);
   }
 
-  async run(makeRouter: (setup: SimulatedSetup) => Pick<Router, 'chat' | 'stream'>): Promise<TrafficReport> {
+  async run(makeClient: (setup: SimulatedSetup, wire: SimulatedWire) => TrafficClient): Promise<TrafficReport> {
     const { instances = 1, storeLatencyMs } = this.#world;
     const shared = memoryStore({ now: this.#clock.environment(this.#seed).now });
     const state = storeLatencyMs === undefined ? shared : delayedStore(shared, this.#clock, storeLatencyMs);
-    const routers = Array.from({ length: instances }, (_, index) =>
-      makeRouter({
-        providers: this.#servers.map((server) => server.provider()),
-        environment: this.#clock.environment(this.#seed * 1_000 + index),
-        ...(instances === 1 && storeLatencyMs === undefined ? {} : { state }),
-      }),
+    const clients = Array.from({ length: instances }, (_, index) =>
+      makeClient(
+        {
+          providers: providersOf(this.#servers),
+          environment: this.#clock.environment(this.#seed * 1_000 + index),
+          ...(instances === 1 && storeLatencyMs === undefined ? {} : { state }),
+        },
+        { direct: (endpoint) => directClient(this.#servers, endpoint) },
+      ),
     );
     const chance = new Chance(this.#seed, 'instances');
     for (const session of this.#plan.sessions) {
       this.#clock.at(session.turns[0]?.afterMs ?? 0, () => {
-        void this.#converse(session, () => routers[Math.floor(chance.uniform() * routers.length)]);
+        void this.#converse(session, () => clients[Math.floor(chance.uniform() * clients.length)]);
       });
     }
     await this.#clock.run(() => this.#sessionsLeft === 0);
-    return reportOf(this.#logs, this.#servers, this.#oracle, this.#answers, this.#clock.elapsedMs);
+    return reportOf(this.#logs, this.#servers, this.#oracle, this.#answers, this.#deadCalls, this.#clock.elapsedMs);
   }
 
-  turnOf(call: ProviderCall): Turn {
+  turnOf(call: SimulatedCall): Turn {
     const found = this.#open.get(idOf(call));
     if (found === undefined) throw new RangeError('a call belongs to a request of the simulation');
     return found.turn;
   }
 
-  called(call: ProviderCall, endpoint: string, dead: number | undefined): void {
+  called(call: SimulatedCall, endpoint: string, dead: number | undefined): number {
     const log = this.#open.get(idOf(call))?.log;
-    if (log === undefined) return;
+    if (log === undefined) return 1;
     log.calls += 1;
-    if (dead !== undefined) log.met.add(`${endpoint} ${dead}`);
+    if (dead !== undefined) {
+      log.met.add(`${endpoint} ${dead}`);
+      this.#deadCalls.push({ endpoint, dead, atMs: this.#clock.elapsedMs });
+    }
+    return log.calls;
   }
 
-  charged(call: ProviderCall, _endpoint: string, usd: number, wanted: boolean): void {
+  charged(call: SimulatedCall, _endpoint: string, usd: number, wanted: boolean): void {
     const log = this.#open.get(idOf(call))?.log;
     if (log === undefined) return;
     log.costUsd += usd;
     if (!wanted) log.cancelledUsd += usd;
   }
 
-  answered(call: ProviderCall, endpoint: string, startedMs: number): void {
+  answered(call: SimulatedCall, endpoint: string, startedMs: number): void {
     const log = this.#open.get(idOf(call))?.log;
     if (log !== undefined) log.answeredBy = endpoint;
     const times = this.#answers.get(endpoint);
@@ -132,38 +159,40 @@ class Simulation implements CallBook {
     else times.push(startedMs);
   }
 
-  async #converse(session: PlannedSession, pick: () => Pick<Router, 'chat' | 'stream'> | undefined): Promise<void> {
+  async #converse(session: PlannedSession, pick: () => TrafficClient | undefined): Promise<void> {
     const messages: Message[] = [];
     let promptTokens = 0;
-    for (const [index, turn] of session.turns.entries()) {
-      if (index > 0) await this.#wait(turn.afterMs);
-      promptTokens += turn.newTokens;
-      messages.push({ role: 'user', content: textOf(session.id, index, turn.newTokens) });
-      const router = pick();
-      if (router === undefined) break;
-      const planned: Turn = { session: session.id, promptTokens, answerTokens: turn.answerTokens };
-      await this.#ask(router, `${session.id}/${index}`, planned, turn.stream, {
+    for (const [index, planned] of session.turns.entries()) {
+      if (index > 0) await this.#wait(planned.afterMs);
+      promptTokens += planned.newTokens;
+      messages.push({ role: 'user', content: textOf(session.id, index, planned.newTokens) });
+      const client = pick();
+      if (client === undefined) break;
+      const { answerTokens, poison } = planned;
+      const turn: Turn = { id: `${session.id}/${index}`, session: session.id, promptTokens, answerTokens, poison };
+      await this.#ask(client, turn, planned.stream, session.account, {
         model: SIMULATED_MODEL,
         messages: [...messages],
         ...(session.named ? { session_id: session.id } : {}),
       });
-      messages.push({ role: 'assistant', content: textOf(session.id, index, turn.answerTokens) });
-      promptTokens += turn.answerTokens;
+      messages.push({ role: 'assistant', content: textOf(session.id, index, answerTokens) });
+      promptTokens += answerTokens;
     }
     this.#sessionsLeft -= 1;
   }
 
   async #ask(
-    router: Pick<Router, 'chat' | 'stream'>,
-    id: string,
+    client: TrafficClient,
     turn: Turn,
     stream: boolean,
+    account: string | undefined,
     body: Parameters<Router['chat']>[0],
   ): Promise<void> {
     const startedMs = this.#clock.elapsedMs;
     const log: RequestLog = {
       startedMs,
       stream,
+      isPoisoned: turn.poison !== undefined,
       oracleUsd: this.#oracle.cost(turn, startedMs),
       inSurge: this.#isInSurge(startedMs),
       calls: 0,
@@ -175,12 +204,13 @@ class Simulation implements CallBook {
       met: new Set(),
     };
     this.#logs.push(log);
-    this.#open.set(id, { turn, log });
-    const request = { ...body, metadata: { simulated: id } };
+    this.#open.set(turn.id, { turn, log });
+    const request = { ...body, metadata: { simulated: turn.id } };
+    const options = account === undefined ? {} : { account: { id: account } };
     try {
       let firstMs: number | undefined;
-      if (stream) for await (const _ of router.stream(request)) firstMs ??= this.#clock.elapsedMs;
-      else await router.chat(request);
+      if (stream) for await (const _ of client.stream(request, options)) firstMs ??= this.#clock.elapsedMs;
+      else await client.chat(request, options);
       log.tookMs = (firstMs ?? this.#clock.elapsedMs) - startedMs;
     } catch (error) {
       if (!RouterError.isInstance(error)) throw error;
@@ -198,7 +228,7 @@ class Simulation implements CallBook {
 }
 
 /** Which request of the simulation a call belongs to. */
-function idOf({ request }: ProviderCall): string {
+function idOf({ request }: SimulatedCall): string {
   return request.metadata?.['simulated'] ?? '';
 }
 
@@ -224,79 +254,5 @@ function delayedStore(store: StateStore, clock: VirtualClock, latencyMs: number)
     delete: (key) => later(() => store.delete(key)),
     increment: (key, by, ttlMs) => later(() => store.increment(key, by, ttlMs)),
     change: (changes) => later(() => store.change(changes)),
-  };
-}
-
-/** One turn of a session, as it was decided before the simulation began. */
-interface PlannedTurn {
-  /** Milliseconds after the turn before; those of the first turn are from the start of the simulation. */
-  readonly afterMs: number;
-  /** Tokens that the caller adds. */
-  readonly newTokens: number;
-  readonly answerTokens: number;
-  readonly stream: boolean;
-}
-
-/** A conversation whose prompt grows by what was said. */
-interface PlannedSession {
-  readonly id: string;
-  /** Whether requests name the session. */
-  readonly named: boolean;
-  readonly turns: readonly PlannedTurn[];
-}
-
-/** What callers do, and for how long. */
-interface TrafficPlan {
-  readonly sessions: readonly PlannedSession[];
-  readonly durationMs: number;
-}
-
-/** Spread of prompt and answer lengths around their median. */
-const LENGTH_SPREAD = 0.6;
-/** A lognormal mean lies above its median by this factor. */
-const MEAN_OVER_MEDIAN = Math.exp(LENGTH_SPREAD ** 2 / 2);
-
-/** Decides who will ask what and when, independently of how the router answers. */
-function planTraffic(traffic: SimulatedTraffic, seed: number): TrafficPlan {
-  const { requests = 20_000, perSecond = 6, turns = 6, surges = [] } = traffic;
-  const chance = new Chance(seed, 'sessions');
-  const sessionsPerMs = perSecond / turns / 1_000;
-  const sessions: PlannedSession[] = [];
-  let planned = 0;
-  let ms = 0;
-  while (planned < requests) {
-    // Thinning by time: a session's worth of waiting passes faster in a surge.
-    const factor = surges.reduce((most, { fromMs, toMs, factor: by }) => (ms >= fromMs && ms < toMs ? by : most), 1);
-    const step = chance.exponential(1 / (sessionsPerMs * factor));
-    const nextEdge = surges
-      .flatMap(({ fromMs, toMs }) => [fromMs, toMs])
-      .reduce((next, edge) => (edge > ms && edge < next ? edge : next), Infinity);
-    if (ms + step > nextEdge) {
-      ms = nextEdge;
-      continue;
-    }
-    ms += step;
-    const session = planSession(`session-${sessions.length}`, ms, traffic, chance);
-    planned += session.turns.length;
-    sessions.push(session);
-  }
-  return { sessions, durationMs: ms };
-}
-
-function planSession(id: string, startMs: number, traffic: SimulatedTraffic, chance: Chance): PlannedSession {
-  const { turns = 6, pauseMs = 30_000, promptTokens = 2_000, turnTokens = 300, answerTokens = 250 } = traffic;
-  const { streaming = 1, named = 1 } = traffic;
-  const length = (mean: number): number =>
-    Math.max(1, Math.round(chance.around(mean / MEAN_OVER_MEDIAN, LENGTH_SPREAD)));
-  const count = chance.count(turns);
-  return {
-    id,
-    named: chance.uniform() < named,
-    turns: Array.from({ length: count }, (_, index) => ({
-      afterMs: index === 0 ? startMs : chance.exponential(pauseMs),
-      newTokens: length(index === 0 ? promptTokens : turnTokens),
-      answerTokens: length(answerTokens),
-      stream: chance.uniform() < streaming,
-    })),
   };
 }

@@ -1,28 +1,40 @@
+import type { EndpointDeclaration } from '../../catalog/endpoint.ts';
 import type { Price } from '../../catalog/price.ts';
 import { type AttemptFailure, failedReply, failure } from '../../core/fallback/failure.ts';
 import type { ReportedUsage } from '../../core/stream/pieces.ts';
 import type { UpstreamResult } from '../../core/stream/upstream-result.ts';
-import type { PieceStream, Provider, ProviderCall, ProviderReply } from '../../contracts/provider.ts';
+import type { PieceStream, ProviderCall, ProviderReply } from '../../contracts/provider.ts';
 import { Chance } from './chance.ts';
 import type { OutageSchedule } from './outages.ts';
 import type { VirtualClock } from './virtual-clock.ts';
-import { SIMULATED_MODEL, type SimulatedEndpoint, type SimulatedRateLimit } from './world.ts';
+import type { PoisonRequests, SimulatedEndpoint, SimulatedRateLimit } from './world.ts';
 
 /** A request that is under way, as its endpoints see it. */
 export interface Turn {
+  /** Tells the request apart from all others. */
+  readonly id: string;
   /** Session that prompt caches know it by. */
   readonly session: string;
   readonly promptTokens: number;
   readonly answerTokens: number;
+  /** Present where it is one that endpoints fail, however often it is sent. */
+  readonly poison: PoisonRequests | undefined;
+}
+
+/** What a simulated endpoint reads of a call. */
+export interface SimulatedCall {
+  readonly request: Pick<ProviderCall['request'], 'metadata' | 'stream'>;
+  readonly signal: AbortSignal;
 }
 
 /** What endpoints tell about the calls they got. */
 export interface CallBook {
-  turnOf(call: ProviderCall): Turn;
-  called(call: ProviderCall, endpoint: string, dead: number | undefined): void;
+  turnOf(call: SimulatedCall): Turn;
+  /** Counts a call; gives its number among those of its request, from 1 on. */
+  called(call: SimulatedCall, endpoint: string, dead: number | undefined): number;
   /** What a call cost, whether its answer was wanted in the end or not. */
-  charged(call: ProviderCall, endpoint: string, usd: number, wanted: boolean): void;
-  answered(call: ProviderCall, endpoint: string, startedMs: number): void;
+  charged(call: SimulatedCall, endpoint: string, usd: number, wanted: boolean): void;
+  answered(call: SimulatedCall, endpoint: string, startedMs: number): void;
 }
 
 /** Milliseconds in which a failure is answered. */
@@ -35,7 +47,7 @@ export class SimulatedServer {
   readonly endpoint: SimulatedEndpoint;
   readonly schedule: OutageSchedule;
   readonly #clock: VirtualClock;
-  readonly #chance: Chance;
+  readonly #seed: number;
   readonly #book: CallBook;
   readonly #bucket: RateBucket | undefined;
   /** Prompts in the cache, by session. */
@@ -52,40 +64,42 @@ export class SimulatedServer {
     this.endpoint = endpoint;
     this.schedule = schedule;
     this.#clock = clock;
-    this.#chance = new Chance(seed, `server ${endpoint.name}`);
+    this.#seed = seed;
     this.#book = book;
     this.#bucket = endpoint.rate && new RateBucket(endpoint.rate);
   }
 
-  /** The provider of this endpoint, as a router gets it. */
-  provider(): Provider {
+  /** Its offer of the simulated model, as a router gets it. */
+  declaration(): EndpointDeclaration {
     const { endpoint, schedule } = this;
     const startSeconds = this.#clock.environment(0).wallClock() / 1_000;
     return {
-      slug: endpoint.name,
-      name: endpoint.name,
-      models: {
-        [SIMULATED_MODEL]: {
-          price: schedule.declaredPrice(startSeconds),
-          implicitCaching: true,
-          ...endpoint.declared,
-        },
-      },
-      chat: (call) => this.#answer(call),
+      ...(endpoint.provider === undefined ? {} : { tag: endpoint.name }),
+      price: schedule.declaredPrice(startSeconds),
+      implicitCaching: true,
+      ...endpoint.declared,
     };
   }
 
-  #answer(call: ProviderCall): Promise<ProviderReply> {
+  answer(call: SimulatedCall): Promise<ProviderReply> {
     const startedMs = this.#clock.elapsedMs;
-    const { mode, slowness, errors, dead } = this.schedule.at(startedMs);
-    this.#book.called(call, this.endpoint.name, dead);
-    // Draws in a fixed order, so that what is wrong with an endpoint does not change its later latencies.
+    const { mode, slowness, errors, failMs, breaks, dead } = this.schedule.at(startedMs);
+    const turn = this.#book.turnOf(call);
+    const attempt = this.#book.called(call, this.endpoint.name, dead);
+    // Luck belongs to the request: its first call has the same wherever it goes, and so has each further one. Two routers
+    // in one world then differ by what they decide and not by chance.
+    const chance = new Chance(this.#seed, `call ${attempt} of ${turn.id}`);
     const { medianMs, spread = 0.35 } = this.endpoint.latency;
-    const drawnMs = this.#chance.around(medianMs, spread);
-    const fails = this.#chance.uniform() < errors;
-    if (mode === 'down') return this.#after(call, FAILURE_MS, () => failedReply(OUT));
+    const drawnMs = chance.around(medianMs, spread);
+    const fails = chance.uniform() < errors;
+    const breaksBefore = chance.uniform() < breaks.before;
+    const breaksAfter = chance.uniform() < breaks.after;
+    if (mode === 'down') return this.#after(call, failMs ?? FAILURE_MS, () => failedReply(OUT));
     const waitMs = this.#bucket?.take(startedMs) ?? 0;
     if (waitMs > 0) return this.#after(call, FAILURE_MS, () => failedReply(this.#limited(waitMs)));
+    if (turn.poison !== undefined && this.#chokesOn(turn.poison) && mode === 'up') {
+      return this.#after(call, turn.poison.failMs ?? FAILURE_MS, () => failedReply(CHOKED));
+    }
     this.#running += 1;
     const crowd = this.#running / (this.endpoint.concurrencyKnee ?? Infinity);
     const firstTokenMs = drawnMs * slowness * Math.max(1, crowd) ** 3;
@@ -98,23 +112,67 @@ export class SimulatedServer {
     call.signal.addEventListener('abort', () => {
       if (open.isOver) return;
       finish();
-      // A call that a provider works on costs its prompt, also when nobody waits for the answer any more.
-      if (this.schedule.at(this.#clock.elapsedMs).mode === 'up' && mode === 'up') this.#charge(call, 0, false);
+      // A call that a provider works on costs its prompt, also when nobody waits for the answer any more; no failure costs.
+      const costs = !fails && mode === 'up' && this.schedule.at(this.#clock.elapsedMs).mode === 'up';
+      if (costs) this.#charge(call, 0, false);
     });
-    return this.#after(call, mode === 'hanging' ? Infinity : firstTokenMs, () => {
+    const answerMs = fails ? (failMs ?? firstTokenMs) : firstTokenMs;
+    return this.#after(call, mode === 'hanging' ? Infinity : answerMs, () => {
       const after = this.schedule.at(this.#clock.elapsedMs).mode;
       if (after === 'hanging') return new Promise<ProviderReply>(() => {});
       if (fails || after === 'down') {
         finish();
         return failedReply(OUT);
       }
-      return this.#deliver(call, startedMs, finish);
+      if (breaksBefore) {
+        finish();
+        return brokenReply(call);
+      }
+      return breaksAfter ? this.#cutOff(call, finish) : this.#deliver(call, startedMs, finish);
     });
   }
 
-  #deliver(call: ProviderCall, startedMs: number, finish: () => void): ProviderReply | Promise<ProviderReply> {
+  #chokesOn({ at }: PoisonRequests): boolean {
+    const { name, provider = name } = this.endpoint;
+    return at === undefined || at.includes(name) || at.includes(provider);
+  }
+
+  /** Writes half of the answer. What was written costs, as it does at real providers. */
+  #cutOff(call: SimulatedCall, finish: () => void): ProviderReply | Promise<ProviderReply> {
+    const answerTokens = Math.ceil(this.#book.turnOf(call).answerTokens / 2);
+    const writingMs = this.#writingMs(answerTokens);
+    const cut = (): void => {
+      finish();
+      this.#charge(call, answerTokens, true);
+    };
+    if (!call.request.stream) {
+      return this.#after(call, writingMs, () => {
+        cut();
+        return brokenReply(call);
+      });
+    }
+    let step = 0;
+    const stream: PieceStream = {
+      read: async () => {
+        step += 1;
+        if (step === 1) return [TEXT.slice(0, TEXT.length / 2)];
+        if (step > 2) return undefined;
+        if (writingMs > 0) await this.#after(call, writingMs, () => undefined);
+        cut();
+        return [{ type: 'failure', failure: CUT }];
+      },
+      cancel: finish,
+    };
+    return { type: 'stream', stream };
+  }
+
+  #writingMs(answerTokens: number): number {
+    return (answerTokens / (this.endpoint.tokensPerSecond ?? Infinity)) * 1_000;
+  }
+
+  #deliver(call: SimulatedCall, startedMs: number, finish: () => void): ProviderReply | Promise<ProviderReply> {
     const { answerTokens } = this.#book.turnOf(call);
-    const writingMs = (answerTokens / (this.endpoint.tokensPerSecond ?? Infinity)) * 1_000;
+    const writingMs = this.#writingMs(answerTokens);
     const complete = (): ReportedUsage => {
       finish();
       const usage = this.#charge(call, answerTokens, true);
@@ -151,7 +209,7 @@ export class SimulatedServer {
     });
   }
 
-  #charge(call: ProviderCall, answerTokens: number, wanted: boolean): ReportedUsage {
+  #charge(call: SimulatedCall, answerTokens: number, wanted: boolean): ReportedUsage {
     const now = this.#clock.elapsedMs;
     const { session, promptTokens } = this.#book.turnOf(call);
     const known = this.#cached.get(session);
@@ -169,7 +227,7 @@ export class SimulatedServer {
   }
 
   /** Waits in virtual time; a call that is aborted meanwhile never settles, as if its connection were gone. */
-  #after<Value>(call: ProviderCall, ms: number, then: () => Value | Promise<Value>): Promise<Value> {
+  #after<Value>(call: SimulatedCall, ms: number, then: () => Value | Promise<Value>): Promise<Value> {
     if (ms <= 0) return Promise.resolve(then());
     return new Promise((resolve) => {
       if (ms === Infinity) return;
@@ -181,7 +239,24 @@ export class SimulatedServer {
 }
 
 const OUT = failure('server', 'The endpoint is out of order', { status: 500 });
-const TEXT = 'ok';
+const CHOKED = failure('server', 'The endpoint could not process the request', { status: 500 });
+const CUT = failure('connection', 'The connection was cut before the answer was complete');
+const TEXT = 'done';
+
+/** An answer whose connection is cut before anything of it has come. */
+function brokenReply({ request }: SimulatedCall): ProviderReply {
+  if (!request.stream) return failedReply(CUT);
+  let isOver = false;
+  const stream: PieceStream = {
+    read: () => {
+      if (isOver) return Promise.resolve(undefined);
+      isOver = true;
+      return Promise.resolve([{ type: 'failure', failure: CUT }]);
+    },
+    cancel: () => {},
+  };
+  return { type: 'stream', stream };
+}
 
 /** US dollars for a call. */
 export function costOf(price: Price, promptTokens: number, cachedTokens: number, answerTokens: number): number {

@@ -27,14 +27,36 @@ export type Outage = {
   readonly fromMs: number;
   readonly toMs: number;
 } & (
-  | { /** Every call fails at once with a 500. */ readonly kind: 'fail' }
+  | {
+      /** Every call fails with a 500, after `failMs` milliseconds (default 60). */
+      readonly kind: 'fail';
+      readonly failMs?: number;
+    }
   | { /** No call ever answers. */ readonly kind: 'hang' }
   | { /** First tokens take `factor` times as long. Default 8. */ readonly kind: 'slow'; readonly factor?: number }
   | {
-      /** A share of the calls fails (default 0.4), and all of them take `factor` times as long (default 6). */
+      /**
+       * A share of the calls fails with a 500 (`errors`, default 0.4), and first tokens take `factor` times as long
+       * (default 6; 1 for failures alone).
+       */
       readonly kind: 'brownout';
       readonly errors?: number;
       readonly factor?: number;
+      /** Milliseconds after which calls fail. Default: when their first token would have come. */
+      readonly failMs?: number;
+      /**
+       * Failures come in bursts in which every call fails, of so many milliseconds in the mean, exponentially distributed;
+       * `errors` is then the share of the time. Endpoints of one `provider` have them together. Default: each call fails
+       * or not by itself.
+       */
+      readonly burstMs?: number;
+    }
+  | {
+      /** A share of the streams (default 0.5) ends early, as when a connection is cut; so do non-streaming answers. */
+      readonly kind: 'break';
+      readonly share?: number;
+      /** Whether streams break before their first token, or after it, at half of the answer. Default `after`. */
+      readonly at?: 'before' | 'after';
     }
   | {
       /** Up for `upMs` (default 20,000), then failing for `downMs` (default 10,000), over and over. */
@@ -50,8 +72,13 @@ export type Outage = {
 
 /** One provider's offer of the simulated model. */
 export interface SimulatedEndpoint {
-  /** Slug of its provider; unique in the world. */
+  /** Unique in the world: the slug of its provider, unless it has a `provider`, and then what follows that in its slug. */
   readonly name: string;
+  /**
+   * Slug of the provider that it belongs to with others: their random outages and the bursts of their brown-outs come
+   * together. Default: it is the only endpoint of its provider.
+   */
+  readonly provider?: string | undefined;
   /** US dollars per million tokens. `cacheRead` defaults to a tenth of `prompt`. */
   readonly price: Price;
   readonly latency: LatencyDistribution;
@@ -74,7 +101,7 @@ export interface SimulatedEndpoint {
     | undefined;
 }
 
-/** Outages that come at random, at every endpoint by itself. */
+/** Outages that come at random, at every provider by itself. */
 export interface RandomOutages {
   /** Share of the time in which something is wrong with an endpoint. */
   readonly share: number;
@@ -84,11 +111,23 @@ export interface RandomOutages {
   readonly kinds?: readonly ('fail' | 'hang' | 'slow' | 'brownout')[] | undefined;
 }
 
+/** Requests that providers answer with a 500 however often they are sent, such as those with a schema they choke on. */
+export interface PoisonRequests {
+  /** Share of the requests; of the sessions, where they come from one account. */
+  readonly share: number;
+  /** Whether all of them come from an account that sends nothing else, `poison`. Default false: from all accounts. */
+  readonly oneAccount?: boolean | undefined;
+  /** Names of the endpoints or slugs of the providers that fail them; the others answer. Default: everywhere. */
+  readonly at?: readonly string[] | undefined;
+  /** Milliseconds after which they fail. Default 60. */
+  readonly failMs?: number | undefined;
+}
+
 /** Who asks, and how often. */
 export interface SimulatedTraffic {
   /** Requests in the whole simulation, about. Default 20,000. */
   readonly requests?: number | undefined;
-  /** Requests per second outside of surges. Default 6. */
+  /** Requests per second outside of surges. Default 6; five an hour are `5 / 3_600`. */
   readonly perSecond?: number | undefined;
   /** Mean number of turns in a session, geometrically distributed. Default 6. */
   readonly turns?: number | undefined;
@@ -104,6 +143,10 @@ export interface SimulatedTraffic {
   readonly streaming?: number | undefined;
   /** Share of the sessions that send a `session_id`. Default 1. */
   readonly named?: number | undefined;
+  /** Accounts that sessions come from, equally often: `account-0` and so on. Default: the anonymous account. */
+  readonly accounts?: number | undefined;
+  /** Default: none. */
+  readonly poison?: PoisonRequests | undefined;
   /** Times in which `factor` times as many sessions begin. */
   readonly surges?: readonly { readonly fromMs: number; readonly toMs: number; readonly factor: number }[] | undefined;
 }

@@ -7,6 +7,7 @@ import {
   DEFAULT_BREAKER_POLICY,
   admits,
   ended,
+  takenBack,
   tripped,
 } from '../../../src/core/fallback/breaker.ts';
 import { failure } from '../../../src/core/fallback/failure.ts';
@@ -29,7 +30,8 @@ import {
   land,
   launch,
 } from '../../support/breaker-model.ts';
-import { stormOfRuns } from '../../support/properties.ts';
+import { seededRandom } from '../../../src/providers/simulated/chance.ts';
+import { runs, stormOfRuns } from '../../support/properties.ts';
 import { HEALTH_POLICY } from '../../support/records.ts';
 import { NOW, costing, serving } from '../../support/requests.ts';
 import { storm } from '../../support/storms.ts';
@@ -189,19 +191,15 @@ describe('a breaker', () => {
 
   it('B7 counts exactly what happened and opens exactly when the reference says so', () => {
     const seen = counter();
-    always(({ breaker, now }, _before, reference) => {
+    always(({ breaker }, _before, reference) => {
       expect(breaker.state === 'open').toBe(reference.openUntil !== undefined);
       expect(breaker.openings).toBe(reference.openings);
       if (reference.openUntil !== undefined) expect(breaker.openUntil).toBe(reference.openUntil);
       expect(breaker.probes).toBeGreaterThanOrEqual(0);
-      const last = breaker.window.at(-1);
-      if (last === undefined || now - last.start >= 5_000) return;
       seen.hits += 1;
-      const sums = breaker.window.reduce(
-        (sum, slice) => ({ succeeded: sum.succeeded + slice.succeeded, failed: sum.failed + slice.failed }),
-        { succeeded: 0, failed: 0 },
-      );
-      expect(sums).toEqual(countsOf(reference, now));
+      const { succeeded, failed } = countsOf(reference);
+      expect(breaker.succeeded).toBeCloseTo(succeeded, 8);
+      expect(breaker.failed).toBeCloseTo(failed, 8);
     });
     expect(seen.hits).toBeGreaterThan(storm(1_000));
   });
@@ -232,7 +230,7 @@ describe('a breaker', () => {
 
   it('gives up a probe whose end is never told, and does not take it for another one later', () => {
     const { real } = freshPair();
-    for (let call = 0; call < SMALL_POLICY.minimumCalls; call += 1) {
+    for (let call = 0; call < 2; call += 1) {
       const flight = launch(real);
       if (flight !== undefined) land(real, flight, 'failed');
     }
@@ -249,56 +247,176 @@ describe('a breaker', () => {
   });
 });
 
-/** The defaults without the rule about failures in a row, which would come first. */
-const BY_RATIO: BreakerPolicy = { ...DEFAULT_BREAKER_POLICY, inARow: undefined, inARowUnwell: undefined };
+/** Folds outcomes, one after the other, all of one account unless they say otherwise. */
+function after(
+  outcomes: readonly ('ok' | 'failed' | { readonly failed: string } | { readonly ok: string })[],
+  begun: Breaker = CLOSED_BREAKER,
+  now = NOW,
+): Breaker {
+  return outcomes.reduce<Breaker>((breaker, one) => {
+    const account = typeof one === 'string' ? undefined : 'ok' in one ? one.ok : one.failed;
+    const isOk = one === 'ok' || (typeof one === 'object' && 'ok' in one);
+    const outcome = isOk ? ('succeeded' as const) : ('failed' as const);
+    return ended(breaker, DEFAULT_BREAKER_POLICY, { outcome, generation: breaker.generation, account }, now);
+  }, begun);
+}
+
+const times = <Value>(count: number, value: Value): readonly Value[] => Array.from({ length: count }, () => value);
+
+/** A breaker of an endpoint that has failed this share of its calls for long. */
+function usually(share: number): Breaker {
+  return { ...CLOSED_BREAKER, failed: 200 * share, succeeded: 200 * (1 - share), counted: 1_000 };
+}
 
 describe('the default breaker', () => {
   it.each([
-    ['all of four calls failed', 0, 4, 'closed'],
-    ['three of five calls failed', 2, 3, 'open'],
-    ['half of six calls failed', 3, 3, 'closed'],
-    ['five of nine calls failed', 4, 5, 'open'],
-  ] as const)('after %s: is %s succeeded, %d failed, %s', (_name, succeeded, failed, state) => {
-    const { real } = freshPair(BY_RATIO);
-    for (let call = 0; call < succeeded; call += 1) {
-      const flight = launch(real);
-      if (flight !== undefined) land(real, flight, 'ok');
-    }
-    for (let call = 0; call < failed; call += 1) {
-      const flight = launch(real);
-      if (flight !== undefined) land(real, flight, 'failed');
-    }
-    expect(real.breaker.state).toBe(state);
-    expect(real.breaker.openUntil - real.breaker.openedAt).toBe(state === 'open' ? 2_500 : 0);
+    ['was never called', CLOSED_BREAKER],
+    ['has always succeeded', usually(0)],
+    ['fails one call in a hundred', usually(0.0095)],
+  ])('opens after three failures of an endpoint that %s, for 2.5 seconds', (_name, begun) => {
+    expect(after(['failed', 'failed'], begun).state).toBe('closed');
+    const open = after(['failed', 'failed', 'failed'], begun);
+    expect(open.state).toBe('open');
+    expect(open.openUntil - open.openedAt).toBe(2_500);
   });
 
-  it('forgets what is more than a minute old', () => {
-    const { real } = freshPair(BY_RATIO);
-    for (let call = 0; call < 40; call += 1) {
-      const flight = launch(real);
-      if (flight !== undefined) land(real, flight, 'failed');
-      real.now += 16_000;
-    }
-    expect(real.breaker.state).toBe('closed');
+  it('needs more failures in a row, the more the endpoint usually has', () => {
+    const needed = (share: number): number => {
+      let count = 0;
+      for (let breaker = usually(share); breaker.state === 'closed'; breaker = after(['failed'], breaker)) count += 1;
+      return count;
+    };
+    expect([0, 0.05, 0.1, 0.3, 0.5].map(needed)).toEqual([3, 5, 7, 12, 21]);
   });
 
-  it('opens after three failures in a row, and after two where the endpoint was not well', () => {
-    const fail = (breaker: Breaker, health: number): Breaker =>
-      ended(breaker, DEFAULT_BREAKER_POLICY, { outcome: 'failed', generation: breaker.generation, health }, NOW);
-    const twice = (health: number): Breaker => fail(fail(CLOSED_BREAKER, health), health);
-    expect(twice(0.75).state).toBe('closed');
-    expect(twice(0.74).state).toBe('open');
-    expect(fail(twice(1), 1).state).toBe('open');
+  it('does not open for an endpoint that fails as usual, half of its calls or less', () => {
+    const shares = fc.double({ min: 0, max: 0.5, noNaN: true });
+    let opened = 0;
+    fc.assert(
+      fc.property(shares, fc.integer(), (share, seed) => {
+        const chance = seededRandom(seed);
+        let breaker = usually(share);
+        for (let call = 0; call < 10_000; call += 1) {
+          breaker = after([chance() < share ? 'failed' : 'ok'], breaker);
+          if (breaker.state === 'closed') continue;
+          opened += 1;
+          break;
+        }
+      }),
+      runs(40),
+    );
+    expect(opened).toBeLessThanOrEqual(1);
   });
 
-  it('counts failures in a row from the last success on', () => {
-    let breaker = CLOSED_BREAKER;
-    for (const outcome of ['succeeded', 'succeeded', 'failed', 'failed', 'succeeded', 'succeeded', 'failed'] as const) {
-      breaker = ended(breaker, DEFAULT_BREAKER_POLICY, { outcome, generation: 0 }, NOW);
-    }
-    expect(breaker).toMatchObject({ state: 'closed', inARow: 1 });
+  it('opens within a few calls when an endpoint that often fails fails always', () => {
+    const shares = fc.double({ min: 0, max: 0.5, noNaN: true });
+    fc.assert(
+      fc.property(shares, (share) => {
+        expect(after(times(21, 'failed'), usually(share)).state).toBe('open');
+      }),
+      runs(100),
+    );
   });
 
+  it('is less suspicious after each success', () => {
+    const twice = after(['failed', 'failed']);
+    const less = after(['ok'], twice);
+    expect(less.suspicion).toBeLessThan(twice.suspicion);
+    expect(after(['ok', 'ok'], less)).toMatchObject({ state: 'closed', suspicion: 0, suspected: 0, blames: [] });
+  });
+
+  it('learns what is usual from failures that were no outage, and not from an outage', () => {
+    const open = after(['failed', 'failed', 'failed'], usually(0));
+    const early = after(['ok'], open, open.openUntil - 1);
+    expect(early).toMatchObject({ state: 'closed', suspicion: 0 });
+    expect(early.failed).toBeGreaterThan(2.9);
+    const late = after(['ok'], open, open.openUntil);
+    expect(late.state).toBe('closed');
+    expect(late.failed).toBeCloseTo(0, 8);
+  });
+
+  it('is not opened by one account alone while others succeed', () => {
+    const others = after([{ ok: 'a' }, { ok: 'b' }, { ok: 'one' }], usually(0));
+    expect(after(times(100, { failed: 'one' }), others).state).toBe('closed');
+    const joined = after(times(2, { failed: 'a' }), after(times(100, { failed: 'one' }), others));
+    expect(joined.state).toBe('open');
+    // Nobody else has succeeded for a while.
+    expect(after(times(3, { failed: 'one' }), others, NOW + 10_000).state).toBe('open');
+    // Nobody else was ever there.
+    expect(after(times(3, { failed: 'one' }), after([{ ok: 'one' }], usually(0))).state).toBe('open');
+  });
+});
+
+describe('a failure that was the fault of its request', () => {
+  const outcome = fc.constantFrom('ok' as const, 'ok' as const, 'failed' as const);
+  const history = fc.array(outcome, { maxLength: 30 });
+
+  /** Counts a failure, then what follows, then takes the failure back. */
+  function poisoned(before: Breaker, later: readonly ('ok' | 'failed')[]): Breaker {
+    const failed = after(['failed'], before);
+    const counted = { before, after: failed, account: undefined };
+    return takenBack(after(later, failed), counted, DEFAULT_BREAKER_POLICY, NOW);
+  }
+
+  it('leaves the same breaker as if it had never been', () => {
+    fc.assert(
+      fc.property(history, history, (earlier, later) => {
+        const before = after(earlier);
+        // Where it opens, with the failure or without, what comes later goes other ways.
+        const isNeverOpen = (all: readonly ('ok' | 'failed')[]): boolean =>
+          all.every((_, count) => after(all.slice(0, count + 1)).state === 'closed');
+        fc.pre(isNeverOpen([...earlier, 'failed', ...later]) && isNeverOpen([...earlier, ...later]));
+        const clean = after(later, before);
+        const left = poisoned(before, later);
+        expect(left.state).toBe(clean.state);
+        expect(left.failed).toBeCloseTo(clean.failed, 6);
+        expect(left.succeeded).toBeCloseTo(clean.succeeded, 6);
+      }),
+      runs(1_000),
+    );
+  });
+
+  it('leaves no suspicion behind that only it has raised', () => {
+    expect(poisoned(usually(0), []).suspicion).toBe(0);
+    expect(poisoned(usually(0), ['ok', 'ok'])).toMatchObject({ suspicion: 0, suspected: 0, blames: [] });
+    const twice = after(['failed', 'failed'], usually(0));
+    const third = after(['failed'], twice);
+    expect(third.state).toBe('open');
+    const back = takenBack(third, { before: twice, after: third, account: undefined }, DEFAULT_BREAKER_POLICY, NOW);
+    expect(back).toMatchObject({ state: 'closed', openings: 0 });
+    expect(back.suspicion).toBeCloseTo(twice.suspicion, 8);
+    expect(back.generation).toBeGreaterThan(third.generation);
+  });
+
+  it('leaves a breaker open that others have opened, or that fell silent', () => {
+    const first = after(['failed'], usually(0));
+    const counted = { before: usually(0), after: first, account: undefined };
+    const four = after(['failed', 'failed'], first);
+    const probed = after(['failed'], four, four.openUntil);
+    expect(takenBack(probed, counted, DEFAULT_BREAKER_POLICY, NOW).state).toBe('open');
+    const silent = tripped(first, DEFAULT_BREAKER_POLICY, NOW);
+    expect(takenBack(silent, counted, DEFAULT_BREAKER_POLICY, NOW).state).toBe('open');
+  });
+
+  it('never leaves less than nothing, however often and late it is taken back', () => {
+    fc.assert(
+      fc.property(history, history, fc.integer({ min: 1, max: 4 }), (earlier, later, count) => {
+        const before = after(earlier);
+        const failed = after(['failed'], before);
+        const counted = { before, after: failed, account: undefined };
+        let left = after(later, failed);
+        for (let time = 0; time < count; time += 1) left = takenBack(left, counted, DEFAULT_BREAKER_POLICY, NOW);
+        expect(left.failed).toBeGreaterThanOrEqual(0);
+        expect(left.succeeded).toBeGreaterThanOrEqual(0);
+        expect(left.suspicion).toBeGreaterThanOrEqual(0);
+        expect(left.blames.every(({ suspicion }) => suspicion >= 0)).toBe(true);
+      }),
+      runs(1_000),
+    );
+  });
+});
+
+describe('an opening', () => {
   it('stays open 1.2 times as long each time, up to half a minute, and a fifth more or less', () => {
     let breaker = tripped(CLOSED_BREAKER, DEFAULT_BREAKER_POLICY, NOW);
     const lengths: number[] = [];

@@ -3,6 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { failure, FAILURE_RULES, type FailureKind } from '../../../src/core/fallback/failure.ts';
 import { type FinalError, coolingError, finalError } from '../../../src/core/fallback/final-error.ts';
 import type { Admission } from '../../../src/core/fallback/health.ts';
+import type { LatelyEnded } from '../../../src/core/fallback/outcomes.ts';
+import type { PlanStep } from '../../../src/core/selection/route-plan.ts';
 import { FAILURE_KINDS, type FailureDetails, failedAt, planOver } from '../../support/attempts.ts';
 import { runs } from '../../support/properties.ts';
 
@@ -203,14 +205,17 @@ describe('when every endpoint is cooling down', () => {
     beta: { ok: false, waitMs: 1_200, cause: 'rate_limited' },
     gamma: { ok: false, waitMs: 30_000, cause: 'credentials' },
   };
+  const never = (): LatelyEnded => ({ succeeded: 0, failed: 0 });
+  const lately = ({ endpoint: { provider } }: PlanStep): LatelyEnded =>
+    provider === 'alpha' ? { succeeded: 1, failed: 9 } : provider === 'beta' ? { succeeded: 0, failed: 5 } : never();
 
   it('the answer is 503 with the soonest moment at which one may be asked (U-68)', () => {
-    const error = coolingError(plan, ({ endpoint: { provider } }) => waits[provider] ?? { ok: true }, 'docs');
+    const error = coolingError(plan, ({ endpoint: { provider } }) => waits[provider] ?? { ok: true }, lately, 'docs');
     expect(error).toEqual({
       status: 503,
       errorType: 'provider_overloaded',
       message:
-        'Every provider of acme/one is failing right now; retry after the time in Retry-After, or add a provider',
+        'Every provider of acme/one is failing right now (of 15 requests that called one of them in the last 30 seconds, 14 failed there); retry after the time in Retry-After, or add a provider',
       retryAfterMs: 1_200,
       previous: [],
       availability: {
@@ -225,11 +230,11 @@ describe('when every endpoint is cooling down', () => {
   });
 
   it('the answer is 503 without a wait when they have just recovered', () => {
-    expect(coolingError(plan, () => ({ ok: true }), 'docs')).toMatchObject({ status: 503, retryAfterMs: 0 });
+    expect(coolingError(plan, () => ({ ok: true }), never, 'docs')).toMatchObject({ status: 503, retryAfterMs: 0 });
   });
 
   it('the answer is 429 when all of them are rate limited', () => {
-    const error = coolingError(plan, () => ({ ok: false, waitMs: 5_000, cause: 'rate_limited' }), 'docs');
+    const error = coolingError(plan, () => ({ ok: false, waitMs: 5_000, cause: 'rate_limited' }), lately, 'docs');
     expect(error).toMatchObject({
       status: 429,
       errorType: 'rate_limit_exceeded',

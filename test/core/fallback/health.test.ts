@@ -1,14 +1,19 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { addOutcomes, DEFAULT_BREAKER_POLICY } from '../../../src/core/fallback/breaker.ts';
+import { DEFAULT_BREAKER_POLICY } from '../../../src/core/fallback/breaker.ts';
+import { addOutcomes, endedLately, uptimeOf } from '../../../src/core/fallback/outcomes.ts';
 import { failure } from '../../../src/core/fallback/failure.ts';
 import {
+  admission,
   type EndpointHealth,
+  forgiven,
+  isOfItsRequest,
   UNKNOWN_HEALTH,
   observe,
+  observeStart,
   stabilityOf,
-  uptimeOf,
 } from '../../../src/core/fallback/health.ts';
+import { conditionNow } from '../../../src/core/selection/adaptive/wellness.ts';
 import { stormOfRuns } from '../../support/properties.ts';
 import { storm } from '../../support/storms.ts';
 
@@ -69,5 +74,136 @@ describe('the uptime of an endpoint', () => {
 
   it('does not fall with a 403, which may be about what was asked', () => {
     expect(uptimeAfter(403)).toBe(1);
+  });
+});
+
+const BROKEN = failure('server', 'for a test');
+
+function failed(health: EndpointHealth, now: number, again = false): EndpointHealth {
+  return observe(health, POLICY, { ok: false, generation: health.breaker.generation, failure: BROKEN, again }, now);
+}
+
+function succeeded(health: EndpointHealth, now: number): EndpointHealth {
+  return observe(health, POLICY, { ok: true, generation: health.breaker.generation }, now);
+}
+
+describe('a request that fails at an endpoint again', () => {
+  it('is counted once in breaker, health and uptime', () => {
+    const history = fc.array(fc.boolean(), { maxLength: 20 });
+    fc.assert(
+      fc.property(history, fc.integer({ min: 1, max: 5 }), (calls, times) => {
+        let health = UNKNOWN_HEALTH;
+        for (const [index, ok] of calls.entries()) {
+          health = (ok ? succeeded : failed)(health, 1e8 + index * 100);
+        }
+        const once = failed(health, 1e8 + 5_000);
+        let often = once;
+        for (let time = 0; time < times; time += 1) often = failed(often, 1e8 + 6_000 + time, true);
+        expect(often.condition).toEqual(once.condition);
+        expect(often.consecutiveFailures).toBe(once.consecutiveFailures);
+        expect(endedLately(often, 1e8 + 9_000, 60_000)).toEqual(endedLately(once, 1e8 + 9_000, 60_000));
+        expect(often.breaker).toMatchObject({ state: once.breaker.state, failed: once.breaker.failed });
+        expect(often.breaker.suspicion).toBe(once.breaker.suspicion);
+      }),
+      stormOfRuns(500),
+    );
+  });
+
+  it('still makes the endpoint be left alone for as long as it asks', () => {
+    const once = failed(UNKNOWN_HEALTH, 1e8);
+    const asked = failure('overloaded', 'for a test', { retryAfterMs: 7_000 });
+    const again = observe(once, POLICY, { ok: false, generation: 0, failure: asked, again: true }, 1e8 + 1);
+    expect(admission(again, POLICY, 1e8 + 1)).toMatchObject({ ok: false, waitMs: 7_000, asked: true });
+  });
+});
+
+describe('a failure that was the fault of its request', () => {
+  it('leaves the health as if it had never been', () => {
+    const step = fc.tuple(fc.integer({ min: 0, max: 40_000 }), fc.integer({ min: 0, max: 9 }));
+    const steps = fc.array(step, { maxLength: 12 });
+    let inLatest = 0;
+    fc.assert(
+      fc.property(steps, steps, (earlier, later) => {
+        let now = 1e8;
+        const fold = (health: EndpointHealth, calls: typeof earlier): EndpointHealth => {
+          let folded = health;
+          for (const [afterMs, chance] of calls) {
+            now += afterMs;
+            folded = (chance < 7 ? succeeded : failed)(folded, now);
+          }
+          return folded;
+        };
+        const before = fold(UNKNOWN_HEALTH, earlier);
+        const at = (now += 10);
+        const after = failed(before, at);
+        const left = fold(after, later);
+        now = at;
+        const clean = fold(before, later);
+        fc.pre(left.breaker.openings === 0 && clean.breaker.openings === 0 && after.breaker.openings === 0);
+        fc.pre(left.breaker.generation === 0 && clean.breaker.generation === 0);
+        if (left.latest === after.latest) inLatest += 1;
+        const back = forgiven(left, POLICY, { at, account: undefined, before, after }, now);
+        for (const spanMs of [30_000, 1_800_000, 86_400_000]) {
+          expect(uptimeOf(back, now, spanMs) ?? 1).toBe(uptimeOf(clean, now, spanMs) ?? 1);
+        }
+        expect(conditionNow(back.condition, 20_000, now)).toBeCloseTo(conditionNow(clean.condition, 20_000, now), 6);
+        expect(back.breaker.failed).toBeCloseTo(clean.breaker.failed, 6);
+        expect(back.breaker.succeeded).toBeCloseTo(clean.breaker.succeeded, 6);
+        expect(back.consecutiveFailures).toBe(clean.consecutiveFailures);
+        expect(stabilityOf(back, now)).toBe(stabilityOf(clean, now));
+      }),
+      stormOfRuns(2_000),
+    );
+    expect(inLatest).toBeGreaterThan(storm(50));
+  });
+
+  it('is found by where else it failed, and by others that succeeded meanwhile', () => {
+    const one = (failures: number, succeededSince: boolean) => ({ failures, succeededSince });
+    expect(isOfItsRequest([one(2, true)])).toBe(true);
+    expect(isOfItsRequest([one(1, true), one(1, false)])).toBe(true);
+    expect(isOfItsRequest([one(1, true)])).toBe(false);
+    expect(isOfItsRequest([one(3, false), one(3, false)])).toBe(false);
+  });
+});
+
+describe('calls of an endpoint that is left alone', () => {
+  const resortMs = (health: EndpointHealth, now: number): number | undefined => {
+    const admitted = admission(health, POLICY, now);
+    return admitted.ok ? undefined : admitted.lastResortMs;
+  };
+
+  it('are twenty at once, and then three a second', () => {
+    let health = failed(failed(failed(UNKNOWN_HEALTH, 1e8), 1e8), 1e8);
+    let now = 1e8;
+    let sent = 0;
+    for (; now < 1e8 + 2_000; now += 10) {
+      if (resortMs(health, now) !== 0) continue;
+      health = failed(observeStart(health, POLICY, now), now);
+      sent += 1;
+    }
+    expect(sent).toBeGreaterThanOrEqual(25);
+    expect(sent).toBeLessThanOrEqual(26);
+    expect(resortMs(health, now)).toBeLessThanOrEqual(334);
+  });
+
+  it('are at most thirty at a time, and all are let through once one succeeds', () => {
+    let health = failed(failed(failed(UNKNOWN_HEALTH, 1e8), 1e8), 1e8);
+    let sent = 0;
+    for (let now = 1e8; now < 1e8 + 25_000; now += 400) {
+      if (resortMs(health, now) !== 0 && !admission(health, POLICY, now).ok) continue;
+      health = observeStart(health, POLICY, now);
+      sent += 1;
+    }
+    expect(sent).toBe(30);
+    expect(admission(succeeded(health, 1e8 + 60_000), POLICY, 1e8 + 60_000)).toEqual({ ok: true });
+  });
+
+  it('is one a second where our account was refused', () => {
+    const refused = failure('quota', 'for a test');
+    let health = observe(UNKNOWN_HEALTH, POLICY, { ok: false, generation: 0, failure: refused }, 1e8);
+    expect(resortMs(health, 1e8)).toBe(1_000);
+    expect(resortMs(health, 1e8 + 1_000)).toBe(0);
+    health = observeStart(health, POLICY, 1e8 + 5_000);
+    expect(resortMs(health, 1e8 + 5_000)).toBe(1_000);
   });
 });

@@ -1,7 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type Attempt, failure, FAILURE_RULES } from '../../../src/core/fallback/failure.ts';
-import { backoffMs } from '../../../src/core/fallback/retry-budget.ts';
 import type { Admission } from '../../../src/core/fallback/health.ts';
 import { type Move, type Situation, nextMove } from '../../../src/core/fallback/next-move.ts';
 import type { PlanStep, RoutePlan } from '../../../src/core/selection/route-plan.ts';
@@ -80,11 +79,12 @@ describe('a repetition', () => {
     (kind) => FAILURE_RULES[kind].sameEndpoint && FAILURE_RULES[kind].next === 'endpoint',
   );
 
-  it.each(repeatable)('follows "%s" after a random part of the bound', (kind) => {
+  it.each(repeatable)('follows "%s" after nine tenths of the bound, or a little more', (kind) => {
     const attempt = failedAt(single, 'alpha', kind);
-    expect(next([attempt], { roll: 0 }, single)).toBe('alpha after 0');
-    expect(next([attempt], { roll: 0.5 }, single)).toBe('alpha after 125');
-    expect(next([attempt], { roll: 0.999 }, single)).toBe('alpha after 249');
+    expect(next([attempt], { roll: 0 }, single)).toBe('alpha after 500');
+    expect(next([attempt], { roll: 0.5 }, single)).toBe('alpha after 505');
+    expect(next([attempt], { roll: 0.5, now: NOW + 100 }, single)).toBe('alpha after 405');
+    expect(next([attempt], { roll: 0.999 }, single)).toBe('alpha after 509');
   });
 
   it.each(FAILURE_KINDS.filter((kind) => !repeatable.includes(kind)))('never follows "%s"', (kind) => {
@@ -92,19 +92,24 @@ describe('a repetition', () => {
   });
 
   it('comes only when nothing else is left', () => {
-    expect(next([failedAt(plan, 'alpha', 'server')], closed({ beta: 9_000, gamma: 9_000 }))).toBe('alpha after 125');
+    expect(next([failedAt(plan, 'alpha', 'server')], closed({ beta: 9_000, gamma: 9_000 }))).toBe('alpha after 505');
     expect(next([failedAt(plan, 'alpha', 'server')])).toBe('beta after 0');
   });
 
-  it('needs room in the budget', () => {
-    expect(next([failedAt(single, 'alpha', 'server')], { mayRepeat: false }, single)).toBe('stop: exhausted');
+  it('is held back for a while where too few calls succeed', () => {
+    const due = { now: NOW + 510, mayRepeat: () => false };
+    const attempts = [failedAt(single, 'alpha', 'server')];
+    expect(next(attempts, { ...due, holdMs: 1_000 }, single)).toBe('alpha after 100');
+    expect(nextMove(single, attempts, situation({ ...due, holdMs: 1_000 }))).toMatchObject({ isHeld: true });
+    expect(next(attempts, { ...due, holdMs: 0 }, single)).toBe('stop: exhausted');
+    expect(next(attempts, { ...due, mayRepeat: () => true }, single)).toBe('alpha after 0');
   });
 
   it('happens as often as the policy says', () => {
     const attempts = [failedAt(single, 'alpha', 'server'), failedAt(single, 'alpha', 'server')];
-    expect(next(attempts, {}, single)).toBe('stop: exhausted');
-    const policy = { ...FALLBACK_POLICY, triesPerEndpoint: 3 };
-    expect(next(attempts, { policy }, single)).toBe('alpha after 250');
+    expect(next(attempts, {}, single)).toBe('alpha after 1010');
+    const policy = { ...FALLBACK_POLICY, triesPerEndpoint: 2 };
+    expect(next(attempts, { policy }, single)).toBe('stop: exhausted');
   });
 
   it('waits as long as the provider asked', () => {
@@ -164,6 +169,90 @@ describe('a repetition', () => {
   });
 });
 
+describe('the same model once more before another', () => {
+  const models = planOver('alpha acme/one', 'beta acme/two');
+  const passing = ['connection', 'server', 'overloaded'] as const;
+
+  it.each(passing)('is tried after "%s" and the back-off', (kind) => {
+    const attempts = [failedAt(models, 'alpha', kind)];
+    expect(next(attempts, {}, models)).toBe('alpha after 505');
+    expect(next(attempts, { waited: true, now: NOW + 505 }, models)).toBe('alpha after 0');
+    expect(next([...attempts, failedAt(models, 'alpha', kind)], {}, models)).toBe('beta after 0');
+  });
+
+  it.each(FAILURE_KINDS.filter((kind) => !passing.some((one) => one === kind)))('is not tried after "%s"', (kind) => {
+    expect(next([failedAt(models, 'alpha', kind)], {}, models)).not.toMatch(/^alpha/);
+  });
+
+  it('is tried after a time of at most two seconds that the provider named', () => {
+    const refused = (retryAfterMs: number): Attempt[] => [failedAt(models, 'alpha', 'rate_limited', { retryAfterMs })];
+    expect(next(refused(2_000), {}, models)).toBe('alpha after 2000');
+    expect(next(refused(2_001), {}, models)).toBe('beta after 0');
+    const unavailable = [failedAt(models, 'alpha', 'overloaded', { retryAfterMs: 5_000 })];
+    expect(next(unavailable, {}, models)).toBe('beta after 0');
+    // Instances lengthen such a time so that they do not return together.
+    const longer = { admission: closed({ alpha: 2_900 }, 'rate_limited').admission };
+    expect(next(refused(2_000), longer, models)).toBe('alpha after 2900');
+  });
+
+  it('comes after the other providers of the same model', () => {
+    const providers = planOver('alpha acme/one', 'beta acme/one', 'gamma acme/two');
+    const first = [failedAt(providers, 'alpha', 'server')];
+    expect(next(first, {}, providers)).toBe('beta after 0');
+    expect(next([...first, failedAt(providers, 'beta', 'server')], {}, providers)).toBe('alpha after 505');
+  });
+
+  it('is not waited for where it is held back, is out, or the time is over', () => {
+    const attempts = [failedAt(models, 'alpha', 'server')];
+    const due = { now: NOW + 510 };
+    expect(next(attempts, { ...due, mayRepeat: () => false, holdMs: 2_000 }, models)).toBe('beta after 0');
+    expect(next(attempts, closed({ alpha: 2_000 }), models)).toBe('beta after 0');
+    expect(next(attempts, { deadlineAt: NOW + 400 }, models)).toBe('beta after 0');
+  });
+});
+
+describe('a last resort', () => {
+  const single = planOver('alpha');
+  const out = (lastResortMs: number, isTried = false): Partial<Situation> => ({
+    admission: () => ({ ok: false, waitMs: 2_500, cause: 'breaker', lastResortMs, isTried }),
+    holdMs: 2_000,
+  });
+
+  it('is called when it is let through, and waited for otherwise', () => {
+    expect(nextMove(single, [], situation(out(0)))).toMatchObject({ waitMs: 0, isProbe: true, isLastResort: true });
+    expect(nextMove(single, [], situation(out(300)))).toMatchObject({ waitMs: 150, isHeld: true });
+    expect(next([], out(80), single)).toBe('alpha after 80');
+    expect(next([], { ...out(300), holdMs: 0 }, single)).toBe('stop: exhausted');
+  });
+
+  it('is waited for longer while a call shows whether it is back', () => {
+    expect(next([], { ...out(300, true), holdMs: -7_999 }, single)).toBe('alpha after 150');
+    expect(next([], { ...out(300, true), holdMs: -8_000 }, single)).toBe('stop: exhausted');
+  });
+
+  it('is tried again, and that does not count as one of its tries', () => {
+    const resort = { ...failedAt(single, 'alpha', 'server'), lastResort: true };
+    const four = [resort, resort, resort, resort];
+    expect(next(four, { ...out(0), now: NOW + 510 }, single)).toBe('alpha after 0');
+    const ordinary = failedAt(single, 'alpha', 'server');
+    const three = [ordinary, ordinary, ordinary];
+    expect(next(three, { ...out(0), now: NOW + 9_000 }, single)).toBe('stop: exhausted');
+  });
+
+  it('comes after a repetition at an endpoint that is not out', () => {
+    const two = planOver('alpha', 'beta');
+    const admission = ({ endpoint: { provider } }: PlanStep): Admission =>
+      provider === 'beta' ? { ok: false, waitMs: 2_500, cause: 'breaker', lastResortMs: 0 } : { ok: true };
+    expect(next([failedAt(two, 'alpha', 'server')], { admission }, two)).toBe('alpha after 505');
+    expect(next([failedAt(two, 'alpha', 'timeout')], { admission }, two)).toBe('beta after 0');
+  });
+
+  it('is not waited for where our account was refused', () => {
+    const admission = (): Admission => ({ ok: false, waitMs: 600_000, cause: 'quota', lastResortMs: 500 });
+    expect(next([], { admission, holdMs: 2_000 }, single)).toBe('stop: exhausted');
+  });
+});
+
 describe('any sequence of moves', () => {
   const kinds = fc.array(fc.constantFrom(...FAILURE_KINDS), { minLength: 1, maxLength: 40 });
   const names = fc
@@ -175,7 +264,7 @@ describe('any sequence of moves', () => {
     )
     .map((list) => list.sort((left, right) => left.slice(2).localeCompare(right.slice(2))));
 
-  it('ends, tries each endpoint in plan order once before any twice, and keeps its bounds', () => {
+  it('ends, tries each endpoint in plan order once before any twice of its model, and keeps its bounds', () => {
     const bounds = fc.record({
       maxAttempts: fc.integer({ min: 1, max: 12 }),
       triesPerEndpoint: fc.integer({ min: 1, max: 4 }),
@@ -196,6 +285,7 @@ describe('any sequence of moves', () => {
             if (move.type === 'stop') break;
             expect(move.waitMs).toBeGreaterThanOrEqual(0);
             expect(move.waitMs).toBeLessThanOrEqual(policy.maxWaitMs);
+            expect(move.isHeld).toBeUndefined();
             now += move.waitMs;
             const fault = faults[attempts.length % faults.length] ?? 'server';
             attempts.push({
@@ -211,40 +301,20 @@ describe('any sequence of moves', () => {
             Math.min(limits.maxAttempts, list.length * limits.triesPerEndpoint),
           );
           expect(firsts).toEqual([...firsts].sort((left, right) => left - right));
-          expect(tried.slice(0, firsts.length)).toEqual(firsts);
+          const models = attempts.map(({ step }) => step.endpoint.model);
+          for (const [index, step] of tried.entries()) {
+            if (tried.indexOf(step) === index) continue;
+            // By then its model was tried everywhere, and only once is any tried again before another model.
+            const model = models[index];
+            const laterOnes = firsts.slice(firsts.indexOf(step)).filter((one) => tried.indexOf(one) > index);
+            for (const later of laterOnes) expect(of.steps[later]?.endpoint.model).not.toBe(model);
+            const again = models.slice(0, index + 1).filter((one) => one === model).length;
+            const endpoints = new Set(tried.slice(0, index + 1).filter((_, at) => models[at] === model)).size;
+            if (laterOnes.length > 0) expect(again - endpoints).toBeLessThanOrEqual(1);
+          }
           for (const step of firsts) {
             expect(tried.filter((one) => one === step).length).toBeLessThanOrEqual(limits.triesPerEndpoint);
           }
-        },
-      ),
-      runs(1_000),
-    );
-  });
-});
-
-describe('backoff', () => {
-  it('lies between nothing and a bound that doubles up to its cap', () => {
-    const policy = { baseMs: 250, capMs: 8_000 };
-    expect([0, 1, 2, 5, 6, 1_000].map((repetition) => backoffMs(policy, repetition, 0.9999))).toEqual([
-      249, 499, 999, 7_999, 7_999, 7_999,
-    ]);
-    expect(backoffMs(policy, 3, 0)).toBe(0);
-  });
-
-  it('lies in [0, cap] and never below what the provider asked for (P15)', () => {
-    const policy = fc.record({ baseMs: fc.nat(10_000), capMs: fc.nat(60_000) });
-    const roll = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
-    fc.assert(
-      fc.property(
-        policy,
-        fc.nat(100),
-        roll,
-        fc.option(fc.nat(3_600_000), { nil: undefined }),
-        (given, times, chance, asked) => {
-          const waitMs = backoffMs(given, times, chance, asked);
-          expect(waitMs).toBeGreaterThanOrEqual(asked ?? 0);
-          expect(waitMs).toBeLessThanOrEqual(Math.max(given.capMs, asked ?? 0));
-          expect(Number.isInteger(waitMs)).toBe(true);
         },
       ),
       runs(1_000),
@@ -299,9 +369,9 @@ describe('a place where the prompt is cached', () => {
   it('is waited for once after it has refused this request, where retries are left', () => {
     const refused = failedAt(cached, 'beta', 'rate_limited');
     expect(next([refused], busy(100), cached)).toBe('beta after 100');
-    expect(next([refused], { ...busy(100), mayRepeat: false }, cached)).toBe('alpha after 0');
+    expect(next([refused], { ...busy(100), mayRepeat: () => false }, cached)).toBe('alpha after 0');
     expect(next([refused], { ...busy(100), mayRetryRefusal: false }, cached)).toBe('stop: exhausted');
-    expect(next([refused, refused], busy(100), cached)).toBe('alpha after 0');
+    expect(next([refused, refused, refused], busy(100), cached)).toBe('alpha after 0');
   });
 
   it('is taken when it has come, and otherwise another', () => {

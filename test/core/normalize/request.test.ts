@@ -42,6 +42,7 @@ describe('a normalised request', () => {
         zeroDataRetention: false,
         distillableOnly: false,
         sortWithinModel: true,
+        returnRefusals: false,
       },
       plugins: [],
       session: {},

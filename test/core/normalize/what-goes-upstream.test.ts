@@ -207,7 +207,8 @@ describe('halves of characters', () => {
 
 describe('tools', () => {
   it('of the caller go out without marks that the provider does not know', async () => {
-    const look = { name: 'look', description: 'Looks.', parameters: { type: 'object' }, strict: true };
+    const parameters = { type: 'object', properties: {} };
+    const look = { name: 'look', description: 'Looks.', parameters, strict: true };
     const { body } = await sentUpstream({
       tools: [{ type: 'function', function: look, cache_control: { type: 'ephemeral' }, vendor_mark: 1 }],
       tool_choice: 'required',

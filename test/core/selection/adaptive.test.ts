@@ -19,6 +19,9 @@ import { useAfterSending, waitForLimits } from '../../../src/core/selection/adap
 import {
   DEFAULT_HEDGE_POLICY,
   EMPTY_PURSE,
+  lateAnswerShare,
+  lateEndsAfter,
+  NO_LATE_ENDS,
   hedgeDelay,
   purseAfterAnswer,
   purseAfterHedge,
@@ -49,7 +52,7 @@ const ADAPTIVE: Circumstances = { strategy: 'adaptive', adaptive: POLICY };
 
 function record(value: number, lateness = 0): EndpointRecord {
   return {
-    health: { ...UNKNOWN_HEALTH, condition: { value, at: NOW } },
+    health: { ...UNKNOWN_HEALTH, condition: { value, at: NOW, faded: 0 } },
     performance: UNMEASURED,
     speed: { ...UNKNOWN_SPEED, lateness, at: NOW },
   };
@@ -265,7 +268,7 @@ describe('health', () => {
     expect(failed.value).toBeCloseTo(0.85, 12);
     expect(conditionAfter(failed, POLICY, { ok: true, probe: false }, NOW).value).toBeCloseTo(0.865, 12);
     expect(conditionNow(failed, POLICY.forgetMs, NOW + 20_000)).toBeCloseTo(1 - 0.15 / Math.E, 12);
-    const low = { value: 0.2, at: NOW };
+    const low = { value: 0.2, at: NOW, faded: 0 };
     expect(conditionAfter(low, POLICY, { ok: true, probe: true }, NOW).value).toBe(0.95);
   });
 
@@ -535,6 +538,21 @@ describe('declared limits', () => {
   it('of calls at a time are looked at again soon', () => {
     expect(waitForLimits({ concurrency: 2 }, [], { tokens: 1, running: 1 }, NOW)).toBe(0);
     expect(waitForLimits({ concurrency: 2 }, [], { tokens: 1, running: 2 }, NOW)).toBe(50);
+  });
+});
+
+describe('late calls of an endpoint', () => {
+  it('answer where nothing is known of them, and as often as they lately did', () => {
+    expect(lateAnswerShare(NO_LATE_ENDS)).toBe(1);
+    const after = (failures: number, from = NO_LATE_ENDS): typeof NO_LATE_ENDS =>
+      Array.from({ length: failures }).reduce<typeof NO_LATE_ENDS>((ends) => lateEndsAfter(ends, true), from);
+    expect(lateAnswerShare(after(1))).toBeCloseTo(0.5, 1);
+    expect(lateAnswerShare(after(50))).toBeLessThan(0.02);
+    const recovered = Array.from({ length: 100 }).reduce<typeof NO_LATE_ENDS>(
+      (ends) => lateEndsAfter(ends, false),
+      after(50),
+    );
+    expect(lateAnswerShare(recovered)).toBeGreaterThan(0.85);
   });
 });
 

@@ -71,12 +71,18 @@ const message: fc.Arbitrary<ResultMessage> = fc
     ...(parts.calls === undefined ? {} : { tool_calls: parts.calls }),
   }));
 
-const choice: fc.Arbitrary<Omit<Choice, 'index'>> = fc.record({
-  message,
-  finish_reason: fc.constantFrom<FinishReason>('stop', 'length', 'tool_calls', 'content_filter'),
-  native_finish_reason: maybeText,
-  logprobs: fc.option(fc.record({ content: fc.array(logprob, { minLength: 1, maxLength: 3 }) }), { nil: null }),
-});
+const choice: fc.Arbitrary<Omit<Choice, 'index'>> = fc
+  .record({
+    message,
+    finish_reason: fc.constantFrom<FinishReason>('stop', 'length', 'content_filter'),
+    native_finish_reason: maybeText,
+    logprobs: fc.option(fc.record({ content: fc.array(logprob, { minLength: 1, maxLength: 3 }) }), { nil: null }),
+  })
+  // A choice ends with calls where it has some.
+  .map((one) => ({
+    ...one,
+    finish_reason: one.finish_reason === 'stop' && one.message.tool_calls?.length ? 'tool_calls' : one.finish_reason,
+  }));
 
 const counts = fc.record({ prompt_tokens: fc.nat(), completion_tokens: fc.nat(), total_tokens: fc.nat() });
 

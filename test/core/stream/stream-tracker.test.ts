@@ -43,9 +43,44 @@ describe('a stream', () => {
       { ok: true, finishes: [finish('length')] },
     ],
     [
-      'that finishes twice is finished once, as it said first (STR-06)',
-      ['Hi', finish('length'), finish('stop'), END],
+      'that finishes twice is finished once, as it said last (STR-06)',
+      ['Hi', finish('stop'), finish('length'), END],
       { ok: true, finishes: [finish('length')] },
+    ],
+    [
+      'that is finished by other words after it was filtered stays filtered',
+      ['Hi', finish('content_filter'), finish('stop'), END],
+      { ok: true, finishes: [finish('content_filter')] },
+    ],
+    [
+      'that goes on behind its finish is cut off without another one',
+      ['Hi', finish('stop'), ' there'],
+      { ok: false, failure: { kind: 'bad_response', message: 'The provider ended its response early' } },
+    ],
+    [
+      'that goes on with a call behind its finish is cut off without another one',
+      ['Hi', finish('stop'), CALL],
+      { ok: false, failure: { kind: 'bad_response' } },
+    ],
+    [
+      'that finishes again is whole without an end mark',
+      ['Hi', finish('stop'), ' there', finish('length')],
+      { ok: true, finishes: [finish('length')] },
+    ],
+    [
+      'that tells its sources behind its finish is whole',
+      [
+        'Hi',
+        finish('stop'),
+        delta({ annotations: [{ type: 'url_citation', url_citation: { url: 'https://a.example' } }] }),
+        delta({ reasoning_details: [{ type: 'reasoning.encrypted', data: 'x' }] }),
+      ],
+      { ok: true, finishes: [finish('stop')] },
+    ],
+    [
+      'that says "tool_calls" and calls none has stopped',
+      ['I am fine.', finish('tool_calls'), END],
+      { ok: true, finishes: [finish('stop', 0, 'tool_calls')] },
     ],
     [
       'that is filtered after it finished is filtered',
@@ -130,6 +165,53 @@ describe('a stream', () => {
     expect(tracker.usage).toEqual({ prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 });
     expect(tracked(usage(3, 1), 'Hi', finish('stop')).usage).toMatchObject({ completion_tokens: 1 });
     expect(tracked('Hi', finish('stop')).usage).toBeUndefined();
+  });
+
+  it('never counts less than it did', () => {
+    const zeros = tracked(usage(1_200, 1), 'Hi', usage(0, 40), finish('stop'), usage(0, 0));
+    expect(zeros.usage).toEqual({ prompt_tokens: 1_200, completion_tokens: 40, total_tokens: 1_240 });
+    const cached = { prompt_tokens: 9, completion_tokens: 1, total_tokens: 10, reportedCost: 0.5 };
+    const details: StreamPiece[] = [
+      { type: 'usage', usage: { ...cached, prompt_tokens_details: { cached_tokens: 8, audio_tokens: 1 } } },
+      { type: 'usage', usage: { ...cached, reportedCost: 0, prompt_tokens_details: { cached_tokens: 0 } } },
+    ];
+    expect(tracked(...details).usage).toEqual({
+      ...cached,
+      prompt_tokens_details: { cached_tokens: 8, audio_tokens: 1 },
+    });
+  });
+
+  it('has no usage where nothing but zeros was reported, unless it cost nothing', () => {
+    expect(tracked(usage(0, 0), 'Hi', finish('stop')).usage).toBeUndefined();
+    const free = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0, reportedCost: 0 };
+    expect(tracked({ type: 'usage', usage: free }).usage).toEqual(free);
+  });
+
+  it('owes an empty object to every call without arguments, at its end', () => {
+    const call = (index: number, text: string): StreamPiece =>
+      delta({ tool_calls: [{ index, function: { arguments: text } }] });
+    const end = endOf(call(0, ''), call(1, '{'), call(2, ' '), call(1, '}'), finish('tool_calls'), END);
+    expect(end.ok && end.owed).toEqual([
+      {
+        type: 'delta',
+        index: 0,
+        delta: {
+          tool_calls: [
+            { index: 0, function: { arguments: '{}' } },
+            { index: 2, function: { arguments: '{}' } },
+          ],
+        },
+      },
+    ]);
+  });
+
+  it('is settled by an end that came alone, as long as nothing follows', () => {
+    const beside: StreamPiece = { type: 'finish', index: 0, reason: 'stop', native: 'stop', besideContent: true };
+    const settled = (...pieces: readonly StreamPiece[]) => tracked(...pieces).settled;
+    expect([settled('a'), settled('a', finish('stop')), settled('a', beside)]).toEqual([false, true, false]);
+    expect(settled('a', beside, finish('stop'))).toBe(true);
+    expect(settled('a', beside, 'b', finish('stop'))).toBe(false);
+    expect([settled('a', finish('stop'), ''), settled('a', finish('stop'), usage(1, 1))]).toEqual([true, true]);
   });
 
   it('is not over because usage came', () => {

@@ -205,6 +205,8 @@ describe('the end of an answer', () => {
   });
 });
 
+const LOOK_TOOL = { type: 'function', function: { name: 'look', parameters: { type: 'object', properties: {} } } };
+
 describe('a tool call', () => {
   it('gets what was not streamed of its input, and an id if it has none', async () => {
     const parts = [
@@ -214,7 +216,7 @@ describe('a tool call', () => {
       { ...LOOK, input: '{"at":"map"}' },
       { ...LOOK, toolCallId: undefined, toolName: 'ring', input: '{}' },
     ];
-    const { choice, pieces } = await askModel(handMade(saying('v4', parts)), {}, { stream: true });
+    const { choice, pieces } = await askModel(handMade(saying('v4', parts)), { tools: [LOOK_TOOL] }, { stream: true });
     expect(choice?.message.tool_calls).toMatchObject([
       { id: 'c1', function: { arguments: '{"at":"map"}' } },
       { id: expect.stringMatching(/^call_.+_0_1$/), function: { name: 'ring', arguments: '{}' } },
@@ -239,10 +241,33 @@ describe('a tool call', () => {
     const parts = [
       { type: 'tool-input-start', id: 'c1', toolName: 'look', inputEncoding: 'text' },
       { type: 'tool-input-delta', id: 'c1', delta: 'SELECT' },
-      { ...LOOK, input: 'SELECT 1' },
+      { ...LOOK, input: JSON.stringify('SELECT "1"') },
     ];
-    const { choice } = await askModel(handMade(saying('v4', parts)), {}, { stream: true });
+    const arguments_ = JSON.stringify({ input: 'SELECT "1"' });
+    for (const said of [parts, parts.slice(2)]) {
+      for (const stream of [true, false]) {
+        const { choice } = await askModel(handMade(saying('v4', said)), {}, { stream });
+        expect(choice?.message.tool_calls?.[0]?.function.arguments).toBe(arguments_);
+      }
+    }
+    const unfinished = await askModel(handMade(saying('v4', parts.slice(0, 2))), {}, { stream: true });
+    expect(unfinished.choice?.message.tool_calls?.[0]?.function.arguments).toBe('{"input":"SELECT"}');
+    const raw = [...parts.slice(0, 2), { ...LOOK, input: 'SELECT 1' }];
+    const { choice } = await askModel(handMade(saying('v4', raw)), {}, { stream: true });
     expect(choice?.message.tool_calls?.[0]?.function.arguments).toBe('{"input":"SELECT 1"}');
+  });
+
+  it('that the provider ran itself is not the caller’s, also where only its whole says so', async () => {
+    const parts = [
+      { type: 'tool-input-start', id: 's1', toolName: 'x_search' },
+      { type: 'tool-input-delta', id: 's1', delta: '{"q":1}' },
+      { ...LOOK, toolCallId: 's1', toolName: 'x_search', input: '{"q":1}', providerExecuted: true },
+      { type: 'tool-input-start', id: 'c1', toolName: 'look' },
+      { type: 'tool-input-delta', id: 'c1', delta: '{}' },
+    ];
+    const { choice, pieces } = await askModel(handMade(saying('v4', parts)), { tools: [LOOK_TOOL] }, { stream: true });
+    expect(choice?.message.tool_calls?.map(({ id }) => id)).toEqual(['c1']);
+    expect(JSON.stringify(pieces)).not.toContain('x_search');
   });
 
   it('too many are an impossible answer', async () => {

@@ -83,7 +83,7 @@ describe('the options of a call', () => {
         type: 'function',
         name: 'ring',
         description: 'Rings',
-        inputSchema: { type: 'object', properties: {} },
+        inputSchema: { type: 'object', properties: {}, additionalProperties: false },
         strict: true,
       },
     ]);

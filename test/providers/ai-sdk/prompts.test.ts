@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createOutbound } from '../../../src/net/outbound.ts';
-import { guardedDownload } from '../../../src/providers/ai-sdk/media.ts';
+import { guardedDownload } from '../../../src/providers/guarded-download.ts';
 import { systemEnvironment } from '../../../src/platform/environment.ts';
 import { callSchema } from '../../support/ai-sdk-call-schema.ts';
 import { type AskingModel, type HandMade, askModel, callOf, handMade } from '../../support/ai-sdk-models.ts';
@@ -39,8 +39,7 @@ describe('a prompt', () => {
       user({ type: 'text', text: '' }, { type: 'text', text: 'Where?' }),
     ];
     expect(await promptOf(messages)).toEqual([
-      { role: 'system', content: 'Be brief.' },
-      { role: 'system', content: 'Be\n\nkind.' },
+      { role: 'system', content: 'Be brief.\n\nBe\n\nkind.' },
       { role: 'user', content: [{ type: 'text', text: 'Ada: Hi' }] },
       { role: 'assistant', content: [{ type: 'text', text: 'Hello' }] },
       { role: 'user', content: [{ type: 'text', text: 'Where?' }] },
@@ -52,13 +51,14 @@ describe('a prompt', () => {
       { role: 'user', content: 'Hi' },
       { role: 'system', content: 'Now in French.' },
     ];
-    for (const provider of ['anthropic.messages', 'google.generative-ai', 'amazon-bedrock', 'cohere.chat']) {
+    const first = ['anthropic.messages', 'google.generative-ai', 'amazon-bedrock', 'cohere.chat'];
+    for (const provider of [...first, 'mistral.chat', 'deepseek.chat', 'own-server.chat']) {
       expect(await promptOf(messages, { provider })).toMatchObject([
         {},
         { role: 'user', content: [{ type: 'text', text: 'Now in French.' }] },
       ]);
     }
-    for (const provider of ['openai.chat', 'mistral.chat', 'own-server.chat']) {
+    for (const provider of ['openai.chat', 'xai.chat']) {
       expect(await promptOf(messages, { provider })).toMatchObject([{}, { role: 'system', content: 'Now in French.' }]);
     }
   });
@@ -350,6 +350,7 @@ describe('tool calls in a prompt', () => {
         {},
         {},
         { role: 'tool', content: [{ output: { type: 'text', value: expect.stringMatching(/follows/) } }, {}] },
+        ...(provider === 'mistral.chat' ? [{ role: 'assistant' }] : []),
         { role: 'user', content: [{ type: 'file', mediaType: 'image/png' }] },
       ]);
     }

@@ -64,7 +64,7 @@ describe('a whole answer', () => {
     ['pause_turn', 'stop'],
     ['max_tokens', 'length'],
     ['model_context_window_exceeded', 'length'],
-    ['tool_use', 'tool_calls'],
+    ['tool_use', 'stop'],
     ['refusal', 'content_filter'],
     ['compaction', 'stop'],
     ['constructor', 'stop'],

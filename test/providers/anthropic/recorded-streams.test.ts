@@ -98,6 +98,7 @@ const STREAMS: Readonly<Record<string, readonly StreamPiece[]>> = {
     FACTS,
     usage(25, 1, NO_WRITES),
     usage(25, 0, NO_WRITES),
+    { type: 'facts', refusal: { category: 'bio' } },
     said({ refusal: 'This request touches a protected area.' }),
     finish('content_filter', 'refusal'),
     END,

@@ -1,7 +1,9 @@
 import * as fc from 'fast-check';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { type StreamPiece, unescapeText } from '../../../src/core/stream/pieces.ts';
-import { anthropicFixture, decodeEvents, messageEvent } from '../../support/anthropic.ts';
+import { ResultCollector } from '../../../src/core/stream/collect.ts';
+import { anthropicFixture, decodeEvents, messageEvent, messageResult } from '../../support/anthropic.ts';
+import { eventsIn, messageIn } from '../../support/messages-stream.ts';
 import { runs } from '../../support/properties.ts';
 
 const START = messageEvent({ type: 'message_start', message: { id: 'msg_1', content: [] } });
@@ -87,6 +89,74 @@ describe('events', () => {
     expect(pieces.indexOf('Signal')).toBe(pieces.findIndex((piece) => JSON.stringify(piece).includes('Signal')) + 1);
     const failing = await decodeEvents([anthropicFixture('error-midway.sse')], { native: true });
     expect(failing.filter((piece) => JSON.stringify(piece).includes('rate_limit_error'))).toHaveLength(1);
+  });
+});
+
+describe('a whole message in place of a stream', () => {
+  const content = [
+    { type: 'thinking', thinking: 'hm', signature: 'c2ln' },
+    { type: 'server_tool_use', id: 'srvtoolu_1', name: 'web_search', input: { query: 'a' } },
+    {
+      type: 'web_search_tool_result',
+      tool_use_id: 'srvtoolu_1',
+      content: [{ type: 'web_search_result', url: 'https://a.example' }],
+    },
+    {
+      type: 'text',
+      text: 'one',
+      citations: [{ type: 'web_search_result_location', url: 'https://a.example', title: 'A' }],
+    },
+    { type: 'tool_use', id: 'toolu_1', name: 'look', input: { a: 1 } },
+  ];
+  const message = {
+    id: 'msg_1',
+    type: 'message',
+    role: 'assistant',
+    content,
+    stop_reason: 'tool_use',
+    usage: { input_tokens: 3, output_tokens: 2 },
+  };
+
+  it('is passed on as the events that it would have been, to who speaks this wire', async () => {
+    const pieces = await decodeEvents([JSON.stringify(message)], { native: true });
+    const events = pieces.flatMap((piece) => (typeof piece === 'object' && piece.type === 'native' ? [piece] : []));
+    const text = events.map(({ event, data }) => `event: ${event}\ndata: ${data}\n\n`).join('');
+    expect(messageIn(eventsIn(text))).toMatchObject({ content, stop_reason: 'tool_use', usage: message.usage });
+  });
+
+  it('means the same as one that is read whole', async () => {
+    const collector = new ResultCollector();
+    for (const piece of await decodeEvents([JSON.stringify(message)], { native: true })) collector.add(piece);
+    expect(collector.result().choices).toEqual(messageResult(message).choices);
+  });
+});
+
+describe('a message that is there when it begins', () => {
+  const content = [
+    { type: 'text', text: 'one' },
+    { type: 'tool_use', id: 'toolu_1', name: 'look', input: { a: 1 } },
+  ];
+  const start = messageEvent({ type: 'message_start', message: { id: 'msg_1', content, stop_reason: 'tool_use' } });
+  const toolBlock = messageEvent({ type: 'content_block_start', index: 1, content_block: content[1] });
+
+  it.each([
+    ['ends at once', [start, STOP]],
+    ['has a block told once more', [start, toolBlock, messageEvent({ type: 'content_block_stop', index: 1 }), STOP]],
+    ['stops once more', [start, messageEvent({ type: 'message_delta', delta: { stop_reason: 'tool_use' } }), STOP]],
+  ])('is read once: %s', async (_name, events) => {
+    const collector = new ResultCollector();
+    for (const piece of await decodeEvents([events.join('')])) collector.add(piece);
+    const [choice] = collector.result().choices;
+    expect(choice).toMatchObject({ finish_reason: 'tool_calls', message: { content: 'one' } });
+    expect(choice?.message.tool_calls).toMatchObject([
+      { id: 'toolu_1', function: { name: 'look', arguments: '{"a":1}' } },
+    ]);
+  });
+
+  it('gives a call an id that came without one', async () => {
+    const one = { type: 'tool_use', name: 'look', input: {} };
+    const { choices } = messageResult({ content: [one], stop_reason: 'tool_use' });
+    expect(choices[0]?.message.tool_calls).toMatchObject([{ id: 'made_0' }]);
   });
 });
 

@@ -8,7 +8,7 @@ import type { ReasoningDetail } from '../../../src/protocol/reasoning.ts';
 import { type Asked, answerContextOf, decodeGoogleStream, googleFixture } from '../../support/google-wire.ts';
 
 const FACTS: StreamPiece = { type: 'facts', upstreamId: 'r-7f1', serviceTier: undefined };
-const STOP = finish('stop', 'STOP');
+const STOP = { ...finish('stop', 'STOP'), besideContent: true };
 
 /** What must come out of each stream. Plain text stands as it stood between the quotes of its JSON. */
 const STREAMS: Readonly<Record<string, readonly StreamPiece[]>> = {
@@ -49,7 +49,7 @@ const STREAMS: Readonly<Record<string, readonly StreamPiece[]>> = {
     said({ tool_calls: [call(1, 'call_test_0_1', 'get_time', '{"zone":"CET"}')] }),
     usage(12, 64, 40),
     said({ tool_calls: [call(2, 'fc-9', 'ring_bell', '{}')] }),
-    finish('tool_calls', 'STOP'),
+    { ...finish('tool_calls', 'STOP'), besideContent: true },
   ],
   'audio.sse': [
     FACTS,

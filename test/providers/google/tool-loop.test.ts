@@ -7,7 +7,7 @@ import {
   openaiCompatible,
 } from 'signalbox';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { SignatureMemory } from '../../../src/providers/google/encode-assistant.ts';
+import { SignatureMemory } from '../../../src/providers/signed-parts.ts';
 import { geminiBodySchema } from '../../support/gemini-schema.ts';
 import { turnsOf } from '../../support/google-wire.ts';
 import { type Upstream, answerWith, sendJson, startUpstream } from '../../support/upstream.ts';

@@ -106,8 +106,8 @@ describe('an answer', () => {
     ['MAX_TOKENS', 'length'],
     ['model_length', 'length'],
     ['model_context_window_exceeded', 'length'],
-    ['tool_calls', 'tool_calls'],
-    ['function_call', 'tool_calls'],
+    ['tool_calls', 'stop'],
+    ['function_call', 'stop'],
     ['content_filter', 'content_filter'],
     ['SAFETY', 'content_filter'],
     ['sensitive', 'content_filter'],
@@ -130,13 +130,24 @@ describe('an answer', () => {
     }
   });
 
+  it.each(['null', 'None', 'undefined', '', ' '])('has not said how it ended with the word %j', (word) => {
+    expect(resultOf(answer({ content: 'a' }, { finish_reason: word })).choices[0]).toMatchObject({
+      finish_reason: 'stop',
+      native_finish_reason: null,
+    });
+  });
+
+  it('is none where something is called that has no name', () => {
+    const decoded = decodeWhole(answer({ tool_calls: [{ id: 'n', function: { arguments: '{"x":5}' } }] }));
+    expect(decoded).toMatchObject({ ok: false, failure: { kind: 'bad_response' } });
+  });
+
   it('keeps every tool call as one of its own', () => {
     const calls = [
       { index: 0, id: 'a', function: { name: 'f', arguments: '{"x":1}' } },
       { index: 0, id: 'a', function: { name: 'f', arguments: '{"x":2}' } },
       { index: 0, function: { name: 'f', arguments: '{"x":3}' } },
       { index: 0, function: { name: 'f', arguments: { x: 4 } } },
-      { id: 'n', function: { arguments: '{"x":5}' } },
       null,
       { id: 'e', function: { name: 'g', arguments: '' } },
     ];
@@ -146,7 +157,6 @@ describe('an answer', () => {
         ['a_2', 'f', '{"x":2}'],
         ['call_test_0_2', 'f', '{"x":3}'],
         ['call_test_0_3', 'f', '{"x":4}'],
-        ['n', '', '{"x":5}'],
         ['e', 'g', '{}'],
       ].map(([id, name, text], index) => ({ id, index, type: 'function', function: { name, arguments: text } })),
     );

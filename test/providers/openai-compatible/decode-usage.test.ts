@@ -80,11 +80,49 @@ describe('a usage report', () => {
     ['reasoning beside the completion', { total_tokens: 17, completion_tokens_details: { reasoning_tokens: 8 } }, 10],
     ['reasoning inside the completion', { total_tokens: 9, completion_tokens_details: { reasoning_tokens: 1 } }, 2],
     ['a total that nothing explains', { total_tokens: 30, completion_tokens_details: { reasoning_tokens: 8 } }, 2],
-    ['reasoning that only the total knows of', { total_tokens: 17 }, 10],
     ['no total', { completion_tokens_details: { reasoning_tokens: 8 } }, 2],
-  ])('of a server that leaves reasoning out is completed: %s', (_name, rest, completion) => {
+  ])('has all tokens of the completion, also of a server that leaves reasoning out: %s', (_name, rest, completion) => {
     const usage = { prompt_tokens: 7, completion_tokens: 2, ...rest };
     expect(decodeUsage(usage, { reasoningOutsideCompletion: true })).toMatchObject(counts(7, completion));
+    expect(decodeUsage(usage, {})).toMatchObject(counts(7, completion));
+  });
+
+  it('has what the total knows besides, of a server that is known to leave reasoning out', () => {
+    const usage = { prompt_tokens: 7, completion_tokens: 2, total_tokens: 17 };
+    expect(decodeUsage(usage, { reasoningOutsideCompletion: true })).toMatchObject(counts(7, 10));
     expect(decodeUsage(usage, {})).toMatchObject(counts(7, 2));
+  });
+
+  it.each<readonly [name: string, usage: object, details: object]>([
+    [
+      'Anthropic’s names',
+      { cache_read_input_tokens: 5, cache_creation_input_tokens: 2 },
+      { cached_tokens: 5, cache_write_tokens: 2 },
+    ],
+    [
+      'a zero under one name',
+      { prompt_tokens_details: { cached_tokens: 0 }, cache_read_input_tokens: 5 },
+      { cached_tokens: 5 },
+    ],
+    [
+      'a zero under the other',
+      { prompt_tokens_details: { cached_tokens: 5 }, prompt_cache_hit_tokens: 0 },
+      { cached_tokens: 5 },
+    ],
+    [
+      'Alibaba’s writes',
+      { prompt_tokens_details: { cached_tokens: 0, cache_creation_input_tokens: 6 } },
+      { cached_tokens: 0, cache_write_tokens: 6 },
+    ],
+    ['LiteLLM’s writes', { prompt_tokens_details: { cache_creation_tokens: 6 } }, { cache_write_tokens: 6 }],
+    ['more than the prompt has', { cache_read_input_tokens: 50 }, { cached_tokens: 7 }],
+  ])('may call cached tokens by other names: %s', (_name, rest, details) => {
+    const usage = { prompt_tokens: 7, completion_tokens: 2, ...rest };
+    expect(decodeUsage(usage, {})).toMatchObject({ ...counts(7, 2), prompt_tokens_details: details });
+  });
+
+  it('may leave out of the prompt what the cache has, which its total gives away', () => {
+    const usage = { prompt_tokens: 7, completion_tokens: 2, total_tokens: 39, cache_read_input_tokens: 30 };
+    expect(decodeUsage(usage, {})).toEqual({ ...counts(37, 2), prompt_tokens_details: { cached_tokens: 30 } });
   });
 });

@@ -2,6 +2,9 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { ChatRequest } from '../../../src/protocol/chat-request.ts';
 import { type Dialect, NINE_CHARACTERS } from '../../../src/providers/openai-compatible/dialect.ts';
+import { OPENAI } from '../../../src/providers/accepts/openai.ts';
+import { XAI } from '../../../src/providers/accepts/xai.ts';
+import { ANY_SERVER } from '../../../src/providers/accepts/any-server.ts';
 import { encodeMessages } from '../../../src/providers/openai-compatible/encode-request.ts';
 import { ToolIds } from '../../../src/providers/tool-ids.ts';
 import { encodedMessages } from '../../support/encoded.ts';
@@ -226,14 +229,14 @@ const ALIKE: readonly (readonly [name: string, message: object, as: object])[] =
 
 describe('a dialect with', () => {
   it.each(QUIRKS)('%s', (_name, dialect, message, as, otherwise) => {
-    expect(encodedMessages([message] as unknown as Messages, dialect)).toEqual([as]);
-    expect(encodedMessages([message] as unknown as Messages)).toEqual([otherwise]);
+    expect(encodedMessages([message] as unknown as Messages, dialect, OPENAI)).toEqual([as]);
+    expect(encodedMessages([message] as unknown as Messages, {}, OPENAI)).toEqual([otherwise]);
   });
 });
 
 describe('a message in every dialect: ', () => {
   it.each(ALIKE)('%s', (_name, message, as) => {
-    expect(encodedMessages([message] as unknown as Messages)).toEqual([as]);
+    expect(encodedMessages([message] as unknown as Messages, {}, XAI)).toEqual([as]);
   });
 
   it('is the very same object when nothing about it needs to change', () => {
@@ -249,14 +252,15 @@ describe('a message in every dialect: ', () => {
       { cacheMarks: 'cache_control' },
       { messageNames: false },
     ] as const) {
-      for (const [index, message] of encodeMessages(messages, dialect).entries()) expect(message).toBe(messages[index]);
+      for (const [index, message] of encodeMessages(messages, dialect, ANY_SERVER.all).entries())
+        expect(message).toBe(messages[index]);
     }
   });
 
   it('is not changed where it stands', () => {
     for (const [, dialect, message] of QUIRKS) {
       const before = structuredClone(message);
-      encodeMessages([message] as unknown as Messages, dialect);
+      encodeMessages([message] as unknown as Messages, dialect, ANY_SERVER.all);
       expect(message).toEqual(before);
     }
   });
@@ -307,6 +311,7 @@ describe('short tool call ids', () => {
 
   it('are given back to the same calls and results', () => {
     const messages = [
+      { role: 'user', content: 'Look' },
       { role: 'assistant', tool_calls: [call('call_abc'), call('D681PevKs')] },
       { role: 'tool', tool_call_id: 'D681PevKs', content: 'x' },
       { role: 'tool', tool_call_id: 'call_abc', content: 'y' },
@@ -315,8 +320,8 @@ describe('short tool call ids', () => {
       tool_calls?: { id: string }[];
       tool_call_id?: string;
     }[];
-    const [first, second] = sent[0]?.tool_calls ?? [];
+    const [first, second] = sent[1]?.tool_calls ?? [];
     expect(second?.id).toBe('D681PevKs');
-    expect(sent.slice(1).map((message) => message.tool_call_id)).toEqual(['D681PevKs', first?.id]);
+    expect(sent.slice(2).map((message) => message.tool_call_id)).toEqual(['D681PevKs', first?.id]);
   });
 });

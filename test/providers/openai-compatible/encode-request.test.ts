@@ -3,7 +3,7 @@ import { SUPPORTED_PARAMETERS } from '../../../src/catalog/model.ts';
 import type { ChatRequest } from '../../../src/protocol/chat-request.ts';
 import type { Dialect } from '../../../src/providers/openai-compatible/dialect.ts';
 import { AZURE_DIALECT, VENDOR_PRESETS } from '../../../src/providers/openai-compatible/presets.ts';
-import { encoded, encodedWhole } from '../../support/encoded.ts';
+import { acceptsOfVendor, encoded, encodedWhole } from '../../support/encoded.ts';
 
 const tool = (name: string, rest: object = {}): NonNullable<ChatRequest['tools']>[number] => ({
   type: 'function',
@@ -333,21 +333,81 @@ describe('reasoning', () => {
     ['an unknown server', {}, ['xhigh', 'xhigh', 'high', 'medium', 'low', 'minimal', 'none']],
     ['openai', VENDOR_PRESETS.openai.dialect, ['xhigh', 'xhigh', 'high', 'medium', 'low', 'minimal', 'none']],
     ['azure', AZURE_DIALECT, ['xhigh', 'xhigh', 'high', 'medium', 'low', 'minimal', 'none']],
-    ['groq', VENDOR_PRESETS.groq.dialect, ['high', 'high', 'high', 'medium', 'low', 'low', 'none']],
+    [
+      'groq',
+      VENDOR_PRESETS.groq.dialect,
+      [undefined, undefined, undefined, undefined, undefined, undefined, undefined],
+    ],
     ['mistral', VENDOR_PRESETS.mistral.dialect, ['max', 'max', 'high', 'medium', 'low', 'low', 'none']],
-    ['xai', VENDOR_PRESETS.xai.dialect, ['high', 'high', 'high', 'medium', 'low', 'low', 'none']],
+    ['xai', VENDOR_PRESETS.xai.dialect, ['high', 'high', 'high', 'medium', 'low', 'low', 'low']],
     ['ollama', VENDOR_PRESETS.ollama.dialect, ['high', 'high', 'high', 'medium', 'low', 'low', 'none']],
-  ])('of %s knows these efforts', (_name, dialect, as) => {
+  ])('of %s knows these efforts', async (name, dialect, as) => {
+    const vendor = name === 'an unknown server' ? undefined : await acceptsOfVendor(name);
     for (const [index, effort] of EFFORTS.entries()) {
-      expect(encoded({ reasoning: { effort } }, dialect)).toEqual({ reasoning_effort: as[index] });
-      expect(encoded({ reasoning_effort: effort }, dialect)).toEqual({ reasoning_effort: as[index] });
+      const written = as[index] === undefined ? {} : { reasoning_effort: as[index] };
+      expect(encoded({ reasoning: { effort } }, dialect, {}, vendor)).toEqual(written);
+      expect(encoded({ reasoning_effort: effort }, dialect, {}, vendor)).toEqual(written);
     }
   });
 
-  it('of deepseek is thinking, in three efforts', () => {
+  /** What each effort, from max to none, becomes for a model; `-` where nothing is said. */
+  it.each([
+    ['openai', 'gpt-4.1-mini', '- - - - - - -'],
+    ['openai', 'ft:gpt-4o:acme', '- - - - - - -'],
+    ['openai', 'gpt-5-chat-latest', '- - - - - - -'],
+    ['openai', 'o3-mini', 'high high high medium low low low'],
+    ['openai', 'gpt-5-mini-2025-08-07', 'high high high medium low minimal minimal'],
+    ['openai', 'gpt-5-codex', 'high high high medium low low low'],
+    ['openai', 'gpt-5-pro', 'high high high high high high high'],
+    ['openai', 'gpt-5.1', 'high high high medium low low none'],
+    ['openai', 'gpt-5.2-pro', 'xhigh xhigh high medium medium medium medium'],
+    ['openai', 'gpt-5.3-codex', 'xhigh xhigh high medium low low low'],
+    ['openai', 'gpt-5.6-terra', 'xhigh xhigh high medium low low none'],
+    ['azure', 'gpt-5-nano', 'high high high medium low minimal minimal'],
+    ['xai', 'grok-4-fast-reasoning', '- - - - - - -'],
+    ['xai', 'grok-3-mini', 'high high high high low low low'],
+    ['xai', 'grok-4.6', 'xhigh xhigh high medium low low low'],
+    ['groq', 'openai/gpt-oss-120b', 'high high high medium low low low'],
+    ['groq', 'qwen/qwen3-32b', '- - - - - - none'],
+    ['groq', 'llama-3.3-70b-versatile', '- - - - - - -'],
+  ])('of %s for %s is what the model takes', async (slug, upstreamModel, expected) => {
+    const vendor = await acceptsOfVendor(slug);
+    for (const [index, effort] of EFFORTS.entries()) {
+      const { reasoning_effort: written = '-' } = encoded({ reasoning: { effort } }, {}, { upstreamModel }, vendor);
+      expect(written).toBe(expected.split(' ')[index]);
+    }
+  });
+
+  it('of a budget is what the model takes', async () => {
+    const vendor = await acceptsOfVendor('openai');
+    const body = { reasoning: { max_tokens: 31_999 }, max_tokens: 32_000 };
+    const written = encoded(body, {}, { upstreamModel: 'gpt-5-mini' }, vendor);
+    expect(written).toMatchObject({ reasoning_effort: 'high' });
+  });
+
+  it('takes with it what a model that reasons refuses', async () => {
+    const vendor = await acceptsOfVendor('openai');
+    const body = { temperature: 1, top_p: 1, stop: 'x', seed: 1 };
+    const whole = { ...body, stop: ['x'] };
+    expect(encoded(body, {}, { upstreamModel: 'gpt-5-mini' }, vendor)).toEqual({ seed: 1 });
+    expect(encoded(body, {}, { upstreamModel: 'gpt-4.1' }, vendor)).toEqual(whole);
+    const { stop: _, ...sampled } = whole;
+    expect(encoded(body, {}, { upstreamModel: 'gpt-5.1' }, vendor)).toEqual(sampled);
+    expect(encoded({ ...body, reasoning_effort: 'low' }, {}, { upstreamModel: 'gpt-5.1' }, vendor)).toEqual({
+      seed: 1,
+      reasoning_effort: 'low',
+    });
+    const declared = { upstreamModel: 'gpt-5-mini', parameters: ['temperature', 'seed'] as const };
+    expect(encoded(body, {}, declared, vendor)).toEqual({ temperature: 1, seed: 1 });
+    const strict = { ...body, provider: { require_parameters: true } };
+    expect(() => encoded(strict, {}, { upstreamModel: 'gpt-5-mini' }, vendor)).toThrow(/parameter temperature/);
+  });
+
+  it('of deepseek is thinking, in three efforts', async () => {
     const { dialect } = VENDOR_PRESETS.deepseek;
+    const vendor = await acceptsOfVendor('deepseek');
     for (const [index, effort] of ['max', 'max', 'high', 'high', 'low', 'low'].entries()) {
-      expect(encoded({ reasoning: { effort: EFFORTS[index] } }, dialect)).toEqual({
+      expect(encoded({ reasoning: { effort: EFFORTS[index] } }, dialect, {}, vendor)).toEqual({
         thinking: { type: 'enabled' },
         reasoning_effort: effort,
       });
@@ -356,10 +416,11 @@ describe('reasoning', () => {
     expect(encoded({ reasoning: { exclude: true } }, dialect)).toEqual({});
   });
 
-  it('of openrouter is an object of its own', () => {
+  it('of openrouter is an object of its own', async () => {
     const { dialect } = VENDOR_PRESETS.openrouter;
+    const vendor = await acceptsOfVendor('openrouter');
     for (const effort of EFFORTS)
-      expect(encoded({ reasoning: { effort } }, dialect)).toEqual({ reasoning: { effort } });
+      expect(encoded({ reasoning: { effort } }, dialect, {}, vendor)).toEqual({ reasoning: { effort } });
     const rich = { max_tokens: 2_000, exclude: true, summary: 'auto', context: 'all_turns', mode: 'standard' } as const;
     expect(encoded({ reasoning: rich }, dialect)).toEqual({ reasoning: rich });
     expect(encoded({ include_reasoning: false }, dialect)).toEqual({ reasoning: { exclude: true } });

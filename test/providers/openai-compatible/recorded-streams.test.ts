@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { FailurePiece, FinishPiece, StreamPiece } from '../../../src/core/stream/pieces.ts';
-import type { FinishReason, Logprobs, TokenLogprob } from '../../../src/protocol/chat-result.ts';
+import type { FinishReason, Logprobs, TokenLogprob, ToolCallExtra } from '../../../src/protocol/chat-result.ts';
 import type { Delta, ToolCallDelta } from '../../../src/protocol/chunk.ts';
 import type { Dialect } from '../../../src/providers/openai-compatible/dialect.ts';
 import { VENDOR_PRESETS } from '../../../src/providers/openai-compatible/presets.ts';
@@ -47,7 +47,6 @@ const STREAMS: Readonly<Record<string, readonly StreamPiece[]>> = {
     tool({ index: 1, id: 'call_b2', name: 'get_time', arguments: '' }),
     tool({ index: 1, arguments: '{"zone":"CET"}' }),
     tool({ index: 2, id: 'call_c3', name: 'ring_bell', arguments: '' }),
-    tool({ index: 2, arguments: '{}' }),
     finish('tool_calls'),
     OPENAI_USAGE,
     END,
@@ -146,7 +145,7 @@ const STREAMS: Readonly<Record<string, readonly StreamPiece[]>> = {
     said({ reasoning: 'Count first.' }),
     'Three',
     ' trains',
-    finish('stop', 'eos'),
+    beside(finish('stop', 'eos')),
     usage(9, 5, { prompt_tokens_details: { cached_tokens: 4 } }),
     END,
   ],
@@ -155,7 +154,7 @@ const STREAMS: Readonly<Record<string, readonly StreamPiece[]>> = {
     'All',
     ' clear',
     '.',
-    finish('stop'),
+    beside(finish('stop')),
     usage(12, 3, { prompt_tokens_details: { cached_tokens: 0 } }),
     END,
   ],
@@ -192,7 +191,7 @@ const STREAMS: Readonly<Record<string, readonly StreamPiece[]>> = {
       { index: 0, id: 'D681PevKs', name: 'get_weather', arguments: '{"city": "Lyon"}' },
       { index: 1, id: '9aBcDeF12', name: 'get_time', arguments: '{"zone": "CET"}' },
     ),
-    finish('tool_calls'),
+    beside(finish('tool_calls')),
     usage(90, 30),
     END,
   ],
@@ -201,7 +200,7 @@ const STREAMS: Readonly<Record<string, readonly StreamPiece[]>> = {
     said({ reasoning: 'Searching' }),
     'Two',
     ' lines',
-    finish('stop'),
+    beside(finish('stop')),
     {
       type: 'delta',
       index: 0,
@@ -313,7 +312,13 @@ const STREAMS: Readonly<Record<string, readonly StreamPiece[]>> = {
     facts('go-1'),
     'Looking.',
     tool(
-      { index: 0, id: 'function-call-1', name: 'get_weather', arguments: '{"city":"Rome"}' },
+      {
+        index: 0,
+        id: 'function-call-1',
+        name: 'get_weather',
+        arguments: '{"city":"Rome"}',
+        extra: { google: { thought_signature: 'Q2hhaW4=' } },
+      },
       { index: 1, id: 'function-call-2', name: 'get_weather', arguments: '{"city":"Bari"}' },
     ),
     finish('stop'),
@@ -373,6 +378,10 @@ function finish(reason: FinishReason, native: string = reason, index = 0): Finis
   return { type: 'finish', index, reason, native };
 }
 
+function beside(one: FinishPiece): FinishPiece {
+  return { ...one, besideContent: true };
+}
+
 function usage(prompt: number, completion: number, rest: Readonly<Record<string, unknown>> = {}): StreamPiece {
   const counts = { prompt_tokens: prompt, completion_tokens: completion, total_tokens: prompt + completion };
   return { type: 'usage', usage: { ...counts, ...rest } };
@@ -383,11 +392,25 @@ function said(delta: Delta, content?: readonly TokenLogprob[]): StreamPiece {
   return { type: 'delta', index: 0, delta, logprobs };
 }
 
-function tool(...calls: readonly { index: number; id?: string; name?: string; arguments: string }[]): StreamPiece {
-  const deltas = calls.map(({ index, id, name, arguments: text }): ToolCallDelta =>
+interface Told {
+  readonly index: number;
+  readonly id?: string;
+  readonly name?: string;
+  readonly arguments: string;
+  readonly extra?: ToolCallExtra;
+}
+
+function tool(...calls: readonly Told[]): StreamPiece {
+  const deltas = calls.map(({ index, id, name, arguments: text, extra }): ToolCallDelta =>
     id === undefined || name === undefined
       ? { index, function: { arguments: text } }
-      : { index, id, type: 'function', function: { name, arguments: text } },
+      : {
+          index,
+          id,
+          type: 'function',
+          function: { name, arguments: text },
+          ...(extra === undefined ? {} : { extra_content: extra }),
+        },
   );
   return { type: 'delta', index: 0, delta: { tool_calls: deltas }, logprobs: undefined };
 }

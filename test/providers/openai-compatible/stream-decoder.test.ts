@@ -74,7 +74,7 @@ const SAID: readonly Row[] = [
   [
     'a whole message in place of deltas',
     [{ choices: [{ message: { role: 'assistant', content: 'a' }, finish_reason: 'stop' }] }],
-    ['a', { type: 'finish', index: 0, reason: 'stop', native: 'stop' }],
+    ['a', { type: 'finish', index: 0, reason: 'stop', native: 'stop', besideContent: true }],
   ],
   [
     'a whole message behind deltas not again',
@@ -136,7 +136,7 @@ const SAID: readonly Row[] = [
     [
       { type: 'finish', index: 0, reason: 'stop', native: 'stop' },
       'a',
-      { type: 'finish', index: 0, reason: 'length', native: 'length' },
+      { type: 'finish', index: 0, reason: 'length', native: 'length', besideContent: true },
     ],
   ],
 ];

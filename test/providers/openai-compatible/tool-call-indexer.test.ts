@@ -29,7 +29,7 @@ function fragmentOf({ at, id, name, text }: Short): unknown {
 function deltasOf(chunks: readonly Chunk[]): readonly ToolCallDelta[] {
   const indexer = new ToolCallIndexer((index) => `made_${index}`);
   const deltas = chunks.flatMap((chunk) => indexer.read(chunk.map(fragmentOf)) ?? expect.fail('refused'));
-  return [...deltas, ...indexer.finish()];
+  return deltas;
 }
 
 function callsOf(deltas: readonly ToolCallDelta[]): readonly Call[] {
@@ -145,7 +145,7 @@ const TABLE: Readonly<
       [[{ at: 0, id: 'a', text: '{"x"' }], [{ at: 0, text: ':1' }], [{ at: 0, name: 'f', text: '}' }]],
       [['a', 'f', '{"x":1}']],
     ],
-    ['the name never', [[{ at: 0, id: 'a', text: '{"x":1}' }]], [['a', '', '{"x":1}']]],
+    ['the name never: a call of nothing is none', [[{ at: 0, id: 'a', text: '{"x":1}' }]], []],
     ['the id before everything', [[{ at: 0, id: 'a' }], [{ at: 0, name: 'f', text: '{}' }]], [['a', 'f', '{}']]],
     ['the id never', [[{ at: 0, name: 'f', text: '{}' }]], [['made_0', 'f', '{}']]],
     [
@@ -196,6 +196,41 @@ const TABLE: Readonly<
         ['a', 'f', '{"x":"}"}'],
         ['b', 'f', '{"x":2}'],
       ],
+    ],
+    [
+      'the same name twice without any arguments',
+      [[{ at: 0, id: 'a', name: 'now', text: '' }], [{ at: 0, id: 'b', name: 'now', text: '' }]],
+      [
+        ['a', 'now', '{}'],
+        ['b', 'now', '{}'],
+      ],
+    ],
+    [
+      'the same name twice in one chunk without ids and arguments',
+      [
+        [
+          { at: 0, name: 'now', text: '' },
+          { at: 0, name: 'now', text: null },
+        ],
+      ],
+      [
+        ['made_0', 'now', '{}'],
+        ['made_1', 'now', '{}'],
+      ],
+    ],
+    [
+      'a whole call that is said once more at the end',
+      [
+        [{ at: 0, id: 'a', name: 'f', text: '{"x":' }],
+        [{ at: 0, text: '1}' }],
+        [{ at: 0, id: 'a', name: 'f', text: '{"x":1}' }],
+      ],
+      [['a', 'f', '{"x":1}']],
+    ],
+    [
+      'an empty object before the arguments are there',
+      [[{ at: 0, id: 'a', name: 'f', text: {} }], [{ at: 0, text: { x: 1 } }]],
+      [['a', 'f', '{"x":1}']],
     ],
     [
       'continuations that are told apart by their ids',
@@ -319,6 +354,38 @@ describe.each(Object.entries(TABLE))('tool calls %s', (_title, rows) => {
   });
 });
 
+describe('arguments of a call without a name', () => {
+  it('are noted, as long as it has none', () => {
+    const indexer = new ToolCallIndexer(String);
+    indexer.read([{ index: 0, id: 'a' }]);
+    expect(indexer.isNameless).toBe(false);
+    indexer.read([{ index: 0, function: { arguments: '{' } }]);
+    expect(indexer.isNameless).toBe(true);
+    indexer.read([{ index: 0, function: { name: 'f', arguments: '}' } }]);
+    expect(indexer.isNameless).toBe(false);
+  });
+});
+
+describe('what a server wants back with a call', () => {
+  const extra = { google: { thought_signature: 'c2ln' } };
+  const head = { index: 0, id: 'a', function: { name: 'f', arguments: '' } };
+
+  it.each<readonly [name: string, fragments: readonly object[]]>([
+    ['its first fragment', [{ ...head, extra_content: extra }]],
+    ['a later fragment', [head, { index: 0, function: { arguments: '{}' }, extra_content: extra }]],
+    ['a fragment before its name', [{ index: 0, id: 'a', extra_content: extra }, head]],
+    ['LiteLLM’s own member', [{ ...head, provider_specific_fields: { thought_signature: 'c2ln' } }]],
+    [
+      'LiteLLM’s own member of the function',
+      [{ ...head, function: { ...head.function, provider_specific_fields: { thought_signature: 'c2ln' } } }],
+    ],
+  ])('is passed on once from %s', (_name, fragments) => {
+    const indexer = new ToolCallIndexer(String);
+    const deltas = fragments.flatMap((fragment) => indexer.read([fragment]) ?? []);
+    expect(deltas.flatMap(({ extra_content: kept }) => kept ?? [])).toEqual([extra]);
+  });
+});
+
 describe('the fragments that come out', () => {
   it('name a call once, at its beginning, and never again', () => {
     for (const [, chunks] of Object.values(TABLE).flat()) {
@@ -360,7 +427,7 @@ describe('the fragments that come out', () => {
       indexer.read([{ index: 0, id: 'a', function: { name: 'f', arguments: '{"y"}' } }]);
     }
     expect(cpuMs()).toBeLessThan(5_000);
-    expect(indexer.finish()).toEqual([]);
+    expect(indexer.isNameless).toBe(false);
   });
 });
 
@@ -401,8 +468,8 @@ describe('any fragmentation of known calls', () => {
         noise,
         (made, order, { repeatName, repeatId, blank, late }) => {
           const queues = made.map(({ name, json: value, cuts }, at) =>
-            pieces(JSON.stringify(value), cuts).map((text, position): Short => {
-              const first = late ? position === 1 : position === 0;
+            pieces(JSON.stringify(value), cuts).map((text, position, { length }): Short => {
+              const first = late && length > 1 ? position === 1 : position === 0;
               return {
                 at,
                 text,

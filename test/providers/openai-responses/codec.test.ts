@@ -3,7 +3,10 @@ import type { EndpointDeclaration } from '../../../src/catalog/endpoint.ts';
 import type { StreamPiece } from '../../../src/core/stream/pieces.ts';
 import type { JsonObject } from '../../../src/protocol/json.ts';
 import type { Dialect } from '../../../src/providers/openai-compatible/dialect.ts';
-import { decodeResponse } from '../../../src/providers/openai-responses/decode-response.ts';
+import {
+  contextOf as responseContextOf,
+  decodeResponse,
+} from '../../../src/providers/openai-responses/decode-response.ts';
 import { encodeResponses, ResponsesStreamDecoder } from '../../../src/providers/openai-responses/codec.ts';
 import { serving } from '../../support/requests.ts';
 import { responsesBody, understood } from '../../support/responses.ts';
@@ -120,7 +123,8 @@ const whole = (fields: object = {}): object => ({
   usage: USAGE,
   ...fields,
 });
-const decoded = (body: unknown) => decodeResponse(typeof body === 'string' ? body : JSON.stringify(body), contextOf());
+const CONTEXT = { ...contextOf(), isCustomTool: () => true, newId: (index: number) => `made_${index}` };
+const decoded = (body: unknown) => decodeResponse(typeof body === 'string' ? body : JSON.stringify(body), CONTEXT);
 
 describe('a whole native answer', () => {
   it('says in the chat form what it says, and is kept as it is', () => {
@@ -246,7 +250,7 @@ async function streamPieces(
   const frames = events.map((one) =>
     typeof one === 'string' ? one : `event: ${one['type'] as string}\ndata: ${JSON.stringify(one)}\n\n`,
   );
-  const pieces = await piecesOf([[new TextEncoder().encode(frames.join(''))]], new ResponsesStreamDecoder(contextOf()));
+  const pieces = await piecesOf([[new TextEncoder().encode(frames.join(''))]], new ResponsesStreamDecoder(CONTEXT));
   const isNative = (piece: StreamPiece): boolean => typeof piece === 'object' && piece.type === 'native';
   return { said: pieces.filter((piece) => !isNative(piece)), natives: pieces.filter(isNative) };
 }
@@ -380,8 +384,77 @@ describe('a native stream', () => {
   it('may turn out to be a whole answer', async () => {
     const output = [{ type: 'message', content: [{ type: 'output_text', text: 'Hi' }] }];
     const { said } = await streamPieces([JSON.stringify(whole({ output }))]);
-    expect(said).toContainEqual(delta({ content: 'Hi' }));
+    expect(said).toContain('Hi');
     expect(said.at(-1)).toEqual({ type: 'end' });
+  });
+
+  it('that turns out to be a whole answer has every item in its events, also those that are the client’s work', async () => {
+    const output = [
+      { id: 'ap_1', type: 'apply_patch_call', call_id: 'call_1', operation: { type: 'delete_file', path: 'a' } },
+      { id: 'sh_1', type: 'local_shell_call', call_id: 'call_2', action: { type: 'exec', command: ['ls'] } },
+      { id: 'ar_1', type: 'mcp_approval_request', name: 'look', arguments: '{}' },
+      { id: 'ctc_1', type: 'custom_tool_call', call_id: 'call_3', name: 'sql', input: 'SELECT 1' },
+      { id: 'msg_1', type: 'message', content: [{ type: 'refusal', refusal: 'No.' }] },
+    ];
+    const { natives, said } = await streamPieces([JSON.stringify(whole({ output }))]);
+    const events = natives.map((piece) => JSON.parse((piece as { data: string }).data) as JsonObject);
+    expect(events.flatMap(({ type, item }) => (type === 'response.output_item.done' ? [item] : []))).toEqual(output);
+    expect(events.map(({ sequence_number: place }) => place)).toEqual(events.map((_, index) => index));
+    expect(events.at(-1)).toMatchObject({ type: 'response.completed', response: { output } });
+    expect(said).toContainEqual(delta({ refusal: 'No.' }));
+    expect(said).toContainEqual(expect.objectContaining({ reason: 'tool_calls' }));
+  });
+
+  it('tells the provider’s own calls of custom tools from the caller’s', async () => {
+    const item = { id: 'ctc_1', type: 'custom_tool_call', call_id: 'xs_1', name: 'x_keyword_search', input: '{}' };
+    const xai = { ...CONTEXT, isCustomTool: (name: string) => name === 'sql' };
+    const frames = [event('output_item.done', { output_index: 0, item }), END].map(
+      (one) => `data: ${JSON.stringify(one)}\n\n`,
+    );
+    const pieces = await piecesOf([[new TextEncoder().encode(frames.join(''))]], new ResponsesStreamDecoder(xai));
+    expect(pieces).toContainEqual(expect.objectContaining({ type: 'finish', reason: 'stop' }));
+    const result = decodeResponse(JSON.stringify(whole({ output: [item] })), xai);
+    expect(result).toMatchObject({ ok: true, result: { choices: [{ finish_reason: 'stop' }] } });
+    const [detail] = (result.ok && result.result.choices[0]?.message.reasoning_details) || [];
+    expect(detail).toMatchObject({ type: 'reasoning.server_tool_call', tool_name: 'x_keyword_search' });
+  });
+
+  it('knows the caller’s custom tools from the request, unless others are kept at the provider', () => {
+    const known = (fields: object): boolean => {
+      const { chat, native } = understood({ input: 'Hi', ...fields });
+      const request = serving({ up: {} }).request(chat);
+      return responseContextOf(
+        { ...request, ...(native && { native: { ...native, dialect: 'responses' as const } }) },
+        contextOf(),
+      ).isCustomTool('x');
+    };
+    expect(known({})).toBe(false);
+    expect(known({ tools: [{ type: 'custom', name: 'x' }] })).toBe(true);
+    expect(known({ tools: [{ type: 'custom', name: 'y' }] })).toBe(false);
+  });
+
+  it('has text that comes with the item alone, and never twice', async () => {
+    const item = { id: 'msg_1', type: 'message', content: [{ type: 'output_text', text: 'one' }] };
+    const text = event('output_text.delta', { output_index: 0, item_id: 'msg_1', delta: 'one' });
+    const done = event('output_item.done', { output_index: 0, item });
+    const full = event('completed', { response: { status: 'completed', output: [item] } });
+    for (const events of [[done, full], [full], [text, done, full], [text, full]]) {
+      const { said } = await streamPieces(events);
+      expect(said.filter((piece) => typeof piece === 'string')).toEqual(['one']);
+    }
+  });
+
+  it('is none where something is called that has no name', async () => {
+    const item = { type: 'function_call', call_id: 'a', arguments: '{}' };
+    const { said } = await streamPieces([event('output_item.done', { output_index: 0, item }), END]);
+    expect(said[0]).toMatchObject({ type: 'failure', failure: { kind: 'bad_response' } });
+    expect(decoded(whole({ output: [item] }))).toMatchObject({ ok: false });
+  });
+
+  it('gives a call an id that came without one', async () => {
+    const item = { type: 'function_call', name: 'look', arguments: '{}' };
+    const { said } = await streamPieces([event('output_item.done', { output_index: 0, item }), END]);
+    expect(said[0]).toMatchObject({ delta: { tool_calls: [{ id: 'made_0' }] } });
   });
 });
 

@@ -22,11 +22,14 @@ export function chatTools({ tools, tool_choice: choice }: MessagesRequest): Json
 
 /** True for a tool that has a place in the chat form. Other tools that Anthropic defines have none. */
 export function isTranslatable(tool: MessagesTool): boolean {
-  return isCustomTool(tool) || isRouterTool(tool) || WEB_TOOL.test(tool.type);
+  return isCustomTool(tool) || isRouterTool(tool) || WEB_TOOL.test(tool.type) || TOOL_SEARCH.test(tool.type);
 }
 
 /** Anthropic's own web tools, of any version. */
 const WEB_TOOL = /^(web_search|web_fetch)_\d{8}$/;
+
+/** The search for tools that are not loaded yet. Others get all tools at once, so there is nothing to search for. */
+const TOOL_SEARCH = /^tool_search_tool_\w+$/;
 
 function chatTool(tool: MessagesTool): readonly JsonObject[] {
   if (isCustomTool(tool)) return [functionTool(tool)];

@@ -6,7 +6,7 @@ import type {
   ResultMessage,
   ResultToolCall,
 } from '../../../protocol/chat-result.ts';
-import { isJsonObject, type JsonObject } from '../../../protocol/json.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../../protocol/json.ts';
 import type {
   MessagesResult,
   MessagesUsage,
@@ -61,10 +61,23 @@ export function stopDetails(explanation: string | null): StopDetails {
   return { type: 'refusal', category: null, explanation };
 }
 
+/** A provider's own word for the end, unless tools were called although it says otherwise, or none were. */
+export function nativeStop(stop: JsonValue, reason: FinishReason | null): JsonValue {
+  if (stop === 'tool_use') return reason === 'stop' ? 'end_turn' : stop;
+  return stop === 'end_turn' && reason === 'tool_calls' ? 'tool_use' : stop;
+}
+
 /** The provider's own answer, with the model's name in this router, the cost and the metadata. */
 function completed(native: JsonObject, result: ChatResult): object {
   const usage = read.object(native['usage']);
-  return { ...native, model: result.model, usage: { ...usage, ...costOf(result.usage) }, ...routersOwn(result) };
+  const { stop_reason: stop } = native;
+  return {
+    ...native,
+    ...(stop == null ? {} : { stop_reason: nativeStop(stop, result.choices[0]?.finish_reason ?? null) }),
+    model: result.model,
+    usage: { ...usage, ...costOf(result.usage) },
+    ...routersOwn(result),
+  };
 }
 
 function routersOwn({

@@ -13,6 +13,7 @@ import {
   stopDetails,
   stopReason,
   messageObject,
+  nativeStop,
 } from './message-object.ts';
 import type { FinishReason } from '../../../protocol/chat-result.ts';
 import type { ChatChunk, Delta, ToolCallDelta, Usage } from '../../../protocol/chunk.ts';
@@ -70,6 +71,7 @@ export class MessagesStreamWriter implements DialectStreamWriter {
     if (item.debug !== undefined) return eventFrame({ type: 'debug', debug: item.debug });
     this.#learn(item);
     if (this.#native === undefined) this.#add(item);
+    else this.#native.finished(item.choices[0]?.finish_reason ?? null);
     return this.#taken();
   }
 
@@ -258,11 +260,14 @@ interface RouterFacts {
 
 /**
  * Passes the events of a provider on that speaks this wire itself. Only three are touched: the first gets the model's
- * name in this router, and the last two wait for the cost, which is known when everything else has been said.
+ * name in this router, and the last two wait for the cost, which is known when everything else has been said. Then it is
+ * also known whether tools were called, and how many tokens were counted before: some servers say otherwise there.
  */
 class NativeEvents {
   readonly #metadataField: string;
+  #begun: JsonObject = {};
   #delta: JsonObject | undefined;
+  #reason: FinishReason | null = null;
 
   constructor(metadataField: string) {
     this.#metadataField = metadataField;
@@ -275,27 +280,45 @@ class NativeEvents {
     const said = read.parseObject(data);
     if (said === undefined) return rawFrame(event, data);
     if (event === 'message_start') {
-      const message = read.object(said['message']);
-      return eventFrame({ ...said, type: event, message: { ...message, model, provider } });
+      this.#begun = read.object(said['message']);
+      return eventFrame({ ...said, type: event, message: { ...this.#begun, model, provider } });
     }
     const before = this.#delta;
     this.#delta = said;
     return before === undefined ? '' : eventFrame({ ...before, type: event });
   }
 
+  /** How the answer ended, as far as a chunk says so. */
+  finished(reason: FinishReason | null): void {
+    this.#reason = reason ?? this.#reason;
+  }
+
   /** Writes the last events. */
   end({ usage, metadata }: RouterFacts): string {
     const field = this.#metadataField;
-    const last: JsonObject = this.#delta ?? { delta: { stop_reason: null, stop_sequence: null } };
-    const counted = read.object(last['usage']);
+    const { stop_reason: stop, stop_sequence: sequence = null, usage: first } = this.#begun;
+    const last: JsonObject = this.#delta ?? { delta: { stop_reason: stop ?? null, stop_sequence: sequence } };
+    const said = read.object(last['delta']);
     const delta = {
       ...last,
       type: 'message_delta',
-      usage: { ...counted, ...costOf(usage) },
+      delta: { ...said, stop_reason: nativeStop(said['stop_reason'] ?? null, this.#reason) },
+      usage: { ...countedPrompt(read.object(first), read.object(last['usage'])), ...costOf(usage) },
       ...(metadata === undefined ? {} : { [field]: metadata }),
     };
     return eventFrame(delta) + eventFrame({ type: 'message_stop' });
   }
+}
+
+/** What a prompt has, beside each other: what is in the cache does not count as input. */
+const PROMPT_COUNTS = ['input_tokens', 'cache_read_input_tokens', 'cache_creation_input_tokens'] as const;
+
+/** The last counts of a stream; those of the prompt from its beginning, where the last are less. */
+function countedPrompt(first: JsonObject, last: JsonObject): JsonObject {
+  const sum = (counts: JsonObject): number =>
+    PROMPT_COUNTS.reduce((tokens, name) => tokens + (read.count(counts[name]) ?? 0), 0);
+  if (PROMPT_COUNTS.every((name) => last[name] == null) || sum(last) >= sum(first)) return last;
+  return { ...last, ...Object.fromEntries(PROMPT_COUNTS.map((name) => [name, first[name] ?? last[name]])) };
 }
 
 /** One server-sent event of this wire: its name comes before its data as well as in it. */

@@ -124,6 +124,7 @@ export function nativeOnly(request: MessagesRequest): string | undefined {
 const TRANSLATED = new Set<string>([
   'text',
   'search_result',
+  'tool_reference',
   'thinking',
   'redacted_thinking',
   'tool_use',

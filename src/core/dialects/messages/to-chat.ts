@@ -252,6 +252,8 @@ function partsOf(block: MessagesBlock): readonly JsonObject[] {
       return marked(documentParts(block), block);
     case 'search_result':
       return marked([textPart(textOfSearchResult(block))], block);
+    case 'tool_reference':
+      return marked([textPart(`The tool "${chatToolName(block.tool_name)}" is available.`)], block);
     default:
       // A kind of block that needs an endpoint of this wire, which gets the caller's own body.
       return [textPart('')];

@@ -59,6 +59,32 @@ export function purseAfterHedge(purse: HedgePurse, mostUsd: number): HedgePurse 
   return purse.usd < mostUsd ? undefined : { ...purse, usd: purse.usd - mostUsd };
 }
 
+/** How late calls of an endpoint ended that were waited for; older ones weigh less. */
+export interface LateEnds {
+  readonly answered: number;
+  readonly failed: number;
+}
+
+/** One that answered: of an endpoint of which nothing is known, late calls answer. */
+export const NO_LATE_ENDS: LateEnds = { answered: 1, failed: 0 };
+
+const LATE_ENDS_KEPT = 0.98;
+
+/** Notes how a late call ended. */
+export function lateEndsAfter({ answered, failed }: LateEnds, hasFailed: boolean): LateEnds {
+  return hasFailed
+    ? { answered: answered * LATE_ENDS_KEPT, failed: failed * LATE_ENDS_KEPT + 1 }
+    : { answered: answered * LATE_ENDS_KEPT + 1, failed: failed * LATE_ENDS_KEPT };
+}
+
+/**
+ * Share of its late calls that answer after all. A hedge gives up a call for nothing only as often as that: beside calls
+ * that fail after seconds, hedges cost as good as nothing, and there may be as many as there are such failures.
+ */
+export function lateAnswerShare({ answered, failed }: LateEnds): number {
+  return answered / (answered + failed);
+}
+
 /** Puts back what a hedge did not cost of what was set aside for it. */
 export function purseAfterLoser(purse: HedgePurse, setAsideUsd: number, lostUsd: number): HedgePurse {
   return { ...purse, usd: purse.usd + setAsideUsd - lostUsd };

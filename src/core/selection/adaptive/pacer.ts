@@ -125,6 +125,25 @@ export function paceAfterSuccess(pace: Pace, policy: PacerPolicy): Pace {
   return pace.rate === Infinity ? pace : { ...pace, rate: pace.rate + policy.perSuccess };
 }
 
+/**
+ * A rate after a call has ended.
+ *
+ * @param policy - Undefined where endpoints are called as fast as requests come.
+ * @param cooldown - That of the endpoint, by which a provider may have said when to come back.
+ */
+export function paceAfterCall(
+  pace: Pace | undefined,
+  policy: PacerPolicy | undefined,
+  outcome: { readonly ok: true } | { readonly ok: false; readonly failure: { readonly kind: string } },
+  cooldown: { readonly until: number; readonly asked?: boolean | undefined } | undefined,
+  now: number,
+): Pace | undefined {
+  if (policy === undefined || pace === undefined) return pace;
+  if (outcome.ok) return pace.rate === Infinity ? pace : paceAfterSuccess(pace, policy);
+  if (outcome.failure.kind !== 'rate_limited') return pace;
+  return paceAfterRefusal(pace, policy, cooldown?.asked === true ? cooldown.until : undefined, now);
+}
+
 /** A bucket of retries after refusals, which every request fills a little. */
 export interface RetryBucket {
   readonly retries: number;

@@ -6,16 +6,18 @@ export interface Condition {
   readonly value: number;
   /** Monotonic milliseconds of the last change. */
   readonly at: number;
+  /** By how much everything that ever went wrong weighs less now, as a natural logarithm; only differences count. */
+  readonly faded: number;
 }
 
 /** Condition of an endpoint of which nothing bad is known. */
-export const FAULTLESS: Condition = { value: 1, at: 0 };
+export const FAULTLESS: Condition = { value: 1, at: 0, faded: 0 };
 
 /** What the folds below need to know. */
 export type ForgettingPolicy = Pick<AdaptivePolicy, 'forgetMs' | 'afterFailure' | 'afterSuccess' | 'afterProbe'>;
 
 /** The condition as it is now: what went wrong weighs less the longer it is ago. */
-export function conditionNow({ value, at }: Condition, forgetMs: number, now: number): number {
+export function conditionNow({ value, at }: Pick<Condition, 'value' | 'at'>, forgetMs: number, now: number): number {
   return value === 1 ? 1 : 1 - (1 - value) * fading(now - at, forgetMs);
 }
 
@@ -28,10 +30,35 @@ export function conditionAfter(
 ): Condition {
   if (call.ok && condition.value === 1) return condition;
   const value = conditionNow(condition, policy.forgetMs, now);
-  if (!call.ok) return { value: value * policy.afterFailure, at: now };
+  const faded = condition.faded + Math.max(0, now - condition.at) / policy.forgetMs;
+  if (!call.ok) return { value: value * policy.afterFailure, at: now, faded: faded - Math.log(policy.afterFailure) };
   const better = value + (1 - value) * policy.afterSuccess;
-  return { value: call.probe ? Math.max(better, policy.afterProbe) : better, at: now };
+  return {
+    value: call.probe ? Math.max(better, policy.afterProbe) : better,
+    at: now,
+    faded: faded - Math.log(1 - policy.afterSuccess),
+  };
 }
+
+/**
+ * The condition as if a failure had never been.
+ *
+ * @param before - The condition that the failure met, and `after` it.
+ */
+export function conditionWithout(
+  condition: Condition,
+  { before, after }: { readonly before: Condition; readonly after: Condition },
+  forgetMs: number,
+): Condition {
+  if (condition.value === 1) return condition;
+  const lost = conditionNow(before, forgetMs, after.at) - after.value;
+  const left = lost * Math.exp(after.faded - condition.faded);
+  const value = condition.value + left;
+  return { ...condition, value: value > 1 - NOTHING ? 1 : value };
+}
+
+/** Less than this of a condition is a rounding error. */
+const NOTHING = 1e-9;
 
 /** Share that is left of something after a time. A clock that goes back leaves all of it. */
 export function fading(elapsedMs: number, forgetMs: number): number {

@@ -1,0 +1,165 @@
+import type { AssistantMessage, Message, ToolMessage } from '../../protocol/message.ts';
+import { isEmptyText } from './needs-repair.ts';
+
+/** A conversation that any provider takes, and what was changed to make it one. */
+export interface RepairedConversation {
+  /** The same list where nothing had to be changed. */
+  readonly messages: readonly Message[];
+  /** A sentence for each kind of change. */
+  readonly adjustments: readonly string[];
+}
+
+/** Said for a user who said nothing where a turn of one is needed. */
+export const FILLER = 'Continue.';
+
+/** Result of a call that the client left without one. */
+export const NO_RESULT = 'This call gave no result.';
+
+/**
+ * Repairs a conversation, the same for every provider: each call has one result, right behind it and in the order of
+ * the calls; no turn and no part is empty; a history does not begin with a call. Of a result that comes twice, the first
+ * counts, and another one that says something else becomes the user's words, as does a result without a call.
+ */
+export function repairConversation(messages: readonly Message[]): RepairedConversation {
+  const repair = new Repair();
+  const placed = repair.placeResults(messages);
+  const filled = repair.withoutEmpty(placed);
+  const repaired = repair.withBeginning(filled);
+  return { messages: repair.adjustments.length === 0 ? messages : repaired, adjustments: repair.adjustments };
+}
+
+/** A call, and the result that it got. */
+interface Call {
+  readonly id: string;
+  result?: ToolMessage;
+}
+
+class Repair {
+  readonly #counts = new Map<string, number>();
+
+  get adjustments(): readonly string[] {
+    return [...this.#counts].map(([change, count]) => (count === 1 ? change : `${change} (${count} times)`));
+  }
+
+  /** Puts the results of each turn's calls right behind it. */
+  placeResults(messages: readonly Message[]): readonly Message[] {
+    const { callsOf, left } = this.#matchResults(messages);
+    const placed: Message[] = [];
+    for (const [index, message] of messages.entries()) {
+      if (message.role !== 'tool') {
+        placed.push(message);
+        for (const call of callsOf.get(message) ?? []) placed.push(call.result ?? this.#missingResult(call));
+      } else if (left.has(index)) placed.push({ role: 'user', content: message.content });
+    }
+    const moved = messages.some((message, index) => message.role === 'tool' && placed[index] !== message);
+    if (moved && this.#counts.size === 0) this.#note('A result of a tool was moved behind its call');
+    return placed;
+  }
+
+  /** Finds the call of each result, and the results that are left without one. */
+  #matchResults(messages: readonly Message[]): {
+    readonly callsOf: ReadonlyMap<Message, readonly Call[]>;
+    readonly left: ReadonlySet<number>;
+  } {
+    const callsOf = new Map<Message, readonly Call[]>();
+    const known = new Map<string, Call[]>();
+    const left = new Set<number>();
+    for (const [index, message] of messages.entries()) {
+      if (message.role === 'assistant' && message.tool_calls?.length) {
+        const calls = message.tool_calls.map(({ id }): Call => ({ id }));
+        callsOf.set(message, calls);
+        for (const call of calls) known.set(call.id, [...(known.get(call.id) ?? []), call]);
+      } else if (message.role === 'tool') {
+        const calls = known.get(message.tool_call_id) ?? [];
+        const open = calls.find(({ result }) => result === undefined);
+        if (open !== undefined) open.result = message;
+        else if (calls.some(({ result }) => isSame(result, message))) {
+          this.#note('A result of a tool that was there twice was left out');
+        } else {
+          left.add(index);
+          this.#note(
+            calls.length === 0
+              ? "A result of a tool without a call became the user's words"
+              : "A second result of a call became the user's words",
+          );
+        }
+      }
+    }
+    return { callsOf, left };
+  }
+
+  #missingResult({ id }: Call): ToolMessage {
+    this.#note('A tool call without a result got one that says so');
+    // Clients of the Messages API mark results of failed calls like this.
+    const result: ToolMessage & { readonly is_error: true } = {
+      role: 'tool',
+      tool_call_id: id,
+      content: NO_RESULT,
+      is_error: true,
+    };
+    return result;
+  }
+
+  /**
+   * Leaves out parts and turns without content. A user's turn that is needed says {@link FILLER}; where nothing at all is
+   * said, it stays.
+   */
+  withoutEmpty(messages: readonly Message[]): readonly Message[] {
+    const full = messages.map((message) => this.#withoutEmptyParts(message));
+    const isSilent = !full.some((message) => isTurn(message) && !isEmpty(message));
+    const last = full.length - 1;
+    const kept: Message[] = [];
+    for (const [index, message] of full.entries()) {
+      const isNeeded = index === last && message.role === 'user' && (isSilent || kept.at(-1)?.role !== 'user');
+      if (!isEmpty(message) || (isNeeded && isSilent)) kept.push(message);
+      else {
+        this.#note('A turn without content was left out');
+        if (isNeeded) kept.push({ role: 'user', content: FILLER });
+      }
+    }
+    if (!kept.some(isTurn)) kept.push({ role: 'user', content: '' });
+    return kept;
+  }
+
+  #withoutEmptyParts(message: Message): Message {
+    const { role, content } = message;
+    if (typeof content === 'string' || !content?.some(isEmptyText)) return message;
+    const parts = content.filter((part) => !isEmptyText(part));
+    // Instructions may be there for something else than their text, and results must be there.
+    if (parts.length === 0 && role !== 'assistant') return { ...message, content: '' };
+    this.#note('A part without text was left out');
+    return { ...message, content: parts.length === 0 ? null : parts } as Message;
+  }
+
+  /** A history that begins with a call gets a user's turn before it. */
+  withBeginning(messages: readonly Message[]): readonly Message[] {
+    const first = messages.findIndex(isTurn);
+    const message = messages[first];
+    if (message?.role !== 'assistant' || !message.tool_calls?.length) return messages;
+    this.#note('A turn of the user was put before the call that the conversation begins with');
+    return messages.toSpliced(first, 0, { role: 'user', content: FILLER });
+  }
+
+  #note(change: string): void {
+    this.#counts.set(change, (this.#counts.get(change) ?? 0) + 1);
+  }
+}
+
+function isTurn({ role }: Message): boolean {
+  return role !== 'system' && role !== 'developer';
+}
+
+function isSame(left: ToolMessage | undefined, right: ToolMessage): boolean {
+  return left !== undefined && JSON.stringify(left.content) === JSON.stringify(right.content);
+}
+
+/** True for a turn of a user or a model in which nothing is said. */
+function isEmpty(message: Message): boolean {
+  const { role, content } = message;
+  if (content != null && content.length > 0) return false;
+  return role === 'user' || (role === 'assistant' && saysNothingElse(message));
+}
+
+function saysNothingElse({ tool_calls: calls, refusal, images, audio }: AssistantMessage): boolean {
+  return !calls?.length && !refusal && !images?.length && audio?.id === undefined;
+}

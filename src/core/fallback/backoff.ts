@@ -1,0 +1,23 @@
+import { fill } from '../../config/option.ts';
+import { BACKOFF, type BackoffPolicy } from '../../config/tables/fallback.ts';
+
+export type { BackoffPolicy } from '../../config/tables/fallback.ts';
+
+/** Default {@link BackoffPolicy}. */
+export const DEFAULT_BACKOFF: BackoffPolicy = fill(BACKOFF);
+
+/** How much longer a wait may be by chance, as a share of it. */
+const SPREAD = 0.02;
+
+/**
+ * Milliseconds before a repetition: a time that doubles up to its cap, and up to a fiftieth more, so that tries are spread
+ * over a time in which something may have changed, and callers do not come back at the same moment. Never less: the
+ * last try of a request must not come before that of a client without a router, which waits as long (half a second and a
+ * second by default). Nor much more, because then its answer would come later. Never less than the provider asked for.
+ *
+ * @param roll - Random number from 0 to 1.
+ */
+export function backoffMs(policy: BackoffPolicy, repetition: number, roll: number, retryAfterMs = 0): number {
+  const bound = Math.min(policy.capMs / (1 + SPREAD), policy.baseMs * 2 ** Math.min(repetition, 30));
+  return Math.max(retryAfterMs, Math.floor((1 + SPREAD * roll) * bound));
+}

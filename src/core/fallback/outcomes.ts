@@ -1,0 +1,147 @@
+/** How the calls of an endpoint have ended, in windows of time: for its uptime, and for what it has done lately. */
+const MINUTE_SHAPE: WindowShape = { sliceMs: 5_000, slices: 12 };
+const HALF_HOUR_SHAPE: WindowShape = { sliceMs: 300_000, slices: 6 };
+const DAY_SHAPE: WindowShape = { sliceMs: 1_800_000, slices: 48 };
+
+/** Milliseconds of half an hour. */
+export const HALF_HOUR_MS = HALF_HOUR_SHAPE.sliceMs * HALF_HOUR_SHAPE.slices;
+
+/** What is counted of the ends of calls. */
+export interface Outcomes {
+  /** The last minute, the last half hour and the last day before `latest`, in finer and coarser slices. */
+  readonly minute: OutcomeWindow;
+  readonly halfHour: OutcomeWindow;
+  readonly day: OutcomeWindow;
+  /** The latest slice of the minute. It goes into all three once it is over: adding to them copies them. */
+  readonly latest?: OutcomeSlice | undefined;
+}
+
+/** Counts the end of a call. */
+export function counted(before: Outcomes, now: number, succeeded: boolean): Outcomes {
+  const { minute, halfHour, day, latest } = before;
+  const start = Math.floor(now / MINUTE_SHAPE.sliceMs) * MINUTE_SHAPE.sliceMs;
+  const failures = succeeded ? 0 : 1;
+  if (latest !== undefined && latest.start >= start) {
+    const more = {
+      start: latest.start,
+      succeeded: latest.succeeded + 1 - failures,
+      failed: latest.failed + failures,
+    };
+    return { minute, halfHour, day, latest: more };
+  }
+  return {
+    minute: whole(minute, MINUTE_SHAPE, before),
+    halfHour: whole(halfHour, HALF_HOUR_SHAPE, before),
+    day: whole(day, DAY_SHAPE, before),
+    latest: { start, succeeded: 1 - failures, failed: failures },
+  };
+}
+
+/** A window with the latest slice. */
+function whole(window: OutcomeWindow, shape: WindowShape, { latest }: Outcomes): OutcomeWindow {
+  return latest === undefined ? window : addOutcomes(window, shape, latest);
+}
+
+/**
+ * Takes a failure back.
+ *
+ * @param start - When its slice of the minute begins.
+ */
+export function uncounted(counts: Outcomes, start = 0): Outcomes {
+  const { minute, halfHour, day, latest } = counts;
+  if (latest?.start === start) return { minute, halfHour, day, latest: oneLess(latest) };
+  return {
+    minute: withoutFailure(minute, MINUTE_SHAPE, start),
+    halfHour: withoutFailure(halfHour, HALF_HOUR_SHAPE, start),
+    day: withoutFailure(day, DAY_SHAPE, start),
+    latest,
+  };
+}
+
+function withoutFailure(window: OutcomeWindow, { sliceMs }: WindowShape, start: number): OutcomeWindow {
+  const index = window.findIndex((slice) => slice.start <= start && start < slice.start + sliceMs);
+  const slice = window[index];
+  return slice === undefined ? window : window.with(index, oneLess(slice));
+}
+
+function oneLess({ start, succeeded, failed }: OutcomeSlice): OutcomeSlice {
+  return { start, succeeded, failed: Math.max(0, failed - 1) };
+}
+
+/** How the calls of an endpoint have ended lately: those of one request count once, however often it was tried. */
+export interface LatelyEnded {
+  readonly succeeded: number;
+  readonly failed: number;
+}
+
+/** How the calls of the last `spanMs` have ended, at most of a minute. */
+export function endedLately(health: Outcomes, now: number, spanMs: number): LatelyEnded {
+  return totalsOf(whole(health.minute, MINUTE_SHAPE, health), MINUTE_SHAPE, now, spanMs);
+}
+
+/** Share of calls that succeeded in the last `spanMs` (at most a day), or undefined with too few calls. */
+export function uptimeOf(health: Outcomes, now: number, spanMs: number, minimum = 1): number | undefined {
+  const [window, shape] =
+    spanMs <= MINUTE_SHAPE.sliceMs * MINUTE_SHAPE.slices
+      ? [health.minute, MINUTE_SHAPE]
+      : spanMs <= HALF_HOUR_SHAPE.sliceMs * HALF_HOUR_SHAPE.slices
+        ? [health.halfHour, HALF_HOUR_SHAPE]
+        : [health.day, DAY_SHAPE];
+  const { succeeded, failed } = totalsOf(whole(window, shape, health), shape, now, spanMs);
+  const calls = succeeded + failed;
+  return calls < minimum ? undefined : succeeded / calls;
+}
+
+/** Counts of one stretch of time. Plain data, so that it can be stored and shared. */
+export interface OutcomeSlice {
+  /** Monotonic milliseconds. */
+  readonly start: number;
+  readonly succeeded: number;
+  readonly failed: number;
+}
+
+/** Slices in order of time; only those in which something happened. */
+type OutcomeWindow = readonly OutcomeSlice[];
+
+/** How a window is cut. */
+interface WindowShape {
+  readonly sliceMs: number;
+  readonly slices: number;
+}
+
+/** Sums over a window. */
+interface Totals {
+  readonly succeeded: number;
+  readonly failed: number;
+}
+
+/**
+ * Adds outcomes of a time, or of one of finer slices that begins then, and drops what is too old. A clock that goes back
+ * counts into the newest slice.
+ */
+export function addOutcomes(window: OutcomeWindow, shape: WindowShape, added: OutcomeSlice): OutcomeWindow {
+  const { succeeded, failed } = added;
+  const start = Math.floor(added.start / shape.sliceMs) * shape.sliceMs;
+  const last = window.at(-1);
+  if (last !== undefined && last.start >= start) {
+    return window.with(-1, {
+      start: last.start,
+      succeeded: last.succeeded + succeeded,
+      failed: last.failed + failed,
+    });
+  }
+  const kept = window.filter((slice) => slice.start > start - shape.slices * shape.sliceMs);
+  return [...kept, { start, succeeded, failed }];
+}
+
+/** Sums the slices that reach into the last `spanMs` milliseconds. */
+function totalsOf(window: OutcomeWindow, shape: WindowShape, now: number, spanMs: number): Totals {
+  let succeeded = 0;
+  let failed = 0;
+  for (const slice of window) {
+    if (slice.start + shape.sliceMs <= now - spanMs) continue;
+    succeeded += slice.succeeded;
+    failed += slice.failed;
+  }
+  return { succeeded, failed };
+}

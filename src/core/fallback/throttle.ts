@@ -1,0 +1,22 @@
+import type { EndpointHealth } from './health.ts';
+import { endedLately } from './outcomes.ts';
+
+/**
+ * Share of the repetitions at an endpoint that are let through: what goes out follows what comes back. As long as half of
+ * the calls succeed that is all of them; of an endpoint that answers a tenth, a fifth. Repetitions multiply the calls of
+ * an endpoint that fails, and those of one that fails because it has too many make it fail more (Google's SRE book, chapter
+ * "Handling Overload", client-side throttling).
+ *
+ * @param health - Undefined for an endpoint that was never called.
+ */
+export function repetitionShare(health: EndpointHealth | undefined, now: number): number {
+  if (health === undefined) return 1;
+  const { succeeded, failed } = endedLately(health, now, LATELY_MS);
+  const share = (succeeded + PRIOR_SUCCESSES) / (succeeded + failed + PRIOR_SUCCESSES);
+  return Math.min(1, CALLS_PER_SUCCESS * share);
+}
+
+const LATELY_MS = 10_000;
+const CALLS_PER_SUCCESS = 2;
+/** Successes that an endpoint is taken to have had: a few failures hold nothing back. */
+const PRIOR_SUCCESSES = 2;

@@ -1,0 +1,237 @@
+/**
+ * Rewrites a JSON Schema for a provider that takes only some of its words: by an allow-list, so that words to come are
+ * rewritten as well. What cannot be said is told in descriptions, where the model reads it. Pure; what a provider takes
+ * is in {@link SchemaRules} of its record.
+ */
+import { isJsonObject } from '../../protocol/json.ts';
+import {
+  type Schema,
+  MOST_DEPTH,
+  ONE,
+  LISTS,
+  MAPS,
+  SILENT,
+  type State,
+  targetOf,
+  isTooMuch,
+  told,
+  withTold,
+  without,
+  entriesToSchema,
+  isOfType,
+  isScalar,
+  isList,
+  refersToItself,
+} from './schema-parts.ts';
+import { conjunction, conjoin, flattened, anyOf } from './join-schemas.ts';
+import type { HeldRules, HeldSchemaRules, SchemaRules } from './schema-rules.ts';
+
+/**
+ * The schema of a tool's arguments as a provider takes it: always one object. The same value where nothing has to change.
+ */
+export function toolSchema(schema: Schema, rules: SchemaRules): Schema {
+  const state = stateOf(schema, { ...rules, held: undefined });
+  const object = asObject(schema, state);
+  return rewrite(object, state, 0);
+}
+
+/**
+ * A schema to which a provider can hold answers; undefined where it cannot: schemas that refer to themselves or to other
+ * documents, objects that are open to any property, and ones that are too large. Then it is sent without being held, or
+ * as an instruction.
+ *
+ * @param before - What other schemas of the request have used of the limits. This one is added.
+ */
+export function heldSchema(schema: Schema, rules: HeldSchemaRules, before?: HeldUse): Schema | undefined {
+  const { held } = rules;
+  if (held.recursion !== true && refersToItself(schema)) return undefined;
+  const state = stateOf(schema, rules);
+  const rewritten = rewrite(asObject(schema, state), state, 0);
+  const optional = state.optional + (before?.optional ?? 0);
+  const unions = state.unions + (before?.unions ?? 0);
+  if (state.isImpossible || optional > (held.mostOptional ?? Infinity) || unions > (held.mostUnions ?? Infinity)) {
+    return undefined;
+  }
+  if (before !== undefined) Object.assign(before, { optional, unions });
+  return rewritten;
+}
+
+/** What schemas of one request have used of limits that they share. */
+export interface HeldUse {
+  optional: number;
+  unions: number;
+}
+
+function stateOf(root: Schema, rules: SchemaRules): State {
+  return { root, rules, following: new Set(), optional: 0, unions: 0, looked: 0, isImpossible: false };
+}
+
+/** One object, without the words that a root may not have. */
+function asObject(schema: Schema, state: State): Schema {
+  const { notAtRoot } = state.rules;
+  if (notAtRoot === undefined) return schema;
+  const whole = withoutReference(schema, state);
+  let object = whole['$ref'] === undefined ? whole : without(whole, ['$ref']);
+  for (const word of ['allOf', 'anyOf', 'oneOf'] as const) {
+    if (notAtRoot.has(word) && Array.isArray(object[word])) {
+      object = word === 'allOf' ? conjunction(object, state) : flattened(object, word, state);
+    }
+  }
+  const refused = Object.keys(object).filter((word) => notAtRoot.has(word));
+  if (refused.length > 0) object = withTold(without(object, refused), told(object, refused));
+  return object['type'] === 'object' ? object : { ...object, type: 'object' };
+}
+
+/** A root that is only a reference, with what it refers to in its place. */
+function withoutReference(schema: Schema, state: State): Schema {
+  const target = targetOf(schema, state);
+  if (target === undefined) return schema;
+  const { $ref: _, ...rest } = schema;
+  state.following.add(target);
+  const whole = withoutReference(conjoin(target, rest, state), state);
+  state.following.delete(target);
+  return whole;
+}
+
+function rewrite(schema: Schema, state: State, depth: number): Schema {
+  const { held } = state.rules;
+  if (held === undefined) return depth > MOST_DEPTH ? schema : rewriteWords(schema, state, depth);
+  if (depth > held.mostDepth || isTooMuch(state)) state.isImpossible = true;
+  if (state.isImpossible) return {};
+  const plain = joined(withNull(schema), state);
+  const isClosed = mustClose(plain, held, state);
+  const rewritten = rewriteWords(plain, state, depth);
+  if (held.typed === true && !TYPING.some((word) => word in rewritten)) state.isImpossible = true;
+  return isClosed && rewritten['additionalProperties'] !== false
+    ? { ...rewritten, additionalProperties: false }
+    : rewritten;
+}
+
+/** Words of which one says of what type a value is. */
+const TYPING = ['type', 'anyOf', '$ref', 'enum', 'const'];
+
+/** Another standard than JSON Schema has a word for values that may be null. */
+function withNull({ nullable, ...schema }: Schema): Schema {
+  if (nullable === undefined) return schema;
+  const { type } = schema;
+  return nullable === true && typeof type === 'string' && type !== 'null'
+    ? { ...schema, type: [type, 'null'] }
+    : schema;
+}
+
+/**
+ * A schema whose `allOf` is merged, and whose conditional unions are told: each of their members would be closed by
+ * itself, so that nothing fits any more.
+ */
+function joined(schema: Schema, state: State): Schema {
+  let one = Array.isArray(schema['allOf']) ? conjunction(schema, state) : schema;
+  for (const word of ['anyOf', 'oneOf'] as const) {
+    if (Array.isArray(one[word]) && isJsonObject(one['properties'])) one = flattened(one, word, state);
+  }
+  return one;
+}
+
+/** Objects must be closed; one that is open on purpose would lose everything it is for. */
+function mustClose(schema: Schema, held: HeldRules, state: State): boolean {
+  const { type, properties, required, additionalProperties: more } = schema;
+  if (Array.isArray(type) || Array.isArray(schema['anyOf']) || Array.isArray(schema['oneOf'])) state.unions += 1;
+  if (!isOfType(schema, 'object') && properties === undefined) return false;
+  const names = isJsonObject(properties) ? Object.keys(properties) : [];
+  const isOpen = more === true || isJsonObject(more) || (more === undefined && properties === undefined);
+  if (isOpen || schema['patternProperties'] !== undefined) state.isImpossible = true;
+  const needed = new Set<unknown>(Array.isArray(required) ? required : []);
+  const optional = names.filter((name) => !needed.has(name)).length;
+  state.optional += optional;
+  if (held.allRequired === true && optional > 0) state.isImpossible = true;
+  return true;
+}
+
+/** Rewrites word by word. The same value where nothing has to change, because nearly nothing ever has. */
+function rewriteWords(schema: Schema, state: State, depth: number): Schema {
+  const { rules } = state;
+  let entries: [string, unknown][] | undefined;
+  let lost: string[] | undefined;
+  const words = Object.keys(schema);
+  const isReference = rules.lonelyReferences === true && typeof schema['$ref'] === 'string' && words.length > 1;
+  for (const [index, word] of words.entries()) {
+    const value = schema[word];
+    const written = isReference && !isKeptBesideReference(word) ? undefined : rewriteWord(word, value, state, depth);
+    if (written === undefined || written[0] !== word || written[1] !== value) {
+      entries ??= words.slice(0, index).map((name) => [name, schema[name]]);
+    }
+    if (written !== undefined) entries?.push(written);
+    else if (!SILENT.has(word) && !isReference) (lost ??= []).push(word);
+  }
+  let rewritten: Schema = entries === undefined ? schema : entriesToSchema(entries);
+  if (lost !== undefined) rewritten = withTold(rewritten, told(schema, lost));
+  return rules.complete === true ? completed(rewritten) : rewritten;
+}
+
+/** A reference is alone, but for the definitions at the root and the text that the model reads. */
+function isKeptBesideReference(word: string): boolean {
+  return word === '$ref' || word === '$defs' || word === 'definitions';
+}
+
+/** A word as it may be written, under another name perhaps; undefined where it cannot be. */
+function rewriteWord(word: string, value: unknown, state: State, depth: number): [string, unknown] | undefined {
+  const { rules } = state;
+  const { words } = rules;
+  // Before 2020 a list of `items` said what is called `prefixItems` now, and limits were excluded by a flag.
+  if (word === 'items' && Array.isArray(value)) return rewriteWord('prefixItems', value, state, depth);
+  if (typeof value === 'boolean' && (word === 'exclusiveMinimum' || word === 'exclusiveMaximum')) return undefined;
+  if (word === 'required' && !Array.isArray(value)) return undefined;
+  if (words?.has(word) === false) return replacement(word, value, state, depth);
+  if (word === '$ref' && rules.held !== undefined && !(typeof value === 'string' && value.startsWith('#'))) {
+    state.isImpossible = true;
+  }
+  if (word === 'format' && rules.formats?.has(String(value)) === false) return undefined;
+  if (word === 'pattern' && rules.refusedPatterns?.test(String(value)) === true) return undefined;
+  if (word === 'minItems' && Number(value) > (rules.mostMinItems ?? Infinity)) return undefined;
+  if (words !== undefined && word === 'enum' && !isList(value, isScalar)) return undefined;
+  return [word, rewriteValue(word, value, state, depth + 1)];
+}
+
+/** What says the same, or a little less, in words that are taken. */
+function replacement(word: string, value: unknown, state: State, depth: number): [string, unknown] | undefined {
+  const takes = (name: string): boolean => state.rules.words?.has(name) === true;
+  if (word === 'oneOf' && Array.isArray(value) && takes('anyOf')) {
+    return ['anyOf', rewriteValue('anyOf', value, state, depth + 1)];
+  }
+  if (word === 'const' && takes('enum') && isScalar(value)) return ['enum', [value]];
+  if (word === 'definitions' && takes('$defs')) return ['$defs', rewriteValue('$defs', value, state, depth + 1)];
+  return undefined;
+}
+
+function rewriteValue(word: string, value: unknown, state: State, depth: number): unknown {
+  if (ONE.has(word)) return rewriteOne(value, state, depth);
+  if (LISTS.has(word) && Array.isArray(value)) {
+    return unchanged(
+      value,
+      value.map((one: unknown) => rewriteOne(one, state, depth)),
+    );
+  }
+  if (!MAPS.has(word) || !isJsonObject(value)) return value;
+  const names = Object.keys(value);
+  const schemas = names.map((name) => value[name]);
+  const rewritten = unchanged(
+    schemas,
+    schemas.map((one) => rewriteOne(one, state, depth)),
+  );
+  return rewritten === schemas ? value : entriesToSchema(names.map((name, index) => [name, rewritten[index]]));
+}
+
+function rewriteOne(value: unknown, state: State, depth: number): unknown {
+  if (value === true && state.rules.complete === true) return {};
+  return isJsonObject(value) ? rewrite(value, state, depth) : value;
+}
+
+function unchanged(before: readonly unknown[], after: readonly unknown[]): readonly unknown[] {
+  return after.every((value, index) => value === before[index]) ? before : after;
+}
+
+/** Servers that check schemas demand what JSON Schema takes for granted. */
+function completed(schema: Schema): Schema {
+  if (isOfType(schema, 'object') && schema['properties'] === undefined) return { ...schema, properties: {} };
+  if (isOfType(schema, 'array') && schema['items'] === undefined) return { ...schema, items: {} };
+  return schema;
+}

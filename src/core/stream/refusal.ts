@@ -1,0 +1,27 @@
+/** Tells a refusal from an answer, before anything of it is shown. */
+import { commits, scatter, type StreamPiece } from './pieces.ts';
+import type { UpstreamResult } from './upstream-result.ts';
+
+/** What a piece is for somebody who may pass a refusal over: content, part of a refusal, or the end of one. */
+export type RefusalPart = 'content' | 'refusal' | 'refused';
+
+/**
+ * Judges a piece that shows the caller something. An answer is a refusal when nothing was said but why there is none: a
+ * content filter kept it back, or the model explained itself (gaps 4.2).
+ *
+ * @param isExplained - Whether the pieces before it were part of a refusal.
+ */
+export function refusalPart(piece: StreamPiece, isExplained: boolean): RefusalPart {
+  if (typeof piece === 'string') return 'content';
+  if (piece.type === 'finish') return isExplained || piece.reason === 'content_filter' ? 'refused' : 'content';
+  const refuses = piece.type === 'delta' && piece.delta.refusal;
+  return refuses && !commits({ ...piece, delta: { ...piece.delta, refusal: null } }) ? 'refusal' : 'content';
+}
+
+/** Whether a non-streaming response is a refusal in every choice, and nothing else. */
+export function isRefusal({ choices }: UpstreamResult): boolean {
+  return choices.every((choice) => {
+    const shown = scatter({ choices: [choice] }).filter(commits);
+    return shown.every((piece) => refusalPart(piece, Boolean(choice.message.refusal)) !== 'content');
+  });
+}

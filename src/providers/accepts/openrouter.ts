@@ -1,0 +1,49 @@
+import type { VendorAccepts } from '../../core/accepts.ts';
+import { ANY_MEDIA, CACHED_TOKENS, CACHE_WRITE_TOKENS, LISTS, NO_MEDIA, OPEN_MODELS, PASSED_ON } from './usual.ts';
+import { COMPLETED } from './schemas.ts';
+
+/** What OpenRouter accepts; it adapts most itself. */
+export const OPENROUTER: VendorAccepts = {
+  all: {
+    conversation: {
+      systemTurns: 'anywhere',
+      turns: 'any',
+      calls: 'many',
+      afterResults: 'any',
+      lists: LISTS,
+      media: { user: ANY_MEDIA, assistant: NO_MEDIA, tool: NO_MEDIA },
+      fileNames: 'optional',
+      fileAddresses: true,
+      prefill: 'plain',
+      toolIds: 'any',
+      source: 'openrouter.ai/docs/api-reference; crush#279, 2026-11',
+    },
+    schemas: {
+      tools: COMPLETED,
+      strictTools: undefined,
+      formats: undefined,
+      source: 'openrouter.ai/docs/api-reference, 2026-11',
+    },
+    reasoning: {
+      efforts: ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'],
+      byDefault: true,
+      history: 'optional',
+      source: 'openrouter.ai/docs/api-reference, 2026-11',
+    },
+    parameters: {
+      refused: [],
+      refusedWhileReasoning: [],
+      maxTemperature: 2,
+      wire: 'chat',
+      toolsWire: 'chat',
+      source: 'openrouter.ai/docs/api-reference, 2026-11',
+    },
+    usage: {
+      cachedTokens: CACHED_TOKENS,
+      cacheWriteTokens: CACHE_WRITE_TOKENS,
+      source: 'openrouter.ai/docs/api-reference, 2026-11',
+    },
+    refusals: { wordings: [], source: 'openrouter.ai/docs/api-reference, 2026-11' },
+  },
+  families: [...OPEN_MODELS, ...PASSED_ON],
+};

@@ -1,0 +1,14 @@
+import type { Cooldown, EndpointHealth } from '../../core/fallback/health.ts';
+
+/** The cooldown that a failure began: one that was asked for, or the opening of a breaker. */
+export function beganWith(
+  before: EndpointHealth,
+  after: EndpointHealth,
+  cause: Cooldown['cause'],
+  now: number,
+): Cooldown | undefined {
+  if (after.cooldown !== before.cooldown) return after.cooldown;
+  const { state, openUntil } = after.breaker;
+  if (state !== 'open' || openUntil === before.breaker.openUntil) return undefined;
+  return { since: now, until: openUntil, cause };
+}

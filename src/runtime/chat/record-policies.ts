@@ -1,0 +1,30 @@
+import type { Endpoint } from '../../catalog/endpoint.ts';
+import type { EndpointHealth, HealthPolicy } from '../../core/fallback/health.ts';
+import type { ReportedLimits } from '../../core/selection/adaptive/endpoint-limits.ts';
+import type { PacerPolicy } from '../../core/selection/adaptive/pacer.ts';
+import type { AdaptivePolicy } from '../../core/selection/adaptive/policy.ts';
+import type { SilencePolicy } from '../../core/selection/adaptive/silence.ts';
+import type { EndpointLoad } from './endpoint-load.ts';
+
+/** Told how an endpoint came before and how it stands now. */
+export type HealthListener = (endpoint: Endpoint, before: EndpointHealth, after: EndpointHealth) => void;
+
+/** How records are kept. */
+export interface RecordPolicies {
+  readonly health: HealthPolicy;
+  readonly adaptive?: AdaptivePolicy | undefined;
+  /** False: endpoints are called as fast as requests come, until they refuse. */
+  readonly pacer?: PacerPolicy | false | undefined;
+  /** False: silence is only noticed by timeouts. */
+  readonly silence?: SilencePolicy | false | undefined;
+}
+
+/** A call that goes out. */
+export interface StartedCall {
+  /** Breaker generation that it belongs to. */
+  readonly generation: number;
+  /** Hears what its provider says about its limits; undefined where that does not count. */
+  readonly onLimits: ((limits: ReportedLimits) => void) | undefined;
+  /** What is under way at its endpoint. */
+  readonly load: EndpointLoad;
+}

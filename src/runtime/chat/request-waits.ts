@@ -1,0 +1,43 @@
+import type { Move } from '../../core/fallback/next-move.ts';
+import { wait } from '../../platform/wait.ts';
+import type { RuntimeServices } from './services.ts';
+
+/** What one request has waited for between its calls, and how much longer it may. */
+export class RequestWaits {
+  readonly #services: Pick<RuntimeServices, 'environment' | 'records' | 'pacing' | 'fallback'>;
+  readonly #signal: AbortSignal;
+  #heldMs = 0;
+  /** Milliseconds that it has waited for places. */
+  forPlaceMs = 0;
+  /** Endpoint at which a place was promised. */
+  promised: string | undefined;
+
+  constructor(services: Pick<RuntimeServices, 'environment' | 'records' | 'pacing' | 'fallback'>, signal: AbortSignal) {
+    this.#services = services;
+    this.#signal = signal;
+  }
+
+  /** Milliseconds for which it may still be held back; below 0, and for good, where too many are. */
+  get holdMs(): number {
+    const { pacing, fallback } = this.#services;
+    return pacing.mayHold ? fallback.maxWaitMs - this.#heldMs : -Infinity;
+  }
+
+  /** Waits before a call; who waits for a place is promised the next one that is free. */
+  async before({ step, waitMs, forPlace, isHeld }: Extract<Move, { type: 'attempt' }>): Promise<void> {
+    const { environment, records, pacing } = this.#services;
+    if (isHeld === true) {
+      const release = pacing.hold();
+      this.#heldMs += waitMs;
+      return wait(environment, waitMs, this.#signal).finally(release);
+    }
+    if (forPlace === undefined) return wait(environment, waitMs, this.#signal);
+    const startedAt = environment.now();
+    records.promise(step.endpoint);
+    this.promised = step.endpoint.id;
+    const leave = forPlace === 'first' ? pacing.enter() : undefined;
+    await wait(environment, waitMs, this.#signal);
+    leave?.();
+    this.forPlaceMs += environment.now() - startedAt;
+  }
+}

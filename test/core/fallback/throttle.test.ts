@@ -1,0 +1,52 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { failure } from '../../../src/core/fallback/failure.ts';
+import { type EndpointHealth, observe, UNKNOWN_HEALTH } from '../../../src/core/fallback/health.ts';
+import { repetitionShare } from '../../../src/core/fallback/throttle.ts';
+import { runs } from '../../support/properties.ts';
+import { HEALTH_POLICY } from '../../support/records.ts';
+import { NOW } from '../../support/requests.ts';
+
+function ended(outcomes: readonly boolean[], now = NOW): EndpointHealth {
+  return outcomes.reduce<EndpointHealth>((health, ok) => {
+    const { generation } = health.breaker;
+    const call = ok ? ({ ok, generation } as const) : ({ ok, generation, failure: failure('server', 'no') } as const);
+    return observe(health, HEALTH_POLICY, call, now);
+  }, UNKNOWN_HEALTH);
+}
+
+describe('the share of repetitions that is let through', () => {
+  it('is all where nothing is known, and where half of the calls succeed', () => {
+    expect(repetitionShare(undefined, NOW)).toBe(1);
+    expect(repetitionShare(UNKNOWN_HEALTH, NOW)).toBe(1);
+    expect(repetitionShare(ended([true, false, false, true]), NOW)).toBe(1);
+    expect(repetitionShare(ended([false, false]), NOW)).toBe(1);
+  });
+
+  it('is twice the share of recent successes', () => {
+    const tenth = Array.from({ length: 1_000 }, (_, index) => index % 10 === 0);
+    expect(repetitionShare(ended(tenth), NOW)).toBeCloseTo(0.2, 2);
+    expect(repetitionShare(ended(tenth.map(() => false)), NOW)).toBeLessThan(0.005);
+  });
+
+  it('forgets what is more than some seconds ago', () => {
+    expect(repetitionShare(ended(Array.from({ length: 100 }, () => false)), NOW + 15_000)).toBe(1);
+  });
+
+  it('follows the successes: more of them never let less through', () => {
+    const counts = fc.tuple(fc.nat(60), fc.nat(60));
+    fc.assert(
+      fc.property(counts, ([succeeded, failed]) => {
+        const outcomes = (count: number): boolean[] => [
+          ...Array.from({ length: failed }, () => false),
+          ...Array.from({ length: count }, () => true),
+        ];
+        const share = repetitionShare(ended(outcomes(succeeded)), NOW);
+        expect(share).toBeGreaterThan(0);
+        expect(share).toBeLessThanOrEqual(1);
+        expect(repetitionShare(ended(outcomes(succeeded + 1)), NOW)).toBeGreaterThanOrEqual(share);
+      }),
+      runs(300),
+    );
+  });
+});
