@@ -106,7 +106,7 @@ describe('a resolved configuration', () => {
     });
     expect(fallback).toEqual({
       maxAttempts: 3,
-      triesPerEndpoint: 2,
+      triesPerEndpoint: 3,
       backoff: { baseMs: 1, capMs: 8_000 },
       maxWaitMs: 2_000,
       afterFirstToken: 'error',

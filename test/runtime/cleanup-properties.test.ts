@@ -102,7 +102,9 @@ describe('after a request over random faults', () => {
         for (const endpoint of services.facts.catalog.endpoints('acme/one')) {
           const own = events.filter((event) => event.endpoint === endpoint.id);
           // However often a request fails at an endpoint, that counts once where its calls may be what fails.
-          const failed = own.filter(({ failure }) => failure !== undefined && FAILURE_RULES[failure.kind].againstUptime);
+          const failed = own.filter(
+            ({ failure }) => failure !== undefined && FAILURE_RULES[failure.kind].againstUptime,
+          );
           const first = own.findIndex(({ failure }) => failure !== undefined && FAILURE_RULES[failure.kind].breaks);
           const expected = {
             succeeded: own.filter(({ failure }) => failure === undefined).length,

@@ -6,7 +6,6 @@ import { LONG_MS, ask, askAndWait, benchOf, statusOf } from '../support/driving.
 import { PASSING_KINDS, anyProviders } from '../support/fault-schedules.ts';
 import { runs, stormOfRuns } from '../support/properties.ts';
 import type { StubCall } from '../support/stub-provider.ts';
-import { storm } from '../support/storms.ts';
 
 const FAILED = [{ does: 'fail', kind: 'server' }] as const;
 

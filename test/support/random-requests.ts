@@ -225,7 +225,9 @@ const chatMore: fc.Arbitrary<Readonly<Record<string, unknown>>> = fc.record(
 /** Of many parameters a request has a few. */
 function few(all: fc.Arbitrary<Readonly<Record<string, unknown>>>): fc.Arbitrary<Readonly<Record<string, unknown>>> {
   return all.chain((fields) =>
-    fc.subarray(Object.keys(fields), { maxLength: Math.min(3, Object.keys(fields).length) }).map((names) => picked(fields, names)),
+    fc
+      .subarray(Object.keys(fields), { maxLength: Math.min(3, Object.keys(fields).length) })
+      .map((names) => picked(fields, names)),
   );
 }
 

@@ -284,10 +284,16 @@ const ANTHROPIC: StrictCases = {
     'anthropic/result-twice': messages(SAID, blocks('assistant', USE), blocks('user', ANSWER, ANSWER)),
     'anthropic/result-first': messages(SAID, blocks('assistant', USE), blocks('user', TEXT, ANSWER)),
     'anthropic/call-ids-unique': messages(
-      ...[SAID, blocks('assistant', USE), blocks('user', ANSWER), blocks('assistant', USE), blocks('user', ANSWER)],
+      SAID,
+      blocks('assistant', USE),
+      blocks('user', ANSWER),
+      blocks('assistant', USE),
+      blocks('user', ANSWER),
     ),
     'anthropic/call-id-pattern': messages(
-      ...[SAID, blocks('assistant', { ...USE, id: 'a b' }), blocks('user', { ...ANSWER, tool_use_id: 'a b' })],
+      SAID,
+      blocks('assistant', { ...USE, id: 'a b' }),
+      blocks('user', { ...ANSWER, tool_use_id: 'a b' }),
     ),
     'anthropic/call-input': messages(SAID, blocks('assistant', { ...USE, input: '{}' }), blocks('user', ANSWER)),
     'anthropic/tools-missing': { tools: undefined },
@@ -308,11 +314,9 @@ const ANTHROPIC: StrictCases = {
     'anthropic/marks-most': messages(blocks('user', MARKED, MARKED, MARKED, MARKED)),
     'anthropic/marks-order': messages(blocks('user', { ...TEXT, cache_control: { type: 'ephemeral', ttl: '1h' } })),
     'anthropic/mark-on-thinking': messages(
-      ...[
-        SAID,
-        blocks('assistant', { type: 'redacted_thinking', data: 'AAAA', cache_control: { type: 'ephemeral' } }, TEXT),
-        SAID,
-      ],
+      SAID,
+      blocks('assistant', { type: 'redacted_thinking', data: 'AAAA', cache_control: { type: 'ephemeral' } }, TEXT),
+      SAID,
     ),
   },
 };
@@ -476,7 +480,10 @@ const DEEPSEEK: StrictCases = {
     'deepseek/result-without-call': messages(HI, result()),
     'deepseek/call-without-result': messages(HI, called('call_1', { reasoning_content: 'Hm.' }), HI),
     'deepseek/result-twice': messages(
-      ...[HI, called('call_1', { reasoning_content: 'Hm.' }), result('call_1'), result('call_1')],
+      HI,
+      called('call_1', { reasoning_content: 'Hm.' }),
+      result('call_1'),
+      result('call_1'),
     ),
     'deepseek/reasoning-missing': messages(...DONE),
     'deepseek/forced-while-thinking': { tool_choice: 'required' },
@@ -560,10 +567,8 @@ const SERVERS: readonly StrictCases[] = [
     'vllm/choice-without-tools': { tools: undefined, tool_choice: 'auto' },
     'vllm/tools-empty': { tools: [] },
     'vllm/arguments': messages(
-      ...[
-        HI,
-        { role: 'assistant', tool_calls: [{ id: 'a', type: 'function', function: { name: 'look', arguments: '' } }] },
-      ],
+      HI,
+      { role: 'assistant', tool_calls: [{ id: 'a', type: 'function', function: { name: 'look', arguments: '' } }] },
       result('a'),
     ),
     'vllm/too-long': messages(user(HUGE)),
@@ -605,23 +610,20 @@ const SERVERS: readonly StrictCases[] = [
     'ollama/part-type': messages(user([{ type: 'input_audio', input_audio: {} }])),
     'ollama/image-address': messages(user([{ type: 'image_url', image_url: { url: 'https://a.example/b.png' } }])),
     'ollama/arguments': messages(
-      ...[
-        HI,
-        { role: 'assistant', tool_calls: [{ id: 'a', type: 'function', function: { name: 'look', arguments: '' } }] },
-      ],
+      HI,
+      { role: 'assistant', tool_calls: [{ id: 'a', type: 'function', function: { name: 'look', arguments: '' } }] },
       result('a'),
     ),
     'ollama/effort': { reasoning_effort: 'minimal' },
     'template-llama/single-calls': messages(
-      ...[
-        HI,
-        {
-          role: 'assistant',
-          content: null,
-          tool_calls: ['a', 'b'].map((id) => ({ id, type: 'function', function: { name: 'look', arguments: '{}' } })),
-        },
-      ],
-      ...[result('a'), result('b')],
+      HI,
+      {
+        role: 'assistant',
+        content: null,
+        tool_calls: ['a', 'b'].map((id) => ({ id, type: 'function', function: { name: 'look', arguments: '{}' } })),
+      },
+      result('a'),
+      result('b'),
     ),
     'template-llama/first-user': messages({ role: 'system', content: 'Be brief.' }),
     'template-llama/content-list': messages(HI, { role: 'assistant', content: [{ type: 'text', text: 'So' }] }, HI),
@@ -638,6 +640,13 @@ const SERVERS: readonly StrictCases[] = [
 
 /** Cases of every vendor and server. */
 export const STRICT_CASES: readonly StrictCases[] = [
-  ...[OPENAI, RESPONSES, ANTHROPIC, GOOGLE, MISTRAL, DEEPSEEK, XAI, GROQ],
+  OPENAI,
+  RESPONSES,
+  ANTHROPIC,
+  GOOGLE,
+  MISTRAL,
+  DEEPSEEK,
+  XAI,
+  GROQ,
   ...SERVERS,
 ];

@@ -1,5 +1,5 @@
-import type { AssistantMessage, Message, ToolMessage } from '../../protocol/message.ts';
-import { isEmptyText } from './needs-repair.ts';
+import type { AssistantMessage, Message, ToolCall, ToolMessage } from '../../protocol/message.ts';
+import { changesConfiguration, isEmptyText } from './needs-repair.ts';
 
 /** A conversation that any provider takes, and what was changed to make it one. */
 export interface RepairedConversation {
@@ -17,7 +17,8 @@ export const NO_RESULT = 'This call gave no result.';
 
 /**
  * Repairs a conversation, the same for every provider: each call has one result, right behind it and in the order of
- * the calls; no turn and no part is empty; a history does not begin with a call. Of a result that comes twice, the first
+ * the calls; no turn and no part is empty; a history does not begin with a call;
+ * calls of a turn have ids of their own, and arguments. Of a result that comes twice, the first
  * counts, and another one that says something else becomes the user's words, as does a result without a call.
  */
 export function repairConversation(messages: readonly Message[]): RepairedConversation {
@@ -31,6 +32,8 @@ export function repairConversation(messages: readonly Message[]): RepairedConver
 /** A call, and the result that it got. */
 interface Call {
   readonly id: string;
+  /** Another id, where a call before it in the turn has the same. */
+  readonly newId?: string;
   result?: ToolMessage;
 }
 
@@ -47,8 +50,12 @@ class Repair {
     const placed: Message[] = [];
     for (const [index, message] of messages.entries()) {
       if (message.role !== 'tool') {
-        placed.push(message);
-        for (const call of callsOf.get(message) ?? []) placed.push(call.result ?? this.#missingResult(call));
+        const calls = callsOf.get(message);
+        placed.push(calls === undefined ? message : this.#withGoodCalls(message as AssistantMessage, calls));
+        for (const { id, newId = id, result } of calls ?? []) {
+          const own = result ?? this.#missingResult({ id });
+          placed.push(newId === own.tool_call_id ? own : { ...own, tool_call_id: newId });
+        }
       } else if (left.has(index)) placed.push({ role: 'user', content: message.content });
     }
     const moved = messages.some((message, index) => message.role === 'tool' && placed[index] !== message);
@@ -66,7 +73,10 @@ class Repair {
     const left = new Set<number>();
     for (const [index, message] of messages.entries()) {
       if (message.role === 'assistant' && message.tool_calls?.length) {
-        const calls = message.tool_calls.map(({ id }): Call => ({ id }));
+        const calls = message.tool_calls.map(({ id }, position, all): Call => {
+          const isTaken = position > 0 && all.findIndex((call) => call.id === id) < position;
+          return isTaken ? { id, newId: `${id}_${position + 1}` } : { id };
+        });
         callsOf.set(message, calls);
         for (const call of calls) known.set(call.id, [...(known.get(call.id) ?? []), call]);
       } else if (message.role === 'tool') {
@@ -88,6 +98,23 @@ class Repair {
     return { callsOf, left };
   }
 
+  /** A turn whose calls have ids of their own, and arguments that are JSON where a client left them empty. */
+  #withGoodCalls(message: AssistantMessage, calls: readonly Call[]): AssistantMessage {
+    const asked = message.tool_calls ?? [];
+    if (!asked.some((call, index) => isBad(call, calls[index]))) return message;
+    return {
+      ...message,
+      tool_calls: asked.map((call, index) => {
+        if (!isBad(call, calls[index])) return call;
+        const id = calls[index]?.newId;
+        if (id !== undefined) this.#note('A second call of one id in a turn got an id of its own');
+        const { arguments: input } = call.function;
+        if (input === '') this.#note('A tool call without arguments got an empty object');
+        return { ...call, id: id ?? call.id, function: { ...call.function, arguments: input === '' ? '{}' : input } };
+      }),
+    };
+  }
+
   #missingResult({ id }: Call): ToolMessage {
     this.#note('A tool call without a result got one that says so');
     // Clients of the Messages API mark results of failed calls like this.
@@ -100,24 +127,16 @@ class Repair {
     return result;
   }
 
-  /**
-   * Leaves out parts and turns without content. A user's turn that is needed says {@link FILLER}; where nothing at all is
-   * said, it stays.
-   */
+  /** Leaves out parts and turns without content; a user's turn that is needed says {@link FILLER}. */
   withoutEmpty(messages: readonly Message[]): readonly Message[] {
-    const full = messages.map((message) => this.#withoutEmptyParts(message));
-    const isSilent = !full.some((message) => isTurn(message) && !isEmpty(message));
-    const last = full.length - 1;
     const kept: Message[] = [];
-    for (const [index, message] of full.entries()) {
-      const isNeeded = index === last && message.role === 'user' && (isSilent || kept.at(-1)?.role !== 'user');
-      if (!isEmpty(message) || (isNeeded && isSilent)) kept.push(message);
-      else {
-        this.#note('A turn without content was left out');
-        if (isNeeded) kept.push({ role: 'user', content: FILLER });
-      }
+    for (const message of messages) {
+      const full = this.#withoutEmptyParts(message);
+      if (!isEmpty(full)) kept.push(full);
+      else this.#note('A turn without content was left out');
     }
-    if (!kept.some(isTurn)) kept.push({ role: 'user', content: '' });
+    const isLastEmpty = messages.at(-1)?.role === 'user' && kept.at(-1)?.role !== 'user';
+    if (isLastEmpty || !kept.some(isTurn)) kept.push({ role: 'user', content: FILLER });
     return kept;
   }
 
@@ -134,8 +153,9 @@ class Repair {
   /** A history that begins with a call gets a user's turn before it. */
   withBeginning(messages: readonly Message[]): readonly Message[] {
     const first = messages.findIndex(isTurn);
-    const message = messages[first];
-    if (message?.role !== 'assistant' || !message.tool_calls?.length) return messages;
+    const user = messages.findIndex(({ role }) => role === 'user');
+    const call = messages.findIndex((message) => message.role === 'assistant' && message.tool_calls?.length);
+    if (call < 0 || (user >= 0 && user < call)) return messages;
     this.#note('A turn of the user was put before the call that the conversation begins with');
     return messages.toSpliced(first, 0, { role: 'user', content: FILLER });
   }
@@ -143,6 +163,11 @@ class Repair {
   #note(change: string): void {
     this.#counts.set(change, (this.#counts.get(change) ?? 0) + 1);
   }
+}
+
+/** A call that must change: it has the id of another one, or no arguments. */
+function isBad({ function: { arguments: input } }: ToolCall, call: Call | undefined): boolean {
+  return input === '' || call?.newId !== undefined;
 }
 
 function isTurn({ role }: Message): boolean {
@@ -153,11 +178,11 @@ function isSame(left: ToolMessage | undefined, right: ToolMessage): boolean {
   return left !== undefined && JSON.stringify(left.content) === JSON.stringify(right.content);
 }
 
-/** True for a turn of a user or a model in which nothing is said. */
+/** True for instructions, or a turn of a user or a model, in which nothing is said. */
 function isEmpty(message: Message): boolean {
   const { role, content } = message;
   if (content != null && content.length > 0) return false;
-  return role === 'user' || (role === 'assistant' && saysNothingElse(message));
+  return role === 'assistant' ? saysNothingElse(message) : role !== 'tool' && !changesConfiguration(message);
 }
 
 function saysNothingElse({ tool_calls: calls, refusal, images, audio }: AssistantMessage): boolean {

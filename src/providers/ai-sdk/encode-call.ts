@@ -83,7 +83,7 @@ function sampling({ parameters }: NormalizedRequest, family: AiSdkFamily, takes:
   const { stop, temperature = 0 } = parameters;
   const { maxTemperature: hottest = temperature } = family;
   if (options['temperature'] !== undefined) options['temperature'] = Math.min(temperature, hottest);
-  if (family.refusesBlanks === true && stop?.some(isBlank) === true) {
+  if (options['stopSequences'] !== undefined && family.refusesBlanks === true && stop?.some(isBlank) === true) {
     const kept = stop.filter((sequence) => !isBlank(sequence));
     if (kept.length > 0) options['stopSequences'] = kept;
     else delete options['stopSequences'];
@@ -175,8 +175,8 @@ function calledTools(messages: readonly Message[]): Pick<CallOptions, 'tools' | 
     ),
   );
   if (called.size === 0) return {};
-  const tools = [...called].map((name) => ({ type: 'function' as const, name, inputSchema: { type: 'object' } }));
-  return { tools, toolChoice: { type: 'none' } };
+  const declared = [...called].map((name) => ({ type: 'function' as const, name, inputSchema: { type: 'object' } }));
+  return { tools: declared, toolChoice: { type: 'none' } };
 }
 
 /** A choice that names a tool of the router means nothing to a provider. */

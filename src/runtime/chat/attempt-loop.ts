@@ -3,7 +3,6 @@ import { answerOf, refusalOf, WITHHELD } from './attempt-answer.ts';
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { Attempt, Continuation } from '../../core/fallback/failure.ts';
 import type { Admission } from '../../core/fallback/health.ts';
-import type { LatelyEnded } from '../../core/fallback/outcomes.ts';
 import { hasOtherModel, type Move, nextMove, type StopReason } from '../../core/fallback/next-move.ts';
 import type { RoutedRequest } from '../../core/normalize/normalized-request.ts';
 import { calibrated, type TokenCalibration } from '../../core/tokens/likely-tokens.ts';
@@ -314,11 +313,10 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
       onLimits,
     });
     this.#places?.begin(call, endpoint, place);
-    const { stream } = this.request;
-    const patience = Math.max(1, (stream ? limits.firstTokenMs : limits.answerMs) / timeouts.firstTokenMs);
+    const patience = Math.max(1, (this.request.stream ? limits.firstTokenMs : limits.answerMs) / timeouts.firstTokenMs);
     const adjustments = refusing && adjustmentsAt(refusing, this.request);
     const made = { step, call, startedAt, generation, attempt, hedge, isProbe, isLastResort, patience, adjustments };
-    const flight = new Flight<Call, Result>(made, stream ? 'streaming' : 'whole');
+    const flight = new Flight<Call, Result>(made, this.request.stream ? 'streaming' : 'whole');
     load.waiting(flight);
     call.open((result) => {
       const now = environment.now();
@@ -382,10 +380,9 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
   /** The error of a request for which nothing more is tried. What only it has met is not held against endpoints. */
   #stopped(reason: StopReason): RouterError {
     const { request, plan } = this;
-    const { records, docsUrl } = this.#services;
+    const { docsUrl, records } = this.#services;
     if (this.#counted !== undefined) records.excuse(this.#counted);
-    const lately = ({ endpoint }: PlanStep): LatelyEnded => records.endedLately(endpoint);
-    const context = { attempts: this.#attempts, admission: this.#admission, lately, docsUrl };
+    const context = { attempts: this.#attempts, admission: this.#admission, lately: records.endedLately, docsUrl };
     return errorOfStop({ request, plan, ...context }, reason, this.#errorContext());
   }
 

@@ -35,9 +35,10 @@ import {
 import type { TimedKind, UsualTime } from '../../core/selection/adaptive/wellness.ts';
 import { calibrate, UNCALIBRATED, wantsReport } from '../../core/tokens/likely-tokens.ts';
 import { measure, type Measurement } from '../../core/selection/performance.ts';
+import type { PlanStep } from '../../core/selection/route-plan.ts';
 import type { EndpointRecord } from '../../core/selection/world.ts';
 import type { Environment } from '../../platform/environment.ts';
-import type { EndpointLoad, KnownEndpoint, KnownEndpoints, RunningCall } from './endpoint-load.ts';
+import type { KnownEndpoint, KnownEndpoints, RunningCall } from './endpoint-load.ts';
 import type { HealthListener, RecordPolicies, StartedCall } from './record-policies.ts';
 import { isBlamed, type RequestFailures } from './request-failures.ts';
 import { beganWith } from './began-cooldowns.ts';
@@ -237,11 +238,11 @@ export class EndpointRecords {
 
   /** Takes back what a request has left that failed in the end, where its failures were its own. */
   excuse({ all }: RequestFailures): void {
-    const known = all.map(({ endpoint, counted, failures }) => {
+    const ends = all.map(({ endpoint, counted, failures }) => {
       const succeededAt = this.#known.find(endpoint.id)?.load.lastSuccessAt ?? -Infinity;
       return { failures, succeededSince: succeededAt > counted.at };
     });
-    if (!isOfItsRequest(known)) return;
+    if (!isOfItsRequest(ends)) return;
     const now = this.#environment.now();
     for (const { endpoint, counted } of all) {
       const known = this.#known.find(endpoint.id);
@@ -254,15 +255,14 @@ export class EndpointRecords {
   }
 
   /** Share of the repetitions at an endpoint that are let through now. */
-  repetitionShare({ id }: Endpoint): number {
-    return repetitionShare(this.#known.find(id)?.record.health, this.#environment.now());
-  }
+  repetitionShare = ({ id }: Endpoint): number =>
+    repetitionShare(this.#known.find(id)?.record.health, this.#environment.now());
 
   /** How the calls of an endpoint have ended in the last half minute. */
-  endedLately({ id }: Endpoint): LatelyEnded {
+  endedLately = ({ endpoint: { id } }: PlanStep): LatelyEnded => {
     const health = this.#known.find(id)?.record.health;
     return health === undefined ? NOTHING_ENDED : endedLately(health, this.#environment.now(), LATELY_MS);
-  }
+  };
 
   /** Notes that a call was given up because another one answered: it would have taken longer than this. */
   gaveUp(endpoint: Endpoint, kind: TimedKind, afterMs: number): void {

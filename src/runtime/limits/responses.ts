@@ -80,7 +80,8 @@ export class Responses {
     const added =
       plugins.length === 0 ? '' : JSON.stringify(plugins.map(({ plugin, options }) => [plugin.id, options]));
     const made = `${added}\n${textOf(presets)}`;
-    return `response\n${await sha256(`${owner}\n${shape}\n${made}\n${requested}\n${JSON.stringify(bodyOfKey(body))}`)}`;
+    const sent = JSON.stringify(bodyOfKey(body));
+    return `response\n${await sha256(`${owner}\n${shape}\n${made}\n${requested}\n${sent}`)}`;
   }
 
   /** What is kept for a request. A store that fails has nothing. */

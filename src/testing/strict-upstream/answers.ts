@@ -64,14 +64,23 @@ export const CHAT_ANSWERS: AnswerWire = {
     return { text: format['type'] === 'json_object' ? '{}' : text, call: undefined };
   },
   completion({ text, call }, model) {
-    const message = {
+    const answered = {
       role: 'assistant',
       content: call === undefined ? text : null,
       ...(call === undefined ? {} : { tool_calls: [{ id: CALL_ID, type: 'function', function: written(call) }] }),
     };
     return {
-      ...{ id: `chatcmpl-${ID}`, object: 'chat.completion', created: CREATED, model },
-      choices: [{ index: 0, message, finish_reason: call === undefined ? 'stop' : 'tool_calls' }],
+      id: `chatcmpl-${ID}`,
+      object: 'chat.completion',
+      created: CREATED,
+      model,
+      choices: [
+        {
+          index: 0,
+          message: answered,
+          finish_reason: call === undefined ? 'stop' : 'tool_calls',
+        },
+      ],
       usage: CHAT_USAGE,
     };
   },
@@ -81,13 +90,13 @@ export const CHAT_ANSWERS: AnswerWire = {
       event({ ...head, choices: [{ index: 0, delta, finish_reason: finish }], ...more });
     // In an event of its own where it was asked for; with the finish, as Mistral has it, otherwise.
     const apart = read.object(body['stream_options'])['include_usage'] === true;
-    const content =
+    const said =
       call === undefined
         ? { content: text }
         : { tool_calls: [{ index: 0, id: CALL_ID, type: 'function', function: written(call) }] };
     return [
       chunk({ role: 'assistant', content: call === undefined ? '' : null }),
-      chunk(content),
+      chunk(said),
       chunk({}, call === undefined ? 'stop' : 'tool_calls', apart ? {} : { usage: CHAT_USAGE }),
       ...(apart ? [event({ ...head, choices: [], usage: CHAT_USAGE })] : []),
       'data: [DONE]\n\n',
@@ -156,18 +165,28 @@ function responseItem({ text, call }: Said, status: string): Record<string, unkn
     const given = input === undefined ? '' : JSON.stringify(input);
     return { type: 'function_call', id: `fc_${ID}`, call_id: CALL_ID, name, arguments: given, status };
   }
-  const content = status === 'completed' ? [{ type: 'output_text', text, annotations: [] }] : [];
-  return { type: 'message', id: `msg_${ID}`, role: 'assistant', status, content };
+  const parts = status === 'completed' ? [{ type: 'output_text', text, annotations: [] }] : [];
+  return { type: 'message', id: `msg_${ID}`, role: 'assistant', status, content: parts };
 }
 
 function response(model: string, status: string, output: readonly object[]): object {
   const usage = {
-    ...{ input_tokens: 10, input_tokens_details: { cached_tokens: 0 } },
-    ...{ output_tokens: 3, output_tokens_details: { reasoning_tokens: 0 }, total_tokens: 13 },
+    input_tokens: 10,
+    input_tokens_details: { cached_tokens: 0 },
+    output_tokens: 3,
+    output_tokens_details: { reasoning_tokens: 0 },
+    total_tokens: 13,
   };
   return {
-    ...{ id: `resp_${ID}`, object: 'response', created_at: CREATED, model, status, output },
-    ...{ error: null, incomplete_details: null, usage: status === 'completed' ? usage : null },
+    id: `resp_${ID}`,
+    object: 'response',
+    created_at: CREATED,
+    model,
+    status,
+    output,
+    error: null,
+    incomplete_details: null,
+    usage: status === 'completed' ? usage : null,
   };
 }
 
@@ -218,10 +237,16 @@ function stopOf({ call }: Said): string {
   return call === undefined ? 'end_turn' : 'tool_use';
 }
 
-function message(model: string, content: readonly object[], stop: string | null): object {
+function message(model: string, blocks: readonly object[], stop: string | null): object {
   return {
-    ...{ id: `msg_${ID}`, type: 'message', role: 'assistant', model, content },
-    ...{ stop_reason: stop, stop_sequence: null, usage: MESSAGE_USAGE },
+    id: `msg_${ID}`,
+    type: 'message',
+    role: 'assistant',
+    model,
+    content: blocks,
+    stop_reason: stop,
+    stop_sequence: null,
+    usage: MESSAGE_USAGE,
   };
 }
 
@@ -252,8 +277,22 @@ function content({ text, call }: Said, model: string): object {
       ? { text }
       : { functionCall: { name: call.name, args: call.input }, thoughtSignature: 'c3RyaWN0' };
   return {
-    candidates: [{ content: { role: 'model', parts: [part] }, finishReason: 'STOP', index: 0 }],
-    usageMetadata: { promptTokenCount: 10, candidatesTokenCount: 3, totalTokenCount: 13 },
-    ...{ modelVersion: model, responseId: ID },
+    candidates: [
+      {
+        content: {
+          role: 'model',
+          parts: [part],
+        },
+        finishReason: 'STOP',
+        index: 0,
+      },
+    ],
+    usageMetadata: {
+      promptTokenCount: 10,
+      candidatesTokenCount: 3,
+      totalTokenCount: 13,
+    },
+    modelVersion: model,
+    responseId: ID,
   };
 }

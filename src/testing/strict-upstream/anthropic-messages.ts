@@ -10,7 +10,7 @@ const CACHING = 'Anthropic, page "Prompt caching"';
 const THINKING = 'Anthropic, page "Building with extended thinking"';
 
 const ID = /^[a-zA-Z0-9_-]+$/;
-const IMAGES = ['image/jpeg', 'image/png', 'image/gif', 'image/webp'];
+const IMAGES = new Set(['image/jpeg', 'image/png', 'image/gif', 'image/webp']);
 const MOST_MARKS = 4;
 
 /** Types of blocks that each role may hold, as far as callers send them. */
@@ -67,8 +67,8 @@ export const ANTHROPIC_MESSAGE_RULES: readonly StrictRule[] = [
     source: REFERENCE,
     date: '2026-08',
     find(request) {
-      const roles = ['user', 'assistant', ...(takesSystemTurns(request.model) ? ['system'] : [])];
-      const wrong = turnsOf(request).find(({ role }) => !roles.includes(role));
+      const roles = new Set(['user', 'assistant', ...(takesSystemTurns(request.model) ? ['system'] : [])]);
+      const wrong = turnsOf(request).find(({ role }) => !roles.has(role));
       return wrong && { role: wrong.role };
     },
   },
@@ -330,7 +330,7 @@ export const ANTHROPIC_MESSAGE_RULES: readonly StrictRule[] = [
     find: (request) =>
       blockWith(request, ({ type, source }) => {
         const { type: kind, media_type: media } = read.object(source);
-        return type === 'image' && kind === 'base64' && !IMAGES.includes(String(media));
+        return type === 'image' && kind === 'base64' && !IMAGES.has(String(media));
       }),
   },
   {

@@ -10,24 +10,30 @@ const REFERENCE = 'Anthropic, API reference "Create a Message"';
 const STRUCTURED = 'Anthropic, page "Structured outputs", section "JSON Schema limitations"';
 const THINKING = 'Anthropic, page "Building with extended thinking"';
 
-const PARAMETERS = new Set([
-  ...['model', 'messages', 'max_tokens', 'system', 'metadata', 'stop_sequences', 'stream', 'temperature', 'top_p'],
-  ...['top_k', 'tools', 'tool_choice', 'thinking', 'output_config', 'service_tier', 'cache_control', 'speed'],
-  ...['container', 'inference_geo', 'diagnostics', 'context_management', 'mcp_servers', 'fallbacks'],
-]);
-const TOOL_MEMBERS = new Set([
-  ...['name', 'description', 'input_schema', 'cache_control', 'strict', 'type', 'input_examples', 'defer_loading'],
-  ...['eager_input_streaming', 'allowed_callers'],
-]);
+const PARAMETERS = new Set(
+  (
+    'model messages max_tokens system metadata stop_sequences stream temperature top_p top_k tools ' +
+    'tool_choice thinking output_config service_tier cache_control speed container inference_geo ' +
+    'diagnostics context_management mcp_servers fallbacks'
+  ).split(' '),
+);
+const TOOL_MEMBERS = new Set(
+  (
+    'name description input_schema cache_control strict type input_examples defer_loading ' +
+    'eager_input_streaming allowed_callers'
+  ).split(' '),
+);
 const NAME = /^[a-zA-Z0-9_-]{1,128}$/;
 const LEAST_BUDGET = 1_024;
 
 /** Words of JSON Schema that structured outputs take. */
-const WORDS = new Set([
-  ...['type', 'properties', 'required', 'additionalProperties', 'items', 'enum', 'const', 'anyOf', 'allOf', '$ref'],
-  ...['$defs', 'definitions', 'default', 'format', 'pattern', 'minItems', 'title', 'description', '$schema', '$id'],
-]);
-const FORMATS = ['date-time', 'time', 'date', 'duration', 'email', 'hostname', 'uri', 'ipv4', 'ipv6', 'uuid'];
+const WORDS = new Set(
+  (
+    'type properties required additionalProperties items enum const anyOf allOf $ref $defs ' +
+    'definitions default format pattern minItems title description $schema $id'
+  ).split(' '),
+);
+const FORMATS = new Set('date-time time date duration email hostname uri ipv4 ipv6 uuid'.split(' '));
 
 /** Schemas that must satisfy the limits of structured outputs: the format, and strict tools. */
 function strictSchemas({ body }: StrictRequest): readonly { readonly of: string; readonly schema: JsonObject }[] {
@@ -337,7 +343,7 @@ export const ANTHROPIC_PARAMETER_RULES: readonly StrictRule[] = [
     date: '2026-08',
     find: (request) =>
       inStrict(request, ({ schema: { format } }) =>
-        typeof format !== 'string' || FORMATS.includes(format) ? undefined : { format },
+        typeof format !== 'string' || FORMATS.has(format) ? undefined : { format },
       ),
   },
   {

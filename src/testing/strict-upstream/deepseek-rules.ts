@@ -17,8 +17,8 @@ const REFERENCE = 'DeepSeek, API reference "Create Chat Completion"';
 const THINKING = 'DeepSeek, page "Thinking Mode"';
 const BODY = 'Failed to deserialize the JSON body into the target type: ';
 
-const ROLES = ['system', 'user', 'assistant', 'tool'];
-const EFFORTS = ['low', 'medium', 'high', 'xhigh', 'max'];
+const ROLES = new Set(['system', 'user', 'assistant', 'tool']);
+const EFFORTS = new Set(['low', 'medium', 'high', 'xhigh', 'max']);
 const NAME = /^[a-zA-Z0-9_-]+$/;
 const LONGEST_NAME = 64;
 const MOST_TOOLS = 128;
@@ -39,7 +39,7 @@ export const DEEPSEEK_RULES: readonly StrictRule[] = [
     source: REFERENCE,
     date: '2026-11',
     find(request) {
-      const wrong = messagesOf(request).find(({ role }) => !ROLES.includes(role));
+      const wrong = messagesOf(request).find(({ role }) => !ROLES.has(role));
       return wrong && { at: wrong.at, role: wrong.role, column: request.length };
     },
   },
@@ -142,7 +142,7 @@ export const DEEPSEEK_RULES: readonly StrictRule[] = [
     date: '2026-11',
     find({ body, length }) {
       const effort = read.text(body['reasoning_effort']);
-      return effort === undefined || EFFORTS.includes(effort) ? undefined : { effort, column: length };
+      return effort === undefined || EFFORTS.has(effort) ? undefined : { effort, column: length };
     },
   },
   {

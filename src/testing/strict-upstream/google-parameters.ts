@@ -8,16 +8,20 @@ const REFERENCE = 'Google, API reference "GenerateContentRequest"';
 const CONFIG = 'Google, API reference "GenerationConfig"';
 const THINKING = 'Google, page "Gemini thinking"';
 
-const PARAMETERS = new Set([
-  ...['contents', 'systemInstruction', 'tools', 'toolConfig', 'generationConfig', 'safetySettings', 'cachedContent'],
-  ...['labels', 'serviceTier', 'continuationToken', 'model', 'store'],
-]);
-const CONFIG_MEMBERS = new Set([
-  ...['temperature', 'topP', 'topK', 'maxOutputTokens', 'stopSequences', 'seed', 'frequencyPenalty', 'candidateCount'],
-  ...['presencePenalty', 'responseLogprobs', 'logprobs', 'responseMimeType', 'responseSchema', 'responseJsonSchema'],
-  ...['responseModalities', 'thinkingConfig', 'mediaResolution', 'imageConfig', 'speechConfig'],
-  'enableEnhancedCivicAnswers',
-]);
+const PARAMETERS = new Set(
+  (
+    'contents systemInstruction tools toolConfig generationConfig safetySettings cachedContent ' +
+    'labels serviceTier continuationToken model store'
+  ).split(' '),
+);
+const CONFIG_MEMBERS = new Set(
+  (
+    'temperature topP topK maxOutputTokens stopSequences seed frequencyPenalty candidateCount ' +
+    'presencePenalty responseLogprobs logprobs responseMimeType responseSchema responseJsonSchema ' +
+    'responseModalities thinkingConfig mediaResolution imageConfig speechConfig ' +
+    'enableEnhancedCivicAnswers'
+  ).split(' '),
+);
 
 const MOST_STOPS = 5;
 
@@ -25,9 +29,9 @@ const MOST_STOPS = 5;
 function budgetsOf(
   model: string,
 ): { readonly least: number; readonly most: number; readonly canBeOff: boolean } | undefined {
-  if (/^gemini-2\.5-pro/.test(model)) return { least: 128, most: 32_768, canBeOff: false };
-  if (/^gemini-2\.5-flash-lite/.test(model)) return { least: 512, most: 24_576, canBeOff: true };
-  return /^gemini-2\.5-flash/.test(model) ? { least: 1, most: 24_576, canBeOff: true } : undefined;
+  if (model.startsWith('gemini-2.5-pro')) return { least: 128, most: 32_768, canBeOff: false };
+  if (model.startsWith('gemini-2.5-flash-lite')) return { least: 512, most: 24_576, canBeOff: true };
+  return model.startsWith('gemini-2.5-flash') ? { least: 1, most: 24_576, canBeOff: true } : undefined;
 }
 
 /** Rules of parameters. */
@@ -62,7 +66,7 @@ export const GOOGLE_PARAMETER_RULES: readonly StrictRule[] = [
     date: '2025-07-13',
     find(request) {
       const { frequencyPenalty, presencePenalty } = configOf(request);
-      return (frequencyPenalty ?? presencePenalty) !== undefined && /^gemini-2\.5/.test(request.model)
+      return (frequencyPenalty ?? presencePenalty) !== undefined && request.model.startsWith('gemini-2.5')
         ? { model: request.model }
         : undefined;
     },

@@ -7,18 +7,21 @@ import { schemaWith, wordOutside } from './schema.ts';
 const CONFIG = 'Google, API reference "GenerationConfig"';
 
 /** Words of JSON Schema that `responseJsonSchema` takes. */
-const JSON_SCHEMA_WORDS = new Set([
-  ...['$id', '$defs', '$ref', '$anchor', 'type', 'format', 'title', 'description', 'enum', 'items', 'prefixItems'],
-  ...['minItems', 'maxItems', 'minimum', 'maximum', 'anyOf', 'oneOf', 'properties', 'additionalProperties', 'required'],
-  'propertyOrdering',
-]);
+const JSON_SCHEMA_WORDS = new Set(
+  (
+    '$id $defs $ref $anchor type format title description enum items prefixItems minItems maxItems ' +
+    'minimum maximum anyOf oneOf properties additionalProperties required propertyOrdering'
+  ).split(' '),
+);
 
 /** Words of the OpenAPI subset that `parameters` and `responseSchema` take. */
-const OPENAPI_WORDS = new Set([
-  ...['type', 'format', 'title', 'description', 'nullable', 'enum', 'maxItems', 'minItems', 'properties', 'required'],
-  ...['minProperties', 'maxProperties', 'minLength', 'maxLength', 'pattern', 'example', 'anyOf', 'propertyOrdering'],
-  ...['default', 'items', 'minimum', 'maximum'],
-]);
+const OPENAPI_WORDS = new Set(
+  (
+    'type format title description nullable enum maxItems minItems properties required minProperties ' +
+    'maxProperties minLength maxLength pattern example anyOf propertyOrdering default items minimum ' +
+    'maximum'
+  ).split(' '),
+);
 const NAME = /^[a-zA-Z_][\w.:-]{0,63}$/;
 
 function inOpenApi(request: StrictRequest): Finding | undefined {
@@ -208,9 +211,9 @@ export const GOOGLE_SCHEMA_RULES: readonly StrictRule[] = [
         read.object(request.body['toolConfig'])['functionCallingConfig'],
       );
       if (names === undefined) return undefined;
-      const declared = declarationsOf(request).map(({ fields }) => fields['name']);
+      const declared = new Set(declarationsOf(request).map(({ fields }) => fields['name']));
       const right = mode === 'ANY' || mode === 'VALIDATED';
-      return right && read.list(names).every((name) => declared.includes(String(name))) ? undefined : {};
+      return right && read.list(names).every((name) => declared.has(String(name))) ? undefined : {};
     },
   },
   {

@@ -7,13 +7,15 @@ import { isObjectSchema, schemaWith } from './schema.ts';
 const REFERENCE = 'Groq, API reference "Create chat completion"';
 const COMPATIBILITY = 'Groq, page "OpenAI Compatibility"';
 
-const PARAMETERS = new Set([
-  ...['model', 'messages', 'citation_options', 'compound_custom', 'disable_tool_validation', 'documents', 'store'],
-  ...['frequency_penalty', 'function_call', 'functions', 'include_reasoning', 'max_completion_tokens', 'max_tokens'],
-  ...['metadata', 'n', 'parallel_tool_calls', 'presence_penalty', 'reasoning_effort', 'reasoning_format', 'seed'],
-  ...['response_format', 'search_settings', 'service_tier', 'stop', 'stream', 'stream_options', 'temperature'],
-  ...['tool_choice', 'tools', 'top_p', 'user'],
-]);
+const PARAMETERS = new Set(
+  (
+    'model messages citation_options compound_custom disable_tool_validation documents store ' +
+    'frequency_penalty function_call functions include_reasoning max_completion_tokens max_tokens ' +
+    'metadata n parallel_tool_calls presence_penalty reasoning_effort reasoning_format seed ' +
+    'response_format search_settings service_tier stop stream stream_options temperature tool_choice ' +
+    'tools top_p user'
+  ).split(' '),
+);
 const MEMBERS: Readonly<Record<string, readonly string[]>> = {
   system: ['role', 'content', 'name'],
   developer: ['role', 'content', 'name'],
@@ -21,7 +23,7 @@ const MEMBERS: Readonly<Record<string, readonly string[]>> = {
   assistant: ['role', 'content', 'name', 'tool_calls', 'function_call'],
   tool: ['role', 'content', 'tool_call_id'],
 };
-const TIERS = ['auto', 'on_demand', 'flex', 'performance'];
+const TIERS = new Set(['auto', 'on_demand', 'flex', 'performance']);
 const MOST_TOOLS = 128;
 const MOST_STOPS = 4;
 
@@ -58,7 +60,7 @@ export const GROQ_RULES: readonly StrictRule[] = [
     date: '2026-08-30',
     find(request) {
       for (const { at, role, fields } of messagesOf(request)) {
-        const known = new Set([...(MEMBERS[role] ?? Object.keys(fields))]);
+        const known = new Set(MEMBERS[role] ?? Object.keys(fields));
         // Models that reason take their own reasoning back.
         if (role === 'assistant' && effortsOf(request.model).length > 0) known.add('reasoning');
         const member = memberOutside(fields, known);
@@ -158,7 +160,7 @@ export const GROQ_RULES: readonly StrictRule[] = [
     date: '2026-11',
     find({ body }) {
       const tier = read.text(body['service_tier']);
-      return tier === undefined || TIERS.includes(tier) ? undefined : {};
+      return tier === undefined || TIERS.has(tier) ? undefined : {};
     },
   },
   {

@@ -6,12 +6,13 @@ import type { StrictRule } from './rule.ts';
 const REFERENCE = 'Mistral, API reference "Chat Completion"';
 const ORDER = { type: 'invalid_request_message_order', code: '3230' } as const;
 
-const PARAMETERS = new Set([
-  ...['model', 'messages', 'temperature', 'top_p', 'max_tokens', 'stream', 'stop', 'random_seed', 'metadata', 'n'],
-  ...['response_format', 'tools', 'tool_choice', 'presence_penalty', 'frequency_penalty', 'prediction'],
-  ...['parallel_tool_calls', 'prompt_mode', 'reasoning_effort', 'safe_prompt', 'guardrails', 'prompt_cache_key'],
-  'service_tier',
-]);
+const PARAMETERS = new Set(
+  (
+    'model messages temperature top_p max_tokens stream stop random_seed metadata n response_format ' +
+    'tools tool_choice presence_penalty frequency_penalty prediction parallel_tool_calls prompt_mode ' +
+    'reasoning_effort safe_prompt guardrails prompt_cache_key service_tier'
+  ).split(' '),
+);
 const MEMBERS: Readonly<Record<string, ReadonlySet<string>>> = {
   system: new Set(['role', 'content']),
   user: new Set(['role', 'content']),
@@ -35,7 +36,7 @@ const NEXT: Readonly<Record<string, readonly string[]>> = {
 
 const ID = /^[a-zA-Z0-9]{9}$/;
 const NAME = /^[a-zA-Z0-9_-]{1,64}$/;
-const EFFORTS = ['none', 'low', 'medium', 'high', 'max'];
+const EFFORTS = new Set(['none', 'low', 'medium', 'high', 'max']);
 const MOST_TEMPERATURE = 1.5;
 
 /** Results right behind a message. */
@@ -244,7 +245,7 @@ export const MISTRAL_RULES: readonly StrictRule[] = [
     date: '2026-11',
     find({ body }) {
       const effort = read.text(body['reasoning_effort']);
-      return effort === undefined || EFFORTS.includes(effort) ? undefined : {};
+      return effort === undefined || EFFORTS.has(effort) ? undefined : {};
     },
   },
   {

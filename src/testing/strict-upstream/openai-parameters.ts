@@ -7,23 +7,27 @@ import type { Finding, StrictRequest, StrictRule } from './rule.ts';
 const REFERENCE = 'OpenAI, API reference "Create chat completion"';
 
 /** Parameters of chat completions, as the reference lists them. */
-const CHAT_PARAMETERS = new Set([
-  ...['model', 'messages', 'audio', 'frequency_penalty', 'function_call', 'functions', 'logit_bias', 'logprobs'],
-  ...['max_completion_tokens', 'max_tokens', 'metadata', 'modalities', 'moderation', 'n', 'parallel_tool_calls'],
-  ...['prediction', 'presence_penalty', 'prompt_cache_key', 'prompt_cache_options', 'prompt_cache_retention'],
-  ...['reasoning_effort', 'response_format', 'safety_identifier', 'seed', 'service_tier', 'stop', 'store', 'stream'],
-  ...['stream_options', 'temperature', 'tool_choice', 'tools', 'top_logprobs', 'top_p', 'user', 'verbosity'],
-  'web_search_options',
-]);
+const CHAT_PARAMETERS = new Set(
+  (
+    'model messages audio frequency_penalty function_call functions logit_bias logprobs ' +
+    'max_completion_tokens max_tokens metadata modalities moderation n parallel_tool_calls ' +
+    'prediction presence_penalty prompt_cache_key prompt_cache_options prompt_cache_retention ' +
+    'reasoning_effort response_format safety_identifier seed service_tier stop store stream ' +
+    'stream_options temperature tool_choice tools top_logprobs top_p user verbosity ' +
+    'web_search_options'
+  ).split(' '),
+);
 
 /** Parameters of Responses, as the reference lists them. */
-const RESPONSES_PARAMETERS = new Set([
-  ...['background', 'context_management', 'conversation', 'include', 'input', 'instructions', 'max_output_tokens'],
-  ...['max_tool_calls', 'metadata', 'model', 'moderation', 'parallel_tool_calls', 'previous_response_id', 'prompt'],
-  ...['prompt_cache_key', 'prompt_cache_options', 'prompt_cache_retention', 'reasoning', 'safety_identifier'],
-  ...['service_tier', 'store', 'stream', 'stream_options', 'temperature', 'text', 'tool_choice', 'tools'],
-  ...['top_logprobs', 'top_p', 'truncation', 'user'],
-]);
+const RESPONSES_PARAMETERS = new Set(
+  (
+    'background context_management conversation include input instructions max_output_tokens ' +
+    'max_tool_calls metadata model moderation parallel_tool_calls previous_response_id prompt ' +
+    'prompt_cache_key prompt_cache_options prompt_cache_retention reasoning safety_identifier ' +
+    'service_tier store stream stream_options temperature text tool_choice tools top_logprobs top_p ' +
+    'truncation user'
+  ).split(' '),
+);
 
 const SAMPLING = ['top_p', 'logprobs', 'top_logprobs', 'presence_penalty', 'frequency_penalty', 'logit_bias'];
 const TIERS = ['auto', 'default', 'flex', 'scale', 'priority', 'fast'];

@@ -125,7 +125,7 @@ const NOT_STRICT = [
   'unevaluatedProperties',
   'uniqueItems',
 ];
-const FORMATS = ['date-time', 'time', 'date', 'duration', 'email', 'hostname', 'ipv4', 'ipv6', 'uuid'];
+const FORMATS = new Set('date-time time date duration email hostname ipv4 ipv6 uuid'.split(' '));
 const GUIDE = 'OpenAI, guide "Structured model outputs", section "Supported schemas"';
 const FUNCTIONS = 'invalid_function_parameters';
 
@@ -300,7 +300,7 @@ export const OPENAI_SCHEMA_RULES: readonly StrictRule[] = [
     date: '2026-02-28',
     find: (request) =>
       inStrict(request, ({ schema: { format } }) =>
-        typeof format !== 'string' || FORMATS.includes(format) ? undefined : { format },
+        typeof format !== 'string' || FORMATS.has(format) ? undefined : { format },
       ),
   },
   {

@@ -10,21 +10,10 @@ const OLLAMA = 'Ollama, documentation "OpenAI compatibility", and openai/openai.
 const LM_STUDIO = 'LM Studio, documentation "OpenAI Compatibility Endpoints"';
 
 /** Words of JSON Schema of which one must say what llama.cpp writes a grammar for. */
-const GRAMMAR_WORDS = [
-  ...['type', '$ref', 'anyOf', 'oneOf', 'allOf', 'enum', 'const', 'properties', 'additionalProperties', 'items'],
-  ...['prefixItems', 'pattern', 'format'],
-];
-const ANNOTATIONS = [
-  'title',
-  'description',
-  'default',
-  'examples',
-  '$schema',
-  '$id',
-  '$comment',
-  '$defs',
-  'definitions',
-];
+const GRAMMAR_WORDS = new Set(
+  'type $ref anyOf oneOf allOf enum const properties additionalProperties items prefixItems pattern format'.split(' '),
+);
+const ANNOTATIONS = new Set('title description default examples $schema $id $comment $defs definitions'.split(' '));
 
 function tooLong(
   id: string,
@@ -172,8 +161,8 @@ export const LLAMA_CPP_RULES: readonly StrictRule[] = [
       const found =
         format &&
         schemaWith(format.schema, ({ schema }) => {
-          const words = Object.keys(schema).filter((word) => !ANNOTATIONS.includes(word));
-          return words.length > 0 && !words.some((word) => GRAMMAR_WORDS.includes(word));
+          const words = Object.keys(schema).filter((word) => !ANNOTATIONS.has(word));
+          return words.length > 0 && !words.some((word) => GRAMMAR_WORDS.has(word));
         });
       return found && { schema: JSON.stringify(found.schema) };
     },

@@ -139,7 +139,11 @@ export const STRICT_VENDORS = {
     error: { message, type: 'BadRequestError', param: null, code: status },
   })),
   sglang: templateServer(SGLANG_RULES, ({ message, status }) => ({
-    ...{ object: 'error', message, type: 'BadRequest', param: null, code: status },
+    object: 'error',
+    message,
+    type: 'BadRequest',
+    param: null,
+    code: status,
   })),
   'llama.cpp': templateServer(LLAMA_CPP_RULES, llamaCppError),
   ollama: templateServer(OLLAMA_RULES, ({ message, type }) => ({

@@ -89,8 +89,8 @@ export const XAI_RULES: readonly StrictRule[] = [
     source: REFERENCE,
     date: '2026-11',
     find(request) {
-      const roles = ['system', 'developer', 'user', 'assistant', 'tool', 'function'];
-      const wrong = messagesOf(request).find(({ role }) => !roles.includes(role));
+      const roles = new Set(['system', 'developer', 'user', 'assistant', 'tool', 'function']);
+      const wrong = messagesOf(request).find(({ role }) => !roles.has(role));
       return wrong && { at: wrong.at, role: wrong.role };
     },
   },

@@ -248,7 +248,7 @@ describe('a breaker', () => {
 });
 
 /** Folds outcomes, one after the other, all of one account unless they say otherwise. */
-function after(
+function folded(
   outcomes: readonly ('ok' | 'failed' | { readonly failed: string } | { readonly ok: string })[],
   begun: Breaker = CLOSED_BREAKER,
   now = NOW,
@@ -274,8 +274,8 @@ describe('the default breaker', () => {
     ['has always succeeded', usually(0)],
     ['fails one call in a hundred', usually(0.0095)],
   ])('opens after three failures of an endpoint that %s, for 2.5 seconds', (_name, begun) => {
-    expect(after(['failed', 'failed'], begun).state).toBe('closed');
-    const open = after(['failed', 'failed', 'failed'], begun);
+    expect(folded(['failed', 'failed'], begun).state).toBe('closed');
+    const open = folded(['failed', 'failed', 'failed'], begun);
     expect(open.state).toBe('open');
     expect(open.openUntil - open.openedAt).toBe(2_500);
   });
@@ -283,7 +283,7 @@ describe('the default breaker', () => {
   it('needs more failures in a row, the more the endpoint usually has', () => {
     const needed = (share: number): number => {
       let count = 0;
-      for (let breaker = usually(share); breaker.state === 'closed'; breaker = after(['failed'], breaker)) count += 1;
+      for (let breaker = usually(share); breaker.state === 'closed'; breaker = folded(['failed'], breaker)) count += 1;
       return count;
     };
     expect([0, 0.05, 0.1, 0.3, 0.5].map(needed)).toEqual([3, 5, 7, 12, 21]);
@@ -297,7 +297,7 @@ describe('the default breaker', () => {
         const chance = seededRandom(seed);
         let breaker = usually(share);
         for (let call = 0; call < 10_000; call += 1) {
-          breaker = after([chance() < share ? 'failed' : 'ok'], breaker);
+          breaker = folded([chance() < share ? 'failed' : 'ok'], breaker);
           if (breaker.state === 'closed') continue;
           opened += 1;
           break;
@@ -312,38 +312,38 @@ describe('the default breaker', () => {
     const shares = fc.double({ min: 0, max: 0.5, noNaN: true });
     fc.assert(
       fc.property(shares, (share) => {
-        expect(after(times(21, 'failed'), usually(share)).state).toBe('open');
+        expect(folded(times(21, 'failed'), usually(share)).state).toBe('open');
       }),
       runs(100),
     );
   });
 
   it('is less suspicious after each success', () => {
-    const twice = after(['failed', 'failed']);
-    const less = after(['ok'], twice);
+    const twice = folded(['failed', 'failed']);
+    const less = folded(['ok'], twice);
     expect(less.suspicion).toBeLessThan(twice.suspicion);
-    expect(after(['ok', 'ok'], less)).toMatchObject({ state: 'closed', suspicion: 0, suspected: 0, blames: [] });
+    expect(folded(['ok', 'ok'], less)).toMatchObject({ state: 'closed', suspicion: 0, suspected: 0, blames: [] });
   });
 
   it('learns what is usual from failures that were no outage, and not from an outage', () => {
-    const open = after(['failed', 'failed', 'failed'], usually(0));
-    const early = after(['ok'], open, open.openUntil - 1);
+    const open = folded(['failed', 'failed', 'failed'], usually(0));
+    const early = folded(['ok'], open, open.openUntil - 1);
     expect(early).toMatchObject({ state: 'closed', suspicion: 0 });
     expect(early.failed).toBeGreaterThan(2.9);
-    const late = after(['ok'], open, open.openUntil);
+    const late = folded(['ok'], open, open.openUntil);
     expect(late.state).toBe('closed');
     expect(late.failed).toBeCloseTo(0, 8);
   });
 
   it('is not opened by one account alone while others succeed', () => {
-    const others = after([{ ok: 'a' }, { ok: 'b' }, { ok: 'one' }], usually(0));
-    expect(after(times(100, { failed: 'one' }), others).state).toBe('closed');
-    const joined = after(times(2, { failed: 'a' }), after(times(100, { failed: 'one' }), others));
+    const others = folded([{ ok: 'a' }, { ok: 'b' }, { ok: 'one' }], usually(0));
+    expect(folded(times(100, { failed: 'one' }), others).state).toBe('closed');
+    const joined = folded(times(2, { failed: 'a' }), folded(times(100, { failed: 'one' }), others));
     expect(joined.state).toBe('open');
     // Nobody else has succeeded for a while.
-    expect(after(times(3, { failed: 'one' }), others, NOW + 10_000).state).toBe('open');
+    expect(folded(times(3, { failed: 'one' }), others, NOW + 10_000).state).toBe('open');
     // Nobody else was ever there.
-    expect(after(times(3, { failed: 'one' }), after([{ ok: 'one' }], usually(0))).state).toBe('open');
+    expect(folded(times(3, { failed: 'one' }), folded([{ ok: 'one' }], usually(0))).state).toBe('open');
   });
 });
 
@@ -353,20 +353,20 @@ describe('a failure that was the fault of its request', () => {
 
   /** Counts a failure, then what follows, then takes the failure back. */
   function poisoned(before: Breaker, later: readonly ('ok' | 'failed')[]): Breaker {
-    const failed = after(['failed'], before);
+    const failed = folded(['failed'], before);
     const counted = { before, after: failed, account: undefined };
-    return takenBack(after(later, failed), counted, DEFAULT_BREAKER_POLICY, NOW);
+    return takenBack(folded(later, failed), counted, DEFAULT_BREAKER_POLICY, NOW);
   }
 
   it('leaves the same breaker as if it had never been', () => {
     fc.assert(
       fc.property(history, history, (earlier, later) => {
-        const before = after(earlier);
+        const before = folded(earlier);
         // Where it opens, with the failure or without, what comes later goes other ways.
         const isNeverOpen = (all: readonly ('ok' | 'failed')[]): boolean =>
-          all.every((_, count) => after(all.slice(0, count + 1)).state === 'closed');
+          all.every((_, count) => folded(all.slice(0, count + 1)).state === 'closed');
         fc.pre(isNeverOpen([...earlier, 'failed', ...later]) && isNeverOpen([...earlier, ...later]));
-        const clean = after(later, before);
+        const clean = folded(later, before);
         const left = poisoned(before, later);
         expect(left.state).toBe(clean.state);
         expect(left.failed).toBeCloseTo(clean.failed, 6);
@@ -379,8 +379,8 @@ describe('a failure that was the fault of its request', () => {
   it('leaves no suspicion behind that only it has raised', () => {
     expect(poisoned(usually(0), []).suspicion).toBe(0);
     expect(poisoned(usually(0), ['ok', 'ok'])).toMatchObject({ suspicion: 0, suspected: 0, blames: [] });
-    const twice = after(['failed', 'failed'], usually(0));
-    const third = after(['failed'], twice);
+    const twice = folded(['failed', 'failed'], usually(0));
+    const third = folded(['failed'], twice);
     expect(third.state).toBe('open');
     const back = takenBack(third, { before: twice, after: third, account: undefined }, DEFAULT_BREAKER_POLICY, NOW);
     expect(back).toMatchObject({ state: 'closed', openings: 0 });
@@ -389,10 +389,10 @@ describe('a failure that was the fault of its request', () => {
   });
 
   it('leaves a breaker open that others have opened, or that fell silent', () => {
-    const first = after(['failed'], usually(0));
+    const first = folded(['failed'], usually(0));
     const counted = { before: usually(0), after: first, account: undefined };
-    const four = after(['failed', 'failed'], first);
-    const probed = after(['failed'], four, four.openUntil);
+    const four = folded(['failed', 'failed'], first);
+    const probed = folded(['failed'], four, four.openUntil);
     expect(takenBack(probed, counted, DEFAULT_BREAKER_POLICY, NOW).state).toBe('open');
     const silent = tripped(first, DEFAULT_BREAKER_POLICY, NOW);
     expect(takenBack(silent, counted, DEFAULT_BREAKER_POLICY, NOW).state).toBe('open');
@@ -401,10 +401,10 @@ describe('a failure that was the fault of its request', () => {
   it('never leaves less than nothing, however often and late it is taken back', () => {
     fc.assert(
       fc.property(history, history, fc.integer({ min: 1, max: 4 }), (earlier, later, count) => {
-        const before = after(earlier);
-        const failed = after(['failed'], before);
+        const before = folded(earlier);
+        const failed = folded(['failed'], before);
         const counted = { before, after: failed, account: undefined };
-        let left = after(later, failed);
+        let left = folded(later, failed);
         for (let time = 0; time < count; time += 1) left = takenBack(left, counted, DEFAULT_BREAKER_POLICY, NOW);
         expect(left.failed).toBeGreaterThanOrEqual(0);
         expect(left.succeeded).toBeGreaterThanOrEqual(0);

@@ -170,6 +170,8 @@ describe('a chat request as a call of a model', () => {
           // A result that is JSON may be passed as a value.
           if (message.role === 'tool') continue;
           for (const said of textsOf(message.content)) {
+            // Claude refuses texts of nothing but space.
+            if (said.trim() === '') continue;
             const found = words.indexOf(said, from);
             expect(found).toBeGreaterThanOrEqual(from);
             from = found + said.length;

@@ -49,17 +49,23 @@ describe('a prompt', () => {
   it('says later instructions as the user where a model takes them only first', async () => {
     const messages = [
       { role: 'user', content: 'Hi' },
+      { role: 'assistant', content: 'Hello' },
       { role: 'system', content: 'Now in French.' },
     ];
     const first = ['anthropic.messages', 'google.generative-ai', 'amazon-bedrock', 'cohere.chat'];
     for (const provider of [...first, 'mistral.chat', 'deepseek.chat', 'own-server.chat']) {
       expect(await promptOf(messages, { provider })).toMatchObject([
         {},
+        {},
         { role: 'user', content: [{ type: 'text', text: 'Now in French.' }] },
       ]);
     }
     for (const provider of ['openai.chat', 'xai.chat']) {
-      expect(await promptOf(messages, { provider })).toMatchObject([{}, { role: 'system', content: 'Now in French.' }]);
+      expect(await promptOf(messages, { provider })).toMatchObject([
+        {},
+        {},
+        { role: 'system', content: 'Now in French.' },
+      ]);
     }
   });
 
@@ -134,8 +140,13 @@ describe('a prompt', () => {
     ];
     expect(await promptOf(messages)).toEqual([
       { role: 'user', content: [{ type: 'text', text: 'Hi' }] },
-      { role: 'assistant', content: [{ type: 'text', text: 'No.' }] },
-      { role: 'assistant', content: [{ type: 'text', text: 'Not this.' }] },
+      {
+        role: 'assistant',
+        content: [
+          { type: 'text', text: 'No.' },
+          { type: 'text', text: 'Not this.' },
+        ],
+      },
     ]);
   });
 });
@@ -180,9 +191,9 @@ describe('an address in a prompt', () => {
       asked.push(url.href);
       return Promise.resolve({ data: new Uint8Array([1, 2, 3]), mediaType: 'image/webp; q=1' });
     };
-    const twice = [...messages, ...messages];
+    const twice = [...messages, { role: 'assistant', content: 'Nice.' }, ...messages];
     const file = { data: { type: 'data', data: 'AQID' }, mediaType: 'image/webp' };
-    expect(await promptOf(twice, {}, { download })).toMatchObject([{ content: [file] }, { content: [file] }]);
+    expect(await promptOf(twice, {}, { download })).toMatchObject([{ content: [file] }, {}, { content: [file] }]);
     expect(asked).toEqual([PICTURE]);
   });
 
@@ -305,7 +316,12 @@ describe('tool calls in a prompt', () => {
       expect(await promptOf(messages)).toMatchObject([{}, { content: [{ input: { arguments: text } }] }]);
     }
     const empty = { ...CALL, function: { name: 'look', arguments: '' } };
-    expect(await promptOf([{ role: 'assistant', tool_calls: [empty] }])).toMatchObject([{ content: [{ input: {} }] }]);
+    expect(
+      await promptOf([
+        { role: 'user', content: 'Look' },
+        { role: 'assistant', tool_calls: [empty] },
+      ]),
+    ).toMatchObject([{}, { content: [{ input: {} }] }]);
   });
 
   it('have images in results in the form of each version', async () => {
@@ -359,11 +375,13 @@ describe('tool calls in a prompt', () => {
   it('have ids that the model accepts, and results the ids of their calls', async () => {
     const call = { ...CALL, id: 'functions.look:0' };
     const messages = [
+      { role: 'user', content: 'Look' },
       { role: 'assistant', tool_calls: [call, { ...call, id: 'functions.look.0' }] },
       { role: 'tool', tool_call_id: 'functions.look.0', content: 'second' },
       { role: 'tool', tool_call_id: 'functions.look:0', content: 'first' },
     ];
     expect(await promptOf(messages)).toMatchObject([
+      {},
       { content: [{ toolCallId: 'functions_look_0' }, { toolCallId: 'functions_look_0_1' }] },
       {
         content: [
@@ -373,13 +391,13 @@ describe('tool calls in a prompt', () => {
       },
     ]);
     const own = await promptOf(messages, { provider: 'own-server.chat' });
-    expect(own).toMatchObject([{ content: [{ toolCallId: 'functions.look:0' }, {}] }, {}]);
+    expect(own).toMatchObject([{}, { content: [{ toolCallId: 'functions.look:0' }, {}] }, {}]);
   });
 
   it('have a name also when their call is not there', async () => {
     const orphan = { role: 'tool', tool_call_id: 'call_9', content: 'x' };
-    expect(await promptOf([orphan])).toMatchObject([{ content: [{ toolName: 'unknown_tool' }] }]);
-    expect(await promptOf([{ ...orphan, name: 'look' }])).toMatchObject([{ content: [{ toolName: 'look' }] }]);
+    expect(await promptOf([orphan])).toMatchObject([{}, { content: [{ toolName: 'unknown_tool' }] }]);
+    expect(await promptOf([{ ...orphan, name: 'look' }])).toMatchObject([{}, { content: [{ toolName: 'look' }] }]);
   });
 });
 

@@ -67,7 +67,11 @@ describe('the text of a simulated answer', () => {
       model: 'simulated/small',
       messages: [
         { role: 'user', content: 'How is the weather in Rome?' },
-        { role: 'assistant', content: null, tool_calls: [call('a', 'get_weather'), call('b', 'get_tides')].slice(0, results.length) },
+        {
+          role: 'assistant',
+          content: null,
+          tool_calls: [call('a', 'get_weather'), call('b', 'get_tides')].slice(0, results.length),
+        },
         ...results.map((content, index) => ({ role: 'tool', tool_call_id: index === 0 ? 'a' : 'b', content }) as const),
       ],
     });
