@@ -4,7 +4,7 @@ import { pgBossQueue } from 'signalbox/pg-boss';
 import { expect, it, vi } from 'vitest';
 
 // As pg-boss 11 is: its class is the default export.
-vi.mock('pg-boss', () => ({ default: class {}, PgBoss: undefined }));
+vi.mock('pg-boss', () => ({ default: () => undefined, PgBoss: undefined }));
 
 it('says which pg-boss is needed where the host has an older one', async () => {
   const router = createRouter({

@@ -151,7 +151,7 @@ describe('pg-boss', () => {
     });
 
     it('works where everything is there already', async () => {
-      const connectionString = `${server.connectionString}`;
+      const { connectionString } = server;
       const made = createRouter({
         providers: [batchProvider('up', () => Promise.resolve(answer('ok')))],
         batches: { storage: postgresStorage({ pool }), queue: pgBossQueue({ connectionString, schema: 'made' }) },
