@@ -1,7 +1,7 @@
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import { checkMount, errorReplyOf, handle, type HttpReply } from '../src/entries/mount.ts';
 import type { Router } from '../src/entries/router.ts';
-import { locate, nodeCall, writeReply } from './node-exchange.ts';
+import { locate, type Location, nodeCall, type NodeRequest, type NodeResponse, writeReply } from './node-exchange.ts';
 
 /** Options of {@link fastifyRouter}; `prefix` is Fastify's own. */
 export interface FastifyRouterOptions {
@@ -11,13 +11,13 @@ export interface FastifyRouterOptions {
 
 /** The parts of a Fastify request that are needed. */
 export interface FastifyRequestLike {
-  readonly raw: IncomingMessage;
+  readonly raw: NodeRequest;
   readonly url: string;
 }
 
 /** The parts of a Fastify reply that are needed. */
 export interface FastifyReplyLike {
-  readonly raw: ServerResponse;
+  readonly raw: NodeResponse;
   hijack(): unknown;
   getHeaders(): Record<string, number | string | string[] | undefined>;
   callNotFound(): unknown;
@@ -57,20 +57,53 @@ export interface FastifyInstanceLike {
  */
 export async function fastifyRouter(instance: FastifyInstanceLike, { router }: FastifyRouterOptions): Promise<void> {
   checkMount('fastifyRouter.router', router);
+  const locateBelow = locatorOf(instance.prefix);
   instance.removeAllContentTypeParsers();
   // The body is left unread: who calls is checked first, and the router's own limits apply.
   instance.addContentTypeParser('*', (_request, _payload, done) => done(null));
   instance.setErrorHandler((error, request, reply) => {
-    const path = locate(request.url, instance.prefix)?.path;
+    const path = locateBelow(request.url)?.path;
     return send(request, reply, replyOfError(error, path));
   });
-  answerBadUrls(instance);
+  answerBadUrls(instance, locateBelow);
   instance.all('/*', async (request, reply) => {
-    const location = locate(request.url, instance.prefix);
-    const answer = location && (await handle(router, nodeCall(request.raw, reply.raw, location)));
+    const location = locateBelow(request.url);
+    const answer = location && (await handle(router, nodeCall(...rawOf(request, reply), location)));
     return answer === undefined ? reply.callNotFound() : send(request, reply, answer);
   });
   return Promise.resolve();
+}
+
+/** Where an address is below the mount; undefined when it is not below it. */
+type Locator = (url: string) => Location | undefined;
+
+/** Finds where addresses are below a prefix, which may have parameters: `/tenants/:id/v1`, `/v:version(^\\d+$)`. */
+function locatorOf(prefix: string): Locator {
+  if (!prefix.includes(':')) return (url) => locate(url, prefix);
+  const base = new RegExp(`^${partsOf(prefix).map(patternOf).join('/')}(?=[/?]|$)`);
+  return (url) => {
+    const found = base.exec(url)?.[0];
+    return found === undefined ? undefined : locate(url, found);
+  };
+}
+
+/** The parts of a prefix between its slashes; a regular expression in parentheses may have slashes of its own. */
+function partsOf(prefix: string): readonly string[] {
+  let depth = 0;
+  let plain = '';
+  for (const character of prefix) {
+    if (character === '(') depth += 1;
+    if (depth === 0) plain += character;
+    if (character === ')') depth -= 1;
+  }
+  return plain.split('/');
+}
+
+/** What a part of a prefix matches: itself, or with a parameter in it anything. Two colons are one that is none. */
+function patternOf(part: string): string {
+  return part.replaceAll('::', '').includes(':')
+    ? '[^/?]+'
+    : part.replaceAll('::', ':').replace(/[$()*+.?[\\\]^{|}]/g, String.raw`\$&`);
 }
 
 /** Answers what Fastify refuses before it looks for a route. */
@@ -81,13 +114,12 @@ type FrameworkErrors = (error: FastifyErrorLike, request: FastifyRequestLike, re
  * as an option of the whole server, so it is put there, in front of the app's own; where that option cannot be found,
  * Fastify's own answer stays.
  */
-function answerBadUrls(instance: FastifyInstanceLike): void {
+function answerBadUrls(instance: FastifyInstanceLike, locateBelow: Locator): void {
   const options = optionsOf(instance);
   if (options === undefined) return;
-  const { prefix } = instance;
   const others = options.frameworkErrors;
   const tellError: FrameworkErrors = (error, request, reply) => {
-    const location = locate(request.raw.url ?? '/', prefix);
+    const location = locateBelow(request.raw.url ?? '/');
     if (location !== undefined && error.statusCode === 400) {
       return send(request, reply, errorReplyOf(400, 'The path cannot be decoded', location.path));
     }
@@ -95,7 +127,8 @@ function answerBadUrls(instance: FastifyInstanceLike): void {
     const { statusCode = 500, code, message } = error;
     const body = JSON.stringify({ error: STATUS_CODES[statusCode], code, message, statusCode });
     const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) };
-    return reply.raw.writeHead(statusCode, headers).end(body);
+    const [, raw] = rawOf(request, reply);
+    return raw.writeHead(statusCode, headers).end(body);
   };
   options.frameworkErrors = tellError;
 }
@@ -125,6 +158,11 @@ async function send(
   for (const [name, value] of Object.entries(reply.getHeaders())) {
     if (value !== undefined) reply.raw.setHeader(name, value);
   }
-  await writeReply(request.raw, reply.raw, answer);
+  await writeReply(...rawOf(request, reply), answer);
   return reply;
+}
+
+/** What a request and its reply are of Node. */
+function rawOf(request: FastifyRequestLike, reply: FastifyReplyLike): [IncomingMessage, ServerResponse] {
+  return [request.raw as IncomingMessage, reply.raw as ServerResponse];
 }

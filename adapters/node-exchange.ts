@@ -1,4 +1,5 @@
 import { type IncomingMessage, ServerResponse } from 'node:http';
+import type { Http2ServerRequest, Http2ServerResponse, ServerHttp2Stream } from 'node:http2';
 import {
   BodyError,
   type HttpCall,
@@ -26,6 +27,32 @@ export function locate(url: string, basePath: string): Location | undefined {
   return { path: path === '' ? '/' : path, query: mark < 0 ? '' : rest.slice(mark + 1) };
 }
 
+/** A request of one of Node's servers. What HTTP/2 has in its place is used as one of HTTP/1. */
+export type NodeRequest = IncomingMessage | Http2ServerRequest;
+
+/** A response of one of Node's servers. */
+export type NodeResponse = ServerResponse | Http2ServerResponse;
+
+/** The HTTP/2 stream that a response is written to, where it is one of HTTP/2. */
+function streamOf(response: NodeResponse): ServerHttp2Stream | undefined {
+  return 'stream' in response ? response.stream : undefined;
+}
+
+/** True when the response was closed before it was complete. A closed HTTP/2 stream always counts as finished. */
+function isCutOff(response: ServerResponse): boolean {
+  const stream = streamOf(response);
+  if (stream === undefined) return !response.writableFinished;
+  return !response.writableEnded || stream.rstCode !== NO_ERROR;
+}
+
+/** What an HTTP/2 stream is closed with that was not cancelled: `NGHTTP2_NO_ERROR`. */
+const NO_ERROR = 0;
+
+/** True when nothing that is written reaches the client any more. Responses of HTTP/2 have no `destroyed`. */
+function isClosed(response: ServerResponse): boolean {
+  return response.destroyed || streamOf(response)?.destroyed === true;
+}
+
 /** A Node request as the router sees it. The client is gone when the response closes before it was finished. */
 export function nodeCall(
   request: IncomingMessage,
@@ -35,9 +62,9 @@ export function nodeCall(
 ): HttpCall {
   const controller = new AbortController();
   response.on('close', () => {
-    if (!response.writableFinished) controller.abort();
+    if (isCutOff(response)) controller.abort();
   });
-  if (response.destroyed) controller.abort();
+  if (isClosed(response)) controller.abort();
   return {
     method: request.method ?? 'GET',
     path,
@@ -77,6 +104,7 @@ function givenBytes(bytes: Uint8Array): UnreadBody {
 
 async function* piecesOf(request: IncomingMessage, maxBytes: number, idleMs: number): AsyncGenerator<Buffer, void> {
   let length = 0;
+  if (isTaken(request)) throw new BodyError('taken');
   try {
     while (!request.readableEnded) {
       const chunk = request.read() as Buffer | null;
@@ -111,6 +139,11 @@ function moreOf(request: IncomingMessage, idleMs: number): Promise<void> {
   });
 }
 
+/** True when the host has read the body, or the beginning of it. */
+function isTaken(request: IncomingMessage): boolean {
+  return request.readableDidRead || request.readableEnded;
+}
+
 function collect(
   request: IncomingMessage,
   maxBytes: number,
@@ -118,8 +151,8 @@ function collect(
   onBytes: (bytes: number) => void = ignore,
 ): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
-    // Read by somebody else, or gone with its client: nothing will come any more.
-    if (request.readableEnded || request.destroyed) return reject(new BodyError('incomplete'));
+    if (isTaken(request)) return reject(new BodyError('taken'));
+    if (request.destroyed) return reject(new BodyError('incomplete'));
     let chunks: Buffer[] = [];
     let length = 0;
     let timer: ReturnType<typeof setTimeout> | undefined;
@@ -170,12 +203,12 @@ export function writeReply(
   reply: HttpReply,
 ): Promise<void> | undefined {
   if (reply.type === 'stream') return writeFrames(response, reply);
-  if (response.destroyed || response.headersSent) return undefined;
+  if (isClosed(response) || response.headersSent) return undefined;
   const length = Buffer.byteLength(reply.body);
   const isRead = request.complete;
   const headers: Record<string, string | number> = { ...reply.headers };
-  // What is left of a body that nobody reads would be taken for the next request.
-  if (!isRead) headers['connection'] = 'close';
+  // What is left of a body that nobody reads would be taken for the next request; not where each has a stream.
+  if (!isRead && request.httpVersionMajor < 2) headers['connection'] = 'close';
   if (reply.status !== 204) headers['content-length'] = length;
   response.writeHead(reply.status, headers);
   const body = request.method === 'HEAD' ? '' : reply.body;
@@ -206,7 +239,7 @@ function drop(request: IncomingMessage): Promise<void> {
 }
 
 async function writeFrames(response: ServerResponse, reply: StreamReply): Promise<void> {
-  if (response.destroyed || response.headersSent) {
+  if (isClosed(response) || response.headersSent) {
     await reply.frames.return?.();
     return;
   }
@@ -254,7 +287,7 @@ class FrameWriting {
   #write(frame: string | undefined): void {
     const response = this.#response;
     if (frame === undefined) return this.#end();
-    if (response.destroyed) {
+    if (isClosed(response)) {
       void this.#reply.frames.return?.();
       return this.#end();
     }
@@ -327,7 +360,7 @@ function encodingOf(text: string): 'latin1' | 'utf8' {
 /** Waits until the client reads on. One who does not for too long is cut off. */
 function drained(response: ServerResponse, stallMs: number): Promise<void> {
   return new Promise((resolve) => {
-    if (response.destroyed) return resolve();
+    if (isClosed(response)) return resolve();
     const timer = setTimeout(() => response.destroy(), stallMs);
     const finish = (): void => {
       clearTimeout(timer);

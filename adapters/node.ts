@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { checkMount, handle, notFoundReply } from '../src/entries/mount.ts';
 import type { Router } from '../src/entries/router.ts';
-import { locate, type Location, nodeCall, writeReply } from './node-exchange.ts';
+import { locate, type Location, nodeCall, type NodeRequest, type NodeResponse, writeReply } from './node-exchange.ts';
 
 /** Options of {@link nodeRouter}. */
 export interface NodeRouterOptions {
@@ -13,7 +13,7 @@ export interface NodeRouterOptions {
 export type Next = (error?: unknown) => void;
 
 /**
- * Serves a router from Node's own HTTP server, or from anything that calls `(request, response, next)`.
+ * Serves a router from Node's own servers of HTTP/1.1 and HTTP/2, or from anything that calls `(request, response, next)`.
  *
  * @throws {@link ConfigError} when it is not given a router, or the base path does not begin with a slash.
  * @example
@@ -24,9 +24,10 @@ export type Next = (error?: unknown) => void;
 export function nodeRouter(
   router: Router,
   { basePath = '/v1' }: NodeRouterOptions = {},
-): (request: IncomingMessage, response: ServerResponse, next?: Next) => void {
+): (request: NodeRequest, response: NodeResponse, next?: Next) => void {
   const base = checkMount('nodeRouter', router, basePath);
-  return function signalbox(request, response, next) {
+  return function signalbox(given, into, next) {
+    const [request, response] = [given as IncomingMessage, into as ServerResponse];
     const location = locate(request.url ?? '/', base);
     if (location === undefined) goOn(request, response, base, next);
     else void answer(router, request, response, { base, location, next });

@@ -29,7 +29,9 @@ export function webCall(request: Request, basePath: string, { remoteAddress }: W
     body: {
       type: 'unread',
       collect: (maxBytes, timeoutMs, onBytes) =>
-        collect(request, headers().get('content-length'), maxBytes, timeoutMs, onBytes),
+        request.bodyUsed
+          ? Promise.reject(new BodyError('taken'))
+          : collect(request, headers().get('content-length'), maxBytes, timeoutMs, onBytes),
       chunks: (maxBytes, idleMs) => piecesOf(request, maxBytes, idleMs),
     },
     signal: request.signal,
@@ -105,7 +107,7 @@ async function takePieces(
   timeoutMs: number,
   onBytes: (bytes: number) => void,
 ): Promise<Uint8Array> {
-  const reader = request.body?.getReader();
+  const reader = readerOf(request);
   if (reader === undefined) return new Uint8Array();
   let timedOut = false;
   const timer = setTimeout(() => {
@@ -123,8 +125,14 @@ async function takePieces(
   throw new BodyError('timeout');
 }
 
+/** Reads the body piece by piece, unless the host has read it or reads it now. */
+function readerOf(request: Request): ReadableStreamDefaultReader<Uint8Array> | undefined {
+  if (request.bodyUsed || request.body?.locked === true) throw new BodyError('taken');
+  return request.body?.getReader();
+}
+
 async function* piecesOf(request: Request, maxBytes: number, idleMs: number): AsyncGenerator<Uint8Array, void> {
-  const reader = request.body?.getReader();
+  const reader = readerOf(request);
   if (reader === undefined) return;
   let length = 0;
   try {

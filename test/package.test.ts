@@ -89,6 +89,12 @@ describe('the package', () => {
     expect(peers.filter((name) => manifest.peerDependenciesMeta[name]?.optional !== true)).toEqual([]);
   });
 
+  it('takes any version of those that the host has for itself: one that is too old is named where it is used', () => {
+    expect(Object.values(manifest.peerDependencies).filter((range) => range !== '*')).toEqual([]);
+    const lock = JSON.parse(readProjectFile('package-lock.json')) as { packages: Record<string, Manifest> };
+    expect(lock.packages['']?.peerDependencies).toEqual(manifest.peerDependencies);
+  });
+
   it('loads optional packages inside a try: without them, bundlers would refuse the whole program', () => {
     const names = Object.keys(manifest.peerDependencies).join('|');
     const loads = sourceFiles('src').flatMap(({ path, text }) =>

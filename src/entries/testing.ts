@@ -28,7 +28,7 @@ export type {
 export type { ChatTemplate, Finding, StrictRequest, StrictRule } from '../testing/strict-upstream/rule.ts';
 export type { StrictVendor } from '../testing/strict-upstream/vendors.ts';
 export { HOST_HEADER, adapterChecks } from '../testing/adapter-checks.ts';
-export type { AdapterCheck } from '../testing/adapter-checks.ts';
+export type { AdapterCheck, CheckFetch } from '../testing/adapter-checks.ts';
 export { ADAPTER_BODY_LIMIT, adapterControl } from '../testing/adapter-control.ts';
 export type { AdapterControl, HeldCall } from '../testing/adapter-control.ts';
 export { providerChecks, providerChecksFor } from '../testing/provider-checks.ts';

@@ -2,7 +2,7 @@ import type { RouterInternals } from '../router/router.ts';
 import type { Slot, ByteHold } from '../runtime/chat/concurrency.ts';
 import { type HttpCall, BodyError } from './exchange.ts';
 import type { ModelReply, ModelRequest } from './model-reply.ts';
-import { RouterError } from '../protocol/router-error.ts';
+import { errorOf, RouterError } from '../protocol/router-error.ts';
 import { faultAt } from '../protocol/fault.ts';
 import { inspectJson } from '../protocol/json.ts';
 import { decodeStrictly, LONG_TEXT, parseAround, verbatimTexts } from '../platform/decode-text.ts';
@@ -160,12 +160,20 @@ function unsupported(message: string): RouterError {
 export function errorOfBody(error: unknown, maxBytes: number): unknown {
   if (!(error instanceof BodyError)) return error;
   if (error.reason === 'too_large') return tooLarge(maxBytes);
+  if (error.reason === 'taken') return bodyIsTaken();
   if (error.reason === 'incomplete') return invalid('The request body ended before it was complete');
   return new RouterError({
     status: 408,
     errorType: 'timeout',
     message: 'The request body came too slowly; send it again, or raise limits.bodyTimeoutMs',
   });
+}
+
+/** The error for a body that the host has read and not handed on. The caller has done nothing wrong, nor helps a repeat. */
+export function bodyIsTaken(): RouterError {
+  const message =
+    'The host has read the request body; it has to leave it to the router: mount the router before whatever reads bodies';
+  return errorOf(500, message, { retryable: false });
 }
 
 /** Undoes a compression of the body. The size limit applies to what comes out. */

@@ -36,6 +36,11 @@ const ALLOWED = [
   'x-anthropic-beta',
   'traceparent',
   'tracestate',
+  // SDKs set it themselves; Chromium does not ask for it, Firefox and Safari do.
+  'User-Agent',
+  'OpenAI-Organization',
+  'OpenAI-Project',
+  'OpenAI-Beta',
   'HTTP-Referer',
   'X-Title',
   ...['X-Router', 'X-OpenRouter'].flatMap((brand) => [
@@ -66,9 +71,15 @@ export function corsHeaders(cors: Cors, origin: string | undefined): HttpHeaders
  * The answer to a browser that asks whether a page may call; undefined for any other request, and where nobody set
  * this up.
  *
+ * @param more - Names of headers that pages may send besides those that the router knows.
  * @throws {@link RouterError} 400 for pages that may not.
  */
-export function preflightReply(call: HttpCall, allow: string, headers: HttpHeaders): HttpReply | undefined {
+export function preflightReply(
+  call: HttpCall,
+  allow: string,
+  headers: HttpHeaders,
+  more: readonly string[] = [],
+): HttpReply | undefined {
   if (call.method !== 'OPTIONS' || call.header('access-control-request-method') === undefined) return undefined;
   if (headers === NO_CORS) return undefined;
   if (headers['access-control-allow-origin'] === undefined) throw strangePage(call.header('origin') ?? 'this site');
@@ -79,7 +90,7 @@ export function preflightReply(call: HttpCall, allow: string, headers: HttpHeade
     headers: {
       ...headers,
       'access-control-allow-methods': allow,
-      'access-control-allow-headers': [ALLOWED, ...asked.filter((name) => HARMLESS.test(name))].join(', '),
+      'access-control-allow-headers': [ALLOWED, ...more, ...asked.filter((name) => HARMLESS.test(name))].join(', '),
       'access-control-max-age': MAX_AGE,
     },
     body: '',

@@ -6,7 +6,7 @@ export interface UnreadBody {
    *
    * @param onBytes - Is told of every piece, so that bytes are counted while they come; what it throws ends the reading.
    * Hosts that cannot tell leave it alone.
-   * @throws {@link BodyError} when it is larger than `maxBytes`, cut short, or too slow.
+   * @throws {@link BodyError} when it is larger than `maxBytes`, cut short, too slow, or read already.
    */
   collect(maxBytes: number, timeoutMs: number, onBytes?: (bytes: number) => void): Promise<Uint8Array>;
   /**
@@ -14,7 +14,7 @@ export interface UnreadBody {
    * early leaves the rest unread. Left out by hosts that only have whole bodies.
    *
    * @param idleMs - Milliseconds that may pass between two pieces.
-   * @throws {@link BodyError} when it is larger than `maxBytes`, cut short, or too slow.
+   * @throws {@link BodyError} when it is larger than `maxBytes`, cut short, too slow, or read already.
    */
   chunks?(maxBytes: number, idleMs: number): AsyncIterable<Uint8Array>;
 }
@@ -84,7 +84,8 @@ export type HttpReply =
 /** Why a body could not be read. */
 export class BodyError extends Error {
   override readonly name = 'BodyError';
-  readonly reason: 'too_large' | 'timeout' | 'incomplete';
+  /** `taken` where the host had read the body, or a part of it, before. */
+  readonly reason: 'too_large' | 'timeout' | 'incomplete' | 'taken';
 
   constructor(reason: BodyError['reason']) {
     super(reason);

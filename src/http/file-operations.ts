@@ -7,7 +7,7 @@ import { errorOf } from '../protocol/router-error.ts';
 import type { Router } from '../router/router.ts';
 import { errorOfFault } from '../runtime/chat/router-errors.ts';
 import { errorOfUpload, type UploadLimits, uploadedBytes } from './batch-upload.ts';
-import { invalid, tooLarge } from './body.ts';
+import { bodyIsTaken, invalid, tooLarge } from './body.ts';
 import type { HttpCall, HttpHeaders, HttpReply } from './exchange.ts';
 import { type Pieces, replyInPieces } from './piece-frames.ts';
 
@@ -23,7 +23,7 @@ const MAX_FILENAME = 512;
  * Stores the file of a form (`POST /files`). It goes to the store while it comes; fields may come before it or behind
  * it, so they are judged at the end.
  *
- * @throws {@link RouterError} 400, 403, 408, 413 or 415; then nothing is left of it.
+ * @throws {@link RouterError} 400, 403, 408, 413 or 415, and 500 where the host has read the form; then nothing is left of it.
  */
 export async function uploadFile(
   files: Files,
@@ -36,7 +36,7 @@ export async function uploadFile(
   if (Number(call.header('content-length') ?? 0) > bytes) throw tooLarge(fileBytes);
   refuseForeignForms(call);
   const boundary = boundaryOf(call.header('content-type'));
-  if (call.body.type === 'parsed') throw errorOf(415, 'The host has read the form; it has to leave it to the router');
+  if (call.body.type === 'parsed') throw bodyIsTaken();
   const source = uploadedBytes(call, call.body, { ...limits, batches: { ...limits.batches, bytes } });
   try {
     const form = await readForm(source, boundary, FORM);

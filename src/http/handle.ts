@@ -64,7 +64,7 @@ async function replyTo(
   let context = contextOf(config, call, cors, match);
   try {
     if (match.type === 'wrong_method') {
-      return preflightReply(call, match.allow, cors) ?? wrongMethod(match.allow, context);
+      return preflightReply(call, match.allow, cors, config.cors?.headers) ?? wrongMethod(match.allow, context);
     }
     const { operation } = match;
     if (isCatalog(operation)) return await catalogReply(internals, operation, call, context);

@@ -1,4 +1,4 @@
-import { Agent, buildConnector, type Dispatcher, Pool } from 'undici';
+import { Agent, buildConnector, Client, type Dispatcher, Pool } from 'undici';
 import { guardedConnector, type Lookup } from './guarded-connector.ts';
 import {
   type AddressGuard,
@@ -42,21 +42,24 @@ const CONNECTOR = { timeout: MAX_CONNECT_MS, allowH2: false, autoSelectFamily: t
 function transportOver(connector: buildConnector.connector, prepare?: typeof skipContinue): Transport {
   const connect: buildConnector.connector = (options, callback) =>
     connector(options, (...result) => {
-      connections.opened += 1;
       if (result[0] === null) prepare?.(result[1]);
       callback(...result);
     });
-  const options: Agent.Options = { connect, allowH2: false, headersTimeout: 0, bodyTimeout: 0 };
+  const options: Pool.Options = {
+    connect,
+    allowH2: false,
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    factory: (origin, inner) => new CountingClient(origin, { ...inner, connect }),
+  };
   // An agent looks after pools that come and go, at a cost for every call.
-  const others = new Agent(options);
+  const others = new Agent({ factory: (origin) => new Pool(origin, options) });
   const pools = new Map<string, Dispatcher>();
-  const fresh = new Agent({ ...options, pipelining: 0 });
+  const fresh = new Agent({ factory: (origin) => new Pool(origin, { ...options, pipelining: 0 }) });
   /** A URL puts its parts together anew each time; those of providers are asked for with every call. */
   const places = new WeakMap<URL, Place>();
-  const connections: Connections = {
-    opened: 0,
-    sendAgain: (request, call) => dispatch({ ...placeOf(request.url), dispatcher: fresh }, request, call),
-  };
+  const sendAgain: SendAgain = (request, call) =>
+    dispatch({ ...placeOf(request.url), dispatcher: fresh }, request, call);
 
   function placeOf(url: URL): Place {
     let place = places.get(url);
@@ -79,7 +82,7 @@ function transportOver(connector: buildConnector.connector, prepare?: typeof ski
   return {
     send(request) {
       if (request.signal.aborted) return Promise.reject(cancelled());
-      const call = new UndiciResponse(request, connections);
+      const call = new UndiciResponse(request, sendAgain);
       dispatch(placeOf(request.url), request, call);
       return call.started;
     },
@@ -89,12 +92,33 @@ function transportOver(connector: buildConnector.connector, prepare?: typeof ski
   };
 }
 
-/** What the calls of a transport share. */
-interface Connections {
-  /** How many were opened so far. */
-  opened: number;
-  /** Sends a request once more, on a connection of its own. */
-  readonly sendAgain: (request: TransportRequest, call: UndiciResponse) => void;
+/** Sends a request once more, on a connection of its own. */
+type SendAgain = (request: TransportRequest, call: UndiciResponse) => void;
+
+/** What is counted of one connection. */
+interface ConnectionUse {
+  /** Calls that began on it so far; 0 also while it is being opened. */
+  calls: number;
+}
+
+/** A client of undici, which has one connection at a time, that counts the calls on it. */
+class CountingClient extends Client {
+  readonly #use: ConnectionUse;
+
+  constructor(origin: URL, options: Client.Options & { readonly connect: buildConnector.connector }) {
+    const use: ConnectionUse = { calls: 0 };
+    const connect: buildConnector.connector = (connection, callback) => {
+      use.calls = 0;
+      options.connect(connection, callback);
+    };
+    super(origin, { ...options, connect });
+    this.#use = use;
+  }
+
+  override dispatch(options: Dispatcher.DispatchOptions, call: Dispatcher.DispatchHandler): boolean {
+    if (call instanceof UndiciResponse) call.use = this.#use;
+    return super.dispatch(options, call);
+  }
 }
 
 /** A text of ASCII alone is the same bytes in both encodings, and this one is written faster. */
@@ -169,13 +193,13 @@ export class UndiciResponse extends Pollable<readonly Uint8Array[] | undefined> 
   readonly started: Promise<TransportResponse>;
   status = 0;
   #request: TransportRequest | undefined;
-  #connections: Connections | undefined;
-  /** Connections that had been opened before the dispatch. */
-  readonly #openedBefore: number;
+  readonly #sendAgain: SendAgain;
+  /** The connection that the call waits for, or has begun on. */
+  use: ConnectionUse | undefined;
   #resolve: ((response: TransportResponse) => void) | undefined;
   #reject: ((error: TransportError) => void) | undefined;
-  /** True when the request goes out on a connection that was there before. */
-  #isReused = false;
+  /** Calls that had begun on the same connection before; undefined until this one begins. */
+  #callsBefore: number | undefined;
   /** True when the request was sent a second time, because the other side had closed its connection before. */
   #isRepeated = false;
   #isAnswered = false;
@@ -192,11 +216,10 @@ export class UndiciResponse extends Pollable<readonly Uint8Array[] | undefined> 
   #isWaking = false;
   readonly #onAbort = (): void => this.cancel();
 
-  constructor(request: TransportRequest, connections: Connections) {
+  constructor(request: TransportRequest, sendAgain: SendAgain) {
     super();
     this.#request = request;
-    this.#connections = connections;
-    this.#openedBefore = connections.opened;
+    this.#sendAgain = sendAgain;
     this.#left = request.maxBytes;
     this.started = new Promise((resolve, reject) => {
       this.#resolve = resolve;
@@ -209,7 +232,7 @@ export class UndiciResponse extends Pollable<readonly Uint8Array[] | undefined> 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
     if (this.#ended) return controller.abort(cancelled());
-    this.#isReused = this.#openedBefore === this.#connections?.opened;
+    if (this.use !== undefined) this.#callsBefore = this.use.calls++;
     this.#request?.connected?.();
   }
 
@@ -242,18 +265,20 @@ export class UndiciResponse extends Pollable<readonly Uint8Array[] | undefined> 
     const request = this.#request;
     if (request !== undefined && !this.#isRepeated && this.#isStale(error)) {
       this.#isRepeated = true;
-      return this.#connections?.sendAgain(request, this);
+      return this.#sendAgain(request, this);
     }
     this.fail(error instanceof TransportError ? error : new TransportError(connectionFailure(error)));
   }
 
   /**
-   * True when the call went out on a connection that the other side had closed before it was used: it failed like
-   * one, and not a single byte came back.
+   * True when the call met a connection that the other side had closed while it lay idle: there were calls on it before,
+   * it failed like one, and not a single byte came back. undici looks at an idle connection before it writes to it; where
+   * the reset comes in that moment, the call fails without having begun.
    */
   #isStale(error: Error): boolean {
     const code = (error as { code?: unknown } | null)?.code;
-    return this.#isReused && !this.#isAnswered && typeof code === 'string' && STALE.has(code);
+    const isReused = (this.#callsBefore ?? this.use?.calls ?? 0) > 0;
+    return isReused && !this.#isAnswered && typeof code === 'string' && STALE.has(code);
   }
 
   /** Puts a filter between the wire and the reader; its output comes back through {@link UndiciResponse.deliver}. */
@@ -283,7 +308,6 @@ export class UndiciResponse extends Pollable<readonly Uint8Array[] | undefined> 
     this.#ended = true;
     this.#request?.signal.removeEventListener('abort', this.#onAbort);
     this.#request = undefined;
-    this.#connections = undefined;
     this.#resolve = undefined;
     this.#reject = undefined;
     if (this.#wake !== undefined) this.#news();

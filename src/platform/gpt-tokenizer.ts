@@ -35,8 +35,8 @@ async function loadCounter(encoding: GptEncoding): Promise<TokenCounter | undefi
     const options = { disallowedSpecial: new Set<string>() };
     return (text) => piecesOf(text).reduce((sum, piece) => sum + countTokens(piece, options), 0);
   } catch (error) {
-    // Node says ERR_MODULE_NOT_FOUND, bundlers MODULE_NOT_FOUND.
-    if (String((error as { code?: unknown }).code).endsWith('MODULE_NOT_FOUND')) return undefined;
+    // Node says ERR_MODULE_NOT_FOUND, bundlers MODULE_NOT_FOUND; versions before 2.1 have only one of the encodings.
+    if (/(?:MODULE_NOT_FOUND|PATH_NOT_EXPORTED)$/.test(String((error as { code?: unknown }).code))) return undefined;
     throw error;
   }
 }

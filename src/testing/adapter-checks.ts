@@ -8,10 +8,15 @@ export interface AdapterCheck {
    * Calls the mounted router over HTTP.
    *
    * @param baseURL - Address of the mount, for example `http://127.0.0.1:3000/v1`; its path must not be empty.
+   * @param fetch - What calls it. Default: the global `fetch`, which speaks HTTP/1.1. A host that also serves HTTP/2 is
+   * checked once more with one that speaks that.
    * @throws Error that says what did not hold.
    */
-  readonly run: (baseURL: string, control: AdapterControl) => Promise<void>;
+  readonly run: (baseURL: string, control: AdapterControl, fetch?: CheckFetch) => Promise<void>;
 }
+
+/** The part of `fetch` that the checks need. */
+export type CheckFetch = (url: string, init: RequestInit) => Promise<Response>;
 
 /** Header that a host under check must put on each of its answers, as a CORS plugin would. */
 export const HOST_HEADER = { name: 'x-host', value: 'yes' } as const;
@@ -20,7 +25,7 @@ export const HOST_HEADER = { name: 'x-host', value: 'yes' } as const;
 const ABORT_MS = 2_000;
 
 function check(name: string, body: (caller: Caller, control: AdapterControl) => Promise<void>): AdapterCheck {
-  return { name, run: (baseURL, control) => body(callerOf(baseURL, control.apiKey), control) };
+  return { name, run: (baseURL, control, fetch) => body(callerOf(baseURL, control.apiKey, fetch), control) };
 }
 
 /** Begins a stream that the check itself feeds. */
@@ -286,13 +291,13 @@ interface Caller {
 }
 
 /** Makes a {@link Caller}. Paths are those below the mount, or whole addresses. */
-function callerOf(baseURL: string, apiKey: string): Caller {
+function callerOf(baseURL: string, apiKey: string, send: CheckFetch = fetch): Caller {
   const authorization = `Bearer ${apiKey}`;
 
   async function call(path: string, init: RequestInit): Promise<Response> {
     const url = path.startsWith('http') ? path : `${baseURL}${path}`;
     const { signal = AbortSignal.timeout(TIMEOUT_MS) } = init;
-    return fetch(url, { redirect: 'manual', ...init, signal });
+    return send(url, { redirect: 'manual', ...init, signal });
   }
 
   const body = (prompt: string, fields: object = {}): string =>

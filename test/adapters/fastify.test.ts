@@ -111,4 +111,24 @@ describe('a Fastify app', () => {
     expect(response.status).toBe(200);
     await response.text();
   });
+
+  it.each([
+    ['/tenants/:id/v1', '/tenants/a%2Fb/v1', '/tenants/v1'],
+    ['/tenants/:id(^\\d+$)/v1', '/tenants/17/v1', '/tenants/seventeen/v1'],
+    ['/:tenant/:project/llm', '/acme/x.y/llm', '/acme/llm'],
+    ['/t/:name(^[a-z/]{1,9}$)/v1', '/t/abc/v1', '/t/abc/v2'],
+    ['/v:version(^\\d$)', '/v1', '/vx'],
+    ['/a::b/v1', '/a:b/v1', '/a::b/v1'],
+    ['/a.b/:id', '/a.b/v1', '/aXb/v1'],
+  ])('may mount it under a prefix with parameters: %s', async (prefix, below, beside) => {
+    await using mounted = await serve(() => undefined, prefix);
+    const at = (path: string): Mounted => ({ ...mounted, baseURL: mounted.baseURL.replace('/v1', path) });
+    const response = await ask(at(below));
+    expect([response.status, await response.text()]).toEqual([200, expect.stringContaining('"Hi"')]);
+    expect((await fetch(`${at(below).baseURL}/models?limit=1`)).status).toBe(200);
+    const wrong = await fetch(`${at(below).baseURL}/models/acme/%ff`);
+    expect([wrong.status, await wrong.text()]).toEqual([400, expect.stringContaining('The path cannot be decoded')]);
+    const elsewhere = await ask(at(beside));
+    expect([elsewhere.status, await elsewhere.text()]).toEqual([404, expect.stringContaining('Route POST:')]);
+  });
 });

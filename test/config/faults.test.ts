@@ -30,7 +30,7 @@ describe('a configuration', () => {
       'timeouts.firstTokenMS',
       'is not an option; did you mean "firstTokenMs"?',
     ],
-    ['with an option that is like no other', { cors: { x: 1, origins: '*' } }, 'cors.x', 'there is origins'],
+    ['with an option that is like no other', { cors: { x: 1, origins: '*' } }, 'cors.x', 'there are origins, headers'],
     ['with a misspelt price', { models: { 'a/b': { nam: 'x' } } }, 'models["a/b"].nam', 'did you mean "name"?'],
     ['with a negative time', { timeouts: { idleMs: -1 } }, 'timeouts.idleMs', 'not negative, not -1'],
     ['with a time that is no number', { timeouts: { idleMs: Number.NaN } }, 'timeouts.idleMs', 'not NaN'],

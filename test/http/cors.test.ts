@@ -1,3 +1,7 @@
+import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
+import Anthropic from '@anthropic-ai/sdk';
+import { generateText } from 'ai';
+import OpenAI from 'openai';
 import { ConfigError, type Cors, createRouter } from 'signalbox';
 import { describe, expect, it } from 'vitest';
 import { GOOD_END, fedProvider } from '../support/fed-provider.ts';
@@ -26,6 +30,37 @@ const preflight = (origin: string, asked?: string): CallInit => ({
     ...(asked === undefined ? {} : { 'access-control-request-headers': asked }),
   },
 });
+
+type Fetch = typeof globalThis.fetch;
+
+const baseURL = 'http://127.0.0.1:3000/v1';
+const messages = [{ role: 'user' as const, content: 'Hi' }];
+
+/** One request of each SDK that pages use, sent by the given `fetch`. */
+const SDKS: Readonly<Record<string, (fetch: Fetch) => Promise<unknown>>> = {
+  openai: (fetch) =>
+    new OpenAI({
+      baseURL,
+      apiKey: 'k',
+      fetch,
+      maxRetries: 0,
+      dangerouslyAllowBrowser: true,
+      organization: 'org',
+      project: 'project',
+    }).chat.completions.create({ model: 'acme/one', messages }),
+  '@anthropic-ai/sdk': (fetch) =>
+    new Anthropic({ baseURL, apiKey: 'k', fetch, maxRetries: 0, dangerouslyAllowBrowser: true }).messages.create({
+      model: 'acme/one',
+      max_tokens: 9,
+      messages,
+    }),
+  '@ai-sdk/openai-compatible': (fetch) =>
+    generateText({
+      model: createOpenAICompatible({ name: 'own', baseURL, apiKey: 'k', fetch })('acme/one'),
+      prompt: 'Hi',
+      maxRetries: 0,
+    }),
+};
 
 function corsHeadersOf({ headers }: Answered): Readonly<Record<string, string>> {
   return Object.fromEntries(Object.entries(headers).filter(([name]) => /^access-control-|^vary$/.test(name)));
@@ -56,7 +91,7 @@ describe('a page of a named site', () => {
       'access-control-allow-methods': 'POST',
       'access-control-allow-headers':
         'Authorization, Content-Type, Idempotency-Key, x-api-key, anthropic-version, anthropic-beta, ' +
-        'anthropic-dangerous-direct-browser-access, x-session-id, x-anthropic-beta, traceparent, tracestate, HTTP-Referer, X-Title, X-Router-Metadata, ' +
+        'anthropic-dangerous-direct-browser-access, x-session-id, x-claude-code-session-id, x-anthropic-beta, traceparent, tracestate, User-Agent, OpenAI-Organization, OpenAI-Project, OpenAI-Beta, HTTP-Referer, X-Title, X-Router-Metadata, ' +
         'X-Router-Experimental-Metadata, X-Router-Title, X-Router-Categories, X-Router-Cache, X-Router-Cache-TTL, X-Router-Cache-Clear, X-OpenRouter-Metadata, ' +
         'X-OpenRouter-Experimental-Metadata, X-OpenRouter-Title, X-OpenRouter-Categories, X-OpenRouter-Cache, X-OpenRouter-Cache-TTL, X-OpenRouter-Cache-Clear',
       'access-control-max-age': '600',
@@ -69,6 +104,30 @@ describe('a page of a named site', () => {
     const allowed = headers['access-control-allow-headers'] ?? '';
     expect(allowed.endsWith(', x-stainless-os, x-stainless-retry-count')).toBe(true);
     expect(allowed).not.toContain('evil');
+  });
+
+  it('may send what the option names', async () => {
+    const { headers } = await call({ ...cors, headers: ['X-Team', 'x-trace'] }, preflight(SITE));
+    expect(headers['access-control-allow-headers']?.endsWith(', X-Team, x-trace')).toBe(true);
+    for (const name of ['X Team', 'x-a, x-b', '', 'x-a\r\nx-b']) {
+      expect(() => createRouter({ providers: [fedProvider()], cors: { ...cors, headers: [name] } })).toThrow(
+        'cors.headers[0] must be the name of a header, such as "X-Team"',
+      );
+    }
+  });
+
+  it.each(Object.entries(SDKS))('may send every header that %s sends', async (_name, ask) => {
+    const sent = new Set<string>();
+    await ask((_input, init) => {
+      for (const name of new Headers(init?.headers).keys()) sent.add(name);
+      return Promise.reject(new Error('seen'));
+    }).catch(() => undefined);
+    expect(sent).toContain('user-agent');
+    const { headers } = await call(cors, preflight(SITE, [...sent].join(', ')));
+    const allowed = (headers['access-control-allow-headers'] ?? '').toLowerCase().split(', ');
+    // What any page may send without asking.
+    const safe = new Set(['accept', 'accept-language', 'content-language', 'content-length']);
+    expect([...sent].filter((name) => !allowed.includes(name) && !safe.has(name))).toEqual([]);
   });
 
   it('is told which methods a path takes', async () => {

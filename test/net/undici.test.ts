@@ -164,6 +164,41 @@ describe('a connection that the other side closed while it lay idle (U-11)', () 
   });
 });
 
+describe('a server that resets its connections a moment after each response (U-11)', () => {
+  /** Sends call after call on several lines, each as long after the one before as the reset takes, or nearly so. */
+  async function failuresOf(origin: string, resetMs: number): Promise<readonly string[]> {
+    const failures: string[] = [];
+    const line = async (number: number): Promise<void> => {
+      for (let round = 0; round < 60; round += 1) {
+        await ask(origin).catch((error: unknown) => failures.push(String(error)));
+        // The reset comes while the next call is being sent, or while undici looks at the connection before.
+        const until = performance.now() + resetMs - 0.4 + ((round + number) % 9) / 10;
+        await later(resetMs - 2);
+        while (performance.now() < until);
+      }
+    };
+    await Promise.all([0, 1, 2, 3].map(line));
+    return failures;
+  }
+
+  it('fails no call', async () => {
+    await using server = await rawServer(({ socket }) => {
+      socket.write(respond('ok'));
+      setTimeout(() => socket.resetAndDestroy(), 3);
+    });
+    expect(await failuresOf(server.origin, 3)).toEqual([]);
+  });
+
+  it('fails no call either while connections elsewhere are being opened', async () => {
+    await using elsewhere = await rawServer(({ socket }) => socket.end(respond('ok', ['connection: close'])));
+    await using server = await rawServer(onSecondTurn(({ socket }) => socket.resetAndDestroy()));
+    await ask(server.origin);
+    await later(5);
+    const [, text] = await Promise.all([ask(elsewhere.origin), ask(server.origin)]);
+    expect(text).toBe('ok');
+  });
+});
+
 describe('a connection on which more came than was asked for (U-57)', () => {
   it.each([
     ['a second response', respond('evil').toString()],

@@ -121,4 +121,57 @@ describe('pg-boss', () => {
       await router.close();
     }
   });
+
+  describe('for a user that may not make schemas', () => {
+    /** Makes a user that owns nothing, and starts a queue as it. */
+    async function startAs(user: string, schema: string, grants: string): Promise<readonly string[]> {
+      await pool.query(`CREATE ROLE ${user} LOGIN; ${grants}`);
+      const connectionString = server.connectionString.replace('signalbox@', `${user}@`);
+      const problems: string[] = [];
+      const router = createRouter({
+        providers: [batchProvider('up', () => Promise.resolve(answer('ok')))],
+        on: { warning: ({ message }) => problems.push(message) },
+        batches: {
+          storage: postgresStorage({ pool }),
+          queue: pgBossQueue({ connectionString, schema, pollMs: 3_600_000 }),
+        },
+      });
+      try {
+        await router.batches.start();
+        const { id } = await router.batches.create(chatBatch(2));
+        await untilEnded({ router }, [id]);
+        return problems;
+      } finally {
+        await router.close();
+      }
+    }
+
+    it('works where there is an empty schema for it', async () => {
+      expect(await startAs('owner', 'of_owner', 'CREATE SCHEMA of_owner AUTHORIZATION owner')).toEqual([]);
+    });
+
+    it('works where everything is there already', async () => {
+      const { connectionString } = server;
+      const made = createRouter({
+        providers: [batchProvider('up', () => Promise.resolve(answer('ok')))],
+        batches: { storage: postgresStorage({ pool }), queue: pgBossQueue({ connectionString, schema: 'made' }) },
+      });
+      await made.batches.start();
+      await made.close();
+      const grants = `GRANT USAGE ON SCHEMA made TO reader;
+        GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA made TO reader`;
+      expect(await startAs('reader', 'made', grants)).toEqual([]);
+    });
+
+    it('says what the user has to be allowed where something is missing', async () => {
+      for (const [user, grants] of [
+        ['nobody', ''],
+        ['guest', 'CREATE SCHEMA of_guest; GRANT USAGE ON SCHEMA of_guest TO guest'],
+      ] as const) {
+        await expect(startAs(user, `of_${user}`, grants)).rejects.toThrow(
+          'The database of pgBossQueue: PostgreSQL: the user lacks a permission; let it use the schema, and create what is missing: the schema, or tables in it',
+        );
+      }
+    });
+  });
 });

@@ -1,9 +1,10 @@
 import { createAdaptorServer } from '@hono/node-server';
 import express, { type Express, type RequestHandler } from 'express';
 import express4 from 'express4';
-import fastify from 'fastify';
+import fastify, { type FastifyInstance } from 'fastify';
 import { Hono } from 'hono';
 import { type IncomingMessage, type Server, type ServerResponse, createServer } from 'node:http';
+import { createServer as createHttp2Server, type Http2Server } from 'node:http2';
 import type { Router } from 'signalbox';
 import { expressRouter } from 'signalbox/express';
 import { fastifyRouter } from 'signalbox/fastify';
@@ -11,20 +12,13 @@ import { fetchRouter } from 'signalbox/fetch';
 import { nextRouter } from 'signalbox/next';
 import { nodeRouter } from 'signalbox/node';
 import { HOST_HEADER } from 'signalbox/testing';
-import { type Mounted, listen } from './mounts.ts';
+import { type Mounted, listen, listenHttp2 } from './mounts.ts';
 
 const { name: MARK, value: MARKED } = HOST_HEADER;
 
 /** Hosts with routes, parsers and headers of their own, that mount a router under `/v1` beside them. */
 export const HOSTS: Readonly<Record<string, (router: Router) => Promise<Mounted>>> = {
-  node: (router) => {
-    const signalbox = nodeRouter(router, { basePath: '/v1/' });
-    const server = createServer((request, response) => {
-      response.setHeader(MARK, MARKED);
-      signalbox(request, response, () => void answerByHand(request, response));
-    });
-    return listen(server);
-  },
+  node: (router) => listen(createServer(nodeHost(router))),
   express: (router) => listen(createServer(expressHost(express(), router))),
   'express behind express.json': (router) => listen(createServer(expressHost(express(), router, express.json()))),
   'express behind express.raw': (router) =>
@@ -38,28 +32,10 @@ export const HOSTS: Readonly<Record<string, (router: Router) => Promise<Mounted>
     ),
   fastify: async (router) => {
     const app = fastify();
-    app.addHook('onRequest', (_request, reply, done) => {
-      reply.header(MARK, MARKED);
-      done();
-    });
-    app.get('/host', () => 'host');
-    app.post('/host', (request) => request.body);
-    await app.register(fastifyRouter, { router, prefix: '/v1' });
-    await app.ready();
+    await fastifyHost(app, router);
     return listen(app.server);
   },
-  'fetch on Hono': (router) => {
-    const app = new Hono();
-    const signalbox = fetchRouter(router, { basePath: '/v1' });
-    app.use(async (context, next) => {
-      await next();
-      context.res.headers.set(MARK, MARKED);
-    });
-    app.get('/host', (context) => context.text('host'));
-    app.post('/host', async (context) => context.json(await context.req.json()));
-    app.all('/v1/*', (context) => signalbox(context.req.raw));
-    return listen(createAdaptorServer({ fetch: app.fetch }) as Server);
-  },
+  'fetch on Hono': (router) => listen(createAdaptorServer({ fetch: honoHost(router).fetch }) as Server),
   'next handlers': (router) => {
     const handlers = nextRouter(router, { basePath: '/v1' });
     const fetch = async (request: Request): Promise<Response> => {
@@ -70,6 +46,51 @@ export const HOSTS: Readonly<Record<string, (router: Router) => Promise<Mounted>
     return listen(createAdaptorServer({ fetch }) as Server);
   },
 };
+
+/** The same for hosts that serve HTTP/2. Express, and Next, have none of their own. */
+export const HTTP2_HOSTS: Readonly<Record<string, (router: Router) => Promise<Mounted>>> = {
+  node: (router) => listenHttp2(createHttp2Server(nodeHost(router))),
+  fastify: async (router) => {
+    const app = fastify({ http2: true });
+    await fastifyHost(app, router);
+    return listenHttp2(app.server);
+  },
+  'fetch on Hono': (router) =>
+    listenHttp2(createAdaptorServer({ fetch: honoHost(router).fetch, createServer: createHttp2Server }) as Http2Server),
+};
+
+function nodeHost(router: Router): ReturnType<typeof nodeRouter> {
+  const signalbox = nodeRouter(router, { basePath: '/v1/' });
+  return (request, response) => {
+    response.setHeader(MARK, MARKED);
+    signalbox(request, response, () => void answerByHand(request as IncomingMessage, response as ServerResponse));
+  };
+}
+
+async function fastifyHost(app: FastifyInstance | FastifyInstance<Http2Server>, router: Router): Promise<void> {
+  const host = app as FastifyInstance;
+  host.addHook('onRequest', (_request, reply, done) => {
+    reply.header(MARK, MARKED);
+    done();
+  });
+  host.get('/host', () => 'host');
+  host.post('/host', (request) => request.body);
+  await host.register(fastifyRouter, { router, prefix: '/v1' });
+  await host.ready();
+}
+
+function honoHost(router: Router): Hono {
+  const app = new Hono();
+  const signalbox = fetchRouter(router, { basePath: '/v1' });
+  app.use(async (context, next) => {
+    await next();
+    context.res.headers.set(MARK, MARKED);
+  });
+  app.get('/host', (context) => context.text('host'));
+  app.post('/host', async (context) => context.json(await context.req.json()));
+  app.all('/v1/*', (context) => signalbox(context.req.raw));
+  return app;
+}
 
 function expressHost(app: Express, router: Router, parser?: RequestHandler): Express {
   app.use((_request, response, next) => {

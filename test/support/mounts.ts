@@ -4,6 +4,7 @@ import express4 from 'express4';
 import fastify from 'fastify';
 import { Hono } from 'hono';
 import { type Server, createServer } from 'node:http';
+import type { Http2Server, ServerHttp2Session } from 'node:http2';
 import type { AddressInfo } from 'node:net';
 import type { Router } from 'signalbox';
 import { expressRouter } from 'signalbox/express';
@@ -55,6 +56,21 @@ export const MOUNTS: Readonly<Record<string, (router: Router) => Promise<Mounted
     return listen(createAdaptorServer({ fetch }) as Server);
   },
 };
+
+/** Puts a server of HTTP/2 without encryption on a free port of loopback. */
+export async function listenHttp2(server: Http2Server): Promise<Mounted> {
+  const sessions = new Set<ServerHttp2Session>();
+  server.on('session', (session) => sessions.add(session.on('close', () => sessions.delete(session))));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  return {
+    baseURL: `http://127.0.0.1:${port}/v1`,
+    async [Symbol.asyncDispose]() {
+      for (const session of sessions) session.destroy();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
 
 /** Puts a server on a free port of loopback. */
 export async function listen(server: Server): Promise<Mounted> {

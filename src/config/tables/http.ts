@@ -10,17 +10,25 @@ export const BRANDS = ['router', 'openrouter'] as const;
 export const KEEP_ALIVE = {
   /** Quiet time before the first comment. From it on, errors can only be sent inside the stream. Default 1,000. */
   firstMs: option.ms({ default: 1_000 }),
-  /** Time between two comments. Default 10,000. */
-  everyMs: option.ms({ default: 10_000 }),
+  /** Time between two comments. Servers and proxies end what is silent for longer: Bun after 10 seconds. Default 5,000. */
+  everyMs: option.ms({ default: 5_000 }),
 } satisfies OptionTable;
 
 /** When comments keep a quiet stream open, in milliseconds. */
 export interface KeepAlive extends ResolvedOf<typeof KEEP_ALIVE> {}
 
+/** A token of HTTP. */
+const HEADER_NAME = /^[\w!#$%&'*+.^`|~-]{1,100}$/;
+
 /** Which sites' pages may call from a browser. */
 export const CORS = {
   /** Origins such as `https://app.example.com`; `'*'` for pages of all sites. */
   origins: required(option.anything<'*' | readonly string[]>("'*' | string[]")),
+  /**
+   * Names of more headers that these pages may send, such as `X-Team`. The router's own, and those of the SDKs of OpenAI,
+   * Anthropic and Vercel, always may. Default: none.
+   */
+  headers: option.list(option.textThat('the name of a header, such as "X-Team"', HEADER_NAME)),
 } satisfies OptionTable;
 
 /** Which sites' pages may call from a browser. */

@@ -20,7 +20,6 @@ export function needsRepair(messages: readonly Message[]): boolean {
     if (answered < calls.length) return true;
     calls = NO_CALLS;
     answered = 0;
-    const isInstruction = role === 'system' || role === 'developer';
     if (role === 'assistant' && message.tool_calls?.length) {
       if (!hasBegun || !message.tool_calls.every(isGoodCall)) return true;
       calls = message.tool_calls;

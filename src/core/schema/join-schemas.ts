@@ -12,7 +12,6 @@ import {
   told,
   cut,
   withTold,
-  without,
   entriesToSchema,
   isOfType,
   isScalar,

@@ -23,7 +23,7 @@ import {
   isList,
   refersToItself,
 } from './schema-parts.ts';
-import { conjunction, conjoin, flattened, anyOf } from './join-schemas.ts';
+import { conjunction, conjoin, flattened } from './join-schemas.ts';
 import type { HeldRules, HeldSchemaRules, SchemaRules } from './schema-rules.ts';
 
 /**

@@ -39,15 +39,21 @@ export async function extractText(job: PdfJob, checkpoint: () => void = () => {}
   }
 }
 
-async function loadUnpdf(): Promise<Unpdf> {
+async function loadUnpdf(): Promise<Pick<Unpdf, 'getDocumentProxy'>> {
+  let found: Partial<Unpdf>;
   try {
-    return await import('unpdf');
+    found = await import('unpdf');
   } catch {
     throw new PdfError('unavailable', 'PDFs cannot be read here: it takes the package unpdf (npm install unpdf)');
   }
+  // Any version may be installed beside this package, since the host may use it for itself.
+  const { getDocumentProxy } = found;
+  if (getDocumentProxy !== undefined) return { getDocumentProxy };
+  const message = 'PDFs cannot be read here: the installed unpdf is too old for it (npm install unpdf@latest)';
+  throw new PdfError('unavailable', message);
 }
 
-async function open({ getDocumentProxy }: Unpdf, data: Uint8Array): Promise<PdfDocument> {
+async function open({ getDocumentProxy }: Pick<Unpdf, 'getDocumentProxy'>, data: Uint8Array): Promise<PdfDocument> {
   try {
     // A copy: the reader takes the memory of what it is given.
     return await getDocumentProxy(data.slice(), QUIET);

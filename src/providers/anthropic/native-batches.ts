@@ -2,7 +2,6 @@ import { failure } from '../../core/fallback/failure.ts';
 import { BatchApi, jobId } from '../batch-api.ts';
 import { type BatchCodecs, batchedReader, MAX_BATCH_BYTES, writeParts } from '../batch-codecs.ts';
 import type {
-  NativeBatches,
   NativeJob,
   NativeJobCall,
   NativeLookup,
@@ -13,8 +12,8 @@ import type {
 import type { LoadedBatches } from '../codec.ts';
 import type { ProviderApi } from '../provider-api.ts';
 import { serialize } from '../serialize.ts';
-import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
-import { type ErrorContext, failureInBand, parseJson } from '../upstream-failure.ts';
+import type { JsonObject } from '../../protocol/json.ts';
+import { type ErrorContext, failureInBand } from '../upstream-failure.ts';
 import * as read from '../../platform/json.ts';
 
 const PATH = '/messages/batches';

@@ -31,7 +31,7 @@ import type { ResultToolCall } from '../../protocol/chat-result.ts';
 import { eventsOf } from './events-of-response.ts';
 import type { Delta, ToolCallDelta } from '../../protocol/chunk.ts';
 import { decodeLogprobs } from '../openai-compatible/decode-result.ts';
-import { type ErrorContext, failureInBand, parseJson } from '../upstream-failure.ts';
+import { failureInBand, parseJson } from '../upstream-failure.ts';
 import type { StreamDecoder } from '../piece-stream.ts';
 import type { SseEvent } from '../sse.ts';
 import * as read from '../../platform/json.ts';

@@ -167,26 +167,9 @@ const CONNECT_TIMEOUT_MS = 4_000;
 
 /** Loads the optional package pg-boss and opens its queue. May be called by many processes at the same time. */
 async function openWakeCalls(options: WakeCallOptions): Promise<WakeCalls> {
-  const { connectionString, schema, queue, onError } = options;
+  const { queue } = options;
   const { PgBoss } = await importPgBoss();
-  const boss = new PgBoss({
-    connectionString,
-    schema,
-    application_name: 'signalbox',
-    useListenNotify: true,
-    max: 4,
-    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-  });
-  boss.on('error', onError);
-  const close = (): Promise<void> => boss.stop({ graceful: false, close: true });
-  try {
-    await boss.start();
-    // Of calls with the same name one waits at a time: more would wake nobody else.
-    await boss.createQueue(queue, { policy: 'short', notify: true, retryLimit: 0, deleteAfterSeconds: KEPT_SECONDS });
-  } catch (error) {
-    await close().catch(() => undefined);
-    throw namedFailure(error);
-  }
+  const boss = await startedBoss(PgBoss, options);
   return {
     async send(name, afterMs) {
       await boss.send(queue, null, { singletonKey: name, startAfter: Math.ceil(afterMs / 1_000) });
@@ -194,8 +177,62 @@ async function openWakeCalls(options: WakeCallOptions): Promise<WakeCalls> {
     async hear(onCall) {
       await boss.work(queue, { pollingIntervalSeconds: POLL_SECONDS }, onCall);
     },
-    close,
+    close: () => closed(boss),
   };
+}
+
+/**
+ * Starts pg-boss. It would make its schema also where it is there, which a user that may not make schemas is refused; so
+ * such a user gets a second try without.
+ */
+async function startedBoss(
+  PgBoss: typeof PgBossPackage.PgBoss,
+  options: WakeCallOptions,
+): Promise<PgBossPackage.PgBoss> {
+  try {
+    return await startBoss(PgBoss, options, true);
+  } catch (error) {
+    if (!isRefused(error)) throw namedFailure(error);
+    return startBoss(PgBoss, options, false).catch((again: unknown) => {
+      // Where the schema is not there, what is missing is the permission to make it.
+      throw namedFailure(isRefused(again) ? again : error);
+    });
+  }
+}
+
+async function startBoss(
+  PgBoss: typeof PgBossPackage.PgBoss,
+  { connectionString, schema, queue, onError }: WakeCallOptions,
+  createSchema: boolean,
+): Promise<PgBossPackage.PgBoss> {
+  const boss = new PgBoss({
+    connectionString,
+    schema,
+    createSchema,
+    application_name: 'signalbox',
+    useListenNotify: true,
+    max: 4,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+  });
+  boss.on('error', onError);
+  try {
+    await boss.start();
+    // Of calls with the same name one waits at a time: more would wake nobody else.
+    await boss.createQueue(queue, { policy: 'short', notify: true, retryLimit: 0, deleteAfterSeconds: KEPT_SECONDS });
+    return boss;
+  } catch (error) {
+    await closed(boss).catch(() => undefined);
+    throw error;
+  }
+}
+
+function closed(boss: PgBossPackage.PgBoss): Promise<void> {
+  return boss.stop({ graceful: false, close: true });
+}
+
+/** True where the database refused a statement because the user may not do that (`insufficient_privilege`). */
+function isRefused(error: unknown): boolean {
+  return typeof error === 'object' && error !== null && 'code' in error && error.code === '42501';
 }
 
 /** The driver's own words may name the user. */
@@ -205,12 +242,24 @@ function namedFailure(error: unknown): unknown {
   return new StorageError(failure.reason, `The database of pgBossQueue: ${failure.message}`, failure.code);
 }
 
+/** @throws ConfigError where pg-boss is not installed, or is older than 12. */
 async function importPgBoss(): Promise<typeof PgBossPackage> {
+  let found: Partial<typeof PgBossPackage>;
   try {
-    return await import('pg-boss');
+    found = await import('pg-boss');
   } catch {
-    throw new ConfigError([
-      { path: 'batches.queue', problem: 'is pgBossQueue, which needs the package pg-boss: npm install pg-boss' },
-    ]);
+    throw unusable('the package pg-boss: npm install pg-boss');
   }
+  // Any version may be installed beside this package, since the host may use it for itself.
+  if (isUsable(found)) return found;
+  throw unusable('pg-boss 12 or newer, and an older one is installed: npm install pg-boss@latest');
+}
+
+/** Before version 12, the class was the default export. */
+function isUsable(found: Partial<typeof PgBossPackage>): found is typeof PgBossPackage {
+  return found.PgBoss !== undefined;
+}
+
+function unusable(needed: string): ConfigError {
+  return new ConfigError([{ path: 'batches.queue', problem: `is pgBossQueue, which needs ${needed}` }]);
 }

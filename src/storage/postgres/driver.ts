@@ -9,7 +9,10 @@ const MEANINGS: Readonly<Record<string, readonly [reason: StorageErrorReason, ad
   '28': ['unavailable', 'the server refused the user or the password'],
   '3D000': ['unavailable', 'there is no such database; create it first'],
   '3F000': ['schema_changed', 'the schema is gone; start again to have it made'],
-  '42501': ['read_only', 'the user lacks a permission; let it use the schema, and create it unless it is there'],
+  '42501': [
+    'read_only',
+    'the user lacks a permission; let it use the schema, and create what is missing: the schema, or tables in it',
+  ],
   '42703': ['schema_changed', 'a column is gone; restore the tables'],
   '42P01': ['schema_changed', 'a table is gone; restore the tables'],
   '53100': ['full', 'the server has no room left; make room on its disk'],

@@ -308,10 +308,15 @@ async function connectIoredis(url: string): Promise<RedisConnection> {
   };
 }
 
-async function importIoredis(): Promise<typeof Ioredis> {
+async function importIoredis(): Promise<Pick<typeof Ioredis, 'Redis'>> {
+  let found: Partial<typeof Ioredis>;
   try {
-    return await import('ioredis');
+    found = await import('ioredis');
   } catch {
     throw new StorageError('driver_missing', 'redisStore needs the package ioredis; run: npm install ioredis');
   }
+  // Any version may be installed beside this package; before 5, the class was the default export only.
+  if (found.Redis !== undefined) return { Redis: found.Redis };
+  const message = 'redisStore needs ioredis 5 or newer, and an older one is installed; run: npm install ioredis@latest';
+  throw new StorageError('driver_missing', message);
 }
