@@ -47,14 +47,14 @@ export async function runCommand(
   io: CommandIo,
   commands: readonly Command[] = COMMANDS,
 ): Promise<number> {
-  if (VERSION_WORDS.includes(args[0] ?? '')) {
+  if (VERSION_WORDS.has(args[0] ?? '')) {
     io.print(packageVersion());
     return 0;
   }
   const command = commands.find(({ name }) => name.split(' ').every((word, index) => args[index] === word));
   if (command === undefined) return listCommands(args, io, commands);
   const rest = args.slice(command.name.split(' ').length);
-  if (rest.some((word) => HELP_WORDS.includes(word))) {
+  if (rest.some((word) => HELP_WORDS.has(word))) {
     io.print(`signalbox ${command.name} ${command.usage}`);
     return 0;
   }
@@ -72,8 +72,8 @@ export async function runCommand(
   }
 }
 
-const VERSION_WORDS: readonly string[] = ['--version', '-v', 'version'];
-const HELP_WORDS: readonly string[] = ['--help', '-h'];
+const VERSION_WORDS: ReadonlySet<string> = new Set(['--version', '-v', 'version']);
+const HELP_WORDS: ReadonlySet<string> = new Set(['--help', '-h']);
 
 /** Of the package that this program is in, wherever it was built to. */
 function packageVersion(): string {
@@ -88,8 +88,8 @@ function listCommands(args: readonly string[], io: CommandIo, commands: readonly
   const words = args[0] === 'help' ? args.slice(1) : args;
   const [group] = words;
   const inGroup = commands.filter(({ name }) => name.startsWith(`${group} `));
-  const isGroup = inGroup.length > 0 && words.slice(1).every((word) => HELP_WORDS.includes(word));
-  const isAsked = group === undefined || HELP_WORDS.includes(group) || (isGroup && args.length > 1);
+  const isGroup = inGroup.length > 0 && words.slice(1).every((word) => HELP_WORDS.has(word));
+  const isAsked = group === undefined || HELP_WORDS.has(group) || (isGroup && args.length > 1);
   const listed = inGroup.length > 0 ? inGroup : commands;
   const width = Math.max(...listed.map(({ name }) => name.length));
   const print = (line: string): void => (isAsked ? io.print(line) : io.complain(line));

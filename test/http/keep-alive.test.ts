@@ -95,7 +95,8 @@ describe('a failure', () => {
   });
 
   it('keeps its status when an endpoint was tried again after a wait of more than a second', async () => {
-    const { environment, provider, heard, status } = await listen();
+    const fallback = { triesPerEndpoint: 2 };
+    const { environment, provider, heard, status } = await listen({ fallback });
     provider.calls[0]?.fail(failure('rate_limited', 'Slow down', { retryAfterMs: 1_300 }));
     await environment.advance(1_200);
     expect(status()).toBeUndefined();

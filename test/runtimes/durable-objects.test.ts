@@ -92,7 +92,8 @@ describe('state in a Durable Object', () => {
 
   afterAll(() => worker.dispose());
 
-  it.each(stateStoreChecks)('$name', async ({ name }) => {
+  // Nobody can freeze, or fail over, what the platform runs.
+  it.each(stateStoreChecks.filter(({ needsFault }) => needsFault === undefined))('$name', async ({ name }) => {
     const response = await worker.dispatchFetch(`http://worker.example/?check=${encodeURIComponent(name)}`);
     // A warning would mean that the check was passed by the memory of the Worker.
     expect(await response.json()).toEqual({ warned: [] });

@@ -83,7 +83,7 @@ describe('Claude Code with a provider that is not Anthropic', () => {
         ],
       });
       expect([response.status, await response.text()]).toEqual([200, expect.stringContaining('Hello')]);
-      const { messages, tools } = upstream.requests.at(-1)?.body as {
+      const { messages, tools } = (upstream.requests.at(-1)?.body ?? {}) as {
         messages: readonly Json[];
         tools: readonly Json[];
       };
@@ -133,7 +133,7 @@ describe('Claude Code with Anthropic', () => {
     const body = bodyWith('97bd6', { messages });
     const response = await scene.send(body, { 'x-router-metadata': 'enabled' });
     expect(await response.text()).not.toContain('adjustments');
-    const { system, messages: sent } = upstream.requests[0]?.body as Json;
+    const { system, messages: sent } = upstream.requests[0]?.body ?? {};
     expect({ system, messages: sent }).toEqual({ system: (body as Json)['system'], messages });
   });
 });

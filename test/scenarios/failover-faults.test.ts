@@ -3,9 +3,6 @@ import { FAULTS, runFault, SHORT, VARIANTS, type Verdict } from '../../bench/fai
 
 /** Faults that are not met by the whole answer as the router comes: no option is set. */
 const BY_DEFAULT: Readonly<Record<string, Verdict>> = {
-  // The other model is asked at once.
-  S01: 'partial',
-  S03: 'partial',
   // What was sent cannot be taken back, and nobody has said that another may go on with it.
   S08: 'safe',
   S09: 'safe',
@@ -15,7 +12,7 @@ const BY_DEFAULT: Readonly<Record<string, Verdict>> = {
   S13: 'partial',
 };
 
-const WITH_BOTH: Readonly<Record<string, Verdict>> = { S01: 'partial', S03: 'partial' };
+const WITH_BOTH: Readonly<Record<string, Verdict>> = {};
 
 describe.each([
   ['by default', BY_DEFAULT],

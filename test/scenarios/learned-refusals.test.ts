@@ -103,10 +103,7 @@ describe('a refusal', () => {
       refusing((body) => (name in body && (name !== 'top_p' || 'temperature' in body) ? said : undefined)),
     );
     const router = routerOf(server(upstream));
-    const { choices, router_metadata: metadata } = await router.chat(
-      { ...request, ...more } as never,
-      { metadata: true } as never,
-    );
+    const { choices, router_metadata: metadata } = await router.chat({ ...request, ...more }, { metadata: true });
     expect(choices[0]?.message.content).toBe('Fine.');
     expect(upstream.requests.map(({ body }) => name in body)).toEqual([true, false]);
     void metadata;
@@ -187,7 +184,7 @@ describe('a refusal', () => {
       refusing(() => [`Unsupported parameter: '${param}' is not supported.`, beside]),
     );
     const router = routerOf(server(upstream));
-    await expect(router.chat({ ...request, ...more } as never)).rejects.toMatchObject({ status: 400 });
+    await expect(router.chat({ ...request, ...more })).rejects.toMatchObject({ status: 400 });
     expect(upstream.requests).toHaveLength(1);
     await router.close();
   });

@@ -259,9 +259,9 @@ const UNSEEN: Readonly<Record<string, RegExp>> = {
 describe.each(Object.keys(PROVIDERS))('%s takes', (name) => {
   it.each(Object.entries(CONVERSATIONS))('%s', async (conversation, messages) => {
     if (UNSEEN[name]?.test(conversation) === true) {
-      const { status, text, sent } = await ask(name, '/chat/completions', { messages });
+      const { status, text: answer, sent } = await ask(name, '/chat/completions', { messages });
       expect([status, sent]).toEqual([400, []]);
-      return expect(text).toMatch(/is of the kind (?:image|file), which this provider does not take/);
+      return expect(answer).toMatch(/is of the kind (?:image|file), which this provider does not take/);
     }
     for (const path of formatsOf(name)) {
       for (const stream of [false, true]) {

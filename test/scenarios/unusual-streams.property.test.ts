@@ -78,14 +78,11 @@ const habits: fc.Arbitrary<Habits> = fc
     byteOrderMark: fc.boolean(),
   })
   // Without an index and without ids nobody can tell two calls of one tool apart.
-  .map(
-    (one) =>
-      ({
-        ...one,
-        ids: one.index === 'right' || one.ids !== 'missing' ? one.ids : 'right',
-        mark: one.mark || one.finish === 'never',
-      }) as Habits,
-  );
+  .map((one): Habits => ({
+    ...one,
+    ids: one.index === 'right' || one.ids !== 'missing' ? one.ids : 'right',
+    mark: one.mark || one.finish === 'never',
+  }));
 
 /** The events of an answer, as data. The last says the finish word, unless a habit says otherwise. */
 function chatEvents(answer: Said, habit: Habits): readonly unknown[] {

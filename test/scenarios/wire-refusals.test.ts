@@ -174,6 +174,7 @@ describe.each([
     },
     required: ['a', 'b'],
     if: { properties: { b: { const: 1 } } },
+    // oxlint-disable-next-line unicorn/no-thenable -- a word of JSON Schema.
     then: { properties: { a: { type: 'string' } } },
   };
   const asked: Asked = {

@@ -80,7 +80,7 @@ export async function startRedisPair(): Promise<RedisPair | undefined> {
     const far = connect(first === 0 ? portA : portB, '127.0.0.1');
     for (const socket of [near, far]) {
       sockets.add(socket.on('error', () => {}));
-      socket.on('close', () => [near, far].map((one) => one.destroy()));
+      socket.on('close', () => [near, far].map((each) => each.destroy()));
     }
     near.pipe(far).pipe(near);
   });

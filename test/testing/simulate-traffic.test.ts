@@ -191,7 +191,10 @@ describe('what can go wrong with an endpoint', () => {
     const world = { endpoints: [endpoint('only', 1, { outages: [brownout({ errors: 0.5 })] })], traffic: many };
     const report = await simulateTraffic({ ...world, traffic: { ...many, streaming: 0 } }, (_setup, wire) => {
       const client = wire.direct('only');
-      return { chat: (...call) => client.chat(...call).catch(() => client.chat(...call)), stream: client.stream };
+      return {
+        chat: (...call) => client.chat(...call).catch(() => client.chat(...call)),
+        stream: (...call) => client.stream(...call),
+      };
     });
     expect(Math.abs(report.success - 0.75)).toBeLessThan(0.03);
     expect(Math.abs(report.attemptsPerRequest - 1.5)).toBeLessThan(0.04);

@@ -270,7 +270,7 @@ function joined(contents: readonly Content[]): Content {
   const [only] = contents;
   if (contents.length === 1 && only !== undefined) return only;
   const isText = contents.every((content) => typeof content === 'string');
-  if (isText) return joinTexts(contents as readonly string[], PARAGRAPH);
+  if (isText) return joinTexts(contents, PARAGRAPH);
   return contents.flatMap((content): readonly ContentPart[] =>
     typeof content === 'string' ? [{ type: 'text', text: content }] : content,
   );
@@ -287,11 +287,20 @@ function textOf(parts: readonly { readonly type: string }[], separator: string):
   return joinTexts(texts, separator);
 }
 
-/** Joins texts by lines; one that ends with a line break already needs no other. */
+/**
+ * Joins texts by lines; one that ends with a line break already needs no other. Only the end of what is joined is looked
+ * at: to look at a string that grows copies it each time.
+ */
 function joinTexts(texts: readonly string[], separator: string): string {
-  return texts
-    .filter((text) => text !== '')
-    .reduce((all, text) => (all === '' || all.endsWith(separator) ? all + text : all + separator + text), '');
+  const pieces: string[] = [];
+  let end = '';
+  for (const text of texts) {
+    if (text === '') continue;
+    if (pieces.length > 0 && end !== separator) pieces.push(separator);
+    pieces.push(text);
+    end = (end + text).slice(-separator.length);
+  }
+  return pieces.join('');
 }
 
 /** A name for a file that came without one, by the type in its data URL or the end of its address. */

@@ -39,11 +39,7 @@ import * as read from '../../platform/json.ts';
  * @param vendor - What the server accepts. Default: what every server does.
  * @param responses - The Responses wire of the same server, for models that want it. Default: it has none.
  */
-export function chatCompletionsCodec(
-  dialect: Dialect,
-  vendor: VendorAccepts = ANY_SERVER,
-  responses?: Codec | undefined,
-): Codec {
+export function chatCompletionsCodec(dialect: Dialect, vendor: VendorAccepts = ANY_SERVER, responses?: Codec): Codec {
   const accepts = foldAccepts(vendor, dialect);
   // Ids of calls that were written anew are turned back in answers.
   const answering = { ...dialect, toolCallIds: dialect.toolCallIds ?? vendor.all.conversation.toolIds };

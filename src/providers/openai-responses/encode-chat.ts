@@ -25,14 +25,14 @@ import {
 import { itemsOf, reasoningItemsOf } from './encode-items.ts';
 
 /** Parameters that this API has no words for. */
-const NO_WORDS: readonly ParameterName[] = [
+const NO_WORDS: ReadonlySet<ParameterName> = new Set<ParameterName>([
   'frequency_penalty',
   'presence_penalty',
   'logit_bias',
   'seed',
   'stop',
   'prediction',
-];
+]);
 
 /** Fields of chat completions that clients send beside those of the contract, and that this API would refuse. */
 const FOREIGN = new Set(['functions', 'function_call', 'stream_options', 'n']);
@@ -54,7 +54,7 @@ export function encodeChat(
   const { parameters, cache, extra, stream, preferences, needs } = request;
   const effort = encodedEffort(request, endpoint, accepts);
   const takes = parametersTaken(request, endpoint, dialect, accepts, effort);
-  const lacking = preferences.requireParameters ? needs.parameters.find((name) => NO_WORDS.includes(name)) : undefined;
+  const lacking = preferences.requireParameters ? needs.parameters.find((name) => NO_WORDS.has(name)) : undefined;
   if (lacking !== undefined) throw new EncodeError(`The Responses API has no words for the parameter ${lacking}`);
   if (request.outputModalities?.some((modality) => modality !== 'text') === true) {
     throw new EncodeError('The Responses API gives text only');

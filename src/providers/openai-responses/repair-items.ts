@@ -1,5 +1,6 @@
 import { NO_RESULT } from '../../core/conversation/repair.ts';
 import { nameOfFile } from '../../core/conversation/shape.ts';
+import * as read from '../../platform/json.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../protocol/json.ts';
 
 /** The type of a call's output, by the type of the call: for tools that the caller runs. */
@@ -66,7 +67,9 @@ function withNames(item: JsonObject): JsonObject {
   return {
     ...item,
     content: content.map((part) =>
-      isUnnamed(part) && isJsonObject(part) ? { ...part, filename: nameOfFile(String(part['file_data'])) } : part,
+      isUnnamed(part) && isJsonObject(part)
+        ? { ...part, filename: nameOfFile(read.string(part['file_data']) ?? '') }
+        : part,
     ),
   };
 }

@@ -1,7 +1,7 @@
 /** Reads bodies of Anthropic's Messages API, and knows what its model families take. */
 import type { JsonObject } from '../../protocol/json.ts';
 import * as read from '../../platform/json.ts';
-import type { Finding, StrictRequest } from './rule.ts';
+import { type Finding, type StrictRequest, shown } from './rule.ts';
 
 /** A turn of a conversation. */
 export interface MessagesTurn {
@@ -34,7 +34,7 @@ export function blockWith(
 ): Finding | undefined {
   for (const turn of turnsOf(request)) {
     const block = turn.blocks.findIndex((one) => fits(one, turn));
-    if (block >= 0) return { at: turn.at, block, type: String(turn.blocks[block]?.['type']) };
+    if (block >= 0) return { at: turn.at, block, type: shown(turn.blocks[block]?.['type']) };
   }
   return undefined;
 }

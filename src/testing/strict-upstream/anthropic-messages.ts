@@ -2,7 +2,7 @@
 import * as read from '../../platform/json.ts';
 import { blockWith, cacheMarks, familyOf, idsOf, ownTools, thinkingOf, turnsOf } from './anthropic-body.ts';
 import { memberOutside } from './chat-body.ts';
-import type { StrictRequest, StrictRule } from './rule.ts';
+import { type StrictRequest, type StrictRule, shown } from './rule.ts';
 
 const REFERENCE = 'Anthropic, API reference "Create a Message"';
 const TOOL_USE = 'Anthropic, page "How to implement tool use"';
@@ -210,7 +210,7 @@ export const ANTHROPIC_MESSAGE_RULES: readonly StrictRule[] = [
         if (role !== 'user') continue;
         const other = blocks.findIndex(({ type }) => type !== 'tool_result');
         const late = other < 0 ? undefined : blocks.slice(other).find(({ type }) => type === 'tool_result');
-        if (late !== undefined) return { at, id: String(late['tool_use_id']) };
+        if (late !== undefined) return { at, id: shown(late['tool_use_id']) };
       }
       return undefined;
     },
@@ -238,7 +238,7 @@ export const ANTHROPIC_MESSAGE_RULES: readonly StrictRule[] = [
     words: "messages.{at}.content.{block}.tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'",
     source: REFERENCE,
     date: '2026-08',
-    find: (request) => blockWith(request, ({ type, id }) => type === 'tool_use' && !ID.test(String(id))),
+    find: (request) => blockWith(request, ({ type, id }) => type === 'tool_use' && !ID.test(shown(id))),
   },
   {
     id: 'anthropic/call-input',
@@ -274,7 +274,7 @@ export const ANTHROPIC_MESSAGE_RULES: readonly StrictRule[] = [
     find: (request) =>
       blockWith(request, ({ type }, { role }) => {
         const known = role === 'assistant' ? ASSISTANT_BLOCKS : role === 'system' ? ['text'] : USER_BLOCKS;
-        return !known.includes(String(type));
+        return !known.includes(shown(type));
       }),
   },
   {
@@ -286,8 +286,8 @@ export const ANTHROPIC_MESSAGE_RULES: readonly StrictRule[] = [
     find(request) {
       for (const { at, blocks } of turnsOf(request)) {
         for (const [block, fields] of blocks.entries()) {
-          const member = memberOutside(fields, MEMBERS[String(fields['type'])] ?? new Set(Object.keys(fields)));
-          if (member !== undefined) return { at, block, member: `${String(fields['type'])}.${member}` };
+          const member = memberOutside(fields, MEMBERS[shown(fields['type'])] ?? new Set(Object.keys(fields)));
+          if (member !== undefined) return { at, block, member: `${shown(fields['type'])}.${member}` };
         }
       }
       return undefined;
@@ -314,7 +314,7 @@ export const ANTHROPIC_MESSAGE_RULES: readonly StrictRule[] = [
       const last = turns.at(-1);
       if (last?.role !== 'user' || idsOf(last, 'tool_result', 'tool_use_id').length === 0) return undefined;
       const calls = turns.at(-2);
-      const type = String(calls?.blocks[0]?.['type']);
+      const type = shown(calls?.blocks[0]?.['type']);
       return calls === undefined || type === 'thinking' || type === 'redacted_thinking'
         ? undefined
         : { at: calls.at, type };
@@ -330,7 +330,7 @@ export const ANTHROPIC_MESSAGE_RULES: readonly StrictRule[] = [
     find: (request) =>
       blockWith(request, ({ type, source }) => {
         const { type: kind, media_type: media } = read.object(source);
-        return type === 'image' && kind === 'base64' && !IMAGES.has(String(media));
+        return type === 'image' && kind === 'base64' && !IMAGES.has(shown(media));
       }),
   },
   {

@@ -3,7 +3,7 @@ import * as read from '../../platform/json.ts';
 import type { JsonObject } from '../../protocol/json.ts';
 import { familyOf, ownTools, thinkingOf } from './anthropic-body.ts';
 import { memberOutside } from './chat-body.ts';
-import type { Finding, StrictRequest, StrictRule } from './rule.ts';
+import { type Finding, type StrictRequest, type StrictRule, shown } from './rule.ts';
 import { type InnerSchema, isObjectSchema, isRecursive, schemaWith, wordOutside } from './schema.ts';
 
 const REFERENCE = 'Anthropic, API reference "Create a Message"';
@@ -57,7 +57,7 @@ function inStrict(
   for (const { of, schema } of strictSchemas(request)) {
     let found: Finding | undefined;
     schemaWith(schema, (inner) => (found = fits(inner, schema)) !== undefined);
-    if (found !== undefined) return { of, ...(found as Finding) };
+    if (found !== undefined) return { of, ...found };
   }
   return undefined;
 }
@@ -238,7 +238,7 @@ export const ANTHROPIC_PARAMETER_RULES: readonly StrictRule[] = [
     find(request) {
       const { type, name } = read.object(request.body['tool_choice']);
       const names = read.objects(request.body['tools']).map((tool) => tool['name']);
-      return type === 'tool' && name !== undefined && !names.includes(name) ? { name: String(name) } : undefined;
+      return type === 'tool' && name !== undefined && !names.includes(name) ? { name: shown(name) } : undefined;
     },
   },
   {
@@ -247,7 +247,7 @@ export const ANTHROPIC_PARAMETER_RULES: readonly StrictRule[] = [
     words: "tools.{at}.custom.name: String should match pattern '^[a-zA-Z0-9_-]{1,128}$'",
     source: REFERENCE,
     date: '2026-08',
-    find: (request) => toolWith(request, ({ name }) => !NAME.test(String(name))),
+    find: (request) => toolWith(request, ({ name }) => !NAME.test(shown(name))),
   },
   {
     id: 'anthropic/tool-names-unique',
@@ -322,7 +322,7 @@ export const ANTHROPIC_PARAMETER_RULES: readonly StrictRule[] = [
     find(request) {
       for (const { of, schema } of strictSchemas(request)) {
         const found = wordOutside(schema, WORDS);
-        if (found !== undefined) return { of, word: found.word, type: String(found.schema['type'] ?? 'object') };
+        if (found !== undefined) return { of, word: found.word, type: shown(found.schema['type'] ?? 'object') };
       }
       return undefined;
     },

@@ -1,7 +1,7 @@
 /** Reads bodies of the chat completions API as the rules of strict upstreams need them. */
 import type { JsonObject } from '../../protocol/json.ts';
 import * as read from '../../platform/json.ts';
-import type { Finding, StrictRequest } from './rule.ts';
+import { type Finding, type StrictRequest, shown } from './rule.ts';
 
 /** A call in an assistant's message. */
 export interface ChatCall {
@@ -133,7 +133,7 @@ export function partOf(
   for (const message of messages) {
     const index = message.parts.findIndex((part) => holds(part, message));
     if (index < 0) continue;
-    return { at: message.at, part: index, role: message.role, type: String(message.parts[index]?.['type']) };
+    return { at: message.at, part: index, role: message.role, type: shown(message.parts[index]?.['type']) };
   }
   return undefined;
 }

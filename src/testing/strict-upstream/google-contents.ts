@@ -3,7 +3,7 @@ import type { JsonObject } from '../../protocol/json.ts';
 import * as read from '../../platform/json.ts';
 import { memberOutside } from './chat-body.ts';
 import { isFrom3 } from './google-body.ts';
-import type { Finding, StrictRequest, StrictRule } from './rule.ts';
+import { type Finding, type StrictRequest, type StrictRule, shown } from './rule.ts';
 
 const REFERENCE = 'Google, API reference "Content" and "Part"';
 const SIGNATURES = 'Google, page "Thought signatures"';
@@ -207,7 +207,7 @@ export const GOOGLE_CONTENT_RULES: readonly StrictRule[] = [
       for (const { at, role, parts } of turns.slice(start + 1)) {
         const call = role === 'model' ? parts.find((part) => part['functionCall'] !== undefined) : undefined;
         if (call !== undefined && !read.isText(call['thoughtSignature'])) {
-          return { name: String(read.object(call['functionCall'])['name']), position: at + 1 };
+          return { name: shown(read.object(call['functionCall'])['name']), position: at + 1 };
         }
       }
       return undefined;
@@ -221,7 +221,7 @@ export const GOOGLE_CONTENT_RULES: readonly StrictRule[] = [
     date: '2025-08-21',
     find: (request) =>
       partWith(request, ({ functionCall: call, functionResponse: response }) =>
-        [call, response].some((one) => one !== undefined && !NAME.test(String(read.object(one)['name']))),
+        [call, response].some((one) => one !== undefined && !NAME.test(shown(read.object(one)['name']))),
       ),
   },
   {
@@ -266,10 +266,7 @@ export const GOOGLE_CONTENT_RULES: readonly StrictRule[] = [
     source: 'Google, API reference "Blob"',
     date: '2026-11',
     find: (request) =>
-      partWith(
-        request,
-        ({ inlineData: data }) => data !== undefined && !BASE64.test(String(read.object(data)['data'])),
-      ),
+      partWith(request, ({ inlineData: data }) => data !== undefined && !BASE64.test(shown(read.object(data)['data']))),
   },
   {
     id: 'google/file-address',
@@ -280,7 +277,7 @@ export const GOOGLE_CONTENT_RULES: readonly StrictRule[] = [
     find: (request) =>
       partWith(
         request,
-        ({ fileData: data }) => data !== undefined && !/^(?:https|gs):\/\//.test(String(read.object(data)['fileUri'])),
+        ({ fileData: data }) => data !== undefined && !/^(?:https|gs):\/\//.test(shown(read.object(data)['fileUri'])),
       ),
   },
   {

@@ -1,7 +1,7 @@
 /** What Google refuses in functions, schemas and formats of `generateContent` and `streamGenerateContent`. */
 import * as read from '../../platform/json.ts';
 import { configOf, declarationsOf, isFrom3 } from './google-body.ts';
-import type { Finding, StrictRequest, StrictRule } from './rule.ts';
+import { type Finding, type StrictRequest, type StrictRule, shown } from './rule.ts';
 import { schemaWith, wordOutside } from './schema.ts';
 
 const CONFIG = 'Google, API reference "GenerationConfig"';
@@ -49,7 +49,7 @@ export const GOOGLE_SCHEMA_RULES: readonly StrictRule[] = [
     source: 'google-gemini/gemini-cli, issue 6704; mrexodia/ida-pro-mcp, issue 129',
     date: '2025-09-06',
     find(request) {
-      const wrong = declarationsOf(request).find(({ fields: { name } }) => !NAME.test(String(name)));
+      const wrong = declarationsOf(request).find(({ fields: { name } }) => !NAME.test(shown(name)));
       return wrong && { tool: wrong.tool, at: wrong.at };
     },
   },
@@ -60,7 +60,7 @@ export const GOOGLE_SCHEMA_RULES: readonly StrictRule[] = [
     source: 'Google, page "Function calling"',
     date: '2026-11',
     find(request) {
-      const names = declarationsOf(request).map(({ fields }) => String(fields['name']));
+      const names = declarationsOf(request).map(({ fields }) => shown(fields['name']));
       const name = names.find((one, index) => names.indexOf(one) !== index);
       return name === undefined ? undefined : { name };
     },
@@ -83,7 +83,7 @@ export const GOOGLE_SCHEMA_RULES: readonly StrictRule[] = [
       for (const { tool, at, fields } of declarationsOf(request)) {
         const found = schemaWith(
           read.object(fields['parameters']),
-          ({ schema: { enum: values, type } }) => values !== undefined && String(type).toLowerCase() !== 'string',
+          ({ schema: { enum: values, type } }) => values !== undefined && shown(type).toLowerCase() !== 'string',
         );
         if (found !== undefined) return { place: `tools[${tool}].function_declarations[${at}].parameters` };
       }
@@ -100,7 +100,7 @@ export const GOOGLE_SCHEMA_RULES: readonly StrictRule[] = [
     find(request) {
       const wrong = declarationsOf(request).find(({ fields: { parameters } }) => {
         const { type, properties } = read.object(parameters);
-        return String(type).toLowerCase() === 'object' && Object.keys(read.object(properties)).length === 0;
+        return shown(type).toLowerCase() === 'object' && Object.keys(read.object(properties)).length === 0;
       });
       return wrong && { tool: wrong.tool, at: wrong.at };
     },
@@ -213,7 +213,7 @@ export const GOOGLE_SCHEMA_RULES: readonly StrictRule[] = [
       if (names === undefined) return undefined;
       const declared = new Set(declarationsOf(request).map(({ fields }) => fields['name']));
       const right = mode === 'ANY' || mode === 'VALIDATED';
-      return right && read.list(names).every((name) => declared.has(String(name))) ? undefined : {};
+      return right && read.list(names).every((name) => declared.has(shown(name))) ? undefined : {};
     },
   },
   {

@@ -1,7 +1,7 @@
 /** What Mistral refuses. */
 import * as read from '../../platform/json.ts';
 import { type ChatMessage, memberOutside, messagesOf, partOf, tokensOf, toolsOf } from './chat-body.ts';
-import type { StrictRule } from './rule.ts';
+import { type StrictRule, shown } from './rule.ts';
 
 const REFERENCE = 'Mistral, API reference "Chat Completion"';
 const ORDER = { type: 'invalid_request_message_order', code: '3230' } as const;
@@ -92,7 +92,7 @@ export const MISTRAL_RULES: readonly StrictRule[] = [
     source: REFERENCE,
     date: '2026-11',
     find: (request) =>
-      partOf(messagesOf(request), ({ type }, { role }) => PART_TYPES[role]?.includes(String(type)) === false),
+      partOf(messagesOf(request), ({ type }, { role }) => PART_TYPES[role]?.includes(shown(type)) === false),
   },
   {
     id: 'mistral/part-member',

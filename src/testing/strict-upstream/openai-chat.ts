@@ -1,5 +1,6 @@
 /** What OpenAI refuses in messages of chat completions. */
 import * as read from '../../platform/json.ts';
+import { isJsonObject } from '../../protocol/json.ts';
 import {
   formatTypeOf,
   memberOutside,
@@ -11,7 +12,7 @@ import {
   tokensOf,
   unansweredCalls,
 } from './chat-body.ts';
-import type { StrictRule } from './rule.ts';
+import { type StrictRule, shown } from './rule.ts';
 
 const REFERENCE = 'OpenAI, API reference "Create chat completion"';
 
@@ -127,10 +128,10 @@ export const OPENAI_MESSAGE_RULES: readonly StrictRule[] = [
     find(request) {
       const found = partOf(
         messagesOf(request),
-        ({ type }, { role }) => PART_TYPES[role]?.includes(String(type)) === false,
+        ({ type }, { role }) => PART_TYPES[role]?.includes(shown(type)) === false,
       );
       if (found === undefined) return undefined;
-      return { ...found, known: (PART_TYPES[String(found['role'])] ?? []).map((type) => `'${type}'`).join(', ') };
+      return { ...found, known: (PART_TYPES[shown(found['role'])] ?? []).map((type) => `'${type}'`).join(', ') };
     },
   },
   {
@@ -281,7 +282,7 @@ export const OPENAI_MESSAGE_RULES: readonly StrictRule[] = [
     find(request) {
       for (const { at, parts } of messagesOf(request)) {
         for (const [part, { type, input_audio: audio }] of parts.entries()) {
-          const format = String(read.object(audio)['format']);
+          const format = shown(read.object(audio)['format']);
           if (type === 'input_audio' && format !== 'wav' && format !== 'mp3') return { at, part, format };
         }
       }
@@ -299,7 +300,7 @@ export const OPENAI_MESSAGE_RULES: readonly StrictRule[] = [
     date: '2026-11',
     find(request) {
       const wrong = messagesOf(request).find(
-        ({ fields: { name } }) => name !== undefined && !MESSAGE_NAME.test(String(name)),
+        ({ fields: { name } }) => name !== undefined && (isJsonObject(name) || !MESSAGE_NAME.test(shown(name))),
       );
       return wrong && { at: wrong.at };
     },

@@ -2,7 +2,7 @@
 import type { JsonObject } from '../../protocol/json.ts';
 import * as read from '../../platform/json.ts';
 import { familyOf } from './openai-models.ts';
-import type { Finding, StrictRequest, StrictRule } from './rule.ts';
+import { type Finding, type StrictRequest, type StrictRule, shown } from './rule.ts';
 
 const REFERENCE = 'OpenAI, API reference "Create a model response"';
 const LONGEST_ID = 64;
@@ -140,12 +140,12 @@ export const OPENAI_RESPONSES_RULES: readonly StrictRule[] = [
     date: '2026-01-17',
     find: (request) =>
       firstItem(request, (item) => {
-        const known = PART_TYPES[String(item['role'])];
+        const known = PART_TYPES[shown(item['role'])];
         if (kindOf(item) !== 'message' || known === undefined) return undefined;
         const parts = read.objects(item['content']);
-        const part = parts.findIndex(({ type }) => !known.includes(String(type)));
+        const part = parts.findIndex(({ type }) => !known.includes(shown(type)));
         if (part < 0) return undefined;
-        return { part, type: String(parts[part]?.['type']), known: known.map((one) => `'${one}'`).join(', ') };
+        return { part, type: shown(parts[part]?.['type']), known: known.map((one) => `'${one}'`).join(', ') };
       }),
   },
   {

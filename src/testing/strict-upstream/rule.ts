@@ -1,5 +1,5 @@
 /** What a rule of a strict upstream is made of, and what it reads. */
-import type { JsonObject } from '../../protocol/json.ts';
+import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
 
 /** Family of chat templates that a server of open models renders a conversation with. */
 export type ChatTemplate = 'qwen' | 'mistral' | 'deepseek' | 'llama';
@@ -55,6 +55,12 @@ export interface StrictError {
   readonly code: string | number | undefined;
   readonly param: string | undefined;
   readonly type: string | undefined;
+}
+
+/** A value of a body as text: the items of a list with commas between them, an object as JSON. */
+export function shown(value: unknown): string {
+  if (Array.isArray(value)) return value.map(shown).join(',');
+  return isJsonObject(value) ? JSON.stringify(value) : String(value);
 }
 
 /** Writes the error of a rule. */

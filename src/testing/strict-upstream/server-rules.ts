@@ -1,7 +1,7 @@
 /** What servers of open models refuse, whatever the template of the model. */
 import * as read from '../../platform/json.ts';
 import { formatOf, formatTypeOf, messagesOf, partOf, tokensOf } from './chat-body.ts';
-import type { StrictRequest, StrictRule } from './rule.ts';
+import { type StrictRequest, type StrictRule, shown } from './rule.ts';
 import { schemaWith } from './schema.ts';
 
 const VLLM = 'vLLM, documentation "OpenAI-Compatible Server"';
@@ -148,7 +148,7 @@ export const LLAMA_CPP_RULES: readonly StrictRule[] = [
     source: LLAMA_CPP,
     date: '2026-11',
     find: (request) =>
-      partOf(messagesOf(request), ({ type }) => !['text', 'image_url', 'input_audio'].includes(String(type))),
+      partOf(messagesOf(request), ({ type }) => !['text', 'image_url', 'input_audio'].includes(shown(type))),
   },
   {
     id: 'llama.cpp/schema',

@@ -55,7 +55,7 @@ function templateServer(rules: readonly StrictRule[], errorBody: StrictVendorFac
 /** Validation of pydantic, with its status 422, is in a list of details; everything else is flat. */
 function mistralError({ message, status, type = 'invalid_request_error', param, code }: StrictError): unknown {
   if (status !== 422) return { object: 'error', message, type, param: null, code: code ?? null };
-  const [loc, text = message] = [param ?? 'body', message.split(': ').slice(1).join(': ')];
+  const [loc, text] = [param ?? 'body', message.split(': ').slice(1).join(': ')];
   const detail = [{ type, loc: loc.split('.').map((step) => (/^\d+$/.test(step) ? Number(step) : step)), msg: text }];
   return { object: 'error', message: { detail }, type: 'invalid_request_error', param: null, code: null };
 }

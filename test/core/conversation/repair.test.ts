@@ -80,8 +80,8 @@ describe('a conversation', () => {
     expect(repairConversation(plain).messages).toBe(plain);
   });
 
-  it('of nothing but an empty turn keeps it', () => {
-    expect(repairConversation([user('')]).messages).toEqual([user('')]);
+  it('of nothing but an empty turn says the least, because most providers refuse a turn without content', () => {
+    expect(repairConversation([user('')]).messages).toEqual([user('Continue.')]);
   });
 
   const id = fc.constantFrom('1', '2', '3');

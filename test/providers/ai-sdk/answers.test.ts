@@ -243,11 +243,11 @@ describe('a tool call', () => {
       { type: 'tool-input-delta', id: 'c1', delta: 'SELECT' },
       { ...LOOK, input: JSON.stringify('SELECT "1"') },
     ];
-    const arguments_ = JSON.stringify({ input: 'SELECT "1"' });
+    const wrapped = JSON.stringify({ input: 'SELECT "1"' });
     for (const said of [parts, parts.slice(2)]) {
       for (const stream of [true, false]) {
         const { choice } = await askModel(handMade(saying('v4', said)), {}, { stream });
-        expect(choice?.message.tool_calls?.[0]?.function.arguments).toBe(arguments_);
+        expect(choice?.message.tool_calls?.[0]?.function.arguments).toBe(wrapped);
       }
     }
     const unfinished = await askModel(handMade(saying('v4', parts.slice(0, 2))), {}, { stream: true });

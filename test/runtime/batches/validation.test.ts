@@ -21,8 +21,8 @@ function fileOf(lines: readonly { before: string; after: string; indent: boolean
   return `${texts.join('\n')}\n`;
 }
 
-async function json(answer: Response): Promise<Record<string, unknown>> {
-  return (await answer.json()) as Record<string, unknown>;
+async function json(response: Response): Promise<Record<string, unknown>> {
+  return (await response.json()) as Record<string, unknown>;
 }
 
 /** Uploads a file, creates a batch of it, and gives what became of that. */

@@ -48,37 +48,37 @@ interface Change {
   readonly before?: RouterConfig;
   readonly model?: string;
   /** The text of the answer, or the status of the refusal. */
-  readonly then: string | number;
+  readonly after: string | number;
 }
 
 const CHANGES: Readonly<Record<string, Change>> = {
-  'the account may not use the provider': { account: { policy: { ignore: ['p1'] } }, then: 'two with acme/a' },
-  'the account may only use another provider': { account: { policy: { only: ['p2'] } }, then: 'two with acme/a' },
-  'the account may not use the model': { account: { policy: { allowedModels: ['acme/b'] } }, then: 403 },
+  'the account may not use the provider': { account: { policy: { ignore: ['p1'] } }, after: 'two with acme/a' },
+  'the account may only use another provider': { account: { policy: { only: ['p2'] } }, after: 'two with acme/a' },
+  'the account may not use the model': { account: { policy: { allowedModels: ['acme/b'] } }, after: 403 },
   'a rule denies the model': {
     config: { rules: [{ id: 'no-a', when: { models: ['acme/a'] }, deny: 'a is over' }] },
-    then: 403,
+    after: 403,
   },
   'a rule excludes the provider': {
     config: { rules: [{ id: 'no-p1', preferences: { ignore: ['p1'] } }] },
-    then: 'two with acme/a',
+    after: 'two with acme/a',
   },
   'a rule rewrites the model': {
     config: { rules: [{ id: 'to-b', when: { models: ['acme/a'] }, rewrite: 'acme/b' }] },
-    then: 'one with acme/b',
+    after: 'one with acme/b',
   },
   'an alias leads to another model': {
     model: 'fast',
     before: { aliases: { fast: 'acme/a' } },
     config: { aliases: { fast: 'acme/b' } },
-    then: 'one with acme/b',
+    after: 'one with acme/b',
   },
-  'the provider is gone': { config: { providers: [] }, then: 'two with acme/a' },
+  'the provider is gone': { config: { providers: [] }, after: 'two with acme/a' },
 };
 
 describe.each([false, true])('an answer in the cache, streamed: %s', (stream) => {
   it.each(Object.entries(CHANGES))('is not given any more when %s', async (_, change) => {
-    const { account: changed, config = {}, before = {}, model = 'acme/a', then } = change;
+    const { account: changed, config = {}, before = {}, model = 'acme/a', after } = change;
     let account: Account = { id: 'a' };
     const base: RouterConfig = {
       responseCache: { enabled: true },
@@ -109,8 +109,8 @@ describe.each([false, true])('an answer in the cache, streamed: %s', (stream) =>
       router.update({ ...base, ...config, providers: isGone ? [second] : providers() });
     } else account = { ...account, ...changed };
     const [said] = await ask();
-    expect(said).toBe(then);
-    if (typeof then === 'string') expect(await ask()).toEqual([then, 'HIT']);
+    expect(said).toBe(after);
+    if (typeof after === 'string') expect(await ask()).toEqual([after, 'HIT']);
     await router.close();
   });
 });
