@@ -152,8 +152,8 @@ export const VENDOR_WORDINGS: readonly Wording[] = [
     kind: 'context_length',
     concerns: 'request',
     source:
-      'github.com/earendil-works/pi/issues/4943 and 5930, github.com/anomalyco/opencode/issues/50574, ' +
-      'github.com/ggml-org/llama.cpp/tree/master/tools/server, 2026-11',
+      'github.com/earendil-works/pi/issues/4943, github.com/earendil-works/pi/issues/5930, github.com/anomalyco/opencode/issues/50574, ' +
+      'github.com/ggml-org/llama.cpp/tree/master/tools/server',
   },
   {
     vendor: 'OpenAI, Anthropic and compatible servers',
