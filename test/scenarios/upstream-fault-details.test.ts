@@ -17,7 +17,7 @@ import { someOf, storm } from '../support/storms.ts';
 
 const FULL_TEXT = 'The quick brown fox jumps over the lazy dog';
 
-const NEVER_TRIPS = { odds: 1e300 };
+const NEVER_TRIPS = { odds: Infinity };
 
 async function until(condition: () => boolean): Promise<void> {
   await vi.waitFor(() => expect(condition()).toBe(true), { timeout: 30_000, interval: 5 });

@@ -90,7 +90,7 @@ export async function startUnusualUpstream(): Promise<UnusualUpstream> {
     ],
     allowAnonymous: true,
     fallback: { triesPerEndpoint: 1 },
-    breaker: { odds: 1e300 },
+    breaker: { odds: Infinity },
     silence: false,
     on: { warning: () => {} },
   });

@@ -47,9 +47,9 @@ export const BREAKER = {
   /**
    * How many times as likely its latest outcomes must be of an endpoint that is down, and answers less than one call in
    * 50, as of this one as it usually is. With the default, three failures in a row open it where it usually succeeds, and
-   * about twelve where a third of its calls fails. Default 1,000,000.
+   * about twelve where a third of its calls fails. `Infinity`: failures never open it. Default 1,000,000.
    */
-  odds: option.number({ right: 'a number of at least 2', least: 2 }, { default: 1_000_000 }),
+  odds: option.number({ right: 'a number of at least 2', least: 2, endless: true }, { default: 1_000_000 }),
   /** Milliseconds of the first opening. Default 2,500. */
   openMs: option.ms({ default: 2_500 }),
   /** Longest opening in milliseconds. Default 30,000. */

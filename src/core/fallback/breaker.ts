@@ -253,7 +253,7 @@ const ROUNDING = 1e-9;
 /** Opens a breaker for another reason than failures, such as an endpoint that has fallen silent. */
 export function tripped(breaker: Breaker, policy: BreakerPolicy, now: number, roll?: number): Breaker {
   if (breaker.state === 'open') return breaker;
-  const sure = Math.log(policy.odds);
+  const sure = Math.log(Math.min(policy.odds, Number.MAX_VALUE));
   const suspectedSince = breaker.suspicion === 0 ? breaker.counted + 1 : breaker.suspectedSince;
   const known: Breaker = {
     ...breaker,
