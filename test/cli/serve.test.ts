@@ -108,18 +108,20 @@ describe('signalbox serve', () => {
     await using program = await serving(folder.path);
     expect((await ask(program.url, { model: 'fast', max_tokens: 3 })).status).toBe(200);
     write({ quick: 'simulated/small' });
-    await expect.poll(() => program.printed()).toContain('Configuration 2 from signalbox.config.json is in force.');
+    await expect
+      .poll(() => program.printed(), { timeout: 10_000 })
+      .toContain('Configuration 2 from signalbox.config.json is in force.');
     expect((await ask(program.url, { model: 'quick', max_tokens: 3 })).status).toBe(200);
     expect((await ask(program.url, { model: 'fast', max_tokens: 3 })).status).toBe(400);
     expect((await fetch(`${program.url}/inspector`)).status).toBe(200);
     write(5);
-    await expect.poll(() => program.printed()).toContain('Configuration 2 stays in force');
+    await expect.poll(() => program.printed(), { timeout: 10_000 }).toContain('Configuration 2 stays in force');
     expect(program.printed()).toContain('aliases');
     expect((await ask(program.url, { model: 'quick', max_tokens: 3 })).status).toBe(200);
     write({ quick: 'simulated/small' });
-    await expect.poll(() => program.printed()).toContain('Configuration 3 from');
+    await expect.poll(() => program.printed(), { timeout: 10_000 }).toContain('Configuration 3 from');
     program.signal('SIGHUP');
-    await expect.poll(() => program.printed()).toContain('Configuration 4 from');
+    await expect.poll(() => program.printed(), { timeout: 10_000 }).toContain('Configuration 4 from');
   });
 
   it('reads a configuration again whose stores are made anew by each reading', async () => {
@@ -140,11 +142,13 @@ describe('signalbox serve', () => {
     await using program = await serving(folder.path);
     for (const [index, alias] of ['quick', 'swift', 'rapid'].entries()) {
       write(alias, 30);
-      await expect.poll(() => program.printed()).toContain(`Configuration ${index + 2} from signalbox.config.mjs`);
+      await expect
+        .poll(() => program.printed(), { timeout: 20_000 })
+        .toContain(`Configuration ${index + 2} from signalbox.config.mjs`);
       expect((await ask(program.url, { model: alias, max_tokens: 3 })).status).toBe(200);
     }
     expect(program.printed()).not.toContain('cannot change');
-  });
+  }, 60_000);
 
   it('keeps batches in a file, and goes on with them when it begins again', async () => {
     using folder = temporaryFolder();

@@ -182,7 +182,8 @@ describe('the attempts of a request over random faults', () => {
             waited += 1;
             const asked = earlier.behaviour.does === 'fail' ? (earlier.behaviour.retryAfterMs ?? 0) : 0;
             expect(call.startedAt - (earlier.endedAt ?? 0)).toBeGreaterThanOrEqual(asked);
-            expect(call.startedAt - (previous.endedAt ?? 0)).toBeLessThanOrEqual(2_000);
+            // A second wait may follow where the first one ends before its endpoint may be called.
+            expect(call.startedAt - (previous.endedAt ?? 0)).toBeLessThanOrEqual(2_250);
           }
         },
       ),
