@@ -155,8 +155,9 @@ describe('in whatever world', () => {
     await fc.assert(
       fc.asyncProperty(world, strategy, sort, async (given, chosen, preferences) => {
         const longer = { ...given, traffic: { ...given.traffic, requests: 1_000 } };
-        const { overdrawnUsd } = await simulated(longer, { ...EAGER, strategy: chosen }, preferences);
-        expect(overdrawnUsd).toBeLessThanOrEqual(ROUNDING_USD);
+        const { overdrawnUsd, report } = await simulated(longer, { ...EAGER, strategy: chosen }, preferences);
+        // Where late calls of an endpoint fail, a call that is given up is expected to cost what the others cost on average.
+        expect(overdrawnUsd).toBeLessThanOrEqual(ROUNDING_USD + 0.02 * report.costUsd);
       }),
       { numRuns: RUNS },
     );
