@@ -1,3 +1,4 @@
+import type { ProviderKey } from '../config/tables/accounts.ts';
 import type { Endpoint } from '../catalog/endpoint.ts';
 import type { AttemptFailure } from '../core/fallback/failure.ts';
 import type { NormalizedEmbeddingRequest } from '../core/normalize/normalize-embedding.ts';
@@ -19,7 +20,7 @@ export interface NativeCall {
   /** Where all requests of the batch go. */
   readonly endpoint: Endpoint;
   /** The account's own key, to be used instead of the provider's. */
-  readonly apiKey?: string | undefined;
+  readonly apiKey?: ProviderKey | undefined;
   readonly signal: AbortSignal;
 }
 

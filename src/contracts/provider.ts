@@ -1,4 +1,5 @@
 import type { CallTimeouts, CatalogProvider, Endpoint } from '../catalog/endpoint.ts';
+import type { ProviderKey } from '../config/tables/accounts.ts';
 import type { NormalizedEmbeddingRequest } from '../core/normalize/normalize-embedding.ts';
 import type { NormalizedRequest } from '../core/normalize/normalized-request.ts';
 import type { TraceContext } from '../core/trace-context.ts';
@@ -13,8 +14,11 @@ import type { StreamPiece } from '../core/stream/pieces.ts';
 export interface ProviderCall {
   readonly request: NormalizedRequest;
   readonly endpoint: Endpoint;
-  /** The account's own key, to be used instead of the provider's. */
-  readonly apiKey?: string | undefined;
+  /**
+   * The account's own key, to be used instead of the provider's. A function gives it when it is needed; what
+   * `httpProvider` makes calls it, other providers use `withKey` of `signalbox/provider`.
+   */
+  readonly apiKey?: ProviderKey | undefined;
   /** Headers for the call that let its trace go on at the provider. Absent when nobody traces. */
   readonly traceContext?: TraceContext | undefined;
   /** Aborted when the client disconnects, when a deadline passes, or when the answer is no longer wanted. */

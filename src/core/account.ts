@@ -1,6 +1,14 @@
 import type { Account, Scope } from '../config/tables/accounts.ts';
 
-export type { Account, AccountProviderKey, RoutingPolicy, Scope } from '../config/tables/accounts.ts';
+export type {
+  Account,
+  AccountProviderKey,
+  ProviderKey,
+  ProviderKeyFunction,
+  ProviderToken,
+  RoutingPolicy,
+  Scope,
+} from '../config/tables/accounts.ts';
 
 /** The caller where no authentication is configured. */
 export const ANONYMOUS: Account = { id: 'anonymous', scopes: ['inference', 'management'] };

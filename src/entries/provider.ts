@@ -10,6 +10,10 @@ export type { SseEvent } from '../providers/sse.ts';
 export type { DialectName } from '../protocol/dialect.ts';
 export type { NativeRequest } from '../core/dialects/dialect.ts';
 
+// To use keys that a function gives.
+export { withKey } from '../providers/issued-tokens.ts';
+export type { ProviderKey } from '../core/account.ts';
+
 // To write requests.
 export { EncodeError } from '../providers/codec.ts';
 export { parseDataUrl } from '../platform/data-url.ts';

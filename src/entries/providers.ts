@@ -66,6 +66,7 @@ export type {
   ProviderTokenCount,
   TokenCountCall,
 } from '../contracts/provider.ts';
+export type { ProviderKey, ProviderKeyFunction, ProviderToken } from '../core/account.ts';
 export type { Catalog } from '../catalog/catalog.ts';
 export { failure } from '../core/fallback/failure.ts';
 export type { AttemptFailure, FailureKind } from '../core/fallback/failure.ts';

@@ -98,8 +98,8 @@ export class BatchApi {
 
   /** A text of the provider's, cut and without keys. */
   present({ apiKey }: NativeCall, text: string): string | undefined {
-    const { secrets } = this.#api.context;
-    return presentable(text, apiKey === undefined ? secrets : [apiKey, ...secrets]);
+    const own = this.#api.secrets();
+    return presentable(text, apiKey === undefined ? own : [...this.#api.secrets(apiKey), ...own]);
   }
 }
 

@@ -1,4 +1,5 @@
-import { kind, optionProblems, type OptionShape } from '../platform/option-kinds.ts';
+import type { ProviderKey } from '../config/tables/accounts.ts';
+import { kind, oneOf, optionProblems, type OptionShape } from '../platform/option-kinds.ts';
 import { ConfigError, type ConfigProblem } from '../protocol/router-error.ts';
 
 /** What can be wrong with the options of any provider that is called over HTTP. */
@@ -6,7 +7,7 @@ interface CheckedOptions {
   readonly slug: string;
   readonly baseURL: string;
   /** A function is only asked when a call is made. */
-  readonly apiKey?: string | (() => unknown) | undefined;
+  readonly apiKey?: ProviderKey | undefined;
 }
 
 /** Everything that is wrong with the options of a provider. */
@@ -52,6 +53,13 @@ export function checkProviderShape<Options>(
 
 /** A text, whatever it says: what it must look like is checked elsewhere. */
 export const anyText = kind('a text', (value) => typeof value === 'string');
+/** A key, whatever it says, or a function that gives keys. */
+export const keyOrFunction = kind(
+  'a text or a function',
+  (value) => typeof value === 'string' || typeof value === 'function',
+);
+/** Where a key goes: in the header of the vendor, or as an access token in `authorization`. */
+export const keyPlace = oneOf({ 'api-key': true, bearer: true });
 /** A number, whatever it is. */
 export const anyNumber = kind('a number', (value) => typeof value === 'number');
 /** What may be behind a header's name. */

@@ -1,14 +1,8 @@
-import { failure } from '../core/fallback/failure.ts';
+import type { ProviderKey, ProviderKeyFunction } from '../config/tables/accounts.ts';
 import type { ErrorShape } from './error-shape.ts';
-import {
-  loadTransport,
-  type Transport,
-  TransportError,
-  type TransportRequest,
-  type TransportResponse,
-} from '../net/transport.ts';
+import { loadTransport, type Transport, type TransportRequest, type TransportResponse } from '../net/transport.ts';
 import type { ErrorContext } from './upstream-failure.ts';
-import type { MaybePromise } from '../platform/wait.ts';
+import { type MaybePromise, onDemand } from '../platform/wait.ts';
 
 /** Where a provider is, and how it knows us. */
 export interface ProviderApiOptions {
@@ -16,8 +10,8 @@ export interface ProviderApiOptions {
   readonly baseURL: string;
   /** Query of every request, for example an API version. */
   readonly query?: string | undefined;
-  /** The key, or what gives one for each call, such as a token that is renewed. */
-  readonly apiKey?: string | (() => string | Promise<string>) | undefined;
+  /** The key, or a function that gives keys or tokens. */
+  readonly apiKey?: ProviderKey | undefined;
   /** Names and values, in turn, of the headers that carry the key. Default: `authorization`, with `Bearer` in front. */
   readonly authorization?: ((apiKey: string) => readonly string[]) | undefined;
   /** Headers of every request. */
@@ -41,7 +35,7 @@ export interface ApiRequest extends Pick<
   /** Headers of this request, names and values in turn. */
   readonly headers?: readonly string[] | undefined;
   /** The account's own key, to be used instead of the provider's. */
-  readonly apiKey?: string | undefined;
+  readonly apiKey?: ProviderKey | undefined;
   /** Reads error bodies of a form of their own. */
   readonly errorShape?: ((body: unknown) => ErrorShape | undefined) | undefined;
 }
@@ -69,6 +63,8 @@ export class ProviderApi {
   readonly #headers: readonly string[];
   readonly #ownSecrets: readonly string[];
   readonly #usualSecrets: readonly string[];
+  /** The latest token of each function. */
+  readonly #issued = new WeakMap<ProviderKeyFunction, string>();
   readonly #urls = new Map<string, URL>();
   /** By what they accept: one of two or three types. */
   readonly #usual = new Map<string, readonly string[]>();
@@ -93,10 +89,17 @@ export class ProviderApi {
   begin(request: ApiRequest): MaybePromise<ApiExchange> {
     const transport = (this.#transport ??= loadTransport());
     if (transport instanceof Promise) return this.#beginLater(transport, request);
-    const { apiKey: configured } = this.#options;
-    const apiKey = request.apiKey ?? (typeof configured === 'function' ? tokenOf(configured) : configured);
-    if (apiKey instanceof Promise) return apiKey.then((key) => this.#dispatch(transport, request, key));
+    const apiKey = request.apiKey ?? this.#options.apiKey;
+    if (typeof apiKey === 'function') return this.#beginWithToken(transport, request, apiKey);
     return this.#dispatch(transport, request, apiKey);
+  }
+
+  async #beginWithToken(transport: Transport, request: ApiRequest, give: ProviderKeyFunction): Promise<ApiExchange> {
+    const { sendWithToken } = await tokens();
+    return sendWithToken(give, (token) => {
+      this.#issued.set(give, token);
+      return this.#dispatch(transport, request, token);
+    });
   }
 
   async #beginLater(loading: Promise<Transport>, request: ApiRequest): Promise<ApiExchange> {
@@ -148,9 +151,18 @@ export class ProviderApi {
     ];
   }
 
+  /**
+   * What must not appear in texts that did not come as the answer to a request just made.
+   *
+   * @param apiKey - The account's own key. Default: the provider's.
+   */
+  secrets(apiKey: ProviderKey | undefined = this.#options.apiKey): readonly string[] {
+    return this.#secretsWith(typeof apiKey === 'function' ? this.#issued.get(apiKey) : apiKey);
+  }
+
   /** What errors are read with that did not come as the answer to a request just made. */
   get context(): ErrorContext {
-    return { secrets: this.#usualSecrets, wallClock: Date.now() };
+    return { secrets: this.secrets(), wallClock: Date.now() };
   }
 
   /** Frees connections. */
@@ -187,15 +199,8 @@ function withContentType(headers: readonly string[], contentType: string): reado
   return [...others, 'content-type', contentType];
 }
 
-async function tokenOf(source: () => string | Promise<string>): Promise<string> {
-  try {
-    const token: unknown = await source();
-    if (typeof token === 'string' && /^[\x21-\x7e]+$/.test(token)) return token;
-  } catch {
-    // What a program's own function says may hold secrets, so nobody is told.
-  }
-  throw new TransportError(failure('adapter', 'There is no access token for the provider'));
-}
+/** What calls functions that give keys: most programs have none. */
+const tokens = onDemand(() => import('./issued-tokens.ts'));
 
 /** Values of configured headers that hold keys by their name. They must not come back to a caller either. */
 function secretHeaders(headers: readonly string[]): readonly string[] {

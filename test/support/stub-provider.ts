@@ -103,7 +103,7 @@ export function stubProviders(environment: Environment, options: Readonly<Record
           provider: slug,
           endpoint: call.endpoint.id,
           request: call.request.id,
-          apiKey: call.apiKey,
+          apiKey: typeof call.apiKey === 'function' ? undefined : call.apiKey,
           signal: call.signal,
           behaviour,
           startedAt: environment.now(),

@@ -79,10 +79,35 @@ export interface PluginDefault extends OptionsOf<typeof PLUGIN_DEFAULT> {}
  */
 export interface RoutingPolicy extends OptionsOf<typeof ROUTING_POLICY> {}
 
+/** A token, and until when it is accepted. */
+export interface ProviderToken {
+  readonly token: string;
+  /** Epoch milliseconds. Until shortly before, the token is kept. Default: it serves one call. */
+  readonly expiresAt?: number | undefined;
+}
+
+/**
+ * Gives a key or token when one is needed: a text for one call, or a token that is kept until it expires. While it works
+ * on one, all calls wait for that one; it is called once more when a provider answers 401. It has 30 seconds. What it
+ * throws is a failure of the endpoint, and the warning `provider_failed` has it in `thrown`.
+ */
+export type ProviderKeyFunction = () => string | ProviderToken | Promise<string | ProviderToken>;
+
+/** The key of a provider, or a function that gives keys or tokens. */
+export type ProviderKey = string | ProviderKeyFunction;
+
 /** A provider key that belongs to the account. */
 export const ACCOUNT_PROVIDER_KEY = {
-  /** The key. */
-  apiKey: required(option.textThat('one line of visible characters, without spaces', /^[\x21-\x7e]+$/)),
+  /**
+   * The key, or a function that gives keys or tokens. What a function gives is kept with the function: use the same one
+   * for all requests of an account.
+   */
+  apiKey: required(
+    option.either(
+      option.callable<ProviderKeyFunction>('ProviderKeyFunction'),
+      option.textThat('a function, or one line of visible characters without spaces', /^[\x21-\x7e]+$/),
+    ),
+  ),
   /** True: use it only after the shared capacity failed. False: use it before everything else. Default false. */
   fallback: option.flag({ default: false }),
 } satisfies OptionTable;

@@ -93,6 +93,9 @@ export type Addition = 'prefill' | 'credit';
 export const TOOK_TOO_LONG =
   'The request took longer than the router gives it; ask for a shorter answer, or raise timeouts.totalMs';
 
+/** What a caller hears whose endpoint has no key at the moment, because the function that gives it failed. */
+export const NO_TOKEN = 'The apiKey function of the provider failed';
+
 /** Builds a failure. */
 export function failure(
   kind: FailureKind,

@@ -1,5 +1,5 @@
 import type { AiSdkDeclaration, AiSdkOptions } from './options.ts';
-import { type AttemptFailure, failure, failedReply } from '../../core/fallback/failure.ts';
+import { type AttemptFailure, failure, failedReply, NO_TOKEN } from '../../core/fallback/failure.ts';
 import type { TraceContext } from '../../core/trace-context.ts';
 import { isJsonObject, type JsonValue } from '../../protocol/json.ts';
 import type {
@@ -20,6 +20,8 @@ import { embedWith } from './embed.ts';
 import { type CallDefaults, encodeCall } from './encode-call.ts';
 import { type AiSdkFamily, familyOf } from './families.ts';
 import { EncodeError } from '../codec.ts';
+import { withKey } from '../issued-tokens.ts';
+import { TransportError } from '../../net/transport.ts';
 import { type DecodingContext, PartDecoder } from './part-decoder.ts';
 import { failureOfThrown } from './thrown-failure.ts';
 import { ResultCollector } from '../../core/stream/collect.ts';
@@ -45,11 +47,26 @@ export function aiSdkCalls(options: AiSdkOptions, declarations: ReadonlyMap<stri
   const download = options.download === false ? undefined : (options.download ?? guarded?.download);
   const signatures = new SignatureMemory();
 
-  /** Makes one call with its model; whatever goes wrong is a failure. The signal lives until the reply is complete. */
+  /** Makes one call with its model, and the account's key if it has one; whatever goes wrong is a failure. */
   async function withModel<Reply extends { readonly type: string }>(
-    { endpoint, apiKey, signal, traceContext }: Pick<ProviderCall, 'endpoint' | 'apiKey' | 'signal' | 'traceContext'>,
+    call: ModelCall,
     run: (calling: Calling) => Promise<Reply>,
-  ): Promise<Reply | ReturnType<typeof failedReply>> {
+  ): Promise<Reply | FailedReply> {
+    const { apiKey } = call;
+    if (apiKey === undefined) return withModelOf(call, undefined, run);
+    try {
+      return await withKey(apiKey, (key) => withModelOf(call, key, run), isRefusedKey);
+    } catch (error) {
+      return failedReply(error instanceof TransportError ? error.failure : failure('adapter', NO_TOKEN));
+    }
+  }
+
+  /** The signal lives until the reply is complete. */
+  async function withModelOf<Reply extends { readonly type: string }>(
+    { endpoint, signal, traceContext }: ModelCall,
+    apiKey: string | undefined,
+    run: (calling: Calling) => Promise<Reply>,
+  ): Promise<Reply | FailedReply> {
     const context = { secrets: apiKey === undefined ? secrets : [apiKey, ...secrets], wallClock: Date.now() };
     if (signal.aborted) return failedReply(failure('aborted', 'The call was given up'));
     const declaration = declarations.get(endpoint.upstreamModel);
@@ -119,6 +136,15 @@ export function aiSdkCalls(options: AiSdkOptions, declarations: ReadonlyMap<stri
       await guarded?.close();
     },
   };
+}
+
+/** What is needed of a call to make it. */
+type ModelCall = Pick<ProviderCall, 'endpoint' | 'apiKey' | 'signal' | 'traceContext'>;
+
+type FailedReply = ReturnType<typeof failedReply>;
+
+function isRefusedKey(reply: { readonly type: string }): boolean {
+  return reply.type === 'failed' && (reply as FailedReply).failure.status === 401;
 }
 
 /** What a call is made with once its model is known. */

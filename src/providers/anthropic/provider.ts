@@ -1,4 +1,4 @@
-import { anyText, checkProviderShape } from '../check-options.ts';
+import { anyText, checkProviderShape, keyPlace } from '../check-options.ts';
 import { readEnvironment } from '../../platform/environment.ts';
 import { CHAT_PROVIDER_OPTIONS, type ChatProviderOptions } from '../openai-compatible/options.ts';
 import type { BatchesOnFirstUse } from '../codec.ts';
@@ -12,6 +12,10 @@ import type { ParameterName } from '../../catalog/model.ts';
 export interface AnthropicOptions<Model extends string = string> extends ChatProviderOptions<Model> {
   /** Name of the provider in preferences. Default `anthropic`; others for servers that speak the same wire. */
   readonly slug?: string | undefined;
+  /**
+   * How the key is sent: `api-key` in `x-api-key`, `bearer` in `authorization`, as access tokens are. Default `api-key`.
+   */
+  readonly authorization?: 'api-key' | 'bearer' | undefined;
   /** Beta features of every request, as the header `anthropic-beta` names them. Default: none. */
   readonly betas?: readonly string[] | undefined;
 }
@@ -19,6 +23,7 @@ export interface AnthropicOptions<Model extends string = string> extends ChatPro
 const ANTHROPIC_OPTIONS: OptionShape<AnthropicOptions> = {
   ...CHAT_PROVIDER_OPTIONS,
   slug: anyText,
+  authorization: keyPlace,
   betas: listOf(text),
 };
 
@@ -65,7 +70,7 @@ export function anthropic<const Model extends string = string>(options: Anthropi
     batches: (options.nativeBatches ?? root === BASE_URL) ? BATCHES : undefined,
     baseURL: `${root}/v1`,
     apiKey,
-    authorization: (key) => ['x-api-key', key],
+    authorization: options.authorization === 'bearer' ? undefined : (key) => ['x-api-key', key],
     headers: mergeHeaders({ 'anthropic-version': API_VERSION }, options.headers),
     transport: options.transport,
   });

@@ -1,12 +1,12 @@
 import type { ConfigProblem } from '../../protocol/router-error.ts';
 import type { JsonObject } from '../../protocol/json.ts';
-import { anyText, checkProviderShape } from '../check-options.ts';
+import { anyText, checkProviderShape, keyPlace } from '../check-options.ts';
 import type { BatchesOnFirstUse } from '../codec.ts';
 import { httpProvider } from '../http-provider.ts';
 import { readEnvironment } from '../../platform/environment.ts';
 import { CHAT_PROVIDER_OPTIONS, type ChatProviderOptions } from '../openai-compatible/options.ts';
 import type { Provider } from '../../contracts/provider.ts';
-import { group, kind, listOf, type OptionShape, text } from '../../platform/option-kinds.ts';
+import { group, listOf, type OptionShape, text } from '../../platform/option-kinds.ts';
 import type { ParameterName } from '../../catalog/model.ts';
 
 const GEMINI_API = 'https://generativelanguage.googleapis.com/v1beta';
@@ -21,12 +21,7 @@ export interface SafetySetting {
 }
 
 /** Options of {@link google}. */
-export interface GoogleOptions<Model extends string = string> extends Omit<ChatProviderOptions<Model>, 'apiKey'> {
-  /**
-   * Key, or a function that gives the key or token for each call; it should keep a token until shortly before it
-   * expires. Default: `GEMINI_API_KEY` or `GOOGLE_API_KEY` of the environment, unless `authorization` is `bearer`.
-   */
-  readonly apiKey?: string | (() => string | Promise<string>) | undefined;
+export interface GoogleOptions<Model extends string = string> extends ChatProviderOptions<Model> {
   /**
    * How the key is sent: `api-key` in `x-goog-api-key`, `bearer` as an OAuth access token, as Vertex AI wants it.
    * Default `api-key`.
@@ -40,8 +35,7 @@ export interface GoogleOptions<Model extends string = string> extends Omit<ChatP
 
 const GOOGLE_OPTIONS: OptionShape<GoogleOptions> = {
   ...CHAT_PROVIDER_OPTIONS,
-  apiKey: kind('a text or a function', (value) => typeof value === 'string' || typeof value === 'function'),
-  authorization: text,
+  authorization: keyPlace,
   slug: anyText,
   safetySettings: listOf(group<SafetySetting>({ category: text, threshold: text })),
 };

@@ -1,3 +1,4 @@
+import type { ProviderKey } from '../../config/tables/accounts.ts';
 import type { AcceptedConversation } from '../../core/accepts.ts';
 import type { CallTimeouts, EndpointDeclaration } from '../../catalog/endpoint.ts';
 import { callTimeouts } from '../../catalog/model-options.ts';
@@ -15,7 +16,7 @@ import {
   text,
   withFunctions,
 } from '../../platform/option-kinds.ts';
-import { anyNumber, anyText, headerValue } from '../check-options.ts';
+import { anyNumber, anyText, headerValue, keyOrFunction } from '../check-options.ts';
 
 /** Models of a provider: id in this router to how the provider offers it, or to several such endpoints. */
 export type ModelTable<Model extends string = string> = Readonly<
@@ -24,8 +25,11 @@ export type ModelTable<Model extends string = string> = Readonly<
 
 /** Options that every vendor of the chat completions wire has. */
 export interface ChatProviderOptions<Model extends string = string> {
-  /** Key for the provider. Default: the vendor's environment variable. */
-  readonly apiKey?: string | undefined;
+  /**
+   * Key for the provider, or a function that gives keys or tokens when they are needed, kept until their `expiresAt`.
+   * Default: the vendor's environment variable.
+   */
+  readonly apiKey?: ProviderKey | undefined;
   /** Address of the API. Default: the vendor's own. */
   readonly baseURL?: string | undefined;
   /** Models on offer. Left out: every model under the provider's slug is passed on, with unknown price and abilities. */
@@ -73,7 +77,7 @@ export interface OpenAiCompatibleOptions<Model extends string = string> extends 
  * `checkProviderOptions`, and models by the router.
  */
 export const CHAT_PROVIDER_OPTIONS: OptionShape<ChatProviderOptions> = {
-  apiKey: anyText,
+  apiKey: keyOrFunction,
   baseURL: kind('an http(s) address', (value) => typeof value === 'string'),
   models: mapOf(anything),
   name: text,

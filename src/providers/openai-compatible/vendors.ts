@@ -1,5 +1,5 @@
 import type { ConfigProblem } from '../../protocol/router-error.ts';
-import { checkProviderShape } from '../check-options.ts';
+import { checkProviderShape, keyPlace } from '../check-options.ts';
 import type { Provider } from '../../contracts/provider.ts';
 import { readEnvironment } from '../../platform/environment.ts';
 import { AZURE_DIALECT, VENDOR_PRESETS, type VendorPreset } from './presets.ts';
@@ -69,12 +69,17 @@ export const lmstudio: VendorFactory = vendor(VENDOR_PRESETS.lmstudio);
 export interface AzureOptions<Model extends string = string> extends Omit<ChatProviderOptions<Model>, 'baseURL'> {
   /** Name of the resource: the first part of `NAME.openai.azure.com`. Letters, digits and dashes. */
   readonly resource: string;
+  /**
+   * How the key is sent: `api-key` in the header of this name, `bearer` in `authorization`, as tokens of Entra ID are.
+   * Default: `bearer` where `apiKey` is a function, else `api-key`.
+   */
+  readonly authorization?: 'api-key' | 'bearer' | undefined;
   /** Models on offer; `upstreamModel` is the name of the deployment. */
   readonly models: ModelTable<Model>;
 }
 
 const { baseURL: _, ...azureCommon } = CHAT_PROVIDER_OPTIONS;
-const AZURE_OPTIONS: OptionShape<AzureOptions> = { ...azureCommon, resource: anything };
+const AZURE_OPTIONS: OptionShape<AzureOptions> = { ...azureCommon, resource: anything, authorization: keyPlace };
 
 /**
  * Azure OpenAI on its v1 surface, where a model is the name of a deployment. Key: `AZURE_OPENAI_API_KEY`.
@@ -82,7 +87,7 @@ const AZURE_OPTIONS: OptionShape<AzureOptions> = { ...azureCommon, resource: any
  * @throws {@link ConfigError} when the resource's name could change the address, or the key is missing.
  */
 export function azure<const Model extends string>(options: AzureOptions<Model>): Provider<Model> {
-  const { resource, ...rest } = options;
+  const { resource, authorization, ...rest } = options;
   const problems: ConfigProblem[] = [];
   if (!/^[a-zA-Z0-9][a-zA-Z0-9-]*$/.test(resource)) {
     problems.push({ path: 'providers.azure.resource', problem: 'must be letters, digits and dashes' });
@@ -99,7 +104,8 @@ export function azure<const Model extends string>(options: AzureOptions<Model>):
       slug: 'azure',
       name: options.name ?? 'Azure',
       baseURL: `https://${resource}.openai.azure.com/openai/v1`,
-      keyHeader: 'api-key',
+      keyHeader:
+        (authorization ?? (typeof apiKey === 'function' ? 'bearer' : 'api-key')) === 'bearer' ? undefined : 'api-key',
       dialect: AZURE_DIALECT,
       apiKey,
     },

@@ -11,6 +11,7 @@ import type { TraceContext } from '../../core/trace-context.ts';
 import type { CallProgress, Provider } from '../../contracts/provider.ts';
 import type { JsonValue } from '../../protocol/json.ts';
 import type { Environment } from '../../platform/environment.ts';
+import type { ProviderKey } from '../../config/tables/accounts.ts';
 import type { Timeouts } from '../../config/tables/fallback.ts';
 
 /**
@@ -103,7 +104,7 @@ export interface Dialing<Request> {
   readonly provider: Provider;
   readonly endpoint: Endpoint;
   /** The account's own key, where the endpoint is its own. */
-  readonly apiKey: string | undefined;
+  readonly apiKey: ProviderKey | undefined;
   /** Goes with the call, so that its trace can go on at the provider. */
   readonly traceContext: TraceContext | undefined;
   /** Whether a refusal is kept back until it is complete, because another model may be asked in its place. */

@@ -1,5 +1,5 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
-import type { AttemptFailure } from '../../core/fallback/failure.ts';
+import { type AttemptFailure, NO_TOKEN } from '../../core/fallback/failure.ts';
 import { warn } from './events.ts';
 import { kindOf, placeOf } from './router-errors.ts';
 import type { RuntimeServices } from './services.ts';
@@ -28,10 +28,11 @@ function warnOfRefusedKey({ events, records }: RuntimeServices, endpoint: Endpoi
 /** The caller sees that the provider could not be called, so whoever wrote its adapter must hear why. */
 function warnOfBrokenAdapter({ events }: RuntimeServices, endpoint: Endpoint, failure: AttemptFailure): void {
   if (!('thrown' in failure)) return;
-  const { thrown } = failure;
+  const { thrown, message } = failure;
+  const what = message === NO_TOKEN ? 'apiKey function' : 'adapter';
   warn(events, {
     code: 'provider_failed',
-    message: `The adapter of ${endpoint.provider} threw ${kindOf(thrown)} ${placeOf(thrown)}`.trim(),
+    message: `The ${what} of ${endpoint.provider} threw ${kindOf(thrown)} ${placeOf(thrown)}`.trim(),
     thrown,
   });
 }
