@@ -4,6 +4,7 @@ import {
   type Endpoint,
   type EndpointDeclaration,
   type EndpointOwner,
+  endpointsPerKey,
   type CatalogProvider,
 } from './endpoint.ts';
 import {
@@ -53,7 +54,8 @@ export function buildCatalog(
   for (const provider of providers) {
     for (const { model, declaration, origins, info } of completeDeclarations(provider, facts)) {
       if (info !== undefined && !knownInfo.has(model)) knownInfo.set(model, info);
-      addEndpoint(withScores(declareEndpoint(provider, model, declaration, origins), models[model]));
+      const declared = withScores(declareEndpoint(provider, model, declaration, origins), models[model]);
+      endpointsPerKey(declared, provider).forEach(addEndpoint);
     }
   }
   for (const [model, endpoints] of endpointsByModel) endpointsByModel.set(model, linkTiers(endpoints));
@@ -88,7 +90,7 @@ export function buildCatalog(
     const provider = open.get(authorOf(slug));
     if (provider === undefined) return undefined;
     if (undeclared.size >= MAX_UNDECLARED_MODELS) undeclared.clear();
-    undeclared.set(slug, [declareEndpoint(provider, slug, {})]);
+    undeclared.set(slug, endpointsPerKey(declareEndpoint(provider, slug, {}), provider));
     return slug;
   }
 
@@ -127,10 +129,11 @@ function completeDeclarations(
   provider: CatalogProvider,
   { vendors, origins }: CatalogFacts,
 ): readonly CompletedDeclaration[] {
-  const known = Object.hasOwn(vendors, provider.slug) ? (vendors[provider.slug] ?? {}) : {};
+  const { vendor = provider.slug } = provider;
+  const known = Object.hasOwn(vendors, vendor) ? (vendors[vendor] ?? {}) : {};
   const declared = Object.entries(provider.models).flatMap(([model, offers]) =>
     [offers].flat().map((offer: EndpointDeclaration) => {
-      const facts = findFacts(known, provider.slug, model, offer);
+      const facts = findFacts(known, vendor, model, offer);
       return facts === undefined ? { model, declaration: offer } : completed(model, offer, facts, origins);
     }),
   );

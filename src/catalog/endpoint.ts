@@ -86,6 +86,10 @@ export interface Endpoint {
   /** Time limits of its own; see {@link EndpointDeclaration.timeouts}. */
   readonly timeouts?: CallTimeouts | undefined;
   readonly byok?: ByokKey | undefined;
+  /** Name of the key of its provider that it is called with, where the provider has several. */
+  readonly key?: string | undefined;
+  /** How often it is drawn beside others, as a factor. Default 1. */
+  readonly weight?: number | undefined;
   /**
    * Fields of a body that its provider has refused, with the names that it wants instead of them; without one, they are
    * left out. Absent until it has refused one.
@@ -195,9 +199,27 @@ export type NativeSearch = 'plain' | 'filtered' | 'alone';
 /** Whether single parameters are supported; those left out are unknown. */
 export type Abilities = Readonly<Partial<Record<ParameterName, boolean>>>;
 
+/** One of several keys of a provider, without the key itself. */
+export interface EndpointKey {
+  /** Lower-case letters, digits and dashes. The last part of the tags of its endpoints. */
+  readonly name: string;
+  /** How often it is drawn beside the others. Default 1. */
+  readonly weight?: number | undefined;
+  /** Requests per minute that are sent with it at most, for each model. Default: what the model declares. */
+  readonly rpm?: number | undefined;
+  /** Tokens per minute, likewise. Default: what the model declares. */
+  readonly tpm?: number | undefined;
+  /** Calls that are open with it at most, likewise. Default: what the model declares. */
+  readonly concurrency?: number | undefined;
+}
+
 /** What all endpoints of a provider have in common. */
 export interface EndpointOwner {
   readonly slug: string;
+  /** Slug of the vendor, for what is known of its models. Default: the provider's own. */
+  readonly vendor?: string | undefined;
+  /** Its keys, where it has several: each makes endpoints of its own. Default: one. */
+  readonly keys?: readonly EndpointKey[] | undefined;
   readonly name: string;
   readonly dataCollection?: boolean | undefined;
   readonly zeroDataRetention?: boolean | undefined;
@@ -226,7 +248,7 @@ export function declareEndpoint(
   const tier = declared.tier ?? 'default';
   const ending = declared.tag ?? declared.region ?? (tier === 'default' ? undefined : tier);
   const tag = ending === undefined ? owner.slug : `${owner.slug}/${ending}`;
-  const name = upstreamModel ?? upstreamName(owner.slug, model);
+  const name = upstreamModel ?? upstreamName(owner, model);
   const id = declared.variant === undefined ? model : `${model}:${declared.variant}`;
   return {
     ...rest,
@@ -280,8 +302,31 @@ function namesWith(abilities: Abilities, supported: boolean): readonly Parameter
   return ALL_PARAMETERS.filter((name) => abilities[name] === supported);
 }
 
-function upstreamName(provider: string, model: string): string {
-  return model.startsWith(`${provider}/`) ? model.slice(provider.length + 1) : model;
+function upstreamName({ slug, vendor = slug }: EndpointOwner, model: string): string {
+  const owner = [slug, vendor].find((one) => model.startsWith(`${one}/`));
+  return owner === undefined ? model : model.slice(owner.length + 1);
+}
+
+/** The endpoints that come of a declaration: one for each key of its provider. */
+export function endpointsPerKey(endpoint: Endpoint, { keys }: EndpointOwner): readonly Endpoint[] {
+  if (keys === undefined) return [endpoint];
+  return keys.map(({ name, weight, rpm, tpm, concurrency }) => {
+    const tag = `${endpoint.tag}/${name}`;
+    const limits = {
+      rpm: rpm ?? endpoint.rpm,
+      tpm: tpm ?? endpoint.tpm,
+      concurrency: concurrency ?? endpoint.concurrency,
+    };
+    return { ...endpoint, ...limits, tag, id: `${tag}#${endpoint.model}`, key: name, weight };
+  });
+}
+
+/** The endpoint without the key that it is called with: what its provider's keys have in common. */
+export function withoutKey(endpoint: Endpoint): Endpoint {
+  const { key, weight: _, ...rest } = endpoint;
+  if (key === undefined) return endpoint;
+  const tag = rest.tag.slice(0, -key.length - 1);
+  return { ...rest, tag, id: `${tag}${rest.id.slice(rest.tag.length)}` };
 }
 
 /** A provider as the catalog sees it. */

@@ -89,9 +89,10 @@ function selectsEndpoint(selector: string, endpoint: Endpoint): boolean {
   return endpoint.tier === 'default' && namesProvider(selector, endpoint);
 }
 
-/** True when a selector is the slug of exactly this endpoint, as in `openai/priority`. */
-export function namesEndpoint(selector: string, { tag }: Endpoint): boolean {
-  return selector.toLowerCase() === tag.toLowerCase();
+/** True when a selector is the slug of exactly this endpoint, as in `openai/priority`, with or without its key. */
+export function namesEndpoint(selector: string, { tag, key }: Endpoint): boolean {
+  const wanted = selector.toLowerCase();
+  return wanted === tag.toLowerCase() || (key !== undefined && `${wanted}/${key}` === tag.toLowerCase());
 }
 
 /** True when a selector means the endpoint's provider as a whole, by slug or by display name. */

@@ -67,6 +67,8 @@ export type {
   TokenCountCall,
 } from '../contracts/provider.ts';
 export type { ProviderKey, ProviderKeyFunction, ProviderToken } from '../core/account.ts';
+export type { EndpointKey } from '../catalog/endpoint.ts';
+export type { NamedKey } from '../providers/provider-api.ts';
 export type { Catalog } from '../catalog/catalog.ts';
 export { failure } from '../core/fallback/failure.ts';
 export type { AttemptFailure, FailureKind } from '../core/fallback/failure.ts';

@@ -51,6 +51,7 @@ export class BatchApi {
     try {
       const { response, context } = await this.#api.send({
         ...request,
+        endpoint: call.endpoint,
         apiKey: call.apiKey,
         accept: 'application/json',
         signal: AbortSignal.any([call.signal, limit]),
@@ -79,6 +80,7 @@ export class BatchApi {
       const { response, context } = await this.#api.send({
         method: 'GET',
         path,
+        endpoint: call.endpoint,
         apiKey: call.apiKey,
         accept: '*/*',
         signal: AbortSignal.any([call.signal, AbortSignal.timeout(TRANSFER_MS)]),

@@ -1,5 +1,16 @@
 import type { ProviderKey } from '../config/tables/accounts.ts';
-import { kind, oneOf, optionProblems, type OptionShape } from '../platform/option-kinds.ts';
+import {
+  amount,
+  either,
+  group,
+  kind,
+  listOf,
+  oneOf,
+  optionProblems,
+  type OptionShape,
+  wholeNumber,
+} from '../platform/option-kinds.ts';
+import { namedKeys, type NamedKey } from './provider-api.ts';
 import { ConfigError, type ConfigProblem } from '../protocol/router-error.ts';
 
 /** What can be wrong with the options of any provider that is called over HTTP. */
@@ -8,26 +19,41 @@ interface CheckedOptions {
   readonly baseURL: string;
   /** A function is only asked when a call is made. */
   readonly apiKey?: ProviderKey | undefined;
+  readonly keys?: readonly (ProviderKey | NamedKey)[] | undefined;
 }
 
 /** Everything that is wrong with the options of a provider. */
 export function checkProviderOptions(options: CheckedOptions): ConfigProblem[] {
   const problems: ConfigProblem[] = [];
   const where = `providers.${options.slug}`;
-  if (!/^[a-z0-9][a-z0-9-]*$/.test(options.slug)) {
-    problems.push({ path: `${where}.slug`, problem: 'must be lower-case letters, digits and dashes' });
-  }
+  if (!SLUG.test(options.slug)) problems.push({ path: `${where}.slug`, problem: NO_SLUG });
   const url = URL.canParse(options.baseURL) ? new URL(options.baseURL) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol)) {
     problems.push({ path: `${where}.baseURL`, problem: 'must be an http(s) address' });
   } else if (url.search !== '' || url.hash !== '' || url.username !== '') {
     problems.push({ path: `${where}.baseURL`, problem: 'must have no query, fragment or user name' });
   }
-  if (typeof options.apiKey === 'string' && !/^[\x21-\x7e]+$/.test(options.apiKey)) {
-    problems.push({ path: `${where}.apiKey`, problem: 'must be one line of visible characters, without spaces' });
+  const checkKey = (key: unknown, path: string): void => {
+    if (typeof key === 'string' && !/^[\x21-\x7e]+$/.test(key)) {
+      problems.push({ path: `${where}.${path}`, problem: 'must be one line of visible characters, without spaces' });
+    }
+  };
+  checkKey(options.apiKey, 'apiKey');
+  const keys = namedKeys(options.keys ?? []);
+  for (const [index, { name, apiKey }] of keys.entries()) {
+    checkKey(apiKey, `keys[${index}]`);
+    const isTaken = keys.findIndex((one) => one.name === name || one.apiKey === apiKey) < index;
+    if (isTaken) problems.push({ path: `${where}.keys[${index}]`, problem: 'must have a name and a key of its own' });
+    if (!SLUG.test(name)) problems.push({ path: `${where}.keys[${index}].name`, problem: NO_SLUG });
+  }
+  if (options.keys !== undefined && (keys.length === 0 || options.apiKey !== undefined)) {
+    problems.push({ path: `${where}.keys`, problem: 'must hold a key, and take the place of apiKey' });
   }
   return problems;
 }
+
+const SLUG = /^[a-z0-9][a-z0-9-]*$/;
+const NO_SLUG = 'must be lower-case letters, digits and dashes';
 
 /**
  * Refuses options that are not known, or not of their kind, together with what else is wrong with the provider.
@@ -57,6 +83,26 @@ export const anyText = kind('a text', (value) => typeof value === 'string');
 export const keyOrFunction = kind(
   'a text or a function',
   (value) => typeof value === 'string' || typeof value === 'function',
+);
+/** Several keys, each with what is said of it. */
+export const severalKeys = listOf(
+  either(
+    group<NamedKey>(
+      {
+        apiKey: keyOrFunction,
+        name: anyText,
+        weight: amount,
+        rpm: wholeNumber(1),
+        tpm: wholeNumber(1),
+        concurrency: wholeNumber(1),
+      },
+      ['apiKey'],
+    ),
+    kind(
+      'a text, a function, or { apiKey, name, weight, rpm, tpm, concurrency }',
+      (value) => typeof value === 'string' || typeof value === 'function',
+    ),
+  ),
 );
 /** Where a key goes: in the header of the vendor, or as an access token in `authorization`. */
 export const keyPlace = oneOf({ 'api-key': true, bearer: true });

@@ -18,7 +18,7 @@ import {
 } from './codec.ts';
 import { type EmbeddingsPart, joinEmbeddings } from './embedding-codec.ts';
 import { type ErrorContext, MAX_WHOLE_BYTES, readFailedStatus } from './upstream-failure.ts';
-import { type ApiExchange, ProviderApi, type ProviderApiOptions } from './provider-api.ts';
+import { type ApiExchange, namedKeys, ProviderApi, type ProviderApiOptions } from './provider-api.ts';
 import type { BatchCodecs } from './batch-codecs.ts';
 import type { NativeBatches } from '../contracts/native-batches.ts';
 import { ResponsePieceStream } from './piece-stream.ts';
@@ -42,6 +42,8 @@ import { readText, TransportError, type TransportResponse } from '../net/transpo
 export interface HttpProviderOptions<Model extends string = string> extends ProviderApiOptions {
   /** Name of the provider in preferences: lower-case letters, digits and dashes. */
   readonly slug: string;
+  /** Slug of the vendor, for what is known of its models. Default: the slug. */
+  readonly vendor?: string | undefined;
   /** Default: the slug. */
   readonly name?: string | undefined;
   /** Models on offer. Left out: every model under the slug is passed on, with unknown price and abilities. */
@@ -75,7 +77,7 @@ const MAX_EMBEDDING_BYTES = 2 * MAX_WHOLE_BYTES;
 const MAX_COUNT_BYTES = 64_000;
 
 /** What sending needs of a call. */
-type PostedCall = Pick<ProviderCall, 'apiKey' | 'signal' | 'progress' | 'traceContext'>;
+type PostedCall = Pick<ProviderCall, 'endpoint' | 'apiKey' | 'signal' | 'progress' | 'traceContext'>;
 
 /** What is sent, besides what every request of a provider has. */
 interface Sending {
@@ -186,6 +188,7 @@ export function httpProvider<const Model extends string = string>(
         body: JSON.stringify(codec.tokenCount.encode(request, endpoint)),
         accept: 'application/json',
         headers: codec.headers?.(request, endpoint) ?? [],
+        endpoint,
         apiKey,
         signal,
         maxBytes: MAX_COUNT_BYTES,
@@ -200,7 +203,7 @@ export function httpProvider<const Model extends string = string>(
   }
 
   function post(
-    { apiKey, signal, progress, traceContext }: PostedCall,
+    { endpoint, apiKey, signal, progress, traceContext }: PostedCall,
     codec: Codec,
     { path, body: fields, accept, headers, maxBytes, verbatim }: Sending,
   ): MaybePromise<ApiExchange> {
@@ -217,6 +220,7 @@ export function httpProvider<const Model extends string = string>(
       frequent: true,
       body,
       bodyParts,
+      endpoint,
       apiKey,
       signal,
       errorShape: codec.errorShape?.bind(codec),
@@ -264,6 +268,8 @@ export function httpProvider<const Model extends string = string>(
   return {
     slug,
     name,
+    vendor: options.vendor,
+    keys: options.keys && namedKeys(options.keys).map(({ apiKey: _, ...key }) => key),
     models: models ?? {},
     acceptsAnyModel: models === undefined,
     dataCollection,

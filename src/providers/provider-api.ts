@@ -1,4 +1,5 @@
 import type { ProviderKey, ProviderKeyFunction } from '../config/tables/accounts.ts';
+import type { Endpoint, EndpointKey } from '../catalog/endpoint.ts';
 import type { ErrorShape } from './error-shape.ts';
 import { loadTransport, type Transport, type TransportRequest, type TransportResponse } from '../net/transport.ts';
 import type { ErrorContext } from './upstream-failure.ts';
@@ -12,12 +13,28 @@ export interface ProviderApiOptions {
   readonly query?: string | undefined;
   /** The key, or a function that gives keys or tokens. */
   readonly apiKey?: ProviderKey | undefined;
+  /** Several keys, each for endpoints of its own: takes the place of `apiKey`. */
+  readonly keys?: readonly (ProviderKey | NamedKey)[] | undefined;
   /** Names and values, in turn, of the headers that carry the key. Default: `authorization`, with `Bearer` in front. */
   readonly authorization?: ((apiKey: string) => readonly string[]) | undefined;
   /** Headers of every request. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /** How requests are sent. Default: undici on Node, `fetch` elsewhere. */
   readonly transport?: Transport | undefined;
+}
+
+/** One of several keys of a provider. */
+export interface NamedKey extends Partial<EndpointKey> {
+  /** The key, or a function that gives keys or tokens. */
+  readonly apiKey: ProviderKey;
+}
+
+/** Several keys, all with a name: those without one are `key-1`, `key-2` and so on, by their place. */
+export function namedKeys(keys: readonly (ProviderKey | NamedKey)[]): readonly (NamedKey & EndpointKey)[] {
+  return keys.map((one, index) => {
+    const given = typeof one === 'object' ? one : { apiKey: one };
+    return { ...given, name: given.name ?? `key-${index + 1}` };
+  });
 }
 
 /** One request to a provider. */
@@ -36,6 +53,8 @@ export interface ApiRequest extends Pick<
   readonly headers?: readonly string[] | undefined;
   /** The account's own key, to be used instead of the provider's. */
   readonly apiKey?: ProviderKey | undefined;
+  /** Where it goes: the provider's key that is for this endpoint is used. Default: the first. */
+  readonly endpoint?: Pick<Endpoint, 'key'> | undefined;
   /** Reads error bodies of a form of their own. */
   readonly errorShape?: ((body: unknown) => ErrorShape | undefined) | undefined;
 }
@@ -59,6 +78,8 @@ const USUAL_HEADERS = { 'content-type': 'application/json', 'accept-encoding': '
 /** A provider's API as far as all its operations have it in common: address, headers, keys, connections. */
 export class ProviderApi {
   readonly #options: ProviderApiOptions;
+  readonly #keys: ReadonlyMap<string, ProviderKey>;
+  readonly #firstKey: ProviderKey | undefined;
   readonly #baseURL: string;
   readonly #headers: readonly string[];
   readonly #ownSecrets: readonly string[];
@@ -75,7 +96,9 @@ export class ProviderApi {
     this.#baseURL = options.baseURL.replace(/\/+$/, '');
     this.#headers = Object.entries(mergeHeaders(USUAL_HEADERS, options.headers)).flat();
     this.#ownSecrets = secretHeaders(this.#headers);
-    this.#usualSecrets = this.#secretsWith(typeof options.apiKey === 'string' ? options.apiKey : undefined);
+    this.#keys = new Map(namedKeys(options.keys ?? []).map(({ name, apiKey }) => [name, apiKey]));
+    [this.#firstKey = options.apiKey] = this.#keys.values();
+    this.#usualSecrets = this.#secretsWith(typeof this.#firstKey === 'string' ? this.#firstKey : undefined);
     this.#transport = options.transport;
   }
 
@@ -89,9 +112,13 @@ export class ProviderApi {
   begin(request: ApiRequest): MaybePromise<ApiExchange> {
     const transport = (this.#transport ??= loadTransport());
     if (transport instanceof Promise) return this.#beginLater(transport, request);
-    const apiKey = request.apiKey ?? this.#options.apiKey;
+    const apiKey = request.apiKey ?? this.#keyOf(request.endpoint);
     if (typeof apiKey === 'function') return this.#beginWithToken(transport, request, apiKey);
     return this.#dispatch(transport, request, apiKey);
+  }
+
+  #keyOf(endpoint: ApiRequest['endpoint']): ProviderKey | undefined {
+    return (endpoint?.key === undefined ? undefined : this.#keys.get(endpoint.key)) ?? this.#firstKey;
   }
 
   async #beginWithToken(transport: Transport, request: ApiRequest, give: ProviderKeyFunction): Promise<ApiExchange> {
@@ -109,7 +136,7 @@ export class ProviderApi {
 
   #dispatch(transport: Transport, request: ApiRequest, apiKey: string | undefined): ApiExchange {
     const { path, accept, contentType, headers = NONE, errorShape } = request;
-    const isConfigured = apiKey === this.#options.apiKey;
+    const isConfigured = apiKey === this.#firstKey;
     const isUsual = isConfigured && contentType === undefined && headers.length === 0;
     const response = transport.send({
       method: request.method,
@@ -130,7 +157,7 @@ export class ProviderApi {
 
   /** Headers of the requests that have none of their own, kept for those that follow. */
   #usualHeaders(accept: string): readonly string[] {
-    const { apiKey } = this.#options;
+    const apiKey = this.#firstKey;
     const headers = this.#headersWith(typeof apiKey === 'string' ? apiKey : undefined, accept, NONE);
     this.#usual.set(accept, headers);
     return headers;
@@ -156,7 +183,7 @@ export class ProviderApi {
    *
    * @param apiKey - The account's own key. Default: the provider's.
    */
-  secrets(apiKey: ProviderKey | undefined = this.#options.apiKey): readonly string[] {
+  secrets(apiKey: ProviderKey | undefined = this.#firstKey): readonly string[] {
     return this.#secretsWith(typeof apiKey === 'function' ? this.#issued.get(apiKey) : apiKey);
   }
 

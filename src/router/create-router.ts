@@ -139,7 +139,7 @@ function tellAtStart({ config, services: { events, environment } }: RouterVersio
   if (config.callersUnsaid) warn(events, NO_CALLERS);
   if (copies > 1) warn(events, LOADED_TWICE);
   const { catalog, catalogMaxAgeDays, providers } = config;
-  const slugs = providers.map((provider) => provider.slug);
+  const slugs = providers.map(({ slug, vendor = slug }) => vendor);
   for (const source of staleSources(catalog, slugs, environment.wallClock(), catalogMaxAgeDays)) {
     warn(events, {
       code: 'catalog_stale',

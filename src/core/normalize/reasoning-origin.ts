@@ -11,8 +11,8 @@ import type { NormalizedRequest } from './normalized-request.ts';
 export type ReasoningOrigins = ReadonlyMap<string, string>;
 
 /** Who can read what an endpoint encrypts: its provider, with the account's own key where the endpoint is its own. */
-export function originOf({ provider, byok }: Pick<Endpoint, 'provider' | 'byok'>): string {
-  return byok === undefined ? provider : `${provider}@${byok.account}`;
+export function originOf({ provider, byok, key }: Pick<Endpoint, 'provider' | 'byok' | 'key'>): string {
+  return byok === undefined ? (key === undefined ? provider : `${provider}/${key}`) : `${provider}@${byok.account}`;
 }
 
 /** What is encrypted or signed in a piece of reasoning; undefined for plain text. */

@@ -26,6 +26,8 @@ export interface ExplainedStep {
   readonly model: string;
   /** Slug that names the endpoint in preferences. */
   readonly tag: string;
+  /** Name of the provider's key, where it has several. */
+  readonly key?: string | undefined;
   readonly why: string;
   /** US dollars for this prompt and the answer's limit, or 500 tokens without one; undefined without a price. */
   readonly estimatedCostUsd?: number | undefined;
@@ -132,6 +134,7 @@ export function explainPlan(
       provider: endpoint.provider,
       model: endpoint.model,
       tag: endpoint.tag,
+      key: endpoint.key,
       why,
       estimatedCostUsd: estimateCost(endpoint, estimateAt(endpoint)),
       price: ratesOf(endpoint, promptTokens, created),

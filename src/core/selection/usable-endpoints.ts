@@ -1,4 +1,4 @@
-import type { Endpoint } from '../../catalog/endpoint.ts';
+import { type Endpoint, withoutKey } from '../../catalog/endpoint.ts';
 import type { ModelTarget, Preferences, RoutedRequest } from '../normalize/normalized-request.ts';
 import { areOfPolicy } from '../normalize/preset.ts';
 import type { Account } from '../account.ts';
@@ -190,15 +190,16 @@ function filtered(
 function accountEndpoints(endpoints: readonly Endpoint[], account: Account): readonly Endpoint[] {
   const keys = account.providerKeys;
   if (keys === undefined) return endpoints;
+  const ids = new Set<string>();
   return endpoints.flatMap((endpoint) => {
     const key = Object.hasOwn(keys, endpoint.provider) ? keys[endpoint.provider] : undefined;
     // What authenticate gives is not checked. An entry without its key would be called with ours, and not charged.
     if (!key?.apiKey) return [endpoint];
-    const own: Endpoint = {
-      ...endpoint,
-      id: `${endpoint.id}@${account.id}`,
-      byok: { account: account.id, fallback: key.fallback ?? false },
-    };
-    return [own, endpoint];
+    const shared = withoutKey(endpoint);
+    const id = `${shared.id}@${account.id}`;
+    // However many keys the provider has, the account has one.
+    if (ids.has(id)) return [endpoint];
+    ids.add(id);
+    return [{ ...shared, id, byok: { account: account.id, fallback: key.fallback ?? false } }, endpoint];
   });
 }

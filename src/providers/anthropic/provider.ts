@@ -1,4 +1,4 @@
-import { anyText, checkProviderShape, keyPlace } from '../check-options.ts';
+import { checkProviderShape, keyPlace } from '../check-options.ts';
 import { readEnvironment } from '../../platform/environment.ts';
 import { CHAT_PROVIDER_OPTIONS, type ChatProviderOptions } from '../openai-compatible/options.ts';
 import type { BatchesOnFirstUse } from '../codec.ts';
@@ -10,8 +10,6 @@ import type { ParameterName } from '../../catalog/model.ts';
 
 /** Options of {@link anthropic}. */
 export interface AnthropicOptions<Model extends string = string> extends ChatProviderOptions<Model> {
-  /** Name of the provider in preferences. Default `anthropic`; others for servers that speak the same wire. */
-  readonly slug?: string | undefined;
   /**
    * How the key is sent: `api-key` in `x-api-key`, `bearer` in `authorization`, as access tokens are. Default `api-key`.
    */
@@ -22,7 +20,6 @@ export interface AnthropicOptions<Model extends string = string> extends ChatPro
 
 const ANTHROPIC_OPTIONS: OptionShape<AnthropicOptions> = {
   ...CHAT_PROVIDER_OPTIONS,
-  slug: anyText,
   authorization: keyPlace,
   betas: listOf(text),
 };
@@ -41,15 +38,16 @@ const API_VERSION = '2023-06-01';
  * @throws {@link ConfigError} when the key is missing, or the slug, the address or the key cannot be right.
  */
 export function anthropic<const Model extends string = string>(options: AnthropicOptions<Model> = {}): Provider<Model> {
-  const { slug = 'anthropic', betas = [], models } = options;
-  const apiKey = options.apiKey ?? readEnvironment(API_KEY_VARIABLE);
+  const { slug = 'anthropic', betas = [], models, keys } = options;
+  const apiKey = options.apiKey ?? (keys === undefined ? readEnvironment(API_KEY_VARIABLE) : undefined);
   const problem = `is missing: pass apiKey, or set ${API_KEY_VARIABLE} in the environment`;
-  const missing = apiKey === undefined ? [{ path: `providers.${slug}.apiKey`, problem }] : [];
+  const missing = apiKey === undefined && keys === undefined ? [{ path: `providers.${slug}.apiKey`, problem }] : [];
   checkProviderShape<AnthropicOptions>(ANTHROPIC_OPTIONS, options, { slug }, missing);
   const baseURL = options.baseURL ?? readEnvironment(BASE_URL_VARIABLE) ?? BASE_URL;
   const root = baseURL.replace(/\/+$/, '').replace(/\/v1$/, '');
   return httpProvider<Model>({
     slug,
+    vendor: root === BASE_URL ? 'anthropic' : undefined,
     name: options.name ?? (slug === 'anthropic' ? 'Anthropic' : slug),
     models,
     dataCollection: options.dataCollection,
@@ -70,6 +68,7 @@ export function anthropic<const Model extends string = string>(options: Anthropi
     batches: (options.nativeBatches ?? root === BASE_URL) ? BATCHES : undefined,
     baseURL: `${root}/v1`,
     apiKey,
+    keys,
     authorization: options.authorization === 'bearer' ? undefined : (key) => ['x-api-key', key],
     headers: mergeHeaders({ 'anthropic-version': API_VERSION }, options.headers),
     transport: options.transport,

@@ -1,6 +1,6 @@
 import type { ConfigProblem } from '../../protocol/router-error.ts';
 import type { JsonObject } from '../../protocol/json.ts';
-import { anyText, checkProviderShape, keyPlace } from '../check-options.ts';
+import { checkProviderShape, keyPlace } from '../check-options.ts';
 import type { BatchesOnFirstUse } from '../codec.ts';
 import { httpProvider } from '../http-provider.ts';
 import { readEnvironment } from '../../platform/environment.ts';
@@ -27,8 +27,6 @@ export interface GoogleOptions<Model extends string = string> extends ChatProvid
    * Default `api-key`.
    */
   readonly authorization?: 'api-key' | 'bearer' | undefined;
-  /** Name of the provider in preferences, for routers that have Google twice. Default `google`. */
-  readonly slug?: string | undefined;
   /** Safety settings of all requests that bring no `safety_settings` of their own. Default: Google's. */
   readonly safetySettings?: readonly SafetySetting[] | undefined;
 }
@@ -36,7 +34,6 @@ export interface GoogleOptions<Model extends string = string> extends ChatProvid
 const GOOGLE_OPTIONS: OptionShape<GoogleOptions> = {
   ...CHAT_PROVIDER_OPTIONS,
   authorization: keyPlace,
-  slug: anyText,
   safetySettings: listOf(group<SafetySetting>({ category: text, threshold: text })),
 };
 
@@ -66,9 +63,10 @@ export function google<const Model extends string = string>(options: GoogleOptio
   const bearer = options.authorization === 'bearer';
   const slug = options.slug ?? 'google';
   const baseURL = (options.baseURL ?? GEMINI_API).replace(/\/+$/, '');
-  const apiKey = options.apiKey ?? (bearer ? undefined : keyFromEnvironment());
+  const { keys } = options;
+  const apiKey = options.apiKey ?? (bearer || keys !== undefined ? undefined : keyFromEnvironment());
   const problems: ConfigProblem[] = [];
-  if (apiKey === undefined) {
+  if (apiKey === undefined && keys === undefined) {
     const problem = bearer
       ? 'is missing: pass an access token, or a function that gives one'
       : `is missing: pass apiKey, or set ${KEY_VARIABLES.join(' or ')} in the environment`;
@@ -86,6 +84,7 @@ export function google<const Model extends string = string>(options: GoogleOptio
   return httpProvider<Model>(
     {
       slug,
+      vendor: baseURL === GEMINI_API ? 'google' : undefined,
       name: options.name ?? (vertex ? 'Google Vertex' : 'Google'),
       models: options.models,
       dataCollection,
@@ -105,6 +104,7 @@ export function google<const Model extends string = string>(options: GoogleOptio
       batches: hasBatches ? batchesOf(version) : undefined,
       baseURL,
       apiKey,
+      keys,
       authorization: bearer ? undefined : (key) => ['x-goog-api-key', key],
       headers,
       transport,

@@ -3,6 +3,7 @@ import type { AcceptedConversation } from '../../core/accepts.ts';
 import type { CallTimeouts, EndpointDeclaration } from '../../catalog/endpoint.ts';
 import { callTimeouts } from '../../catalog/model-options.ts';
 import type { Transport } from '../../net/transport.ts';
+import type { NamedKey } from '../provider-api.ts';
 import type { Dialect, EmbeddingDialect } from './dialect.ts';
 import type { NativeDialect } from './provider.ts';
 import {
@@ -16,7 +17,7 @@ import {
   text,
   withFunctions,
 } from '../../platform/option-kinds.ts';
-import { anyNumber, anyText, headerValue, keyOrFunction } from '../check-options.ts';
+import { anyNumber, anyText, headerValue, keyOrFunction, severalKeys } from '../check-options.ts';
 
 /** Models of a provider: id in this router to how the provider offers it, or to several such endpoints. */
 export type ModelTable<Model extends string = string> = Readonly<
@@ -30,6 +31,16 @@ export interface ChatProviderOptions<Model extends string = string> {
    * Default: the vendor's environment variable.
    */
   readonly apiKey?: ProviderKey | undefined;
+  /**
+   * Several keys instead of one, as they are or with `name`, `weight`, `rpm`, `tpm` and `concurrency`. Each makes
+   * endpoints of its own, with a health and limits of their own; `order: ['openai/NAME']` selects one. Default: `apiKey`.
+   */
+  readonly keys?: readonly (ProviderKey | NamedKey)[] | undefined;
+  /**
+   * Name of the provider in preferences and in front of ids of models: lower-case letters, digits and dashes. Default:
+   * that of the vendor; another one for routers that have the vendor more than once.
+   */
+  readonly slug?: string | undefined;
   /** Address of the API. Default: the vendor's own. */
   readonly baseURL?: string | undefined;
   /** Models on offer. Left out: every model under the provider's slug is passed on, with unknown price and abilities. */
@@ -78,6 +89,8 @@ export interface OpenAiCompatibleOptions<Model extends string = string> extends 
  */
 export const CHAT_PROVIDER_OPTIONS: OptionShape<ChatProviderOptions> = {
   apiKey: keyOrFunction,
+  keys: severalKeys,
+  slug: anyText,
   baseURL: kind('an http(s) address', (value) => typeof value === 'string'),
   models: mapOf(anything),
   name: text,
@@ -93,7 +106,6 @@ export const CHAT_PROVIDER_OPTIONS: OptionShape<ChatProviderOptions> = {
 /** Options of a server that speaks the chat completions wire. */
 export const OPENAI_COMPATIBLE_OPTIONS: OptionShape<OpenAiCompatibleOptions> = {
   ...CHAT_PROVIDER_OPTIONS,
-  slug: anyText,
   dialect: group<Dialect>({
     maxTokensField: text,
     userField: text,

@@ -28,19 +28,22 @@ const anyServer: LoadAccepts = async () => (await import('../accepts/any-server.
  *
  * @param hasResponses - Whether it speaks Responses at the same address, for models that are only there. Default: where
  * callers may use it natively.
+ * @param vendor - Its slug, for what is known of its models.
  * @throws {@link ConfigError} as {@link openaiCompatible} does.
  */
 export function chatCompletionsProvider<const Model extends string>(
   options: OpenAiCompatibleOptions<Model>,
   accepts: LoadAccepts,
   hasResponses: boolean = options.nativeDialects?.includes('responses') === true,
+  vendor?: string,
 ): Provider<Model> {
   checkProviderShape(OPENAI_COMPATIBLE_OPTIONS, options);
   const { slug, name, models, dataCollection, zeroDataRetention, baseURL, query, apiKey, headers, transport } = options;
-  const { dialect = {}, nativeDialects = [], keyHeader, nativeBatches = false } = options;
+  const { dialect = {}, nativeDialects = [], keyHeader, nativeBatches = false, keys } = options;
   return httpProvider<Model>(
     {
       slug,
+      vendor,
       name,
       models,
       dataCollection,
@@ -64,6 +67,7 @@ export function chatCompletionsProvider<const Model extends string>(
       baseURL,
       query,
       apiKey,
+      keys,
       authorization: keyHeader === undefined ? undefined : (key) => [keyHeader, key],
       headers,
       transport,

@@ -14,17 +14,18 @@ export type VendorFactory = <const Model extends string = string>(
 
 function vendor(preset: VendorPreset): VendorFactory {
   return <const Model extends string = string>(options: ChatProviderOptions<Model> = {}) => {
-    const apiKey = options.apiKey ?? keyFromEnvironment(preset);
+    const { slug = preset.slug } = options;
+    const apiKey = options.apiKey ?? (options.keys === undefined ? keyFromEnvironment(preset) : undefined);
     const variables = preset.apiKeyVariables.join(' or ');
-    const path = `providers.${preset.slug}.apiKey`;
+    const path = `providers.${slug}.apiKey`;
     const problem = `is missing: pass apiKey, or set ${variables} in the environment`;
-    const missing = apiKey === undefined && variables !== '' ? [{ path, problem }] : [];
+    const missing = apiKey === undefined && options.keys === undefined && variables !== '' ? [{ path, problem }] : [];
     checkProviderShape<ChatProviderOptions>(CHAT_PROVIDER_OPTIONS, options, preset, missing);
     const baseURL = options.baseURL ?? addressFromEnvironment(preset) ?? preset.baseURL;
     return chatCompletionsProvider(
       {
         ...options,
-        slug: preset.slug,
+        slug,
         name: options.name ?? preset.name,
         dataCollection: options.dataCollection ?? preset.dataCollection,
         nativeDialects: options.nativeDialects ?? (baseURL === preset.baseURL ? preset.nativeDialects : undefined),
@@ -36,6 +37,7 @@ function vendor(preset: VendorPreset): VendorFactory {
       preset.accepts,
       // Behind another address is a proxy of the vendor, which would refuse the same on chat completions.
       preset.nativeDialects?.includes('responses'),
+      preset.slug,
     );
   };
 }
@@ -92,16 +94,17 @@ export function azure<const Model extends string>(options: AzureOptions<Model>):
   if (!/^[a-zA-Z0-9][a-zA-Z0-9-]*$/.test(resource)) {
     problems.push({ path: 'providers.azure.resource', problem: 'must be letters, digits and dashes' });
   }
-  const apiKey = options.apiKey ?? readEnvironment('AZURE_OPENAI_API_KEY');
-  if (apiKey === undefined) {
+  const { slug = 'azure', keys } = options;
+  const apiKey = options.apiKey ?? (keys === undefined ? readEnvironment('AZURE_OPENAI_API_KEY') : undefined);
+  if (apiKey === undefined && keys === undefined) {
     const problem = 'is missing: pass apiKey, or set AZURE_OPENAI_API_KEY in the environment';
-    problems.push({ path: 'providers.azure.apiKey', problem });
+    problems.push({ path: `providers.${slug}.apiKey`, problem });
   }
   checkProviderShape<AzureOptions>(AZURE_OPTIONS, options, { slug: 'azure' }, problems);
   return chatCompletionsProvider(
     {
       ...rest,
-      slug: 'azure',
+      slug,
       name: options.name ?? 'Azure',
       baseURL: `https://${resource}.openai.azure.com/openai/v1`,
       keyHeader:
@@ -111,6 +114,7 @@ export function azure<const Model extends string>(options: AzureOptions<Model>):
     },
     async () => (await import('../accepts/azure.ts')).AZURE,
     true,
+    'azure',
   );
 }
 

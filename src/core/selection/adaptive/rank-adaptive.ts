@@ -189,7 +189,7 @@ function compareCosts(
   let total = 0;
   for (const one of weighed) {
     if (one.isRefused) continue;
-    const share = power(best / one.value, sharpness);
+    const share = power(best / one.value, sharpness) * (one.endpoint.weight ?? 1);
     one.figures.share = share;
     total += share;
   }

@@ -46,7 +46,7 @@ export async function nativeRoutes(ports: BatchPorts, batch: BatchRecord, accoun
     const native = ports.providers.get(endpoint.provider)?.batches;
     if (native === undefined || !native.accepts(batch.endpoint, endpoint)) continue;
     const route = { native, endpoint };
-    const name = `${endpoint.provider} ${endpoint.byok === undefined ? '' : 'own key'}`;
+    const name = `${endpoint.provider} ${endpoint.byok === undefined ? (endpoint.key ?? '') : 'own key'}`;
     if (!all.has(name)) all.set(name, route);
     if (place === 0) first = route;
   }
