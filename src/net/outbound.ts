@@ -1,12 +1,11 @@
-import { fill } from '../config/option.ts';
-import { OUTBOUND, type OutboundOptions } from '../config/tables/http.ts';
-import { type AddressGuard, type Transport, TransportError, type TransportResponse } from './transport.ts';
+import type { OutboundOptions } from '../config/tables/http.ts';
 import type { Environment } from '../platform/environment.ts';
-import { wait } from '../platform/wait.ts';
-import { checkOutboundUrl, isPublicAddress, OutboundError, type OutboundRules } from './outbound-url.ts';
+import { onDemand } from '../platform/wait.ts';
+import type { OutboundRules } from './outbound-url.ts';
+import type { AddressGuard, Transport } from './transport.ts';
 
 /** One request to a URL that a user gave: a webhook, a page, a picture, a document. */
-interface OutboundRequest {
+export interface OutboundRequest {
   readonly url: string;
   /** Default `GET`. */
   readonly method?: 'GET' | 'POST' | 'DELETE' | undefined;
@@ -69,7 +68,7 @@ export interface Outbound {
    *
    * @throws {@link OutboundError} with the problem `refused`.
    */
-  check(url: string, schemes: OutboundRules['schemes']): void;
+  check(url: string, schemes: OutboundRules['schemes']): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -78,163 +77,26 @@ export type { OutboundOptions } from '../config/tables/http.ts';
 /** Makes the transport behind the entry point. */
 export type GuardedTransportFactory = (guard: AddressGuard) => Promise<Transport>;
 
-/** All failures to connect take at least this many milliseconds, so that their time tells nothing. */
-const FAILURE_FLOOR_MS = 250;
-const REDIRECTS = new Set([301, 302, 303, 307, 308]);
-/** Headers that only the origin they were meant for may see. */
-const PRIVATE_HEADERS = new Set(['authorization', 'cookie', 'proxy-authorization', 'x-api-key']);
+const door = onDemand(async () => (await import('./guarded-outbound.ts')).guardedOutbound);
 
-/** Opens the entry point. Its connections are its own: nothing that users ask for travels on those to providers. */
+/** Opens the entry point, with the first request. Its connections are its own: nothing that users ask for travels on those to providers. */
 export function createOutbound(
   options: OutboundOptions,
   environment: Environment,
   createTransport: GuardedTransportFactory = loadGuardedTransport,
 ): Outbound {
-  const allowedHosts = new Set(options.allowedHosts);
-  const ports = new Set(fill(OUTBOUND, options).ports);
-  const guard: AddressGuard = (host, address) => allowedHosts.has(host) || isPublicAddress(address);
-  let transport: Promise<Transport> | undefined;
-
-  async function fetch(request: OutboundRequest): Promise<OutboundResponse> {
-    const bounded = boundsOf(request);
-    try {
-      const { response, url } = await follow(request, bounded.signal);
-      return await collect(response, url, request.maxBytes);
-    } catch (error) {
-      throw await bounded.problem(error);
-    } finally {
-      bounded.end();
-    }
-  }
-
-  async function open(request: OutboundRequest): Promise<OutboundStream> {
-    const bounded = boundsOf(request);
-    try {
-      const { response, url } = await follow(request, bounded.signal);
-      const cancel = (): void => {
-        bounded.end();
-        response.cancel();
-      };
-      let left = request.maxBytes;
-      const read = async (): Promise<readonly Uint8Array[] | undefined> => {
-        try {
-          const chunks = await response.read();
-          if (chunks === undefined) bounded.end();
-          for (const chunk of chunks ?? []) left -= chunk.byteLength;
-          if (left < 0) throw new OutboundError('too_large', `The URL sent more than ${request.maxBytes} bytes`);
-          return chunks;
-        } catch (error) {
-          const problem = await bounded.problem(error);
-          cancel();
-          throw problem;
-        }
-      };
-      return { status: response.status, url, header: (name) => response.header(name), read, cancel };
-    } catch (error) {
-      const problem = await bounded.problem(error);
-      bounded.end();
-      throw problem;
-    }
-  }
-
-  /** The time of a request, and the signal of whoever asks, as one signal; and what an error means under them. */
-  function boundsOf({ timeoutMs, signal }: OutboundRequest) {
-    const startedAt = environment.now();
-    const controller = new AbortController();
-    const giveUp = (): void => controller.abort();
-    const timer = environment.setTimer(giveUp, timeoutMs);
-    signal?.addEventListener('abort', giveUp);
-    if (signal?.aborted === true) giveUp();
-    return {
-      signal: controller.signal,
-      async problem(error: unknown): Promise<OutboundError> {
-        const problem = problemOf(error, signal, controller.signal);
-        const left = FAILURE_FLOOR_MS - (environment.now() - startedAt);
-        if (problem.problem === 'unreachable' && left > 0) await wait(environment, left, controller.signal);
-        return problem;
-      },
-      end(): void {
-        environment.clearTimer(timer);
-        signal?.removeEventListener('abort', giveUp);
-      },
-    };
-  }
-
-  async function follow(
-    request: OutboundRequest,
-    signal: AbortSignal,
-  ): Promise<{ readonly response: TransportResponse; readonly url: URL }> {
-    const rules: OutboundRules = { schemes: request.schemes ?? 'any', ports, allowedHosts };
-    let url = checkOutboundUrl(request.url, rules);
-    let { headers = [], method = 'GET', body } = request;
-    for (let redirects = 0; ; redirects += 1) {
-      request.admit?.(url);
-      transport ??= createTransport(guard);
-      const response = await (await transport).send({ method, url, headers, body, signal, maxBytes: Infinity });
-      const location = REDIRECTS.has(response.status) ? response.header('location') : undefined;
-      if (location === undefined || request.maxRedirects === undefined) return { response, url };
-      response.cancel();
-      if (redirects >= request.maxRedirects) throw new OutboundError('redirects', 'The URL redirects too often');
-      const next = checkOutboundUrl(URL.canParse(location, url.href) ? new URL(location, url).href : location, rules);
-      if (next.origin !== url.origin) headers = withoutPrivate(headers);
-      if (response.status !== 307 && response.status !== 308) {
-        method = 'GET';
-        body = undefined;
-      }
-      url = next;
-    }
-  }
-
+  let opened: Promise<Outbound> | undefined;
+  const open = (): Promise<Outbound> =>
+    (opened ??= Promise.resolve(door()).then((guarded) => guarded(options, environment, createTransport)));
   return {
-    fetch,
-    open,
-    check: (url, schemes) => void checkOutboundUrl(url, { schemes, ports, allowedHosts }),
-    async close() {
-      await (await transport)?.close();
-    },
+    fetch: async (request) => (await open()).fetch(request),
+    open: async (request) => (await open()).open(request),
+    check: async (url, schemes) => (await open()).check(url, schemes),
+    close: async () => (await opened)?.close(),
   };
 }
 
 async function loadGuardedTransport(guard: AddressGuard): Promise<Transport> {
   const { createGuardedTransport } = await import('#transport');
   return createGuardedTransport(guard);
-}
-
-async function collect(response: TransportResponse, url: URL, maxBytes: number): Promise<OutboundResponse> {
-  const parts: Uint8Array[] = [];
-  let size = 0;
-  let truncated = false;
-  for (let chunks = await response.read(); chunks !== undefined && !truncated; chunks = await response.read()) {
-    for (const chunk of chunks) {
-      const room = maxBytes - size;
-      truncated ||= chunk.byteLength > room;
-      const kept = chunk.subarray(0, room);
-      parts.push(kept);
-      size += kept.byteLength;
-    }
-    if (!truncated) continue;
-    response.cancel();
-    break;
-  }
-  const body = new Uint8Array(size);
-  let offset = 0;
-  for (const part of parts) {
-    body.set(part, offset);
-    offset += part.byteLength;
-  }
-  return { status: response.status, url, header: (name) => response.header(name), body, truncated };
-}
-
-function problemOf(error: unknown, caller: AbortSignal | undefined, own: AbortSignal): OutboundError {
-  if (error instanceof OutboundError) return error;
-  if (caller?.aborted === true) return new OutboundError('aborted', 'The request was given up');
-  if (own.aborted || (error instanceof TransportError && error.failure.kind === 'timeout')) {
-    return new OutboundError('timeout', 'The URL did not answer in time');
-  }
-  if (error instanceof TransportError) return new OutboundError('unreachable', 'The URL could not be reached');
-  throw error;
-}
-
-function withoutPrivate(headers: readonly string[]): readonly string[] {
-  return headers.filter((_, index) => !PRIVATE_HEADERS.has((headers[index - (index % 2)] ?? '').toLowerCase()));
 }

@@ -1,4 +1,4 @@
-import { OutboundError } from '../net/outbound-url.ts';
+import { OutboundError } from '../net/outbound-error.ts';
 import { createOutbound, type Outbound } from '../net/outbound.ts';
 import { systemEnvironment } from '../platform/environment.ts';
 

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type Outbound, createOutbound } from '../../src/net/outbound.ts';
-import { OutboundError } from '../../src/net/outbound-url.ts';
+import { OutboundError } from '../../src/net/outbound-error.ts';
 import { createGuardedTransport } from '../../src/net/undici.ts';
 import type { LookupAddress } from '../../src/net/guarded-connector.ts';
 import { systemEnvironment } from '../../src/platform/environment.ts';

@@ -1,4 +1,4 @@
-import { OutboundError } from '../../net/outbound-url.ts';
+import { OutboundError } from '../../net/outbound-error.ts';
 import type { Outbound } from '../../net/outbound.ts';
 import { parseDataUrl, percentDecoded } from '../../platform/data-url.ts';
 import type { FileStore } from '../../contracts/plugin-services.ts';

@@ -1,4 +1,4 @@
-import { OutboundError } from '../../net/outbound-url.ts';
+import { OutboundError } from '../../net/outbound-error.ts';
 import type { Outbound, OutboundOptions } from '../../net/outbound.ts';
 import {
   checkShape,

@@ -1,6 +1,6 @@
 import { timerMs } from '../../platform/environment.ts';
 import { checkShape, milliseconds, type OptionShape, text } from '../../platform/option-kinds.ts';
-import { OutboundError } from '../../net/outbound-url.ts';
+import { OutboundError } from '../../net/outbound-error.ts';
 import { createOutbound, type Outbound, type OutboundOptions } from '../../net/outbound.ts';
 import { systemEnvironment } from '../../platform/environment.ts';
 import { PageError, type PageFetcher } from '../../contracts/plugin-services.ts';

@@ -3,7 +3,7 @@ import type { BatchRecord } from '../../core/batch/batch-record.ts';
 import { INITIAL_EFFECTS } from '../../core/batch/machine.ts';
 import { faultOfLine } from '../../core/batch/wire-batch.ts';
 import { errorOf, RouterError } from '../../protocol/router-error.ts';
-import { OutboundError } from '../../net/outbound-url.ts';
+import { OutboundError } from '../../net/outbound-error.ts';
 import type { BatchRequest } from '../../protocol/batch.ts';
 import { BATCH_FIELDS, type BatchFields, parseBatchFields } from '../../protocol/create-batch.ts';
 import { echo, faultAt } from '../../protocol/fault.ts';
@@ -61,7 +61,7 @@ export async function createBatch(
   { account = ANONYMOUS, idempotencyKey }: CreateBatchOptions,
 ): Promise<BatchRecord> {
   const { store, environment, failPoint } = ports;
-  const fields = checkFields(ports, input);
+  const fields = await checkFields(ports, input);
   ports.checkAccount(account);
   mustBeFound(ports, account);
   checkKey(idempotencyKey);
@@ -176,14 +176,14 @@ function newRecord(
   };
 }
 
-function checkFields({ webhooks }: CreateBatchPorts, input: NewBatch): BatchFields {
+async function checkFields({ webhooks }: CreateBatchPorts, input: NewBatch): Promise<BatchFields> {
   const { requests: _, ...rest } = input;
   const parsed = parseBatchFields(rest);
   if (!parsed.ok) throw errorOfFault(parsed.fault);
   const { callback_url: url } = parsed.value;
   if (url != null) {
     try {
-      webhooks.outbound.check(url, 'https');
+      await webhooks.outbound.check(url, 'https');
     } catch (error) {
       if (!(error instanceof OutboundError)) throw error;
       throw errorOfFault(faultAt('callback_url', error.message.replace('The URL ', '')));

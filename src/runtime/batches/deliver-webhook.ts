@@ -12,7 +12,7 @@ import {
 import { wireBatch } from '../../core/batch/wire-batch.ts';
 import { parseHttpDate } from '../../core/fallback/http-date.ts';
 import type { Outbound, OutboundStream } from '../../net/outbound.ts';
-import { OutboundError } from '../../net/outbound-url.ts';
+import { OutboundError } from '../../net/outbound-error.ts';
 import type { Environment } from '../../platform/environment.ts';
 import type { Secret } from '../../platform/secret.ts';
 import { hmacBytes, hmacSha256 } from '../../platform/hash.ts';

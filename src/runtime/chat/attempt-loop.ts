@@ -108,7 +108,7 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
       while (answer === undefined) {
         this.signal.throwIfAborted();
         const move = this.#nextMove(waited);
-        if (move.type === 'stop') throw this.#stopped(move.reason);
+        if (move.type === 'stop') throw await this.#stopped(move.reason);
         waited = move.waitMs > 0;
         const first = this.#before(move);
         if (first === undefined) answer = await this.#attempt(move);
@@ -378,7 +378,7 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
   }
 
   /** The error of a request for which nothing more is tried. What only it has met is not held against endpoints. */
-  #stopped(reason: StopReason): RouterError {
+  #stopped(reason: StopReason): Promise<RouterError> {
     const { request, plan } = this;
     const { docsUrl, records } = this.#services;
     if (this.#counted !== undefined) records.excuse(this.#counted);

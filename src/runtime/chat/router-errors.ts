@@ -2,12 +2,12 @@ import { type Attempt, type AttemptFailure, type FailedAttempt, FAILURE_RULES } 
 import { coolingError, type FinalError, finalError } from '../../core/fallback/final-error.ts';
 import type { Situation, StopReason } from '../../core/fallback/next-move.ts';
 import type { RoutedRequest } from '../../core/normalize/normalized-request.ts';
-import { explainNoRoute, type NoRoute } from '../../core/selection/no-route.ts';
 import type { LatelyEnded } from '../../core/fallback/outcomes.ts';
 import type { PlanStep, RoutePlan } from '../../core/selection/route-plan.ts';
 import { RouterError, type RouterErrorOptions } from '../../protocol/router-error.ts';
 import type { RequestFault } from '../../protocol/fault.ts';
 import type { JsonObject } from '../../protocol/json.ts';
+import { onDemand } from '../../platform/wait.ts';
 
 type Context = Pick<RouterErrorOptions, 'routerMetadata' | 'generationId'>;
 
@@ -41,9 +41,12 @@ interface StoppedRequest {
 }
 
 /** The error for a request for which nothing more is tried. */
-export function errorOfStop(stopped: StoppedRequest, reason: StopReason, context: Context): RouterError {
+export async function errorOfStop(stopped: StoppedRequest, reason: StopReason, context: Context): Promise<RouterError> {
   const { request, plan, attempts, admission, lately, docsUrl } = stopped;
-  if (plan.steps.length === 0) return errorOfNoRoute(explainNoRoute(plan, request, docsUrl), context);
+  if (plan.steps.length === 0) {
+    const { explainNoRoute } = await noRoute();
+    return new RouterError({ ...context, ...explainNoRoute(plan, request, docsUrl) });
+  }
   if (attempts.length === 0 && reason === 'exhausted') {
     return errorOfAttempts(coolingError(plan, admission, lately, docsUrl), context);
   }
@@ -51,10 +54,8 @@ export function errorOfStop(stopped: StoppedRequest, reason: StopReason, context
   return errorOfAttempts(finalError(plan, attempts, reason, { allowFallbacks, docsUrl }), context);
 }
 
-/** The error for a request that no endpoint can serve. */
-function errorOfNoRoute(noRoute: NoRoute, context: Context): RouterError {
-  return new RouterError({ ...context, ...noRoute });
-}
+/** What says why no endpoint can serve a request. */
+const noRoute = onDemand(() => import('../../core/selection/no-route.ts'));
 
 /** The error for a request whose attempts all failed. */
 function errorOfAttempts(error: FinalError, context: Context): RouterError {
