@@ -60,13 +60,14 @@ const PACKAGE_OWNERS: Readonly<Record<string, readonly string[]>> = {
   'pg-boss': ['src/queue/pg-boss/pg-boss-queue.ts'],
   '@remix-run/multipart-parser': ['src/http/file-operations.ts'],
   unpdf: ['src/plugins/pdf/extract-text.ts'],
-  undici: ['src/net/undici.ts', 'src/net/guarded-connector.ts'],
+  undici: ['src/net/undici.ts', 'src/net/guarded-connector.ts', 'src/net/proxy.ts'],
 };
 
 /** Files that only run on Node and are reached by the `node` condition or by doors of their own. */
 const NODE_ONLY = [
   'src/net/undici.ts',
   'src/net/guarded-connector.ts',
+  'src/net/proxy.ts',
   'src/net/content-decoding.ts',
   'src/runtime/catalog/lock-file.ts',
   'src/storage/sqlite/connection.ts',

@@ -32,6 +32,7 @@ const GROUPS: Readonly<Record<string, readonly (keyof typeof ROUTER)[]>> = {
     'authenticate',
     'allowAnonymous',
     'cors',
+    'net',
     'limits',
     'rateLimits',
     'budgets',

@@ -58,7 +58,7 @@ import {
   TIMEOUTS,
   type Timeouts,
 } from './tables/fallback.ts';
-import { BRANDS, CORS, type Cors, KEEP_ALIVE, type KeepAlive } from './tables/http.ts';
+import { BRANDS, CORS, type Cors, KEEP_ALIVE, type KeepAlive, NETWORK, type NetworkOptions } from './tables/http.ts';
 import { MODEL_INFO, type ModelInfo } from './tables/model-info.ts';
 import { type DeclaredRequestLimits, REQUEST_LIMITS } from './tables/limits.ts';
 import { type Alias, MIRRORED, type Rule, RULE, SPLIT } from './tables/rules.ts';
@@ -252,6 +252,11 @@ export const ROUTER = {
   allowAnonymous: option.flag({ default: false }),
   /** Sites whose pages may call from a browser. Default: none. */
   cors: option.object<Cors>(CORS),
+  /**
+   * A proxy and certificate authorities, for providers, webhooks, plugins and server tools. Routers of a process have the
+   * same one; a provider may have one of its own. Default: that of the environment.
+   */
+  net: option.object<NetworkOptions>(NETWORK),
   /** Spelling of names in answers; on input both are always understood. Default `router`. */
   brand: option.word(BRANDS, { default: 'router' }),
   /** Limits of requests that protect the process. */

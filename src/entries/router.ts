@@ -14,6 +14,7 @@ export type { PromptEstimate } from '../core/dialects/dialect.ts';
 export type { TokenCount } from '../runtime/chat/count-tokens.ts';
 export type { ResolvedConfig } from '../config/resolve-config.ts';
 export type { Brand, Cors, KeepAlive, RouterConfig } from '../config/router.ts';
+export type { NetworkOptions } from '../config/tables/http.ts';
 export type {
   ExplainedPlugin,
   ExplainedRejection,

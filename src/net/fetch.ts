@@ -1,3 +1,4 @@
+import type { NetworkOptions } from '../config/tables/http.ts';
 import { failure } from '../core/fallback/failure.ts';
 import { connectionFailure } from './connection-failure.ts';
 import {
@@ -10,8 +11,15 @@ import {
   type TransportResponse,
 } from './transport.ts';
 
-/** Transport over the runtime's own `fetch`, for every runtime that is not Node. */
-export function createTransport(fetchFunction: typeof fetch = globalThis.fetch): Transport {
+/**
+ * Transport over the runtime's own `fetch`, for every runtime that is not Node.
+ *
+ * @throws {@link TransportError} for a network, because `fetch` chooses the way by itself.
+ */
+export function createTransport(network?: NetworkOptions, fetchFunction: typeof fetch = globalThis.fetch): Transport {
+  if (network !== undefined) {
+    throw new TransportError(failure('adapter', 'net.proxy and net.ca work on Node only; here, fetch chooses the way'));
+  }
   return {
     async send(request) {
       const { method, url, body = null, signal } = request;
@@ -34,8 +42,8 @@ export function createTransport(fetchFunction: typeof fetch = globalThis.fetch):
  * A transport for URLs that users give. `fetch` does not tell which address a name leads to: outside Node only the URL
  * itself is checked, so run it where the network keeps private addresses out of reach, as Workers do.
  */
-export function createGuardedTransport(_guard: AddressGuard): Transport {
-  return createTransport();
+export function createGuardedTransport(_guard: AddressGuard, _lookup?: undefined, network?: NetworkOptions): Transport {
+  return createTransport(network);
 }
 
 /** Status that stands for a redirect where the runtime hides the real one. */

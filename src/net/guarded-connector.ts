@@ -1,7 +1,9 @@
 import { lookup as systemLookup } from 'node:dns';
 import { isIP, type LookupFunction } from 'node:net';
 import { buildConnector } from 'undici';
-import type { AddressGuard } from './transport.ts';
+import { failure } from '../core/fallback/failure.ts';
+import type { HostOfTarget } from './proxy.ts';
+import { type AddressGuard, TransportError } from './transport.ts';
 
 /** One address of a name. */
 export interface LookupAddress {
@@ -25,10 +27,7 @@ export function guardedConnector(
   lookup: Lookup = lookupAll,
 ): buildConnector.connector {
   return (target, callback) => {
-    const hostname = target.hostname.replace(/^\[(.*)\]$/, '$1');
-    // As URLs have it: undici gives an IPv6 address without its brackets.
-    const name = isIP(hostname) === 6 ? `[${hostname}]` : hostname;
-    const host = `${name}:${target.port === '' ? defaultPort(target.protocol) : target.port}`;
+    const { hostname, host } = hostOf(target);
     if (isIP(hostname) !== 0) {
       if (!guard(host, hostname)) return callback(notPublic(), null);
       return buildConnector(options)(target, callback);
@@ -50,6 +49,39 @@ export function guardedConnector(
       });
     };
   }
+}
+
+/**
+ * The address that a proxy is to connect to: one that the guard lets through. The proxy would look a name up anew, and
+ * might be led elsewhere. A name that cannot be looked up here is refused, unless the guard lets it through whatever its
+ * address.
+ */
+export function guardedHost(guard: AddressGuard, lookup: Lookup = lookupAll): HostOfTarget {
+  return (target) => {
+    const { hostname, host } = hostOf(target);
+    if (isIP(hostname) !== 0) return guard(host, hostname) ? Promise.resolve(hostname) : Promise.reject(notPublic());
+    return new Promise((resolve, reject) => {
+      lookup(hostname, (error, addresses) => {
+        // With an error, the system gives no list.
+        const [first] = error === null ? addresses : [];
+        if (first === undefined) {
+          if (guard(host, '')) resolve(hostname);
+          else reject(new TransportError(failure('unreachable', UNKNOWN_NAME)));
+        } else if (addresses.every(({ address }) => guard(host, address))) resolve(first.address);
+        else reject(notPublic());
+      });
+    });
+  };
+}
+
+const UNKNOWN_NAME =
+  'The name cannot be looked up here, and behind a proxy only addresses that were looked at are called; let this machine look up public names, or name the host in allowedHosts';
+
+/** A host without brackets, and with its port as it is in URLs: undici gives an IPv6 address without brackets. */
+function hostOf(target: buildConnector.Options): { readonly hostname: string; readonly host: string } {
+  const hostname = target.hostname.replace(/^\[(.*)\]$/, '$1');
+  const name = isIP(hostname) === 6 ? `[${hostname}]` : hostname;
+  return { hostname, host: `${name}:${target.port === '' ? defaultPort(target.protocol) : target.port}` };
 }
 
 function lookupAll(hostname: string, callback: Parameters<Lookup>[1]): void {

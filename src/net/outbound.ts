@@ -1,6 +1,7 @@
 import type { OutboundOptions } from '../config/tables/http.ts';
 import type { Environment } from '../platform/environment.ts';
 import { onDemand } from '../platform/wait.ts';
+import { sharedNetwork } from './network.ts';
 import type { OutboundRules } from './outbound-url.ts';
 import type { AddressGuard, Transport } from './transport.ts';
 
@@ -98,5 +99,5 @@ export function createOutbound(
 
 async function loadGuardedTransport(guard: AddressGuard): Promise<Transport> {
   const { createGuardedTransport } = await import('#transport');
-  return createGuardedTransport(guard);
+  return createGuardedTransport(guard, undefined, sharedNetwork());
 }

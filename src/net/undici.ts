@@ -1,5 +1,7 @@
 import { Agent, buildConnector, Client, type Dispatcher, Pool } from 'undici';
-import { guardedConnector, type Lookup } from './guarded-connector.ts';
+import type { NetworkOptions } from '../config/tables/http.ts';
+import { guardedConnector, guardedHost, type Lookup } from './guarded-connector.ts';
+import { proxiedConnector, trusting } from './proxy.ts';
 import {
   type AddressGuard,
   type Transport,
@@ -22,16 +24,18 @@ const MAX_CONNECT_MS = 60_000;
  * Transport for Node: undici's `dispatch` with our own handlers, about a tenth of the CPU of `fetch`. Its own timeouts
  * are off, because deadlines are the router's business.
  */
-export function createTransport(): Transport {
-  return transportOver(buildConnector(CONNECTOR), skipContinue);
+export function createTransport(network?: NetworkOptions): Transport {
+  const direct = buildConnector({ ...CONNECTOR, ...trusting(network) });
+  return transportOver(proxiedConnector(network, CONNECTOR, direct), skipContinue);
 }
 
 /**
  * A transport for URLs that users give: every address is checked when it is dialled, also those that a name leads to,
  * so nothing can change between the check and the connection.
  */
-export function createGuardedTransport(guard: AddressGuard, lookup?: Lookup): Transport {
-  return transportOver(guardedConnector(guard, CONNECTOR, lookup));
+export function createGuardedTransport(guard: AddressGuard, lookup?: Lookup, network?: NetworkOptions): Transport {
+  const direct = guardedConnector(guard, { ...CONNECTOR, ...trusting(network) }, lookup);
+  return transportOver(proxiedConnector(network, CONNECTOR, direct, guardedHost(guard, lookup)));
 }
 
 /** Servers whose connections are kept for good; a provider has one or two. */

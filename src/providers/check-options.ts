@@ -20,6 +20,8 @@ interface CheckedOptions {
   /** A function is only asked when a call is made. */
   readonly apiKey?: ProviderKey | undefined;
   readonly keys?: readonly (ProviderKey | NamedKey)[] | undefined;
+  readonly net?: object | undefined;
+  readonly transport?: object | undefined;
 }
 
 /** Everything that is wrong with the options of a provider. */
@@ -48,6 +50,9 @@ export function checkProviderOptions(options: CheckedOptions): ConfigProblem[] {
   }
   if (options.keys !== undefined && (keys.length === 0 || options.apiKey !== undefined)) {
     problems.push({ path: `${where}.keys`, problem: 'must hold a key, and take the place of apiKey' });
+  }
+  if (options.net !== undefined && options.transport !== undefined) {
+    problems.push({ path: `${where}.net`, problem: 'cannot be beside transport, which chooses the way by itself' });
   }
   return problems;
 }

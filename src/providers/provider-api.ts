@@ -1,4 +1,5 @@
 import type { ProviderKey, ProviderKeyFunction } from '../config/tables/accounts.ts';
+import type { NetworkOptions } from '../config/tables/http.ts';
 import type { Endpoint, EndpointKey } from '../catalog/endpoint.ts';
 import type { ErrorShape } from './error-shape.ts';
 import { loadTransport, type Transport, type TransportRequest, type TransportResponse } from '../net/transport.ts';
@@ -19,6 +20,8 @@ export interface ProviderApiOptions {
   readonly authorization?: ((apiKey: string) => readonly string[]) | undefined;
   /** Headers of every request. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** Proxy and certificate authorities of this provider. Node only. Default: those of the router. */
+  readonly net?: NetworkOptions | undefined;
   /** How requests are sent. Default: undici on Node, `fetch` elsewhere. */
   readonly transport?: Transport | undefined;
 }
@@ -110,7 +113,7 @@ export class ProviderApi {
 
   /** Sends a request: at once, unless a transport must be loaded or a key fetched first. */
   begin(request: ApiRequest): MaybePromise<ApiExchange> {
-    const transport = (this.#transport ??= loadTransport());
+    const transport = (this.#transport ??= loadTransport(this.#options.net));
     if (transport instanceof Promise) return this.#beginLater(transport, request);
     const apiKey = request.apiKey ?? this.#keyOf(request.endpoint);
     if (typeof apiKey === 'function') return this.#beginWithToken(transport, request, apiKey);

@@ -1,3 +1,4 @@
+import { shareNetwork } from '../net/network.ts';
 import { ByteBudget, Concurrency } from '../runtime/chat/concurrency.ts';
 import { BatchesOnUse } from './batches.ts';
 import { buildServices } from './build-services.ts';
@@ -35,6 +36,7 @@ export function routerWith<
   });
 
   let current = versionOf({ given: config, resolved });
+  const releaseNetwork = shareNetwork(resolved.net);
   listen(current.services.events, resolved.on);
   tellAtStart(current, noteCopy());
   return routerOver(() => current);
@@ -93,6 +95,7 @@ export function routerWith<
         await replaced.close();
         await Promise.all(partsOf(current.config).map((part) => part.close?.()));
         await resolved.state.close?.();
+        releaseNetwork();
       },
     };
   }

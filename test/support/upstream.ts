@@ -1,4 +1,5 @@
 import { type IncomingMessage, type Server, type ServerResponse, createServer } from 'node:http';
+import { createServer as createSecureServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 
 /** A request that an upstream received. */
@@ -22,11 +23,14 @@ export interface Upstream extends AsyncDisposable {
   handler: UpstreamHandler;
 }
 
-/** Starts an upstream on a free port of loopback. */
-export async function startUpstream(handler: UpstreamHandler = answerWith('Hello there')): Promise<Upstream> {
+/** Starts an upstream on a free port of loopback, with TLS where a certificate is given. */
+export async function startUpstream(
+  handler: UpstreamHandler = answerWith('Hello there'),
+  tls?: { readonly certificate: string; readonly privateKey: string },
+): Promise<Upstream> {
   const requests: ReceivedRequest[] = [];
   let connections = 0;
-  const server: Server = createServer((raw, response) => {
+  const listener = (raw: IncomingMessage, response: ServerResponse): void => {
     const chunks: Buffer[] = [];
     raw.on('data', (chunk: Buffer) => chunks.push(chunk));
     raw.on('end', () => {
@@ -36,7 +40,11 @@ export async function startUpstream(handler: UpstreamHandler = answerWith('Hello
       upstream.handler(request, response, raw);
     });
     raw.on('error', () => {});
-  });
+  };
+  const server: Server =
+    tls === undefined
+      ? createServer(listener)
+      : createSecureServer({ cert: tls.certificate, key: tls.privateKey }, listener);
   server.on('connection', (socket) => {
     connections += 1;
     socket.on('close', () => (connections -= 1));

@@ -37,6 +37,9 @@ export interface Cors extends OptionsOf<typeof CORS> {}
 /** As {@link URL} spells them, because with that they are compared. */
 const HOST_AND_PORT = /^(?:\[[\da-f:]+\]|[^\s/:A-Z]+):\d{1,5}$/;
 
+/** A certificate in PEM. */
+const PEM = () => option.textThat('a certificate in PEM, with its BEGIN line', /-----BEGIN CERTIFICATE-----/);
+
 /** Which addresses that users give may be called. */
 export const OUTBOUND = {
   /** Ports that may be called. Default 80, 443, 8443. */
@@ -52,3 +55,22 @@ export const OUTBOUND = {
 
 /** Which addresses that users give may be called, set by the embedding program. */
 export interface OutboundOptions extends OptionsOf<typeof OUTBOUND> {}
+
+/** How connections to providers and to addresses of users leave the process. Node only. */
+export const NETWORK = {
+  /**
+   * Address of an HTTP proxy, such as `http://user:password@proxy.example.com:3128`. Connections through it are opened
+   * with CONNECT. Hosts of this machine are called without it. Default: `HTTPS_PROXY` and `HTTP_PROXY` of the environment.
+   */
+  proxy: option.textThat('the http(s) address of a proxy, without a path', /^https?:\/\/[^\s/]+\/?$/),
+  /**
+   * Hosts that are called without the proxy, as `NO_PROXY` has them: `example.com` with all below it, `*.example.com` for
+   * those below it alone, `10.0.0.5:8000` for one port, `*` for all. Default: `NO_PROXY` of the environment.
+   */
+  noProxy: option.list(option.text()),
+  /** Certificates in PEM of authorities that are trusted besides those that Node trusts. Default: none. */
+  ca: option.either(option.list(PEM()), PEM()),
+} satisfies OptionTable;
+
+/** How connections leave the process. */
+export interface NetworkOptions extends OptionsOf<typeof NETWORK> {}

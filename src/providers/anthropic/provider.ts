@@ -71,6 +71,7 @@ export function anthropic<const Model extends string = string>(options: Anthropi
     keys,
     authorization: options.authorization === 'bearer' ? undefined : (key) => ['x-api-key', key],
     headers: mergeHeaders({ 'anthropic-version': API_VERSION }, options.headers),
+    net: options.net,
     transport: options.transport,
   });
 }

@@ -107,6 +107,7 @@ export function google<const Model extends string = string>(options: GoogleOptio
       keys,
       authorization: bearer ? undefined : (key) => ['x-goog-api-key', key],
       headers,
+      net: options.net,
       transport,
     },
     problems,

@@ -3,6 +3,7 @@ import type { AcceptedConversation } from '../../core/accepts.ts';
 import type { CallTimeouts, EndpointDeclaration } from '../../catalog/endpoint.ts';
 import { callTimeouts } from '../../catalog/model-options.ts';
 import type { Transport } from '../../net/transport.ts';
+import { NETWORK, type NetworkOptions } from '../../config/tables/http.ts';
 import type { NamedKey } from '../provider-api.ts';
 import type { Dialect, EmbeddingDialect } from './dialect.ts';
 import type { NativeDialect } from './provider.ts';
@@ -10,6 +11,7 @@ import {
   anything,
   flag,
   group,
+  groupOf,
   kind,
   listOf,
   mapOf,
@@ -66,6 +68,11 @@ export interface ChatProviderOptions<Model extends string = string> {
    * the requests of batches are run one by one.
    */
   readonly nativeBatches?: boolean | undefined;
+  /**
+   * Proxy and certificate authorities of this provider, in place of the router's `net`. Not with `transport`, and on Node
+   * only. Default: those of the router.
+   */
+  readonly net?: NetworkOptions | undefined;
   /** How requests are sent. Default: undici on Node, `fetch` elsewhere. */
   readonly transport?: Transport | undefined;
 }
@@ -100,6 +107,7 @@ export const CHAT_PROVIDER_OPTIONS: OptionShape<ChatProviderOptions> = {
   timeouts: callTimeouts,
   nativeDialects: anything,
   nativeBatches: flag,
+  net: groupOf(NETWORK),
   transport: withFunctions('a transport', 'send', 'close'),
 };
 

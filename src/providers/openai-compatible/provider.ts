@@ -70,6 +70,7 @@ export function chatCompletionsProvider<const Model extends string>(
       keys,
       authorization: keyHeader === undefined ? undefined : (key) => [keyHeader, key],
       headers,
+      net: options.net,
       transport,
     },
     dialectProblems(options),

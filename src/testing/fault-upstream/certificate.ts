@@ -18,8 +18,10 @@ const BASIC_CONSTRAINTS = '0603551d13';
 /**
  * Makes a certificate at run time, so that no key has to be kept anywhere and the dates are right for ever. Who wants
  * to see more than "self-signed" must trust it: it is its own issuer.
+ *
+ * @param host - Name that it is for, besides 127.0.0.1. Default `localhost`.
  */
-export async function makeCertificate(kind: CertificateKind): Promise<TestCertificate> {
+export async function makeCertificate(kind: CertificateKind, host = 'localhost'): Promise<TestCertificate> {
   const { generateKeyPairSync, randomBytes, sign } = await import('node:crypto');
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const end = Date.now() + (kind === 'expired' ? -DAY_MS : DAY_MS);
@@ -33,7 +35,7 @@ export async function makeCertificate(kind: CertificateKind): Promise<TestCertif
     sequence(time(end - 7 * DAY_MS), time(end)),
     name,
     publicKey.export({ type: 'spki', format: 'der' }),
-    tagged(0xa3, sequence(extension(BASIC_CONSTRAINTS, sequence(hex('0101ff'))), alternativeNames(kind))),
+    tagged(0xa3, sequence(extension(BASIC_CONSTRAINTS, sequence(hex('0101ff'))), alternativeNames(kind, host))),
   );
   const signature = tagged(0x03, Buffer.concat([hex('00'), sign('sha256', body, privateKey)]));
   return {
@@ -42,9 +44,9 @@ export async function makeCertificate(kind: CertificateKind): Promise<TestCertif
   };
 }
 
-function alternativeNames(kind: CertificateKind): Buffer {
+function alternativeNames(kind: CertificateKind, host: string): Buffer {
   if (kind === 'wrong-host') return extension(SUBJECT_ALT_NAME, sequence(tagged(0x82, Buffer.from('other.invalid'))));
-  const names = sequence(tagged(0x82, Buffer.from('localhost')), tagged(0x87, Buffer.from([127, 0, 0, 1])));
+  const names = sequence(tagged(0x82, Buffer.from(host)), tagged(0x87, Buffer.from([127, 0, 0, 1])));
   return extension(SUBJECT_ALT_NAME, names);
 }
 

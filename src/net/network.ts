@@ -1,0 +1,37 @@
+import { sameOption } from '../config/option.ts';
+import type { NetworkOptions } from '../config/tables/http.ts';
+import { ConfigError } from '../protocol/router-error.ts';
+
+/**
+ * How connections leave the process: a proxy and certificate authorities. Plugins and services that several routers may
+ * share connect by themselves, so routers of a process have one network; a provider may have another.
+ */
+
+let shared: NetworkOptions | undefined;
+let users = 0;
+
+/**
+ * Makes the network of a router that of everything that has none of its own.
+ *
+ * @returns What ends that.
+ * @throws {@link ConfigError} while another router has another one.
+ */
+export function shareNetwork(network: NetworkOptions | undefined): () => void {
+  if (network === undefined) return () => {};
+  if (users > 0 && !sameOption(shared, network)) {
+    const problem =
+      'must be the same for all routers of a process; one that differs belongs to a provider, as its `net`';
+    throw new ConfigError([{ path: 'net', problem }]);
+  }
+  shared = network;
+  users += 1;
+  return () => {
+    users -= 1;
+    if (users === 0) shared = undefined;
+  };
+}
+
+/** The network of whoever has none of its own. */
+export function sharedNetwork(): NetworkOptions | undefined {
+  return shared;
+}
