@@ -86,6 +86,7 @@ const EXCLUSIONS: Readonly<Record<string, string>> = {
   'data_policy:zdr': 'it keeps data, and zero data retention is asked for',
   distillable: 'its answers may not be used to train other models',
   max_price: 'it costs more than the request allows',
+  region: 'it does not declare a region that is allowed',
   quantization: 'its quantization is not one of those that are allowed',
   require_parameters: 'it does not support a parameter of the request',
   input_modality: 'it does not read this kind of input',

@@ -362,6 +362,7 @@ export interface LedgerPreferences {
   readonly deny_data_collection?: true | undefined;
   readonly zero_data_retention?: true | undefined;
   readonly distillable_only?: true | undefined;
+  readonly regions?: readonly (readonly string[])[] | undefined;
   readonly quantizations?: readonly string[] | undefined;
   readonly sort?: string | undefined;
   /** True when the endpoints of all requested models were sorted together. */

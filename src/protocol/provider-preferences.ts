@@ -78,6 +78,11 @@ export interface ProviderPreferences {
   readonly zdr?: boolean | null | undefined;
   /** `true`: only models whose author permits distillation of their text. */
   readonly enforce_distillable_text?: boolean | null | undefined;
+  /**
+   * Use only endpoints that declare one of these regions, or one within it: `eu` is also `eu-central-1`. Endpoints without
+   * a region are excluded. Never relaxes an account's setting.
+   */
+  readonly regions?: readonly string[] | null | undefined;
   /** Accepted weight formats. `fp4` includes mxfp4 and nvfp4, `fp8` includes mxfp8. */
   readonly quantizations?: readonly Quantization[] | null | undefined;
   /** Sort instead of balancing. `partition: 'none'` sorts the endpoints of all requested models together. */
@@ -132,6 +137,7 @@ export const providerPreferencesSchema = closed({
   data_collection: nullish(word(['allow', 'deny'])),
   zdr: nullish(flag),
   enforce_distillable_text: nullish(flag),
+  regions: nullish(list(text({ least: 1, most: 128 }), { most: 64 })),
   quantizations: nullish(list(word(QUANTIZATIONS), { most: QUANTIZATIONS.length })),
   sort: nullish(either([sortKey, closed({ by: nullish(sortKey), partition: nullish(word(['model', 'none'])) })])),
   max_price: nullish(closed({ prompt: amount, completion: amount, request: amount, image: amount, audio: amount })),

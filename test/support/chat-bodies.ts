@@ -146,6 +146,7 @@ const FULL: Body = {
     data_collection: 'allow',
     zdr: false,
     enforce_distillable_text: false,
+    regions: ['eu'],
     quantizations: ['fp8'],
     sort: { by: 'price', partition: 'none' },
     max_price: { prompt: 1, completion: '2.5', request: 0, image: 0.1, audio: '0' },

@@ -168,6 +168,8 @@ export const FIELD_KINDS: Readonly<Record<string, string>> = {
   'provider.data_collection': 'string?',
   'provider.zdr': 'boolean?',
   'provider.enforce_distillable_text': 'boolean?',
+  'provider.regions': 'array?',
+  'provider.regions[0]': 'string',
   'provider.quantizations': 'array?',
   'provider.quantizations[0]': 'string',
   'provider.sort': 'string object?',

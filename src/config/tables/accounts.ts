@@ -45,6 +45,11 @@ export const ROUTING_POLICY = {
   zeroDataRetention: option.flag(),
   /** True: only models whose author permits distillation. Default: as requests say. */
   enforceDistillableText: option.flag(),
+  /**
+   * Regions that may be used, by what endpoints declare: `eu` is also `eu-central-1`. Endpoints without a region are
+   * excluded. Default: all.
+   */
+  regions: option.list(option.text()),
   /** Highest prices; a request's own limit applies where it is lower. Default: none. */
   maxPrice: option.object<HighestPrices>(MAX_PRICE),
   /**

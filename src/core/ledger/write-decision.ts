@@ -10,7 +10,7 @@ import type {
 import type { Quantization, SortKey } from '../../protocol/provider-preferences.ts';
 import type { RoutingPolicy } from '../account.ts';
 import type { ModelTarget, Preferences, PriceLimits } from '../normalize/normalized-request.ts';
-import { modelRules, normalizePreferences } from '../normalize/preset.ts';
+import { modelRules, normalizePreferences, regionsOf } from '../normalize/preset.ts';
 import type { DeniedModel } from '../normalize/rules.ts';
 import { sessionDraw } from '../selection/adaptive/rank-adaptive.ts';
 import type { Rejection } from '../selection/route-plan.ts';
@@ -129,6 +129,7 @@ export function recordedPreferences(
 ): LedgerPreferences | undefined {
   const only = policy.only === undefined ? own.only : own.only.slice(1);
   const ignore = own.ignore.slice(policy.ignore?.length ?? 0);
+  const regions = own.regions?.slice(policy.regions === undefined ? 0 : 1) ?? [];
   const recorded: LedgerPreferences = {
     ...(own.order.length > 0 ? { order: own.order } : {}),
     ...(only.length > 0 ? { only } : {}),
@@ -138,6 +139,7 @@ export function recordedPreferences(
     ...(own.denyDataCollection && policy.dataCollection !== 'deny' ? { deny_data_collection: true } : {}),
     ...(own.zeroDataRetention && policy.zeroDataRetention !== true ? { zero_data_retention: true } : {}),
     ...(own.distillableOnly && policy.enforceDistillableText !== true ? { distillable_only: true } : {}),
+    ...(regions.length > 0 ? { regions } : {}),
     ...(own.quantizations === undefined ? {} : { quantizations: [...own.quantizations] }),
     ...(own.sort === undefined ? {} : { sort: own.sort }),
     ...(own.sortWithinModel ? {} : { sort_together: true }),
@@ -189,6 +191,7 @@ export function preferencesUnder(record: LedgerRecord, policy: RoutingPolicy): P
     denyDataCollection: recorded.deny_data_collection === true || policy.dataCollection === 'deny',
     zeroDataRetention: recorded.zero_data_retention === true || policy.zeroDataRetention === true,
     distillableOnly: recorded.distillable_only === true || policy.enforceDistillableText === true,
+    regions: regionsOf([policy.regions, ...(recorded.regions ?? [])]),
     quantizations: quantizations && new Set(quantizations as readonly Quantization[]),
     sort: recorded.sort as SortKey | undefined,
     sortWithinModel: recorded.sort_together !== true,

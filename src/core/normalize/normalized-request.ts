@@ -134,6 +134,8 @@ export interface Preferences {
   readonly denyDataCollection: boolean;
   readonly zeroDataRetention: boolean;
   readonly distillableOnly: boolean;
+  /** Lists of regions, of each of which an endpoint must be in one. Absent where any will do. */
+  readonly regions?: readonly (readonly string[])[] | undefined;
   readonly quantizations?: ReadonlySet<Quantization> | undefined;
   readonly sort?: SortKey | undefined;
   /** False: the endpoints of all requested models are sorted together. */

@@ -129,6 +129,10 @@ function foldPreferences(
     zeroDataRetention: provider?.zdr === true || policies.some((policy) => policy.zeroDataRetention === true),
     distillableOnly:
       provider?.enforce_distillable_text === true || policies.some((policy) => policy.enforceDistillableText === true),
+    regions: regionsOf([
+      ...policies.map((policy) => policy.regions),
+      provider?.regions?.length ? provider.regions : null,
+    ]),
     quantizations: provider?.quantizations?.length ? new Set(provider.quantizations) : undefined,
     sort: sort?.by ?? undefined,
     // A sort is ignored where there is an order, over all models as within each.
@@ -139,6 +143,12 @@ function foldPreferences(
     returnRefusals: provider?.refusals === 'return' || policies.some((policy) => policy.refusals === 'return'),
     afterFirstToken: provider?.after_first_token ?? undefined,
   };
+}
+
+/** The lists that say something; undefined where none does. */
+export function regionsOf(lists: readonly (readonly string[] | null | undefined)[]): Preferences['regions'] {
+  const said = lists.filter((list) => list != null);
+  return said.length === 0 ? undefined : said;
 }
 
 /** Whether policies let a model be used; undefined where they let all. */

@@ -8,6 +8,7 @@ import type { Preferences } from '../normalize/normalized-request.ts';
 export function inheritedPolicies(preferences: Preferences): readonly RoutingPolicy[] {
   const { only, ignore, denyDataCollection, zeroDataRetention, distillableOnly, maxPrice, returnRefusals } =
     preferences;
+  const { regions = [] } = preferences;
   const rules: RoutingPolicy = {
     ignore,
     dataCollection: denyDataCollection ? 'deny' : 'allow',
@@ -16,5 +17,5 @@ export function inheritedPolicies(preferences: Preferences): readonly RoutingPol
     maxPrice,
     refusals: returnRefusals ? 'return' : 'fallback',
   };
-  return [rules, ...only.map((list) => ({ only: list }))];
+  return [rules, ...only.map((list) => ({ only: list })), ...regions.map((list) => ({ regions: list }))];
 }

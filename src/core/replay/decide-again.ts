@@ -283,6 +283,7 @@ const WIRE_NAMES: Partial<Record<keyof LedgerPreferences, keyof ProviderPreferen
   deny_data_collection: 'data_collection',
   zero_data_retention: 'zdr',
   distillable_only: 'enforce_distillable_text',
+  regions: 'regions',
   quantizations: 'quantizations',
   sort: 'sort',
   max_price: 'max_price',

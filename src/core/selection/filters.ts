@@ -82,6 +82,7 @@ const FILTERS: readonly (readonly [filter: Filter, matters: (request: RoutedRequ
   [allowedModels, ({ preferences: { denied, models } }) => denied !== undefined || models !== undefined],
   [allowedProviders, ({ preferences: { only, ignore } }) => only.length > 0 || ignore.length > 0],
   [dataPolicy, ({ preferences }) => preferences.denyDataCollection || preferences.zeroDataRetention],
+  [region, ({ preferences }) => preferences.regions !== undefined],
   [distillable, ({ preferences }) => preferences.distillableOnly],
   [quantization, ({ preferences }) => preferences.quantizations !== undefined],
   [maxPrice, ({ preferences }) => preferences.maxPrice !== undefined],
@@ -125,6 +126,7 @@ const POLICIES: readonly ((endpoint: Endpoint, request: RoutedRequest) => Exclus
   allowedModels,
   allowedProviders,
   dataPolicy,
+  region,
   distillable,
   quantization,
   maxPrice,
@@ -147,6 +149,7 @@ const PROGRESS = [
   'allowed_providers',
   'data_policy:training',
   'data_policy:zdr',
+  'region',
   'distillable',
   'quantization',
   'max_price',
@@ -184,6 +187,15 @@ function allowedProviders(endpoint: Endpoint, { preferences }: RoutedRequest): E
 function dataPolicy(endpoint: Endpoint, { preferences }: RoutedRequest): Exclusion | undefined {
   if (preferences.denyDataCollection && endpoint.dataCollection) return { reason: 'data_policy:training' };
   return preferences.zeroDataRetention && !endpoint.zeroDataRetention ? { reason: 'data_policy:zdr' } : undefined;
+}
+
+/** What does not say where it runs is in no region. */
+function region({ region: own }: Endpoint, { preferences }: RoutedRequest): Exclusion | undefined {
+  const at = own?.toLowerCase();
+  const isIn = (wanted: string): boolean =>
+    at === wanted.toLowerCase() || at?.startsWith(`${wanted.toLowerCase()}-`) === true;
+  if (preferences.regions?.every((list) => list.some(isIn)) ?? true) return undefined;
+  return { reason: 'region', detail: own ?? 'not declared' };
 }
 
 function distillable(endpoint: Endpoint, { preferences }: RoutedRequest): Exclusion | undefined {

@@ -141,6 +141,7 @@ function disableTools({ tools = [] }: RoutedRequest): string {
 function fieldOf(reason: ExclusionReason): string {
   const fields: Partial<Record<ExclusionReason, string>> = {
     distillable: 'provider.enforce_distillable_text',
+    region: 'provider.regions',
     quantization: 'provider.quantizations',
     max_price: 'provider.max_price',
     require_parameters: 'provider.require_parameters',

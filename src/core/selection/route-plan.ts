@@ -15,6 +15,7 @@ export type ExclusionReason =
   | 'data_policy:zdr'
   | 'distillable'
   | 'max_price'
+  | 'region'
   | 'quantization'
   | 'require_parameters'
   | 'input_modality'
