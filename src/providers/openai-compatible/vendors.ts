@@ -68,47 +68,64 @@ export const vllm: VendorFactory = vendor(VENDOR_PRESETS.vllm);
 export const lmstudio: VendorFactory = vendor(VENDOR_PRESETS.lmstudio);
 
 /** Options of {@link azure}. */
-export interface AzureOptions<Model extends string = string> extends Omit<ChatProviderOptions<Model>, 'baseURL'> {
-  /** Name of the resource: the first part of `NAME.openai.azure.com`. Letters, digits and dashes. */
-  readonly resource: string;
+export interface AzureOptions<Model extends string = string> extends ChatProviderOptions<Model> {
+  /** Name of the resource: the first part of `NAME.openai.azure.com`. Letters, digits and dashes. Or give `baseURL`. */
+  readonly resource?: string | undefined;
+  /**
+   * Address of the v1 surface where it is another one, up to `/openai/v1`: of a Foundry resource
+   * (`https://NAME.services.ai.azure.com/openai/v1`), of another cloud, or of API Management. Default: that of `resource`.
+   */
+  readonly baseURL?: string | undefined;
   /**
    * How the key is sent: `api-key` in the header of this name, `bearer` in `authorization`, as tokens of Entra ID are.
    * Default: `bearer` where `apiKey` is a function, else `api-key`.
    */
   readonly authorization?: 'api-key' | 'bearer' | undefined;
-  /** Models on offer; `upstreamModel` is the name of the deployment. */
-  readonly models: ModelTable<Model>;
+  /**
+   * Models on offer; `upstreamModel` is the name of the deployment. Left out: every deployment by its name, as
+   * `azure/NAME`, with unknown price and abilities.
+   */
+  readonly models?: ModelTable<Model> | undefined;
 }
 
-const { baseURL: _, ...azureCommon } = CHAT_PROVIDER_OPTIONS;
-const AZURE_OPTIONS: OptionShape<AzureOptions> = { ...azureCommon, resource: anything, authorization: keyPlace };
+const AZURE_OPTIONS: OptionShape<AzureOptions> = {
+  ...CHAT_PROVIDER_OPTIONS,
+  resource: anything,
+  authorization: keyPlace,
+};
 
 /**
  * Azure OpenAI on its v1 surface, where a model is the name of a deployment. Key: `AZURE_OPENAI_API_KEY`.
  *
- * @throws {@link ConfigError} when the resource's name could change the address, or the key is missing.
+ * @throws {@link ConfigError} when the resource's name could change the address, where there are both or neither of
+ * resource and address, or when the key is missing.
  */
 export function azure<const Model extends string>(options: AzureOptions<Model>): Provider<Model> {
-  const { resource, authorization, ...rest } = options;
-  const problems: ConfigProblem[] = [];
-  if (!/^[a-zA-Z0-9][a-zA-Z0-9-]*$/.test(resource)) {
-    problems.push({ path: 'providers.azure.resource', problem: 'must be letters, digits and dashes' });
-  }
+  const { resource, baseURL, authorization, ...rest } = options;
   const { slug = 'azure', keys } = options;
+  const problems: ConfigProblem[] = [];
+  if ((resource === undefined) === (baseURL === undefined)) {
+    problems.push({ path: `providers.${slug}.resource`, problem: 'or baseURL must be given, and not both' });
+  } else if (resource !== undefined && !/^[a-zA-Z0-9][a-zA-Z0-9-]*$/.test(resource)) {
+    problems.push({ path: `providers.${slug}.resource`, problem: 'must be letters, digits and dashes' });
+  }
   const apiKey = options.apiKey ?? (keys === undefined ? readEnvironment('AZURE_OPENAI_API_KEY') : undefined);
   if (apiKey === undefined && keys === undefined) {
     const problem = 'is missing: pass apiKey, or set AZURE_OPENAI_API_KEY in the environment';
     problems.push({ path: `providers.${slug}.apiKey`, problem });
   }
   checkProviderShape<AzureOptions>(AZURE_OPTIONS, options, { slug: 'azure' }, problems);
+  // The v1 surface takes keys as bearers, too, so one function among several keys decides for all.
+  const mayBeTokens = [apiKey, ...(keys ?? [])].some(
+    (key) => typeof (typeof key === 'object' ? key.apiKey : key) === 'function',
+  );
   return chatCompletionsProvider(
     {
       ...rest,
       slug,
       name: options.name ?? 'Azure',
-      baseURL: `https://${resource}.openai.azure.com/openai/v1`,
-      keyHeader:
-        (authorization ?? (typeof apiKey === 'function' ? 'bearer' : 'api-key')) === 'bearer' ? undefined : 'api-key',
+      baseURL: baseURL ?? `https://${resource}.openai.azure.com/openai/v1`,
+      keyHeader: (authorization ?? (mayBeTokens ? 'bearer' : 'api-key')) === 'bearer' ? undefined : 'api-key',
       dialect: AZURE_DIALECT,
       apiKey,
     },

@@ -1,7 +1,9 @@
 import {
+  type AzureOptions,
   ConfigError,
   type NativeDialect,
   azure,
+  createRouter,
   groq,
   ollama,
   openai,
@@ -10,6 +12,7 @@ import {
   providersFromEnvironment,
 } from 'signalbox';
 import { afterEach, describe, expect, it, vi } from 'vitest';
+import { startUpstream } from '../../support/upstream.ts';
 import { VENDOR_PRESETS } from '../../../src/providers/openai-compatible/presets.ts';
 
 afterEach(() => vi.unstubAllEnvs());
@@ -94,6 +97,36 @@ describe('azure', () => {
     (resource) => {
       expect(problemsOf(() => azure({ resource, apiKey: 'k', models: {} }))).toEqual([
         'providers.azure.resource must be letters, digits and dashes',
+      ]);
+    },
+  );
+
+  it('takes another address in place of the name: a Foundry resource, another cloud, API Management', async () => {
+    await using upstream = await startUpstream();
+    const ask = async (options: Partial<AzureOptions>) => {
+      const router = createRouter({ providers: [azure({ baseURL: `${upstream.baseURL}/openai/v1`, ...options })] });
+      await router.chat({ model: 'azure/my-deployment', messages: [{ role: 'user', content: 'Hi' }] });
+      await router.close();
+      const { path, body, headers } = upstream.requests.at(-1) ?? {};
+      const { authorization, 'api-key': key } = headers ?? {};
+      return [path, body?.['model'], authorization ?? key];
+    };
+    const path = '/v1/openai/v1/chat/completions';
+    expect(await ask({ apiKey: 'k' })).toEqual([path, 'my-deployment', 'k']);
+    expect(await ask({ apiKey: () => 'token' })).toEqual([path, 'my-deployment', 'Bearer token']);
+    expect(await ask({ keys: ['k', () => 'token'] })).toEqual([
+      path,
+      'my-deployment',
+      expect.stringMatching(/^Bearer/),
+    ]);
+    expect(await ask({ apiKey: () => 'k', authorization: 'api-key' })).toEqual([path, 'my-deployment', 'k']);
+  });
+
+  it.each([{}, { resource: 'mine', baseURL: 'https://mine.services.ai.azure.com/openai/v1' }])(
+    'needs a name or an address, and not both: %j',
+    (options) => {
+      expect(problemsOf(() => azure({ ...options, apiKey: 'k' }))).toEqual([
+        'providers.azure.resource or baseURL must be given, and not both',
       ]);
     },
   );
