@@ -19,6 +19,7 @@ const TASKS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     'fallback-and-errors': 'Fallback and errors',
     streaming: 'Streaming',
     batches: 'Batches',
+    'batches-from-the-ai-sdk': 'Batches from the AI SDK',
     'limits-and-budgets': 'Limits and budgets',
   },
   Extend: { plugins: 'Plugins', 'server-tools': 'Server tools', testing: 'Testing' },
