@@ -10,6 +10,7 @@ import { memoryStore } from '../../src/storage/memory.ts';
 import { type FakeEnvironment, fakeEnvironment } from '../../src/testing/fake-environment.ts';
 import { type StubOptions, type Stubs, stubProviders } from './stub-provider.ts';
 // Loaded by the first request that needs it, which takes real time; the clock of these tests has none.
+import '../../src/core/selection/no-route.ts';
 import '../../src/runtime/limits/cached-execution.ts';
 import '../../src/runtime/pipeline/pipeline-execution.ts';
 
