@@ -239,7 +239,7 @@ describe('addresses that users give, behind a proxy', () => {
       maxResults: 3,
       domains: { allowed: [], blocked: [] },
       signal: new AbortController().signal,
-    } as never);
+    });
     expect(JSON.stringify(found)).toContain('one.example');
     await router.batches.start();
     await router.batches.create({
@@ -275,7 +275,7 @@ describe('the option net', () => {
     [{ ca: 'no certificate' }, 'net.ca must be a certificate in PEM'],
     [{ proxies: [] }, 'net.proxies is not an option'],
   ])('says what is wrong with it: %j', (net, told) => {
-    const make = () => createRouter({ providers: [], net: net as never });
+    const make = () => createRouter({ providers: [], net });
     expect(make).toThrow(told);
     expect(make).not.toThrow('secret');
   });

@@ -377,7 +377,7 @@ describe('a key of an account', () => {
     const provider = fromAiSdk(modelFor('shared') as never, {
       id: 'acme/one',
       slug: 'sdk',
-      modelForKey: modelFor as never,
+      modelForKey: modelFor,
     });
     const router = createRouter({ providers: [provider] });
     const account = { id: 'tenant', providerKeys: { sdk: { apiKey: issuer.give } } };
@@ -393,10 +393,10 @@ describe('the recipe for services that answer as OAuth has it', () => {
     const page = readProjectFile('docs/providers.md');
     const block = codeBlocks(page).find((one) => one.includes('expires_in: seconds')) ?? '';
     const recipe = /async function issue[\s\S]*?\n}\n/.exec(block)?.[0] ?? '';
-    const issue = new Function(`${stripTypeScriptTypes(recipe)}; return issue`)() as (
-      url: string,
-      fields: object,
-    ) => ProviderToken;
+    const module = `data:text/javascript,${encodeURIComponent(`${stripTypeScriptTypes(recipe)}; export { issue };`)}`;
+    const { issue } = (await import(/* @vite-ignore */ module)) as {
+      issue: (url: string, fields: object) => Promise<ProviderToken>;
+    };
     vi.useFakeTimers({ toFake: ['Date'] });
     let tokens = 0;
     await using service = await startTokenService((form) => {

@@ -111,7 +111,10 @@ describe('the checks', () => {
     'shows keys': (provider) => async (call) => {
       const reply = await provider.chat(call);
       if (reply.type !== 'failed') return reply;
-      return { ...reply, failure: { ...reply.failure, message: `${reply.failure.message} ${call.apiKey ?? API_KEY}` } };
+      return {
+        ...reply,
+        failure: { ...reply.failure, message: `${reply.failure.message} ${String(call.apiKey ?? API_KEY)}` },
+      };
     },
     'ignores its signal': (provider) => (call) => provider.chat({ ...call, signal: new AbortController().signal }),
     'ignores cancellations': (provider) => async (call) => {

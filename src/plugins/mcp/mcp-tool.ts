@@ -50,7 +50,7 @@ const DEFAULT_MAX_BYTES = 4_000_000;
 export function mcpTool(options: McpToolOptions): ServerToolDefinition<McpOptions> {
   let opened: Outbound | undefined;
   const outbound = (): Outbound => (opened ??= createOutbound(options.outbound ?? {}, systemEnvironment()));
-  checkMcpOptions(options, outbound);
+  checkMcpOptions(options);
   const { servers, timeoutMs = DEFAULT_TIMEOUT_MS, maxBytes = DEFAULT_MAX_BYTES } = options;
   const connections = new Map<string, McpConnection>();
   const connectionTo = (name: string, server: McpServer): McpConnection => {

@@ -1,5 +1,7 @@
+import { fill } from '../../config/option.ts';
+import { OUTBOUND, type OutboundOptions } from '../../config/tables/http.ts';
 import { OutboundError } from '../../net/outbound-error.ts';
-import type { Outbound, OutboundOptions } from '../../net/outbound.ts';
+import { checkOutboundUrl } from '../../net/outbound-url.ts';
 import {
   checkShape,
   group,
@@ -96,12 +98,12 @@ const NAME = /^[a-z0-9-]{1,24}$/;
  *
  * @throws {@link ConfigError} with everything that is wrong.
  */
-export function checkMcpOptions(options: McpToolOptions, outboundOf: () => Outbound): void {
+export function checkMcpOptions(options: McpToolOptions): void {
   checkShape(OPTIONS, options, 'mcpTool', ['servers']);
   const problems = Object.entries(options.servers).flatMap(([name, server]) => [
     ...nameProblems(name),
     ...headerProblems(name, server),
-    ...addressProblems(name, server, outboundOf),
+    ...addressProblems(name, server, options.outbound),
   ]);
   if (problems.length > 0) throw new ConfigError(problems);
 }
@@ -118,10 +120,15 @@ function headerProblems(name: string, server: McpServer): readonly ConfigProblem
   return headers.flatMap((header) => [...headerText(header, path)]);
 }
 
-function addressProblems(name: string, server: McpServer, outboundOf: () => Outbound): readonly ConfigProblem[] {
+function addressProblems(
+  name: string,
+  server: McpServer,
+  { ports, allowedHosts }: OutboundOptions = {},
+): readonly ConfigProblem[] {
   if (!('url' in server)) return [];
   try {
-    outboundOf().check(server.url, 'any');
+    const allowed = { ports: new Set(fill(OUTBOUND, { ports }).ports), allowedHosts: new Set(allowedHosts) };
+    checkOutboundUrl(server.url, { schemes: 'any', ...allowed });
     return [];
   } catch (error) {
     if (!(error instanceof OutboundError)) throw error;

@@ -28,14 +28,14 @@ const anyServer: LoadAccepts = async () => (await import('../accepts/any-server.
  *
  * @param hasResponses - Whether it speaks Responses at the same address, for models that are only there. Default: where
  * callers may use it natively.
- * @param vendor - Its slug, for what is known of its models.
+ * @param ofVendor - Its slug, for what is known of its models.
  * @throws {@link ConfigError} as {@link openaiCompatible} does.
  */
 export function chatCompletionsProvider<const Model extends string>(
   options: OpenAiCompatibleOptions<Model>,
   accepts: LoadAccepts,
   hasResponses: boolean = options.nativeDialects?.includes('responses') === true,
-  vendor?: string,
+  ofVendor?: string,
 ): Provider<Model> {
   checkProviderShape(OPENAI_COMPATIBLE_OPTIONS, options);
   const { slug, name, models, dataCollection, zeroDataRetention, baseURL, query, apiKey, headers, transport } = options;
@@ -43,7 +43,7 @@ export function chatCompletionsProvider<const Model extends string>(
   return httpProvider<Model>(
     {
       slug,
-      vendor,
+      vendor: ofVendor,
       name,
       models,
       dataCollection,
