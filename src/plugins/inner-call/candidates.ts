@@ -107,6 +107,27 @@ export function byPrice(left: Candidate, right: Candidate): number {
   return (left.price ?? Infinity) - (right.price ?? Infinity);
 }
 
+/**
+ * Orders by what is known of models without scores: the longest context first, then the newest, then the dearest. What
+ * is not known comes last.
+ */
+export function bySize(left: Candidate, right: Candidate): number {
+  return (
+    descending(contextOf(left), contextOf(right)) ||
+    descending(left.model.created, right.model.created) ||
+    descending(left.price, right.price)
+  );
+}
+
+function contextOf({ endpoints }: Candidate): number | undefined {
+  const known = endpoints.flatMap(({ contextLength }) => contextLength ?? []);
+  return known.length === 0 ? undefined : Math.max(...known);
+}
+
+function descending(left = -Infinity, right = -Infinity): number {
+  return left === right ? 0 : right - left;
+}
+
 /** The candidate that a session was last served by, if it is still one. */
 export function stickyCandidate(
   candidates: readonly Candidate[],
