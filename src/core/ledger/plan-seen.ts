@@ -43,17 +43,18 @@ export function planSeen(request: RoutedRequest, world: World): RoutePlan {
   const plan = planRoute(request, watched);
   const { now, roll, served, usualAnswerTokens, promptRatio } = world;
   const isExact = looksAtMeasures(request, world);
-  const comparesTools = looksAtTools(request) && areComparable(plan.steps.map(({ endpoint }) => endpoint));
-  const countsTokens = mayBeTight(plan.steps, request);
+  // What may not be fallen back to was compared all the same.
+  const cut = plan.rejected.filter(({ reason }) => reason === 'allow_fallbacks');
+  const compared = cut.length === 0 ? plan.steps : [...plan.steps, ...cut];
+  const comparesTools = looksAtTools(request) && areComparable(compared.map(({ endpoint }) => endpoint));
+  const countsTokens = mayBeTight(compared, request);
   if (ask !== undefined && admissions !== undefined) answerBoth(admissions, ask);
   const when = { now, isExact, comparesTools, countsTokens };
   const states: SeenState[] = [];
-  const note = ({ endpoint }: { readonly endpoint: Endpoint }): void => {
+  for (const { endpoint } of compared) {
     const record = world.record(endpoint);
     if (record !== undefined) states.push(stateOf(endpoint, record, when));
-  };
-  for (const step of plan.steps) note(step);
-  for (const rejection of plan.rejected) if (rejection.reason === 'allow_fallbacks') note(rejection);
+  }
   const seen = { now, roll, served, usualAnswerTokens, promptRatio, states, admissions: admissions ?? NONE };
   const { requested, applied, steps, rejected, origins } = plan;
   return { requested, applied, steps, rejected, origins, seen };
