@@ -118,13 +118,13 @@ function wishing(seed: number): Change {
       require_parameters: sometimes(0.1, () => true),
       data_collection: sometimes(0.1, () => one('allow' as const, 'deny' as const)),
       sort: sometimes(0.2, () =>
-        one(
-          'price' as const,
-          'latency' as const,
-          'throughput' as const,
-          'exacto' as const,
-          { by: 'latency' as const, partition: 'none' as const },
-          { partition: 'none' as const },
+        one<NonNullable<NonNullable<ChatRequest['provider']>['sort']>>(
+          'price',
+          'latency',
+          'throughput',
+          'exacto',
+          { by: 'latency', partition: 'none' },
+          { partition: 'none' },
         ),
       ),
       max_price: sometimes(0.1, () => ({ prompt: chance(), completion: 3 * chance() })),

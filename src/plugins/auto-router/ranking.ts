@@ -110,7 +110,8 @@ function areOnOneScale(rows: readonly ReadonlyMap<string, CountedScore>[]): bool
   const scored = rows.filter((row) => row.size > 0);
   const [first] = scored;
   return (
-    first !== undefined && scored.every((row) => row.size === first.size && row.keys().every((name) => first.has(name)))
+    first !== undefined &&
+    scored.every((row) => row.size === first.size && [...row.keys()].every((name) => first.has(name)))
   );
 }
 

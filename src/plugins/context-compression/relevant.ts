@@ -3,6 +3,7 @@ import { type CountedMessage, type CountedText, Measured, type TokenCounter } fr
 import { type Compressed, GAP, middleOut, type PromptLimits, written } from './middle-out.ts';
 import { type Passage, passagesOf, withPassages } from './passages.ts';
 import { allTexts, keptUnits, LEAST, type Unit, unitsOf } from './prompt-units.ts';
+import { questionPlaces } from './question.ts';
 import { relevance } from './relevance.ts';
 
 /** What is kept of the last turns, as a part of the room, before anything is chosen by what it says. */
@@ -302,7 +303,8 @@ class Selection {
       const changed = new Set<number>();
       for (const [{ message, part, chosen, passages }, short] of this.#shortOf(unit)) {
         if (chosen.size === passages.length) continue;
-        result[message] = withTextAt(result[message], part, short) ?? messages[message];
+        const whole = result[message];
+        if (whole !== undefined) result[message] = withTextAt(whole, part, short);
         changed.add(message);
       }
       divided += changed.size;
@@ -357,30 +359,7 @@ function textIn({ text, passages }: Divided, place: number): string {
   return text.slice(from, to);
 }
 
-/** What is asked in a text of many passages: those at its edges with a question, or what says that it is one. */
-const QUESTION_MARK = /[?？؟]/;
-const QUESTION_LABEL =
-  /^[\s#*]{0,6}(?:question|query|task|frage|aufgabe|pregunta|domanda|pergunta|вопрос|问题|問題|質問)[\s*]{0,3}[:：]/i;
-/** Passages at each end of a text that are looked at for a question. */
-const EDGE = 2;
-/** Characters of a passage at an end that may be what is asked without a question mark. */
-const SHORT = 400;
-
-function questionPlaces(text: string, passages: readonly Passage[]): readonly number[] {
-  const textOfPlace = (place: number): string => {
-    const { from = 0, to = 0 } = passages[place] ?? {};
-    return text.slice(from, to).trim();
-  };
-  const places = [...passages.keys()];
-  const labelled = places.filter((place) => QUESTION_LABEL.test(textOfPlace(place)));
-  const [lastLabelled] = labelled.slice(-1);
-  if (lastLabelled !== undefined) return [lastLabelled];
-  const edges = [...new Set([...places.slice(-EDGE).toReversed(), ...places.slice(0, EDGE)])];
-  const asking = edges.filter((place) => QUESTION_MARK.test(textOfPlace(place)));
-  if (asking.length > 0) return asking;
-  return [places.length - 1, 0].filter((place) => textOfPlace(place).length <= SHORT);
-}
-
+/** What is asked in a message that may have documents, too. */
 function questionIn(text: string, passage: number): string {
   if (text.length <= LONG * passage) return text;
   const passages = passagesOf(text, passage);
@@ -397,8 +376,7 @@ function textAt(message: Message | undefined, part: number): string {
   return found?.type === 'text' ? found.text : '';
 }
 
-function withTextAt(message: Message | undefined, part: number, text: string): Message | undefined {
-  if (message === undefined) return undefined;
+function withTextAt(message: Message, part: number, text: string): Message {
   const { content } = message;
   if (typeof content === 'string') return { ...message, content: text };
   const changed = (content ?? []).map((one, index) => (index === part ? { ...one, text } : one));

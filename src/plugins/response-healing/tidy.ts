@@ -56,6 +56,10 @@ const REMARK = /\([^()"“{}[\]\n]{1,120}\)(?=\s{0,40}[,}\]])/y;
 const PROSE = /[^"“{}[\]]{1,2000}$/y;
 /** The end of a fence is the end of what is in it. */
 const FENCE = /```|~~~/y;
+/** A line within a text that looks like a member behind it; without quotes around its key, code looks like that, too. */
+const HOLDS_MEMBERS =
+  /,[ \t]{0,20}\n\s{0,200}["“'][^"“”'\n:{}[\]]{1,60}["”'][ \t]{0,5}[:：][ \t]{0,5}["“'{[\dtfnTFN-]/u;
+const HOLDS_BARE_MEMBERS = /,[ \t]{0,20}\n\s{0,200}[\p{L}_]\w{0,40}"?[ \t]{0,5}[:：][ \t]{0,5}["“'{[\dtfnTFN-]/u;
 const ELLIPSIS = /\.{3}|…/y;
 
 /**
@@ -191,7 +195,11 @@ class Tidier {
     const word = readWord(this.#source, this.#at);
     if (word === undefined) return this.#bareText(frame);
     this.#at = word.end;
-    if (word.cut) return this.#leaveOut();
+    if (word.cut) {
+      // Without its only item the answer would say that there is nothing.
+      if (this.#frames.length === 1 && frame.members === 0) this.#doubtful = true;
+      return this.#leaveOut();
+    }
     // A call such as Decimal("1.5") or a sentence is not for this reader.
     if (/^\s*[("'\p{L}]/u.test(this.#source.slice(word.end, word.end + 1))) return false;
     if (word.repair !== undefined) this.#repairs.add(word.repair);
@@ -211,7 +219,10 @@ class Tidier {
   }
 
   #quotedValue(frame: Frame): boolean {
+    const began = this.#at;
     const text = this.#text(frame.kind, frame);
+    const written = this.#source.slice(began, text.end);
+    if (HOLDS_MEMBERS.test(written) || (text.guessed && HOLDS_BARE_MEMBERS.test(written))) this.#doubtful = true;
     if (text.closed) {
       this.#skipSpace();
       if (this.#source[this.#at] === '+') return false;
@@ -219,7 +230,9 @@ class Tidier {
       return true;
     }
     if (text.guessed) return false;
-    this.#emit(frame, withoutBrackets(text.json, this.#frames));
+    const { json, isSure } = withoutBrackets(text.json, this.#frames);
+    this.#doubtful ||= !isSure;
+    this.#emit(frame, json);
     this.#repairs.add('quotes');
     return true;
   }
@@ -358,11 +371,24 @@ class Tidier {
     frame.members += 1;
   }
 
-  /** The source has ended: leaves out half a member of the innermost bracket and closes all. */
+  /**
+   * The source has ended: leaves out half a member of the innermost bracket, and brackets of which nothing is left then,
+   * and closes all.
+   */
   #cutOff(): Tidied {
-    const inner = this.#frames.at(-1);
-    if (inner?.kind === 'object' && (inner.expects === 'colon' || inner.expects === 'value')) {
-      this.#pieces.length = inner.before;
+    for (let inner = this.#frames.at(-1); inner !== undefined; inner = this.#frames.at(-1)) {
+      if (inner.kind === 'object' && (inner.expects === 'colon' || inner.expects === 'value')) {
+        this.#pieces.length = inner.before;
+        inner.members -= 1;
+        this.#leaveOut();
+      }
+      const outer = this.#frames.at(-2);
+      if (inner.members > 0 || outer === undefined) break;
+      // What was only begun says nothing, and certainly not that it is empty.
+      this.#frames.pop();
+      this.#pieces.length = outer.before;
+      outer.members -= 1;
+      outer.expects = 'comma';
       this.#leaveOut();
     }
     for (const frame of this.#frames.toReversed()) this.#pieces.push(CLOSER[frame.kind]);
