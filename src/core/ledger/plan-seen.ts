@@ -1,7 +1,7 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { Admission } from '../fallback/health.ts';
 import type { RoutedRequest } from '../normalize/normalized-request.ts';
-import { areComparable } from '../selection/exacto.ts';
+import { areComparable, LEAST_TOOL_REQUESTS } from '../selection/exacto.ts';
 import type { World } from '../selection/world.ts';
 import { mayBeTight, planRoute } from '../selection/plan-route.ts';
 import { hasThresholds } from '../selection/rank.ts';
@@ -46,10 +46,10 @@ export function planSeen(request: RoutedRequest, world: World): RoutePlan {
   // What may not be fallen back to was compared all the same.
   const cut = plan.rejected.filter(({ reason }) => reason === 'allow_fallbacks');
   const compared = cut.length === 0 ? plan.steps : [...plan.steps, ...cut];
-  const comparesTools = looksAtTools(request) && areComparable(compared.map(({ endpoint }) => endpoint));
+  const toolsFrom = looksAtTools(request) ? toolsCountFrom(compared.map(({ endpoint }) => endpoint)) : undefined;
   const countsTokens = mayBeTight(compared, request);
   if (ask !== undefined && admissions !== undefined) answerBoth(admissions, ask);
-  const when = { now, isExact, comparesTools, countsTokens };
+  const when = { now, isExact, toolsFrom, countsTokens };
   const states: SeenState[] = [];
   for (const { endpoint } of compared) {
     const record = world.record(endpoint);
@@ -81,6 +81,11 @@ function looksAtMeasures({ preferences, targets, serviceTier }: RoutedRequest, {
 
 function looksAtTools({ needs, preferences, targets }: RoutedRequest): boolean {
   return needs.tools || preferences.sort === 'exacto' || targets.some(({ sort }) => sort === 'exacto');
+}
+
+/** Answers with tool calls from which on what is known of them may decide. */
+function toolsCountFrom(endpoints: readonly Endpoint[]): number {
+  return areComparable(endpoints) ? 0 : LEAST_TOOL_REQUESTS;
 }
 
 function isPlain(admission: Admission): boolean {

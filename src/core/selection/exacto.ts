@@ -25,6 +25,48 @@ export function areComparable(endpoints: readonly Endpoint[]): boolean {
   return new Set(endpoints.map((endpoint) => endpoint.provider)).size >= MINIMUM_PROVIDERS;
 }
 
+/** Share of the answers with tool calls that are broken where nothing is known of an endpoint. */
+const USUALLY_BROKEN = 0.02;
+/** Answers with tool calls from which on an endpoint is compared with that. */
+export const LEAST_TOOL_REQUESTS = 30;
+/** How sure it must be that an endpoint breaks more of them than the best one, and by how much. */
+const BROKEN_DEVIATIONS = 2.5;
+const BROKEN_MARGIN = 0.04;
+
+/**
+ * Endpoints that requests with tools come to last: those that are clearly below the others ({@link toolQualities}), and
+ * those that break more tool calls than the best one, which is taken to break 2 % before it has shown anything. The
+ * latter needs neither four providers nor hundreds of calls.
+ */
+export function poorAtTools(endpoints: readonly Endpoint[], world: World): ReadonlySet<string> {
+  if (endpoints.length < 2) return NONE;
+  const counts = endpoints.map((endpoint) => {
+    const performance = world.record(endpoint)?.performance;
+    return performance === undefined ? NO_CALLS : countsOf(performance, world.now, TWO_HOURS_MS);
+  });
+  const poor = new Set<string>();
+  if (areComparable(endpoints)) {
+    for (const [id, quality] of toolQualities(endpoints, world)) if (quality === 2) poor.add(id);
+  }
+  let best = 1;
+  for (const { toolRequests, badToolCalls } of counts) {
+    const known = (badToolCalls + USUALLY_BROKEN * LEAST_TOOL_REQUESTS) / (toolRequests + LEAST_TOOL_REQUESTS);
+    best = Math.min(best, known);
+  }
+  const usual = Math.max(best, USUALLY_BROKEN) + BROKEN_MARGIN;
+  for (const [index, { toolRequests, badToolCalls }] of counts.entries()) {
+    if (toolRequests < LEAST_TOOL_REQUESTS) continue;
+    const share = badToolCalls / toolRequests;
+    const least = share - BROKEN_DEVIATIONS * Math.sqrt((share * (1 - share)) / toolRequests);
+    const endpoint = endpoints[index];
+    if (least > usual && endpoint !== undefined) poor.add(endpoint.id);
+  }
+  return poor;
+}
+
+const NONE: ReadonlySet<string> = new Set();
+const NO_CALLS = { toolRequests: 0, badToolCalls: 0 };
+
 /** Sorts endpoints into three classes by how their tool calls turn out (gaps 3.2, "exacto"). */
 export function toolQualities(endpoints: readonly Endpoint[], world: World): ReadonlyMap<string, ToolQuality> {
   const measures = endpoints.map((endpoint) => measuresOf(endpoint, world));
