@@ -34,6 +34,7 @@ const PREFERRED: TrafficWorld = {
   endpoints: WORLD.endpoints.map((endpoint, index) => ({
     ...endpoint,
     tokensPerSecond: [60, 90, 15, 70][index],
+    brokenToolCalls: [0.3, 0.02, 0, 0.1][index],
   })),
   traffic: { ...WORLD.traffic, requests: 4 * REQUESTS },
 };
@@ -108,7 +109,7 @@ function wishing(seed: number): Change {
   const some = (): string[] => names.filter(() => chance() < 0.5);
   const cutoffs = (most: number): number | { p50?: number; p90?: number } =>
     one<number | { p50?: number; p90?: number }>(most * chance(), { p50: most * chance() }, { p90: most * chance() });
-  const tools = [{ type: 'function' as const, function: { name: 'look', parameters: { type: 'object' } } }];
+  const tools = [{ type: 'function' as const, function: { name: 'look_up', parameters: { type: 'object' } } }];
   return (request) => {
     const provider = {
       allow_fallbacks: sometimes(0.4, () => chance() < 0.3),

@@ -50,8 +50,9 @@ export function poorAtTools(endpoints: readonly Endpoint[], world: World): Reado
   }
   let best = 1;
   for (const { toolRequests, badToolCalls } of counts) {
-    const known = (badToolCalls + USUALLY_BROKEN * LEAST_TOOL_REQUESTS) / (toolRequests + LEAST_TOOL_REQUESTS);
-    best = Math.min(best, known);
+    // What too little is known of counts as the usual one, the less it has shown.
+    const assumed = Math.max(0, LEAST_TOOL_REQUESTS - toolRequests);
+    best = Math.min(best, (badToolCalls + USUALLY_BROKEN * assumed) / (toolRequests + assumed));
   }
   const usual = Math.max(best, USUALLY_BROKEN) + BROKEN_MARGIN;
   for (const [index, { toolRequests, badToolCalls }] of counts.entries()) {

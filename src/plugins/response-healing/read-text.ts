@@ -138,6 +138,19 @@ function read(source: string, from: number, context: TextContext, limit?: number
   return done(end, end, limit !== undefined);
 }
 
+/** A line within a text that looks like a member behind it; without quotes around its key, code looks like that, too. */
+const HOLDS_MEMBERS =
+  /,[ \t]{0,20}\n\s{0,200}["“'][^"“”'\n:{}[\]]{1,60}["”'][ \t]{0,5}[:：][ \t]{0,5}["“'{[\dtfnTFN-]/u;
+const HOLDS_BARE_MEMBERS = /,[ \t]{0,20}\n\s{0,200}[\p{L}_]\w{0,40}"?[ \t]{0,5}[:：][ \t]{0,5}["“'{[\dtfnTFN-]/u;
+/**
+ * Whether a text, as it was written, seems to hold members behind it: then it lacks its closing quote.
+ *
+ * @param guessed - Whether quotes within it were taken for a part of it.
+ */
+export function swallowsMembers(written: string, guessed: boolean): boolean {
+  return HOLDS_MEMBERS.test(written) || (guessed && HOLDS_BARE_MEMBERS.test(written));
+}
+
 /** True for a quote that begins something, going by the characters beside it. */
 function opensQuote(source: string, at: number, from: number): boolean {
   const before = at === from ? ' ' : (source[at - 1] ?? ' ');

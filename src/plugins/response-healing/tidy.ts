@@ -8,31 +8,8 @@ import {
   withoutBrackets,
 } from './closing-marks.ts';
 import { MAX_DEPTH, readBareText, readWord } from './read-word.ts';
-import { isQuote, readText } from './read-text.ts';
-
-/** What a reader made of an object or array that is almost JSON. */
-interface Tidied {
-  /** JSON. */
-  readonly json: string;
-  /** First position behind it in the source. */
-  readonly end: number;
-  /** False when the source ended before the outermost bracket was closed. */
-  readonly closed: boolean;
-  /** What had to be done, in order of first use. */
-  readonly repairs: readonly string[];
-  /** True when it could have been meant otherwise just as well. */
-  readonly doubtful: boolean;
-  /** True when texts had no quotes at all. */
-  readonly bareTexts: boolean;
-}
-
-/** What a reader gave up on. */
-interface NotTidied {
-  readonly json?: undefined;
-  readonly bareTexts?: undefined;
-  /** How far it had come. */
-  readonly end: number;
-}
+import { isQuote, readText, swallowsMembers } from './read-text.ts';
+import type { NotTidied, Tidied } from './tidied.ts';
 
 interface Frame extends OpenBracket {
   /** Pieces before the member that is being read: where to cut when it turns out to be half a member. */
@@ -56,10 +33,6 @@ const REMARK = /\([^()"“{}[\]\n]{1,120}\)(?=\s{0,40}[,}\]])/y;
 const PROSE = /[^"“{}[\]]{1,2000}$/y;
 /** The end of a fence is the end of what is in it. */
 const FENCE = /```|~~~/y;
-/** A line within a text that looks like a member behind it; without quotes around its key, code looks like that, too. */
-const HOLDS_MEMBERS =
-  /,[ \t]{0,20}\n\s{0,200}["“'][^"“”'\n:{}[\]]{1,60}["”'][ \t]{0,5}[:：][ \t]{0,5}["“'{[\dtfnTFN-]/u;
-const HOLDS_BARE_MEMBERS = /,[ \t]{0,20}\n\s{0,200}[\p{L}_]\w{0,40}"?[ \t]{0,5}[:：][ \t]{0,5}["“'{[\dtfnTFN-]/u;
 const ELLIPSIS = /\.{3}|…/y;
 
 /**
@@ -221,8 +194,7 @@ class Tidier {
   #quotedValue(frame: Frame): boolean {
     const began = this.#at;
     const text = this.#text(frame.kind, frame);
-    const written = this.#source.slice(began, text.end);
-    if (HOLDS_MEMBERS.test(written) || (text.guessed && HOLDS_BARE_MEMBERS.test(written))) this.#doubtful = true;
+    this.#doubtful ||= swallowsMembers(this.#source.slice(began, text.end), text.guessed);
     if (text.closed) {
       this.#skipSpace();
       if (this.#source[this.#at] === '+') return false;
