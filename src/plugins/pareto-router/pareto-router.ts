@@ -189,7 +189,7 @@ interface TierOrder {
 }
 
 /**
- * The models of a tier, or of the nearest one that has any; the best quality per cost first. Models of other tiers stand
+ * The models of a tier, or of the nearest one that has any; the best quality per cost first. Models of other tiers come
  * before those that they beat in both; not where the fastest is wanted.
  */
 export function codersOfTier(
