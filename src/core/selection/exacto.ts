@@ -39,33 +39,26 @@ const BROKEN_MARGIN = 0.04;
  * latter needs neither four providers nor hundreds of calls.
  */
 export function poorAtTools(endpoints: readonly Endpoint[], world: World): ReadonlySet<string> {
-  if (endpoints.length < 2) return NONE;
-  const counts = endpoints.map((endpoint) => {
-    const performance = world.record(endpoint)?.performance;
-    return performance === undefined ? NO_CALLS : countsOf(performance, world.now, TWO_HOURS_MS);
-  });
   const poor = new Set<string>();
   if (areComparable(endpoints)) {
     for (const [id, quality] of toolQualities(endpoints, world)) if (quality === 2) poor.add(id);
   }
-  let best = 1;
-  for (const { toolRequests, badToolCalls } of counts) {
+  let usual = 1;
+  const least = endpoints.map((endpoint) => {
+    const performance = world.record(endpoint)?.performance;
+    const counts = performance && countsOf(performance, world.now, TWO_HOURS_MS);
+    const { toolRequests, badToolCalls } = counts ?? NO_CALLS;
     // What too little is known of counts as the usual one, the less it has shown.
     const assumed = Math.max(0, LEAST_TOOL_REQUESTS - toolRequests);
-    best = Math.min(best, (badToolCalls + USUALLY_BROKEN * assumed) / (toolRequests + assumed));
-  }
-  const usual = Math.max(best, USUALLY_BROKEN) + BROKEN_MARGIN;
-  for (const [index, { toolRequests, badToolCalls }] of counts.entries()) {
-    if (toolRequests < LEAST_TOOL_REQUESTS) continue;
-    const share = badToolCalls / toolRequests;
-    const least = share - BROKEN_DEVIATIONS * Math.sqrt((share * (1 - share)) / toolRequests);
-    const endpoint = endpoints[index];
-    if (least > usual && endpoint !== undefined) poor.add(endpoint.id);
-  }
+    const share = (badToolCalls + USUALLY_BROKEN * assumed) / (toolRequests + assumed);
+    usual = Math.min(usual, share);
+    return assumed > 0 ? 0 : share - BROKEN_DEVIATIONS * Math.sqrt((share * (1 - share)) / toolRequests);
+  });
+  usual = Math.max(usual, USUALLY_BROKEN) + BROKEN_MARGIN;
+  for (const [index, { id }] of endpoints.entries()) if ((least[index] ?? 0) > usual) poor.add(id);
   return poor;
 }
 
-const NONE: ReadonlySet<string> = new Set();
 const NO_CALLS = { toolRequests: 0, badToolCalls: 0 };
 
 /** Sorts endpoints into three classes by how their tool calls turn out (gaps 3.2, "exacto"). */

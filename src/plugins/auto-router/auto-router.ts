@@ -13,6 +13,7 @@ import {
   byPrice,
   type Candidate,
   candidatesFor,
+  FAR_WORSE,
   inPlaceOfRouter,
   stickyCandidate,
   withFirst,
@@ -24,8 +25,8 @@ import {
   type SafeClassification,
   type TaskClassifier,
 } from './classifier.ts';
-import { catalogScores, isScored, ranked, type RankedBy, type RankingSource, rate, type Rated } from './ranking.ts';
-import { FAR_WORSE } from '../inner-call/value.ts';
+import { catalogScores, type RankingSource } from './catalog-scores.ts';
+import type { RankedBy, Rated } from './ranking.ts';
 import { positive } from '../option-kinds.ts';
 import type { StageRecord } from '../../contracts/plugin-context.ts';
 
@@ -84,7 +85,9 @@ function modelRouter(
     whenItThrows: 'fail',
     models: [slug],
     parseOptions,
-    load: () => classify.load?.(),
+    async load() {
+      await Promise.all([classify.load?.(), loadRanking()]);
+    },
     onCandidates(targets, request, entry, context) {
       // Settings for a router that was not asked for are accepted and mean nothing.
       if (!targets.some(isOurs)) return targets;
@@ -97,6 +100,7 @@ function modelRouter(
     const prompt = promptOf(request.messages, request.needs.tools);
     const classified = classifySafely(classify, prompt);
     const candidates = candidatesFor(request, context, entry);
+    const { isScored } = loadedRanking();
     const { rated, failed } = rateSafely(candidates, rank, classified);
     const choice = chooseModels(rated, classified, {
       defaultModels,
@@ -112,6 +116,20 @@ function modelRouter(
   }
 }
 
+/** What compares models, loaded by the first request for a router model. */
+type RankingModule = Pick<typeof import('./ranking.ts'), 'isScored' | 'ranked' | 'rate'>;
+
+let ranking: RankingModule | undefined;
+
+async function loadRanking(): Promise<void> {
+  ranking ??= await import('./ranking.ts');
+}
+
+function loadedRanking(): RankingModule {
+  if (ranking === undefined) throw new Error('the plugin has not been loaded');
+  return ranking;
+}
+
 /** What operators and callers hear of a choice that no score stood behind. */
 const BY_SIZE_ONLY =
   'ranks models by context length, age and price only, because none of them has a score: declare scores of models (`models.*.scores`), or an order (`autoRouter({ defaultModels })`)';
@@ -122,6 +140,7 @@ function rateSafely(
   rank: RankingSource,
   { shares }: SafeClassification,
 ): { readonly rated: readonly Rated[]; readonly failed: boolean } {
+  const { rate } = loadedRanking();
   try {
     return { rated: rate(candidates, rank, shares), failed: false };
   } catch {
@@ -219,7 +238,7 @@ function chooseModels(rated: readonly Rated[], { shares }: SafeClassification, r
     ranking: chain,
     by,
     bestOverall,
-  } = ranked(rated, {
+  } = loadedRanking().ranked(rated, {
     shares,
     defaultModels,
     farWorse: band.farWorse,

@@ -17,6 +17,9 @@ export interface Candidate {
   readonly price: number | undefined;
 }
 
+/** A model whose score is lower by more than this is far worse: no price makes it a bargain. */
+export const FAR_WORSE = 0.05;
+
 /** Which models a caller wants to be chosen from. */
 interface Wishes {
   readonly allowed_models?: readonly string[] | undefined;

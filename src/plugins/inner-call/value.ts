@@ -1,3 +1,5 @@
+import { FAR_WORSE } from './candidates.ts';
+
 /** What is weighed against each other. */
 export interface Worth {
   /** From 0 to 1. */
@@ -6,8 +8,6 @@ export interface Worth {
   readonly price: number | undefined;
 }
 
-/** A model whose score is lower by more than this is far worse: no price makes it a bargain. */
-export const FAR_WORSE = 0.05;
 /** USD per million tokens below which prices make no difference. */
 const NEXT_TO_NOTHING = 0.01;
 /** Differences of scores that come from rounding. */

@@ -15,7 +15,7 @@ import {
 } from '../inner-call/candidates.ts';
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import { requestPrice, requestRates } from '../../core/selection/adaptive/expected-cost.ts';
-import { bestOfTier } from '../inner-call/value.ts';
+import type { bestOfTier as BestOfTier } from '../inner-call/value.ts';
 
 /** Options of {@link paretoRouter}. */
 export interface ParetoRouterOptions {
@@ -51,6 +51,7 @@ export function paretoRouter(options: ParetoRouterOptions = {}): Plugin<ParetoRo
     whenItThrows: 'fail',
     models: [SLUG],
     parseOptions: parseParetoRouterOptions,
+    load: loadValue,
     onCandidates(targets, request, entry, context) {
       const router = targets.find(isOurs);
       if (router === undefined) return targets;
@@ -58,6 +59,18 @@ export function paretoRouter(options: ParetoRouterOptions = {}): Plugin<ParetoRo
       return inPlaceOfRouter(targets, isOurs, chosen, { strategy: 'pareto', refusedTogether: true });
     },
   });
+}
+
+let bestOfTier: typeof BestOfTier | undefined;
+
+/** What compares models, loaded by the first request for the router model. */
+export async function loadValue(): Promise<void> {
+  bestOfTier ??= (await import('../inner-call/value.ts')).bestOfTier;
+}
+
+function loadedBestOfTier(): typeof BestOfTier {
+  if (bestOfTier === undefined) throw new Error('the plugin has not been loaded');
+  return bestOfTier;
 }
 
 /** What operators and callers hear of a choice that no score stood behind. */
@@ -202,7 +215,7 @@ export function codersOfTier(
   const inside = coders.filter((coder) => tiers.get(coder) === tier);
   const own = sizeOnly
     ? inside.sort((left, right) => right.score - left.score)
-    : bestOfTier(coders, ({ score, cost }) => ({ quality: score, price: cost }), {
+    : loadedBestOfTier()(coders, ({ score, cost }) => ({ quality: score, price: cost }), {
         isInside: (coder) => tiers.get(coder) === tier,
       });
   if (speedOf === undefined) return { tier, coders: own };

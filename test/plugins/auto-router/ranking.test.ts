@@ -1,15 +1,9 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { costBandOf, withinBand } from '../../../src/plugins/auto-router/auto-router.ts';
+import type { RankingSource } from '../../../src/plugins/auto-router/catalog-scores.ts';
 import type { TaskProbability } from '../../../src/plugins/auto-router/classifier.ts';
-import {
-  provenGain,
-  ranked,
-  type RankingRules,
-  type RankingSource,
-  rate,
-  type Rated,
-} from '../../../src/plugins/auto-router/ranking.ts';
+import { provenGain, ranked, type RankingRules, rate, type Rated } from '../../../src/plugins/auto-router/ranking.ts';
 import type { Candidate } from '../../../src/plugins/inner-call/candidates.ts';
 import { seededRandom } from '../../../src/providers/simulated/chance.ts';
 import { runs } from '../../support/properties.ts';

@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import type { Endpoint } from '../../../src/catalog/endpoint.ts';
 import type { Candidate } from '../../../src/plugins/inner-call/candidates.ts';
 import {
@@ -7,6 +7,7 @@ import {
   codersOfTier,
   codersUnder,
   frontier,
+  loadValue,
   priceOf,
   tierOf,
   TIERS,
@@ -19,6 +20,8 @@ import { sceneOf } from '../../support/requests.ts';
 function coder(score: number, price: number | undefined): Coder {
   return { candidate: {} as Candidate, score, price, cost: price };
 }
+
+beforeAll(loadValue);
 
 const score = fc.integer({ min: 0, max: 20 }).map((step) => step / 20);
 const price = fc.option(fc.integer({ min: 0, max: 12 }), { nil: undefined });
