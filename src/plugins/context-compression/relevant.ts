@@ -165,9 +165,9 @@ class Selection {
     );
     const { units, messages } = this.#prompt;
     const open = [...new Set(choices.map(({ unit }) => unit))];
-    // With a single one it is the same for all.
+    // With a single one it is the same for all, and whole units have been read already.
     const wholes =
-      open.length < 2
+      open.length < 2 || choices.every(({ passage }) => passage === undefined)
         ? []
         : relevance(
             question,
