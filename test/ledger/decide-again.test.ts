@@ -26,7 +26,7 @@ const WORLD: TrafficWorld = {
   traffic: { requests: REQUESTS, streaming: 0.5, named: 0.5 },
 };
 
-const SEEDS = STORMS_ARE_FULL ? [1, 2, 3, 4, 5, 6] : [1, 3];
+const SEEDS = STORMS_ARE_FULL ? [11, 12, 13, 14, 15, 16] : [11, 12];
 
 /** Endpoints of which one writes slowly. */
 const PREFERRED: TrafficWorld = {
