@@ -5,7 +5,7 @@ import { areComparable, LEAST_TOOL_REQUESTS } from '../selection/exacto.ts';
 import type { World } from '../selection/world.ts';
 import { mayBeTight, planRoute } from '../selection/plan-route.ts';
 import { hasThresholds } from '../selection/rank.ts';
-import type { RoutePlan } from '../selection/route-plan.ts';
+import type { Rejection, RoutePlan } from '../selection/route-plan.ts';
 import { type SeenState, stateOf } from './seen-endpoint.ts';
 
 /**
@@ -46,7 +46,8 @@ export function planSeen(request: RoutedRequest, world: World): RoutePlan {
   // What may not be fallen back to was compared all the same.
   const cut = plan.rejected.filter(({ reason }) => reason === 'allow_fallbacks');
   const compared = cut.length === 0 ? plan.steps : [...plan.steps, ...cut];
-  const toolsFrom = looksAtTools(request) ? toolsCountFrom(compared.map(({ endpoint }) => endpoint)) : undefined;
+  // Where endpoints are compared with each other, all counts; else only what is enough to be found out by.
+  const toolsFrom = looksAtTools(request) ? toolsCountFrom(compared) : undefined;
   const countsTokens = mayBeTight(compared, request);
   if (ask !== undefined && admissions !== undefined) answerBoth(admissions, ask);
   const when = { now, isExact, toolsFrom, countsTokens };
@@ -84,8 +85,8 @@ function looksAtTools({ needs, preferences, targets }: RoutedRequest): boolean {
 }
 
 /** Answers with tool calls from which on what is known of them may decide. */
-function toolsCountFrom(endpoints: readonly Endpoint[]): number {
-  return areComparable(endpoints) ? 0 : LEAST_TOOL_REQUESTS;
+function toolsCountFrom(compared: readonly Pick<Rejection, 'endpoint'>[]): number {
+  return areComparable(compared.map(({ endpoint }) => endpoint)) ? 0 : LEAST_TOOL_REQUESTS;
 }
 
 function isPlain(admission: Admission): boolean {
