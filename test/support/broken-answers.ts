@@ -56,7 +56,9 @@ export function differences(part: unknown, whole: unknown, path: string): readon
     );
     return [...(isEmptied ? [path] : []), ...members];
   }
-  const isCut = typeof part === typeof whole && typeof part !== 'object' && String(whole).startsWith(String(part));
+  const isCut =
+    (typeof part === 'string' && typeof whole === 'string' && whole.startsWith(part)) ||
+    (typeof part === 'number' && typeof whole === 'number' && String(whole).startsWith(String(part)));
   return isCut || part === whole ? [] : [path];
 }
 

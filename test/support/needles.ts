@@ -49,8 +49,8 @@ const WORDS = (
 const VERBS = ['discussed', 'mentioned', 'reviewed', 'described', 'announced', 'postponed', 'recorded', 'considered'];
 
 interface Chance {
-  one<Item>(items: readonly Item[]): Item;
-  below(limit: number): number;
+  readonly one: <Item>(items: readonly Item[]) => Item;
+  readonly below: (limit: number) => number;
 }
 
 function chanceOf(seed: number): Chance {
@@ -58,7 +58,7 @@ function chanceOf(seed: number): Chance {
   const below = (limit: number): number => Math.floor(random() * limit);
   return {
     below,
-    one(items) {
+    one: (items) => {
       const item = items[below(items.length)];
       if (item === undefined) throw new RangeError('there is something to choose from');
       return item;
@@ -85,7 +85,7 @@ function documentsOf(
   chance: Chance,
   count: number,
 ): { readonly documents: readonly string[]; readonly facts: readonly Fact[] } {
-  const { one, below } = chance;
+  const { below } = chance;
   const facts: Fact[] = [];
   const names = PLACE_NAMES.flatMap((place) => THINGS.map((thing) => `${place} ${thing}`));
   const documents = Array.from({ length: count }, (_, index) => {

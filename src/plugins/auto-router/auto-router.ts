@@ -26,6 +26,7 @@ import {
   type TaskClassifier,
 } from './classifier.ts';
 import { catalogScores, type RankingSource } from './catalog-scores.ts';
+import type * as Ranking from './ranking.ts';
 import type { RankedBy, Rated } from './ranking.ts';
 import { positive } from '../option-kinds.ts';
 import type { StageRecord } from '../../contracts/plugin-context.ts';
@@ -117,7 +118,7 @@ function modelRouter(
 }
 
 /** What compares models, loaded by the first request for a router model. */
-type RankingModule = Pick<typeof import('./ranking.ts'), 'isScored' | 'ranked' | 'rate'>;
+type RankingModule = Pick<typeof Ranking, 'isScored' | 'ranked' | 'rate'>;
 
 let ranking: RankingModule | undefined;
 
