@@ -74,7 +74,17 @@ export interface AiSdkProvider<Model extends string = string, Version extends Sp
  * });
  * ```
  */
-export function aiSdkProvider<Model extends string, const Version extends SpecVersion = 'v4'>(
+export function aiSdkProvider<Model extends string>(
+  router: Router<Model>,
+  options?: AiSdkProviderOptions<'v4'>,
+): AiSdkProvider<Model, 'v4'>;
+
+/** Makes the router a provider of the AI SDK, of the version that `specification` names. */
+export function aiSdkProvider<Model extends string, const Version extends SpecVersion>(
+  router: Router<Model>,
+  options: AiSdkProviderOptions<Version>,
+): AiSdkProvider<Model, Version>;
+export function aiSdkProvider<Model extends string, Version extends SpecVersion>(
   router: Router<Model>,
   { specification, call }: AiSdkProviderOptions<Version> = {},
 ): AiSdkProvider<Model, Version> {

@@ -262,12 +262,13 @@ describe('the router as a provider of the AI SDK', () => {
   });
 
   it('ends the call upstream when the program stops reading', async () => {
-    const left = Promise.withResolvers<void>();
+    let leave = (): void => {};
+    const left = new Promise<void>((resolve) => (leave = resolve));
     await using upstream = await startUpstream((_, response, raw) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
       const choices = [{ index: 0, delta: { content: 'Hel' }, finish_reason: null }];
       response.write(`data: ${JSON.stringify({ id: 'c', choices })}\n\n`);
-      raw.on('close', () => left.resolve());
+      raw.on('close', leave);
     });
     const models = { 'acme/one': {} };
     const router = createRouter({ providers: [openaiCompatible({ slug: 'acme', baseURL: upstream.baseURL, models })] });
@@ -276,11 +277,12 @@ describe('the router as a provider of the AI SDK', () => {
     const reader = stream.getReader();
     expect((await reader.read()).value).toMatchObject({ type: 'stream-start' });
     await reader.cancel();
-    await left.promise;
+    await left;
     const stop = new AbortController();
     const second = await aiSdkProvider(router)('acme/one').doStream({ prompt, abortSignal: stop.signal });
     stop.abort(new Error('enough'));
-    const parts = await Array.fromAsync(second.stream).catch((error: unknown) => error);
+    const parts: unknown[] = [];
+    for await (const part of second.stream) parts.push(part);
     expect(parts).toEqual(expect.arrayContaining([{ type: 'error', error: new Error('enough') }]));
     await router.close();
   });

@@ -12,7 +12,7 @@ import type { JsonObject, JsonValue } from '../../../protocol/json.ts';
 import type { ReasoningDetail } from '../../../protocol/reasoning.ts';
 import type { CallPart, Carried, ContentPart, ResultOfProvider, SourcePart, SpecVersion } from './spec.ts';
 
-/** The parts of a whole answer: what was thought, said, shown, cited and called. */
+/** The parts of a response: what was thought, said, shown, cited and called. */
 export function contentOf({ message }: Choice, version: SpecVersion, nextId: () => string): readonly ContentPart[] {
   const {
     content,

@@ -157,7 +157,7 @@ export interface Carried {
   readonly providerMetadata?: { readonly signalbox: JsonObject };
 }
 
-/** A part of a whole answer. */
+/** A part of a non-streaming response. */
 export type ContentPart =
   | (Carried & { readonly type: 'text'; readonly text: string })
   | (Carried & { readonly type: 'reasoning'; readonly text: string })
