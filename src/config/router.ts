@@ -326,8 +326,11 @@ export const ROUTER = {
    * across instances. Default: random for each router.
    */
   identitySecret: computed(option.text()),
-  /** Base of the addresses in `availability.docs_url`. Default `docs/fallback-and-errors.md`. */
-  docsUrl: option.text({ default: 'docs/fallback-and-errors.md' }),
+  /**
+   * Page that `availability.docs_url` of errors leads to; a code is appended after `#`. Default: the page about fallback
+   * and errors, below the package's homepage.
+   */
+  docsUrl: computed(option.text()),
   /**
    * A page that shows what the router decides and what it costs, served below `<base>/inspector`: `inspector()` from
    * `signalbox/inspector`. Default: none.
