@@ -17,10 +17,14 @@ export function documentationAt(homepage: string | undefined): string | undefine
   return `${base}${files}/docs`;
 }
 
-/** What the build puts in the place of a name in the sources. */
+/** What the build puts in the place of names in the sources, from package.json. */
 export function documentationDefine(): Readonly<Record<string, string>> {
-  const { homepage } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
+  const { homepage, version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
     readonly homepage?: string;
+    readonly version: string;
   };
-  return { SIGNALBOX_DOCUMENTATION: JSON.stringify(documentationAt(homepage)) ?? 'undefined' };
+  return {
+    SIGNALBOX_DOCUMENTATION: JSON.stringify(documentationAt(homepage)) ?? 'undefined',
+    SIGNALBOX_VERSION: JSON.stringify(version),
+  };
 }

@@ -42,6 +42,10 @@ export function routerWith<
   tellAtStart(current, noteCopy());
   return routerOver(() => current);
 
+  function checkOpen(): void {
+    if (isClosed) throw new RouterError(CLOSED);
+  }
+
   /** What works by a configuration, with what is already there for the one before it. */
   function versionOf(running: RunningConfig, before?: RouterVersion): RouterVersion {
     const services = buildServices(running.resolved, (body, inner) => chat.callWithin(body, inner), before);
@@ -54,7 +58,7 @@ export function routerWith<
       services,
       chat,
       configuration: { version, since: services.environment.wallClock() },
-      internals: { config: running.resolved, services, admission, bytesInHand, pinned },
+      internals: { config: running.resolved, services, admission, bytesInHand, pinned, checkOpen },
     };
     return made;
   }
@@ -62,7 +66,7 @@ export function routerWith<
   /** A router that answers by the version which is in force when it is asked, until it is closed. */
   function routerOver(version: () => RouterVersion): Router {
     const open = (): RouterVersion => {
-      if (isClosed) throw new RouterError(CLOSED);
+      checkOpen();
       return version();
     };
     return {

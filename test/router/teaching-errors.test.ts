@@ -167,6 +167,20 @@ describe('a closed router', () => {
       expect([response.status, await response.text()]).toEqual([503, expect.stringContaining('This router is closed')]);
     }
   });
+
+  it('fails the probe that an open one answers without a key and without calling a provider', async () => {
+    await using upstream = await answering(200, '{}');
+    const provider = openaiCompatible({ slug: 'east', baseURL: upstream.baseURL, models: { 'acme/one': {} } });
+    const router = createRouter({ providers: [provider], authenticate: () => undefined });
+    await using server = await listen(createServer(nodeRouter(router)));
+    const probe = async (): Promise<readonly [number, unknown]> => {
+      const response = await fetch(`${server.baseURL}/models/count`);
+      return [response.status, await response.json()];
+    };
+    expect(await probe()).toEqual([200, { data: { count: 1 } }]);
+    await router.close();
+    expect(await probe()).toMatchObject([503, { error: { message: expect.stringContaining('closed') } }]);
+  });
 });
 
 describe('a budget that is spent', () => {
