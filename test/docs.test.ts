@@ -180,7 +180,10 @@ describe('the documentation', () => {
     const isListed = (page: string): boolean =>
       links.includes(`docs/${page}`) || (page.startsWith('decisions/') && decisions.includes(`](${basename(page)})`));
     expect(pages.filter((page) => !isListed(page))).toEqual([]);
-    expect(index.length).toBeLessThan(6_000);
+    expect(index.length).toBeLessThan(6_500);
+    const { exports } = JSON.parse(readProjectFile('package.json')) as { exports: object };
+    const entries = Object.keys(exports).filter((name) => name !== '.' && name !== './package.json');
+    expect(entries.filter((name) => !index.includes(`${name.slice(1)}\``))).toEqual([]);
   });
 
   it('has blocks that are right under strict types', { timeout: 60_000 }, () => {

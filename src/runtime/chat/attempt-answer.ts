@@ -51,3 +51,6 @@ export const WITHHELD = failure('content_policy', 'A content filter kept the ent
 export function calledAt(reason: AttemptFailure, { address }: AttemptCall<unknown>): AttemptFailure {
   return address === undefined ? reason : { ...reason, address: address() };
 }
+
+/** How an attempt ended whose call answered. */
+export const OK = { ok: true } as const;

@@ -1,5 +1,5 @@
 import type { AttemptCall, AttemptedCall, AttemptLoopOptions, CallEnd, CallResult, Dialing } from './attempt-call.ts';
-import { answerOf, calledAt, refusalOf, WITHHELD } from './attempt-answer.ts';
+import { answerOf, calledAt, OK, refusalOf, WITHHELD } from './attempt-answer.ts';
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { Attempt, Continuation } from '../../core/fallback/failure.ts';
 import type { Admission } from '../../core/fallback/health.ts';
@@ -147,8 +147,8 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
 
   /** What the attempts so far look like from outside. */
   metadata(answered: boolean, generationTime?: number): RouterMetadata {
-    const { plan, attempts } = this;
-    const warnings = unknownProviders(this.request.preferences, this.#services.facts.catalog);
+    const { plan, attempts, request } = this;
+    const warnings = unknownProviders(request.preferences, this.#services.facts.catalog);
     return describeRouting({ plan, attempts, answered, generationTime, pipeline: [], warnings });
   }
 
@@ -396,5 +396,4 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
   }
 }
 
-const OK = { ok: true } as const;
 const loadStopped = onDemand(() => import('./stopped-request.ts'));
