@@ -83,7 +83,7 @@ describe('a configuration', () => {
       'did you mean "temperature"?',
     ],
     ['with a field of a preset out of range', { presets: { a: { temperature: 9 } } }, 'presets.a.temperature', '2'],
-    ['with a preset that is none', { presets: { a: 'x' } }, 'presets.a', 'fields of a request, not a text'],
+    ['with a preset that is none', { presets: { a: 'x' } }, 'presets.a', 'fields of a request, not a string'],
     [
       'with a time of a preset as text',
       { presets: { a: { cache_ttl_seconds: 'x' } } },

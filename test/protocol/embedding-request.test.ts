@@ -23,7 +23,7 @@ const PICTURE = { type: 'image_url', image_url: { url: 'data:image/png;base64,iV
 
 describe('a request for embeddings', () => {
   it.each([
-    ['a text', 'Hello'],
+    ['a string', 'Hello'],
     ['one space', ' '],
     ['a list of texts', ['Hello', 'again']],
     ['2,048 texts', list(2_048, 'x')],

@@ -23,7 +23,7 @@ const KEY_PATH = [
 
 const SPENT = {
   ...LIMIT,
-  description: 'US dollars that were spent with the key; null where nobody counts it.',
+  description: 'US dollars that were spent with the key; null where it is not counted.',
 } as const;
 
 const AMOUNTS = {
@@ -261,7 +261,7 @@ export const LEDGER_OPERATIONS: Readonly<Record<LedgerOperation['name'], Documen
     path: '/generation',
     operation: {
       operationId: 'getGeneration',
-      summary: 'What the ledger knows of one generation. For its own account, or with a management key.',
+      summary: 'The ledger's record of one generation. For its own account, or with a management key.',
       parameters: [
         { name: 'id', in: 'query', required: true, description: 'Id of the generation.', schema: GENERATION_ID },
       ],

@@ -31,7 +31,7 @@ describe('an account whose limits mean nothing', () => {
       'rateLimits.requestsPerMinute must be a number',
     ],
     ['fewer than no tokens', { rateLimits: { tokensPerMinute: -1 } }, 'rateLimits.tokensPerMinute must be a number'],
-    ['requests as text', { rateLimits: { requestsPerMinute: '60' } }, 'negative, not a text'],
+    ['requests as text', { rateLimits: { requestsPerMinute: '60' } }, 'negative number, not a string'],
     ['a misspelt limit', { rateLimits: { requestPerMinute: 6 } }, 'did you mean "requestsPerMinute"?'],
     ['NaN dollars', { budget: { limitUsd: Number.NaN } }, 'budget.limitUsd must be US dollars from 0'],
     ['fewer than no dollars', { budget: { limitUsd: -1 } }, 'budget.limitUsd must be US dollars from 0'],
