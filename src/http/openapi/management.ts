@@ -261,7 +261,7 @@ export const LEDGER_OPERATIONS: Readonly<Record<LedgerOperation['name'], Documen
     path: '/generation',
     operation: {
       operationId: 'getGeneration',
-      summary: 'The ledger's record of one generation. For its own account, or with a management key.',
+      summary: 'The record of one generation in the ledger. For its own account, or with a management key.',
       parameters: [
         { name: 'id', in: 'query', required: true, description: 'Id of the generation.', schema: GENERATION_ID },
       ],
