@@ -51,8 +51,8 @@ export function httpReference({ paths }: OpenApiDocument): string {
     const own = operations.filter(({ path }) => words.includes(path.split('/')[1] ?? ''));
     return `## ${title}\n\n${own.map(({ path, method, operation }) => entry(method, path, operation)).join('\n')}`;
   });
-  const placed = Object.values(SECTIONS).flat();
-  const lost = operations.filter(({ path }) => !placed.includes(path.split('/')[1] ?? ''));
+  const placed = new Set(Object.values(SECTIONS).flat());
+  const lost = operations.filter(({ path }) => !placed.has(path.split('/')[1] ?? ''));
   if (lost.length > 0) throw new Error(`no section has ${lost.map(({ path }) => path).join(', ')}`);
   return `${HEAD}\n${sections.join('\n')}`;
 }

@@ -28,7 +28,7 @@ function answering(status: number, body: string): ReturnType<typeof listen> {
 /** A router with one provider, which is at an address. */
 function routerAt(baseURL: string): Router {
   const options = { slug: 'east', name: 'East', baseURL, apiKey: 'sk-secret-of-this-test', models: { 'acme/one': {} } };
-  return createRouter({ providers: [openaiCompatible(options)] }) as Router;
+  return createRouter({ providers: [openaiCompatible(options)] });
 }
 
 describe('a misspelt provider', () => {
@@ -135,7 +135,7 @@ describe('the error of a provider', () => {
       query: 'code=hidden',
       apiKey: 'sk-secret-of-this-test',
       models: { 'acme/one': {} },
-    } as Parameters<typeof openaiCompatible>[0]);
+    });
     const router = createRouter({ providers: [provider] });
     const error = await failureOf(router.chat({ model: 'acme/one', messages }));
     expect(error.metadata['provider_url']).toBe(`${server.baseURL}/[redacted]/v1/chat/completions`);
