@@ -62,7 +62,7 @@ function entry(method: string, path: string, operation: Described): string {
   const example = Object.hasOwn(EXAMPLES, operationId) ? EXAMPLES[operationId] : undefined;
   const isOtherSpelling = summary.includes('another spelling');
   const parts = [
-    `### ${method.toUpperCase()} ${path}`,
+    `### \`${method.toUpperCase()} ${path}\``,
     `${summary} **${capital(whoMay(method, path))}** may call it.${streams(operation)}`,
     ...parametersOf(operation),
     `\`\`\`sh\n${curl(method, path, operation, example)}\n\`\`\``,

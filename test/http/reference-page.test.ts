@@ -22,7 +22,7 @@ describe('docs/http-api.md', () => {
   it('has a call of each path, and its answer', () => {
     const page = readProjectFile('docs/http-api.md');
     for (const { method, path } of operations) {
-      const [, section = ''] = page.split(`### ${method.toUpperCase()} ${path}\n`);
+      const [, section = ''] = page.split(`### \`${method.toUpperCase()} ${path}\`\n`);
       expect(section.split('\n### ')[0], path).toMatch(/may call it[\s\S]*```sh\ncurl -s/);
     }
   });
