@@ -19,6 +19,7 @@ const TASKS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'Get started': {
     'getting-started': 'Getting started',
     providers: 'Providers',
+    'ai-sdk': 'With the AI SDK',
     recipes: 'Recipes',
     migration: 'Coming from another router',
   },
