@@ -83,10 +83,10 @@ export function checkProviderShape<Options>(
 }
 
 /** A text, whatever it says: what it must look like is checked elsewhere. */
-export const anyText = kind('a text', (value) => typeof value === 'string');
+export const anyText = kind('a string', (value) => typeof value === 'string');
 /** A key, whatever it says, or a function that gives keys. */
 export const keyOrFunction = kind(
-  'a text or a function',
+  'a string or a function',
   (value) => typeof value === 'string' || typeof value === 'function',
 );
 /** Several keys, each with what is said of it. */
@@ -104,7 +104,7 @@ export const severalKeys = listOf(
       ['apiKey'],
     ),
     kind(
-      'a text, a function, or { apiKey, name, weight, rpm, tpm, concurrency }',
+      'a string, a function, or { apiKey, name, weight, rpm, tpm, concurrency }',
       (value) => typeof value === 'string' || typeof value === 'function',
     ),
   ),

@@ -219,7 +219,7 @@ describe('a key that a function gives', () => {
   });
 
   it('that is no text and no function is refused at start-up', () => {
-    expect(() => groq({ apiKey: 5 as never })).toThrow('providers.groq.apiKey must be a text or a function, not 5');
+    expect(() => groq({ apiKey: 5 as never })).toThrow('providers.groq.apiKey must be a string or a function, not 5');
     expect(() => azure({ resource: 'r', models: MODELS, apiKey: () => 'x', authorization: 'basic' as never })).toThrow(
       'providers.azure.authorization must be "api-key" or "bearer"',
     );
