@@ -70,7 +70,8 @@ export function routerWith<
       return version();
     };
     return {
-      chat: async (body, options) => open().chat.chat(body, options),
+      // Not async: each would cost every request a promise.
+      chat: (body, options) => (isClosed ? refused() : version().chat.chat(body, options)),
       stream: (body, options) => (isClosed ? refusedStream() : version().chat.stream(body, options)),
       batches,
       embed: (async (body, options) => (await embeddingsOf(open())).embed(body, options)) as Router['embed'],
@@ -85,7 +86,7 @@ export function routerWith<
         const prepared = await chat.prepare(countable(body, options.dialect), options, false);
         return countPrepared(services, prepared, options.signal);
       },
-      open: async (body, options) => open().chat.open(body, options),
+      open: (body, options) => (isClosed ? refused() : version().chat.open(body, options)),
       on: (name, listener) => version().services.events.on(name, listener),
       get ledger() {
         return version().services.ledger;
@@ -152,6 +153,10 @@ const CLOSED = {
     'This router is closed: close() was called, and it answers nothing more. Close it after the last request, or make ' +
     'another with createRouter',
 } as const;
+
+function refused(): Promise<never> {
+  return Promise.reject(new RouterError(CLOSED));
+}
 
 // eslint-disable-next-line require-yield
 async function* refusedStream(): ReturnType<Router['stream']> {
