@@ -44,8 +44,7 @@ const APPS: Readonly<Record<string, App>> = {
   Nitro: {
     programs: ['routes/v1/[...path].ts'],
     files: {
-      'nitro.config.ts': `import { defineConfig } from 'nitro';
-export default defineConfig({ serverDir: './', compatibilityDate: '2026-01-01' });`,
+      'nitro.config.mjs': `export default { serverDir: './', compatibilityDate: '2026-01-01' };`,
     },
     build: ['nitro/dist/cli/index.mjs', 'build', '--builder', 'rollup'],
     start: '.output/server/index.mjs',
@@ -57,8 +56,6 @@ export default defineConfig({ serverDir: './', compatibilityDate: '2026-01-01' }
 import { sveltekit } from '@sveltejs/kit/vite';
 import { defineConfig } from 'vite';
 export default defineConfig({ plugins: [sveltekit({ adapter: adapter() })], logLevel: 'error' });`,
-      'svelte.config.js': `import adapter from '@sveltejs/adapter-node';
-export default { kit: { adapter: adapter() } };`,
       'src/app.html': '<html><head>%sveltekit.head%</head><body>%sveltekit.body%</body></html>',
     },
     build: ['vite/bin/vite.js', 'build'],
@@ -157,7 +154,7 @@ async function run(app: App): Promise<string> {
   const port = await freePort();
   const child = spawn(process.execPath, [join(folder, app.start)], {
     cwd: folder,
-    env: { ...env, PORT: String(port), HOST: '127.0.0.1' },
+    env: { ...env, PORT: String(port), HOST: '127.0.0.1', BODY_SIZE_LIMIT: '32M' },
     stdio: ['ignore', 'ignore', 'pipe'],
   });
   running.push(child);
@@ -189,7 +186,7 @@ describe.skipIf(installed === undefined).each(Object.entries(APPS))('the router 
     const whole = await post(baseURL, CHAT);
     expect([whole.status, await whole.json()]).toEqual([200, expect.objectContaining({ object: 'chat.completion' })]);
     const large = { ...CHAT, messages: [{ role: 'user', content: 'word '.repeat(300_000) }] };
-    expect((await post(baseURL, { ...large, model: 'simulated/none' })).status).toBe(404);
+    expect((await post(baseURL, { ...large, model: 'simulated/none' })).status).toBe(400);
     const streamed = await post(baseURL, { ...CHAT, stream: true });
     expect(streamed.headers.get('content-type')).toContain('text/event-stream');
     const frames = (await streamed.text()).trimEnd().split('\n\n');

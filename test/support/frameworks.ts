@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-const CACHE = join(root, 'node_modules/.cache');
+/** Not below `node_modules`, where Node runs no TypeScript. */
+const CACHE = join(root, 'coverage');
 
 /** Milliseconds for the registry to have all of them. */
 const INSTALL_MS = 240_000;
