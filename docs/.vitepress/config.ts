@@ -10,6 +10,7 @@ const ROOT = join(DOCS, '..');
 const TASKS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'Get started': {
     'getting-started': 'Getting started',
+    frameworks: 'Frameworks',
     providers: 'Providers',
     recipes: 'Recipes',
     migration: 'Coming from another router',

@@ -1,5 +1,5 @@
 /** Runs in a process of its own: it waits for programs that it starts. */
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { type ChildProcess, execFile, spawn, spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync, writeSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { dirname, join } from 'node:path';
@@ -282,5 +282,122 @@ describe.skipIf(installed === undefined)('a development server that loads module
     expect(second).toBe(first);
     expect((second as { configuration: { version: number } }).configuration.version).toBe(2);
     await (second as { close(): Promise<void> }).close();
+  });
+});
+
+/** A project with these files, in which the packages are found. */
+function project(files: Readonly<Record<string, string>>): string {
+  const folder = mkdtempSync(join(installed ?? '', 'project-'));
+  folders.push(folder);
+  for (const [name, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(folder, name)), { recursive: true });
+    writeFileSync(join(folder, name), text);
+  }
+  symlinkSync(join(installed ?? '', 'node_modules'), join(folder, 'node_modules'));
+  return folder;
+}
+
+/** Runs a program of a package; gives its exit code and what it said. */
+function runProgram(
+  folder: string,
+  program: string,
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+) {
+  const { status, stdout, stderr } = spawnSync(
+    process.execPath,
+    [join(installed ?? '', 'node_modules', program), ...args],
+    {
+      cwd: folder,
+      encoding: 'utf8',
+      env: { ...process.env, NODE_OPTIONS: '', ...env },
+    },
+  );
+  return { status, said: `${stdout}${stderr}` };
+}
+
+const JEST_TEST = `test('answers', async () => {
+  const router = createRouter({ providers: [simulated({ firstTokenMs: 0, tokensPerSecond: Infinity })] });
+  const messages = [{ role: 'user' as const, content: 'Hi' }];
+  const answer = await router.chat({ model: 'simulated/small', messages });
+  expect(answer.choices[0]?.message.content).toMatch(/./);
+  await router.close();
+});
+`;
+const WITH_MODULES = { NODE_OPTIONS: '--experimental-vm-modules' };
+
+describe.skipIf(installed === undefined)('in a CommonJS project, Jest', () => {
+  it('requires the package with the option that the page names, and says so without it', () => {
+    const text = `const { createRouter, simulated } = require('signalbox');\n${JEST_TEST.replace(' as const', '')}`;
+    const folder = project({ 'package.json': '{ "jest": {} }', 'one.test.js': text });
+    expect(runProgram(folder, 'jest/bin/jest.js', [], WITH_MODULES)).toMatchObject({ status: 0 });
+    const without = runProgram(folder, 'jest/bin/jest.js', []);
+    expect([without.status, without.said]).toEqual([1, expect.stringContaining('Must use import to load ES Module')]);
+  });
+
+  it('runs tests that ts-jest compiles to CommonJS', () => {
+    const folder = project({
+      'package.json': '{ "jest": { "preset": "ts-jest" } }',
+      'tsconfig.json': JSON.stringify({
+        compilerOptions: { module: 'nodenext', target: 'es2022', strict: true, skipLibCheck: true, types: ['jest'] },
+      }),
+      'one.test.ts': `import { createRouter, simulated } from 'signalbox';\n${JEST_TEST}`,
+    });
+    const { status, said } = runProgram(folder, 'jest/bin/jest.js', [], WITH_MODULES);
+    expect([status, said]).toEqual([0, expect.stringContaining('1 passed')]);
+  });
+});
+
+/** Every entry point that can be read without the package it is for. */
+const ENTRIES = Object.keys((JSON.parse(readProjectFile('package.json')) as { readonly exports: object }).exports)
+  .filter((entry) => !entry.endsWith('.json') && entry !== './opentelemetry' && entry !== './prometheus')
+  .map((entry) => entry.replace('.', 'signalbox'));
+const EVERYTHING = ENTRIES.map((entry, index) => `import * as m${index} from '${entry}';\nvoid m${index};\n`).join('');
+const OPTIONS = {
+  target: 'es2022',
+  lib: ['es2022', 'esnext.disposable', 'dom'],
+  strict: true,
+  noEmit: true,
+  types: [] as string[],
+};
+
+describe.skipIf(installed === undefined)('TypeScript', () => {
+  it.each(['typescript-5.4', 'typescript-5.6', 'typescript-5.9', 'typescript'])(
+    'reads the declarations of every entry point: %s',
+    (name) => {
+      const folder = project({
+        'package.json': '{ "type": "module" }',
+        'main.ts': EVERYTHING,
+        'tsconfig.json': JSON.stringify({
+          compilerOptions: { ...OPTIONS, module: 'nodenext', skipLibCheck: false },
+          files: ['main.ts'],
+        }),
+      });
+      const { said } = runProgram(folder, `${name}/bin/tsc`, ['--pretty', 'false']);
+      const own = said.split('\n').filter((line) => /node_modules\/signalbox|^main/.test(line));
+      // What they say of Node and of optional packages, which are not here.
+      const wrong = own.filter((line) => !/TS(?:2307|2503|2580|2591|2304.*'Buffer'|7016)/.test(line));
+      expect(wrong).toEqual([]);
+    },
+  );
+
+  it.each([
+    ['typescript-5.9', 'node16', 1],
+    ['typescript-5.9', 'node20', 0],
+    ['typescript-5.9', 'nodenext', 0],
+    ['typescript-5.4', 'preserve', 0],
+  ] as const)('%s in a CommonJS project takes module: %s as the page says', (name, module, failures) => {
+    const resolution = module === 'preserve' ? { moduleResolution: 'bundler' } : {};
+    const folder = project({
+      'package.json': '{}',
+      'main.ts': `import { createRouter } from 'signalbox';\nvoid createRouter;\n`,
+      'tsconfig.json': JSON.stringify({
+        compilerOptions: { ...OPTIONS, ...resolution, module, skipLibCheck: true },
+        files: ['main.ts'],
+      }),
+    });
+    const { said } = runProgram(folder, `${name}/bin/tsc`, ['--pretty', 'false']);
+    expect(said.match(/error TS1479/g) ?? []).toHaveLength(failures);
+    if (failures === 0) expect(said).toBe('');
   });
 });
