@@ -61,7 +61,10 @@ export const ledgerExport: Command = {
       args: [...args],
       options: {
         ...Object.fromEntries(
-          ['format', 'out', 'account', 'from', 'to', 'config', 'url'].map((name) => [name, { type: 'string' as const }]),
+          ['format', 'out', 'account', 'from', 'to', 'config', 'url'].map((name) => [
+            name,
+            { type: 'string' as const },
+          ]),
         ),
         json: { type: 'boolean' as const },
       },

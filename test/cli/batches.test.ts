@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { text } from 'node:stream/consumers';
+import * as consumers from 'node:stream/consumers';
 import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { apiKeys, createRouter } from 'signalbox';
@@ -103,7 +103,7 @@ describe('signalbox batches', () => {
       env: { ...process.env, SIGNALBOX_URL: server.url, SIGNALBOX_API_KEY: KEY },
       stdio: ['pipe', 'pipe', 'inherit'],
     });
-    const printed = text(child.stdout);
+    const printed = consumers.text(child.stdout);
     const ended = once(child, 'close');
     const bytes = Buffer.from(`${line('ä€😀')}\n\n${line('b')}`);
     // Two characters of several bytes are cut.

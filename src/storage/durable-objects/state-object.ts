@@ -232,9 +232,9 @@ export function durableObjectStore(options: DurableObjectStoreOptions): StateSto
     set: async (key, value, ttlMs) => void (await ask({ ask: 'set', key, value, ttlMs })),
     delete: async (key) => void (await ask({ ask: 'delete', key })),
     increment: async (key, by, ttlMs) => Number(await ask({ ask: 'increment', key, by, ttlMs })),
-    change: (changes, name) =>
-      acknowledged.along('', name, async (forgettable) => {
-        return (await ask({ ask: 'change', changes, name, forgettable })) as ChangedCounters;
+    change: (changes, change) =>
+      acknowledged.along('', change, async (forgettable) => {
+        return (await ask({ ask: 'change', changes, name: change, forgettable })) as ChangedCounters;
       }),
   };
   return withLocalFallback(shared, fallback);
