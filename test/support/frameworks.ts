@@ -31,10 +31,9 @@ function folderOf(manifest: object): string {
   return join(CACHE, `frameworks-${name}`);
 }
 
-/** True where the frameworks are there, or may be fetched: with `FRAMEWORKS=1`, and where all of each storm runs. */
+/** True where the frameworks may be fetched: with `FRAMEWORKS=1`. */
 export function findFrameworks(): true | undefined {
-  const isAllowed = process.env['FRAMEWORKS'] === '1' || process.env['STORMS'] === 'full';
-  return isAllowed || existsSync(folderOf(wanted())) ? true : undefined;
+  return process.env['FRAMEWORKS'] === '1' ? true : undefined;
 }
 
 /**
