@@ -139,8 +139,12 @@ export interface LedgerRecord {
   readonly own_key?: true | undefined;
   /** Of the answer: what the caller was told, without what plugins' own requests used. */
   readonly usage?: LedgerUsage | undefined;
-  /** What was charged: all attempts, and services of plugins and tools. Requests that plugins make are records of their own. */
-  readonly cost_nano_usd: number;
+  /**
+   * What was charged: all attempts, and services of plugins and tools; 0 for what is free. Requests that plugins make are
+   * records of their own. Absent where the price of an attempt is unknown: the attempts that have a price say what they
+   * cost, the others have `unpriced`.
+   */
+  readonly cost_nano_usd?: number | undefined;
   /** What providers charge the account itself, for calls with its own keys. Absent for nothing. */
   readonly own_key_cost_nano_usd?: number | undefined;
   /** How the response cache was used; the answer cost nothing with `hit`. Absent where it took no part. */
@@ -274,8 +278,10 @@ export interface LedgerAttempt {
   readonly status: number;
   /** What the provider reported, also of a call that failed. */
   readonly usage?: LedgerUsage | undefined;
-  /** What was charged for it. Absent for nothing. */
+  /** What was charged for it. Absent for nothing, and where it is unknown. */
   readonly cost_nano_usd?: number | undefined;
+  /** True when it may have cost something and its price is unknown. Records of tables of version 1 do not say it. */
+  readonly unpriced?: true | undefined;
   /** Why its model refused to answer, in the provider's word; `other` where it gave none. Absent where it did not refuse. */
   readonly refusal?: string | undefined;
   /** True when its stream broke after it had begun, and what it had sent stayed part of the answer. */

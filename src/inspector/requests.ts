@@ -3,6 +3,7 @@ import type { Endpoint } from '../catalog/endpoint.ts';
 import { ratesAt } from '../catalog/price-at.ts';
 import type { InspectedRouter } from '../config/inspector.ts';
 import type { LedgerAttempt, LedgerCost, LedgerCostKey, LedgerRecord, LedgerUsage } from '../contracts/ledger.ts';
+import { addLines, NOTHING } from '../core/ledger/sum-costs.ts';
 import { accountOfMirror } from '../core/normalize/mirror-copy.ts';
 import { invalid } from '../http/body.ts';
 import type { ReadableLedger } from '../runtime/ledger/request-ledger.ts';
@@ -110,17 +111,9 @@ export async function costList(router: InspectedRouter, query: URLSearchParams):
 }
 
 function sumOf(costs: readonly LedgerCost[]): LedgerCost {
-  const sum = (name: Exclude<keyof LedgerCost, 'key'>): number => costs.reduce((total, one) => total + one[name], 0);
-  return {
-    key: '',
-    requests: sum('requests'),
-    failed: sum('failed'),
-    attempts: sum('attempts'),
-    prompt_tokens: sum('prompt_tokens'),
-    completion_tokens: sum('completion_tokens'),
-    cached_tokens: sum('cached_tokens'),
-    cost_nano_usd: sum('cost_nano_usd'),
-  };
+  return (
+    addLines([{ key: '', ...NOTHING }, ...costs.map((cost) => ({ ...cost, key: '' }))])[0] ?? { key: '', ...NOTHING }
+  );
 }
 
 function ledgerOf({ internals }: InspectedRouter): ReadableLedger | undefined {

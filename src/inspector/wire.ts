@@ -49,6 +49,7 @@ export interface LiveRow {
   readonly prompt_tokens?: number | undefined;
   readonly completion_tokens?: number | undefined;
   readonly cached_tokens?: number | undefined;
+  /** Absent while it runs, and where a price is unknown. */
   readonly cost_nano_usd?: number | undefined;
 }
 
@@ -72,6 +73,8 @@ export interface LiveTotals {
   readonly requests: number;
   readonly failed: number;
   readonly cost_nano_usd: number;
+  /** Requests of which a price is unknown: what they cost is not in the sum, or not all of it. */
+  readonly unpriced: number;
   readonly tokens: number;
 }
 

@@ -111,7 +111,7 @@ describe('what the page is told', () => {
     );
     expect(new Set(totals).size).toBe(1);
     const { records } = await ask<RecordPage>('records');
-    expect(records.reduce((sum, record) => sum + record.cost_nano_usd, 0)).toBe(totals[0]);
+    expect(records.reduce((sum, record) => sum + (record.cost_nano_usd ?? 0), 0)).toBe(totals[0]);
     expect((await ask<CostList>('costs?by=tag')).tags).toEqual(['feature']);
   });
 

@@ -60,9 +60,7 @@ export function writeRecord(draft: RequestDraft, context: RecordContext): Ledger
     ...(endpoint === undefined ? {} : { provider: endpoint.provider, model: endpoint.model }),
     ...(endpoint?.byok === undefined ? {} : { own_key: true }),
     ...(usage === undefined ? {} : { usage }),
-    cost_nano_usd:
-      attempts.reduce((sum, { chargedNanoUsd = 0 }) => sum + chargedNanoUsd, 0) +
-      works.reduce((sum, { cost_nano_usd: cost = 0 }) => sum + cost, 0),
+    ...costOf(attempts, works),
     ...(ownKeyNanoUsd === 0 ? {} : { own_key_cost_nano_usd: ownKeyNanoUsd }),
     ...(draft.cache === undefined ? {} : { cache: draft.cache }),
     candidates: plan.steps.map((step) => writeCandidate(step, notes)),
@@ -72,6 +70,20 @@ export function writeRecord(draft: RequestDraft, context: RecordContext): Ledger
     ...(tools.length === 0 ? {} : { tools }),
     ...decisionOf(draft),
   };
+}
+
+/** What was charged; nothing where the price of an attempt is unknown, as a part of it would look like all of it. */
+function costOf(
+  attempts: readonly DraftedAttempt[],
+  works: readonly DraftedWork[],
+): Pick<LedgerRecord, 'cost_nano_usd'> {
+  let cost = 0;
+  for (const { chargedNanoUsd } of attempts) {
+    if (chargedNanoUsd === undefined) return {};
+    cost += chargedNanoUsd;
+  }
+  for (const { cost_nano_usd: paid = 0 } of works) cost += paid;
+  return { cost_nano_usd: cost };
 }
 
 /** Milliseconds with one decimal: more is noise. */
@@ -186,7 +198,7 @@ function writeExclusion({ endpoint, reason, detail }: Rejection, notes: SeenNote
 }
 
 function writeAttempt(attempt: DraftedAttempt, index: number, startedAt: number): LedgerAttempt {
-  const { step, hedge, outcome, firstTokenAt, usage, chargedNanoUsd = 0, refusal, kept, continued } = attempt;
+  const { step, hedge, outcome, firstTokenAt, usage, chargedNanoUsd, refusal, kept, continued } = attempt;
   return {
     number: index + 1,
     endpoint: step.endpoint.id,
@@ -197,7 +209,11 @@ function writeAttempt(attempt: DraftedAttempt, index: number, startedAt: number)
     outcome: outcome.ok ? 'ok' : outcome.failure.kind,
     status: outcome.ok ? 200 : (outcome.failure.status ?? FAILURE_RULES[outcome.failure.kind].status),
     ...(usage === undefined ? {} : { usage: writeUsage(usage) }),
-    ...(chargedNanoUsd === 0 ? {} : { cost_nano_usd: chargedNanoUsd }),
+    ...(chargedNanoUsd === undefined
+      ? { unpriced: true }
+      : chargedNanoUsd === 0
+        ? {}
+        : { cost_nano_usd: chargedNanoUsd }),
     ...(refusal === undefined ? {} : { refusal }),
     ...(kept === true ? { kept } : {}),
     ...(continued === undefined ? {} : { continued: continued.way }),
