@@ -126,6 +126,11 @@ export interface LedgerRecord {
   readonly status: number;
   /** As in the error's body. Absent when the request was answered. */
   readonly error_type?: string | undefined;
+  /**
+   * Why it was refused without a call: the router's sentence, such as that of a rule or a budget, or the path in the body
+   * that is wrong. Nothing in it is what the caller sent: quoted texts are left out. Absent where a call was made.
+   */
+  readonly reason?: string | undefined;
   /** True when part of a stream had been sent before it failed. */
   readonly committed?: true | undefined;
   readonly finish_reason?: string | undefined;

@@ -7,6 +7,7 @@ import type { AnswerFacts } from '../runtime/chat/attempt-call.ts';
 import type { RequestFollower } from '../runtime/chat/request-follower.ts';
 import type { Recorded } from '../runtime/chat/settle.ts';
 import { nanoFromUsd } from '../catalog/cost.ts';
+import { reasonOf } from '../core/ledger/write-record.ts';
 import { tagsOf } from './live-row.ts';
 import type { LiveAttempt, LiveRow, LiveTotals } from './wire.ts';
 
@@ -243,6 +244,7 @@ export class LiveHub implements RequestFollower {
     row.duration_ms = endedAt - startedAt;
     row.status = error?.status;
     row.error_type = error?.errorType;
+    row.reason = reasonOf({ error, attempts: [], works: [] }).reason;
     row.cost_nano_usd = 0;
     this.#totals.requests += 1;
     this.#totals.failed += 1;
@@ -321,6 +323,7 @@ export class LiveHub implements RequestFollower {
       duration_ms: undefined,
       status: undefined,
       error_type: undefined,
+      reason: undefined,
       prompt_tokens: undefined,
       completion_tokens: undefined,
       cached_tokens: undefined,

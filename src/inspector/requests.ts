@@ -122,7 +122,7 @@ function ledgerOf({ internals }: InspectedRouter): ReadableLedger | undefined {
 
 function rowOf(record: LedgerRecord): LiveRow {
   const { id, at, account, requested, model, provider, stream, parent, mirror, tags } = record;
-  const { duration_ms, status, error_type } = record;
+  const { duration_ms, status, error_type, reason } = record;
   return {
     id,
     at,
@@ -137,6 +137,7 @@ function rowOf(record: LedgerRecord): LiveRow {
     duration_ms,
     status,
     error_type,
+    reason,
     attempts: record.attempts.map(({ endpoint, start_ms, first_token_ms, end_ms, outcome, hedge }) => ({
       endpoint,
       start_ms,

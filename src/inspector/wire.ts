@@ -46,6 +46,8 @@ export interface LiveRow {
   readonly duration_ms?: number | undefined;
   readonly status?: number | undefined;
   readonly error_type?: string | undefined;
+  /** Why it was refused without a call, as in its record; not there yet of one that has just been planned. */
+  readonly reason?: string | undefined;
   readonly prompt_tokens?: number | undefined;
   readonly completion_tokens?: number | undefined;
   readonly cached_tokens?: number | undefined;

@@ -65,7 +65,9 @@ describe('a request whose price is unknown', () => {
     expect(RouterError.isInstance(error) && error.status).toBe(402);
     // Nobody was called, so it cost nothing, which is known.
     const { records } = (await refusing.ledger?.read()) ?? { records: [] };
-    expect(records).toMatchObject([{ status: 402, cost_nano_usd: 0 }]);
+    expect(records).toMatchObject([
+      { status: 402, cost_nano_usd: 0, reason: expect.stringMatching(/^This account has a budget/) },
+    ]);
   });
 
   it('is left out of the cost of a replay, which says so', async () => {

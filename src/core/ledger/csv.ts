@@ -36,6 +36,7 @@ const COLUMNS: Readonly<Record<string, (record: LedgerRecord) => string | number
   plugins: ({ plugins = [] }) => plugins.map(({ id }) => id).join(' '),
   tools: ({ tools = [] }) => tools.map(({ type }) => type).join(' '),
   mirror: ({ mirror }) => mirror,
+  reason: ({ reason }) => reason,
 };
 
 /** The first line of a CSV file of records. */

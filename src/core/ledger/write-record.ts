@@ -12,6 +12,7 @@ import type {
 import { FAILURE_RULES } from '../fallback/failure.ts';
 import type { DecisionFigures, PlanStep, Rejection, RoutePlan } from '../selection/route-plan.ts';
 import type { DraftedAttempt, DraftedUsage, DraftedWork, RequestDraft } from './draft.ts';
+import { refusalReason } from './refusal-reason.ts';
 import { decisionOf, noteOf, type SeenNotes } from './write-decision.ts';
 
 /** What a record depends on besides its draft. */
@@ -52,6 +53,7 @@ export function writeRecord(draft: RequestDraft, context: RecordContext): Ledger
     ...(draft.refused === true ? { refused: true } : {}),
     status: error?.status ?? 200,
     ...(error === undefined ? {} : { error_type: error.errorType }),
+    ...reasonOf(draft),
     ...(error?.committed === true ? { committed: true } : {}),
     ...(answer === undefined || answer.finishReason === null ? {} : { finish_reason: answer.finishReason }),
     ...nativeReasonOf(answer),
@@ -84,6 +86,18 @@ function costOf(
   }
   for (const { cost_nano_usd: paid = 0 } of works) cost += paid;
   return { cost_nano_usd: cost };
+}
+
+/** Why nobody was called. */
+export function reasonOf({
+  error,
+  attempts,
+  works,
+}: Pick<RequestDraft, 'error' | 'attempts' | 'works'>): Pick<LedgerRecord, 'reason'> {
+  if (error === undefined || attempts.length > 0) return {};
+  const plugins = works.flatMap((work) => (work.kind === 'plugin' ? [work] : []));
+  const reason = refusalReason({ ...error, plugins });
+  return reason === undefined ? {} : { reason };
 }
 
 /** Milliseconds with one decimal: more is noise. */

@@ -282,7 +282,7 @@ export function announceResult(
 export function settleError(
   services: RuntimeServices,
   execution: Recorded,
-  error: Pick<RouterError, 'status' | 'errorType'>,
+  error: Pick<RouterError, 'status' | 'errorType'> & { readonly message?: string },
   committed: boolean,
 ): void {
   const { rateTicket } = execution.request;
