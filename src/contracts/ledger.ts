@@ -30,7 +30,7 @@ export type {
  * - `GET /generation?id=gen-…`: one generation in the shape of the hosted service (gaps 10), for its own account or with
  *   the scope `management`; anybody else gets the same 404 as for an unknown id.
  * - `GET /ledger?after=&limit=&order=&format=jsonl|csv` and the filters of {@link LedgerFilter} (`account`, `model`,
- *   `provider`, `endpoint`, `error`, `session`, `batch`, `stream`, `longer_than_ms`, `tag=name:value`, `from`, `to`), with the scope `management`. JSON lines are records
+ *   `provider`, `endpoint`, `called`, `error`, `session`, `batch`, `stream`, `longer_than_ms`, `tag=name:value`, `from`, `to`), with the scope `management`. JSON lines are records
  *   as they are here. The header `X-Next-Cursor` tells where to go on; it is absent on the last page.
  * - `GET /ledger/costs?by=model|account|tag|day|provider|endpoint&tag=name&from=&to=&account=`, with the scope
  *   `management`: `{ "object": "list", "data": LedgerCost[], "total": LedgerCost }`.
@@ -72,6 +72,8 @@ export interface LedgerFilter {
   readonly provider?: string | undefined;
   /** Id of the endpoint that answered, or was asked last. */
   readonly endpoint?: string | undefined;
+  /** Id of an endpoint that was called, whether it answered or another one did after it. */
+  readonly called?: string | undefined;
   /** `any`: every request that failed; otherwise an `error_type`. */
   readonly error?: string | undefined;
   /** A tag that the record has, with this value. */

@@ -111,6 +111,7 @@ function ledgerQuery(query: URLSearchParams): LedgerQuery {
     endpoint: text('endpoint'),
     error: text('error'),
     tag: tag(text('tag')),
+    called: text('called'),
     session: text('session'),
     batch: truth(query, 'batch'),
     stream: truth(query, 'stream'),

@@ -100,14 +100,17 @@ export async function costList(router: InspectedRouter, query: URLSearchParams):
   if (by === undefined) throw invalid(`by must be one of ${COST_KEYS.join(', ')}`);
   const ledger = ledgerOf(router);
   if (ledger === undefined) return { data: [], total: sumOf([]), tags: [] };
-  const tag = query.get('tag') || undefined;
   const days = Number(query.get('days') ?? '');
-  const from = days > 0 ? router.internals.config.environment.wallClock() - days * 86_400_000 : undefined;
+  // Whole hours are kept as sums.
+  const since = router.internals.config.environment.wallClock() - days * 86_400_000;
+  const from = days > 0 ? since - (since % 3_600_000) : undefined;
   const { records } = await ledger.read({ limit: PAGE, order: 'latest' });
   const tags = [...new Set(records.flatMap((record) => Object.keys(record.tags ?? {})))];
+  // Where none is named, the first that there is.
+  const tag = query.get('tag') || tags[0];
   if (by === 'tag' && tag === undefined) return { data: [], total: sumOf([]), tags };
   const data = await ledger.costs({ by, from, ...(by === 'tag' ? { tag } : {}) });
-  return { data, total: sumOf(data), tags };
+  return { data, total: sumOf(data), tags, ...(by === 'tag' ? { tag } : {}) };
 }
 
 function sumOf(costs: readonly LedgerCost[]): LedgerCost {

@@ -135,6 +135,7 @@ export type RouterFor<Providers extends readonly Provider[], Aliases extends Rea
 
 /** Warns of what is valid in a configuration and may still not be meant. */
 function tellAtStart({ config, services: { events, environment } }: RouterVersion, copies: number): void {
+  events.warned = config.inspector?.warned;
   if (config.simulatedByDefault) warn(events, SIMULATED);
   if (config.callersUnsaid) warn(events, NO_CALLERS);
   if (copies > 1) warn(events, LOADED_TWICE);

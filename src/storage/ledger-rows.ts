@@ -87,7 +87,8 @@ export function lineColumns(record: LedgerRecord) {
 
 /** Values of the conditions that every statement about records has. What is null holds for all of them. */
 function filterValues(filter: LedgerFilter) {
-  const { account, model, provider, endpoint, error, tag, session, batch, stream, longerThanMs, from, to } = filter;
+  const { account, model, provider, endpoint, error, tag, session, batch, stream, longerThanMs, called, from, to } =
+    filter;
   const text = (value: string | undefined): string | null => (value === undefined ? null : storable(value));
   return {
     account: text(account),
@@ -97,6 +98,7 @@ function filterValues(filter: LedgerFilter) {
     error: text(error),
     tagName: text(tag?.[0]),
     tagValue: text(tag?.[1]),
+    called: text(called),
     session: text(session),
     batch: batch === undefined ? null : Number(batch),
     stream: stream === undefined ? null : Number(stream),

@@ -176,6 +176,8 @@ export const ledgerChecks: readonly LedgerCheck[] = [
           account: index % 7 === 0 ? 'rare' : 'ada',
           stream: index % 2 === 0,
           duration_ms: index * 10 + 0.5,
+          attempts:
+            index % 6 === 0 ? [ledgerAttempt({ endpoint: 'beta#acme/one' }), ledgerAttempt()] : [ledgerAttempt()],
           ...(index % 3 === 0 ? { session: 's_0123456789abcdef0123' } : {}),
           ...(index % 5 === 0 ? { batch: true as const } : {}),
           ...(index % 4 === 0 ? { tags: { team: 'search' } } : {}),
@@ -194,6 +196,8 @@ export const ledgerChecks: readonly LedgerCheck[] = [
         { tag: ['team', 'search'] },
         { from: NOON + 10_000, to: NOON + 20_000 },
         { account: 'nobody' },
+        { called: 'acme#acme/one', stream: true },
+        { called: 'beta#acme/one' },
       ];
       for (const filter of filters) {
         const expected = records

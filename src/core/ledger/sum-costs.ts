@@ -137,7 +137,7 @@ export function inOrder(costs: readonly LedgerCost[], by: LedgerCostKey): readon
 /** Whether a record is among those that are asked for. */
 export function matchesFilter(record: LedgerRecord, filter: LedgerFilter): boolean {
   const { account, model, provider, endpoint, error, tag, session, from = -Infinity, to = Infinity } = filter;
-  const { batch, stream, longerThanMs = 0 } = filter;
+  const { batch, stream, longerThanMs = 0, called } = filter;
   return (
     (account === undefined || record.account === account) &&
     (model === undefined || record.model === model) &&
@@ -145,6 +145,7 @@ export function matchesFilter(record: LedgerRecord, filter: LedgerFilter): boole
     (endpoint === undefined || record.endpoint === endpoint) &&
     (error === undefined || (error === 'any' ? record.error_type !== undefined : record.error_type === error)) &&
     (tag === undefined || tagOf(record, tag[0]) === tag[1]) &&
+    (called === undefined || record.attempts.some((attempt) => attempt.endpoint === called)) &&
     (session === undefined || record.session === session) &&
     (batch === undefined || (record.batch ?? false) === batch) &&
     (stream === undefined || record.stream === stream) &&

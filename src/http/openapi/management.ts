@@ -198,6 +198,7 @@ const LEDGER_QUERY: readonly Parameter[] = [
   { name: 'model', in: 'query', description: 'Id of the model that answered.', schema: TEXT },
   { name: 'provider', in: 'query', description: 'Slug of the provider that answered.', schema: TEXT },
   { name: 'endpoint', in: 'query', description: 'Id of the endpoint that answered.', schema: TEXT },
+  { name: 'called', in: 'query', description: 'Id of an endpoint that was called.', schema: TEXT },
   { name: 'error', in: 'query', description: '`any`, or an `error_type`.', schema: TEXT },
   { name: 'tag', in: 'query', description: 'Name and value of a tag, as in `team:search`.', schema: TEXT },
   { name: 'session', in: 'query', description: 'Hash of a session, as in the record.', schema: TEXT },

@@ -163,11 +163,16 @@ const TABLES = {
   },
 };
 
-const MATCHES = `(:account::text IS NULL OR account = :account) AND (:model::text IS NULL OR model = :model)
+/** Which records are asked for. */
+const matches = (
+  schema: string,
+): string => `(:account::text IS NULL OR account = :account) AND (:model::text IS NULL OR model = :model)
   AND (:provider::text IS NULL OR provider = :provider) AND (:endpoint::text IS NULL OR endpoint = :endpoint)
   AND (:error::text IS NULL OR error = :error OR (:error = 'any' AND error IS NOT NULL))
   AND (:tagName::text IS NULL OR tags ->> :tagName = :tagValue)
   AND (:session::text IS NULL OR session = :session) AND (:batch::boolean IS NULL OR batch = :batch)
+  AND (:called::text IS NULL OR EXISTS (SELECT 1 FROM ${schema}.lines
+    WHERE lines.position = records.position AND lines.endpoint = :called AND lines.attempts > 0))
   AND (:stream::boolean IS NULL OR stream = :stream)
   AND (:longer::double precision IS NULL OR duration >= :longer)
   AND at >= :since AND at < :until`;
@@ -199,12 +204,12 @@ function statementsOf(schema: string) {
         AS line (id, endpoint, provider, model, requests, failed, attempts, prompt, completion, cached, cost,
           unpriced)
       JOIN added ON added.id = line.id`,
-    oldest: `SELECT position, record FROM ${schema}.records WHERE position > :after AND ${MATCHES}
+    oldest: `SELECT position, record FROM ${schema}.records WHERE position > :after AND ${matches(schema)}
       ORDER BY position LIMIT :limit`,
     further: `SELECT at, position FROM ${schema}.records WHERE (at, position) < (:at, :after) AND at >= :since
       ORDER BY at DESC, position DESC LIMIT 1 OFFSET :skipped`,
     between: `SELECT at, position, record FROM ${schema}.records
-      WHERE (at, position) < (:at, :after) AND (at, position) >= (:endAt, :end) AND ${MATCHES}
+      WHERE (at, position) < (:at, :after) AND (at, position) >= (:endAt, :end) AND ${matches(schema)}
       ORDER BY at DESC, position DESC LIMIT :limit`,
     timeline: `SELECT minute / :minutes::bigint AS slot, sum(requests) AS requests, sum(failed) AS failed,
         sum(cost) AS cost, sum(unpriced) AS unpriced, sum(streams) AS streams, sum(waited) AS waited

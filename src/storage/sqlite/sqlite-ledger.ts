@@ -152,6 +152,8 @@ const MATCHES = `(:account IS NULL OR account = :account) AND (:model IS NULL OR
   AND (:error IS NULL OR error = :error OR (:error = 'any' AND error IS NOT NULL))
   AND (:tagName IS NULL OR EXISTS (SELECT 1 FROM json_each(tags) WHERE key = :tagName AND value = :tagValue))
   AND (:session IS NULL OR session = :session) AND (:batch IS NULL OR batch = :batch)
+  AND (:called IS NULL OR EXISTS (
+    SELECT 1 FROM lines WHERE lines.position = records.position AND lines.endpoint = :called AND lines.attempts > 0))
   AND (:stream IS NULL OR stream = :stream) AND (:longer IS NULL OR duration >= :longer)
   AND at >= :since AND at < :until`;
 
