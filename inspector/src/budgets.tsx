@@ -81,9 +81,13 @@ function Table({ rows }: { readonly rows: readonly BudgetView[] }): JSX.Element 
                   {row.account}
                 </a>
               </td>
-              <td class="c-meter">{leftOf(row)}</td>
-              <td class="c-num">{row.spent === undefined ? 'not counted' : usd(row.spent)}</td>
-              <td class="c-num">
+              <td class="c-meter" data-label="left">
+                {leftOf(row)}
+              </td>
+              <td class="c-num" data-label="spent">
+                {row.spent === undefined ? 'not counted' : usd(row.spent)}
+              </td>
+              <td class="c-num" data-label="limit">
                 {row.limit === undefined ? 'no limit' : `${usd(row.limit)} ${periodOf(row.period)}`}
               </td>
               {isOfKeys && <td>{stateOf(row)}</td>}

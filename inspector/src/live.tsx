@@ -253,6 +253,7 @@ function Cells({ row, now, dated }: RowProps): JSX.Element {
       <td class="c-num c-cost">{status === undefined ? '–' : cost(row.cost_nano_usd)}</td>
       <td class="c-status" title={row.reason}>
         {status === undefined ? phaseOf(row) : statusOf(row)}
+        {row.reason !== undefined && <span class="reason">: {row.reason}</span>}
       </td>
     </tr>
   );
@@ -266,9 +267,9 @@ function phaseOf({ attempts }: LiveRow): string {
   return attempts.length === 0 ? '… being prepared' : '↻ trying another';
 }
 
-function statusOf({ status, error_type: type, reason }: LiveRow): string {
+function statusOf({ status, error_type: type }: LiveRow): string {
   if (status === 499) return '⊘ disconnected';
-  return type === undefined ? '✓ answered' : `✕ ${status} ${words(type)}${reason === undefined ? '' : `: ${reason}`}`;
+  return type === undefined ? '✓ answered' : `✕ ${status} ${words(type)}`;
 }
 
 /** Attempts on a time axis that all rows share: when its scale changes, nothing is drawn but that. */

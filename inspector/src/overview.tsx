@@ -13,6 +13,8 @@ const HOUR_MS = 3_600_000;
 /** Milliseconds around a warning in which its requests are looked for. */
 const AROUND_MS = 120_000;
 const SPANS = ['hour', 'day', 'week'] as const;
+/** What a bar of a chart stands for. */
+const SLOTS = { hour: 'minute', day: '20 minutes', week: '2 hours' } as const;
 
 function requests(filter: Readonly<Record<string, string>>): string {
   return addressOf('requests', undefined, new URLSearchParams(filter));
@@ -140,8 +142,12 @@ function Failures({ answer }: { readonly answer: OverviewAnswer }): JSX.Element 
                 <td>
                   {endpoint === undefined ? 'none was asked' : `${tagOf(endpoint)} · ${endpoint.split('#')[1] ?? ''}`}
                 </td>
-                <td class="c-num">{count(number)}</td>
-                <td class="c-num">{time(latest).slice(0, 8)}</td>
+                <td class="c-num" data-label="requests">
+                  {count(number)}
+                </td>
+                <td class="c-num" data-label="latest">
+                  {time(latest).slice(0, 8)}
+                </td>
                 <td>
                   <a
                     href={requests({
@@ -188,7 +194,7 @@ function Charts(): JSX.Element {
   const span = SPANS.find((one) => one === place.value.query.get('span')) ?? 'hour';
   const { answer, problem } = useAsked<Timeline>(`timeline?span=${span}`, 15_000);
   const slots = answer?.slots;
-  const every = answer === undefined ? '' : ms(answer.slot_ms).replace(' 0 s', '').replace(' 0 min', '');
+  const every = SLOTS[span];
   return (
     <section>
       <h2>

@@ -83,7 +83,7 @@ export function OneRequest(): JSX.Element {
       <Errors record={record} />
       <Cost page={page} />
       <Copies page={page} />
-      <Content id={record.id} />
+      {record.status === 200 && record.format !== 'embeddings' && <Content id={record.id} />}
       <Facts record={record} />
     </>
   );

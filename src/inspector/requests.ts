@@ -27,7 +27,9 @@ export async function ledgerPage(router: InspectedRouter, query: URLSearchParams
   const ledger = ledgerOf(router);
   if (ledger === undefined) return { rows: [] };
   const after = query.get('after') ?? undefined;
-  const { records, next } = await ledger.read({ ...filterOf(query), after, limit: PAGE, order: 'latest' });
+  if (after !== undefined && !/^\d{1,16}\.\d{1,16}$/.test(after)) throw invalid('after must be the next of a page');
+  const limit = Math.min(PAGE, Math.max(1, Math.floor(Number(query.get('limit') ?? PAGE)) || PAGE));
+  const { records, next } = await ledger.read({ ...filterOf(query), after, limit, order: 'latest' });
   return { rows: records.map(rowOf), next };
 }
 

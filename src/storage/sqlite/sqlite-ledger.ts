@@ -161,7 +161,7 @@ const SUMS_OF_LINES = SUMMED.map((name) => `sum(${name}) AS ${name}`).join(', ')
 const OF_ACCOUNT = '(:account IS NULL OR account = :account)';
 
 function sums(key: string): string {
-  return `SELECT ${key} AS key, ${SUMS_OF_LINES} FROM records JOIN lines USING (position)
+  return `SELECT ${key} AS key, ${SUMS_OF_LINES} FROM records INDEXED BY records_by_time JOIN lines USING (position)
     WHERE ${OF_ACCOUNT} AND at >= :since AND at < :until GROUP BY 1`;
 }
 
