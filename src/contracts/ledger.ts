@@ -16,10 +16,8 @@ export type {
   LedgerAttempt,
   LedgerPlugin,
   LedgerTool,
-  LedgerDecision,
-  LedgerPreferences,
-  LedgerTarget,
 } from './ledger-record.ts';
+export type { LedgerDecision, LedgerPreferences, LedgerTarget } from './ledger-decision.ts';
 
 /**
  * What was decided about requests, what became of them and what they cost. One {@link LedgerRecord} for each request

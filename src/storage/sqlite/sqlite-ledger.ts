@@ -1,4 +1,3 @@
-import { setImmediate } from 'node:timers/promises';
 import type { Ledger, LedgerCostKey } from '../../contracts/ledger.ts';
 import { anything, callable, checkShape, type OptionShape } from '../../platform/option-kinds.ts';
 import {
@@ -277,11 +276,7 @@ export function sqliteLedger(options: SqliteLedgerOptions): Ledger {
         return pageOf(await connection.read(() => connection.all('oldest', pageValues(query))), query);
       }
       return latestPage(query, {
-        further: async (values) => {
-          // Others have their turn between two steps.
-          await setImmediate();
-          return connection.read(() => connection.first('further', values));
-        },
+        further: (values) => connection.readInTurn(() => connection.first('further', values)),
         between: (values) => connection.read(() => connection.all('between', values)),
       });
     },
