@@ -36,14 +36,14 @@ function Sums(): JSX.Element {
   const seconds = live.seconds.value;
   const rate = seconds.slice(-11, -1).reduce((all, one) => all + one.requests, 0) / 10;
   const minute = seconds.reduce((all, one) => all + one.requests, 0);
-  const failed = seconds.reduce((all, one) => all + one.failed, 0);
+  const failures = seconds.reduce((all, one) => all + one.failed, 0);
   const since = live.since.value;
   return (
     <div class="sums">
       <Sum title="requests a second" value={rate.toFixed(1)}>
         <Sparkline values={seconds.map(({ requests }) => requests)} label="Requests a second in the last minute" />
       </Sum>
-      <Sum title="failing, in the last minute" value={minute === 0 ? '–' : percent(failed / minute)}>
+      <Sum title="failing, in the last minute" value={minute === 0 ? '–' : percent(failures / minute)}>
         <Sparkline values={seconds.map(({ failed }) => failed)} label="Failures a second in the last minute" />
       </Sum>
       <Sum title="under way" value={String(live.runningTotal.value)} />

@@ -243,8 +243,8 @@ export async function sumHours(query: LedgerCostQuery, reader: CostReader): Prom
   const tagName = storable(tag ?? '');
   const first = Math.ceil(since / HOUR_MS);
   const last = Math.floor(until / HOUR_MS);
-  const lines = async (from: number, to: number): Promise<readonly LedgerCost[]> =>
-    from < to ? costsOf(await reader.lines({ account, tagName, since: from, until: to })) : [];
+  const lines = async (begin: number, end: number): Promise<readonly LedgerCost[]> =>
+    begin < end ? costsOf(await reader.lines({ account, tagName, since: begin, until: end })) : [];
   if (first >= last) return inOrder(addLines(await lines(since, until)), by);
   const span = { account, tagName, first, last };
   const hours = costsOf(await reader.hours(span));
@@ -304,8 +304,8 @@ export function slotsOf(rows: readonly Row[], slotMs: number): readonly LedgerSl
 export function failuresOf(rows: readonly Row[]): readonly LedgerFailure[] {
   return failuresInOrder(
     rows.map(({ endpoint, error, requests, latest }) => ({
-      ...(endpoint === null ? {} : { endpoint: restored(String(endpoint)) }),
-      error_type: restored(String(error)),
+      ...(typeof endpoint === 'string' ? { endpoint: restored(endpoint) } : {}),
+      error_type: typeof error === 'string' ? restored(error) : '',
       requests: Number(requests),
       latest: Number(latest),
     })),

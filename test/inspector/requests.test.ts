@@ -148,7 +148,7 @@ describe('what the page is told', () => {
     const [most] = failures;
     expect(most).toMatchObject({ error_type: 'provider_unavailable', endpoint: 'delta#acme/broken' });
     const query = new URLSearchParams({ error: most?.error_type ?? '', endpoint: most?.endpoint ?? '' });
-    expect((await ask<RequestList>(`requests?${query}`)).rows).toHaveLength(most?.requests ?? 0);
+    expect((await ask<RequestList>(`requests?${query.toString()}`)).rows).toHaveLength(most?.requests ?? 0);
     expect(circuits[0]).toMatchObject({ id: 'delta#acme/broken', circuit: expect.stringMatching(/open/) });
     expect(hour).toMatchObject({ failed: rows.length, requests: expect.any(Number) });
     expect(warnings.map(({ code }) => code)).toContain('test_warning');

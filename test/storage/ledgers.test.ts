@@ -75,7 +75,7 @@ describe('a ledger in a file', () => {
         prompt INTEGER NOT NULL, completion INTEGER NOT NULL, cached INTEGER NOT NULL, cost INTEGER NOT NULL
       ) STRICT;
       CREATE INDEX lines_of_record ON lines (position);
-      PRAGMA application_id = ${0x53424c47}; PRAGMA user_version = 1`);
+      PRAGMA application_id = 1396853831; PRAGMA user_version = 1`);
     for (const record of FIRST_RECORDS) {
       const { id, at, account, model, provider, endpoint, error, tags, record: text } = columnsOf(record);
       database

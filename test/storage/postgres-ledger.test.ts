@@ -1,4 +1,4 @@
-import pg from 'pg';
+import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Ledger } from '../../src/contracts/ledger.ts';
 import { postgresLedger } from '../../src/storage/postgres/postgres-ledger.ts';
@@ -32,7 +32,7 @@ describe('a ledger in PostgreSQL', () => {
 
   it('takes over tables of version 1: their records are found by everything, and summed', async () => {
     const schema = `ledger_${(schemas += 1)}`;
-    const client = new pg.Client({ connectionString: server.connectionString });
+    const client = new Client({ connectionString: server.connectionString });
     await client.connect();
     const name = 'text COLLATE "C"';
     // As version 1 made them.

@@ -159,7 +159,7 @@ const MATCHES = `(:account IS NULL OR account = :account) AND (:model IS NULL OR
 const SUMS_OF_LINES = SUMMED.map((name) => `sum(${name}) AS ${name}`).join(', ');
 const OF_ACCOUNT = '(:account IS NULL OR account = :account)';
 
-function sums(key: string): string {
+function lineSums(key: string): string {
   return `SELECT ${key} AS key, ${SUMS_OF_LINES} FROM records INDEXED BY records_by_time JOIN lines USING (position)
     WHERE ${OF_ACCOUNT} AND at >= :since AND at < :until GROUP BY 1`;
 }
@@ -169,12 +169,12 @@ function hourSums(key: string, from = 'hours WHERE'): string {
 }
 
 const SUMS = {
-  sumsByAccount: sums('account'),
-  sumsByModel: sums('lines.model'),
-  sumsByProvider: sums('lines.provider'),
-  sumsByEndpoint: sums('lines.endpoint'),
-  sumsByDay: sums("strftime('%Y-%m-%d', at / 1000, 'unixepoch')"),
-  sumsByTag: sums("coalesce((SELECT value FROM json_each(tags) WHERE key = :tagName), '')"),
+  sumsByAccount: lineSums('account'),
+  sumsByModel: lineSums('lines.model'),
+  sumsByProvider: lineSums('lines.provider'),
+  sumsByEndpoint: lineSums('lines.endpoint'),
+  sumsByDay: lineSums("strftime('%Y-%m-%d', at / 1000, 'unixepoch')"),
+  sumsByTag: lineSums("coalesce((SELECT value FROM json_each(tags) WHERE key = :tagName), '')"),
 };
 
 const HOUR_SUMS = {
