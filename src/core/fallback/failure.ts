@@ -122,7 +122,7 @@ export interface Attempt {
   readonly firstTokenAt?: number | undefined;
   /** What its provider says it used. Absent when it said nothing, or when the call is under way. */
   readonly usage?: Usage | undefined;
-  /** What is charged for it, in whole nano-dollars. Absent while the call is under way. */
+  /** What is charged for it, in whole nano-dollars. Absent while the call is under way, and where its price is unknown. */
   readonly chargedNanoUsd?: number | undefined;
   /** Why the model refused to answer, in the provider's word; `other` where it gave none. Absent where it did not. */
   readonly refusal?: string | undefined;

@@ -121,12 +121,12 @@ function inOurWords(failure: AttemptFailure): AttemptFailure {
 }
 
 /**
- * What a failed call cost, in whole nano-dollars. Providers charge for what they have generated, also where an answer
+ * What a failed call cost, in whole nano-dollars; undefined where its price is unknown. Providers charge for what they have generated, also where an answer
  * does not come to its end: the greater of what they reported and what was likely generated. A call that failed before
  * it said anything costs nothing; where the client disconnected, it is guessed what will be billed.
  */
-function spentOnFailed(answer: AttemptedCall, request: RoutedRequest, failed: AttemptFailure): number {
-  return isCharged(answer, failed) ? (settleUnanswered(answer, request).costNanoUsd ?? 0) : 0;
+function spentOnFailed(answer: AttemptedCall, request: RoutedRequest, failed: AttemptFailure): number | undefined {
+  return isCharged(answer, failed) ? settleUnanswered(answer, request).costNanoUsd : 0;
 }
 
 function isCharged({ call: { reported } }: AttemptedCall, { kind }: AttemptFailure): boolean {
@@ -136,7 +136,7 @@ function isCharged({ call: { reported } }: AttemptedCall, { kind }: AttemptFailu
 /** What the loser of a hedge may have cost, in US dollars; undefined for other calls, and without a price. */
 export function lostOnHedge(made: AttemptedCall, request: RoutedRequest, failed: AttemptFailure): number | undefined {
   if (failed.kind !== 'superseded' || made.endpoint.price === undefined) return undefined;
-  return usdFromNano(spentOnFailed(made, request, failed));
+  return usdFromNano(spentOnFailed(made, request, failed) ?? 0);
 }
 
 /** The same of all attempts of a request. */
@@ -187,7 +187,7 @@ export function accountOf(
 
 const UNCOUNTED = { firstTokenAt: undefined, usage: undefined, chargedNanoUsd: undefined };
 
-/** What is charged for a call that has ended, in nano-dollars; undefined for a response whose price is unknown. */
+/** What is charged for a call that has ended, in nano-dollars; undefined where its price is unknown. */
 export function chargedFor(made: AttemptedCall, request: RoutedRequest, end: CallEnd): number | undefined {
   if ('failure' in end) {
     return end.kept === undefined ? spentOnFailed(made, request, end.failure) : end.kept.costNanoUsd;
@@ -282,7 +282,7 @@ export function announceResult(
 export function settleError(
   services: RuntimeServices,
   execution: Recorded,
-  error: Pick<RouterError, 'status' | 'errorType'>,
+  error: Pick<RouterError, 'status' | 'errorType'> & { readonly message?: string },
   committed: boolean,
 ): void {
   const { rateTicket } = execution.request;
