@@ -58,12 +58,10 @@ export interface CrowdPolicy extends ResolvedOf<typeof CROWD> {}
 
 /** Constants of the strategy `adaptive`, and of the health that every strategy looks at. */
 export const ADAPTIVE = {
-  /** How sharply cheaper endpoints are preferred: one is drawn ∝ (expected cost ÷ health⁴)⁻ⁿ. Default 12. */
+  /** How sharply cheaper endpoints are preferred: one is drawn ∝ (expected cost with its failures)⁻ⁿ. Default 12. */
   sharpness: option.amount({ default: 12 }),
   /** The same once the account has had answers from the model, so that it is known what they cost. Default 24. */
   knownSharpness: option.amount({ default: 24 }),
-  /** Power of health in that: at half the health an endpoint must cost a sixteenth to be drawn as often. Default 4. */
-  healthWeight: option.amount({ default: 4 }),
   /** Time after which about two thirds of what went wrong is forgotten. Default 20,000. */
   forgetMs: option.number(aboveNothing, { default: 20_000, unit: 'milliseconds' }),
   /** Share of the health that a failure leaves. Default 0.85. */

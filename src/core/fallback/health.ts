@@ -89,6 +89,10 @@ export type CallOutcome =
       readonly account?: string | undefined;
       /** True when a failure of the same request was counted here before: a request is counted once. */
       readonly again?: boolean | undefined;
+      /** Milliseconds that the call took. Default 0. */
+      readonly ms?: number | undefined;
+      /** Whether its provider charges for it all the same. Default false. */
+      readonly billed?: boolean | undefined;
       /** Random number from 0 to 1, by which cooldowns of many instances come to differ. */
       readonly roll?: number | undefined;
     };
@@ -269,7 +273,12 @@ export function observe(health: EndpointHealth, policy: HealthPolicy, call: Call
   return {
     ...left,
     ...counted(left, now, false),
-    condition: conditionAfter(health.condition, forgetting, { ok: false, probe }, now),
+    condition: conditionAfter(
+      health.condition,
+      forgetting,
+      { ok: false, probe, ms: call.ms, billed: call.billed },
+      now,
+    ),
     consecutiveFailures: health.consecutiveFailures + 1,
     lastFailureAt: now,
   };
@@ -325,12 +334,17 @@ export function forgiven(
   };
 }
 
-/** Folds in that the endpoint does not answer any more, although no call of it has failed yet. */
+/**
+ * Folds in that the endpoint does not answer any more, although no call of it has failed yet.
+ *
+ * @param ms - Milliseconds for which it has been silent.
+ */
 export function observeSilence(
   health: EndpointHealth,
   policy: HealthPolicy,
   now: number,
   roll?: number,
+  ms?: number,
 ): EndpointHealth {
   const forgetting = policy.forgetting ?? DEFAULT_ADAPTIVE_POLICY;
   const breaker = tripped(health.breaker, policy.breaker, now, roll);
@@ -338,7 +352,7 @@ export function observeSilence(
   return {
     ...health,
     breaker,
-    condition: conditionAfter(health.condition, forgetting, { ok: false, probe: false }, now),
+    condition: conditionAfter(health.condition, forgetting, { ok: false, probe: false, ms }, now),
   };
 }
 

@@ -33,7 +33,7 @@ const BUCKETS = 160;
 export interface SeenState {
   readonly endpoint: Endpoint;
   /** Undefined where failures left everything of it. */
-  readonly condition: Pick<EndpointHealth['condition'], 'value' | 'at'> | undefined;
+  readonly condition: Omit<EndpointHealth['condition'], 'faded'> | undefined;
   /** Of what is known of its speed: all of that would have to be kept with it. */
   readonly lateness: number;
   readonly lateAt: number;
@@ -108,7 +108,7 @@ export function seenEndpoint(
   const { condition, lateness, lateAt, tools, tokens = 1 } = state;
   const { latency, throughput, stability } = state.measures;
   const seen: SeenEndpoint = {
-    ...(condition === undefined ? {} : { condition: [condition.value, now - condition.at] }),
+    ...(condition === undefined ? {} : { condition: seenCondition(condition, now) }),
     ...(lateness === 0 ? {} : { lateness: [lateness, now - lateAt] }),
     ...asked,
     ...(latency === undefined ? {} : { latency }),
@@ -118,6 +118,13 @@ export function seenEndpoint(
     ...(stability === 0 ? {} : { stability }),
   };
   return Object.keys(seen).length === 0 ? undefined : seen;
+}
+
+function seenCondition(
+  { value, at, lostMs, billed }: NonNullable<SeenState['condition']>,
+  now: number,
+): NonNullable<SeenEndpoint['condition']> {
+  return lostMs === 0 && billed === 0 ? [value, now - at] : [value, now - at, lostMs, billed];
 }
 
 function seenAdmission(admission: Admission): SeenAdmission {
@@ -177,8 +184,8 @@ class RestoredRecord implements EndpointRecord {
   }
 }
 
-function healthWith([value, ageMs]: NonNullable<SeenEndpoint['condition']>): EndpointHealth {
-  return { ...UNKNOWN_HEALTH, condition: { value, at: -ageMs, faded: 0 } };
+function healthWith([value, ageMs, lostMs = 0, billed = 0]: NonNullable<SeenEndpoint['condition']>): EndpointHealth {
+  return { ...UNKNOWN_HEALTH, condition: { value, lostMs, billed, at: -ageMs, faded: 0 } };
 }
 
 /** Histories that are judged to be below par, and out of order. */

@@ -136,6 +136,7 @@ function readFigures(from: Reader): DecisionFigures {
     share: from.number(),
     expectedCostUsd: from.known(),
     laterCostUsd: from.known(),
+    failureCostUsd: from.known(),
     warmth: from.number(),
     health: from.number(),
     slowness: from.number(),
@@ -153,10 +154,11 @@ function readSeen(from: Reader): SeenWorld {
     admissions: from.thing(),
     states: times(from.number(), () => {
       const endpoint = from.thing<SeenWorld['states'][number]['endpoint']>();
-      const [value, at] = [from.known(), from.number()];
+      const value = from.known();
+      const [at, lostMs, billed] = [from.number(), from.number(), from.number()];
       return {
         endpoint,
-        condition: value === undefined ? undefined : { value, at },
+        condition: value === undefined ? undefined : { value, at, lostMs, billed },
         lateness: from.number(),
         lateAt: from.number(),
         measures: from.thing(),

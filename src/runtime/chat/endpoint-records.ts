@@ -348,7 +348,8 @@ export class EndpointRecords {
     const known = this.#known.of(endpoint.id);
     const { record } = known;
     const now = this.#environment.now();
-    const health = observeSilence(record.health, this.#policy, now, this.#environment.random());
+    const silentMs = known.load.running.reduce((most, { startedAt }) => Math.max(most, now - startedAt), 0);
+    const health = observeSilence(record.health, this.#policy, now, this.#environment.random(), silentMs);
     if (health !== record.health) {
       known.record = { ...record, health };
       this.onCooldown?.(endpoint, { since: now, until: health.breaker.openUntil, cause: 'timeout' });

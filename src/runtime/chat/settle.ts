@@ -65,9 +65,11 @@ export function settleAttempt(
   else {
     const roll = services.environment.random();
     const { id: request } = execution.request;
-    const failed = { ok: false, failure: outcome.failure, generation, request, account, again: isAgain, roll } as const;
+    const { failure } = outcome;
+    const lost = { ms: endedAt - attempt.startedAt, billed: isCharged(answer, failure) };
+    const failed = { ok: false, failure, generation, request, account, again: isAgain, roll, ...lost } as const;
     counted = services.records.ended(endpoint, failed, undefined, endedAt);
-    warnOfFailure(services, endpoint, outcome.failure);
+    warnOfFailure(services, endpoint, failure);
   }
   if (outcome.ok && facts !== undefined && facts.usage.cost === undefined) warnOfUnknownPrice(services, endpoint);
   if (!services.events.isHeard) return counted;

@@ -50,13 +50,18 @@ import { type Circumstances, NOW, costing, serving } from '../../support/request
 const POLICY = DEFAULT_ADAPTIVE_POLICY;
 const ADAPTIVE: Circumstances = { strategy: 'adaptive', adaptive: POLICY };
 
-function record(value: number, lateness = 0): EndpointRecord {
+function record(value: number, lateness = 0, lost: { lostMs?: number; billed?: number } = {}): EndpointRecord {
   return {
-    health: { ...UNKNOWN_HEALTH, condition: { value, at: NOW, faded: 0 } },
+    health: { ...UNKNOWN_HEALTH, condition: { ...FAULTLESS, value, ...lost, at: NOW } },
     performance: UNMEASURED,
     speed: { ...UNKNOWN_SPEED, lateness, at: NOW },
   };
 }
+
+const unit = fc.double({ min: 0, max: 1, noNaN: true });
+const milliseconds = fc.double({ min: 0, max: 60_000, noNaN: true });
+/** Powers of sums are this exact. */
+const ROUNDING = 1e-9;
 
 const cached = (usd: number) => ({ price: { prompt: usd, completion: 4 * usd, cacheRead: usd / 10 } });
 const LONG = { messages: [{ role: 'user' as const, content: 'x'.repeat(40_000) }], max_tokens: 100 };
@@ -66,13 +71,94 @@ const CACHED = Math.floor(0.99 * likelyTextTokens(['x'.repeat(40_000)]));
 describe('the strategy adaptive', () => {
   const scene = serving({ a: costing(1), b: costing(1.2), c: costing(3) });
 
-  it('draws in proportion to (cost ÷ health⁴)⁻¹², and says so', () => {
+  it('draws in proportion to (what it costs to start there)⁻¹², and says so', () => {
     const shares = scene.plan({}, ADAPTIVE).steps.map(({ figures }) => figures?.share ?? 0);
     expect(shares.reduce((sum, share) => sum + share, 0)).toBeCloseTo(1, 12);
     expect((shares[0] ?? 0) / (shares[1] ?? 1)).toBeCloseTo(1.2 ** 12, 6);
     const weak = scene.plan({}, { ...ADAPTIVE, records: { a: record(0.9) } }).steps;
-    const shareOf = (tag: string) => weak.find(({ endpoint }) => endpoint.tag === tag)?.figures?.share ?? 0;
-    expect(shareOf('a') / shareOf('b')).toBeCloseTo((1.2 * 0.9 ** 4) ** 12, 6);
+    const figuresOf = (tag: string) => weak.find(({ endpoint }) => endpoint.tag === tag)?.figures;
+    // A tenth of its calls fails: three calls more, and the next one, which is at b.
+    const start = 1 + 0.1 * (3 + 1.2);
+    expect((figuresOf('a')?.share ?? 0) / (figuresOf('b')?.share ?? 1)).toBeCloseTo((1.2 / start) ** 12, 6);
+    const { expectedCostUsd = 0, failureCostUsd } = figuresOf('a') ?? {};
+    expect(failureCostUsd).toBeCloseTo((start - 1) * expectedCostUsd, 12);
+    expect(figuresOf('b')).not.toHaveProperty('failureCostUsd');
+  });
+
+  it('counts the time that failures take at ten dollars an hour, and what is charged for them', () => {
+    const costs = (lost: { lostMs?: number; billed?: number }) => {
+      const { steps } = scene.plan({}, { ...ADAPTIVE, records: { c: record(0.9, 0, lost) } });
+      return steps.find(({ endpoint }) => endpoint.tag === 'c')?.figures;
+    };
+    const { expectedCostUsd = 0, failureCostUsd: atOnce = 0 } = costs({}) ?? {};
+    expect((costs({ lostMs: 3_600 })?.failureCostUsd ?? 0) - atOnce).toBeCloseTo(0.01, 12);
+    expect((costs({ billed: 0.1 })?.failureCostUsd ?? 0) - atOnce).toBeCloseTo(0.1 * expectedCostUsd, 12);
+  });
+
+  it('lets the best serve the most where all are ill, and the cheapest where all are equally ill', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.record({ value: unit, lostMs: milliseconds }), { minLength: 2, maxLength: 6 }),
+        fc.array(fc.double({ min: 0.01, max: 20, noNaN: true }), { minLength: 2, maxLength: 6 }),
+        fc.record({ value: unit, lostMs: milliseconds }),
+        (ill, prices, same) => {
+          const even = serving(Object.fromEntries(ill.map((_, index) => [`p${index}`, costing(1)])));
+          const records = Object.fromEntries(
+            ill.map(({ value, lostMs }, index) => [`p${index}`, record(value, 0, { lostMs: (1 - value) * lostMs })]),
+          );
+          const { steps } = even.plan({}, { ...ADAPTIVE, records, roll: 0 });
+          const found = steps.map(({ endpoint, figures }) => {
+            const { value = 0, lostMs = 0 } = ill[Number(endpoint.tag.slice(1))] ?? {};
+            return { value, lostMs, share: figures?.share ?? 0 };
+          });
+          for (const one of found) {
+            for (const other of found) {
+              if (one.value < other.value || one.lostMs > other.lostMs) continue;
+              expect(one.share).toBeGreaterThanOrEqual(other.share * (1 - ROUNDING));
+            }
+          }
+          const priced = serving(Object.fromEntries(prices.map((usd, index) => [`p${index}`, costing(usd)])));
+          const ofAll = Object.fromEntries(
+            prices.map((_, index) => [`p${index}`, record(same.value, 0, { lostMs: (1 - same.value) * same.lostMs })]),
+          );
+          const shares = priced.plan({}, { ...ADAPTIVE, records: ofAll }).steps.map(({ endpoint, figures }) => ({
+            usd: prices[Number(endpoint.tag.slice(1))] ?? 0,
+            share: figures?.share ?? 0,
+          }));
+          const byPrice = shares.toSorted((left, right) => left.usd - right.usd);
+          for (const [index, { share }] of byPrice.entries()) {
+            expect(share).toBeGreaterThanOrEqual((byPrice[index + 1]?.share ?? 0) * (1 - ROUNDING));
+          }
+        },
+      ),
+      runs(300),
+    );
+  });
+
+  it('never ranks an endpoint better for more failures, slower ones, or ones that are charged for', () => {
+    const known = fc.record({ usd: fc.double({ min: 0, max: 20, noNaN: true }), value: unit, lostMs: milliseconds });
+    const worse = fc.record({ value: unit, lostMs: milliseconds, billed: unit });
+    fc.assert(
+      fc.property(fc.array(known, { minLength: 2, maxLength: 6 }), worse, fc.boolean(), (endpoints, factor, warm) => {
+        const random = serving(Object.fromEntries(endpoints.map(({ usd }, index) => [`p${index}`, cached(usd)])));
+        const served = warm ? [{ endpoint: 'p1#acme/one', at: NOW, tokens: CACHED }] : [];
+        const shareOf = (isWorse: boolean) => {
+          const records = Object.fromEntries(
+            endpoints.map(({ value, lostMs }, index) => {
+              const failing = 1 - (isWorse && index === 0 ? value * factor.value : value);
+              const each = lostMs + (isWorse && index === 0 ? factor.lostMs : 0);
+              const billed = isWorse && index === 0 ? failing * factor.billed : 0;
+              return [`p${index}`, record(1 - failing, 0, { lostMs: failing * each, billed })];
+            }),
+          );
+          const { steps } = random.plan(LONG, { ...ADAPTIVE, records, served });
+          return Object.fromEntries(steps.map(({ endpoint: { tag }, figures }) => [tag, figures?.share ?? 0]));
+        };
+        const [before, after] = [shareOf(false), shareOf(true)];
+        expect(after['p0']).toBeLessThanOrEqual((before['p0'] ?? 0) * (1 + ROUNDING));
+      }),
+      runs(500),
+    );
   });
 
   it('draws twice as sharply once it is known how long answers are', () => {
@@ -145,7 +231,10 @@ describe('the strategy adaptive', () => {
   it('leaves a warm endpoint that fails or has become slow', () => {
     const two = serving({ cheap: cached(1), dear: cached(2) });
     const served = [{ endpoint: 'cheap#acme/one', at: NOW, tokens: CACHED }];
-    expect(two.order(LONG, { ...ADAPTIVE, roll: 0.5, served, records: { cheap: record(0.4) } })[0]).toBe('dear');
+    const failing = (ms: number) => ({ cheap: record(0.4, 0, { lostMs: 0.6 * ms }) });
+    // A failure at once costs less to try than the prompt at the other one.
+    expect(two.order(LONG, { ...ADAPTIVE, roll: 0.5, served, records: failing(50) })[0]).toBe('cheap');
+    expect(two.order(LONG, { ...ADAPTIVE, roll: 0.5, served, records: failing(20_000) })[0]).toBe('dear');
     expect(two.order(LONG, { ...ADAPTIVE, roll: 0.5, served, records: { cheap: record(1, Math.log(8)) } })[0]).toBe(
       'dear',
     );
@@ -268,8 +357,28 @@ describe('health', () => {
     expect(failed.value).toBeCloseTo(0.85, 12);
     expect(conditionAfter(failed, POLICY, { ok: true, probe: false }, NOW).value).toBeCloseTo(0.865, 12);
     expect(conditionNow(failed, POLICY.forgetMs, NOW + 20_000)).toBeCloseTo(1 - 0.15 / Math.E, 12);
-    const low = { value: 0.2, at: NOW, faded: 0 };
-    expect(conditionAfter(low, POLICY, { ok: true, probe: true }, NOW).value).toBe(0.95);
+    const low = { ...FAULTLESS, value: 0.2, lostMs: 800, billed: 0.4, at: NOW };
+    const probed = conditionAfter(low, POLICY, { ok: true, probe: true }, NOW);
+    expect(probed.value).toBeCloseTo(0.95, 12);
+    expect([probed.lostMs, probed.billed]).toEqual([expect.closeTo(50, 9), expect.closeTo(0.025, 9)]);
+  });
+
+  it('knows what failures take and whether they are charged for, and forgets that with them', () => {
+    let known = FAULTLESS;
+    for (const [ms, billed] of [
+      [10_000, true],
+      [10_000, true],
+      [10_000, true],
+    ] as const) {
+      known = conditionAfter(known, POLICY, { ok: false, probe: false, ms, billed }, NOW);
+    }
+    expect(known.lostMs).toBeCloseTo((1 - known.value) * 10_000, 6);
+    expect(known.billed).toBeCloseTo(1 - known.value, 12);
+    const later = conditionAfter(known, POLICY, { ok: false, probe: false, ms: 0 }, NOW + 20_000);
+    expect(later.lostMs).toBeCloseTo((known.lostMs * 0.85) / Math.E, 6);
+    const after = conditionAfter(known, POLICY, { ok: true, probe: false }, NOW);
+    expect(after.lostMs / known.lostMs).toBeCloseTo(0.9, 12);
+    expect(after.billed / known.billed).toBeCloseTo(0.9, 12);
   });
 
   it('of an endpoint counts failures of its own only', () => {

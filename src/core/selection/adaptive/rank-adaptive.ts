@@ -26,12 +26,20 @@ interface Weighed extends AdaptivelyRanked {
   readonly figures: { -readonly [Name in keyof DecisionFigures]: DecisionFigures[Name] };
   /** True for one that must not be called now. */
   readonly isRefused: boolean;
-  /** Cost over health, and what further requests will cost: what endpoints are compared by. */
+  /** Share of its calls that fail, the milliseconds that calls lose by that in the mean, and the share charged for all the same. */
+  readonly failing: number;
+  readonly lostMs: number;
+  readonly billed: number;
+  /** Part of the health that slowness and too many calls at a time leave. */
+  readonly promptness: number;
+  /** What its answer costs. */
+  cost: number;
+  /** What it is expected to cost to start there, with what further requests will cost: what endpoints are compared by. */
   value: number;
 }
 
 /**
- * Draws the first endpoint by expected cost and health, and puts the others behind it from the best to the worst. The
+ * Draws the first endpoint by what it is expected to cost to start there, and puts the others behind it from the best to the worst. The
  * requests of a named session draw the same number at each endpoint, in every instance: they stay together as long as
  * the endpoints are about equally good. Endpoints that must not be called now come last.
  */
@@ -46,7 +54,7 @@ export function rankAdaptively(
     answer: expectedAnswer(request, world, policy),
   };
   const weighed = endpoints.map((endpoint) => weigh(endpoint, request, expected, world, policy));
-  compareCosts(weighed, policy, sharpnessIn(world, policy), lookAhead(weighed, request, expected, policy));
+  compareCosts(weighed, sharpnessIn(world, policy), lookAhead(weighed, request, expected, policy));
   const drawn = drawnOf(weighed, sessionDraw(request), world.roll);
   inOrder(weighed);
   if (drawn === undefined) return weighed;
@@ -86,33 +94,41 @@ function weigh(
   const cached =
     served === undefined || served.length === 0 ? 0 : cachedTokens(served, endpoint, policy.cacheMs, world.now);
   const admission = world.admission?.(endpoint, cached > 0);
-  const { health, slowness } = wellnessOf(world.record(endpoint), policy, world.now);
+  const { health, slowness, promptness, failing, lostMs, billed } = wellnessOf(
+    world.record(endpoint),
+    policy,
+    world.now,
+  );
   const headroom = admission?.headroom ?? 1;
   const isProbe = admission?.ok === true && admission.probe === true;
+  // Whoever comes when an endpoint may be tried again finds out whether it is back: little of what was counts then.
+  const left = isProbe ? Math.min(1, (1 - policy.afterProbe) / failing) : 1;
+  const inTime = (isProbe ? 1 : promptness) * roomFor(headroom, policy);
   const unknownCachedRate = cachedRateOf(request, policy);
   return {
     endpoint,
     figures: {
       expectedCostUsd: expectedCost(requestRates(endpoint, request), expected, cached, unknownCachedRate),
       warmth: warmthOf(cached, expected.prompt),
-      health: isProbe || headroom < 0 ? healthNow(health, isProbe, headroom, policy) : health,
+      health: isProbe || headroom < 0 ? (1 - failing * left) * inTime : health,
       slowness,
       headroom,
       share: 0,
     },
     why: admission?.ok === false ? REFUSED : NEXT,
     isRefused: admission?.ok === false,
+    failing: failing * left,
+    lostMs: lostMs * left,
+    billed: billed * left,
+    promptness: inTime,
+    cost: 0,
     value: 0,
   };
 }
 
-/**
- * Health as it counts for a call now. Whoever comes when an endpoint may be tried again finds out whether it is back, and
- * whoever is one too many will wait for it.
- */
-function healthNow(health: number, isProbe: boolean, headroom: number, { afterProbe, crowd }: AdaptivePolicy): number {
-  const known = isProbe ? Math.max(health, afterProbe) : health;
-  return headroom < 0 ? known * (1 - headroom) ** -crowd.weight : known;
+/** What is left of the health for a call that is one too many and will wait for the others. */
+function roomFor(headroom: number, { crowd }: AdaptivePolicy): number {
+  return headroom < 0 ? (1 - headroom) ** -crowd.weight : 1;
 }
 
 /** What a cached token costs where the endpoint does not say. */
@@ -168,20 +184,21 @@ const NEXT_TO_NOTHING = 1e-6;
  *
  * @param further - Further requests that count.
  */
-function compareCosts(
-  weighed: readonly Weighed[],
-  { healthWeight }: AdaptivePolicy,
-  sharpnessOfOne: number,
-  further: number,
-): void {
+function compareCosts(weighed: readonly Weighed[], sharpnessOfOne: number, further: number): void {
   let dearest = 0;
   for (const { figures } of weighed) dearest = Math.max(dearest, figures.expectedCostUsd ?? 0);
   if (dearest === 0) dearest = 1;
+  let isFailing = false;
+  for (const one of weighed) {
+    one.cost = Math.max(one.figures.expectedCostUsd ?? dearest, dearest * NEXT_TO_NOTHING);
+    one.value = one.cost;
+    if (one.failing > 0) isFailing = true;
+  }
+  if (isFailing) addFailures(weighed);
   let best = Infinity;
   for (const one of weighed) {
-    const { expectedCostUsd = dearest, laterCostUsd = expectedCostUsd, health } = one.figures;
-    const cost = Math.max(expectedCostUsd, dearest * NEXT_TO_NOTHING);
-    one.value = health === 1 ? cost : cost / power(Math.max(health, Number.EPSILON), healthWeight);
+    const { expectedCostUsd = dearest, laterCostUsd = expectedCostUsd } = one.figures;
+    if (one.promptness < 1) one.value /= power(Math.max(one.promptness, Number.EPSILON), LATE_WEIGHT);
     if (further > 0) one.value += further * laterCostUsd;
     if (one.value < best && !one.isRefused) best = one.value;
   }
@@ -194,6 +211,41 @@ function compareCosts(
     total += share;
   }
   for (const { figures } of weighed) if (figures.share > 0) figures.share /= total;
+}
+
+/** Power by which lateness beyond what is tolerated counts: at twice that, an endpoint must cost a sixteenth. */
+const LATE_WEIGHT = 4;
+
+/**
+ * Calls that a failure is taken to cost beside the next one. The share of failures is a mean over the last calls, which
+ * knows too late that an endpoint has begun to fail; then it mostly fails all of them.
+ */
+const FURTHER_CALLS = 3;
+
+/** What a millisecond is worth that a request loses by a failure, in US dollars: ten for an hour. */
+const MILLISECOND_USD = 10 / 3_600_000;
+
+/**
+ * Adds what failures are expected to cost: for the share of the calls that fail what is charged for those, the next
+ * tries, and the time that is lost. The next try is at the cheapest of the others. That it may be cheaper there is no merit
+ * of the failure, and nothing here depends on how others do: more or slower failures never make an endpoint better.
+ */
+function addFailures(weighed: readonly Weighed[]): void {
+  let cheapest: Weighed | undefined;
+  let second: Weighed | undefined;
+  for (const one of weighed) {
+    if (one.isRefused) continue;
+    if (cheapest === undefined || one.cost < cheapest.cost) [cheapest, second] = [one, cheapest];
+    else if (second === undefined || one.cost < second.cost) second = one;
+  }
+  for (const one of weighed) {
+    if (one.failing === 0) continue;
+    const next = Math.max(one.cost, (one === cheapest ? second : cheapest)?.cost ?? 0);
+    const added =
+      one.failing * (FURTHER_CALLS * one.cost + next) + one.billed * one.cost + one.lostMs * MILLISECOND_USD;
+    one.value += added;
+    if (one.figures.expectedCostUsd !== undefined) one.figures.failureCostUsd = added;
+  }
 }
 
 /** A power; of the usual whole exponents by multiplying, which is many times as fast. */

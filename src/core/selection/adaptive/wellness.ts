@@ -3,7 +3,12 @@ import type { EndpointRecord } from '../world.ts';
 
 /** How well an endpoint does: 1 is faultless. What went wrong is forgotten with time, also when nobody calls. */
 export interface Condition {
+  /** Share of its calls that do not fail. */
   readonly value: number;
+  /** Milliseconds that calls lose by failing, in the mean over all: the share that fails times what each of those takes. */
+  readonly lostMs: number;
+  /** Share of its calls that fail and are charged for. */
+  readonly billed: number;
   /** Monotonic milliseconds of the last change. */
   readonly at: number;
   /** By how much everything that ever went wrong weighs less now, as a natural logarithm; only differences count. */
@@ -11,7 +16,7 @@ export interface Condition {
 }
 
 /** Condition of an endpoint of which nothing bad is known. */
-export const FAULTLESS: Condition = { value: 1, at: 0, faded: 0 };
+export const FAULTLESS: Condition = { value: 1, lostMs: 0, billed: 0, at: 0, faded: 0 };
 
 /** What the folds below need to know. */
 export type ForgettingPolicy = Pick<AdaptivePolicy, 'forgetMs' | 'afterFailure' | 'afterSuccess' | 'afterProbe'>;
@@ -21,22 +26,37 @@ export function conditionNow({ value, at }: Pick<Condition, 'value' | 'at'>, for
   return value === 1 ? 1 : 1 - (1 - value) * fading(now - at, forgetMs);
 }
 
+/** A call as its end is folded in. */
+export interface EndedCall {
+  readonly ok: boolean;
+  /** Whether it found out if an endpoint is back. */
+  readonly probe: boolean;
+  /** Milliseconds that a failure took. Default 0. */
+  readonly ms?: number | undefined;
+  /** Whether a failure is charged for. Default false. */
+  readonly billed?: boolean | undefined;
+}
+
 /** Folds in how a call ended. A probe that succeeds brings an endpoint back at once. */
 export function conditionAfter(
   condition: Condition,
   policy: ForgettingPolicy,
-  call: { readonly ok: boolean; readonly probe: boolean },
+  { ok, probe, ms = 0, billed = false }: EndedCall,
   now: number,
 ): Condition {
-  if (call.ok && condition.value === 1) return condition;
-  const value = conditionNow(condition, policy.forgetMs, now);
-  const faded = condition.faded + Math.max(0, now - condition.at) / policy.forgetMs;
-  if (!call.ok) return { value: value * policy.afterFailure, at: now, faded: faded - Math.log(policy.afterFailure) };
-  const better = value + (1 - value) * policy.afterSuccess;
+  if (ok && condition.value === 1) return condition;
+  const { afterFailure, afterSuccess, afterProbe } = policy;
+  const elapsedMs = now - condition.at;
+  const left = fading(elapsedMs, policy.forgetMs) * (ok ? 1 - afterSuccess : afterFailure);
+  const failing = (1 - condition.value) * left + (ok ? 0 : 1 - afterFailure);
+  // A probe that succeeds leaves only so much of everything.
+  const kept = ok && probe && failing > 1 - afterProbe ? (1 - afterProbe) / failing : 1;
   return {
-    value: call.probe ? Math.max(better, policy.afterProbe) : better,
+    value: 1 - failing * kept,
+    lostMs: (condition.lostMs * left + (ok ? 0 : (1 - afterFailure) * Math.max(0, ms))) * kept,
+    billed: (condition.billed * left + (billed && !ok ? 1 - afterFailure : 0)) * kept,
     at: now,
-    faded: faded - Math.log(1 - policy.afterSuccess),
+    faded: condition.faded + Math.max(0, elapsedMs) / policy.forgetMs - Math.log(ok ? 1 - afterSuccess : afterFailure),
   };
 }
 
@@ -51,10 +71,16 @@ export function conditionWithout(
   forgetMs: number,
 ): Condition {
   if (condition.value === 1) return condition;
-  const lost = conditionNow(before, forgetMs, after.at) - after.value;
-  const left = lost * Math.exp(after.faded - condition.faded);
-  const value = condition.value + left;
-  return { ...condition, value: value > 1 - NOTHING ? 1 : value };
+  const left = Math.exp(after.faded - condition.faded);
+  const value = condition.value + (conditionNow(before, forgetMs, after.at) - after.value) * left;
+  if (value > 1 - NOTHING) return { ...condition, value: 1, lostMs: 0, billed: 0 };
+  const met = fading(after.at - before.at, forgetMs);
+  return {
+    ...condition,
+    value,
+    lostMs: Math.max(0, condition.lostMs - (after.lostMs - before.lostMs * met) * left),
+    billed: Math.max(0, condition.billed - (after.billed - before.billed * met) * left),
+  };
 }
 
 /** Less than this of a condition is a rounding error. */
@@ -271,14 +297,27 @@ export interface Wellness {
   readonly health: number;
   /** How many times as long as usual calls take; 1 is as usual. */
   readonly slowness: number;
+  /** Part of the health that slowness beyond what is tolerated leaves. */
+  readonly promptness: number;
+  /** Share of its calls that fail, as far as that is not forgotten. */
+  readonly failing: number;
+  /** As in {@link Condition}, as far as it is not forgotten. */
+  readonly lostMs: number;
+  readonly billed: number;
 }
 
-const WELL: Wellness = { health: 1, slowness: 1 };
+const WELL: Wellness = { health: 1, slowness: 1, promptness: 1, failing: 0, lostMs: 0, billed: 0 };
 
 /** Health of an endpoint: the share of failures that is not forgotten yet, and slowness beyond what is tolerated. */
 export function wellnessOf(record: EndpointRecord | undefined, policy: AdaptivePolicy, now: number): Wellness {
   if (record === undefined) return WELL;
-  const condition = conditionNow(record.health.condition, policy.forgetMs, now);
+  const { value, lostMs, billed, at } = record.health.condition;
   const slowness = record.speed === undefined ? 1 : slownessOf(record.speed, policy.forgetMs, now);
-  return { health: condition * Math.min(1, policy.toleratedSlowness / slowness), slowness };
+  if (value === 1 && slowness === 1) return WELL;
+  const promptness = Math.min(1, policy.toleratedSlowness / slowness);
+  if (value === 1) return { health: promptness, slowness, promptness, failing: 0, lostMs: 0, billed: 0 };
+  const left = fading(now - at, policy.forgetMs);
+  const failing = (1 - value) * left;
+  const health = (1 - failing) * promptness;
+  return { health, slowness, promptness, failing, lostMs: lostMs * left, billed: billed * left };
 }
