@@ -172,8 +172,11 @@ describe('calls of an endpoint that is left alone', () => {
     return admitted.ok ? undefined : admitted.lastResortMs;
   };
 
+  const outOf = (health: EndpointHealth, now: number): EndpointHealth =>
+    Array.from({ length: 5 }).reduce<EndpointHealth>((before) => failed(before, now), health);
+
   it('are twenty at once, and then three a second', () => {
-    let health = failed(failed(failed(UNKNOWN_HEALTH, 1e8), 1e8), 1e8);
+    let health = outOf(UNKNOWN_HEALTH, 1e8);
     let now = 1e8;
     let sent = 0;
     for (; now < 1e8 + 2_000; now += 10) {
@@ -187,7 +190,7 @@ describe('calls of an endpoint that is left alone', () => {
   });
 
   it('are at most thirty at a time, and all are let through once one succeeds', () => {
-    let health = failed(failed(failed(UNKNOWN_HEALTH, 1e8), 1e8), 1e8);
+    let health = outOf(UNKNOWN_HEALTH, 1e8);
     let sent = 0;
     for (let now = 1e8; now < 1e8 + 25_000; now += 400) {
       if (resortMs(health, now) !== 0 && !admission(health, POLICY, now).ok) continue;
