@@ -21,6 +21,7 @@ import {
   DEFAULT_PACER_POLICY,
   FREE_PACE,
   paceAfterCall,
+  paceAfterPromise,
   paceAfterSending,
   type PacerPolicy,
   placeIn,
@@ -152,7 +153,7 @@ export class EndpointRecords {
   /** Promises the next place to somebody who waits for it. */
   promise(endpoint: Endpoint): void {
     const known = this.#known.of(endpoint.id);
-    const pace = paceAfterSending(known.record.pace ?? FREE_PACE, this.#environment.now());
+    const pace = paceAfterPromise(known.record.pace ?? FREE_PACE, this.#environment.now());
     known.record = { ...known.record, pace };
   }
 
@@ -169,7 +170,7 @@ export class EndpointRecords {
     const known = this.#known.called(endpoint.id);
     const { record, load } = known;
     const health = observeStart(record.health, this.#policy, now);
-    const pace = call.promised === true ? record.pace : paceAfterSending(record.pace ?? FREE_PACE, now);
+    const pace = paceAfterSending(record.pace ?? FREE_PACE, now, call.promised);
     const { performance, speed, tokens, unpriced } = record;
     known.record = { health, performance, speed, pace, tokens, unpriced };
     load.started(endpoint, call.tokens ?? 0, now);

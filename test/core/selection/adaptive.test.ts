@@ -32,6 +32,7 @@ import {
   DEFAULT_PACER_POLICY,
   FREE_PACE,
   type Pace,
+  paceAfterPromise,
   paceAfterRefusal,
   paceAfterSending,
   paceAfterSuccess,
@@ -578,6 +579,26 @@ describe('the pacer', () => {
     const pace = paceAfterRefusal(crowd(20), policy, undefined, NOW);
     expect(paceAfterRefusal(pace, policy, undefined, NOW + 100).rate).toBe(pace.rate);
     expect(paceAfterRefusal(crowd(20, pace), policy, undefined, NOW + 1_000).rate).toBeCloseTo(0.95 * pace.rate, 6);
+  });
+
+  it('never falls below what an endpoint has taken between two refusals, whatever the last second had', () => {
+    let pace = paceAfterRefusal(crowd(5), policy, undefined, NOW);
+    for (let call = 0; call < 50; call += 1) pace = paceAfterSending(pace, NOW + call * 200);
+    // Chance has left the last two seconds empty.
+    const refused = paceAfterRefusal(pace, policy, undefined, NOW + 12_000);
+    expect(refused.rate).toBeCloseTo((0.95 * 48) / 12, 6);
+    // What was not taken is no limit: nobody may have asked.
+    const idle = paceAfterSending(paceAfterRefusal(crowd(5), policy, undefined, NOW), NOW + 60_000);
+    expect(paceAfterRefusal(idle, policy, undefined, NOW + 60_000).rate).toBe(1);
+  });
+
+  it('counts a call whose place was promised when it goes out, and its place once', () => {
+    const known = paceAfterRefusal(crowd(5), policy, undefined, NOW);
+    const promised = paceAfterPromise(known, NOW + 1_000);
+    expect(promised.taken).toEqual(known.taken);
+    const sent = paceAfterSending(promised, NOW + 2_000, true);
+    expect(sent.busyUntil).toBe(promised.busyUntil);
+    expect(sent.taken).toEqual({ since: NOW, calls: 1 });
   });
 
   it('gives one place when a provider wants to be called again, and then one for each that the rate holds', () => {

@@ -18,6 +18,15 @@ export interface Pace {
   /** Monotonic time of the refusal that the rate was last lowered for. */
   readonly refusedAt: number;
   readonly counted?: Counted | undefined;
+  /** What was taken since it refused last, which is how much it has gained since then at least. */
+  readonly taken?: Taken | undefined;
+}
+
+/** Calls that an endpoint has taken since it had nothing left. */
+interface Taken {
+  /** When that was, monotonic milliseconds. */
+  readonly since: number;
+  readonly calls: number;
 }
 
 /** Calls of this second and of the one before. */
@@ -73,11 +82,24 @@ const LEAST_BURST = 8;
 /** Sums of milliseconds are this exact. */
 const ROUNDING_MS = 1e-3;
 
-/** Folds in that a call goes out, or that a place is promised to one. */
-export function paceAfterSending(pace: Pace, now: number): Pace {
-  const { rate, refusedAt } = pace;
+/** Folds in that a place is promised to a call. */
+export function paceAfterPromise(pace: Pace, now: number): Pace {
+  const { rate, refusedAt, counted, taken } = pace;
   const busyUntil = rate === Infinity ? pace.busyUntil : Math.max(now, pace.busyUntil) + SECOND_MS / rate;
-  return { rate, busyUntil, refusedAt, counted: countedAfter(pace.counted, now) };
+  return { rate, busyUntil, refusedAt, counted, taken };
+}
+
+/**
+ * Folds in that a call goes out.
+ *
+ * @param isPromised - Whether its place was promised before. Default false.
+ */
+export function paceAfterSending(pace: Pace, now: number, isPromised = false): Pace {
+  const { rate, refusedAt, taken } = pace;
+  const isFree = rate === Infinity || isPromised;
+  const busyUntil = isFree ? pace.busyUntil : Math.max(now, pace.busyUntil) + SECOND_MS / rate;
+  const more = taken && { since: taken.since, calls: taken.calls + 1 };
+  return { rate, busyUntil, refusedAt, counted: countedAfter(pace.counted, now), taken: more };
 }
 
 /**
@@ -87,7 +109,7 @@ export function paceAfterSending(pace: Pace, now: number): Pace {
  */
 export function paceAfterRefusal(pace: Pace, policy: PacerPolicy, emptyAt: number | undefined, now: number): Pace {
   const isSame = pace.rate !== Infinity && now - pace.refusedAt < SAME_REFUSAL_MS;
-  const known = Math.min(pace.rate, callsOf(pace.counted, now));
+  const known = Math.min(pace.rate, Math.max(callsOf(pace.counted, now), takenPerSecond(pace.taken, now)));
   const rate = isSame ? pace.rate : Math.max(policy.slowestPerSecond, policy.afterRefusal * known);
   const each = SECOND_MS / rate;
   // What the endpoint said itself holds for whoever comes first, cold or warm.
@@ -97,7 +119,16 @@ export function paceAfterRefusal(pace: Pace, policy: PacerPolicy, emptyAt: numbe
       ? now + burstMs
       : Math.max(now, emptyAt - each) + Math.max(each, coldBurstOf(policy, burstMs));
   const busyUntil = Math.max(pace.busyUntil, empty);
-  return { ...pace, rate, busyUntil, refusedAt: isSame ? pace.refusedAt : now };
+  return { ...pace, rate, busyUntil, refusedAt: isSame ? pace.refusedAt : now, taken: { since: now, calls: 0 } };
+}
+
+/**
+ * Calls per second that an endpoint has gained at least between two refusals: it had nothing left at the first, and has
+ * taken all calls since but the one that it refuses now. What the last second had is too few to know that.
+ */
+function takenPerSecond(taken: Taken | undefined, now: number): number {
+  // The first of them may have been nearly there before.
+  return taken === undefined || now <= taken.since ? 0 : ((taken.calls - 2) * SECOND_MS) / (now - taken.since);
 }
 
 const SAME_REFUSAL_MS = 250;
@@ -141,7 +172,9 @@ export function paceAfterCall(
   if (policy === undefined || pace === undefined) return pace;
   if (outcome.ok) return pace.rate === Infinity ? pace : paceAfterSuccess(pace, policy);
   if (outcome.failure.kind !== 'rate_limited') return pace;
-  return paceAfterRefusal(pace, policy, cooldown?.asked === true ? cooldown.until : undefined, now);
+  // A rate that is only a guess begins anew when the provider wants to be called again; a known one has gained meanwhile.
+  const isGuessed = cooldown?.asked === true && pace.taken === undefined;
+  return paceAfterRefusal(pace, policy, isGuessed ? cooldown.until : undefined, now);
 }
 
 /** A bucket of retries after refusals, which every request fills a little. */
