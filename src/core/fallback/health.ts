@@ -57,6 +57,8 @@ export interface EndpointHealth extends Outcomes {
   readonly condition: Condition;
   readonly consecutiveFailures: number;
   readonly lastFailureAt: number;
+  /** True when its latest call found no server listening. */
+  readonly notListening: boolean;
 }
 
 /** Options of the folds. */
@@ -156,6 +158,7 @@ export const UNKNOWN_HEALTH: EndpointHealth = {
   day: [],
   consecutiveFailures: 0,
   lastFailureAt: 0,
+  notListening: false,
 };
 
 /** Whether the cooldown or the circuit of an endpoint is another, whatever was counted meanwhile. */
@@ -216,6 +219,17 @@ function allowed(cause: Cause): { readonly atOnce: number; readonly perSecond: n
   return cause === 'breaker' || (cause !== 'pace' && FAILURE_RULES[cause].breaks) ? AFTER_FAILURES : AFTER_REFUSALS;
 }
 
+/** Milliseconds after its last answer from which an endpoint that refuses connections is no longer about to be back. */
+const GONE_AFTER_MS = 10_000;
+
+/**
+ * Whether no server listens where an endpoint should be, and none has for a while, or ever: one that is begun anew is back
+ * sooner. Then nobody waits for it.
+ */
+export function isGone({ notListening, breaker }: EndpointHealth, now: number): boolean {
+  return notListening && now - breaker.succeededAt >= GONE_AFTER_MS;
+}
+
 /** Folds in that a call goes out. */
 export function observeStart(health: EndpointHealth, policy: HealthPolicy, now: number): EndpointHealth {
   if (health.breaker.state === 'closed' && health.cooldown === undefined) return health;
@@ -250,6 +264,7 @@ export function observe(health: EndpointHealth, policy: HealthPolicy, call: Call
       latest,
       consecutiveFailures: 0,
       lastFailureAt: health.lastFailureAt,
+      notListening: false,
     };
   }
   const rule = FAILURE_RULES[call.failure.kind];
@@ -265,6 +280,7 @@ export function observe(health: EndpointHealth, policy: HealthPolicy, call: Call
     ...health,
     breaker,
     lastResort: lastResort?.isUnderWay === true ? { ...lastResort, isUnderWay: false } : lastResort,
+    notListening: call.failure.notListening === true,
   };
   if (doubtful) return doubted(known, call, now);
   const left = { ...known, cooldown: cooldownAfter(health.cooldown, call, policy, now) };

@@ -219,6 +219,7 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
       deadlineAt: this.#deadlineAt,
       admission: this.#admission,
       mayRepeat: ({ endpoint }) => environment.random() < records.repetitionShare(endpoint),
+      isGone: records.isGone,
       holdMs: this.#waits.holdMs,
       waited,
       roll: environment.random(),

@@ -8,6 +8,7 @@ import {
   type EndpointHealth,
   forgiven,
   hasChanged,
+  isGone,
   type HealthPolicy,
   isOfItsRequest,
   observe,
@@ -263,6 +264,12 @@ export class EndpointRecords {
   endedLately = ({ endpoint: { id } }: PlanStep): LatelyEnded => {
     const health = this.#known.find(id)?.record.health;
     return health === undefined ? NOTHING_ENDED : endedLately(health, this.#environment.now(), LATELY_MS);
+  };
+
+  /** Whether no server has listened at an endpoint for a while. */
+  isGone = ({ endpoint: { id } }: PlanStep): boolean => {
+    const health = this.#known.find(id)?.record.health;
+    return health !== undefined && isGone(health, this.#environment.now());
   };
 
   /** Notes that a call was given up because another one answered: it would have taken longer than this. */

@@ -7,6 +7,7 @@ import {
   admission,
   type EndpointHealth,
   forgiven,
+  isGone,
   isOfItsRequest,
   UNKNOWN_HEALTH,
   observe,
@@ -163,6 +164,22 @@ describe('a failure that was the fault of its request', () => {
     expect(isOfItsRequest([one(1, true), one(1, false)])).toBe(true);
     expect(isOfItsRequest([one(1, true)])).toBe(false);
     expect(isOfItsRequest([one(3, false), one(3, false)])).toBe(false);
+  });
+});
+
+describe('an endpoint where no server listens', () => {
+  const refused = failure('connection', 'for a test', { notListening: true });
+  const refusing = (health: EndpointHealth, now: number): EndpointHealth =>
+    observe(health, POLICY, { ok: false, generation: health.breaker.generation, failure: refused }, now);
+
+  it('is gone ten seconds after its last answer, at once where it never gave one, and never after another failure', () => {
+    expect(isGone(UNKNOWN_HEALTH, 1e8)).toBe(false);
+    expect(isGone(refusing(UNKNOWN_HEALTH, 1e8), 1e8)).toBe(true);
+    expect(isGone(failed(refusing(UNKNOWN_HEALTH, 1e8), 1e8), 1e8)).toBe(false);
+    const answered = refusing(succeeded(UNKNOWN_HEALTH, 1e8), 1e8 + 1);
+    expect(isGone(answered, 1e8 + 9_999)).toBe(false);
+    expect(isGone(answered, 1e8 + 10_000)).toBe(true);
+    expect(isGone(succeeded(answered, 1e8 + 10_000), 1e8 + 60_000)).toBe(false);
   });
 });
 

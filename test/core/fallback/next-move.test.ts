@@ -208,6 +208,7 @@ describe('the same model once more before another', () => {
     expect(next(attempts, { ...due, mayRepeat: () => false, holdMs: 2_000 }, models)).toBe('beta after 0');
     expect(next(attempts, closed({ alpha: 2_000 }), models)).toBe('beta after 0');
     expect(next(attempts, { deadlineAt: NOW + 400 }, models)).toBe('beta after 0');
+    expect(next(attempts, { isGone: () => true }, models)).toBe('beta after 0');
   });
 });
 
@@ -223,6 +224,14 @@ describe('a last resort', () => {
     expect(nextMove(single, [], situation(out(300)))).toMatchObject({ waitMs: 150, isHeld: true });
     expect(next([], out(80), single)).toBe('alpha after 80');
     expect(next([], { ...out(300), holdMs: 0 }, single)).toBe('stop: exhausted');
+  });
+
+  it('is neither waited for nor tried again where no server has listened for a while', () => {
+    const isGone = (): boolean => true;
+    expect(next([], { ...out(300), isGone }, single)).toBe('stop: exhausted');
+    // It is still looked at as often as calls are let through.
+    expect(next([], { ...out(0), isGone }, single)).toBe('alpha after 0');
+    expect(next([failedAt(single, 'alpha', 'connection')], { isGone }, single)).toBe('stop: exhausted');
   });
 
   it('is waited for longer while a call shows whether it is back', () => {
