@@ -11,7 +11,7 @@ import {
 import type { DecisionFigures } from '../route-plan.ts';
 import type { World } from '../world.ts';
 import type { AdaptivePolicy } from './policy.ts';
-import { wellnessOf } from './wellness.ts';
+import { type RememberedFailures, wellnessOf } from './wellness.ts';
 
 /** An endpoint in its place, with the numbers that put it there. */
 export interface AdaptivelyRanked {
@@ -26,14 +26,8 @@ interface Weighed extends AdaptivelyRanked {
   readonly figures: { -readonly [Name in keyof DecisionFigures]: DecisionFigures[Name] };
   /** True for one that must not be called now. */
   readonly isRefused: boolean;
-  /** Share of its calls that fail, the milliseconds that calls lose by that in the mean, and the share charged for all the same. */
-  readonly failing: number;
-  readonly lostMs: number;
-  readonly billed: number;
-  /** Part of the health that slowness and too many calls at a time leave. */
-  readonly promptness: number;
-  /** What its answer costs. */
-  cost: number;
+  /** Undefined where no failure is remembered. */
+  readonly failures: RememberedFailures | undefined;
   /** What it is expected to cost to start there, with what further requests will cost: what endpoints are compared by. */
   value: number;
 }
@@ -94,42 +88,46 @@ function weigh(
   const cached =
     served === undefined || served.length === 0 ? 0 : cachedTokens(served, endpoint, policy.cacheMs, world.now);
   const admission = world.admission?.(endpoint, cached > 0);
-  const { health, slowness, promptness, failing, lostMs, billed } = wellnessOf(
-    world.record(endpoint),
-    policy,
-    world.now,
-  );
+  const { health, slowness, failures } = wellnessOf(world.record(endpoint), policy, world.now);
   const headroom = admission?.headroom ?? 1;
   const isProbe = admission?.ok === true && admission.probe === true;
-  // Whoever comes when an endpoint may be tried again finds out whether it is back: little of what was counts then.
-  const left = isProbe ? Math.min(1, (1 - policy.afterProbe) / failing) : 1;
-  const inTime = (isProbe ? 1 : promptness) * roomFor(headroom, policy);
   const unknownCachedRate = cachedRateOf(request, policy);
+  const now = isProbe || headroom < 0 ? failuresNow(failures, health, isProbe, headroom, policy) : failures;
   return {
     endpoint,
     figures: {
       expectedCostUsd: expectedCost(requestRates(endpoint, request), expected, cached, unknownCachedRate),
       warmth: warmthOf(cached, expected.prompt),
-      health: isProbe || headroom < 0 ? (1 - failing * left) * inTime : health,
+      health: now === failures || now === undefined ? health : (1 - now.share) * now.promptness,
       slowness,
       headroom,
       share: 0,
     },
     why: admission?.ok === false ? REFUSED : NEXT,
     isRefused: admission?.ok === false,
-    failing: failing * left,
-    lostMs: lostMs * left,
-    billed: billed * left,
-    promptness: inTime,
-    cost: 0,
+    failures: now,
     value: 0,
   };
 }
 
-/** What is left of the health for a call that is one too many and will wait for the others. */
-function roomFor(headroom: number, { crowd }: AdaptivePolicy): number {
-  return headroom < 0 ? (1 - headroom) ** -crowd.weight : 1;
+/**
+ * Failures as they count for a call now. Whoever comes when an endpoint may be tried again finds out whether it is back, so
+ * little of what was counts; and whoever is one too many will wait for it.
+ */
+function failuresNow(
+  { share, lostMs, billed, promptness }: RememberedFailures = NO_FAILURES,
+  health: number,
+  isProbe: boolean,
+  headroom: number,
+  { afterProbe, crowd }: AdaptivePolicy,
+): RememberedFailures {
+  const left = isProbe && share > 0 ? Math.min(1, (1 - afterProbe) / share) : 1;
+  const slowed = isProbe ? 1 : share === 0 ? health : promptness;
+  const room = headroom < 0 ? (1 - headroom) ** -crowd.weight : 1;
+  return { share: share * left, lostMs: lostMs * left, billed: billed * left, promptness: slowed * room };
 }
+
+const NO_FAILURES: RememberedFailures = { share: 0, lostMs: 0, billed: 0, promptness: 1 };
 
 /** What a cached token costs where the endpoint does not say. */
 function cachedRateOf({ session }: RoutedRequest, { unknownCachedRate }: AdaptivePolicy): number {
@@ -190,15 +188,15 @@ function compareCosts(weighed: readonly Weighed[], sharpnessOfOne: number, furth
   if (dearest === 0) dearest = 1;
   let isFailing = false;
   for (const one of weighed) {
-    one.cost = Math.max(one.figures.expectedCostUsd ?? dearest, dearest * NEXT_TO_NOTHING);
-    one.value = one.cost;
-    if (one.failing > 0) isFailing = true;
+    one.value = Math.max(one.figures.expectedCostUsd ?? dearest, dearest * NEXT_TO_NOTHING);
+    if (one.failures !== undefined) isFailing = true;
   }
   if (isFailing) addFailures(weighed);
   let best = Infinity;
   for (const one of weighed) {
-    const { expectedCostUsd = dearest, laterCostUsd = expectedCostUsd } = one.figures;
-    if (one.promptness < 1) one.value /= power(Math.max(one.promptness, Number.EPSILON), LATE_WEIGHT);
+    const { expectedCostUsd = dearest, laterCostUsd = expectedCostUsd, health } = one.figures;
+    const promptness = one.failures === undefined ? health : one.failures.promptness;
+    if (promptness < 1) one.value /= power(Math.max(promptness, Number.EPSILON), LATE_WEIGHT);
     if (further > 0) one.value += further * laterCostUsd;
     if (one.value < best && !one.isRefused) best = one.value;
   }
@@ -232,19 +230,24 @@ const MILLISECOND_USD = 10 / 3_600_000;
  */
 function addFailures(weighed: readonly Weighed[]): void {
   let cheapest: Weighed | undefined;
-  let second: Weighed | undefined;
+  let cheapestCost = 0;
+  let secondCost = 0;
   for (const one of weighed) {
-    if (one.isRefused) continue;
-    if (cheapest === undefined || one.cost < cheapest.cost) [cheapest, second] = [one, cheapest];
-    else if (second === undefined || one.cost < second.cost) second = one;
+    const { value, isRefused } = one;
+    if (isRefused) continue;
+    if (cheapest === undefined || value < cheapestCost) {
+      if (cheapest !== undefined) secondCost = cheapestCost;
+      [cheapest, cheapestCost] = [one, value];
+    } else if (secondCost === 0 || value < secondCost) secondCost = value;
   }
   for (const one of weighed) {
-    if (one.failing === 0) continue;
-    const next = Math.max(one.cost, (one === cheapest ? second : cheapest)?.cost ?? 0);
-    const added =
-      one.failing * (FURTHER_CALLS * one.cost + next) + one.billed * one.cost + one.lostMs * MILLISECOND_USD;
+    const { failures, figures, value: cost } = one;
+    if (failures === undefined || failures.share === 0) continue;
+    const { share, lostMs, billed } = failures;
+    const next = Math.max(cost, one === cheapest ? secondCost : cheapestCost);
+    const added = share * (FURTHER_CALLS * cost + next) + billed * cost + lostMs * MILLISECOND_USD;
     one.value += added;
-    if (one.figures.expectedCostUsd !== undefined) one.figures.failureCostUsd = added;
+    if (figures.expectedCostUsd !== undefined) figures.failureCostUsd = added;
   }
 }
 

@@ -297,27 +297,32 @@ export interface Wellness {
   readonly health: number;
   /** How many times as long as usual calls take; 1 is as usual. */
   readonly slowness: number;
-  /** Part of the health that slowness beyond what is tolerated leaves. */
-  readonly promptness: number;
-  /** Share of its calls that fail, as far as that is not forgotten. */
-  readonly failing: number;
-  /** As in {@link Condition}, as far as it is not forgotten. */
-  readonly lostMs: number;
-  readonly billed: number;
+  /** Undefined where no failure is remembered. */
+  readonly failures: RememberedFailures | undefined;
 }
 
-const WELL: Wellness = { health: 1, slowness: 1, promptness: 1, failing: 0, lostMs: 0, billed: 0 };
+/** Failures as far as they are not forgotten. */
+export interface RememberedFailures {
+  /** Share of the calls that fail. */
+  readonly share: number;
+  /** As in {@link Condition}. */
+  readonly lostMs: number;
+  readonly billed: number;
+  /** What is left of the health without them: after slowness, and whatever else makes answers late. */
+  readonly promptness: number;
+}
+
+const WELL: Wellness = { health: 1, slowness: 1, failures: undefined };
 
 /** Health of an endpoint: the share of failures that is not forgotten yet, and slowness beyond what is tolerated. */
 export function wellnessOf(record: EndpointRecord | undefined, policy: AdaptivePolicy, now: number): Wellness {
   if (record === undefined) return WELL;
-  const { value, lostMs, billed, at } = record.health.condition;
+  const { condition } = record.health;
   const slowness = record.speed === undefined ? 1 : slownessOf(record.speed, policy.forgetMs, now);
-  if (value === 1 && slowness === 1) return WELL;
   const promptness = Math.min(1, policy.toleratedSlowness / slowness);
-  if (value === 1) return { health: promptness, slowness, promptness, failing: 0, lostMs: 0, billed: 0 };
-  const left = fading(now - at, policy.forgetMs);
-  const failing = (1 - value) * left;
-  const health = (1 - failing) * promptness;
-  return { health, slowness, promptness, failing, lostMs: lostMs * left, billed: billed * left };
+  if (condition.value === 1) return { health: promptness, slowness, failures: undefined };
+  const left = fading(now - condition.at, policy.forgetMs);
+  const share = (1 - condition.value) * left;
+  const failures = { share, lostMs: condition.lostMs * left, billed: condition.billed * left, promptness };
+  return { health: (1 - share) * promptness, slowness, failures };
 }
