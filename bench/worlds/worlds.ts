@@ -109,7 +109,7 @@ const KINDS: Readonly<Record<string, Draw>> = {
   },
   'more requests than rate limits allow': (chance, seed, requests) => {
     const perSecond = between(chance, 2, 10);
-    const retryAfter = oneOf(chance, ['none', 'milliseconds', 'seconds']);
+    const retryAfter = oneOf(chance, ['none', 'milliseconds', 'seconds'] as const);
     const endpoints = endpointsOf(chance, oneOf(chance, [1, 2])).map((one) => ({
       ...one,
       rate: { perSecond, retryAfter },

@@ -181,8 +181,6 @@ export interface LedgerCandidate {
   readonly expected_cost_nano_usd?: number | undefined;
   /** What each further request of the session was expected to cost there. Absent where that did not count, or without a price. */
   readonly later_cost_nano_usd?: number | undefined;
-  /** What its failures were expected to add, with the time that they take. Absent where none is remembered, or without a price. */
-  readonly failure_cost_nano_usd?: number | undefined;
   /** Share of the prompt that is likely to be in its cache; here and below to four digits. Absent for 0. */
   readonly warmth?: number | undefined;
   /** From 0 to 1: what is left after failures and slowness. Absent for 1. */
@@ -215,15 +213,8 @@ export interface LedgerExclusion {
  * What is absent is as with an endpoint of which nothing bad is known.
  */
 export interface SeenEndpoint {
-  /**
-   * What failures had left of it, and how many milliseconds before the decision that was; then the milliseconds that calls
-   * lost by failing, in the mean over all calls, and the share of its calls that failed and were charged for. Those two
-   * are absent where both are 0.
-   */
-  readonly condition?:
-    | readonly [value: number, ageMs: number]
-    | readonly [value: number, ageMs: number, lostMs: number, billed: number]
-    | undefined;
+  /** What failures had left of it, how many milliseconds before the decision that was, and US dollars that a call lost by them. */
+  readonly condition?: readonly [value: number, ageMs: number, lostUsd?: number] | undefined;
   /** Logarithm of how many times as long as usual calls took, and its age in milliseconds. */
   readonly lateness?: readonly [value: number, ageMs: number] | undefined;
   /** Why a call was not simply let through whose prompt was not, or was, in its cache. Absent where it was. */

@@ -91,10 +91,8 @@ export type CallOutcome =
       readonly account?: string | undefined;
       /** True when a failure of the same request was counted here before: a request is counted once. */
       readonly again?: boolean | undefined;
-      /** Milliseconds that the call took. Default 0. */
-      readonly ms?: number | undefined;
-      /** Whether its provider charges for it all the same. Default false. */
-      readonly billed?: boolean | undefined;
+      /** US dollars that it has cost, with the time that it took. Default 0. */
+      readonly lostUsd?: number | undefined;
       /** Random number from 0 to 1, by which cooldowns of many instances come to differ. */
       readonly roll?: number | undefined;
     };
@@ -161,14 +159,6 @@ export const UNKNOWN_HEALTH: EndpointHealth = {
   notListening: false,
 };
 
-/** Whether the cooldown or the circuit of an endpoint is another, whatever was counted meanwhile. */
-export function hasChanged(before: EndpointHealth, after: EndpointHealth): boolean {
-  const { state, openings, probes } = before.breaker;
-  const { breaker } = after;
-  const isSame = state === breaker.state && openings === breaker.openings && probes === breaker.probes;
-  return before.cooldown !== after.cooldown || !isSame;
-}
-
 /** Whether the endpoint may be called now, and if not, when and why. */
 export function admission(health: EndpointHealth, policy: HealthPolicy, now: number): Admission {
   const { cooldown, breaker } = health;
@@ -217,17 +207,6 @@ function lastResortCalls({ lastResort }: EndpointHealth, cause: Cause, since: nu
 
 function allowed(cause: Cause): { readonly atOnce: number; readonly perSecond: number } {
   return cause === 'breaker' || (cause !== 'pace' && FAILURE_RULES[cause].breaks) ? AFTER_FAILURES : AFTER_REFUSALS;
-}
-
-/** Milliseconds after its last answer from which an endpoint that refuses connections is no longer about to be back. */
-const GONE_AFTER_MS = 10_000;
-
-/**
- * Whether no server listens where an endpoint should be, and none has for a while, or ever: one that is begun anew is back
- * sooner. Then nobody waits for it.
- */
-export function isGone({ notListening, breaker }: EndpointHealth, now: number): boolean {
-  return notListening && now - breaker.succeededAt >= GONE_AFTER_MS;
 }
 
 /** Folds in that a call goes out. */
@@ -289,12 +268,7 @@ export function observe(health: EndpointHealth, policy: HealthPolicy, call: Call
   return {
     ...left,
     ...counted(left, now, false),
-    condition: conditionAfter(
-      health.condition,
-      forgetting,
-      { ok: false, probe, ms: call.ms, billed: call.billed },
-      now,
-    ),
+    condition: conditionAfter(health.condition, forgetting, { ok: false, probe, lostUsd: call.lostUsd }, now),
     consecutiveFailures: health.consecutiveFailures + 1,
     lastFailureAt: now,
   };
@@ -353,14 +327,14 @@ export function forgiven(
 /**
  * Folds in that the endpoint does not answer any more, although no call of it has failed yet.
  *
- * @param ms - Milliseconds for which it has been silent.
+ * @param lostUsd - What that has cost.
  */
 export function observeSilence(
   health: EndpointHealth,
   policy: HealthPolicy,
   now: number,
   roll?: number,
-  ms?: number,
+  lostUsd?: number,
 ): EndpointHealth {
   const forgetting = policy.forgetting ?? DEFAULT_ADAPTIVE_POLICY;
   const breaker = tripped(health.breaker, policy.breaker, now, roll);
@@ -368,7 +342,7 @@ export function observeSilence(
   return {
     ...health,
     breaker,
-    condition: conditionAfter(health.condition, forgetting, { ok: false, probe: false, ms }, now),
+    condition: conditionAfter(health.condition, forgetting, { ok: false, probe: false, lostUsd }, now),
   };
 }
 

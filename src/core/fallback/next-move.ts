@@ -25,7 +25,7 @@ export interface Situation {
   readonly admission: (step: PlanStep) => Admission;
   /** Whether a repetition at an endpoint is let through now. Asked when it would go out. */
   readonly mayRepeat: (step: PlanStep) => boolean;
-  /** Whether no server has listened at an endpoint for a while: then nothing is waited for. Default false. */
+  /** Whether no server has listened at an endpoint for a while, so that nothing is waited for. Default: no. */
   readonly isGone?: ((step: PlanStep) => boolean) | undefined;
   /** Milliseconds that the request may still be held back where calls are let through only now and then. Default 0. */
   readonly holdMs?: number | undefined;
@@ -328,9 +328,7 @@ function repetition(
   }
   if (soonest === undefined) return undefined;
   const { step, waitMs } = soonest;
-  if (waitMs === 0 && !situation.mayRepeat(step)) {
-    return held(step, LOOK_AGAIN_MS, false, situation);
-  }
+  if (waitMs === 0 && !situation.mayRepeat(step)) return held(step, LOOK_AGAIN_MS, false, situation);
   const admitted = situation.admission(step);
   return { type: 'attempt', step, waitMs, isProbe: !admitted.ok || admitted.probe === true };
 }

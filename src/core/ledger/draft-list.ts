@@ -158,7 +158,6 @@ export class PackedDrafts {
       numbers[number++] = figures.share;
       numbers[number++] = figures.expectedCostUsd ?? Number.NaN;
       numbers[number++] = figures.laterCostUsd ?? Number.NaN;
-      numbers[number++] = figures.failureCostUsd ?? Number.NaN;
       numbers[number++] = figures.warmth;
       numbers[number++] = figures.health;
       numbers[number++] = figures.slowness;
@@ -183,8 +182,7 @@ export class PackedDrafts {
         things[thing++] = endpoint;
         numbers[number++] = condition?.value ?? Number.NaN;
         numbers[number++] = condition?.at ?? Number.NaN;
-        numbers[number++] = condition?.lostMs ?? Number.NaN;
-        numbers[number++] = condition?.billed ?? Number.NaN;
+        numbers[number++] = condition?.lostUsd ?? Number.NaN;
         numbers[number++] = lateness;
         numbers[number++] = lateAt;
         things[thing++] = measures;

@@ -121,10 +121,10 @@ export function seenEndpoint(
 }
 
 function seenCondition(
-  { value, at, lostMs, billed }: NonNullable<SeenState['condition']>,
+  { value, at, lostUsd }: NonNullable<SeenState['condition']>,
   now: number,
 ): NonNullable<SeenEndpoint['condition']> {
-  return lostMs === 0 && billed === 0 ? [value, now - at] : [value, now - at, lostMs, billed];
+  return lostUsd === 0 ? [value, now - at] : [value, now - at, lostUsd];
 }
 
 function seenAdmission(admission: Admission): SeenAdmission {
@@ -184,8 +184,8 @@ class RestoredRecord implements EndpointRecord {
   }
 }
 
-function healthWith([value, ageMs, lostMs = 0, billed = 0]: NonNullable<SeenEndpoint['condition']>): EndpointHealth {
-  return { ...UNKNOWN_HEALTH, condition: { value, lostMs, billed, at: -ageMs, faded: 0 } };
+function healthWith([value, ageMs, lostUsd = 0]: NonNullable<SeenEndpoint['condition']>): EndpointHealth {
+  return { ...UNKNOWN_HEALTH, condition: { value, lostUsd, at: -ageMs, faded: 0 } };
 }
 
 /** Histories that are judged to be below par, and out of order. */

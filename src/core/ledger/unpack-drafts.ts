@@ -136,7 +136,6 @@ function readFigures(from: Reader): DecisionFigures {
     share: from.number(),
     expectedCostUsd: from.known(),
     laterCostUsd: from.known(),
-    failureCostUsd: from.known(),
     warmth: from.number(),
     health: from.number(),
     slowness: from.number(),
@@ -155,10 +154,10 @@ function readSeen(from: Reader): SeenWorld {
     states: times(from.number(), () => {
       const endpoint = from.thing<SeenWorld['states'][number]['endpoint']>();
       const value = from.known();
-      const [at, lostMs, billed] = [from.number(), from.number(), from.number()];
+      const [at, lostUsd] = [from.number(), from.number()];
       return {
         endpoint,
-        condition: value === undefined ? undefined : { value, at, lostMs, billed },
+        condition: value === undefined ? undefined : { value, at, lostUsd },
         lateness: from.number(),
         lateAt: from.number(),
         measures: from.thing(),

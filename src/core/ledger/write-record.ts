@@ -156,13 +156,12 @@ function writeCandidate({ endpoint, target, why, figures }: PlanStep, notes: See
 
 /** Numbers that are as usual are left out: records are many, and most numbers say nothing. */
 function writeFigures(figures: DecisionFigures): Partial<LedgerCandidate> {
-  const { expectedCostUsd, laterCostUsd, failureCostUsd } = figures;
+  const { expectedCostUsd, laterCostUsd } = figures;
   const [warmth, health] = [rounded(figures.warmth), rounded(figures.health)];
   const [slowness, headroom] = [rounded(figures.slowness), rounded(figures.headroom)];
   return {
     ...(expectedCostUsd === undefined ? {} : { expected_cost_nano_usd: nanoFromUsd(expectedCostUsd) }),
     ...(laterCostUsd === undefined ? {} : { later_cost_nano_usd: nanoFromUsd(laterCostUsd) }),
-    ...(failureCostUsd === undefined ? {} : { failure_cost_nano_usd: nanoFromUsd(failureCostUsd) }),
     ...(warmth === 0 ? {} : { warmth }),
     ...(health === 1 ? {} : { health }),
     ...(slowness === 1 ? {} : { slowness }),

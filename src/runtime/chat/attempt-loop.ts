@@ -3,6 +3,7 @@ import { answerOf, refusalOf, WITHHELD } from './attempt-answer.ts';
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { Attempt, Continuation } from '../../core/fallback/failure.ts';
 import type { Admission } from '../../core/fallback/health.ts';
+import { isGone, repetitionShare } from '../../core/fallback/throttle.ts';
 import { hasOtherModel, type Move, nextMove, type StopReason } from '../../core/fallback/next-move.ts';
 import type { RoutedRequest } from '../../core/normalize/normalized-request.ts';
 import { calibrated, type TokenCalibration } from '../../core/tokens/likely-tokens.ts';
@@ -213,13 +214,15 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
   #nextMove(waited: boolean): Move {
     const { environment, fallback, pacing, records } = this.#services;
     const perSecond = (): number => this.plan.steps.reduce((sum, { endpoint }) => sum + records.rate(endpoint), 0);
+    const now = environment.now();
+    const healthAt = ({ endpoint }: PlanStep) => records.record(endpoint)?.health;
     return nextMove(this.plan, this.#attempts, {
       policy: fallback,
-      now: environment.now(),
+      now,
       deadlineAt: this.#deadlineAt,
       admission: this.#admission,
-      mayRepeat: ({ endpoint }) => environment.random() < records.repetitionShare(endpoint),
-      isGone: records.isGone,
+      mayRepeat: (step) => environment.random() < repetitionShare(healthAt(step), now),
+      isGone: (step) => isGone(healthAt(step), now),
       holdMs: this.#waits.holdMs,
       waited,
       roll: environment.random(),

@@ -7,8 +7,6 @@ import {
   type CountedHealth,
   type EndpointHealth,
   forgiven,
-  hasChanged,
-  isGone,
   type HealthPolicy,
   isOfItsRequest,
   observe,
@@ -16,7 +14,6 @@ import {
   observeStart,
 } from '../../core/fallback/health.ts';
 import { endedLately, type LatelyEnded } from '../../core/fallback/outcomes.ts';
-import { repetitionShare } from '../../core/fallback/throttle.ts';
 import { lateAnswerShare, lateEndsAfter, NO_LATE_ENDS } from '../../core/selection/adaptive/hedge.ts';
 import {
   DEFAULT_PACER_POLICY,
@@ -34,7 +31,7 @@ import {
   type SilencePolicy,
   type WaitingCall,
 } from '../../core/selection/adaptive/silence.ts';
-import type { TimedKind, UsualTime } from '../../core/selection/adaptive/wellness.ts';
+import { failureUsd, type TimedKind, type UsualTime } from '../../core/selection/adaptive/wellness.ts';
 import { calibrate, UNCALIBRATED, wantsReport } from '../../core/tokens/likely-tokens.ts';
 import { measure, type Measurement } from '../../core/selection/performance.ts';
 import type { PlanStep } from '../../core/selection/route-plan.ts';
@@ -43,7 +40,7 @@ import type { Environment } from '../../platform/environment.ts';
 import type { KnownEndpoint, KnownEndpoints, RunningCall } from './endpoint-load.ts';
 import type { HealthListener, RecordPolicies, StartedCall } from './record-policies.ts';
 import { isBlamed, type RequestFailures } from './request-failures.ts';
-import { beganWith } from './began-cooldowns.ts';
+import { beganWith, hasChanged } from './began-cooldowns.ts';
 import { KnownRefusals } from './known-refusals.ts';
 import { UsualTimes } from './usual-times.ts';
 
@@ -256,20 +253,10 @@ export class EndpointRecords {
     }
   }
 
-  /** Share of the repetitions at an endpoint that are let through now. */
-  repetitionShare = ({ id }: Endpoint): number =>
-    repetitionShare(this.#known.find(id)?.record.health, this.#environment.now());
-
   /** How the calls of an endpoint have ended in the last half minute. */
   endedLately = ({ endpoint: { id } }: PlanStep): LatelyEnded => {
     const health = this.#known.find(id)?.record.health;
     return health === undefined ? NOTHING_ENDED : endedLately(health, this.#environment.now(), LATELY_MS);
-  };
-
-  /** Whether no server has listened at an endpoint for a while. */
-  isGone = ({ endpoint: { id } }: PlanStep): boolean => {
-    const health = this.#known.find(id)?.record.health;
-    return health !== undefined && isGone(health, this.#environment.now());
   };
 
   /** Notes that a call was given up because another one answered: it would have taken longer than this. */
@@ -357,7 +344,8 @@ export class EndpointRecords {
     const { record } = known;
     const now = this.#environment.now();
     const silentMs = known.load.running.reduce((most, { startedAt }) => Math.max(most, now - startedAt), 0);
-    const health = observeSilence(record.health, this.#policy, now, this.#environment.random(), silentMs);
+    const lostUsd = failureUsd(silentMs);
+    const health = observeSilence(record.health, this.#policy, now, this.#environment.random(), lostUsd);
     if (health !== record.health) {
       known.record = { ...record, health };
       this.onCooldown?.(endpoint, { since: now, until: health.breaker.openUntil, cause: 'timeout' });

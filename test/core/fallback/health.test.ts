@@ -7,7 +7,6 @@ import {
   admission,
   type EndpointHealth,
   forgiven,
-  isGone,
   isOfItsRequest,
   UNKNOWN_HEALTH,
   observe,
@@ -81,7 +80,8 @@ describe('the uptime of an endpoint', () => {
 const BROKEN = failure('server', 'for a test');
 
 function failed(health: EndpointHealth, now: number, again = false): EndpointHealth {
-  return observe(health, POLICY, { ok: false, generation: health.breaker.generation, failure: BROKEN, again }, now);
+  const { generation } = health.breaker;
+  return observe(health, POLICY, { ok: false, generation, failure: BROKEN, again, lostUsd: now % 7 }, now);
 }
 
 function succeeded(health: EndpointHealth, now: number): EndpointHealth {
@@ -148,6 +148,9 @@ describe('a failure that was the fault of its request', () => {
           expect(uptimeOf(back, now, spanMs) ?? 1).toBe(uptimeOf(clean, now, spanMs) ?? 1);
         }
         expect(conditionNow(back.condition, 20_000, now)).toBeCloseTo(conditionNow(clean.condition, 20_000, now), 6);
+        const lostUsd = ({ condition }: EndpointHealth): number =>
+          condition.lostUsd * Math.exp((condition.at - now) / 20_000);
+        expect(lostUsd(back)).toBeCloseTo(lostUsd(clean), 6);
         expect(back.breaker.failed).toBeCloseTo(clean.breaker.failed, 6);
         expect(back.breaker.succeeded).toBeCloseTo(clean.breaker.succeeded, 6);
         expect(back.consecutiveFailures).toBe(clean.consecutiveFailures);
@@ -164,22 +167,6 @@ describe('a failure that was the fault of its request', () => {
     expect(isOfItsRequest([one(1, true), one(1, false)])).toBe(true);
     expect(isOfItsRequest([one(1, true)])).toBe(false);
     expect(isOfItsRequest([one(3, false), one(3, false)])).toBe(false);
-  });
-});
-
-describe('an endpoint where no server listens', () => {
-  const refused = failure('connection', 'for a test', { notListening: true });
-  const refusing = (health: EndpointHealth, now: number): EndpointHealth =>
-    observe(health, POLICY, { ok: false, generation: health.breaker.generation, failure: refused }, now);
-
-  it('is gone ten seconds after its last answer, at once where it never gave one, and never after another failure', () => {
-    expect(isGone(UNKNOWN_HEALTH, 1e8)).toBe(false);
-    expect(isGone(refusing(UNKNOWN_HEALTH, 1e8), 1e8)).toBe(true);
-    expect(isGone(failed(refusing(UNKNOWN_HEALTH, 1e8), 1e8), 1e8)).toBe(false);
-    const answered = refusing(succeeded(UNKNOWN_HEALTH, 1e8), 1e8 + 1);
-    expect(isGone(answered, 1e8 + 9_999)).toBe(false);
-    expect(isGone(answered, 1e8 + 10_000)).toBe(true);
-    expect(isGone(succeeded(answered, 1e8 + 10_000), 1e8 + 60_000)).toBe(false);
   });
 });
 

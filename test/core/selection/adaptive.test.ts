@@ -7,6 +7,7 @@ import {
   FAULTLESS,
   conditionAfter,
   conditionNow,
+  failureUsd,
   UNKNOWN_SPEED,
   slownessOf,
   speedAfter,
@@ -51,16 +52,17 @@ import { type Circumstances, NOW, costing, serving } from '../../support/request
 const POLICY = DEFAULT_ADAPTIVE_POLICY;
 const ADAPTIVE: Circumstances = { strategy: 'adaptive', adaptive: POLICY };
 
-function record(value: number, lateness = 0, lost: { lostMs?: number; billed?: number } = {}): EndpointRecord {
+function record(value: number, lateness = 0, lostUsd = 0): EndpointRecord {
   return {
-    health: { ...UNKNOWN_HEALTH, condition: { ...FAULTLESS, value, ...lost, at: NOW } },
+    health: { ...UNKNOWN_HEALTH, condition: { ...FAULTLESS, value, lostUsd, at: NOW } },
     performance: UNMEASURED,
     speed: { ...UNKNOWN_SPEED, lateness, at: NOW },
   };
 }
 
 const unit = fc.double({ min: 0, max: 1, noNaN: true });
-const milliseconds = fc.double({ min: 0, max: 60_000, noNaN: true });
+/** What one failure may cost. */
+const dollars = fc.double({ min: 0, max: 0.2, noNaN: true });
 /** Powers of sums are this exact. */
 const ROUNDING = 1e-9;
 
@@ -86,41 +88,42 @@ describe('the strategy adaptive', () => {
     expect(figuresOf('b')).not.toHaveProperty('failureCostUsd');
   });
 
-  it('counts the time that failures take at ten dollars an hour, and what is charged for them', () => {
-    const costs = (lost: { lostMs?: number; billed?: number }) => {
-      const { steps } = scene.plan({}, { ...ADAPTIVE, records: { c: record(0.9, 0, lost) } });
-      return steps.find(({ endpoint }) => endpoint.tag === 'c')?.figures;
+  it('counts the time that failures take, at ten dollars an hour, and what is charged for them', () => {
+    expect(failureUsd(3_600)).toBeCloseTo(0.01, 12);
+    expect(failureUsd(3_600, 0.5)).toBeCloseTo(0.51, 12);
+    expect(failureUsd(-1)).toBe(0);
+    const costs = (lostUsd: number) => {
+      const { steps } = scene.plan({}, { ...ADAPTIVE, records: { c: record(0.9, 0, lostUsd) } });
+      return steps.find(({ endpoint }) => endpoint.tag === 'c')?.figures?.failureCostUsd ?? 0;
     };
-    const { expectedCostUsd = 0, failureCostUsd: atOnce = 0 } = costs({}) ?? {};
-    expect((costs({ lostMs: 3_600 })?.failureCostUsd ?? 0) - atOnce).toBeCloseTo(0.01, 12);
-    expect((costs({ billed: 0.1 })?.failureCostUsd ?? 0) - atOnce).toBeCloseTo(0.1 * expectedCostUsd, 12);
+    expect(costs(0.001) - costs(0)).toBeCloseTo(0.001, 12);
   });
 
   it('lets the best serve the most where all are ill, and the cheapest where all are equally ill', () => {
     fc.assert(
       fc.property(
-        fc.array(fc.record({ value: unit, lostMs: milliseconds }), { minLength: 2, maxLength: 6 }),
+        fc.array(fc.record({ value: unit, eachUsd: dollars }), { minLength: 2, maxLength: 6 }),
         fc.array(fc.double({ min: 0.01, max: 20, noNaN: true }), { minLength: 2, maxLength: 6 }),
-        fc.record({ value: unit, lostMs: milliseconds }),
+        fc.record({ value: unit, eachUsd: dollars }),
         (ill, prices, same) => {
           const even = serving(Object.fromEntries(ill.map((_, index) => [`p${index}`, costing(1)])));
           const records = Object.fromEntries(
-            ill.map(({ value, lostMs }, index) => [`p${index}`, record(value, 0, { lostMs: (1 - value) * lostMs })]),
+            ill.map(({ value, eachUsd }, index) => [`p${index}`, record(value, 0, (1 - value) * eachUsd)]),
           );
           const { steps } = even.plan({}, { ...ADAPTIVE, records, roll: 0 });
           const found = steps.map(({ endpoint, figures }) => {
-            const { value = 0, lostMs = 0 } = ill[Number(endpoint.tag.slice(1))] ?? {};
-            return { value, lostMs, share: figures?.share ?? 0 };
+            const { value = 0, eachUsd = 0 } = ill[Number(endpoint.tag.slice(1))] ?? {};
+            return { value, eachUsd, share: figures?.share ?? 0 };
           });
           for (const one of found) {
             for (const other of found) {
-              if (one.value < other.value || one.lostMs > other.lostMs) continue;
+              if (one.value < other.value || one.eachUsd > other.eachUsd) continue;
               expect(one.share).toBeGreaterThanOrEqual(other.share * (1 - ROUNDING));
             }
           }
           const priced = serving(Object.fromEntries(prices.map((usd, index) => [`p${index}`, costing(usd)])));
           const ofAll = Object.fromEntries(
-            prices.map((_, index) => [`p${index}`, record(same.value, 0, { lostMs: (1 - same.value) * same.lostMs })]),
+            prices.map((_, index) => [`p${index}`, record(same.value, 0, (1 - same.value) * same.eachUsd)]),
           );
           const shares = priced.plan({}, { ...ADAPTIVE, records: ofAll }).steps.map(({ endpoint, figures }) => ({
             usd: prices[Number(endpoint.tag.slice(1))] ?? 0,
@@ -137,19 +140,18 @@ describe('the strategy adaptive', () => {
   });
 
   it('never ranks an endpoint better for more failures, slower ones, or ones that are charged for', () => {
-    const known = fc.record({ usd: fc.double({ min: 0, max: 20, noNaN: true }), value: unit, lostMs: milliseconds });
-    const worse = fc.record({ value: unit, lostMs: milliseconds, billed: unit });
+    const known = fc.record({ usd: fc.double({ min: 0, max: 20, noNaN: true }), value: unit, eachUsd: dollars });
+    const worse = fc.record({ value: unit, eachUsd: dollars });
     fc.assert(
       fc.property(fc.array(known, { minLength: 2, maxLength: 6 }), worse, fc.boolean(), (endpoints, factor, warm) => {
         const random = serving(Object.fromEntries(endpoints.map(({ usd }, index) => [`p${index}`, cached(usd)])));
         const served = warm ? [{ endpoint: 'p1#acme/one', at: NOW, tokens: CACHED }] : [];
         const shareOf = (isWorse: boolean) => {
           const records = Object.fromEntries(
-            endpoints.map(({ value, lostMs }, index) => {
+            endpoints.map(({ value, eachUsd }, index) => {
               const failing = 1 - (isWorse && index === 0 ? value * factor.value : value);
-              const each = lostMs + (isWorse && index === 0 ? factor.lostMs : 0);
-              const billed = isWorse && index === 0 ? failing * factor.billed : 0;
-              return [`p${index}`, record(1 - failing, 0, { lostMs: failing * each, billed })];
+              const each = eachUsd + (isWorse && index === 0 ? factor.eachUsd : 0);
+              return [`p${index}`, record(1 - failing, 0, failing * each)];
             }),
           );
           const { steps } = random.plan(LONG, { ...ADAPTIVE, records, served });
@@ -232,7 +234,7 @@ describe('the strategy adaptive', () => {
   it('leaves a warm endpoint that fails or has become slow', () => {
     const two = serving({ cheap: cached(1), dear: cached(2) });
     const served = [{ endpoint: 'cheap#acme/one', at: NOW, tokens: CACHED }];
-    const failing = (ms: number) => ({ cheap: record(0.4, 0, { lostMs: 0.6 * ms }) });
+    const failing = (ms: number) => ({ cheap: record(0.4, 0, 0.6 * failureUsd(ms)) });
     // A failure at once costs less to try than the prompt at the other one.
     expect(two.order(LONG, { ...ADAPTIVE, roll: 0.5, served, records: failing(50) })[0]).toBe('cheap');
     expect(two.order(LONG, { ...ADAPTIVE, roll: 0.5, served, records: failing(20_000) })[0]).toBe('dear');
@@ -358,28 +360,22 @@ describe('health', () => {
     expect(failed.value).toBeCloseTo(0.85, 12);
     expect(conditionAfter(failed, POLICY, { ok: true, probe: false }, NOW).value).toBeCloseTo(0.865, 12);
     expect(conditionNow(failed, POLICY.forgetMs, NOW + 20_000)).toBeCloseTo(1 - 0.15 / Math.E, 12);
-    const low = { ...FAULTLESS, value: 0.2, lostMs: 800, billed: 0.4, at: NOW };
+    const low = { ...FAULTLESS, value: 0.2, lostUsd: 0.8, at: NOW };
     const probed = conditionAfter(low, POLICY, { ok: true, probe: true }, NOW);
     expect(probed.value).toBeCloseTo(0.95, 12);
-    expect([probed.lostMs, probed.billed]).toEqual([expect.closeTo(50, 9), expect.closeTo(0.025, 9)]);
+    expect(probed.lostUsd).toBeCloseTo(0.05, 12);
   });
 
-  it('knows what failures take and whether they are charged for, and forgets that with them', () => {
+  it('knows what failures cost, and forgets that with them', () => {
     let known = FAULTLESS;
-    for (const [ms, billed] of [
-      [10_000, true],
-      [10_000, true],
-      [10_000, true],
-    ] as const) {
-      known = conditionAfter(known, POLICY, { ok: false, probe: false, ms, billed }, NOW);
+    for (let call = 0; call < 3; call += 1) {
+      known = conditionAfter(known, POLICY, { ok: false, probe: false, lostUsd: 0.03 }, NOW);
     }
-    expect(known.lostMs).toBeCloseTo((1 - known.value) * 10_000, 6);
-    expect(known.billed).toBeCloseTo(1 - known.value, 12);
-    const later = conditionAfter(known, POLICY, { ok: false, probe: false, ms: 0 }, NOW + 20_000);
-    expect(later.lostMs).toBeCloseTo((known.lostMs * 0.85) / Math.E, 6);
+    expect(known.lostUsd).toBeCloseTo((1 - known.value) * 0.03, 12);
+    const later = conditionAfter(known, POLICY, { ok: false, probe: false }, NOW + 20_000);
+    expect(later.lostUsd).toBeCloseTo((known.lostUsd * 0.85) / Math.E, 12);
     const after = conditionAfter(known, POLICY, { ok: true, probe: false }, NOW);
-    expect(after.lostMs / known.lostMs).toBeCloseTo(0.9, 12);
-    expect(after.billed / known.billed).toBeCloseTo(0.9, 12);
+    expect(after.lostUsd / known.lostUsd).toBeCloseTo(0.9, 12);
   });
 
   it('of an endpoint counts failures of its own only', () => {

@@ -115,7 +115,7 @@ function weigh(
  * little of what was counts; and whoever is one too many will wait for it.
  */
 function failuresNow(
-  { share, lostMs, billed, promptness }: RememberedFailures = NO_FAILURES,
+  { share, lostUsd, promptness }: RememberedFailures = NO_FAILURES,
   health: number,
   isProbe: boolean,
   headroom: number,
@@ -124,10 +124,10 @@ function failuresNow(
   const left = isProbe && share > 0 ? Math.min(1, (1 - afterProbe) / share) : 1;
   const slowed = isProbe ? 1 : share === 0 ? health : promptness;
   const room = headroom < 0 ? (1 - headroom) ** -crowd.weight : 1;
-  return { share: share * left, lostMs: lostMs * left, billed: billed * left, promptness: slowed * room };
+  return { share: share * left, lostUsd: lostUsd * left, promptness: slowed * room };
 }
 
-const NO_FAILURES: RememberedFailures = { share: 0, lostMs: 0, billed: 0, promptness: 1 };
+const NO_FAILURES: RememberedFailures = { share: 0, lostUsd: 0, promptness: 1 };
 
 /** What a cached token costs where the endpoint does not say. */
 function cachedRateOf({ session }: RoutedRequest, { unknownCachedRate }: AdaptivePolicy): number {
@@ -220,9 +220,6 @@ const LATE_WEIGHT = 4;
  */
 const FURTHER_CALLS = 3;
 
-/** What a millisecond is worth that a request loses by a failure, in US dollars: ten for an hour. */
-const MILLISECOND_USD = 10 / 3_600_000;
-
 /**
  * Adds what failures are expected to cost: for the share of the calls that fail what is charged for those, the next
  * tries, and the time that is lost. The next try is at the cheapest of the others. That it may be cheaper there is no merit
@@ -243,9 +240,9 @@ function addFailures(weighed: readonly Weighed[]): void {
   for (const one of weighed) {
     const { failures, figures, value: cost } = one;
     if (failures === undefined || failures.share === 0) continue;
-    const { share, lostMs, billed } = failures;
+    const { share, lostUsd } = failures;
     const next = Math.max(cost, one === cheapest ? secondCost : cheapestCost);
-    const added = share * (FURTHER_CALLS * cost + next) + billed * cost + lostMs * MILLISECOND_USD;
+    const added = share * (FURTHER_CALLS * cost + next) + lostUsd;
     one.value += added;
     if (figures.expectedCostUsd !== undefined) figures.failureCostUsd = added;
   }

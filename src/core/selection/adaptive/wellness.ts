@@ -5,10 +5,8 @@ import type { EndpointRecord } from '../world.ts';
 export interface Condition {
   /** Share of its calls that do not fail. */
   readonly value: number;
-  /** Milliseconds that calls lose by failing, in the mean over all: the share that fails times what each of those takes. */
-  readonly lostMs: number;
-  /** Share of its calls that fail and are charged for. */
-  readonly billed: number;
+  /** US dollars that calls lose by failing, in the mean over all: by the time that it takes and what is charged for it. */
+  readonly lostUsd: number;
   /** Monotonic milliseconds of the last change. */
   readonly at: number;
   /** By how much everything that ever went wrong weighs less now, as a natural logarithm; only differences count. */
@@ -16,7 +14,7 @@ export interface Condition {
 }
 
 /** Condition of an endpoint of which nothing bad is known. */
-export const FAULTLESS: Condition = { value: 1, lostMs: 0, billed: 0, at: 0, faded: 0 };
+export const FAULTLESS: Condition = { value: 1, lostUsd: 0, at: 0, faded: 0 };
 
 /** What the folds below need to know. */
 export type ForgettingPolicy = Pick<AdaptivePolicy, 'forgetMs' | 'afterFailure' | 'afterSuccess' | 'afterProbe'>;
@@ -31,17 +29,23 @@ export interface EndedCall {
   readonly ok: boolean;
   /** Whether it found out if an endpoint is back. */
   readonly probe: boolean;
-  /** Milliseconds that a failure took. Default 0. */
-  readonly ms?: number | undefined;
-  /** Whether a failure is charged for. Default false. */
-  readonly billed?: boolean | undefined;
+  /** What a failure has cost; see {@link failureUsd}. Default 0. */
+  readonly lostUsd?: number | undefined;
+}
+
+/** What time is worth that a request loses by a failure, in US dollars for a millisecond: ten for an hour. */
+const MILLISECOND_USD = 10 / 3_600_000;
+
+/** US dollars that a failure has cost: the time that it took, and what is charged for it. */
+export function failureUsd(ms: number, chargedUsd = 0): number {
+  return Math.max(0, ms) * MILLISECOND_USD + chargedUsd;
 }
 
 /** Folds in how a call ended. A probe that succeeds brings an endpoint back at once. */
 export function conditionAfter(
   condition: Condition,
   policy: ForgettingPolicy,
-  { ok, probe, ms = 0, billed = false }: EndedCall,
+  { ok, probe, lostUsd = 0 }: EndedCall,
   now: number,
 ): Condition {
   if (ok && condition.value === 1) return condition;
@@ -53,8 +57,7 @@ export function conditionAfter(
   const kept = ok && probe && failing > 1 - afterProbe ? (1 - afterProbe) / failing : 1;
   return {
     value: 1 - failing * kept,
-    lostMs: (condition.lostMs * left + (ok ? 0 : (1 - afterFailure) * Math.max(0, ms))) * kept,
-    billed: (condition.billed * left + (billed && !ok ? 1 - afterFailure : 0)) * kept,
+    lostUsd: (condition.lostUsd * left + (ok ? 0 : (1 - afterFailure) * lostUsd)) * kept,
     at: now,
     faded: condition.faded + Math.max(0, elapsedMs) / policy.forgetMs - Math.log(ok ? 1 - afterSuccess : afterFailure),
   };
@@ -73,14 +76,9 @@ export function conditionWithout(
   if (condition.value === 1) return condition;
   const left = Math.exp(after.faded - condition.faded);
   const value = condition.value + (conditionNow(before, forgetMs, after.at) - after.value) * left;
-  if (value > 1 - NOTHING) return { ...condition, value: 1, lostMs: 0, billed: 0 };
-  const met = fading(after.at - before.at, forgetMs);
-  return {
-    ...condition,
-    value,
-    lostMs: Math.max(0, condition.lostMs - (after.lostMs - before.lostMs * met) * left),
-    billed: Math.max(0, condition.billed - (after.billed - before.billed * met) * left),
-  };
+  if (value > 1 - NOTHING) return { ...condition, value: 1, lostUsd: 0 };
+  const lostUsd = after.lostUsd - before.lostUsd * fading(after.at - before.at, forgetMs);
+  return { ...condition, value, lostUsd: Math.max(0, condition.lostUsd - lostUsd * left) };
 }
 
 /** Less than this of a condition is a rounding error. */
@@ -306,8 +304,7 @@ export interface RememberedFailures {
   /** Share of the calls that fail. */
   readonly share: number;
   /** As in {@link Condition}. */
-  readonly lostMs: number;
-  readonly billed: number;
+  readonly lostUsd: number;
   /** What is left of the health without them: after slowness, and whatever else makes answers late. */
   readonly promptness: number;
 }
@@ -323,6 +320,6 @@ export function wellnessOf(record: EndpointRecord | undefined, policy: AdaptiveP
   if (condition.value === 1) return { health: promptness, slowness, failures: undefined };
   const left = fading(now - condition.at, policy.forgetMs);
   const share = (1 - condition.value) * left;
-  const failures = { share, lostMs: condition.lostMs * left, billed: condition.billed * left, promptness };
+  const failures = { share, lostUsd: condition.lostUsd * left, promptness };
   return { health: (1 - share) * promptness, slowness, failures };
 }
