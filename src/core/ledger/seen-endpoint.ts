@@ -108,7 +108,7 @@ export function seenEndpoint(
   const { condition, lateness, lateAt, tools, tokens = 1 } = state;
   const { latency, throughput, stability } = state.measures;
   const seen: SeenEndpoint = {
-    ...(condition === undefined ? {} : { condition: seenCondition(condition, now) }),
+    ...(condition === undefined ? {} : { condition: [condition.value, now - condition.at, condition.lostUsd] }),
     ...(lateness === 0 ? {} : { lateness: [lateness, now - lateAt] }),
     ...asked,
     ...(latency === undefined ? {} : { latency }),
@@ -118,13 +118,6 @@ export function seenEndpoint(
     ...(stability === 0 ? {} : { stability }),
   };
   return Object.keys(seen).length === 0 ? undefined : seen;
-}
-
-function seenCondition(
-  { value, at, lostUsd }: NonNullable<SeenState['condition']>,
-  now: number,
-): NonNullable<SeenEndpoint['condition']> {
-  return lostUsd === 0 ? [value, now - at] : [value, now - at, lostUsd];
 }
 
 function seenAdmission(admission: Admission): SeenAdmission {

@@ -591,10 +591,10 @@ describe('the pacer', () => {
   it('counts a call whose place was promised when it goes out, and its place once', () => {
     const known = paceAfterRefusal(crowd(5), policy, undefined, NOW);
     const promised = paceAfterPromise(known, NOW + 1_000);
-    expect(promised.taken).toEqual(known.taken);
+    expect([known.taken, promised.taken]).toEqual([0, 0]);
     const sent = paceAfterSending(promised, NOW + 2_000, true);
     expect(sent.busyUntil).toBe(promised.busyUntil);
-    expect(sent.taken).toEqual({ since: NOW, calls: 1 });
+    expect(sent.taken).toBe(1);
   });
 
   it('gives one place when a provider wants to be called again, and then one for each that the rate holds', () => {

@@ -17,16 +17,9 @@ export interface Pace {
   readonly busyUntil: number;
   /** Monotonic time of the refusal that the rate was last lowered for. */
   readonly refusedAt: number;
+  /** Calls that it has taken since it refused one last: it had nothing left then. */
+  readonly taken: number;
   readonly counted?: Counted | undefined;
-  /** What was taken since it refused last, which is how much it has gained since then at least. */
-  readonly taken?: Taken | undefined;
-}
-
-/** Calls that an endpoint has taken since it had nothing left. */
-interface Taken {
-  /** When that was, monotonic milliseconds. */
-  readonly since: number;
-  readonly calls: number;
 }
 
 /** Calls of this second and of the one before. */
@@ -46,7 +39,7 @@ export interface Place {
 }
 
 /** Pace of an endpoint that never refused a call. */
-export const FREE_PACE: Pace = { rate: Infinity, busyUntil: -Infinity, refusedAt: -Infinity };
+export const FREE_PACE: Pace = { rate: Infinity, busyUntil: -Infinity, refusedAt: -Infinity, taken: 0 };
 
 const SECOND_MS = 1_000;
 const ANYTIME: Place = { waitMs: 0, headroom: 1 };
@@ -84,9 +77,11 @@ const ROUNDING_MS = 1e-3;
 
 /** Folds in that a place is promised to a call. */
 export function paceAfterPromise(pace: Pace, now: number): Pace {
-  const { rate, refusedAt, counted, taken } = pace;
-  const busyUntil = rate === Infinity ? pace.busyUntil : Math.max(now, pace.busyUntil) + SECOND_MS / rate;
-  return { rate, busyUntil, refusedAt, counted, taken };
+  return { ...pace, busyUntil: busyAfter(pace, now) };
+}
+
+function busyAfter({ rate, busyUntil }: Pace, now: number): number {
+  return rate === Infinity ? busyUntil : Math.max(now, busyUntil) + SECOND_MS / rate;
 }
 
 /**
@@ -96,10 +91,8 @@ export function paceAfterPromise(pace: Pace, now: number): Pace {
  */
 export function paceAfterSending(pace: Pace, now: number, isPromised = false): Pace {
   const { rate, refusedAt, taken } = pace;
-  const isFree = rate === Infinity || isPromised;
-  const busyUntil = isFree ? pace.busyUntil : Math.max(now, pace.busyUntil) + SECOND_MS / rate;
-  const more = taken && { since: taken.since, calls: taken.calls + 1 };
-  return { rate, busyUntil, refusedAt, counted: countedAfter(pace.counted, now), taken: more };
+  const busyUntil = isPromised ? pace.busyUntil : busyAfter(pace, now);
+  return { rate, busyUntil, refusedAt, taken: taken + 1, counted: countedAfter(pace.counted, now) };
 }
 
 /**
@@ -109,7 +102,7 @@ export function paceAfterSending(pace: Pace, now: number, isPromised = false): P
  */
 export function paceAfterRefusal(pace: Pace, policy: PacerPolicy, emptyAt: number | undefined, now: number): Pace {
   const isSame = pace.rate !== Infinity && now - pace.refusedAt < SAME_REFUSAL_MS;
-  const known = Math.min(pace.rate, Math.max(callsOf(pace.counted, now), takenPerSecond(pace.taken, now)));
+  const known = Math.min(pace.rate, Math.max(callsOf(pace.counted, now), takenPerSecond(pace, now)));
   const rate = isSame ? pace.rate : Math.max(policy.slowestPerSecond, policy.afterRefusal * known);
   const each = SECOND_MS / rate;
   // What the endpoint said itself holds for whoever comes first, cold or warm.
@@ -119,16 +112,16 @@ export function paceAfterRefusal(pace: Pace, policy: PacerPolicy, emptyAt: numbe
       ? now + burstMs
       : Math.max(now, emptyAt - each) + Math.max(each, coldBurstOf(policy, burstMs));
   const busyUntil = Math.max(pace.busyUntil, empty);
-  return { ...pace, rate, busyUntil, refusedAt: isSame ? pace.refusedAt : now, taken: { since: now, calls: 0 } };
+  return { ...pace, rate, busyUntil, refusedAt: isSame ? pace.refusedAt : now, taken: 0 };
 }
 
 /**
  * Calls per second that an endpoint has gained at least between two refusals: it had nothing left at the first, and has
  * taken all calls since but the one that it refuses now. What the last second had is too few to know that.
  */
-function takenPerSecond(taken: Taken | undefined, now: number): number {
+function takenPerSecond({ taken, refusedAt }: Pace, now: number): number {
   // The first of them may have been nearly there before.
-  return taken === undefined || now <= taken.since ? 0 : ((taken.calls - 2) * SECOND_MS) / (now - taken.since);
+  return Math.max(0, taken - 2) / Math.max(1, (now - refusedAt) / SECOND_MS);
 }
 
 const SAME_REFUSAL_MS = 250;
@@ -173,7 +166,7 @@ export function paceAfterCall(
   if (outcome.ok) return pace.rate === Infinity ? pace : paceAfterSuccess(pace, policy);
   if (outcome.failure.kind !== 'rate_limited') return pace;
   // A rate that is only a guess begins anew when the provider wants to be called again; a known one has gained meanwhile.
-  const isGuessed = cooldown?.asked === true && pace.taken === undefined;
+  const isGuessed = cooldown?.asked === true && pace.rate === Infinity;
   return paceAfterRefusal(pace, policy, isGuessed ? cooldown.until : undefined, now);
 }
 

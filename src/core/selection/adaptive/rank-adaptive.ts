@@ -92,42 +92,37 @@ function weigh(
   const headroom = admission?.headroom ?? 1;
   const isProbe = admission?.ok === true && admission.probe === true;
   const unknownCachedRate = cachedRateOf(request, policy);
-  const now = isProbe || headroom < 0 ? failuresNow(failures, health, isProbe, headroom, policy) : failures;
   return {
     endpoint,
     figures: {
       expectedCostUsd: expectedCost(requestRates(endpoint, request), expected, cached, unknownCachedRate),
       warmth: warmthOf(cached, expected.prompt),
-      health: now === failures || now === undefined ? health : (1 - now.share) * now.promptness,
+      health: isProbe || headroom < 0 ? healthNow(health, isProbe, headroom, policy) : health,
       slowness,
       headroom,
       share: 0,
     },
     why: admission?.ok === false ? REFUSED : NEXT,
     isRefused: admission?.ok === false,
-    failures: now,
+    failures: isProbe ? fewAtMost(failures, 1 - policy.afterProbe) : failures,
     value: 0,
   };
 }
 
 /**
- * Failures as they count for a call now. Whoever comes when an endpoint may be tried again finds out whether it is back, so
- * little of what was counts; and whoever is one too many will wait for it.
+ * Health as it counts for a call now. Whoever comes when an endpoint may be tried again finds out whether it is back, and
+ * whoever is one too many will wait for it.
  */
-function failuresNow(
-  { share, lostUsd, promptness }: RememberedFailures = NO_FAILURES,
-  health: number,
-  isProbe: boolean,
-  headroom: number,
-  { afterProbe, crowd }: AdaptivePolicy,
-): RememberedFailures {
-  const left = isProbe && share > 0 ? Math.min(1, (1 - afterProbe) / share) : 1;
-  const slowed = isProbe ? 1 : share === 0 ? health : promptness;
-  const room = headroom < 0 ? (1 - headroom) ** -crowd.weight : 1;
-  return { share: share * left, lostUsd: lostUsd * left, promptness: slowed * room };
+function healthNow(health: number, isProbe: boolean, headroom: number, { afterProbe, crowd }: AdaptivePolicy): number {
+  const known = isProbe ? Math.max(health, afterProbe) : health;
+  return headroom < 0 ? known * (1 - headroom) ** -crowd.weight : known;
 }
 
-const NO_FAILURES: RememberedFailures = { share: 0, lostUsd: 0, promptness: 1 };
+/** Failures as if they were no larger a share. */
+function fewAtMost(failures: RememberedFailures | undefined, most: number): RememberedFailures | undefined {
+  if (failures === undefined || failures.share <= most) return failures;
+  return { share: most, lostUsd: (failures.lostUsd * most) / failures.share };
+}
 
 /** What a cached token costs where the endpoint does not say. */
 function cachedRateOf({ session }: RoutedRequest, { unknownCachedRate }: AdaptivePolicy): number {
@@ -195,8 +190,8 @@ function compareCosts(weighed: readonly Weighed[], sharpnessOfOne: number, furth
   let best = Infinity;
   for (const one of weighed) {
     const { expectedCostUsd = dearest, laterCostUsd = expectedCostUsd, health } = one.figures;
-    const promptness = one.failures === undefined ? health : one.failures.promptness;
-    if (promptness < 1) one.value /= power(Math.max(promptness, Number.EPSILON), LATE_WEIGHT);
+    const promptness = one.failures === undefined ? health : health / (1 - one.failures.share + Number.EPSILON);
+    if (promptness < AS_USUAL) one.value /= power(Math.max(promptness, Number.EPSILON), LATE_WEIGHT);
     if (further > 0) one.value += further * laterCostUsd;
     if (one.value < best && !one.isRefused) best = one.value;
   }
@@ -210,6 +205,9 @@ function compareCosts(weighed: readonly Weighed[], sharpnessOfOne: number, furth
   }
   for (const { figures } of weighed) if (figures.share > 0) figures.share /= total;
 }
+
+/** Quotients are this exact. */
+const AS_USUAL = 1 - 1e-12;
 
 /** Power by which lateness beyond what is tolerated counts: at twice that, an endpoint must cost a sixteenth. */
 const LATE_WEIGHT = 4;
@@ -226,23 +224,19 @@ const FURTHER_CALLS = 3;
  * of the failure, and nothing here depends on how others do: more or slower failures never make an endpoint better.
  */
 function addFailures(weighed: readonly Weighed[]): void {
-  let cheapest: Weighed | undefined;
-  let cheapestCost = 0;
-  let secondCost = 0;
-  for (const one of weighed) {
-    const { value, isRefused } = one;
+  let least = Infinity;
+  let second = Infinity;
+  for (const { value, isRefused } of weighed) {
     if (isRefused) continue;
-    if (cheapest === undefined || value < cheapestCost) {
-      if (cheapest !== undefined) secondCost = cheapestCost;
-      [cheapest, cheapestCost] = [one, value];
-    } else if (secondCost === 0 || value < secondCost) secondCost = value;
+    second = Math.min(second, Math.max(least, value));
+    least = Math.min(least, value);
   }
   for (const one of weighed) {
     const { failures, figures, value: cost } = one;
-    if (failures === undefined || failures.share === 0) continue;
-    const { share, lostUsd } = failures;
-    const next = Math.max(cost, one === cheapest ? secondCost : cheapestCost);
-    const added = share * (FURTHER_CALLS * cost + next) + lostUsd;
+    if (failures === undefined) continue;
+    const other = cost === least ? second : least;
+    const next = other === Infinity ? cost : Math.max(cost, other);
+    const added = failures.share * (FURTHER_CALLS * cost + next) + failures.lostUsd;
     one.value += added;
     if (figures.expectedCostUsd !== undefined) figures.failureCostUsd = added;
   }

@@ -305,8 +305,6 @@ export interface RememberedFailures {
   readonly share: number;
   /** As in {@link Condition}. */
   readonly lostUsd: number;
-  /** What is left of the health without them: after slowness, and whatever else makes answers late. */
-  readonly promptness: number;
 }
 
 const WELL: Wellness = { health: 1, slowness: 1, failures: undefined };
@@ -320,6 +318,5 @@ export function wellnessOf(record: EndpointRecord | undefined, policy: AdaptiveP
   if (condition.value === 1) return { health: promptness, slowness, failures: undefined };
   const left = fading(now - condition.at, policy.forgetMs);
   const share = (1 - condition.value) * left;
-  const failures = { share, lostUsd: condition.lostUsd * left, promptness };
-  return { health: (1 - share) * promptness, slowness, failures };
+  return { health: (1 - share) * promptness, slowness, failures: { share, lostUsd: condition.lostUsd * left } };
 }
