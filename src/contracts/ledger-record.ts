@@ -223,8 +223,8 @@ export interface LedgerExclusion {
  * What is absent is as with an endpoint of which nothing bad is known.
  */
 export interface SeenEndpoint {
-  /** What failures had left of it, and how many milliseconds before the decision that was. */
-  readonly condition?: readonly [value: number, ageMs: number] | undefined;
+  /** What failures had left of it, how many milliseconds before the decision that was, and US dollars that a call lost by them. */
+  readonly condition?: readonly [value: number, ageMs: number, lostUsd?: number] | undefined;
   /** Logarithm of how many times as long as usual calls took, and its age in milliseconds. */
   readonly lateness?: readonly [value: number, ageMs: number] | undefined;
   /** Why a call was not simply let through whose prompt was not, or was, in its cache. Absent where it was. */

@@ -69,6 +69,8 @@ export interface AttemptFailure {
    * request alone. The endpoint is then left alone only after several such failures of different requests in a row.
    */
   readonly doubtful?: boolean | undefined;
+  /** True for a connection that was refused: no server listens there. */
+  readonly notListening?: boolean | undefined;
   /** What callers are told, where the provider's words say more than the kind (gaps 7.3). */
   readonly errorType?: ErrorType | undefined;
   /** The provider's own code. */

@@ -8,6 +8,7 @@ import type { RoutedRequest } from '../../core/normalize/normalized-request.ts';
 import { calibrated } from '../../core/tokens/likely-tokens.ts';
 import { type EstimatedPrompt, likelyPromptTokens } from '../../core/tokens/token-estimate.ts';
 import { roughPromptTokens } from '../../core/selection/adaptive/expected-cost.ts';
+import { failureUsd } from '../../core/selection/adaptive/wellness.ts';
 import type { CacheReport } from '../../core/limits/cache-rule.ts';
 import type { Measurement } from '../../core/selection/performance.ts';
 import type { RoutePlan } from '../../core/selection/route-plan.ts';
@@ -65,9 +66,12 @@ export function settleAttempt(
   else {
     const roll = services.environment.random();
     const { id: request } = execution.request;
-    const failed = { ok: false, failure: outcome.failure, generation, request, account, again: isAgain, roll } as const;
+    const { failure } = outcome;
+    const charged = ABANDONED.has(failure.kind) ? 0 : spentOnFailed(answer, execution.request, failure);
+    const lostUsd = failureUsd(endedAt - attempt.startedAt, usdFromNano(charged));
+    const failed = { ok: false, failure, generation, request, account, again: isAgain, roll, lostUsd } as const;
     counted = services.records.ended(endpoint, failed, undefined, endedAt);
-    warnOfFailure(services, endpoint, outcome.failure);
+    warnOfFailure(services, endpoint, failure);
   }
   if (outcome.ok && facts !== undefined && facts.usage.cost === undefined) warnOfUnknownPrice(services, endpoint);
   if (!services.events.isHeard) return counted;
