@@ -50,6 +50,11 @@ export interface CallProgress {
    * more before there is room again. Absent where nobody wants to know.
    */
   readonly limits?: ((limits: ReportedLimits) => void) | undefined;
+  /**
+   * What was changed in the request so that the provider takes it, a sentence for each change, for
+   * `router_metadata.attempts[].adjustments`. Absent where nobody wants to know.
+   */
+  readonly adjusted?: ((change: string) => void) | undefined;
 }
 
 export type { ReportedLimit, ReportedLimits } from '../core/selection/adaptive/endpoint-limits.ts';

@@ -353,7 +353,16 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
   #conclude(flight: Flight<Call, Result>, opened: CallResult<Result>): Answer<Call, Result> | undefined {
     const { step, call, startedAt, generation, attempt, hedge, adjustments, arrivedAt: endedAt } = flight;
     const lastResort = flight.isLastResort || undefined;
-    this.#attempts.push({ step, startedAt, endedAt, outcome: OK, hedge: hedge || undefined, lastResort, adjustments });
+    const { adjustments: written } = call;
+    this.#attempts.push({
+      step,
+      startedAt,
+      endedAt,
+      outcome: OK,
+      hedge: hedge || undefined,
+      lastResort,
+      adjustments: written === undefined ? adjustments : [...(adjustments ?? []), ...written],
+    });
     const isWithheld = opened.type !== 'failed' && opened.withheld === true;
     const { returnRefusals } = this.request.preferences;
     const isPassedOver = isWithheld && !returnRefusals && hasOtherModel(this.plan, this.#attempts, step.endpoint);

@@ -166,6 +166,9 @@ export class UpstreamCall extends Pollable<readonly StreamPiece[] | undefined> {
       },
       sending: onSending,
       limits: onLimits,
+      adjusted: (change) => {
+        (this.#adjustments ??= []).push(change);
+      },
     };
     const reply = provider.chat({ request, endpoint, apiKey, traceContext, signal: this.#watch.signal, progress });
     // Setting the clock only once: most providers have told by now where they are.
