@@ -95,16 +95,33 @@ function withoutReference(schema: Schema, state: State): Schema {
 
 function rewrite(schema: Schema, state: State, depth: number): Schema {
   const { held } = state.rules;
-  if (held === undefined) return depth > MOST_DEPTH ? schema : rewriteWords(schema, state, depth);
+  if (held === undefined) return depth > MOST_DEPTH ? schema : rewriteWords(sayable(schema, state), state, depth);
   if (depth > held.mostDepth || isTooMuch(state)) state.isImpossible = true;
   if (state.isImpossible) return {};
-  const plain = joined(withNull(schema), state);
+  const plain = joined(withNull(withDefinitions(schema, state)), state);
   const isClosed = mustClose(plain, held, state);
   const rewritten = rewriteWords(plain, state, depth);
   if (held.typed === true && !TYPING.some((word) => word in rewritten)) state.isImpossible = true;
   return isClosed && rewritten['additionalProperties'] !== false
     ? { ...rewritten, additionalProperties: false }
     : rewritten;
+}
+
+/** A schema without what has another spelling in words that are taken. */
+function sayable(schema: Schema, state: State): Schema {
+  const { words } = state.rules;
+  if (words === undefined) return schema;
+  const defined = withDefinitions(schema, state);
+  const one = defined['nullable'] !== undefined && !words.has('nullable') ? withNull(defined) : defined;
+  return Array.isArray(one['allOf']) && !words.has('allOf') ? conjunction(one, state) : one;
+}
+
+/** Definitions under the name that they have since 2019, where the other one is not taken. */
+function withDefinitions(schema: Schema, { rules: { words } }: State): Schema {
+  const { definitions, ...rest } = schema;
+  if (!isJsonObject(definitions) || words === undefined || words.has('definitions')) return schema;
+  const { $defs: known } = rest;
+  return { ...rest, $defs: isJsonObject(known) ? { ...definitions, ...known } : definitions };
 }
 
 /** Words of which one says of what type a value is. */
@@ -142,6 +159,7 @@ function mustClose(schema: Schema, held: HeldRules, state: State): boolean {
   const needed = new Set<unknown>(Array.isArray(required) ? required : []);
   const optional = names.filter((name) => !needed.has(name)).length;
   state.optional += optional;
+  if (held.fullObjects === true && (names.length === 0 || Array.isArray(type))) state.isImpossible = true;
   if (held.allRequired === true && optional > 0) state.isImpossible = true;
   return true;
 }
@@ -153,6 +171,9 @@ function rewriteWords(schema: Schema, state: State, depth: number): Schema {
   let lost: string[] | undefined;
   const words = Object.keys(schema);
   const isReference = rules.lonelyReferences === true && typeof schema['$ref'] === 'string' && words.length > 1;
+  if (isReference && words.some((word) => !isKeptBesideReference(word) && !SILENT.has(word))) {
+    return rewriteWords(withReferenceInside(schema), state, depth);
+  }
   for (const [index, word] of words.entries()) {
     const value = schema[word];
     const written = isReference && !isKeptBesideReference(word) ? undefined : rewriteWord(word, value, state, depth);
@@ -164,13 +185,29 @@ function rewriteWords(schema: Schema, state: State, depth: number): Schema {
   }
   let rewritten: Schema = entries === undefined ? schema : entriesToSchema(entries);
   if (lost !== undefined) rewritten = withTold(rewritten, told(schema, lost));
-  return rules.complete === true ? completed(rewritten) : rewritten;
+  return rules.complete === true ? completed(rewritten, rules) : rewritten;
 }
 
-/** A reference is alone, but for the definitions at the root and the text that the model reads. */
+/** A reference is alone, but for the definitions at the root. */
 function isKeptBesideReference(word: string): boolean {
   return word === '$ref' || word === '$defs' || word === 'definitions';
 }
+
+/** A schema whose reference is alone in a union of one, so that what is beside it may stay there. */
+function withReferenceInside({ $ref: reference, ...beside }: Schema): Schema {
+  const inside = { $ref: reference };
+  if (beside['anyOf'] === undefined) return { anyOf: [inside], ...beside };
+  return { ...without(beside, ['anyOf']), anyOf: [inside], ...toldBeside(beside) };
+}
+
+/** A union beside a reference, of which only one can be said. */
+function toldBeside(schema: Schema): Schema {
+  const { description } = withTold(schema, told(schema, ['anyOf']));
+  return { description };
+}
+
+/** Where definitions were before 2019. */
+const OLD_DEFINITIONS = '#/definitions/';
 
 /** A word as it may be written, under another name perhaps; undefined where it cannot be. */
 function rewriteWord(word: string, value: unknown, state: State, depth: number): [string, unknown] | undefined {
@@ -181,6 +218,9 @@ function rewriteWord(word: string, value: unknown, state: State, depth: number):
   if (typeof value === 'boolean' && (word === 'exclusiveMinimum' || word === 'exclusiveMaximum')) return undefined;
   if (word === 'required' && !Array.isArray(value)) return undefined;
   if (words?.has(word) === false) return replacement(word, value, state, depth);
+  if (word === '$ref' && words?.has('definitions') === false && String(value).startsWith(OLD_DEFINITIONS)) {
+    return ['$ref', `#/$defs/${String(value).slice(OLD_DEFINITIONS.length)}`];
+  }
   if (word === '$ref' && rules.held !== undefined && !(typeof value === 'string' && value.startsWith('#'))) {
     state.isImpossible = true;
   }
@@ -198,7 +238,6 @@ function replacement(word: string, value: unknown, state: State, depth: number):
     return ['anyOf', rewriteValue('anyOf', value, state, depth + 1)];
   }
   if (word === 'const' && takes('enum') && isScalar(value)) return ['enum', [value]];
-  if (word === 'definitions' && takes('$defs')) return ['$defs', rewriteValue('$defs', value, state, depth + 1)];
   return undefined;
 }
 
@@ -229,9 +268,14 @@ function unchanged(before: readonly unknown[], after: readonly unknown[]): reado
   return after.every((value, index) => value === before[index]) ? before : after;
 }
 
+const OPEN = { additionalProperties: true };
+
 /** Servers that check schemas demand what JSON Schema takes for granted. */
-function completed(schema: Schema): Schema {
-  if (isOfType(schema, 'object') && schema['properties'] === undefined) return { ...schema, properties: {} };
+function completed(schema: Schema, { saysOpen }: SchemaRules): Schema {
+  if (isOfType(schema, 'object') && schema['properties'] === undefined) {
+    const open = saysOpen === true && schema['additionalProperties'] === undefined ? OPEN : undefined;
+    return { ...schema, properties: {}, ...open };
+  }
   if (isOfType(schema, 'array') && schema['items'] === undefined) return { ...schema, items: {} };
   return schema;
 }

@@ -14,6 +14,8 @@ export interface SchemaRules {
   readonly mostMinItems?: number | undefined;
   /** Whether an object must have `properties`, and an array `items`. Default false. */
   readonly complete?: boolean | undefined;
+  /** Whether an object that may have any property must say so: otherwise it may have none. Default false. */
+  readonly saysOpen?: boolean | undefined;
   /** Whether a `$ref` must be alone. Default false. */
   readonly lonelyReferences?: boolean | undefined;
   /** What more is demanded where answers are held to the schema. Absent: they are not, so any object may be open. */
@@ -33,6 +35,8 @@ export interface HeldRules {
   readonly recursion?: boolean | undefined;
   /** Whether each schema must say of what type its values are. Default false. */
   readonly typed?: boolean | undefined;
+  /** Whether objects must have properties, and no list of types names objects or lists. Default false. */
+  readonly fullObjects?: boolean | undefined;
   /** Optional properties in one request. Default: any number. */
   readonly mostOptional?: number | undefined;
   /** Properties with several types, and unions, in one request. Default: any number. */

@@ -2,13 +2,14 @@ import type { NormalizedRequest } from '../../core/normalize/normalized-request.
 import type { ProviderTokenCount } from '../../contracts/provider.ts';
 import { type JsonObject, isJsonObject } from '../../protocol/json.ts';
 import type { Codec, DecodedResult } from '../codec.ts';
-import { callIdPrefix, originalIds } from '../tool-ids.ts';
+import { callIdPrefix, originalIds, WORD_CHARACTERS } from '../tool-ids.ts';
 import { type ErrorContext, failureInBand, parseJson } from '../upstream-failure.ts';
 import { namesUpload } from './encode-content.ts';
 import { encodeRequest } from './encode-request.ts';
 import { wireModelName } from './plan-thinking.ts';
 import { mayForceFormat } from './plan-format.ts';
-import { TOOL_ID_RULE } from './blocks.ts';
+import { ANTHROPIC } from '../accepts/anthropic.ts';
+import { foldAccepts } from '../fold-accepts.ts';
 import * as read from '../../platform/json.ts';
 import { type AttemptFailure, failure } from '../../core/fallback/failure.ts';
 import { ResultCollector } from '../../core/stream/collect.ts';
@@ -31,10 +32,15 @@ const PATH = '/messages';
  * @param betas - Beta features of every request.
  */
 export function messagesCodec(betas: readonly string[]): Codec {
+  const accepts = foldAccepts(ANTHROPIC);
   return {
     path: () => PATH,
-    encode: (request, endpoint) => withCredit(encodeRequest(request, endpoint), request),
-    tokenCount: { ...COUNT, encode: (request, endpoint) => counted(encodeRequest(request, endpoint)) },
+    encode: (request, endpoint, note) =>
+      withCredit(encodeRequest(request, endpoint, accepts(endpoint), note), request),
+    tokenCount: {
+      ...COUNT,
+      encode: (request, endpoint) => counted(encodeRequest(request, endpoint, accepts(endpoint))),
+    },
     headers: (request) => betaHeader([...betas, ...(request.anthropicBetas ?? []), ...neededBetas(request)]),
     decodeResult: (body, context, request) => decodeResult(body, contextOf(request, context)),
     streamDecoder: (context, request) => new MessagesStreamDecoder(contextOf(request, context)),
@@ -106,7 +112,7 @@ function contextOf(request: NormalizedRequest, context: ErrorContext): DecodeCon
     native: false,
     formatTool: mayForceFormat(request),
     detailedUsage: request.batched === true,
-    originalId: originalIds(request.messages, TOOL_ID_RULE),
+    originalId: originalIds(request.messages, WORD_CHARACTERS),
     newId: newIds(request),
   };
 }

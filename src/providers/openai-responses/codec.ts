@@ -1,8 +1,8 @@
 import type { Codec } from '../codec.ts';
 import type { VendorAccepts } from '../../core/accepts.ts';
 import { repairItems } from './repair-items.ts';
-import type { Dialect } from '../openai-compatible/dialect.ts';
-import { foldAccepts } from '../openai-compatible/fold-accepts.ts';
+import { type Dialect, differencesOf } from '../openai-compatible/dialect.ts';
+import { foldAccepts } from '../fold-accepts.ts';
 import { encodeChat } from './encode-chat.ts';
 import { OWN_FORMATS } from './encode-items.ts';
 import {
@@ -20,7 +20,7 @@ import {
   thoughtOf,
 } from './decode-response.ts';
 import type { Endpoint } from '../../catalog/endpoint.ts';
-import type { ParameterName } from '../../catalog/model.ts';
+import { type ParameterName, parametersLackedBy } from '../../catalog/model.ts';
 import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../protocol/json.ts';
 import { INPUT_COUNT } from '../openai-compatible/count-input.ts';
@@ -49,10 +49,10 @@ export function responsesCodec(dialect: Dialect): Codec {
 
 /** The Responses wire for callers of any form, for models that are only there. */
 export function chatOverResponsesCodec(dialect: Dialect, vendor: VendorAccepts): Codec {
-  const accepts = foldAccepts(vendor, dialect);
+  const accepts = foldAccepts(vendor, differencesOf(dialect));
   return {
     path: () => '/responses',
-    encode: (request, endpoint) => encodeChat(request, endpoint, dialect, accepts(endpoint)),
+    encode: (request, endpoint, note) => encodeChat(request, endpoint, dialect, accepts(endpoint), note),
     decodeResult(body, context, request) {
       const decoded = decodeResponse(body, contextOf(request, context));
       if (!decoded.ok) return decoded;
@@ -78,12 +78,7 @@ const PARAMETERS: ReadonlyMap<string, readonly ParameterName[]> = new Map<string
 
 /** Fields of this API that only other routers know besides us. */
 const EXTENSIONS: ReadonlySet<string> = new Set([
-  'top_k',
-  'min_p',
-  'top_a',
-  'repetition_penalty',
-  'frequency_penalty',
-  'presence_penalty',
+  ...parametersLackedBy('responses'),
   'modalities',
   'image_config',
   'cache_control',

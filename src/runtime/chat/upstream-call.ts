@@ -52,6 +52,7 @@ export class UpstreamCall extends Pollable<readonly StreamPiece[] | undefined> {
   #silentReads = 0;
   /** What was encrypted in an answer that came whole. */
   #seals: readonly string[] | undefined;
+  #adjustments: string[] | undefined;
   /** Pieces that said nothing, before the commit. */
   #silentPieces = 0;
   /** True while the provider is waited for in the middle of its answer. */
@@ -68,6 +69,10 @@ export class UpstreamCall extends Pollable<readonly StreamPiece[] | undefined> {
     const { usage, facts, images, likelyTokens, finishing: isWhole } = this.tracker;
     const { serviceTier, refusal = this.#refusal } = facts;
     return { usage, serviceTier, outputImages: images, likelyTokens, isWhole, refusal };
+  }
+
+  get adjustments(): readonly string[] | undefined {
+    return this.#adjustments;
   }
 
   get seals(): readonly string[] | undefined {
