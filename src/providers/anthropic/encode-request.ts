@@ -133,9 +133,12 @@ function isLong({ parameters }: NormalizedRequest, { maxTokens }: ThinkingPlan):
 
 /** An instruction at the end leaves everything before it as it was, so that it can be read from the cache. */
 function withInstruction(turns: readonly Turn[], instruction: string): readonly Turn[] {
-  const last = turns.at(-1);
-  if (last?.role !== 'user') return [...turns, { role: 'user', content: textBlocks(instruction) }];
-  return [...turns.slice(0, -1), { role: 'user', content: [...last.content, ...textBlocks(instruction)] }];
+  // Behind a system message at the end nothing may follow but an answer.
+  const end = turns.at(-1)?.role === 'system' ? turns.slice(-1) : [];
+  const before = end.length === 0 ? turns : turns.slice(0, -1);
+  const last = before.at(-1);
+  if (last?.role !== 'user') return [...before, { role: 'user', content: textBlocks(instruction) }, ...end];
+  return [...before.slice(0, -1), { role: 'user', content: [...last.content, ...textBlocks(instruction)] }, ...end];
 }
 
 /** Marks in one request; the one at the top counts too. */

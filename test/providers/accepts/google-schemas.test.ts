@@ -35,7 +35,7 @@ describe('a schema for Google', () => {
       },
       {
         type: 'object',
-        required: ['b', 'a'],
+        required: ['a', 'b'],
         properties: { b: { type: 'string' }, a: { $ref: '#/$defs/x' } },
       },
     ],
@@ -52,7 +52,7 @@ describe('a schema for Google', () => {
     [
       'may have properties with the names of keywords',
       { properties: { const: { type: 'string' }, $schema: { type: 'string' } }, enum: [{ const: 1 }] },
-      { properties: { const: { type: 'string' }, $schema: { type: 'string' } }, enum: [{ const: 1 }] },
+      { properties: { const: { type: 'string' }, $schema: { type: 'string' } }, description: 'enum: [{"const":1}]' },
     ],
   ])('%s', (_name, schema, expected) => {
     expect(googleSchema(schema)).toEqual(expected);
