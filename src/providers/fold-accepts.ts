@@ -13,8 +13,25 @@ export function foldAccepts(vendor: VendorAccepts, differences: FamilyAccepts['a
   return (endpoint) => {
     const known = folded.get(endpoint);
     if (known !== undefined) return known;
-    const accepts = withDifferences(acceptsOf(vendor, endpoint.upstreamModel), differences);
+    const accepts = withoutWords(
+      withDifferences(acceptsOf(vendor, endpoint.upstreamModel), differences),
+      endpoint.refusedSchemaWords,
+    );
     folded.set(endpoint, accepts);
     return accepts;
   };
+}
+
+/** A record without words of schemas that the provider has refused. */
+function withoutWords(accepts: Accepts, refused: ReadonlySet<string> | undefined): Accepts {
+  if (refused === undefined) return accepts;
+  const { tools, strictTools, formats, looseFormats } = accepts.schemas;
+  return withDifferences(accepts, {
+    schemas: {
+      tools: { ...tools, refused },
+      strictTools: strictTools && { ...strictTools, refused },
+      formats: typeof formats === 'object' ? { ...formats, refused } : formats,
+      looseFormats: { ...looseFormats, refused },
+    },
+  });
 }

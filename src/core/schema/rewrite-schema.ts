@@ -24,7 +24,7 @@ import {
   refersToItself,
 } from './schema-parts.ts';
 import { conjunction, conjoin, flattened } from './join-schemas.ts';
-import type { HeldRules, HeldSchemaRules, SchemaRules } from './schema-rules.ts';
+import { type HeldRules, type HeldSchemaRules, type SchemaRules, takesWord } from './schema-rules.ts';
 
 /**
  * The schema of a tool's arguments as a provider takes it: always one object. The same value where nothing has to change.
@@ -109,11 +109,11 @@ function rewrite(schema: Schema, state: State, depth: number): Schema {
 
 /** A schema without what has another spelling in words that are taken. */
 function sayable(schema: Schema, state: State): Schema {
-  const { words } = state.rules;
-  if (words === undefined) return schema;
+  const { rules } = state;
+  if (rules.words === undefined && rules.refused === undefined) return schema;
   const defined = withDefinitions(schema, state);
-  const one = defined['nullable'] !== undefined && !words.has('nullable') ? withNull(defined) : defined;
-  return Array.isArray(one['allOf']) && !words.has('allOf') ? conjunction(one, state) : one;
+  const one = defined['nullable'] !== undefined && !takesWord(rules, 'nullable') ? withNull(defined) : defined;
+  return Array.isArray(one['allOf']) && !takesWord(rules, 'allOf') ? conjunction(one, state) : one;
 }
 
 /** Definitions under the name that they have since 2019, where the other one is not taken. */
@@ -217,7 +217,7 @@ function rewriteWord(word: string, value: unknown, state: State, depth: number):
   if (word === 'items' && Array.isArray(value)) return rewriteWord('prefixItems', value, state, depth);
   if (typeof value === 'boolean' && (word === 'exclusiveMinimum' || word === 'exclusiveMaximum')) return undefined;
   if (word === 'required' && !Array.isArray(value)) return undefined;
-  if (words?.has(word) === false) return replacement(word, value, state, depth);
+  if (!takesWord(rules, word)) return replacement(word, value, state, depth);
   if (word === '$ref' && words?.has('definitions') === false && String(value).startsWith(OLD_DEFINITIONS)) {
     return ['$ref', `#/$defs/${String(value).slice(OLD_DEFINITIONS.length)}`];
   }
@@ -233,7 +233,7 @@ function rewriteWord(word: string, value: unknown, state: State, depth: number):
 
 /** What says the same, or a little less, in words that are taken. */
 function replacement(word: string, value: unknown, state: State, depth: number): [string, unknown] | undefined {
-  const takes = (name: string): boolean => state.rules.words?.has(name) === true;
+  const takes = (name: string): boolean => takesWord(state.rules, name);
   if (word === 'oneOf' && Array.isArray(value) && takes('anyOf')) {
     return ['anyOf', rewriteValue('anyOf', value, state, depth + 1)];
   }

@@ -4,6 +4,8 @@
 export interface SchemaRules {
   /** Words that may be anywhere. Default: all. */
   readonly words?: ReadonlySet<string> | undefined;
+  /** Words that may not be anywhere, whatever `words` says. Default: none. */
+  readonly refused?: ReadonlySet<string> | undefined;
   /** Words that may not be at the root, which must be one object. Default: none. */
   readonly notAtRoot?: ReadonlySet<string> | undefined;
   /** Values of `format`. Default: all. */
@@ -20,6 +22,11 @@ export interface SchemaRules {
   readonly lonelyReferences?: boolean | undefined;
   /** What more is demanded where answers are held to the schema. Absent: they are not, so any object may be open. */
   readonly held?: HeldRules | undefined;
+}
+
+/** Whether a word may be written. */
+export function takesWord({ words, refused }: SchemaRules, word: string): boolean {
+  return words?.has(word) !== false && refused?.has(word) !== true;
 }
 
 /** Rules of a provider that holds answers to schemas. */

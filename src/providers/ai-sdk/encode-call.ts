@@ -52,7 +52,8 @@ export function encodeCall(
   const key = optionsKey(model, family);
   const context: OptionsContext = { request, endpoint, family, key, version, takes, note, modelId: model.modelId };
   const { effort, options } = reasoningOptions(context);
-  const { loose, ...format } = responseFormat(request, family, takes, note);
+  const learned = withoutRefusedWords(endpoint);
+  const { loose, ...format } = responseFormat(request, family, takes, note, learned);
   const accepted = family.conversation(model.modelId);
   checkConversation(request.messages, accepted);
   const spoken = family.refusesBlanks === true ? withoutBlanks(request.messages) : request.messages;
@@ -67,7 +68,7 @@ export function encodeCall(
     }),
     ...sampling(request, family, takes, note),
     ...format,
-    ...tools(request, { family, key, takes, version, note }),
+    ...tools(request, { family, key, takes, version, note }, learned),
     ...(effort === undefined ? {} : { reasoning: effort }),
     providerOptions: withDefaults(
       { [key]: merged(merged(providerOptions(context), options), loose ?? {}) },
@@ -75,6 +76,13 @@ export function encodeCall(
     ),
     ...(defaults.headers === undefined ? {} : { headers: defaults.headers }),
   };
+}
+
+type Rewrite = (schema: Schema) => Schema;
+
+/** Takes out of schemas what the provider has refused in them. */
+function withoutRefusedWords({ refusedSchemaWords: refused }: Endpoint): Rewrite {
+  return refused === undefined ? (schema) => schema : (schema) => toolSchema(schema, { refused });
 }
 
 function sampling(
@@ -121,10 +129,12 @@ function responseFormat(
   family: AiSdkFamily,
   takes: Takes,
   note: Note,
+  learned: Rewrite,
 ): { responseFormat?: ResponseFormatOption; loose?: JsonObject } {
   if (format?.type === 'json_schema' && takes('structured_outputs')) {
     const { name, description, schema: wanted, strict } = format.json_schema;
-    const { schema, loose } = wanted == null ? {} : formatSchema(wanted, strict, family);
+    const { schema: sent, loose } = wanted == null ? {} : formatSchema(wanted, strict, family);
+    const schema = sent && learned(sent);
     if (wanted != null && schema !== wanted) note(rewritten(['response_format']));
     const described = description == null ? {} : { description };
     return {
@@ -157,6 +167,7 @@ function formatSchema(
 function tools(
   { tools: functions, toolChoice: choice, messages }: NormalizedRequest,
   { family, key, takes, version, note }: Pick<OptionsContext, 'family' | 'key' | 'takes' | 'version' | 'note'>,
+  learned: Rewrite,
 ): Pick<CallOptions, 'tools' | 'toolChoice'> {
   if (functions.length === 0 || !takes('tools')) return family.declaresCalled === true ? calledTools(messages) : {};
   const changed = new ChangedSchemas(note);
@@ -169,7 +180,7 @@ function tools(
     const mark =
       cacheMark?.on === 'part' && tool.cache_control != null ? cacheMark.options(tool.cache_control) : undefined;
     const isStrict = strict === true && (held !== undefined || !isChecked);
-    const inputSchema = held ?? family.toolSchema?.(schema) ?? schema;
+    const inputSchema = learned(held ?? family.toolSchema?.(schema) ?? schema);
     changed.seen(index, parameters, strict, { parameters: inputSchema, strict: isStrict });
     return {
       type: 'function',

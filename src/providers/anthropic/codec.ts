@@ -10,6 +10,7 @@ import { wireModelName } from './plan-thinking.ts';
 import { mayForceFormat } from './plan-format.ts';
 import { ANTHROPIC } from '../accepts/anthropic.ts';
 import { foldAccepts } from '../fold-accepts.ts';
+import { withAcceptedEffort } from '../accepted-effort.ts';
 import * as read from '../../platform/json.ts';
 import { type AttemptFailure, failure } from '../../core/fallback/failure.ts';
 import { ResultCollector } from '../../core/stream/collect.ts';
@@ -55,9 +56,9 @@ export function nativeMessagesCodec(betas: readonly string[]): Codec {
       ...COUNT,
       encode: ({ native }, { upstreamModel }) => counted({ ...native?.body, model: wireModelName(upstreamModel) }),
     },
-    encode(request, { upstreamModel }) {
+    encode(request, { upstreamModel, acceptedEfforts }) {
       const { native, stream, endUser } = request;
-      const body = native?.body ?? {};
+      const body = withAcceptedEffort(native?.body ?? {}, 'output_config', acceptedEfforts);
       const metadata = read.object(body['metadata']);
       const own = { model: wireModelName(upstreamModel), stream, metadata: { ...metadata, user_id: endUser } };
       return withCredit({ ...body, ...own }, request);

@@ -38,7 +38,7 @@ export function planThinking(
   if (limit !== undefined && limit !== plan.maxTokens) note(limited('max_tokens', plan.maxTokens));
   const wanted = wantedEffort(request);
   const { control } = accepts.reasoning;
-  if (wanted !== undefined && !isAsAsked(wanted, plan, control)) note(nearest('The reasoning effort', effortOfPlan(plan)));
+  if (wanted !== undefined && !isAsAsked(wanted, plan, control)) note(nearest('reasoning_effort', effortOfPlan(plan)));
   return plan;
 }
 

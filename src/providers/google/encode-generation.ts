@@ -158,7 +158,7 @@ function encodeThinking(
 ): ThinkingConfig | undefined {
   if (reasoning === undefined) return undefined;
   if (accepts.control === 'none') {
-    if (reasoning.effort !== undefined && reasoning.effort !== 'none') note(nearest('The reasoning effort', undefined));
+    if (reasoning.effort !== undefined && reasoning.effort !== 'none') note(nearest('reasoning_effort', undefined));
     return undefined;
   }
   const effort = effortFor(reasoning, endpoint);
@@ -166,8 +166,8 @@ function encodeThinking(
   const config: ThinkingConfig = { ...shown, ...amount(effort, reasoning.maxTokens, limit, accepts) };
   const { effort: wanted } = reasoning;
   const { thinkingLevel: level, thinkingBudget: budget } = config;
-  if (wanted !== undefined && level !== undefined && level !== wanted) note(nearest('The reasoning effort', level));
-  if (wanted === 'none' && budget !== undefined && budget > 0) note(limited('The reasoning budget', budget));
+  if (wanted !== undefined && level !== undefined && level !== wanted) note(nearest('reasoning_effort', level));
+  if (wanted === 'none' && budget !== undefined && budget > 0) note(limited('reasoning.max_tokens', budget));
   return Object.keys(config).length > 0 ? config : undefined;
 }
 

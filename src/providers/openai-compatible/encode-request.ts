@@ -79,7 +79,7 @@ export function noteEffort(
   sent: ReasoningEffort | undefined,
   note: Note,
 ): void {
-  if (wanted !== undefined && wanted !== sent) note(nearest('The reasoning effort', sent));
+  if (wanted !== undefined && wanted !== sent) note(nearest('reasoning_effort', sent));
 }
 
 function encodeParameters(

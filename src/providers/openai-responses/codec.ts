@@ -34,6 +34,7 @@ import { decodeLogprobs } from '../openai-compatible/decode-result.ts';
 import { failureInBand, parseJson } from '../upstream-failure.ts';
 import type { StreamDecoder } from '../piece-stream.ts';
 import type { SseEvent } from '../sse.ts';
+import { withAcceptedEffort } from '../accepted-effort.ts';
 import * as read from '../../platform/json.ts';
 
 /** OpenAI's Responses wire, for callers who speak it themselves: their bodies go out, and answers stay as they are. */
@@ -91,7 +92,8 @@ const EXTENSIONS: ReadonlySet<string> = new Set([
 export function encodeResponses(request: NormalizedRequest, endpoint: Endpoint, dialect: Dialect): EncodedBody {
   const { native, stream, endUser } = request;
   if (native === undefined) throw new RangeError('only a native request is sent as it is');
-  const { service_tier: _, stream_options: options, input, ...body } = native.body;
+  const sent = withAcceptedEffort(native.body, 'reasoning', endpoint.acceptedEfforts);
+  const { service_tier: _, stream_options: options, input, ...body } = sent;
   const extended = dialect.responsesExtensions === true;
   const kept = Object.entries(body).filter(
     ([name]) => (extended || !EXTENSIONS.has(name)) && takes(name, endpoint, dialect),

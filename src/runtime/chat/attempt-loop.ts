@@ -17,7 +17,7 @@ import { announceAttempt, announceFirstToken } from './announce.ts';
 import { timeoutsOf } from './call-watch.ts';
 import type { Answer } from './execution.ts';
 import { Flight, type MadeCall } from './flight.ts';
-import { adjustmentsAt, learnRefusal, refusingAt } from './refused-words.ts';
+import { adjustmentsAt, joinedAdjustments, learnRefusal, refusingAt } from './refused-words.ts';
 import { Hedging, lateAfterMs } from './hedging.ts';
 import { errorOfStop, errorOfUnknown, withContext } from './router-errors.ts';
 import type { RuntimeServices } from './services.ts';
@@ -353,7 +353,6 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
   #conclude(flight: Flight<Call, Result>, opened: CallResult<Result>): Answer<Call, Result> | undefined {
     const { step, call, startedAt, generation, attempt, hedge, adjustments, arrivedAt: endedAt } = flight;
     const lastResort = flight.isLastResort || undefined;
-    const { adjustments: written } = call;
     this.#attempts.push({
       step,
       startedAt,
@@ -361,7 +360,7 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
       outcome: OK,
       hedge: hedge || undefined,
       lastResort,
-      adjustments: written === undefined ? adjustments : [...(adjustments ?? []), ...written],
+      adjustments: joinedAdjustments(adjustments, call.adjustments),
     });
     const isWithheld = opened.type !== 'failed' && opened.withheld === true;
     const { returnRefusals } = this.request.preferences;
