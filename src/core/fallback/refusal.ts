@@ -78,10 +78,16 @@ const ACCEPTED =
 const INSTEAD = /use ["'`]?(\w+)["'`]? instead/i;
 
 /** What a failed call says that its provider does not take; undefined where it names nothing that can be left out. */
-export function refusalOf(failure: AttemptFailure, request: NormalizedRequest): Refusal | undefined {
+export function refusalOf(
+  failure: AttemptFailure,
+  request: NormalizedRequest,
+  endpoint: Endpoint,
+): Refusal | undefined {
   const { status, kind, message, raw = '' } = failure;
   if ((status !== 400 && status !== 422) || !KINDS.has(kind) || request.preferences.requireParameters) return undefined;
-  const words = refusedSchemaWords(message, request);
+  // A client's own body has its own schemas, and gets its provider's own answer.
+  const isOwn = request.native !== undefined && endpoint.dialects.includes(request.native.dialect);
+  const words = isOwn ? undefined : refusedSchemaWords(message, request);
   if (words !== undefined) return { name: `schema: ${words.join(', ')}`, words };
   const isAbout = ABOUT_WORD.test(`${failure.providerCode ?? ''} ${message} ${raw}`);
   const named = [
@@ -148,8 +154,6 @@ const SAYABLE: readonly (readonly string[])[] = [
 
 /** The words of a request's schemas that a refusal names; undefined for one that is about something else. */
 function refusedSchemaWords(message: string, request: NormalizedRequest): readonly string[] | undefined {
-  // A client's own body has its own schemas, and gets its provider's own answer.
-  if (request.native !== undefined) return undefined;
   for (const wording of REFUSED_SCHEMA_WORDS) {
     const named: readonly string[] = wording.message.exec(message)?.groups?.['word']?.match(/[$A-Za-z]\w*/g) ?? [];
     const words = SAYABLE.filter((group) => group.some((word) => named.includes(word))).flat();

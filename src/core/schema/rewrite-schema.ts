@@ -242,7 +242,7 @@ function replacement(word: string, value: unknown, state: State, depth: number):
 }
 
 function rewriteValue(word: string, value: unknown, state: State, depth: number): unknown {
-  if (ONE.has(word)) return rewriteOne(value, state, depth);
+  if (ONE.has(word)) return word === 'additionalProperties' && value === true ? value : rewriteOne(value, state, depth);
   if (LISTS.has(word) && Array.isArray(value)) {
     return unchanged(
       value,

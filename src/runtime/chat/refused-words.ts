@@ -79,7 +79,7 @@ export function learnRefusal(
   const { failure } = last.outcome;
   if (failure.refusal !== undefined || (failure.status !== 400 && failure.status !== 422)) return undefined;
   return Promise.resolve(loadRefusals()).then(({ refusalOf, withoutRefused }) => {
-    const refusal = refusalOf(failure, request);
+    const refusal = refusalOf(failure, request, last.step.endpoint);
     if (refusal === undefined || attempts.at(-1) !== last) return;
     attempts.splice(-1, 1, { ...last, outcome: { ok: false, failure: { ...failure, refusal } } });
     services.records.refusals.learn(last.step.endpoint, refusal, withoutRefused, services.environment.now());
