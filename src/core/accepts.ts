@@ -52,6 +52,8 @@ export interface AcceptedConversation extends Sourced {
   readonly afterResults: 'any' | 'assistant';
   /** Whether the content of a role may be a list of parts where all of them are text; otherwise they are joined. */
   readonly lists: Readonly<Record<MessageRole, boolean>>;
+  /** Whether the content of a turn with calls may be null; otherwise it is an empty text. */
+  readonly nullContent: boolean;
   /** Media that a role may hold. Those of a tool's result follow the neighbouring results in a user message otherwise. */
   readonly media: Readonly<Record<'user' | 'assistant' | 'tool', readonly MediaKind[]>>;
   /** Whether files must have a name. */

@@ -62,6 +62,7 @@ const ALL: Accepts = {
     calls: 'many',
     afterResults: 'any',
     lists: LISTS,
+    nullContent: true,
     media: { user: ['image', 'file'], assistant: NO_MEDIA, tool: ['image', 'file'] },
     fileNames: 'optional',
     fileAddresses: true,

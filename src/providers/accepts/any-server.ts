@@ -14,6 +14,7 @@ export const ANY_SERVER: VendorAccepts = {
       calls: 'many',
       afterResults: 'any',
       lists: STRINGS,
+      nullContent: false,
       media: { user: ANY_MEDIA, assistant: NO_MEDIA, tool: NO_MEDIA },
       fileNames: 'required',
       fileAddresses: false,

@@ -12,6 +12,7 @@ export const FIREWORKS: VendorAccepts = {
       calls: 'many',
       afterResults: 'any',
       lists: STRINGS,
+      nullContent: true,
       media: { user: ANY_MEDIA, assistant: NO_MEDIA, tool: NO_MEDIA },
       fileNames: 'required',
       fileAddresses: false,

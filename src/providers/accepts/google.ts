@@ -70,6 +70,7 @@ export const GOOGLE: VendorAccepts = {
       calls: 'many',
       afterResults: 'any',
       lists: LISTS,
+      nullContent: true,
       media: { user: ANY_MEDIA, assistant: ANY_MEDIA, tool: NO_MEDIA },
       fileNames: 'optional',
       fileAddresses: false,

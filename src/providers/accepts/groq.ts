@@ -12,6 +12,7 @@ export const GROQ: VendorAccepts = {
       calls: 'many',
       afterResults: 'any',
       lists: { system: false, user: true, assistant: false, tool: false },
+      nullContent: true,
       media: { user: ANY_MEDIA, assistant: NO_MEDIA, tool: NO_MEDIA },
       fileNames: 'optional',
       fileAddresses: false,

@@ -12,6 +12,7 @@ export const MISTRAL: VendorAccepts = {
       calls: 'many',
       afterResults: 'assistant',
       lists: LISTS,
+      nullContent: true,
       media: { user: ['image', 'audio', 'file'], assistant: NO_MEDIA, tool: NO_MEDIA },
       fileNames: 'optional',
       fileAddresses: false,

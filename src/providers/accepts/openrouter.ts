@@ -11,6 +11,7 @@ export const OPENROUTER: VendorAccepts = {
       calls: 'many',
       afterResults: 'any',
       lists: LISTS,
+      nullContent: true,
       media: { user: ANY_MEDIA, assistant: NO_MEDIA, tool: NO_MEDIA },
       fileNames: 'optional',
       fileAddresses: true,

@@ -17,6 +17,7 @@ export const XAI: VendorAccepts = {
       calls: 'many',
       afterResults: 'any',
       lists: LISTS,
+      nullContent: true,
       media: { user: ANY_MEDIA, assistant: NO_MEDIA, tool: NO_MEDIA },
       fileNames: 'required',
       fileAddresses: false,
