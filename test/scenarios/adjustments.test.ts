@@ -10,9 +10,18 @@ const models = (upstreamModel: string): { readonly [MODEL]: { readonly upstreamM
   [MODEL]: { upstreamModel },
 });
 
-const claude = (name: string): Make => ({ baseURL }) => anthropic({ baseURL, apiKey: 'any', models: models(name) });
-const gpt = (name: string): Make => ({ baseURL }) => openai({ baseURL, apiKey: 'any', models: models(name) });
-const gemini = (name: string): Make => ({ baseURL }) => google({ baseURL, apiKey: 'any', models: models(name) });
+const claude =
+  (name: string): Make =>
+  ({ baseURL }) =>
+    anthropic({ baseURL, apiKey: 'any', models: models(name) });
+const gpt =
+  (name: string): Make =>
+  ({ baseURL }) =>
+    openai({ baseURL, apiKey: 'any', models: models(name) });
+const gemini =
+  (name: string): Make =>
+  ({ baseURL }) =>
+    google({ baseURL, apiKey: 'any', models: models(name) });
 const mixtral: Make = ({ baseURL }) => mistral({ baseURL, apiKey: 'any', models: models('mistral-large-latest') });
 
 /** What metadata says was changed for the only attempt of a request. */
@@ -132,7 +141,14 @@ describe('metadata says what a record changed', () => {
       gpt('gpt-4.1'),
       {
         tools: [
-          { type: 'function', function: { name: 'f', strict: true, parameters: { type: 'object', properties: {}, additionalProperties: { type: 'string' } } } },
+          {
+            type: 'function',
+            function: {
+              name: 'f',
+              strict: true,
+              parameters: { type: 'object', properties: {}, additionalProperties: { type: 'string' } },
+            },
+          },
         ],
       },
       ['tools[0] is not strict, because the provider cannot hold the model to its schema'],

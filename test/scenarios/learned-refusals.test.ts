@@ -309,7 +309,9 @@ describe('a word of a schema', () => {
 
   it('is said in metadata and by explain', async () => {
     await using upstream = await startUpstream(
-      refusing((body) => (holds(body, 'minItems') ? ['invalid schema for tools: minItems is not supported'] : undefined)),
+      refusing((body) =>
+        holds(body, 'minItems') ? ['invalid schema for tools: minItems is not supported'] : undefined,
+      ),
     );
     const router = routerOf(server(upstream));
     const answer = await router.chat(request, { metadata: true });
@@ -409,7 +411,10 @@ describe('a value in the own body of a client', () => {
     const messages = { output_config: { effort: 'xhigh' } };
     const { status } = await sendAs(router, '/messages', stream, { model: 'acme/claude', messages });
     expect(status).toBe(200);
-    expect(upstream.requests.map(({ body }) => body['output_config'])).toEqual([{ effort: 'xhigh' }, { effort: 'high' }]);
+    expect(upstream.requests.map(({ body }) => body['output_config'])).toEqual([
+      { effort: 'xhigh' },
+      { effort: 'high' },
+    ]);
     await router.close();
   });
 

@@ -28,7 +28,13 @@ const as =
     make({ baseURL, apiKey: 'any', models: { [MODEL]: { upstreamModel } } });
 
 /** What a provider answers that refuses what a report says. */
-async function ask(make: Make, problem: Problem, format: Format, stream: boolean, asked: Asked): Promise<readonly Json[]> {
+async function ask(
+  make: Make,
+  problem: Problem,
+  format: Format,
+  stream: boolean,
+  asked: Asked,
+): Promise<readonly Json[]> {
   const refused: string[] = [];
   await using upstream = await startUpstream((request: ReceivedRequest, response, raw) => {
     const said = problem(request.body);
@@ -55,7 +61,11 @@ const CALLED: Asked = {
   chat: {
     messages: [
       { role: 'user', content: 'Add.' },
-      { role: 'assistant', content: null, tool_calls: [{ id: 'c1', type: 'function', function: { name: 'add', arguments: '{}' } }] },
+      {
+        role: 'assistant',
+        content: null,
+        tool_calls: [{ id: 'c1', type: 'function', function: { name: 'add', arguments: '{}' } }],
+      },
       { role: 'tool', tool_call_id: 'c1', content: '2' },
     ],
   },
@@ -128,7 +138,8 @@ const REPORTS: readonly (readonly [report: string, make: Make, problem: Problem,
   [
     'an open object must say so at xAI',
     as(xai, 'grok-4'),
-    ({ tools }) => (JSON.stringify(tools).includes('"additionalProperties":true') ? undefined : 'extra is always empty'),
+    ({ tools }) =>
+      JSON.stringify(tools).includes('"additionalProperties":true') ? undefined : 'extra is always empty',
     WITH_TOOL,
   ],
   [
@@ -180,7 +191,15 @@ const REPORTS: readonly (readonly [report: string, make: Make, problem: Problem,
         ],
       },
       responses: {
-        input: [{ role: 'user', content: [{ type: 'input_image', image_url: IMAGE }, { type: 'input_text', text: '' }] }],
+        input: [
+          {
+            role: 'user',
+            content: [
+              { type: 'input_image', image_url: IMAGE },
+              { type: 'input_text', text: '' },
+            ],
+          },
+        ],
       },
     },
   ],

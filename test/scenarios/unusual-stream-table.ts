@@ -1104,12 +1104,10 @@ const ROWS: readonly UnusualStream[] = [
     PLAIN,
     BOTH,
   ), // speak-gpt#162, one-api#537
-  row(
-    'V-04',
-    'the finish "incomplete"',
-    stream(said('one two three'), chunk({}, 'incomplete'), usage(), DONE),
-    { ...PLAIN, finish: 'length' },
-  ), // llmgateway#1682
+  row('V-04', 'the finish "incomplete"', stream(said('one two three'), chunk({}, 'incomplete'), usage(), DONE), {
+    ...PLAIN,
+    finish: 'length',
+  }), // llmgateway#1682
   row(
     'V-05',
     'a call that never gets a name',
@@ -1182,7 +1180,13 @@ const ROWS: readonly UnusualStream[] = [
     'V-12',
     'an answer that its limit ended, with usage in its last event',
     stream(
-      named({ type: 'response.output_text.delta', output_index: 0, item_id: 'msg_1', content_index: 0, delta: 'one two' }),
+      named({
+        type: 'response.output_text.delta',
+        output_index: 0,
+        item_id: 'msg_1',
+        content_index: 0,
+        delta: 'one two',
+      }),
       named({
         type: 'response.incomplete',
         response: response([ITEM], { status: 'incomplete', incomplete_details: { reason: 'max_output_tokens' } }),

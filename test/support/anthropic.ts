@@ -22,7 +22,9 @@ export function encodedFor(upstreamModel: string, fields: Fields, declared: Endp
   const [endpoint] = request.targets[0]?.endpoints ?? [];
   if (endpoint === undefined) throw new Error('no endpoint');
   // What is written is what counts: members that are undefined do not go out.
-  return JSON.parse(JSON.stringify(encodeRequest(request, endpoint, acceptsOf(ANTHROPIC, endpoint.upstreamModel)))) as EncodedBody;
+  return JSON.parse(
+    JSON.stringify(encodeRequest(request, endpoint, acceptsOf(ANTHROPIC, endpoint.upstreamModel))),
+  ) as EncodedBody;
 }
 
 /** The messages that go to a model for a conversation. */

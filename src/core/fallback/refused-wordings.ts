@@ -23,10 +23,7 @@ export const REFUSED_WORDS: readonly RefusedWording[] = [
   {
     // Which of two is left is the provider's own advice, or the first.
     vendor: 'Anthropic',
-    message: new RegExp(
-      `${NAME.replace('word', 'other')} and ${NAME} cannot both be (?:specified|set|used)`,
-      'i',
-    ),
+    message: new RegExp(`${NAME.replace('word', 'other')} and ${NAME} cannot both be (?:specified|set|used)`, 'i'),
     source: 'hermes#78305, 2026-11',
   },
   {
@@ -58,7 +55,11 @@ export const REFUSED_WORDS: readonly RefusedWording[] = [
     message: new RegExp(`unsupported value: ${NAME} does not support`, 'i'),
     source: 'opencode#4451, 2026-11',
   },
-  { vendor: 'DeepSeek, Mistral', message: new RegExp(`${NAME} must be one of`, 'i'), source: 'llmgateway#3879, 2026-11' },
+  {
+    vendor: 'DeepSeek, Mistral',
+    message: new RegExp(`${NAME} must be one of`, 'i'),
+    source: 'llmgateway#3879, 2026-11',
+  },
   {
     vendor: 'Mistral, local servers',
     message: new RegExp(`(?:model|it) does(?: not|n't) support ${NAME}(?:\\.|,|$| with)`, 'i'),
@@ -99,7 +100,10 @@ export const REFUSED_SCHEMA_WORDS: readonly RefusedWording[] = [
   },
   {
     vendor: 'local servers',
-    message: new RegExp(`(?:unsupported|unknown|unrecognized) (?:json[ -]?)?schema (?:keyword|word|field):? ${WORD}`, 'i'),
+    message: new RegExp(
+      `(?:unsupported|unknown|unrecognized) (?:json[ -]?)?schema (?:keyword|word|field):? ${WORD}`,
+      'i',
+    ),
     source: 'vllm#16880, 2026-11',
   },
 ];

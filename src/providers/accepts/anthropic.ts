@@ -51,7 +51,11 @@ const THINKING_PAGE = 'docs.claude.com/en/docs/build-with-claude/extended-thinki
 /** A family by the name that the API has for its models; platforms put their own before it, and dates and versions behind. */
 function family(name: string, accepts: Differences, source = `${MODELS_PAGE}; ${THINKING_PAGE}`): FamilyAccepts {
   const spelled = name.replaceAll('-', '[.-]');
-  return { models: new RegExp(`claude-${spelled}(?:[.-]0)?(?:-\\d{8}|-latest)?(?:-v\\d+)?(?:$|[@:])`), accepts, source };
+  return {
+    models: new RegExp(`claude-${spelled}(?:[.-]0)?(?:-\\d{8}|-latest)?(?:-v\\d+)?(?:$|[@:])`),
+    accepts,
+    source,
+  };
 }
 
 /** What all models behind the Messages API accept: those of others take what all of Claude once did. */

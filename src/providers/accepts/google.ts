@@ -44,11 +44,19 @@ function named({ source }: RegExp): RegExp {
  * special.
  */
 const FAMILIES: readonly FamilyAccepts[] = [
-  { models: named(/gemma-/), accepts: { conversation: { systemTurns: 'none' } }, source: 'ai.google.dev/gemma/docs, 2026-11' },
+  {
+    models: named(/gemma-/),
+    accepts: { conversation: { systemTurns: 'none' } },
+    source: 'ai.google.dev/gemma/docs, 2026-11',
+  },
   { models: named(/gemini-(?:1[.-]|2\.0|pro$|pro-vision$|robotics-er-1\.5)/), accepts: {}, source: REFERENCE },
   { models: named(/gemini-2\.5-.*(?:image|tts|native-audio)/), accepts: GEMINI_2_5, source: REFERENCE },
   { models: named(/gemini-2\.5-pro/), accepts: withBudget(GEMINI_2_5, 128, 32_768, 'lowest'), source: THINKING },
-  { models: named(/gemini-2\.5-flash-lite/), accepts: withBudget(GEMINI_2_5, 512, 24_576, 'disabled'), source: THINKING },
+  {
+    models: named(/gemini-2\.5-flash-lite/),
+    accepts: withBudget(GEMINI_2_5, 512, 24_576, 'disabled'),
+    source: THINKING,
+  },
   { models: named(/gemini-2/), accepts: withBudget(GEMINI_2_5, 1, 24_576, 'disabled'), source: THINKING },
   { models: named(/gemini-3-pro-image/), accepts: withBudget(GEMINI_3, 128, 32_768, 'lowest'), source: THINKING },
   { models: named(/gemini-.*-tts/), accepts: GEMINI_3, source: SIGNATURES },

@@ -138,8 +138,11 @@ export const STANDARD: SchemaRules = { words: standardWordsWithout(), complete: 
  * presenton#165, 2026-11).
  */
 export const GROQ_HELD: HeldSchemaRules = {
-  words: new Set([...HELD_WORDS, 'minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf']
-    .filter((word) => word !== 'minItems')),
+  words: new Set(
+    [...HELD_WORDS, 'minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf'].filter(
+      (word) => word !== 'minItems',
+    ),
+  ),
   formats: FORMATS,
   complete: true,
   held: { allRequired: true, typed: true, recursion: true, mostDepth: 10 },

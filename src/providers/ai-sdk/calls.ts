@@ -85,14 +85,7 @@ export function aiSdkCalls(options: AiSdkOptions, declarations: ReadonlyMap<stri
       const family = familyOf(model);
       const fetched = await fetchFiles(request.messages, model, family, { download, signal });
       const { progress } = call;
-      const written = encodeCall(
-        signed(request, model, family),
-        endpoint,
-        model,
-        fetched,
-        defaults,
-        progress.adjusted,
-      );
+      const written = encodeCall(signed(request, model, family), endpoint, model, fetched, defaults, progress.adjusted);
       progress.sending(() => withoutHeaders(written));
       return ask(model, { ...written, abortSignal: abort.signal }, abort, {
         ...context,

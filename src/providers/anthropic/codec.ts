@@ -36,8 +36,7 @@ export function messagesCodec(betas: readonly string[]): Codec {
   const accepts = foldAccepts(ANTHROPIC);
   return {
     path: () => PATH,
-    encode: (request, endpoint, note) =>
-      withCredit(encodeRequest(request, endpoint, accepts(endpoint), note), request),
+    encode: (request, endpoint, note) => withCredit(encodeRequest(request, endpoint, accepts(endpoint), note), request),
     tokenCount: {
       ...COUNT,
       encode: (request, endpoint) => counted(encodeRequest(request, endpoint, accepts(endpoint))),

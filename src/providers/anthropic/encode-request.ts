@@ -259,21 +259,23 @@ function encodeDefinitions(tools: readonly FunctionTool[], { schemas }: Accepts,
   const changed = new ChangedSchemas(note);
   let strict = 0;
   const used: HeldUse = { optional: 0, unions: 0 };
-  const written = tools.map(({ cache_control: mark, function: { name, description, parameters, strict: wanted } }, index) => {
-    const schema = parameters ?? {};
-    const mayHold = wanted === true && strictTools !== undefined && strict < MOST_STRICT;
-    const closed = mayHold ? heldSchema(schema, strictTools, used) : undefined;
-    if (closed !== undefined) strict += 1;
-    const sent = { parameters: closed ?? toolSchema(schema, schemas.tools), strict: closed !== undefined };
-    changed.seen(index, parameters, wanted, sent);
-    return {
-      name,
-      ...(description == null || description === '' ? {} : { description }),
-      input_schema: sent.parameters,
-      ...(closed === undefined ? {} : { strict: true as const }),
-      ...(mark == null ? {} : { cache_control: cacheMark(mark) }),
-    };
-  });
+  const written = tools.map(
+    ({ cache_control: mark, function: { name, description, parameters, strict: wanted } }, index) => {
+      const schema = parameters ?? {};
+      const mayHold = wanted === true && strictTools !== undefined && strict < MOST_STRICT;
+      const closed = mayHold ? heldSchema(schema, strictTools, used) : undefined;
+      if (closed !== undefined) strict += 1;
+      const sent = { parameters: closed ?? toolSchema(schema, schemas.tools), strict: closed !== undefined };
+      changed.seen(index, parameters, wanted, sent);
+      return {
+        name,
+        ...(description == null || description === '' ? {} : { description }),
+        input_schema: sent.parameters,
+        ...(closed === undefined ? {} : { strict: true as const }),
+        ...(mark == null ? {} : { cache_control: cacheMark(mark) }),
+      };
+    },
+  );
   changed.end();
   return written;
 }

@@ -58,10 +58,7 @@ function ownGenerationConfig({ extra }: NormalizedRequest): JsonObject {
   return read.object(own);
 }
 
-function encodeSampling(
-  { parameters }: NormalizedRequest,
-  { takes }: GenerationContext,
-): Record<string, unknown> {
+function encodeSampling({ parameters }: NormalizedRequest, { takes }: GenerationContext): Record<string, unknown> {
   const values = parameters as Readonly<Record<string, unknown>>;
   const encoded: Record<string, unknown> = {};
   const limit = parameters.max_completion_tokens;
@@ -82,7 +79,8 @@ function encodeFormat(
   { accepts, takes, note, formatAllowed }: GenerationContext,
 ): object {
   if (!formatAllowed) {
-    if (format !== undefined && format.type !== 'text') note('response_format was left out, because the model has tools');
+    if (format !== undefined && format.type !== 'text')
+      note('response_format was left out, because the model has tools');
     return {};
   }
   const json = { responseMimeType: 'application/json' };

@@ -74,11 +74,7 @@ export function reasonsBy(effort: ReasoningEffort | undefined, { reasoning }: Ac
 }
 
 /** Notes an effort that is not the one that was asked for. Budgets are shares of a limit, so any effort stands for one. */
-export function noteEffort(
-  { effort: wanted }: ReasoningRequest,
-  sent: ReasoningEffort | undefined,
-  note: Note,
-): void {
+export function noteEffort({ effort: wanted }: ReasoningRequest, sent: ReasoningEffort | undefined, note: Note): void {
   if (wanted !== undefined && wanted !== sent) note(nearest('reasoning_effort', sent));
 }
 

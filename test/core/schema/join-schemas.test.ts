@@ -64,7 +64,12 @@ describe('a union as one object', () => {
 describe('values of any of several schemas', () => {
   it('stay one list where they are named one by one', () => {
     expect(anyOf([{ const: 'a' }, { enum: ['b', 'a'] }])).toEqual({ enum: ['a', 'b'] });
-    expect(anyOf([{ type: 'string', const: 'a' }, { type: 'string', const: 'b' }])).toEqual({
+    expect(
+      anyOf([
+        { type: 'string', const: 'a' },
+        { type: 'string', const: 'b' },
+      ]),
+    ).toEqual({
       type: 'string',
       enum: ['a', 'b'],
     });

@@ -11,9 +11,7 @@ const RECORDS: readonly (readonly [string, VendorAccepts])[] = [
   ['google', GOOGLE],
   ['vertex', VERTEX],
   ['azure', await acceptsOfVendor('azure')],
-  ...(await Promise.all(
-    Object.keys(VENDOR_PRESETS).map(async (slug) => [slug, await acceptsOfVendor(slug)] as const),
-  )),
+  ...(await Promise.all(Object.keys(VENDOR_PRESETS).map(async (slug) => [slug, await acceptsOfVendor(slug)] as const))),
 ];
 
 describe.each(RECORDS)('the record of %s', (_vendor, { all, families }) => {

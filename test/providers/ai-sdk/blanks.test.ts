@@ -21,7 +21,13 @@ describe('texts of nothing but space', () => {
     ],
     [
       'in a part are left out, and the others stay',
-      { role: 'user', content: [{ type: 'text', text: ' ' }, { type: 'text', text: 'Hi' }] },
+      {
+        role: 'user',
+        content: [
+          { type: 'text', text: ' ' },
+          { type: 'text', text: 'Hi' },
+        ],
+      },
       [{ role: 'user', content: [{ type: 'text', text: 'Hi' }] }],
     ],
   ])('%s', (_name, message, expected) => {

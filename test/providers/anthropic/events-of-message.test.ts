@@ -24,7 +24,11 @@ describe('the events that a message would have been', () => {
   it('begin empty, bring each block, and end with the reason and the counts', () => {
     const events = eventsOf(MESSAGE);
     expect(events[0]).toMatchObject({ type: 'message_start', message: { content: [], stop_reason: null } });
-    expect(events.at(-2)).toMatchObject({ type: 'message_delta', delta: { stop_reason: 'tool_use' }, usage: MESSAGE['usage'] });
+    expect(events.at(-2)).toMatchObject({
+      type: 'message_delta',
+      delta: { stop_reason: 'tool_use' },
+      usage: MESSAGE['usage'],
+    });
     expect(events.at(-1)).toEqual({ type: 'message_stop' });
     expect(events.filter(({ type }) => type === 'content_block_start')).toHaveLength(4);
     expect(events.flatMap(({ delta }) => (delta as { type?: string } | undefined)?.type ?? [])).toEqual([
@@ -35,7 +39,11 @@ describe('the events that a message would have been', () => {
       'input_json_delta',
     ]);
     // A block of a kind without deltas is whole from the start.
-    expect(events).toContainEqual({ type: 'content_block_start', index: 3, content_block: { type: 'container_upload', file_id: 'f' } });
+    expect(events).toContainEqual({
+      type: 'content_block_start',
+      index: 3,
+      content_block: { type: 'container_upload', file_id: 'f' },
+    });
   });
 
   it('say what the message says', async () => {

@@ -42,9 +42,12 @@ describe('arguments that come value by value', () => {
     expect(args.whole).toEqual({ a: 1, b: 2, c: 3 });
   });
 
-  it.each(['', 'a', '$', '$.', '$[', '$.a[999999999]', `$${'.a'.repeat(65)}`])('are left out without a place: %s', (jsonPath) => {
-    expect(collected({ jsonPath, numberValue: 1 })).toEqual({});
-  });
+  it.each(['', 'a', '$', '$.', '$[', '$.a[999999999]', `$${'.a'.repeat(65)}`])(
+    'are left out without a place: %s',
+    (jsonPath) => {
+      expect(collected({ jsonPath, numberValue: 1 })).toEqual({});
+    },
+  );
 
   it('reach nothing but themselves, whatever they are called', () => {
     const whole = collected({ jsonPath: '$.__proto__.polluted', boolValue: true });

@@ -61,7 +61,10 @@ describe('a conversation as items', () => {
   });
 
   it('has no sound', () => {
-    const sound: Message = { role: 'user', content: [{ type: 'input_audio', input_audio: { data: '', format: 'wav' } }] };
+    const sound: Message = {
+      role: 'user',
+      content: [{ type: 'input_audio', input_audio: { data: '', format: 'wav' } }],
+    };
     expect(() => items(sound)).toThrow('messages[0].content[0] is input_audio');
   });
 

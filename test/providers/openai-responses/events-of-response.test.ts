@@ -11,12 +11,24 @@ const MESSAGE = {
     { type: 'refusal', refusal: 'No.' },
   ],
 };
-const CALL = { id: 'fc_1', type: 'function_call', call_id: 'a', name: 'look', arguments: '{"a":1}', status: 'completed' };
+const CALL = {
+  id: 'fc_1',
+  type: 'function_call',
+  call_id: 'a',
+  name: 'look',
+  arguments: '{"a":1}',
+  status: 'completed',
+};
 const CUSTOM = { id: 'ct_1', type: 'custom_tool_call', call_id: 'b', name: 'patch', input: '*** Begin' };
 const REASONING = { id: 'rs_1', type: 'reasoning', summary: [{ type: 'summary_text', text: 'hm' }] };
 const SHELL = { id: 'sh_1', type: 'local_shell_call', call_id: 'c', action: { type: 'exec' }, status: 'completed' };
 
-const RESPONSE = { id: 'r', object: 'response', status: 'completed', output: [REASONING, MESSAGE, CALL, CUSTOM, SHELL] };
+const RESPONSE = {
+  id: 'r',
+  object: 'response',
+  status: 'completed',
+  output: [REASONING, MESSAGE, CALL, CUSTOM, SHELL],
+};
 
 describe('the events that a response would have been', () => {
   it('are counted, and end with the response itself', () => {
@@ -53,6 +65,8 @@ describe('the events that a response would have been', () => {
   });
 
   it('say when its limit has ended it', () => {
-    expect(eventsOf({ ...RESPONSE, status: 'incomplete', output: [] }).at(-1)).toMatchObject({ type: 'response.incomplete' });
+    expect(eventsOf({ ...RESPONSE, status: 'incomplete', output: [] }).at(-1)).toMatchObject({
+      type: 'response.incomplete',
+    });
   });
 });

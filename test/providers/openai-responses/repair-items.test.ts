@@ -4,7 +4,11 @@ import { repairItems } from '../../../src/providers/openai-responses/repair-item
 
 const USER: JsonValue = { role: 'user', content: 'Hi' };
 const call = (id: string, type = 'function_call'): JsonValue => ({ type, call_id: id, name: 'f', arguments: '{}' });
-const output = (id: string, text: string, type = 'function_call_output'): JsonValue => ({ type, call_id: id, output: text });
+const output = (id: string, text: string, type = 'function_call_output'): JsonValue => ({
+  type,
+  call_id: id,
+  output: text,
+});
 
 describe('items of a client', () => {
   it('that need nothing are the same list', () => {
@@ -33,12 +37,21 @@ describe('items of a client', () => {
   it('get names for files', () => {
     const file = { type: 'input_file', file_data: 'data:text/csv;base64,YQ==' };
     expect(repairItems([{ role: 'user', content: [file, { type: 'input_file', file_id: 'f' }] }])).toEqual([
-      { role: 'user', content: [{ ...file, filename: 'document.csv' }, { type: 'input_file', file_id: 'f' }] },
+      {
+        role: 'user',
+        content: [
+          { ...file, filename: 'document.csv' },
+          { type: 'input_file', file_id: 'f' },
+        ],
+      },
     ]);
   });
 
   it('of tools that the provider runs stay without outputs', () => {
-    const items = [{ type: 'web_search_call', id: 'w' }, { type: 'mcp_call', id: 'm' }];
+    const items = [
+      { type: 'web_search_call', id: 'w' },
+      { type: 'mcp_call', id: 'm' },
+    ];
     expect(repairItems(items)).toBe(items);
   });
 });
