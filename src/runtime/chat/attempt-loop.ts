@@ -351,17 +351,10 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
 
   /** Notes what became of a call: its answer, or undefined when it failed and was settled so. */
   #conclude(flight: Flight<Call, Result>, opened: CallResult<Result>): Answer<Call, Result> | undefined {
-    const { step, call, startedAt, generation, attempt, hedge, adjustments, arrivedAt: endedAt } = flight;
+    const { step, call, startedAt, generation, attempt, hedge, arrivedAt: endedAt } = flight;
+    const adjustments = joinedAdjustments(flight.adjustments, call.adjustments);
     const lastResort = flight.isLastResort || undefined;
-    this.#attempts.push({
-      step,
-      startedAt,
-      endedAt,
-      outcome: OK,
-      hedge: hedge || undefined,
-      lastResort,
-      adjustments: joinedAdjustments(adjustments, call.adjustments),
-    });
+    this.#attempts.push({ step, startedAt, endedAt, outcome: OK, hedge: hedge || undefined, lastResort, adjustments });
     const isWithheld = opened.type !== 'failed' && opened.withheld === true;
     const { returnRefusals } = this.request.preferences;
     const isPassedOver = isWithheld && !returnRefusals && hasOtherModel(this.plan, this.#attempts, step.endpoint);
