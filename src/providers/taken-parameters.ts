@@ -33,6 +33,7 @@ export function parametersTaken(
   }
   const takes: Takes = (name) =>
     !unsupported.includes(name) && endpoint.parameters?.has(name) !== false && !isRefused(name);
+  if (exclusive.length === 0) return takes;
   const excluded = exclusive.filter(([first]) => first in asked && takes(first));
   return excluded.length === 0 ? takes : (name) => takes(name) && !excluded.some(([, second]) => second === name);
 }
@@ -55,11 +56,19 @@ export function takesLimit(takes: Takes): boolean {
 
 /** Notes what of a request is not sent. */
 export function noteLeftOut(request: NormalizedRequest, takes: Takes, note: Note): void {
-  const { parameters, tools, toolChoice, reasoning, responseFormat: format } = request;
-  for (const name in parameters) {
+  for (const name in request.parameters) {
     const isTaken = name === 'max_completion_tokens' ? takesLimit(takes) : takes(name as ParameterName);
     if (!isTaken) note(leftOut(name));
   }
+  noteOthersLeftOut(request, takes, note);
+}
+
+/** The same for all but the plain parameters. */
+export function noteOthersLeftOut(
+  { tools, toolChoice, reasoning, responseFormat: format }: NormalizedRequest,
+  takes: Takes,
+  note: Note,
+): void {
   if (reasoning !== undefined && !takesReasoning(takes)) note(leftOut('reasoning'));
   if (tools.length > 0 && !takes('tools')) note(leftOut('tools'));
   else if (tools.length > 0 && toolChoice !== undefined && !takes('tool_choice')) note(leftOut('tool_choice'));

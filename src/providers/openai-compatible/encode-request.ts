@@ -11,8 +11,8 @@ import { ToolIds } from '../tool-ids.ts';
 import { type Dialect, toolIdRule } from './dialect.ts';
 import { checkConversation, completed, encodeMessage, markLastBlock } from './encode-message.ts';
 import type { AcceptedSchemas, Accepts } from '../../core/accepts.ts';
-import { ChangedSchemas, limited, nearest, type Note, notHeld, rewritten, UNNOTED } from '../adjustments.ts';
-import { noteLeftOut, parametersTaken, type Takes, takesLimit, takesReasoning } from '../taken-parameters.ts';
+import { ChangedSchemas, leftOut, limited, nearest, type Note, notHeld, rewritten, UNNOTED } from '../adjustments.ts';
+import { noteOthersLeftOut, parametersTaken, type Takes, takesLimit, takesReasoning } from '../taken-parameters.ts';
 import { shapeConversation } from '../../core/conversation/shape.ts';
 import { tierToAsk } from '../codec.ts';
 import { REASONING_EFFORTS, type ReasoningEffort, type ResponseFormat } from '../../protocol/reasoning.ts';
@@ -37,7 +37,7 @@ export function encodeRequest(
 ): EncodedBody {
   const effort = encodedEffort(request, endpoint, accepts);
   const takes = parametersTaken(request, endpoint, accepts, reasonsBy(effort, accepts), dialect.unsupported);
-  noteLeftOut(request, takes, note);
+  noteOthersLeftOut(request, takes, note);
   const body: Record<string, unknown> = {
     ...request.extra,
     model: endpoint.upstreamModel,
@@ -90,7 +90,8 @@ function encodeParameters(
     const value = parameters[name as keyof typeof parameters];
     if (name === 'max_completion_tokens') {
       if (takesLimit(takes)) encoded[dialect.maxTokensField ?? 'max_tokens'] = value;
-    } else if (!takes(name as ParameterName)) continue;
+      else note(leftOut(name));
+    } else if (!takes(name as ParameterName)) note(leftOut(name));
     // Servers refuse to be told how to call tools that they were not given.
     else if (name === 'parallel_tool_calls' && (tools.length === 0 || !takes('tools'))) continue;
     else if (name === 'seed') encoded[dialect.seedField ?? 'seed'] = value;
