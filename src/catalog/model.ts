@@ -32,52 +32,37 @@ export function asEmbeddingEndpoint(endpoint: Endpoint): Endpoint {
 }
 
 /**
- * The request parameters that endpoints may or may not support (gaps 10, "supported_parameters vocabulary"), and who has no
- * words for each: vendors, with `local` for servers of one's own; `responses` for OpenAI's Responses API; and `messages` for
- * bodies of the Messages API, which have no field of that name, whatever says it there. A parameter that is added says here
- * who lacks it, and is in all that is written from this table.
+ * The request parameters that endpoints may or may not support (gaps 10, "supported_parameters vocabulary").
+ * This is the list that `require_parameters` checks against. Who has no words for which is in `lacked-parameters.ts`.
  */
-const LACKED_BY = {
-  temperature: '',
-  top_p: '',
-  top_k: 'openai azure groq deepseek mistral xai responses',
-  min_p: 'openai azure anthropic google groq deepseek mistral xai responses messages',
-  top_a: 'openai azure anthropic google groq together fireworks deepinfra deepseek mistral xai responses messages',
-  frequency_penalty: 'anthropic responses messages',
-  presence_penalty: 'anthropic responses messages',
-  repetition_penalty: 'openai azure anthropic google groq deepseek mistral xai responses messages',
-  max_tokens: '',
-  max_completion_tokens: 'messages',
-  logit_bias: 'anthropic google groq deepseek mistral responses messages',
-  logprobs: 'anthropic groq mistral messages',
-  top_logprobs: 'anthropic groq mistral messages',
-  prediction: 'anthropic google groq together deepinfra deepseek xai local responses messages',
-  seed: 'anthropic deepseek responses messages',
-  response_format: 'messages',
-  structured_outputs: '',
-  stop: 'responses messages',
-  tools: '',
-  tool_choice: '',
-  parallel_tool_calls: 'google messages',
-  include_reasoning: 'messages',
-  reasoning: 'messages',
-  reasoning_effort: 'messages',
-  web_search_options: 'local messages',
-  verbosity: 'google groq together fireworks deepinfra deepseek mistral xai local messages',
-} as const;
-
-/** The list that `require_parameters` checks against. */
-export const SUPPORTED_PARAMETERS = Object.keys(LACKED_BY) as readonly (keyof typeof LACKED_BY)[];
-
-/** Who may lack a parameter. */
-type Lacking = (typeof LACKED_BY)[keyof typeof LACKED_BY] extends infer Row ? Names<Row> : never;
-
-type Names<Row> = Row extends `${infer First} ${infer Rest}` ? First | Names<Rest> : Exclude<Row, ''>;
-
-/** The parameters that a vendor or an API has no words for. */
-export function parametersLackedBy(name: Lacking): readonly ParameterName[] {
-  return SUPPORTED_PARAMETERS.filter((parameter) => LACKED_BY[parameter].split(' ').includes(name));
-}
+export const SUPPORTED_PARAMETERS = [
+  'temperature',
+  'top_p',
+  'top_k',
+  'min_p',
+  'top_a',
+  'frequency_penalty',
+  'presence_penalty',
+  'repetition_penalty',
+  'max_tokens',
+  'max_completion_tokens',
+  'logit_bias',
+  'logprobs',
+  'top_logprobs',
+  'prediction',
+  'seed',
+  'response_format',
+  'structured_outputs',
+  'stop',
+  'tools',
+  'tool_choice',
+  'parallel_tool_calls',
+  'include_reasoning',
+  'reasoning',
+  'reasoning_effort',
+  'web_search_options',
+  'verbosity',
+] as const;
 
 /** The same for embeddings. */
 export const EMBEDDING_PARAMETERS = ['dimensions', 'input_type'] as const;

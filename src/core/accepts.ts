@@ -8,7 +8,7 @@ import type { HeldSchemaRules, SchemaRules } from './schema/schema-rules.ts';
  * vendor; a new field is added here, and in what writes requests. Each group of facts names its source and date.
  *
  * Three kinds of facts are elsewhere, because they are needed where no record is: what a vendor has no words for is in the
- * table of parameters (`catalog/model.ts`), by which endpoints are chosen before anything is loaded; what refusals mean is in
+ * table of parameters (`catalog/lacked-parameters.ts`), by which endpoints are chosen before anything is loaded; what refusals mean is in
  * `core/fallback/vendor-wordings.ts` and `refused-wordings.ts`, because servers pass on the words of others.
  *
  * A record is strict: what it does not name is not sent. It is folded once for each endpoint ({@link acceptsOf}).

@@ -1,4 +1,5 @@
-import { parametersLackedBy, type ParameterName } from '../../catalog/model.ts';
+import { parametersLackedBy } from '../../catalog/lacked-parameters.ts';
+import type { ParameterName } from '../../catalog/model.ts';
 import type { Accepts, FamilyAccepts, VendorAccepts } from '../../core/accepts.ts';
 import { CLAUDE_HELD, CLAUDE_STRICT_TOOLS, CLAUDE_TOOLS, ANY_SCHEMA } from './schemas.ts';
 import { LISTS, NO_MEDIA } from './usual.ts';

@@ -1,4 +1,5 @@
-import { parametersLackedBy, type ParameterName } from '../../catalog/model.ts';
+import { parametersLackedBy } from '../../catalog/lacked-parameters.ts';
+import type { ParameterName } from '../../catalog/model.ts';
 import type { FamilyAccepts, VendorAccepts } from '../../core/accepts.ts';
 import type { ReasoningEffort } from '../../protocol/reasoning.ts';
 import { GOOGLE_FORMATS, GOOGLE_TOOLS } from './schemas.ts';

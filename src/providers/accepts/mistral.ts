@@ -1,4 +1,4 @@
-import { parametersLackedBy } from '../../catalog/model.ts';
+import { parametersLackedBy } from '../../catalog/lacked-parameters.ts';
 import type { VendorAccepts } from '../../core/accepts.ts';
 import { CACHED_TOKENS, CACHE_WRITE_TOKENS, LISTS, NO_MEDIA } from './usual.ts';
 import { MISTRAL_HELD, STANDARD } from './schemas.ts';

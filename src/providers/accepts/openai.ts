@@ -1,4 +1,5 @@
-import { type ParameterName, parametersLackedBy } from '../../catalog/model.ts';
+import { parametersLackedBy } from '../../catalog/lacked-parameters.ts';
+import type { ParameterName } from '../../catalog/model.ts';
 import type { FamilyAccepts, VendorAccepts } from '../../core/accepts.ts';
 import { CACHED_TOKENS, CACHE_WRITE_TOKENS, LISTS, NO_MEDIA } from './usual.ts';
 import { ANY_SCHEMA, OPENAI_HELD, OPENAI_TOOLS } from './schemas.ts';

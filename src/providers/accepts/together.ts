@@ -1,4 +1,4 @@
-import { parametersLackedBy } from '../../catalog/model.ts';
+import { parametersLackedBy } from '../../catalog/lacked-parameters.ts';
 import type { VendorAccepts } from '../../core/accepts.ts';
 import { ANY_MEDIA, CACHED_TOKENS, CACHE_WRITE_TOKENS, NO_MEDIA, OPEN_MODELS, STRINGS } from './usual.ts';
 import { ANY_SCHEMA, COMPLETED } from './schemas.ts';

@@ -6,7 +6,7 @@ import { mergeHeaders } from '../provider-api.ts';
 import { httpProvider } from '../http-provider.ts';
 import type { Provider } from '../../contracts/provider.ts';
 import { listOf, type OptionShape, text } from '../../platform/option-kinds.ts';
-import { parametersLackedBy } from '../../catalog/model.ts';
+import { parametersLackedBy } from '../../catalog/lacked-parameters.ts';
 
 /** Options of {@link anthropic}. */
 export interface AnthropicOptions<Model extends string = string> extends ChatProviderOptions<Model> {

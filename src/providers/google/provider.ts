@@ -7,7 +7,7 @@ import { readEnvironment } from '../../platform/environment.ts';
 import { CHAT_PROVIDER_OPTIONS, type ChatProviderOptions } from '../openai-compatible/options.ts';
 import type { Provider } from '../../contracts/provider.ts';
 import { group, kind, listOf, type OptionShape, text } from '../../platform/option-kinds.ts';
-import { parametersLackedBy } from '../../catalog/model.ts';
+import { parametersLackedBy } from '../../catalog/lacked-parameters.ts';
 
 const GEMINI_API = 'https://generativelanguage.googleapis.com/v1beta';
 const KEY_VARIABLES = ['GEMINI_API_KEY', 'GOOGLE_API_KEY'] as const;

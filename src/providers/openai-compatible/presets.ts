@@ -1,4 +1,4 @@
-import { parametersLackedBy } from '../../catalog/model.ts';
+import { parametersLackedBy } from '../../catalog/lacked-parameters.ts';
 import type { BuiltInProvider } from '../../config/tables/names.ts';
 import type { Dialect } from './dialect.ts';
 import type { LoadAccepts, NativeDialect } from './provider.ts';

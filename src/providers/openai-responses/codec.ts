@@ -20,7 +20,8 @@ import {
   thoughtOf,
 } from './decode-response.ts';
 import type { Endpoint } from '../../catalog/endpoint.ts';
-import { type ParameterName, parametersLackedBy } from '../../catalog/model.ts';
+import { parametersLackedBy } from '../../catalog/lacked-parameters.ts';
+import type { ParameterName } from '../../catalog/model.ts';
 import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../protocol/json.ts';
 import { INPUT_COUNT } from '../openai-compatible/count-input.ts';

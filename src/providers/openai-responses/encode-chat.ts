@@ -3,7 +3,8 @@
  * Nothing is stored.
  */
 import type { Endpoint } from '../../catalog/endpoint.ts';
-import { type ParameterName, parametersLackedBy } from '../../catalog/model.ts';
+import { parametersLackedBy } from '../../catalog/lacked-parameters.ts';
+import type { ParameterName } from '../../catalog/model.ts';
 import type { Accepts } from '../../core/accepts.ts';
 import { shapeConversation } from '../../core/conversation/shape.ts';
 import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type Accepts, acceptsOf, type VendorAccepts } from '../../../src/core/accepts.ts';
-import { parametersLackedBy, SUPPORTED_PARAMETERS } from '../../../src/catalog/model.ts';
+import { parametersLackedBy } from '../../../src/catalog/lacked-parameters.ts';
+import { SUPPORTED_PARAMETERS } from '../../../src/catalog/model.ts';
 import { ANTHROPIC } from '../../../src/providers/accepts/anthropic.ts';
 import { GOOGLE, VERTEX } from '../../../src/providers/accepts/google.ts';
 import { acceptsOfVendor } from '../../support/encoded.ts';

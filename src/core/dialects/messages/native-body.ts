@@ -1,4 +1,4 @@
-import { parametersLackedBy } from '../../../catalog/model.ts';
+import { parametersLackedBy } from '../../../catalog/lacked-parameters.ts';
 import type { JsonObject, JsonValue } from '../../../protocol/json.ts';
 import type { MessagesRequest, MessagesTurn } from '../../../protocol/messages/messages-request.ts';
 import { isRouterTool } from '../../../protocol/messages/tool.ts';
