@@ -45,11 +45,11 @@ export function planThinking(
 /** Budgets are shares of the limit that stand for an effort, so any of them is as asked. */
 function isAsAsked(
   wanted: ReasoningEffort,
-  { on, budgeted, thinking, effort }: ThinkingPlan,
+  { on, budgeted: hasBudget, thinking, effort }: ThinkingPlan,
   control: AcceptedReasoning['control'],
 ): boolean {
   if (wanted === 'none') return !on && (control === 'none' || thinking?.['type'] === 'disabled');
-  return on && (budgeted || effort === wanted);
+  return on && (hasBudget || effort === wanted);
 }
 
 /** What a plan says of how much the model should think; undefined where it says nothing. */

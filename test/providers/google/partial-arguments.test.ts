@@ -36,10 +36,11 @@ describe('arguments that come value by value', () => {
   });
 
   it('are added to those that came whole', () => {
-    const args = new PartialArguments({ a: 1 });
-    args.add([{ jsonPath: '$.b', numberValue: 2 }]);
-    args.fill({ c: 3 });
-    expect(args.whole).toEqual({ a: 1, b: 2, c: 3 });
+    const whole = new PartialArguments({ a: 1 });
+    whole.add([{ jsonPath: '$.b', numberValue: 2 }]);
+    // oxlint-disable-next-line unicorn/no-array-fill-with-reference-type -- it is no list
+    whole.fill({ c: 3 });
+    expect(whole.whole).toEqual({ a: 1, b: 2, c: 3 });
   });
 
   it.each(['', 'a', '$', '$.', '$[', '$.a[999999999]', `$${'.a'.repeat(65)}`])(
