@@ -55,6 +55,11 @@ export interface CallProgress {
    * `router_metadata.attempts[].adjustments`. Absent where nobody wants to know.
    */
   readonly adjusted?: ((change: string) => void) | undefined;
+  /**
+   * Where the call goes: scheme, host and path, without query, key or user name. Errors name it; it is read only when the
+   * call has failed. Absent where it is not used.
+   */
+  readonly calling?: ((address: () => string) => void) | undefined;
 }
 
 export type { ReportedLimit, ReportedLimits } from '../core/selection/adaptive/endpoint-limits.ts';

@@ -36,6 +36,8 @@ export interface AttemptCall<Result> {
   readonly seals?: readonly string[] | undefined;
   /** What its provider changed in the request, a sentence for each change. Absent where nothing was. */
   readonly adjustments?: readonly string[] | undefined;
+  /** Where it went; undefined where its provider did not say. */
+  readonly address?: (() => string) | undefined;
 }
 
 /** What the cost of a call may depend on. */

@@ -38,6 +38,7 @@ const MAX_SILENT_READS = 100_000;
 export class UpstreamCall extends Pollable<readonly StreamPiece[] | undefined> {
   /** Watches the pieces of a stream. Of a response that came whole there is nothing to watch. */
   tracker = NOTHING_TRACKED;
+  address: (() => string) | undefined;
   readonly #options: Dialing<NormalizedRequest>;
   readonly #watch: CallWatch;
   #stream: PieceStream | undefined;
@@ -173,6 +174,9 @@ export class UpstreamCall extends Pollable<readonly StreamPiece[] | undefined> {
       limits: onLimits,
       adjusted: (change) => {
         (this.#adjustments ??= []).push(change);
+      },
+      calling: (address) => {
+        this.address = address;
       },
     };
     const reply = provider.chat({ request, endpoint, apiKey, traceContext, signal: this.#watch.signal, progress });

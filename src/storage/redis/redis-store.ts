@@ -153,7 +153,7 @@ export function redisStore(options: RedisStoreOptions): StateStore {
 }
 
 function lateFailure(): never {
-  throw new StorageError('busy', 'Redis: the server got to a change when nobody waited for it any more.');
+  throw new StorageError('busy', 'Redis: the server reached a change after its time limit.');
 }
 
 /** What the clock of a server shows, as far as its answers say. */
@@ -203,8 +203,8 @@ function nothing(): Promise<void> {
 
 const OPTIONS: OptionShape<RedisStoreOptions> = {
   client: anything,
-  url: kind('a text', (value) => typeof value === 'string'),
-  prefix: kind('a text', (value) => typeof value === 'string'),
+  url: kind('a string', (value) => typeof value === 'string'),
+  prefix: kind('a string', (value) => typeof value === 'string'),
   ...LOCAL_FALLBACK_OPTIONS,
 };
 

@@ -7,6 +7,7 @@ import type { PieceStream, ProviderCall, ProviderReply } from '../../contracts/p
 import { Chance } from './chance.ts';
 import type { OutageSchedule } from './outages.ts';
 import type { VirtualClock } from './virtual-clock.ts';
+import { type SimulatedToolCall, toolCall } from './tool-calls.ts';
 import type { PoisonRequests, SimulatedEndpoint, SimulatedRateLimit } from './world.ts';
 
 /** A request that is under way, as its endpoints see it. */
@@ -23,7 +24,8 @@ export interface Turn {
 
 /** What a simulated endpoint reads of a call. */
 export interface SimulatedCall {
-  readonly request: Pick<ProviderCall['request'], 'metadata' | 'stream'>;
+  readonly request: Pick<ProviderCall['request'], 'metadata' | 'stream'> &
+    Partial<Pick<ProviderCall['request'], 'tools'>>;
   readonly signal: AbortSignal;
 }
 
@@ -34,7 +36,7 @@ export interface CallBook {
   called(call: SimulatedCall, endpoint: string, dead: number | undefined): number;
   /** What a call cost, whether its answer was wanted in the end or not. */
   charged(call: SimulatedCall, endpoint: string, usd: number, wanted: boolean): void;
-  answered(call: SimulatedCall, endpoint: string, startedMs: number): void;
+  answered(call: SimulatedCall, endpoint: string, startedMs: number, isBroken: boolean): void;
 }
 
 /** Milliseconds in which a failure is answered. */
@@ -94,6 +96,8 @@ export class SimulatedServer {
     const fails = chance.uniform() < errors;
     const breaksBefore = chance.uniform() < breaks.before;
     const breaksAfter = chance.uniform() < breaks.after;
+    const hasTools = (call.request.tools?.length ?? 0) > 0;
+    const tool = hasTools ? toolCall(chance.uniform() < (this.endpoint.brokenToolCalls ?? 0)) : undefined;
     if (mode === 'down') return this.#after(call, failMs ?? FAILURE_MS, () => failedReply(OUT));
     const waitMs = this.#bucket?.take(startedMs) ?? 0;
     if (waitMs > 0) return this.#after(call, FAILURE_MS, () => failedReply(this.#limited(waitMs)));
@@ -128,7 +132,7 @@ export class SimulatedServer {
         finish();
         return brokenReply(call);
       }
-      return breaksAfter ? this.#cutOff(call, finish) : this.#deliver(call, startedMs, finish);
+      return breaksAfter ? this.#cutOff(call, finish) : this.#deliver(call, startedMs, finish, tool);
     });
   }
 
@@ -170,27 +174,33 @@ export class SimulatedServer {
     return (answerTokens / (this.endpoint.tokensPerSecond ?? Infinity)) * 1_000;
   }
 
-  #deliver(call: SimulatedCall, startedMs: number, finish: () => void): ProviderReply | Promise<ProviderReply> {
+  #deliver(
+    call: SimulatedCall,
+    startedMs: number,
+    finish: () => void,
+    tool: SimulatedToolCall | undefined,
+  ): ProviderReply | Promise<ProviderReply> {
     const { answerTokens } = this.#book.turnOf(call);
     const writingMs = this.#writingMs(answerTokens);
     const complete = (): ReportedUsage => {
       finish();
       const usage = this.#charge(call, answerTokens, true);
-      this.#book.answered(call, this.endpoint.name, startedMs);
+      this.#book.answered(call, this.endpoint.name, startedMs, tool?.isBroken ?? false);
       return usage;
     };
     if (!call.request.stream) {
-      return this.#after(call, writingMs, () => ({ type: 'whole', result: resultWith(complete()) }));
+      return this.#after(call, writingMs, () => ({ type: 'whole', result: resultWith(complete(), tool) }));
     }
     let step = 0;
     const stream: PieceStream = {
       read: async () => {
         step += 1;
-        if (step === 1) return [TEXT];
+        if (step === 1) return tool === undefined ? [TEXT] : [tool.piece];
         if (step > 2) return undefined;
         if (writingMs > 0) await this.#after(call, writingMs, () => undefined);
+        const reason = tool === undefined ? 'stop' : 'tool_calls';
         return [
-          { type: 'finish', index: 0, reason: 'stop', native: 'stop' },
+          { type: 'finish', index: 0, reason, native: reason },
           { type: 'usage', usage: complete() },
           { type: 'end' },
         ];
@@ -264,15 +274,22 @@ export function costOf(price: Price, promptTokens: number, cachedTokens: number,
   return (prompt + answerTokens * price.completion) / 1e6;
 }
 
-function resultWith(usage: ReportedUsage): UpstreamResult {
+function resultWith(usage: ReportedUsage, tool: SimulatedToolCall | undefined): UpstreamResult {
+  const reason = tool === undefined ? 'stop' : 'tool_calls';
   return {
     choices: [
       {
         index: 0,
-        finish_reason: 'stop',
-        native_finish_reason: 'stop',
+        finish_reason: reason,
+        native_finish_reason: reason,
         logprobs: null,
-        message: { role: 'assistant', content: TEXT, refusal: null, reasoning: null },
+        message: {
+          role: 'assistant',
+          content: tool === undefined ? TEXT : null,
+          refusal: null,
+          reasoning: null,
+          ...(tool === undefined ? {} : { tool_calls: [tool.call] }),
+        },
       },
     ],
     usage,

@@ -10,6 +10,7 @@ interface PlannedTurn {
   readonly newTokens: number;
   readonly answerTokens: number;
   readonly stream: boolean;
+  readonly tools: boolean;
   /** Present where endpoints fail it. */
   readonly poison: PoisonRequests | undefined;
 }
@@ -40,6 +41,7 @@ export function planTraffic(traffic: SimulatedTraffic, seed: number): TrafficPla
   const { requests = 20_000, perSecond = 6, turns = 6, surges = [] } = traffic;
   const chance = new Chance(seed, 'sessions');
   const callers = new Callers(traffic, seed);
+  const withTools = new Chance(seed, 'tools');
   const sessionsPerMs = perSecond / turns / 1_000;
   const sessions: PlannedSession[] = [];
   let planned = 0;
@@ -56,7 +58,7 @@ export function planTraffic(traffic: SimulatedTraffic, seed: number): TrafficPla
       continue;
     }
     ms += step;
-    const session = planSession(`session-${sessions.length}`, ms, traffic, chance, callers);
+    const session = planSession(`session-${sessions.length}`, ms, traffic, chance, callers, withTools);
     planned += session.turns.length;
     sessions.push(session);
   }
@@ -93,9 +95,10 @@ function planSession(
   traffic: SimulatedTraffic,
   chance: Chance,
   callers: Callers,
+  withTools: Chance,
 ): PlannedSession {
   const { turns = 6, pauseMs = 30_000, promptTokens = 2_000, turnTokens = 300, answerTokens = 250 } = traffic;
-  const { streaming = 1, named = 1 } = traffic;
+  const { streaming = 1, named = 1, tools = 0 } = traffic;
   const length = (mean: number): number =>
     Math.max(1, Math.round(chance.around(mean / MEAN_OVER_MEDIAN, LENGTH_SPREAD)));
   const count = chance.count(turns);
@@ -109,6 +112,7 @@ function planSession(
       newTokens: length(index === 0 ? promptTokens : turnTokens),
       answerTokens: length(answerTokens),
       stream: chance.uniform() < streaming,
+      tools: withTools.uniform() < tools,
       poison: poison(),
     })),
   };
