@@ -359,9 +359,8 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
     const adjustments = joinedAdjustments(flight.adjustments, call.adjustments);
     const lastResort = flight.isLastResort || undefined;
     this.#attempts.push({ step, startedAt, endedAt, outcome: OK, hedge: hedge || undefined, lastResort, adjustments });
-    const isWithheld = opened.type !== 'failed' && opened.withheld === true;
-    const { returnRefusals } = this.request.preferences;
-    const isPassedOver = isWithheld && !returnRefusals && hasOtherModel(this.plan, this.#attempts, step.endpoint);
+    const isWithheld = opened.type !== 'failed' && opened.withheld && !this.request.preferences.returnRefusals;
+    const isPassedOver = isWithheld === true && hasOtherModel(this.plan, this.#attempts, step.endpoint);
     const answer = isPassedOver || opened.type === 'failed' ? undefined : opened;
     const made: AttemptedCall<Call, Result> = {
       endpoint: step.endpoint,
