@@ -18,6 +18,7 @@ const STYLES = `:root { --vp-code-font-size: .8em }
 const TASKS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'Get started': {
     'getting-started': 'Getting started',
+    frameworks: 'Frameworks',
     providers: 'Providers',
     'ai-sdk': 'With the AI SDK',
     recipes: 'Recipes',

@@ -72,7 +72,8 @@ export function routerWith<
       return version();
     };
     return {
-      chat: async (body, options) => open().chat.chat(body, options),
+      // Not async: each would cost every request a promise.
+      chat: (body, options) => (isClosed ? refused() : version().chat.chat(body, options)),
       stream: (body, options) => (isClosed ? refusedStream() : version().chat.stream(body, options)),
       batches,
       embed: (async (body, options) => (await embeddingsOf(open())).embed(body, options)) as Router['embed'],
@@ -87,7 +88,7 @@ export function routerWith<
         const prepared = await chat.prepare(countable(body, options.dialect), options, false);
         return countPrepared(services, prepared, options.signal);
       },
-      open: async (body, options) => open().chat.open(body, options),
+      open: (body, options) => (isClosed ? refused() : version().chat.open(body, options)),
       on: (name, listener) => version().services.events.on(name, listener),
       get ledger() {
         return version().services.ledger;
@@ -156,6 +157,10 @@ const CLOSED = {
     'another with createRouter',
 } as const;
 
+function refused(): Promise<never> {
+  return Promise.reject(new RouterError(CLOSED));
+}
+
 // eslint-disable-next-line require-yield
 async function* refusedStream(): ReturnType<Router['stream']> {
   throw new RouterError(CLOSED);
@@ -164,6 +169,7 @@ async function* refusedStream(): ReturnType<Router['stream']> {
 /** Warns of what is valid in a configuration and may still not be meant. */
 function tellAtStart({ config, services }: RouterVersion, copies: number): void {
   const { events, environment } = services;
+  events.warned = config.inspector?.warned;
   if (config.simulatedByDefault) warn(events, SIMULATED);
   if (config.callersUnsaid) warn(events, NO_CALLERS);
   if (copies > 1) warn(events, LOADED_TWICE);

@@ -3,6 +3,7 @@ import { answerOf, calledAt, OK, refusalOf, WITHHELD } from './attempt-answer.ts
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { Attempt, Continuation } from '../../core/fallback/failure.ts';
 import type { Admission } from '../../core/fallback/health.ts';
+import { isGone, repetitionShare } from '../../core/fallback/throttle.ts';
 import { hasOtherModel, type Move, nextMove, type StopReason } from '../../core/fallback/next-move.ts';
 import type { RoutedRequest } from '../../core/normalize/normalized-request.ts';
 import { unknownProviders } from '../../core/normalize/unknown-providers.ts';
@@ -18,7 +19,7 @@ import { announceAttempt, announceFirstToken } from './announce.ts';
 import { timeoutsOf } from './call-watch.ts';
 import type { Answer } from './execution.ts';
 import { Flight, type MadeCall } from './flight.ts';
-import { adjustmentsAt, learnRefusal, refusingAt } from './refused-words.ts';
+import { adjustmentsAt, joinedAdjustments, learnRefusal, refusingAt } from './refused-words.ts';
 import { Hedging, lateAfterMs } from './hedging.ts';
 import { errorOfUnknown, withContext } from './router-errors.ts';
 import type { RuntimeServices } from './services.ts';
@@ -104,9 +105,7 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
     try {
       let answer: Answer<Call, Result> | undefined;
       let waited = false;
-      // What comes before a call (a wait, what plugins change for the endpoint, a reservation of what it may cost) takes
-      // time, so the core is asked again after it: between the last question and the call nothing else may run, because
-      // the answer depends on what other requests are doing.
+      // What comes before a call takes time, so the core decides again after it: until the call nothing else may run.
       while (answer === undefined) {
         this.signal.throwIfAborted();
         const move = this.#nextMove(waited);
@@ -117,7 +116,6 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
         else await first;
         if (answer === undefined) await learnRefusal(this.#services, this.request, this.#attempts);
       }
-      // The caller may leave just when an answer is there: then nobody will ever read or settle it.
       if (this.signal.aborted) answer.abandon();
       this.signal.throwIfAborted();
       return answer;
@@ -217,12 +215,14 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
   #nextMove(waited: boolean): Move {
     const { environment, fallback, pacing, records } = this.#services;
     const perSecond = (): number => this.plan.steps.reduce((sum, { endpoint }) => sum + records.rate(endpoint), 0);
+    const [now, healthAt] = [environment.now(), (step: PlanStep) => records.record(step.endpoint)?.health];
     return nextMove(this.plan, this.#attempts, {
       policy: fallback,
-      now: environment.now(),
+      now,
       deadlineAt: this.#deadlineAt,
       admission: this.#admission,
-      mayRepeat: ({ endpoint }) => environment.random() < records.repetitionShare(endpoint),
+      mayRepeat: (step) => environment.random() < repetitionShare(healthAt(step), now),
+      isGone: (step) => isGone(healthAt(step), now),
       holdMs: this.#waits.holdMs,
       waited,
       roll: environment.random(),
@@ -355,12 +355,12 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
 
   /** Notes what became of a call: its answer, or undefined when it failed and was settled so. */
   #conclude(flight: Flight<Call, Result>, opened: CallResult<Result>): Answer<Call, Result> | undefined {
-    const { step, call, startedAt, generation, attempt, hedge, adjustments, arrivedAt: endedAt } = flight;
+    const { step, call, startedAt, generation, attempt, hedge, arrivedAt: endedAt } = flight;
+    const adjustments = joinedAdjustments(flight.adjustments, call.adjustments);
     const lastResort = flight.isLastResort || undefined;
     this.#attempts.push({ step, startedAt, endedAt, outcome: OK, hedge: hedge || undefined, lastResort, adjustments });
-    const isWithheld = opened.type !== 'failed' && opened.withheld === true;
-    const { returnRefusals } = this.request.preferences;
-    const isPassedOver = isWithheld && !returnRefusals && hasOtherModel(this.plan, this.#attempts, step.endpoint);
+    const isWithheld = opened.type !== 'failed' && opened.withheld && !this.request.preferences.returnRefusals;
+    const isPassedOver = isWithheld === true && hasOtherModel(this.plan, this.#attempts, step.endpoint);
     const answer = isPassedOver || opened.type === 'failed' ? undefined : opened;
     const made: AttemptedCall<Call, Result> = {
       endpoint: step.endpoint,

@@ -11,7 +11,7 @@ import {
 import type { DecisionFigures } from '../route-plan.ts';
 import type { World } from '../world.ts';
 import type { AdaptivePolicy } from './policy.ts';
-import { wellnessOf } from './wellness.ts';
+import { type RememberedFailures, wellnessOf } from './wellness.ts';
 
 /** An endpoint in its place, with the numbers that put it there. */
 export interface AdaptivelyRanked {
@@ -26,12 +26,14 @@ interface Weighed extends AdaptivelyRanked {
   readonly figures: { -readonly [Name in keyof DecisionFigures]: DecisionFigures[Name] };
   /** True for one that must not be called now. */
   readonly isRefused: boolean;
-  /** Cost over health, and what further requests will cost: what endpoints are compared by. */
+  /** Undefined where no failure is remembered. */
+  readonly failures: RememberedFailures | undefined;
+  /** What it is expected to cost to start there, with what further requests will cost: what endpoints are compared by. */
   value: number;
 }
 
 /**
- * Draws the first endpoint by expected cost and health, and puts the others behind it from the best to the worst. The
+ * Draws the first endpoint by what it is expected to cost to start there, and puts the others behind it from the best to the worst. The
  * requests of a named session draw the same number at each endpoint, in every instance: they stay together as long as
  * the endpoints are about equally good. Endpoints that must not be called now come last.
  */
@@ -46,7 +48,7 @@ export function rankAdaptively(
     answer: expectedAnswer(request, world, policy),
   };
   const weighed = endpoints.map((endpoint) => weigh(endpoint, request, expected, world, policy));
-  compareCosts(weighed, policy, sharpnessIn(world, policy), lookAhead(weighed, request, expected, policy));
+  compareCosts(weighed, sharpnessIn(world, policy), lookAhead(weighed, request, expected, policy));
   const drawn = drawnOf(weighed, sessionDraw(request), world.roll);
   inOrder(weighed);
   if (drawn === undefined) return weighed;
@@ -86,7 +88,7 @@ function weigh(
   const cached =
     served === undefined || served.length === 0 ? 0 : cachedTokens(served, endpoint, policy.cacheMs, world.now);
   const admission = world.admission?.(endpoint, cached > 0);
-  const { health, slowness } = wellnessOf(world.record(endpoint), policy, world.now);
+  const { health, slowness, failures } = wellnessOf(world.record(endpoint), policy, world.now);
   const headroom = admission?.headroom ?? 1;
   const isProbe = admission?.ok === true && admission.probe === true;
   const unknownCachedRate = cachedRateOf(request, policy);
@@ -102,6 +104,7 @@ function weigh(
     },
     why: admission?.ok === false ? REFUSED : NEXT,
     isRefused: admission?.ok === false,
+    failures: isProbe ? fewAtMost(failures, 1 - policy.afterProbe) : failures,
     value: 0,
   };
 }
@@ -113,6 +116,12 @@ function weigh(
 function healthNow(health: number, isProbe: boolean, headroom: number, { afterProbe, crowd }: AdaptivePolicy): number {
   const known = isProbe ? Math.max(health, afterProbe) : health;
   return headroom < 0 ? known * (1 - headroom) ** -crowd.weight : known;
+}
+
+/** Failures as if they were no larger a share. */
+function fewAtMost(failures: RememberedFailures | undefined, most: number): RememberedFailures | undefined {
+  if (failures === undefined || failures.share <= most) return failures;
+  return { share: most, lostUsd: (failures.lostUsd * most) / failures.share };
 }
 
 /** What a cached token costs where the endpoint does not say. */
@@ -168,20 +177,21 @@ const NEXT_TO_NOTHING = 1e-6;
  *
  * @param further - Further requests that count.
  */
-function compareCosts(
-  weighed: readonly Weighed[],
-  { healthWeight }: AdaptivePolicy,
-  sharpnessOfOne: number,
-  further: number,
-): void {
+function compareCosts(weighed: readonly Weighed[], sharpnessOfOne: number, further: number): void {
   let dearest = 0;
   for (const { figures } of weighed) dearest = Math.max(dearest, figures.expectedCostUsd ?? 0);
   if (dearest === 0) dearest = 1;
+  let isFailing = false;
+  for (const one of weighed) {
+    one.value = Math.max(one.figures.expectedCostUsd ?? dearest, dearest * NEXT_TO_NOTHING);
+    if (one.failures !== undefined) isFailing = true;
+  }
+  if (isFailing) addFailures(weighed);
   let best = Infinity;
   for (const one of weighed) {
     const { expectedCostUsd = dearest, laterCostUsd = expectedCostUsd, health } = one.figures;
-    const cost = Math.max(expectedCostUsd, dearest * NEXT_TO_NOTHING);
-    one.value = health === 1 ? cost : cost / power(Math.max(health, Number.EPSILON), healthWeight);
+    const promptness = one.failures === undefined ? health : health / (1 - one.failures.share + Number.EPSILON);
+    if (promptness < AS_USUAL) one.value /= power(Math.max(promptness, Number.EPSILON), LATE_WEIGHT);
     if (further > 0) one.value += further * laterCostUsd;
     if (one.value < best && !one.isRefused) best = one.value;
   }
@@ -194,6 +204,42 @@ function compareCosts(
     total += share;
   }
   for (const { figures } of weighed) if (figures.share > 0) figures.share /= total;
+}
+
+/** Quotients are this exact. */
+const AS_USUAL = 1 - 1e-12;
+
+/** Power by which lateness beyond what is tolerated counts: at twice that, an endpoint must cost a sixteenth. */
+const LATE_WEIGHT = 4;
+
+/**
+ * Calls that a failure is taken to cost beside the next one. The share of failures is a mean over the last calls, which
+ * knows too late that an endpoint has begun to fail; then it mostly fails all of them.
+ */
+const FURTHER_CALLS = 3;
+
+/**
+ * Adds what failures are expected to cost: for the share of the calls that fail what is charged for those, the next
+ * tries, and the time that is lost. The next try is at the cheapest of the others. That it may be cheaper there is no merit
+ * of the failure, and nothing here depends on how others do: more or slower failures never make an endpoint better.
+ */
+function addFailures(weighed: readonly Weighed[]): void {
+  let least = Infinity;
+  let second = Infinity;
+  for (const { value, isRefused } of weighed) {
+    if (isRefused) continue;
+    second = Math.min(second, Math.max(least, value));
+    least = Math.min(least, value);
+  }
+  for (const one of weighed) {
+    const { failures, figures, value: cost } = one;
+    if (failures === undefined) continue;
+    const other = cost === least ? second : least;
+    const next = other === Infinity ? cost : Math.max(cost, other);
+    const added = failures.share * (FURTHER_CALLS * cost + next) + failures.lostUsd;
+    one.value += added;
+    if (figures.expectedCostUsd !== undefined) figures.failureCostUsd = added;
+  }
 }
 
 /** A power; of the usual whole exponents by multiplying, which is many times as fast. */
