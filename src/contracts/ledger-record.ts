@@ -224,12 +224,19 @@ export interface SeenEndpoint {
   readonly latency?: SeenPercentiles | undefined;
   /** Likewise, for 2^(b/8) tokens a second. */
   readonly throughput?: SeenPercentiles | undefined;
+  /** Medians of two hours, where nothing was measured in the last five minutes. */
+  readonly before?: { readonly latency?: number | undefined; readonly throughput?: number | undefined } | undefined;
   /** Of the last half hour and two hours, for how its tool calls turned out. Present where that was compared. */
   readonly tools?: SeenTools | undefined;
   /** Tokens that it counts for one that was estimated. Present where the context might have been too short. */
   readonly tokens?: number | undefined;
   /** 1: below par; 2: only as a last resort. Absent for a stable one. */
   readonly stability?: 1 | 2 | undefined;
+  /**
+   * What a call took there, in milliseconds: without any tokens, for each token that no cache had, and for the calls that
+   * waited before it. Absent where the decision did not look at it, or it was hardly measured.
+   */
+  readonly timing?: readonly [baseMs: number, perTokenMs: number, queueMs: number] | undefined;
 }
 
 /** Buckets at the percentiles 50, 75, 90 and 99. */

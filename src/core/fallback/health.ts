@@ -114,6 +114,8 @@ export type Admission =
        * is back; 0 for now. Absent when the provider said itself when to come back.
        */
       readonly lastResortMs?: number | undefined;
+      /** True where only too many of our own calls are in the way: the endpoint refuses nothing, so it is waited for. */
+      readonly crowded?: boolean | undefined;
       /** True while a call is under way that finds out whether it is back. */
       readonly isTried?: boolean | undefined;
       readonly headroom?: number | undefined;

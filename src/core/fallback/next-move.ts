@@ -51,8 +51,11 @@ export type Move =
       readonly waitMs: number;
       /** True for a call that finds out whether an endpoint that was out is back. */
       readonly isProbe?: boolean | undefined;
-      /** Present when the wait is for a place that is promised to this request: the first one anywhere, or a warm one. */
-      readonly forPlace?: 'first' | 'warm' | undefined;
+      /**
+       * Present when the wait is for a place that is promised to this request: the first one anywhere, or a warm one.
+       * `turn`: for its turn at an endpoint that has too many of our calls.
+       */
+      readonly forPlace?: 'first' | 'warm' | 'turn' | undefined;
       /** True for a call of an endpoint that is left alone, because nothing else is left. */
       readonly isLastResort?: boolean | undefined;
       /** True when the wait is for a call to be let through, after which others may have been faster. */
@@ -231,15 +234,18 @@ function firstPlace(
   steps: readonly PlanStep[],
   { admission, placeWaitMs = 0, now, deadlineAt }: Situation,
 ): Move | undefined {
-  let soonest: { step: PlanStep; waitMs: number } | undefined;
+  let soonest: { step: PlanStep; waitMs: number; forPlace: 'first' | 'turn' } | undefined;
   for (const step of steps) {
     const admitted = admission(step);
     if (admitted.ok || (admitted.cause !== 'pace' && admitted.cause !== 'rate_limited')) continue;
-    const { waitMs } = admitted;
-    if (waitMs > placeWaitMs || now + waitMs >= deadlineAt) continue;
-    if (soonest === undefined || waitMs < soonest.waitMs) soonest = { step, waitMs };
+    const { waitMs, crowded } = admitted;
+    // Where nobody refuses, it is only slow: then requests wait as long as they may.
+    if ((waitMs > placeWaitMs && crowded !== true) || now + waitMs >= deadlineAt) continue;
+    if (soonest === undefined || waitMs < soonest.waitMs) {
+      soonest = { step, waitMs, forPlace: crowded === true ? 'turn' : 'first' };
+    }
   }
-  return soonest && { type: 'attempt', ...soonest, forPlace: 'first' };
+  return soonest && { type: 'attempt', ...soonest };
 }
 
 /**

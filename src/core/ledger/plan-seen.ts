@@ -2,6 +2,7 @@ import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { Admission } from '../fallback/health.ts';
 import type { RoutedRequest } from '../normalize/normalized-request.ts';
 import { areComparable } from '../selection/exacto.ts';
+import type { Timing } from '../selection/adaptive/timing.ts';
 import type { World } from '../selection/world.ts';
 import { mayBeTight, planRoute } from '../selection/plan-route.ts';
 import { hasThresholds } from '../selection/rank.ts';
@@ -28,12 +29,20 @@ interface SeenAnswer {
 /** Plans a request as {@link planRoute} does, and keeps what the plan depended on. */
 export function planSeen(request: RoutedRequest, world: World): RoutePlan {
   let admissions: SeenAnswer[] | undefined;
-  const { admission: ask } = world;
+  let timings: Map<Endpoint, Timing> | undefined;
+  const { admission: ask, timing: time } = world;
   const watched =
     ask === undefined
       ? world
       : {
           ...world,
+          timing:
+            time &&
+            ((endpoint: Endpoint): Timing | undefined => {
+              const timing = time(endpoint);
+              if (timing !== undefined) (timings ??= new Map()).set(endpoint, timing);
+              return timing;
+            }),
           admission: (endpoint: Endpoint, warm: boolean): Admission => {
             const admission = ask(endpoint, warm);
             if (!isPlain(admission)) (admissions ??= []).push({ endpoint, warm, admission });
@@ -50,7 +59,7 @@ export function planSeen(request: RoutedRequest, world: World): RoutePlan {
   const states: SeenState[] = [];
   const note = ({ endpoint }: { readonly endpoint: Endpoint }): void => {
     const record = world.record(endpoint);
-    if (record !== undefined) states.push(stateOf(endpoint, record, when));
+    if (record !== undefined) states.push(stateOf(endpoint, record, when, timings?.get(endpoint)));
   };
   for (const step of plan.steps) note(step);
   for (const rejection of plan.rejected) if (rejection.reason === 'allow_fallbacks') note(rejection);

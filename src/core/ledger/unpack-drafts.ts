@@ -162,9 +162,15 @@ function readSeen(from: Reader): SeenWorld {
         measures: from.thing(),
         tools: from.thing(),
         tokens: from.known(),
+        timing: readTiming(from),
       };
     }),
   };
+}
+
+function readTiming(from: Reader): SeenWorld['states'][number]['timing'] {
+  const [baseMs, perTokenMs, queueMs] = [from.known(), from.number(), from.number()];
+  return baseMs === undefined ? undefined : { baseMs, perTokenMs, queueMs };
 }
 
 function readAttempt(from: Reader): DraftedAttempt {

@@ -7,6 +7,7 @@ import type { Admission, EndpointHealth } from '../fallback/health.ts';
 import type { ServedBy } from './adaptive/expected-cost.ts';
 import type { Pace } from './adaptive/pacer.ts';
 import type { AdaptivePolicy } from './adaptive/policy.ts';
+import type { Timing } from './adaptive/timing.ts';
 import type { EndpointSpeed } from './adaptive/wellness.ts';
 import type { EndpointPerformance } from './performance.ts';
 
@@ -43,6 +44,8 @@ export interface World {
    * @param warm - Whether the prompt is likely to be in its cache.
    */
   readonly admission?: ((endpoint: Endpoint, warm: boolean) => Admission) | undefined;
+  /** What a call of the request's kind takes at an endpoint at the moment; undefined where it is hardly measured. */
+  readonly timing?: ((endpoint: Endpoint) => Timing | undefined) | undefined;
   /** Tokens that answers of this account and model usually have; undefined where nothing is known. */
   readonly usualAnswerTokens?: number | undefined;
   /** Tokens that providers report for one of the rough count of this account's prompts; undefined where none has. */

@@ -24,9 +24,9 @@ import type { RuntimeServices } from './services.ts';
 import { RequestPlaces, type SharedPlace } from './shared-limits.ts';
 import { RequestFailures } from './request-failures.ts';
 import { Reservation } from '../limits/spending.ts';
-import { accountOf, givenUpUsd, lostOnHedge, lostOnHedges, settleAttempt } from './settle.ts';
+import { accountOf, givenUpUsd, lostOnHedge, lostOnHedges, settleAttempt, tokensToCompute } from './settle.ts';
 import { RequestWaits } from './request-waits.ts';
-import { isLimited } from '../../core/selection/adaptive/endpoint-limits.ts';
+import { isLimited, LOOK_AGAIN_MS } from '../../core/selection/adaptive/endpoint-limits.ts';
 import { mayHedge } from '../../core/selection/adaptive/hedge.ts';
 
 /**
@@ -98,7 +98,7 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
    * @throws {@link RouterError} when none does; the signal's reason when the client disconnects.
    */
   async next(): Promise<Answer<Call, Result>> {
-    this.#services.pacing.request();
+    this.#services.pacing.request(this.#services.environment.now());
     try {
       let answer: Answer<Call, Result> | undefined;
       let waited = false;
@@ -122,6 +122,7 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
     } catch (error) {
       this.#reservation?.release();
       this.#places?.releaseNext();
+      this.#waits.end();
       // Whatever else went wrong: a client that disconnected is told of that.
       this.signal.throwIfAborted();
       throw error;
@@ -234,7 +235,10 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
   readonly #admission = ({ endpoint, figures }: PlanStep): Admission => {
     const isWarm = figures !== undefined && figures.warmth > 0;
     const isPromised = this.#waits.promised === endpoint.id;
-    return this.#services.records.admission(endpoint, isWarm, this.#likelyTokens(endpoint), isPromised);
+    const admitted = this.#services.records.admission(endpoint, isWarm, this.#likelyTokens(endpoint), isPromised);
+    // Whoever came before waits for this place.
+    const isTaken = admitted.ok && (admitted.headroom ?? 1) < 0 && this.#waits.isBehind;
+    return isTaken ? { ok: false, waitMs: LOOK_AGAIN_MS, cause: 'pace', crowded: true } : admitted;
   };
 
   /** Tokens that a call likely has: where they are limited, as this endpoint has counted them so far. */
@@ -295,6 +299,7 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
       promised: this.#waits.promised === endpoint.id,
     });
     this.#waits.promised = undefined;
+    this.#waits.end();
     const attempt = (this.#options.attemptsBefore ?? 0) + this.#attempts.length + (hedge ? 2 : 1);
     const limits = timeoutsOf(timeouts, provider, endpoint);
     const refusing = refusingAt(this.#services, this.request, this.#attempts, endpoint, startedAt);
@@ -315,7 +320,9 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
     this.#places?.begin(call, endpoint, place);
     const patience = Math.max(1, (this.request.stream ? limits.firstTokenMs : limits.answerMs) / timeouts.firstTokenMs);
     const adjustments = refusing && adjustmentsAt(refusing, this.request);
-    const made = { step, call, startedAt, generation, attempt, hedge, isProbe, isLastResort, patience, adjustments };
+    const tokens = tokensToCompute(this.#services, this.request, step.figures?.warmth);
+    const how = { attempt, hedge, isProbe, isLastResort, patience, tokens, adjustments };
+    const made = { step, call, startedAt, generation, ...how };
     const flight = new Flight<Call, Result>(made, this.request.stream ? 'streaming' : 'whole');
     load.waiting(flight);
     call.open((result) => {
@@ -366,6 +373,7 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
       generation,
       attempt,
       hedge,
+      work: flight,
       result: answer?.type === 'whole' ? answer.result : undefined,
     };
     if (answer === undefined) {

@@ -32,6 +32,7 @@ import {
   type SilencePolicy,
   type WaitingCall,
 } from '../../core/selection/adaptive/silence.ts';
+import { type Timing, timingOf } from '../../core/selection/adaptive/timing.ts';
 import type { TimedKind, UsualTime } from '../../core/selection/adaptive/wellness.ts';
 import { calibrate, UNCALIBRATED, wantsReport } from '../../core/tokens/likely-tokens.ts';
 import { measure, type Measurement } from '../../core/selection/performance.ts';
@@ -140,7 +141,10 @@ export class EndpointRecords {
     const headroom = Math.min(room.headroom, place?.headroom ?? 1);
     // Whoever waits for the end of a refusal waits for a place behind those who wait already.
     if (!admitted.ok) return { ...admitted, waitMs: Math.max(admitted.waitMs, waitMs), headroom };
-    if (waitMs > 0) return { ok: false, waitMs, cause: 'pace', headroom };
+    if (waitMs > 0) {
+      const crowded = room.crowded === true && (place?.waitMs ?? 0) === 0;
+      return { ok: false, waitMs, cause: 'pace', headroom, ...(crowded ? { crowded } : {}) };
+    }
     return headroom === 1 ? admitted : { ...admitted, headroom };
   }
 
@@ -265,10 +269,11 @@ export class EndpointRecords {
   };
 
   /** Notes that a call was given up because another one answered: it would have taken longer than this. */
-  gaveUp(endpoint: Endpoint, kind: TimedKind, afterMs: number): void {
+  gaveUp(endpoint: Endpoint, { kind, work: tokens }: Pick<RunningCall, 'kind' | 'work'>, afterMs: number): void {
     const known = this.#known.of(endpoint.id);
     const { record } = known;
-    const speed = this.#times.afterGivingUp(endpoint, record.speed, { kind, ms: afterMs }, this.#environment.now());
+    const call = { kind, ms: afterMs, tokens };
+    const speed = this.#times.afterGivingUp(endpoint, record.speed, call, this.#environment.now());
     if (speed !== record.speed) known.record = { ...record, speed };
   }
 
@@ -297,6 +302,21 @@ export class EndpointRecords {
     load.waited(call, isAnswered, this.#times.of(endpoint, record.speed, call.kind), this.#adaptive, now);
   }
 
+  /** What a call takes at an endpoint at the moment, as it is asked about many of them. */
+  timingOf(isStreamed: boolean): (endpoint: Endpoint) => Timing | undefined {
+    return isStreamed ? this.#streamTiming : this.#wholeTiming;
+  }
+
+  readonly #streamTiming = (endpoint: Endpoint): Timing | undefined => this.#timing(endpoint, 'streaming');
+  readonly #wholeTiming = (endpoint: Endpoint): Timing | undefined => this.#timing(endpoint, 'whole');
+
+  #timing(endpoint: Endpoint, kind: TimedKind): Timing | undefined {
+    const known = this.#known.find(endpoint.id);
+    if (known === undefined || known.load.isHardlyKnown(this.#environment.now())) return undefined;
+    const { record, load } = known;
+    return timingOf(this.#times.of(endpoint, record.speed, kind), load.calls, load.waitingTokens);
+  }
+
   /** Notes that this process did not run for a while: whoever was silent meanwhile may have answered. */
   stalled(): void {
     this.#ranAgainAt = this.#environment.now();
@@ -308,9 +328,9 @@ export class EndpointRecords {
     if (this.#silence === undefined || load === undefined) return 0;
     const now = this.#environment.now();
     const calls: WaitingCall[] = [];
-    for (const { startedAt, kind } of load.running) {
+    for (const { startedAt, kind, work } of load.running) {
       const usual = this.usual(endpoint, kind);
-      if (usual !== undefined) calls.push({ ageMs: now - Math.max(startedAt, this.#ranAgainAt), usual });
+      if (usual !== undefined) calls.push({ ageMs: now - Math.max(startedAt, this.#ranAgainAt), usual, work });
     }
     const heardAt = Math.max(load.lastSuccessAt, this.#ranAgainAt);
     return silenceOf(calls, now - heardAt, this.#silence, this.#adaptive.speed);

@@ -260,6 +260,7 @@ export function worldOf(services: RuntimeServices, { request, served, roll, orig
     served,
     origins,
     admission: records.admissionAt(now),
+    timing: records.timingOf(request?.stream !== false),
     usualAnswerTokens: usual?.usualAnswerTokens,
     promptRatio: usual?.promptRatio,
     now,

@@ -7,7 +7,8 @@ import type { CountedHealth } from '../../core/fallback/health.ts';
 import type { RoutedRequest } from '../../core/normalize/normalized-request.ts';
 import { calibrated } from '../../core/tokens/likely-tokens.ts';
 import { type EstimatedPrompt, likelyPromptTokens } from '../../core/tokens/token-estimate.ts';
-import { roughPromptTokens } from '../../core/selection/adaptive/expected-cost.ts';
+import type { CallWork } from './attempt-call.ts';
+import { PER_ANSWER_TOKEN, roughPromptTokens } from '../../core/selection/adaptive/expected-cost.ts';
 import type { CacheReport } from '../../core/limits/cache-rule.ts';
 import type { Measurement } from '../../core/selection/performance.ts';
 import type { RoutePlan } from '../../core/selection/route-plan.ts';
@@ -55,8 +56,7 @@ export function settleAttempt(
   // A prompt that a text was added to is not the one that was estimated.
   if (facts !== undefined && attempt.continued === undefined) learnFrom(services, sent, endpoint, facts.usage, endedAt);
   if (chargedNanoUsd > 0) services.spending.count(execution.request.account, chargedNanoUsd);
-  const { operation } = execution.request;
-  const measured = outcome.ok ? measurementOf(attempt, answer, operation, facts) : undefined;
+  const measured = outcome.ok ? measurementOf(attempt, answer, execution.request, facts) : undefined;
   const seals = facts && answer.call.seals;
   if (seals !== undefined) services.origins.note(execution.request.account.id, endpoint, seals);
   const account = execution.request.account.id;
@@ -308,8 +308,8 @@ export function settleError(
 /** Embeddings generate nothing: their speed is that of reading. */
 function measurementOf(
   attempt: Attempt,
-  answer: Pick<AttemptedCall, 'startedAt' | 'firstTokenAt' | 'result'>,
-  operation: Operation,
+  answer: Pick<AttemptedCall, 'startedAt' | 'firstTokenAt' | 'result' | 'work'>,
+  { operation, needs }: RoutedRequest,
   facts: AnswerFacts | undefined,
 ): Measurement {
   const tokens = operation === 'chat' ? facts?.usage.completion_tokens : facts?.usage.prompt_tokens;
@@ -319,8 +319,35 @@ function measurementOf(
     latencyMs: answer.firstTokenAt - answer.startedAt,
     inOnePiece: !streamed,
     tokensPerSecond: tokens !== undefined && seconds > 0 ? tokens / seconds : undefined,
+    computedTokens: answer.work && facts && computedTokens(answer.work, needs, facts.usage, streamed),
     toolCalls: facts?.toolCalls,
   };
+}
+
+/** Tokens of an answer where nothing is known of the account and the model. */
+const ANSWER_TOKENS = 500;
+
+/**
+ * Tokens that an endpoint likely has to compute until a call has its answer: what of the prompt it has in no cache, and
+ * where the answer comes in one piece that too.
+ */
+export function tokensToCompute({ usualTokens }: RuntimeServices, request: RoutedRequest, warmth = 0): number {
+  const { needs, stream, operation, account, targets } = request;
+  const prompt = roughPromptTokens(needs) * (1 - warmth);
+  if (stream || operation !== 'chat') return prompt;
+  const { usualAnswerTokens = ANSWER_TOKENS } = usualTokens.of(account.id, targets[0]?.model);
+  return prompt + PER_ANSWER_TOKEN * Math.min(usualAnswerTokens, needs.outputTokens ?? Infinity);
+}
+
+/** The same, once it is known. Prompts are still counted as roughly as before, so that both can be compared. */
+function computedTokens(
+  { tokens, work }: CallWork,
+  needs: RoutedRequest['needs'],
+  { prompt_tokens: prompt, completion_tokens: answer, prompt_tokens_details: details }: Usage,
+  streamed: boolean,
+): number {
+  const cached = prompt > 0 ? Math.min(1, (details?.cached_tokens ?? 0) / prompt) : 0;
+  return work - tokens + roughPromptTokens(needs) * (1 - cached) + (streamed ? 0 : PER_ANSWER_TOKEN * answer);
 }
 
 /** An answer, as far as its cost depends on it. */

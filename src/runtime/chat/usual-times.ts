@@ -4,6 +4,7 @@ import {
   type EndpointSpeed,
   speedAfter,
   speedAfterGivingUp,
+  type TimedCall,
   type TimedKind,
   UNKNOWN_SPEED,
   usualAmongPeers,
@@ -43,12 +44,12 @@ export class UsualTimes {
   afterGivingUp(
     { model }: Endpoint,
     known: EndpointSpeed | undefined,
-    { kind, ms }: { readonly kind: TimedKind; readonly ms: number },
+    { kind, ms, tokens }: Pick<TimedCall, 'kind' | 'ms' | 'tokens'>,
     now: number,
   ): EndpointSpeed | undefined {
     const { speed: policy, forgetMs } = this.#adaptive;
     const expected = usualAmongPeers(known, this.#peers.get(model), kind, policy);
-    const speed = speedAfterGivingUp(known ?? UNKNOWN_SPEED, policy, { kind, ms, forgetMs, expected }, now);
+    const speed = speedAfterGivingUp(known ?? UNKNOWN_SPEED, policy, { kind, ms, tokens, forgetMs, expected }, now);
     return speed === UNKNOWN_SPEED ? undefined : speed;
   }
 
@@ -63,15 +64,16 @@ export class UsualTimes {
     if (ms === undefined) return speed;
     const { speed: policy, forgetMs } = this.#adaptive;
     const kind = measurement?.inOnePiece === true ? 'whole' : 'streaming';
+    const tokens = measurement?.computedTokens;
     const peers = this.#peers.get(model);
     // What others take matters only of an endpoint that was hardly called itself.
     const isKnown = speed !== undefined && speed[kind].calls >= policy.minimumCalls;
     const expected = isKnown ? undefined : usualAmongPeers(speed, peers, kind, policy);
     this.#peers.set(
       model,
-      speedAfter(peers ?? UNKNOWN_SPEED, policy, { kind, ms, forgetMs, expected: undefined }, now),
+      speedAfter(peers ?? UNKNOWN_SPEED, policy, { kind, ms, tokens, forgetMs, expected: undefined }, now),
     );
-    return speedAfter(speed ?? UNKNOWN_SPEED, policy, { kind, ms, forgetMs, expected }, now);
+    return speedAfter(speed ?? UNKNOWN_SPEED, policy, { kind, ms, tokens, forgetMs, expected }, now);
   }
 }
 

@@ -43,6 +43,8 @@ export interface CallBook {
 
 /** Milliseconds in which a failure is answered. */
 const FAILURE_MS = 60;
+/** Milliseconds after which something more of an answer is there that is still being written. */
+const READ_MS = 5_000;
 /** Default time for which prompts stay cached. */
 export const CACHE_MS = 300_000;
 
@@ -211,7 +213,11 @@ export class SimulatedServer {
         step += 1;
         if (step === 1) return [TEXT];
         if (step > 2) return undefined;
-        if (writingMs > 0 || work !== undefined) await written();
+        if (work !== undefined && !(await this.#endsWithin(call, work))) {
+          step -= 1;
+          return [TEXT];
+        }
+        if (work === undefined && writingMs > 0) await written();
         return [
           { type: 'finish', index: 0, reason: 'stop', native: 'stop' },
           { type: 'usage', usage: complete() },
@@ -221,6 +227,11 @@ export class SimulatedServer {
       cancel: finish,
     };
     return { type: 'stream', stream };
+  }
+
+  /** Whether an answer ends before something more of it is there to be read. */
+  #endsWithin(call: SimulatedCall, { ended }: Work): Promise<boolean> {
+    return Promise.race([ended.then(() => true), this.#after(call, READ_MS, () => false)]);
   }
 
   #limited(waitMs: number): AttemptFailure {

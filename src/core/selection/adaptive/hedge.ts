@@ -12,20 +12,22 @@ export const DEFAULT_HEDGE_POLICY: HedgePolicy = fill(HEDGE);
 /**
  * Milliseconds after which a call is late enough for a second one; undefined when too little is known of the endpoint.
  *
- * @param call - Whether it finds out if an endpoint is back, and whether its endpoint may be one that hangs.
+ * @param call - Whether it finds out if an endpoint is back, whether its endpoint may be one that hangs, and how many
+ * times as long as usual it may take by its tokens.
  */
 export function hedgeDelay(
   usual: UsualTime,
   policy: HedgePolicy,
   speed: SpeedPolicy,
-  { isProbe, isSuspect }: { readonly isProbe: boolean; readonly isSuspect: boolean },
+  { isProbe, isSuspect, factor = 1 }: { readonly isProbe: boolean; readonly isSuspect: boolean; factor?: number },
 ): number | undefined {
   const median = usualMedian(usual, speed);
   const p95 = usualP95(usual, speed);
   if (median === undefined || p95 === undefined) return undefined;
   return Math.max(
     policy.minimumMs,
-    isProbe ? policy.probeLateAfter * median : (isSuspect ? policy.lateAfter : policy.answeringLateAfter) * p95,
+    factor *
+      (isProbe ? policy.probeLateAfter * median : (isSuspect ? policy.lateAfter : policy.answeringLateAfter) * p95),
   );
 }
 

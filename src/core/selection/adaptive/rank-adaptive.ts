@@ -4,6 +4,7 @@ import {
   cachedTokens,
   expectedCost,
   type ExpectedTokens,
+  PER_ANSWER_TOKEN,
   requestRates,
   roughPromptTokens,
   warmthOf,
@@ -11,6 +12,7 @@ import {
 import type { DecisionFigures } from '../route-plan.ts';
 import type { World } from '../world.ts';
 import type { AdaptivePolicy } from './policy.ts';
+import { expectedMs, queueFactor } from './timing.ts';
 import { wellnessOf } from './wellness.ts';
 
 /** An endpoint in its place, with the numbers that put it there. */
@@ -28,6 +30,11 @@ interface Weighed extends AdaptivelyRanked {
   readonly isRefused: boolean;
   /** Cost over health, and what further requests will cost: what endpoints are compared by. */
   value: number;
+  /** Milliseconds to its first token; undefined where it was not asked for, or is hardly measured. */
+  ms: number | undefined;
+  isTimed: boolean;
+  /** Times as long as the fastest of those that cost as little; 1 where there are none. */
+  slower: number;
 }
 
 /**
@@ -46,7 +53,7 @@ export function rankAdaptively(
     answer: expectedAnswer(request, world, policy),
   };
   const weighed = endpoints.map((endpoint) => weigh(endpoint, request, expected, world, policy));
-  compareCosts(weighed, policy, sharpnessIn(world, policy), lookAhead(weighed, request, expected, policy));
+  compare(weighed, request, world, policy, lookAhead(weighed, request, expected, policy));
   const drawn = drawnOf(weighed, sessionDraw(request), world.roll);
   inOrder(weighed);
   if (drawn === undefined) return weighed;
@@ -103,6 +110,9 @@ function weigh(
     why: admission?.ok === false ? REFUSED : NEXT,
     isRefused: admission?.ok === false,
     value: 0,
+    ms: undefined,
+    isTimed: false,
+    slower: 1,
   };
 }
 
@@ -168,32 +178,108 @@ const NEXT_TO_NOTHING = 1e-6;
  *
  * @param further - Further requests that count.
  */
-function compareCosts(
+function compare(
   weighed: readonly Weighed[],
-  { healthWeight }: AdaptivePolicy,
-  sharpnessOfOne: number,
+  request: RoutedRequest,
+  world: World,
+  policy: AdaptivePolicy,
   further: number,
 ): void {
   let dearest = 0;
   for (const { figures } of weighed) dearest = Math.max(dearest, figures.expectedCostUsd ?? 0);
   if (dearest === 0) dearest = 1;
-  let best = Infinity;
-  for (const one of weighed) {
-    const { expectedCostUsd = dearest, laterCostUsd = expectedCostUsd, health } = one.figures;
-    const cost = Math.max(expectedCostUsd, dearest * NEXT_TO_NOTHING);
-    one.value = health === 1 ? cost : cost / power(Math.max(health, Number.EPSILON), healthWeight);
-    if (further > 0) one.value += further * laterCostUsd;
-    if (one.value < best && !one.isRefused) best = one.value;
+  for (const one of weighed) one.value = valueOf(one, policy, dearest, further);
+  let best = leastOf(weighed);
+  if (world.timing !== undefined && weighed.length > 1) {
+    const tokens = tokensToCompute(request, world, policy);
+    // Whoever takes the place of one with a long queue may have one, too.
+    while (addQueues(weighed, best * COMPETES, tokens, world.timing, policy)) {
+      for (const one of weighed) one.value = valueOf(one, policy, dearest, further);
+      best = leastOf(weighed);
+    }
+    breakTies(weighed, best);
   }
-  const sharpness = sharpnessOfOne * (1 + further);
+  const sharpness = sharpnessIn(world, policy) * (1 + further);
   let total = 0;
   for (const one of weighed) {
     if (one.isRefused) continue;
-    const share = power(best / one.value, sharpness);
+    const share = power(best / (one.value * one.slower), sharpness);
     one.figures.share = share;
     total += share;
   }
   for (const { figures } of weighed) if (figures.share > 0) figures.share /= total;
+}
+
+function valueOf({ figures }: Weighed, { healthWeight }: AdaptivePolicy, dearest: number, further: number): number {
+  const { expectedCostUsd = dearest, laterCostUsd = expectedCostUsd, health } = figures;
+  const cost = Math.max(expectedCostUsd, dearest * NEXT_TO_NOTHING);
+  const value = health === 1 ? cost : cost / power(Math.max(health, Number.EPSILON), healthWeight);
+  return further > 0 ? value + further * laterCostUsd : value;
+}
+
+function leastOf(weighed: readonly Weighed[]): number {
+  let least = Infinity;
+  for (const { value, isRefused } of weighed) if (value < least && !isRefused) least = value;
+  return least;
+}
+
+/** Endpoints that are dearer than the best by more than this are hardly ever drawn. */
+const COMPETES = 1.3;
+/** Endpoints that are dearer than the best by no more than this cost the same: others take more time. */
+const SAME_COST = 1.02;
+
+/** Tokens that an endpoint has to compute for the request, of which each has something else in its cache. */
+function tokensToCompute({ needs, stream, operation }: RoutedRequest, world: World, policy: AdaptivePolicy): Work {
+  const isWhole = !stream && operation === 'chat';
+  const { usualAnswerTokens = policy.answerTokens } = world;
+  const answer = isWhole ? PER_ANSWER_TOKEN * Math.min(usualAnswerTokens, needs.outputTokens ?? Infinity) : 0;
+  return { prompt: roughPromptTokens(needs), answer };
+}
+
+interface Work {
+  readonly prompt: number;
+  readonly answer: number;
+}
+
+/**
+ * What comes first at endpoints that may be drawn is added to what they take: those of our calls that wait there. An
+ * endpoint with a queue answers late as if it were slow. True if anything has become worse.
+ */
+function addQueues(
+  weighed: readonly Weighed[],
+  most: number,
+  { prompt, answer }: Work,
+  timing: NonNullable<World['timing']>,
+  { toleratedSlowness }: AdaptivePolicy,
+): boolean {
+  let isWorse = false;
+  for (const one of weighed) {
+    if (one.isTimed || one.isRefused || one.value > most) continue;
+    one.isTimed = true;
+    const time = timing(one.endpoint);
+    if (time === undefined) continue;
+    const tokens = prompt * (1 - one.figures.warmth) + answer;
+    one.ms = expectedMs(time, tokens);
+    const left = toleratedSlowness / queueFactor(time, tokens);
+    if (left >= 1) continue;
+    one.figures.health *= left;
+    isWorse = true;
+  }
+  return isWorse;
+}
+
+/** Among endpoints that cost the same, the one is better that answers sooner. Those of which nothing is known find out. */
+function breakTies(weighed: readonly Weighed[], best: number): void {
+  const tied = weighed.filter(({ value, isRefused }) => !isRefused && value <= best * SAME_COST);
+  if (tied.length <= 1) return;
+  let fastest = Infinity;
+  for (const { ms = Infinity } of tied) fastest = Math.min(fastest, ms);
+  for (const one of tied) {
+    one.value = best;
+    if (fastest < Infinity) one.slower = (one.ms ?? fastest) / fastest;
+    const { headroom } = one.figures;
+    if (headroom < 1 && headroom >= 0) one.slower *= 2 - headroom;
+  }
 }
 
 /** A power; of the usual whole exponents by multiplying, which is many times as fast. */
@@ -264,7 +350,7 @@ const MOST_BY_HAND = 12;
 
 function byPlaceAndValue(left: Weighed, right: Weighed): number {
   if (left.isRefused !== right.isRefused) return left.isRefused ? 1 : -1;
-  return left.value - right.value || 0;
+  return left.value - right.value || left.slower - right.slower || 0;
 }
 
 /** A 32-bit number that stands for a session when endpoints are drawn; the session cannot be read from it. */

@@ -1,6 +1,7 @@
 import { fill } from '../../../config/option.ts';
 import { SILENCE, type SilencePolicy } from '../../../config/tables/selection.ts';
 import { OWN_MS, type SpeedPolicy } from './policy.ts';
+import { growthFactor } from './growth.ts';
 import type { UsualTime } from './wellness.ts';
 
 export type { SilencePolicy } from '../../../config/tables/selection.ts';
@@ -14,6 +15,8 @@ export interface WaitingCall {
   readonly ageMs: number;
   /** What is usual for calls of its kind. */
   readonly usual: UsualTime;
+  /** Tokens that are computed until it is answered, with those of the calls before it. */
+  readonly work?: number | undefined;
 }
 
 /**
@@ -29,10 +32,12 @@ export function silenceOf(
   const leastMs = policy.minimumMs + OWN_MS * calls.length;
   if (sinceSuccessMs < leastMs) return 0;
   let likelihood = 0;
-  for (const { ageMs, usual } of calls) {
+  for (const { ageMs, usual, work } of calls) {
     if (usual.calls < speed.minimumCalls || ageMs < leastMs) continue;
+    const factor = growthFactor(usual.growth, work);
     const before = Math.max(0, ageMs - sinceSuccessMs);
-    likelihood += Math.log(survival(ageMs, usual, policy)) - Math.log(survival(before, usual, policy));
+    likelihood +=
+      Math.log(survival(ageMs / factor, usual, policy)) - Math.log(survival(before / factor, usual, policy));
   }
   return likelihood;
 }

@@ -1,5 +1,6 @@
 import type { AdaptivePolicy, SpeedPolicy } from './policy.ts';
 import type { EndpointRecord } from '../world.ts';
+import { type Growth, growthAfter, growthFactor } from './growth.ts';
 
 /** How well an endpoint does: 1 is faultless. What went wrong is forgotten with time, also when nobody calls. */
 export interface Condition {
@@ -78,11 +79,13 @@ export interface EndpointSpeed {
   readonly at: number;
 }
 
-/** A robust mean and deviation. */
+/** A robust mean and deviation, of times as if all calls had the usual number of tokens. */
 export interface UsualTime {
   readonly calls: number;
   readonly mean: number;
   readonly variance: number;
+  /** How times grow with tokens; absent where they were not counted. */
+  readonly growth?: Growth | undefined;
 }
 
 /** Kinds of calls that take their own times. */
@@ -115,6 +118,8 @@ export interface TimedCall {
   readonly kind: TimedKind;
   /** Milliseconds to the first token of a stream, or to the end of an answer in one piece. */
   readonly ms: number;
+  /** Tokens that were computed until then; undefined where they are unknown. */
+  readonly tokens?: number | undefined;
   readonly forgetMs: number;
   /** What is expected of the endpoint by what is usual among all that serve its model. */
   readonly expected?: UsualTime | undefined;
@@ -129,12 +134,13 @@ export interface TimedCall {
 export function speedAfter(
   speed: EndpointSpeed,
   policy: SpeedPolicy,
-  { kind, ms, forgetMs, expected }: TimedCall,
+  { kind, ms, tokens, forgetMs, expected }: TimedCall,
   now: number,
   isGivenUp = false,
 ): EndpointSpeed {
-  const time = Math.log(Math.max(1, ms));
   const own = speed[kind];
+  const growth = clearer(own, expected);
+  const time = Math.log(Math.max(1, ms / growthFactor(growth, tokens)));
   const usual = own.calls > 0 ? own : begun(own, expected, isGivenUp ? Infinity : time, policy);
   const late = usual.calls === 0 ? 0 : time - usual.mean;
   const before = speed.lateness * fading(now - speed.at, forgetMs);
@@ -143,7 +149,8 @@ export function speedAfter(
     expected !== undefined && usual.calls < policy.minimumCalls && expected.calls >= policy.minimumCalls;
   const isFar = isGivenUp || isFarAbove(isExpected ? expected : usual, time);
   const mostGain = !isFar || usual.calls === 0 ? 1 : Math.min(1, sinceChange(speed, now) / policy.settleMs);
-  const next = usualAfter(usual, time, policy, mostGain);
+  const grown = tokens === undefined || isGivenUp ? own.growth : growthAfter(own.growth, tokens, ms);
+  const next = usualAfter(usual, time, policy, mostGain, grown);
   return {
     // Not by a computed name: that costs more than everything else here.
     streaming: kind === 'streaming' ? next : speed.streaming,
@@ -167,7 +174,7 @@ export function speedAfterGivingUp(
   const own = speed[call.kind];
   const usual = own.calls > 0 ? own : call.expected;
   if (usual === undefined || (own.calls === 0 && usual.calls < policy.minimumCalls)) return speed;
-  const late = Math.log(Math.max(1, call.ms)) - usual.mean;
+  const late = Math.log(Math.max(1, call.ms / growthFactor(clearer(own, usual), call.tokens))) - usual.mean;
   if (own.calls < policy.minimumCalls) return late > 0 ? speedAfter(speed, policy, call, now, true) : speed;
   const before = speed.lateness * fading(now - speed.at, call.forgetMs);
   return late <= before ? speed : { ...speed, lateness: before + policy.fastGain * (late - before), at: now };
@@ -191,6 +198,11 @@ function isFarAbove({ mean, variance }: UsualTime, time: number): boolean {
 /** How many times as long as usual calls take at the moment; 1 is as usual. */
 export function slownessOf({ lateness, at }: EndpointSpeed, forgetMs: number, now: number): number {
   return lateness === 0 ? 1 : Math.exp(lateness * fading(now - at, forgetMs));
+}
+
+/** What is known of an endpoint itself of how times grow, as soon as it is clear, and what is expected of it until then. */
+function clearer(own: UsualTime | undefined, expected: UsualTime | undefined): Growth | undefined {
+  return own?.growth !== undefined && own.growth.perTokenMs > 0 ? own.growth : (expected?.growth ?? own?.growth);
 }
 
 /** Milliseconds within which 95 % of the calls usually answer; undefined with too few of them. */
@@ -226,8 +238,11 @@ export function usualAmongPeers(
   { minimumCalls }: SpeedPolicy,
 ): UsualTime | undefined {
   const own = speed?.[kind];
-  if (own !== undefined && own.calls >= minimumCalls) return own;
   const usual = peers?.[kind];
+  if (own !== undefined && own.calls >= minimumCalls) {
+    const growth = clearer(own, usual);
+    return growth === own.growth ? own : { ...own, growth };
+  }
   if (peers === undefined || usual === undefined) return undefined;
   let calls = 0;
   let longer = 0;
@@ -242,6 +257,7 @@ export function usualAmongPeers(
     calls: usual.calls,
     mean: usual.mean + longer / (calls + 1),
     variance: usual.variance * (1 + 1 / (calls + 1)),
+    growth: clearer(own, usual),
   };
 }
 
@@ -251,8 +267,9 @@ function usualAfter(
   time: number,
   policy: SpeedPolicy,
   mostGain: number,
+  growth: Growth | undefined,
 ): UsualTime {
-  if (calls === 0) return { calls: 1, mean: time, variance };
+  if (calls === 0) return { calls: 1, mean: time, variance, growth };
   const bound = policy.clipDeviations * Math.sqrt(variance);
   const late = Math.max(-bound, Math.min(bound, time - mean));
   const gain = Math.min(mostGain, Math.max(policy.slowGain, 1 / (calls + 1)));
@@ -262,6 +279,7 @@ function usualAfter(
     calls: calls + (mostGain < 1 ? 0 : 1),
     mean: mean + gain * late,
     variance: Math.max(LEAST_VARIANCE, varied),
+    growth,
   };
 }
 
