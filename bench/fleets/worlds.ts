@@ -4,7 +4,7 @@ import { endpointsOf } from '../routing/worlds.ts';
 
 /**
  * An inference server about like a node of eight graphics cards with a model of 70 billion parameters: 7,000 tokens of
- * prompts a second, 40 tokens a second for one answer, half of that for each of 33, and memory for 600,000 tokens.
+ * prompts a second, 40 tokens a second for one answer, half of that for each of 33, and memory for 1,500,000 tokens, some of it beside the cards.
  */
 const SERVER: SimulatedInference = {
   prefillPerSecond: 7_000,
@@ -12,7 +12,7 @@ const SERVER: SimulatedInference = {
   halvedBy: 32,
   maxBatch: 128,
   chunkTokens: 2_048,
-  memoryTokens: 600_000,
+  memoryTokens: 1_500_000,
 };
 
 /** Equal servers of one's own. */

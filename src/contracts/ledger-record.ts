@@ -27,8 +27,7 @@ export type LedgerFormat = 'chat' | 'responses' | 'messages' | 'embeddings';
  *   "requested": "acme/writer",
  *   "strategy": "direct",
  *   "status": 200,
- *   "finish_reason": "stop",
- *   "native_finish_reason": "end_turn",
+ *   "finish_reason": "stop", "native_finish_reason": "end_turn",
  *   "endpoint": "beta#acme/writer",
  *   "provider": "beta",
  *   "model": "acme/writer",
@@ -51,9 +50,7 @@ export type LedgerFormat = 'chat' | 'responses' | 'messages' | 'embeddings';
  *       "seen": { "latency": [64, 66, 70, 75], "throughput": [47, 45, 44, 40] }
  *     },
  *     {
- *       "endpoint": "delta#acme/writer",
- *       "why": "no call is let through now",
- *       "expected_cost_nano_usd": 990000, "health": 0.41, "headroom": 0, "share": 0,
+ *       "endpoint": "delta#acme/writer", "why": "no call is let through now", "health": 0.41, "headroom": 0, "share": 0,
  *       "seen": { "condition": [0.41, 350], "cold": { "ok": false, "cause": "rate_limited", "wait_ms": 4200, "asked": true } }
  *     }
  *   ],
@@ -232,10 +229,7 @@ export interface SeenEndpoint {
   readonly tokens?: number | undefined;
   /** 1: below par; 2: only as a last resort. Absent for a stable one. */
   readonly stability?: 1 | 2 | undefined;
-  /**
-   * What a call took there, in milliseconds: without any tokens, for each token that no cache had, and for the calls that
-   * waited before it. Absent where the decision did not look at it, or it was hardly measured.
-   */
+  /** What a call took: without tokens, for each that no cache had, and for calls that waited. Absent where unknown. */
   readonly timing?: readonly [baseMs: number, perTokenMs: number, queueMs: number] | undefined;
 }
 
@@ -331,6 +325,8 @@ export interface LedgerDecision {
   readonly session_draw?: number | undefined;
   /** Endpoints that served the session, the latest first: how many milliseconds ago, and the tokens of the prompt. */
   readonly served?: readonly (readonly [endpoint: string, ageMs: number, tokens: number])[] | undefined;
+  /** Endpoints that had computed its beginning: the share that was likely cached, and that which ever was. */
+  readonly cached?: readonly (readonly [endpoint: string, share: number, before: number])[] | undefined;
   readonly usual_answer_tokens?: number | undefined;
   /** Tokens that providers had reported for one of the rough count of the account's prompts. */
   readonly prompt_ratio?: number | undefined;

@@ -14,6 +14,7 @@ import { KnownOrigins, StickySessions } from '../runtime/chat/conversations.ts';
 import { MirrorsOnUse } from '../runtime/chat/mirrors.ts';
 import { SharedPacing } from '../runtime/chat/shared-pacing.ts';
 import { SharedCooldowns } from '../runtime/chat/shared-cooldowns.ts';
+import { KnownPrompts } from '../runtime/chat/known-prompts.ts';
 import { RepeatedPrefixes } from '../runtime/chat/repeated-prefixes.ts';
 import { SharedLimits } from '../runtime/chat/shared-limits.ts';
 import { boundedMap } from '../storage/memory.ts';
@@ -100,6 +101,10 @@ export function buildServices(
       ? ((same('adaptive') ? before?.prefixes : undefined) ??
         new RepeatedPrefixes(boundedMap(MAX_RECORDS), config.adaptive.cacheMs, environment))
       : undefined,
+    prompts:
+      config.adaptive.cacheMs > 0
+        ? ((same('adaptive') ? before?.prompts : undefined) ?? new KnownPrompts(config.adaptive.cacheMs, environment))
+        : undefined,
     sticky:
       before?.sticky.under(config.stickyTtlMs) ??
       new StickySessions(

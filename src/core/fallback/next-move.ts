@@ -51,10 +51,7 @@ export type Move =
       readonly waitMs: number;
       /** True for a call that finds out whether an endpoint that was out is back. */
       readonly isProbe?: boolean | undefined;
-      /**
-       * Present when the wait is for a place that is promised to this request: the first one anywhere, or a warm one.
-       * `turn`: for its turn at an endpoint that has too many of our calls.
-       */
+      /** For a place that is promised to it, the first one anywhere or a warm one; or for its turn where all are crowded. */
       readonly forPlace?: 'first' | 'warm' | 'turn' | undefined;
       /** True for a call of an endpoint that is left alone, because nothing else is left. */
       readonly isLastResort?: boolean | undefined;
@@ -241,9 +238,8 @@ function firstPlace(
     const { waitMs, crowded } = admitted;
     // Where nobody refuses, it is only slow: then requests wait as long as they may.
     if ((waitMs > placeWaitMs && crowded !== true) || now + waitMs >= deadlineAt) continue;
-    if (soonest === undefined || waitMs < soonest.waitMs) {
-      soonest = { step, waitMs, forPlace: crowded === true ? 'turn' : 'first' };
-    }
+    const forPlace = crowded === true ? 'turn' : 'first';
+    if (soonest === undefined || waitMs < soonest.waitMs) soonest = { step, waitMs, forPlace };
   }
   return soonest && { type: 'attempt', ...soonest };
 }

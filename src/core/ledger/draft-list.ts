@@ -176,6 +176,7 @@ export class PackedDrafts {
       numbers[number++] = seen.usualAnswerTokens ?? Number.NaN;
       numbers[number++] = seen.promptRatio ?? Number.NaN;
       things[thing++] = seen.served;
+      things[thing++] = seen.prompts;
       things[thing++] = seen.admissions;
       numbers[number++] = seen.states.length;
       for (const { endpoint, condition, lateness, lateAt, measures, tools, tokens, timing } of seen.states) {

@@ -13,7 +13,10 @@ import { type SeenState, stateOf } from './seen-endpoint.ts';
  * What a decision saw of the world. Small, because a ledger in memory keeps many of them: of the thousands of counts that
  * are known of an endpoint there are only those numbers here that a decision looks at.
  */
-export interface SeenWorld extends Pick<World, 'now' | 'roll' | 'served' | 'usualAnswerTokens' | 'promptRatio'> {
+export interface SeenWorld extends Pick<
+  World,
+  'now' | 'roll' | 'served' | 'prompts' | 'usualAnswerTokens' | 'promptRatio'
+> {
   /** What was known of each endpoint that was compared. Without those that were never called. */
   readonly states: readonly SeenState[];
   /** Answers to whether an endpoint may be called that were more than a plain yes. */
@@ -50,7 +53,7 @@ export function planSeen(request: RoutedRequest, world: World): RoutePlan {
           },
         };
   const plan = planRoute(request, watched);
-  const { now, roll, served, usualAnswerTokens, promptRatio } = world;
+  const { now, roll, served, prompts, usualAnswerTokens, promptRatio } = world;
   const isExact = looksAtMeasures(request, world);
   const comparesTools = looksAtTools(request) && areComparable(plan.steps.map(({ endpoint }) => endpoint));
   const countsTokens = mayBeTight(plan.steps, request);
@@ -63,7 +66,7 @@ export function planSeen(request: RoutedRequest, world: World): RoutePlan {
   };
   for (const step of plan.steps) note(step);
   for (const rejection of plan.rejected) if (rejection.reason === 'allow_fallbacks') note(rejection);
-  const seen = { now, roll, served, usualAnswerTokens, promptRatio, states, admissions: admissions ?? NONE };
+  const seen = { now, roll, served, prompts, usualAnswerTokens, promptRatio, states, admissions: admissions ?? NONE };
   const { requested, applied, steps, rejected, origins } = plan;
   return { requested, applied, steps, rejected, origins, seen };
 }

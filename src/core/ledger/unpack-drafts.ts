@@ -150,6 +150,7 @@ function readSeen(from: Reader): SeenWorld {
     usualAnswerTokens: from.known(),
     promptRatio: from.known(),
     served: from.thing(),
+    prompts: from.thing(),
     admissions: from.thing(),
     states: times(from.number(), () => {
       const endpoint = from.thing<SeenWorld['states'][number]['endpoint']>();

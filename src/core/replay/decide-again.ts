@@ -156,6 +156,7 @@ export class DecideAgain {
       record: this.#record,
       sticky: served?.[0]?.endpoint,
       served,
+      prompts: decision.cached?.map(([endpoint, share, before]) => ({ endpoint, share, before })),
       origins: decision.reasoning_origins && new Map(decision.reasoning_origins.map((origin) => [origin, origin])),
       admission: this.#admission,
       timing: this.#timing,

@@ -25,6 +25,17 @@ export interface EndpointRecord {
   readonly unpriced?: boolean | undefined;
 }
 
+/**
+ * Shares of a prompt that endpoints have computed before, whoever sent its beginning: that which they likely have in their
+ * caches still, and that which they have had. The latter does not lower what a request is expected to cost; among endpoints
+ * of the same cost it still counts.
+ */
+export type CachedPrompts = readonly {
+  readonly endpoint: string;
+  readonly share: number;
+  readonly before: number;
+}[];
+
 /** How endpoints are chosen where a request gives neither `order` nor `sort`. */
 export type SelectionStrategy = 'adaptive' | 'balanced';
 
@@ -38,6 +49,8 @@ export interface World {
   readonly origins?: ReasoningOrigins | undefined;
   /** Endpoints that served the session, the latest first. */
   readonly served?: ServedBy | undefined;
+  /** Endpoints that have computed the beginning of the prompt before, for any session. */
+  readonly prompts?: CachedPrompts | undefined;
   /**
    * Whether an endpoint may be called now. Left out: every one may.
    *

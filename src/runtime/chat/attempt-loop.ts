@@ -24,9 +24,10 @@ import type { RuntimeServices } from './services.ts';
 import { RequestPlaces, type SharedPlace } from './shared-limits.ts';
 import { RequestFailures } from './request-failures.ts';
 import { Reservation } from '../limits/spending.ts';
-import { accountOf, givenUpUsd, lostOnHedge, lostOnHedges, settleAttempt, tokensToCompute } from './settle.ts';
+import { accountOf, givenUpUsd, lostOnHedge, lostOnHedges, settleAttempt } from './settle.ts';
+import { tokensToCompute } from './call-work.ts';
 import { RequestWaits } from './request-waits.ts';
-import { isLimited, LOOK_AGAIN_MS } from '../../core/selection/adaptive/endpoint-limits.ts';
+import { isLimited } from '../../core/selection/adaptive/endpoint-limits.ts';
 import { mayHedge } from '../../core/selection/adaptive/hedge.ts';
 
 /**
@@ -236,9 +237,7 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
     const isWarm = figures !== undefined && figures.warmth > 0;
     const isPromised = this.#waits.promised === endpoint.id;
     const admitted = this.#services.records.admission(endpoint, isWarm, this.#likelyTokens(endpoint), isPromised);
-    // Whoever came before waits for this place.
-    const isTaken = admitted.ok && (admitted.headroom ?? 1) < 0 && this.#waits.isBehind;
-    return isTaken ? { ok: false, waitMs: LOOK_AGAIN_MS, cause: 'pace', crowded: true } : admitted;
+    return this.#waits.inOrder(admitted);
   };
 
   /** Tokens that a call likely has: where they are limited, as this endpoint has counted them so far. */
@@ -261,8 +260,7 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
     const flight = this.#launch(step, how, this.#places?.useNext());
     if (this.#hedging?.isUsed === true) return this.#hedging.alone(flight);
     const conclude = (result: CallResult<Result>): Answer<Call, Result> | undefined => this.#conclude(flight, result);
-    const isAlone = this.plan.steps.length === 1 || !mayHedge(hedge, this.request);
-    if (isAlone) return flight.arrival().then(conclude);
+    if (this.plan.steps.length === 1 || !mayHedge(hedge, this.request)) return flight.arrival().then(conclude);
     const lateMs = lateAfterMs(this.#services, flight, true);
     return flight.race(environment, lateMs, conclude, () => this.#besides().beside(flight));
   }
@@ -321,9 +319,11 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
     const patience = Math.max(1, (this.request.stream ? limits.firstTokenMs : limits.answerMs) / timeouts.firstTokenMs);
     const adjustments = refusing && adjustmentsAt(refusing, this.request);
     const tokens = tokensToCompute(this.#services, this.request, step.figures?.warmth);
-    const how = { attempt, hedge, isProbe, isLastResort, patience, tokens, adjustments };
-    const made = { step, call, startedAt, generation, ...how };
-    const flight = new Flight<Call, Result>(made, this.request.stream ? 'streaming' : 'whole');
+    const made = { step, call, startedAt, generation, attempt, hedge, isProbe, isLastResort, patience };
+    const flight = new Flight<Call, Result>(
+      { ...made, tokens, adjustments },
+      this.request.stream ? 'streaming' : 'whole',
+    );
     load.waiting(flight);
     call.open((result) => {
       const now = environment.now();

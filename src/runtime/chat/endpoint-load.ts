@@ -24,7 +24,8 @@ import {
 import { growthFactor } from '../../core/selection/adaptive/growth.ts';
 import { NO_LATE_ENDS } from '../../core/selection/adaptive/hedge.ts';
 import type { CrowdPolicy } from '../../core/selection/adaptive/policy.ts';
-import { FIRST_CALLS, isKnownStill } from '../../core/selection/adaptive/timing.ts';
+import { FIRST_CALLS, isKnownStill, type Timing, timingOf } from '../../core/selection/adaptive/timing.ts';
+import type { WaitingCall } from '../../core/selection/adaptive/silence.ts';
 import { UNKNOWN_HEALTH } from '../../core/fallback/health.ts';
 import { UNMEASURED } from '../../core/selection/performance.ts';
 import type { EndpointRecord } from '../../core/selection/world.ts';
@@ -91,13 +92,28 @@ export class EndpointLoad {
     return this.#running;
   }
 
-  get waitingTokens(): number {
-    return this.#waitingTokens;
+  /**
+   * What one more call takes; undefined where it was hardly called lately, so that a few more calls have to find out.
+   *
+   * @param usual - How long such calls usually take.
+   */
+  timing(usual: UsualTime | undefined, now: number): Timing | undefined {
+    if (this.#tries < FIRST_CALLS || !isKnownStill(this.#triedAt, now)) return undefined;
+    return timingOf(usual, this.#calls, this.#waitingTokens);
   }
 
-  /** Calls under way, those that write their answer too. */
-  get calls(): number {
-    return this.#calls;
+  /**
+   * The calls that wait for their answer, with what is usual for each.
+   *
+   * @param since - Monotonic time from which on calls are seen to wait.
+   */
+  waitingCalls(now: number, since: number, usualOf: (kind: TimedKind) => UsualTime | undefined): WaitingCall[] {
+    const calls: WaitingCall[] = [];
+    for (const { startedAt, kind, work } of this.#running) {
+      const usual = usualOf(kind);
+      if (usual !== undefined) calls.push({ ageMs: now - Math.max(startedAt, since), usual, work });
+    }
+    return calls;
   }
 
   /** Notes that a call waits for its answer. */
@@ -134,11 +150,6 @@ export class EndpointLoad {
     if (usual === undefined) return;
     const late = lateness((now - startedAt) / growthFactor(usual.growth, call.work), usual.mean, calls);
     this.#crowd = crowdAfter(this.#crowd, policies, { calls, startedAt, late, isAnswered }, now);
-  }
-
-  /** Whether it was hardly called lately, so that a few more calls have to find out how fast it is. */
-  isHardlyKnown(now: number): boolean {
-    return this.#tries < FIRST_CALLS || !isKnownStill(this.#triedAt, now);
   }
 
   /** Whether there is room for a call of so many tokens. */

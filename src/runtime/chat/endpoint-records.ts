@@ -26,13 +26,8 @@ import {
   placeIn,
 } from '../../core/selection/adaptive/pacer.ts';
 import { type AdaptivePolicy, DEFAULT_ADAPTIVE_POLICY } from '../../core/selection/adaptive/policy.ts';
-import {
-  DEFAULT_SILENCE_POLICY,
-  silenceOf,
-  type SilencePolicy,
-  type WaitingCall,
-} from '../../core/selection/adaptive/silence.ts';
-import { type Timing, timingOf } from '../../core/selection/adaptive/timing.ts';
+import { DEFAULT_SILENCE_POLICY, silenceOf, type SilencePolicy } from '../../core/selection/adaptive/silence.ts';
+import type { Timing } from '../../core/selection/adaptive/timing.ts';
 import type { TimedKind, UsualTime } from '../../core/selection/adaptive/wellness.ts';
 import { calibrate, UNCALIBRATED, wantsReport } from '../../core/tokens/likely-tokens.ts';
 import { measure, type Measurement } from '../../core/selection/performance.ts';
@@ -142,8 +137,8 @@ export class EndpointRecords {
     // Whoever waits for the end of a refusal waits for a place behind those who wait already.
     if (!admitted.ok) return { ...admitted, waitMs: Math.max(admitted.waitMs, waitMs), headroom };
     if (waitMs > 0) {
-      const crowded = room.crowded === true && (place?.waitMs ?? 0) === 0;
-      return { ok: false, waitMs, cause: 'pace', headroom, ...(crowded ? { crowded } : {}) };
+      const crowded = room.crowded === true && waitMs === room.waitMs ? { crowded: true } : {};
+      return { ok: false, waitMs, cause: 'pace', headroom, ...crowded };
     }
     return headroom === 1 ? admitted : { ...admitted, headroom };
   }
@@ -272,8 +267,8 @@ export class EndpointRecords {
   gaveUp(endpoint: Endpoint, { kind, work: tokens }: Pick<RunningCall, 'kind' | 'work'>, afterMs: number): void {
     const known = this.#known.of(endpoint.id);
     const { record } = known;
-    const call = { kind, ms: afterMs, tokens };
-    const speed = this.#times.afterGivingUp(endpoint, record.speed, call, this.#environment.now());
+    const now = this.#environment.now();
+    const speed = this.#times.afterGivingUp(endpoint, record.speed, { kind, ms: afterMs, tokens }, now);
     if (speed !== record.speed) known.record = { ...record, speed };
   }
 
@@ -302,19 +297,12 @@ export class EndpointRecords {
     load.waited(call, isAnswered, this.#times.of(endpoint, record.speed, call.kind), this.#adaptive, now);
   }
 
-  /** What a call takes at an endpoint at the moment, as it is asked about many of them. */
-  timingOf(isStreamed: boolean): (endpoint: Endpoint) => Timing | undefined {
-    return isStreamed ? this.#streamTiming : this.#wholeTiming;
-  }
-
-  readonly #streamTiming = (endpoint: Endpoint): Timing | undefined => this.#timing(endpoint, 'streaming');
-  readonly #wholeTiming = (endpoint: Endpoint): Timing | undefined => this.#timing(endpoint, 'whole');
-
-  #timing(endpoint: Endpoint, kind: TimedKind): Timing | undefined {
-    const known = this.#known.find(endpoint.id);
-    if (known === undefined || known.load.isHardlyKnown(this.#environment.now())) return undefined;
-    const { record, load } = known;
-    return timingOf(this.#times.of(endpoint, record.speed, kind), load.calls, load.waitingTokens);
+  /** What a call takes at an endpoint at a time: the same, asked about many of them. */
+  timingAt(now: number, kind: TimedKind): (endpoint: Endpoint) => Timing | undefined {
+    return (endpoint) => {
+      const known = this.#known.find(endpoint.id);
+      return known?.load.timing(this.#times.of(endpoint, known.record.speed, kind), now);
+    };
   }
 
   /** Notes that this process did not run for a while: whoever was silent meanwhile may have answered. */
@@ -327,13 +315,8 @@ export class EndpointRecords {
     const load = this.#known.find(endpoint.id)?.load;
     if (this.#silence === undefined || load === undefined) return 0;
     const now = this.#environment.now();
-    const calls: WaitingCall[] = [];
-    for (const { startedAt, kind, work } of load.running) {
-      const usual = this.usual(endpoint, kind);
-      if (usual !== undefined) calls.push({ ageMs: now - Math.max(startedAt, this.#ranAgainAt), usual, work });
-    }
-    const heardAt = Math.max(load.lastSuccessAt, this.#ranAgainAt);
-    return silenceOf(calls, now - heardAt, this.#silence, this.#adaptive.speed);
+    const calls = load.waitingCalls(now, this.#ranAgainAt, (kind) => this.usual(endpoint, kind));
+    return silenceOf(calls, now - Math.max(load.lastSuccessAt, this.#ranAgainAt), this.#silence, this.#adaptive.speed);
   }
 
   /** Milliseconds after which a call is late while nothing is known of its model; undefined once something is. */

@@ -119,7 +119,7 @@ export class Hedging<Call extends AttemptCall<Result>, Result> {
       const step = isLate ? this.#stepBeside(first) : undefined;
       const mayRescue = step !== undefined && services.pacing.mayRescue(environment.now());
       if (mayRescue && (isOut || this.#pay(first.step, step))) {
-        services.pacing.rescue();
+        services.pacing.rescue(services.records.lateAnswerShare(first.step.endpoint));
         const second = await launchBeside(step, isWanted);
         this.#isUsed = true;
         if (second === undefined) this.#settle?.(undefined);
@@ -197,12 +197,13 @@ export class Hedging<Call extends AttemptCall<Result>, Result> {
         return;
       }
       const { pacing } = this.#own.services;
+      const [first] = flights;
       const inVain =
         flights.every((flight) => this.#waitsInVain(flight)) &&
         this.#stepBeside(...flights) !== undefined &&
         pacing.mayRescue(environment.now());
       if (inVain) {
-        pacing.rescue();
+        pacing.rescue(first === undefined ? 1 : records.lateAnswerShare(first.step.endpoint));
         for (const { call } of flights) call.giveUp(SILENT);
       } else timer = environment.setTimer(look, LOOK_AGAIN_MS);
     };

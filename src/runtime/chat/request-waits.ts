@@ -1,3 +1,5 @@
+import type { Admission } from '../../core/fallback/health.ts';
+import { LOOK_AGAIN_MS } from '../../core/selection/adaptive/endpoint-limits.ts';
 import type { Move } from '../../core/fallback/next-move.ts';
 import { valueWithin, wait } from '../../platform/wait.ts';
 import type { RuntimeServices } from './services.ts';
@@ -26,9 +28,11 @@ export class RequestWaits {
     return pacing.mayHold ? fallback.maxWaitMs - this.#heldMs : -Infinity;
   }
 
-  /** Whether others have waited for longer until an endpoint has fewer calls. */
-  get isBehind(): boolean {
-    return this.#services.pacing.isBehind(this.#turn);
+  /** The same, unless others have waited for longer until an endpoint has fewer calls: the place is theirs. */
+  inOrder(admitted: Admission): Admission {
+    const isCrowded = admitted.ok && (admitted.headroom ?? 1) < 0;
+    if (!isCrowded || !this.#services.pacing.isBehind(this.#turn)) return admitted;
+    return { ok: false, waitMs: LOOK_AGAIN_MS, cause: 'pace', crowded: true };
   }
 
   /** Waits no more, because a call is made or nothing is left to wait for. */

@@ -101,9 +101,13 @@ export class SharedPacing {
     return mayRescue(this.#rescues);
   }
 
-  /** Notes such a call. */
-  rescue(): void {
-    this.#rescues = { ...this.#rescues, rescues: this.#rescues.rescues + 1 };
+  /**
+   * Notes such a call.
+   *
+   * @param answerShare - How likely the first one would have answered: beside calls that fail anyway there may be any.
+   */
+  rescue(answerShare: number): void {
+    this.#rescues = { ...this.#rescues, rescues: this.#rescues.rescues + answerShare };
   }
 
   /** Notes a request. */

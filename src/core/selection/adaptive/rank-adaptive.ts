@@ -10,7 +10,7 @@ import {
   warmthOf,
 } from './expected-cost.ts';
 import type { DecisionFigures } from '../route-plan.ts';
-import type { World } from '../world.ts';
+import type { CachedPrompts, World } from '../world.ts';
 import type { AdaptivePolicy } from './policy.ts';
 import { expectedMs, queueFactor } from './timing.ts';
 import { wellnessOf } from './wellness.ts';
@@ -30,6 +30,8 @@ interface Weighed extends AdaptivelyRanked {
   readonly isRefused: boolean;
   /** Cost over health, and what further requests will cost: what endpoints are compared by. */
   value: number;
+  /** Share of the prompt that it has computed before, however long ago. */
+  readonly known: number;
   /** Milliseconds to its first token; undefined where it was not asked for, or is hardly measured. */
   ms: number | undefined;
   isTimed: boolean;
@@ -89,9 +91,11 @@ function weigh(
   world: World,
   policy: AdaptivePolicy,
 ): Weighed {
-  const { served } = world;
-  const cached =
+  const { served, prompts } = world;
+  const ofSession =
     served === undefined || served.length === 0 ? 0 : cachedTokens(served, endpoint, policy.cacheMs, world.now);
+  const known = prompts && promptAt(prompts, endpoint);
+  const cached = known === undefined ? ofSession : Math.max(ofSession, known.share * expected.prompt);
   const admission = world.admission?.(endpoint, cached > 0);
   const { health, slowness } = wellnessOf(world.record(endpoint), policy, world.now);
   const headroom = admission?.headroom ?? 1;
@@ -110,10 +114,16 @@ function weigh(
     why: admission?.ok === false ? REFUSED : NEXT,
     isRefused: admission?.ok === false,
     value: 0,
+    known: known?.before ?? 0,
     ms: undefined,
     isTimed: false,
     slower: 1,
   };
+}
+
+function promptAt(prompts: CachedPrompts, { id }: Endpoint): CachedPrompts[number] | undefined {
+  for (const prompt of prompts) if (prompt.endpoint === id) return prompt;
+  return undefined;
 }
 
 /**
@@ -258,7 +268,7 @@ function addQueues(
     one.isTimed = true;
     const time = timing(one.endpoint);
     if (time === undefined) continue;
-    const tokens = prompt * (1 - one.figures.warmth) + answer;
+    const tokens = prompt * (1 - Math.max(one.figures.warmth, one.known)) + answer;
     one.ms = expectedMs(time, tokens);
     const left = toleratedSlowness / queueFactor(time, tokens);
     if (left >= 1) continue;
