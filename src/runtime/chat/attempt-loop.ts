@@ -233,10 +233,9 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
   }
 
   /** Whether an endpoint may be called for this request. */
-  readonly #admission = ({ endpoint, figures }: PlanStep): Admission => {
-    const isWarm = figures !== undefined && figures.warmth > 0;
+  readonly #admission = ({ endpoint }: PlanStep): Admission => {
     const isPromised = this.#waits.promised === endpoint.id;
-    const admitted = this.#services.records.admission(endpoint, isWarm, this.#likelyTokens(endpoint), isPromised);
+    const admitted = this.#services.records.admission(endpoint, this.#likelyTokens(endpoint), isPromised);
     return this.#waits.inOrder(admitted);
   };
 

@@ -2,6 +2,7 @@
 import type { Attempt } from '../../core/fallback/failure.ts';
 import type { RoutedRequest } from '../../core/normalize/normalized-request.ts';
 import { PER_ANSWER_TOKEN, roughPromptTokens } from '../../core/selection/adaptive/expected-cost.ts';
+import { ANSWER_TOKENS } from '../../core/selection/adaptive/rank-adaptive.ts';
 import type { Measurement } from '../../core/selection/performance.ts';
 import type { Usage } from '../../protocol/chunk.ts';
 import type { AnswerFacts, AttemptedCall, CallWork } from './attempt-call.ts';
@@ -25,9 +26,6 @@ export function measurementOf(
     toolCalls: facts?.toolCalls,
   };
 }
-
-/** Tokens of an answer where nothing is known of the account and the model. */
-const ANSWER_TOKENS = 500;
 
 /**
  * Tokens that an endpoint likely has to compute until a call has its answer: what of the prompt it has in no cache, and

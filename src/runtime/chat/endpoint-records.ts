@@ -25,7 +25,7 @@ import {
   type PacerPolicy,
   placeIn,
 } from '../../core/selection/adaptive/pacer.ts';
-import { type AdaptivePolicy, DEFAULT_ADAPTIVE_POLICY } from '../../core/selection/adaptive/policy.ts';
+import { type AdaptivePolicy, DEFAULT_ADAPTIVE_POLICY, MINIMUM_CALLS } from '../../core/selection/adaptive/policy.ts';
 import { DEFAULT_SILENCE_POLICY, silenceOf, type SilencePolicy } from '../../core/selection/adaptive/silence.ts';
 import type { Timing } from '../../core/selection/adaptive/timing.ts';
 import type { TimedKind, UsualTime } from '../../core/selection/adaptive/wellness.ts';
@@ -100,22 +100,21 @@ export class EndpointRecords {
   /**
    * Whether an endpoint may be called now.
    *
-   * @param warm - Whether the prompt is likely to be in its cache: such calls may use all of its rate.
    * @param tokens - Tokens that the call is likely to have.
    * @param promised - Whether it has waited for its place, which is then no longer counted against it.
    */
-  admission = (endpoint: Endpoint, warm = false, tokens = 0, promised = false): Admission => {
+  admission = (endpoint: Endpoint, tokens = 0, promised = false): Admission => {
     const known = this.#known.find(endpoint.id);
     return known === undefined
       ? ADMITTED
-      : this.#admissionOf(known, this.#environment.now(), endpoint, warm, tokens, promised);
+      : this.#admissionOf(known, this.#environment.now(), endpoint, tokens, promised);
   };
 
   /** Whether endpoints may be called at a time: the same, asked about many of them. */
-  admissionAt(now: number): (endpoint: Endpoint, warm: boolean) => Admission {
-    return (endpoint, warm) => {
+  admissionAt(now: number): (endpoint: Endpoint) => Admission {
+    return (endpoint) => {
       const known = this.#known.find(endpoint.id);
-      return known === undefined ? ADMITTED : this.#admissionOf(known, now, endpoint, warm, 0, false);
+      return known === undefined ? ADMITTED : this.#admissionOf(known, now, endpoint, 0, false);
     };
   }
 
@@ -123,7 +122,6 @@ export class EndpointRecords {
     { record: { health, pace }, load }: KnownEndpoint,
     now: number,
     endpoint: Endpoint,
-    warm: boolean,
     tokens: number,
     promised: boolean,
   ): Admission {
@@ -131,7 +129,7 @@ export class EndpointRecords {
     if (!admitted.ok && admitted.cause !== 'rate_limited') return admitted;
     const room = load.room(endpoint, tokens, this.#crowd, now);
     const isPaced = pace !== undefined && pace.rate !== Infinity && !promised;
-    const place = isPaced && this.#pacer !== undefined ? placeIn(pace, this.#pacer, warm, now) : undefined;
+    const place = isPaced && this.#pacer !== undefined ? placeIn(pace, this.#pacer, now) : undefined;
     const waitMs = Math.max(room.waitMs, place?.waitMs ?? 0);
     const headroom = Math.min(room.headroom, place?.headroom ?? 1);
     // Whoever waits for the end of a refusal waits for a place behind those who wait already.
@@ -316,7 +314,7 @@ export class EndpointRecords {
     if (this.#silence === undefined || load === undefined) return 0;
     const now = this.#environment.now();
     const calls = load.waitingCalls(now, this.#ranAgainAt, (kind) => this.usual(endpoint, kind));
-    return silenceOf(calls, now - Math.max(load.lastSuccessAt, this.#ranAgainAt), this.#silence, this.#adaptive.speed);
+    return silenceOf(calls, now - Math.max(load.lastSuccessAt, this.#ranAgainAt), this.#silence);
   }
 
   /** Milliseconds after which a call is late while nothing is known of its model; undefined once something is. */
@@ -331,7 +329,7 @@ export class EndpointRecords {
 
   /** Whether it is known how long calls take. */
   #isKnown(endpoint: Endpoint, kind: TimedKind): boolean {
-    return (this.usual(endpoint, kind)?.calls ?? 0) >= this.#adaptive.speed.minimumCalls;
+    return (this.usual(endpoint, kind)?.calls ?? 0) >= MINIMUM_CALLS;
   }
 
   /** Whether an endpoint has never answered, and a call waits longer than should be waited for that. */

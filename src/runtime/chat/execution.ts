@@ -125,7 +125,7 @@ export class ChatExecution extends AttemptLoop<NormalizedRequest, UpstreamCall, 
   /** Sets marks for the provider's cache. Absent where the prompt is not known to be repeated. */
   readonly #marked: ReturnType<RepeatedPrefixes['markerFor']> | undefined;
   readonly #policy: FallbackPolicy;
-  readonly #prompts: KnownPrompts | undefined;
+  readonly #prompts: KnownPrompts;
   /** The call that was made last. */
   #call: UpstreamCall | undefined;
   /** What goes on with a stream that breaks. Absent where nothing does. */
@@ -167,7 +167,7 @@ export class ChatExecution extends AttemptLoop<NormalizedRequest, UpstreamCall, 
     const readable = origins === undefined ? prepared : withoutForeignReasoning(prepared, endpoint, origins);
     const request = this.#marked === undefined ? readable : this.#marked(readable, provider, endpoint);
     const asked = request === prepared ? dialing : { ...dialing, request };
-    this.#prompts?.note(this.request, endpoint);
+    this.#prompts.note(this.request, endpoint);
     this.#call = this.#continuing?.dial(asked) ?? new UpstreamCall(this.#withCredit(asked));
     return this.#call;
   }
@@ -204,7 +204,7 @@ export function planRequest(
   const served = known.served ?? servedBefore(services, request);
   const origins = services.origins.find(request);
   if (news === undefined && !(served instanceof Promise) && !(origins instanceof Promise)) {
-    const prompts = services.prompts?.find(request);
+    const prompts = services.prompts.find(request);
     return planOn(services, request, worldOf(services, { request, served, prompts, origins, roll }));
   }
   return planLater(services, request, { news, served, origins, roll });
@@ -221,7 +221,7 @@ async function planLater(
   // One that is known to be slow is not worth a further wait.
   if (!services.sticky.isSlow) await asked.news;
   const origins = await asked.origins;
-  const prompts = services.prompts?.find(request);
+  const prompts = services.prompts.find(request);
   return planOn(services, request, worldOf(services, { request, served, prompts, origins, roll }));
 }
 

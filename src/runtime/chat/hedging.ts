@@ -48,13 +48,13 @@ export function lateAfterMs<Call, Result>(
   flight: Flight<Call, Result>,
   isSuspect: boolean,
 ): number | undefined {
-  const { records, adaptive, hedge } = services;
+  const { records, hedge } = services;
   const { step, isProbe, kind } = flight;
   const { endpoint } = step;
   const usual = records.usual(endpoint, kind);
   const isKnown = usual !== undefined && hedge !== false;
   const factor = growthFactor(usual?.growth, flight.work);
-  const delayMs = isKnown ? hedgeDelay(usual, hedge, adaptive.speed, { isProbe, isSuspect, factor }) : undefined;
+  const delayMs = isKnown ? hedgeDelay(usual, hedge, { isProbe, isSuspect, factor }) : undefined;
   return delayMs ?? records.unheardMs(endpoint, flight);
 }
 
@@ -224,9 +224,9 @@ export class Hedging<Call extends AttemptCall<Result>, Result> {
 
   /** Whether a call has waited longer than practically all calls of its endpoint take. */
   #isOverdue({ step, startedAt, kind, work }: Flight<Call, Result>): boolean {
-    const { environment, records, adaptive } = this.#own.services;
+    const { environment, records } = this.#own.services;
     const usual = records.usual(step.endpoint, kind);
-    const longest = usual && usualLongest(usual, adaptive.speed);
+    const longest = usual && usualLongest(usual);
     return longest !== undefined && environment.now() - startedAt > longest * growthFactor(usual?.growth, work);
   }
 }

@@ -1,5 +1,6 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
+import { CACHE_MS } from '../../core/selection/adaptive/policy.ts';
 import { mixed, type PromptBlocks, promptBlocks } from '../../core/selection/adaptive/prompt-blocks.ts';
 import type { CachedPrompts } from '../../core/selection/world.ts';
 import type { Environment } from '../../platform/environment.ts';
@@ -25,7 +26,6 @@ const SECOND_MS = 1_000;
  */
 export class KnownPrompts {
   readonly #environment: Environment;
-  readonly #cacheMs: number;
   #keys = new Uint32Array(FIRST_ENTRIES);
   #usedAt = new Uint32Array(FIRST_ENTRIES);
   #used = 0;
@@ -35,9 +35,7 @@ export class KnownPrompts {
   /** A request is planned and sent one after the other. */
   #latest: { readonly messages: unknown; readonly blocks: PromptBlocks | undefined } | undefined;
 
-  /** @param cacheMs - For how long providers are taken to keep a prompt. */
-  constructor(cacheMs: number, environment: Environment) {
-    this.#cacheMs = cacheMs;
+  constructor(environment: Environment) {
     this.#environment = environment;
     this.#since = environment.now() - SECOND_MS;
   }
@@ -48,8 +46,8 @@ export class KnownPrompts {
     const blocks = this.#blocksOf(request);
     if (blocks === undefined) return undefined;
     const now = this.#seconds();
-    const fresh = Math.max(1, now - Math.floor(this.#cacheMs / SECOND_MS));
-    const oldest = Math.max(1, now - Math.floor((this.#cacheMs * MAY_BE_THERE) / SECOND_MS));
+    const fresh = Math.max(1, now - Math.floor(CACHE_MS / SECOND_MS));
+    const oldest = Math.max(1, now - Math.floor((CACHE_MS * MAY_BE_THERE) / SECOND_MS));
     let found: CachedPrompts[number][] | undefined;
     for (const { endpoints } of request.targets) {
       for (const endpoint of endpoints) {

@@ -49,8 +49,8 @@ export interface RuntimeServices {
   /** Who made encrypted reasoning. */
   readonly origins: KnownOrigins;
   readonly prefixes: RepeatedPrefixes | undefined;
-  /** Which prompts endpoints have in their caches. Absent where nobody is taken to have one. */
-  readonly prompts: KnownPrompts | undefined;
+  /** Which prompts endpoints have computed lately. */
+  readonly prompts: KnownPrompts;
   readonly sticky: StickySessions;
   readonly checkAccount: CheckAccount;
   readonly rates: Rates;

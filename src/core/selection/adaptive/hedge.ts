@@ -1,6 +1,5 @@
 import { fill } from '../../../config/option.ts';
 import { HEDGE, type HedgePolicy } from '../../../config/tables/selection.ts';
-import type { SpeedPolicy } from './policy.ts';
 import { usualMedian, usualP95, type UsualTime } from './wellness.ts';
 import type { RoutedRequest } from '../../normalize/normalized-request.ts';
 
@@ -18,11 +17,10 @@ export const DEFAULT_HEDGE_POLICY: HedgePolicy = fill(HEDGE);
 export function hedgeDelay(
   usual: UsualTime,
   policy: HedgePolicy,
-  speed: SpeedPolicy,
   { isProbe, isSuspect, factor = 1 }: { readonly isProbe: boolean; readonly isSuspect: boolean; factor?: number },
 ): number | undefined {
-  const median = usualMedian(usual, speed);
-  const p95 = usualP95(usual, speed);
+  const median = usualMedian(usual);
+  const p95 = usualP95(usual);
   if (median === undefined || p95 === undefined) return undefined;
   return Math.max(
     policy.minimumMs,
@@ -41,13 +39,15 @@ export interface HedgePurse {
 /** A purse that nobody has paid into. */
 export const EMPTY_PURSE: HedgePurse = { usd: 0, meanUsd: 0 };
 
+/** Requests' worth of the share for hedges that may be saved up. */
+const SAVED_REQUESTS = 2_000;
 /** Weight of an answer in the mean cost. */
 const MEAN_GAIN = 0.01;
 
 /** Pays in for an answer. */
 export function purseAfterAnswer(purse: HedgePurse, policy: HedgePolicy, usd: number): HedgePurse {
   const meanUsd = purse.meanUsd === 0 ? usd : purse.meanUsd + MEAN_GAIN * (usd - purse.meanUsd);
-  const most = policy.share * policy.savedRequests * meanUsd;
+  const most = policy.share * SAVED_REQUESTS * meanUsd;
   return { usd: Math.min(Math.max(most, purse.usd), purse.usd + policy.share * usd), meanUsd };
 }
 

@@ -11,7 +11,7 @@ import {
 } from './expected-cost.ts';
 import type { DecisionFigures } from '../route-plan.ts';
 import type { CachedPrompts, World } from '../world.ts';
-import type { AdaptivePolicy } from './policy.ts';
+import { type AdaptivePolicy, CACHE_MS } from './policy.ts';
 import { expectedMs, queueFactor } from './timing.ts';
 import { wellnessOf } from './wellness.ts';
 
@@ -52,7 +52,7 @@ export function rankAdaptively(
 ): readonly AdaptivelyRanked[] {
   const expected = {
     prompt: roughPromptTokens(request.needs) * (world.promptRatio ?? 1),
-    answer: expectedAnswer(request, world, policy),
+    answer: expectedAnswer(request, world),
   };
   const weighed = endpoints.map((endpoint) => weigh(endpoint, request, expected, world, policy));
   compare(weighed, request, world, policy, lookAhead(weighed, request, expected, policy));
@@ -93,14 +93,14 @@ function weigh(
 ): Weighed {
   const { served, prompts } = world;
   const ofSession =
-    served === undefined || served.length === 0 ? 0 : cachedTokens(served, endpoint, policy.cacheMs, world.now);
+    served === undefined || served.length === 0 ? 0 : cachedTokens(served, endpoint, CACHE_MS, world.now);
   const known = prompts && promptAt(prompts, endpoint);
   const cached = known === undefined ? ofSession : Math.max(ofSession, known.share * expected.prompt);
   const admission = world.admission?.(endpoint, cached > 0);
   const { health, slowness } = wellnessOf(world.record(endpoint), policy, world.now);
   const headroom = admission?.headroom ?? 1;
   const isProbe = admission?.ok === true && admission.probe === true;
-  const unknownCachedRate = cachedRateOf(request, policy);
+  const unknownCachedRate = cachedRateOf(request);
   return {
     endpoint,
     figures: {
@@ -135,9 +135,9 @@ function healthNow(health: number, isProbe: boolean, headroom: number, { afterPr
   return headroom < 0 ? known * (1 - headroom) ** -crowd.weight : known;
 }
 
-/** What a cached token costs where the endpoint does not say. */
-function cachedRateOf({ session }: RoutedRequest, { unknownCachedRate }: AdaptivePolicy): number {
-  return session.key === undefined ? 1 : unknownCachedRate;
+/** What a cached token costs where the endpoint does not say: named sessions are worth keeping together all the same. */
+function cachedRateOf({ session }: RoutedRequest): number {
+  return session.key === undefined ? 1 : UNKNOWN_CACHED_RATE;
 }
 
 /**
@@ -161,16 +161,20 @@ function lookAhead(
   const further = isWarm ? policy.furtherRequests * headroom : 0;
   if (further === 0) return 0;
   const later = { prompt: prompt + answer, answer };
-  const unknownCachedRate = cachedRateOf(request, policy);
+  const unknownCachedRate = cachedRateOf(request);
   for (const { endpoint, figures } of weighed) {
     figures.laterCostUsd = expectedCost(requestRates(endpoint, request), later, prompt, unknownCachedRate);
   }
   return further;
 }
 
+const UNKNOWN_CACHED_RATE = 0.5;
+/** Tokens of an answer that are expected where nothing is known of the account and the model. */
+export const ANSWER_TOKENS = 500;
+
 /** Tokens that the answer is likely to have: what is usual, within what the request allows. */
-export function expectedAnswer({ needs }: RoutedRequest, world: World, policy: AdaptivePolicy): number {
-  const usual = world.usualAnswerTokens ?? policy.answerTokens;
+export function expectedAnswer({ needs }: RoutedRequest, world: World): number {
+  const usual = world.usualAnswerTokens ?? ANSWER_TOKENS;
   return needs.outputTokens === undefined ? usual : Math.min(usual, needs.outputTokens);
 }
 
@@ -201,7 +205,7 @@ function compare(
   for (const one of weighed) one.value = valueOf(one, policy, dearest, further);
   let best = leastOf(weighed);
   if (world.timing !== undefined && weighed.length > 1) {
-    const tokens = tokensToCompute(request, world, policy);
+    const tokens = tokensToCompute(request, world);
     // Whoever takes the place of one with a long queue may have one, too.
     while (addQueues(weighed, best * COMPETES, tokens, world.timing, policy)) {
       for (const one of weighed) one.value = valueOf(one, policy, dearest, further);
@@ -239,10 +243,9 @@ const COMPETES = 1.3;
 const SAME_COST = 1.02;
 
 /** Tokens that an endpoint has to compute for the request, of which each has something else in its cache. */
-function tokensToCompute({ needs, stream, operation }: RoutedRequest, world: World, policy: AdaptivePolicy): Work {
-  const isWhole = !stream && operation === 'chat';
-  const { usualAnswerTokens = policy.answerTokens } = world;
-  const answer = isWhole ? PER_ANSWER_TOKEN * Math.min(usualAnswerTokens, needs.outputTokens ?? Infinity) : 0;
+function tokensToCompute(request: RoutedRequest, world: World): Work {
+  const { stream, operation, needs } = request;
+  const answer = !stream && operation === 'chat' ? PER_ANSWER_TOKEN * expectedAnswer(request, world) : 0;
   return { prompt: roughPromptTokens(needs), answer };
 }
 
