@@ -30,7 +30,7 @@ import type { HeldRules, HeldSchemaRules, SchemaRules } from './schema-rules.ts'
  * The schema of a tool's arguments as a provider takes it: always one object. The same value where nothing has to change.
  */
 export function toolSchema(schema: Schema, rules: SchemaRules): Schema {
-  const state = stateOf(schema, { ...rules, held: undefined });
+  const state = stateOf(schema, rules.held === undefined ? rules : { ...rules, held: undefined });
   const object = asObject(schema, state);
   return rewrite(object, state, 0);
 }
@@ -146,20 +146,29 @@ function mustClose(schema: Schema, held: HeldRules, state: State): boolean {
   return true;
 }
 
-/** Rewrites word by word. The same value where nothing has to change, because nearly nothing ever has. */
+/**
+ * Rewrites word by word. The same value where nothing has to change, because nearly nothing ever has: then nothing is
+ * made either, as each request passes here with all of its schemas.
+ */
 function rewriteWords(schema: Schema, state: State, depth: number): Schema {
   const { rules } = state;
   let entries: [string, unknown][] | undefined;
   let lost: string[] | undefined;
   const words = Object.keys(schema);
   const isReference = rules.lonelyReferences === true && typeof schema['$ref'] === 'string' && words.length > 1;
-  for (const [index, word] of words.entries()) {
+  for (let index = 0; index < words.length; index += 1) {
+    const word = words[index] ?? '';
     const value = schema[word];
-    const written = isReference && !isKeptBesideReference(word) ? undefined : rewriteWord(word, value, state, depth);
-    if (written === undefined || written[0] !== word || written[1] !== value) {
-      entries ??= words.slice(0, index).map((name) => [name, schema[name]]);
+    const isLeftOut = isReference && !isKeptBesideReference(word);
+    if (!isLeftOut && isTaken(word, value, state)) {
+      const written = rewriteValue(word, value, state, depth + 1);
+      if (written !== value) entries ??= entriesBefore(schema, words, index);
+      entries?.push([word, written]);
+      continue;
     }
-    if (written !== undefined) entries?.push(written);
+    entries ??= entriesBefore(schema, words, index);
+    const other = isLeftOut ? undefined : replacement(word, value, state, depth);
+    if (other !== undefined) entries.push(other);
     else if (!SILENT.has(word) && !isReference) (lost ??= []).push(word);
   }
   let rewritten: Schema = entries === undefined ? schema : entriesToSchema(entries);
@@ -167,66 +176,73 @@ function rewriteWords(schema: Schema, state: State, depth: number): Schema {
   return rules.complete === true ? completed(rewritten) : rewritten;
 }
 
+function entriesBefore(schema: Schema, words: readonly string[], end: number): [string, unknown][] {
+  return words.slice(0, end).map((word) => [word, schema[word]]);
+}
+
 /** A reference is alone, but for the definitions at the root and the text that the model reads. */
 function isKeptBesideReference(word: string): boolean {
   return word === '$ref' || word === '$defs' || word === 'definitions';
 }
 
-/** A word as it may be written, under another name perhaps; undefined where it cannot be. */
-function rewriteWord(word: string, value: unknown, state: State, depth: number): [string, unknown] | undefined {
+/** Whether a word may stay where it is, under its name. */
+function isTaken(word: string, value: unknown, state: State): boolean {
   const { rules } = state;
   const { words } = rules;
   // Before 2020 a list of `items` said what is called `prefixItems` now, and limits were excluded by a flag.
-  if (word === 'items' && Array.isArray(value)) return rewriteWord('prefixItems', value, state, depth);
-  if (typeof value === 'boolean' && (word === 'exclusiveMinimum' || word === 'exclusiveMaximum')) return undefined;
-  if (word === 'required' && !Array.isArray(value)) return undefined;
-  if (words?.has(word) === false) return replacement(word, value, state, depth);
+  if (word === 'items' && Array.isArray(value)) return false;
+  if (typeof value === 'boolean' && (word === 'exclusiveMinimum' || word === 'exclusiveMaximum')) return false;
+  if (word === 'required' && !Array.isArray(value)) return false;
+  if (words?.has(word) === false) return false;
   if (word === '$ref' && rules.held !== undefined && !(typeof value === 'string' && value.startsWith('#'))) {
     state.isImpossible = true;
   }
-  if (word === 'format' && rules.formats?.has(String(value)) === false) return undefined;
-  if (word === 'pattern' && rules.refusedPatterns?.test(String(value)) === true) return undefined;
-  if (word === 'minItems' && Number(value) > (rules.mostMinItems ?? Infinity)) return undefined;
-  if (words !== undefined && word === 'enum' && !isList(value, isScalar)) return undefined;
-  return [word, rewriteValue(word, value, state, depth + 1)];
+  if (word === 'format' && rules.formats?.has(String(value)) === false) return false;
+  if (word === 'pattern' && rules.refusedPatterns?.test(String(value)) === true) return false;
+  if (word === 'minItems' && Number(value) > (rules.mostMinItems ?? Infinity)) return false;
+  return words === undefined || word !== 'enum' || isList(value, isScalar);
 }
 
-/** What says the same, or a little less, in words that are taken. */
+/** What says the same, or a little less, in words that are taken; undefined where there is nothing like it. */
 function replacement(word: string, value: unknown, state: State, depth: number): [string, unknown] | undefined {
-  const takes = (name: string): boolean => state.rules.words?.has(name) === true;
-  if (word === 'oneOf' && Array.isArray(value) && takes('anyOf')) {
-    return ['anyOf', rewriteValue('anyOf', value, state, depth + 1)];
-  }
+  const { words } = state.rules;
+  const takes = (name: string): boolean => words?.has(name) !== false;
+  const renamed = (name: string): [string, unknown] => [name, rewriteValue(name, value, state, depth + 1)];
+  if (word === 'items' && Array.isArray(value) && takes('prefixItems')) return renamed('prefixItems');
+  if (takes(word)) return undefined;
+  if (word === 'oneOf' && Array.isArray(value) && takes('anyOf')) return renamed('anyOf');
   if (word === 'const' && takes('enum') && isScalar(value)) return ['enum', [value]];
-  if (word === 'definitions' && takes('$defs')) return ['$defs', rewriteValue('$defs', value, state, depth + 1)];
+  if (word === 'definitions' && takes('$defs')) return renamed('$defs');
   return undefined;
 }
 
 function rewriteValue(word: string, value: unknown, state: State, depth: number): unknown {
   if (ONE.has(word)) return rewriteOne(value, state, depth);
   if (LISTS.has(word) && Array.isArray(value)) {
-    return unchanged(
-      value,
-      value.map((one: unknown) => rewriteOne(one, state, depth)),
-    );
+    let list: unknown[] | undefined;
+    for (let index = 0; index < value.length; index += 1) {
+      const one: unknown = value[index];
+      const rewritten = rewriteOne(one, state, depth);
+      if (rewritten !== one) list ??= value.slice(0, index);
+      list?.push(rewritten);
+    }
+    return list ?? value;
   }
   if (!MAPS.has(word) || !isJsonObject(value)) return value;
   const names = Object.keys(value);
-  const schemas = names.map((name) => value[name]);
-  const rewritten = unchanged(
-    schemas,
-    schemas.map((one) => rewriteOne(one, state, depth)),
-  );
-  return rewritten === schemas ? value : entriesToSchema(names.map((name, index) => [name, rewritten[index]]));
+  let entries: [string, unknown][] | undefined;
+  for (let index = 0; index < names.length; index += 1) {
+    const name = names[index] ?? '';
+    const rewritten = rewriteOne(value[name], state, depth);
+    if (rewritten !== value[name]) entries ??= entriesBefore(value, names, index);
+    entries?.push([name, rewritten]);
+  }
+  return entries === undefined ? value : entriesToSchema(entries);
 }
 
 function rewriteOne(value: unknown, state: State, depth: number): unknown {
   if (value === true && state.rules.complete === true) return {};
   return isJsonObject(value) ? rewrite(value, state, depth) : value;
-}
-
-function unchanged(before: readonly unknown[], after: readonly unknown[]): readonly unknown[] {
-  return after.every((value, index) => value === before[index]) ? before : after;
 }
 
 /** Servers that check schemas demand what JSON Schema takes for granted. */

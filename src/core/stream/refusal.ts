@@ -21,6 +21,8 @@ export function refusalPart(piece: StreamPiece, isExplained: boolean): RefusalPa
 /** Whether a non-streaming response is a refusal in every choice, and nothing else. */
 export function isRefusal({ choices }: UpstreamResult): boolean {
   return choices.every((choice) => {
+    // What nearly every answer has ends the question, before pieces are made of it.
+    if (choice.message.content || choice.message.tool_calls?.length) return false;
     const shown = scatter({ choices: [choice] }).filter(commits);
     return shown.every((piece) => refusalPart(piece, Boolean(choice.message.refusal)) !== 'content');
   });

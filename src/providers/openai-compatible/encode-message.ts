@@ -98,7 +98,8 @@ export function checkConversation(messages: readonly Message[], { media, prefill
         'do: end with a user message',
     );
   }
-  for (const [index, { role, content }] of messages.entries()) {
+  for (let index = 0; index < messages.length; index += 1) {
+    const { role, content } = messages[index] as Message;
     if (typeof content === 'string' || content == null || role === 'system' || role === 'developer') continue;
     for (const [position, part] of content.entries()) {
       const kind = mediaKind(part);
