@@ -17,13 +17,11 @@ export type LedgerFormat = 'chat' | 'responses' | 'messages' | 'embeddings';
  *   "version": 1,
  *   "id": "gen-1763845200-k3VxW1Zs8Qm0aYtR4uEp",
  *   "at": 1763845200123,
- *   "duration_ms": 1843.2,
- *   "first_token_ms": 912.5,
+ *   "duration_ms": 1843.2, "first_token_ms": 912.5,
  *   "account": "team-a",
  *   "tags": { "feature": "search" },
  *   "session": "s_5V0qk1bJ2m",
- *   "format": "chat",
- *   "stream": true,
+ *   "format": "chat", "stream": true,
  *   "requested": "acme/writer",
  *   "strategy": "direct",
  *   "status": 200,
@@ -227,6 +225,8 @@ export interface SeenEndpoint {
   readonly tools?: SeenTools | undefined;
   /** Tokens that it counts for one that was estimated. Present where the context might have been too short. */
   readonly tokens?: number | undefined;
+  /** How many times as much as its declared price it charged. Absent where it is that. */
+  readonly charges?: number | undefined;
   /** 1: below par; 2: only as a last resort. Absent for a stable one. */
   readonly stability?: 1 | 2 | undefined;
   /** What a call took: without tokens, for each that no cache had, and for calls that waited. Absent where unknown. */

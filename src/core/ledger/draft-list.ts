@@ -179,7 +179,7 @@ export class PackedDrafts {
       things[thing++] = seen.prompts;
       things[thing++] = seen.admissions;
       numbers[number++] = seen.states.length;
-      for (const { endpoint, condition, lateness, lateAt, measures, tools, tokens, timing } of seen.states) {
+      for (const { endpoint, condition, lateness, lateAt, measures, tools, tokens, charges, timing } of seen.states) {
         things[thing++] = endpoint;
         numbers[number++] = condition?.value ?? Number.NaN;
         numbers[number++] = condition?.at ?? Number.NaN;
@@ -188,6 +188,7 @@ export class PackedDrafts {
         things[thing++] = measures;
         things[thing++] = tools;
         numbers[number++] = tokens ?? Number.NaN;
+        numbers[number++] = charges;
         numbers[number++] = timing?.baseMs ?? Number.NaN;
         numbers[number++] = timing?.perTokenMs ?? Number.NaN;
         numbers[number++] = timing?.queueMs ?? Number.NaN;

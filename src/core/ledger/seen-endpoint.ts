@@ -2,6 +2,7 @@ import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { SeenAdmission, SeenEndpoint, SeenPercentiles, SeenTools } from '../../contracts/ledger.ts';
 import { type Admission, type EndpointHealth, stabilityOf, UNKNOWN_HEALTH } from '../fallback/health.ts';
 import { UNCALIBRATED } from '../tokens/likely-tokens.ts';
+import { chargedNow } from '../selection/adaptive/charges.ts';
 import type { Timing } from '../selection/adaptive/timing.ts';
 import { UNKNOWN_SPEED } from '../selection/adaptive/wellness.ts';
 import {
@@ -42,6 +43,8 @@ export interface SeenState {
   readonly tools: SeenTools | undefined;
   /** Tokens that it counts for one that was estimated. */
   readonly tokens: number | undefined;
+  /** How many times as much as declared it charged. */
+  readonly charges: number;
   /** What a call took there, where the decision looked at that. */
   readonly timing: Timing | undefined;
 }
@@ -75,7 +78,7 @@ interface SeenWhen {
 /** What a decision looks at of what is known of an endpoint. */
 export function stateOf(
   endpoint: Endpoint,
-  { health, speed, performance, tokens }: EndpointRecord,
+  { health, speed, performance, tokens, charges }: EndpointRecord,
   { now, isExact, comparesTools, countsTokens }: SeenWhen,
   timing: Timing | undefined,
 ): SeenState {
@@ -95,6 +98,7 @@ export function stateOf(
     measures,
     tools: comparesTools ? toolsOf(performance, now) : undefined,
     tokens: countsTokens ? tokens?.factor : undefined,
+    charges: chargedNow(charges, now),
     timing,
   };
 }
@@ -126,7 +130,7 @@ export function seenEndpoint(
     ...(warm === undefined ? {} : { warm: seenAdmission(warm) }),
   };
   if (state === undefined) return answers.length === 0 ? undefined : asked;
-  const { condition, lateness, lateAt, tools, tokens = 1, timing } = state;
+  const { condition, lateness, lateAt, tools, tokens = 1, charges, timing } = state;
   const { latency, throughput, stability, before } = state.measures;
   const seen: SeenEndpoint = {
     ...(condition === undefined ? {} : { condition: [condition.value, now - condition.at] }),
@@ -137,6 +141,7 @@ export function seenEndpoint(
     ...(before === undefined ? {} : { before }),
     ...(tools === undefined ? {} : { tools }),
     ...(tokens === 1 ? {} : { tokens }),
+    ...(charges === 1 ? {} : { charges }),
     ...(stability === 0 ? {} : { stability }),
     ...(timing === undefined ? {} : { timing: [timing.baseMs, timing.perTokenMs, timing.queueMs] }),
   };
@@ -182,16 +187,18 @@ class RestoredRecord implements EndpointRecord {
   readonly health: EndpointHealth;
   readonly speed: EndpointRecord['speed'];
   readonly tokens: EndpointRecord['tokens'];
+  readonly charges: EndpointRecord['charges'];
   readonly #seen: SeenEndpoint;
   #performance: EndpointPerformance | undefined;
 
   constructor(seen: SeenEndpoint) {
-    const { condition, lateness, stability, tokens } = seen;
+    const { condition, lateness, stability, tokens, charges } = seen;
     this.#seen = seen;
     const well = condition === undefined ? UNKNOWN_HEALTH : healthWith(condition);
     this.health = stability === undefined ? well : { ...well, ...STABILITIES[stability] };
     this.speed = lateness && { ...UNKNOWN_SPEED, lateness: lateness[0], at: -lateness[1] };
     this.tokens = tokens === undefined ? undefined : { ...UNCALIBRATED, factor: tokens };
+    this.charges = charges === undefined ? undefined : { times: charges, at: 0 };
   }
 
   get performance(): EndpointPerformance {

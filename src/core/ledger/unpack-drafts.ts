@@ -163,6 +163,7 @@ function readSeen(from: Reader): SeenWorld {
         measures: from.thing(),
         tools: from.thing(),
         tokens: from.known(),
+        charges: from.number(),
         timing: readTiming(from),
       };
     }),

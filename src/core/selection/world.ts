@@ -7,6 +7,7 @@ import type { Admission, EndpointHealth } from '../fallback/health.ts';
 import type { ServedBy } from './adaptive/expected-cost.ts';
 import type { Pace } from './adaptive/pacer.ts';
 import type { AdaptivePolicy } from './adaptive/policy.ts';
+import type { Charges } from './adaptive/charges.ts';
 import type { Timing } from './adaptive/timing.ts';
 import type { EndpointSpeed } from './adaptive/wellness.ts';
 import type { EndpointPerformance } from './performance.ts';
@@ -21,6 +22,8 @@ export interface EndpointRecord {
   readonly pace?: Pace | undefined;
   /** How it counts tokens; undefined where it has reported nothing yet. */
   readonly tokens?: TokenCalibration | undefined;
+  /** What it charges, where that is not what is declared. */
+  readonly charges?: Charges | undefined;
   /** True once it has given an answer whose cost is unknown. */
   readonly unpriced?: boolean | undefined;
 }

@@ -255,8 +255,11 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
     const { environment, pacing, hedge } = this.#services;
     const last = this.#attempts.at(-1)?.outcome;
     if (last?.ok === false && last.failure.kind === 'rate_limited') pacing.retryRefusal();
-    const how = { isProbe: isProbe === true, hedge: false, isLastResort };
-    const flight = this.#launch(step, how, this.#places?.useNext());
+    const flight = this.#launch(
+      step,
+      { isProbe: isProbe === true, hedge: false, isLastResort },
+      this.#places?.useNext(),
+    );
     if (this.#hedging?.isUsed === true) return this.#hedging.alone(flight);
     const conclude = (result: CallResult<Result>): Answer<Call, Result> | undefined => this.#conclude(flight, result);
     if (this.plan.steps.length === 1 || !mayHedge(hedge, this.request)) return flight.arrival().then(conclude);

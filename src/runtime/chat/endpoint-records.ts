@@ -16,6 +16,7 @@ import {
 } from '../../core/fallback/health.ts';
 import { endedLately, type LatelyEnded } from '../../core/fallback/outcomes.ts';
 import { repetitionShare } from '../../core/fallback/throttle.ts';
+import { chargesAfter } from '../../core/selection/adaptive/charges.ts';
 import { lateAnswerShare, lateEndsAfter, NO_LATE_ENDS } from '../../core/selection/adaptive/hedge.ts';
 import {
   DEFAULT_PACER_POLICY,
@@ -34,7 +35,7 @@ import { measure, type Measurement } from '../../core/selection/performance.ts';
 import type { PlanStep } from '../../core/selection/route-plan.ts';
 import type { EndpointRecord } from '../../core/selection/world.ts';
 import type { Environment } from '../../platform/environment.ts';
-import type { KnownEndpoint, KnownEndpoints, RunningCall } from './endpoint-load.ts';
+import type { EndpointLoad, KnownEndpoint, KnownEndpoints, RunningCall } from './endpoint-load.ts';
 import type { HealthListener, RecordPolicies, StartedCall } from './record-policies.ts';
 import { isBlamed, type RequestFailures } from './request-failures.ts';
 import { beganWith } from './began-cooldowns.ts';
@@ -167,8 +168,8 @@ export class EndpointRecords {
     const { record, load } = known;
     const health = observeStart(record.health, this.#policy, now);
     const pace = call.promised === true ? record.pace : paceAfterSending(record.pace ?? FREE_PACE, now);
-    const { performance, speed, tokens, unpriced } = record;
-    known.record = { health, performance, speed, pace, tokens, unpriced };
+    const { performance, speed, tokens, charges, unpriced } = record;
+    known.record = { health, performance, speed, pace, tokens, charges, unpriced };
     load.started(endpoint, call.tokens ?? 0, now);
     if (health !== record.health) this.#compare(endpoint, record.health, health);
     const reportedMs = this.#pacer?.reportedMs ?? 0;
@@ -179,14 +180,9 @@ export class EndpointRecords {
     };
   }
 
-  /** Notes that all instances together use the declared limits of an endpoint up. */
-  full(endpoint: Endpoint, waitMs: number): void {
-    this.#known.of(endpoint.id).load.full(this.#environment.now() + waitMs);
-  }
-
-  /** Notes how many tokens a call had that was sent with another estimate. */
-  used(endpoint: Endpoint, sentAt: number, estimated: number, tokens: number): void {
-    this.#known.of(endpoint.id).load.used(sentAt, estimated, tokens);
+  /** What is under way at an endpoint, for those who count it together with other instances. */
+  loadOf({ id }: Endpoint): EndpointLoad {
+    return this.#known.of(id).load;
   }
 
   /** Leaves an endpoint alone because somebody else was told to. */
@@ -220,6 +216,7 @@ export class EndpointRecords {
       speed: this.#times.after(endpoint, record.speed, measurement, now),
       pace: paceAfterCall(record.pace, this.#pacer, outcome, health.cooldown, now),
       tokens: record.tokens,
+      charges: record.charges,
       unpriced: record.unpriced,
     };
     known.load.ended();
@@ -319,7 +316,8 @@ export class EndpointRecords {
 
   /** Milliseconds after which a call is late while nothing is known of its model; undefined once something is. */
   unheardMs(endpoint: Endpoint, { kind, patience }: Pick<RunningCall, 'kind' | 'patience'>): number | undefined {
-    return this.#isKnown(endpoint, kind) ? undefined : this.#silence && this.#silence.unheardMs * patience;
+    const isKnown = (this.usual(endpoint, kind)?.calls ?? 0) >= MINIMUM_CALLS;
+    return isKnown ? undefined : this.#silence && this.#silence.unheardMs * patience;
   }
 
   /** Whether `part` of what shows that an endpoint hangs is there; one that was never heard of shows nothing. */
@@ -327,20 +325,14 @@ export class EndpointRecords {
     return this.#silence !== undefined && this.silence(endpoint) < part * this.#silence.threshold;
   }
 
-  /** Whether it is known how long calls take. */
-  #isKnown(endpoint: Endpoint, kind: TimedKind): boolean {
-    return (this.usual(endpoint, kind)?.calls ?? 0) >= MINIMUM_CALLS;
-  }
-
   /** Whether an endpoint has never answered, and a call waits longer than should be waited for that. */
   #isUnheard(endpoint: Endpoint): boolean {
     const load = this.#known.find(endpoint.id)?.load;
     if (load === undefined || load.lastSuccessAt !== -Infinity) return false;
     const now = this.#environment.now();
-    return load.running.some((call) => {
-      const unheardMs = this.unheardMs(endpoint, call) ?? Infinity;
-      return now - Math.max(call.startedAt, this.#ranAgainAt) >= unheardMs;
-    });
+    const waitsTooLong = (call: RunningCall): boolean =>
+      now - Math.max(call.startedAt, this.#ranAgainAt) >= (this.unheardMs(endpoint, call) ?? Infinity);
+    return load.running.some(waitsTooLong);
   }
 
   /** Looks whether an endpoint hangs. If it does, it is left alone, and everybody who waits for it is told. */
@@ -374,6 +366,13 @@ export class EndpointRecords {
     const known = this.#known.of(endpoint.id);
     const tokens = calibrate(known.record.tokens ?? UNCALIBRATED, estimated, reported, this.#environment.now());
     known.record = { ...known.record, tokens };
+  }
+
+  /** Notes how many times as much as declared an answer cost. */
+  charged({ id }: Endpoint, times: number, now: number): void {
+    const known = this.#known.of(id);
+    const charges = chargesAfter(known.record.charges, times, now);
+    if (charges !== known.record.charges) known.record = { ...known.record, charges };
   }
 
   /** Notes that the cost of an answer is unknown; true the first time that this is noted of an endpoint. */

@@ -97,7 +97,8 @@ export class Hedging<Call extends AttemptCall<Result>, Result> {
   #noteLate(flight: Flight<Call, Result>, result: CallResult<Result>): void {
     const { services } = this.#own;
     const isFailed = result.type === 'failed';
-    if (isFailed && !hasFailed(result)) return;
+    // A call that ran out of time may have waited in a queue: that is no sign that late calls fail.
+    if (isFailed && (!hasFailed(result) || result.failure.kind === 'timeout')) return;
     const lateMs = lateAfterMs(services, flight, false);
     const isLate = lateMs !== undefined && services.environment.now() - flight.startedAt >= lateMs;
     if (isLate) services.records.lateEnded(flight.step.endpoint, isFailed);

@@ -9,6 +9,7 @@ import {
   roughPromptTokens,
   warmthOf,
 } from './expected-cost.ts';
+import { chargedNow } from './charges.ts';
 import type { DecisionFigures } from '../route-plan.ts';
 import type { CachedPrompts, World } from '../world.ts';
 import { type AdaptivePolicy, CACHE_MS } from './policy.ts';
@@ -55,7 +56,7 @@ export function rankAdaptively(
     answer: expectedAnswer(request, world),
   };
   const weighed = endpoints.map((endpoint) => weigh(endpoint, request, expected, world, policy));
-  compare(weighed, request, world, policy, lookAhead(weighed, request, expected, policy));
+  compare(weighed, request, world, policy, lookAhead(weighed, request, expected, world, policy));
   const drawn = drawnOf(weighed, sessionDraw(request), world.roll);
   inOrder(weighed);
   if (drawn === undefined) return weighed;
@@ -100,11 +101,10 @@ function weigh(
   const { health, slowness } = wellnessOf(world.record(endpoint), policy, world.now);
   const headroom = admission?.headroom ?? 1;
   const isProbe = admission?.ok === true && admission.probe === true;
-  const unknownCachedRate = cachedRateOf(request);
   return {
     endpoint,
     figures: {
-      expectedCostUsd: expectedCost(requestRates(endpoint, request), expected, cached, unknownCachedRate),
+      expectedCostUsd: costAt(endpoint, request, expected, cached, world),
       warmth: warmthOf(cached, expected.prompt),
       health: isProbe || headroom < 0 ? healthNow(health, isProbe, headroom, policy) : health,
       slowness,
@@ -135,6 +135,18 @@ function healthNow(health: number, isProbe: boolean, headroom: number, { afterPr
   return headroom < 0 ? known * (1 - headroom) ** -crowd.weight : known;
 }
 
+/** US dollars that a request is expected to cost at an endpoint, by what it declares and what it was seen to charge. */
+function costAt(
+  endpoint: Endpoint,
+  request: RoutedRequest,
+  expected: ExpectedTokens,
+  cached: number,
+  world: World,
+): number | undefined {
+  const usd = expectedCost(requestRates(endpoint, request), expected, cached, cachedRateOf(request));
+  return usd === undefined ? undefined : usd * chargedNow(world.record(endpoint)?.charges, world.now);
+}
+
 /** What a cached token costs where the endpoint does not say: named sessions are worth keeping together all the same. */
 function cachedRateOf({ session }: RoutedRequest): number {
   return session.key === undefined ? 1 : UNKNOWN_CACHED_RATE;
@@ -150,6 +162,7 @@ function lookAhead(
   weighed: readonly Weighed[],
   request: RoutedRequest,
   { prompt, answer }: ExpectedTokens,
+  world: World,
   policy: AdaptivePolicy,
 ): number {
   let isWarm = false;
@@ -161,9 +174,8 @@ function lookAhead(
   const further = isWarm ? policy.furtherRequests * headroom : 0;
   if (further === 0) return 0;
   const later = { prompt: prompt + answer, answer };
-  const unknownCachedRate = cachedRateOf(request);
   for (const { endpoint, figures } of weighed) {
-    figures.laterCostUsd = expectedCost(requestRates(endpoint, request), later, prompt, unknownCachedRate);
+    figures.laterCostUsd = costAt(endpoint, request, later, prompt, world);
   }
   return further;
 }

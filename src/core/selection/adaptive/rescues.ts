@@ -16,7 +16,7 @@ export const NO_RESCUES: Rescues = { requests: 0, rescues: 0, at: 0 };
 const FORGET_MS = 60_000;
 const SHARE = 0.1;
 /** Second calls that there may be however few requests there are. */
-const LEAST = 20;
+const LEAST = 8;
 
 /** The same at a later time, with further requests. */
 export function rescuesNow({ requests, rescues, at }: Rescues, now: number, more = 0): Rescues {
