@@ -45,6 +45,7 @@ const PACKAGE_OWNERS: Readonly<Record<string, readonly string[]>> = {
   '@modelcontextprotocol/sdk/client/streamableHttp.js': ['src/plugins/mcp/session.ts'],
   '@modelcontextprotocol/sdk/types.js': ['src/plugins/mcp/session.ts'],
   'defuddle/node': ['src/plugins/pages/guarded-fetcher.ts'],
+  '@ai-sdk/provider': ['src/router/ai-sdk-provider.ts'],
   'eventsource-parser': ['src/providers/sse.ts'],
   ioredis: ['src/storage/redis/redis-store.ts'],
   'gpt-tokenizer/encoding/cl100k_base': ['src/platform/gpt-tokenizer.ts'],
