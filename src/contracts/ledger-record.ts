@@ -27,8 +27,7 @@ export type LedgerFormat = 'chat' | 'responses' | 'messages' | 'embeddings';
  *   "status": 200,
  *   "finish_reason": "stop", "native_finish_reason": "end_turn",
  *   "endpoint": "beta#acme/writer",
- *   "provider": "beta",
- *   "model": "acme/writer",
+ *   "provider": "beta", "model": "acme/writer",
  *   "usage": { "prompt_tokens": 1200, "completion_tokens": 310, "cached_tokens": 1024, "reasoning_tokens": 64 },
  *   "cost_nano_usd": 6180000,
  *   "candidates": [

@@ -77,7 +77,10 @@ export const ADAPTIVE = {
   crowd: option.section<CrowdPolicy>(CROWD),
 } satisfies OptionTable;
 
-/** Constants of the strategy `adaptive`. Each default was found by simulation (`docs/routing.md`). */
+/**
+ * Constants of the strategy `adaptive`. Each default was found by simulation (`docs/routing.md`). Unstable: a later version
+ * may rename or drop any of them.
+ */
 export interface AdaptivePolicy extends ResolvedOf<typeof ADAPTIVE> {}
 
 /** How fast an endpoint is called once it has refused. */

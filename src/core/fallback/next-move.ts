@@ -226,7 +226,7 @@ function warmPlace(
   return undefined;
 }
 
-/** The endpoint that can be called soonest among those that are only asked too often, if that is soon enough. */
+/** The endpoint that can be called soonest among those that are only asked too often, if that is soon enough, or slow. */
 function firstPlace(
   steps: readonly PlanStep[],
   { admission, placeWaitMs = 0, now, deadlineAt }: Situation,
@@ -236,7 +236,6 @@ function firstPlace(
     const admitted = admission(step);
     if (admitted.ok || (admitted.cause !== 'pace' && admitted.cause !== 'rate_limited')) continue;
     const { waitMs, crowded } = admitted;
-    // Where nobody refuses, it is only slow: then requests wait as long as they may.
     if ((waitMs > placeWaitMs && crowded !== true) || now + waitMs >= deadlineAt) continue;
     const forPlace = crowded === true ? 'turn' : 'first';
     if (soonest === undefined || waitMs < soonest.waitMs) soonest = { step, waitMs, forPlace };

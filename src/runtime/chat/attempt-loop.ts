@@ -235,8 +235,7 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
   /** Whether an endpoint may be called for this request. */
   readonly #admission = ({ endpoint }: PlanStep): Admission => {
     const isPromised = this.#waits.promised === endpoint.id;
-    const admitted = this.#services.records.admission(endpoint, this.#likelyTokens(endpoint), isPromised);
-    return this.#waits.inOrder(admitted);
+    return this.#waits.inOrder(this.#services.records.admission(endpoint, this.#likelyTokens(endpoint), isPromised));
   };
 
   /** Tokens that a call likely has: where they are limited, as this endpoint has counted them so far. */
@@ -255,11 +254,8 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
     const { environment, pacing, hedge } = this.#services;
     const last = this.#attempts.at(-1)?.outcome;
     if (last?.ok === false && last.failure.kind === 'rate_limited') pacing.retryRefusal();
-    const flight = this.#launch(
-      step,
-      { isProbe: isProbe === true, hedge: false, isLastResort },
-      this.#places?.useNext(),
-    );
+    const how = { isProbe: isProbe === true, hedge: false, isLastResort };
+    const flight = this.#launch(step, how, this.#places?.useNext());
     if (this.#hedging?.isUsed === true) return this.#hedging.alone(flight);
     const conclude = (result: CallResult<Result>): Answer<Call, Result> | undefined => this.#conclude(flight, result);
     if (this.plan.steps.length === 1 || !mayHedge(hedge, this.request)) return flight.arrival().then(conclude);
@@ -294,10 +290,8 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
     const provider = providers.get(endpoint.provider);
     if (provider === undefined) throw new RangeError(`no provider "${endpoint.provider}"`);
     const startedAt = environment.now();
-    const { generation, onLimits, load } = records.started(endpoint, startedAt, {
-      tokens: this.#likelyTokens(endpoint),
-      promised: this.#waits.promised === endpoint.id,
-    });
+    const sent = { tokens: this.#likelyTokens(endpoint), promised: this.#waits.promised === endpoint.id };
+    const { generation, onLimits, load } = records.started(endpoint, startedAt, sent);
     this.#waits.promised = undefined;
     this.#waits.end();
     const attempt = (this.#options.attemptsBefore ?? 0) + this.#attempts.length + (hedge ? 2 : 1);
