@@ -108,6 +108,7 @@ function situations(seed: number, requests: number, trace: readonly TracedReques
   const atHosts = (requestsSent: readonly TracedRequest[], named: number): TrafficWorld => ({
     seed,
     endpoints: hosts(seed),
+    outages: { share: 0.05 },
     traffic: { trace: requestsSent, named },
   });
   const [, fastName = ''] = slowAndFast(seed, 1).endpoints.map(({ name }) => name);

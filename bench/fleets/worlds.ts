@@ -99,8 +99,8 @@ function around(chance: () => number, median: number, spread: number): number {
 export function hosts(seed: number): readonly SimulatedEndpoint[] {
   const eight = endpointsOf(seed);
   const more = eight.slice(2, 4).map((one, index) => ({ ...one, name: `endpoint-${'ij'[index] ?? ''}` }));
-  // Long prompts take their time at hosts, too; limits are those of larger customers.
-  return [...eight, ...more].map((one) => ({ ...one, rate: undefined, concurrencyKnee: undefined }));
+  // Their rates are those of all requests for a minute or so, but not for longer.
+  return [...eight, ...more].map((one) => ({ ...one, rate: { perSecond: 3, burst: 10 } }));
 }
 
 /** Eight regions of one provider: the price is the same everywhere, the way is not. */
