@@ -136,6 +136,14 @@ const median: Figure = {
   show: seconds,
 };
 
+const broken: Figure = {
+  name: 'requests answered with a broken tool call',
+  of: ({ brokenToolCalls, requests }) => brokenToolCalls / requests,
+  target: '≤ 3.3 %',
+  isMet: (value) => value <= 250 / 7_655,
+  show: percent,
+};
+
 /** Which figures of a scenario are shown. The beginning of its name tells. */
 const FIGURES: readonly (readonly [string, readonly Figure[]])[] = [
   ['5 % of', [regret(0), victims, recovery, missed]],
@@ -146,6 +154,7 @@ const FIGURES: readonly (readonly [string, readonly Figure[]])[] = [
   ['two cheapest flap', [regret(0.05)]],
   ['surge × 12, sub', [attempts, served, attemptsPerAnswer]],
   ['surge × 12, no', [served, attempts, attemptsPerAnswer]],
+  ['the cheapest breaks', [broken]],
   ['4 instances', [median, regret(0)]],
 ];
 

@@ -6,6 +6,7 @@ import { countMessage } from '../../src/plugins/context-compression/count-messag
 import { type Compressed, middleOut } from '../../src/plugins/context-compression/middle-out.ts';
 import { relevant } from '../../src/plugins/context-compression/relevant.ts';
 import type { Message } from '../../src/protocol/message.ts';
+import { needlesKept, PLACES } from '../../test/support/needles.ts';
 import type { PluginCase } from './plugin-case.ts';
 
 const SENTENCE = 'The committee discussed the budget for another hour and then agreed on it. ';
@@ -18,6 +19,7 @@ type Count = (text: string) => number;
 /** Prints how much of the room for a prompt is used, and gives what counting and compressing costs. */
 export function compressionCases(): readonly PluginCase[] {
   tellRoomUsed();
+  tellNeedles();
   const chat = conversation(40, 6);
   const long = conversation(10_000, 1);
   const large = conversation(4, 13_000);
@@ -35,6 +37,19 @@ export function compressionCases(): readonly PluginCase[] {
     { name: 'compression, relevant: 4 messages of a megabyte to 8,000 tokens', run: () => keep(large, 8_000) },
     { name: 'compression: 4 messages of a megabyte to 8,000 tokens', run: () => compress(large, 8_000) },
   ];
+}
+
+/** Prints what is left of facts in documents, wherever these stand in a prompt. */
+function tellNeedles(): void {
+  const seeds = Array.from({ length: 200 }, (_, index) => index + 1);
+  for (const place of PLACES) {
+    const list = [0.5, 0.25, 0.1].map((part) => {
+      const { kept, refused, used } = needlesKept(place, part, seeds);
+      const told = `${(100 * kept).toFixed(1)} % at ${100 * part} % of the length (${(100 * used).toFixed(1)} % of it used)`;
+      return refused === 0 ? told : `${told}, ${(100 * refused).toFixed(1)} % refused`;
+    });
+    console.log(`compression, relevant, facts kept in documents in ${place}: ${list.join(', ')}`);
+  }
 }
 
 /** Texts of all kinds, each of them a message: what is kept of them, in the tokens that they are counted with. */

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { heal, type Healed } from '../../src/plugins/response-healing/heal.ts';
-import { brokenAnswers } from '../../test/support/broken-answers.ts';
+import { brokenAnswers, cutAnswers, differences } from '../../test/support/broken-answers.ts';
 import { type HealingCase, healingCases as readCases } from '../../test/support/healing-cases.ts';
 import type { PluginCase } from './plugin-case.ts';
 
@@ -27,6 +27,16 @@ export function healingCases(): readonly PluginCase[] {
       `healing, answers broken by a seed, ${how}: ${share('right')} % right, ${share('wrong')} % silently wrong, ${share('refused')} % left alone`,
     );
   }
+  const cut = cutAnswers(2, 6_000);
+  const parts = cut.flatMap(({ text, meant }) => {
+    const healed = heal(text);
+    return healed.type === 'healed' ? [differences(JSON.parse(healed.json), meant, '$').length === 0] : [];
+  });
+  const part = parts.filter((isPart) => isPart).length;
+  const shareOf = (number: number): string => ((100 * number) / cut.length).toFixed(1);
+  console.log(
+    `healing, answers cut off anywhere: ${shareOf(part)} % a part of what was meant, ${shareOf(parts.length - part)} % something else, ${shareOf(cut.length - parts.length)} % left alone`,
+  );
   const valid = JSON.stringify({ rows: ROWS });
   const heldBack = readCases('held-back');
   const broken = valid.replaceAll('"', "'").replaceAll('}', ',}');

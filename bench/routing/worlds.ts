@@ -106,6 +106,18 @@ export const SCENARIOS: readonly Scenario[] = [
     world: (seed, requests) => surge(seed, requests, 'none'),
   },
   {
+    name: 'the cheapest breaks 30 % of its tool calls',
+    world: (seed, requests) => ({
+      seed,
+      endpoints: endpointsOf(seed).map((endpoint, index) => ({
+        ...endpoint,
+        rate: undefined,
+        brokenToolCalls: index === 0 ? 0.3 : 0.01,
+      })),
+      traffic: { requests, perSecond, tools: 1 },
+    }),
+  },
+  {
     name: '4 instances, store answers in 400 ms',
     world: (seed, requests) => ({
       seed,

@@ -10,8 +10,8 @@ export type {
   TaskProbability,
 } from '../plugins/auto-router/classifier.ts';
 export type { Prompt } from '../plugins/auto-router/classifier.ts';
-export { catalogScores } from '../plugins/auto-router/ranking.ts';
-export type { RankingSource, Score } from '../plugins/auto-router/ranking.ts';
+export { catalogScores } from '../plugins/auto-router/catalog-scores.ts';
+export type { RankingSource, Score } from '../plugins/auto-router/catalog-scores.ts';
 export type { TaskType } from '../plugins/auto-router/task-types.ts';
 export type { Candidate } from '../plugins/inner-call/candidates.ts';
 export { bodyBuilder } from '../plugins/body-builder/body-builder.ts';

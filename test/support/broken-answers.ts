@@ -29,6 +29,39 @@ export function brokenAnswers(seed: number, count: number): readonly BrokenAnswe
   return answers;
 }
 
+/** Answers that end anywhere, by a seed. */
+export function cutAnswers(seed: number, count: number): readonly Pick<BrokenAnswer, 'text' | 'meant'>[] {
+  const random = randomNumbers(seed);
+  return brokenAnswers(seed, count).map(({ meant }) => {
+    const json = JSON.stringify(meant, undefined, random.chance(0.5) ? 2 : 0);
+    return { text: json.slice(0, 1 + random.below(json.length - 1)), meant };
+  });
+}
+
+/** Where something is in a value that is not in what it was cut from. Texts and numbers may have been cut themselves. */
+export function differences(part: unknown, whole: unknown, path: string): readonly string[] {
+  if (Array.isArray(part) && Array.isArray(whole)) {
+    const isEmptied = part.length === 0 && whole.length > 0 && path !== '$';
+    return [
+      ...(isEmptied ? [path] : []),
+      ...part.flatMap((one, index) => differences(one, whole[index], `${path}.${index}`)),
+    ];
+  }
+  if (typeof part === 'object' && part !== null && typeof whole === 'object' && whole !== null) {
+    const isEmptied = Object.keys(part).length === 0 && Object.keys(whole).length > 0 && path !== '$';
+    const members = Object.entries(part).flatMap(([key, one]) =>
+      Object.hasOwn(whole, key)
+        ? differences(one, (whole as Record<string, unknown>)[key], `${path}.${key}`)
+        : [`${path}.${key}`],
+    );
+    return [...(isEmptied ? [path] : []), ...members];
+  }
+  const isCut =
+    (typeof part === 'string' && typeof whole === 'string' && whole.startsWith(part)) ||
+    (typeof part === 'number' && typeof whole === 'number' && String(whole).startsWith(String(part)));
+  return isCut || part === whole ? [] : [path];
+}
+
 interface RandomNumbers {
   readonly one: <Item>(items: readonly Item[]) => Item;
   readonly chance: (share: number) => boolean;

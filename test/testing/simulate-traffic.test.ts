@@ -53,6 +53,26 @@ describe('simulateTraffic', () => {
     expect(report.firstTokenMs.max).toBe(0);
   });
 
+  it('breaks tool calls, streamed and not, as often as it is told', async () => {
+    const report = await run({
+      endpoints: [endpoint('only', 1, { brokenToolCalls: 0.25 })],
+      traffic: { ...traffic, requests: 2_000, tools: 0.5, streaming: 0.5 },
+    });
+    expect(report.success).toBe(1);
+    expect(report.brokenToolCalls / report.requests).toBeGreaterThan(0.1);
+    expect(report.brokenToolCalls / report.requests).toBeLessThan(0.15);
+  });
+
+  it.each([2, 8])('shows that of %i endpoints the one that breaks tool calls is found', async (count) => {
+    const endpoints = Array.from({ length: count }, (_, index) =>
+      endpoint(`e${index}`, 1 + index / 2, { brokenToolCalls: index === 0 ? 0.3 : 0.02 }),
+    );
+    const report = await run({ endpoints, traffic: { requests: 2_000, perSecond: 3, tools: 1, streaming: 0.5 } });
+    // 2 % of the others' calls, and a dozen until it is found out.
+    expect(report.brokenToolCalls).toBeLessThan(0.02 * report.requests + 40);
+    expect(report.shares['e0']).toBeLessThan(0.05);
+  });
+
   it('lets sessions pay a tenth for what is in their cache', async () => {
     const costs = await Promise.all(
       [300_000, 0].map(

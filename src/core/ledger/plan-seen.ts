@@ -1,12 +1,12 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { Admission } from '../fallback/health.ts';
 import type { RoutedRequest } from '../normalize/normalized-request.ts';
-import { areComparable } from '../selection/exacto.ts';
+import { areComparable, LEAST_TOOL_REQUESTS } from '../selection/exacto.ts';
 import type { Timing } from '../selection/adaptive/timing.ts';
 import type { World } from '../selection/world.ts';
 import { mayBeTight, planRoute } from '../selection/plan-route.ts';
 import { hasThresholds } from '../selection/rank.ts';
-import type { RoutePlan } from '../selection/route-plan.ts';
+import type { Rejection, RoutePlan } from '../selection/route-plan.ts';
 import { type SeenState, stateOf } from './seen-endpoint.ts';
 
 /**
@@ -55,17 +55,19 @@ export function planSeen(request: RoutedRequest, world: World): RoutePlan {
   const plan = planRoute(request, watched);
   const { now, roll, served, prompts, usualAnswerTokens, promptRatio } = world;
   const isExact = looksAtMeasures(request, world);
-  const comparesTools = looksAtTools(request) && areComparable(plan.steps.map(({ endpoint }) => endpoint));
-  const countsTokens = mayBeTight(plan.steps, request);
+  // What may not be fallen back to was compared all the same.
+  const cut = plan.rejected.filter(({ reason }) => reason === 'allow_fallbacks');
+  const compared = cut.length === 0 ? plan.steps : [...plan.steps, ...cut];
+  // Where endpoints are compared with each other, all counts; else only what is enough to be found out by.
+  const toolsFrom = looksAtTools(request) ? toolsCountFrom(compared) : undefined;
+  const countsTokens = mayBeTight(compared, request);
   if (ask !== undefined && admissions !== undefined) answerBoth(admissions, ask);
-  const when = { now, isExact, comparesTools, countsTokens };
+  const when = { now, isExact, toolsFrom, countsTokens };
   const states: SeenState[] = [];
-  const note = ({ endpoint }: { readonly endpoint: Endpoint }): void => {
+  for (const { endpoint } of compared) {
     const record = world.record(endpoint);
     if (record !== undefined) states.push(stateOf(endpoint, record, when, timings?.get(endpoint)));
-  };
-  for (const step of plan.steps) note(step);
-  for (const rejection of plan.rejected) if (rejection.reason === 'allow_fallbacks') note(rejection);
+  }
   const seen = { now, roll, served, prompts, usualAnswerTokens, promptRatio, states, admissions: admissions ?? NONE };
   const { requested, applied, steps, rejected, origins } = plan;
   return { requested, applied, steps, rejected, origins, seen };
@@ -92,6 +94,11 @@ function looksAtMeasures({ preferences, targets, serviceTier }: RoutedRequest, {
 
 function looksAtTools({ needs, preferences, targets }: RoutedRequest): boolean {
   return needs.tools || preferences.sort === 'exacto' || targets.some(({ sort }) => sort === 'exacto');
+}
+
+/** Answers with tool calls from which on what is known of them may decide. */
+function toolsCountFrom(compared: readonly Pick<Rejection, 'endpoint'>[]): number {
+  return areComparable(compared.map(({ endpoint }) => endpoint)) ? 0 : LEAST_TOOL_REQUESTS;
 }
 
 function isPlain(admission: Admission): boolean {

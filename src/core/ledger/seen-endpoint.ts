@@ -69,8 +69,8 @@ interface SeenWhen {
   readonly now: number;
   /** How fast it is. */
   readonly isExact: boolean;
-  /** How its tool calls turned out. */
-  readonly comparesTools: boolean;
+  /** How its tool calls turned out, where it had so many; undefined where that does not count. */
+  readonly toolsFrom: number | undefined;
   /** How it counts tokens. */
   readonly countsTokens: boolean;
 }
@@ -79,7 +79,7 @@ interface SeenWhen {
 export function stateOf(
   endpoint: Endpoint,
   { health, speed, performance, tokens, charges }: EndpointRecord,
-  { now, isExact, comparesTools, countsTokens }: SeenWhen,
+  { now, isExact, toolsFrom, countsTokens }: SeenWhen,
   timing: Timing | undefined,
 ): SeenState {
   let measures = isExact ? undefined : MEASURED.get(endpoint);
@@ -96,7 +96,7 @@ export function stateOf(
     lateness: speed?.lateness ?? 0,
     lateAt: speed?.at ?? 0,
     measures,
-    tools: comparesTools ? toolsOf(performance, now) : undefined,
+    tools: toolsFrom === undefined ? undefined : toolsOf(performance, now, toolsFrom),
     tokens: countsTokens ? tokens?.factor : undefined,
     charges: chargedNow(charges, now),
     timing,
@@ -165,9 +165,10 @@ function bucketOf(value: number): number {
   return Math.round(Math.log2(value) * BUCKETS_PER_DOUBLING);
 }
 
-function toolsOf(performance: EndpointPerformance, now: number): SeenTools {
-  const recent = countsOf(performance, now, HALF_HOUR_MS);
+function toolsOf(performance: EndpointPerformance, now: number, least: number): SeenTools | undefined {
   const longer = countsOf(performance, now, TWO_HOURS_MS);
+  if (longer.toolRequests < least) return undefined;
+  const recent = countsOf(performance, now, HALF_HOUR_MS);
   const median = throughputOf(performance, now, HALF_HOUR_MS)?.p50;
   return {
     requests: recent.requests,

@@ -174,7 +174,10 @@ export class DecideAgain {
   #look({ candidates, excluded }: LedgerRecord): void {
     this.#asked = undefined;
     for (const { endpoint, seen } of candidates) this.#note(endpoint, seen);
-    for (const { endpoint, seen } of excluded) if (seen !== undefined) this.#note(endpoint, seen);
+    for (const { endpoint, reason, seen } of excluded) {
+      // What may not be fallen back to was compared, so that nothing to say of it says something, too.
+      if (seen !== undefined || reason === 'allow_fallbacks') this.#note(endpoint, seen);
+    }
   }
 
   #note(endpoint: string, seen: SeenEndpoint | undefined): void {

@@ -1,5 +1,5 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
-import { countsOf, throughputOf } from './performance.ts';
+import { countsOf, throughputOf, UNMEASURED } from './performance.ts';
 import type { World } from './world.ts';
 
 /** Quality for tool calls: 0 good, 1 not enough data, 2 clearly below the others. */
@@ -25,28 +25,52 @@ export function areComparable(endpoints: readonly Endpoint[]): boolean {
   return new Set(endpoints.map((endpoint) => endpoint.provider)).size >= MINIMUM_PROVIDERS;
 }
 
+/** Share of the answers with tool calls that are broken where nothing is known of an endpoint. */
+const USUALLY_BROKEN = 0.02;
+/** Answers with tool calls from which on an endpoint is compared with that. */
+export const LEAST_TOOL_REQUESTS = 30;
+/** How sure it must be that an endpoint breaks more of them than the best one, and by how much. */
+const BROKEN_DEVIATIONS = 2.5;
+const BROKEN_MARGIN = 0.05;
+
+/**
+ * Endpoints that requests with tools come to last: those that are clearly below the others ({@link toolQualities}), and
+ * those that break more tool calls than the best one, which is taken to break 2 % before it has shown anything. The
+ * latter needs neither four providers nor hundreds of calls.
+ */
+export function poorAtTools(endpoints: readonly Endpoint[], world: World): ReadonlySet<string> {
+  const poor = new Set<string>();
+  if (areComparable(endpoints)) {
+    for (const [id, quality] of toolQualities(endpoints, world)) if (quality === 2) poor.add(id);
+  }
+  let best = 1;
+  const least = endpoints.map((endpoint) => {
+    const performance = world.record(endpoint)?.performance ?? UNMEASURED;
+    const { toolRequests, badToolCalls } = countsOf(performance, world.now, TWO_HOURS_MS);
+    // What too little is known of counts as the usual one, the less it has shown.
+    const assumed = Math.max(0, LEAST_TOOL_REQUESTS - toolRequests);
+    const share = (badToolCalls + USUALLY_BROKEN * assumed) / (toolRequests + assumed);
+    best = Math.min(best, share);
+    return assumed > 0 ? 0 : share - BROKEN_DEVIATIONS * Math.sqrt((share * (1 - share)) / toolRequests);
+  });
+  for (const [index, { id }] of endpoints.entries()) if ((least[index] ?? 0) > best + BROKEN_MARGIN) poor.add(id);
+  return poor;
+}
+
 /** Sorts endpoints into three classes by how their tool calls turn out (gaps 3.2, "exacto"). */
 export function toolQualities(endpoints: readonly Endpoint[], world: World): ReadonlyMap<string, ToolQuality> {
   const measures = endpoints.map((endpoint) => measuresOf(endpoint, world));
   const comparable = areComparable(endpoints);
-  const slow = comparable
-    ? cutoff(
-        measures.map((one) => one.throughput),
-        THROUGHPUT_DEVIATIONS,
-      )
-    : undefined;
-  const failing = comparable
-    ? cutoff(
-        measures.map((one) => one.success),
-        QUALITY_DEVIATIONS,
-      )
-    : undefined;
-  const weak = comparable
-    ? cutoff(
-        measures.map((one) => one.benchmark),
-        QUALITY_DEVIATIONS,
-      )
-    : undefined;
+  const limitOf = (name: keyof Measures, deviations: number): number | undefined =>
+    comparable
+      ? cutoff(
+          measures.map((one) => one[name]),
+          deviations,
+        )
+      : undefined;
+  const slow = limitOf('throughput', THROUGHPUT_DEVIATIONS);
+  const failing = limitOf('success', QUALITY_DEVIATIONS);
+  const weak = limitOf('benchmark', QUALITY_DEVIATIONS);
   const qualities = new Map<string, ToolQuality>();
   for (const [index, endpoint] of endpoints.entries()) {
     const own = measures[index];
@@ -67,8 +91,7 @@ interface Measures {
 
 function measuresOf(endpoint: Endpoint, world: World): Measures {
   const benchmark = endpoint.scores?.[BENCHMARK];
-  const performance = world.record(endpoint)?.performance;
-  if (performance === undefined) return { benchmark };
+  const performance = world.record(endpoint)?.performance ?? UNMEASURED;
   const recent = countsOf(performance, world.now, HALF_HOUR_MS);
   const longer = countsOf(performance, world.now, TWO_HOURS_MS);
   return {

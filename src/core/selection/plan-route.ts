@@ -203,7 +203,10 @@ function tightContextsLast(
 }
 
 /** Whether the context of an endpoint may be too short, so that it matters how it counts tokens. */
-export function mayBeTight(steps: readonly PlanStep[], { needs, preferences }: RoutedRequest): boolean {
+export function mayBeTight(
+  steps: readonly Pick<PlanStep, 'endpoint'>[],
+  { needs, preferences }: RoutedRequest,
+): boolean {
   if (preferences.order.length > 0) return false;
   // The floor is a token for eight characters at most, so a prompt that fits eight times over need not be looked at.
   const most = MOST_PER_FLOOR * (needs.promptTokens + 1) + (needs.outputTokens ?? 0);

@@ -6,7 +6,7 @@ import type { DecisionFigures } from './route-plan.ts';
 import { latencyOf, type PercentileValues, throughputOf } from './performance.ts';
 import type { World } from './world.ts';
 import { stabilityOf } from '../fallback/health.ts';
-import { areComparable, toolQualities } from './exacto.ts';
+import { areComparable, poorAtTools, toolQualities } from './exacto.ts';
 import { ONLY_ENDPOINT, rankAdaptively } from './adaptive/rank-adaptive.ts';
 import { wellnessOf } from './adaptive/wellness.ts';
 import { requestPrice } from './adaptive/expected-cost.ts';
@@ -176,9 +176,9 @@ function isWell(endpoint: Endpoint, world: World): boolean {
 function unsorted(endpoints: readonly Endpoint[], request: RoutedRequest, world: World): readonly Ranked[] {
   const { strategy, adaptive } = world;
   if (strategy !== 'adaptive' || adaptive === undefined) return balanced(endpoints, request, world);
-  const qualities = request.needs.tools && areComparable(endpoints) ? toolQualities(endpoints, world) : undefined;
-  if (qualities === undefined) return rankAdaptively(endpoints, request, world, adaptive);
-  const isPoor = (endpoint: Endpoint): boolean => qualities.get(endpoint.id) === 2;
+  const poor = request.needs.tools ? poorAtTools(endpoints, world) : undefined;
+  if (poor === undefined || poor.size === 0) return rankAdaptively(endpoints, request, world, adaptive);
+  const isPoor = (endpoint: Endpoint): boolean => poor.has(endpoint.id);
   return [
     ...rankAdaptively(
       endpoints.filter((endpoint) => !isPoor(endpoint)),

@@ -13,6 +13,7 @@ import {
   byPrice,
   type Candidate,
   candidatesFor,
+  FAR_WORSE,
   inPlaceOfRouter,
   stickyCandidate,
   withFirst,
@@ -24,8 +25,9 @@ import {
   type SafeClassification,
   type TaskClassifier,
 } from './classifier.ts';
-import { catalogScores, ranked, type RankedBy, type RankingSource, rate, type Rated } from './ranking.ts';
-import { FAR_WORSE } from '../inner-call/value.ts';
+import { catalogScores, type RankingSource } from './catalog-scores.ts';
+import type * as Ranking from './ranking.ts';
+import type { RankedBy, Rated } from './ranking.ts';
 import { positive } from '../option-kinds.ts';
 import type { StageRecord } from '../../contracts/plugin-context.ts';
 
@@ -35,7 +37,10 @@ export interface AutoRouterOptions {
   readonly classify?: TaskClassifier | undefined;
   /** Tells how good a model is at a task. Default: the scores of the catalog. */
   readonly rank?: RankingSource | undefined;
-  /** Ids of models in the order that holds where no candidate has a score. Default: by price, the dearest first. */
+  /**
+   * Ids of models in the order that holds where no candidate has a score. Default: the longest context first, then the
+   * newest, then the dearest.
+   */
   readonly defaultModels?: readonly string[] | undefined;
   /** Models that a request may be answered by: the first choice and its fallbacks. Default 4. */
   readonly maxModels?: number | undefined;
@@ -51,9 +56,10 @@ const OPTIONS: OptionShape<AutoRouterOptions> = {
 /**
  * The plugin `auto-router`, which resolves `router/auto` (contract: plugin objects; gaps 5.1): of the models that the
  * request can use and its caller allows, it takes the best one overall, or one that is better at the task of the prompt
- * by more than chance explains. A request that asks for a cost band gets the best quality per cost within it. It costs
- * nothing and calls nobody. When the classifier or the ranking fails, the request goes on without it, and the stage
- * says so; without any score it ranks by price alone and says that too; when nothing is left, it is a 404.
+ * by more than chance explains. A request that asks for a cost band gets the best quality per cost within it, and never
+ * a model that another one beats in both. It costs nothing and calls nobody. When the classifier or the ranking fails,
+ * the request goes on without it, and the stage says so; without any score it ranks by context length, age and price
+ * alone and says that too; when nothing is left, it is a 404.
  */
 export function autoRouter(options: AutoRouterOptions = {}): Plugin<AutoRouterEntry> {
   checkShape(OPTIONS, options, 'autoRouter');
@@ -80,7 +86,9 @@ function modelRouter(
     whenItThrows: 'fail',
     models: [slug],
     parseOptions,
-    load: () => classify.load?.(),
+    async load() {
+      await Promise.all([classify.load?.(), loadRanking()]);
+    },
     onCandidates(targets, request, entry, context) {
       // Settings for a router that was not asked for are accepted and mean nothing.
       if (!targets.some(isOurs)) return targets;
@@ -93,24 +101,39 @@ function modelRouter(
     const prompt = promptOf(request.messages, request.needs.tools);
     const classified = classifySafely(classify, prompt);
     const candidates = candidatesFor(request, context, entry);
+    const { isScored } = loadedRanking();
     const { rated, failed } = rateSafely(candidates, rank, classified);
     const choice = chooseModels(rated, classified, {
       defaultModels,
       maxModels,
-      band: costBandOf(entry),
+      band: hasCostSetting(entry) || rated.some(isScored) ? costBandOf(entry) : ANY_COST,
       pinned: entry.pin_model === true ? pinnedModel(request, context) : undefined,
       context,
     });
     const degraded = [...(classified.failed ? ['classifier'] : []), ...(failed ? ['ranking'] : [])];
     context.stage(describeChoice(id, classified, choice, degraded));
-    if (choice.by === 'price' && candidates.length > 0) context.warn(`The plugin "${id}" ${BY_PRICE_ONLY}`);
+    if (choice.by === 'size' && candidates.length > 0) context.warn(`The plugin "${id}" ${BY_SIZE_ONLY}`);
     return choice.chosen;
   }
 }
 
-/** What operators and callers hear of a choice that nothing but prices stood behind. */
-const BY_PRICE_ONLY =
-  'ranks models by price only, because none of them has a score: declare scores of models (`models.*.scores`), or an order (`autoRouter({ defaultModels })`)';
+/** What compares models, loaded by the first request for a router model. */
+type RankingModule = Pick<typeof Ranking, 'isScored' | 'ranked' | 'rate'>;
+
+let ranking: RankingModule | undefined;
+
+async function loadRanking(): Promise<void> {
+  ranking ??= await import('./ranking.ts');
+}
+
+function loadedRanking(): RankingModule {
+  if (ranking === undefined) throw new Error('the plugin has not been loaded');
+  return ranking;
+}
+
+/** What operators and callers hear of a choice that no score stood behind. */
+const BY_SIZE_ONLY =
+  'ranks models by context length, age and price only, because none of them has a score: declare scores of models (`models.*.scores`), or an order (`autoRouter({ defaultModels })`)';
 
 /** Asks for the scores of all candidates. A source that throws knows none. */
 function rateSafely(
@@ -118,6 +141,7 @@ function rateSafely(
   rank: RankingSource,
   { shares }: SafeClassification,
 ): { readonly rated: readonly Rated[]; readonly failed: boolean } {
+  const { rate } = loadedRanking();
   try {
     return { rated: rate(candidates, rank, shares), failed: false };
   } catch {
@@ -135,7 +159,7 @@ function pinnedModel({ messages }: NormalizedRequest, context: CandidatesContext
 const RANKED_BY: Readonly<Record<RankedBy, string>> = {
   scores: 'ranked by scores',
   default_models: 'in the default order, because no candidate has a score',
-  price: 'ranked by price only, because no candidate has a score',
+  size: 'ranked by context length, age and price only, because no candidate has a score',
 };
 
 const FIRST: Readonly<Record<Choice['first'], string>> = {
@@ -170,7 +194,7 @@ function describeChoice(
       in_cost_band: inBand,
       models: chosen.map(({ model }) => model.id),
       ...(bestOverall === undefined ? {} : { best_overall: bestOverall.model.id }),
-      ...(by === 'price' ? { warnings: [BY_PRICE_ONLY] } : {}),
+      ...(by === 'size' ? { warnings: [BY_SIZE_ONLY] } : {}),
       ...(degraded.length === 0 ? {} : { degraded: [...degraded] }),
     },
   };
@@ -215,10 +239,13 @@ function chooseModels(rated: readonly Rated[], { shares }: SafeClassification, r
     ranking: chain,
     by,
     bestOverall,
-  } = ranked(
-    rated.filter(({ candidate }) => inside.has(candidate)),
-    { shares, defaultModels, farWorse: band.farWorse, places: maxModels },
-  );
+  } = loadedRanking().ranked(rated, {
+    shares,
+    defaultModels,
+    farWorse: band.farWorse,
+    places: maxModels,
+    isInBand: (candidate) => inside.has(candidate),
+  });
   const kept = pinned === undefined ? undefined : candidates.find(({ model }) => model.id === pinned);
   const sticky = kept === undefined ? stickyCandidate(chain, context) : undefined;
   const chosen = withFirst(kept ?? sticky, chain).slice(0, maxModels);
@@ -255,6 +282,8 @@ interface CostBand {
 const ANY_COST: CostBand = { from: 0, to: 100, closed: true, farWorse: undefined };
 /** What `cost_quality_tradeoff` is where a request has no cost setting (contract). */
 const DEFAULT_TRADEOFF = 9;
+/** How much worse than the best a good value may be, for each step of `cost_quality_tradeoff`. */
+const WORSE_PER_STEP = 0.02;
 
 const TIERS: Readonly<Record<NonNullable<AutoRouterEntry['cost_tier']>, CostBand>> = {
   low: { from: 0, to: 20, closed: false, farWorse: FAR_WORSE },
@@ -263,6 +292,11 @@ const TIERS: Readonly<Record<NonNullable<AutoRouterEntry['cost_tier']>, CostBand
   xhigh: { from: 60, to: 80, closed: false, farWorse: FAR_WORSE },
   max: { from: 80, to: 100, closed: true, farWorse: FAR_WORSE },
 };
+
+/** Whether a request says what its answer may cost. */
+function hasCostSetting({ cost_tier: tier, cost_quality_tradeoff: tradeoff }: AutoRouterEntry): boolean {
+  return (tier ?? tradeoff) !== undefined;
+}
 
 /**
  * The band of a request's cost setting. A tier is a band and wins. The deprecated number is a ceiling, from the 82nd
@@ -276,7 +310,7 @@ export function costBandOf({
 }: AutoRouterEntry): CostBand {
   if (tier !== undefined) return TIERS[tier];
   if (tradeoff === 0) return ANY_COST;
-  return { from: 0, to: 90 - 8 * tradeoff, closed: true, farWorse: (FAR_WORSE * tradeoff) / 5 };
+  return { from: 0, to: 90 - 8 * tradeoff, closed: true, farWorse: WORSE_PER_STEP * tradeoff };
 }
 
 /**

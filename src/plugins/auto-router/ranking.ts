@@ -1,70 +1,18 @@
-import { byPrice, type Candidate } from '../inner-call/candidates.ts';
-import { byValue } from '../inner-call/value.ts';
+import { byPrice, bySize, type Candidate } from '../inner-call/candidates.ts';
+import { bestOfTier } from '../inner-call/value.ts';
 import type { TaskProbability } from './classifier.ts';
-import { scoreNamesOf, TASK_TYPES } from './task-types.ts';
-
-/** How good a model is at something, and how much is known of it. */
-export interface Score {
-  /** From 0 to 1. */
-  readonly score: number;
-  /** Prompts that it was measured on. Default: unknown, which counts as {@link ASSUMED_COUNT}. */
-  readonly count?: number | undefined;
-}
-
-/**
- * Where ranks come from: how good a model is at a kind of task, from 0 to 1, or undefined when that is unknown. Asked
- * for every candidate while a route is planned, so it must answer at once, and the same for the same question. A plain
- * function is a source.
- */
-export interface RankingSource {
-  (candidate: Candidate, task: string): number | Score | undefined;
-  /** Everything that a candidate has scores for; together they say how good it is overall. Default: all tasks. */
-  readonly names?: ((candidate: Candidate) => readonly string[]) | undefined;
-}
+import { ASSUMED_COUNT, type RankingSource } from './catalog-scores.ts';
+import { TASK_TYPES } from './task-types.ts';
 
 /** What candidates were ordered by. */
-export type RankedBy = 'scores' | 'default_models' | 'price';
+export type RankedBy = 'scores' | 'default_models' | 'size';
 
-/** Prompts that a score without a count is taken to be measured on: few enough that small differences mean nothing. */
-const ASSUMED_COUNT = 100;
 /** Prompts that speak for no difference between two models, before any was asked. */
 const PRIOR_COUNT = 20;
 /** Standard errors that a gain must exceed. */
 const STANDARD_ERRORS = 1;
 /** Share of a prompt's tasks that a model needs scores for, to be compared at them. */
 const LEAST_COVERED = 0.5;
-
-/**
- * The default {@link RankingSource}: the scores of the catalog, as programs give them with
- * `createRouter({ models: { 'author/slug': { scores: { coding: 0.8 }, scoreCounts: { coding: 164 } } } })`. Of several
- * endpoints the best one counts.
- */
-export function catalogScores(): RankingSource {
-  return Object.assign(scoreFromCatalog, { names: namesInCatalog });
-}
-
-function scoreFromCatalog({ endpoints }: Candidate, task: string): Score | undefined {
-  for (const name of scoreNamesOf(task)) {
-    const best = bestScore(endpoints, name);
-    if (best !== undefined) return best;
-  }
-  return undefined;
-}
-
-function bestScore(endpoints: Candidate['endpoints'], name: string): Score | undefined {
-  let best: Score | undefined;
-  for (const { scores, scoreCounts } of endpoints) {
-    const score = scores?.[name];
-    if (score !== undefined && score > (best?.score ?? -Infinity)) best = { score, count: scoreCounts?.[name] };
-  }
-  return best;
-}
-
-function namesInCatalog({ endpoints }: Candidate): readonly string[] {
-  const [only] = endpoints;
-  if (endpoints.length === 1) return Object.keys(only?.scores ?? {});
-  return [...new Set(endpoints.flatMap(({ scores }) => Object.keys(scores ?? {})))];
-}
 
 /** A candidate with its scores for one prompt. */
 export interface Rated {
@@ -73,6 +21,8 @@ export interface Rated {
   readonly byTask: readonly (CountedScore | undefined)[];
   /** How good it is at everything; undefined without any score. */
   readonly overall: number | undefined;
+  /** How good it is likely to be at the prompt. */
+  readonly expected: number;
   /** Share of the prompt's tasks that it has a score for. */
   readonly covered: number;
 }
@@ -92,11 +42,54 @@ export function rate(
     return row;
   });
   const overall = overallScores(rows);
-  return candidates.map((candidate, index) => {
+  const known = candidates.map((candidate, index) => {
     const byTask = shares.map(({ task }) => scoreOf(rank, candidate, task));
     const covered = shares.reduce((sum, { probability }, at) => sum + (byTask[at] === undefined ? 0 : probability), 0);
     return { candidate, byTask, covered, overall: overall[index] };
   });
+  const qualities = areOnOneScale(rows) ? provenQualities(known, shares) : known.map((one) => meanScore(one, shares));
+  return known.map((one, index) => ({ ...one, expected: qualities[index] ?? 0 }));
+}
+
+type Unweighed = Omit<Rated, 'expected'>;
+
+/** Whether the overall scores of models can be compared with their scores for tasks: all have the same names. */
+function areOnOneScale(rows: readonly ReadonlyMap<string, CountedScore>[]): boolean {
+  const scored = rows.filter((row) => row.size > 0);
+  const [first] = scored;
+  return (
+    first !== undefined &&
+    scored.every((row) => row.size === first.size && [...row.keys()].every((name) => first.has(name)))
+  );
+}
+
+/** The score for the tasks of a prompt; where a model has none for a task, the overall one. */
+function meanScore({ byTask, overall = 0 }: Unweighed, shares: readonly TaskProbability[]): number {
+  return shares.reduce((sum, { probability }, index) => sum + probability * (byTask[index]?.score ?? overall), 0);
+}
+
+/**
+ * How good models are likely to be at a prompt: as good as overall, and better or worse than that by as much as their
+ * scores for its tasks differ from it by more than chance explains, and by more than those of the other models do.
+ */
+function provenQualities(pool: readonly Unweighed[], shares: readonly TaskProbability[]): readonly number[] {
+  const qualities = pool.map(({ overall }) => overall ?? 0);
+  for (const [index, { probability }] of shares.entries()) {
+    const differences = pool.map(({ byTask, overall = 0 }) => {
+      const own = byTask[index];
+      return own === undefined ? undefined : own.score - overall;
+    });
+    const known = differences.filter((difference) => difference !== undefined);
+    const mean = known.reduce((sum, difference) => sum + difference, 0) / Math.max(1, known.length);
+    for (const [at, { byTask }] of pool.entries()) {
+      const [own, difference] = [byTask[index], differences[at]];
+      if (own === undefined || difference === undefined) continue;
+      const shrunk = (own.count / (own.count + PRIOR_COUNT)) * (difference - mean);
+      const proven = Math.max(0, Math.abs(shrunk) - STANDARD_ERRORS * Math.sqrt(varianceOf(own)));
+      qualities[at] = (qualities[at] ?? 0) + probability * Math.sign(shrunk) * proven;
+    }
+  }
+  return qualities;
 }
 
 function scoreOf(rank: RankingSource, candidate: Candidate, task: string): CountedScore | undefined {
@@ -113,6 +106,8 @@ export interface RankingRules {
   readonly farWorse: number | undefined;
   /** Places that matter. */
   readonly places: number;
+  /** Whether a candidate is in the cost band. */
+  readonly isInBand: (candidate: Candidate) => boolean;
 }
 
 /** Candidates in order, by what, and which of them is the best overall. */
@@ -124,29 +119,47 @@ interface Ranking {
 
 /**
  * Orders candidates. With scores: the best model overall, unless another one is better at the tasks of this prompt by
- * more than chance explains; where the caller asked for low costs, by quality per cost. Models without scores come
- * behind. Without any score: the default models, else by price, where the dearest stands for the largest.
+ * more than chance explains; where the caller asked for low costs, the cost band by quality per cost, and a model from
+ * outside of it in the place of one that it beats in both. Models without scores come behind. Without any score: the
+ * default models, else by size.
  */
 export function ranked(rated: readonly Rated[], rules: RankingRules): Ranking {
-  const { shares, defaultModels, farWorse, places } = rules;
-  const candidates = rated.map(({ candidate }) => candidate);
-  const scored = rated.filter(({ overall, covered }) => overall !== undefined || covered > 0);
-  if (scored.length === 0) return withoutScores(candidates, defaultModels, farWorse !== undefined);
-  const known = scored.filter(({ covered }) => covered >= LEAST_COVERED);
+  const { shares, defaultModels, farWorse, places, isInBand } = rules;
+  const inBand = rated.filter(({ candidate }) => isInBand(candidate));
+  const scored = inBand.filter(isScored);
+  if (scored.length === 0) {
+    return withoutScores(
+      inBand.map(({ candidate }) => candidate),
+      defaultModels,
+    );
+  }
+  const known = scored.filter(isCovered);
   const compared = known.length > 0 ? known : scored;
   const ordered =
     farWorse === undefined
       ? byGain(compared, shares, places)
-      : byValue(compared, (one) => ({ quality: expected(one, shares), price: one.candidate.price }), farWorse);
-  const isCompared = new Set(compared);
-  const others = scored.filter((one) => !isCompared.has(one)).sort(bestOverallFirst);
-  const isScored = new Set(scored);
-  const unknown = rated.filter((one) => !isScored.has(one)).map(({ candidate }) => candidate);
+      : bestOfTier(
+          rated.filter(known.length > 0 ? isCovered : isScored),
+          ({ expected, candidate: { price } }) => ({ quality: expected, price }),
+          { isInside: ({ candidate }) => isInBand(candidate), farWorse, places },
+        );
+  const isOrdered = new Set(ordered);
+  const others = scored.filter((one) => !isOrdered.has(one)).sort(bestOverallFirst);
+  const unknown = inBand.filter((one) => !isScored(one)).map(({ candidate }) => candidate);
   return {
-    ranking: [...[...ordered, ...others].map(({ candidate }) => candidate), ...unknown.sort(byPrice)],
+    ranking: [...[...ordered, ...others].map(({ candidate }) => candidate), ...unknown.sort(bySize)],
     by: 'scores',
     bestOverall: [...compared].sort(bestOverallFirst)[0]?.candidate,
   };
+}
+
+/** Whether anything is known of how good a model is. */
+export function isScored({ overall, covered }: Rated): boolean {
+  return overall !== undefined || covered > 0;
+}
+
+function isCovered({ covered }: Rated): boolean {
+  return covered >= LEAST_COVERED;
 }
 
 /** Fills place after place: the best of the rest overall, or the one that gains most over it at these tasks. */
@@ -193,39 +206,22 @@ function varianceOf({ score, count }: CountedScore): number {
   return (share * (1 - share)) / Math.max(1, count);
 }
 
-/** How good a model is likely to be at a prompt; where it has no score for a task, as good as overall. */
-function expected({ byTask, overall = 0 }: Rated, shares: readonly TaskProbability[]): number {
-  return shares.reduce((sum, { probability }, index) => sum + probability * (byTask[index]?.score ?? overall), 0);
-}
-
 function bestOverallFirst(left: Rated, right: Rated): number {
   return descending(left.overall ?? -Infinity, right.overall ?? -Infinity) || byPrice(left.candidate, right.candidate);
 }
 
-function withoutScores(
-  candidates: readonly Candidate[],
-  defaultModels: readonly string[],
-  wantsCheap: boolean,
-): Ranking {
+function withoutScores(candidates: readonly Candidate[], defaultModels: readonly string[]): Ranking {
   const places = new Map(
     candidates.flatMap((one) => {
       const place = defaultModels.indexOf(one.model.id);
       return place < 0 ? [] : [[one, place] as const];
     }),
   );
-  if (places.size > 0) {
-    const ranking = [...candidates].sort(
-      (left, right) =>
-        descending(-(places.get(left) ?? Infinity), -(places.get(right) ?? Infinity)) || byPrice(left, right),
-    );
-    return { ranking, by: 'default_models' };
-  }
-  return { ranking: [...candidates].sort(wantsCheap ? byPrice : dearestFirst), by: 'price' };
-}
-
-/** The dearest first and unknown prices last. */
-function dearestFirst(left: Candidate, right: Candidate): number {
-  return descending(left.price ?? -Infinity, right.price ?? -Infinity);
+  const byDefault = (one: Candidate): number => -(places.get(one) ?? Infinity);
+  const ranking = [...candidates].sort(
+    (left, right) => descending(byDefault(left), byDefault(right)) || bySize(left, right),
+  );
+  return { ranking, by: places.size > 0 ? 'default_models' : 'size' };
 }
 
 /** The bigger number first; equal infinities are equal. */

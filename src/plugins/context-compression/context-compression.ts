@@ -28,7 +28,8 @@ async function engineOf(name: CompressionEngine): Promise<typeof MiddleOutFuncti
 export interface ContextCompressionOptions {
   /**
    * How prompts are made to fit where a request does not say: `middle-out` takes messages out of the middle; `relevant`
-   * keeps whole messages by what they have to do with the last message of the user. Default `middle-out`.
+   * keeps short messages, and passages of long ones, by what they have to do with the last question of the user. Default
+   * `middle-out`.
    */
   readonly engine?: CompressionEngine | undefined;
   /**
@@ -77,7 +78,12 @@ const ID = 'context-compression';
  */
 export function contextCompression(options: ContextCompressionOptions = {}): Plugin<ContextCompressionRequestOptions> {
   checkShape(OPTIONS, options, 'contextCompression');
-  const { tokenFactor = usualFactor, imageTokens = 1_600, maxMessages = usualMaximum } = options;
+  const {
+    engine: usualEngine = 'middle-out',
+    tokenFactor = usualFactor,
+    imageTokens = 1_600,
+    maxMessages = usualMaximum,
+  } = options;
   /** Messages are frozen while plugins run, so what was counted once stays right. */
   const estimates = new WeakMap<Message, CountedMessage>();
 
@@ -90,7 +96,7 @@ export function contextCompression(options: ContextCompressionOptions = {}): Plu
   }
 
   /** How the prompt fits endpoints by estimate, in tokens of the estimate. */
-  function fitOf(request: NormalizedRequest, because: PluginCause): PromptFit {
+  function fitOf(request: NormalizedRequest, because: PluginCause, engine = usualEngine): PromptFit {
     const count = sampledCount(mostTokens, request);
     const sizes = request.messages.map((message) => estimated(message, count));
     const beside = tokensBesideMessages(request, count);
@@ -100,7 +106,7 @@ export function contextCompression(options: ContextCompressionOptions = {}): Plu
     let closer: number | undefined;
     return {
       tokens,
-      least: leastTokens(request.messages, sizes),
+      least: leastTokens(request.messages, sizes, engine === 'relevant'),
       roomAt,
       isTooLong(endpoint) {
         const { whole } = roomAt(endpoint);
@@ -128,15 +134,16 @@ export function contextCompression(options: ContextCompressionOptions = {}): Plu
       return endpoints.some((endpoint) => isSmall(endpoint) && isTooLong(endpoint));
     },
 
-    onCandidates: (targets, request, _options, { because }) => markShortened(targets, request, fitOf(request, because)),
+    onCandidates: (targets, request, { engine }, { because }) =>
+      markShortened(targets, request, fitOf(request, because, engine)),
 
-    async onAttempt(request, endpoint, { engine = options.engine ?? 'middle-out' }, context) {
+    async onAttempt(request, endpoint, { engine = usualEngine }, context) {
       if (!mayShorten(endpoint, context.because)) return undefined;
       const { messages } = request;
       // A prompt that took long to read has taken its turn already.
       if (request.needs.promptTokens > LONG_PROMPT) await nextTurn();
       const mostMessages = maxMessages(endpoint) ?? Infinity;
-      const fit = fitOf(request, context.because);
+      const fit = fitOf(request, context.because, engine);
       const tooMany = messages.length > mostMessages;
       if (!tooMany && !fit.isTooLong(endpoint)) return undefined;
       const exact = await options.countTokens?.();

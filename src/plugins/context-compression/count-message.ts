@@ -7,7 +7,7 @@ import { type GptEncoding, loadGptTokenizer } from '../../platform/gpt-tokenizer
 export type TokenCounter = (text: string) => number;
 
 /** A text that may be shortened: where it is in its message, and how long it is. */
-interface CountedText {
+export interface CountedText {
   /** Index among the content parts; -1 when the content is one text. */
   readonly part: number;
   readonly tokens: number;
@@ -19,6 +19,8 @@ export interface CountedMessage {
   readonly tokens: number;
   /** Empty for messages of which nothing may be taken away. */
   readonly texts: readonly CountedText[];
+  /** Texts of instructions: only what chooses by relevance takes anything of them away. */
+  readonly instructions?: readonly CountedText[] | undefined;
 }
 
 /** What a message costs besides its content: the role and what separates it from the next one. */
@@ -34,8 +36,8 @@ const FILE_CHARACTERS = 20;
 const VIDEO_CHARACTERS = 100;
 
 /**
- * Counts a message. System prompts are never shortened, and neither is what a model thought or the arguments that it
- * gave to a tool: half of either is worth nothing.
+ * Counts a message. System prompts are kept apart, and what a model thought or the arguments that it gave to a tool are
+ * never shortened: half of either is worth nothing.
  *
  * @param imageTokens - Tokens of an image in full detail.
  */
@@ -60,11 +62,11 @@ export function countMessage(message: Message, count: TokenCounter, imageTokens:
     tokens += count(message.refusal ?? '');
   }
   for (const text of texts) tokens += text.tokens;
+  if (message.role === 'system' || message.role === 'developer') return { tokens, texts: [], instructions: texts };
   return { tokens, texts: mayShorten(message) ? texts : [] };
 }
 
 function mayShorten(message: Message): boolean {
-  if (message.role === 'system' || message.role === 'developer') return false;
   // Signed thinking and the text beside it belong together.
   return message.role !== 'assistant' || message.reasoning_details == null;
 }

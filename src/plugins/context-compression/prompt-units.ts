@@ -47,9 +47,22 @@ export function keptUnits(units: readonly Unit[], messages: readonly Message[]):
   return kept;
 }
 
-/** Tokens that a prompt can be brought down to, if it need not keep more than it must. */
-export function leastTokens(messages: readonly Message[], sizes: readonly CountedMessage[]): number {
+/**
+ * Tokens that a prompt can be brought down to, if it need not keep more than it must.
+ *
+ * @param withInstructions - Whether instructions may be shortened, too.
+ */
+export function leastTokens(
+  messages: readonly Message[],
+  sizes: readonly CountedMessage[],
+  withInstructions: boolean,
+): number {
   const units = unitsOf(messages);
   const indexes = [...keptUnits(units, messages)].flatMap((index) => units[index]?.messages ?? []);
-  return new Measured(indexes, sizes).cappedAt(LEAST);
+  return new Measured(indexes, withInstructions ? sizes.map(allTexts) : sizes).cappedAt(LEAST);
+}
+
+/** Sizes of which texts of instructions may be shortened, too. */
+export function allTexts({ tokens, texts, instructions = [] }: CountedMessage): CountedMessage {
+  return instructions.length === 0 ? { tokens, texts } : { tokens, texts: instructions };
 }

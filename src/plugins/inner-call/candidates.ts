@@ -17,6 +17,9 @@ export interface Candidate {
   readonly price: number | undefined;
 }
 
+/** A model whose score is lower by more than this is far worse: no price makes it a bargain. */
+export const FAR_WORSE = 0.05;
+
 /** Which models a caller wants to be chosen from. */
 interface Wishes {
   readonly allowed_models?: readonly string[] | undefined;
@@ -105,6 +108,27 @@ function cheapest(endpoints: readonly Endpoint[], request: NormalizedRequest): n
 export function byPrice(left: Candidate, right: Candidate): number {
   if (left.price === right.price) return 0;
   return (left.price ?? Infinity) - (right.price ?? Infinity);
+}
+
+/**
+ * Orders by what is known of models without scores: the longest context first, then the newest, then the dearest. What
+ * is not known comes last.
+ */
+export function bySize(left: Candidate, right: Candidate): number {
+  return (
+    descending(contextOf(left), contextOf(right)) ||
+    descending(left.model.created, right.model.created) ||
+    descending(left.price, right.price)
+  );
+}
+
+function contextOf({ endpoints }: Candidate): number | undefined {
+  const known = endpoints.flatMap(({ contextLength }) => contextLength ?? []);
+  return known.length === 0 ? undefined : Math.max(...known);
+}
+
+function descending(left = -Infinity, right = -Infinity): number {
+  return left === right ? 0 : right - left;
 }
 
 /** The candidate that a session was last served by, if it is still one. */

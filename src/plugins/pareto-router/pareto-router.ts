@@ -5,7 +5,7 @@ import type { Plugin } from '../../contracts/plugin.ts';
 import { definePlugin } from '../../core/pipeline/define-plugin.ts';
 import { type ParetoRouterEntry, parseParetoRouterOptions } from '../../protocol/inner-model-options.ts';
 import {
-  byPrice,
+  bySize,
   type Candidate,
   candidatesFor,
   inPlaceOfRouter,
@@ -14,8 +14,8 @@ import {
   withFirst,
 } from '../inner-call/candidates.ts';
 import type { Endpoint } from '../../catalog/endpoint.ts';
-import { requestRates } from '../../core/selection/adaptive/expected-cost.ts';
-import { byValue } from '../inner-call/value.ts';
+import { requestPrice, requestRates } from '../../core/selection/adaptive/expected-cost.ts';
+import type { bestOfTier as BestOfTier } from '../inner-call/value.ts';
 
 /** Options of {@link paretoRouter}. */
 export interface ParetoRouterOptions {
@@ -35,10 +35,11 @@ const MAX_MODELS = 3;
 /**
  * The plugin `pareto-router`, which resolves `router/pareto-code` (contract: plugin objects; gaps 5.9): of a third of
  * the pool by coding score, the model with the best quality per cost, or with `:nitro` the fastest, and two more of that
- * tier for when it is not there; with `max_price` the best one for that price. It costs nothing and calls nobody.
+ * tier for when it is not there; another model in the place of one that it beats in both; with `max_price` the best one for that price. It costs nothing and calls nobody.
  *
- * Models without a coding score are no candidates as long as some have one. Where none has, the dearer third of them
- * by price stands for the high tier, and so on, the dearest first; the stage and a warning say so.
+ * Models without a coding score are no candidates as long as some have one. Where none has, the third of them with the
+ * longest contexts stands for the high tier, and so on, of equals the newest, then the dearest first; the stage and a
+ * warning say so.
  */
 export function paretoRouter(options: ParetoRouterOptions = {}): Plugin<ParetoRouterEntry> {
   checkShape(OPTIONS, options, 'paretoRouter');
@@ -50,6 +51,7 @@ export function paretoRouter(options: ParetoRouterOptions = {}): Plugin<ParetoRo
     whenItThrows: 'fail',
     models: [SLUG],
     parseOptions: parseParetoRouterOptions,
+    load: loadValue,
     onCandidates(targets, request, entry, context) {
       const router = targets.find(isOurs);
       if (router === undefined) return targets;
@@ -59,9 +61,21 @@ export function paretoRouter(options: ParetoRouterOptions = {}): Plugin<ParetoRo
   });
 }
 
-/** What operators and callers hear of a choice that nothing but prices stood behind. */
-const BY_PRICE_ONLY =
-  'ranks models by price only, because none of them has a coding score: declare `scores.coding` of models (`models.*.scores`), or give `paretoRouter({ codingScore })`';
+let bestOfTier: typeof BestOfTier | undefined;
+
+/** What compares models, loaded by the first request for the router model. */
+export async function loadValue(): Promise<void> {
+  bestOfTier ??= (await import('../inner-call/value.ts')).bestOfTier;
+}
+
+function loadedBestOfTier(): typeof BestOfTier {
+  if (bestOfTier === undefined) throw new Error('the plugin has not been loaded');
+  return bestOfTier;
+}
+
+/** What operators and callers hear of a choice that no score stood behind. */
+const BY_SIZE_ONLY =
+  'ranks models by context length, age and price only, because none of them has a coding score: declare `scores.coding` of models (`models.*.scores`), or give `paretoRouter({ codingScore })`';
 
 function choose(
   request: NormalizedRequest,
@@ -73,13 +87,14 @@ function choose(
   const { max_price: cap, min_coding_score: score = 1, price_source: source = 'prompt' } = entry;
   const candidates = candidatesFor(request, context);
   const { scores, failed } = safeScores(candidates, codingScore);
-  const coders = [...(scores.size > 0 ? scores : scoresByPrice(candidates))].map(([candidate, own]): Coder => ({
+  const coders = [...(scores.size > 0 ? scores : scoresBySize(candidates))].map(([candidate, own]): Coder => ({
     candidate,
     score: own,
-    price: inputPrice(candidate.endpoints, source, request),
+    price: priceOf(candidate.endpoints, source, (endpoint) => requestRates(endpoint, request)?.prompt),
+    cost: priceOf(candidate.endpoints, source, (endpoint) => requestPrice(endpoint, request)),
   }));
   const hasScores = scores.size > 0;
-  const tierOrder = { speedOf: speedsFor(nitro, context), pricesOnly: !hasScores };
+  const tierOrder = { speedOf: speedsFor(nitro, context), sizeOnly: !hasScores };
   const found = cap === undefined ? codersOfTier(coders, tierOf(score), tierOrder) : undefined;
   const order = (found?.coders ?? codersUnder(coders, cap ?? 0)).map(({ candidate }) => candidate);
   const sticky = stickyCandidate(order, context);
@@ -92,24 +107,22 @@ function choose(
     data: {
       ...(found === undefined ? { max_price: cap ?? 0 } : { tier: found.tier, requested_tier: tierOf(score) }),
       price_source: source,
-      ranking: hasScores ? 'scores' : 'price',
+      ranking: hasScores ? 'scores' : 'size',
       first_by: sticky === undefined ? (nitro && found !== undefined ? 'throughput' : 'rank') : 'session',
       candidates: coders.length,
       models: chosen.map(({ model }) => model.id),
-      ...(hasScores ? {} : { warnings: [BY_PRICE_ONLY] }),
+      ...(hasScores ? {} : { warnings: [BY_SIZE_ONLY] }),
       ...(failed ? { degraded: ['ranking'] } : {}),
     },
   });
-  if (!hasScores && candidates.length > 0) context.warn(`The plugin "pareto-router" ${BY_PRICE_ONLY}`);
+  if (!hasScores && candidates.length > 0) context.warn(`The plugin "pareto-router" ${BY_SIZE_ONLY}`);
   return chosen;
 }
 
-/** Without any score, a place in the order of prices is in: dearer models are mostly better. */
-function scoresByPrice(candidates: readonly Candidate[]): ReadonlyMap<Candidate, number> {
-  const known = candidates.filter(({ price }) => price !== undefined).sort(byPrice);
-  // Models at unknown prices are better than none.
-  if (known.length === 0) return new Map(candidates.map((candidate) => [candidate, 0]));
-  return new Map(known.map((candidate, index) => [candidate, (index + 0.5) / known.length]));
+/** Without any score, a place in the order of size is in: larger, newer and dearer models are mostly better. */
+function scoresBySize(candidates: readonly Candidate[]): ReadonlyMap<Candidate, number> {
+  const inOrder = [...candidates].sort(bySize);
+  return new Map(inOrder.map((candidate, index) => [candidate, 1 - (index + 0.5) / inOrder.length]));
 }
 
 function catalogScore({ endpoints }: Candidate): number | undefined {
@@ -147,7 +160,7 @@ function summaryOf(
   const found = best?.model.id ?? 'no model';
   const where = tier === undefined ? `at or under ${cap} USD per million input tokens` : `in the ${tier} tier`;
   const missing = tier === undefined || tier === wanted ? '' : ` (the ${wanted} tier is empty)`;
-  const guessed = hasScores ? '' : '; tiers by price, because no candidate has a coding score';
+  const guessed = hasScores ? '' : '; tiers by context length, age and price, because no candidate has a coding score';
   return `${found} ${where}${missing}${guessed}${isSticky ? '; the session keeps its model' : ''}`;
 }
 
@@ -184,26 +197,32 @@ export function tiersOf(coders: readonly Coder[]): ReadonlyMap<Coder, Tier> {
 interface TierOrder {
   /** Tokens per second, where the fastest is wanted. */
   readonly speedOf?: ((coder: Coder) => number | undefined) | undefined;
-  /** True: the scores only stand for prices, so that there is no value to compare. The dearest comes first. */
-  readonly pricesOnly: boolean;
+  /** True: the scores only stand for sizes, so that there is no value to compare. The largest comes first. */
+  readonly sizeOnly: boolean;
 }
 
-/** The models of a tier, or of the nearest one that has any; the best quality per cost first. */
+/**
+ * The models of a tier, or of the nearest one that has any; the best quality per cost first. Models of other tiers come
+ * before those that they beat in both; not where the fastest is wanted.
+ */
 export function codersOfTier(
   coders: readonly Coder[],
   wanted: Tier,
-  { speedOf, pricesOnly }: TierOrder,
+  { speedOf, sizeOnly }: TierOrder,
 ): { readonly tier: Tier; readonly coders: readonly Coder[] } {
   const tiers = tiersOf(coders);
   const tier = NEIGHBOURS[wanted].find((one) => coders.some((coder) => tiers.get(coder) === one)) ?? wanted;
   const inside = coders.filter((coder) => tiers.get(coder) === tier);
-  const own = pricesOnly
+  const own = sizeOnly
     ? inside.sort((left, right) => right.score - left.score)
-    : byValue(inside, ({ score, price }) => ({ quality: score, price }));
+    : loadedBestOfTier()(coders, ({ score, cost }) => ({ quality: score, price: cost }), {
+        isInside: (coder) => tiers.get(coder) === tier,
+      });
   if (speedOf === undefined) return { tier, coders: own };
   // A stable sort: what nobody measured stays in its order, behind the rest.
-  const speeds = new Map(own.map((coder) => [coder, speedOf(coder) ?? 0]));
-  return { tier, coders: [...own].sort((left, right) => (speeds.get(right) ?? 0) - (speeds.get(left) ?? 0)) };
+  const speeds = new Map(inside.map((coder) => [coder, speedOf(coder) ?? 0]));
+  const ofTier = own.filter((coder) => speeds.has(coder));
+  return { tier, coders: ofTier.sort((left, right) => (speeds.get(right) ?? 0) - (speeds.get(left) ?? 0)) };
 }
 
 /** A candidate with what a pareto router compares: how good it is at code, and what its input costs. */
@@ -213,21 +232,23 @@ export interface Coder {
   readonly score: number;
   /** USD per million input tokens; undefined when unknown. */
   readonly price: number | undefined;
+  /** USD per million tokens, input plus output; undefined when unknown. */
+  readonly cost: number | undefined;
 }
 
 /** What the price of a model is, which several providers may serve. */
 type PriceSource = NonNullable<ParetoRouterEntry['price_source']>;
 
 /**
- * What a million input tokens of a model cost. `prompt` is the cheapest endpoint's price; `weighted_avg` is the average
- * over its endpoints, each weighted as often as load balancing would pick it, by 1/price² (gaps 3.3).
+ * What a million tokens of a model cost. `prompt` is the cheapest endpoint's price; `weighted_avg` is the average over
+ * its endpoints, each weighted as often as load balancing would pick it, by 1/price² (gaps 3.3).
  */
-export function inputPrice(
+export function priceOf(
   endpoints: readonly Endpoint[],
   source: PriceSource,
-  request: NormalizedRequest,
+  rateOf: (endpoint: Endpoint) => number | undefined,
 ): number | undefined {
-  const prices = endpoints.flatMap((endpoint) => requestRates(endpoint, request)?.prompt ?? []);
+  const prices = endpoints.flatMap((endpoint) => rateOf(endpoint) ?? []);
   if (prices.length === 0) return undefined;
   const lowest = Math.min(...prices);
   if (source === 'prompt' || lowest === 0) return lowest;

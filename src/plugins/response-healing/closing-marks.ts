@@ -23,7 +23,7 @@ export const QUOTED_KEY = /[urb]{0,2}["'“”„‘`][^"'“”„‘’`\n:{}[
 /** A key with its colon, and the beginning of a value behind it. Sticky. */
 export const KEY_AND_VALUE =
   /["'“”„‘`][^"'“”„‘’`\n:{}[\]]{1,120}["'”“’`]\s{0,20}[:=：]\s{0,20}(?:["'“„`{[\d-]|(?:true|false|null|True|False|None)\b)/y;
-const CUT_OFF_KEY = /["'“„`][^"'“”„‘’`\n:{}[\]]{0,120}$/y;
+const CUT_OFF_KEY = /["'“„`][^"'“”„‘’`\n:{}[\]]{0,120}["'”“’`]?\s{0,20}$/y;
 /** A key without its first quote or without any. */
 const HALF_QUOTED_KEY = /[\p{L}_][\p{L}\p{N}_-]{0,60}["'”’]\s{0,5}:/uy;
 const BARE_KEY = /[\p{L}\p{N}_$][\p{L}\p{N}_$-]{0,60}\s{0,5}[:=：]/uy;
@@ -256,11 +256,24 @@ const MAX_TAIL = 200;
  *
  * @param written - As JSON writes it, with quotes.
  */
-export function withoutBrackets(written: string, open: readonly OpenBracket[]): string {
-  const json = written.replace(/(?:\\n|\s){0,20}(?:```|~~~)(?:\\n|\s){0,20}"$/, '"');
+export function withoutBrackets(
+  written: string,
+  open: readonly OpenBracket[],
+): { readonly json: string; /** False where its brackets are not those that are missing. */ readonly isSure: boolean } {
+  const json = written
+    .replace(/(?:\\n|\s){0,20}(?:```|~~~)(?:\\n|\s){0,20}"$/, '"')
+    // Brackets and the end of a fence: what follows them is prose.
+    .replace(/((?:\\n|\s){1,20}[}\]](?:\\n|[\s}\]]){0,60})(?:```|~~~)(?:\\n|\s)[\s\S]*"$/, '$1"');
   const tail = /[\s}\]]*$/.exec(json.slice(-MAX_TAIL, -1).replaceAll('\\n', '  '))?.[0] ?? '';
   const brackets = tail.replaceAll(/\s/g, '');
-  const expected = open.map((one) => (one.kind === 'object' ? '}' : ']')).toReversed();
-  if (brackets === '' || !expected.join('').startsWith(brackets)) return json;
-  return `${json.slice(0, json.length - 1 - tail.length)}"`;
+  const expected = open
+    .map((one) => (one.kind === 'object' ? '}' : ']'))
+    .toReversed()
+    .join('');
+  if (brackets === '') return { json, isSure: true };
+  const short = `${json.slice(0, json.length - 1 - tail.length)}"`;
+  if (expected.startsWith(brackets) || brackets.startsWith(expected)) return { json: short, isSure: true };
+  // On a line of their own they are hardly a part of the text.
+  const ownLine = /\\n/.test(json.slice(-1 - tail.length, -1));
+  return { json: ownLine ? short : json, isSure: !ownLine };
 }

@@ -311,7 +311,7 @@ function withKnownEscapes(text: string, latex: boolean): string {
 
 /** Where the library takes punctuation for texts and keys, it has lost its way. */
 function refuseGarbage(this: unknown, key: string, value: unknown): unknown {
-  const strayText = typeof value === 'string' && /^\s*[:,}\]]/.test(value);
+  const strayText = typeof value === 'string' && /^\s*(?:[:,}\]]|[()[{;]+\s*$)/.test(value);
   const strayKey = !Array.isArray(this) && /["{}[\]\n]|^\s*[:,]/.test(key);
   if (strayText || strayKey) throw new SyntaxError('punctuation was taken for a text');
   return value;

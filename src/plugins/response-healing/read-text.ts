@@ -56,7 +56,8 @@ export function readText(source: string, at: number, context: TextContext): Read
 function read(source: string, from: number, context: TextContext, limit?: number): ReadText {
   const opener = source[from - 1] ?? '"';
   const closers = CLOSERS[opener] ?? '"';
-  const isKey = context.place === 'key';
+  const { place } = context;
+  const isKey = place === 'key';
   const escapes = {
     isKey,
     latex: context.latex,
@@ -72,13 +73,16 @@ function read(source: string, from: number, context: TextContext, limit?: number
   let nested = 0;
   /** A quote within the text has been opened and not closed. */
   let quoting = false;
+  /** The first quote within the text closes something that was never opened. */
+  let closesFirst = false;
   const done = (at: number, behind: number, closed: boolean): ReadText => {
     return {
       json: `${json}${source.slice(plain, at)}"`,
       end: behind,
       closed,
       guessed,
-      doubtful,
+      // Then it is rather several texts without brackets around them than one, or lacks a quote that nobody can place.
+      doubtful: doubtful || (guessed && quoting && (closesFirst ? place === 'object' : limit === undefined)),
       repairs: [...repairs],
     };
   };
@@ -118,6 +122,7 @@ function read(source: string, from: number, context: TextContext, limit?: number
       }
       if (nested === 0 && /[{[]\s{0,40}$/.test(source.slice(Math.max(from, index - 41), index))) nested = 1;
       else if (nested === 0 && isOpening && matches(KEY_AND_VALUE, source, index)) doubtful = true;
+      if (!guessed) closesFirst = !isOpening && /^[,\s]/.test(source.slice(index + 1, index + 2));
       quoting = isOpening;
       guessed = true;
       repairs.add('quotes');
@@ -131,6 +136,19 @@ function read(source: string, from: number, context: TextContext, limit?: number
     }
   }
   return done(end, end, limit !== undefined);
+}
+
+/** A line within a text that looks like a member behind it; without quotes around its key, code looks like that, too. */
+const HOLDS_MEMBERS =
+  /,[ \t]{0,20}\n\s{0,200}["“'][^"“”'\n:{}[\]]{1,60}["”'][ \t]{0,5}[:：][ \t]{0,5}["“'{[\dtfnTFN-]/u;
+const HOLDS_BARE_MEMBERS = /,[ \t]{0,20}\n\s{0,200}[\p{L}_]\w{0,40}"?[ \t]{0,5}[:：][ \t]{0,5}["“'{[\dtfnTFN-]/u;
+/**
+ * Whether a text, as it was written, seems to hold members behind it: then it lacks its closing quote.
+ *
+ * @param guessed - Whether quotes within it were taken for a part of it.
+ */
+export function swallowsMembers(written: string, guessed: boolean): boolean {
+  return HOLDS_MEMBERS.test(written) || (guessed && HOLDS_BARE_MEMBERS.test(written));
 }
 
 /** True for a quote that begins something, going by the characters beside it. */

@@ -56,6 +56,8 @@ export function readWord(source: string, at: number): ReadWord | undefined {
   const literal = Object.hasOwn(LITERALS, word) ? LITERALS[word] : undefined;
   if (literal !== undefined)
     return { json: literal, end, cut: false, ...(literal === word ? {} : { repair: 'literals' }) };
+  const completed = atEnd ? completedLiteral(word) : undefined;
+  if (completed !== undefined) return { json: completed, end, cut: false, repair: 'literals' };
   if (atEnd && isHalf(word)) return { json: 'null', end, cut: true };
   if (!BEGINS_LIKE_NUMBER.test(word)) return undefined;
   const json = numberOf(word);
@@ -78,6 +80,18 @@ function numberOf(word: string): string | undefined {
     .replace(/^(-?)\./, '$10.')
     .replace(/\.(?=$|[eE])/, '');
 }
+
+/** What a literal was going to be, where its beginning leaves but one value; a single letter may begin anything. */
+function completedLiteral(word: string): string | undefined {
+  if (word.length < LEAST_OF_LITERAL || !/^\p{L}/u.test(word)) return undefined;
+  const values = new Set(
+    Object.keys(LITERALS).flatMap((name) => (name.startsWith(word) ? (LITERALS[name] ?? []) : [])),
+  );
+  const [only] = values;
+  return values.size === 1 ? only : undefined;
+}
+
+const LEAST_OF_LITERAL = 2;
 
 /** True for the beginning of a literal or number that is no whole one. */
 function isHalf(word: string): boolean {

@@ -8,31 +8,8 @@ import {
   withoutBrackets,
 } from './closing-marks.ts';
 import { MAX_DEPTH, readBareText, readWord } from './read-word.ts';
-import { isQuote, readText } from './read-text.ts';
-
-/** What a reader made of an object or array that is almost JSON. */
-interface Tidied {
-  /** JSON. */
-  readonly json: string;
-  /** First position behind it in the source. */
-  readonly end: number;
-  /** False when the source ended before the outermost bracket was closed. */
-  readonly closed: boolean;
-  /** What had to be done, in order of first use. */
-  readonly repairs: readonly string[];
-  /** True when it could have been meant otherwise just as well. */
-  readonly doubtful: boolean;
-  /** True when texts had no quotes at all. */
-  readonly bareTexts: boolean;
-}
-
-/** What a reader gave up on. */
-interface NotTidied {
-  readonly json?: undefined;
-  readonly bareTexts?: undefined;
-  /** How far it had come. */
-  readonly end: number;
-}
+import { isQuote, readText, swallowsMembers } from './read-text.ts';
+import type { NotTidied, Tidied } from './tidied.ts';
 
 interface Frame extends OpenBracket {
   /** Pieces before the member that is being read: where to cut when it turns out to be half a member. */
@@ -191,7 +168,11 @@ class Tidier {
     const word = readWord(this.#source, this.#at);
     if (word === undefined) return this.#bareText(frame);
     this.#at = word.end;
-    if (word.cut) return this.#leaveOut();
+    if (word.cut) {
+      // Without its only item the answer would say that there is nothing.
+      if (this.#frames.length === 1 && frame.members === 0) this.#doubtful = true;
+      return this.#leaveOut();
+    }
     // A call such as Decimal("1.5") or a sentence is not for this reader.
     if (/^\s*[("'\p{L}]/u.test(this.#source.slice(word.end, word.end + 1))) return false;
     if (word.repair !== undefined) this.#repairs.add(word.repair);
@@ -211,7 +192,9 @@ class Tidier {
   }
 
   #quotedValue(frame: Frame): boolean {
+    const began = this.#at;
     const text = this.#text(frame.kind, frame);
+    this.#doubtful ||= swallowsMembers(this.#source.slice(began, text.end), text.guessed);
     if (text.closed) {
       this.#skipSpace();
       if (this.#source[this.#at] === '+') return false;
@@ -219,7 +202,9 @@ class Tidier {
       return true;
     }
     if (text.guessed) return false;
-    this.#emit(frame, withoutBrackets(text.json, this.#frames));
+    const { json, isSure } = withoutBrackets(text.json, this.#frames);
+    this.#doubtful ||= !isSure;
+    this.#emit(frame, json);
     this.#repairs.add('quotes');
     return true;
   }
@@ -358,11 +343,24 @@ class Tidier {
     frame.members += 1;
   }
 
-  /** The source has ended: leaves out half a member of the innermost bracket and closes all. */
+  /**
+   * The source has ended: leaves out half a member of the innermost bracket, and brackets of which nothing is left then,
+   * and closes all.
+   */
   #cutOff(): Tidied {
-    const inner = this.#frames.at(-1);
-    if (inner?.kind === 'object' && (inner.expects === 'colon' || inner.expects === 'value')) {
-      this.#pieces.length = inner.before;
+    for (let inner = this.#frames.at(-1); inner !== undefined; inner = this.#frames.at(-1)) {
+      if (inner.kind === 'object' && (inner.expects === 'colon' || inner.expects === 'value')) {
+        this.#pieces.length = inner.before;
+        inner.members -= 1;
+        this.#leaveOut();
+      }
+      const outer = this.#frames.at(-2);
+      if (inner.members > 0 || outer === undefined) break;
+      // What was only begun says nothing, and certainly not that it is empty.
+      this.#frames.pop();
+      this.#pieces.length = outer.before;
+      outer.members -= 1;
+      outer.expects = 'comma';
       this.#leaveOut();
     }
     for (const frame of this.#frames.toReversed()) this.#pieces.push(CLOSER[frame.kind]);

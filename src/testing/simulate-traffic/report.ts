@@ -42,6 +42,8 @@ export interface TrafficFigures {
 
 /** What a simulation shows. */
 export interface TrafficReport extends TrafficFigures {
+  /** Requests that were answered with a broken tool call. */
+  readonly brokenToolCalls: number;
   /** Length of the simulation in virtual milliseconds. */
   readonly durationMs: number;
   /** US dollars of `costUsd` for calls whose answers were not wanted in the end, such as the losers of hedges. */
@@ -90,6 +92,8 @@ export interface RequestLog {
   cancelledUsd: number;
   /** Endpoint whose answer was delivered. */
   answeredBy: string | undefined;
+  /** Whether that answer is a broken tool call. */
+  isBroken: boolean;
   /** Milliseconds to the first token of a stream, or to the non-streaming response. */
   tookMs: number | undefined;
   status: number;
@@ -127,6 +131,7 @@ export function reportOf(
   const recoveries = recoveriesOf(servers, oracle, answers, durationMs);
   return {
     ...figuresOf(logs),
+    brokenToolCalls: answered.filter(({ isBroken }) => isBroken).length,
     durationMs,
     cancelledUsd: total(logs, ({ cancelledUsd }) => cancelledUsd),
     deadTimes,

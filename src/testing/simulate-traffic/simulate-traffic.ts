@@ -10,6 +10,7 @@ import { type DeadCall, Oracle, reportOf, type RequestLog, type TrafficReport } 
 import { OutageSchedule, randomOutages } from './outages.ts';
 import { directClient, providersOf, type TrafficClient } from './clients.ts';
 import { type CallBook, type SimulatedCall, SimulatedServer, type Turn } from './simulated-server.ts';
+import { SIMULATED_TOOL } from './tool-calls.ts';
 import { BLOCK_TOKENS } from './block-cache.ts';
 import { blocksOf, type PlannedSession, planTraffic, type TrafficPlan } from './traffic-plan.ts';
 import { VirtualClock } from './virtual-clock.ts';
@@ -39,6 +40,13 @@ export interface SimulatedWire {
 /** Text that prompts are cut from. The router counts four characters as a token, and so does this. */
 const TEXT = 'The quick brown fox jumps over the lazy dog while nobody is watching it. '.repeat(2_000);
 const CHARACTERS_PER_TOKEN = 4;
+/** What requests with tools offer. */
+const TOOLS = [
+  {
+    type: 'function' as const,
+    function: { name: SIMULATED_TOOL, parameters: { type: 'object', properties: { text: { type: 'string' } } } },
+  },
+];
 
 /**
  * Sends simulated traffic through a real router, in virtual time: no network, no waiting, and the same report for the
@@ -153,9 +161,9 @@ class Simulation implements CallBook {
     else log.cancelledUsd += usd;
   }
 
-  answered(call: SimulatedCall, endpoint: string, startedMs: number): void {
+  answered(call: SimulatedCall, endpoint: string, startedMs: number, isBroken: boolean): void {
     const log = this.#open.get(idOf(call))?.log;
-    if (log !== undefined) log.answeredBy = endpoint;
+    if (log !== undefined) [log.answeredBy, log.isBroken] = [endpoint, isBroken];
     const times = this.#answers.get(endpoint);
     if (times === undefined) this.#answers.set(endpoint, [startedMs]);
     else times.push(startedMs);
@@ -187,6 +195,7 @@ class Simulation implements CallBook {
         model: SIMULATED_MODEL,
         messages: [...messages],
         ...(session.named ? { session_id: session.id } : {}),
+        ...(planned.tools ? { tools: TOOLS } : {}),
       });
       messages.push({ role: 'assistant', content: textOf(session.id, index, answerTokens) });
       promptTokens += answerTokens;
@@ -214,6 +223,7 @@ class Simulation implements CallBook {
       cachedTokens: 0,
       cancelledUsd: 0,
       answeredBy: undefined,
+      isBroken: false,
       tookMs: undefined,
       status: 200,
       met: new Set(),

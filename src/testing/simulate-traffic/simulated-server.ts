@@ -4,11 +4,13 @@ import { type AttemptFailure, failedReply, failure } from '../../core/fallback/f
 import type { ReportedUsage } from '../../core/stream/pieces.ts';
 import type { UpstreamResult } from '../../core/stream/upstream-result.ts';
 import type { PieceStream, ProviderCall, ProviderReply } from '../../contracts/provider.ts';
-import { BlockCache, blocksOfSession } from './block-cache.ts';
+import { BlockCache } from './block-cache.ts';
 import { Chance } from './chance.ts';
-import { type InferenceJob, InferenceServer } from './inference-server.ts';
+import { Work } from './inference-call.ts';
+import { InferenceServer } from './inference-server.ts';
 import type { OutageSchedule } from './outages.ts';
 import type { VirtualClock } from './virtual-clock.ts';
+import { type SimulatedToolCall, toolCall } from './tool-calls.ts';
 import type { PoisonRequests, SimulatedEndpoint, SimulatedRateLimit } from './world.ts';
 
 /** A request that is under way, as its endpoints see it. */
@@ -27,7 +29,8 @@ export interface Turn {
 
 /** What a simulated endpoint reads of a call. */
 export interface SimulatedCall {
-  readonly request: Pick<ProviderCall['request'], 'metadata' | 'stream'>;
+  readonly request: Pick<ProviderCall['request'], 'metadata' | 'stream'> &
+    Partial<Pick<ProviderCall['request'], 'tools'>>;
   readonly signal: AbortSignal;
 }
 
@@ -38,7 +41,7 @@ export interface CallBook {
   called(call: SimulatedCall, endpoint: string, dead: number | undefined): number;
   /** What a call cost, whether its answer was wanted in the end or not. */
   charged(call: SimulatedCall, usd: number, wanted: boolean, cachedTokens: number): void;
-  answered(call: SimulatedCall, endpoint: string, startedMs: number): void;
+  answered(call: SimulatedCall, endpoint: string, startedMs: number, isBroken: boolean): void;
 }
 
 /** Milliseconds in which a failure is answered. */
@@ -108,6 +111,8 @@ export class SimulatedServer {
     const fails = chance.uniform() < errors;
     const breaksBefore = chance.uniform() < breaks.before;
     const breaksAfter = chance.uniform() < breaks.after;
+    const hasTools = (call.request.tools?.length ?? 0) > 0;
+    const tool = hasTools ? toolCall(chance.uniform() < (this.endpoint.brokenToolCalls ?? 0)) : undefined;
     if (mode === 'down') return this.#after(call, failMs ?? FAILURE_MS, () => failedReply(OUT));
     const waitMs = this.#bucket?.take(startedMs) ?? 0;
     if (waitMs > 0) return this.#after(call, FAILURE_MS, () => failedReply(this.#limited(waitMs)));
@@ -145,7 +150,7 @@ export class SimulatedServer {
         return brokenReply(call);
       }
       const deliver = (): ProviderReply | Promise<ProviderReply> =>
-        breaksAfter ? this.#cutOff(call, finish) : this.#deliver(call, startedMs, finish, work);
+        breaksAfter ? this.#cutOff(call, finish) : this.#deliver(call, startedMs, finish, { tool, work });
       if (work === undefined || this.#inference === undefined) return deliver();
       return work.begin(this.#inference, call.signal).then(deliver);
     });
@@ -193,33 +198,34 @@ export class SimulatedServer {
     call: SimulatedCall,
     startedMs: number,
     finish: () => void,
-    work: Work | undefined,
+    { tool, work }: { readonly tool: SimulatedToolCall | undefined; readonly work: Work | undefined },
   ): ProviderReply | Promise<ProviderReply> {
     const { answerTokens } = this.#book.turnOf(call);
     const writingMs = this.#writingMs(answerTokens);
     const complete = (): ReportedUsage => {
       finish();
       const usage = this.#charge(call, answerTokens, true, work?.cachedTokens);
-      this.#book.answered(call, this.endpoint.name, startedMs);
+      this.#book.answered(call, this.endpoint.name, startedMs, tool?.isBroken ?? false);
       return usage;
     };
     const written = (): Promise<void> => work?.ended ?? this.#after(call, writingMs, () => undefined);
     if (!call.request.stream) {
-      return written().then(() => ({ type: 'whole', result: resultWith(complete()) }));
+      return written().then(() => ({ type: 'whole', result: resultWith(complete(), tool) }));
     }
     let step = 0;
     const stream: PieceStream = {
       read: async () => {
         step += 1;
-        if (step === 1) return [TEXT];
+        if (step === 1) return tool === undefined ? [TEXT] : [tool.piece];
         if (step > 2) return undefined;
         if (work !== undefined && !(await this.#endsWithin(call, work))) {
           step -= 1;
           return [TEXT];
         }
         if (work === undefined && writingMs > 0) await written();
+        const reason = tool === undefined ? 'stop' : 'tool_calls';
         return [
-          { type: 'finish', index: 0, reason: 'stop', native: 'stop' },
+          { type: 'finish', index: 0, reason, native: reason },
           { type: 'usage', usage: complete() },
           { type: 'end' },
         ];
@@ -284,45 +290,6 @@ export class SimulatedServer {
   }
 }
 
-/** A call that an inference server works on. */
-class Work {
-  readonly ended: Promise<void>;
-  readonly #first: Promise<void>;
-  readonly #job: InferenceJob;
-  #leave: (() => void) | undefined;
-
-  constructor({ session, promptTokens, answerTokens, blocks }: Turn, endpoint: string) {
-    let onFirstToken = (): void => {};
-    let onEnd = (): void => {};
-    this.#first = new Promise((resolve) => (onFirstToken = resolve));
-    this.ended = new Promise((resolve) => (onEnd = resolve));
-    this.#job = {
-      promptTokens,
-      answerTokens,
-      blocks: blocks ?? blocksOfSession(`${endpoint} ${session}`, promptTokens),
-      onFirstToken,
-      onEnd,
-      cachedTokens: 0,
-    };
-  }
-
-  get cachedTokens(): number {
-    return this.#job.cachedTokens;
-  }
-
-  /** Begins; the result is there with the first token, and never when the call is given up before it. */
-  begin(server: InferenceServer, signal: AbortSignal): Promise<void> {
-    if (!signal.aborted) this.#leave = server.submit(this.#job);
-    return this.#first;
-  }
-
-  /** Gives its place in the batch back. */
-  leave(): void {
-    this.#leave?.();
-    this.#leave = undefined;
-  }
-}
-
 const OUT = failure('server', 'The endpoint is out of order', { status: 500 });
 const CHOKED = failure('server', 'The endpoint could not process the request', { status: 500 });
 const CUT = failure('connection', 'The connection was cut before the answer was complete');
@@ -349,15 +316,22 @@ export function costOf(price: Price, promptTokens: number, cachedTokens: number,
   return (prompt + answerTokens * price.completion) / 1e6;
 }
 
-function resultWith(usage: ReportedUsage): UpstreamResult {
+function resultWith(usage: ReportedUsage, tool: SimulatedToolCall | undefined): UpstreamResult {
+  const reason = tool === undefined ? 'stop' : 'tool_calls';
   return {
     choices: [
       {
         index: 0,
-        finish_reason: 'stop',
-        native_finish_reason: 'stop',
+        finish_reason: reason,
+        native_finish_reason: reason,
         logprobs: null,
-        message: { role: 'assistant', content: TEXT, refusal: null, reasoning: null },
+        message: {
+          role: 'assistant',
+          content: tool === undefined ? TEXT : null,
+          refusal: null,
+          reasoning: null,
+          ...(tool === undefined ? {} : { tool_calls: [tool.call] }),
+        },
       },
     ],
     usage,

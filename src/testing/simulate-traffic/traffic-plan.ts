@@ -11,6 +11,7 @@ interface PlannedTurn {
   readonly newTokens: number;
   readonly answerTokens: number;
   readonly stream: boolean;
+  readonly tools: boolean;
   /** Present where endpoints fail it. */
   readonly poison: PoisonRequests | undefined;
 }
@@ -47,6 +48,7 @@ export function planTraffic(traffic: SimulatedTraffic, seed: number): TrafficPla
   const chance = new Chance(seed, 'sessions');
   const callers = new Callers(traffic, seed);
   const library = traffic.documents && new Library(traffic.documents, seed);
+  const withTools = new Chance(seed, 'tools');
   const sessionsPerMs = perSecond / turns / 1_000;
   const sessions: PlannedSession[] = [];
   let planned = 0;
@@ -63,7 +65,7 @@ export function planTraffic(traffic: SimulatedTraffic, seed: number): TrafficPla
       continue;
     }
     ms += step;
-    const drawn = planSession(`session-${sessions.length}`, ms, traffic, chance, callers);
+    const drawn = planSession(`session-${sessions.length}`, ms, traffic, chance, callers, withTools);
     const session = library === undefined ? drawn : { ...drawn, document: library.next() };
     planned += session.turns.length;
     sessions.push(session);
@@ -73,19 +75,21 @@ export function planTraffic(traffic: SimulatedTraffic, seed: number): TrafficPla
 
 /** A plan of the requests of a trace, each at its time, whatever became of those before. */
 function tracedTraffic(traffic: SimulatedTraffic, trace: readonly TracedRequest[], seed: number): TrafficPlan {
-  const { streaming = 1, named = 1 } = traffic;
+  const { streaming = 1, named = 1, tools: share = 0 } = traffic;
   const chance = new Chance(seed, 'sessions');
+  const withTools = new Chance(seed, 'tools');
   const callers = new Callers(traffic, seed);
   const sessions = trace.map((traced, index): PlannedSession => {
     const { atMs, promptTokens, answerTokens, session = `session-${index}` } = traced;
     const { account, poison } = callers.next();
     const stream = chance.uniform() < streaming;
+    const tools = withTools.uniform() < share;
     return {
       id: session,
       account,
       // A session sends its name always or never.
       named: named >= 1 || new Chance(seed, `named ${session}`).uniform() < named,
-      turns: [{ afterMs: atMs, newTokens: promptTokens, answerTokens, stream, poison: poison() }],
+      turns: [{ afterMs: atMs, newTokens: promptTokens, answerTokens, stream, tools, poison: poison() }],
       traced,
     };
   });
@@ -153,9 +157,10 @@ function planSession(
   traffic: SimulatedTraffic,
   chance: Chance,
   callers: Callers,
+  withTools: Chance,
 ): PlannedSession {
   const { turns = 6, pauseMs = 30_000, promptTokens = 2_000, turnTokens = 300, answerTokens = 250 } = traffic;
-  const { streaming = 1, named = 1 } = traffic;
+  const { streaming = 1, named = 1, tools = 0 } = traffic;
   const length = (mean: number): number => lengthAround(mean, chance);
   const count = chance.count(turns);
   const { account, poison } = callers.next();
@@ -168,6 +173,7 @@ function planSession(
       newTokens: length(index === 0 ? promptTokens : turnTokens),
       answerTokens: length(answerTokens),
       stream: chance.uniform() < streaming,
+      tools: withTools.uniform() < tools,
       poison: poison(),
     })),
   };

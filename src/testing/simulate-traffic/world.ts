@@ -122,6 +122,8 @@ export interface SimulatedEndpoint {
    * `inference`, where only its memory limits the cache; 0 for no cache.
    */
   readonly cacheMs?: number | undefined;
+  /** Share of its tool calls whose arguments are no JSON. Default 0. */
+  readonly brokenToolCalls?: number | undefined;
   readonly outages?: readonly Outage[] | undefined;
   /** What the router is told of its limits. Default: nothing, so it has to find out. */
   readonly declared?:
@@ -206,6 +208,8 @@ export interface SimulatedTraffic {
   readonly named?: number | undefined;
   /** Accounts that sessions come from, equally often: `account-0` and so on. Default: the anonymous account. */
   readonly accounts?: number | undefined;
+  /** Share of the requests that have tools, and are answered with a call of one. Default 0. */
+  readonly tools?: number | undefined;
   /** Default: none. */
   readonly poison?: PoisonRequests | undefined;
   /** Times in which `factor` times as many sessions begin. */

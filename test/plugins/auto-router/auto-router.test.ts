@@ -122,9 +122,9 @@ describe('router/auto', () => {
       ask(CODE, { excluded_models: ['acme/m1'], cost_tier: 'low' }, { tools: [...tools] }),
     );
     expect(explained.plugins.find(({ id }) => id === 'auto-router')?.stages).toMatchObject([
-      { type: 'router', data: { task_type: 'code:generation', ranking: 'price' } },
+      { type: 'router', data: { task_type: 'code:generation', ranking: 'size' } },
     ]);
-    expect(explained.steps.map(({ model }) => model)).toEqual(['acme/m0', 'acme/m2']);
+    expect(explained.steps.map(({ model }) => model)).toEqual(['acme/m2', 'acme/m0']);
     const why = new Map(explained.rejected.map(({ model, reason, detail }) => [model, `${reason}, ${detail}`]));
     expect(why.get('acme/m1')).toBe('plugin, auto-router: in excluded_models');
     expect(why.get('acme/deaf')).toBe('tools, undefined');
@@ -134,11 +134,11 @@ describe('router/auto', () => {
 
 describe('the cost of router/auto', () => {
   it.each([
-    ['low', ['m0', 'm1']],
-    ['medium', ['m2', 'm3']],
-    ['high', ['m4', 'm5']],
-    ['xhigh', ['m6', 'm7']],
-    ['max', ['m8', 'm9']],
+    ['low', ['m1', 'm0']],
+    ['medium', ['m3', 'm2']],
+    ['high', ['m5', 'm4']],
+    ['xhigh', ['m7', 'm6']],
+    ['max', ['m9', 'm8']],
   ])('is within the band of cost_tier %s', async (tier, expected) => {
     expect(await chosen(LADDER, ask(CODE, { cost_tier: tier }))).toEqual(expected);
     expect(await chosen(LADDER, ask(CODE, { cost_tier: tier, cost_quality_tradeoff: 0 }))).toEqual(expected);
@@ -146,8 +146,8 @@ describe('the cost of router/auto', () => {
 
   it.each([
     [10, ['m0']],
-    [9, ['m0', 'm1']],
-    [5, ['m0', 'm1', 'm2', 'm3']],
+    [9, ['m1', 'm0']],
+    [5, ['m4', 'm3', 'm2', 'm1']],
     [0, ['m9', 'm8', 'm7', 'm6']],
   ])('is below the ceiling of cost_quality_tradeoff %i', async (tradeoff, expected) => {
     expect(await chosen(LADDER, ask(CODE, { cost_quality_tradeoff: tradeoff }))).toEqual(expected);
@@ -155,7 +155,7 @@ describe('the cost of router/auto', () => {
 
   it('does not matter with cost_quality_tradeoff 0: quality does', async () => {
     const dear: Offered = { usd: 50, info: { scores: { coding: 1 } } };
-    expect(await chosen({ ...LADDER, 'acme/dear': dear }, ask(CODE, BEST))).toEqual(['dear', 'm0', 'm1', 'm2']);
+    expect(await chosen({ ...LADDER, 'acme/dear': dear }, ask(CODE, BEST))).toEqual(['dear', 'm9', 'm8', 'm7']);
     const scored = (usd: number, general: number): Offered => ({ usd, info: { scores: { general } } });
     const pool = { 'acme/tiny': scored(0.1, 0.3), 'acme/middle': scored(1, 0.7), 'acme/large': scored(10, 0.75) };
     expect(await chosen(pool, ask(CODE, BEST))).toEqual(['large', 'middle', 'tiny']);
@@ -181,6 +181,8 @@ describe('the cost of router/auto', () => {
         );
       await fc.assert(
         fc.asyncProperty(pools, async (pool) => {
+          // Without any score there is no quality to weigh against costs.
+          fc.pre(Object.values(pool).some(({ info }) => info.scores !== undefined));
           const without = await chosen(pool, ask(CODE, undefined, { model }));
           const nine = { model, plugins: [{ id, cost_quality_tradeoff: 9 }] };
           expect(without).toEqual(await chosen(pool, ask(CODE, undefined, nine)));
@@ -197,13 +199,43 @@ describe('the cost of router/auto', () => {
     },
   );
 
+  it('never buys what another model beats in both, whatever a request says of costs', async () => {
+    const wishes = fc.oneof(
+      fc.constantFrom('low', 'medium', 'high', 'xhigh', 'max').map((cost_tier) => ({ cost_tier })),
+      fc.integer({ min: 0, max: 10 }).map((cost_quality_tradeoff) => ({ cost_quality_tradeoff })),
+      fc.constantFrom(0, 0.4, 0.7, 1).map((min_coding_score) => ({ min_coding_score })),
+    );
+    const models = fc.array(fc.tuple(fc.integer({ min: 1, max: 40 }), fc.integer({ min: 1, max: 40 })), {
+      minLength: 1,
+      maxLength: 15,
+    });
+    await fc.assert(
+      fc.asyncProperty(models, wishes, async (rows, wish) => {
+        const pool = Object.fromEntries(
+          rows.map(([usd, score], index) => [
+            `acme/m${index}`,
+            { usd, info: { scores: { general: score / 40, coding: score / 40 } } },
+          ]),
+        );
+        const isPareto = 'min_coding_score' in wish;
+        const plugins = [{ id: isPareto ? 'pareto-router' : 'auto-router', ...wish }];
+        const model = isPareto ? 'router/pareto-code' : 'router/auto';
+        const [first = ''] = await chosen(pool, ask(CODE, undefined, { model, plugins }));
+        const [usd = 0, score = 0] = rows[Number(first.slice(1))] ?? [];
+        const beating = rows.filter(([cost, own]) => cost <= usd && own >= score && (cost < usd || own > score));
+        expect(beating).toEqual([]);
+      }),
+      runs(100),
+    );
+  });
+
   it('is a default of the operator: the best of the dearest fifth', async () => {
     const { router } = routingBench(LADDER, {
       pluginDefaults: [{ id: 'auto-router', options: { cost_tier: 'max' } }],
     });
-    expect((await router.chat(ask(CODE))).model).toBe('acme/m8');
+    expect((await router.chat(ask(CODE))).model).toBe('acme/m9');
     // A request's own entry is in the place of the default.
-    expect((await router.chat(ask(CODE, { cost_quality_tradeoff: 9 }))).model).toBe('acme/m0');
+    expect((await router.chat(ask(CODE, { cost_quality_tradeoff: 9 }))).model).toBe('acme/m1');
   });
 
   it('is weighed against quality within the band: never the cheapest where something far better is there', async () => {
@@ -270,24 +302,50 @@ describe('router/auto without any score', () => {
     const answer = await router.chat(ask(CODE, BEST), { metadata: true });
     expect(answer.model).toBe('acme/m9');
     expect(routerStage(answer.router_metadata?.pipeline)).toMatchObject({
-      summary: expect.stringContaining('ranked by price only, because no candidate has a score') as string,
-      data: { ranking: 'price', warnings: [expect.stringContaining('ranks models by price only') as string] },
+      summary: expect.stringContaining(
+        'ranked by context length, age and price only, because no candidate has a score',
+      ) as string,
+      data: {
+        ranking: 'size',
+        warnings: [expect.stringContaining('ranks models by context length, age and price only') as string],
+      },
     });
     await router.chat(ask(MATH, BEST));
     // The same words are told once a minute.
     expect(warnings).toEqual([
       {
         code: 'plugin_notice',
-        message: expect.stringMatching(/^The plugin "auto-router" ranks models by price only.*defaultModels/) as string,
+        message: expect.stringMatching(
+          /^The plugin "auto-router" ranks models by context length, age and price only.*defaultModels/,
+        ) as string,
       },
     ]);
   });
 
-  it('takes the cheap ones otherwise, and still says so', async () => {
+  it('keeps to what the request says of costs, and still says so', async () => {
     const { router, warnings } = routingBench(LADDER);
-    expect((await router.chat(ask(CODE))).model).toBe('acme/m0');
-    expect((await router.chat(ask(CODE, { cost_tier: 'low' }))).model).toBe('acme/m0');
+    expect((await router.chat(ask(CODE))).model).toBe('acme/m9');
+    expect((await router.chat(ask(CODE, { cost_tier: 'low' }))).model).toBe('acme/m1');
+    expect((await router.chat(ask(CODE, { cost_quality_tradeoff: 10 }))).model).toBe('acme/m0');
     expect(warnings).toHaveLength(1);
+  });
+
+  it('takes the longest context, then the newest, then the dearest', async () => {
+    const offered = (usd: number, contextLength?: number, created?: number): Offered => ({
+      usd,
+      ...(contextLength === undefined ? {} : { contextLength }),
+      ...(created === undefined ? {} : { info: { created } }),
+    });
+    const pool = {
+      'acme/short': offered(9, 8_000, 3_000),
+      'acme/old': offered(5, 128_000, 1_000),
+      'acme/new': offered(2, 128_000, 2_000),
+      'acme/newer': offered(3, 128_000, 2_000),
+      'acme/unknown': offered(20),
+    };
+    expect(await chosen(pool, ask(CODE))).toEqual(['newer', 'new', 'old', 'short']);
+    expect(await chosen(pool, ask(CODE, { cost_tier: 'low' }))).toEqual(['new']);
+    expect((await chosen(pool, ask(CODE, undefined, { model: 'router/pareto-code' })))[0]).toBe('newer');
   });
 
   it('takes the declared default, and warns of nothing', async () => {
@@ -616,9 +674,9 @@ describe('a session with router/auto', () => {
     expect((await router.chat(talk(MATH, { provider: { order: ['lab'] } }))).model).toBe('acme/thinker');
     const ladder = routingBench(LADDER);
     const low = { plugins: [{ id: 'auto-router', cost_tier: 'low' }] };
-    expect((await ladder.router.chat(talk(CODE, low))).model).toBe('acme/m0');
+    expect((await ladder.router.chat(talk(CODE, low))).model).toBe('acme/m1');
     const high = { plugins: [{ id: 'auto-router', cost_tier: 'max' }] };
-    expect((await ladder.router.chat(talk(CODE, high))).model).toBe('acme/m8');
+    expect((await ladder.router.chat(talk(CODE, high))).model).toBe('acme/m9');
   });
 
   it('is read once from a store that answers later', async () => {
@@ -666,18 +724,18 @@ describe('services of auto-router', () => {
     expect(answer.model).toBe('acme/m9');
     expect(routerStage(answer.router_metadata?.pipeline)).toMatchObject({
       summary: expect.stringContaining('went on without ranking') as string,
-      data: { ranking: 'price', degraded: ['ranking'] },
+      data: { ranking: 'size', degraded: ['ranking'] },
     });
   });
 
   it('may be others: a ranking, an order for models without scores, a length of the chain', async () => {
     const rank: AutoRouterOptions['rank'] = ({ model }, task) =>
       task === 'math' && model.id === 'acme/m1' ? 1 : Number.NaN;
-    expect(await chosen(LADDER, ask(MATH, BEST), { rank, maxModels: 2 })).toEqual(['m1', 'm0']);
+    expect(await chosen(LADDER, ask(MATH, BEST), { rank, maxModels: 2 })).toEqual(['m1', 'm9']);
     expect(await chosen(LADDER, ask(CODE, BEST), { defaultModels: ['acme/m1'], maxModels: 3 })).toEqual([
       'm1',
-      'm0',
-      'm2',
+      'm9',
+      'm8',
     ]);
   });
 

@@ -1,15 +1,9 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { costBandOf, withinBand } from '../../../src/plugins/auto-router/auto-router.ts';
+import type { RankingSource } from '../../../src/plugins/auto-router/catalog-scores.ts';
 import type { TaskProbability } from '../../../src/plugins/auto-router/classifier.ts';
-import {
-  provenGain,
-  ranked,
-  type RankingRules,
-  type RankingSource,
-  rate,
-  type Rated,
-} from '../../../src/plugins/auto-router/ranking.ts';
+import { provenGain, ranked, type RankingRules, rate, type Rated } from '../../../src/plugins/auto-router/ranking.ts';
 import type { Candidate } from '../../../src/plugins/inner-call/candidates.ts';
 import { seededRandom } from '../../../src/providers/simulated/chance.ts';
 import { runs } from '../../support/properties.ts';
@@ -95,7 +89,13 @@ describe('cost bands', () => {
 });
 
 const GENERAL: readonly TaskProbability[] = [{ task: 'general', probability: 1 }];
-const QUALITY: RankingRules = { shares: GENERAL, defaultModels: [], farWorse: undefined, places: 4 };
+const QUALITY: RankingRules = {
+  shares: GENERAL,
+  defaultModels: [],
+  farWorse: undefined,
+  places: 4,
+  isInBand: () => true,
+};
 
 /** Scores of one candidate, all measured on so many prompts. */
 type Row = Readonly<Record<string, number>>;
@@ -131,7 +131,7 @@ describe('the ranking of models', () => {
         const known = rate(list, (one) => scores.get(one), GENERAL);
         const { ranking, by, bestOverall } = ranked(known, QUALITY);
         const isScored = rows.some(([, score]) => score !== undefined);
-        expect(by).toBe(isScored ? 'scores' : 'price');
+        expect(by).toBe(isScored ? 'scores' : 'size');
         expect(bestOverall).toBe(isScored ? ranking[0] : undefined);
         expect(new Set(ranking)).toEqual(new Set(list));
         expect(ranking).toHaveLength(list.length);
@@ -141,8 +141,8 @@ describe('the ranking of models', () => {
           const [score, nextScore] = [scores.get(one) ?? -1, scores.get(next) ?? -1];
           expect(score).toBeGreaterThanOrEqual(nextScore);
           const [cost, nextCost] = [one.price ?? Infinity, next.price ?? Infinity];
-          if (isScored && score === nextScore) expect(cost).toBeLessThanOrEqual(nextCost);
-          if (!isScored) expect(one.price ?? -1).toBeGreaterThanOrEqual(next.price ?? -1);
+          if (score >= 0 && score === nextScore) expect(cost).toBeLessThanOrEqual(nextCost);
+          if (score < 0) expect(one.price ?? -1).toBeGreaterThanOrEqual(next.price ?? -1);
         }
       }),
       runs(300),
@@ -273,6 +273,6 @@ describe('the ranking of models', () => {
     const source: RankingSource = ({ model }) => (model.id === 'acme/m1' ? 0 : undefined);
     const byScore = ranked(rate(list, source, GENERAL), { ...QUALITY, defaultModels });
     expect(byScore.by).toBe('scores');
-    expect(names(byScore)).toEqual(['m1', 'm0', 'm2']);
+    expect(names(byScore)).toEqual(['m1', 'm2', 'm0']);
   });
 });

@@ -238,6 +238,37 @@ describe('context-compression', () => {
     const instructions: Message = { role: 'system', content: PARAGRAPH.repeat(30) };
     const messages = [instructions, { role: 'user' as const, content: 'Hi' }];
     await expect(ask('acme/small', 0, { messages })).rejects.toMatchObject(tooLong);
+    await expect(ask('acme/small', 0, { messages, ...ASKED })).rejects.toMatchObject(tooLong);
+  });
+
+  it('shortens documents in a system prompt, in one question and in the result of a tool by relevance', async () => {
+    const { ask, got } = setUp();
+    const fact = 'The lighthouse of Harwick was painted in 1931.';
+    const question = 'When was the lighthouse of Harwick painted?';
+    const paragraphs = Array.from({ length: 30 }, (_, index) => `${index}. ${PARAGRAPH}`);
+    const documents = [...paragraphs.slice(0, 14), fact, ...paragraphs.slice(14)].join('\n\n');
+    const calls = [{ id: 'call_1', type: 'function' as const, function: { name: 'search', arguments: '{}' } }];
+    const prompts: readonly (readonly Message[])[] = [
+      [
+        { role: 'system', content: documents },
+        { role: 'user', content: question },
+      ],
+      [{ role: 'user', content: `${documents}\n\n${question}` }],
+      [
+        { role: 'user', content: question },
+        { role: 'assistant', content: null, tool_calls: calls },
+        { role: 'tool', tool_call_id: 'call_1', content: documents },
+      ],
+    ];
+    for (const messages of prompts) {
+      await ask('acme/small', 0, { messages, plugins: [{ id: 'context-compression', engine: 'relevant' }] });
+      const sent = got.at(-1)?.messages ?? [];
+      expect(sent).toHaveLength(messages.length);
+      const text = sent.map(({ content }) => content as string).join('\n');
+      expect(text).toContain(fact);
+      expect(text).toContain(question);
+      expect(countTokens(text)).toBeLessThan(8_192);
+    }
   });
 
   it('keeps to the number of messages that a provider takes', async () => {

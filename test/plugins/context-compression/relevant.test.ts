@@ -3,9 +3,11 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { mostTokens } from '../../../src/core/tokens/token-ceiling.ts';
 import { countMessage, type TokenCounter } from '../../../src/plugins/context-compression/count-message.ts';
-import type { Compressed } from '../../../src/plugins/context-compression/middle-out.ts';
-import { relevance, relevant } from '../../../src/plugins/context-compression/relevant.ts';
+import { type Compressed, middleOut } from '../../../src/plugins/context-compression/middle-out.ts';
+import { relevance } from '../../../src/plugins/context-compression/relevance.ts';
+import { relevant } from '../../../src/plugins/context-compression/relevant.ts';
 import type { Message } from '../../../src/protocol/message.ts';
+import { needlesKept, PLACES } from '../../support/needles.ts';
 import { runs } from '../../support/properties.ts';
 
 function tokensOf(messages: readonly Message[], count: TokenCounter): number {
@@ -111,6 +113,70 @@ describe('compressing by relevance', () => {
       ),
       runs(200),
     );
+  });
+
+  it.each(PLACES)('keeps facts in documents in %s at a quarter of the length', (place) => {
+    const seeds = Array.from({ length: 40 }, (_, index) => 5_000 + index);
+    const { kept, refused, used } = needlesKept(place, 0.25, seeds);
+    expect(refused).toBe(0);
+    expect(kept).toBeGreaterThanOrEqual(place === 'many messages' ? 0.99 : 0.9);
+    expect(used).toBeGreaterThanOrEqual(0.97);
+  });
+
+  it.each<[string, (text: string) => readonly Message[]]>([
+    ['a question behind it', (text) => [{ role: 'user', content: `${text}\n\nWhen was the quarry of Osman flooded?` }]],
+    ['a question before it', (text) => [{ role: 'user', content: `When was the quarry of Osman flooded?\n\n${text}` }]],
+    [
+      'a question in a part of its own',
+      (text) => [
+        {
+          role: 'user',
+          content: [
+            { type: 'text', text },
+            { type: 'text', text: 'When was the quarry of Osman flooded?' },
+          ],
+        },
+      ],
+    ],
+    [
+      'instructions behind the question',
+      (text) => [
+        {
+          role: 'user',
+          content: `${text}\n\nQuestion: When was the quarry of Osman flooded?\n\nAnswer with a year and nothing else.`,
+        },
+      ],
+    ],
+  ])('finds %s', (_, messagesOf) => {
+    const other = reports(120).map(({ content }) => content);
+    const fact = 'The quarry of Osman was flooded in 1888, after a week of rain.';
+    const messages = messagesOf([...other.slice(0, 70), fact, ...other.slice(70)].join('\n\n'));
+    const room = Math.floor(tokensOf(messages, mostTokens) / 4);
+    const result = compress(messages, room);
+    const [only] = result?.messages ?? [];
+    const text = typeof only?.content === 'string' ? only.content : JSON.stringify(only?.content);
+    expect(text).toContain(fact);
+    expect(text).toContain('When was the quarry of Osman flooded?');
+    expect(text).toContain('[…]');
+    expect(result).toMatchObject({ removed: 0, shortened: 1 });
+    expect(tokensOf(result?.messages ?? [], mostTokens)).toBeLessThanOrEqual(room);
+  });
+
+  it('keeps the beginning of a system prompt of documents, which middle-out gives up on', () => {
+    const messages: readonly Message[] = [
+      {
+        role: 'system',
+        content: `Answer from these documents.\n\n${reports(120)
+          .map(({ content }) => content)
+          .join('\n\n')}`,
+      },
+      { role: 'user', content: 'Which harbour was painted?' },
+    ];
+    const result = compress(messages, 1_500)?.messages;
+    expect(result?.[0]?.content).toMatch(/^Answer from these documents\.\n/);
+    expect(result?.[1]).toEqual(messages[1]);
+    const sizes = messages.map((message) => countMessage(message, mostTokens, 1_600));
+    expect(middleOut(messages, sizes, { tokens: 1_500, messages: Infinity }, mostTokens)).toBeUndefined();
   });
 
   it('uses 97 of 100 tokens of the room', () => {

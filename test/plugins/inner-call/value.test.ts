@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { byValue, FAR_WORSE, type Worth } from '../../../src/plugins/inner-call/value.ts';
+import { FAR_WORSE } from '../../../src/plugins/inner-call/candidates.ts';
+import { byValue, type Worth } from '../../../src/plugins/inner-call/value.ts';
 import { runs } from '../../support/properties.ts';
 
 const quality = fc.integer({ min: 0, max: 20 }).map((step) => step / 20);

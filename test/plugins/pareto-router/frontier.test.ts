@@ -1,14 +1,14 @@
 import * as fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import type { Endpoint } from '../../../src/catalog/endpoint.ts';
-import type { NormalizedRequest } from '../../../src/core/normalize/normalized-request.ts';
 import type { Candidate } from '../../../src/plugins/inner-call/candidates.ts';
 import {
   type Coder,
   codersOfTier,
   codersUnder,
   frontier,
-  inputPrice,
+  loadValue,
+  priceOf,
   tierOf,
   TIERS,
   tiersOf,
@@ -18,8 +18,10 @@ import { sceneOf } from '../../support/requests.ts';
 
 /** What is compared is score and price; who they belong to is of no importance here. */
 function coder(score: number, price: number | undefined): Coder {
-  return { candidate: {} as Candidate, score, price };
+  return { candidate: {} as Candidate, score, price, cost: price };
 }
+
+beforeAll(loadValue);
 
 const score = fc.integer({ min: 0, max: 20 }).map((step) => step / 20);
 const price = fc.option(fc.integer({ min: 0, max: 12 }), { nil: undefined });
@@ -109,15 +111,33 @@ describe('tiers of coding scores', () => {
     );
   });
 
+  it('never give first what another model beats, of whichever tier that is', () => {
+    fc.assert(
+      fc.property(coders, fc.constantFrom(...TIERS), (list, wanted) => {
+        const [first] = codersOfTier(list, wanted, { sizeOnly: false }).coders;
+        expect(first === undefined).toBe(list.length === 0);
+        if (first?.cost === undefined) return;
+        expect(list.filter((other) => beats(other, first))).toEqual([]);
+      }),
+      runs(500),
+    );
+  });
+
   it('give all their models, or the neighbour tier when they have none', () => {
     fc.assert(
-      fc.property(coders, fc.constantFrom(...TIERS), fc.boolean(), (list, wanted, pricesOnly) => {
+      fc.property(coders, fc.constantFrom(...TIERS), fc.boolean(), (list, wanted, sizeOnly) => {
         const tiers = tiersOf(list);
-        const { tier, coders: found } = codersOfTier(list, wanted, { pricesOnly });
+        const { tier, coders: found } = codersOfTier(list, wanted, { sizeOnly });
         if (list.some((one) => tiers.get(one) === wanted)) expect(tier).toBe(wanted);
         expect(found.length > 0).toBe(list.length > 0);
-        expect(new Set(found)).toEqual(new Set(list.filter((one) => tiers.get(one) === tier)));
-        if (!pricesOnly) return;
+        expect(found).toEqual(expect.arrayContaining(list.filter((one) => tiers.get(one) === tier)));
+        for (const [index, one] of found.entries()) {
+          if (tiers.get(one) === tier) continue;
+          expect(sizeOnly).toBe(false);
+          // A stranger is only there for one behind it.
+          expect(found.slice(index).some((other) => tiers.get(other) === tier && beats(one, other))).toBe(true);
+        }
+        if (!sizeOnly) return;
         for (const [first, second] of pairs(found)) expect(first.score).toBeGreaterThanOrEqual(second.score);
       }),
       runs(500),
@@ -131,7 +151,7 @@ describe('tiers of coding scores', () => {
     ['low', [0.5, 0.5, 0.5], 'high'],
   ] as const)('next to %s, with scores %j, comes %s', (wanted, scores, tier) => {
     const list = scores.map((own) => coder(own, 1));
-    expect(codersOfTier(list, wanted, { pricesOnly: false }).tier).toBe(tier);
+    expect(codersOfTier(list, wanted, { sizeOnly: false }).tier).toBe(tier);
   });
 
   it('give the fastest first where speed counts, and what nobody measured behind, by price', () => {
@@ -141,7 +161,7 @@ describe('tiers of coding scores', () => {
       [fast, 90],
     ]);
     const { coders: found } = codersOfTier([dear, slow, cheap, fast], 'high', {
-      pricesOnly: false,
+      sizeOnly: false,
       speedOf: (one) => speeds.get(one),
     });
     expect(found).toEqual([fast, slow, cheap, dear]);
@@ -158,18 +178,20 @@ describe('the price of a model', () => {
       gift: { 'acme/gift': { price: { prompt: 8, completion: 8 } } },
     },
   });
-  const request: NormalizedRequest = scene.request({});
   const endpoints = (model: string): readonly Endpoint[] => scene.catalog.endpoints(model);
 
+  const inputPrice = (model: readonly Endpoint[], source: 'prompt' | 'weighted_avg'): number | undefined =>
+    priceOf(model, source, ({ price: own }) => own?.prompt);
+
   it('is that of the cheapest input, or the average that load balancing would pay', () => {
-    expect(inputPrice(endpoints('acme/one'), 'prompt', request)).toBe(1);
+    expect(inputPrice(endpoints('acme/one'), 'prompt')).toBe(1);
     // Weights of 1 and 1/9: (1 + 3/9) / (1 + 1/9).
-    expect(inputPrice(endpoints('acme/one'), 'weighted_avg', request)).toBeCloseTo(1.2, 9);
+    expect(inputPrice(endpoints('acme/one'), 'weighted_avg')).toBeCloseTo(1.2, 9);
   });
 
   it('is nothing where one endpoint costs nothing, and unknown where none tells', () => {
-    expect(inputPrice(endpoints('acme/gift'), 'weighted_avg', request)).toBe(0);
-    expect(inputPrice(endpoints('acme/unknown'), 'prompt', request)).toBeUndefined();
-    expect(inputPrice([], 'weighted_avg', request)).toBeUndefined();
+    expect(inputPrice(endpoints('acme/gift'), 'weighted_avg')).toBe(0);
+    expect(inputPrice(endpoints('acme/unknown'), 'prompt')).toBeUndefined();
+    expect(inputPrice([], 'weighted_avg')).toBeUndefined();
   });
 });

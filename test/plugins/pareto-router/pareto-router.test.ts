@@ -61,12 +61,12 @@ async function refused(
 
 describe('router/pareto-code', () => {
   it('takes the best quality per cost of the highest tier, with two more of that tier behind it', async () => {
-    expect(await chosen(MODELS, ask())).toEqual(['h1', 'h2', 'h4']);
+    expect(await chosen(MODELS, ask())).toEqual(['h1', 'h4', 'h3']);
   });
 
   it.each([
-    [1, ['h1', 'h2', 'h4']],
-    [0.66, ['h1', 'h2', 'h4']],
+    [1, ['h1', 'h4', 'h3']],
+    [0.66, ['h1', 'h4', 'h3']],
     [0.65, ['m1', 'm2', 'm3']],
     [0.33, ['m1', 'm2', 'm3']],
     [0.32, ['l1', 'l2', 'l3']],
@@ -103,7 +103,7 @@ describe('router/pareto-code', () => {
   it('goes to the fallbacks of the tier when the first one fails', async () => {
     const { router } = routingBench(MODELS, { failures: [{ kind: 'server' }, { kind: 'rate_limited' }] });
     const answer = await router.chat(ask(), { metadata: true });
-    expect(answer.model).toBe('acme/h4');
+    expect(answer.model).toBe('acme/h3');
     expect(answer.router_metadata).toMatchObject({ strategy: 'pareto', attempt: 3 });
   });
 
@@ -113,13 +113,13 @@ describe('router/pareto-code', () => {
     const error: unknown = await router.chat(ask(), { metadata: true }).catch((thrown: unknown) => thrown);
     expect((error as RouterError).status).toBeGreaterThanOrEqual(500);
     const tried = (error as RouterError).routerMetadata?.attempts?.map(({ model }) => model);
-    expect(new Set(tried)).toEqual(new Set(['acme/h1', 'acme/h2', 'acme/h4']));
+    expect(new Set(tried)).toEqual(new Set(['acme/h1', 'acme/h4', 'acme/h3']));
   });
 
   it('goes nowhere else with a request that was refused for what it says', async () => {
     const error = await refused(MODELS, ask(), { failures: [{ kind: 'invalid_request' }] });
     expect(error.status).toBe(400);
-    expect(error.routerMetadata?.endpoints.available.map(({ model }) => model)).toContain('acme/h2');
+    expect(error.routerMetadata?.endpoints.available.map(({ model }) => model)).toContain('acme/h4');
     expect(error.routerMetadata?.attempts).toHaveLength(1);
   });
 
@@ -134,7 +134,7 @@ describe('router/pareto-code', () => {
     expect(await chosen({ 'acme/l1': offered(0.2, 1) }, ask())).toEqual(['l1']);
   });
 
-  it('takes tiers by price where no model has a score, and says so', async () => {
+  it('takes tiers by size where no model has a score, and says so', async () => {
     const models = Object.fromEntries(
       Array.from({ length: 9 }, (_, index) => [`acme/p${index}`, offered(undefined, index + 1)]),
     );
@@ -144,8 +144,13 @@ describe('router/pareto-code', () => {
     const { router, warnings } = routingBench(models);
     const answer = await router.chat(ask(), { metadata: true });
     expect(routerStage(answer.router_metadata?.pipeline)).toMatchObject({
-      summary: expect.stringContaining('tiers by price, because no candidate has a coding score') as string,
-      data: { ranking: 'price', warnings: [expect.stringContaining('ranks models by price only') as string] },
+      summary: expect.stringContaining(
+        'tiers by context length, age and price, because no candidate has a coding score',
+      ) as string,
+      data: {
+        ranking: 'size',
+        warnings: [expect.stringContaining('ranks models by context length, age and price only') as string],
+      },
     });
     expect(warnings).toMatchObject([{ code: 'plugin_notice' }]);
     expect(await chosen({ 'acme/x': offered(undefined, undefined) }, ask())).toEqual(['x']);
@@ -171,7 +176,7 @@ describe('router/pareto-code', () => {
   it('leaves out what the request cannot use', async () => {
     const models: Record<string, Offered> = { ...MODELS, 'acme/h1': { ...MODELS['acme/h1'], contextLength: 5_000 } };
     const long = { messages: [{ role: 'user' as const, content: 'word '.repeat(30_000) }] };
-    expect((await chosen(models, ask(undefined, long)))[0]).toBe('h2');
+    expect((await chosen(models, ask(undefined, long)))[0]).toBe('h4');
     expect(await chosen(MODELS, ask(undefined, { provider: { max_price: { prompt: 11 } } }))).toEqual([
       'h1',
       'm1',
@@ -264,7 +269,7 @@ describe('router/pareto-code:nitro', () => {
   });
 
   it('stays with the prices where nobody measured a speed', async () => {
-    expect(await chosen(MODELS, ask(undefined, { model: 'router/pareto-code:nitro' }))).toEqual(['h1', 'h2', 'h4']);
+    expect(await chosen(MODELS, ask(undefined, { model: 'router/pareto-code:nitro' }))).toEqual(['h1', 'h4', 'h3']);
   });
 });
 
@@ -273,11 +278,11 @@ describe('a session with router/pareto-code', () => {
 
   it('keeps its model while that is in the tier', async () => {
     const { router } = routingBench(MODELS, { failures: [{ kind: 'server' }] });
-    expect((await router.chat(talk())).model).toBe('acme/h2');
+    expect((await router.chat(talk())).model).toBe('acme/h4');
     const second = await router.chat(talk(), { metadata: true });
-    expect(second.model).toBe('acme/h2');
+    expect(second.model).toBe('acme/h4');
     expect(routerStage(second.router_metadata?.pipeline)).toMatchObject({
-      summary: 'acme/h2 in the high tier; the session keeps its model',
+      summary: 'acme/h4 in the high tier; the session keeps its model',
       data: { first_by: 'session' },
     });
     expect((await router.chat(ask())).model).toBe('acme/h1');
@@ -318,7 +323,7 @@ describe('options of pareto-router', () => {
     };
     const answer = await routingBench(MODELS, own(broken)).router.chat(ask(), { metadata: true });
     const stage = routerStage(answer.router_metadata?.pipeline);
-    expect(stage.data).toMatchObject({ ranking: 'price', degraded: ['ranking'] });
+    expect(stage.data).toMatchObject({ ranking: 'size', degraded: ['ranking'] });
     expect(JSON.stringify(stage)).not.toContain('secret');
   });
 });

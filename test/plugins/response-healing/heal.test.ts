@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { heal } from '../../../src/plugins/response-healing/heal.ts';
+import { cutAnswers, differences } from '../../support/broken-answers.ts';
 import { runs } from '../../support/properties.ts';
 
 /** Ways in which answers break. */
@@ -69,6 +70,28 @@ describe('heal', () => {
       }),
       runs(500),
     );
+  });
+
+  it('makes nothing else of an answer that was cut off than a part of it', () => {
+    fc.assert(
+      fc.property(structure, fc.double({ min: 0, max: 1, noNaN: true }), fc.boolean(), (value, part, indented) => {
+        const json = JSON.stringify(value, undefined, indented ? 2 : 0);
+        const healed = heal(json.slice(0, Math.ceil(part * json.length)));
+        if (healed.type !== 'healed') return;
+        expect(differences(JSON.parse(healed.json), JSON.parse(json), '$')).toEqual([]);
+      }),
+      runs(2_000),
+    );
+  });
+
+  it('makes a part of what was meant of 95 of 100 answers that are cut off anywhere, and of none something else', () => {
+    const answers = cutAnswers(2_028, 1_000);
+    const results = answers.flatMap(({ text, meant }) => {
+      const healed = heal(text);
+      return healed.type === 'healed' ? [differences(JSON.parse(healed.json), meant, '$')] : [];
+    });
+    expect(results.flat()).toEqual([]);
+    expect(results.length).toBeGreaterThanOrEqual(0.95 * answers.length);
   });
 
   it('finds again what was wrapped in fences or prose', () => {
