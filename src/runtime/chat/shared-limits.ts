@@ -122,13 +122,13 @@ export class SharedLimits {
 
 /** The places that the calls of one request have. Costs nothing where no endpoint declares limits. */
 export class RequestPlaces<Call> {
-  readonly #services: Pick<RuntimeServices, 'sharedLimits' | 'records'>;
+  readonly #services: Pick<RuntimeServices, 'sharedLimits' | 'records' | 'environment'>;
   readonly #likelyTokens: (endpoint: Endpoint) => number;
   #next: SharedPlace | undefined;
   #taken: Map<Call, SharedPlace | undefined> | undefined;
 
   constructor(
-    services: Pick<RuntimeServices, 'sharedLimits' | 'records'>,
+    services: Pick<RuntimeServices, 'sharedLimits' | 'records' | 'environment'>,
     likelyTokens: (endpoint: Endpoint) => number,
   ) {
     this.#services = services;

@@ -249,9 +249,8 @@ function leastOf(weighed: readonly Weighed[]): number {
   return least;
 }
 
-/** Endpoints that are dearer than the best by more than this are hardly ever drawn. */
+/** Times as dear as the best from which on endpoints are hardly ever drawn, and up to which they cost the same. */
 const COMPETES = 1.3;
-/** Endpoints that are dearer than the best by no more than this cost the same: others take more time. */
 const SAME_COST = 1.02;
 
 /** Tokens that an endpoint has to compute for the request, of which each has something else in its cache. */
