@@ -1,4 +1,5 @@
 import { defineConfig } from 'tsup';
+import { documentationDefine } from './scripts/build/documentation.ts';
 import { wholeLayers } from './scripts/build/layers.ts';
 import { pureCalls } from './scripts/build/pure-calls.ts';
 import { ENTRY_POINTS } from './scripts/entry-points.ts';
@@ -30,6 +31,7 @@ export default defineConfig({
     // Node prints the line of an uncaught error before its message. `test/package.test.ts` holds the limit.
     options.lineLimit = 100;
   },
+  define: documentationDefine(),
   plugins: [pureCalls()],
   esbuildPlugins: [
     wholeLayers([

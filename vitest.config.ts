@@ -2,6 +2,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { configDefaults, defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
+import { documentationAt, documentationDefine } from './scripts/build/documentation.ts';
 import { ENTRY_POINTS } from './scripts/entry-points.ts';
 import { SERVERS } from './test/support/servers.ts';
 
@@ -39,6 +40,11 @@ class LongFilesFirst extends BaseSequencer {
 process.env['NODE_COMPILE_CACHE'] ??= at('node_modules/.cache/compiled');
 
 export default defineConfig({
+  // Any homepage, so that tests see what a published package says.
+  define: {
+    ...documentationDefine(),
+    SIGNALBOX_DOCUMENTATION: JSON.stringify(documentationAt('https://signalbox.example')),
+  },
   resolve: {
     alias: [
       { find: /^#transport$/, replacement: at('src/net/undici.ts') },

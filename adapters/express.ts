@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { checkMount, errorReplyOf, handle } from '../src/entries/mount.ts';
 import type { Router } from '../src/entries/router.ts';
-import { bodyOf, locate, nodeCall, writeReply } from './node-exchange.ts';
+import { locate, nodeCall, parsedBody, writeReply } from './node-exchange.ts';
 
 /** The part of an Express request that is needed; satisfied by Express 4 and 5. */
 export interface ExpressRequest extends IncomingMessage {
@@ -32,8 +32,7 @@ export function expressRouter(router: Router): ExpressHandlers {
   function signalbox(request: ExpressRequest, response: ServerResponse, next: ExpressNext): void {
     const location = locate(request.url ?? '/', '');
     if (location === undefined) return next();
-    const parsed = request.body !== undefined && request.readableEnded;
-    const call = nodeCall(request, response, location, parsed ? bodyOf(request.body) : undefined);
+    const call = nodeCall(request, response, location, parsedBody(request));
     handle(router, call)
       .then((reply) => (reply === undefined ? next() : writeReply(request, response, reply)))
       .catch(next);

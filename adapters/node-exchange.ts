@@ -88,8 +88,13 @@ export function nodeCall(
   };
 }
 
+/** The body that a parser of the host has read and left on the request; undefined where it is still to be read. */
+export function parsedBody(request: IncomingMessage & { body?: unknown }): UnreadBody | ParsedBody | undefined {
+  return request.body !== undefined && request.readableEnded ? bodyOf(request.body) : undefined;
+}
+
 /** A body that a parser of the host has left: text and bytes are parsed by us, anything else is taken as it is. */
-export function bodyOf(value: unknown): UnreadBody | ParsedBody {
+function bodyOf(value: unknown): UnreadBody | ParsedBody {
   if (typeof value === 'string') return givenBytes(Buffer.from(value));
   return value instanceof Uint8Array ? givenBytes(value) : { type: 'parsed', value };
 }

@@ -1,7 +1,15 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { checkMount, handle, notFoundReply } from '../src/entries/mount.ts';
 import type { Router } from '../src/entries/router.ts';
-import { locate, type Location, nodeCall, type NodeRequest, type NodeResponse, writeReply } from './node-exchange.ts';
+import {
+  locate,
+  type Location,
+  nodeCall,
+  type NodeRequest,
+  type NodeResponse,
+  parsedBody,
+  writeReply,
+} from './node-exchange.ts';
 
 /** Options of {@link nodeRouter}. */
 export interface NodeRouterOptions {
@@ -14,6 +22,7 @@ export type Next = (error?: unknown) => void;
 
 /**
  * Serves a router from Node's own servers of HTTP/1.1 and HTTP/2, or from anything that calls `(request, response, next)`.
+ * A body that something before has read is taken from `request.body`, parsed or not.
  *
  * @throws {@link ConfigError} when it is not given a router, or the base path does not begin with a slash.
  * @example
@@ -41,7 +50,7 @@ async function answer(
   { base, location, next }: { readonly base: string; readonly location: Location; readonly next: Next | undefined },
 ): Promise<void> {
   try {
-    const reply = await handle(router, nodeCall(request, response, location));
+    const reply = await handle(router, nodeCall(request, response, location, parsedBody(request)));
     if (reply === undefined) return goOn(request, response, base, next);
     const writing = writeReply(request, response, reply);
     if (writing !== undefined) await writing;

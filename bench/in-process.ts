@@ -121,7 +121,7 @@ const spanProcessors = [
   }),
 ];
 const quiet = { debug() {}, info() {}, warn() {}, error() {} };
-const OBSERVERS: Readonly<Record<string, (observed: Router) => () => void>> = {
+const OBSERVERS: Readonly<Record<string, (observed: Router) => (() => void) | Promise<() => void>>> = {
   'nothing attached': () => () => {},
   'log sink': (observed) => {
     const removals = Object.entries(logSink(quiet)).map(([name, listener]) =>
@@ -129,7 +129,7 @@ const OBSERVERS: Readonly<Record<string, (observed: Router) => () => void>> = {
     );
     return () => removals.forEach((remove) => remove());
   },
-  Prometheus: (observed) => prometheus(observed).detach,
+  Prometheus: async (observed) => (await prometheus(observed)).detach,
   'OpenTelemetry, metrics': (observed) => {
     const sampler = new AlwaysOffSampler();
     const meterProvider = new MeterProvider({ readers: [new QuietReader()] });
@@ -180,7 +180,7 @@ context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
 const observed = new Map<string, number[]>(Object.keys(OBSERVERS).map((name) => [name, []]));
 for (let round = 0; round < 3; round += 1) {
   for (const [name, attach] of Object.entries(OBSERVERS)) {
-    const detach = attach(router);
+    const detach = await attach(router);
     observed.get(name)?.push(await cpuPer(CALLS, () => router.chat({ model: 'bench/model', messages })));
     detach();
   }

@@ -97,7 +97,9 @@ function npm(args: readonly string[], cwd: string): string {
 
 /** Path of a new tarball. */
 function packed(): string {
-  const [{ filename }] = JSON.parse(npm(['pack', '--json', '--pack-destination', folder], root)) as [
+  const place = join(folder, 'package');
+  execFileSync(process.execPath, ['scripts/package.ts', `--out=${place}`], { cwd: root, stdio: 'ignore' });
+  const [{ filename }] = JSON.parse(npm(['pack', place, '--json', '--pack-destination', folder], root)) as [
     { filename: string },
   ];
   return join(folder, filename);

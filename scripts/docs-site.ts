@@ -3,7 +3,8 @@ import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } f
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'vitepress';
-import { apiPage, type ApiItem, exportedNames } from './docs-site/api-page.ts';
+import { withMarkdownPictures, withoutComments } from './docs-site/page-text.ts';
+import { apiPage, type ApiItem, apiTaskPages, exportedNames } from './docs-site/api-page.ts';
 
 /**
  * Builds `docs/` as a site with search in `site/html`, which any file server can serve. The README is its first page; the API
@@ -22,7 +23,7 @@ const readme = readFileSync(join(root, 'README.md'), 'utf8');
 writeFileSync(join(pages, 'index.md'), readme);
 for (const name of readdirSync(pages, { recursive: true, encoding: 'utf8' }).filter((one) => one.endsWith('.md'))) {
   const file = join(pages, name);
-  const text = withMarkdownPictures(readFileSync(file, 'utf8'));
+  const text = withMarkdownPictures(withoutComments(readFileSync(file, 'utf8')));
   writeFileSync(file, name === 'index.md' ? fromDocs(text) : text);
 }
 
@@ -35,10 +36,26 @@ const entries = readdirSync(models).toSorted((one, other) => {
 const list: string[] = [];
 for (const name of entries) {
   const model = JSON.parse(readFileSync(join(models, name, 'signalbox.api.json'), 'utf8')) as ApiItem;
-  writeFileSync(join(pages, 'api', `${name}.md`), apiPage(specifierOf(name), model));
-  list.push(`| [\`${specifierOf(name)}\`](${name}.md) | ${listed(exportedNames(model))} |`);
+  const specifier = specifierOf(name);
+  const tasks = apiTaskPages(specifier, model);
+  if (tasks.length === 0) {
+    writeFileSync(join(pages, 'api', `${name}.md`), apiPage(specifier, model));
+    list.push(`| [\`${specifier}\`](${name}.md) | ${listed(exportedNames(model))} |`);
+    continue;
+  }
+  mkdirSync(join(pages, 'api', name));
+  for (const { name: page, text } of tasks) writeFileSync(join(pages, 'api', name, `${page}.md`), text);
+  const rows = tasks.map(({ task, name: page, names }) => `| [${task}](${page}.md) | ${listed(names, Infinity)} |`);
+  const intro = 'One page for each task, with its functions and types.';
+  const head = ['| Task | Functions and classes |', '|---|---|'];
+  writeFileSync(
+    join(pages, 'api', name, 'index.md'),
+    `# ${specifier}\n\n${[intro, '', ...head, ...rows].join('\n')}\n`,
+  );
+  const links = tasks.map(({ task, name: page }) => `[${task}](${name}/${page}.md)`);
+  list.push(`| [\`${specifier}\`](${name}/index.md) | ${links.join(', ')} |`);
 }
-const head = 'One page for each entry point of the package, with its functions and types.';
+const head = 'One page for each entry point of the package, and for each task where an entry point has many exports.';
 const table = ['| Import | Functions and classes |', '|---|---|', ...list].join('\n');
 writeFileSync(join(pages, 'api/index.md'), `# API reference\n\n${head}\n\n${table}\n`);
 
@@ -46,23 +63,13 @@ await build(join(root, 'docs'));
 for (const temporary of [pages, models]) rmSync(temporary, { recursive: true, force: true });
 
 /** Some names, and how many more there are. */
-function listed(names: readonly string[]): string {
-  const most = 12;
+function listed(names: readonly string[], most = 12): string {
   const shown = names.slice(0, most).map((name) => `\`${name}\``);
   return names.length > most ? `${shown.join(', ')} and ${names.length - most} more` : shown.join(', ');
 }
 
 function specifierOf(name: string): string {
   return name === 'signalbox' ? name : `signalbox/${name}`;
-}
-
-/** Pictures for light and dark, which GitHub reads as HTML, in their light form. */
-function withMarkdownPictures(text: string): string {
-  return text.replaceAll(/<picture>[\s\S]*?<\/picture>/g, (picture) => {
-    const [, alt = ''] = /<img[^>]*\balt="([^"]*)"/.exec(picture) ?? [];
-    const [, source = ''] = /<img[^>]*\bsrc="([^"]*)"/.exec(picture) ?? [];
-    return `![${alt}](${source})`;
-  });
 }
 
 /** Links of the README, as they are from within `docs/`. */

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { apiPage, type ApiItem, exportedNames } from '../scripts/docs-site/api-page.ts';
+import { withMarkdownPictures, withoutComments } from '../scripts/docs-site/page-text.ts';
+import { apiPage, type ApiItem, apiTaskPages, exportedNames } from '../scripts/docs-site/api-page.ts';
 
 const text = (written: string): NonNullable<ApiItem['excerptTokens']> => [{ text: written }];
 
@@ -57,5 +58,45 @@ describe('a page of the API reference', () => {
     expect(page).toContain('A `{{ x }}` and a &#123;&#123; y }}.');
     expect(page).toContain('- **port**: Its port.');
     expect(page).toContain('**Throws** ConfigError if &lt;b>.');
+  });
+});
+
+describe('the pages of an entry point with many exports', () => {
+  it('are one for each task, by the folder that an export comes from, and every export is on one', () => {
+    const from = (name: string, fileUrlPath: string): ApiItem => ({ kind: 'Function', name, fileUrlPath });
+    const many = Array.from({ length: 70 }, (_, index) => from(`vendor${index}`, 'dist/types/src/providers/a.d.ts'));
+    const others = [
+      from('definePlugin', 'dist/types/src/plugins/define.d.ts'),
+      from('createRouter', 'dist/types/src/entries/create-router.d.ts'),
+    ];
+    const model = { kind: 'Package', members: [{ kind: 'EntryPoint', members: [...many, ...others] }] };
+    const pages = apiTaskPages('signalbox', model);
+    expect(pages.map(({ name, names }) => [name, names.length])).toEqual([
+      ['routers', 1],
+      ['plugins-and-server-tools', 1],
+      ['providers', 70],
+    ]);
+    expect(pages[0]?.text).toContain('# signalbox: routers\n\n## createRouter');
+  });
+
+  it('are none where one page has room for all', () => {
+    const model = { kind: 'Package', members: [{ kind: 'EntryPoint', members: [{ kind: 'Function', name: 'one' }] }] };
+    expect(apiTaskPages('signalbox/one', model)).toEqual([]);
+  });
+});
+
+describe('a page of the site', () => {
+  it('shows no comments, but those in code', () => {
+    expect(withoutComments('# One\n\n<!-- made by a script -->\n\nTwo\n\n```html\n<!-- kept -->\n```\n')).toBe(
+      '# One\n\nTwo\n\n```html\n<!-- kept -->\n```\n',
+    );
+  });
+
+  it('has the picture of each theme', () => {
+    const picture =
+      '<picture><source media="(prefers-color-scheme: dark)" srcset="a-dark.png"><img alt="The page" src="a-light.png"></picture>';
+    expect(withMarkdownPictures(picture)).toBe(
+      '![The page](a-light.png){.only-light}![The page](a-dark.png){.only-dark}',
+    );
   });
 });

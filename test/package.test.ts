@@ -1,7 +1,7 @@
 import { build } from 'esbuild';
 import { execFileSync, spawnSync } from 'node:child_process';
-import { existsSync, readFileSync, readdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, mkdirSync, readFileSync, readdirSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { nodeProblems } from '../src/config/problems.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -18,6 +18,7 @@ interface Manifest {
   readonly dependencies: Readonly<Record<string, string>>;
   readonly scripts: Readonly<Record<string, string>>;
   readonly engines: { readonly node: string };
+  readonly version: string;
 }
 
 /** What npm tells of a tarball. */
@@ -37,9 +38,22 @@ function npm(args: readonly string[], cwd: string): string {
 const folder = temporaryFolder();
 let packed: Packed | undefined;
 
+const REPOSITORY = 'https://github.com/acme/signalbox';
+/** What is put together for a release. */
+const staged = folder.file('package');
+
+/** Puts the package together, and says what of it is not as a release needs it. */
+function assemble(env: Readonly<Record<string, string>>, ...options: readonly string[]) {
+  const args = ['scripts/package.ts', `--out=${staged}`, ...options];
+  const { SIGNALBOX_REPOSITORY: _, ...others } = process.env;
+  return spawnSync(process.execPath, args, { cwd: root, encoding: 'utf8', env: { ...others, ...env } });
+}
+
 /** Packs the package, once. */
 function pack(): Packed {
-  packed ??= (JSON.parse(npm(['pack', '--json', '--pack-destination', folder.path], root)) as [Packed])[0];
+  if (packed !== undefined) return packed;
+  expect(assemble({ SIGNALBOX_REPOSITORY: `${REPOSITORY}.git` }).status).toBe(0);
+  packed = (JSON.parse(npm(['pack', staged, '--json', '--pack-destination', folder.path], root)) as [Packed])[0];
   return packed;
 }
 
@@ -48,6 +62,29 @@ afterAll(() => folder[Symbol.dispose]());
 beforeAll(() => {
   if (!existsSync(join(root, 'dist/index.js'))) npm(['run', 'build'], root);
 }, 120_000);
+
+/** True for a link of an unpacked page that leads somewhere; outside of the repository it is not followed. */
+function isAlive(link: string, page: string): boolean {
+  const own = new RegExp(`^${REPOSITORY}/(?:blob|tree|raw)/v[^/]+/`);
+  if (/^(?:https?|mailto):/.test(link) && !own.test(link)) return !link.startsWith(REPOSITORY);
+  const [path = '', fragment] = own.test(link) ? link.replace(own, '').split('#') : link.split('#');
+  const file = own.test(link) ? join(root, path) : path === '' ? page : join(dirname(page), path);
+  if (!existsSync(file)) return false;
+  if (fragment === undefined || !file.endsWith('.md')) return true;
+  return anchorsOf(readFileSync(file, 'utf8')).has(fragment);
+}
+
+/** What headings of a page are called in addresses. */
+function anchorsOf(text: string): ReadonlySet<string> {
+  const headings = text.replaceAll(/^```[\s\S]*?^```/gm, '').matchAll(/^#+ (.*)$/gm);
+  const names = [...headings].map(([, heading = '']) =>
+    heading
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
+      .replaceAll(' ', '-'),
+  );
+  return new Set(names);
+}
 
 describe('the package', () => {
   it('has a file behind every door and every import condition', () => {
@@ -227,12 +264,113 @@ describe('the package', () => {
       .map((file) => file.path)
       .filter(
         (path) =>
-          !/^(?:dist\/.*\.(?:js|d\.ts)|docs\/(?:decisions\/)?[A-Za-z-]+\.md|dist\/openapi\.json|package\.json|README\.md|LICENSE|llms\.txt)$/.test(
+          !/^(?:dist\/.*\.(?:js|d\.ts)|docs\/(?:decisions\/)?[A-Za-z-]+\.md|dist\/openapi\.json|package\.json|(?:README|CHANGELOG|NOTICES)\.md|sbom\.cdx\.json|LICENSE|llms\.txt)$/.test(
             path,
           ),
       );
     expect(strangers).toEqual([]);
     expect(size).toBeLessThan(1_400_000);
+  });
+
+  it('has no dead link in it', () => {
+    const unpacked = folder.file('unpacked');
+    mkdirSync(unpacked);
+    execFileSync('tar', ['-xzf', join(folder.path, pack().filename), '-C', unpacked]);
+    const place = join(unpacked, 'package');
+    const pages = readdirSync(place, { recursive: true, encoding: 'utf8' }).filter((file) =>
+      /\.md$|^llms\.txt$/.test(file),
+    );
+    expect(pages.length).toBeGreaterThan(30);
+    const dead: string[] = [];
+    let checked = 0;
+    for (const page of pages) {
+      // What stands in code is no link.
+      const text = readFileSync(join(place, page), 'utf8').replaceAll(/^```[\s\S]*?^```|`[^`\n]*`/gm, '');
+      for (const [, , markdown = '', html = markdown] of text.matchAll(
+        /(\]\(([^)\s]+)\))|(?:src|srcset|href)="([^"]+)"/g,
+      )) {
+        checked += 1;
+        if (!isAlive(html, join(place, page))) dead.push(`${page}: ${html}`);
+      }
+    }
+    expect(dead).toEqual([]);
+    expect(checked).toBeGreaterThan(300);
+    const readme = readFileSync(join(place, 'README.md'), 'utf8');
+    expect(readme).toContain(`](${REPOSITORY}/blob/v${manifest.version}/docs/getting-started.md)`);
+    expect(readme).toContain(`src="${REPOSITORY}/raw/v${manifest.version}/docs/images/`);
+    expect(readProjectFile('README.md')).not.toContain(REPOSITORY);
+  });
+
+  it('says where it is from, what changed, and what is in it', () => {
+    pack();
+    const read = (file: string): string => readFileSync(join(staged, file), 'utf8');
+    const { scripts, devDependencies, ...published } = JSON.parse(read('package.json')) as Record<string, unknown>;
+    expect(published).toMatchObject({
+      repository: { type: 'git', url: `git+${REPOSITORY}.git` },
+      homepage: `${REPOSITORY}#readme`,
+      bugs: { url: `${REPOSITORY}/issues` },
+    });
+    expect([scripts, devDependencies]).toEqual([undefined, undefined]);
+    expect(read('CHANGELOG.md')).toMatch(/^# signalbox\n\n## \S+\n\n\S/);
+    const bill = JSON.parse(read('sbom.cdx.json')) as {
+      readonly bomFormat: string;
+      readonly metadata: { readonly component: { readonly purl: string } };
+      readonly components: readonly { readonly name: string; readonly licenses: readonly unknown[] }[];
+    };
+    expect([bill.bomFormat, bill.metadata.component.purl]).toEqual([
+      'CycloneDX',
+      `pkg:npm/signalbox@${manifest.version}`,
+    ]);
+    const listed = bill.components.map(({ name }) => name);
+    expect(Object.keys(manifest.dependencies).filter((name) => !listed.includes(name))).toEqual([]);
+    expect(listed.length).toBeLessThan(20);
+    expect(bill.components.filter(({ licenses }) => licenses.length === 0)).toEqual([]);
+  });
+
+  it('has the notices of everything that is bundled or was computed from', async () => {
+    const { metafile } = await build({
+      entryPoints: [join(root, 'inspector/src/main.tsx')],
+      bundle: true,
+      write: false,
+      jsx: 'automatic',
+      jsxImportSource: 'preact',
+      metafile: true,
+      logLevel: 'silent',
+      loader: { '.css': 'empty' },
+    });
+    const paths = Object.keys(metafile.inputs).flatMap((path) => path.split('node_modules/').slice(1));
+    const bundled = [...new Set(paths.map((path) => /^(?:@[^/]+\/)?[^/]+/.exec(path)?.[0] ?? ''))].toSorted();
+    const notices = readProjectFile('NOTICES.md');
+    const named = [...notices.matchAll(/^### (.*)$/gm)].flatMap(([, names = '']) => names.split(', ')).toSorted();
+    expect(named).toEqual(bundled);
+    for (const name of bundled) expect(notices).toContain(readProjectFile(`node_modules/${name}/LICENSE`).trim());
+    const sources = readProjectFile('scripts/classifier/public-prompts.ts').matchAll(
+      /`: ([\w-]+\/[\w-]+),|^ \* {3}([\w-]+\/[\w-]+), `/gm,
+    );
+    const missing = [...sources]
+      .map(([, one, other]) => one ?? other ?? '')
+      .filter((source) => !notices.includes(source));
+    expect(missing).toEqual([]);
+  });
+
+  it('is not released without an address of its repository, nor without a changelog of its version', () => {
+    const without = assemble({}, '--release');
+    expect([without.status, without.stderr]).toEqual([1, expect.stringContaining('set SIGNALBOX_REPOSITORY')]);
+    const wrong = assemble({ SIGNALBOX_REPOSITORY: 'acme/signalbox' });
+    expect([wrong.status, wrong.stderr]).toEqual([1, expect.stringContaining('https://github.com/owner/name')]);
+    const tag = { GITHUB_REF_TYPE: 'tag', GITHUB_REF_NAME: 'v9.9.9' };
+    const other = assemble({ SIGNALBOX_REPOSITORY: REPOSITORY, ...tag }, '--release');
+    expect([other.status, other.stderr]).toEqual([1, expect.stringContaining('v9.9.9 is not v')]);
+    const version = readdirSync(join(root, '.changeset')).length > 2 ? 'changesets that no version has' : undefined;
+    if (version === undefined) return;
+    const early = assemble({ SIGNALBOX_REPOSITORY: REPOSITORY }, '--release');
+    expect([early.status, early.stderr]).toEqual([1, expect.stringContaining(version)]);
+  });
+
+  it('is not published from the folder of the project', () => {
+    const { status, stderr, stdout } = spawnSync('npm', ['publish', '--dry-run'], { cwd: root, encoding: 'utf8' });
+    expect(status).not.toBe(0);
+    expect(stdout + stderr).toContain('npm publish ./package');
   });
 
   it('installs from its tarball into an empty folder, where every door opens and a call works', () => {

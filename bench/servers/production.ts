@@ -14,7 +14,7 @@ let tokens = 0;
 router.on('result', ({ usage }) => {
   tokens += usage.total_tokens;
 });
-prometheus(router);
+await prometheus(router);
 process.on('exit', () => {
   if (tokens === 0) console.error('the listener heard of nothing');
 });

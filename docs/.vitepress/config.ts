@@ -6,11 +6,21 @@ import { defineConfig, type MarkdownRenderer } from 'vitepress';
 const DOCS = fileURLToPath(new URL('..', import.meta.url));
 const ROOT = join(DOCS, '..');
 
+/** Lines of code, and tables, are longer than the theme's column for prose; of a picture, the one of the theme is shown. */
+const STYLES = `:root { --vp-code-font-size: .8em }
+.VPDoc.has-aside .content-container { max-width: 780px !important }
+.vp-doc td { min-width: 5.5em; overflow-wrap: break-word }
+.vp-doc td:last-child { min-width: 14em }
+.vp-doc td code { overflow-wrap: anywhere }
+.dark .only-light, html:not(.dark) .only-dark { display: none }`;
+
 /** Pages by task, in the order of a reader. Each page must be here: `npm run docs` fails otherwise. */
 const TASKS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'Get started': {
     'getting-started': 'Getting started',
+    frameworks: 'Frameworks',
     providers: 'Providers',
+    'ai-sdk': 'With the AI SDK',
     recipes: 'Recipes',
     migration: 'Coming from another router',
   },
@@ -21,7 +31,12 @@ const TASKS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     batches: 'Batches',
     'limits-and-budgets': 'Limits and budgets',
   },
-  Extend: { plugins: 'Plugins', 'server-tools': 'Server tools', testing: 'Testing' },
+  Extend: {
+    plugins: 'Plugins',
+    'writing-plugins': 'Writing plugins',
+    'server-tools': 'Server tools',
+    testing: 'Testing',
+  },
   'See and operate': {
     inspector: 'Inspector',
     'ledger-and-replay': 'Ledger and replay',
@@ -33,6 +48,7 @@ const TASKS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   },
   'Look up': {
     configuration: 'Every option',
+    'http-api': 'HTTP API',
     'command-line': 'Command line',
     'api/index': 'API reference',
     troubleshooting: 'Troubleshooting',
@@ -42,6 +58,7 @@ const TASKS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   Understand: {
     architecture: 'Architecture',
     'decisions/README': 'Decisions',
+    measurements: 'Measurements',
     'simulated-worlds': 'Simulated worlds',
   },
 };
@@ -93,10 +110,7 @@ export default defineConfig({
   srcDir: join(ROOT, 'site/pages'),
   outDir: join(ROOT, 'site/html'),
   cacheDir: join(ROOT, 'site/.cache'),
-  // Lines of code are longer than the theme's column for prose.
-  head: [
-    ['style', {}, ':root{--vp-code-font-size:.8em}.VPDoc.has-aside .content-container{max-width:780px!important}'],
-  ],
+  head: [['style', {}, STYLES]],
   // Dead links fail the build, as they do by default.
   ignoreDeadLinks: false,
   // Text such as <tool> is text, here as on a terminal.

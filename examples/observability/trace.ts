@@ -41,7 +41,7 @@ const router = createRouter({
   serverTools: [timetable],
   on: { warning: () => {} },
 });
-openTelemetry(router, { tracerProvider });
+await openTelemetry(router, { tracerProvider });
 
 await router.chat({
   model: 'acme/one',

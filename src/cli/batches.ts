@@ -304,6 +304,7 @@ const RESULTS_USAGE = `<id> [options]
 Prints the results of a completed batch, one per line, in the order of its requests. Nothing is printed
 before all of them are here: when the answer ends early it is asked for again, for ${PATIENCE_MINUTES} minutes.
 
+  --json             Changes nothing: each line is a JSON object
 ${SERVER_HELP}`;
 
 /** Milliseconds for the whole download. */

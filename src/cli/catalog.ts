@@ -128,7 +128,7 @@ async function loadSources(options: RefreshOptions, io: CommandIo): Promise<Cata
   const missing = options.vendors.filter((slug) => !Object.hasOwn(facts.vendors, slug));
   if (Object.keys(facts.vendors).length === 0 || (options.named && missing.length > 0)) {
     const names = options.named ? missing.join(', ') : 'the vendors that are known here';
-    throw new CommandError(`${options.sources.join(' and ')} knows no models of ${names}. The file was left as it is.`);
+    throw new CommandError(`${options.sources.join(' and ')} has no models of ${names}. The file was left as it is.`);
   }
   return facts;
 }

@@ -43,7 +43,7 @@ function numberOf(text: string | undefined, option: string): number | undefined 
   if (text === undefined) return undefined;
   const value = Number(text);
   if (text.trim() !== '' && value >= 0) return value;
-  throw new MisuseError(`${option} must be a number that is not negative, not "${text}".`);
+  throw new MisuseError(`${option} must be a non-negative number, not "${text}".`);
 }
 
 /** The one hash that begins so. */

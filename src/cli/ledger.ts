@@ -27,6 +27,7 @@ Reads the ledger of a server, page by page, with a management key; or, with --co
 ledger of a configuration names.
 
   --format <form>  jsonl, or csv for spreadsheets. Default: jsonl
+  --json           The same as --format jsonl
   --out <path>     File to write. Default: print
   --account <id>   Only requests of this account
   --from <ms>      Only requests from this time on, in milliseconds since 1970
@@ -58,13 +59,25 @@ export const ledgerExport: Command = {
   async run(args, io) {
     const { values } = parseArgs({
       args: [...args],
-      options: Object.fromEntries(
-        ['format', 'out', 'account', 'from', 'to', 'config', 'url'].map((name) => [name, { type: 'string' as const }]),
-      ),
+      options: {
+        ...Object.fromEntries(
+          ['format', 'out', 'account', 'from', 'to', 'config', 'url'].map((name) => [
+            name,
+            { type: 'string' as const },
+          ]),
+        ),
+        json: { type: 'boolean' as const },
+      },
     });
-    const { format = 'jsonl', out, config, url, ...filters } = values as Readonly<Record<string, string | undefined>>;
-    if (format !== 'jsonl' && format !== 'csv')
-      throw new MisuseError(`--format must be jsonl or csv, not "${format}".`);
+    const { json, ...texts } = values as { readonly json?: boolean };
+    const { format = 'jsonl', out, config, url, ...filters } = texts as Readonly<Record<string, string | undefined>>;
+    if (format !== 'jsonl' && (format !== 'csv' || json === true))
+      throw new MisuseError(`--format must be jsonl or csv, and jsonl beside --json, not "${format}".`);
+    for (const name of ['from', 'to']) {
+      const value = filters[name];
+      if (value !== undefined && !/^\d{1,15}$/.test(value))
+        throw new MisuseError(`--${name} must be a time in milliseconds since 1970, not "${value}".`);
+    }
     const query = new URLSearchParams({ format, limit: String(PAGE) });
     for (const [name, value] of Object.entries(filters)) if (value !== undefined) query.set(name, value);
     const { read, close } = config === undefined ? serverReader(url, io) : await storeReader(config, io);

@@ -49,6 +49,7 @@ export type InspectorReply =
       readonly type: 'stream';
       readonly status: number;
       readonly headers: Readonly<Record<string, string>>;
-      readonly frames: AsyncIterableIterator<string, undefined, undefined> & { readonly ended: boolean };
+      readonly frames: AsyncIterator<string, undefined, undefined> &
+        AsyncIterable<string> & { readonly ended: boolean };
       readonly stallMs: number;
     };

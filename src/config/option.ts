@@ -154,7 +154,7 @@ function object<Value>(options: OptionTable, said?: { readonly default: Value })
 export const option = {
   /** Milliseconds. */
   ms: <const Saying extends Said<number> = object>(said?: Saying): Plain<number, Saying> => {
-    const right = 'a number of milliseconds that is not negative';
+    const right = 'a non-negative number of milliseconds';
     return plain({ is: 'number', right, least: 0 }, { unit: 'milliseconds', ...said } as Saying & Said<number>);
   },
   /** A whole number from `least` on. */
@@ -162,7 +162,7 @@ export const option = {
     plain({ is: 'number', right: `a whole number from ${least} on`, least, whole: true }, said),
   /** A number that is not negative. */
   amount: <const Saying extends Said<number> = object>(said?: Saying): Plain<number, Saying> =>
-    plain({ is: 'number', right: 'a number that is not negative', least: 0 }, said),
+    plain({ is: 'number', right: 'a non-negative number', least: 0 }, said),
   /** A number from 0 to 1. */
   share: <const Saying extends Said<number> = object>(said?: Saying): Plain<number, Saying> =>
     plain({ is: 'number', right: 'a number from 0 to 1', least: 0, most: 1 }, said),
@@ -176,7 +176,8 @@ export const option = {
     said?: Saying,
   ): Plain<Value, Saying> => plain({ is: 'text' }, said),
   /** A text, whatever it says. */
-  anyText: (): Option<string, 'optional', string> => plain({ is: 'pattern', right: 'a text', pattern: /^/ }, undefined),
+  anyText: (): Option<string, 'optional', string> =>
+    plain({ is: 'pattern', right: 'a string', pattern: /^/ }, undefined),
   /** A text of some form. Faults do not repeat it: it may be a secret. */
   textThat: (right: string, pattern: RegExp): Option<string, 'optional', string> =>
     plain({ is: 'pattern', right, pattern }, undefined),

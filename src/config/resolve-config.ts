@@ -1,3 +1,4 @@
+import { DOCUMENTATION } from '../platform/documentation.ts';
 import { type CatalogFacts, NO_FACTS } from '../catalog/facts.ts';
 import { resolveBatches, type ResolvedBatches, type ResolvedWebhooks, resolveWebhooks } from './batches.ts';
 import { limitsProblems, type ResolvedLimits, resolveLimits } from './limits.ts';
@@ -42,6 +43,7 @@ export interface ResolvedConfig extends Omit<ResolvedOf<typeof ROUTER>, Reshaped
   /** True when answers are simulated because no provider is configured. */
   readonly simulatedByDefault: boolean;
   readonly catalog: CatalogFacts;
+  readonly docsUrl: string;
   readonly anonymous: AnonymousCallers;
   /** True when a program in production has not said who may call over HTTP. */
   readonly callersUnsaid: boolean;
@@ -132,6 +134,7 @@ export function resolveConfig(
     limits,
     ...attempt(() => chooseProviders(config.providers, lists, environment), NOBODY, faults),
     catalog,
+    docsUrl: config.docsUrl ?? `${DOCUMENTATION}/fallback-and-errors.md`,
     plugins: config.plugins ?? lists.plugins(),
     serverTools: config.serverTools ?? lists.serverTools(),
     ...anonymousCallers(config),

@@ -118,7 +118,7 @@ export const LISTENERS = {
   request: option.callable<RouterListener<'request'>>('(event: RequestEvent) => void'),
   /** An upstream call begins. */
   attempt_start: option.callable<RouterListener<'attempt_start'>>('(event: AttemptStartEvent) => void'),
-  /** The first token of a stream is there. */
+  /** The first token of a stream has arrived. */
   first_token: option.callable<RouterListener<'first_token'>>('(event: FirstTokenEvent) => void'),
   /** An upstream call ended. */
   attempt: option.callable<RouterListener<'attempt'>>('(event: AttemptEvent) => void'),
@@ -198,10 +198,10 @@ export const ROUTER = {
   /** What is known about models, by id: names, descriptions, families, aliases. Default: nothing. */
   models: option.map(option.object<ModelInfo>(MODEL_INFO), { default: {} }),
   /**
-   * What sources know of the vendors' models: prices, limits, abilities. The parsed JSON of a lock file that
-   * `npx signalbox catalog refresh` wrote, facts from `signalbox/catalog`, or several, the first of which wins field by
-   * field. What is declared here or at the providers always wins. Default: the lock file `signalbox.catalog.json` of
-   * the working directory, if there is one; `[]` for none.
+   * Facts about the vendors' models from external sources: prices, limits, abilities. The parsed JSON of a lock file
+   * that `npx signalbox catalog refresh` wrote, facts from `signalbox/catalog`, or several, of which the first that has
+   * a field is used. What is declared here or at the providers takes precedence. Default: the lock file
+   * `signalbox.catalog.json` of the working directory, if there is one; `[]` for none.
    */
   catalog: computed(option.anything<CatalogInput | readonly CatalogInput[]>('CatalogInput | CatalogInput[]')),
   /** Age from which facts of a source make a `warning` with the code `catalog_stale`. Default 30. */
@@ -274,7 +274,9 @@ export const ROUTER = {
    * `pacer`, `silence` and `hedge`: a later version may rename or drop any of them.
    */
   adaptive: option.section<AdaptivePolicy>(ADAPTIVE),
-  /** How fast endpoints are called after they refused a call with 429. `false`: as fast as requests come. Default: on. */
+  /**
+   * How fast endpoints are called after they refused a call with 429. `false`: as fast as requests come. Default: on.
+   */
   pacer: option.either(option.flag(), option.object<Partially<PacerPolicy>>(PACER)),
   /** When an endpoint that stopped answering is no longer called. `false`: only timeouts notice. Default: on. */
   silence: option.either(option.flag(), option.object<Partially<SilencePolicy>>(SILENCE)),
@@ -315,9 +317,9 @@ export const ROUTER = {
   /** Responses that are kept and given again. Requests opt in with `X-Router-Cache: true`. */
   responseCache: option.object<ResponseCacheOptions>(RESPONSE_CACHE),
   /**
-   * What is kept of each request: its decision, its attempts, what it cost. `true`: the last 1,000 in the memory of this
-   * process. Prompts and answers are not kept. Default: on with an `inspector`, otherwise off, which costs a request
-   * nothing.
+   * What is kept of each request: its decision, its attempts, what it cost. `true`: the last 1,000 in the memory of
+   * this process. Prompts and answers are not kept. Default: on with an `inspector`, otherwise off, which costs a
+   * request nothing.
    */
   ledger: option.either(option.flag(), option.object<LedgerOptions>(LEDGER)),
   /** Batches: where they live, what runs them, and their limits. */
@@ -329,8 +331,11 @@ export const ROUTER = {
    * across instances. Default: random for each router.
    */
   identitySecret: computed(option.text()),
-  /** Base of the addresses in `availability.docs_url`. Default `docs/fallback-and-errors.md`. */
-  docsUrl: option.text({ default: 'docs/fallback-and-errors.md' }),
+  /**
+   * Page that `availability.docs_url` of errors leads to; a code is appended after `#`. Default: the page about
+   * fallback and errors, below the package's homepage.
+   */
+  docsUrl: computed(option.text()),
   /**
    * A page that shows what the router decides and what it costs, served below `<base>/inspector`: `inspector()` from
    * `signalbox/inspector`. Default: none.

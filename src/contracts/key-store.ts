@@ -37,7 +37,7 @@ export interface KeyStore {
    * @param after - Hash behind which to begin.
    */
   list(account: string | undefined, after: string | undefined, limit: number): MaybePromise<readonly StoredKey[]>;
-  /** Writes a new key. Its hash is that of random text, so there is none like it. */
+  /** Writes a new key. Its hash is that of random text, so one that is there is the same, whose answer was lost. */
   add(key: StoredKey): MaybePromise<void>;
   /**
    * Writes a key in the place of the one with the same hash, whose revision must be one lower. Gives false when it is

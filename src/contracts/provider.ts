@@ -50,6 +50,11 @@ export interface CallProgress {
    * more before there is room again. Absent where nobody wants to know.
    */
   readonly limits?: ((limits: ReportedLimits) => void) | undefined;
+  /**
+   * Where the call goes: scheme, host and path, without query, key or user name. Errors name it; it is read only when the
+   * call has failed. Absent where it is not used.
+   */
+  readonly calling?: ((address: () => string) => void) | undefined;
 }
 
 export type { ReportedLimit, ReportedLimits } from '../core/selection/adaptive/endpoint-limits.ts';

@@ -22,6 +22,18 @@ export interface ChangedCounters {
   readonly sums: readonly number[];
 }
 
+/** Names a change, so that it is made once however often it is sent; see {@link StateStore.change}. */
+export interface ChangeName {
+  /** Random letters and digits of whoever sends the change. */
+  readonly writer: string;
+  /** Different for each of the writer's changes. */
+  readonly number: number;
+  /** True: it was sent before, and whether it was made is unknown. */
+  readonly isRepeated?: boolean | undefined;
+  /** True: the changes take back what was made under this name, if it was made, and keep it from being made later. */
+  readonly isRevoked?: boolean | undefined;
+}
+
 /**
  * Small values with a time to live: sticky sessions, cooldowns, counters. Losing them costs a little cost or speed,
  * never correctness; what must not be lost is in a batch store.
@@ -34,8 +46,13 @@ export interface StateStore {
   delete(key: string): MaybePromise<void>;
   /** Adds to a counter and gives its new value. Atomic: two callers never get the same value. */
   increment(key: string, by: number, ttlMs: number): MaybePromise<number>;
-  /** Changes several counters at once, or none of them. Atomic; the keys of one call belong to one account. */
-  change(changes: readonly CounterChange[]): MaybePromise<ChangedCounters>;
+  /**
+   * Changes several counters at once, or none of them. Atomic; the keys of one call belong to one account.
+   *
+   * @param name - For stores behind a network, where a result may be lost: what was made under this name within the last
+   * day is not made again, and nothing is made that was revoked. Stores in the process may leave it out.
+   */
+  change(changes: readonly CounterChange[], name?: ChangeName): MaybePromise<ChangedCounters>;
   /**
    * Finds out at the start of a program whether the store is there. `router.batches.start()` calls it.
    *

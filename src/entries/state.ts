@@ -1,7 +1,7 @@
 /** Public surface: where state lives, and what happens. */
 export { memoryStore } from '../storage/memory.ts';
 export type { MemoryStoreOptions } from '../storage/memory.ts';
-export type { ChangedCounters, CounterChange, StateStore } from '../contracts/state-store.ts';
+export type { ChangedCounters, ChangeName, CounterChange, StateStore } from '../contracts/state-store.ts';
 export type { MaybePromise } from '../platform/wait.ts';
 export { withLocalFallback } from '../storage/local-fallback.ts';
 export type { LocalFallbackOptions } from '../storage/local-fallback.ts';

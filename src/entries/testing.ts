@@ -43,7 +43,7 @@ export type {
   ScriptedUsage,
 } from '../testing/provider-checks/harness.ts';
 export { batchStoreChecks, batchStoreChecksFor } from '../testing/batch-store-checks.ts';
-export type { BatchStoreCheck, BatchStoreHarness } from '../testing/batch-store-checks/check.ts';
+export type { BatchStoreCheck, BatchStoreFaults, BatchStoreHarness } from '../testing/batch-store-checks/check.ts';
 export { faultyStore } from '../testing/batch-store-checks/fault-checks.ts';
 export type { FaultKind, FaultyStore } from '../testing/batch-store-checks/fault-checks.ts';
 export { stateStoreChecks, stateStoreChecksFor } from '../testing/state-store-checks.ts';

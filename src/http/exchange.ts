@@ -56,7 +56,7 @@ export type HttpHeaders = Readonly<Record<string, string>>;
  * The frames of a stream, made when they are asked for. To be written one after the other, waiting while the client
  * does not read. Ending early ends the call upstream.
  */
-export interface Frames extends AsyncIterableIterator<string, undefined, undefined> {
+export interface Frames extends AsyncIterator<string, undefined, undefined>, AsyncIterable<string> {
   /** True once the last frame was handed out, so that it can be written together with the end. */
   readonly ended: boolean;
 }

@@ -1,4 +1,4 @@
-import { type Account, ANONYMOUS, type Scope } from '../core/account.ts';
+import { type Account, ANONYMOUS } from '../core/account.ts';
 import { RouterError } from '../protocol/router-error.ts';
 import type { Router, RouterInternals } from '../router/router.ts';
 import { warn, type WarningEvent } from '../runtime/chat/events.ts';
@@ -24,6 +24,7 @@ import {
   type KeyOperation,
   type Match,
   matchRoute,
+  scopeOf,
   type ModelOperation,
 } from './routes.ts';
 import type { DialectErrors } from '../core/dialects/dialect.ts';
@@ -189,14 +190,6 @@ async function keyReply(
   return answerKeys({ keys, spending: services.spending }, operation, call, account, headers);
 }
 
-/**
- * What a key must be for. A generation may be looked at by whoever made it, and by management keys; a key by itself.
- */
-function scopeOf({ name }: AccountOperation): Scope | undefined {
-  if (name === 'generation' || name === 'key_current') return undefined;
-  return name.startsWith('key_') || name === 'ledger' || name === 'ledger_costs' ? 'management' : 'inference';
-}
-
 /** What reads the ledger is loaded by the first request that is about it. */
 async function ledgerReply(...request: Parameters<typeof AnswerLedgerFunction>): Promise<HttpReply> {
   const { answerLedger } = await import('./ledger-operations.ts');
@@ -226,6 +219,8 @@ async function catalogReply(
   { headers, dialect }: ErrorReplyContext,
 ): Promise<HttpReply> {
   const { services, config } = internals;
+  // Probes of load balancers read the catalog.
+  internals.checkOpen();
   const account = config.authenticate === undefined ? ANONYMOUS : await knownAccount(call, internals);
   const mayUse = modelRules(policiesOf(account, services.facts));
   const query = new URLSearchParams(call.query);

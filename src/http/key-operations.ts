@@ -115,7 +115,7 @@ function changesBy(before: Account, body: JsonObject): KeyChanges {
 
 function namedBy({ name, expires_at: expires }: JsonObject): Pick<KeyChanges, 'name' | 'expiresAt'> {
   if (name !== undefined && (typeof name !== 'string' || name.trim() === '' || name.length > MOST_NAME)) {
-    throw wrong('name', `must be a text of 1 to ${MOST_NAME} characters`);
+    throw wrong('name', `must be a string of 1 to ${MOST_NAME} characters`);
   }
   const at = typeof expires === 'string' ? Date.parse(expires) : Number.NaN;
   if (expires != null && Number.isNaN(at))

@@ -1,5 +1,6 @@
 import type { DialectErrors } from '../core/dialects/dialect.ts';
 import { DIALECT_ERRORS } from '../core/dialects/errors.ts';
+import type { Scope } from '../core/account.ts';
 import { percentDecoded } from '../platform/data-url.ts';
 import type { DialectName } from '../protocol/dialect.ts';
 
@@ -58,6 +59,14 @@ export function isKeys(operation: Operation): operation is KeyOperation {
 /** True for an operation that only reads the catalog. */
 export function isCatalog(operation: Operation): operation is CatalogOperation {
   return OF_CATALOG.has(operation.name);
+}
+
+/**
+ * What a key must be for. A generation may be looked at by whoever made it, and by management keys; a key by itself.
+ */
+export function scopeOf({ name }: AccountOperation): Scope | undefined {
+  if (name === 'generation' || name === 'key_current') return undefined;
+  return name.startsWith('key_') || name === 'ledger' || name === 'ledger_costs' ? 'management' : 'inference';
 }
 
 const OF_CATALOG: ReadonlySet<string> = new Set(

@@ -124,7 +124,7 @@ export const MEASUREMENTS = {
     prometheus: 'signalbox_endpoint_cooldowns_total',
     kind: 'counter',
     unit: '{cooldown}',
-    description: 'Times an endpoint was left alone because it or our key asked for it.',
+    description: 'Times an endpoint cooled down because it, or the limits of our key, required it.',
     labels: ['provider', 'model', 'cause'],
   },
   breakers: {
@@ -140,7 +140,7 @@ export const MEASUREMENTS = {
     prometheus: 'signalbox_warnings_total',
     kind: 'counter',
     unit: '{warning}',
-    description: 'Things that the operator should know.',
+    description: 'Warnings for the operator.',
     labels: ['code'],
   },
 } as const satisfies Readonly<Record<string, Measurement>>;

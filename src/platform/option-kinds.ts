@@ -17,10 +17,10 @@ export function kind(right: string, isRight: (value: unknown) => boolean): Optio
 /** Says what a value is; only numbers and words of the language are told themselves. */
 function describe(value: unknown): string {
   if (value === null) return 'null';
-  if (value === undefined) return 'left out';
+  if (value === undefined) return 'undefined';
   if (Array.isArray(value)) return 'a list';
   if (typeof value === 'number') return String(value);
-  if (typeof value === 'string') return value.trim() === '' ? 'an empty text' : 'a text';
+  if (typeof value === 'string') return value.trim() === '' ? 'an empty string' : 'a string';
   return typeof value === 'object' ? 'an object' : `a ${typeof value}`;
 }
 
@@ -29,12 +29,12 @@ const isText = (value: unknown): value is string => typeof value === 'string';
 
 /** Takes anything: checked elsewhere, or by nobody. */
 export const anything: OptionKind = () => [];
-export const text = kind('a text that is not empty', (value) => isText(value) && value.trim() !== '');
+export const text = kind('a non-empty string', (value) => isText(value) && value.trim() !== '');
 export const flag = kind('true or false', (value) => typeof value === 'boolean');
 export const callable = kind('a function', (value) => typeof value === 'function');
-export const amount = kind('a number that is not negative', (value) => isNumber(value) && value >= 0);
+export const amount = kind('a non-negative number', (value) => isNumber(value) && value >= 0);
 export const milliseconds = kind(
-  'a number of milliseconds that is not negative',
+  'a non-negative number of milliseconds',
   (value) => isNumber(value) && value >= 0,
 );
 

@@ -170,7 +170,7 @@ type Form = 'text' | 'token' | 'tokens' | 'parts';
 
 const FORM_NAMES: Readonly<Record<Form, string>> = {
   text: 'a string',
-  token: 'a token, which is a whole number that is not negative',
+  token: 'a token, which is a non-negative whole number',
   tokens: 'an array of tokens',
   parts: 'an object with content',
 };

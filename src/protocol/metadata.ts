@@ -95,4 +95,6 @@ export interface RouterMetadata {
     readonly splits?: readonly { readonly alias: string; readonly model: string; readonly by: string }[] | undefined;
     readonly mirror?: { readonly alias: string; readonly model: string; readonly by: string } | undefined;
   };
+  /** What had no effect, a sentence for each: names in `order`, `only` and `ignore` that are no provider of the router. */
+  readonly warnings?: readonly string[];
 }

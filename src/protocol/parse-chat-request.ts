@@ -29,7 +29,7 @@ export function parseChatRequest(body: unknown, limits: RequestLimits = DEFAULT_
 }
 
 /**
- * Finds a user who says nothing (gaps 1.1). Only for bodies that came in this API format: in others an empty text is
+ * Finds a user who says nothing (gaps 1.1). Only for bodies that came in this API format: in others an empty string is
  * allowed, and is translated into one.
  */
 export function checkSaid(messages: readonly Message[]): RequestFault | undefined {

@@ -51,7 +51,7 @@ export function checkProviderShape<Options>(
 }
 
 /** A text, whatever it says: what it must look like is checked elsewhere. */
-export const anyText = kind('a text', (value) => typeof value === 'string');
+export const anyText = kind('a string', (value) => typeof value === 'string');
 /** A number, whatever it is. */
 export const anyNumber = kind('a number', (value) => typeof value === 'number');
 /** What may be behind a header's name. */

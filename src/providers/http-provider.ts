@@ -17,7 +17,7 @@ import {
   onFirstUse,
 } from './codec.ts';
 import { type EmbeddingsPart, joinEmbeddings } from './embedding-codec.ts';
-import { type ErrorContext, MAX_WHOLE_BYTES, readFailedStatus } from './upstream-failure.ts';
+import { addressOf, type ErrorContext, MAX_WHOLE_BYTES, readFailedStatus } from './upstream-failure.ts';
 import { type ApiExchange, ProviderApi, type ProviderApiOptions } from './provider-api.ts';
 import type { BatchCodecs } from './batch-codecs.ts';
 import type { NativeBatches } from '../contracts/native-batches.ts';
@@ -133,6 +133,7 @@ export function httpProvider<const Model extends string = string>(
         verbatim,
       });
       const { response: answered, context } = sent instanceof Promise ? await sent : sent;
+      call.progress.calling?.(() => addressOf(context));
       const response = await answered;
       tellLimits(response, context, call);
       const failed = readFailedStatus(response, context);
@@ -160,6 +161,7 @@ export function httpProvider<const Model extends string = string>(
       for (const { path, body, inputs = call.request.inputs.length } of [encoded].flat()) {
         const sending = { path, body, accept: 'application/json', headers: [], maxBytes: MAX_EMBEDDING_BYTES };
         const { response: answered, context } = await post(call, codec, sending);
+        call.progress.calling?.(() => addressOf(context));
         const response = await answered;
         tellLimits(response, context, call);
         const failed = await readFailedStatus(response, context);

@@ -108,6 +108,7 @@ export class ProviderApi {
     const { path, accept, contentType, headers = NONE, errorShape } = request;
     const isConfigured = apiKey === this.#options.apiKey;
     const isUsual = isConfigured && contentType === undefined && headers.length === 0;
+    const url = this.#urls.get(path) ?? this.#newUrl(path, request.frequent === true);
     const response = transport.send({
       method: request.method,
       body: request.body,
@@ -116,13 +117,13 @@ export class ProviderApi {
       maxBytes: request.maxBytes,
       connecting: request.connecting,
       connected: request.connected,
-      url: this.#urls.get(path) ?? this.#newUrl(path, request.frequent === true),
+      url,
       headers: isUsual
         ? (this.#usual.get(accept) ?? this.#usualHeaders(accept))
         : this.#headersWith(apiKey, accept, headers, contentType),
     });
     const secrets = isConfigured ? this.#usualSecrets : this.#secretsWith(apiKey);
-    return { response, context: { secrets, wallClock: Date.now(), errorShape } };
+    return { response, context: { secrets, url, wallClock: Date.now(), errorShape } };
   }
 
   /** Headers of the requests that have none of their own, kept for those that follow. */

@@ -11,12 +11,19 @@ import { isJsonObject, type JsonObject } from '../protocol/json.ts';
 export interface ErrorContext {
   /** Keys that must not appear in any text. */
   readonly secrets: readonly string[];
+  /** Where the request was sent. Absent for an error that came otherwise than as the response to a request. */
+  readonly url?: URL | undefined;
   /** Epoch milliseconds, for dates in `Retry-After`. */
   readonly wallClock: number;
   /** A header of the answer by its lower-case name, for what a provider says beside the body. */
   readonly header?: ((name: string) => string | undefined) | undefined;
   /** Reads error bodies of a form of their own; undefined for a body that has one of the common forms. */
   readonly errorShape?: ((body: unknown) => ErrorShape | undefined) | undefined;
+}
+
+/** Where a request was sent, as errors may show it: without query, key or user name. */
+export function addressOf({ url, secrets }: ErrorContext): string {
+  return url === undefined ? '' : (presentable(`${url.protocol}//${url.host}${url.pathname}`, secrets) ?? '');
 }
 
 /** The failure behind an HTTP answer with a bad status. */

@@ -9,6 +9,8 @@ import { ChatService } from './chat.ts';
 import type { EmbeddingService } from './embed.ts';
 import type { AliasOf, ConfigurationVersion, ModelOf, RequestModel, Router } from './router.ts';
 import { forgetRefusals, partsOf, ReplacedParts, type RouterVersion } from './replaced-parts.ts';
+import { RouterError } from '../protocol/router-error.ts';
+import { type ProviderLists, unknownProviders } from '../core/normalize/unknown-providers.ts';
 import { listen, warn } from '../runtime/chat/events.ts';
 import { staleSources } from '../runtime/chat/known-models.ts';
 import { onDemand } from '../platform/wait.ts';
@@ -34,10 +36,15 @@ export function routerWith<
     });
   });
 
+  let isClosed = false;
   let current = versionOf({ given: config, resolved });
   listen(current.services.events, resolved.on);
   tellAtStart(current, noteCopy());
   return routerOver(() => current);
+
+  function checkOpen(): void {
+    if (isClosed) throw new RouterError(CLOSED);
+  }
 
   /** What works by a configuration, with what is already there for the one before it. */
   function versionOf(running: RunningConfig, before?: RouterVersion): RouterVersion {
@@ -51,30 +58,35 @@ export function routerWith<
       services,
       chat,
       configuration: { version, since: services.environment.wallClock() },
-      internals: { config: running.resolved, services, admission, bytesInHand, pinned },
+      internals: { config: running.resolved, services, admission, bytesInHand, pinned, checkOpen },
     };
     return made;
   }
 
-  /** A router that answers by the version which is in force when it is asked. */
+  /** A router that answers by the version which is in force when it is asked, until it is closed. */
   function routerOver(version: () => RouterVersion): Router {
+    const open = (): RouterVersion => {
+      checkOpen();
+      return version();
+    };
     return {
-      chat: (body, options) => version().chat.chat(body, options),
-      stream: (body, options) => version().chat.stream(body, options),
+      // Not async: each would cost every request a promise.
+      chat: (body, options) => (isClosed ? refused() : version().chat.chat(body, options)),
+      stream: (body, options) => (isClosed ? refusedStream() : version().chat.stream(body, options)),
       batches,
-      embed: (async (body, options) => (await embeddingsOf(version())).embed(body, options)) as Router['embed'],
+      embed: (async (body, options) => (await embeddingsOf(open())).embed(body, options)) as Router['embed'],
       explain: async (body, options = {}) => {
-        const { services, chat } = version();
+        const { services, chat } = open();
         const { explainPrepared } = await loadExplain();
         return explainPrepared(services, await chat.prepare(body, options));
       },
       countTokens: async (body, options = {}) => {
-        const { services, chat } = version();
+        const { services, chat } = open();
         const { countPrepared, countable } = await loadCountTokens();
         const prepared = await chat.prepare(countable(body, options.dialect), options, false);
         return countPrepared(services, prepared, options.signal);
       },
-      open: (body, options) => version().chat.open(body, options),
+      open: (body, options) => (isClosed ? refused() : version().chat.open(body, options)),
       on: (name, listener) => version().services.events.on(name, listener),
       get ledger() {
         return version().services.ledger;
@@ -87,6 +99,7 @@ export function routerWith<
         return version().internals;
       },
       async close() {
+        isClosed = true;
         await batches.close();
         await current.services.mirrors?.close();
         await current.services.ledger?.close();
@@ -133,11 +146,33 @@ export type RouterFor<Providers extends readonly Provider[], Aliases extends Rea
   RequestModel<ModelOf<Providers>, AliasOf<Aliases>>
 >;
 
+const CLOSED = {
+  status: 503,
+  errorType: 'server',
+  message:
+    'This router is closed: close() was called, and it answers nothing more. Close it after the last request, or make ' +
+    'another with createRouter',
+} as const;
+
+function refused(): Promise<never> {
+  return Promise.reject(new RouterError(CLOSED));
+}
+
+// eslint-disable-next-line require-yield
+async function* refusedStream(): ReturnType<Router['stream']> {
+  throw new RouterError(CLOSED);
+}
+
 /** Warns of what is valid in a configuration and may still not be meant. */
-function tellAtStart({ config, services: { events, environment } }: RouterVersion, copies: number): void {
+function tellAtStart({ config, services }: RouterVersion, copies: number): void {
+  const { events, environment } = services;
   if (config.simulatedByDefault) warn(events, SIMULATED);
   if (config.callersUnsaid) warn(events, NO_CALLERS);
   if (copies > 1) warn(events, LOADED_TWICE);
+  for (const [place, lists] of namedProviders(config)) {
+    const unknown = unknownProviders(lists, services.facts.catalog);
+    for (const sentence of unknown) warn(events, { code: 'unknown_provider', message: `${place}: ${sentence}` });
+  }
   const { catalog, catalogMaxAgeDays, providers } = config;
   const slugs = providers.map((provider) => provider.slug);
   for (const source of staleSources(catalog, slugs, environment.wallClock(), catalogMaxAgeDays)) {
@@ -146,6 +181,17 @@ function tellAtStart({ config, services: { events, environment } }: RouterVersio
       message: `Prices and limits from ${source} may have changed; run "npx signalbox catalog refresh"`,
     });
   }
+}
+
+/** Lists of providers in the configuration, and where they are. */
+function namedProviders({ policy, presets }: RouterVersion['config']): readonly [string, ProviderLists][] {
+  return [
+    ['policy', { order: [], only: [policy.only ?? []], ignore: policy.ignore ?? [] }],
+    ...Object.entries(presets).map(([name, { provider }]): [string, ProviderLists] => [
+      `presets.${name}.provider`,
+      { order: provider?.order ?? [], only: [provider?.only ?? []], ignore: provider?.ignore ?? [] },
+    ]),
+  ];
 }
 
 const SIMULATED = {

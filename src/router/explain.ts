@@ -1,5 +1,6 @@
 import type { Endpoint } from '../catalog/endpoint.ts';
 import type { Refusal } from '../core/fallback/failure.ts';
+import { unknownProviders } from '../core/normalize/unknown-providers.ts';
 import { explainPlan, type Explanation } from '../core/selection/explain.ts';
 import { worldOf } from '../runtime/chat/execution.ts';
 import { planForExplanation } from '../runtime/pipeline/pipeline-execution.ts';
@@ -15,5 +16,7 @@ export async function explainPrepared(services: RuntimeServices, prepared: Prepa
   const coolingDown = (endpoint: Endpoint): boolean => !admission(endpoint).ok;
   const refusals = (endpoint: Endpoint): readonly Refusal[] =>
     services.records.refusals.of(endpoint, world.now)?.refusals ?? [];
-  return explainPlan(plan, request, participants, world, coolingDown, refusals);
+  const explanation = explainPlan(plan, request, participants, world, coolingDown, refusals);
+  const warnings = unknownProviders(request.preferences, services.facts.catalog);
+  return warnings.length === 0 ? explanation : { ...explanation, warnings };
 }

@@ -161,6 +161,12 @@ export interface RouterInternals {
   readonly admission: Concurrency;
   /** Room for the bodies of requests. */
   readonly bytesInHand: ByteBudget;
+  /**
+   * Does nothing while the router is open.
+   *
+   * @throws {@link RouterError} 503 once it is closed.
+   */
+  readonly checkOpen: () => void;
 }
 
 /** Ids of the models that a list of providers serves. */

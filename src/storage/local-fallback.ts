@@ -2,7 +2,7 @@ import { timerMs } from '../platform/environment.ts';
 import { callable, flag, milliseconds, type OptionShape, withFunctions } from '../platform/option-kinds.ts';
 import { type MaybePromise, nextTurn } from '../platform/wait.ts';
 import { memoryStore } from './memory.ts';
-import type { ChangedCounters, CounterChange, StateStore } from '../contracts/state-store.ts';
+import type { ChangedCounters, ChangeName, CounterChange, StateStore } from '../contracts/state-store.ts';
 import { StorageError } from '../contracts/storage-error.ts';
 
 /** Options of {@link withLocalFallback}. */
@@ -55,6 +55,7 @@ export function withLocalFallback(store: StateStore, options: LocalFallbackOptio
   const { warn = (message) => console.warn(`signalbox: ${message}`), now = () => performance.now() } = options;
   const claims = new LocalClaims(now);
   const owed = new OwedChanges();
+  const named = changeNames();
   let restsUntil: number | undefined;
   let timer: ReturnType<typeof setTimeout> | undefined;
 
@@ -104,21 +105,23 @@ export function withLocalFallback(store: StateStore, options: LocalFallbackOptio
   }
 
   /**
-   * Makes a change in the shared store. One that is given up may still be carried out: then a claim is given back, and
-   * whatever else it was, it need not be repeated.
+   * Makes a change in the shared store. One that is given up may still be carried out, or was, and its answer got lost:
+   * then a claim is given back, and whatever else it was, it is sent again under its name, which counts it once.
    */
   async function changeShared(
     changes: readonly CounterChange[],
     isClaim: boolean,
+    name = named(),
   ): Promise<ChangedCounters | undefined> {
-    const changing = (async () => store.change(changes))();
+    const changing = (async () => store.change(changes, name))();
     try {
       return await within(timeoutMs, changing);
     } catch (error) {
       lose(error);
+      const settled = isClaim ? changes.map(({ key, by, ttlMs }) => ({ key, by: -by, ttlMs })) : changes;
       void changing.then(
-        ({ applied }) => isClaim && applied && owe(changes.map((one) => ({ ...one, by: -one.by }))),
-        () => !isClaim && owe(changes),
+        ({ applied }) => isClaim && applied && owe(settled),
+        () => owe(settled, { ...name, isRepeated: true, isRevoked: isClaim || name.isRevoked }),
       );
       return undefined;
     }
@@ -147,8 +150,8 @@ export function withLocalFallback(store: StateStore, options: LocalFallbackOptio
     );
   }
 
-  function owe(changes: readonly CounterChange[]): void {
-    owed.add(changes);
+  function owe(changes: readonly CounterChange[], name?: ChangeName): void {
+    owed.add(changes, name);
     if (timer !== undefined || !owed.any) return;
     timer = setTimeout(() => void settleOwed(), timerMs(restMs));
     (timer as { unref?: () => void }).unref?.();
@@ -163,7 +166,7 @@ export function withLocalFallback(store: StateStore, options: LocalFallbackOptio
 
   /** Makes the changes that are owed; false when the store was lost over it. */
   async function pay(): Promise<boolean> {
-    const paid = await Promise.all(owed.take().map(async (changes) => changeShared(changes, false)));
+    const paid = await Promise.all(owed.take().map(async ({ changes, name }) => changeShared(changes, false, name)));
     return !paid.includes(undefined);
   }
 
@@ -233,29 +236,58 @@ class LocalClaims {
   }
 }
 
-/** Changes that the shared store has yet to make. Those of the same counters are added up. */
+/** Names for the changes of one writer. */
+function changeNames(): () => ChangeName {
+  let writer: string | undefined;
+  let number = 0;
+  return () => {
+    // Some runtimes have no randomness before the first request.
+    writer ??= crypto.randomUUID().slice(-12);
+    number += 1;
+    return { writer, number };
+  };
+}
+
+/** A change that the shared store has yet to make, and its name where it was sent before. */
+interface OwedChange {
+  readonly changes: readonly CounterChange[];
+  readonly name?: ChangeName | undefined;
+}
+
+/** Changes that were sent and are remembered; more of them are forgotten, the oldest first. */
+const MAX_SENT = 16_384;
+
+/** Changes that the shared store has yet to make. Those of the same counters that were never sent are added up. */
 class OwedChanges {
   readonly #owed = new Map<string, readonly CounterChange[]>();
+  readonly #sent = new Map<string, OwedChange>();
 
   get any(): boolean {
-    return this.#owed.size > 0;
+    return this.#owed.size > 0 || this.#sent.size > 0;
   }
 
-  add(changes: readonly CounterChange[]): void {
+  add(changes: readonly CounterChange[], name?: ChangeName): void {
     if (changes.every(({ by }) => by === 0)) return;
-    const name = JSON.stringify(changes.map(({ key }) => key));
-    const known = this.#owed.get(name) ?? [];
+    if (name !== undefined) return keep(this.#sent, String(name.number), { changes, name }, MAX_SENT);
+    const counters = JSON.stringify(changes.map(({ key }) => key));
+    const known = this.#owed.get(counters) ?? [];
     const sum = changes.map(({ key, by, ttlMs }, index) => ({ key, by: by + (known[index]?.by ?? 0), ttlMs }));
-    this.#owed.set(name, sum);
-    const [oldest] = this.#owed.keys();
-    if (this.#owed.size > MAX_ACCOUNTS && oldest !== undefined) this.#owed.delete(oldest);
+    keep(this.#owed, counters, sum, MAX_ACCOUNTS);
   }
 
-  take(): readonly (readonly CounterChange[])[] {
-    const all = [...this.#owed.values()];
+  take(): readonly OwedChange[] {
+    const all = [...this.#sent.values(), ...[...this.#owed.values()].map((changes) => ({ changes }))];
+    this.#sent.clear();
     this.#owed.clear();
     return all;
   }
+}
+
+/** Puts a value into a map that forgets the oldest when it is full. */
+function keep<Value>(map: Map<string, Value>, key: string, value: Value, max: number): void {
+  map.set(key, value);
+  const [oldest] = map.keys();
+  if (map.size > max && oldest !== undefined) map.delete(oldest);
 }
 
 function failureOf(error: unknown): StorageError {

@@ -4,6 +4,7 @@ import { draftChecks, idempotencyChecks } from './batch-store-checks/draft-check
 import { faultChecks } from './batch-store-checks/fault-checks.ts';
 import { fileChecks } from './batch-store-checks/file-checks.ts';
 import { outcomeChecks, savingChecks } from './batch-store-checks/outcome-checks.ts';
+import { outageChecks } from './batch-store-checks/outage-checks.ts';
 import { readingChecks, tenantChecks } from './batch-store-checks/reading-checks.ts';
 import { sharingChecks } from './batch-store-checks/sharing-checks.ts';
 import { taskChecks } from './batch-store-checks/task-checks.ts';
@@ -32,10 +33,17 @@ export const batchStoreChecks: readonly BatchStoreCheck[] = [
   ...sweepChecks,
   ...fileChecks,
   ...faultChecks,
+  ...outageChecks,
   ...sharingChecks,
 ];
 
 /** The checks that mean something for this store. */
-export function batchStoreChecksFor({ attach }: Pick<BatchStoreHarness, 'attach'>): readonly BatchStoreCheck[] {
-  return batchStoreChecks.filter(({ needsSharing }) => !needsSharing || attach !== undefined);
+export function batchStoreChecksFor({
+  attach,
+  faults,
+}: Pick<BatchStoreHarness, 'attach' | 'faults'>): readonly BatchStoreCheck[] {
+  return batchStoreChecks.filter(
+    ({ needsSharing, needsFault }) =>
+      (!needsSharing || attach !== undefined) && (needsFault === undefined || faults?.[needsFault] !== undefined),
+  );
 }

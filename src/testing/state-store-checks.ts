@@ -56,7 +56,7 @@ function sharedCheck(name: string, body: (store: StateStore, other: StateStore) 
 }
 
 const VALUES: Readonly<Record<string, JsonValue>> = {
-  'a text': 'Grüße 👋 "quoted"\n\u0000',
+  'a string': 'Grüße 👋 "quoted"\n\u0000',
   'no text': '',
   'a number': -12.5,
   zero: 0,

@@ -1,6 +1,11 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import * as consumers from 'node:stream/consumers';
+import { setTimeout } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import { apiKeys, createRouter } from 'signalbox';
 import { nodeRouter } from 'signalbox/node';
 import { describe, expect, it } from 'vitest';
@@ -8,6 +13,7 @@ import { runCommand } from '../../src/cli/main.ts';
 import { type Behave, answer, batchProvider, failing } from '../support/batches.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
+const PROGRAM = fileURLToPath(new URL('../../dist/cli.js', import.meta.url));
 const KEY = 'sk-of-the-test-0123456789';
 
 /** A router on loopback that runs what it is given, and the program pointed at it. */
@@ -45,7 +51,7 @@ async function runIn(folder: string, args: readonly string[], environment: Reado
     folder,
     now: () => 0,
     // Long enough for the router to do something, whatever the command asks for.
-    wait: () => new Promise((resolve) => setTimeout(resolve, 5)),
+    wait: () => setTimeout(5),
     environment,
   });
   return { code, printed, complained, shown };
@@ -89,6 +95,47 @@ describe('signalbox batches', () => {
     server.write(`${raw.replaceAll('\\u2028', '\u2028').replaceAll('\\u2029', '\u2029')}\n${line('b')}`);
     const { code, complained } = await server.run(['submit', 'in.jsonl']);
     expect([code, complained]).toEqual([0, []]);
+  });
+
+  it('submits what it reads from standard input, whatever its pieces are', async () => {
+    await using server = await running();
+    const child = spawn(process.execPath, [PROGRAM, 'batches', 'submit', '-', '--json'], {
+      env: { ...process.env, SIGNALBOX_URL: server.url, SIGNALBOX_API_KEY: KEY },
+      stdio: ['pipe', 'pipe', 'inherit'],
+    });
+    const printed = consumers.text(child.stdout);
+    const ended = once(child, 'close');
+    const bytes = Buffer.from(`${line('ä€😀')}\n\n${line('b')}`);
+    // Two characters of several bytes are cut.
+    for (const [from, to] of [
+      [0, 16],
+      [16, 20],
+      [20, bytes.length],
+    ]) {
+      child.stdin.write(bytes.subarray(from, to));
+      await setTimeout(20);
+    }
+    child.stdin.end();
+    expect(await ended).toEqual([0, null]);
+    const { id, object } = JSON.parse(await printed) as { readonly id: string; readonly object: string };
+    expect(object).toBe('batch');
+    await server.router.batches.start();
+    expect((await server.run(['watch', id])).code).toBe(0);
+    const { printed: results } = await server.run(['results', id, '--json']);
+    expect(results.map((one) => (JSON.parse(one) as { custom_id: string }).custom_id)).toEqual(['ä€😀', 'b']);
+  });
+
+  it('says that standard input has no requests, and which line of it is wrong', async () => {
+    await using server = await running();
+    const submit = (input: string) =>
+      spawnSync(process.execPath, [PROGRAM, 'batches', 'submit', '-'], {
+        env: { ...process.env, SIGNALBOX_URL: server.url, SIGNALBOX_API_KEY: KEY },
+        input,
+        encoding: 'utf8',
+      });
+    // The server runs in this process, and must not be reached.
+    expect(submit('\n').stderr).toContain('- has no requests.');
+    expect(submit(`{`).stderr).toContain('Line 1 is not JSON');
   });
 
   it('tells by the exit code that a batch did not complete, and why', async () => {

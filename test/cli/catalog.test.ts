@@ -160,8 +160,8 @@ describe('signalbox catalog refresh', () => {
   it.each([
     [500, 'oops', 'answered 500'],
     [200, '<html>', 'did not answer with JSON'],
-    [200, '{}', 'knows no models of the vendors that are known here'],
-    [200, '{"openai":{"models":{}}}', 'knows no models'],
+    [200, '{}', 'has no models of the vendors that are known here'],
+    [200, '{"openai":{"models":{}}}', 'has no models'],
   ])('leaves the file as it is when the source answers %d %s', async (status, body, message) => {
     using folder = temporaryFolder();
     await using source = await served();
@@ -199,7 +199,7 @@ describe('signalbox catalog refresh', () => {
     [['--vendors', ' ,'], 2, '--vendors must name at least one'],
     [['--url', 'ftp://example.com'], 2, 'must be an http(s) address'],
     [['--file', 'nowhere.json'], 1, 'nowhere.json cannot be read'],
-    [['--file', FIXTURE, '--vendors', 'openai,mistral'], 1, 'models.dev knows no models of mistral'],
+    [['--file', FIXTURE, '--vendors', 'openai,mistral'], 1, 'models.dev has no models of mistral'],
     [['--colour', 'red'], 2, '--colour'],
   ])('answers %j with what would be right', async (args, code, message) => {
     using folder = temporaryFolder();

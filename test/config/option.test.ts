@@ -69,10 +69,10 @@ describe('a table of options', () => {
     expect(problemsOf({ tries: 0, mode: 'fst', inner: { waitMs: Infinity, nam: 'x' }, tags: [''] })).toEqual([
       'table.tries must be a whole number from 1 on, not 0',
       'table.mode must be "slow" or "fast", did you mean "fast"?',
-      'table.inner.waitMs must be a number of milliseconds that is not negative, not Infinity',
+      'table.inner.waitMs must be a non-negative number of milliseconds, not Infinity',
       'table.inner.nam is not an option; did you mean "name"?',
-      'table.tags[0] must be a text that is not empty, not an empty text',
-      'table.id must be a text that is not empty, not left out',
+      'table.tags[0] must be a non-empty string, not an empty string',
+      'table.id must be a non-empty string, not undefined',
     ]);
   });
 });

@@ -80,7 +80,7 @@ describe('a list of keys that cannot be right', () => {
       'apiKeys[0].key must be one line of at least 16 visible ASCII characters, without white space around them, as they come in a header',
       'apiKeys[1].key is missing: give key or sha256',
       'apiKeys[2].sha256 must be 64 hexadecimal digits',
-      'apiKeys[3].id must be a text that is not empty, not an empty text',
+      'apiKeys[3].id must be a non-empty string, not an empty string',
     ]);
   });
 
@@ -95,7 +95,7 @@ describe('a list of keys that cannot be right', () => {
     expect(problemsOf([given as unknown as ApiKey])).toEqual([
       'apiKeys[0].budgt is not an option; did you mean "budget"?',
       'apiKeys[0].keyBudget.limitUSD is not an option; did you mean "limitUsd"?',
-      'apiKeys[0].keyBudget.limitUsd must be US dollars from 0 to 9000000, not left out',
+      'apiKeys[0].keyBudget.limitUsd must be US dollars from 0 to 9000000, not undefined',
       'apiKeys[0].scopes[0] must be "inference" or "management", did you mean "management"?',
     ]);
   });

@@ -111,7 +111,7 @@ describe('a batch of an account with nothing left to spend', () => {
     expect(refused.status).toBe(402);
     expect(refused.error).toMatchObject({
       code: 402,
-      message: 'Insufficient credits: the budget of this account, $0, has $0 left',
+      message: expect.stringMatching(/^Insufficient credits: the budget of this account, \$0, has \$0 left, but this/),
       metadata: { error_type: 'payment_required', limit_source: 'account_budget' },
     });
     const listed = await send(router, { method: 'GET', path: '/batches', headers: headersOf(ADA) });

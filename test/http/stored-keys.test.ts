@@ -298,7 +298,7 @@ describe('the management of API keys', () => {
   });
 
   it.each([
-    [{ name: '' }, 'name must be a text of 1 to 200 characters'],
+    [{ name: '' }, 'name must be a string of 1 to 200 characters'],
     [{ expires_at: 'soon' }, 'expires_at must be a time such as 2027-01-01T00:00:00Z, or null'],
     [{ limit: -1 }, 'limit'],
     [{ limit: '5' }, 'limit must be US dollars, or null'],

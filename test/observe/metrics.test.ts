@@ -13,7 +13,7 @@ describe('the metrics of OpenTelemetry', () => {
   it('count requests, attempts, tokens and cost, each once and by who answered', async () => {
     await using telemetry = startTelemetry();
     await using cell = await startObservedCell();
-    openTelemetry(cell.router, telemetry);
+    await openTelemetry(cell.router, telemetry);
     for (let times = 0; times < 3; times += 1) await post(cell, asking());
 
     expect(await telemetry.points('gen_ai.client.operation.duration')).toMatchObject([
@@ -46,7 +46,7 @@ describe('the metrics of OpenTelemetry', () => {
   it('tell failed requests and callers who left apart from answers', async () => {
     await using telemetry = startTelemetry();
     await using cell = await startObservedCell({ second: failWith(500) });
-    openTelemetry(cell.router, telemetry);
+    await openTelemetry(cell.router, telemetry);
     await post(cell, asking());
     cell.first.handler = () => {};
     cell.second.handler = () => {};
@@ -70,7 +70,7 @@ describe('the metrics of OpenTelemetry', () => {
       },
     });
     const { router } = pluginBench(model.script, { serverTools: [ask] });
-    openTelemetry(router, telemetry);
+    await openTelemetry(router, telemetry);
     const { usage } = await router.chat(hello({ tools: [{ type: 'router:ask' }] }));
     const costs = await telemetry.points('signalbox.cost');
     expect(costs.reduce((sum, { value }) => sum + value, 0)).toBeCloseTo(usage?.cost ?? 0, 9);
@@ -87,7 +87,7 @@ describe('the metrics of OpenTelemetry', () => {
   it('count cooldowns and warnings', async () => {
     await using telemetry = startTelemetry();
     await using cell = await startObservedCell({ first: failWith(401) });
-    openTelemetry(cell.router, telemetry);
+    await openTelemetry(cell.router, telemetry);
     await post(cell, asking());
     expect(await telemetry.points('signalbox.endpoint.cooldowns')).toMatchObject([
       { value: 1, attributes: { 'gen_ai.provider.name': 'first', 'signalbox.cause': 'credentials' } },
@@ -101,7 +101,7 @@ describe('the metrics of OpenTelemetry', () => {
     await using telemetry = startTelemetry();
     await using upstream = await startUpstream(answerWith('Hello'));
     const router = createRouter({ providers: [openaiCompatible({ slug: 'open', baseURL: upstream.baseURL })] });
-    openTelemetry(router, telemetry);
+    await openTelemetry(router, telemetry);
     for (const model of ['open/one', 'open/two', 'open/lena-lindqvist']) await router.chat(hello({ model }));
     for (const metric of ['gen_ai.client.operation.duration', 'signalbox.attempt.duration']) {
       expect(await telemetry.points(metric)).toMatchObject([

@@ -19,7 +19,7 @@ const SECOND = 'operation="chat",provider="second",model="acme/one"';
 describe('the metrics of Prometheus', () => {
   it('are read over HTTP, in the text format, with the values of what happened', async () => {
     await using cell = await startObservedCell();
-    const metrics = prometheus(cell.router);
+    const metrics = await prometheus(cell.router);
     await using scraped = await listen(createServer((request, response) => void metrics.node(request, response)));
     await post(cell, asking());
     await post(cell, asking({ stream: true }));
@@ -42,7 +42,7 @@ describe('the metrics of Prometheus', () => {
 
   it('are the same for hosts that speak Request and Response', async () => {
     await using cell = await startObservedCell();
-    const metrics = prometheus(cell.router);
+    const metrics = await prometheus(cell.router);
     await post(cell, asking());
     const response = await metrics.fetch(new Request('http://host/metrics'));
     expect(response.headers.get('content-type')).toBe('text/plain; version=0.0.4; charset=utf-8');
@@ -53,7 +53,8 @@ describe('the metrics of Prometheus', () => {
 
   it('are not written to', async () => {
     await using cell = await startObservedCell();
-    const response = await prometheus(cell.router).fetch(new Request('http://host/metrics', { method: 'POST' }));
+    const metrics = await prometheus(cell.router);
+    const response = await metrics.fetch(new Request('http://host/metrics', { method: 'POST' }));
     expect([response.status, response.headers.get('allow')]).toEqual([405, 'GET, HEAD']);
   });
 
@@ -61,7 +62,7 @@ describe('the metrics of Prometheus', () => {
     await using one = await startObservedCell();
     await using two = await startObservedCell({ first: failWith(503) });
     const registry = new Registry();
-    const metrics = [prometheus(one.router, { registry }), prometheus(two.router, { registry })];
+    const metrics = [await prometheus(one.router, { registry }), await prometheus(two.router, { registry })];
     await post(one, asking());
     await post(two, asking());
     const values = samples(await registry.metrics());
@@ -81,7 +82,7 @@ describe('the metrics of Prometheus', () => {
       buckets: [60],
       registers: [registry],
     });
-    prometheus(cell.router, { registry });
+    await prometheus(cell.router, { registry });
     await post(cell, asking());
     const values = samples(await registry.metrics());
     expect(values.get(`signalbox_request_duration_seconds_bucket{le="60",${SECOND},origin="caller",error=""}`)).toBe(1);
@@ -90,7 +91,7 @@ describe('the metrics of Prometheus', () => {
 
   it('begin anew with their registry, also those that come late, and not in one that was emptied', async () => {
     await using cell = await startObservedCell();
-    const { registry } = prometheus(cell.router);
+    const { registry } = await prometheus(cell.router);
     await post(cell, asking());
     registry.resetMetrics();
     expect([...samples(await registry.metrics()).keys()]).toEqual([]);
@@ -107,7 +108,7 @@ describe('the metrics of Prometheus', () => {
 
   it('say that they could not be read when a collector of the program fails', async () => {
     await using cell = await startObservedCell();
-    const { fetch: read, registry } = prometheus(cell.router);
+    const { fetch: read, registry } = await prometheus(cell.router);
     registry.metrics = () => Promise.reject(new Error('the database is away'));
     const response = await read(new Request('http://host/metrics'));
     expect([response.status, await response.text()]).toEqual([500, 'The metrics could not be collected\n']);

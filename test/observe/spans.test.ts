@@ -29,7 +29,7 @@ describe('the spans of a request', () => {
     await using cell = await startObservedCell({ first: late(failWith(500)), second: late(answerWith('Hello')) });
     const attempts: AttemptEvent[] = [];
     cell.router.on('attempt', (event) => void attempts.push(event));
-    openTelemetry(cell.router, telemetry);
+    await openTelemetry(cell.router, telemetry);
     const before = Date.now();
     const { status, id } = await post(cell, asking({ temperature: 0.5, max_tokens: 20 }));
     const after = Date.now();
@@ -99,7 +99,7 @@ describe('the spans of a request', () => {
   it('go on a trace that came over HTTP, and send each provider the span of its own attempt', async () => {
     await using telemetry = startTelemetry();
     await using cell = await startObservedCell();
-    openTelemetry(cell.router, telemetry);
+    await openTelemetry(cell.router, telemetry);
     await post(cell, asking(), { traceparent: TRACEPARENT, tracestate: 'acme=1', baggage: 'mail=lena' });
     const [failed, good, request] = telemetry.spans.map((span) => ({
       ...span.spanContext(),
@@ -120,7 +120,7 @@ describe('the spans of a request', () => {
     async (traceparent) => {
       await using telemetry = startTelemetry();
       await using cell = await startObservedCell();
-      openTelemetry(cell.router, telemetry);
+      await openTelemetry(cell.router, telemetry);
       const { status } = await post(cell, asking(), { traceparent });
       expect(status).toBe(200);
       expect(telemetry.spans.at(-1)?.parentSpanContext).toBeUndefined();
@@ -130,7 +130,7 @@ describe('the spans of a request', () => {
   it('stand below the span in which a program asks, whatever came from elsewhere', async () => {
     await using telemetry = startTelemetry();
     await using cell = await startObservedCell();
-    openTelemetry(cell.router, telemetry);
+    await openTelemetry(cell.router, telemetry);
     const traceContext = { traceparent: TRACEPARENT };
     await telemetry.within('import figures', async () => {
       await Promise.all([cell.router.chat(asking(), { traceContext }), streamed(cell.router, asking())]);
@@ -161,7 +161,7 @@ describe('the spans of a request', () => {
       };
     };
     await using cell = await startObservedCell({ second });
-    openTelemetry(cell.router, telemetry);
+    await openTelemetry(cell.router, telemetry);
     for await (const chunk of cell.router.stream(asking())) {
       if (!chunk.choices[0]?.delta.content) continue;
       setTimeout(sendRest, WAIT_MS);
@@ -184,7 +184,7 @@ describe('the spans of a request', () => {
   it('end in an error when nobody answers', async () => {
     await using telemetry = startTelemetry();
     await using cell = await startObservedCell({ second: failWith(503) });
-    openTelemetry(cell.router, telemetry);
+    await openTelemetry(cell.router, telemetry);
     const { status } = await post(cell, asking());
     expect(treeOf(telemetry.spans)).toEqual(['chat acme/one !', '  chat acme/one !', '  chat acme/one !']);
     const request = telemetry.spans.at(-1);
@@ -200,7 +200,7 @@ describe('the spans of a request', () => {
   it('are no errors when the caller goes away, and none is left open', async () => {
     await using telemetry = startTelemetry();
     await using cell = await startObservedCell({ first: () => {} });
-    openTelemetry(cell.router, telemetry);
+    await openTelemetry(cell.router, telemetry);
     const controller = new AbortController();
     const asked = cell.router.chat(asking(), { signal: controller.signal });
     await expect.poll(() => cell.first.requests.length).toBe(1);
@@ -229,7 +229,7 @@ describe('the spans of a request', () => {
       },
     });
     const bench = pluginBench(model.script, { plugins: [shorten], serverTools: [ask] });
-    openTelemetry(bench.router, telemetry);
+    await openTelemetry(bench.router, telemetry);
     await bench.router.chat(hello({ plugins: [{ id: 'shorten' }], tools: [{ type: 'router:ask' }] }));
     expect(treeOf(telemetry.spans)).toEqual([
       'chat acme/one',
@@ -262,7 +262,7 @@ describe('the spans of a request', () => {
     await using telemetry = startTelemetry();
     const provider = simulated({ models: { 'acme/vectors': { outputModalities: ['embeddings'] } } });
     const router = createRouter({ providers: [provider] });
-    openTelemetry(router, telemetry);
+    await openTelemetry(router, telemetry);
     await router.embed({ model: 'acme/vectors', input: 'a text' });
     expect(treeOf(telemetry.spans)).toEqual(['embeddings acme/vectors', '  embeddings acme/vectors']);
     const [attempt] = telemetry.spans;
@@ -274,7 +274,7 @@ describe('the spans of a request', () => {
   it('never hold a prompt, an answer, a key or an end user', async () => {
     await using telemetry = startTelemetry();
     await using cell = await startObservedCell();
-    openTelemetry(cell.router, telemetry);
+    await openTelemetry(cell.router, telemetry);
     await post(cell, asking());
     await post(cell, asking({ stream: true }));
     cell.second.handler = failWith(400, { error: { message: SECRETS.join(' ') } });
@@ -287,7 +287,7 @@ describe('the spans of a request', () => {
   it('end with what is attached: nothing follows, nothing stays open, and nobody is told any more', async () => {
     await using telemetry = startTelemetry();
     await using cell = await startObservedCell({ first: () => {} });
-    const detach = openTelemetry(cell.router, telemetry);
+    const detach = await openTelemetry(cell.router, telemetry);
     const controller = new AbortController();
     const asked = cell.router.chat(asking(), { signal: controller.signal }).catch(() => undefined);
     await expect.poll(() => cell.first.requests.length).toBe(1);
@@ -305,7 +305,7 @@ describe('the spans of a request', () => {
   it('keep to themselves when they are told so', async () => {
     await using telemetry = startTelemetry();
     await using cell = await startObservedCell();
-    openTelemetry(cell.router, { ...telemetry, propagate: false });
+    await openTelemetry(cell.router, { ...telemetry, propagate: false });
     await post(cell, asking(), { traceparent: TRACEPARENT });
     expect(telemetry.spans).toHaveLength(3);
     expect(cell.second.requests[0]?.headers).not.toHaveProperty('traceparent');
@@ -328,7 +328,7 @@ describe('the spans of a request', () => {
         openaiCompatible({ slug: 'vec', baseURL, models: { 'vec/one': { outputModalities: ['embeddings'] } } }),
       ],
     });
-    openTelemetry(router, telemetry);
+    await openTelemetry(router, telemetry);
     await router.chat({ model: 'sdk/one', messages: [{ role: 'user', content: 'Hello' }] });
     await router.embed({ model: 'vec/one', input: 'Hello' });
     const ids = telemetry.spans.filter(({ kind }) => kind === SpanKind.CLIENT).map((span) => span.spanContext().spanId);
@@ -346,7 +346,7 @@ describe('the spans of a request', () => {
     const router = createRouter({
       providers: [openaiCompatible({ slug: 'xai', name: 'xAI', baseURL, models: { 'x-ai/one': {} } })],
     });
-    openTelemetry(router, telemetry);
+    await openTelemetry(router, telemetry);
     await router.chat({ model: 'x-ai/one', messages: [{ role: 'user', content: 'Hello' }] });
     expect(telemetry.spans.map((span) => span.attributes['gen_ai.provider.name'])).toEqual(['x_ai', 'x_ai']);
     await router.close();

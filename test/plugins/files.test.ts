@@ -69,20 +69,20 @@ describe('router:files', () => {
     [{ operation: 'delete' }, 'operation must be list, read, write or edit'],
     [{ operation: 'read' }, 'file_id must be the id of a file'],
     [{ operation: 'read', file_id: ['x'] }, 'file_id must be the id of a file'],
-    [{ operation: 'write', content: 'x' }, 'filename must be a text that is not empty'],
+    [{ operation: 'write', content: 'x' }, 'filename must be a non-empty string'],
     [
       { operation: 'write', filename: '../../etc/passwd', content: 'x' },
       'filename must not hold slashes or control characters',
     ],
     [{ operation: 'write', filename: 'a\nb', content: 'x' }, 'filename must not hold slashes or control characters'],
     [{ operation: 'write', filename: 'n'.repeat(256), content: 'x' }, 'filename must have at most 255 characters'],
-    [{ operation: 'write', filename: 'a', content: 7 }, 'content must be a text'],
+    [{ operation: 'write', filename: 'a', content: 7 }, 'content must be a string'],
     [
       { operation: 'write', filename: 'a', content: 'x'.repeat(200_001) },
       'content must have at most 200000 characters',
     ],
-    [{ operation: 'edit', file_id: 'x', old_text: '', new_text: 'y' }, 'old_text must be a text that is not empty'],
-    [{ operation: 'edit', file_id: 'x', old_text: 'a' }, 'new_text must be a text'],
+    [{ operation: 'edit', file_id: 'x', old_text: '', new_text: 'y' }, 'old_text must be a non-empty string'],
+    [{ operation: 'edit', file_id: 'x', old_text: 'a' }, 'new_text must be a string'],
   ])('tells the model what is wrong with %j', async (args, error) => {
     expect(await run(memoryFileLibrary(), 'ada', args)).toEqual([{ error }]);
   });

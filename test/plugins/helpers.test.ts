@@ -105,7 +105,7 @@ describe('router:advisor', () => {
     for (const [model, args, error] of [
       ['dog/large', { prompt: 'Help' }, expect.any(String) as string],
       ['no/such', { prompt: 'Help' }, 'no/such is not a valid model ID'],
-      ['dog/large', { prompt: ' ' }, 'prompt must be a text that is not empty'],
+      ['dog/large', { prompt: ' ' }, 'prompt must be a non-empty string'],
     ] as const) {
       const bench = fusionBench({ 'ant/large': caller('advisor', args), 'dog/large': lose });
       const [said] = await saidBothWays(bench.router, asking('router:advisor', { model }));
@@ -201,7 +201,7 @@ describe('router:subagent', () => {
     const mute = fusionBench({ 'ant/large': caller('subagent', { task_name: 7 }) });
     const [other] = await saidBothWays(mute.router, asking('router:subagent', {}));
     expect(toolResults(other?.details ?? [])).toEqual([
-      { status: 'error', task_name: '', error: 'task_description must be a text that is not empty' },
+      { status: 'error', task_name: '', error: 'task_description must be a non-empty string' },
     ]);
   });
 

@@ -108,7 +108,7 @@ describe('router:experimental__search_models', () => {
   });
 
   it.each<readonly [object, string]>([
-    [{ query: 7 }, 'query must be a text'],
+    [{ query: 7 }, 'query must be a string'],
     [{ sort: 'best' }, 'sort must be one of price, context, newest'],
     [{ max_prompt_price: 'cheap' }, 'max_prompt_price must be a number'],
     [{ input_modalities: 'image' }, 'input_modalities must be a list of texts'],

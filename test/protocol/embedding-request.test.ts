@@ -23,7 +23,7 @@ const PICTURE = { type: 'image_url', image_url: { url: 'data:image/png;base64,iV
 
 describe('a request for embeddings', () => {
   it.each([
-    ['a text', 'Hello'],
+    ['a string', 'Hello'],
     ['one space', ' '],
     ['a list of texts', ['Hello', 'again']],
     ['2,048 texts', list(2_048, 'x')],
@@ -75,12 +75,12 @@ describe('a request for embeddings', () => {
     [{ input: ['a', 1] }, 'input[1] must be a string, like the items before it, not 1.'],
     [
       { input: [1, 'a'] },
-      'input[1] must be a token, which is a whole number that is not negative, like the items before it, not "a".',
+      'input[1] must be a token, which is a non-negative whole number, like the items before it, not "a".',
     ],
-    [{ input: [1.5] }, 'input[0] must be a token, which is a whole number that is not negative, not 1.5.'],
-    [{ input: [-1] }, 'input[0] must be a token, which is a whole number that is not negative, not -1.'],
+    [{ input: [1.5] }, 'input[0] must be a token, which is a non-negative whole number, not 1.5.'],
+    [{ input: [-1] }, 'input[0] must be a token, which is a non-negative whole number, not -1.'],
     [{ input: [[1], []] }, 'input[1] must have at least 1 token.'],
-    [{ input: [[1, 'x']] }, 'input[0][1] must be a token, which is a whole number that is not negative, not "x".'],
+    [{ input: [[1, 'x']] }, 'input[0][1] must be a token, which is a non-negative whole number, not "x".'],
     [{ input: [[1], 'x'] }, 'input[1] must be an array of tokens, like the items before it, not "x".'],
     [{ input: list(2_049, 'x') }, 'input must have at most 2,048 items, not 2,049.'],
     [{ input: list(300_001, 7) }, 'input must have at most 300,000 tokens, not 300,001.'],

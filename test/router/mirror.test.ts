@@ -171,7 +171,7 @@ describe('a request that is copied to a candidate', () => {
 
   it('is told of by explain, in router_metadata, and in metrics of its own', async () => {
     await using scene = await open();
-    const metrics = prometheus(scene.router);
+    const metrics = await prometheus(scene.router);
     const text = async (): Promise<string> => (await metrics.fetch(new Request('http://localhost/'))).text();
     const counted = async (origin: string): Promise<string | undefined> => {
       const name = `signalbox_request_duration_seconds_count{operation="chat",.*,origin="${origin}",error=""}`;

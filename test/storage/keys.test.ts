@@ -1,9 +1,12 @@
+import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import type { KeyStore } from '../../src/contracts/key-store.ts';
 import { memoryKeys } from '../../src/storage/memory.ts';
 import { sqliteKeys } from '../../src/storage/sqlite/sqlite-keys.ts';
 import { sqliteStorage } from '../../src/storage/sqlite/sqlite-storage.ts';
-import { keyChecks, storedKey } from '../support/key-checks.ts';
+import { keyChecks, keysOutlast, storedKey } from '../support/key-checks.ts';
+import { smallDisk } from '../support/small-disk.ts';
+import { sqliteFaults } from '../support/sqlite-faults.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const folder = temporaryFolder();
@@ -36,6 +39,17 @@ describe('keys in a file', () => {
         await one.remove('a'.repeat(64));
         expect(await other.find('a'.repeat(64))).toBeUndefined();
       }),
+    );
+  });
+
+  it('are there once although another process held the file, or its disk was full', async () => {
+    using disk = smallDisk(8);
+    const path = disk === undefined ? file() : join(disk.path, 'keys.db');
+    await using(sqliteKeys({ file: path, busyTimeoutMs: 20 }), (store) =>
+      keysOutlast(
+        store,
+        sqliteFaults(() => path, disk),
+      ),
     );
   });
 

@@ -1,10 +1,13 @@
+import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import type { Ledger } from '../../src/contracts/ledger.ts';
 import { memoryLedger } from '../../src/storage/memory-ledger.ts';
 import { sqliteLedger } from '../../src/storage/sqlite/sqlite-ledger.ts';
 import { sqliteStorage } from '../../src/storage/sqlite/sqlite-storage.ts';
-import { ledgerChecks } from '../support/ledger-checks.ts';
+import { ledgerChecks, ledgerOutlasts } from '../support/ledger-checks.ts';
 import { ledgerRecord, NOON } from '../support/ledger-records.ts';
+import { smallDisk } from '../support/small-disk.ts';
+import { sqliteFaults } from '../support/sqlite-faults.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const DAY_MS = 86_400_000;
@@ -52,6 +55,17 @@ describe('a ledger in a file', () => {
       expect((await ledger.read()).records.map(({ id }) => id)).toEqual(['gen-2', 'gen-3']);
       expect((await ledger.costs({ by: 'account' }))[0]?.requests).toBe(2);
     });
+  });
+
+  it('loses and doubles nothing while another process holds it, and while its disk is full', async () => {
+    using disk = smallDisk(8);
+    const path = disk === undefined ? file() : join(disk.path, 'ledger.db');
+    await using(sqliteLedger({ file: path, now, busyTimeoutMs: 20 }), (ledger) =>
+      ledgerOutlasts(
+        ledger,
+        sqliteFaults(() => path, disk),
+      ),
+    );
   });
 
   it('does not mistake a file of batches for its own', async () => {

@@ -289,7 +289,7 @@ describe('PostgreSQL in trouble', () => {
 
   it.each([
     ['53100', 'full', false],
-    ['25006', 'read_only', false],
+    ['25006', 'read_only', true],
     ['57P01', 'unavailable', true],
     ['53300', 'unavailable', false],
     ['23505', 'failed', false],

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { postgresKeys } from '../../src/storage/postgres/postgres-keys.ts';
-import { keyChecks, storedKey } from '../support/key-checks.ts';
-import { type Postgres, startPostgres } from '../support/postgres.ts';
+import { keyChecks, keysOutlast, storedKey } from '../support/key-checks.ts';
+import { OUTAGES_TIMEOUT_MS } from '../support/outages.ts';
+import { IMPATIENT, type Postgres, startPostgres } from '../support/postgres.ts';
 
 let server: Postgres;
 let schemas = 0;
@@ -19,6 +20,21 @@ describe('keys in PostgreSQL', () => {
       await store.close?.();
     }
   });
+
+  it(
+    'are there once although their server was in trouble',
+    async () => {
+      await using faulty = await server.faulty();
+      const { connectionString, faults } = faulty;
+      const store = postgresKeys({ connectionString, schema: 'in_trouble', ...IMPATIENT });
+      try {
+        await keysOutlast(store, faults);
+      } finally {
+        await store.close?.();
+      }
+    },
+    OUTAGES_TIMEOUT_MS,
+  );
 
   it('are one set for all processes, which may make the table at the same time', async () => {
     const stores = Array.from({ length: 3 }, () => postgresKeys({ connectionString: server.connectionString }));

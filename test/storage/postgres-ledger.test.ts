@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Ledger } from '../../src/contracts/ledger.ts';
 import { postgresLedger } from '../../src/storage/postgres/postgres-ledger.ts';
-import { ledgerChecks } from '../support/ledger-checks.ts';
+import { ledgerChecks, ledgerOutlasts } from '../support/ledger-checks.ts';
 import { ledgerRecord } from '../support/ledger-records.ts';
-import { type Postgres, startPostgres } from '../support/postgres.ts';
+import { OUTAGES_TIMEOUT_MS } from '../support/outages.ts';
+import { IMPATIENT, type Postgres, startPostgres } from '../support/postgres.ts';
 
 async function using(ledger: Ledger, run: (ledger: Ledger) => Promise<void>): Promise<void> {
   try {
@@ -26,6 +27,20 @@ describe('a ledger in PostgreSQL', () => {
   const fresh = (): Ledger => open(`ledger_${(schemas += 1)}`);
 
   it.each(ledgerChecks)('$name', ({ run }) => using(fresh(), run));
+
+  it(
+    'loses and doubles nothing while its server is in trouble',
+    async () => {
+      await using faulty = await server.faulty();
+      const ledger = postgresLedger({
+        connectionString: faulty.connectionString,
+        keepDays: Infinity,
+        ...IMPATIENT,
+      });
+      await using(ledger, () => ledgerOutlasts(ledger, faulty.faults));
+    },
+    OUTAGES_TIMEOUT_MS,
+  );
 
   it('is written by several processes at once, and nobody who reads on misses a record', async () => {
     const schema = `ledger_${(schemas += 1)}`;

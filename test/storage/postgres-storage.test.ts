@@ -3,11 +3,12 @@ import { afterAll, beforeAll, describe, it } from 'vitest';
 import type { BatchStore } from '../../src/contracts/batch-store.ts';
 import { postgresStorage } from '../../src/storage/postgres/postgres-storage.ts';
 import type { PostgresPool } from '../../src/storage/postgres/driver.ts';
-import { batchStoreChecksFor } from '../../src/testing/batch-store-checks.ts';
+import { batchStoreChecks, batchStoreChecksFor } from '../../src/testing/batch-store-checks.ts';
 import type { BatchStoreHarness } from '../../src/testing/batch-store-checks/check.ts';
 import { fileChecks } from '../../src/testing/batch-store-checks/file-checks.ts';
 import { draftChecks } from '../../src/testing/batch-store-checks/draft-checks.ts';
-import { type Postgres, startPostgres } from '../support/postgres.ts';
+import { OUTAGES_TIMEOUT_MS } from '../support/outages.ts';
+import { type FaultyPostgres, IMPATIENT, type Postgres, startPostgres } from '../support/postgres.ts';
 
 let server: Postgres;
 let pools: readonly [Pool, Pool];
@@ -69,4 +70,32 @@ describe('batches over connections that cannot copy', () => {
   it.each([...draftChecks, ...fileChecks].filter(({ needsSharing }) => !needsSharing))('$name', ({ run }) =>
     run(plain),
   );
+});
+
+describe('batches in a PostgreSQL in trouble', () => {
+  let faulty: FaultyPostgres | undefined;
+  beforeAll(async () => {
+    faulty = await server.faulty();
+  });
+  afterAll(async () => faulty?.[Symbol.asyncDispose]());
+
+  const inTrouble: BatchStoreHarness = {
+    async create() {
+      const storage = postgresStorage({
+        connectionString: faulty?.connectionString ?? '',
+        schema: 'in_trouble',
+        ...IMPATIENT,
+      });
+      await storage.open();
+      return storage;
+    },
+    pass: harness.pass,
+    get faults() {
+      return faulty?.faults;
+    },
+  };
+  const named = ['refuseWrites', 'breakConnections', 'loseAnswers', 'freeze', 'failOver'] as const;
+  const checks = batchStoreChecks.filter(({ needsFault }) => named.some((name) => name === needsFault));
+
+  it.each(checks)('$name', ({ run }) => run(inTrouble), OUTAGES_TIMEOUT_MS);
 });

@@ -86,6 +86,10 @@ describe('state in a Redis that fails', { timeout: 60_000 }, () => {
         await pair?.refuseWrites(true);
         return async () => pair?.refuseWrites(false);
       },
+      loseAnswers() {
+        pair?.loseAnswers(true);
+        return Promise.resolve(() => Promise.resolve(pair?.loseAnswers(false)));
+      },
       async failOver() {
         await pair?.failOver();
         return () => Promise.resolve();
@@ -147,6 +151,32 @@ describe('a store in Redis', () => {
   it('takes what somebody else wrote for nothing', async () => {
     await client.set('signalbox:strange', 'not json');
     expect(await redisStore({ client }).get('strange')).toBeUndefined();
+  });
+
+  it('keeps the numbers of few changes, and gives them a time', async () => {
+    const store = redisStore({ client, prefix: 'few:' });
+    const changes = ['{ada}', '{bob}'].map((account) => [{ key: `spent ${account}`, by: 1, ttlMs: 60_000 }]);
+    for (let turn = 0; turn < 20; turn += 1) for (const one of changes) await store.change(one);
+    const kept = await client.keys('few:changes*');
+    expect(kept).toHaveLength(2);
+    for (const key of kept) {
+      expect(await client.hlen(key)).toBe(1);
+      expect(await client.pttl(key)).toBeGreaterThan(80_000_000);
+    }
+  });
+
+  it('makes a change that a client sends again by itself once', async () => {
+    const repeating = {
+      async call(name: string, ...values: string[]) {
+        await client.call(name, ...values);
+        return client.call(name, ...values);
+      },
+    };
+    const store = redisStore({ client: repeating, prefix: 'again:', ...PATIENT });
+    const claim = { key: 'held', by: 5, ttlMs: 60_000, max: 10 };
+    expect(await store.change([claim])).toEqual({ applied: true, sums: [5] });
+    expect(await store.change([{ key: 'held', by: -2, ttlMs: 60_000 }])).toEqual({ applied: true, sums: [3] });
+    expect(await client.get('again:held')).toBe('3');
   });
 
   it('leaves a client open that it was given', async () => {

@@ -1,6 +1,8 @@
 import { DatabaseSync } from 'node:sqlite';
-import { StateObject } from 'signalbox/durable-objects';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { setTimeout } from 'node:timers/promises';
+import { durableObjectStore, StateObject } from 'signalbox/durable-objects';
+import { type StateStoreHarness, stateStoreChecksFor } from 'signalbox/testing';
+import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
 /** The storage of an object, over the SQLite of Node. The object in workerd is in test/runtimes. */
 function objectOver(database: DatabaseSync) {
@@ -16,6 +18,61 @@ function objectOver(database: DatabaseSync) {
   };
   return { object, ask, alarms };
 }
+
+describe('state in a Durable Object whose answers get lost', () => {
+  const databases: DatabaseSync[] = [];
+  afterAll(() => databases.map((database) => database.close()));
+  let object: StateObject | undefined;
+  let areLost = false;
+  let said: string[] = [];
+  const open = (warn: (message: string) => unknown = () => undefined) =>
+    durableObjectStore({
+      namespace: {
+        idFromName: String,
+        get: () => ({
+          async fetch(url, init) {
+            const reply = await object?.fetch(new Request(url, init));
+            if (reply === undefined || areLost) throw new Error('The connection was lost');
+            return reply;
+          },
+        }),
+      },
+      restMs: 100,
+      warn,
+    });
+  const harness: StateStoreHarness = {
+    create() {
+      const database = new DatabaseSync(':memory:');
+      databases.push(database);
+      ({ object } = objectOver(database));
+      said = [];
+      return open((message) => said.push(message));
+    },
+    attach: () => open(),
+    pass: (ms) => setTimeout(ms),
+    faults: {
+      loseAnswers() {
+        areLost = true;
+        return Promise.resolve(() => {
+          areLost = false;
+          return Promise.resolve();
+        });
+      },
+    },
+  };
+
+  it.each(stateStoreChecksFor(harness))('$name', async ({ run, needsFault }) => {
+    await run(harness);
+    expect(said).toHaveLength(needsFault === undefined ? 0 : 2);
+  });
+
+  it('keeps the numbers of few changes', async () => {
+    const store = await harness.create();
+    for (let turn = 0; turn < 20; turn += 1) await store.change([{ key: 'spent', by: 1, ttlMs: 60_000 }]);
+    const rows = databases.at(-1)?.prepare(`SELECT value FROM state WHERE key LIKE '%changes%'`).all();
+    expect(rows).toEqual([{ value: '{"20":"made"}' }]);
+  });
+});
 
 describe('the object behind state in Durable Objects', () => {
   beforeEach(() => void vi.useFakeTimers({ toFake: ['Date'], now: 1_000_000 }));

@@ -1,5 +1,7 @@
 import { expect } from 'vitest';
 import type { KeyStore, StoredKey } from '../../src/contracts/key-store.ts';
+import type { BatchStoreFaults } from '../../src/testing/batch-store-checks/check.ts';
+import { expectReasons, outlasting } from './outages.ts';
 
 /** A key as it is stored. */
 export function storedKey(digit: string, more: Partial<StoredKey> = {}): StoredKey {
@@ -79,3 +81,22 @@ export const keyChecks: readonly { readonly name: string; readonly run: (store: 
     },
   },
 ];
+
+/** What every store of keys does while what is behind it is in trouble: a key that is written again is there once. */
+export async function keysOutlast(store: KeyStore, faults: BatchStoreFaults): Promise<void> {
+  await store.add(storedKey('0'));
+  for (const [index, fault] of (Object.keys(faults) as (keyof BatchStoreFaults)[]).entries()) {
+    const bring = faults[fault];
+    if (bring === undefined) continue;
+    const digit = String(index + 1);
+    expectReasons(await outlasting(fault, bring, () => store.add(storedKey(digit))));
+    await outlasting(
+      fault,
+      () => Promise.resolve(() => Promise.resolve()),
+      async () => {
+        expect(await store.find(digit.repeat(64)), fault).toEqual(storedKey(digit));
+        expect(await hashes(store), fault).toBe('0123456789'.slice(0, index + 2));
+      },
+    );
+  }
+}

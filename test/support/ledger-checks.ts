@@ -2,6 +2,8 @@ import { expect } from 'vitest';
 import * as fc from 'fast-check';
 import type { Ledger, LedgerCostKey, LedgerRecord } from '../../src/contracts/ledger.ts';
 import { memoryLedger } from '../../src/storage/memory-ledger.ts';
+import type { BatchStoreFaults } from '../../src/testing/batch-store-checks/check.ts';
+import { expectReasons, outlasting } from './outages.ts';
 import { ledgerAttempt, ledgerRecord, NOON } from './ledger-records.ts';
 
 /** What every ledger must do, whatever it keeps its records in. */
@@ -157,3 +159,25 @@ export const ledgerChecks: readonly LedgerCheck[] = [
     },
   },
 ];
+
+/** What every ledger does while what is behind it is in trouble: records that are written again are there once. */
+export async function ledgerOutlasts(ledger: Ledger, faults: BatchStoreFaults): Promise<void> {
+  await ledger.append([ledgerRecord({ id: 'gen-before' })]);
+  const ids = ['gen-before'];
+  for (const [fault, bring] of Object.entries(faults) as [
+    keyof BatchStoreFaults,
+    () => Promise<() => Promise<void>>,
+  ][]) {
+    const records = [0, 1].map((part) => ledgerRecord({ id: `gen-${fault}-${part}` }));
+    ids.push(...records.map(({ id }) => id));
+    expectReasons(await outlasting(fault, bring, () => ledger.append(records)));
+    await outlasting(
+      fault,
+      () => Promise.resolve(() => Promise.resolve()),
+      async () => {
+        expect(await idsOf(ledger, {}), fault).toEqual(ids);
+        expect((await ledger.costs({ by: 'account' }))[0]?.requests, fault).toBe(ids.length);
+      },
+    );
+  }
+}

@@ -4,6 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { Pool } from 'pg';
+import type { BatchStoreFaults } from 'signalbox/testing';
 import { findPostgres } from './servers.ts';
 
 /** A PostgreSQL of the test's own, in a temporary folder. */
@@ -17,6 +20,19 @@ export interface Postgres extends AsyncDisposable {
   freeze(): void;
   /** Lets the server go on. */
   thaw(): void;
+  /** The same server behind a proxy, at which faults of {@link BatchStoreFaults} can be brought about. */
+  faulty(): Promise<FaultyPostgres>;
+}
+
+/** Options of stores that soon give up on a server in trouble. */
+export const IMPATIENT = { statementTimeoutMs: 100, connectTimeoutMs: 500, connections: 3 };
+
+/** A {@link Postgres} that is reached through a proxy. */
+export interface FaultyPostgres extends AsyncDisposable {
+  readonly connectionString: string;
+  readonly faults: Required<
+    Pick<BatchStoreFaults, 'refuseWrites' | 'failOver' | 'breakConnections' | 'loseAnswers' | 'freeze'>
+  >;
 }
 
 const USER = 'signalbox';
@@ -86,6 +102,7 @@ export async function startPostgres(): Promise<Postgres> {
     owner,
     freeze: () => signal('SIGSTOP'),
     thaw: () => signal('SIGCONT'),
+    faulty: () => faultyPostgres(folder, signal),
     async crash() {
       await ended(server);
       server = await start();
@@ -94,6 +111,75 @@ export async function startPostgres(): Promise<Postgres> {
       process.off('exit', killAtExit);
       await ended(server);
       rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+async function faultyPostgres(folder: string, signal: (name: NodeJS.Signals) => void): Promise<FaultyPostgres> {
+  let answersAreLost = false;
+  const sockets = new Set<Socket>();
+  const proxy = createServer((near) => {
+    const far = connect(join(folder, '.s.PGSQL.5432'));
+    for (const socket of [near, far]) {
+      sockets.add(socket.on('error', () => {}));
+      socket.on('close', () => [near, far].map((each) => each.destroy()));
+    }
+    near.pipe(far);
+    far.on('data', (answer) => answersAreLost || near.write(answer));
+  });
+  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
+  const { port } = proxy.address() as AddressInfo;
+  const admin = new Pool({
+    connectionString: `postgres://${USER}@localhost/postgres?host=${encodeURIComponent(folder)}`,
+    options: '-c default_transaction_read_only=off',
+  });
+  admin.on('error', () => {});
+  // The settings of a user are read when it connects, those of the server by every transaction.
+  const readOnly = async (ofServer: string, ofNewConnections: string): Promise<void> => {
+    await admin.query(`ALTER ROLE ${USER} ${ofNewConnections}`);
+    await admin.query(`ALTER SYSTEM ${ofServer}`);
+    await admin.query('SELECT pg_reload_conf()');
+    await admin.query('SELECT pg_sleep(0.05)');
+  };
+  const endConnections = (): Promise<unknown> =>
+    admin.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'signalbox'`);
+  const [refuse, take] = ['SET default_transaction_read_only = on', 'RESET default_transaction_read_only'];
+  return {
+    connectionString: `postgres://${USER}@127.0.0.1:${port}/postgres`,
+    faults: {
+      async refuseWrites() {
+        await readOnly(refuse, take);
+        return () => readOnly(take, take);
+      },
+      async failOver() {
+        await readOnly(refuse, 'SET default_transaction_read_only = off');
+        return async () => {
+          await readOnly(take, take);
+          await endConnections();
+        };
+      },
+      async breakConnections() {
+        await endConnections();
+        const timer = setInterval(() => void endConnections(), 20);
+        return () => Promise.resolve(clearInterval(timer));
+      },
+      loseAnswers() {
+        answersAreLost = true;
+        return Promise.resolve(() => {
+          answersAreLost = false;
+          for (const socket of sockets) socket.destroy();
+          return Promise.resolve();
+        });
+      },
+      freeze() {
+        signal('SIGSTOP');
+        return Promise.resolve(() => Promise.resolve(signal('SIGCONT')));
+      },
+    },
+    async [Symbol.asyncDispose]() {
+      await admin.end();
+      for (const socket of sockets) socket.destroy();
+      await new Promise((resolve) => proxy.close(resolve));
     },
   };
 }

@@ -63,6 +63,8 @@ export interface RedisPair extends AsyncDisposable {
   readonly signal: (name: NodeJS.Signals) => void;
   /** Makes the one at the address refuse changes, or take them again. */
   readonly refuseWrites: (isRefused: boolean) => Promise<void>;
+  /** Keeps what the server answers from arriving; what it is sent arrives. True at first, false in the end. */
+  readonly loseAnswers: (areLost: boolean) => void;
   /** Lets the other take over. Connections to the old one stay open, and lead to a replica. */
   readonly failOver: () => Promise<void>;
 }
@@ -75,6 +77,7 @@ export async function startRedisPair(): Promise<RedisPair | undefined> {
   const [portA = 0, portB = 0] = servers.map(({ url }) => Number(new URL(url).port));
   const [one, two] = [new Redis(portA), new Redis(portB)];
   let first = 0;
+  let answersAreLost = false;
   const sockets = new Set<Socket>();
   const proxy = createServer((near) => {
     const far = connect(first === 0 ? portA : portB, '127.0.0.1');
@@ -82,7 +85,8 @@ export async function startRedisPair(): Promise<RedisPair | undefined> {
       sockets.add(socket.on('error', () => {}));
       socket.on('close', () => [near, far].map((each) => each.destroy()));
     }
-    near.pipe(far).pipe(near);
+    near.pipe(far);
+    far.on('data', (answer) => answersAreLost || near.write(answer));
   });
   await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
   const { port } = proxy.address() as AddressInfo;
@@ -94,6 +98,10 @@ export async function startRedisPair(): Promise<RedisPair | undefined> {
     signal: (name) => (first === 0 ? signal : otherSignal)(name),
     async refuseWrites(isRefused) {
       await (isRefused ? admin().call('REPLICAOF', '127.0.0.1', '1') : admin().call('REPLICAOF', 'NO', 'ONE'));
+    },
+    loseAnswers(areLost) {
+      answersAreLost = areLost;
+      if (!areLost) for (const socket of sockets) socket.destroy();
     },
     async failOver() {
       const [old, next] = first === 0 ? [one, two] : [two, one];

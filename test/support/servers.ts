@@ -1,6 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { findFrameworks } from './frameworks.ts';
 
 const DEBIAN = '/usr/lib/postgresql';
 
@@ -53,5 +54,11 @@ export const SERVERS = [
   { name: 'Redis', tests: 'redis-', starts: 'startRedis(', find: findRedis },
   { name: 'nginx', tests: 'nginx-', starts: 'startNginx(', find: findNginx },
   { name: 'Deno', tests: 'deno-', starts: 'findDeno(', find: findDeno },
+  {
+    name: 'frameworks (FRAMEWORKS=1 fetches them)',
+    tests: 'framework-',
+    starts: 'installFrameworks(',
+    find: findFrameworks,
+  },
   { name: 'a browser (Chromium)', tests: 'browser-', starts: 'startBrowser(', find: findBrowser },
 ] as const;

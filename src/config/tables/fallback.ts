@@ -19,15 +19,15 @@ export const FALLBACK = {
   /** Upstream calls per request, over all providers and models. Default 8. */
   maxAttempts: option.whole(1, { default: 8 }),
   /**
-   * Calls of one endpoint per request. Repetitions happen when nothing else is left, and once before another model is
-   * asked. Default 3.
+   * Calls of one endpoint per request. An endpoint is called again when no other is left, and once before another model
+   * is tried. Default 3.
    */
   triesPerEndpoint: option.whole(1, { default: 3 }),
   /** Waits between tries of the same endpoint. */
   backoff: option.section<BackoffPolicy>(BACKOFF),
   /**
-   * Longest wait before a repetition, in milliseconds; when a provider asks for more, there is none. Also the time for which
-   * a request waits in all where its calls are held back because nearly all of them fail. Default 2,000.
+   * Longest wait before a repetition, in milliseconds; when a provider asks for more, there is none. Also the time for
+   * which a request waits in all where its calls are held back because nearly all of them fail. Default 2,000.
    */
   maxWaitMs: option.ms({ default: 2_000 }),
   /**
@@ -46,8 +46,8 @@ export interface FallbackPolicy extends ResolvedOf<typeof FALLBACK> {}
 export const BREAKER = {
   /**
    * How many times as likely its latest outcomes must be of an endpoint that is down, and answers less than one call in
-   * 50, as of this one as it usually is. With the default, three failures in a row open it where it usually succeeds, and
-   * about twelve where a third of its calls fails. `Infinity`: failures never open it. Default 1,000,000.
+   * 50, as of this one as it usually is. With the default, three failures in a row open it where it usually succeeds,
+   * and about twelve where a third of its calls fails. `Infinity`: failures never open it. Default 1,000,000.
    */
   odds: option.number({ right: 'a number of at least 2', least: 2, endless: true }, { default: 1_000_000 }),
   /** Milliseconds of the first opening. Default 2,500. */

@@ -5,7 +5,7 @@ export const MODEL_INFO = {
   /** Display name. Default: the id. */
   name: option.text(),
   /** What the model is, as `GET /models` shows it. */
-  description: option.either(option.textThat('an empty text', /^$/), option.text()),
+  description: option.either(option.textThat('an empty string', /^$/), option.text()),
   /** Unix seconds. Decides which model of a family is the latest. */
   created: option.amount({ unit: 'seconds' }),
   /** Family for `~author/family-latest`. Default: guessed from the slug's beginning. */

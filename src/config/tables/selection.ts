@@ -32,7 +32,9 @@ export interface SpeedPolicy extends ResolvedOf<typeof SPEED> {}
 
 /** How many calls at a time an endpoint gets before it is slow by them. */
 export const CROWD = {
-  /** Calls at a time that an endpoint gets until it has answered among so many in time; then twice as many. Default 3. */
+  /**
+   * Calls at a time that an endpoint gets until it has answered among so many in time; then twice as many. Default 3.
+   */
   firstLimit: option.number(aboveNothing, { default: 3 }),
   /** Share of the calls at a time that remains when they make an endpoint slow. Default 0.7. */
   afterOverload: option.share({ default: 0.7 }),
@@ -67,8 +69,8 @@ export const ADAPTIVE = {
   /** Health below which a `sort` puts an endpoint behind the others. Default 0.7. */
   unwellBelow: option.share({ default: 0.7 }),
   /**
-   * Further requests that count where a session has its prompt cached: it moves when that is cheaper with them. 0 looks at
-   * each request by itself. Default 3.
+   * Further requests that count where a session has its prompt cached: it moves when that is cheaper with them. 0 looks
+   * at each request by itself. Default 3.
    */
   furtherRequests: option.amount({ default: 3 }),
   /** How the times to the first token are followed. */
@@ -87,27 +89,27 @@ export interface AdaptivePolicy extends ResolvedOf<typeof ADAPTIVE> {}
 export const PACER = {
   /** Share of the rate that remains after a refusal. Default 0.95. */
   afterRefusal: option.share({ default: 0.95 }),
-  /** Slowest rate in calls per second: an endpoint that refuses everything is still asked now and then. Default 1. */
+  /** Slowest rate in calls per second, at which an endpoint that refuses everything is still called. Default 1. */
   slowestPerSecond: option.number(aboveNothing, { default: 1 }),
   /** Time for which an endpoint is not called after a 429 that does not say when to come back. Default 1,000. */
   refusalMs: option.ms({ default: 1_000 }),
   /** Calls per second by which the rate grows with each success. Default 0.015. */
   perSuccess: option.amount({ default: 0.015 }),
   /**
-   * Seconds' worth of the rate that may be sent at once, after a while in which less was sent; at least eight calls, unless
-   * it is 0. Default 2.
+   * Seconds' worth of the rate that may be sent at once, after a while in which less was sent; at least eight calls,
+   * unless it is 0. Default 2.
    */
   burstSeconds: option.amount({ default: 2, unit: 'seconds' }),
   /** Time that a request waits at most for a free endpoint; 0 refuses at once. Default 1,600. */
   maxWaitMs: option.ms({ default: 1_600 }),
   /**
-   * Time that a request waits at most for a place where its prompt is cached, although another endpoint is free; as much
-   * shorter as it saves less than all of the cost there. 0: it never does. Default 600.
+   * Time that a request waits at most for a place where its prompt is cached, although another endpoint is free; as
+   * much shorter as it saves less than all of the cost there. 0: it never does. Default 600.
    */
   warmWaitMs: option.ms({ default: 600 }),
   /** Seconds' worth of the rates of all endpoints that may wait at a time. Default 0.5. */
   queueSeconds: option.amount({ default: 0.5, unit: 'seconds' }),
-  /** Further endpoints that may be asked after a 429, per request. Default 3. */
+  /** Further endpoints that may be called after a 429, per request. Default 3. */
   retriesPerRequest: option.amount({ default: 3 }),
   /** Such retries that may be saved up. Default 20. */
   mostRetries: option.amount({ default: 20 }),
@@ -123,14 +125,17 @@ export interface PacerPolicy extends ResolvedOf<typeof PACER> {}
 
 /** When an endpoint whose calls do not answer is taken for one that hangs. */
 export const SILENCE = {
-  /** Logarithm of the likelihood of so much silence below which it is no chance any more: 1 in 160,000. Default -12. */
+  /**
+   * Logarithm of the likelihood of so much silence below which it is no longer taken for chance: 1 in 160,000. Default
+   * -12.
+   */
   threshold: option.number({ right: 'a number below 0', least: -1e6, most: 0 }, { default: -12 }),
   /** Share of calls that never answer although nothing is wrong. Default 0.015. */
   lostShare: option.share({ default: 0.015 }),
   /**
-   * Milliseconds without a first token after which an endpoint that has never answered is taken for one that hangs while
-   * nothing is known of its model either: another one is asked beside it. For answers in one piece, and for endpoints
-   * whose own time limit is longer than the router's, it is as much longer. Default 9,000.
+   * Milliseconds without a first token after which an endpoint that has never answered is taken for one that hangs
+   * while nothing is known of its model either: another one is called beside it. For non-streaming responses, and for
+   * endpoints whose own time limit is longer than the router's, it is longer in the same proportion. Default 9,000.
    */
   unheardMs: option.ms({ default: 9_000 }),
 } satisfies OptionTable;
@@ -149,8 +154,8 @@ export const HEDGE = {
   /** Times the median after which a probe of an endpoint that was out is hedged. Default 1.2. */
   probeLateAfter: option.number(aboveNothing, { default: 1.2 }),
   /**
-   * Share of the cost of all answers that hedges may cost. Those beside silent endpoints are free, and so, in proportion,
-   * are those beside calls that fail after seconds. Default 0.012.
+   * Share of the cost of all answers that hedges may cost. Those beside silent endpoints are free, and so, in
+   * proportion, are those beside calls that fail after seconds. Default 0.012.
    */
   share: option.share({ default: 0.012 }),
 } satisfies OptionTable;

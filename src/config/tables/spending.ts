@@ -1,6 +1,6 @@
 import { option, type OptionsOf, type OptionTable, required } from '../option.ts';
 
-const limit = () => option.number({ right: 'a number that is not negative', least: 0, endless: true });
+const limit = () => option.number({ right: 'a non-negative number', least: 0, endless: true });
 
 /** What an account may use of models that cost nothing. */
 export const FREE_MODEL_LIMITS = {

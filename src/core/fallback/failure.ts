@@ -75,6 +75,8 @@ export interface AttemptFailure {
   readonly providerCode?: string | undefined;
   /** The provider's own text, cut and with secrets taken out. */
   readonly raw?: string | undefined;
+  /** Where the call went: scheme, host and path. Absent where the provider did not say. */
+  readonly address?: string | undefined;
   /** What the provider does not take, where it named that and the call may be made without it. */
   readonly refusal?: Refusal | undefined;
   /** What the adapter threw. It may hold anything, so only a warning for the operator tells it. */

@@ -115,8 +115,14 @@ export function budgetError(budget: ShortBudget, cost: MostCost): RouterError {
   const message =
     left > 0 && affordable > 0
       ? `This request requires more credits, or fewer max_tokens. You requested up to ${answerTokens} tokens, but can only afford ${affordable}`
-      : `Insufficient credits: ${of}, $${usdFromNano(limitNanoUsd)}${every}, has $${usdFromNano(Math.max(0, left))} left`;
+      : `Insufficient credits: ${of}, $${usdFromNano(limitNanoUsd)}${every}, has $${usdFromNano(Math.max(0, left))} left, but this request may cost up to $${usdFromNano(cost.nanoUsd)}${outputOf(cost)}`;
   return new RouterError({ ...details, message, retryable: false });
+}
+
+/** What of a cost its output is, which the caller can limit. */
+function outputOf({ nanoUsdPerAnswerToken: each, answerTokens }: MostCost): string {
+  const usd = usdFromNano(Math.round(each * answerTokens));
+  return answerTokens > 0 ? `, of which $${usd} for up to ${answerTokens} tokens of output` : '';
 }
 
 /** The 402 for an endpoint that a budget cannot be held against, because its price is not known. */

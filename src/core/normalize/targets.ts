@@ -197,7 +197,7 @@ function proEdition(target: ModelTarget, { catalog }: TargetContext): ModelTarge
 }
 
 function noPro(slug: string, context: TargetContext): RequestFault {
-  const message = `reasoning.mode "pro" needs the -pro edition of ${shortened(slug)}, which nobody serves here`;
+  const message = `reasoning.mode "pro" needs the -pro edition of ${shortened(slug)}, which no provider of this router serves`;
   return { ...targetFault('model_not_found', message, slug, context), path: 'reasoning.mode' };
 }
 

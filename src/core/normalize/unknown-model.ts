@@ -46,7 +46,8 @@ function* candidatesFor(
   }
 }
 
-function listed(names: readonly string[]): string {
+/** Names in quotation marks, as a sentence lists them. */
+export function listed(names: readonly string[]): string {
   const quoted = names.map((name) => `"${name}"`);
   return quoted.length === 1 ? (quoted[0] ?? '') : `${quoted.slice(0, -1).join(', ')} or ${quoted.at(-1) ?? ''}`;
 }

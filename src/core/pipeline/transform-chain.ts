@@ -124,7 +124,7 @@ function checkedChunks(value: unknown): readonly DeltaPiece[] {
     }
     const { content } = delta;
     if (content != null && (typeof content !== 'string' || content.length > MAX_CHUNK_LENGTH)) {
-      throw new TypeError(`the content of a chunk must be a text of at most ${MAX_CHUNK_LENGTH} characters`);
+      throw new TypeError(`the content of a chunk must be a string of at most ${MAX_CHUNK_LENGTH} characters`);
     }
   }
   return value as readonly DeltaPiece[];

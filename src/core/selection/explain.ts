@@ -98,6 +98,8 @@ export interface Explanation {
   readonly serverTools: readonly ExplainedServerTool[];
   readonly steps: readonly ExplainedStep[];
   readonly rejected: readonly ExplainedRejection[];
+  /** What has no effect, a sentence for each: names in `order`, `only` and `ignore` that are no provider of the router. */
+  readonly warnings?: readonly string[];
 }
 
 /** Puts a plan into words and estimates. */

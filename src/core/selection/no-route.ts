@@ -1,6 +1,8 @@
 import type { Availability, AvailabilityCode, ErrorType } from '../../protocol/error.ts';
+import type { Catalog } from '../../catalog/catalog.ts';
 import type { JsonObject } from '../../protocol/json.ts';
 import type { RoutedRequest } from '../normalize/normalized-request.ts';
+import { unknownProviders } from '../normalize/unknown-providers.ts';
 import { progressOf } from './filters.ts';
 import type { ExclusionReason, Rejection, RoutePlan } from './route-plan.ts';
 
@@ -14,14 +16,14 @@ export interface NoRoute {
 }
 
 /** Explains an empty plan by the last obstacle of the endpoint that came furthest (gaps 3.7, 7.4, 7.5). */
-export function explainNoRoute(plan: RoutePlan, request: RoutedRequest, docsUrl: string): NoRoute {
+export function explainNoRoute(plan: RoutePlan, request: RoutedRequest, docsUrl: string, catalog?: Catalog): NoRoute {
   const furthest = plan.rejected.reduce<Rejection | undefined>(
     (best, one) => (best === undefined || progressOf(one.reason) > progressOf(best.reason) ? one : best),
     undefined,
   );
   if (furthest?.reason === 'context_length') return contextTooLong(plan, request);
   if (furthest?.reason === 'allowed_models' || furthest?.reason === 'rule') return modelNotAllowed(plan, furthest);
-  const { code, message, metadata = {} } = describe(furthest, plan, request);
+  const { code, message, metadata = {} } = describe(furthest, plan, request, catalog);
   return {
     status: isFaulty(furthest) ? 400 : 404,
     errorType: isFaulty(furthest) ? 'invalid_request' : 'not_found',
@@ -72,14 +74,21 @@ interface Described {
   readonly metadata?: JsonObject;
 }
 
-function describe(furthest: Rejection | undefined, plan: RoutePlan, request: RoutedRequest): Described {
+function describe(
+  furthest: Rejection | undefined,
+  plan: RoutePlan,
+  request: RoutedRequest,
+  catalog: Catalog | undefined,
+): Described {
   const none = `No endpoints found for ${plan.requested}`;
   if (furthest === undefined) return { code: 'no_endpoints', message: nothingAtAll(plan, request) };
   switch (furthest.reason) {
     case 'allowed_providers':
       return {
         code: 'no_endpoints',
-        message: 'No allowed providers are available for the selected model.',
+        message: ['No allowed providers are available for the selected model.', ...unknownNames(request, catalog)].join(
+          ' ',
+        ),
         metadata: {
           available_providers: providersOf(plan.rejected),
           requested_providers: [...new Set([...request.preferences.only.flat(), ...request.preferences.order])],
@@ -120,6 +129,11 @@ function describe(furthest: Rejection | undefined, plan: RoutePlan, request: Rou
         message: `${none} that satisfy ${fieldOf(furthest.reason)} (${furthest.detail ?? 'no endpoint qualifies'})`,
       };
   }
+}
+
+/** Why none is allowed, where it is a name that nobody has. */
+function unknownNames({ preferences }: RoutedRequest, catalog: Catalog | undefined): readonly string[] {
+  return catalog === undefined ? [] : unknownProviders(preferences, catalog);
 }
 
 /** What a model router says when none of its candidates is left. */

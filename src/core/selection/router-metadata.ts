@@ -13,10 +13,13 @@ interface MetadataFacts {
   /** Milliseconds from the call that answered to the end of its answer. */
   readonly generationTime?: number | undefined;
   readonly pipeline: readonly PipelineStage[];
+  /** What the request asks for in vain, a sentence for each. Default: nothing. */
+  readonly warnings?: readonly string[] | undefined;
 }
 
 /** Builds `router_metadata` (contract; gaps 6.5). */
-export function describeRouting({ plan, attempts, answered, generationTime, pipeline }: MetadataFacts): RouterMetadata {
+export function describeRouting(facts: MetadataFacts): RouterMetadata {
+  const { plan, attempts, answered, generationTime, pipeline, warnings } = facts;
   const winner = answered ? attempts.at(-1)?.step : undefined;
   const strategy = (winner ?? plan.steps[0])?.strategy ?? 'direct';
   const selected = winner?.endpoint;
@@ -40,6 +43,7 @@ export function describeRouting({ plan, attempts, answered, generationTime, pipe
     ...(generationTime === undefined ? {} : { generation_time: Math.round(generationTime) }),
     ...(pipeline.length === 0 ? {} : { pipeline }),
     ...(plan.applied && { applied: plan.applied }),
+    ...(warnings?.length ? { warnings } : {}),
   };
 }
 

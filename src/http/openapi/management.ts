@@ -23,7 +23,7 @@ const KEY_PATH = [
 
 const SPENT = {
   ...LIMIT,
-  description: 'US dollars that were spent with the key; null where nobody counts it.',
+  description: 'US dollars that were spent with the key; null where it is not counted.',
 } as const;
 
 const AMOUNTS = {
@@ -261,7 +261,7 @@ export const LEDGER_OPERATIONS: Readonly<Record<LedgerOperation['name'], Documen
     path: '/generation',
     operation: {
       operationId: 'getGeneration',
-      summary: 'What the ledger knows of one generation. For its own account, or with a management key.',
+      summary: 'The record of one generation in the ledger. For its own account, or with a management key.',
       parameters: [
         { name: 'id', in: 'query', required: true, description: 'Id of the generation.', schema: GENERATION_ID },
       ],
@@ -289,7 +289,7 @@ export const LEDGER_OPERATIONS: Readonly<Record<LedgerOperation['name'], Documen
     path: '/ledger/costs',
     operation: {
       operationId: 'sumCosts',
-      summary: 'What requests of all accounts cost, in whole nano-dollars. With a management key.',
+      summary: 'What requests of all accounts cost, in nano-dollars (10⁻⁹ USD, as integers). With a management key.',
       parameters: COSTS_QUERY,
       responses: { 200: described('Sums, and their total.', COSTS), ...errors(LEDGER_ERRORS, 'Error') },
     },

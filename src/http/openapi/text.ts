@@ -1,5 +1,7 @@
 import type { Spelling } from '../spelling.ts';
 import { componentSchemas } from '../../protocol/openapi/component-schemas.ts';
+import { VERSION } from '../../platform/documentation.ts';
+import { withExample } from './examples.ts';
 import { DOCUMENTED } from './operations.ts';
 import { errorResponses, HEADERS } from './responses.ts';
 
@@ -15,9 +17,6 @@ export function openApiText({ metadataField }: Pick<Spelling, 'metadataField'>):
   return text;
 }
 
-/** Version of the API that the document describes; not that of the package. */
-const API_VERSION = '1.0.0';
-
 /** An OpenAPI 3.1 document, as far as its readers here look into it. */
 export interface OpenApiDocument {
   readonly openapi: string;
@@ -31,15 +30,18 @@ export interface OpenApiDocument {
 /**
  * Makes the OpenAPI 3.1 document of everything that a router answers, from the schemas that requests are checked with.
  * Takes some 30 ms, so nobody makes it before it is asked for. Members are spelled in the neutral way (gaps 0.2).
+ *
+ * @param version - That of the package. Default: the one that was built.
  */
-export function openApiDocument(): OpenApiDocument {
+export function openApiDocument(version: string = VERSION): OpenApiDocument {
   const paths: Record<string, Record<string, object>> = {};
-  for (const { method, path, operation } of DOCUMENTED) paths[path] = { ...paths[path], [method]: operation };
+  for (const { method, path, operation } of DOCUMENTED)
+    paths[path] = { ...paths[path], [method]: withExample(operation) };
   return {
     openapi: '3.1.1',
     info: {
       title: 'Signalbox',
-      version: API_VERSION,
+      version,
       description: 'A model router: one API, many providers. Answers may get new members in minor versions.',
       license: {
         name: 'MIT',

@@ -1,15 +1,6 @@
-import { listen, type RouterEventSource } from '../../runtime/chat/events.ts';
-import { type Attributes, type Meter, type MeterProvider, metrics, trace, type TracerProvider } from './api.ts';
-import {
-  type LabelName,
-  type Labels,
-  measure,
-  type Measurement,
-  MEASUREMENTS,
-  type SeriesOf,
-} from '../measurements.ts';
-import { conventionalProvider } from './attributes.ts';
-import { RequestSpans } from './request-spans.ts';
+import type { RouterEventSource } from '../../runtime/chat/events.ts';
+import type { MeterProvider, TracerProvider } from './api.ts';
+import type * as Sending from './send-telemetry.ts';
 
 /** Options of {@link openTelemetry}. */
 export interface OpenTelemetryOptions {
@@ -24,76 +15,34 @@ export interface OpenTelemetryOptions {
   readonly propagate?: boolean | undefined;
 }
 
-const SCOPE = 'signalbox';
-
 /**
  * Sends traces and metrics of a router to OpenTelemetry, by its semantic conventions for generative AI: a span for each
  * request, and in it one for each upstream call, hook of a plugin and call of a server tool. Prompts and answers are
  * never recorded.
  *
- * A request is a child of the span that is active where it is made, or else of the `traceparent` header it came with.
+ * Await it before the first request, which is not seen otherwise. A request is a child of the span that is active where it is made, or else of the `traceparent` header it came with.
  *
  * @example
  * ```ts
- * const detach = openTelemetry(router);
+ * const detach = await openTelemetry(router);
  * ```
  * @returns What ends it; spans of requests under way end with it.
+ * @throws Error that names the command which installs `@opentelemetry/api`, where that is missing.
  */
-export function openTelemetry(router: RouterEventSource, options: OpenTelemetryOptions = {}): () => void {
-  const { tracerProvider = trace, meterProvider = metrics, propagate = true } = options;
-  const spans = new RequestSpans(tracerProvider.getTracer(SCOPE), propagate);
-  const removals = [listen(router, spans.listeners), measure(router, instrumentsOf(meterProvider.getMeter(SCOPE)))];
-  return () => {
-    for (const remove of removals) remove();
-    spans.close();
-  };
+export async function openTelemetry(
+  router: RouterEventSource,
+  options: OpenTelemetryOptions = {},
+): Promise<() => void> {
+  const { sendTelemetry } = await load();
+  return sendTelemetry(router, options);
 }
 
-const ATTRIBUTES: Readonly<Record<LabelName, string>> = {
-  operation: 'gen_ai.operation.name',
-  provider: 'gen_ai.provider.name',
-  model: 'gen_ai.request.model',
-  origin: 'signalbox.origin',
-  error: 'error.type',
-  token: 'gen_ai.token.type',
-  plugin: 'signalbox.plugin.id',
-  hook: 'signalbox.plugin.hook',
-  tool: 'signalbox.tool.type',
-  outcome: 'signalbox.outcome',
-  cause: 'signalbox.cause',
-  state: 'signalbox.breaker.state',
-  code: 'signalbox.warning.code',
-};
-
-/** Makes the instruments of a meter and gives their series. */
-function instrumentsOf(meter: Meter): SeriesOf {
-  const instruments = new Map(
-    Object.entries(MEASUREMENTS).map(([name, measurement]) => [name, instrumentOf(meter, measurement)]),
-  );
-  return (name, labels) => {
-    const record = instruments.get(name);
-    const attributes = attributesOf(labels);
-    return (value) => record?.(value, attributes);
-  };
-}
-
-function instrumentOf(meter: Meter, measurement: Measurement): (value: number, attributes: Attributes) => void {
-  const { name, unit, description, kind, buckets = [] } = measurement;
-  if (kind === 'histogram') {
-    const advice = { explicitBucketBoundaries: [...buckets] };
-    const histogram = meter.createHistogram(name, { unit, description, advice });
-    return (value, attributes) => histogram.record(value, attributes);
+async function load(): Promise<typeof Sending> {
+  try {
+    return await import('./send-telemetry.ts');
+  } catch (cause) {
+    const message =
+      'openTelemetry() needs the package @opentelemetry/api; install it with "npm install @opentelemetry/api"';
+    throw new Error(message, { cause });
   }
-  const options = { unit, description };
-  const counter = kind === 'counter' ? meter.createCounter(name, options) : meter.createUpDownCounter(name, options);
-  return (value, attributes) => counter.add(value, attributes);
-}
-
-function attributesOf(labels: Labels): Attributes {
-  const attributes: Attributes = {};
-  for (const [label, value] of Object.entries(labels)) {
-    if (value === undefined) continue;
-    attributes[ATTRIBUTES[label as LabelName]] = label === 'provider' ? conventionalProvider(value) : value;
-  }
-  return attributes;
 }

@@ -1,6 +1,6 @@
 import type { RouterEventSource } from '../../runtime/chat/events.ts';
 import { type Labels, measure, type Measurement, MEASUREMENTS, type Series, type SeriesOf } from '../measurements.ts';
-import { type Counter, type Gauge, Histogram, type Metric, Registry } from 'prom-client';
+import type { Counter, Gauge, Histogram, Metric, Registry } from 'prom-client';
 import { completeLabels, SeriesMetric } from './series-metric.ts';
 
 /** Options of {@link prometheus}. */
@@ -21,19 +21,19 @@ export interface Prometheus {
 }
 
 /**
- * Counts what a router does, for Prometheus. Needs the package `prom-client`. Labels have few values: a model that the
+ * Counts what a router does, for Prometheus. Needs the package `prom-client`. Await it before the first request, which is
+ * not counted otherwise. Labels have few values: a model that the
  * catalog does not list is counted as `other`, and accounts, sessions and users are no labels.
  *
  * @example
  * ```ts
- * const metrics = prometheus(router);
+ * const metrics = await prometheus(router);
  * app.get('/metrics', metrics.node);
  * ```
+ * @throws Error that names the command which installs `prom-client`, where that is missing.
  */
-export function prometheus(
-  router: RouterEventSource,
-  { registry = new Registry() }: PrometheusOptions = {},
-): Prometheus {
+export async function prometheus(router: RouterEventSource, options: PrometheusOptions = {}): Promise<Prometheus> {
+  const registry = options.registry ?? (await newRegistry());
   const detach = measure(router, metricsIn(registry));
   return { registry, fetch: fetchHandler(registry), node: nodeHandler(registry), detach };
 }
@@ -94,7 +94,16 @@ async function answer(exposed: Exposed, method: string): Promise<Answer> {
   }
 }
 
-export { Registry };
+export type { Registry };
+
+async function newRegistry(): Promise<Registry> {
+  try {
+    const { Registry } = await import('prom-client');
+    return new Registry();
+  } catch (cause) {
+    throw new Error('prometheus() needs the package prom-client; install it with "npm install prom-client"', { cause });
+  }
+}
 
 /** Registers all metrics and gives their series. Those that another router registered are shared with it. */
 function metricsIn(registry: Registry): SeriesOf {
@@ -118,6 +127,6 @@ function metricIn(registry: Registry, measurement: Measurement): (labels: Labels
   // One that the program made, with buckets of its own for example.
   return (given) => {
     const labels = completeLabels(names, given);
-    return known instanceof Histogram ? (value) => known.observe(labels, value) : (value) => known.inc(labels, value);
+    return 'observe' in known ? (value) => known.observe(labels, value) : (value) => known.inc(labels, value);
   };
 }

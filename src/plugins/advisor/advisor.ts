@@ -46,7 +46,7 @@ export function advisorTool(options: HelperToolOptions = {}): ServerToolDefiniti
     execute: ({ prompt }, wish, context) =>
       typeof prompt === 'string' && prompt.trim() !== ''
         ? advise(prompt, { ...wish, model: wish.model ?? model }, context)
-        : { result: { status: 'error', error: 'prompt must be a text that is not empty' } },
+        : { result: { status: 'error', error: 'prompt must be a non-empty string' } },
   });
 }
 

@@ -126,8 +126,8 @@ async function write(args: JsonObject, library: FileLibrary, caller: FileCaller)
 /** A changed file is a new one: what an id stands for never changes. */
 async function edit(args: JsonObject, library: FileLibrary, caller: FileCaller): Promise<FileOutcome> {
   const { old_text: before, new_text: after } = args;
-  if (typeof before !== 'string' || before === '') return { error: 'old_text must be a text that is not empty' };
-  if (typeof after !== 'string') return { error: 'new_text must be a text' };
+  if (typeof before !== 'string' || before === '') return { error: 'old_text must be a non-empty string' };
+  if (typeof after !== 'string') return { error: 'new_text must be a string' };
   const found = await findText(args, library, caller);
   if ('error' in found) return found;
   const { file, text } = found;
@@ -173,13 +173,13 @@ function textOf({ data }: StoredFile): string | undefined {
 }
 
 function problemOfName(name: unknown): string | undefined {
-  if (typeof name !== 'string' || name.trim() === '') return 'filename must be a text that is not empty';
+  if (typeof name !== 'string' || name.trim() === '') return 'filename must be a non-empty string';
   if (name.length > MAX_FILENAME_LENGTH) return `filename must have at most ${MAX_FILENAME_LENGTH} characters`;
   return /[\p{Cc}/\\]/u.test(name) ? 'filename must not hold slashes or control characters' : undefined;
 }
 
 function problemOfText(what: string, text: unknown): string | undefined {
-  if (typeof text !== 'string') return `${what} must be a text`;
+  if (typeof text !== 'string') return `${what} must be a string`;
   if (text.length > MAX_FILE_CHARACTERS) return `${what} must have at most ${MAX_FILE_CHARACTERS} characters`;
   return undefined;
 }

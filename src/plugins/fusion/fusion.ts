@@ -224,7 +224,7 @@ function unknownModel(name: string, isOfRequest: boolean): RouterError {
   return new RouterError({
     status: isOfRequest ? 400 : 500,
     errorType: isOfRequest ? 'invalid_request' : 'server',
-    message: `${name} is not a valid model ID for fusion: it must be a model of this router that somebody serves`,
+    message: `${name} is not a valid model ID for fusion: it must be a model that a provider of this router serves`,
   });
 }
 

@@ -58,7 +58,7 @@ export function imageGenerationTool(
       },
     }),
     async execute({ prompt }, wish, context) {
-      if (typeof prompt !== 'string' || prompt.trim() === '') return failed('prompt must be a text that is not empty');
+      if (typeof prompt !== 'string' || prompt.trim() === '') return failed('prompt must be a non-empty string');
       try {
         const images = await generate(prompt, wish, generator, context);
         return images === undefined ? failed(NOBODY) : made(images);

@@ -58,13 +58,13 @@ export interface McpToolOptions {
 }
 
 const names = listOf(text);
-const anyText = kind('a text', (value) => typeof value === 'string');
+const anyText = kind('a string', (value) => typeof value === 'string');
 
 const HTTP_SERVER: OptionShape<McpHttpServer> = {
   tools: names,
   url: httpAddress,
   headers: mapOf(
-    kind('a text without line breaks', (value) => typeof value === 'string' && /^[^\r\n\0]*$/.test(value)),
+    kind('a string without line breaks', (value) => typeof value === 'string' && /^[^\r\n\0]*$/.test(value)),
   ),
 };
 

@@ -24,7 +24,7 @@ export function searchModelsTool(): ServerToolDefinition<SearchModelsOptions> {
     type: 'router:experimental__search_models',
     parseOptions: parseSearchModelsOptions,
     describe: ({ max_results: limit = DEFAULT_RESULTS }) => ({
-      description: `Searches the models that can be used here and tells up to ${limit} with prices, context length and abilities.`,
+      description: `Searches the models that can be used here and returns up to ${limit} with prices, context length and abilities.`,
       parameters: PARAMETERS,
     }),
     execute: async (args, { max_results: limit = DEFAULT_RESULTS }, { catalog, request }) => {
@@ -59,7 +59,7 @@ const PARAMETERS: JsonObject = {
 /** Reads the arguments, or tells what is wrong with them. */
 function queryOf(args: JsonObject): ModelQuery | string {
   const { query = '', sort } = args;
-  if (typeof query !== 'string') return 'query must be a text';
+  if (typeof query !== 'string') return 'query must be a string';
   const order = ORDERS.find((one) => one === sort);
   if (sort != null && order === undefined) return `sort must be one of ${ORDERS.join(', ')}`;
   const numbers = ['max_prompt_price', 'max_completion_price', 'min_context_length'] as const;

@@ -48,7 +48,7 @@ export function subagentTool(options: HelperToolOptions = {}): ServerToolDefinit
       if (typeof task === 'string' && task.trim() !== '') {
         return work(taskName, task, { ...wish, model: wish.model ?? model }, context);
       }
-      const error = 'task_description must be a text that is not empty';
+      const error = 'task_description must be a non-empty string';
       return { result: { status: 'error', task_name: taskName, error } };
     },
   });

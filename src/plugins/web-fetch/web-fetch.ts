@@ -73,7 +73,7 @@ export function webFetchTool(options: WebFetchToolOptions = {}): ServerToolDefin
     }),
 
     async execute({ url }, { maxContentTokens, domains }, context) {
-      if (typeof url !== 'string') return failed(null, 'url must be a text');
+      if (typeof url !== 'string') return failed(null, 'url must be a string');
       try {
         const page = await fetcher.fetch({
           url: url.trim(),

@@ -98,7 +98,7 @@ export function webSearchTool(options: WebSearchToolOptions = {}): ServerToolDef
     },
 
     async execute({ query }, wish, { request, signal }) {
-      if (typeof query !== 'string' || query.trim() === '') return failed('query must be a text that is not empty');
+      if (typeof query !== 'string' || query.trim() === '') return failed('query must be a non-empty string');
       const { maxResults, maxTotalResults } = wish;
       const granted = budget.take(request.id, maxResults, maxTotalResults);
       if (granted === 0)

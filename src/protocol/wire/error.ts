@@ -58,6 +58,7 @@ export const routerMetadataSchema = wireObject<RouterMetadata>(
     params: anyObject,
     generation_time: z.number().min(0),
     pipeline: z.array(pipelineStage),
+    warnings: z.array(z.string()),
     applied: wireObject<NonNullable<RouterMetadata['applied']>>(
       {},
       {

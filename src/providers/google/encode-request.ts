@@ -152,7 +152,7 @@ function placeInstructions(instructions: readonly Part[], turns: Turns, { family
   const ownPlace = family.systemInstruction && turns.contents.length > 0;
   if (!ownPlace) turns.prefix(instructions);
   if (turns.contents.length === 0) {
-    throw new EncodeError('messages must say something: Google refuses a conversation without a word');
+    throw new EncodeError('messages must have content: Google refuses a conversation without any');
   }
   return {
     ...(ownPlace && instructions.length > 0 ? { systemInstruction: { parts: instructions } } : {}),

@@ -40,7 +40,7 @@ export interface GoogleOptions<Model extends string = string> extends Omit<ChatP
 
 const GOOGLE_OPTIONS: OptionShape<GoogleOptions> = {
   ...CHAT_PROVIDER_OPTIONS,
-  apiKey: kind('a text or a function', (value) => typeof value === 'string' || typeof value === 'function'),
+  apiKey: kind('a string or a function', (value) => typeof value === 'string' || typeof value === 'function'),
   authorization: text,
   slug: anyText,
   safetySettings: listOf(group<SafetySetting>({ category: text, threshold: text })),

@@ -91,7 +91,7 @@ function refuse(
   if ((format?.type !== 'grammar' && format?.type !== 'python') || parameters?.has('response_format') === false) {
     return undefined;
   }
-  const message = `The simulated provider does not know the response format "${format.type}"`;
+  const message = `The simulated provider does not support the response format "${format.type}"`;
   return failure('unsupported_parameter', message, { status: 400 });
 }
 

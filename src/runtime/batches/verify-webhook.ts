@@ -96,7 +96,8 @@ const PREFIX = 'whsec_';
  *
  * @throws RangeError that ends a sentence which begins with the secret's place; it does not hold the secret.
  */
-export function bytesOfSecret(secret: string): Uint8Array<ArrayBuffer> {
+// Bytes with a buffer of their own. TypeScript before 5.7 has no type argument for that, and reads this declaration too.
+export function bytesOfSecret(secret: string): ReturnType<Uint8Array['slice']> {
   if (!secret.startsWith(PREFIX)) throw new RangeError(`must begin with "${PREFIX}"`);
   const bytes = fromBase64(secret.slice(PREFIX.length));
   if (bytes === undefined) throw new RangeError(`must be base64 behind "${PREFIX}"`);

@@ -46,3 +46,11 @@ export function refusalOf({ call }: { readonly call: AttemptCall<unknown> }, end
 
 /** Of an answer that is a refusal, and in whose place another model is asked. */
 export const WITHHELD = failure('content_policy', 'A content filter kept the entire response back');
+
+/** A failure with the place where the call went. */
+export function calledAt(reason: AttemptFailure, { address }: AttemptCall<unknown>): AttemptFailure {
+  return address === undefined ? reason : { ...reason, address: address() };
+}
+
+/** How an attempt ended whose call answered. */
+export const OK = { ok: true } as const;

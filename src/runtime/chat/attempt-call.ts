@@ -34,6 +34,8 @@ export interface AttemptCall<Result> {
   readonly reported: Reported;
   /** What was encrypted or signed in the reasoning of its answer; undefined where nothing was. */
   readonly seals?: readonly string[] | undefined;
+  /** Where it went; undefined where its provider did not say. */
+  readonly address?: (() => string) | undefined;
 }
 
 /** What the cost of a call may depend on. */

@@ -1,10 +1,11 @@
 import type { AttemptCall, AttemptedCall, AttemptLoopOptions, CallEnd, CallResult, Dialing } from './attempt-call.ts';
-import { answerOf, refusalOf, WITHHELD } from './attempt-answer.ts';
+import { answerOf, calledAt, OK, refusalOf, WITHHELD } from './attempt-answer.ts';
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { Attempt, Continuation } from '../../core/fallback/failure.ts';
 import type { Admission } from '../../core/fallback/health.ts';
 import { hasOtherModel, type Move, nextMove, type StopReason } from '../../core/fallback/next-move.ts';
 import type { RoutedRequest } from '../../core/normalize/normalized-request.ts';
+import { unknownProviders } from '../../core/normalize/unknown-providers.ts';
 import { calibrated, type TokenCalibration } from '../../core/tokens/likely-tokens.ts';
 import { likelyPromptTokens } from '../../core/tokens/token-estimate.ts';
 import type { PlanStep, RoutePlan } from '../../core/selection/route-plan.ts';
@@ -19,7 +20,7 @@ import type { Answer } from './execution.ts';
 import { Flight, type MadeCall } from './flight.ts';
 import { adjustmentsAt, learnRefusal, refusingAt } from './refused-words.ts';
 import { Hedging, lateAfterMs } from './hedging.ts';
-import { errorOfStop, errorOfUnknown, withContext } from './router-errors.ts';
+import { errorOfUnknown, withContext } from './router-errors.ts';
 import type { RuntimeServices } from './services.ts';
 import { RequestPlaces, type SharedPlace } from './shared-limits.ts';
 import { RequestFailures } from './request-failures.ts';
@@ -27,6 +28,7 @@ import { Reservation } from '../limits/spending.ts';
 import { accountOf, givenUpUsd, lostOnHedge, lostOnHedges, settleAttempt } from './settle.ts';
 import { tokensToCompute } from './call-work.ts';
 import { RequestWaits } from './request-waits.ts';
+import { onDemand } from '../../platform/wait.ts';
 import { isLimited } from '../../core/selection/adaptive/endpoint-limits.ts';
 import { mayHedge } from '../../core/selection/adaptive/hedge.ts';
 
@@ -109,7 +111,7 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
       while (answer === undefined) {
         this.signal.throwIfAborted();
         const move = this.#nextMove(waited);
-        if (move.type === 'stop') throw this.#stopped(move.reason);
+        if (move.type === 'stop') throw await this.#stopped(move.reason);
         waited = move.waitMs > 0;
         const first = this.#before(move);
         if (first === undefined) answer = await this.#attempt(move);
@@ -147,7 +149,9 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
 
   /** What the attempts so far look like from outside. */
   metadata(answered: boolean, generationTime?: number): RouterMetadata {
-    return describeRouting({ plan: this.plan, attempts: this.attempts, answered, generationTime, pipeline: [] });
+    const { plan, attempts, request } = this;
+    const warnings = unknownProviders(request.preferences, this.#services.facts.catalog);
+    return describeRouting({ plan, attempts, answered, generationTime, pipeline: [], warnings });
   }
 
   /** The answer of a call. */
@@ -168,7 +172,7 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
     const ended: Attempt = {
       ...attempt,
       endedAt: this.#services.environment.now(),
-      outcome: 'failure' in end ? { ok: false, failure: end.failure } : OK,
+      outcome: 'failure' in end ? { ok: false, failure: calledAt(end.failure, made.call) } : OK,
       costUsd: 'failure' in end ? lostOnHedge(made, this.request, end.failure) : undefined,
       firstTokenAt,
       usage,
@@ -382,12 +386,13 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
   }
 
   /** The error of a request for which nothing more is tried. What only it has met is not held against endpoints. */
-  #stopped(reason: StopReason): RouterError {
+  async #stopped(reason: StopReason): Promise<RouterError> {
     const { request, plan } = this;
-    const { docsUrl, records } = this.#services;
+    const { docsUrl, facts, records } = this.#services;
+    const { errorOfStop } = await loadStopped();
     if (this.#counted !== undefined) records.excuse(this.#counted);
     const context = { attempts: this.#attempts, admission: this.#admission, lately: records.endedLately, docsUrl };
-    return errorOfStop({ request, plan, ...context }, reason, this.#errorContext());
+    return errorOfStop({ request, plan, catalog: facts.catalog, ...context }, reason, this.#errorContext());
   }
 
   #errorContext(): { readonly routerMetadata: RouterMetadata; readonly generationId: string } {
@@ -395,4 +400,4 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
   }
 }
 
-const OK = { ok: true } as const;
+const loadStopped = onDemand(() => import('./stopped-request.ts'));

@@ -21,7 +21,7 @@ function warnOfRefusedKey({ events, records }: RuntimeServices, endpoint: Endpoi
   const answer = failure.status === undefined ? '' : ` (it answered ${failure.status})`;
   warn(events, {
     code: 'provider_key',
-    message: `${provider} ${trouble} for ${model}${answer}; it is left alone for a while. Check the key and the account there`,
+    message: `${provider} ${trouble} for ${model}${answer}; it cools down for a while. Check the key and the account there`,
   });
 }
 

@@ -114,6 +114,7 @@ class EmbeddingUpstreamCall implements AttemptCall<UpstreamEmbeddings> {
   readonly #options: Dialing<NormalizedEmbeddingRequest>;
   readonly #watch: CallWatch;
   #usage: ReportedUsage | undefined;
+  address: (() => string) | undefined;
 
   constructor(options: Dialing<NormalizedEmbeddingRequest>) {
     this.#options = options;
@@ -149,6 +150,9 @@ class EmbeddingUpstreamCall implements AttemptCall<UpstreamEmbeddings> {
       connected: () => this.#awaitAnswer(),
       sending: onSending,
       limits: onLimits,
+      calling: (address) => {
+        this.address = address;
+      },
     };
     return provider.embed?.({ request, endpoint, apiKey, traceContext, signal: this.#watch.signal, progress });
   }

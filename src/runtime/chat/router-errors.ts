@@ -1,18 +1,13 @@
-import { type Attempt, type AttemptFailure, type FailedAttempt, FAILURE_RULES } from '../../core/fallback/failure.ts';
-import { coolingError, type FinalError, finalError } from '../../core/fallback/final-error.ts';
-import type { Situation, StopReason } from '../../core/fallback/next-move.ts';
-import type { RoutedRequest } from '../../core/normalize/normalized-request.ts';
-import { explainNoRoute, type NoRoute } from '../../core/selection/no-route.ts';
-import type { LatelyEnded } from '../../core/fallback/outcomes.ts';
-import type { PlanStep, RoutePlan } from '../../core/selection/route-plan.ts';
+import { type AttemptFailure, type FailedAttempt, FAILURE_RULES } from '../../core/fallback/failure.ts';
 import { RouterError, type RouterErrorOptions } from '../../protocol/router-error.ts';
 import type { RequestFault } from '../../protocol/fault.ts';
 import type { JsonObject } from '../../protocol/json.ts';
 
-type Context = Pick<RouterErrorOptions, 'routerMetadata' | 'generationId'>;
+/** What every error of a request has beside what went wrong. */
+export type ErrorContext = Pick<RouterErrorOptions, 'routerMetadata' | 'generationId'>;
 
 /** Facts about a whole request, for its error. */
-type RequestContext = Context & Pick<RouterErrorOptions, 'metadata'>;
+type RequestContext = ErrorContext & Pick<RouterErrorOptions, 'metadata'>;
 
 /** The error for a request that was refused before anything was sent. */
 export function errorOfFault(fault: RequestFault): RouterError {
@@ -29,58 +24,11 @@ export function errorOfFault(fault: RequestFault): RouterError {
 /** Where a fault is one of the prompt: no messages, a role that there is not, nothing said (gaps 1.1, 7.3). */
 const PROMPT_PATH = /^(?:requests\[\d+\]\.body\.)?messages(?:\[\d+\](?:\.(?:role|content))?)?$/;
 
-/** A request for which nothing more is tried. */
-interface StoppedRequest {
-  readonly request: RoutedRequest;
-  readonly plan: RoutePlan;
-  readonly attempts: readonly Attempt[];
-  readonly admission: Situation['admission'];
-  /** How the calls of an endpoint have ended lately. */
-  readonly lately: (step: PlanStep) => LatelyEnded;
-  readonly docsUrl: string;
-}
-
-/** The error for a request for which nothing more is tried. */
-export function errorOfStop(stopped: StoppedRequest, reason: StopReason, context: Context): RouterError {
-  const { request, plan, attempts, admission, lately, docsUrl } = stopped;
-  if (plan.steps.length === 0) return errorOfNoRoute(explainNoRoute(plan, request, docsUrl), context);
-  if (attempts.length === 0 && reason === 'exhausted') {
-    return errorOfAttempts(coolingError(plan, admission, lately, docsUrl), context);
-  }
-  const { allowFallbacks } = request.preferences;
-  return errorOfAttempts(finalError(plan, attempts, reason, { allowFallbacks, docsUrl }), context);
-}
-
-/** The error for a request that no endpoint can serve. */
-function errorOfNoRoute(noRoute: NoRoute, context: Context): RouterError {
-  return new RouterError({ ...context, ...noRoute });
-}
-
-/** The error for a request whose attempts all failed. */
-function errorOfAttempts(error: FinalError, context: Context): RouterError {
-  const { attempt, previous, ...rest } = error;
-  if (error.status === 500) return masked(context);
-  return new RouterError({
-    ...context,
-    ...rest,
-    message: attempt === undefined ? error.message : messageOf(attempt.outcome.failure),
-    metadata: {
-      ...(attempt === undefined ? {} : detailsOf(attempt)),
-      ...(previous.length === 0 ? {} : { previous_errors: previous.map(summaryOf) }),
-    },
-  });
-}
-
-/** A provider's 500 that is passed on because no fallback was allowed: what failed inside it is not told (gaps 6.5). */
-function masked(context: Context): RouterError {
-  return new RouterError({ ...context, status: 500, errorType: 'server', message: 'Provider returned error' });
-}
-
 /**
  * The error for a stream that broke after its first content. Of a 5xx only we have words: what a provider says about
  * its own trouble may be anything (gaps 4.4).
  */
-export function errorOfBrokenStream(attempt: FailedAttempt, context: Context): RouterError {
+export function errorOfBrokenStream(attempt: FailedAttempt, context: ErrorContext): RouterError {
   const { failure } = attempt.outcome;
   const { status, errorType } = FAILURE_RULES[failure.kind];
   const name = attempt.step.endpoint.providerName;
@@ -145,32 +93,23 @@ export function withContext(error: RouterError, context: RequestContext): Router
   });
 }
 
-/** A provider's own words, unless they are about our account with it. */
-function messageOf(failure: AttemptFailure): string {
-  if (failure.status === undefined) return failure.message;
-  return isPrivate(failure) ? 'Provider returned error' : `Provider returned error: ${failure.message}`;
-}
-
 /** What a provider says about our key or balance is not the caller's business. */
-function isPrivate({ kind }: AttemptFailure): boolean {
+export function isPrivate({ kind }: AttemptFailure): boolean {
   return kind === 'credentials' || kind === 'quota';
 }
 
-/** @param generic - Leaves the provider's own words out. */
-function detailsOf({ step, outcome: { failure } }: FailedAttempt, generic = isPrivate(failure)): JsonObject {
+/**
+ * The facts about a failed attempt that its error has.
+ *
+ * @param generic - Leaves the provider's own words out.
+ */
+export function detailsOf({ step, outcome: { failure } }: FailedAttempt, generic = isPrivate(failure)): JsonObject {
   const { endpoint } = step;
   return {
     provider_name: endpoint.providerName,
+    ...(failure.address === undefined ? {} : { provider_url: failure.address }),
     is_byok: endpoint.byok !== undefined,
     ...(failure.providerCode === undefined || generic ? {} : { provider_code: failure.providerCode }),
     ...(failure.raw === undefined || generic ? {} : { raw: failure.raw }),
-  };
-}
-
-function summaryOf({ step, outcome: { failure } }: FailedAttempt): JsonObject {
-  return {
-    provider: step.endpoint.provider,
-    code: failure.kind,
-    status: failure.status ?? FAILURE_RULES[failure.kind].status,
   };
 }

@@ -38,6 +38,7 @@ const MAX_SILENT_READS = 100_000;
 export class UpstreamCall extends Pollable<readonly StreamPiece[] | undefined> {
   /** Watches the pieces of a stream. Of a response that came whole there is nothing to watch. */
   tracker = NOTHING_TRACKED;
+  address: (() => string) | undefined;
   readonly #options: Dialing<NormalizedRequest>;
   readonly #watch: CallWatch;
   #stream: PieceStream | undefined;
@@ -166,6 +167,9 @@ export class UpstreamCall extends Pollable<readonly StreamPiece[] | undefined> {
       },
       sending: onSending,
       limits: onLimits,
+      calling: (address) => {
+        this.address = address;
+      },
     };
     const reply = provider.chat({ request, endpoint, apiKey, traceContext, signal: this.#watch.signal, progress });
     // Setting the clock only once: most providers have told by now where they are.

@@ -1,6 +1,7 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import { type Attempt, type AttemptFailure, failure } from '../../core/fallback/failure.ts';
 import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
+import { unknownProviders } from '../../core/normalize/unknown-providers.ts';
 import type { OfferedTool } from '../../core/pipeline/offer-tools.ts';
 import { isLoopOver, type LoopProgress, NO_PROGRESS, stepsLeft } from '../../core/pipeline/replay.ts';
 import { nextTurn, TurnJoint, withToolsOff } from '../../core/pipeline/turn-requests.ts';
@@ -163,7 +164,8 @@ export class ToolLoop implements Execution {
   metadata(answered: boolean, generationTime?: number): RouterMetadata {
     if (!answered) this.#note();
     const { plan, attempts } = this;
-    return describeRouting({ plan, attempts, answered, generationTime, pipeline: [] });
+    const warnings = unknownProviders(this.request.preferences, this.#services.facts.catalog);
+    return describeRouting({ plan, attempts, answered, generationTime, pipeline: [], warnings });
   }
 
   async #open(): Promise<ModelTurn> {

@@ -1,8 +1,9 @@
 import * as read from '../../platform/json.ts';
-import type { ChangedCounters, CounterChange, StateStore } from '../../contracts/state-store.ts';
+import type { ChangedCounters, ChangeName, CounterChange, StateStore } from '../../contracts/state-store.ts';
 import type { JsonValue } from '../../protocol/json.ts';
 import { checkShape, type OptionShape, text, withFunctions } from '../../platform/option-kinds.ts';
 import { StorageError } from '../../contracts/storage-error.ts';
+import { AcknowledgedChanges } from '../acknowledged-changes.ts';
 import { LOCAL_FALLBACK_OPTIONS, type LocalFallbackOptions, withLocalFallback } from '../local-fallback.ts';
 
 /** The part of a Durable Object's state that is used. */
@@ -18,7 +19,13 @@ type StateQuestion =
   | { readonly ask: 'get' | 'delete'; readonly key: string }
   | { readonly ask: 'set'; readonly key: string; readonly value: JsonValue; readonly ttlMs: number }
   | { readonly ask: 'increment'; readonly key: string; readonly by: number; readonly ttlMs: number }
-  | { readonly ask: 'change'; readonly changes: readonly CounterChange[] };
+  | {
+      readonly ask: 'change';
+      readonly changes: readonly CounterChange[];
+      readonly name?: ChangeName | undefined;
+      /** Numbers of the writer's changes that may be forgotten. */
+      readonly forgettable?: readonly number[] | undefined;
+    };
 
 interface Entry {
   readonly value: JsonValue | undefined;
@@ -28,6 +35,9 @@ interface Entry {
 
 /** Milliseconds between two times at which what has expired is removed. */
 const SWEEP_MS = 60_000;
+
+/** Milliseconds for which the changes of a writer are remembered after the last of them. */
+const REMEMBERED_MS = 86_400_000;
 
 const TABLE = `CREATE TABLE IF NOT EXISTS state (key TEXT PRIMARY KEY, value TEXT NOT NULL, expires REAL NOT NULL);
 CREATE INDEX IF NOT EXISTS state_expires ON state (expires)`;
@@ -83,18 +93,42 @@ export class StateObject {
         return sum;
       }
       case 'change':
-        return this.#change(question.changes);
+        return this.#once(question.name, question.forgettable, question.changes);
     }
   }
 
+  /** Makes a change that was not made under its name before. The numbers of a writer are kept under a key of its own. */
+  #once(
+    name: ChangeName | undefined,
+    forgettable: readonly number[] = [],
+    changes: readonly CounterChange[],
+  ): ChangedCounters {
+    if (name === undefined) return this.#change(changes);
+    const key = `changes\n${name.writer}`;
+    const { [name.number]: before, ...others } = { ...read.object(this.#entry(key)?.value) };
+    for (const number of forgettable) delete others[number];
+    const isDue = name.isRevoked === true ? before === 'made' : before === undefined;
+    const changed = isDue ? this.#change(changes) : { applied: before === 'made', sums: this.#sums(changes) };
+    const isKept = changed.applied || name.isRevoked === true;
+    const now = name.isRevoked === true ? 'revoked' : (before ?? 'made');
+    const kept = isKept ? { ...others, [name.number]: now } : others;
+    this.#put(key, kept, lifeOf(REMEMBERED_MS));
+    return changed;
+  }
+
+  #sums(changes: readonly CounterChange[]): readonly number[] {
+    return changes.map(({ key, beside = [] }) =>
+      [key, ...beside].reduce((sum, one) => sum + (this.#count(one) ?? 0), 0),
+    );
+  }
+
   #change(changes: readonly CounterChange[]): ChangedCounters {
-    const sumOf = ({ key, beside = [] }: CounterChange): number =>
-      [key, ...beside].reduce((sum, one) => sum + (this.#count(one) ?? 0), 0);
-    const applied = changes.every((change) => change.max === undefined || sumOf(change) + change.by <= change.max);
+    const before = this.#sums(changes);
+    const applied = changes.every(({ max, by }, index) => max === undefined || (before[index] ?? 0) + by <= max);
     if (applied) {
       for (const { key, by, ttlMs } of changes) this.#keep(key, Math.max(0, (this.#count(key) ?? 0) + by), ttlMs);
     }
-    return { applied, sums: changes.map(sumOf) };
+    return { applied, sums: applied ? this.#sums(changes) : before };
   }
 
   /** Writes a counter; one that is there keeps its time. */
@@ -192,12 +226,16 @@ export function durableObjectStore(options: DurableObjectStoreOptions): StateSto
     if (!reply.ok) throw new StorageError('unavailable', `The Durable Object answered ${reply.status}.`);
     return read.object(await reply.json())['answer'];
   }
+  const acknowledged = new AcknowledgedChanges();
   const shared: StateStore = {
     get: async (key) => (await ask({ ask: 'get', key })) as JsonValue | undefined,
     set: async (key, value, ttlMs) => void (await ask({ ask: 'set', key, value, ttlMs })),
     delete: async (key) => void (await ask({ ask: 'delete', key })),
     increment: async (key, by, ttlMs) => Number(await ask({ ask: 'increment', key, by, ttlMs })),
-    change: async (changes) => (await ask({ ask: 'change', changes })) as ChangedCounters,
+    change: (changes, change) =>
+      acknowledged.along('', change, async (forgettable) => {
+        return (await ask({ ask: 'change', changes, name: change, forgettable })) as ChangedCounters;
+      }),
   };
   return withLocalFallback(shared, fallback);
 }

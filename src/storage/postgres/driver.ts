@@ -48,11 +48,14 @@ export function mayTryAgain(error: unknown): boolean {
   return AGAIN.has(codeOf(error) ?? '');
 }
 
-/** True when a connection is as good as before: the server answered, or the error is not about it at all. */
+/**
+ * True when a connection is as good as before: the server answered, or the error is not about it at all. Not where the
+ * server takes no changes: after a failover the same address leads to another one, and only a new connection gets there.
+ */
 export function isUsableAfter(error: unknown): boolean {
   const code = codeOf(error);
   if (code === undefined) return error instanceof RangeError;
-  return /^[0-9A-Z]{5}$/.test(code) && !/^(?:08|57P|25P03)/.test(code);
+  return /^[0-9A-Z]{5}$/.test(code) && !/^(?:08|57P|25P03|25006)/.test(code);
 }
 
 /**

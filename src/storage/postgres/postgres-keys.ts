@@ -34,7 +34,7 @@ function statementsOf(schema: string) {
     list: numbered(`SELECT record FROM ${table}
       WHERE (:account::text IS NULL OR account = :account) AND hash > :after ORDER BY hash LIMIT :limit`),
     add: numbered(`INSERT INTO ${table} (hash, account, revision, record)
-      VALUES (:hash, :account, :revision, :record)`),
+      VALUES (:hash, :account, :revision, :record) ON CONFLICT (hash) DO NOTHING`),
     replace: numbered(`UPDATE ${table} SET account = :account, revision = :revision, record = :record
       WHERE hash = :hash AND revision = :revision::bigint - 1`),
     remove: numbered(`DELETE FROM ${table} WHERE hash = :hash`),

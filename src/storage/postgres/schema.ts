@@ -185,8 +185,8 @@ export interface PostgresStorageOptions {
 /** Kinds of the options of {@link postgresStorage}. */
 export const OPTIONS: OptionShape<PostgresStorageOptions> = {
   pool: anything,
-  connectionString: kind('a text', (value) => typeof value === 'string'),
-  schema: kind('a text', (value) => typeof value === 'string'),
+  connectionString: kind('a string', (value) => typeof value === 'string'),
+  schema: kind('a string', (value) => typeof value === 'string'),
   connections: anything,
   migrate: flag,
   statementTimeoutMs: anything,

@@ -1,6 +1,7 @@
 import { anything, checkShape, kind, type OptionShape } from '../../platform/option-kinds.ts';
 import { ConfigError, type ConfigProblem } from '../../protocol/router-error.ts';
 import type { JsonValue } from '../../protocol/json.ts';
+import { AcknowledgedChanges } from '../acknowledged-changes.ts';
 import { LOCAL_FALLBACK_OPTIONS, type LocalFallbackOptions, TIMEOUT_MS, withLocalFallback } from '../local-fallback.ts';
 import type { ChangedCounters, StateStore } from '../../contracts/state-store.ts';
 import { StorageError, type StorageErrorReason } from '../../contracts/storage-error.ts';
@@ -25,6 +26,9 @@ export interface RedisStoreOptions extends LocalFallbackOptions {
   readonly prefix?: string | undefined;
 }
 
+/** Milliseconds for which the changes of a writer are remembered after the last of them. */
+const REMEMBERED_MS = 86_400_000;
+
 /** Adds to a number and keeps its time; what is no number, or not there, becomes one with a time of its own. */
 const INCREMENT = `
 local known = redis.call('GET', KEYS[1])
@@ -34,16 +38,29 @@ return ARGV[1]`;
 
 /**
  * Changes counters if none comes above its maximum. KEYS are all counters; ARGV are, for each change: the index of its
- * key, what is added, its time, its maximum or nothing, and the indexes of the keys beside it, by commas. The last of
- * ARGV is the server's time in milliseconds after which nobody waits for the change any more, or nothing: a server that
- * was stopped must not carry out then what was done elsewhere meanwhile. Gives the server's time, what became of the
- * change (1, 0 for refused, -1 for too late), and the sums.
+ * key, what is added, its time, its maximum or nothing, and the indexes of the keys beside it, by commas.
+ *
+ * Behind the counters in KEYS is the hash of the writer's changes, by their numbers: 1 for made, 0 for revoked. At the
+ * end of ARGV are the number of this change, or nothing for one without a name; 1 when it revokes; the numbers that may
+ * be forgotten, by commas; and the server's time in milliseconds after which nobody waits for the change any more, or
+ * nothing: a server that was stopped must not carry out then what was done elsewhere meanwhile.
+ *
+ * Gives the server's time, what became of the change (1, 0 for refused, -1 for too late), and the sums.
  */
 const CHANGE = `
 local clock = redis.call('TIME')
 local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
 local deadline = tonumber(table.remove(ARGV))
 if deadline and now > deadline then return { now, -1 } end
+local forgettable, revokes, number = table.remove(ARGV), table.remove(ARGV), table.remove(ARGV)
+local made = number ~= '' and table.remove(KEYS)
+local isDue = true
+if made then
+  for one in string.gmatch(forgettable, '%d+') do redis.call('HDEL', made, one) end
+  local before = redis.call('HGET', made, number)
+  if revokes == '' and before == '0' then return { now, -1 } end
+  isDue = before == (revokes == '1' and '1')
+end
 local counts, sums = {}, {}
 for index, key in ipairs(KEYS) do counts[index] = tonumber(redis.call('GET', key) or '') or 0 end
 local function sum(change)
@@ -56,7 +73,7 @@ for change = 1, #ARGV, 5 do
   local max = tonumber(ARGV[change + 3])
   if max and sum(change) + tonumber(ARGV[change + 1]) > max then applied = 0 end
 end
-if applied == 1 then
+if applied == 1 and isDue then
   for change = 1, #ARGV, 5 do
     local index = tonumber(ARGV[change])
     counts[index] = math.max(0, counts[index] + tonumber(ARGV[change + 1]))
@@ -64,6 +81,10 @@ if applied == 1 then
     if tonumber(redis.call('GET', KEYS[index]) or '') then redis.call('SET', KEYS[index], text, 'KEEPTTL')
     else redis.call('SET', KEYS[index], text, 'PX', ARGV[change + 2]) end
   end
+end
+if made and applied == 1 then
+  redis.call('HSET', made, number, revokes == '1' and '0' or '1')
+  redis.call('PEXPIRE', made, ${REMEMBERED_MS})
 end
 for change = 1, #ARGV, 5 do sums[#sums + 1] = string.format('%.17g', sum(change)) end
 return { now, applied, unpack(sums) }`;
@@ -102,6 +123,7 @@ export function redisStore(options: RedisStoreOptions): StateStore {
     if (Number(applied) >= 0) return { applied: Number(applied) === 1, sums: sums.map(Number) };
     return isLate ? lateFailure() : undefined;
   }
+  const acknowledged = new AcknowledgedChanges();
   const shared: StateStore = {
     async open() {
       await send('PING');
@@ -118,7 +140,7 @@ export function redisStore(options: RedisStoreOptions): StateStore {
     async increment(key, by, ttlMs) {
       return Number(await send('EVAL', INCREMENT, '1', prefix + key, String(by), life(ttlMs)));
     },
-    async change(changes) {
+    async change(changes, name) {
       const keys = [...new Set(changes.flatMap(({ key, beside = [] }) => [key, ...beside]))];
       const indexOf = (key: string): string => String(keys.indexOf(key) + 1);
       const told = changes.flatMap(({ key, by, ttlMs, max, beside = [] }) => {
@@ -131,9 +153,14 @@ export function redisStore(options: RedisStoreOptions): StateStore {
         ];
       });
       const names = keys.map((key) => prefix + key);
-      const command = ['EVAL', CHANGE, String(names.length), ...names, ...told];
-      // Where the server's clock was set, the first answer says so.
-      return (await inTime(command)) ?? (await inTime(command)) ?? lateFailure();
+      const made = name && `${prefix}changes\n${placeOf(keys)}\n${name.writer}`;
+      if (made !== undefined) names.push(made);
+      const number = [name === undefined ? '' : String(name.number), name?.isRevoked === true ? '1' : ''];
+      return acknowledged.along(made ?? '', name, async (forgettable) => {
+        const command = ['EVAL', CHANGE, String(names.length), ...names, ...told, ...number, forgettable.join()];
+        // Where the server's clock was set, the first answer says so.
+        return (await inTime(command)) ?? (await inTime(command)) ?? lateFailure();
+      });
     },
     async close() {
       await (await connecting?.catch(() => undefined))?.close();
@@ -152,8 +179,13 @@ export function redisStore(options: RedisStoreOptions): StateStore {
   };
 }
 
+/** What keeps another key in the same place of a cluster: the account in braces, or a key without one. */
+function placeOf([key = '']: readonly string[]): string {
+  return /\{[^}]+\}/.exec(key)?.[0] ?? `{${key}}`;
+}
+
 function lateFailure(): never {
-  throw new StorageError('busy', 'Redis: the server got to a change when nobody waited for it any more.');
+  throw new StorageError('busy', 'Redis: the server reached a change after its time limit.');
 }
 
 /** What the clock of a server shows, as far as its answers say. */
@@ -203,8 +235,8 @@ function nothing(): Promise<void> {
 
 const OPTIONS: OptionShape<RedisStoreOptions> = {
   client: anything,
-  url: kind('a text', (value) => typeof value === 'string'),
-  prefix: kind('a text', (value) => typeof value === 'string'),
+  url: kind('a string', (value) => typeof value === 'string'),
+  prefix: kind('a string', (value) => typeof value === 'string'),
   ...LOCAL_FALLBACK_OPTIONS,
 };
 

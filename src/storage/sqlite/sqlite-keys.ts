@@ -30,7 +30,8 @@ const TABLES = {
     find: 'SELECT record FROM api_keys WHERE hash = :hash',
     list: 'SELECT record FROM api_keys WHERE hash > :after ORDER BY hash LIMIT :limit',
     listOfAccount: 'SELECT record FROM api_keys WHERE account = :account AND hash > :after ORDER BY hash LIMIT :limit',
-    add: 'INSERT INTO api_keys (hash, account, revision, record) VALUES (:hash, :account, :revision, :record)',
+    add: `INSERT INTO api_keys (hash, account, revision, record)
+      VALUES (:hash, :account, :revision, :record) ON CONFLICT (hash) DO NOTHING`,
     replace: `UPDATE api_keys SET account = :account, revision = :revision, record = :record
       WHERE hash = :hash AND revision = :revision - 1`,
     remove: 'DELETE FROM api_keys WHERE hash = :hash',

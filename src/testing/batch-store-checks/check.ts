@@ -15,6 +15,27 @@ export interface BatchStoreHarness {
   readonly attach?: (() => Promise<BatchStore>) | undefined;
   /** Lets so many milliseconds of the store's clock pass: at once where the clock can be set, else by waiting. */
   readonly pass: (ms: number) => Promise<void>;
+  /** What can happen to what is behind a store. Absent where nothing can, or where the author cannot do it. */
+  readonly faults?: BatchStoreFaults | undefined;
+}
+
+/**
+ * What can happen to the server or the file behind a store. Each gives what ends it. A harness with faults waits in
+ * `pass` by the real clock.
+ */
+export interface BatchStoreFaults {
+  /** Everything is read, and changes are refused: the server is a replica, or another process holds the file. */
+  readonly refuseWrites?: (() => Promise<() => Promise<void>>) | undefined;
+  /** Open connections lead to a server that only reads from then on, and new ones to one that takes changes. */
+  readonly failOver?: (() => Promise<() => Promise<void>>) | undefined;
+  /** All connections are ended, again and again. */
+  readonly breakConnections?: (() => Promise<() => Promise<void>>) | undefined;
+  /** What the store sends is carried out, and the answers get lost; in the end, so do the connections. */
+  readonly loseAnswers?: (() => Promise<() => Promise<void>>) | undefined;
+  /** The server stands still. What is sent to it meanwhile it may carry out when it goes on. */
+  readonly freeze?: (() => Promise<() => Promise<void>>) | undefined;
+  /** There is no room on the disk. */
+  readonly fill?: (() => Promise<() => Promise<void>>) | undefined;
 }
 
 /** A check that every batch store must pass. */
@@ -23,6 +44,8 @@ export interface BatchStoreCheck {
   readonly name: string;
   /** True when it only means something for data that several processes may use. */
   readonly needsSharing: boolean;
+  /** The fault that it brings about; absent where it needs none. */
+  readonly needsFault?: keyof BatchStoreFaults | undefined;
   /** @throws Error that says what did not hold. */
   readonly run: (harness: BatchStoreHarness) => Promise<void>;
 }

@@ -18,6 +18,8 @@ export interface StateStoreFaults {
   readonly freeze?: (() => Promise<() => Promise<void>>) | undefined;
   /** The server reads, and refuses changes. */
   readonly refuseWrites?: (() => Promise<() => Promise<void>>) | undefined;
+  /** The server carries out what it is sent, and its answers get lost; in the end, so do the connections. */
+  readonly loseAnswers?: (() => Promise<() => Promise<void>>) | undefined;
   /** Another server with the same data takes over at the address of the store; the old one only reads from then on. */
   readonly failOver?: (() => Promise<() => Promise<void>>) | undefined;
 }

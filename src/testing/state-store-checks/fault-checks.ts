@@ -99,6 +99,43 @@ export const faultChecks: readonly StateStoreCheck[] = [
       await other.close?.();
     },
   ),
+  faultCheck(
+    'loseAnswers',
+    'counts a cost once although the answer to it was lost',
+    async (store, attach, loseAnswers, pass) => {
+      await store.change([CLAIM]);
+      const end = await loseAnswers();
+      await store.change(SETTLED);
+      await pass(10 * STEP_MS);
+      await end();
+      const other = await attach();
+      await untilShared(store, other, pass);
+      await untilSeen(other, { held: 0, spent: 3 }, pass);
+      await pass(10 * STEP_MS);
+      await untilSeen(other, { held: 0, spent: 3 }, pass);
+      await store.change([CLAIM]);
+      await store.change(SETTLED);
+      await untilSeen(other, { held: 0, spent: 6 }, pass);
+      await other.close?.();
+    },
+  ),
+  faultCheck(
+    'loseAnswers',
+    'leaves nothing of a claim the answer to which was lost',
+    async (store, attach, loseAnswers, pass) => {
+      await store.change([{ ...CLAIM, by: 0 }]);
+      const end = await loseAnswers();
+      expectSame((await store.change([CLAIM])).applied, true, 'whether the claim is granted');
+      await pass(10 * STEP_MS);
+      await end();
+      const other = await attach();
+      await untilShared(store, other, pass);
+      await untilSeen(other, { held: 0 }, pass);
+      await store.change(SETTLED);
+      await untilSeen(other, { held: 0, spent: 3 }, pass);
+      await other.close?.();
+    },
+  ),
   ...(['refuseWrites', 'failOver'] as const).map((fault) =>
     faultCheck(
       fault,

@@ -372,7 +372,7 @@ export const ANTHROPIC_MESSAGE_RULES: readonly StrictRule[] = [
   },
   {
     id: 'anthropic/mark-on-thinking',
-    checks: 'a cache mark on a block of thinking, or on an empty text',
+    checks: 'a cache mark on a block of thinking, or on an empty string',
     words: 'messages.{at}.content.{block}.{type}.cache_control: cache_control cannot be set for {type} blocks',
     source: CACHING,
     date: '2026-08',

@@ -46,8 +46,8 @@ describe('a configuration of plugins and server tools', () => {
       }),
     ).toEqual([
       'maxPluginDepth must be a whole number from 0 on, not -1',
-      'timeouts.pluginMs must be a number of milliseconds that is not negative, not -1',
-      'timeouts.serverToolMs must be a number of milliseconds that is not negative, not NaN',
+      'timeouts.pluginMs must be a non-negative number of milliseconds, not -1',
+      'timeouts.serverToolMs must be a non-negative number of milliseconds, not NaN',
       'plugins[0].id must be 1 to 64 letters, digits and "-", not "a b"',
       'plugins[1].models[1] must be a slug such as "router/auto", not "nonsense"',
       'plugins[2].timeoutMs must be a number above 0, not 0',

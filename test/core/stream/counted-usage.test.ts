@@ -28,7 +28,7 @@ describe('a usage report', () => {
     ['a fraction', { ...COUNTS, completion_tokens: 1.5 }],
     ['a count below zero', { ...COUNTS, total_tokens: -1 }],
     ['a count beyond belief', { ...COUNTS, prompt_tokens: 9e15 }],
-    ['a text', { ...COUNTS, prompt_tokens: '7' }],
+    ['a string', { ...COUNTS, prompt_tokens: '7' }],
     ['a bigint', { ...COUNTS, prompt_tokens: 7n }],
     ['NaN in its details', { ...COUNTS, completion_tokens_details: { reasoning_tokens: NaN } }],
     ['details that are none', { ...COUNTS, prompt_tokens_details: 3 }],

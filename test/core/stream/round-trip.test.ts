@@ -58,7 +58,7 @@ const message: fc.Arbitrary<ResultMessage> = fc
   })
   .map((parts) => ({
     role: 'assistant',
-    // An answer without text and without calls is an empty text.
+    // An answer without text and without calls is an empty string.
     content: parts.content ?? (parts.calls === undefined ? '' : null),
     refusal: parts.refusal,
     reasoning: parts.reasoning,

@@ -281,7 +281,7 @@ describe('router:web_fetch', () => {
     for (const detail of answer.choices[0]?.message.reasoning_details ?? []) {
       expect(JSON.parse((detail as { result: string }).result)).toEqual({
         status: 'failed',
-        error: 'url must be a text',
+        error: 'url must be a string',
       });
     }
   });

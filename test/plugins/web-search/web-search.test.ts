@@ -129,8 +129,8 @@ describe('router:web_search', () => {
     const errors = resultsIn(answer.choices[0]?.message.reasoning_details ?? []).map(({ error }) => error);
     expect(errors).toEqual([
       'The search engine exa answered 500',
-      'query must be a text that is not empty',
-      'query must be a text that is not empty',
+      'query must be a non-empty string',
+      'query must be a non-empty string',
     ]);
     expect(answer.choices[0]?.message.content).toBe('Sorry.');
     expect(answer.usage?.server_tool_use).toBeUndefined();

@@ -277,7 +277,7 @@ describe('images and documents', () => {
       { type: 'url', url: 'https://example.org/a.pdf' },
     ],
     [
-      'a text',
+      'a string',
       file('data:text/csv;charset=utf-8;base64,w7Y7MQ=='),
       'document',
       { type: 'text', media_type: 'text/plain', data: 'ö;1' },

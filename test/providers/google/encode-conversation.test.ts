@@ -59,7 +59,7 @@ describe('instructions', () => {
 describe('turns', () => {
   it('in which nobody says a word are refused before Google does it', () => {
     expect(() => turnsOf([{ role: 'user', content: '' }])).toThrow(EncodeError);
-    expect(() => turnsOf([{ role: 'user', content: '' }])).toThrow(/^messages must say something/);
+    expect(() => turnsOf([{ role: 'user', content: '' }])).toThrow(/^messages must have content/);
   });
 
   it('of the same role in a row become one, and empty ones none', () => {

@@ -99,7 +99,9 @@ describe('a budget', () => {
     expect(statusOf(await askAndWait(own, fits))).toBe(200);
     const empty = await askAndWait(own, { account: { id: 'c', budget: { limitUsd: 0, period: 'day' } }, body: BODY });
     expect(empty.error).toMatchObject({
-      message: 'Insufficient credits: the budget of this account, $0 per day, has $0 left',
+      message: expect.stringMatching(
+        /^Insufficient credits: the budget of this account, \$0 per day, has \$0 left, but this request may cost up to \$0\.0\d+, of which \$0\.0\d+ for up to 20 tokens of output$/,
+      ),
       metadata: { resets_at: Date.UTC(2026, 0, 2) },
     });
   });

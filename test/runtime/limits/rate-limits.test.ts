@@ -295,12 +295,12 @@ describe('the configuration', () => {
     const providers = [instant()];
     expect(() => resolveConfig({ ...config, budgets, providers })).toThrow(
       [
-        'rateLimits.requestsPerMinute must be a number that is not negative, not -1.',
-        'rateLimits.freeModels.requestsPerDay must be a number that is not negative, not NaN.',
+        'rateLimits.requestsPerMinute must be a non-negative number, not -1.',
+        'rateLimits.freeModels.requestsPerDay must be a non-negative number, not NaN.',
         'budgets.default.limitUsd must be US dollars from 0 to 9000000, not -1.',
         'budgets.default.period must be "day" or "week" or "month" or "total", did you mean "day"?',
         'budgets.holdMs must be a number of at least 1,000 milliseconds, not 1.',
-        'budgets.unknownPrice must be "refuse" or "allow", not a text.',
+        'budgets.unknownPrice must be "refuse" or "allow", not a string.',
       ].join('\n'),
     );
     expect(() =>

@@ -228,7 +228,7 @@ function chatText(content: string | readonly MessagePart[] | null | undefined): 
   return content.flatMap((part) => (part.type === 'input_text' ? [{ ...part, type: 'text' as const }] : []));
 }
 
-/** One part in the chat form; an empty text for an image that only its own provider can find. */
+/** One part in the chat form; an empty string for an image that only its own provider can find. */
 function chatParts(part: InputPart): readonly ContentPart[] {
   const { type: _, ...rest } = part;
   const marks = {

@@ -1,0 +1,80 @@
+/** What sends traces and metrics. It needs `@opentelemetry/api`, so that it is loaded by whoever wants them. */
+import { listen, type RouterEventSource } from '../../runtime/chat/events.ts';
+import { type Attributes, type Meter, metrics, trace } from './api.ts';
+import {
+  type LabelName,
+  type Labels,
+  measure,
+  type Measurement,
+  MEASUREMENTS,
+  type SeriesOf,
+} from '../measurements.ts';
+import { conventionalProvider } from './attributes.ts';
+import type { OpenTelemetryOptions } from './open-telemetry.ts';
+import { RequestSpans } from './request-spans.ts';
+
+const SCOPE = 'signalbox';
+
+/**
+ * Sends traces and metrics of a router, and gives what ends it.
+ *
+ * @param options - Those of `openTelemetry`.
+ */
+export function sendTelemetry(router: RouterEventSource, options: OpenTelemetryOptions): () => void {
+  const { tracerProvider = trace, meterProvider = metrics, propagate = true } = options;
+  const spans = new RequestSpans(tracerProvider.getTracer(SCOPE), propagate);
+  const removals = [listen(router, spans.listeners), measure(router, instrumentsOf(meterProvider.getMeter(SCOPE)))];
+  return () => {
+    for (const remove of removals) remove();
+    spans.close();
+  };
+}
+
+const ATTRIBUTES: Readonly<Record<LabelName, string>> = {
+  operation: 'gen_ai.operation.name',
+  provider: 'gen_ai.provider.name',
+  model: 'gen_ai.request.model',
+  origin: 'signalbox.origin',
+  error: 'error.type',
+  token: 'gen_ai.token.type',
+  plugin: 'signalbox.plugin.id',
+  hook: 'signalbox.plugin.hook',
+  tool: 'signalbox.tool.type',
+  outcome: 'signalbox.outcome',
+  cause: 'signalbox.cause',
+  state: 'signalbox.breaker.state',
+  code: 'signalbox.warning.code',
+};
+
+/** Makes the instruments of a meter and gives their series. */
+function instrumentsOf(meter: Meter): SeriesOf {
+  const instruments = new Map(
+    Object.entries(MEASUREMENTS).map(([name, measurement]) => [name, instrumentOf(meter, measurement)]),
+  );
+  return (name, labels) => {
+    const record = instruments.get(name);
+    const attributes = attributesOf(labels);
+    return (value) => record?.(value, attributes);
+  };
+}
+
+function instrumentOf(meter: Meter, measurement: Measurement): (value: number, attributes: Attributes) => void {
+  const { name, unit, description, kind, buckets = [] } = measurement;
+  if (kind === 'histogram') {
+    const advice = { explicitBucketBoundaries: [...buckets] };
+    const histogram = meter.createHistogram(name, { unit, description, advice });
+    return (value, attributes) => histogram.record(value, attributes);
+  }
+  const options = { unit, description };
+  const counter = kind === 'counter' ? meter.createCounter(name, options) : meter.createUpDownCounter(name, options);
+  return (value, attributes) => counter.add(value, attributes);
+}
+
+function attributesOf(labels: Labels): Attributes {
+  const attributes: Attributes = {};
+  for (const [label, value] of Object.entries(labels)) {
+    if (value === undefined) continue;
+    attributes[ATTRIBUTES[label as LabelName]] = label === 'provider' ? conventionalProvider(value) : value;
+  }
+  return attributes;
+}
