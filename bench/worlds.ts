@@ -87,7 +87,7 @@ function randomRows(runs: readonly Run[]): readonly string[] {
   );
   const calls = brownOuts.filter(({ share, reports }) => reports.router.attemptsPerRequest * (1 - share) > 1.1);
   const most = Math.max(0, ...brownOuts.map(({ share, reports }) => reports.router.attemptsPerRequest * (1 - share)));
-  const late = brownOuts.filter(({ reports: { router, roundRobin } }) => p99(router) > p99(roundRobin) * 1.01);
+  const late = brownOuts.filter(({ reports: { router, roundRobin } }) => isLater(router, roundRobin));
   const slower = brownOuts.filter(({ reports: { router, roundRobin } }) => {
     const [own, other] = timesOfAsMany(router, roundRobin);
     return own > other * 1.01;
@@ -197,6 +197,22 @@ function worstLines(runs: readonly Run[]): readonly string[] {
     });
 }
 
+function lateLines(runs: readonly Run[]): readonly string[] {
+  return runs
+    .filter(({ known: { share = 0 }, reports: { router, roundRobin } }) => share > 0 && isLater(router, roundRobin))
+    .map(({ index, known, reports: { router, roundRobin } }) => {
+      const answered = `${percent(router.success)} / ${percent(roundRobin.success)}`;
+      const ofAsMany = timesOfAsMany(router, roundRobin).map(seconds).join(' / ');
+      const endpoints = known.world.endpoints.length;
+      return `| ${index} | ${known.kind} | ${endpoints} | ${percent(known.share ?? 0)} | ${answered} | ${seconds(p99(router))} / ${seconds(p99(roundRobin))} | ${ofAsMany} |`;
+    });
+}
+
+/** Whether the 99th percentile is above another one by more than 1 %. */
+function isLater(one: TimedReport, other: TimedReport): boolean {
+  return p99(one) > p99(other) * 1.01;
+}
+
 function settingsOf(words: readonly string[]): Settings {
   const value = (name: string, usual: string): string => words[words.indexOf(`--${name}`) + 1 || words.length] ?? usual;
   return {
@@ -229,6 +245,13 @@ async function main(): Promise<void> {
       '\n| World | Kind | Answered: router | (a) / (b) / (c) | Failures of the router |\n|---|---|---|---|---|',
     );
     for (const line of worst) console.log(line);
+  }
+  const late = lateLines(runs);
+  if (late.length > 0) {
+    console.log(
+      '\n| World | Kind | Endpoints | Share | Answered: router / (c) | p99 to the first token | The same of as many requests |\n|---|---|---|---|---|---|---|',
+    );
+    for (const line of late) console.log(line);
   }
   const tookS = (performance.now() - startedAt) / 1_000;
   console.log(

@@ -107,6 +107,18 @@ const KINDS: Readonly<Record<string, Draw>> = {
     });
     return { world: { seed, endpoints, traffic } };
   },
+  'more requests than rate limits allow': (chance, seed, requests) => {
+    const perSecond = between(chance, 2, 10);
+    const retryAfter = oneOf(chance, ['none', 'milliseconds', 'seconds'] as const);
+    const endpoints = endpointsOf(chance, oneOf(chance, [1, 2])).map((one) => ({
+      ...one,
+      rate: { perSecond, retryAfter },
+    }));
+    // In sum a tenth too many, or twice as many.
+    const excess = oneOf(chance, [1.1, 2]);
+    const traffic = { ...trafficOf(chance, requests), perSecond: excess * perSecond * endpoints.length };
+    return { world: { seed, endpoints, traffic } };
+  },
   'everything is well': (chance, seed, requests) => ({
     share: 0,
     world: { seed, endpoints: endpointsOf(chance, oneOf(chance, [1, 2, 4])), traffic: trafficOf(chance, requests) },

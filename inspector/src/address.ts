@@ -7,9 +7,12 @@ export const BASE = HOME.slice(0, -'/inspector'.length);
 
 /** The views, in the order of their keys. */
 export const VIEWS = [
+  { name: 'overview', title: 'Overview' },
   { name: 'live', title: 'Live' },
+  { name: 'requests', title: 'Requests' },
   { name: 'endpoints', title: 'Endpoints' },
   { name: 'cost', title: 'Cost' },
+  { name: 'budgets', title: 'Budgets' },
   { name: 'batches', title: 'Batches' },
   { name: 'try', title: 'Try it' },
 ] as const;
@@ -23,7 +26,7 @@ addEventListener('popstate', () => {
 export const place = computed(() => {
   const [path = '', query = ''] = here.value.split('?');
   const [, view = '', id = ''] = /^\/?([^/]*)\/?([^/]*)/.exec(path.slice(HOME.length)) ?? [];
-  return { view: view === '' ? 'live' : view, id: decodeURIComponent(id), query: new URLSearchParams(query) };
+  return { view: view === '' ? 'overview' : view, id: decodeURIComponent(id), query: new URLSearchParams(query) };
 });
 
 /** Address of a view. */

@@ -25,6 +25,12 @@ interface Seen {
   readonly done: number;
 }
 
+/** How a batch stands. One that has come to its end may have answered nothing. */
+function statusOf({ status, request_counts: counts }: BatchView): string {
+  if (status !== 'completed' || counts.failed === 0) return `${SIGNS[status] ?? '…'} ${words(status)}`;
+  return counts.completed === 0 ? '✕ completed, all failed' : `⚠ completed, ${count(counts.failed)} failed`;
+}
+
 /** Batches of all accounts. */
 export function Batches(): JSX.Element {
   const { answer, problem, again } = useAsked<BatchViewList>('batches', EVERY_MS);
@@ -93,7 +99,7 @@ function Card({
   return (
     <li class="card">
       <h2>
-        <span class="id">{id}</span> <span class="badge">{`${SIGNS[status] ?? '…'} ${words(status)}`}</span>
+        <span class="id">{id}</span> <span class={`badge ${counts.failed > 0 ? 'bad' : ''}`}>{statusOf(batch)}</span>
       </h2>
       <Meter
         share={done / Math.max(1, counts.total)}

@@ -1,4 +1,5 @@
 import type { ComponentChildren, JSX } from 'preact';
+import { dateTime, fineCeiling } from './format.ts';
 
 /** A line of values over time. What was not measured leaves a gap. */
 export function Sparkline({
@@ -56,4 +57,79 @@ export function Meter({ share, text }: { readonly share: number; readonly text: 
 /** A small note that explains a word of the page where it stands. */
 export function Hint({ children }: { readonly children: ComponentChildren }): JSX.Element {
   return <p class="hint">{children}</p>;
+}
+
+/** A slot of time of a chart. */
+interface Slot {
+  readonly at: number;
+}
+
+/** Bars over time, on an axis that begins at 0. What was not measured leaves a gap. */
+export function TimeChart<Shown extends Slot>({
+  title,
+  slots,
+  value,
+  text,
+  bad = false,
+}: {
+  readonly title: string;
+  readonly slots: readonly Shown[];
+  readonly value: (slot: Shown) => number | undefined;
+  readonly text: (value: number) => string;
+  /** Whether the values are failures. */
+  readonly bad?: boolean;
+}): JSX.Element {
+  const width = 560;
+  const height = 120;
+  const floor = height - 16;
+  const values = slots.map(value);
+  const highest = Math.max(0, ...values.map((one) => one ?? 0));
+  const most = fineCeiling(Math.max(highest, 1e-9));
+  const step = width / Math.max(1, slots.length);
+  const isLong = (slots.at(-1)?.at ?? 0) - (slots[0]?.at ?? 0) > 2 * 86_400_000;
+  const label = (at: number): string => (isLong ? dateTime(at).slice(5, 10) : dateTime(at).slice(11, 16));
+  const marks = slots.filter((_, index) => index % Math.ceil(slots.length / 6) === 0);
+  const shown = values.filter((one) => one !== undefined);
+  return (
+    <figure class={bad ? 'chart failures' : 'chart'}>
+      <figcaption>
+        {title}
+        <span class="served">{highest === 0 ? 'none' : `at most ${text(highest)}`}</span>
+      </figcaption>
+      <svg
+        viewBox={`0 0 ${width} ${height}`}
+        role="img"
+        aria-label={`${title}: ${shown.length === 0 || highest === 0 ? 'none' : `from ${text(Math.min(...shown))} to ${text(highest)}, lately ${text(shown.at(-1) ?? 0)}`}`}
+      >
+        <line class="axis" x1="0" x2={width} y1={floor + 0.5} y2={floor + 0.5} />
+        <line class="axis fine" x1="0" x2={width} y1="12.5" y2="12.5" />
+        {highest > 0 && (
+          <text x="2" y="9">
+            {text(most)}
+          </text>
+        )}
+        {slots.map((slot, index) => {
+          const one = values[index];
+          if (one === undefined || one === 0) return null;
+          const size = Math.max(1.5, (one / most) * (floor - 12));
+          return (
+            <rect
+              key={slot.at}
+              x={(index * step + step * 0.1).toFixed(2)}
+              y={(floor - size).toFixed(2)}
+              width={(step * 0.8).toFixed(2)}
+              height={size.toFixed(2)}
+            >
+              <title>{`${dateTime(slot.at).slice(0, 16)}: ${text(one)}`}</title>
+            </rect>
+          );
+        })}
+        {marks.map(({ at }) => (
+          <text key={at} x={((slots.findIndex((slot) => slot.at === at) + 0.1) * step).toFixed(1)} y={height - 4}>
+            {label(at)}
+          </text>
+        ))}
+      </svg>
+    </figure>
+  );
 }

@@ -4,9 +4,9 @@ import type { LedgerCost } from '../../src/contracts/ledger.ts';
 import type { CostList } from '../../src/inspector/wire.ts';
 import { addressOf, place, setQuery } from './address.ts';
 import { useAsked } from './asked.ts';
-import { Hint, Meter } from './charts.tsx';
+import { Meter } from './charts.tsx';
 import { csvField, download, downloadLedger } from './download.ts';
-import { count, money, fineCeiling, percent, usd } from './format.ts';
+import { count, money, fineCeiling, percent, sum, usd } from './format.ts';
 import { Problem } from './problem.tsx';
 
 const KEYS = ['day', 'model', 'provider', 'account', 'tag'] as const;
@@ -45,7 +45,7 @@ export function Cost(): JSX.Element {
             tag
             <input
               list="tags"
-              value={tag}
+              value={tag === '' ? (answer?.tag ?? '') : tag}
               placeholder="name of a tag"
               onChange={(event) => setQuery({ tag: event.currentTarget.value.trim() })}
             />
@@ -87,17 +87,22 @@ export function Cost(): JSX.Element {
       <Problem problem={problem ?? (exporting instanceof Error ? exporting : undefined)} />
       {total !== undefined && (
         <p class="summary">
-          <b>{money(total.cost_nano_usd)}</b> for {count(total.requests)} requests, {count(total.failed)} of which
-          failed. {count(total.prompt_tokens)} tokens in,{' '}
+          <b>{sum(total.cost_nano_usd, total.unpriced)}</b> for {count(total.requests)} requests, {count(total.failed)}{' '}
+          of which failed. {count(total.prompt_tokens)} tokens in,{' '}
           <b>{percent(total.cached_tokens / Math.max(1, total.prompt_tokens))}</b> of them from a cache;{' '}
           {count(total.completion_tokens)} out.
         </p>
       )}
       {daily.answer !== undefined && daily.answer.data.length > 1 && <Days costs={daily.answer.data} />}
-      {answer !== undefined && <Table by={by} costs={answer.data} />}
-      {by === 'tag' && tag === '' && (
-        <Hint>Choose a tag. Tags are the members of a request’s metadata that the option ledger.tags names.</Hint>
-      )}
+      {answer !== undefined &&
+        (by === 'tag' && answer.tag === undefined ? (
+          <p class="empty">
+            No request had a tag lately. Tags are the members of a request’s metadata that the option ledger.tags names;
+            name one above that earlier requests had.
+          </p>
+        ) : (
+          <Table by={by} costs={answer.data} tag={answer.tag} />
+        ))}
     </>
   );
 }
@@ -111,20 +116,23 @@ function Days({ costs }: { readonly costs: readonly LedgerCost[] }): JSX.Element
   const step = Math.min(64, width / days.length);
   return (
     <figure>
-      <figcaption>Cost by day (UTC), up to {usd(most / 1e9)}</figcaption>
+      <figcaption>
+        Cost by day (UTC), up to {usd(most / 1e9)}
+        {days.some(({ unpriced }) => unpriced > 0) && ', without calls of unknown price'}
+      </figcaption>
       <svg
         class="days"
         viewBox={`0 0 ${width} ${height}`}
         role="img"
-        aria-label={days.map(({ key, cost_nano_usd: cost }) => `${key}: ${money(cost)}`).join(', ')}
+        aria-label={days.map(({ key, cost_nano_usd: cost, unpriced }) => `${key}: ${sum(cost, unpriced)}`).join(', ')}
       >
         <line class="axis" x1="0" x2={width} y1={height - 18} y2={height - 18} />
-        {days.map(({ key, cost_nano_usd: cost }, index) => {
+        {days.map(({ key, cost_nano_usd: cost, unpriced }, index) => {
           const size = (cost / most) * (height - 34);
           return (
             <g key={key}>
               <rect x={index * step + 3} y={height - 18 - size} width={Math.max(2, step - 6)} height={size}>
-                <title>{`${key}: ${money(cost)}`}</title>
+                <title>{`${key}: ${sum(cost, unpriced)}`}</title>
               </rect>
               {(days.length <= 10 || index % 5 === 0) && (
                 <text x={index * step + step / 2} y={height - 5} text-anchor="middle">
@@ -133,7 +141,7 @@ function Days({ costs }: { readonly costs: readonly LedgerCost[] }): JSX.Element
               )}
               {days.length <= 10 && (
                 <text x={index * step + step / 2} y={height - 22 - size} text-anchor="middle">
-                  {money(cost)}
+                  {cost === 0 && unpriced > 0 ? 'unknown' : money(cost)}
                 </text>
               )}
             </g>
@@ -144,12 +152,20 @@ function Days({ costs }: { readonly costs: readonly LedgerCost[] }): JSX.Element
   );
 }
 
-function Table({ by, costs }: { readonly by: string; readonly costs: readonly LedgerCost[] }): JSX.Element {
-  const sum = Math.max(
+function Table({
+  by,
+  costs,
+  tag,
+}: {
+  readonly by: string;
+  readonly costs: readonly LedgerCost[];
+  readonly tag: string | undefined;
+}): JSX.Element {
+  const all = Math.max(
     costs.reduce((total, one) => total + one.cost_nano_usd, 0),
     1,
   );
-  if (costs.length === 0) return <p class="empty">Nothing was spent in this time.</p>;
+  if (costs.length === 0) return <p class="empty">No requests in this time.</p>;
   return (
     <div class="table-frame">
       <table class="costs">
@@ -169,10 +185,10 @@ function Table({ by, costs }: { readonly by: string; readonly costs: readonly Le
         <tbody>
           {costs.slice(0, 200).map((one) => (
             <tr key={one.key}>
-              <td>{nameOf(by, one.key)}</td>
-              <td class="c-num">{money(one.cost_nano_usd)}</td>
+              <td>{nameOf(by, one.key, tag)}</td>
+              <td class="c-num">{sum(one.cost_nano_usd, one.unpriced)}</td>
               <td class="c-axis">
-                <Meter share={one.cost_nano_usd / sum} text={percent(one.cost_nano_usd / sum)} />
+                <Meter share={one.cost_nano_usd / all} text={percent(one.cost_nano_usd / all)} />
               </td>
               <td class="c-num">{count(one.requests)}</td>
               <td class="c-num">{count(one.failed)}</td>
@@ -194,11 +210,14 @@ function Table({ by, costs }: { readonly by: string; readonly costs: readonly Le
 }
 
 /** Keys that can be filters lead to their requests. */
-function nameOf(by: string, key: string): JSX.Element | string {
+function nameOf(by: string, key: string, tag: string | undefined): JSX.Element | string {
   if (key === '') return by === 'tag' ? '(without the tag)' : '(no endpoint was called)';
   if (key === 'services') return 'services of plugins and tools';
-  if (by !== 'model' && by !== 'provider' && by !== 'account') return key;
-  return <a href={addressOf('live', undefined, new URLSearchParams({ [by]: key }))}>{key}</a>;
+  const filter: Readonly<Record<string, string>> =
+    by === 'day'
+      ? { from: String(Date.parse(key)), to: String(Date.parse(key) + 86_400_000) }
+      : { [by]: by === 'tag' ? `${tag}:${key}` : key };
+  return <a href={addressOf('requests', undefined, new URLSearchParams(filter))}>{key}</a>;
 }
 
 const COLUMNS = [
@@ -209,6 +228,7 @@ const COLUMNS = [
   'cached_tokens',
   'completion_tokens',
   'cost_nano_usd',
+  'unpriced',
 ] as const;
 
 function tableOf(by: string, costs: readonly LedgerCost[]): readonly string[] {

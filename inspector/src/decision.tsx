@@ -230,6 +230,18 @@ function comparison([first, second]: LedgerRecord['candidates']): string {
   return `${costs} Each further request of the session: ${money(oneLater)}, there ${money(otherLater)}.`;
 }
 
+/** Who answered: an endpoint, or where none was called, what did instead. */
+function answeredBy({ endpoint, cache, plugins = [] }: LedgerRecord): string {
+  if (endpoint !== undefined) return tagOf(endpoint);
+  if (cache === 'hit') return 'the response cache';
+  const plugin = plugins.find(({ outcome }) => outcome === 'answered');
+  return plugin === undefined ? 'the router itself' : `the plugin ${plugin.id}`;
+}
+
+function spending(nanoUsd: number | undefined): string {
+  return nanoUsd === undefined ? 'what was spent is not known' : `${money(nanoUsd)} were spent`;
+}
+
 /** What divides the requests of an alias. */
 const SPLIT_BY = { session: 'session', account: 'account', endUser: 'end user', request: 'chance' } as const;
 
@@ -238,11 +250,11 @@ export function Summary({ record }: { readonly record: LedgerRecord }): JSX.Elem
   const {
     candidates,
     attempts,
-    endpoint,
     error_type: error,
     status,
     duration_ms: duration,
-    cost_nano_usd: cost,
+    cost_nano_usd: spent,
+    reason,
   } = record;
   const first = candidates[0];
   const failed = attempts.filter(
@@ -254,21 +266,26 @@ export function Summary({ record }: { readonly record: LedgerRecord }): JSX.Elem
     <p class="summary">
       {error === undefined ? (
         <>
-          <b class="badge good">✓ answered</b> by <b>{tagOf(endpoint ?? 'a plugin or the response cache')}</b> in{' '}
-          {ms(duration)} for {money(cost)}.
+          <b class="badge good">✓ answered</b> by <b>{answeredBy(record)}</b> in {ms(duration)}{' '}
+          {spent === undefined ? 'for an unknown price' : `for ${money(spent)}`}.
         </>
       ) : status === 499 ? (
         <>
-          <b class="badge">⊘ disconnected</b> after {ms(duration)}; {money(cost)} were spent.
+          <b class="badge">⊘ disconnected</b> after {ms(duration)}; {spending(spent)}.
         </>
       ) : (
         <>
           <b class="badge bad">
             ✕ {status} {words(error)}
           </b>{' '}
-          after {ms(duration)}; {money(cost)} were spent.
+          after {ms(duration)}; {spending(spent)}.
         </>
       )}{' '}
+      {reason !== undefined && (
+        <>
+          <b>{reason}</b>{' '}
+        </>
+      )}
       {refused === true && 'It was refused before anything was planned, so nobody was called. '}
       {(applied?.splits ?? []).map(({ alias, model, by }) => (
         <>

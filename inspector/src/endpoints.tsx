@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import type { EndpointList, EndpointView, PlanNow } from '../../src/inspector/wire.ts';
-import { place, setQuery } from './address.ts';
+import { addressOf, place, setQuery } from './address.ts';
 import { useAsked } from './asked.ts';
 import { Hint, Meter, Sparkline } from './charts.tsx';
 import { Candidates, candidatesNow, Excluded } from './decision.tsx';
@@ -51,11 +51,7 @@ export function Endpoints(): JSX.Element {
             </button>
           </h2>
           {chosen === model && <Plan model={model} />}
-          <ul class="cards">
-            {endpoints.map((endpoint) => (
-              <Card key={endpoint.id} endpoint={endpoint} />
-            ))}
-          </ul>
+          <Table endpoints={endpoints} />
         </section>
       ))}
       {answer?.models.length === 0 && <p class="empty">No model or provider has this in its name.</p>}
@@ -89,100 +85,90 @@ function Plan({ model }: { readonly model: string }): JSX.Element {
   );
 }
 
-const CIRCUITS = {
-  closed: '● circuit closed',
-  half_open: '◐ circuit half open',
-  open: '○ circuit open',
+/** How a circuit stands, with a sign that needs no colour. */
+export const CIRCUITS = {
+  closed: '● closed',
+  half_open: '◐ half open',
+  open: '○ open',
 } as const;
 
-function Card({ endpoint }: { readonly endpoint: EndpointView }): JSX.Element {
-  const {
-    tag,
-    circuit,
-    rest,
-    health,
-    latency,
-    throughput,
-    slices,
-    price,
-    share,
-    calls,
-    uptime,
-    headroom,
-    rate,
-    limits,
-    slowness,
-  } = endpoint;
-  const state =
-    rest === undefined && circuit === 'closed' ? 'good' : circuit === 'closed' && rest?.cause === 'pace' ? '' : 'bad';
+/** Whether calls go to it. */
+function stateOf({ circuit, rest }: EndpointView): 'good' | '' | 'bad' {
+  if (rest === undefined && circuit === 'closed') return 'good';
+  return circuit === 'closed' && rest?.cause === 'pace' ? '' : 'bad';
+}
+
+function Table({ endpoints }: { readonly endpoints: readonly EndpointView[] }): JSX.Element {
   return (
-    <li class={`card ${state}`}>
-      <h3>
-        {tag} <span class="badge">{CIRCUITS[circuit]}</span>
-      </h3>
-      <p class="rest" role={rest === undefined ? undefined : 'status'}>
-        {rest === undefined ? 'takes requests' : restOf(rest)}
-      </p>
-      <dl>
-        <div>
-          <dt>health</dt>
-          <dd>
-            <Meter share={health} text={percent(health)} />
-            {slowness > 1.5 && ` ${slowness.toFixed(1)} times as slow as usual`}
-          </dd>
-        </div>
-        <div>
-          <dt>share of the model</dt>
-          <dd>{share === undefined ? '–' : <Meter share={share} text={`${percent(share)} · ${count(calls)}`} />}</dd>
-        </div>
-        <div>
-          <dt>first token</dt>
-          <dd class="with-chart">
-            <span>
-              {latency === undefined
-                ? 'not measured'
-                : `${ms(latency.p50)} · p90 ${ms(latency.p90)} · p99 ${ms(latency.p99)}`}
-            </span>
-            <History
-              values={slices.map((one) => one.latency)}
-              label="Median time to the first token in the last half hour"
-            />
-          </dd>
-        </div>
-        <div>
-          <dt>tokens a second</dt>
-          <dd class="with-chart">
-            <span>
-              {throughput === undefined ? 'not measured' : `${count(throughput.p50)} · p90 ${count(throughput.p90)}`}
-            </span>
-            <History
-              values={slices.map((one) => one.throughput)}
-              label="Median tokens a second in the last half hour"
-            />
-          </dd>
-        </div>
-        <div>
-          <dt>rate free</dt>
-          <dd>
-            <Meter share={headroom} text={percent(headroom)} />
-            {rate !== undefined && ` takes ${rate.toFixed(1)} a second`}
-            {limitsOf(limits)}
-          </dd>
-        </div>
-        <div>
-          <dt>uptime</dt>
-          <dd>{uptime === undefined ? '–' : `${percent(uptime)} in 30 min`}</dd>
-        </div>
-        <div>
-          <dt>price per million</dt>
-          <dd>
-            {price === undefined
-              ? 'not known'
-              : `$${price.prompt} in · $${price.completion} out${price.cacheRead === undefined ? '' : ` · $${price.cacheRead} cached`}`}
-          </dd>
-        </div>
-      </dl>
-    </li>
+    <div class="table-frame">
+      <table class="endpoints">
+        <thead>
+          <tr>
+            <th class="c-endpoint">endpoint</th>
+            <th class="c-state">circuit</th>
+            <th class="c-meter">health</th>
+            <th class="c-meter">share of the model</th>
+            <th class="c-speed">first token</th>
+            <th class="c-speed">tokens a second</th>
+            <th class="c-meter">rate free</th>
+            <th class="c-num">uptime, 30 min</th>
+            <th class="c-num">price per million</th>
+          </tr>
+        </thead>
+        <tbody>
+          {endpoints.map((endpoint) => (
+            <Line key={endpoint.id} endpoint={endpoint} />
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function Line({ endpoint }: { readonly endpoint: EndpointView }): JSX.Element {
+  const { id, tag, circuit, rest, health, latency, throughput, slices, price, share, calls, uptime } = endpoint;
+  const { headroom, rate, limits, slowness } = endpoint;
+  return (
+    <tr class={stateOf(endpoint) === 'bad' ? 'failed' : ''}>
+      <td class="c-endpoint">
+        <a href={addressOf('requests', undefined, new URLSearchParams({ called: id }))}>{tag}</a>
+      </td>
+      <td class="c-state">
+        {CIRCUITS[circuit]}
+        <span class="rest">{rest === undefined ? '' : restOf(rest)}</span>
+      </td>
+      <td class="c-meter">
+        <Meter share={health} text={percent(health)} />
+        {slowness > 1.5 && <span class="rest">{slowness.toFixed(1)} times as slow as usual</span>}
+      </td>
+      <td class="c-meter">
+        {share === undefined ? '–' : <Meter share={share} text={`${percent(share)} · ${count(calls)}`} />}
+      </td>
+      <td class="c-speed">
+        {latency === undefined ? '–' : `${ms(latency.p50)} · p90 ${ms(latency.p90)}`}
+        <History
+          values={slices.map((one) => one.latency)}
+          label="Median time to the first token in the last half hour"
+        />
+      </td>
+      <td class="c-speed">
+        {throughput === undefined ? '–' : `${count(throughput.p50)} · p90 ${count(throughput.p90)}`}
+        <History values={slices.map((one) => one.throughput)} label="Median tokens a second in the last half hour" />
+      </td>
+      <td class="c-meter">
+        <Meter share={headroom} text={percent(headroom)} />
+        <span class="rest">
+          {rate !== undefined && `takes ${rate.toFixed(1)} a second`}
+          {limitsOf(limits)}
+        </span>
+      </td>
+      <td class="c-num">{percent(uptime)}</td>
+      <td class="c-num">
+        {price === undefined
+          ? 'unknown'
+          : `$${price.prompt} in · $${price.completion} out${price.cacheRead === undefined ? '' : ` · $${price.cacheRead} cached`}`}
+      </td>
+    </tr>
   );
 }
 
@@ -194,10 +180,11 @@ function History(line: {
   return line.values.filter((value) => value !== undefined).length < LEAST_VALUES ? null : <Sparkline {...line} />;
 }
 
-function restOf({ ms: left, cause, asked }: NonNullable<EndpointView['rest']>): string {
+/** Why no call goes to an endpoint, and for how long. */
+export function restOf({ ms: left, cause, asked }: NonNullable<EndpointView['rest']>): string {
   if (cause === 'pace') return `its rate is used up; free again in ${ms(left)}`;
   const why = cause === 'breaker' ? 'too many calls failed' : words(cause);
-  return `left alone for ${ms(left)} more: ${why}${asked ? ', as it asked for' : ''}`;
+  return `no calls for ${ms(left)}: ${why}${asked ? ', as it asked for' : ''}`;
 }
 
 function limitsOf({ rpm, tpm, concurrency }: EndpointView['limits']): string {

@@ -19,6 +19,19 @@ export function money(nanoUsd: number | undefined): string {
   return `$${dollars.toFixed(digits).replace(/(\.\d*?[1-9])0+$/, '$1')}`;
 }
 
+/** What something cost, where nobody may know it. */
+export function cost(nanoUsd: number | undefined): string {
+  return nanoUsd === undefined ? 'price unknown' : money(nanoUsd);
+}
+
+/** A sum, and how much is missing in it. */
+export function sum(nanoUsd: number, unpriced: number): string {
+  if (unpriced === 0) return money(nanoUsd);
+  return nanoUsd === 0
+    ? `${count(unpriced)} of unknown price`
+    : `${money(nanoUsd)} and ${count(unpriced)} of unknown price`;
+}
+
 export function usd(value: number | undefined): string {
   return value === undefined ? 'no price' : money(value * 1e9);
 }

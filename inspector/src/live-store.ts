@@ -34,7 +34,8 @@ export const live = {
   held: signal<readonly LiveRow[]>([]),
   leftOut: signal(0),
   seconds: signal<readonly Second[]>(Array.from({ length: SECONDS }, () => ({ requests: 0, failed: 0 }))),
-  totals: signal<LiveTotals | undefined>(undefined),
+  /** Sums since this page was opened. */
+  since: signal<LiveTotals>({ requests: 0, failed: 0, cost_nano_usd: 0, unpriced: 0, tokens: 0 }),
   connection: signal<'connecting' | 'live' | 'lost'>('connecting'),
 };
 
@@ -47,7 +48,12 @@ let latest: LiveUpdate | undefined;
 let arrived: LiveRow[] = [];
 /** Sums of the update that was drawn last. */
 let drawn: Totals | undefined;
+/** Those of the router when this page was last told: what it has counted since its own start is no matter of the page. */
+let told: LiveTotals | undefined;
 let frame: number | undefined;
+/** Ends of requests before this page was opened: the second, and the error where there was one. */
+let early: readonly { readonly second: number; readonly type: string | undefined }[] = [];
+let isFilled = false;
 
 /** Shows what came while the list was held: it joins the list as if it came now. */
 export function release(): void {
@@ -78,6 +84,7 @@ async function run(query: string, stop: AbortSignal): Promise<void> {
   try {
     const { rows } = await ask<RequestList>(`requests?${query}`, { signal: stop });
     live.rows.value = rows.slice(0, MOST_ROWS);
+    if (query === '') fillMinute(rows);
   } catch (error) {
     if (error instanceof ApiError && (error.status === 401 || error.status === 403)) return;
   }
@@ -132,12 +139,32 @@ function draw(): void {
 }
 
 function drawNumbers(update: LiveUpdate): void {
-  const { running, runningTotal, now, totals } = live;
+  const { running, runningTotal, now, since } = live;
   now.value = update.now;
-  totals.value = update.totals;
+  // A router that was started anew counts from 0 again.
+  const before = told !== undefined && told.requests <= update.totals.requests ? told : update.totals;
+  since.value = {
+    requests: since.value.requests + update.totals.requests - before.requests,
+    failed: since.value.failed + update.totals.failed - before.failed,
+    cost_nano_usd: since.value.cost_nano_usd + update.totals.cost_nano_usd - before.cost_nano_usd,
+    unpriced: since.value.unpriced + update.totals.unpriced - before.unpriced,
+    tokens: since.value.tokens + update.totals.tokens - before.tokens,
+  };
+  told = update.totals;
   running.value = update.running.slice(0, MOST_RUNNING);
   runningTotal.value = update.running_total;
   const second = Math.floor(update.now / 1_000);
+  if (early.length > 0) {
+    const seconds = live.seconds.value.map((one) => ({ ...one }));
+    for (const { second: ended, type } of early) {
+      const slot = seconds[SECONDS - 1 - (second - ended)];
+      if (slot === undefined) continue;
+      slot.requests += 1;
+      if (type !== undefined) slot.failed += 1;
+    }
+    live.seconds.value = seconds;
+    early = [];
+  }
   if (drawn !== undefined) count(second, drawn, update.totals);
   drawn = { ...update.totals, second };
 }
@@ -151,6 +178,16 @@ function drawRows(ended: readonly LiveRow[]): void {
   if (running.value.some(({ id }) => over.has(id))) running.value = running.value.filter(({ id }) => !over.has(id));
   if (paused.value || pointed.value) held.value = [...fresh, ...held.value].slice(0, MOST_ROWS);
   else rows.value = [...fresh, ...rows.value].slice(0, MOST_ROWS);
+}
+
+/** Fills the chart of the last minute with what ended before this page was opened, as far as the rows reach back. */
+function fillMinute(rows: readonly LiveRow[]): void {
+  const ends = rows.map(({ at, duration_ms: ms = 0, error_type: type }) => ({
+    second: Math.floor((at + ms) / 1_000),
+    type,
+  }));
+  if (!isFilled) early = ends;
+  isFilled = true;
 }
 
 /** Puts what was counted since the update before into the seconds of the chart. */

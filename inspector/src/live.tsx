@@ -1,26 +1,21 @@
 import { Component, type JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import type { LiveRow } from '../../src/inspector/wire.ts';
-import { addressOf, go, place, setQuery } from './address.ts';
+import { addressOf, go } from './address.ts';
 import { session } from './api.ts';
 import { Sparkline } from './charts.tsx';
-import { count, money, ms, fineCeiling, outcome, percent, tagOf, time, words } from './format.ts';
+import { Filters, filterOfAddress } from './filters.tsx';
+import { cost, count, dateTime, ms, fineCeiling, outcome, percent, sum, tagOf, time, words } from './format.ts';
 import { follow, live, paused, pointed, release } from './live-store.ts';
 
-const FILTERS = [
-  { name: 'model', hint: 'any model' },
-  { name: 'provider', hint: 'any provider' },
-  { name: 'account', hint: 'any account' },
-  { name: 'error', hint: 'any, or a type' },
-  { name: 'tag', hint: 'name:value' },
-] as const;
+/** Filters of what is under way; a session is known only of what has ended. */
+const NAMES = ['model', 'provider', 'endpoint', 'account', 'error', 'tag'] as const;
+/** Those of the address that are for requests that have ended long ago. */
+const NOT_LIVE = ['from', 'to', 'session'] as const;
 
 /** Requests as they come. */
 export function Live(): JSX.Element {
-  const { query } = place.value;
-  const filter = new URLSearchParams(
-    [...query].filter(([name]) => FILTERS.some((one) => one.name === name)),
-  ).toString();
+  const filter = filterOfAddress(NOT_LIVE);
   const { value: signIns } = session;
   useEffect(() => follow(filter), [filter, signIns]);
   useEffect(() => {
@@ -39,26 +34,27 @@ export function Live(): JSX.Element {
 /** What happens in all, whatever the filter. */
 function Sums(): JSX.Element {
   const seconds = live.seconds.value;
-  const lately = seconds.slice(-11, -1);
-  const rate = lately.reduce((sum, one) => sum + one.requests, 0) / 10;
-  const failing = lately.reduce((sum, one) => sum + one.failed, 0) / Math.max(1, rate * 10);
-  const { totals } = live;
+  const rate = seconds.slice(-11, -1).reduce((all, one) => all + one.requests, 0) / 10;
+  const minute = seconds.reduce((all, one) => all + one.requests, 0);
+  const failures = seconds.reduce((all, one) => all + one.failed, 0);
+  const since = live.since.value;
   return (
     <div class="sums">
       <Sum title="requests a second" value={rate.toFixed(1)}>
         <Sparkline values={seconds.map(({ requests }) => requests)} label="Requests a second in the last minute" />
       </Sum>
-      <Sum title="failing" value={percent(failing)}>
+      <Sum title="failing, in the last minute" value={minute === 0 ? '–' : percent(failures / minute)}>
         <Sparkline values={seconds.map(({ failed }) => failed)} label="Failures a second in the last minute" />
       </Sum>
       <Sum title="under way" value={String(live.runningTotal.value)} />
-      <Sum title="since this page opened" value={count(totals.value?.requests ?? 0)} />
-      <Sum title="cost since then" value={money(totals.value?.cost_nano_usd ?? 0)} />
+      <Sum title="since this page opened" value={count(since.requests)} />
+      <Sum title="cost since then" value={sum(since.cost_nano_usd, since.unpriced)} />
     </div>
   );
 }
 
-function Sum({
+/** A number with its name below. */
+export function Sum({
   title,
   value,
   children,
@@ -77,20 +73,9 @@ function Sum({
 }
 
 function Tools(): JSX.Element {
-  const { query } = place.value;
   return (
     <div class="tools">
-      {FILTERS.map(({ name, hint }) => (
-        <label key={name}>
-          {name}
-          <input
-            value={query.get(name) ?? ''}
-            placeholder={hint}
-            spellcheck={false}
-            onChange={(event) => setQuery({ [name]: event.currentTarget.value.trim() })}
-          />
-        </label>
-      ))}
+      <Filters names={NAMES} />
       <form
         role="search"
         onSubmit={(event) => {
@@ -122,20 +107,11 @@ function scaleOf(rows: readonly LiveRow[], now: number): number {
 }
 
 function List(): JSX.Element {
-  const body = useRef<HTMLTableSectionElement>(null);
   const running = live.running.value;
   const ended = live.rows.value;
   const now = live.now.value;
   const all = [...running, ...ended];
-  const most = scaleOf(all.slice(0, 80), now);
   const held = live.held.value.length;
-  const move = (event: KeyboardEvent): void => {
-    if (event.key !== 'ArrowDown' && event.key !== 'ArrowUp') return;
-    const links = [...(body.current?.querySelectorAll('a') ?? [])];
-    const at = links.indexOf(document.activeElement as HTMLAnchorElement);
-    links[at + (event.key === 'ArrowDown' ? 1 : -1)]?.focus();
-    event.preventDefault();
-  };
   return (
     <>
       <p class="notes" role="status">
@@ -158,37 +134,12 @@ function List(): JSX.Element {
         </span>
       </p>
       <div
-        class="table-frame"
         onPointerEnter={() => (pointed.value = true)}
         onPointerLeave={() => (pointed.value = false)}
         onFocusCapture={() => (pointed.value = true)}
         onBlurCapture={() => (pointed.value = false)}
       >
-        <table class="live" style={{ '--most': most }}>
-          <thead>
-            <tr>
-              <th class="c-time">time</th>
-              <th class="c-model">model</th>
-              <th class="c-served">endpoint</th>
-              <th class="c-account">account</th>
-              <th class="c-bar">
-                <span class="bar-head">
-                  <span>attempts from 0</span>
-                  <span>{ms(most)}</span>
-                </span>
-              </th>
-              <th class="c-num">total</th>
-              <th class="c-num">tokens</th>
-              <th class="c-num">cost</th>
-              <th class="c-status">status</th>
-            </tr>
-          </thead>
-          <tbody ref={body} onKeyDown={move}>
-            {all.map((row) => (
-              <Row key={row.id} row={row} now={row.duration_ms === undefined ? now : 0} />
-            ))}
-          </tbody>
-        </table>
+        <RequestTable rows={all} now={now} />
         {all.length === 0 && (
           <p class="empty">
             No requests yet. Send one from <a href={addressOf('try')}>Try it</a>, and watch it arrive here.
@@ -196,6 +147,57 @@ function List(): JSX.Element {
         )}
       </div>
     </>
+  );
+}
+
+/** Requests as rows, with their attempts on one time axis. */
+export function RequestTable({
+  rows,
+  now,
+  dated = false,
+}: {
+  readonly rows: readonly LiveRow[];
+  readonly now: number;
+  /** Whether the day is shown with the time. */
+  readonly dated?: boolean;
+}): JSX.Element {
+  const body = useRef<HTMLTableSectionElement>(null);
+  const most = scaleOf(rows.slice(0, 80), now);
+  const move = (event: KeyboardEvent): void => {
+    if (event.key !== 'ArrowDown' && event.key !== 'ArrowUp') return;
+    const links = [...(body.current?.querySelectorAll('a') ?? [])];
+    const at = links.indexOf(document.activeElement as HTMLAnchorElement);
+    links[at + (event.key === 'ArrowDown' ? 1 : -1)]?.focus();
+    event.preventDefault();
+  };
+  return (
+    <div class="table-frame">
+      <table class={dated ? 'live dated' : 'live'} style={{ '--most': most }}>
+        <thead>
+          <tr>
+            <th class="c-time">time</th>
+            <th class="c-model">model</th>
+            <th class="c-served">endpoint</th>
+            <th class="c-account">account</th>
+            <th class="c-bar">
+              <span class="bar-head">
+                <span>attempts from 0</span>
+                <span>{ms(most)}</span>
+              </span>
+            </th>
+            <th class="c-num c-total">total</th>
+            <th class="c-num c-tokens">tokens</th>
+            <th class="c-num c-cost">cost</th>
+            <th class="c-status">status</th>
+          </tr>
+        </thead>
+        <tbody ref={body} onKeyDown={move}>
+          {rows.map((row) => (
+            <Row key={row.id} row={row} now={row.duration_ms === undefined ? now : 0} dated={dated} />
+          ))}
+        </tbody>
+      </table>
+    </div>
   );
 }
 
@@ -209,6 +211,7 @@ interface RowProps {
   readonly row: LiveRow;
   /** Clock of the router; 0 for a request that has ended, which time does not change. */
   readonly now: number;
+  readonly dated: boolean;
 }
 
 /** A row is drawn once when its request has ended, however many come after it. */
@@ -222,13 +225,13 @@ class Row extends Component<RowProps> {
   }
 }
 
-function Cells({ row, now }: RowProps): JSX.Element {
+function Cells({ row, now, dated }: RowProps): JSX.Element {
   const { id, at, requested, model, attempts, duration_ms: duration, status } = row;
   const last = attempts.at(-1);
   const served = last === undefined ? (row.provider ?? '') : tagOf(last.endpoint);
   return (
     <tr class={row.error_type === undefined ? '' : 'failed'}>
-      <td class="c-time">{time(at)}</td>
+      <td class="c-time">{dated ? dateTime(at).slice(5) : time(at)}</td>
       <td class="c-model">
         <a href={addressOf('requests', id)} title={id}>
           {requested}
@@ -243,12 +246,15 @@ function Cells({ row, now }: RowProps): JSX.Element {
       <td class="c-bar">
         <Bar row={row} now={now} />
       </td>
-      <td class="c-num">{ms(duration ?? now - at)}</td>
-      <td class="c-num">
+      <td class="c-num c-total">{ms(duration ?? now - at)}</td>
+      <td class="c-num c-tokens">
         {row.prompt_tokens === undefined ? '–' : `${count(row.prompt_tokens)} → ${count(row.completion_tokens)}`}
       </td>
-      <td class="c-num">{money(row.cost_nano_usd)}</td>
-      <td class="c-status">{status === undefined ? phaseOf(row) : statusOf(row)}</td>
+      <td class="c-num c-cost">{status === undefined ? '–' : cost(row.cost_nano_usd)}</td>
+      <td class="c-status" title={row.reason}>
+        {status === undefined ? phaseOf(row) : statusOf(row)}
+        {row.reason !== undefined && <span class="reason">: {row.reason}</span>}
+      </td>
     </tr>
   );
 }
@@ -267,7 +273,7 @@ function statusOf({ status, error_type: type }: LiveRow): string {
 }
 
 /** Attempts on a time axis that all rows share: when its scale changes, nothing is drawn but that. */
-function Bar({ row, now }: RowProps): JSX.Element {
+function Bar({ row, now }: Omit<RowProps, 'dated'>): JSX.Element {
   const until = row.duration_ms ?? now - row.at;
   const at = (value: number): string => `min(100%, calc(100% * ${Math.max(0, value).toFixed(1)} / var(--most)))`;
   const told = row.attempts.map(

@@ -3,18 +3,23 @@ import { useEffect, useLayoutEffect, useState } from 'preact/hooks';
 import { addressOf, followLinks, go, place, VIEWS } from './address.ts';
 import { refusal, signedIn, signIn } from './api.ts';
 import { Batches } from './batches.tsx';
+import { Budgets } from './budgets.tsx';
 import { Cost } from './cost.tsx';
 import { Endpoints } from './endpoints.tsx';
+import { Requests } from './list.tsx';
 import { Live } from './live.tsx';
 import { paused } from './live-store.ts';
+import { Overview } from './overview.tsx';
 import { OneRequest } from './request.tsx';
 import { SignIn } from './sign-in.tsx';
 import './style.css';
 import { TryIt } from './try.tsx';
 
 const PAGES: Readonly<Record<string, ComponentType>> = {
+  overview: Overview,
   live: Live,
-  requests: OneRequest,
+  requests: () => (place.value.id === '' ? <Requests /> : <OneRequest />),
+  budgets: Budgets,
   endpoints: Endpoints,
   cost: Cost,
   batches: Batches,
@@ -46,7 +51,7 @@ function Inspector(): JSX.Element {
     return () => removeEventListener('keydown', onKey);
   }, []);
   useEffect(() => {
-    const named = VIEWS.find(({ name }) => name === view)?.title ?? (id === '' ? view : id);
+    const named = id === '' ? (VIEWS.find(({ name }) => name === view)?.title ?? view) : id;
     document.title = `${named} · Signalbox inspector`;
   }, [view, id]);
   return (
@@ -63,7 +68,7 @@ function Inspector(): JSX.Element {
             <a
               key={name}
               href={addressOf(name)}
-              aria-current={view === name || (view === 'requests' && name === 'live') ? 'page' : undefined}
+              aria-current={view === name ? 'page' : undefined}
               title={`Key ${index + 1}`}
             >
               {title}
@@ -95,7 +100,7 @@ function Inspector(): JSX.Element {
 function NotFound(): JSX.Element {
   return (
     <p class="empty">
-      There is no such view. <a href={addressOf('live')}>Live</a>
+      There is no such view. <a href={addressOf('overview')}>Overview</a>
     </p>
   );
 }

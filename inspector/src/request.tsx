@@ -1,12 +1,14 @@
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { LedgerRecord } from '../../src/contracts/ledger.ts';
-import type { RequestPage } from '../../src/inspector/wire.ts';
+import type { ContentView, InspectorFacts, RequestPage } from '../../src/inspector/wire.ts';
 import { addressOf, place } from './address.ts';
 import { ApiError, ask, session } from './api.ts';
+import { useAsked } from './asked.ts';
 import { Hint } from './charts.tsx';
 import { Candidates, candidatesNow, candidatesThen, Excluded, Roll, Summary } from './decision.tsx';
-import { count, dateTime, exclusion, money, ms, tagOf, words } from './format.ts';
+import { cost, count, dateTime, exclusion, ms, tagOf, words } from './format.ts';
+import { Problem } from './problem.tsx';
 import { Waterfall } from './waterfall.tsx';
 
 /** Milliseconds for which a request that is not known yet is asked for again: it may still run. */
@@ -67,7 +69,7 @@ export function OneRequest(): JSX.Element {
   return (
     <>
       <p class="back">
-        <a href={addressOf('live')}>← Live</a>
+        <a href={addressOf('requests')}>← Requests</a>
       </p>
       <h1>
         {record.requested} <span class="id">{record.id}</span>
@@ -81,6 +83,7 @@ export function OneRequest(): JSX.Element {
       <Errors record={record} />
       <Cost page={page} />
       <Copies page={page} />
+      {record.status === 200 && record.format !== 'embeddings' && <Content id={record.id} />}
       <Facts record={record} />
     </>
   );
@@ -114,7 +117,7 @@ function Copies({ page: { copies = [] } }: { readonly page: RequestPage }): JSX.
                 <td>{copy.status}</td>
                 <td class="c-num">{ms(copy.duration_ms ?? 0)}</td>
                 <td class="c-num">{`${count(copy.prompt_tokens)} → ${count(copy.completion_tokens)}`}</td>
-                <td class="c-num">{money(copy.cost_nano_usd)}</td>
+                <td class="c-num">{cost(copy.cost_nano_usd)}</td>
               </tr>
             ))}
           </tbody>
@@ -123,6 +126,15 @@ function Copies({ page: { copies = [] } }: { readonly page: RequestPage }): JSX.
       <Hint>Their answers were shown to nobody, and are not among the costs of this request.</Hint>
     </section>
   );
+}
+
+/** Why there are no candidates. */
+function whyNoPlan({ refused, status, error_type: error, cache, reason, excluded }: LedgerRecord): string {
+  if (refused === true) return 'Nothing was planned: the request was refused before that.';
+  if (error === undefined)
+    return `Nothing was planned: ${cache === 'hit' ? 'the response cache' : 'a plugin'} answered.`;
+  if (excluded.length > 0) return `No endpoint was left that could serve it, so the answer was ${status}.`;
+  return `No endpoint could be tried, so the answer was ${status} ${words(error)}. ${reason ?? ''}`;
 }
 
 /** Why this endpoint: the decision as it was, beside what it would be now. */
@@ -155,11 +167,7 @@ export function Decision({
           )}
         </h2>
         {record.candidates.length === 0 ? (
-          <p class="empty">
-            {record.refused === true
-              ? 'Nothing was planned: the request was refused before that.'
-              : 'Nothing was planned: a plugin or the response cache answered.'}
-          </p>
+          <p class="empty">{whyNoPlan(record)}</p>
         ) : (
           <Candidates
             then={candidatesThen(record)}
@@ -198,6 +206,7 @@ function Errors({ record }: { readonly record: LedgerRecord }): JSX.Element | nu
       <h2>{type === undefined ? 'Errors before the answer' : 'Error'}</h2>
       {type !== undefined && (
         <p>
+          {record.reason !== undefined && <b>{record.reason} </b>}
           The caller got <b>{status}</b> with <code>{type}</code>
           {committed === true
             ? ', after part of the stream had been sent: from then on nothing can be tried again.'
@@ -242,7 +251,8 @@ interface BillLine {
   readonly item: string;
   /** Tokens, images, requests or searches, where they were counted. */
   readonly units: number | undefined;
-  readonly nanoUsd: number;
+  /** Undefined where the price is unknown. */
+  readonly nanoUsd: number | undefined;
 }
 
 function Cost({ page: { record, parts } }: { readonly page: RequestPage }): JSX.Element {
@@ -253,6 +263,7 @@ function Cost({ page: { record, parts } }: { readonly page: RequestPage }): JSX.
       const name = `${attempt.number}. ${tagOf(attempt.endpoint)}`;
       if (own !== undefined)
         return own.map(({ item, units, nanoUsd }) => ({ name, item: words(item), units, nanoUsd }));
+      if (attempt.unpriced === true) return [{ name, item: 'price unknown', units: undefined, nanoUsd: undefined }];
       return attempt.cost_nano_usd === undefined
         ? []
         : [{ name, item: 'as charged', units: undefined, nanoUsd: attempt.cost_nano_usd }];
@@ -280,7 +291,7 @@ function Cost({ page: { record, parts } }: { readonly page: RequestPage }): JSX.
                 <td>{name}</td>
                 <td>{item}</td>
                 <td class="c-num">{count(units)}</td>
-                <td class="c-num">{money(nanoUsd)}</td>
+                <td class="c-num">{cost(nanoUsd)}</td>
               </tr>
             ))}
           </tbody>
@@ -289,12 +300,60 @@ function Cost({ page: { record, parts } }: { readonly page: RequestPage }): JSX.
               <td>total</td>
               <td />
               <td />
-              <td class="c-num">{money(total)}</td>
+              <td class="c-num">{cost(total)}</td>
             </tr>
           </tfoot>
         </table>
       </div>
     </section>
+  );
+}
+
+/** The prompt and the answer, where they are kept. Asked for when somebody wants to see them. */
+function Content({ id }: { readonly id: string }): JSX.Element | null {
+  const facts = useAsked<InspectorFacts>('facts');
+  const [open, setOpen] = useState(false);
+  const { answer, problem } = useAsked<ContentView>(open ? `requests/${encodeURIComponent(id)}/content` : undefined);
+  if (facts.answer?.content !== true) return null;
+  return (
+    <section>
+      <h2>
+        Prompt and answer
+        <button type="button" aria-expanded={open} onClick={() => setOpen(!open)}>
+          {open ? '▾ Hide' : '▸ Show'}
+        </button>
+      </h2>
+      {open && <Problem problem={problem} />}
+      {open && answer?.too_long === true && <p class="empty">They were too long to be kept.</p>}
+      {open && answer !== undefined && answer.too_long !== true && (
+        <>
+          {[...answer.messages, ...answer.choices].map((one, index) => (
+            <Said key={index} said={one} />
+          ))}
+        </>
+      )}
+    </section>
+  );
+}
+
+/** One message: its text, and what is not text as it was sent. */
+function Said({ said }: { readonly said: unknown }): JSX.Element {
+  const { message, role, content, ...others } = Object(said) as {
+    readonly message?: { readonly role?: string; readonly content?: unknown };
+    readonly role?: string;
+    readonly content?: unknown;
+  };
+  const text = message?.content ?? content;
+  const rest = message === undefined ? others : { ...message, content: undefined, role: undefined };
+  const more = Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== null && value !== undefined));
+  return (
+    <figure class="said">
+      <figcaption>{message === undefined ? (role ?? 'message') : 'answer'}</figcaption>
+      <pre tabIndex={0}>
+        {typeof text === 'string' ? text : JSON.stringify(text, undefined, 2)}
+        {Object.keys(more).length > 0 && `\n${JSON.stringify(more, undefined, 2)}`}
+      </pre>
+    </figure>
   );
 }
 
@@ -305,7 +364,8 @@ function Facts({ record }: { readonly record: LedgerRecord }): JSX.Element {
     ['account', record.account],
     ['API format', `${record.format}${record.stream ? ', streaming' : ''}`],
     ['model asked for', record.requested],
-    ['model that answered', record.model],
+    [record.error_type === undefined ? 'model that answered' : 'model asked last', record.model],
+    ['refused because', record.reason],
     ['rules', record.applied?.rules?.join(', ')],
     ['split', record.applied?.splits?.map(({ alias, model, by }) => `${alias} → ${model}, by ${by}`).join(', ')],
     ['copied to', record.applied?.mirror?.model],
@@ -318,7 +378,14 @@ function Facts({ record }: { readonly record: LedgerRecord }): JSX.Element {
     ],
     ['finish reason', record.finish_reason],
     ['response cache', record.cache],
-    ['session', record.session],
+    [
+      'session',
+      record.session && (
+        <a href={addressOf('requests', undefined, new URLSearchParams({ session: record.session }))}>
+          {record.session}
+        </a>
+      ),
+    ],
     [
       record.mirror === undefined ? 'made by' : 'copy, shown to nobody, of',
       record.parent === undefined ? undefined : <a href={addressOf('requests', record.parent)}>{record.parent}</a>,

@@ -91,7 +91,7 @@ function linesOf({ attempts, plugins = [], tools = [] }: LedgerRecord): readonly
     first: attempt.first_token_ms,
     end: attempt.end_ms,
     kind: attempt.outcome === 'ok' ? 'call' : 'bad',
-    told: `${outcome(attempt.outcome)}${attempt.outcome === 'ok' ? '' : ` (${attempt.status})`}${attempt.cost_nano_usd === undefined ? '' : `, ${money(attempt.cost_nano_usd)}`}`,
+    told: `${outcome(attempt.outcome)}${attempt.outcome === 'ok' ? '' : ` (${attempt.status})`}${attempt.unpriced === true ? ', price unknown' : attempt.cost_nano_usd === undefined ? '' : `, ${money(attempt.cost_nano_usd)}`}`,
   }));
   const hooks = plugins.map(({ id, hook, outcome: how, start_ms, end_ms, cost_nano_usd }): Line => ({
     name: id,

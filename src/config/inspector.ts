@@ -1,6 +1,8 @@
 import type { Explanation } from '../core/selection/explain.ts';
 import type { ChatRequest } from '../protocol/chat-request.ts';
 import type { Batches } from '../runtime/batches/batches.ts';
+import type { ContentSink } from '../contracts/ledger.ts';
+import type { WarningEvent } from '../runtime/chat/events.ts';
 import type { RuntimeServices } from '../runtime/chat/services.ts';
 import type { ResolvedConfig } from './resolve-config.ts';
 
@@ -11,6 +13,10 @@ import type { ResolvedConfig } from './resolve-config.ts';
 export interface Inspector {
   /** Answers a request below `/inspector`, or gives undefined for an address that is not one of its own. */
   readonly answer: (router: InspectedRouter, call: InspectorCall) => Promise<InspectorReply | undefined>;
+  /** Is told of each warning of the router. */
+  readonly warned?: ((warning: WarningEvent) => void) | undefined;
+  /** Keeps prompts and answers. Absent where nobody asked for it: then nothing of them is kept. */
+  readonly content?: ContentSink | undefined;
 }
 
 /** What an inspector needs of its router. */

@@ -47,10 +47,12 @@ export interface ResolvedLedger {
  * Completes the options; undefined where nothing is kept.
  *
  * @param isNeeded - Whether something else of the router reads records, so that there are some without being asked for.
+ * @param alsoKept - Who else of the router keeps prompts and answers, in its own memory.
  */
 export function resolveLedger(
   given: boolean | LedgerOptions | undefined,
   isNeeded = false,
+  alsoKept?: ContentSink,
 ): ResolvedLedger | undefined {
   if (given === false || (given === undefined && !isNeeded)) return undefined;
   const { store, keep, tags, bufferRecords, flushMs, content, redact } = fill(LEDGER, Object(given) as object);
@@ -59,7 +61,21 @@ export function resolveLedger(
     tags,
     bufferRecords,
     flushMs,
-    content: content === undefined || redact === undefined ? undefined : { sink: content, redact },
+    content: contentOf(content !== undefined && redact !== undefined ? { sink: content, redact } : undefined, alsoKept),
+  };
+}
+
+type Content = ResolvedLedger['content'];
+
+/** What the options say is done with prompts and answers, and who else keeps them as they are. */
+function contentOf(configured: Content, alsoKept: ContentSink | undefined): Content {
+  if (alsoKept === undefined) return configured;
+  return {
+    redact: (content) => {
+      void alsoKept(content);
+      return configured?.redact(content);
+    },
+    sink: (content) => configured?.sink(content),
   };
 }
 
@@ -74,6 +90,8 @@ function memoryOnUse(keeps: number): Ledger {
     read: async (query) => (await load()).read(query),
     one: async (id) => (await load()).one(id),
     costs: async (query) => (await load()).costs(query),
+    timeline: async (query) => (await load()).timeline?.(query) ?? [],
+    failures: async (query) => (await load()).failures?.(query) ?? [],
   };
 }
 

@@ -156,7 +156,9 @@ export function resolveConfig(
     // A configuration that says nothing of it, such as a file, does not close a page that the program opened.
     inspector: config.inspector ?? running?.resolved.inspector,
     ledger:
-      running === undefined ? resolveLedger(config.ledger, config.inspector !== undefined) : running.resolved.ledger,
+      running === undefined
+        ? resolveLedger(config.ledger, config.inspector !== undefined, config.inspector?.content)
+        : running.resolved.ledger,
     batches: running?.resolved.batches ?? resolveBatches(config.batches, { ...environment, ...limits }),
     webhooks: running?.resolved.webhooks ?? resolveWebhooks(config.webhooks),
     // Drawn when it is needed: where a router is made at the top of a module, Workers allow nothing random.

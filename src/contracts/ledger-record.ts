@@ -1,6 +1,7 @@
 import type { FailureKind } from '../core/fallback/failure.ts';
 import type { AppliedConfiguration } from '../core/normalize/normalized-request.ts';
 import type { ExclusionReason } from '../core/selection/route-plan.ts';
+import type { LedgerDecision } from './ledger-decision.ts';
 
 /** API format in which a request came. `embeddings` has one only. */
 export type LedgerFormat = 'chat' | 'responses' | 'messages' | 'embeddings';
@@ -120,6 +121,11 @@ export interface LedgerRecord {
   readonly status: number;
   /** As in the error's body. Absent when the request was answered. */
   readonly error_type?: string | undefined;
+  /**
+   * Why it was refused without a call: the router's sentence, such as that of a rule or a budget, or the path in the body
+   * that is wrong. Nothing in it is what the caller sent: quoted texts are left out. Absent where a call was made.
+   */
+  readonly reason?: string | undefined;
   /** True when part of a stream had been sent before it failed. */
   readonly committed?: true | undefined;
   readonly finish_reason?: string | undefined;
@@ -133,8 +139,12 @@ export interface LedgerRecord {
   readonly own_key?: true | undefined;
   /** Of the answer: what the caller was told, without what plugins' own requests used. */
   readonly usage?: LedgerUsage | undefined;
-  /** What was charged: all attempts, and services of plugins and tools. Requests that plugins make are records of their own. */
-  readonly cost_nano_usd: number;
+  /**
+   * What was charged: all attempts, and services of plugins and tools; 0 for what is free. Requests that plugins make are
+   * records of their own. Absent where the price of an attempt is unknown: the attempts that have a price say what they
+   * cost, the others have `unpriced`.
+   */
+  readonly cost_nano_usd?: number | undefined;
   /** What providers charge the account itself, for calls with its own keys. Absent for nothing. */
   readonly own_key_cost_nano_usd?: number | undefined;
   /** How the response cache was used; the answer cost nothing with `hit`. Absent where it took no part. */
@@ -207,8 +217,8 @@ export interface LedgerExclusion {
  * What is absent is as with an endpoint of which nothing bad is known.
  */
 export interface SeenEndpoint {
-  /** What failures had left of it, and how many milliseconds before the decision that was. */
-  readonly condition?: readonly [value: number, ageMs: number] | undefined;
+  /** What failures had left of it, how many milliseconds before the decision that was, and US dollars that a call lost by them. */
+  readonly condition?: readonly [value: number, ageMs: number, lostUsd?: number] | undefined;
   /** Logarithm of how many times as long as usual calls took, and its age in milliseconds. */
   readonly lateness?: readonly [value: number, ageMs: number] | undefined;
   /** Why a call was not simply let through whose prompt was not, or was, in its cache. Absent where it was. */
@@ -274,8 +284,10 @@ export interface LedgerAttempt {
   readonly status: number;
   /** What the provider reported, also of a call that failed. */
   readonly usage?: LedgerUsage | undefined;
-  /** What was charged for it. Absent for nothing. */
+  /** What was charged for it. Absent for nothing, and where it is unknown. */
   readonly cost_nano_usd?: number | undefined;
+  /** True when it may have cost something and its price is unknown. Records of tables of version 1 do not say it. */
+  readonly unpriced?: true | undefined;
   /** Why its model refused to answer, in the provider's word; `other` where it gave none. Absent where it did not refuse. */
   readonly refusal?: string | undefined;
   /** True when its stream broke after it had begun, and what it had sent stayed part of the answer. */
@@ -306,94 +318,4 @@ export interface LedgerTool {
   readonly end_ms: number;
   /** What it paid for services, without models. Absent for nothing. */
   readonly cost_nano_usd?: number | undefined;
-}
-
-/** What a decision depended on besides the endpoints: the request without its words, and chance. */
-export interface LedgerDecision {
-  /** Random number from 0 to 1. */
-  readonly roll: number;
-  /** Unix seconds, for prices that change with time. */
-  readonly created: number;
-  /** Fewest tokens that the prompt can have. */
-  readonly prompt_tokens: number;
-  /** Likely tokens of the prompt. Absent where nobody asked for them. */
-  readonly likely_prompt_tokens?: number | undefined;
-  readonly output_tokens?: number | undefined;
-  readonly images?: number | undefined;
-  /** 32-bit number by which a named session draws its endpoints. */
-  readonly session_draw?: number | undefined;
-  /** Endpoints that served the session, the latest first: how many milliseconds ago, and the tokens of the prompt. */
-  readonly served?: readonly (readonly [endpoint: string, ageMs: number, tokens: number])[] | undefined;
-  /** Endpoints that had computed its beginning: the share that was likely cached, and that which ever was. */
-  readonly cached?: readonly (readonly [endpoint: string, share: number, before: number])[] | undefined;
-  readonly usual_answer_tokens?: number | undefined;
-  /** Tokens that providers had reported for one of the rough count of the account's prompts. */
-  readonly prompt_ratio?: number | undefined;
-  readonly input_modalities?: readonly string[] | undefined;
-  readonly output_modalities?: readonly string[] | undefined;
-  readonly tools?: true | undefined;
-  readonly tool_choice?: string | undefined;
-  /** Parameters that the request uses, by name. */
-  readonly parameters?: readonly string[] | undefined;
-  readonly service_tier?: string | undefined;
-  /** True when the `-pro` editions of models were asked for. */
-  readonly pro?: true | undefined;
-  /** True when reasoning was switched off. */
-  readonly no_reasoning?: true | undefined;
-  /** API format and member of the body that only endpoints of that format understand. */
-  readonly native?: readonly [format: string, member: string] | undefined;
-  /** Provider preferences of the request and its account, without those of the router's own policy. */
-  readonly preferences?: LedgerPreferences | undefined;
-  /** Providers for which the account has a key of its own, and whether it is used only after the shared capacity. */
-  readonly own_keys?: Readonly<Record<string, 'first' | 'fallback'>> | undefined;
-  /**
-   * Who made the encrypted reasoning of the conversation, the latest last: providers, with the account behind an `@` where
-   * its own key was used. Only they can read it.
-   */
-  readonly reasoning_origins?: readonly string[] | undefined;
-  readonly targets: readonly LedgerTarget[];
-}
-
-/** Provider preferences that differ from the default. */
-export interface LedgerPreferences {
-  readonly order?: readonly string[] | undefined;
-  readonly only?: readonly (readonly string[])[] | undefined;
-  readonly ignore?: readonly string[] | undefined;
-  readonly allow_fallbacks?: false | undefined;
-  readonly require_parameters?: true | undefined;
-  readonly deny_data_collection?: true | undefined;
-  readonly zero_data_retention?: true | undefined;
-  readonly distillable_only?: true | undefined;
-  readonly quantizations?: readonly string[] | undefined;
-  readonly sort?: string | undefined;
-  /** True when the endpoints of all requested models were sorted together. */
-  readonly sort_together?: true | undefined;
-  readonly max_price?: Readonly<Record<string, number>> | undefined;
-  readonly min_throughput?: Readonly<Record<string, number>> | undefined;
-  readonly max_latency?: Readonly<Record<string, number>> | undefined;
-  /** True when a refusal was to go to the caller, and no other model to be asked. */
-  readonly return_refusals?: true | undefined;
-  /** What was to follow when a stream broke after its first token. Absent: as the router was configured. */
-  readonly after_first_token?: 'error' | 'continue' | undefined;
-  /** Models that rules, or the policy of the account, kept the request from; `excluded` says why. */
-  readonly denied_models?: readonly string[] | undefined;
-}
-
-/** A model that the request could be answered by. */
-export interface LedgerTarget {
-  readonly requested: string;
-  /** Absent where it is the one that was requested. */
-  readonly model?: string | undefined;
-  /** Absent for `direct`. */
-  readonly strategy?: string | undefined;
-  readonly sort?: string | undefined;
-  readonly admit_tier?: string | undefined;
-  /** Router model that this one was put in the place of: a plugin chose it, and replay keeps its choice. */
-  readonly router?: string | undefined;
-  readonly refused_together?: true | undefined;
-  readonly shuffled?: true | undefined;
-  /** Endpoints that got a shortened prompt. */
-  readonly shortened?: readonly string[] | undefined;
-  /** Endpoints that plugins had left. Absent where they took none away. */
-  readonly endpoints?: readonly string[] | undefined;
 }

@@ -16,10 +16,8 @@ export type {
   LedgerAttempt,
   LedgerPlugin,
   LedgerTool,
-  LedgerDecision,
-  LedgerPreferences,
-  LedgerTarget,
 } from './ledger-record.ts';
+export type { LedgerDecision, LedgerPreferences, LedgerTarget } from './ledger-decision.ts';
 
 /**
  * What was decided about requests, what became of them and what they cost. One {@link LedgerRecord} for each request
@@ -30,7 +28,7 @@ export type {
  * - `GET /generation?id=gen-…`: one generation in the shape of the hosted service (gaps 10), for its own account or with
  *   the scope `management`; anybody else gets the same 404 as for an unknown id.
  * - `GET /ledger?after=&limit=&order=&format=jsonl|csv` and the filters of {@link LedgerFilter} (`account`, `model`,
- *   `provider`, `endpoint`, `error`, `tag=name:value`, `from`, `to`), with the scope `management`. JSON lines are records
+ *   `provider`, `endpoint`, `called`, `error`, `session`, `batch`, `stream`, `longer_than_ms`, `tag=name:value`, `from`, `to`), with the scope `management`. JSON lines are records
  *   as they are here. The header `X-Next-Cursor` tells where to go on; it is absent on the last page.
  * - `GET /ledger/costs?by=model|account|tag|day|provider|endpoint&tag=name&from=&to=&account=`, with the scope
  *   `management`: `{ "object": "list", "data": LedgerCost[], "total": LedgerCost }`.
@@ -47,6 +45,13 @@ export interface Ledger {
   one(id: string): LedgerRecord | undefined | Promise<LedgerRecord | undefined>;
   /** What requests cost, by one of their properties: exact sums, the dearest first, days in order. */
   costs(query: LedgerCostQuery): readonly LedgerCost[] | Promise<readonly LedgerCost[]>;
+  /**
+   * Requests, failures, cost and time to the first token over time, in order. Slots without requests are left out. Absent
+   * in stores that cannot count without reading every record: the charts of the inspector are then left out.
+   */
+  timeline?(query: LedgerTimelineQuery): readonly LedgerSlot[] | Promise<readonly LedgerSlot[]>;
+  /** Requests that failed since a time, by endpoint and type of error, the most frequent first. Absent as `timeline` is. */
+  failures?(query: LedgerFailureQuery): readonly LedgerFailure[] | Promise<readonly LedgerFailure[]>;
   /** Lets go of files and connections. */
   close?(): void | Promise<void>;
   /**
@@ -65,10 +70,20 @@ export interface LedgerFilter {
   readonly provider?: string | undefined;
   /** Id of the endpoint that answered, or was asked last. */
   readonly endpoint?: string | undefined;
+  /** Id of an endpoint that was called, whether it answered or another one did after it. */
+  readonly called?: string | undefined;
   /** `any`: every request that failed; otherwise an `error_type`. */
   readonly error?: string | undefined;
   /** A tag that the record has, with this value. */
   readonly tag?: readonly [name: string, value: string] | undefined;
+  /** Hash of a session, as in the record. */
+  readonly session?: string | undefined;
+  /** True: only requests of batches; false: only others. */
+  readonly batch?: boolean | undefined;
+  /** True: only streaming requests; false: only others. */
+  readonly stream?: boolean | undefined;
+  /** Milliseconds that the request took at least. */
+  readonly longerThanMs?: number | undefined;
   /** Milliseconds since 1970, included. */
   readonly from?: number | undefined;
   /** Milliseconds since 1970, excluded. */
@@ -81,11 +96,14 @@ export interface LedgerQuery extends LedgerFilter {
   readonly after?: string | undefined;
   /** Records of a page at most. Default 100. */
   readonly limit?: number | undefined;
-  /** Default `oldest`. */
+  /** `oldest`: in the order in which records came. `latest`: by the time at which requests began, the latest first. Default `oldest`. */
   readonly order?: 'oldest' | 'latest' | undefined;
 }
 
-/** A page of records. */
+/**
+ * A page of records. With the latest first, a store may stop looking before the page is full, so that no question takes
+ * long however many records it keeps: the page is then short or empty, and has `next`.
+ */
 export interface LedgerPage {
   readonly records: readonly LedgerRecord[];
   /** Where the next page begins. Absent when there was nothing more at the time of the question. */
@@ -126,8 +144,49 @@ export interface LedgerCost {
   readonly completion_tokens: number;
   /** Tokens of the prompts that came from a provider's cache. */
   readonly cached_tokens: number;
-  /** Whole nano-dollars (10⁻⁹ USD). */
+  /** Whole nano-dollars (10⁻⁹ USD), of the calls whose price is known. */
   readonly cost_nano_usd: number;
+  /** Upstream calls whose price is unknown: what they cost is not in `cost_nano_usd`. */
+  readonly unpriced: number;
+}
+
+/** Which time, and in which steps. */
+export interface LedgerTimelineQuery {
+  /** Milliseconds since 1970; a multiple of `slotMs`. */
+  readonly from: number;
+  /** Milliseconds since 1970, excluded. */
+  readonly to: number;
+  /** Milliseconds of a slot: a multiple of 60,000. */
+  readonly slotMs: number;
+}
+
+/** What requests that began within a slot of time came to. */
+export interface LedgerSlot {
+  /** Beginning of the slot, milliseconds since 1970. */
+  readonly at: number;
+  readonly requests: number;
+  readonly failed: number;
+  readonly cost_nano_usd: number;
+  /** Upstream calls whose price is unknown. */
+  readonly unpriced: number;
+  /** Mean time to the first token of streams. Absent where there was none. */
+  readonly first_token_ms?: number | undefined;
+}
+
+/** Since when failures are counted. */
+export interface LedgerFailureQuery {
+  /** Milliseconds since 1970. */
+  readonly from: number;
+}
+
+/** Requests that failed in one way. */
+export interface LedgerFailure {
+  /** Endpoint that was asked last; absent where none was asked. */
+  readonly endpoint?: string | undefined;
+  readonly error_type: string;
+  readonly requests: number;
+  /** When the latest of them began, milliseconds since 1970. */
+  readonly latest: number;
 }
 
 /** Prompt and answer of a chat request, for those who keep them to evaluate models. */

@@ -98,7 +98,7 @@ function ledgerQuery(query: URLSearchParams): LedgerQuery {
   const limit = integer(query, 'limit') ?? DEFAULT_LIMIT;
   if (limit < 1 || limit > MOST) throw invalid(`limit must be from 1 to ${MOST}`);
   const after = query.get('after') ?? undefined;
-  if (after !== undefined && !/^\d{1,18}$/.test(after))
+  if (after !== undefined && !/^\d{1,18}(?:\.\d{1,18})?$/.test(after))
     throw invalid('after must be the X-Next-Cursor of another page');
   const text = (name: string): string | undefined => query.get(name) ?? undefined;
   return {
@@ -111,6 +111,11 @@ function ledgerQuery(query: URLSearchParams): LedgerQuery {
     endpoint: text('endpoint'),
     error: text('error'),
     tag: tag(text('tag')),
+    called: text('called'),
+    session: text('session'),
+    batch: truth(query, 'batch'),
+    stream: truth(query, 'stream'),
+    longerThanMs: integer(query, 'longer_than_ms'),
     ...span(query),
   };
 }
@@ -134,6 +139,11 @@ function tag(text: string | undefined): readonly [string, string] | undefined {
   return [text.slice(0, at), text.slice(at + 1)];
 }
 
+function truth(query: URLSearchParams, name: string): boolean | undefined {
+  const found = word(query, name, ['true', 'false']);
+  return found === undefined ? undefined : found === 'true';
+}
+
 function word<Word extends string>(query: URLSearchParams, name: string, words: readonly Word[]): Word | undefined {
   const text = query.get(name);
   if (text === null) return undefined;
@@ -146,7 +156,9 @@ function integer(query: URLSearchParams, name: string): number | undefined {
   const text = query.get(name);
   if (text === null) return undefined;
   if (/^\d{1,15}$/.test(text)) return Number(text);
-  throw invalid(`${name} must be an integer${name === 'limit' ? '' : ': milliseconds since 1970'}`);
+  throw invalid(
+    `${name} must be an integer${name === 'limit' ? '' : name === 'longer_than_ms' ? ' of milliseconds' : ': milliseconds since 1970'}`,
+  );
 }
 
 function notFound(message: string): RouterError {

@@ -70,7 +70,8 @@ function callsOf(record: EndpointRecord | undefined, now: number): number {
   return record === undefined ? 0 : countsOf(record.performance, now, HALF_HOUR_MS).requests;
 }
 
-function endpointView({ internals }: InspectedRouter, endpoint: Endpoint, callsOfModel: number): EndpointView {
+/** How an endpoint stands. */
+export function endpointView({ internals }: InspectedRouter, endpoint: Endpoint, callsOfModel: number): EndpointView {
   const { records, environment, adaptive } = internals.services;
   const { id, model, provider, tag, rpm, tpm, concurrency, price } = endpoint;
   const now = environment.now();

@@ -1,13 +1,13 @@
 import type { InspectedRouter } from '../config/inspector.ts';
 import type { RequestDraft } from '../core/ledger/draft.ts';
 import type { Environment, Timer } from '../platform/environment.ts';
-import type { CostPart } from '../catalog/cost.ts';
 import type { Attempt } from '../core/fallback/failure.ts';
 import type { RoutedRequest } from '../core/normalize/normalized-request.ts';
 import type { AnswerFacts } from '../runtime/chat/attempt-call.ts';
 import type { RequestFollower } from '../runtime/chat/request-follower.ts';
 import type { Recorded } from '../runtime/chat/settle.ts';
 import { nanoFromUsd } from '../catalog/cost.ts';
+import { reasonOf } from '../core/ledger/write-record.ts';
 import { tagsOf } from './live-row.ts';
 import type { LiveAttempt, LiveRow, LiveTotals } from './wire.ts';
 
@@ -60,7 +60,7 @@ export class LiveHub implements RequestFollower {
   #ended: (Row | undefined)[] = [];
   /** Number of the first of `#ended`. */
   #first = 0;
-  readonly #totals: Changing<LiveTotals> = { requests: 0, failed: 0, cost_nano_usd: 0, tokens: 0 };
+  readonly #totals: Changing<LiveTotals> = { requests: 0, failed: 0, cost_nano_usd: 0, unpriced: 0, tokens: 0 };
   readonly #waiting = new Set<() => void>();
   /** Followed since the last update. */
   #followed = 0;
@@ -203,10 +203,9 @@ export class LiveHub implements RequestFollower {
   }
 
   answered(execution: Recorded, { endpoint }: Pick<Attempt['step'], 'endpoint'>, facts: AnswerFacts): void {
-    const { usage, costParts } = facts;
-    const cost = costParts === undefined ? nanoFromUsd(usage.cost ?? 0) : sumOf(costParts);
+    const { usage } = facts;
     this.#totals.requests += 1;
-    this.#totals.cost_nano_usd += cost;
+    const cost = this.#charge(execution, usage.cost === undefined ? undefined : nanoFromUsd(usage.cost));
     this.#totals.tokens += usage.total_tokens;
     const row = this.#taken(execution, false);
     if (row === undefined) {
@@ -226,8 +225,10 @@ export class LiveHub implements RequestFollower {
   failed(execution: Recorded, { status, errorType }: { readonly status: number; readonly errorType: string }): void {
     this.#totals.requests += 1;
     this.#totals.failed += 1;
+    const cost = this.#charge(execution, 0);
     const row = this.#taken(execution, true);
     if (row === undefined) return;
+    row.cost_nano_usd = cost;
     const last = execution.attempts.at(-1)?.step.endpoint;
     row.model = last?.model ?? row.model;
     row.provider = last?.provider ?? row.provider;
@@ -243,10 +244,30 @@ export class LiveHub implements RequestFollower {
     row.duration_ms = endedAt - startedAt;
     row.status = error?.status;
     row.error_type = error?.errorType;
+    row.reason = reasonOf({ error, attempts: [], works: [] }).reason;
     row.cost_nano_usd = 0;
     this.#totals.requests += 1;
     this.#totals.failed += 1;
     this.#keep(row);
+  }
+
+  /**
+   * Adds what a request cost to the totals: its attempts, as the ledger has them; undefined where a price is unknown.
+   *
+   * @param answer - What the answer cost, where nobody has counted what attempts did.
+   */
+  #charge({ attempts }: Recorded, answer: number | undefined): number | undefined {
+    let cost: number | undefined = answer;
+    if (this.#router.internals.services.ledger !== undefined) {
+      cost = 0;
+      for (const { chargedNanoUsd } of attempts) {
+        if (chargedNanoUsd === undefined) cost = undefined;
+        else if (cost !== undefined) cost += chargedNanoUsd;
+        this.#totals.cost_nano_usd += chargedNanoUsd ?? 0;
+      }
+    } else this.#totals.cost_nano_usd += answer ?? 0;
+    if (cost === undefined) this.#totals.unpriced += 1;
+    return cost;
   }
 
   #now(): number {
@@ -302,6 +323,7 @@ export class LiveHub implements RequestFollower {
       duration_ms: undefined,
       status: undefined,
       error_type: undefined,
+      reason: undefined,
       prompt_tokens: undefined,
       completion_tokens: undefined,
       cached_tokens: undefined,
@@ -320,10 +342,4 @@ function liveAttempt({ step, startedAt, firstTokenAt, endedAt, outcome, hedge }:
     outcome: outcome.ok ? 'ok' : outcome.failure.kind,
     hedge: hedge === true ? hedge : undefined,
   };
-}
-
-function sumOf(parts: readonly CostPart[]): number {
-  let sum = 0;
-  for (const { nanoUsd } of parts) sum += nanoUsd;
-  return sum;
 }

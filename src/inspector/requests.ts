@@ -3,6 +3,7 @@ import type { Endpoint } from '../catalog/endpoint.ts';
 import { ratesAt } from '../catalog/price-at.ts';
 import type { InspectedRouter } from '../config/inspector.ts';
 import type { LedgerAttempt, LedgerCost, LedgerCostKey, LedgerRecord, LedgerUsage } from '../contracts/ledger.ts';
+import { addLines, NOTHING } from '../core/ledger/sum-costs.ts';
 import { accountOfMirror } from '../core/normalize/mirror-copy.ts';
 import { invalid } from '../http/body.ts';
 import type { ReadableLedger } from '../runtime/ledger/request-ledger.ts';
@@ -26,7 +27,9 @@ export async function ledgerPage(router: InspectedRouter, query: URLSearchParams
   const ledger = ledgerOf(router);
   if (ledger === undefined) return { rows: [] };
   const after = query.get('after') ?? undefined;
-  const { records, next } = await ledger.read({ ...filterOf(query), after, limit: PAGE, order: 'latest' });
+  if (after !== undefined && !/^\d{1,16}\.\d{1,16}$/.test(after)) throw invalid('after must be the next of a page');
+  const limit = Math.min(PAGE, Math.max(1, Math.floor(Number(query.get('limit') ?? PAGE)) || PAGE));
+  const { records, next } = await ledger.read({ ...filterOf(query), after, limit, order: 'latest' });
   return { rows: records.map(rowOf), next };
 }
 
@@ -99,28 +102,23 @@ export async function costList(router: InspectedRouter, query: URLSearchParams):
   if (by === undefined) throw invalid(`by must be one of ${COST_KEYS.join(', ')}`);
   const ledger = ledgerOf(router);
   if (ledger === undefined) return { data: [], total: sumOf([]), tags: [] };
-  const tag = query.get('tag') || undefined;
   const days = Number(query.get('days') ?? '');
-  const from = days > 0 ? router.internals.config.environment.wallClock() - days * 86_400_000 : undefined;
+  // Whole hours are kept as sums.
+  const since = router.internals.config.environment.wallClock() - days * 86_400_000;
+  const from = days > 0 ? since - (since % 3_600_000) : undefined;
   const { records } = await ledger.read({ limit: PAGE, order: 'latest' });
   const tags = [...new Set(records.flatMap((record) => Object.keys(record.tags ?? {})))];
+  // Where none is named, the first that there is.
+  const tag = query.get('tag') || tags[0];
   if (by === 'tag' && tag === undefined) return { data: [], total: sumOf([]), tags };
   const data = await ledger.costs({ by, from, ...(by === 'tag' ? { tag } : {}) });
-  return { data, total: sumOf(data), tags };
+  return { data, total: sumOf(data), tags, ...(by === 'tag' ? { tag } : {}) };
 }
 
 function sumOf(costs: readonly LedgerCost[]): LedgerCost {
-  const sum = (name: Exclude<keyof LedgerCost, 'key'>): number => costs.reduce((total, one) => total + one[name], 0);
-  return {
-    key: '',
-    requests: sum('requests'),
-    failed: sum('failed'),
-    attempts: sum('attempts'),
-    prompt_tokens: sum('prompt_tokens'),
-    completion_tokens: sum('completion_tokens'),
-    cached_tokens: sum('cached_tokens'),
-    cost_nano_usd: sum('cost_nano_usd'),
-  };
+  return (
+    addLines([{ key: '', ...NOTHING }, ...costs.map((cost) => ({ ...cost, key: '' }))])[0] ?? { key: '', ...NOTHING }
+  );
 }
 
 function ledgerOf({ internals }: InspectedRouter): ReadableLedger | undefined {
@@ -129,7 +127,7 @@ function ledgerOf({ internals }: InspectedRouter): ReadableLedger | undefined {
 
 function rowOf(record: LedgerRecord): LiveRow {
   const { id, at, account, requested, model, provider, stream, parent, mirror, tags } = record;
-  const { duration_ms, status, error_type } = record;
+  const { duration_ms, status, error_type, reason } = record;
   return {
     id,
     at,
@@ -144,6 +142,7 @@ function rowOf(record: LedgerRecord): LiveRow {
     duration_ms,
     status,
     error_type,
+    reason,
     attempts: record.attempts.map(({ endpoint, start_ms, first_token_ms, end_ms, outcome, hedge }) => ({
       endpoint,
       start_ms,

@@ -5,12 +5,14 @@ import { percentDecoded } from '../platform/data-url.ts';
 import { RouterError } from '../protocol/router-error.ts';
 import { batchErrors, cancelBatch, listBatches } from './batches.ts';
 import { endpointList, planNow } from './endpoints.ts';
-import type { InspectorOptions } from './inspector.ts';
+import { budgetList } from './budgets.ts';
+import type { InspectorOptions, KeptWarning } from './inspector.ts';
+import { overviewOf, suggestionsOf, timelineOf } from './overview.ts';
 import { LiveHub } from './live-hub.ts';
 import { LiveStream } from './live-stream.ts';
 import { costList, ledgerPage, recordPage, requestPage } from './requests.ts';
 import { filterOf, rowFilter } from './live-row.ts';
-import type { InspectorFacts } from './wire.ts';
+import type { ContentView, InspectorFacts } from './wire.ts';
 import { authorize } from '../http/authorize.ts';
 import { isLocalCaller } from '../http/local-caller.ts';
 import { warn } from '../runtime/chat/events.ts';
@@ -32,17 +34,24 @@ const STREAM_HEADERS = {
 } as const;
 
 /** Views have addresses of their own, so that they can be shared and survive a reload. All are the same page. */
-const VIEWS = /^\/inspector(?:\/|\/(?:live|endpoints|cost|batches|try)\/?|\/requests\/[^/]+\/?)?$/;
+const VIEWS =
+  /^\/inspector(?:\/|\/(?:overview|live|requests|endpoints|cost|batches|budgets|try)\/?|\/requests\/[^/]+\/?)?$/;
+
+/** What the inspector keeps besides what its router does. */
+interface KeptForPage extends Pick<InspectorOptions, 'allow'> {
+  readonly warnings: readonly KeptWarning[];
+  readonly contents: ReadonlyMap<string, string> | undefined;
+}
 
 /** Serves the inspector of one router. */
 export class InspectorServer {
   readonly #router: InspectedRouter;
-  readonly #allow: InspectorOptions['allow'];
+  readonly #kept: KeptForPage;
   readonly #hub: LiveHub;
 
-  constructor(router: InspectedRouter, allow: InspectorOptions['allow']) {
+  constructor(router: InspectedRouter, kept: KeptForPage) {
     this.#router = router;
-    this.#allow = allow;
+    this.#kept = kept;
     this.#hub = new LiveHub(router);
   }
 
@@ -54,7 +63,13 @@ export class InspectorServer {
       if (isRead && VIEWS.test(call.path)) return await pageReply();
       const [, path] = /^\/inspector\/api\/(.*)$/.exec(call.path) ?? [];
       if (path === undefined) return undefined;
-      await admit(this.#router, call, this.#allow);
+      const [, asked] = /^requests\/([^/]+)\/content$/.exec(path) ?? [];
+      if (asked !== undefined && isRead) {
+        // Whom the host's own check lets in may see everything but this.
+        await admit(this.#router, call, undefined);
+        return json(this.#content(unescape(asked)));
+      }
+      await admit(this.#router, call, this.#kept.allow);
       if (!isRead) return json(await this.#change(path, call));
       if (path === 'live') return this.#live(call);
       return json(await this.#read(path, new URLSearchParams(call.query)));
@@ -79,6 +94,14 @@ export class InspectorServer {
       return batchErrors(this.#router, unescape(id), accountOf(query));
     }
     switch (path) {
+      case 'overview':
+        return overviewOf(this.#router, this.#kept.warnings);
+      case 'timeline':
+        return timelineOf(this.#router, query);
+      case 'suggestions':
+        return suggestionsOf(this.#router);
+      case 'budgets':
+        return budgetList(this.#router);
       case 'facts':
         return this.#facts();
       case 'requests':
@@ -105,6 +128,16 @@ export class InspectorServer {
     return cancelBatch(this.#router, unescape(id), accountOf(new URLSearchParams(call.query)));
   }
 
+  #content(id: string): object {
+    const content = this.#kept.contents?.get(id);
+    if (content !== undefined) return JSON.parse(content) as ContentView;
+    const message =
+      this.#kept.contents === undefined
+        ? 'Prompts and answers are not kept: inspector({ content: true }) keeps those of the last requests'
+        : 'The prompt and the answer of this request are not kept, or not any more';
+    throw new RouterError({ status: 404, errorType: 'not_found', message });
+  }
+
   #facts(): InspectorFacts {
     const { config, services } = this.#router.internals;
     const { catalog } = services.facts;
@@ -113,6 +146,7 @@ export class InspectorServer {
       models: [...catalog.models.keys()].filter((id) => catalog.endpoints(id).some(isForChat)),
       strategy: config.strategy,
       ledger: services.ledger !== undefined,
+      content: this.#kept.contents !== undefined,
     };
   }
 }

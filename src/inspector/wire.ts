@@ -1,5 +1,5 @@
 import type { CostPart } from '../catalog/cost.ts';
-import type { LedgerCost, LedgerRecord } from '../contracts/ledger.ts';
+import type { LedgerCost, LedgerFailure, LedgerRecord, LedgerSlot } from '../contracts/ledger.ts';
 import type { ExplainedRejection, ExplainedStep } from '../core/selection/explain.ts';
 import type { Batch } from '../protocol/batch.ts';
 
@@ -13,6 +13,67 @@ export interface InspectorFacts {
   readonly strategy: string;
   /** False: only what happens while a page is open can be seen. */
   readonly ledger: boolean;
+  /** Whether prompts and answers of the last requests are kept. */
+  readonly content: boolean;
+}
+
+/** `GET api/overview`: what is wrong now. */
+export interface Overview {
+  /** Milliseconds since 1970, by the router's clock. */
+  readonly now: number;
+  /** Endpoints that no call goes to, or one at a time, those with an open circuit first. */
+  readonly circuits: readonly EndpointView[];
+  /** Requests that failed in the last hour, the most frequent first; absent where the store cannot count them. */
+  readonly failures?: readonly LedgerFailure[] | undefined;
+  /** How many failed in other ways, of which there are too many to show. */
+  readonly other_failures: number;
+  /** What the last hour came to, as far as the store counts. */
+  readonly hour?: Omit<LedgerSlot, 'at'> | undefined;
+  /** The latest first. */
+  readonly warnings: readonly { readonly code: string; readonly message: string; readonly at: number }[];
+}
+
+/** `GET api/timeline?span=hour|day|week`: slots in order, those without requests too. */
+export interface Timeline {
+  readonly slot_ms: number;
+  /** Absent where the store of the ledger cannot count without reading every record. */
+  readonly slots?: readonly LedgerSlot[] | undefined;
+}
+
+/** `GET api/suggestions`: values that requests had lately, by the name of the filter. */
+export type Suggestions = Readonly<Record<string, readonly string[]>>;
+
+/** `GET api/requests/<id>/content`: what was asked and answered. */
+export interface ContentView {
+  readonly messages: readonly unknown[];
+  readonly choices: readonly unknown[];
+  /** True when it was too long to be kept. */
+  readonly too_long?: true | undefined;
+}
+
+/** What may be spent, and what is left. Amounts are US dollars. */
+export interface BudgetView {
+  /** Account, and the label of a key. */
+  readonly account: string;
+  readonly key?: string | undefined;
+  readonly name?: string | undefined;
+  readonly disabled?: boolean | undefined;
+  /** Milliseconds since 1970. */
+  readonly expires_at?: number | undefined;
+  readonly limit?: number | undefined;
+  readonly period?: string | undefined;
+  /** Spent in the period; absent where nobody counts it. */
+  readonly spent?: number | undefined;
+}
+
+/** `GET api/budgets`. */
+export interface BudgetViewList {
+  readonly budgets: readonly BudgetView[];
+  readonly keys: readonly BudgetView[];
+  /** Keys that are not shown, because there are so many. */
+  readonly more_keys: boolean;
+  /** Tags and sessions that have budgets of their own. */
+  readonly others: readonly { readonly of: string; readonly limit: number; readonly period: string }[];
 }
 
 /** One upstream call of a {@link LiveRow}. Times count from the beginning of the request, in milliseconds. */
@@ -46,9 +107,12 @@ export interface LiveRow {
   readonly duration_ms?: number | undefined;
   readonly status?: number | undefined;
   readonly error_type?: string | undefined;
+  /** Why it was refused without a call, as in its record; not there yet of one that has just been planned. */
+  readonly reason?: string | undefined;
   readonly prompt_tokens?: number | undefined;
   readonly completion_tokens?: number | undefined;
   readonly cached_tokens?: number | undefined;
+  /** Absent while it runs, and where a price is unknown. */
   readonly cost_nano_usd?: number | undefined;
 }
 
@@ -72,6 +136,8 @@ export interface LiveTotals {
   readonly requests: number;
   readonly failed: number;
   readonly cost_nano_usd: number;
+  /** Requests of which a price is unknown: what they cost is not in the sum, or not all of it. */
+  readonly unpriced: number;
   readonly tokens: number;
 }
 
@@ -179,6 +245,8 @@ export interface CostList {
   readonly total: LedgerCost;
   /** Names of tags that requests had lately. */
   readonly tags: readonly string[];
+  /** The tag that is summed by: the one that was asked for, or the first that there is. */
+  readonly tag?: string | undefined;
 }
 
 /** A batch of whatever account. */

@@ -48,7 +48,8 @@ export function connectionFailure(error: unknown): AttemptFailure {
   if (code !== undefined && (INVALID_RESPONSE.has(code) || code.startsWith('HPE_'))) {
     return failure('bad_response', `The provider sent an invalid HTTP response${detail}`);
   }
-  return failure('connection', `The connection to the provider failed${detail}`);
+  const message = `The connection to the provider failed${detail}`;
+  return failure('connection', message, code === 'ECONNREFUSED' ? { notListening: true } : {});
 }
 
 /** True when something in an error or its causes names a fault of sockets, TLS or HTTP. */

@@ -31,6 +31,8 @@ export interface RoutingDecision {
   readonly expected_cost?: number;
   /** US dollars that each further request of the session was expected to cost there; absent where that did not count. */
   readonly later_cost?: number;
+  /** US dollars that its failures were expected to add, with the time that they take; absent where none is remembered. */
+  readonly failure_cost?: number;
   /** Share of the prompt that is likely to be in the endpoint's cache. */
   readonly warmth: number;
   /** From 0 to 1: what is left after failures, slowness, and more calls at a time than it takes. */

@@ -208,7 +208,7 @@ function streamOf(
       async pull(controller) {
         try {
           // A chunk without parts, such as the one of usage, must not end the reading: it goes on until there is one.
-          for (let made = 0; made === 0; ) {
+          for (let made = 0; made === 0;) {
             const { done, value } = next ?? (await chunks.next());
             next = undefined;
             if (done === true) return finish(controller);

@@ -166,6 +166,7 @@ async function* refusedStream(): ReturnType<Router['stream']> {
 /** Warns of what is valid in a configuration and may still not be meant. */
 function tellAtStart({ config, services }: RouterVersion, copies: number): void {
   const { events, environment } = services;
+  events.warned = config.inspector?.warned;
   if (config.simulatedByDefault) warn(events, SIMULATED);
   if (config.callersUnsaid) warn(events, NO_CALLERS);
   if (copies > 1) warn(events, LOADED_TWICE);

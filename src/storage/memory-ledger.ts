@@ -1,6 +1,6 @@
 import type { Ledger, LedgerRecord } from '../contracts/ledger.ts';
-import { matchesFilter, sumCosts } from '../core/ledger/sum-costs.ts';
-import { DEFAULT_PAGE } from './ledger-rows.ts';
+import { matchesFilter, sumCosts, sumFailures, sumSlots } from '../core/ledger/sum-costs.ts';
+import { cursorOf, DEFAULT_PAGE, placeOf } from './ledger-rows.ts';
 
 /**
  * The last records, in the memory of this process.
@@ -27,15 +27,22 @@ export function memoryLedger(keeps = 1_000): Ledger {
       records = records.slice(-keeps);
     },
     read({ after, limit = DEFAULT_PAGE, order = 'oldest', ...filter } = {}) {
-      const start = after === undefined ? undefined : Number(after);
-      const isBehind = (at: number): boolean => start === undefined || (order === 'oldest' ? at > start : at < start);
-      const found = records.filter((one) => isBehind(one.position) && matchesFilter(one.record, filter));
-      const page = (order === 'oldest' ? found : found.toReversed()).slice(0, limit);
+      const all = records.filter(({ record }) => matchesFilter(record, filter));
+      const begun = ({ record }: (typeof all)[number]): number => record.at;
+      if (order === 'latest') all.sort((left, right) => begun(right) - begun(left) || right.position - left.position);
+      const start = placeOf(after, order);
+      const found = all.filter((one) =>
+        order === 'oldest'
+          ? one.position > start.position
+          : begun(one) < start.at || (begun(one) === start.at && one.position < start.position),
+      );
+      const page = found.slice(0, limit);
       const last = page.at(-1);
+      const cursor = last && cursorOf({ at: begun(last), position: last.position }, order);
       return {
         records: page.map(({ record }) => record),
-        ...(last === undefined ? {} : { last: String(last.position) }),
-        ...(last === undefined || found.length <= page.length ? {} : { next: String(last.position) }),
+        ...(cursor === undefined ? {} : { last: cursor }),
+        ...(cursor === undefined || found.length <= page.length ? {} : { next: cursor }),
       };
     },
     one: (id) => ids.get(id),
@@ -43,6 +50,16 @@ export function memoryLedger(keeps = 1_000): Ledger {
       sumCosts(
         records.map(({ record }) => record),
         query,
+      ),
+    timeline: (query) =>
+      sumSlots(
+        records.map(({ record }) => record),
+        query,
+      ),
+    failures: ({ from }) =>
+      sumFailures(
+        records.map(({ record }) => record),
+        from,
       ),
   };
 }

@@ -5,7 +5,19 @@ import { batchOf, inspectedRouter, KEYS, sendTraffic, WITH_KEYS } from '../suppo
 import { MOUNTS, type Mounted } from '../support/mounts.ts';
 
 /** Addresses of the views. */
-const VIEWS = ['', '/', '/live', '/requests/gen-1', '/endpoints', '/cost', '/batches', '/try'];
+const VIEWS = [
+  '',
+  '/',
+  '/overview',
+  '/live',
+  '/requests',
+  '/requests/gen-1',
+  '/endpoints',
+  '/cost',
+  '/budgets',
+  '/batches',
+  '/try',
+];
 /** Everything that the page asks for. */
 const ASKED = [
   'facts',
@@ -16,6 +28,10 @@ const ASKED = [
   'plan?model=acme/writer',
   'costs?by=account',
   'batches',
+  'overview',
+  'timeline?span=week',
+  'suggestions',
+  'budgets',
 ];
 
 const mount = (name: string, router: Router): Promise<Mounted> => {
@@ -92,6 +108,32 @@ describe('who may see the inspector', () => {
     expect(await ask(config)).toBe(401);
     expect(await ask(config, 'requests', { headers: { cookie: 'operator=1' } })).toBe(200);
     expect(await ask(config, 'requests', bearer(KEYS.management))).toBe(200);
+  });
+
+  it('is for prompts and answers this machine and management keys only, and nobody where they are not kept', async () => {
+    const allow = (): boolean => true;
+    const content = async (config: RouterConfig, init?: RequestInit): Promise<readonly [number, string]> => {
+      const router = inspectedRouter(config);
+      const { id } = await router.chat({ model: 'acme/quick', messages: [{ role: 'user', content: 'A secret' }] });
+      await using mounted = await mount('node', router);
+      const response = await fetch(`${mounted.baseURL}/inspector/api/requests/${id}/content`, init);
+      const page = await fetch(`${mounted.baseURL}/inspector/api/requests/${id}`, init);
+      expect(await page.text()).not.toContain('A secret');
+      return [response.status, await response.text()];
+    };
+    const kept = inspector({ content: true });
+    expect(await content({ inspector: kept })).toEqual([200, expect.stringContaining('A secret')]);
+    expect(await content({})).toEqual([404, expect.stringContaining('inspector({ content: true })')]);
+    const proxied = { headers: { 'x-forwarded-for': '192.0.2.1' } };
+    const [status, body] = await content(
+      { allowAnonymous: true, inspector: inspector({ content: true, allow }) },
+      proxied,
+    );
+    expect([status, body.includes('secret')]).toEqual([401, false]);
+    const keyed = { ...WITH_KEYS, inspector: inspector({ content: true, allow }) };
+    expect(await content(keyed)).toEqual([401, expect.not.stringContaining('A secret')]);
+    expect(await content(keyed, bearer(KEYS.inference))).toEqual([403, expect.not.stringContaining('A secret')]);
+    expect(await content(keyed, bearer(KEYS.management))).toEqual([200, expect.stringContaining('A secret')]);
   });
 
   it('is nobody more when the check of the host fails', async () => {

@@ -59,6 +59,9 @@ describe.each(isWritten || STORMS_ARE_FULL ? (['light', 'dark'] as const) : (['l
       expect(opened.complaints).toEqual([]);
     };
 
+    it('shows what is wrong now', () =>
+      picture('overview', ({ page }) => page.locator('.chart rect').first().waitFor()));
+
     it('shows requests as they come', () =>
       picture('live', async ({ page }) => {
         await page.getByText('● Live.').waitFor();
@@ -72,9 +75,9 @@ describe.each(isWritten || STORMS_ARE_FULL ? (['light', 'dark'] as const) : (['l
 
     it('shows how endpoints stand', () =>
       picture('endpoints', async ({ page }) => {
-        await page.getByRole('heading', { name: /^gamma/ }).waitFor();
+        await page.getByRole('link', { name: 'gamma/eu' }).waitFor();
         // Every endpoint that answered for a while has its two charts.
-        await expect.poll(() => page.locator('.card .sparkline polyline').count()).toBeGreaterThanOrEqual(4);
+        await expect.poll(() => page.locator('.endpoints .sparkline polyline').count()).toBeGreaterThanOrEqual(4);
       }));
 
     it('shows what requests cost', () =>

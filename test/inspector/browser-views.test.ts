@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { Page } from 'playwright-core';
-import type { Router } from 'signalbox';
+import { createRouter, type Router, simulated } from 'signalbox';
+import { inspector } from 'signalbox/inspector';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { type RunningBrowser, startBrowser, type WatchedPage } from '../support/browser.ts';
 import { batchOf, inspectedRouter, KEYS, sendTraffic, WITH_KEYS } from '../support/inspected.ts';
@@ -12,20 +13,32 @@ const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.mi
 
 /** Views by their link, what tells that one is there, and where it is. */
 const VIEWS = [
+  {
+    link: 'Overview',
+    address: '/overview',
+    ready: async (page: Page) => {
+      await page.getByRole('heading', { name: 'Errors of the last hour' }).waitFor();
+      await page.getByRole('link', { name: 'its requests' }).first().waitFor();
+      await page.locator('.chart rect').first().waitFor();
+    },
+  },
   { link: 'Live', address: '/live', ready: (page: Page) => page.locator('table.live a').first().waitFor() },
+  { link: 'Requests', address: '/requests', ready: (page: Page) => page.locator('table.live a').first().waitFor() },
   {
     link: 'Endpoints',
     address: '/endpoints',
     ready: async (page: Page) => {
-      await page
-        .getByRole('heading', { name: /^delta/ })
-        .first()
-        .waitFor();
+      await page.getByRole('link', { name: 'delta', exact: true }).first().waitFor();
       await page.getByRole('button', { name: 'Plan right now' }).first().click();
       await page.getByText('What a plain request').waitFor();
     },
   },
   { link: 'Cost', address: '/cost', ready: (page: Page) => page.getByRole('link', { name: 'acme/writer' }).waitFor() },
+  {
+    link: 'Budgets',
+    address: '/budgets',
+    ready: (page: Page) => page.getByRole('heading', { name: 'Keys', exact: true }).waitFor(),
+  },
   {
     link: 'Batches',
     address: '/batches',
@@ -71,7 +84,7 @@ async function open(mounted: Mounted, colorScheme: 'light' | 'dark' = 'light'): 
   await opened.page.goto(`${mounted.baseURL}/inspector`);
   await opened.page.getByLabel('API key').fill(KEYS.management);
   await opened.page.keyboard.press('Enter');
-  await opened.page.getByRole('heading', { name: 'Live' }).waitFor();
+  await opened.page.getByRole('heading', { name: 'Overview' }).waitFor();
   return opened;
 }
 
@@ -156,11 +169,27 @@ describe('the page', () => {
     await using mounted = await mountNode(local);
     await using opened = await browser.open({ width: 390 });
     const { page } = opened;
-    for (const view of ['live', `requests/${tried}`, 'endpoints', 'cost', 'batches', 'try']) {
+    for (const view of [
+      'overview',
+      'live',
+      'requests',
+      `requests/${tried}`,
+      'endpoints',
+      'cost',
+      'budgets',
+      'batches',
+      'try',
+    ]) {
       await page.goto(`${mounted.baseURL}/inspector/${view}`);
-      await page.locator('table, .card, form').first().waitFor();
+      await page.locator('table, .card, form, h2').first().waitFor();
       const beyond = await page.evaluate('document.documentElement.scrollWidth - innerWidth');
       expect([view, beyond]).toEqual([view, 0]);
+      // Whether a request was answered can be seen without moving anything.
+      for (const status of await page.locator('table.live td.c-status').all()) {
+        const box = await status.boundingBox();
+        expect(box?.width).toBeGreaterThan(60);
+        expect((box?.x ?? 999) + (box?.width ?? 0)).toBeLessThanOrEqual(390);
+      }
     }
     await local.close();
   });
@@ -202,13 +231,13 @@ describe('the page', () => {
     const { page } = opened;
     await page.goto(`${mounted.baseURL}/inspector/live`);
     await page.getByText('No requests yet').waitFor();
-    await page.keyboard.press('5');
+    await page.keyboard.press('8');
     await page.getByRole('heading', { name: 'Try it' }).waitFor();
     await page.getByRole('button', { name: 'Send' }).focus();
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'Why this endpoint' }).waitFor();
     await page.locator('h1').click();
-    await page.keyboard.press('1');
+    await page.keyboard.press('2');
     const row = page.locator('table.live a').first();
     await row.waitFor();
     await row.focus();
@@ -280,6 +309,135 @@ describe('the page', () => {
       await page.getByRole('heading', { name: 'Why this endpoint' }).waitFor();
       expect([order, await page.locator('figure.roll').count()]).toEqual([order, figures]);
     }
+    await local.close();
+  });
+
+  it('leads from an error to its requests, and from those to why they were refused', async () => {
+    const local = inspectedRouter();
+    await sendTraffic(local, 9);
+    const refused = { model: 'nobody/nothing', messages: [{ role: 'user' as const, content: 'Hi' }] };
+    await local.chat(refused).catch(() => {});
+    await using mounted = await mountNode(local);
+    await using opened = await browser.open();
+    const { page } = opened;
+    await page.goto(`${mounted.baseURL}/inspector`);
+    await page
+      .getByRole('row', { name: /invalid request/ })
+      .getByRole('link')
+      .click();
+    await page.waitForURL(/requests\?error=invalid_request/);
+    await page.getByRole('link', { name: 'nobody/nothing' }).click();
+    await page.locator('.summary').waitFor();
+    expect(await page.locator('.summary').textContent()).toContain('nobody/nothing is not a valid model ID');
+    const text = await page.locator('main').innerText();
+    expect(text).toContain('Nothing was planned: the request was refused before that.');
+    expect(text).not.toMatch(/a plugin or the response cache answered|model that answered/);
+    await local.close();
+  });
+
+  it('counts from when it was opened, and says nothing of failures where nothing was counted', async () => {
+    const local = inspectedRouter();
+    await using mounted = await mountNode(local);
+    await using first = await browser.open();
+    await first.page.goto(`${mounted.baseURL}/inspector/live`);
+    await first.page.getByText('● Live.').waitFor();
+    const sum = (page: Page, title: string) => page.locator('.sum', { hasText: title }).locator('.sum-value');
+    expect(await sum(first.page, 'failing, in the last minute').textContent()).toBe('–');
+    await sendTraffic(local, 8);
+    await expect.poll(() => sum(first.page, 'since this page opened').textContent()).toBe('8');
+    await using second = await browser.open();
+    await second.page.goto(`${mounted.baseURL}/inspector/live`);
+    await second.page.getByText('● Live.').waitFor();
+    await second.page.locator('table.live a').nth(7).waitFor();
+    expect(await sum(second.page, 'since this page opened').textContent()).toBe('0');
+    // The rows above which it stands are of the last minute.
+    const failed = await second.page.locator('table.live tr.failed').count();
+    const share = `${Math.round((failed / 8) * 100)} %`;
+    await expect.poll(() => sum(second.page, 'failing, in the last minute').textContent()).toBe(share);
+    await local.close();
+  });
+
+  it('says that a price is unknown, and never that it is $0', async () => {
+    const local = createRouter({
+      providers: [simulated({ slug: 'up', models: { 'up/unknown': {} }, answer: () => 'Hi' })],
+      catalog: [],
+      inspector: inspector(),
+      ledger: { tags: ['feature'] },
+      on: { warning: () => {} },
+    });
+    const say = {
+      model: 'up/unknown' as const,
+      messages: [{ role: 'user' as const, content: 'Hi' }],
+      metadata: { feature: 'x' },
+    };
+    const { id } = await local.chat(say);
+    await local.chat(say);
+    await using mounted = await mountNode(local);
+    await using opened = await browser.open();
+    const { page } = opened;
+    for (const [view, text] of [
+      ['overview', '2 of unknown price'],
+      ['live', 'price unknown'],
+      ['requests', 'price unknown'],
+      [`requests/${id}`, 'for an unknown price'],
+      ['cost?by=model', '2 of unknown price'],
+      ['cost?by=tag', '2 of unknown price'],
+    ] as const) {
+      await page.goto(`${mounted.baseURL}/inspector/${view}`);
+      await page.getByText(text).first().waitFor();
+      if (!view.startsWith('live') && !view.startsWith('requests/'))
+        expect([view, await page.locator('main').innerText()]).toEqual([
+          view,
+          expect.not.stringMatching(/\$0(?![.\d])/),
+        ]);
+    }
+    await local.close();
+  });
+
+  it('says of a batch that all of it failed', async () => {
+    const local = inspectedRouter();
+    await local.batches.start();
+    const { id } = await local.batches.create(batchOf(2, 'acme/quick', 1));
+    await expect.poll(async () => (await local.batches.retrieve(id)).status, { timeout: 10_000 }).toBe('completed');
+    await using mounted = await mountNode(local);
+    await using opened = await browser.open();
+    await opened.page.goto(`${mounted.baseURL}/inspector/batches`);
+    await opened.page.getByText('✕ completed, all failed').waitFor();
+    await local.close();
+  });
+
+  it('goes back page by page over everything that is kept', async () => {
+    const local = inspectedRouter({ ledger: { keep: 500 } });
+    for (let sent = 0; sent < 130; sent += 1) {
+      await local.chat({ model: 'nobody/nothing', messages: [{ role: 'user', content: 'Hi' }] }).catch(() => {});
+    }
+    await using mounted = await mountNode(local);
+    await using opened = await browser.open();
+    const { page } = opened;
+    await page.goto(`${mounted.baseURL}/inspector/requests`);
+    const rows = page.locator('table.live tbody tr');
+    await rows.nth(99).waitFor();
+    await page.getByRole('link', { name: 'Earlier' }).click();
+    await expect.poll(() => rows.count()).toBe(30);
+    await page.getByLabel('error').fill('not_there');
+    await page.keyboard.press('Enter');
+    await page.getByText('No request that is kept fits these filters.').waitFor();
+    await local.close();
+  });
+
+  it('shows a prompt and its answer where the router was told to keep them', async () => {
+    const local = inspectedRouter({ inspector: inspector({ content: true }) });
+    const messages = [{ role: 'user', content: 'How do <b>lighthouses</b> help?' }] as const;
+    const { id, choices } = await local.chat({ model: 'acme/quick', messages });
+    await using mounted = await mountNode(local);
+    await using opened = await browser.open();
+    const { page } = opened;
+    await page.goto(`${mounted.baseURL}/inspector/requests/${id}`);
+    await page.getByRole('button', { name: 'Show' }).click();
+    await page.getByText('How do <b>lighthouses</b> help?').waitFor();
+    const answer = String(choices[0]?.message.content).slice(0, 20);
+    expect(await page.locator('.said').last().innerText()).toContain(answer);
+    expect(await findings(page)).toEqual([]);
     await local.close();
   });
 

@@ -6,11 +6,15 @@ import type {
   BatchErrors,
   CostList,
   EndpointList,
+  Overview,
   PlanNow,
   RecordPage,
   RequestList,
   RequestPage,
+  Suggestions,
+  Timeline,
 } from '../../src/inspector/wire.ts';
+import { warn } from '../../src/runtime/chat/events.ts';
 import { batchOf, inspectedRouter, sendTraffic } from '../support/inspected.ts';
 import { listen, type Mounted } from '../support/mounts.ts';
 
@@ -18,9 +22,10 @@ let router: Router;
 let mounted: Mounted;
 
 beforeAll(async () => {
-  router = inspectedRouter();
+  router = inspectedRouter({ on: { warning: () => {} } });
   mounted = await listen(createServer(nodeRouter(router)));
   await sendTraffic(router, 24);
+  warn(router.internals.services.events, { code: 'test_warning', message: 'Something is not as it should be' });
 });
 
 afterAll(async () => {
@@ -37,15 +42,23 @@ async function ask<Answer>(path: string): Promise<Answer> {
 describe('what the page is told', () => {
   it('of requests: the latest first, by every filter', async () => {
     const { rows } = await ask<RequestList>('requests');
-    const ends = rows.map(({ at, duration_ms: ms = 0 }) => Math.round(at + ms));
-    // Clocks are read one after the other.
-    for (const [index, end] of ends.entries()) expect(end).toBeLessThan((ends[index - 1] ?? Infinity) + 5);
+    expect(rows.map(({ at }) => at)).toEqual(rows.map(({ at }) => at).toSorted((left, right) => right - left));
+    const longest = Math.max(...rows.map(({ duration_ms: ms = 0 }) => ms));
     const filters: readonly (readonly [string, (row: (typeof rows)[number]) => boolean])[] = [
       ['model=acme/quick', ({ model }) => model === 'acme/quick'],
       ['provider=alpha', ({ provider }) => provider === 'alpha'],
       ['account=team-b', ({ account }) => account === 'team-b'],
       ['error=any', ({ error_type: type }) => type !== undefined],
       ['tag=feature:search', ({ tags }) => tags?.['feature'] === 'search'],
+      ['stream=true', ({ stream }) => stream],
+      ['endpoint=alpha%23acme/writer', ({ attempts }) => attempts.at(-1)?.endpoint === 'alpha#acme/writer'],
+      [
+        'called=delta%23acme/broken',
+        ({ attempts }) => attempts.some(({ endpoint }) => endpoint === 'delta#acme/broken'),
+      ],
+      [`longer=${longest}`, ({ duration_ms: ms = 0 }) => ms >= longest],
+      [`from=${rows[5]?.at}`, ({ at }) => at >= (rows[5]?.at ?? 0)],
+      [`to=${rows[5]?.at}`, ({ at }) => at < (rows[5]?.at ?? 0)],
     ];
     for (const [query, matches] of filters) {
       const found = await ask<RequestList>(`requests?${query}`);
@@ -111,8 +124,11 @@ describe('what the page is told', () => {
     );
     expect(new Set(totals).size).toBe(1);
     const { records } = await ask<RecordPage>('records');
-    expect(records.reduce((sum, record) => sum + record.cost_nano_usd, 0)).toBe(totals[0]);
-    expect((await ask<CostList>('costs?by=tag')).tags).toEqual(['feature']);
+    expect(records.reduce((sum, record) => sum + (record.cost_nano_usd ?? 0), 0)).toBe(totals[0]);
+    // Where no tag is named, the first that there is.
+    const byTag = await ask<CostList>('costs?by=tag');
+    expect(byTag).toMatchObject({ tags: ['feature'], tag: 'feature', total: { cost_nano_usd: totals[0] } });
+    expect(byTag.data.map(({ key }) => key)).toEqual(expect.arrayContaining(['chat', 'search', 'summary']));
   });
 
   it('of errors of a batch, by kind', async () => {
@@ -123,6 +139,68 @@ describe('what the page is told', () => {
       looked_at: 6,
       kinds: [{ kind: 'not_found', count: 2 }],
     });
+  });
+
+  it('of what is wrong now: failures by endpoint and kind, endpoints that are out, warnings, the last hour', async () => {
+    const { failures = [], circuits, hour, warnings } = await ask<Overview>('overview');
+    const { rows } = await ask<RequestList>('requests?error=any');
+    expect(failures.reduce((sum, { requests }) => sum + requests, 0)).toBe(rows.length);
+    const [most] = failures;
+    expect(most).toMatchObject({ error_type: 'provider_unavailable', endpoint: 'delta#acme/broken' });
+    const query = new URLSearchParams({ error: most?.error_type ?? '', endpoint: most?.endpoint ?? '' });
+    expect((await ask<RequestList>(`requests?${query.toString()}`)).rows).toHaveLength(most?.requests ?? 0);
+    expect(circuits[0]).toMatchObject({ id: 'delta#acme/broken', circuit: expect.stringMatching(/open/) });
+    expect(hour).toMatchObject({ failed: rows.length, requests: expect.any(Number) });
+    expect(warnings.map(({ code }) => code)).toContain('test_warning');
+  });
+
+  it('of requests over time: slots without requests are there, too, and their sum is that of the ledger', async () => {
+    const { data } = await ask<CostList>('costs?by=day');
+    for (const [span, count] of [
+      ['hour', 60],
+      ['day', 72],
+      ['week', 84],
+    ] as const) {
+      const { slots = [], slot_ms: ms } = await ask<Timeline>(`timeline?span=${span}`);
+      expect(slots).toHaveLength(count);
+      expect(slots.every(({ at }, index) => at === (slots[0]?.at ?? 0) + index * ms)).toBe(true);
+      const sum = (name: 'requests' | 'failed' | 'cost_nano_usd'): number =>
+        slots.reduce((all, slot) => all + slot[name], 0);
+      const total = (name: 'requests' | 'failed' | 'cost_nano_usd'): number =>
+        data.reduce((all, cost) => all + cost[name], 0);
+      expect([span, sum('requests'), sum('failed'), sum('cost_nano_usd')]).toEqual([
+        span,
+        total('requests'),
+        total('failed'),
+        total('cost_nano_usd'),
+      ]);
+      expect(slots.some(({ first_token_ms: first = 0 }) => first > 10)).toBe(true);
+    }
+  });
+
+  it('of filters: values that requests had', async () => {
+    const { account, tag, endpoint, error } = await ask<Suggestions>('suggestions');
+    expect(account).toEqual(expect.arrayContaining(['team-a', 'team-b', 'team-c']));
+    expect(tag).toContain('feature:search');
+    expect(endpoint).toContain('alpha#acme/writer');
+    expect(error?.[0]).toBe('any');
+  });
+
+  it('of pages: every request once, whatever the page', async () => {
+    const all = await ask<RequestList>('requests');
+    const ids: string[] = [];
+    let after: string | undefined;
+    do {
+      const page: RequestList = await ask(`requests?limit=7${after === undefined ? '' : `&after=${after}`}`);
+      expect(page.rows.length).toBeLessThanOrEqual(7);
+      ids.push(...page.rows.map(({ id }) => id));
+      after = page.next;
+    } while (after !== undefined);
+    expect(ids.slice(0, all.rows.length)).toEqual(all.rows.map(({ id }) => id));
+    expect(new Set(ids).size).toBe(ids.length);
+    for (const cursor of ['x', '1.x', '1.2.3']) {
+      expect((await fetch(`${mounted.baseURL}/inspector/api/requests?after=${cursor}`)).status).toBe(400);
+    }
   });
 
   it('has nothing at other addresses', async () => {

@@ -77,7 +77,7 @@ describe('the sums of a ledger', () => {
         },
       );
       const { records = [] } = (await router?.ledger?.read({ limit: 5_000 })) ?? {};
-      const kept = records.reduce((sum, record) => sum + BigInt(record.cost_nano_usd), 0n);
+      const kept = records.reduce((sum, record) => sum + BigInt(record.cost_nano_usd ?? 0), 0n);
       expect(records.some(({ status }) => status === 499)).toBe(true);
       expect(records.some(({ attempts }) => attempts.length > 1)).toBe(true);
       expect(hedges).toBeGreaterThan(0);
@@ -194,7 +194,7 @@ describe('the sums of a ledger, with everything that costs', () => {
       await router.batches.stop({ graceMs: 0 });
       for (let turn = 0; turn < 10; turn += 1) await environment.advance(1_000);
       const { records = [] } = (await router.ledger?.read({ limit: 10_000 })) ?? {};
-      const kept = records.reduce((sum, record) => sum + BigInt(record.cost_nano_usd), 0n);
+      const kept = records.reduce((sum, record) => sum + BigInt(record.cost_nano_usd ?? 0), 0n);
       expect([...kinds].toSorted()).toEqual(['attempt', 'plugin', 'tool']);
       expect(records.filter(({ batch }) => batch === true).length).toBeGreaterThanOrEqual(20);
       expect(records.some(({ parent }) => parent !== undefined)).toBe(true);
@@ -242,7 +242,7 @@ describe('the sums of a ledger, with plugins of the router', () => {
     expect(outer?.tools).toMatchObject([{ type: 'router:fusion', outcome: 'ok' }]);
     // The panel and the one that compares.
     expect(fused.filter(({ parent }) => parent === outer?.id)).toHaveLength(3);
-    const kept = [...searched, ...fused].reduce((sum, { cost_nano_usd: cost }) => sum + cost, 0);
+    const kept = [...searched, ...fused].reduce((sum, { cost_nano_usd: cost = 0 }) => sum + cost, 0);
     expect(kept).toBeGreaterThan(7_000_000);
     expect(kept).toBe(told);
   });

@@ -70,6 +70,15 @@ describe('a request that is refused', () => {
       ['user', 'chat', '', false],
     ]);
     expect(records[1]?.tags).toEqual({ team: 'x' });
+    expect(records.map(({ reason }) => reason)).toEqual([
+      expect.stringMatching(/JSON/),
+      expect.stringMatching(/^temperature must be a number/),
+      expect.stringMatching(/model/),
+      expect.stringMatching(/inference/),
+      expect.stringMatching(/^model must/),
+      expect.stringMatching(/^input must/),
+      expect.stringMatching(/^The content type must/),
+    ]);
     // Nobody has checked these bodies: what is kept of them is bounded.
     const members = Object.fromEntries(Array.from({ length: 5_000 }, (_, index) => [`key${index}`, 'v'.repeat(100)]));
     await post(router, {
@@ -111,6 +120,9 @@ describe('a request that is refused', () => {
       [400, true],
     ]);
     expect(records[2]?.session).toMatch(/^s_/);
+    expect(records[0]?.reason).toMatch(/^Not there.*no-mars/);
+    expect(records[2]?.reason).toMatch(/^Rate limit exceeded/);
+    expect(records[1]).not.toHaveProperty('reason');
   });
 });
 

@@ -111,7 +111,7 @@ describe('events', () => {
       environment,
       providers: [provider],
       fallback: { triesPerEndpoint: 1 },
-      breaker: { odds: 1e10, openMs: 30_000, jitter: 0 },
+      breaker: { openMs: 30_000, jitter: 0 },
       on: { warning: () => {} },
     });
     const told: RouterEvents['health'][] = [];

@@ -181,7 +181,7 @@ describe('explain', () => {
       stormOfRuns(1_000),
     );
     expect(called).toBeGreaterThan(storm(500));
-    expect(passedOver).toBeGreaterThan(storm(60));
+    expect(passedOver).toBeGreaterThan(storm(40));
     expect(severalTried).toBeGreaterThan(storm(300));
   });
 

@@ -53,7 +53,7 @@ describe('instances that share their state', () => {
 
   it('share the opening of a breaker', async () => {
     const { first, second, environment } = two({ does: 'fail', kind: 'server' });
-    const asked = Array.from({ length: 3 }, () =>
+    const asked = Array.from({ length: 5 }, () =>
       first.router
         .chat({ model: 'acme/one', messages: [{ role: 'user', content: 'Hi' }], provider: { only: ['cheap'] } })
         .catch((error: unknown) => error),

@@ -1,6 +1,14 @@
-import { type PieceStream, type Provider, type Router, RouterError, createRouter, openaiCompatible } from 'signalbox';
+import {
+  type PieceStream,
+  type Provider,
+  type Router,
+  type RouterConfig,
+  RouterError,
+  createRouter,
+  openaiCompatible,
+} from 'signalbox';
 import { sqliteLedger } from 'signalbox/sqlite';
-import { startFaultUpstream } from 'signalbox/testing';
+import { refusingAddress, startFaultUpstream } from 'signalbox/testing';
 import { describe, expect, it } from 'vitest';
 import type { CallTimeouts } from '../../src/catalog/endpoint.ts';
 import { ALONE, BACKED, HEALTHY_TEXT, MAIN_MOUNTS, ask } from '../support/fault-cell.ts';
@@ -244,10 +252,16 @@ describe('with breakers that are all open (U-68)', () => {
     },
   );
 
-  it('says so within 5 ms', async () => {
+  it('says so within 5 ms where nothing listens, or nothing is tried again', async () => {
+    await using dead = await refusingAddress();
+    await saysSoon(dead.baseURL, {});
     await using upstream = await startFaultUpstream({ fault: 'U-49-500' });
-    const provider = openaiCompatible({ slug: 'one', baseURL: upstream.baseURL, models: { [ALONE]: {} } });
-    const router = createRouter({ providers: [provider], fallback: { triesPerEndpoint: 1 } });
+    await saysSoon(upstream.baseURL, { fallback: { triesPerEndpoint: 1 } });
+  });
+
+  async function saysSoon(baseURL: string, options: Partial<RouterConfig>): Promise<void> {
+    const provider = openaiCompatible({ slug: 'one', baseURL, models: { [ALONE]: {} } });
+    const router = createRouter({ providers: [provider], ...options });
     const attempt = (): Promise<unknown> =>
       router.chat({ model: ALONE, messages: [{ role: 'user', content: 'Hi' }] }).catch((error: unknown) => error);
     const durations: number[] = [];
@@ -260,5 +274,5 @@ describe('with breakers that are all open (U-68)', () => {
     // The least, because others work on this machine too; a wait would be in each of them.
     expect(Math.min(...durations)).toBeLessThan(5);
     await router.close();
-  });
+  }
 });

@@ -87,16 +87,17 @@ it('tells of a refused connection within 50 ms', async () => {
   await using dead = await refusingAddress();
   await using cell = await startFaultCell({
     baseURL: dead.baseURL,
-    config: { breaker: { odds: 1e300 }, fallback: { triesPerEndpoint: 1 } },
+    config: { breaker: { odds: 1e300 } },
   });
   // Everything is loaded on first use; what counts is how long a client waits for the fault.
   await ask(cell.mounted, { model: ALONE });
   const durations: number[] = [];
-  for (let round = 0; round < 3; round += 1) {
+  for (let round = 0; round < 20; round += 1) {
     const startedAt = performance.now();
     const response = await ask(cell.mounted, { model: ALONE });
     durations.push(performance.now() - startedAt);
     expect(response.status).toBe(502);
   }
+  // The least, because others work on this machine too; a wait would be in each of them.
   expect(Math.min(...durations)).toBeLessThan(50);
 });

@@ -31,7 +31,7 @@ export interface Guarded {
 export interface Reference {
   /** Ends of calls while it was closed. Those that an outage explains take no part in what is usual. */
   outcomes: readonly { readonly ok: boolean; readonly isExplained: boolean }[];
-  /** How many of the latest ones are those that raise the suspicion. */
+  /** How many of the latest ones are those that raise the suspicion: those since the last success. */
   suspected: number;
   suspicion: number;
   openUntil: number | undefined;
@@ -43,9 +43,9 @@ export type Check = (guarded: Guarded, before: Breaker, reference: Reference) =>
 
 type BreakerCommand = fc.Command<Reference, Guarded>;
 
-/** Two failures are enough, so that everything happens within a few commands. */
+/** Two failures are enough, also of an endpoint that was never called, so that everything happens within a few commands. */
 export const SMALL_POLICY: BreakerPolicy = {
-  odds: 10_000,
+  odds: 250,
   openMs: 30_000,
   maxOpenMs: 300_000,
   probes: 1,
@@ -80,14 +80,13 @@ export function land(real: Guarded, flight: Flight, ending: Ending): void {
 /** Calls that failed and succeeded, as far as they are not forgotten: each makes those before it count 0.5 % less. */
 export function countsOf(
   { outcomes }: Pick<Reference, 'outcomes'>,
-  begun = 10,
 ): { readonly succeeded: number; readonly failed: number } {
   const weights = outcomes.map((_, index) => 0.995 ** (outcomes.length - 1 - index));
   const sum = (counts: (one: Reference['outcomes'][number]) => boolean): number =>
     outcomes.reduce((total, one, index) => total + (counts(one) ? (weights[index] ?? 0) : 0), 0);
   return {
-    succeeded: begun * 0.995 ** outcomes.length + sum(({ ok }) => ok),
-    failed: sum(({ ok, isExplained }) => !ok && !isExplained),
+    succeeded: 1.88 * 0.995 ** outcomes.length + sum(({ ok }) => ok),
+    failed: 0.12 * 0.995 ** outcomes.length + sum(({ ok, isExplained }) => !ok && !isExplained),
   };
 }
 
@@ -108,7 +107,7 @@ function learn(reference: Reference, { policy, now }: Guarded, ending: Ending): 
   const failures = Math.max(0.009, usual.failed / (usual.failed + usual.succeeded));
   const more = ok ? Math.min(0, Math.log(0.02 / (1 - failures))) : Math.max(0, Math.log(0.98 / failures));
   reference.suspicion = Math.max(0, reference.suspicion + more);
-  reference.suspected = reference.suspicion === 0 ? 0 : reference.suspected + 1;
+  reference.suspected = ok || reference.suspicion === 0 ? 0 : reference.suspected + 1;
   reference.outcomes = [...reference.outcomes, { ok, isExplained: false }];
   if (reference.suspicion >= Math.log(policy.odds)) open(reference, policy, now);
 }

@@ -1,6 +1,7 @@
 import { expect } from 'vitest';
 import * as fc from 'fast-check';
-import type { Ledger, LedgerCostKey, LedgerRecord } from '../../src/contracts/ledger.ts';
+import type { Ledger, LedgerCostKey, LedgerFilter, LedgerRecord } from '../../src/contracts/ledger.ts';
+import { knownCost, matchesFilter } from '../../src/core/ledger/sum-costs.ts';
 import { memoryLedger } from '../../src/storage/memory-ledger.ts';
 import type { BatchStoreFaults } from '../../src/testing/batch-store-checks/check.ts';
 import { expectReasons, outlasting } from './outages.ts';
@@ -31,7 +32,7 @@ const randomRecord = fc
     attempts: fc.array(
       fc.record({
         endpoint: fc.constantFrom('acme#acme/one', 'acme/eu#acme/one', 'beta#acme/two:free', 'beta#acme/one@ada'),
-        cost: fc.integer({ min: 0, max: 9_000_000_000 }),
+        cost: fc.option(fc.integer({ min: 0, max: 9_000_000_000 }), { nil: undefined }),
         tokens: fc.integer({ min: 0, max: 100_000 }),
       }),
       { maxLength: 4 },
@@ -43,16 +44,20 @@ const randomRecord = fc
         number: index + 1,
         endpoint,
         usage: { prompt_tokens: tokens, completion_tokens: 2 * tokens, cached_tokens: Math.floor(tokens / 3) },
-        ...(cost === 0 ? {} : { cost_nano_usd: cost }),
+        cost_nano_usd: cost === 0 ? undefined : cost,
+        ...(cost === undefined ? { unpriced: true } : {}),
       }),
     );
+    const isPriced = made.every(({ unpriced }) => unpriced !== true);
     const cost = made.reduce((sum, one) => sum + (one.cost_nano_usd ?? 0), services);
+    const plugin = { id: 'web', hook: 'onRequest', outcome: 'changed', start_ms: 0, end_ms: 1 } as const;
     return ledgerRecord({
       id,
       account,
       at,
       attempts: made,
-      cost_nano_usd: cost,
+      cost_nano_usd: isPriced ? cost : undefined,
+      ...(services === 0 ? {} : { plugins: [{ ...plugin, cost_nano_usd: services }] }),
       ...(team === undefined ? {} : { tags: { team } }),
       ...(failed ? { status: 502, error_type: 'provider_unavailable' } : {}),
     });
@@ -103,6 +108,7 @@ export const ledgerChecks: readonly LedgerCheck[] = [
       await ledger.append([ledgerRecord({ id: 'gen-5' })]);
       expect(await idsOf(ledger, { after: second.last })).toEqual(['gen-5']);
       const latest = await ledger.read({ limit: 4, order: 'latest' });
+      expect(latest.next).toMatch(/^\d+\.\d+$/);
       expect(latest.records.map(({ id }) => id)).toEqual(['gen-5', 'gen-4', 'gen-3', 'gen-2']);
       expect(await idsOf(ledger, { order: 'latest', after: latest.next })).toEqual(['gen-1', 'gen-0']);
       expect(await ledger.read({ after: '999999' })).toEqual({ records: [] });
@@ -144,7 +150,9 @@ export const ledgerChecks: readonly LedgerCheck[] = [
       const model = memoryLedger(records.length);
       await ledger.append(records);
       await model.append(records);
-      const total = records.reduce((sum, record) => sum + BigInt(record.cost_nano_usd), 0n);
+      const total = records.reduce((sum, record) => sum + BigInt(knownCost(record)), 0n);
+      const unpriced = records.flatMap(({ attempts }) => attempts.filter((one) => one.unpriced === true)).length;
+      expect(unpriced).toBeGreaterThan(10);
       const span = { from: NOON - DAY_MS, to: NOON + DAY_MS };
       for (const by of ['account', 'model', 'provider', 'endpoint', 'day', 'tag'] as LedgerCostKey[]) {
         const query = by === 'tag' ? { by, tag: 'team' } : { by };
@@ -152,10 +160,92 @@ export const ledgerChecks: readonly LedgerCheck[] = [
         expect(sums).toEqual(await model.costs(query));
         expect(sums.reduce((sum, cost) => sum + BigInt(cost.cost_nano_usd), 0n)).toBe(total);
         expect(sums.reduce((sum, { requests }) => sum + requests, 0)).toBe(records.length);
+        expect(sums.reduce((sum, one) => sum + one.unpriced, 0)).toBe(unpriced);
         expect(await ledger.costs({ ...query, ...span, account: 'ada' })).toEqual(
           await model.costs({ ...query, ...span, account: 'ada' }),
         );
       }
+    },
+  },
+  {
+    name: 'gives the latest by the time at which requests began, page by page, by any filter and span',
+    async run(ledger) {
+      const records = Array.from({ length: 60 }, (_, index) =>
+        ledgerRecord({
+          id: `gen-${index}`,
+          // Those of a batch may come long after they began.
+          at: NOON + ((index * 37) % 60) * 1_000,
+          account: index % 7 === 0 ? 'rare' : 'ada',
+          stream: index % 2 === 0,
+          duration_ms: index * 10 + 0.5,
+          attempts:
+            index % 6 === 0 ? [ledgerAttempt({ endpoint: 'beta#acme/one' }), ledgerAttempt()] : [ledgerAttempt()],
+          ...(index % 3 === 0 ? { session: 's_0123456789abcdef0123' } : {}),
+          ...(index % 5 === 0 ? { batch: true as const } : {}),
+          ...(index % 4 === 0 ? { tags: { team: 'search' } } : {}),
+        }),
+      );
+      await ledger.append(records);
+      const model = memoryLedger();
+      await model.append(records);
+      const filters: readonly LedgerFilter[] = [
+        {},
+        { account: 'rare' },
+        { session: 's_0123456789abcdef0123' },
+        { batch: true, stream: false },
+        { batch: false, stream: true },
+        { longerThanMs: 300.5 },
+        { tag: ['team', 'search'] },
+        { from: NOON + 10_000, to: NOON + 20_000 },
+        { account: 'nobody' },
+        { called: 'acme#acme/one', stream: true },
+        { called: 'beta#acme/one' },
+      ];
+      for (const filter of filters) {
+        const expected = records
+          .filter((record) => matchesFilter(record, filter))
+          .sort((left, right) => right.at - left.at)
+          .map(({ id }) => id);
+        for (const one of [ledger, model]) {
+          const found: string[] = [];
+          let after: string | undefined;
+          for (let pages = 0; pages < 30; pages += 1) {
+            const page = await one.read({ ...filter, order: 'latest', limit: 7, after });
+            found.push(...page.records.map(({ id }) => id));
+            after = page.next;
+            if (after === undefined) break;
+          }
+          expect([filter, found]).toEqual([filter, expected]);
+        }
+        expect((await idsOf(ledger, { ...filter, limit: 100 })).toSorted()).toEqual(expected.toSorted());
+      }
+    },
+  },
+  {
+    name: 'counts requests over time and failures by endpoint and type as any other does',
+    async run(ledger) {
+      const makers = fc.sample(randomRecord, { numRuns: 200, seed: 11 });
+      const records = makers.map((make, index) => ({ ...make(`gen-${index}`), stream: index % 2 === 0 }));
+      const timed = records.map((record, index) => (index % 3 === 0 ? record : { ...record, first_token_ms: index }));
+      const model = memoryLedger(records.length);
+      await ledger.append(timed);
+      await model.append(timed);
+      for (const [slotMs, days] of [
+        [60_000, 1],
+        [900_000, 1],
+        [DAY_MS, 8],
+      ] as const) {
+        const query = { from: NOON - 4 * DAY_MS - (NOON % slotMs), to: NOON + days * DAY_MS, slotMs };
+        const slots = await ledger.timeline?.(query);
+        const expected = await model.timeline?.(query);
+        const rounded = (list = expected) =>
+          list?.map(({ first_token_ms: ms, ...slot }) => [slot, ms === undefined ? ms : Math.round(ms * 1e6)]);
+        expect(rounded(slots)).toEqual(rounded());
+        expect(slots?.length).toBeGreaterThan(3);
+      }
+      const failures = await ledger.failures?.({ from: NOON - DAY_MS });
+      expect(failures).toEqual(await model.failures?.({ from: NOON - DAY_MS }));
+      expect(failures?.[0]).toMatchObject({ error_type: 'provider_unavailable', requests: expect.any(Number) });
     },
   },
 ];

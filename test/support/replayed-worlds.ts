@@ -161,7 +161,7 @@ function truthsOf(
       const asked = record.candidates.map(({ endpoint }) => endpoint.replace(`#${SIMULATED_MODEL}`, ''));
       const order = plans[index] ?? [];
       if (asked[0] === order[0]) return [0];
-      const before = { failed: isAnswered ? 0 : 1, ms: record.first_token_ms ?? 0, cost: record.cost_nano_usd };
+      const before = { failed: isAnswered ? 0 : 1, ms: record.first_token_ms ?? 0, cost: record.cost_nano_usd ?? 0 };
       const after = outcome(record, order, natures, seed);
       if (metric === 'failures') return [after.failed - before.failed];
       return [metric === 'cost_nano_usd' ? after.cost - before.cost : after.ms - before.ms];

@@ -2,7 +2,7 @@ import { option, type OptionTable, type ResolvedOf } from '../option.ts';
 
 /** How long to wait between tries of the same endpoint. */
 export const BACKOFF = {
-  /** Milliseconds before the first repetition, and up to a fiftieth more; doubles with each. Default 500. */
+  /** Milliseconds before the first repetition, and up to a hundredth more; doubles with each. Default 500. */
   baseMs: option.ms({ default: 500 }),
   /** Longest wait in milliseconds. Default 8,000. */
   capMs: option.ms({ default: 8_000 }),

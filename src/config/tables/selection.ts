@@ -54,12 +54,10 @@ export interface CrowdPolicy extends ResolvedOf<typeof CROWD> {}
 
 /** Constants of the strategy `adaptive`, and of the health that every strategy looks at. */
 export const ADAPTIVE = {
-  /** How sharply cheaper endpoints are preferred: one is drawn ∝ (expected cost ÷ health⁴)⁻ⁿ. Default 12. */
+  /** How sharply cheaper endpoints are preferred: one is drawn ∝ (expected cost with its failures)⁻ⁿ. Default 12. */
   sharpness: option.amount({ default: 12 }),
   /** The same once the account has had answers from the model, so that it is known what they cost. Default 24. */
   knownSharpness: option.amount({ default: 24 }),
-  /** Power of health in that: at half the health an endpoint must cost a sixteenth to be drawn as often. Default 4. */
-  healthWeight: option.amount({ default: 4 }),
   /** Share by which a success moves health towards 1. Default 0.1. */
   afterSuccess: option.share({ default: 0.1 }),
   /** Health that an endpoint has at least after a probe that succeeded. Default 0.95. */
@@ -100,15 +98,15 @@ export const PACER = {
    * unless it is 0. Default 2.
    */
   burstSeconds: option.amount({ default: 2, unit: 'seconds' }),
-  /** Time that a request waits at most for a free endpoint; 0 refuses at once. Default 1,600. */
-  maxWaitMs: option.ms({ default: 1_600 }),
+  /** Time that a request waits at most for a free endpoint; 0 refuses at once. Default 2,250. */
+  maxWaitMs: option.ms({ default: 2_250 }),
   /**
    * Time that a request waits at most for a place where its prompt is cached, although another endpoint is free; as
    * much shorter as it saves less than all of the cost there. 0: it never does. Default 600.
    */
   warmWaitMs: option.ms({ default: 600 }),
-  /** Seconds' worth of the rates of all endpoints that may wait at a time. Default 0.5. */
-  queueSeconds: option.amount({ default: 0.5, unit: 'seconds' }),
+  /** Seconds' worth of the rates of all endpoints that may wait at a time. Default 2.25. */
+  queueSeconds: option.amount({ default: 2.25, unit: 'seconds' }),
   /** Further endpoints that may be called after a 429, per request. Default 3. */
   retriesPerRequest: option.amount({ default: 3 }),
   /** Such retries that may be saved up. Default 20. */

@@ -7,10 +7,10 @@ export type { BackoffPolicy } from '../../config/tables/fallback.ts';
 export const DEFAULT_BACKOFF: BackoffPolicy = fill(BACKOFF);
 
 /** How much longer a wait may be by chance, as a share of it. */
-const SPREAD = 0.02;
+const SPREAD = 0.01;
 
 /**
- * Milliseconds before a repetition: a time that doubles up to its cap, and up to a fiftieth more, so that tries are spread
+ * Milliseconds before a repetition: a time that doubles up to its cap, and up to a hundredth more, so that tries are spread
  * over a time in which something may have changed, and callers do not come back at the same moment. Never less: the
  * last try of a request must not come before that of a client without a router, which waits as long (half a second and a
  * second by default). Nor much more, because then its answer would come later. Never less than the provider asked for.

@@ -62,8 +62,12 @@ const DOWN_SUCCESS = 0.02;
 /** Outcomes after which an earlier one counts for a third. */
 const REMEMBERED_CALLS = 200;
 const FADING = 1 - 1 / REMEMBERED_CALLS;
-/** Successes that an endpoint is taken to have had before its first call. */
-const PRIOR_SUCCESSES = 10;
+/**
+ * What an endpoint is taken to have done before its first call. So little that it is soon known by what it did: one of
+ * which nothing is known opens after five failures from its first call on, after ten successes three are enough.
+ */
+const PRIOR_SUCCESSES = 1.88;
+const PRIOR_FAILURES = 0.12;
 /** No endpoint is taken to fail more seldom: it takes three failures to be sure, however good it was. */
 const LEAST_USUAL = 0.009;
 /** Milliseconds for which a success of another account still says that the endpoint is up. */
@@ -82,7 +86,7 @@ export const CLOSED_BREAKER: Breaker = {
   openUntil: 0,
   probes: 0,
   probedAt: 0,
-  failed: 0,
+  failed: PRIOR_FAILURES,
   succeeded: PRIOR_SUCCESSES,
   counted: 0,
   suspicion: 0,
@@ -157,7 +161,8 @@ function afterSuccess(breaker: Breaker, account: string | undefined, now: number
     counted: breaker.counted + 1,
     suspicion,
     suspectedSince: isSuspected ? breaker.suspectedSince : 0,
-    suspected: isSuspected ? breaker.suspected * FADING : 0,
+    // An endpoint that is down does not answer in between, so what has failed before is how it usually is.
+    suspected: 0,
     missed: 0,
     blames: isSuspected ? scaled(breaker.blames, suspicion / breaker.suspicion) : NOBODY,
     account,

@@ -69,6 +69,8 @@ export interface AttemptFailure {
    * request alone. The endpoint is then left alone only after several such failures of different requests in a row.
    */
   readonly doubtful?: boolean | undefined;
+  /** True for a connection that was refused: no server listens there. */
+  readonly notListening?: boolean | undefined;
   /** What callers are told, where the provider's words say more than the kind (gaps 7.3). */
   readonly errorType?: ErrorType | undefined;
   /** The provider's own code. */
@@ -122,7 +124,7 @@ export interface Attempt {
   readonly firstTokenAt?: number | undefined;
   /** What its provider says it used. Absent when it said nothing, or when the call is under way. */
   readonly usage?: Usage | undefined;
-  /** What is charged for it, in whole nano-dollars. Absent while the call is under way. */
+  /** What is charged for it, in whole nano-dollars. Absent while the call is under way, and where its price is unknown. */
   readonly chargedNanoUsd?: number | undefined;
   /** Why the model refused to answer, in the provider's word; `other` where it gave none. Absent where it did not. */
   readonly refusal?: string | undefined;

@@ -57,6 +57,8 @@ export interface EndpointHealth extends Outcomes {
   readonly condition: Condition;
   readonly consecutiveFailures: number;
   readonly lastFailureAt: number;
+  /** True when its latest call found no server listening. */
+  readonly notListening: boolean;
 }
 
 /** Options of the folds. */
@@ -87,6 +89,8 @@ export type CallOutcome =
       readonly account?: string | undefined;
       /** True when a failure of the same request was counted here before: a request is counted once. */
       readonly again?: boolean | undefined;
+      /** US dollars that it has cost, with the time that it took. Default 0. */
+      readonly lostUsd?: number | undefined;
       /** Random number from 0 to 1, by which cooldowns of many instances come to differ. */
       readonly roll?: number | undefined;
     };
@@ -152,15 +156,8 @@ export const UNKNOWN_HEALTH: EndpointHealth = {
   day: [],
   consecutiveFailures: 0,
   lastFailureAt: 0,
+  notListening: false,
 };
-
-/** Whether the cooldown or the circuit of an endpoint is another, whatever was counted meanwhile. */
-export function hasChanged(before: EndpointHealth, after: EndpointHealth): boolean {
-  const { state, openings, probes } = before.breaker;
-  const { breaker } = after;
-  const isSame = state === breaker.state && openings === breaker.openings && probes === breaker.probes;
-  return before.cooldown !== after.cooldown || !isSame;
-}
 
 /** Whether the endpoint may be called now, and if not, when and why. */
 export function admission(health: EndpointHealth, policy: HealthPolicy, now: number): Admission {
@@ -246,6 +243,7 @@ export function observe(health: EndpointHealth, policy: HealthPolicy, call: Call
       latest,
       consecutiveFailures: 0,
       lastFailureAt: health.lastFailureAt,
+      notListening: false,
     };
   }
   const rule = FAILURE_RULES[call.failure.kind];
@@ -261,6 +259,7 @@ export function observe(health: EndpointHealth, policy: HealthPolicy, call: Call
     ...health,
     breaker,
     lastResort: lastResort?.isUnderWay === true ? { ...lastResort, isUnderWay: false } : lastResort,
+    notListening: call.failure.notListening === true,
   };
   if (doubtful) return doubted(known, call, now);
   const left = { ...known, cooldown: cooldownAfter(health.cooldown, call, policy, now) };
@@ -269,7 +268,7 @@ export function observe(health: EndpointHealth, policy: HealthPolicy, call: Call
   return {
     ...left,
     ...counted(left, now, false),
-    condition: conditionAfter(health.condition, forgetting, { ok: false, probe }, now),
+    condition: conditionAfter(health.condition, forgetting, { ok: false, probe, lostUsd: call.lostUsd }, now),
     consecutiveFailures: health.consecutiveFailures + 1,
     lastFailureAt: now,
   };
@@ -324,12 +323,17 @@ export function forgiven(
   };
 }
 
-/** Folds in that the endpoint does not answer any more, although no call of it has failed yet. */
+/**
+ * Folds in that the endpoint does not answer any more, although no call of it has failed yet.
+ *
+ * @param lostUsd - What that has cost.
+ */
 export function observeSilence(
   health: EndpointHealth,
   policy: HealthPolicy,
   now: number,
   roll?: number,
+  lostUsd?: number,
 ): EndpointHealth {
   const forgetting = policy.forgetting ?? DEFAULT_ADAPTIVE_POLICY;
   const breaker = tripped(health.breaker, policy.breaker, now, roll);
@@ -337,7 +341,7 @@ export function observeSilence(
   return {
     ...health,
     breaker,
-    condition: conditionAfter(health.condition, forgetting, { ok: false, probe: false }, now),
+    condition: conditionAfter(health.condition, forgetting, { ok: false, probe: false, lostUsd }, now),
   };
 }
 

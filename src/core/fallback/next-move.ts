@@ -25,6 +25,8 @@ export interface Situation {
   readonly admission: (step: PlanStep) => Admission;
   /** Whether a repetition at an endpoint is let through now. Asked when it would go out. */
   readonly mayRepeat: (step: PlanStep) => boolean;
+  /** Whether no server has listened at an endpoint for a while, so that nothing is waited for. Default: no. */
+  readonly isGone?: ((step: PlanStep) => boolean) | undefined;
   /** Milliseconds that the request may still be held back where calls are let through only now and then. Default 0. */
   readonly holdMs?: number | undefined;
   /** True right after a wait that an earlier move asked for. */
@@ -138,7 +140,7 @@ function lastResort(
     const isSpent = countedTries(step, attempts) >= policy.triesPerEndpoint;
     if (dueMs === undefined || isSpent || (tries > 0 && policy.triesPerEndpoint === 1)) continue;
     const waitMs = Math.max(dueMs, one.lastResortMs);
-    if (waitMs > 0 && !mayComeBack(one.cause)) continue;
+    if (waitMs > 0 && (!mayComeBack(one.cause) || situation.isGone?.(step) === true)) continue;
     const isTried = one.isTried === true;
     if (soonest === undefined || waitMs < soonest.waitMs) soonest = { step, waitMs, isTried };
   }
@@ -327,9 +329,7 @@ function repetition(
   }
   if (soonest === undefined) return undefined;
   const { step, waitMs } = soonest;
-  if (waitMs === 0 && !situation.mayRepeat(step)) {
-    return held(step, LOOK_AGAIN_MS, false, situation);
-  }
+  if (waitMs === 0 && !situation.mayRepeat(step)) return held(step, LOOK_AGAIN_MS, false, situation);
   const admitted = situation.admission(step);
   return { type: 'attempt', step, waitMs, isProbe: !admitted.ok || admitted.probe === true };
 }
@@ -355,10 +355,10 @@ function dueAgainMs(
   step: PlanStep,
   tries: number,
   failures: readonly FailedAttempt[],
-  { policy, now, roll, waited }: Situation,
+  { policy, now, roll, waited, isGone }: Situation,
 ): number | undefined {
   const failed = failureAt(step, failures);
-  if (failed === undefined) return undefined;
+  if (failed === undefined || isGone?.(step) === true) return undefined;
   const { kind, retryAfterMs } = failed.outcome.failure;
   if (!FAILURE_RULES[kind].sameEndpoint) return undefined;
   // Whoever has waited has waited by another number.

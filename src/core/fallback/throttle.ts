@@ -20,3 +20,14 @@ const LATELY_MS = 10_000;
 const CALLS_PER_SUCCESS = 2;
 /** Successes that an endpoint is taken to have had: a few failures hold nothing back. */
 const PRIOR_SUCCESSES = 2;
+
+/** Milliseconds after its last answer from which an endpoint that refuses connections is no longer about to be back. */
+const GONE_AFTER_MS = 10_000;
+
+/**
+ * Whether no server listens where an endpoint should be, and none has for a while, or ever: one that is begun anew is back
+ * sooner. Then nobody waits for it.
+ */
+export function isGone(health: EndpointHealth | undefined, now: number): boolean {
+  return health?.notListening === true && now - health.breaker.succeededAt >= GONE_AFTER_MS;
+}

@@ -30,11 +30,13 @@ const COLUMNS: Readonly<Record<string, (record: LedgerRecord) => string | number
   first_token_ms: ({ first_token_ms: ms }) => ms,
   duration_ms: ({ duration_ms: ms }) => ms,
   cost_nano_usd: ({ cost_nano_usd: cost }) => cost,
-  cost_usd: ({ cost_nano_usd: cost }) => decimalUsd(cost),
+  // Empty where it is unknown.
+  cost_usd: ({ cost_nano_usd: cost }) => (cost === undefined ? undefined : decimalUsd(cost)),
   cache: ({ cache }) => cache,
   plugins: ({ plugins = [] }) => plugins.map(({ id }) => id).join(' '),
   tools: ({ tools = [] }) => tools.map(({ type }) => type).join(' '),
   mirror: ({ mirror }) => mirror,
+  reason: ({ reason }) => reason,
 };
 
 /** The first line of a CSV file of records. */

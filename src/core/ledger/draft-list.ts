@@ -183,6 +183,7 @@ export class PackedDrafts {
         things[thing++] = endpoint;
         numbers[number++] = condition?.value ?? Number.NaN;
         numbers[number++] = condition?.at ?? Number.NaN;
+        numbers[number++] = condition?.lostUsd ?? Number.NaN;
         numbers[number++] = lateness;
         numbers[number++] = lateAt;
         things[thing++] = measures;

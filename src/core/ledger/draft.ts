@@ -88,7 +88,15 @@ export interface RequestDraft {
   /** True when nothing was planned, because the request was refused before that. */
   readonly refused?: true | undefined;
   readonly answer?: DraftedAnswer | undefined;
-  readonly error?: { readonly status: number; readonly errorType: string; readonly committed: boolean } | undefined;
+  readonly error?:
+    | {
+        readonly status: number;
+        readonly errorType: string;
+        readonly committed: boolean;
+        /** As the caller was told. May repeat what the caller sent. */
+        readonly message?: string | undefined;
+      }
+    | undefined;
 }
 
 /** How a request was answered. */

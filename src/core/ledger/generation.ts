@@ -12,7 +12,7 @@ import { partOfEndpoint } from './sum-costs.ts';
  */
 export function generationOf(record: LedgerRecord, nameOf: (provider: string) => string): JsonObject {
   const { usage, attempts, decision, own_key_cost_nano_usd: ownKeyCost = 0 } = record;
-  const cost = usdFromNano(record.cost_nano_usd);
+  const cost = record.cost_nano_usd === undefined ? null : usdFromNano(record.cost_nano_usd);
   const answered = record.error_type === undefined;
   const first = record.first_token_ms;
   return {

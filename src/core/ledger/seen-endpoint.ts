@@ -35,7 +35,7 @@ const BUCKETS = 160;
 export interface SeenState {
   readonly endpoint: Endpoint;
   /** Undefined where failures left everything of it. */
-  readonly condition: Pick<EndpointHealth['condition'], 'value' | 'at'> | undefined;
+  readonly condition: Omit<EndpointHealth['condition'], 'faded'> | undefined;
   /** Of what is known of its speed: all of that would have to be kept with it. */
   readonly lateness: number;
   readonly lateAt: number;
@@ -133,7 +133,7 @@ export function seenEndpoint(
   const { condition, lateness, lateAt, tools, tokens = 1, charges, timing } = state;
   const { latency, throughput, stability, before } = state.measures;
   const seen: SeenEndpoint = {
-    ...(condition === undefined ? {} : { condition: [condition.value, now - condition.at] }),
+    ...(condition === undefined ? {} : { condition: [condition.value, now - condition.at, condition.lostUsd] }),
     ...(lateness === 0 ? {} : { lateness: [lateness, now - lateAt] }),
     ...asked,
     ...(latency === undefined ? {} : { latency }),
@@ -208,8 +208,8 @@ class RestoredRecord implements EndpointRecord {
   }
 }
 
-function healthWith([value, ageMs]: NonNullable<SeenEndpoint['condition']>): EndpointHealth {
-  return { ...UNKNOWN_HEALTH, condition: { value, at: -ageMs, faded: 0 } };
+function healthWith([value, ageMs, lostUsd = 0]: NonNullable<SeenEndpoint['condition']>): EndpointHealth {
+  return { ...UNKNOWN_HEALTH, condition: { value, lostUsd, at: -ageMs, faded: 0 } };
 }
 
 /** Histories that are judged to be below par, and out of order. */

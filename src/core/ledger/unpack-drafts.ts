@@ -154,10 +154,11 @@ function readSeen(from: Reader): SeenWorld {
     admissions: from.thing(),
     states: times(from.number(), () => {
       const endpoint = from.thing<SeenWorld['states'][number]['endpoint']>();
-      const [value, at] = [from.known(), from.number()];
+      const value = from.known();
+      const [at, lostUsd] = [from.number(), from.number()];
       return {
         endpoint,
-        condition: value === undefined ? undefined : { value, at },
+        condition: value === undefined ? undefined : { value, at, lostUsd },
         lateness: from.number(),
         lateAt: from.number(),
         measures: from.thing(),

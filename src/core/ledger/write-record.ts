@@ -12,6 +12,7 @@ import type {
 import { FAILURE_RULES } from '../fallback/failure.ts';
 import type { DecisionFigures, PlanStep, Rejection, RoutePlan } from '../selection/route-plan.ts';
 import type { DraftedAttempt, DraftedUsage, DraftedWork, RequestDraft } from './draft.ts';
+import { refusalReason } from './refusal-reason.ts';
 import { decisionOf, noteOf, type SeenNotes } from './write-decision.ts';
 
 /** What a record depends on besides its draft. */
@@ -52,6 +53,7 @@ export function writeRecord(draft: RequestDraft, context: RecordContext): Ledger
     ...(draft.refused === true ? { refused: true } : {}),
     status: error?.status ?? 200,
     ...(error === undefined ? {} : { error_type: error.errorType }),
+    ...reasonOf(draft),
     ...(error?.committed === true ? { committed: true } : {}),
     ...(answer === undefined || answer.finishReason === null ? {} : { finish_reason: answer.finishReason }),
     ...nativeReasonOf(answer),
@@ -60,9 +62,7 @@ export function writeRecord(draft: RequestDraft, context: RecordContext): Ledger
     ...(endpoint === undefined ? {} : { provider: endpoint.provider, model: endpoint.model }),
     ...(endpoint?.byok === undefined ? {} : { own_key: true }),
     ...(usage === undefined ? {} : { usage }),
-    cost_nano_usd:
-      attempts.reduce((sum, { chargedNanoUsd = 0 }) => sum + chargedNanoUsd, 0) +
-      works.reduce((sum, { cost_nano_usd: cost = 0 }) => sum + cost, 0),
+    ...costOf(attempts, works),
     ...(ownKeyNanoUsd === 0 ? {} : { own_key_cost_nano_usd: ownKeyNanoUsd }),
     ...(draft.cache === undefined ? {} : { cache: draft.cache }),
     candidates: plan.steps.map((step) => writeCandidate(step, notes)),
@@ -72,6 +72,32 @@ export function writeRecord(draft: RequestDraft, context: RecordContext): Ledger
     ...(tools.length === 0 ? {} : { tools }),
     ...decisionOf(draft),
   };
+}
+
+/** What was charged; nothing where the price of an attempt is unknown, as a part of it would look like all of it. */
+function costOf(
+  attempts: readonly DraftedAttempt[],
+  works: readonly DraftedWork[],
+): Pick<LedgerRecord, 'cost_nano_usd'> {
+  let cost = 0;
+  for (const { chargedNanoUsd } of attempts) {
+    if (chargedNanoUsd === undefined) return {};
+    cost += chargedNanoUsd;
+  }
+  for (const { cost_nano_usd: paid = 0 } of works) cost += paid;
+  return { cost_nano_usd: cost };
+}
+
+/** Why nobody was called. */
+export function reasonOf({
+  error,
+  attempts,
+  works,
+}: Pick<RequestDraft, 'error' | 'attempts' | 'works'>): Pick<LedgerRecord, 'reason'> {
+  if (error === undefined || attempts.length > 0) return {};
+  const plugins = works.flatMap((work) => (work.kind === 'plugin' ? [work] : []));
+  const reason = refusalReason({ ...error, plugins });
+  return reason === undefined ? {} : { reason };
 }
 
 /** Milliseconds with one decimal: more is noise. */
@@ -186,7 +212,7 @@ function writeExclusion({ endpoint, reason, detail }: Rejection, notes: SeenNote
 }
 
 function writeAttempt(attempt: DraftedAttempt, index: number, startedAt: number): LedgerAttempt {
-  const { step, hedge, outcome, firstTokenAt, usage, chargedNanoUsd = 0, refusal, kept, continued } = attempt;
+  const { step, hedge, outcome, firstTokenAt, usage, chargedNanoUsd, refusal, kept, continued } = attempt;
   return {
     number: index + 1,
     endpoint: step.endpoint.id,
@@ -197,7 +223,11 @@ function writeAttempt(attempt: DraftedAttempt, index: number, startedAt: number)
     outcome: outcome.ok ? 'ok' : outcome.failure.kind,
     status: outcome.ok ? 200 : (outcome.failure.status ?? FAILURE_RULES[outcome.failure.kind].status),
     ...(usage === undefined ? {} : { usage: writeUsage(usage) }),
-    ...(chargedNanoUsd === 0 ? {} : { cost_nano_usd: chargedNanoUsd }),
+    ...(chargedNanoUsd === undefined
+      ? { unpriced: true }
+      : chargedNanoUsd === 0
+        ? {}
+        : { cost_nano_usd: chargedNanoUsd }),
     ...(refusal === undefined ? {} : { refusal }),
     ...(kept === true ? { kept } : {}),
     ...(continued === undefined ? {} : { continued: continued.way }),

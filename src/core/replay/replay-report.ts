@@ -22,6 +22,8 @@ export interface ReplayReport {
   readonly expected_cost_nano_usd: Compared;
   /** What was charged for the calls, in nano-dollars per request. */
   readonly cost_nano_usd: Estimated;
+  /** Requests that are not in `cost_nano_usd`, because the price of one of their calls was unknown. */
+  readonly unpriced: number;
   /** Share of requests that failed. Those whose caller disconnected do not count. */
   readonly failures: Estimated;
   /** Milliseconds to the first token of streams that were answered. */
@@ -85,6 +87,7 @@ export function replayTable(report: ReplayReport): string {
     '',
     `Expected by the decisions themselves: $${usd(report.expected_cost_nano_usd.before)} before, ` +
       `$${usd(report.expected_cost_nano_usd.after)} after, per request.`,
+    ...(report.unpriced === 0 ? [] : [`And ${report.unpriced} of unknown price, whose cost is not in the first line.`]),
   ];
   if (changes.length === 0) return lines.join('\n');
   const shown = changes

@@ -38,6 +38,7 @@ export class Replay {
   #differing = 0;
   #reordered = 0;
   #priced = 0;
+  #unpriced = 0;
   #expectedBefore = 0;
   #expectedAfter = 0;
   readonly #ways: Ways = { count: 0, places: [], prices: [] };
@@ -82,6 +83,7 @@ export class Replay {
         after: this.#expectedAfter / count,
       },
       cost_nano_usd: this.#cost.result(),
+      unpriced: this.#unpriced,
       failures: this.#failures.result(),
       first_token_ms: this.#firstToken.result(),
       answer_ms: this.#answer.result(),
@@ -136,7 +138,13 @@ export class Replay {
     }
     if (asked === undefined || place === undefined) return;
     let cost = 0;
-    for (const { cost_nano_usd: charged = 0 } of attempts) cost += charged;
+    for (const { cost_nano_usd: charged = 0, unpriced } of attempts) {
+      if (unpriced === true) {
+        this.#unpriced += 1;
+        return;
+      }
+      cost += charged;
+    }
     if (moved === undefined || to === undefined) this.#cost.stays(cost);
     else this.#cost.moves(cost, at, to, this.#waysOf(moved, record));
     // Tokens differ from request to request; what is left beside their price is alike.

@@ -40,6 +40,11 @@ export interface DecisionFigures {
    * that did not count, or without a price.
    */
   readonly laterCostUsd?: number | undefined;
+  /**
+   * US dollars that its failures are expected to add: what is charged for them, the tries that follow, and the time that
+   * they take. Absent where none is remembered, or without a price.
+   */
+  readonly failureCostUsd?: number | undefined;
   /** Share of the prompt that is likely to be in the endpoint's cache. */
   readonly warmth: number;
   /** From 0 to 1: what is left after failures, slowness, and more calls at a time than it takes. */

@@ -48,10 +48,11 @@ export function describeRouting(facts: MetadataFacts): RouterMetadata {
 }
 
 function describeDecision(figures: DecisionFigures): RoutingDecision {
-  const { expectedCostUsd, laterCostUsd, warmth, health, slowness, headroom, share } = figures;
+  const { expectedCostUsd, laterCostUsd, failureCostUsd, warmth, health, slowness, headroom, share } = figures;
   return {
     ...(expectedCostUsd === undefined ? {} : { expected_cost: expectedCostUsd }),
     ...(laterCostUsd === undefined ? {} : { later_cost: laterCostUsd }),
+    ...(failureCostUsd === undefined ? {} : { failure_cost: failureCostUsd }),
     warmth: rounded(warmth),
     health: rounded(health),
     slowness: rounded(slowness),

@@ -173,6 +173,8 @@ export const KEY_OPERATIONS: Readonly<Record<KeyOperation['name'], DocumentedOpe
 
 const COUNT = { type: 'integer', minimum: 0 } as const;
 
+const TRUTH = { enum: ['true', 'false'] } as const;
+
 /** Id of a generation. */
 const GENERATION_ID = { ...TEXT, pattern: '^gen-' } as const;
 
@@ -196,8 +198,13 @@ const LEDGER_QUERY: readonly Parameter[] = [
   { name: 'model', in: 'query', description: 'Id of the model that answered.', schema: TEXT },
   { name: 'provider', in: 'query', description: 'Slug of the provider that answered.', schema: TEXT },
   { name: 'endpoint', in: 'query', description: 'Id of the endpoint that answered.', schema: TEXT },
+  { name: 'called', in: 'query', description: 'Id of an endpoint that was called.', schema: TEXT },
   { name: 'error', in: 'query', description: '`any`, or an `error_type`.', schema: TEXT },
   { name: 'tag', in: 'query', description: 'Name and value of a tag, as in `team:search`.', schema: TEXT },
+  { name: 'session', in: 'query', description: 'Hash of a session, as in the record.', schema: TEXT },
+  { name: 'batch', in: 'query', description: 'Only requests of batches, or only others.', schema: TRUTH },
+  { name: 'stream', in: 'query', description: 'Only streaming requests, or only others.', schema: TRUTH },
+  { name: 'longer_than_ms', in: 'query', description: 'Milliseconds that it took at least.', schema: COUNT },
   ...SPAN,
 ];
 
@@ -222,7 +229,7 @@ const GENERATION = {
         streamed: { type: 'boolean' },
         cancelled: { type: 'boolean' },
         created_at: TEXT,
-        total_cost: { type: 'number' },
+        total_cost: { type: ['number', 'null'] },
         provider_responses: { type: 'array', items: { type: 'object' } },
       },
     },
@@ -237,6 +244,7 @@ const NUMBERS = [
   'completion_tokens',
   'cached_tokens',
   'cost_nano_usd',
+  'unpriced',
 ];
 
 const COST = {

@@ -7,7 +7,7 @@ const attempted = { provider: z.string(), model: z.string() };
 
 const decision = wireObject<RoutingDecision>(
   { warmth: z.number(), health: z.number(), slowness: z.number(), headroom: z.number(), share: z.number() },
-  { expected_cost: z.number(), later_cost: z.number() },
+  { expected_cost: z.number(), later_cost: z.number(), failure_cost: z.number() },
 );
 
 const offered = wireObject<RouterMetadata['endpoints']['available'][number]>(

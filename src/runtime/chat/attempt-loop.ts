@@ -3,6 +3,7 @@ import { answerOf, calledAt, OK, refusalOf, WITHHELD } from './attempt-answer.ts
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { Attempt, Continuation } from '../../core/fallback/failure.ts';
 import type { Admission } from '../../core/fallback/health.ts';
+import { isGone, repetitionShare } from '../../core/fallback/throttle.ts';
 import { hasOtherModel, type Move, nextMove, type StopReason } from '../../core/fallback/next-move.ts';
 import type { RoutedRequest } from '../../core/normalize/normalized-request.ts';
 import { unknownProviders } from '../../core/normalize/unknown-providers.ts';
@@ -105,9 +106,7 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
     try {
       let answer: Answer<Call, Result> | undefined;
       let waited = false;
-      // What comes before a call (a wait, what plugins change for the endpoint, a reservation of what it may cost) takes
-      // time, so the core is asked again after it: between the last question and the call nothing else may run, because
-      // the answer depends on what other requests are doing.
+      // What comes before a call takes time, so the core decides again after it: until the call nothing else may run.
       while (answer === undefined) {
         this.signal.throwIfAborted();
         const move = this.#nextMove(waited);
@@ -118,7 +117,6 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
         else await first;
         if (answer === undefined) await learnRefusal(this.#services, this.request, this.#attempts);
       }
-      // The caller may leave just when an answer is there: then nobody will ever read or settle it.
       if (this.signal.aborted) answer.abandon();
       this.signal.throwIfAborted();
       return answer;
@@ -219,12 +217,14 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
   #nextMove(waited: boolean): Move {
     const { environment, fallback, pacing, records } = this.#services;
     const perSecond = (): number => this.plan.steps.reduce((sum, { endpoint }) => sum + records.rate(endpoint), 0);
+    const [now, healthAt] = [environment.now(), (step: PlanStep) => records.record(step.endpoint)?.health];
     return nextMove(this.plan, this.#attempts, {
       policy: fallback,
-      now: environment.now(),
+      now,
       deadlineAt: this.#deadlineAt,
       admission: this.#admission,
-      mayRepeat: ({ endpoint }) => environment.random() < records.repetitionShare(endpoint),
+      mayRepeat: (step) => environment.random() < repetitionShare(healthAt(step), now),
+      isGone: (step) => isGone(healthAt(step), now),
       holdMs: this.#waits.holdMs,
       waited,
       roll: environment.random(),

@@ -1,5 +1,13 @@
 import type { Cooldown, EndpointHealth } from '../../core/fallback/health.ts';
 
+/** Whether the cooldown or the circuit of an endpoint is another, whatever was counted meanwhile. */
+export function hasChanged(before: EndpointHealth, after: EndpointHealth): boolean {
+  const { state, openings, probes } = before.breaker;
+  const { breaker } = after;
+  const isSame = state === breaker.state && openings === breaker.openings && probes === breaker.probes;
+  return before.cooldown !== after.cooldown || !isSame;
+}
+
 /** The cooldown that a failure began: one that was asked for, or the opening of a breaker. */
 export function beganWith(
   before: EndpointHealth,

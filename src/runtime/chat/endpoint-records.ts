@@ -7,7 +7,6 @@ import {
   type CountedHealth,
   type EndpointHealth,
   forgiven,
-  hasChanged,
   type HealthPolicy,
   isOfItsRequest,
   observe,
@@ -15,13 +14,13 @@ import {
   observeStart,
 } from '../../core/fallback/health.ts';
 import { endedLately, type LatelyEnded } from '../../core/fallback/outcomes.ts';
-import { repetitionShare } from '../../core/fallback/throttle.ts';
 import { chargesAfter } from '../../core/selection/adaptive/charges.ts';
 import { lateAnswerShare, lateEndsAfter, NO_LATE_ENDS } from '../../core/selection/adaptive/hedge.ts';
 import {
   DEFAULT_PACER_POLICY,
   FREE_PACE,
   paceAfterCall,
+  paceAfterPromise,
   paceAfterSending,
   type PacerPolicy,
   placeIn,
@@ -29,7 +28,7 @@ import {
 import { type AdaptivePolicy, DEFAULT_ADAPTIVE_POLICY, MINIMUM_CALLS } from '../../core/selection/adaptive/policy.ts';
 import { DEFAULT_SILENCE_POLICY, silenceOf, type SilencePolicy } from '../../core/selection/adaptive/silence.ts';
 import type { Timing } from '../../core/selection/adaptive/timing.ts';
-import type { TimedKind, UsualTime } from '../../core/selection/adaptive/wellness.ts';
+import { failureUsd, type TimedKind, type UsualTime } from '../../core/selection/adaptive/wellness.ts';
 import { calibrate, UNCALIBRATED, wantsReport } from '../../core/tokens/likely-tokens.ts';
 import { measure, type Measurement } from '../../core/selection/performance.ts';
 import type { PlanStep } from '../../core/selection/route-plan.ts';
@@ -38,7 +37,7 @@ import type { Environment } from '../../platform/environment.ts';
 import type { EndpointLoad, KnownEndpoint, KnownEndpoints, RunningCall } from './endpoint-load.ts';
 import type { HealthListener, RecordPolicies, StartedCall } from './record-policies.ts';
 import { isBlamed, type RequestFailures } from './request-failures.ts';
-import { beganWith } from './began-cooldowns.ts';
+import { beganWith, hasChanged } from './began-cooldowns.ts';
 import { KnownRefusals } from './known-refusals.ts';
 import { UsualTimes } from './usual-times.ts';
 
@@ -150,7 +149,7 @@ export class EndpointRecords {
   /** Promises the next place to somebody who waits for it. */
   promise(endpoint: Endpoint): void {
     const known = this.#known.of(endpoint.id);
-    const pace = paceAfterSending(known.record.pace ?? FREE_PACE, this.#environment.now());
+    const pace = paceAfterPromise(known.record.pace ?? FREE_PACE, this.#environment.now());
     known.record = { ...known.record, pace };
   }
 
@@ -167,7 +166,7 @@ export class EndpointRecords {
     const known = this.#known.called(endpoint.id);
     const { record, load } = known;
     const health = observeStart(record.health, this.#policy, now);
-    const pace = call.promised === true ? record.pace : paceAfterSending(record.pace ?? FREE_PACE, now);
+    const pace = paceAfterSending(record.pace ?? FREE_PACE, now, call.promised);
     const { performance, speed, tokens, charges, unpriced } = record;
     known.record = { health, performance, speed, pace, tokens, charges, unpriced };
     load.started(endpoint, call.tokens ?? 0, now);
@@ -247,10 +246,6 @@ export class EndpointRecords {
       this.#compare(endpoint, record.health, health);
     }
   }
-
-  /** Share of the repetitions at an endpoint that are let through now. */
-  repetitionShare = ({ id }: Endpoint): number =>
-    repetitionShare(this.#known.find(id)?.record.health, this.#environment.now());
 
   /** How the calls of an endpoint have ended in the last half minute. */
   endedLately = ({ endpoint: { id } }: PlanStep): LatelyEnded => {
@@ -341,7 +336,9 @@ export class EndpointRecords {
     const known = this.#known.of(endpoint.id);
     const { record } = known;
     const now = this.#environment.now();
-    const health = observeSilence(record.health, this.#policy, now, this.#environment.random());
+    const silentMs = known.load.running.reduce((most, { startedAt }) => Math.max(most, now - startedAt), 0);
+    const lostUsd = failureUsd(silentMs);
+    const health = observeSilence(record.health, this.#policy, now, this.#environment.random(), lostUsd);
     if (health !== record.health) {
       known.record = { ...record, health };
       this.onCooldown?.(endpoint, { since: now, until: health.breaker.openUntil, cause: 'timeout' });

@@ -326,6 +326,8 @@ export class EventHub implements RouterEventSource {
   followers: readonly RequestFollower[] = [];
   /** False where nobody listens or follows: then whoever would tell of something need not even ask for whom. */
   isHeard = false;
+  /** Who keeps warnings beside those who listen: it does not keep them from the console. */
+  warned: ((warning: WarningEvent) => void) | undefined;
 
   /** Adds a listener and gives the function that removes it. */
   on<Name extends keyof RouterEvents>(name: Name, listener: RouterListener<Name>): () => void {
@@ -362,6 +364,7 @@ export class EventHub implements RouterEventSource {
   }
 
   emit<Name extends keyof RouterEvents>(name: Name, event: RouterEvents[Name]): void {
+    if (name === 'warning') this.warned?.(event as WarningEvent);
     for (const listener of this.#listeners.get(name) ?? []) {
       try {
         const returned: unknown = (listener as RouterListener<Name>)(event);
@@ -377,6 +380,6 @@ function ignore(): void {}
 
 /** Tells the operator something that must not go unheard: by event, or on the console when nobody listens. */
 export function warn(events: EventHub, warning: WarningEvent): void {
-  if (events.heard('warning')) events.emit('warning', warning);
-  else console.warn(`signalbox: ${warning.message}`);
+  if (!events.heard('warning')) console.warn(`signalbox: ${warning.message}`);
+  events.emit('warning', warning);
 }

@@ -7,6 +7,7 @@ import type { RoutedRequest } from '../../core/normalize/normalized-request.ts';
 import { calibrated } from '../../core/tokens/likely-tokens.ts';
 import { type EstimatedPrompt, likelyPromptTokens } from '../../core/tokens/token-estimate.ts';
 import { expectedCost, requestRates, roughPromptTokens } from '../../core/selection/adaptive/expected-cost.ts';
+import { failureUsd } from '../../core/selection/adaptive/wellness.ts';
 import type { CacheReport } from '../../core/limits/cache-rule.ts';
 import type { RoutePlan } from '../../core/selection/route-plan.ts';
 import { type Estimate, settleUsage, type Settlement } from '../../core/stream/usage.ts';
@@ -63,9 +64,12 @@ export function settleAttempt(
   else {
     const roll = services.environment.random();
     const { id: request } = execution.request;
-    const failed = { ok: false, failure: outcome.failure, generation, request, account, again: isAgain, roll } as const;
+    const { failure } = outcome;
+    const charged = ABANDONED.has(failure.kind) ? 0 : spentOnFailed(answer, execution.request, failure);
+    const lostUsd = failureUsd(endedAt - attempt.startedAt, usdFromNano(charged));
+    const failed = { ok: false, failure, generation, request, account, again: isAgain, roll, lostUsd } as const;
     counted = services.records.ended(endpoint, failed, undefined, endedAt);
-    warnOfFailure(services, endpoint, outcome.failure);
+    warnOfFailure(services, endpoint, failure);
   }
   if (outcome.ok && facts !== undefined && facts.usage.cost === undefined) warnOfUnknownPrice(services, endpoint);
   if (!services.events.isHeard) return counted;
@@ -132,12 +136,12 @@ function inOurWords(failure: AttemptFailure): AttemptFailure {
 }
 
 /**
- * What a failed call cost, in whole nano-dollars. Providers charge for what they have generated, also where an answer
+ * What a failed call cost, in whole nano-dollars; undefined where its price is unknown. Providers charge for what they have generated, also where an answer
  * does not come to its end: the greater of what they reported and what was likely generated. A call that failed before
  * it said anything costs nothing; where the client disconnected, it is guessed what will be billed.
  */
-function spentOnFailed(answer: AttemptedCall, request: RoutedRequest, failed: AttemptFailure): number {
-  return isCharged(answer, failed) ? (settleUnanswered(answer, request).costNanoUsd ?? 0) : 0;
+function spentOnFailed(answer: AttemptedCall, request: RoutedRequest, failed: AttemptFailure): number | undefined {
+  return isCharged(answer, failed) ? settleUnanswered(answer, request).costNanoUsd : 0;
 }
 
 function isCharged({ call: { reported } }: AttemptedCall, { kind }: AttemptFailure): boolean {
@@ -147,7 +151,7 @@ function isCharged({ call: { reported } }: AttemptedCall, { kind }: AttemptFailu
 /** What the loser of a hedge may have cost, in US dollars; undefined for other calls, and without a price. */
 export function lostOnHedge(made: AttemptedCall, request: RoutedRequest, failed: AttemptFailure): number | undefined {
   if (failed.kind !== 'superseded' || made.endpoint.price === undefined) return undefined;
-  return usdFromNano(spentOnFailed(made, request, failed));
+  return usdFromNano(spentOnFailed(made, request, failed) ?? 0);
 }
 
 /** The same of all attempts of a request. */
@@ -198,7 +202,7 @@ export function accountOf(
 
 const UNCOUNTED = { firstTokenAt: undefined, usage: undefined, chargedNanoUsd: undefined };
 
-/** What is charged for a call that has ended, in nano-dollars; undefined for a response whose price is unknown. */
+/** What is charged for a call that has ended, in nano-dollars; undefined where its price is unknown. */
 export function chargedFor(made: AttemptedCall, request: RoutedRequest, end: CallEnd): number | undefined {
   if ('failure' in end) {
     return end.kept === undefined ? spentOnFailed(made, request, end.failure) : end.kept.costNanoUsd;
@@ -293,7 +297,7 @@ export function announceResult(
 export function settleError(
   services: RuntimeServices,
   execution: Recorded,
-  error: Pick<RouterError, 'status' | 'errorType'>,
+  error: Pick<RouterError, 'status' | 'errorType'> & { readonly message?: string },
   committed: boolean,
 ): void {
   const { rateTicket } = execution.request;

@@ -16,7 +16,6 @@ import type { Environment, Timer } from '../../platform/environment.ts';
 import { hmacSha256 } from '../../platform/hash.ts';
 import { andThen, type MaybePromise, onDemand, orElse, valueWithin } from '../../platform/wait.ts';
 import { generationId } from '../../protocol/chat-result.ts';
-import type { RouterError } from '../../protocol/router-error.ts';
 import { type EventHub, warn } from '../chat/events.ts';
 import type { Execution } from '../chat/execution.ts';
 import { CALLER_GONE, errorOfUnknown } from '../chat/router-errors.ts';
@@ -39,7 +38,7 @@ interface RequestLedgerOptions extends Pick<RecordContext, 'tags'> {
 }
 
 /** With what a request was refused. */
-type RefusalError = { readonly status: number; readonly errorType: string };
+type RefusalError = { readonly status: number; readonly errorType: string; readonly message?: string | undefined };
 
 /** The ledger of a router, as its owner reads it: what was written, and what waits to be written. */
 export type ReadableLedger = {
@@ -131,10 +130,12 @@ export class RequestLedger implements ReadableLedger {
   failed(
     facts: DecisionContext,
     execution: Recorded,
-    { status, errorType }: Pick<RouterError, 'status' | 'errorType'>,
+    { status, errorType, message }: RefusalError,
     committed: boolean,
   ): void {
-    this.#add(facts, execution, { error: { status, errorType, committed } });
+    // What was called may have said anything; who was refused without a call is told in words of ours.
+    const told = execution.attempts.length === 0 ? message : undefined;
+    this.#add(facts, execution, { error: { status, errorType, committed, message: told } });
   }
 
   /**
@@ -149,7 +150,7 @@ export class RequestLedger implements ReadableLedger {
     const created = Math.floor(at / 1_000);
     const request = draftedRefusal(refused, { id: generationId(created, environment.randomText(20)), created }, tags);
     const { requested } = request;
-    const { status, errorType } = error;
+    const { status, errorType, message } = error;
     const draft: RequestDraft = {
       at,
       startedAt,
@@ -160,7 +161,7 @@ export class RequestLedger implements ReadableLedger {
       attempts: [],
       works: NO_WORKS,
       refused: true,
-      error: { status, errorType, committed: false },
+      error: { status, errorType, committed: false, message },
     };
     this.#keep(draft);
     for (const follower of this.#options.events.followers) follower.refused(draft);

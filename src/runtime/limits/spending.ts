@@ -220,14 +220,16 @@ export class Reservation {
 
   /**
    * Settles the call that was reserved for, and gives the nano-dollars that were charged; undefined where nothing was
-   * reserved. A cost that is unknown is taken for all that was reserved.
+   * reserved, and where they are unknown. The unknown cost of a response is taken for all that was reserved; that of a
+   * call that failed, and of one for which nothing could be reserved, for nothing.
    */
   settle(made: AttemptedCall, end: CallEnd): number | undefined {
     const ticket = this.#take();
     if (ticket === undefined) return undefined;
-    const nanoUsd = chargedFor(made, this.#request, end) ?? ticket.nanoUsd;
-    this.#spending.settle(ticket, nanoUsd);
-    return nanoUsd;
+    const known = chargedFor(made, this.#request, end);
+    const reserved = 'failure' in end && end.kept === undefined ? 0 : ticket.nanoUsd;
+    this.#spending.settle(ticket, known ?? reserved);
+    return known ?? (reserved || undefined);
   }
 
   /** Gives back what no call came to use. */

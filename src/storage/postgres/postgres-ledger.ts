@@ -3,16 +3,21 @@ import { anything, checkShape, type OptionShape } from '../../platform/option-ki
 import {
   checkKeepDays,
   columnsOf,
-  costsOf,
-  costValues,
   DEFAULT_KEEP_DAYS,
+  failuresOf,
+  latestPage,
   lineColumns,
+  MINUTE_MS,
+  MOST_FAILURES,
   oldestKept,
   pageOf,
   pageValues,
   PURGE_EVERY_MS,
   PURGE_PAGE,
   recordOfRow,
+  slotsOf,
+  SUMMED,
+  sumHours,
 } from '../ledger-rows.ts';
 import { storable } from '../stored-rows.ts';
 import type { Values } from './database.ts';
@@ -56,46 +61,163 @@ function firstTables(schema: string): string {
   `;
 }
 
+const MINUTE_SUMS = ['requests', 'failed', 'cost', 'unpriced', 'streams', 'waited'] as const;
+
+/** Adds lines to the sums; `lines` is the table or the transition table that they are in. */
+function addToSums(schema: string, lines: string): string {
+  const sums = SUMMED.map((name) => `sum(line.${name})`).join(', ');
+  const grow = (table: string, names: readonly string[]): string =>
+    names.map((name) => `${name} = ${table}.${name} + excluded.${name}`).join(', ');
+  const from = `FROM ${lines} AS line JOIN ${schema}.records USING (position)`;
+  const isStream = 'line.requests = 1 AND first_token IS NOT NULL';
+  return `
+    INSERT INTO ${schema}.hours SELECT at / 3600000, account, line.endpoint, line.provider, line.model, ${sums}
+      ${from} GROUP BY 1, 2, 3, 4, 5 ORDER BY 1, 2, 3
+      ON CONFLICT (hour, account, endpoint) DO UPDATE SET ${grow('hours', SUMMED)};
+    INSERT INTO ${schema}.tag_hours SELECT at / 3600000, account, tag.key, tag.value, ${sums}
+      ${from}, jsonb_each_text(tags) AS tag GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4
+      ON CONFLICT (hour, account, name, value) DO UPDATE SET ${grow('tag_hours', SUMMED)};
+    INSERT INTO ${schema}.minutes SELECT at / 60000, sum(line.requests), sum(line.failed), sum(line.cost),
+        sum(line.unpriced), count(*) FILTER (WHERE ${isStream}), coalesce(sum(first_token) FILTER (WHERE ${isStream}), 0)
+      ${from} GROUP BY 1 ORDER BY 1
+      ON CONFLICT (minute) DO UPDATE SET ${grow('minutes', MINUTE_SUMS)};`;
+}
+
+/** Takes the record `OLD` from the sums. */
+function takeFromSums(schema: string): string {
+  const sums = SUMMED.map((name) => `sum(${name}) AS ${name}`).join(', ');
+  const shrink = (table: string, names: readonly string[]): string =>
+    names.map((name) => `${name} = ${table}.${name} - line.${name}`).join(', ');
+  const lines = `FROM ${schema}.lines WHERE position = OLD.position`;
+  return `
+    UPDATE ${schema}.hours SET ${shrink('hours', SUMMED)} FROM (SELECT * ${lines}) AS line
+      WHERE hour = OLD.at / 3600000 AND account = OLD.account AND hours.endpoint = line.endpoint;
+    UPDATE ${schema}.tag_hours SET ${shrink('tag_hours', SUMMED)}
+      FROM (SELECT ${sums} ${lines}) AS line, jsonb_each_text(OLD.tags) AS tag
+      WHERE hour = OLD.at / 3600000 AND account = OLD.account AND name = tag.key AND tag_hours.value = tag.value;
+    UPDATE ${schema}.minutes SET ${shrink('minutes', MINUTE_SUMS)}
+      FROM (SELECT sum(requests) AS requests, sum(failed) AS failed, sum(cost) AS cost, sum(unpriced) AS unpriced,
+        CASE WHEN OLD.first_token IS NULL THEN 0 ELSE 1 END AS streams, coalesce(OLD.first_token, 0) AS waited ${lines}) AS line
+      WHERE minute = OLD.at / 60000;
+    DELETE FROM ${schema}.hours WHERE hour = OLD.at / 3600000 AND account = OLD.account AND requests = 0
+      AND attempts = 0 AND cost = 0;
+    DELETE FROM ${schema}.tag_hours WHERE hour = OLD.at / 3600000 AND account = OLD.account AND requests = 0;
+    DELETE FROM ${schema}.minutes WHERE minute = OLD.at / 60000 AND requests = 0;`;
+}
+
+/** Version 2: calls of unknown price, more to filter by, and sums, so that nobody has to read every record. */
+function sumTables(schema: string): string {
+  const name = 'text COLLATE "C"';
+  const sums = SUMMED.map((column) => `${column} bigint NOT NULL`).join(', ');
+  return `
+    ALTER TABLE ${schema}.lines ADD COLUMN unpriced bigint NOT NULL DEFAULT 0;
+    ALTER TABLE ${schema}.records ADD COLUMN session ${name}, ADD COLUMN stream boolean, ADD COLUMN batch boolean,
+      ADD COLUMN duration double precision, ADD COLUMN first_token double precision;
+    -- Not as JSON: that of a record may have escapes that this database cannot read. Tags have no hash before a format.
+    UPDATE ${schema}.records SET
+      session = substring(record from '"session":"(s_[0-9a-f]+)","format":'),
+      stream = record LIKE '%,"stream":true,"requested":%',
+      batch = record LIKE '%,"batch":true,%',
+      duration = substring(record from '"duration_ms":([0-9.]+)')::double precision,
+      first_token = CASE WHEN record LIKE '%,"stream":true,"requested":%'
+        THEN substring(record from '"duration_ms":[0-9.]+,"first_token_ms":([0-9.]+)')::double precision END;
+    DROP INDEX ${schema}.records_by_time;
+    CREATE INDEX records_by_time ON ${schema}.records (at, position);
+    CREATE INDEX records_that_failed ON ${schema}.records (at) WHERE error IS NOT NULL;
+    CREATE TABLE ${schema}.hours (
+      hour bigint NOT NULL, account ${name} NOT NULL, endpoint ${name} NOT NULL, provider ${name} NOT NULL,
+      model ${name} NOT NULL, ${sums}, PRIMARY KEY (hour, account, endpoint)
+    );
+    CREATE TABLE ${schema}.tag_hours (
+      hour bigint NOT NULL, account ${name} NOT NULL, name ${name} NOT NULL, value ${name} NOT NULL, ${sums},
+      PRIMARY KEY (hour, account, name, value)
+    );
+    CREATE TABLE ${schema}.minutes (
+      minute bigint PRIMARY KEY, requests bigint NOT NULL, failed bigint NOT NULL, cost bigint NOT NULL,
+      unpriced bigint NOT NULL, streams bigint NOT NULL, waited double precision NOT NULL
+    );
+    ${addToSums(schema, `${schema}.lines`)}
+    CREATE FUNCTION ${schema}.add_to_sums() RETURNS trigger LANGUAGE plpgsql AS $body$
+      BEGIN ${addToSums(schema, 'added')} RETURN NULL; END $body$;
+    CREATE FUNCTION ${schema}.take_from_sums() RETURNS trigger LANGUAGE plpgsql AS $body$
+      BEGIN ${takeFromSums(schema)} RETURN OLD; END $body$;
+    CREATE TRIGGER lines_are_summed AFTER INSERT ON ${schema}.lines REFERENCING NEW TABLE AS added
+      FOR EACH STATEMENT EXECUTE FUNCTION ${schema}.add_to_sums();
+    CREATE TRIGGER record_is_taken_away BEFORE DELETE ON ${schema}.records
+      FOR EACH ROW EXECUTE FUNCTION ${schema}.take_from_sums();
+  `;
+}
+
 const TABLES = {
-  migrationsOf: (schema: string) => [{ version: 1, statements: firstTables(schema) }],
+  migrationsOf: (schema: string) => [
+    { version: 1, statements: firstTables(schema) },
+    { version: 2, statements: sumTables(schema) },
+  ],
   columns: {
-    records: 'position id at account model provider endpoint error tags record',
-    lines: 'position endpoint provider model requests failed attempts prompt completion cached cost',
+    records:
+      'position id at account model provider endpoint error tags record session stream batch duration first_token',
+    lines: `position endpoint provider model ${SUMMED.join(' ')}`,
+    hours: `hour account endpoint provider model ${SUMMED.join(' ')}`,
+    tag_hours: `hour account name value ${SUMMED.join(' ')}`,
+    minutes: `minute ${MINUTE_SUMS.join(' ')}`,
   },
 };
 
-const MATCHES = `(:account::text IS NULL OR account = :account) AND (:model::text IS NULL OR model = :model)
+/** Which records are asked for. */
+const matches = (
+  schema: string,
+): string => `(:account::text IS NULL OR account = :account) AND (:model::text IS NULL OR model = :model)
   AND (:provider::text IS NULL OR provider = :provider) AND (:endpoint::text IS NULL OR endpoint = :endpoint)
   AND (:error::text IS NULL OR error = :error OR (:error = 'any' AND error IS NOT NULL))
   AND (:tagName::text IS NULL OR tags ->> :tagName = :tagValue)
+  AND (:session::text IS NULL OR session = :session) AND (:batch::boolean IS NULL OR batch = :batch)
+  AND (:called::text IS NULL OR EXISTS (SELECT 1 FROM ${schema}.lines
+    WHERE lines.position = records.position AND lines.endpoint = :called AND lines.attempts > 0))
+  AND (:stream::boolean IS NULL OR stream = :stream)
+  AND (:longer::double precision IS NULL OR duration >= :longer)
   AND at >= :since AND at < :until`;
 
 function statementsOf(schema: string) {
+  const columns = SUMMED.map((name) => `sum(${name}) AS ${name}`).join(', ');
+  const ofAccount = '(:account::text IS NULL OR account = :account)';
   const sums = (key: string): string =>
-    `SELECT ${key} AS key, sum(requests) AS requests, sum(failed) AS failed, sum(attempts) AS attempts,
-        sum(prompt) AS prompt, sum(completion) AS completion, sum(cached) AS cached, sum(cost) AS cost
-      FROM ${schema}.records JOIN ${schema}.lines USING (position)
-      WHERE (:account::text IS NULL OR account = :account) AND at >= :since AND at < :until GROUP BY 1`;
+    `SELECT ${key} AS key, ${columns} FROM ${schema}.records JOIN ${schema}.lines USING (position)
+      WHERE ${ofAccount} AND at >= :since AND at < :until GROUP BY 1`;
+  const hours = (key: string, from = 'hours WHERE'): string =>
+    `SELECT ${key} AS key, ${columns} FROM ${schema}.${from} ${ofAccount} AND hour >= :first AND hour < :last GROUP BY 1`;
   return {
     // Whoever reads on from a cursor must not miss records that a slower process is about to write before it.
     lock: `SELECT pg_advisory_xact_lock(hashtextextended('signalbox ledger ' || :schema::text, 0))`,
     insert: `WITH added AS (
-        INSERT INTO ${schema}.records (id, at, account, model, provider, endpoint, error, tags, record)
+        INSERT INTO ${schema}.records (id, at, account, model, provider, endpoint, error, tags, record, session, stream,
+          batch, duration, first_token)
         SELECT * FROM unnest(:ids::text[], :ats::bigint[], :accounts::text[], :models::text[], :providers::text[],
-          :endpoints::text[], :errors::text[], :tagLists::jsonb[], :records::text[])
+          :endpoints::text[], :errors::text[], :tagLists::jsonb[], :records::text[], :sessions::text[],
+          :streams::boolean[], :batches::boolean[], :durations::double precision[], :firstTokens::double precision[])
         ON CONFLICT (id) DO NOTHING RETURNING position, id)
       INSERT INTO ${schema}.lines
       SELECT added.position, line.endpoint, line.provider, line.model, line.requests, line.failed, line.attempts,
-        line.prompt, line.completion, line.cached, line.cost
+        line.prompt, line.completion, line.cached, line.cost, line.unpriced
       FROM unnest(:lineIds::text[], :lineEndpoints::text[], :lineProviders::text[], :lineModels::text[],
           :lineRequests::bigint[], :lineFailed::bigint[], :lineAttempts::bigint[], :linePrompt::bigint[],
-          :lineCompletion::bigint[], :lineCached::bigint[], :lineCost::bigint[])
-        AS line (id, endpoint, provider, model, requests, failed, attempts, prompt, completion, cached, cost)
+          :lineCompletion::bigint[], :lineCached::bigint[], :lineCost::bigint[], :lineUnpriced::bigint[])
+        AS line (id, endpoint, provider, model, requests, failed, attempts, prompt, completion, cached, cost,
+          unpriced)
       JOIN added ON added.id = line.id`,
-    oldest: `SELECT position, record FROM ${schema}.records WHERE position > :after AND ${MATCHES}
+    oldest: `SELECT position, record FROM ${schema}.records WHERE position > :after AND ${matches(schema)}
       ORDER BY position LIMIT :limit`,
-    latest: `SELECT position, record FROM ${schema}.records WHERE position < :after AND ${MATCHES}
-      ORDER BY position DESC LIMIT :limit`,
+    further: `SELECT at, position FROM ${schema}.records WHERE (at, position) < (:at, :after) AND at >= :since
+      ORDER BY at DESC, position DESC LIMIT 1 OFFSET :skipped`,
+    between: `SELECT at, position, record FROM ${schema}.records
+      WHERE (at, position) < (:at, :after) AND (at, position) >= (:endAt, :end) AND ${matches(schema)}
+      ORDER BY at DESC, position DESC LIMIT :limit`,
+    timeline: `SELECT minute / :minutes::bigint AS slot, sum(requests) AS requests, sum(failed) AS failed,
+        sum(cost) AS cost, sum(unpriced) AS unpriced, sum(streams) AS streams, sum(waited) AS waited
+      FROM ${schema}.minutes WHERE minute >= :first AND minute < :last GROUP BY 1 ORDER BY 1`,
+    failures: `SELECT endpoint, error, count(*) AS requests, max(at) AS latest
+      FROM (SELECT at, endpoint, error FROM ${schema}.records
+        WHERE error IS NOT NULL AND at >= :since ORDER BY at DESC LIMIT ${MOST_FAILURES}) AS failed
+      GROUP BY 1, 2`,
     one: `SELECT record FROM ${schema}.records WHERE id = :id`,
     purge: `DELETE FROM ${schema}.records WHERE position IN
       (SELECT position FROM ${schema}.records WHERE at < :before LIMIT ${PURGE_PAGE})`,
@@ -105,10 +227,26 @@ function statementsOf(schema: string) {
     endpoint: sums('lines.endpoint'),
     day: sums(`to_char(to_timestamp(at / 1000.0) AT TIME ZONE 'UTC', 'YYYY-MM-DD')`),
     tag: sums(`coalesce(tags ->> :tagName, '')`),
+    hoursByAccount: hours('account'),
+    hoursByModel: hours('model'),
+    hoursByProvider: hours('provider'),
+    hoursByEndpoint: hours('endpoint'),
+    hoursByDay: hours(`to_char(to_timestamp(hour * 3600) AT TIME ZONE 'UTC', 'YYYY-MM-DD')`),
+    hoursByTag: hours('value', 'tag_hours WHERE name = :tagName AND'),
   } satisfies Readonly<Record<string, string>> & Readonly<Record<LedgerCostKey, string>>;
 }
 
 type Name = keyof ReturnType<typeof statementsOf>;
+
+/** Which statement sums whole hours by what. */
+const HOURS_BY: Readonly<Record<LedgerCostKey, Name>> = {
+  account: 'hoursByAccount',
+  model: 'hoursByModel',
+  provider: 'hoursByProvider',
+  endpoint: 'hoursByEndpoint',
+  day: 'hoursByDay',
+  tag: 'hoursByTag',
+};
 
 /** Records as columns, for one statement. */
 function insertValues(records: readonly LedgerRecord[]): Values {
@@ -124,6 +262,11 @@ function insertValues(records: readonly LedgerRecord[]): Values {
     errors: rows.map(({ error }) => error),
     tagLists: rows.map(({ tags }) => tags),
     records: rows.map(({ record }) => record),
+    sessions: rows.map(({ session }) => session),
+    streams: rows.map(({ stream }) => stream === 1),
+    batches: rows.map(({ batch }) => batch === 1),
+    durations: rows.map(({ duration }) => duration),
+    firstTokens: rows.map(({ firstToken }) => firstToken),
     lineIds: lines.map(({ id }) => id),
     lineEndpoints: lines.map(({ endpoint }) => endpoint),
     lineProviders: lines.map(({ provider }) => provider),
@@ -135,6 +278,7 @@ function insertValues(records: readonly LedgerRecord[]): Values {
     lineCompletion: lines.map(({ completion }) => completion),
     lineCached: lines.map(({ cached }) => cached),
     lineCost: lines.map(({ cost }) => cost),
+    lineUnpriced: lines.map(({ unpriced }) => unpriced),
   };
 }
 
@@ -170,7 +314,13 @@ export function postgresLedger(options: PostgresLedgerOptions): Ledger {
     const before = oldestKept(keepDays, now);
     if (before === undefined || now - purgedAt < PURGE_EVERY_MS) return;
     purgedAt = now;
-    while ((await database.run('purge', { before: Math.floor(before) })) === PURGE_PAGE);
+    const purgeSome = (): Promise<number> =>
+      database.transaction(async (session) => {
+        // Sums are changed by one at a time, as by those that add records.
+        await session.first('lock', { schema });
+        return session.run('purge', { before: Math.floor(before) });
+      });
+    while ((await purgeSome()) === PURGE_PAGE);
   }
 
   return {
@@ -184,13 +334,36 @@ export function postgresLedger(options: PostgresLedgerOptions): Ledger {
       await purge();
     },
     async read(query = {}) {
-      return pageOf(await (await opened()).all(query.order ?? 'oldest', pageValues(query)), query);
+      const session = await opened();
+      if (query.order !== 'latest') return pageOf(await session.all('oldest', pageValues(query)), query);
+      return latestPage(query, {
+        further: (values) => session.first('further', values),
+        between: (values) => session.all('between', values),
+      });
     },
     async one(id) {
       const row = await (await opened()).first('one', { id: storable(id) });
       return row && recordOfRow(row);
     },
-    costs: async (query) => costsOf(await (await opened()).all(query.by, costValues(query)), query),
+    async costs(query) {
+      const session = await opened();
+      return sumHours(query, {
+        lines: (values) => session.all(query.by, values),
+        hours: (values) => session.all(HOURS_BY[query.by], values),
+        all: (values) => session.all('hoursByAccount', values),
+      });
+    },
+    async timeline({ from, to, slotMs }) {
+      const values = {
+        minutes: slotMs / MINUTE_MS,
+        first: Math.floor(from / MINUTE_MS),
+        last: Math.ceil(to / MINUTE_MS),
+      };
+      return slotsOf(await (await opened()).all('timeline', values), slotMs);
+    },
+    async failures({ from }) {
+      return failuresOf(await (await opened()).all('failures', { since: Math.floor(from) }));
+    },
     close: () => database.close(),
   };
 }

@@ -92,6 +92,12 @@ export class SqliteConnection<Name extends string = StatementName> {
     return this.#patiently(work);
   }
 
+  /** Reads a step of something long, after others have had their turn. */
+  async readInTurn<Value>(work: () => Value): Promise<Value> {
+    await setImmediate();
+    return this.read(work);
+  }
+
   /** Does everything in it or nothing. */
   write<Value>(work: () => Value): Promise<Value> {
     return this.#patiently(() => {

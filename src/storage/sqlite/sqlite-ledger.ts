@@ -3,16 +3,21 @@ import { anything, callable, checkShape, type OptionShape } from '../../platform
 import {
   checkKeepDays,
   columnsOf,
-  costsOf,
-  costValues,
   DEFAULT_KEEP_DAYS,
+  failuresOf,
+  latestPage,
   lineColumns,
+  MINUTE_MS,
+  MOST_FAILURES,
   oldestKept,
   pageOf,
   pageValues,
   PURGE_EVERY_MS,
   PURGE_PAGE,
   recordOfRow,
+  slotsOf,
+  SUMMED,
+  sumHours,
 } from '../ledger-rows.ts';
 import { storable } from '../stored-rows.ts';
 import { SqliteConnection } from './connection.ts';
@@ -37,6 +42,60 @@ const OPTIONS: OptionShape<SqliteLedgerOptions> = {
   now: callable,
 };
 
+/** Sums that grow by a line of a record; `minutes` without those of calls and tokens. */
+const MINUTE_SUMS = ['requests', 'failed', 'cost', 'unpriced', 'streams', 'waited'] as const;
+
+function columnsAre(names: readonly string[], value: (name: string) => string): string {
+  return names.map((name) => `${name} = ${value(name)}`).join(', ');
+}
+
+/** Columns of `minutes` for the lines of a record: the first token counts once, with the line that has the request. */
+const STREAMS = 'CASE WHEN requests = 1 AND first_token IS NOT NULL THEN 1 ELSE 0 END';
+const WAITED = 'CASE WHEN requests = 1 AND first_token IS NOT NULL THEN first_token ELSE 0 END';
+
+/** Adds lines of records to the sums; `which` is the condition for the lines. */
+function addToSums(which: string): string {
+  const sums = SUMMED.map((name) => `sum(lines.${name})`).join(', ');
+  const grow = (names: readonly string[]): string => columnsAre(names, (name) => `${name} + excluded.${name}`);
+  return `
+  INSERT INTO hours SELECT at / 3600000, account, lines.endpoint, lines.provider, lines.model, ${sums}
+    FROM lines JOIN records USING (position) WHERE ${which} GROUP BY 1, 2, 3
+    ON CONFLICT (hour, account, endpoint) DO UPDATE SET ${grow(SUMMED)};
+  INSERT INTO tag_hours SELECT at / 3600000, account, tag.key, tag.value, ${sums}
+    FROM lines JOIN records USING (position), json_each(records.tags) AS tag WHERE ${which} GROUP BY 1, 2, 3, 4
+    ON CONFLICT (hour, account, name, value) DO UPDATE SET ${grow(SUMMED)};
+  INSERT INTO minutes SELECT at / 60000, sum(requests), sum(failed), sum(cost), sum(unpriced), sum(${STREAMS}),
+      sum(${WAITED})
+    FROM lines JOIN records USING (position) WHERE ${which} GROUP BY 1
+    ON CONFLICT (minute) DO UPDATE SET ${grow(MINUTE_SUMS)};`;
+}
+
+/** Takes a record that is deleted from the sums. */
+function takeFromSums(): string {
+  const sums = SUMMED.map((name) => `sum(lines.${name}) AS ${name}`).join(', ');
+  const shrink = (table: string, names: readonly string[]): string =>
+    columnsAre(names, (name) => `${table}.${name} - line.${name}`);
+  return `
+  UPDATE hours SET ${shrink('hours', SUMMED)} FROM (SELECT * FROM lines WHERE position = OLD.position) AS line
+    WHERE hours.hour = OLD.at / 3600000 AND hours.account = OLD.account AND hours.endpoint = line.endpoint;
+  UPDATE tag_hours SET ${shrink('tag_hours', SUMMED)}
+    FROM (SELECT tag.key AS name, tag.value AS value, ${sums} FROM lines, json_each(OLD.tags) AS tag
+      WHERE position = OLD.position GROUP BY 1, 2) AS line
+    WHERE hour = OLD.at / 3600000 AND account = OLD.account AND tag_hours.name = line.name
+      AND tag_hours.value = line.value;
+  UPDATE minutes SET ${shrink('minutes', MINUTE_SUMS)}
+    FROM (SELECT sum(requests) AS requests, sum(failed) AS failed, sum(cost) AS cost, sum(unpriced) AS unpriced,
+        CASE WHEN OLD.first_token IS NULL THEN 0 ELSE 1 END AS streams, coalesce(OLD.first_token, 0) AS waited
+      FROM lines WHERE position = OLD.position) AS line
+    WHERE minute = OLD.at / 60000;
+  DELETE FROM hours WHERE hour = OLD.at / 3600000 AND account = OLD.account AND requests = 0 AND attempts = 0
+    AND cost = 0;
+  DELETE FROM tag_hours WHERE hour = OLD.at / 3600000 AND account = OLD.account AND requests = 0;
+  DELETE FROM minutes WHERE minute = OLD.at / 60000 AND requests = 0;`;
+}
+
+const SUM_COLUMNS = SUMMED.map((name) => `${name} INTEGER NOT NULL`).join(', ');
+
 const MIGRATIONS = [
   `
   CREATE TABLE records (
@@ -54,52 +113,115 @@ const MIGRATIONS = [
   ) STRICT;
   CREATE INDEX lines_of_record ON lines (position);
   `,
+  // Version 2: calls of unknown price, more to filter by, and sums, so that nobody has to read every record.
+  `
+  ALTER TABLE lines ADD COLUMN unpriced INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE records ADD COLUMN session TEXT;
+  ALTER TABLE records ADD COLUMN stream INTEGER;
+  ALTER TABLE records ADD COLUMN batch INTEGER;
+  ALTER TABLE records ADD COLUMN duration REAL;
+  ALTER TABLE records ADD COLUMN first_token REAL;
+  UPDATE records SET session = record ->> '$.session', stream = record ->> '$.stream',
+    batch = coalesce(record ->> '$.batch', 0), duration = record ->> '$.duration_ms',
+    first_token = CASE WHEN record ->> '$.stream' THEN record ->> '$.first_token_ms' END;
+  DROP INDEX records_by_time;
+  CREATE INDEX records_by_time ON records
+    (at, position, account, model, provider, endpoint, error, session, stream, batch, duration);
+  CREATE INDEX records_that_failed ON records (at, endpoint, error) WHERE error IS NOT NULL;
+  CREATE TABLE hours (
+    hour INTEGER NOT NULL, account TEXT NOT NULL, endpoint TEXT NOT NULL, provider TEXT NOT NULL, model TEXT NOT NULL,
+    ${SUM_COLUMNS}, PRIMARY KEY (hour, account, endpoint)
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE tag_hours (
+    hour INTEGER NOT NULL, account TEXT NOT NULL, name TEXT NOT NULL, value TEXT NOT NULL,
+    ${SUM_COLUMNS}, PRIMARY KEY (hour, account, name, value)
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE minutes (
+    minute INTEGER PRIMARY KEY, requests INTEGER NOT NULL, failed INTEGER NOT NULL, cost INTEGER NOT NULL,
+    unpriced INTEGER NOT NULL, streams INTEGER NOT NULL, waited REAL NOT NULL
+  ) STRICT;
+  ${addToSums('true')}
+  CREATE TRIGGER line_is_summed AFTER INSERT ON lines BEGIN ${addToSums('lines.rowid = NEW.rowid')} END;
+  CREATE TRIGGER record_is_taken_away BEFORE DELETE ON records BEGIN ${takeFromSums()} END;
+  `,
 ];
 
 const MATCHES = `(:account IS NULL OR account = :account) AND (:model IS NULL OR model = :model)
   AND (:provider IS NULL OR provider = :provider) AND (:endpoint IS NULL OR endpoint = :endpoint)
   AND (:error IS NULL OR error = :error OR (:error = 'any' AND error IS NOT NULL))
   AND (:tagName IS NULL OR EXISTS (SELECT 1 FROM json_each(tags) WHERE key = :tagName AND value = :tagValue))
+  AND (:session IS NULL OR session = :session) AND (:batch IS NULL OR batch = :batch)
+  AND (:called IS NULL OR EXISTS (
+    SELECT 1 FROM lines WHERE lines.position = records.position AND lines.endpoint = :called AND lines.attempts > 0))
+  AND (:stream IS NULL OR stream = :stream) AND (:longer IS NULL OR duration >= :longer)
   AND at >= :since AND at < :until`;
 
-function sums(key: string): string {
-  return `SELECT ${key} AS key, sum(requests) AS requests, sum(failed) AS failed, sum(attempts) AS attempts,
-      sum(prompt) AS prompt, sum(completion) AS completion, sum(cached) AS cached, sum(cost) AS cost
-    FROM records JOIN lines USING (position)
-    WHERE (:account IS NULL OR account = :account) AND at >= :since AND at < :until GROUP BY 1`;
+const SUMS_OF_LINES = SUMMED.map((name) => `sum(${name}) AS ${name}`).join(', ');
+const OF_ACCOUNT = '(:account IS NULL OR account = :account)';
+
+function lineSums(key: string): string {
+  return `SELECT ${key} AS key, ${SUMS_OF_LINES} FROM records INDEXED BY records_by_time JOIN lines USING (position)
+    WHERE ${OF_ACCOUNT} AND at >= :since AND at < :until GROUP BY 1`;
+}
+
+function hourSums(key: string, from = 'hours WHERE'): string {
+  return `SELECT ${key} AS key, ${SUMS_OF_LINES} FROM ${from} ${OF_ACCOUNT} AND hour >= :first AND hour < :last GROUP BY 1`;
 }
 
 const SUMS = {
-  sumsByAccount: sums('account'),
-  sumsByModel: sums('lines.model'),
-  sumsByProvider: sums('lines.provider'),
-  sumsByEndpoint: sums('lines.endpoint'),
-  sumsByDay: sums("strftime('%Y-%m-%d', at / 1000, 'unixepoch')"),
-  sumsByTag: sums("coalesce((SELECT value FROM json_each(tags) WHERE key = :tagName), '')"),
+  sumsByAccount: lineSums('account'),
+  sumsByModel: lineSums('lines.model'),
+  sumsByProvider: lineSums('lines.provider'),
+  sumsByEndpoint: lineSums('lines.endpoint'),
+  sumsByDay: lineSums("strftime('%Y-%m-%d', at / 1000, 'unixepoch')"),
+  sumsByTag: lineSums("coalesce((SELECT value FROM json_each(tags) WHERE key = :tagName), '')"),
+};
+
+const HOUR_SUMS = {
+  hoursByAccount: hourSums('account'),
+  hoursByModel: hourSums('model'),
+  hoursByProvider: hourSums('provider'),
+  hoursByEndpoint: hourSums('endpoint'),
+  hoursByDay: hourSums("strftime('%Y-%m-%d', hour * 3600, 'unixepoch')"),
+  hoursByTag: hourSums('value', 'tag_hours WHERE name = :tagName AND'),
 };
 
 const STATEMENTS = {
-  insert: `INSERT INTO records (id, at, account, model, provider, endpoint, error, tags, record)
-    VALUES (:id, :at, :account, :model, :provider, :endpoint, :error, :tags, :record) ON CONFLICT (id) DO NOTHING`,
+  insert: `INSERT INTO records (id, at, account, model, provider, endpoint, error, tags, record, session, stream, batch,
+      duration, first_token)
+    VALUES (:id, :at, :account, :model, :provider, :endpoint, :error, :tags, :record, :session, :stream, :batch,
+      :duration, :firstToken) ON CONFLICT (id) DO NOTHING`,
   insertLine: `INSERT INTO lines
-    SELECT position, :endpoint, :provider, :model, :requests, :failed, :attempts, :prompt, :completion, :cached, :cost
+    SELECT position, :endpoint, :provider, :model, :requests, :failed, :attempts, :prompt, :completion, :cached, :cost,
+      :unpriced
     FROM records WHERE id = :id`,
   oldest: `SELECT position, record FROM records WHERE position > :after AND ${MATCHES} ORDER BY position LIMIT :limit`,
-  latest: `SELECT position, record FROM records WHERE position < :after AND ${MATCHES}
-    ORDER BY position DESC LIMIT :limit`,
+  further: `SELECT at, position FROM records WHERE (at, position) < (:at, :after) AND at >= :since
+    ORDER BY at DESC, position DESC LIMIT 1 OFFSET :skipped`,
+  between: `SELECT at, position, record FROM records INDEXED BY records_by_time
+    WHERE (at, position) < (:at, :after) AND (at, position) >= (:endAt, :end) AND ${MATCHES}
+    ORDER BY at DESC, position DESC LIMIT :limit`,
+  timeline: `SELECT minute / CAST(:minutes AS INTEGER) AS slot, sum(requests) AS requests, sum(failed) AS failed, sum(cost) AS cost,
+      sum(unpriced) AS unpriced, sum(streams) AS streams, sum(waited) AS waited
+    FROM minutes WHERE minute >= :first AND minute < :last GROUP BY 1 ORDER BY 1`,
+  failures: `SELECT endpoint, error, count(*) AS requests, max(at) AS latest
+    FROM (SELECT at, endpoint, error FROM records INDEXED BY records_that_failed
+      WHERE error IS NOT NULL AND at >= :since ORDER BY at DESC LIMIT ${MOST_FAILURES})
+    GROUP BY 1, 2`,
   one: 'SELECT record FROM records WHERE id = :id',
   purge: `DELETE FROM records WHERE position IN (SELECT position FROM records WHERE at < :before LIMIT ${PURGE_PAGE})`,
   ...SUMS,
+  ...HOUR_SUMS,
 };
 
-/** Which statement sums by what. */
-const SUMS_BY: Readonly<Record<LedgerCostKey, keyof typeof SUMS>> = {
-  account: 'sumsByAccount',
-  model: 'sumsByModel',
-  provider: 'sumsByProvider',
-  endpoint: 'sumsByEndpoint',
-  day: 'sumsByDay',
-  tag: 'sumsByTag',
+/** Which statements sum by what: lines, and whole hours. */
+const SUMS_BY: Readonly<Record<LedgerCostKey, readonly [keyof typeof SUMS, keyof typeof HOUR_SUMS]>> = {
+  account: ['sumsByAccount', 'hoursByAccount'],
+  model: ['sumsByModel', 'hoursByModel'],
+  provider: ['sumsByProvider', 'hoursByProvider'],
+  endpoint: ['sumsByEndpoint', 'hoursByEndpoint'],
+  day: ['sumsByDay', 'hoursByDay'],
+  tag: ['sumsByTag', 'hoursByTag'],
 };
 
 /** Marks a file as a ledger of ours. */
@@ -150,8 +272,13 @@ export function sqliteLedger(options: SqliteLedgerOptions): Ledger {
     },
     async read(query = {}) {
       await connection.open();
-      const name = query.order ?? 'oldest';
-      return pageOf(await connection.read(() => connection.all(name, pageValues(query))), query);
+      if (query.order !== 'latest') {
+        return pageOf(await connection.read(() => connection.all('oldest', pageValues(query))), query);
+      }
+      return latestPage(query, {
+        further: (values) => connection.readInTurn(() => connection.first('further', values)),
+        between: (values) => connection.read(() => connection.all('between', values)),
+      });
     },
     async one(id) {
       await connection.open();
@@ -160,9 +287,30 @@ export function sqliteLedger(options: SqliteLedgerOptions): Ledger {
     },
     async costs(query) {
       await connection.open();
-      const { tagName, ...values } = costValues(query);
-      const asked = query.by === 'tag' ? { ...values, tagName } : values;
-      return costsOf(await connection.read(() => connection.all(SUMS_BY[query.by], asked)), query);
+      const [lines, hours] = SUMS_BY[query.by];
+      // Only statements that have a name for it are given the tag.
+      const tagged = <Asked extends { readonly tagName: string }>(asked: Asked): Omit<Asked, 'tagName'> => {
+        const { tagName, ...others } = asked;
+        return query.by === 'tag' ? { ...others, tagName } : others;
+      };
+      return sumHours(query, {
+        lines: (values) => connection.read(() => connection.all(lines, tagged(values))),
+        hours: (values) => connection.read(() => connection.all(hours, tagged(values))),
+        all: ({ tagName: _, ...values }) => connection.read(() => connection.all('hoursByAccount', values)),
+      });
+    },
+    async timeline({ from, to, slotMs }) {
+      await connection.open();
+      const values = {
+        minutes: slotMs / MINUTE_MS,
+        first: Math.floor(from / MINUTE_MS),
+        last: Math.ceil(to / MINUTE_MS),
+      };
+      return slotsOf(await connection.read(() => connection.all('timeline', values)), slotMs);
+    },
+    async failures({ from }) {
+      await connection.open();
+      return failuresOf(await connection.read(() => connection.all('failures', { since: Math.floor(from) })));
     },
     close: () => connection.close(),
   };

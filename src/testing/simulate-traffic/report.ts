@@ -54,8 +54,8 @@ export interface TrafficReport extends TrafficFigures {
   readonly victimsPerDeadTime: number;
   /**
    * Median of the milliseconds from the end of a dead time to the first call that was then answered there, for endpoints
-   * that the oracle would have used within the minute after; undefined when there were none. Long also where the router
-   * had no use for the endpoint, because a cheaper one took everything.
+   * that the oracle would have used within the minute after; undefined when there were none. Without those that the router
+   * did not use within that minute because a cheaper one took everything: nobody missed them.
    */
   readonly recoveryMs: number | undefined;
   /**
@@ -262,7 +262,8 @@ function recoveriesOf(
       const isMissed = dearer.some((other) =>
         answers.get(other.endpoint.name)?.some((ms) => ms >= toMs && ms < firstMs),
       );
-      recoveries.push({ ms: firstMs - toMs, isMissed });
+      const ms = firstMs - toMs;
+      if (isMissed || ms <= RECOVERY_WINDOW_MS) recoveries.push({ ms, isMissed });
     }
   }
   return recoveries.sort((left, right) => left.ms - right.ms);

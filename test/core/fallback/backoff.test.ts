@@ -4,10 +4,10 @@ import { backoffMs } from '../../../src/core/fallback/backoff.ts';
 import { runs } from '../../support/properties.ts';
 
 describe('backoff', () => {
-  it('is a time that doubles up to its cap, and up to a fiftieth more', () => {
+  it('is a time that doubles up to its cap, and up to a hundredth more', () => {
     const policy = { baseMs: 250, capMs: 8_000 };
     expect([0, 1, 2, 6, 1_000].map((repetition) => backoffMs(policy, repetition, 0.9999))).toEqual([
-      254, 509, 1_019, 7_999, 7_999,
+      252, 504, 1_009, 7_999, 7_999,
     ]);
     expect([0, 3].map((repetition) => backoffMs(policy, repetition, 0))).toEqual([250, 2_000]);
   });

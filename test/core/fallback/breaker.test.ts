@@ -270,7 +270,7 @@ function usually(share: number): Breaker {
 
 describe('the default breaker', () => {
   it.each([
-    ['was never called', CLOSED_BREAKER],
+    ['has answered ten calls', folded(times(10, 'ok'))],
     ['has always succeeded', usually(0)],
     ['fails one call in a hundred', usually(0.0095)],
   ])('opens after three failures of an endpoint that %s, for 2.5 seconds', (_name, begun) => {
@@ -278,6 +278,25 @@ describe('the default breaker', () => {
     const open = folded(['failed', 'failed', 'failed'], begun);
     expect(open.state).toBe('open');
     expect(open.openUntil - open.openedAt).toBe(2_500);
+  });
+
+  it('opens after five failures of an endpoint that was never called: little says that it does not often fail', () => {
+    expect(folded(times(4, 'failed')).state).toBe('closed');
+    expect(folded(times(5, 'failed')).state).toBe('open');
+  });
+
+  it('hardly ever opens for one that fails three calls in ten, from its first call on', () => {
+    let opened = 0;
+    for (let run = 0; run < 1_000; run += 1) {
+      const chance = seededRandom(run);
+      let breaker = CLOSED_BREAKER;
+      // What is known after a few hundred calls does not change any more.
+      for (let call = 0; call < 300 && breaker.state === 'closed'; call += 1) {
+        breaker = folded([chance() < 0.3 ? 'failed' : 'ok'], breaker);
+      }
+      if (breaker.state === 'open') opened += 1;
+    }
+    expect(opened).toBeLessThanOrEqual(20);
   });
 
   it('needs more failures in a row, the more the endpoint usually has', () => {

@@ -80,7 +80,8 @@ describe('the uptime of an endpoint', () => {
 const BROKEN = failure('server', 'for a test');
 
 function failed(health: EndpointHealth, now: number, again = false): EndpointHealth {
-  return observe(health, POLICY, { ok: false, generation: health.breaker.generation, failure: BROKEN, again }, now);
+  const { generation } = health.breaker;
+  return observe(health, POLICY, { ok: false, generation, failure: BROKEN, again, lostUsd: now % 7 }, now);
 }
 
 function succeeded(health: EndpointHealth, now: number): EndpointHealth {
@@ -147,6 +148,9 @@ describe('a failure that was the fault of its request', () => {
           expect(uptimeOf(back, now, spanMs) ?? 1).toBe(uptimeOf(clean, now, spanMs) ?? 1);
         }
         expect(conditionNow(back.condition, now)).toBeCloseTo(conditionNow(clean.condition, now), 6);
+        const lostUsd = ({ condition }: EndpointHealth): number =>
+          condition.lostUsd * Math.exp((condition.at - now) / 20_000);
+        expect(lostUsd(back)).toBeCloseTo(lostUsd(clean), 6);
         expect(back.breaker.failed).toBeCloseTo(clean.breaker.failed, 6);
         expect(back.breaker.succeeded).toBeCloseTo(clean.breaker.succeeded, 6);
         expect(back.consecutiveFailures).toBe(clean.consecutiveFailures);
@@ -172,8 +176,11 @@ describe('calls of an endpoint that is left alone', () => {
     return admitted.ok ? undefined : admitted.lastResortMs;
   };
 
+  const outOf = (health: EndpointHealth, now: number): EndpointHealth =>
+    Array.from({ length: 5 }).reduce<EndpointHealth>((before) => failed(before, now), health);
+
   it('are twenty at once, and then three a second', () => {
-    let health = failed(failed(failed(UNKNOWN_HEALTH, 1e8), 1e8), 1e8);
+    let health = outOf(UNKNOWN_HEALTH, 1e8);
     let now = 1e8;
     let sent = 0;
     for (; now < 1e8 + 2_000; now += 10) {
@@ -187,7 +194,7 @@ describe('calls of an endpoint that is left alone', () => {
   });
 
   it('are at most thirty at a time, and all are let through once one succeeds', () => {
-    let health = failed(failed(failed(UNKNOWN_HEALTH, 1e8), 1e8), 1e8);
+    let health = outOf(UNKNOWN_HEALTH, 1e8);
     let sent = 0;
     for (let now = 1e8; now < 1e8 + 25_000; now += 400) {
       if (resortMs(health, now) !== 0 && !admission(health, POLICY, now).ok) continue;

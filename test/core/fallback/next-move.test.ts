@@ -79,12 +79,12 @@ describe('a repetition', () => {
     (kind) => FAILURE_RULES[kind].sameEndpoint && FAILURE_RULES[kind].next === 'endpoint',
   );
 
-  it.each(repeatable)('follows "%s" after nine tenths of the bound, or a little more', (kind) => {
+  it.each(repeatable)('follows "%s" after the bound, or a little more', (kind) => {
     const attempt = failedAt(single, 'alpha', kind);
     expect(next([attempt], { roll: 0 }, single)).toBe('alpha after 500');
-    expect(next([attempt], { roll: 0.5 }, single)).toBe('alpha after 505');
-    expect(next([attempt], { roll: 0.5, now: NOW + 100 }, single)).toBe('alpha after 405');
-    expect(next([attempt], { roll: 0.999 }, single)).toBe('alpha after 509');
+    expect(next([attempt], { roll: 0.5 }, single)).toBe('alpha after 502');
+    expect(next([attempt], { roll: 0.5, now: NOW + 100 }, single)).toBe('alpha after 402');
+    expect(next([attempt], { roll: 0.999 }, single)).toBe('alpha after 504');
   });
 
   it.each(FAILURE_KINDS.filter((kind) => !repeatable.includes(kind)))('never follows "%s"', (kind) => {
@@ -92,7 +92,7 @@ describe('a repetition', () => {
   });
 
   it('comes only when nothing else is left', () => {
-    expect(next([failedAt(plan, 'alpha', 'server')], closed({ beta: 9_000, gamma: 9_000 }))).toBe('alpha after 505');
+    expect(next([failedAt(plan, 'alpha', 'server')], closed({ beta: 9_000, gamma: 9_000 }))).toBe('alpha after 502');
     expect(next([failedAt(plan, 'alpha', 'server')])).toBe('beta after 0');
   });
 
@@ -107,7 +107,7 @@ describe('a repetition', () => {
 
   it('happens as often as the policy says', () => {
     const attempts = [failedAt(single, 'alpha', 'server'), failedAt(single, 'alpha', 'server')];
-    expect(next(attempts, {}, single)).toBe('alpha after 1010');
+    expect(next(attempts, {}, single)).toBe('alpha after 1004');
     const policy = { ...FALLBACK_POLICY, triesPerEndpoint: 2 };
     expect(next(attempts, { policy }, single)).toBe('stop: exhausted');
   });
@@ -175,8 +175,8 @@ describe('the same model once more before another', () => {
 
   it.each(passing)('is tried after "%s" and the back-off', (kind) => {
     const attempts = [failedAt(models, 'alpha', kind)];
-    expect(next(attempts, {}, models)).toBe('alpha after 505');
-    expect(next(attempts, { waited: true, now: NOW + 505 }, models)).toBe('alpha after 0');
+    expect(next(attempts, {}, models)).toBe('alpha after 502');
+    expect(next(attempts, { waited: true, now: NOW + 502 }, models)).toBe('alpha after 0');
     expect(next([...attempts, failedAt(models, 'alpha', kind)], {}, models)).toBe('beta after 0');
   });
 
@@ -199,7 +199,7 @@ describe('the same model once more before another', () => {
     const providers = planOver('alpha acme/one', 'beta acme/one', 'gamma acme/two');
     const first = [failedAt(providers, 'alpha', 'server')];
     expect(next(first, {}, providers)).toBe('beta after 0');
-    expect(next([...first, failedAt(providers, 'beta', 'server')], {}, providers)).toBe('alpha after 505');
+    expect(next([...first, failedAt(providers, 'beta', 'server')], {}, providers)).toBe('alpha after 502');
   });
 
   it('is not waited for where it is held back, is out, or the time is over', () => {
@@ -208,6 +208,7 @@ describe('the same model once more before another', () => {
     expect(next(attempts, { ...due, mayRepeat: () => false, holdMs: 2_000 }, models)).toBe('beta after 0');
     expect(next(attempts, closed({ alpha: 2_000 }), models)).toBe('beta after 0');
     expect(next(attempts, { deadlineAt: NOW + 400 }, models)).toBe('beta after 0');
+    expect(next(attempts, { isGone: () => true }, models)).toBe('beta after 0');
   });
 });
 
@@ -223,6 +224,14 @@ describe('a last resort', () => {
     expect(nextMove(single, [], situation(out(300)))).toMatchObject({ waitMs: 150, isHeld: true });
     expect(next([], out(80), single)).toBe('alpha after 80');
     expect(next([], { ...out(300), holdMs: 0 }, single)).toBe('stop: exhausted');
+  });
+
+  it('is neither waited for nor tried again where no server has listened for a while', () => {
+    const isGone = (): boolean => true;
+    expect(next([], { ...out(300), isGone }, single)).toBe('stop: exhausted');
+    // It is still looked at as often as calls are let through.
+    expect(next([], { ...out(0), isGone }, single)).toBe('alpha after 0');
+    expect(next([failedAt(single, 'alpha', 'connection')], { isGone }, single)).toBe('stop: exhausted');
   });
 
   it('is waited for longer while a call shows whether it is back', () => {
@@ -243,7 +252,7 @@ describe('a last resort', () => {
     const two = planOver('alpha', 'beta');
     const admission = ({ endpoint: { provider } }: PlanStep): Admission =>
       provider === 'beta' ? { ok: false, waitMs: 2_500, cause: 'breaker', lastResortMs: 0 } : { ok: true };
-    expect(next([failedAt(two, 'alpha', 'server')], { admission }, two)).toBe('alpha after 505');
+    expect(next([failedAt(two, 'alpha', 'server')], { admission }, two)).toBe('alpha after 502');
     expect(next([failedAt(two, 'alpha', 'timeout')], { admission }, two)).toBe('beta after 0');
   });
 

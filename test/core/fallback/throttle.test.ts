@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { failure } from '../../../src/core/fallback/failure.ts';
 import { type EndpointHealth, observe, UNKNOWN_HEALTH } from '../../../src/core/fallback/health.ts';
-import { repetitionShare } from '../../../src/core/fallback/throttle.ts';
+import { isGone, repetitionShare } from '../../../src/core/fallback/throttle.ts';
 import { runs } from '../../support/properties.ts';
 import { HEALTH_POLICY } from '../../support/records.ts';
 import { NOW } from '../../support/requests.ts';
@@ -48,5 +48,25 @@ describe('the share of repetitions that is let through', () => {
       }),
       runs(300),
     );
+  });
+});
+
+describe('an endpoint where no server listens', () => {
+  const refused = failure('connection', 'for a test', { notListening: true });
+  const broken = failure('server', 'for a test');
+  const failed = (health: EndpointHealth, now: number, how = broken): EndpointHealth =>
+    observe(health, HEALTH_POLICY, { ok: false, generation: health.breaker.generation, failure: how }, now);
+  const refusing = (health: EndpointHealth, now: number): EndpointHealth => failed(health, now, refused);
+  const succeeded = (health: EndpointHealth, now: number): EndpointHealth =>
+    observe(health, HEALTH_POLICY, { ok: true, generation: health.breaker.generation }, now);
+
+  it('is gone ten seconds after its last answer, at once where it never gave one, and never after another failure', () => {
+    expect([isGone(undefined, 1e8), isGone(UNKNOWN_HEALTH, 1e8)]).toEqual([false, false]);
+    expect(isGone(refusing(UNKNOWN_HEALTH, 1e8), 1e8)).toBe(true);
+    expect(isGone(failed(refusing(UNKNOWN_HEALTH, 1e8), 1e8), 1e8)).toBe(false);
+    const answered = refusing(succeeded(UNKNOWN_HEALTH, 1e8), 1e8 + 1);
+    expect(isGone(answered, 1e8 + 9_999)).toBe(false);
+    expect(isGone(answered, 1e8 + 10_000)).toBe(true);
+    expect(isGone(succeeded(answered, 1e8 + 10_000), 1e8 + 60_000)).toBe(false);
   });
 });

@@ -7,6 +7,7 @@ import {
   FAULTLESS,
   conditionAfter,
   conditionNow,
+  failureUsd,
   UNKNOWN_SPEED,
   slownessOf,
   speedAfter,
@@ -32,6 +33,7 @@ import {
   DEFAULT_PACER_POLICY,
   FREE_PACE,
   type Pace,
+  paceAfterPromise,
   paceAfterRefusal,
   paceAfterSending,
   paceAfterSuccess,
@@ -50,13 +52,19 @@ import { type Circumstances, NOW, costing, serving } from '../../support/request
 const POLICY = DEFAULT_ADAPTIVE_POLICY;
 const ADAPTIVE: Circumstances = { strategy: 'adaptive', adaptive: POLICY };
 
-function record(value: number, lateness = 0): EndpointRecord {
+function record(value: number, lateness = 0, lostUsd = 0): EndpointRecord {
   return {
-    health: { ...UNKNOWN_HEALTH, condition: { value, at: NOW, faded: 0 } },
+    health: { ...UNKNOWN_HEALTH, condition: { ...FAULTLESS, value, lostUsd, at: NOW } },
     performance: UNMEASURED,
     speed: { ...UNKNOWN_SPEED, lateness, at: NOW },
   };
 }
+
+const unit = fc.double({ min: 0, max: 1, noNaN: true });
+/** What one failure may cost. */
+const dollars = fc.double({ min: 0, max: 0.2, noNaN: true });
+/** Powers of sums are this exact. */
+const ROUNDING = 1e-9;
 
 const cached = (usd: number) => ({ price: { prompt: usd, completion: 4 * usd, cacheRead: usd / 10 } });
 const LONG = { messages: [{ role: 'user' as const, content: 'x'.repeat(40_000) }], max_tokens: 100 };
@@ -66,13 +74,94 @@ const CACHED = Math.floor(0.99 * likelyTextTokens(['x'.repeat(40_000)]));
 describe('the strategy adaptive', () => {
   const scene = serving({ a: costing(1), b: costing(1.2), c: costing(3) });
 
-  it('draws in proportion to (cost ÷ health⁴)⁻¹², and says so', () => {
+  it('draws in proportion to (what it costs to start there)⁻¹², and says so', () => {
     const shares = scene.plan({}, ADAPTIVE).steps.map(({ figures }) => figures?.share ?? 0);
     expect(shares.reduce((sum, share) => sum + share, 0)).toBeCloseTo(1, 12);
     expect((shares[0] ?? 0) / (shares[1] ?? 1)).toBeCloseTo(1.2 ** 12, 6);
     const weak = scene.plan({}, { ...ADAPTIVE, records: { a: record(0.9) } }).steps;
-    const shareOf = (tag: string) => weak.find(({ endpoint }) => endpoint.tag === tag)?.figures?.share ?? 0;
-    expect(shareOf('a') / shareOf('b')).toBeCloseTo((1.2 * 0.9 ** 4) ** 12, 6);
+    const figuresOf = (tag: string) => weak.find(({ endpoint }) => endpoint.tag === tag)?.figures;
+    // A tenth of its calls fails: three calls more, and the next one, which is at b.
+    const start = 1 + 0.1 * (3 + 1.2);
+    expect((figuresOf('a')?.share ?? 0) / (figuresOf('b')?.share ?? 1)).toBeCloseTo((1.2 / start) ** 12, 6);
+    const { expectedCostUsd = 0, failureCostUsd } = figuresOf('a') ?? {};
+    expect(failureCostUsd).toBeCloseTo((start - 1) * expectedCostUsd, 12);
+    expect(figuresOf('b')).not.toHaveProperty('failureCostUsd');
+  });
+
+  it('counts the time that failures take, at ten dollars an hour, and what is charged for them', () => {
+    expect(failureUsd(3_600)).toBeCloseTo(0.01, 12);
+    expect(failureUsd(3_600, 0.5)).toBeCloseTo(0.51, 12);
+    expect(failureUsd(-1)).toBe(0);
+    const costs = (lostUsd: number) => {
+      const { steps } = scene.plan({}, { ...ADAPTIVE, records: { c: record(0.9, 0, lostUsd) } });
+      return steps.find(({ endpoint }) => endpoint.tag === 'c')?.figures?.failureCostUsd ?? 0;
+    };
+    expect(costs(0.001) - costs(0)).toBeCloseTo(0.001, 12);
+  });
+
+  it('lets the best serve the most where all are ill, and the cheapest where all are equally ill', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.record({ value: unit, eachUsd: dollars }), { minLength: 2, maxLength: 6 }),
+        fc.array(fc.double({ min: 0.01, max: 20, noNaN: true }), { minLength: 2, maxLength: 6 }),
+        fc.record({ value: unit, eachUsd: dollars }),
+        (ill, prices, same) => {
+          const even = serving(Object.fromEntries(ill.map((_, index) => [`p${index}`, costing(1)])));
+          const records = Object.fromEntries(
+            ill.map(({ value, eachUsd }, index) => [`p${index}`, record(value, 0, (1 - value) * eachUsd)]),
+          );
+          const { steps } = even.plan({}, { ...ADAPTIVE, records, roll: 0 });
+          const found = steps.map(({ endpoint, figures }) => {
+            const { value = 0, eachUsd = 0 } = ill[Number(endpoint.tag.slice(1))] ?? {};
+            return { value, eachUsd, share: figures?.share ?? 0 };
+          });
+          for (const one of found) {
+            for (const other of found) {
+              if (one.value < other.value || one.eachUsd > other.eachUsd) continue;
+              expect(one.share).toBeGreaterThanOrEqual(other.share * (1 - ROUNDING));
+            }
+          }
+          const priced = serving(Object.fromEntries(prices.map((usd, index) => [`p${index}`, costing(usd)])));
+          const ofAll = Object.fromEntries(
+            prices.map((_, index) => [`p${index}`, record(same.value, 0, (1 - same.value) * same.eachUsd)]),
+          );
+          const shares = priced.plan({}, { ...ADAPTIVE, records: ofAll }).steps.map(({ endpoint, figures }) => ({
+            usd: prices[Number(endpoint.tag.slice(1))] ?? 0,
+            share: figures?.share ?? 0,
+          }));
+          const byPrice = shares.toSorted((left, right) => left.usd - right.usd);
+          for (const [index, { share }] of byPrice.entries()) {
+            expect(share).toBeGreaterThanOrEqual((byPrice[index + 1]?.share ?? 0) * (1 - ROUNDING));
+          }
+        },
+      ),
+      runs(300),
+    );
+  });
+
+  it('never ranks an endpoint better for more failures, slower ones, or ones that are charged for', () => {
+    const known = fc.record({ usd: fc.double({ min: 0, max: 20, noNaN: true }), value: unit, eachUsd: dollars });
+    const worse = fc.record({ value: unit, eachUsd: dollars });
+    fc.assert(
+      fc.property(fc.array(known, { minLength: 2, maxLength: 6 }), worse, fc.boolean(), (endpoints, factor, warm) => {
+        const random = serving(Object.fromEntries(endpoints.map(({ usd }, index) => [`p${index}`, cached(usd)])));
+        const served = warm ? [{ endpoint: 'p1#acme/one', at: NOW, tokens: CACHED }] : [];
+        const shareOf = (isWorse: boolean) => {
+          const records = Object.fromEntries(
+            endpoints.map(({ value, eachUsd }, index) => {
+              const failing = 1 - (isWorse && index === 0 ? value * factor.value : value);
+              const each = eachUsd + (isWorse && index === 0 ? factor.eachUsd : 0);
+              return [`p${index}`, record(1 - failing, 0, failing * each)];
+            }),
+          );
+          const { steps } = random.plan(LONG, { ...ADAPTIVE, records, served });
+          return Object.fromEntries(steps.map(({ endpoint: { tag }, figures }) => [tag, figures?.share ?? 0]));
+        };
+        const [before, after] = [shareOf(false), shareOf(true)];
+        expect(after['p0']).toBeLessThanOrEqual((before['p0'] ?? 0) * (1 + ROUNDING));
+      }),
+      runs(500),
+    );
   });
 
   it('draws twice as sharply once it is known how long answers are', () => {
@@ -145,7 +234,10 @@ describe('the strategy adaptive', () => {
   it('leaves a warm endpoint that fails or has become slow', () => {
     const two = serving({ cheap: cached(1), dear: cached(2) });
     const served = [{ endpoint: 'cheap#acme/one', at: NOW, tokens: CACHED }];
-    expect(two.order(LONG, { ...ADAPTIVE, roll: 0.5, served, records: { cheap: record(0.4) } })[0]).toBe('dear');
+    const failing = (ms: number) => ({ cheap: record(0.4, 0, 0.6 * failureUsd(ms)) });
+    // A failure at once costs less to try than the prompt at the other one.
+    expect(two.order(LONG, { ...ADAPTIVE, roll: 0.5, served, records: failing(50) })[0]).toBe('cheap');
+    expect(two.order(LONG, { ...ADAPTIVE, roll: 0.5, served, records: failing(20_000) })[0]).toBe('dear');
     expect(two.order(LONG, { ...ADAPTIVE, roll: 0.5, served, records: { cheap: record(1, Math.log(8)) } })[0]).toBe(
       'dear',
     );
@@ -268,8 +360,22 @@ describe('health', () => {
     expect(failed.value).toBeCloseTo(0.85, 12);
     expect(conditionAfter(failed, POLICY, { ok: true, probe: false }, NOW).value).toBeCloseTo(0.865, 12);
     expect(conditionNow(failed, NOW + 20_000)).toBeCloseTo(1 - 0.15 / Math.E, 12);
-    const low = { value: 0.2, at: NOW, faded: 0 };
-    expect(conditionAfter(low, POLICY, { ok: true, probe: true }, NOW).value).toBe(0.95);
+    const low = { ...FAULTLESS, value: 0.2, lostUsd: 0.8, at: NOW };
+    const probed = conditionAfter(low, POLICY, { ok: true, probe: true }, NOW);
+    expect(probed.value).toBeCloseTo(0.95, 12);
+    expect(probed.lostUsd).toBeCloseTo(0.05, 12);
+  });
+
+  it('knows what failures cost, and forgets that with them', () => {
+    let known = FAULTLESS;
+    for (let call = 0; call < 3; call += 1) {
+      known = conditionAfter(known, POLICY, { ok: false, probe: false, lostUsd: 0.03 }, NOW);
+    }
+    expect(known.lostUsd).toBeCloseTo((1 - known.value) * 0.03, 12);
+    const later = conditionAfter(known, POLICY, { ok: false, probe: false }, NOW + 20_000);
+    expect(later.lostUsd).toBeCloseTo((known.lostUsd * 0.85) / Math.E, 12);
+    const after = conditionAfter(known, POLICY, { ok: true, probe: false }, NOW);
+    expect(after.lostUsd / known.lostUsd).toBeCloseTo(0.9, 12);
   });
 
   it('of an endpoint counts failures of its own only', () => {
@@ -468,6 +574,26 @@ describe('the pacer', () => {
     const pace = paceAfterRefusal(crowd(20), policy, undefined, NOW);
     expect(paceAfterRefusal(pace, policy, undefined, NOW + 100).rate).toBe(pace.rate);
     expect(paceAfterRefusal(crowd(20, pace), policy, undefined, NOW + 1_000).rate).toBeCloseTo(0.95 * pace.rate, 6);
+  });
+
+  it('never falls below what an endpoint has taken between two refusals, whatever the last second had', () => {
+    let pace = paceAfterRefusal(crowd(5), policy, undefined, NOW);
+    for (let call = 0; call < 50; call += 1) pace = paceAfterSending(pace, NOW + call * 200);
+    // Chance has left the last two seconds empty.
+    const refused = paceAfterRefusal(pace, policy, undefined, NOW + 12_000);
+    expect(refused.rate).toBeCloseTo((0.95 * 48) / 12, 6);
+    // What was not taken is no limit: nobody may have asked.
+    const idle = paceAfterSending(paceAfterRefusal(crowd(5), policy, undefined, NOW), NOW + 60_000);
+    expect(paceAfterRefusal(idle, policy, undefined, NOW + 60_000).rate).toBe(1);
+  });
+
+  it('counts a call whose place was promised when it goes out, and its place once', () => {
+    const known = paceAfterRefusal(crowd(5), policy, undefined, NOW);
+    const promised = paceAfterPromise(known, NOW + 1_000);
+    expect([known.taken, promised.taken]).toEqual([0, 0]);
+    const sent = paceAfterSending(promised, NOW + 2_000, true);
+    expect(sent.busyUntil).toBe(promised.busyUntil);
+    expect(sent.taken).toBe(1);
   });
 
   it('gives one place when a provider wants to be called again, and then one for each that the rate holds', () => {

@@ -17,6 +17,8 @@ export interface Pace {
   readonly busyUntil: number;
   /** Monotonic time of the refusal that the rate was last lowered for. */
   readonly refusedAt: number;
+  /** Calls that it has taken since it refused one last: it had nothing left then. */
+  readonly taken: number;
   readonly counted?: Counted | undefined;
 }
 
@@ -37,7 +39,7 @@ export interface Place {
 }
 
 /** Pace of an endpoint that never refused a call. */
-export const FREE_PACE: Pace = { rate: Infinity, busyUntil: -Infinity, refusedAt: -Infinity };
+export const FREE_PACE: Pace = { rate: Infinity, busyUntil: -Infinity, refusedAt: -Infinity, taken: 0 };
 
 const SECOND_MS = 1_000;
 const ANYTIME: Place = { waitMs: 0, headroom: 1 };
@@ -67,11 +69,24 @@ const LEAST_BURST = 8;
 /** Sums of milliseconds are this exact. */
 const ROUNDING_MS = 1e-3;
 
-/** Folds in that a call goes out, or that a place is promised to one. */
-export function paceAfterSending(pace: Pace, now: number): Pace {
-  const { rate, refusedAt } = pace;
-  const busyUntil = rate === Infinity ? pace.busyUntil : Math.max(now, pace.busyUntil) + SECOND_MS / rate;
-  return { rate, busyUntil, refusedAt, counted: countedAfter(pace.counted, now) };
+/** Folds in that a place is promised to a call. */
+export function paceAfterPromise(pace: Pace, now: number): Pace {
+  return { ...pace, busyUntil: busyAfter(pace, now) };
+}
+
+function busyAfter({ rate, busyUntil }: Pace, now: number): number {
+  return rate === Infinity ? busyUntil : Math.max(now, busyUntil) + SECOND_MS / rate;
+}
+
+/**
+ * Folds in that a call goes out.
+ *
+ * @param isPromised - Whether its place was promised before. Default false.
+ */
+export function paceAfterSending(pace: Pace, now: number, isPromised = false): Pace {
+  const { rate, refusedAt, taken } = pace;
+  const busyUntil = isPromised ? pace.busyUntil : busyAfter(pace, now);
+  return { rate, busyUntil, refusedAt, taken: taken + 1, counted: countedAfter(pace.counted, now) };
 }
 
 /**
@@ -81,13 +96,22 @@ export function paceAfterSending(pace: Pace, now: number): Pace {
  */
 export function paceAfterRefusal(pace: Pace, policy: PacerPolicy, emptyAt: number | undefined, now: number): Pace {
   const isSame = pace.rate !== Infinity && now - pace.refusedAt < SAME_REFUSAL_MS;
-  const known = Math.min(pace.rate, callsOf(pace.counted, now));
+  const known = Math.min(pace.rate, Math.max(callsOf(pace.counted, now), takenPerSecond(pace, now)));
   const rate = isSame ? pace.rate : Math.max(policy.slowestPerSecond, policy.afterRefusal * known);
   const each = SECOND_MS / rate;
   const burstMs = burstOf(policy, rate);
   const empty = emptyAt === undefined ? now + burstMs : Math.max(now, emptyAt - each) + Math.max(each, burstMs);
   const busyUntil = Math.max(pace.busyUntil, empty);
-  return { ...pace, rate, busyUntil, refusedAt: isSame ? pace.refusedAt : now };
+  return { ...pace, rate, busyUntil, refusedAt: isSame ? pace.refusedAt : now, taken: 0 };
+}
+
+/**
+ * Calls per second that an endpoint has gained at least between two refusals: it had nothing left at the first, and has
+ * taken all calls since but the one that it refuses now. What the last second had is too few to know that.
+ */
+function takenPerSecond({ taken, refusedAt }: Pace, now: number): number {
+  // The first of them may have been nearly there before.
+  return Math.max(0, taken - 2) / Math.max(1, (now - refusedAt) / SECOND_MS);
 }
 
 const SAME_REFUSAL_MS = 250;
@@ -131,7 +155,9 @@ export function paceAfterCall(
   if (policy === undefined || pace === undefined) return pace;
   if (outcome.ok) return pace.rate === Infinity ? pace : paceAfterSuccess(pace, policy);
   if (outcome.failure.kind !== 'rate_limited') return pace;
-  return paceAfterRefusal(pace, policy, cooldown?.asked === true ? cooldown.until : undefined, now);
+  // A rate that is only a guess begins anew when the provider wants to be called again; a known one has gained meanwhile.
+  const isGuessed = cooldown?.asked === true && pace.rate === Infinity;
+  return paceAfterRefusal(pace, policy, isGuessed ? cooldown.until : undefined, now);
 }
 
 /** A bucket of retries after refusals, which every request fills a little. */

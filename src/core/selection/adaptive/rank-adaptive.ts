@@ -13,8 +13,8 @@ import { chargedNow } from './charges.ts';
 import type { DecisionFigures } from '../route-plan.ts';
 import type { CachedPrompts, World } from '../world.ts';
 import { type AdaptivePolicy, CACHE_MS } from './policy.ts';
-import { expectedMs, queueFactor } from './timing.ts';
-import { wellnessOf } from './wellness.ts';
+import { addQueues, breakTies, type Timed } from './ties.ts';
+import { type RememberedFailures, wellnessOf } from './wellness.ts';
 
 /** An endpoint in its place, with the numbers that put it there. */
 export interface AdaptivelyRanked {
@@ -24,24 +24,17 @@ export interface AdaptivelyRanked {
 }
 
 /** An endpoint under comparison. What is said of it is filled in as it becomes known, because a plan may have hundreds. */
-interface Weighed extends AdaptivelyRanked {
+interface Weighed extends AdaptivelyRanked, Timed {
   why: string;
   readonly figures: { -readonly [Name in keyof DecisionFigures]: DecisionFigures[Name] };
-  /** True for one that must not be called now. */
-  readonly isRefused: boolean;
-  /** Cost over health, and what further requests will cost: what endpoints are compared by. */
+  /** Undefined where no failure is remembered. */
+  readonly failures: RememberedFailures | undefined;
+  /** What it is expected to cost to start there, with what further requests will cost: what endpoints are compared by. */
   value: number;
-  /** Share of the prompt that it has computed before, however long ago. */
-  readonly known: number;
-  /** Milliseconds to its first token; undefined where it was not asked for, or is hardly measured. */
-  ms: number | undefined;
-  isTimed: boolean;
-  /** Times as long as the fastest of those that cost as little; 1 where there are none. */
-  slower: number;
 }
 
 /**
- * Draws the first endpoint by expected cost and health, and puts the others behind it from the best to the worst. The
+ * Draws the first endpoint by what it is expected to cost to start there, and puts the others behind it from the best to the worst. The
  * requests of a named session draw the same number at each endpoint, in every instance: they stay together as long as
  * the endpoints are about equally good. Endpoints that must not be called now come last.
  */
@@ -98,7 +91,7 @@ function weigh(
   const known = prompts && promptAt(prompts, endpoint);
   const cached = known === undefined ? ofSession : Math.max(ofSession, known.share * expected.prompt);
   const admission = world.admission?.(endpoint, cached > 0);
-  const { health, slowness } = wellnessOf(world.record(endpoint), policy, world.now);
+  const { health, slowness, failures } = wellnessOf(world.record(endpoint), policy, world.now);
   const headroom = admission?.headroom ?? 1;
   const isProbe = admission?.ok === true && admission.probe === true;
   return {
@@ -113,6 +106,7 @@ function weigh(
     },
     why: admission?.ok === false ? REFUSED : NEXT,
     isRefused: admission?.ok === false,
+    failures: isProbe ? fewAtMost(failures, 1 - policy.afterProbe) : failures,
     value: 0,
     known: known?.before ?? 0,
     ms: undefined,
@@ -133,6 +127,12 @@ function promptAt(prompts: CachedPrompts, { id }: Endpoint): CachedPrompts[numbe
 function healthNow(health: number, isProbe: boolean, headroom: number, { afterProbe, crowd }: AdaptivePolicy): number {
   const known = isProbe ? Math.max(health, afterProbe) : health;
   return headroom < 0 ? known * (1 - headroom) ** -crowd.weight : known;
+}
+
+/** Failures as if they were no larger a share. */
+function fewAtMost(failures: RememberedFailures | undefined, most: number): RememberedFailures | undefined {
+  if (failures === undefined || failures.share <= most) return failures;
+  return { share: most, lostUsd: (failures.lostUsd * most) / failures.share };
 }
 
 /** US dollars that a request is expected to cost at an endpoint, by what it declares and what it was seen to charge. */
@@ -214,15 +214,12 @@ function compare(
   let dearest = 0;
   for (const { figures } of weighed) dearest = Math.max(dearest, figures.expectedCostUsd ?? 0);
   if (dearest === 0) dearest = 1;
-  for (const one of weighed) one.value = valueOf(one, policy, dearest, further);
-  let best = leastOf(weighed);
+  let best = compareCosts(weighed, dearest, further);
   if (world.timing !== undefined && weighed.length > 1) {
-    const tokens = tokensToCompute(request, world);
+    const answer = request.stream || request.operation !== 'chat' ? 0 : expectedAnswer(request, world);
+    const work = { prompt: roughPromptTokens(request.needs), answer: PER_ANSWER_TOKEN * answer };
     // Whoever takes the place of one with a long queue may have one, too.
-    while (addQueues(weighed, best * COMPETES, tokens, world.timing, policy)) {
-      for (const one of weighed) one.value = valueOf(one, policy, dearest, further);
-      best = leastOf(weighed);
-    }
+    while (addQueues(weighed, best, work, world.timing, policy)) best = compareCosts(weighed, dearest, further);
     breakTies(weighed, best);
   }
   const sharpness = sharpnessIn(world, policy) * (1 + further);
@@ -236,73 +233,58 @@ function compare(
   for (const { figures } of weighed) if (figures.share > 0) figures.share /= total;
 }
 
-function valueOf({ figures }: Weighed, { healthWeight }: AdaptivePolicy, dearest: number, further: number): number {
-  const { expectedCostUsd = dearest, laterCostUsd = expectedCostUsd, health } = figures;
-  const cost = Math.max(expectedCostUsd, dearest * NEXT_TO_NOTHING);
-  const value = health === 1 ? cost : cost / power(Math.max(health, Number.EPSILON), healthWeight);
-  return further > 0 ? value + further * laterCostUsd : value;
+/** Finds what each endpoint is compared by, and gives the least. */
+function compareCosts(weighed: readonly Weighed[], dearest: number, further: number): number {
+  let isFailing = false;
+  for (const one of weighed) {
+    one.value = Math.max(one.figures.expectedCostUsd ?? dearest, dearest * NEXT_TO_NOTHING);
+    if (one.failures !== undefined) isFailing = true;
+  }
+  if (isFailing) addFailures(weighed);
+  let best = Infinity;
+  for (const one of weighed) {
+    const { expectedCostUsd = dearest, laterCostUsd = expectedCostUsd, health } = one.figures;
+    const promptness = one.failures === undefined ? health : health / (1 - one.failures.share + Number.EPSILON);
+    if (promptness < AS_USUAL) one.value /= power(Math.max(promptness, Number.EPSILON), LATE_WEIGHT);
+    if (further > 0) one.value += further * laterCostUsd;
+    if (one.value < best && !one.isRefused) best = one.value;
+  }
+  return best;
 }
 
-function leastOf(weighed: readonly Weighed[]): number {
-  let least = Infinity;
-  for (const { value, isRefused } of weighed) if (value < least && !isRefused) least = value;
-  return least;
-}
+/** Quotients are this exact. */
+const AS_USUAL = 1 - 1e-12;
 
-/** Times as dear as the best from which on endpoints are hardly ever drawn, and up to which they cost the same. */
-const COMPETES = 1.3;
-const SAME_COST = 1.02;
-
-/** Tokens that an endpoint has to compute for the request, of which each has something else in its cache. */
-function tokensToCompute(request: RoutedRequest, world: World): Work {
-  const { stream, operation, needs } = request;
-  const answer = !stream && operation === 'chat' ? PER_ANSWER_TOKEN * expectedAnswer(request, world) : 0;
-  return { prompt: roughPromptTokens(needs), answer };
-}
-
-interface Work {
-  readonly prompt: number;
-  readonly answer: number;
-}
+/** Power by which lateness beyond what is tolerated counts: at twice that, an endpoint must cost a sixteenth. */
+const LATE_WEIGHT = 4;
 
 /**
- * What comes first at endpoints that may be drawn is added to what they take: those of our calls that wait there. An
- * endpoint with a queue answers late as if it were slow. True if anything has become worse.
+ * Calls that a failure is taken to cost beside the next one. The share of failures is a mean over the last calls, which
+ * knows too late that an endpoint has begun to fail; then it mostly fails all of them.
  */
-function addQueues(
-  weighed: readonly Weighed[],
-  most: number,
-  { prompt, answer }: Work,
-  timing: NonNullable<World['timing']>,
-  { toleratedSlowness }: AdaptivePolicy,
-): boolean {
-  let isWorse = false;
-  for (const one of weighed) {
-    if (one.isTimed || one.isRefused || one.value > most) continue;
-    one.isTimed = true;
-    const time = timing(one.endpoint);
-    if (time === undefined) continue;
-    const tokens = prompt * (1 - Math.max(one.figures.warmth, one.known)) + answer;
-    one.ms = expectedMs(time, tokens);
-    const left = toleratedSlowness / queueFactor(time, tokens);
-    if (left >= 1) continue;
-    one.figures.health *= left;
-    isWorse = true;
-  }
-  return isWorse;
-}
+const FURTHER_CALLS = 3;
 
-/** Among endpoints that cost the same, the one is better that answers sooner. Those of which nothing is known find out. */
-function breakTies(weighed: readonly Weighed[], best: number): void {
-  const tied = weighed.filter(({ value, isRefused }) => !isRefused && value <= best * SAME_COST);
-  if (tied.length <= 1) return;
-  let fastest = Infinity;
-  for (const { ms = Infinity } of tied) fastest = Math.min(fastest, ms);
-  for (const one of tied) {
-    one.value = best;
-    if (fastest < Infinity) one.slower = (one.ms ?? fastest) / fastest;
-    const { headroom } = one.figures;
-    if (headroom < 1 && headroom >= 0) one.slower *= 2 - headroom;
+/**
+ * Adds what failures are expected to cost: for the share of the calls that fail what is charged for those, the next
+ * tries, and the time that is lost. The next try is at the cheapest of the others. That it may be cheaper there is no merit
+ * of the failure, and nothing here depends on how others do: more or slower failures never make an endpoint better.
+ */
+function addFailures(weighed: readonly Weighed[]): void {
+  let least = Infinity;
+  let second = Infinity;
+  for (const { value, isRefused } of weighed) {
+    if (isRefused) continue;
+    second = Math.min(second, Math.max(least, value));
+    least = Math.min(least, value);
+  }
+  for (const one of weighed) {
+    const { failures, figures, value: cost } = one;
+    if (failures === undefined) continue;
+    const other = cost === least ? second : least;
+    const next = other === Infinity ? cost : Math.max(cost, other);
+    const added = failures.share * (FURTHER_CALLS * cost + next) + failures.lostUsd;
+    one.value += added;
+    if (figures.expectedCostUsd !== undefined) figures.failureCostUsd = added;
   }
 }
 

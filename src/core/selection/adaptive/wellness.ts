@@ -4,7 +4,10 @@ import { type Growth, growthAfter, growthFactor } from './growth.ts';
 
 /** How well an endpoint does: 1 is faultless. What went wrong is forgotten with time, also when nobody calls. */
 export interface Condition {
+  /** Share of its calls that do not fail. */
   readonly value: number;
+  /** US dollars that calls lose by failing, in the mean over all: by the time that it takes and what is charged for it. */
+  readonly lostUsd: number;
   /** Monotonic milliseconds of the last change. */
   readonly at: number;
   /** By how much everything that ever went wrong weighs less now, as a natural logarithm; only differences count. */
@@ -12,7 +15,7 @@ export interface Condition {
 }
 
 /** Condition of an endpoint of which nothing bad is known. */
-export const FAULTLESS: Condition = { value: 1, at: 0, faded: 0 };
+export const FAULTLESS: Condition = { value: 1, lostUsd: 0, at: 0, faded: 0 };
 
 /** Share of its condition that a failure leaves. */
 const AFTER_FAILURE = 0.85;
@@ -25,22 +28,42 @@ export function conditionNow({ value, at }: Pick<Condition, 'value' | 'at'>, now
   return value === 1 ? 1 : 1 - (1 - value) * fading(now - at);
 }
 
+/** A call as its end is folded in. */
+export interface EndedCall {
+  readonly ok: boolean;
+  /** Whether it found out if an endpoint is back. */
+  readonly probe: boolean;
+  /** What a failure has cost; see {@link failureUsd}. Default 0. */
+  readonly lostUsd?: number | undefined;
+}
+
+/** What time is worth that a request loses by a failure, in US dollars for a millisecond: ten for an hour. */
+const MILLISECOND_USD = 10 / 3_600_000;
+
+/** US dollars that a failure has cost: the time that it took, and what is charged for it. */
+export function failureUsd(ms: number, chargedUsd = 0): number {
+  return Math.max(0, ms) * MILLISECOND_USD + chargedUsd;
+}
+
 /** Folds in how a call ended. A probe that succeeds brings an endpoint back at once. */
 export function conditionAfter(
   condition: Condition,
   policy: ForgettingPolicy,
-  call: { readonly ok: boolean; readonly probe: boolean },
+  { ok, probe, lostUsd = 0 }: EndedCall,
   now: number,
 ): Condition {
-  if (call.ok && condition.value === 1) return condition;
-  const value = conditionNow(condition, now);
-  const faded = condition.faded + Math.max(0, now - condition.at) / FORGET_MS;
-  if (!call.ok) return { value: value * AFTER_FAILURE, at: now, faded: faded - Math.log(AFTER_FAILURE) };
-  const better = value + (1 - value) * policy.afterSuccess;
+  if (ok && condition.value === 1) return condition;
+  const { afterSuccess, afterProbe } = policy;
+  const elapsedMs = now - condition.at;
+  const left = fading(elapsedMs) * (ok ? 1 - afterSuccess : AFTER_FAILURE);
+  const failing = (1 - condition.value) * left + (ok ? 0 : 1 - AFTER_FAILURE);
+  // A probe that succeeds leaves only so much of everything.
+  const kept = ok && probe && failing > 1 - afterProbe ? (1 - afterProbe) / failing : 1;
   return {
-    value: call.probe ? Math.max(better, policy.afterProbe) : better,
+    value: 1 - failing * kept,
+    lostUsd: (condition.lostUsd * left + (ok ? 0 : (1 - AFTER_FAILURE) * lostUsd)) * kept,
     at: now,
-    faded: faded - Math.log(1 - policy.afterSuccess),
+    faded: condition.faded + Math.max(0, elapsedMs) / FORGET_MS - Math.log(ok ? 1 - afterSuccess : AFTER_FAILURE),
   };
 }
 
@@ -54,10 +77,11 @@ export function conditionWithout(
   { before, after }: { readonly before: Condition; readonly after: Condition },
 ): Condition {
   if (condition.value === 1) return condition;
-  const lost = conditionNow(before, after.at) - after.value;
-  const left = lost * Math.exp(after.faded - condition.faded);
-  const value = condition.value + left;
-  return { ...condition, value: value > 1 - NOTHING ? 1 : value };
+  const left = Math.exp(after.faded - condition.faded);
+  const value = condition.value + (conditionNow(before, after.at) - after.value) * left;
+  if (value > 1 - NOTHING) return { ...condition, value: 1, lostUsd: 0 };
+  const lostUsd = after.lostUsd - before.lostUsd * fading(after.at - before.at);
+  return { ...condition, value, lostUsd: Math.max(0, condition.lostUsd - lostUsd * left) };
 }
 
 /** Less than this of a condition is a rounding error. */
@@ -291,14 +315,28 @@ export interface Wellness {
   readonly health: number;
   /** How many times as long as usual calls take; 1 is as usual. */
   readonly slowness: number;
+  /** Undefined where no failure is remembered. */
+  readonly failures: RememberedFailures | undefined;
 }
 
-const WELL: Wellness = { health: 1, slowness: 1 };
+/** Failures as far as they are not forgotten. */
+export interface RememberedFailures {
+  /** Share of the calls that fail. */
+  readonly share: number;
+  /** As in {@link Condition}. */
+  readonly lostUsd: number;
+}
+
+const WELL: Wellness = { health: 1, slowness: 1, failures: undefined };
 
 /** Health of an endpoint: the share of failures that is not forgotten yet, and slowness beyond what is tolerated. */
 export function wellnessOf(record: EndpointRecord | undefined, policy: AdaptivePolicy, now: number): Wellness {
   if (record === undefined) return WELL;
-  const condition = conditionNow(record.health.condition, now);
+  const { condition } = record.health;
   const slowness = record.speed === undefined ? 1 : slownessOf(record.speed, now);
-  return { health: condition * Math.min(1, policy.toleratedSlowness / slowness), slowness };
+  const promptness = Math.min(1, policy.toleratedSlowness / slowness);
+  if (condition.value === 1) return { health: promptness, slowness, failures: undefined };
+  const left = fading(now - condition.at);
+  const share = (1 - condition.value) * left;
+  return { health: (1 - share) * promptness, slowness, failures: { share, lostUsd: condition.lostUsd * left } };
 }

@@ -173,7 +173,7 @@ function note(
   const plan = { requested: request.requested, steps: [step], rejected: [] };
   if ('reason' in end) {
     const { status, errorType } = FAILURE_RULES[end.reason.kind];
-    const attempts = [{ ...call, outcome: { ok: false as const, failure: end.reason } }];
+    const attempts = [{ ...call, chargedNanoUsd: 0, outcome: { ok: false as const, failure: end.reason } }];
     return ledger.failed(facts, { request, startedAt, plan, attempts }, { status, errorType }, false);
   }
   const { usage, costNanoUsd: chargedNanoUsd } = end.settlement;
