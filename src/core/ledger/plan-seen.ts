@@ -1,7 +1,7 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { Admission } from '../fallback/health.ts';
 import type { RoutedRequest } from '../normalize/normalized-request.ts';
-import { areComparable, LEAST_TOOL_REQUESTS } from '../selection/exacto.ts';
+import { areComparable } from '../selection/exacto.ts';
 import type { Timing } from '../selection/adaptive/timing.ts';
 import type { World } from '../selection/world.ts';
 import { mayBeTight, planRoute } from '../selection/plan-route.ts';
@@ -58,7 +58,7 @@ export function planSeen(request: RoutedRequest, world: World): RoutePlan {
   // What may not be fallen back to was compared all the same.
   const cut = plan.rejected.filter(({ reason }) => reason === 'allow_fallbacks');
   const compared = cut.length === 0 ? plan.steps : [...plan.steps, ...cut];
-  // Where endpoints are compared with each other, all counts; else only what is enough to be found out by.
+  // Where endpoints are compared with each other, all counts; else only what they have shown.
   const toolsFrom = looksAtTools(request) ? toolsCountFrom(compared) : undefined;
   const countsTokens = mayBeTight(compared, request);
   if (ask !== undefined && admissions !== undefined) answerBoth(admissions, ask);
@@ -96,9 +96,9 @@ function looksAtTools({ needs, preferences, targets }: RoutedRequest): boolean {
   return needs.tools || preferences.sort === 'exacto' || targets.some(({ sort }) => sort === 'exacto');
 }
 
-/** Answers with tool calls from which on what is known of them may decide. */
+/** Answers with tool calls from which on what is known of them may decide: the best endpoint may have had few. */
 function toolsCountFrom(compared: readonly Pick<Rejection, 'endpoint'>[]): number {
-  return areComparable(compared.map(({ endpoint }) => endpoint)) ? 0 : LEAST_TOOL_REQUESTS;
+  return areComparable(compared.map(({ endpoint }) => endpoint)) ? 0 : 1;
 }
 
 function isPlain(admission: Admission): boolean {

@@ -269,12 +269,10 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
 
   /** What makes a call beside one that is late. */
   #besides(): Hedging<Call, Result> {
-    const { request, plan, signal } = this;
+    const { request, plan } = this;
     return (this.#hedging ??= new Hedging({
+      ...{ request, plan, signal: this.signal },
       services: this.#services,
-      request,
-      plan,
-      signal,
       attempts: this.#attempts,
       admission: this.#admission,
       givenUpUsd: (call) => givenUpUsd({ ...call, tokens: this.#tokensOf(call.endpoint) }, request),
@@ -350,8 +348,7 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
       place?.release('nothing');
       return undefined;
     }
-    const how = { isProbe: admission.probe === true, hedge: true, isLastResort: false };
-    const flight = this.#launch(step, how, place);
+    const flight = this.#launch(step, { isProbe: admission.probe === true, hedge: true, isLastResort: false }, place);
     if (reservation !== undefined) (this.#hedgeReservations ??= new Map()).set(flight.call, reservation);
     return flight;
   }

@@ -66,7 +66,7 @@ export function settleAttempt(
     const { id: request } = execution.request;
     const { failure } = outcome;
     const charged = ABANDONED.has(failure.kind) ? 0 : spentOnFailed(answer, execution.request, failure);
-    const lostUsd = failureUsd(endedAt - attempt.startedAt, usdFromNano(charged));
+    const lostUsd = failureUsd(endedAt - attempt.startedAt, usdFromNano(charged ?? 0));
     const failed = { ok: false, failure, generation, request, account, again: isAgain, roll, lostUsd } as const;
     counted = services.records.ended(endpoint, failed, undefined, endedAt);
     warnOfFailure(services, endpoint, failure);
