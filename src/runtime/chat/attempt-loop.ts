@@ -61,7 +61,6 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
   readonly #waits: RequestWaits;
   /** What failures have left at endpoints, as long as they may turn out to be the fault of this request. */
   #counted: RequestFailures | undefined;
-  /** Absent until a call is late. */
   #hedging: Hedging<Call, Result> | undefined;
 
   constructor(
