@@ -91,6 +91,10 @@ export interface Endpoint {
    * left out. Absent until it has refused one.
    */
   readonly refusedFields?: ReadonlyMap<string, string | undefined> | undefined;
+  /** Words of JSON Schema that its provider has refused, which are said in descriptions. Absent until it has refused one. */
+  readonly refusedSchemaWords?: ReadonlySet<string> | undefined;
+  /** Efforts that its provider has named in place of one that it refused. Absent until it has. */
+  readonly acceptedEfforts?: readonly ReasoningEffort[] | undefined;
   /** Where facts come from that the program did not declare, by field of the declaration. */
   readonly origins?: FactOrigins | undefined;
 }

@@ -33,7 +33,7 @@ export function asEmbeddingEndpoint(endpoint: Endpoint): Endpoint {
 
 /**
  * The request parameters that endpoints may or may not support (gaps 10, "supported_parameters vocabulary").
- * This is the list that `require_parameters` checks against.
+ * This is the list that `require_parameters` checks against. Who has no words for which is in `lacked-parameters.ts`.
  */
 export const SUPPORTED_PARAMETERS = [
   'temperature',

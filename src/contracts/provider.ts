@@ -51,6 +51,11 @@ export interface CallProgress {
    */
   readonly limits?: ((limits: ReportedLimits) => void) | undefined;
   /**
+   * What was changed in the request so that the provider takes it, a sentence for each change, for
+   * `router_metadata.attempts[].adjustments`. Absent where nobody wants to know.
+   */
+  readonly adjusted?: ((change: string) => void) | undefined;
+  /**
    * Where the call goes: scheme, host and path, without query, key or user name. Errors name it; it is read only when the
    * call has failed. Absent where it is not used.
    */

@@ -7,6 +7,10 @@ import type { HeldSchemaRules, SchemaRules } from './schema/schema-rules.ts';
  * with what its model families take differently. No field is optional, so the compiler asks for every field of every
  * vendor; a new field is added here, and in what writes requests. Each group of facts names its source and date.
  *
+ * Three kinds of facts are elsewhere, because they are needed where no record is: what a vendor has no words for is in the
+ * table of parameters (`catalog/lacked-parameters.ts`), by which endpoints are chosen before anything is loaded; what refusals mean is in
+ * `core/fallback/vendor-wordings.ts` and `refused-wordings.ts`, because servers pass on the words of others.
+ *
  * A record is strict: what it does not name is not sent. It is folded once for each endpoint ({@link acceptsOf}).
  */
 export interface Accepts {
@@ -15,7 +19,6 @@ export interface Accepts {
   readonly reasoning: AcceptedReasoning;
   readonly parameters: AcceptedParameters;
   readonly usage: ReportedUsageNames;
-  readonly refusals: RefusalWordings;
 }
 
 /** Where the facts of a group are from. */
@@ -34,9 +37,10 @@ export type MessageRole = 'system' | 'user' | 'assistant' | 'tool';
 export interface AcceptedConversation extends Sourced {
   /**
    * Where system messages may be: `anywhere`; `first`, where one may be at the beginning and others become the user's
-   * words where they are; `none`, where the first ones go before the first user turn.
+   * words where they are; `none`, where the first ones go before the first user turn; `top`, where all of them are beside
+   * the conversation; `top-or-between`, where they are there, or behind a turn of the user that the model answers.
    */
-  readonly systemTurns: 'anywhere' | 'first' | 'none';
+  readonly systemTurns: 'anywhere' | 'first' | 'none' | 'top' | 'top-or-between';
   /**
    * `with-user`: a turn of the user must be there, and the model's turns at the end are one. `alternating`: besides, users
    * and model take turns, the user first, so neighbours of one role are joined.
@@ -48,11 +52,16 @@ export interface AcceptedConversation extends Sourced {
   readonly afterResults: 'any' | 'assistant';
   /** Whether the content of a role may be a list of parts where all of them are text; otherwise they are joined. */
   readonly lists: Readonly<Record<MessageRole, boolean>>;
+  /** Whether the content of a turn with calls may be null; otherwise it is an empty text. */
+  readonly nullContent: boolean;
   /** Media that a role may hold. Those of a tool's result follow the neighbouring results in a user message otherwise. */
   readonly media: Readonly<Record<'user' | 'assistant' | 'tool', readonly MediaKind[]>>;
   /** Whether files must have a name. */
   readonly fileNames: 'required' | 'optional';
-  /** Whether files may be named by an http(s) address; otherwise they are fetched and sent as data. */
+  /**
+   * Whether files may be named by an http(s) address; otherwise they are fetched and sent as data. At Google, otherwise
+   * only addresses of its own stores are taken.
+   */
   readonly fileAddresses: boolean;
   /**
    * What becomes of an assistant message at the end: it is continued, or taken for a finished turn (`plain`); it is
@@ -60,7 +69,7 @@ export interface AcceptedConversation extends Sourced {
    */
   readonly prefill: 'plain' | 'prefix' | 'refused';
   /** Form that ids of tool calls must have. */
-  readonly toolIds: 'any' | 'at-most-40' | 'nine-alphanumeric';
+  readonly toolIds: 'any' | 'word-characters' | 'at-most-40' | 'nine-alphanumeric';
 }
 
 /** Which JSON Schema it takes; what it does not take is rewritten, or told in a description. */
@@ -68,8 +77,15 @@ export interface AcceptedSchemas extends Sourced {
   readonly tools: SchemaRules;
   /** Tools with `strict: true`. Undefined: they go as others do, because nothing more is known. */
   readonly strictTools: HeldSchemaRules | undefined;
-  /** `response_format` with a schema to which answers are held. Undefined: it goes as it is. */
-  readonly formats: HeldSchemaRules | undefined;
+  /**
+   * `response_format` with a schema to which answers are held. Undefined: it goes as it is. `none`: answers cannot be held
+   * to a schema, which then goes in another way.
+   */
+  readonly formats: HeldSchemaRules | 'none' | undefined;
+  /** `response_format` with a schema to which answers are not held. */
+  readonly looseFormats: SchemaRules;
+  /** Whether a form of the answer may be demanded while function tools are offered. */
+  readonly formatsWithTools: boolean;
 }
 
 /** What of reasoning it takes. */
@@ -78,9 +94,22 @@ export interface AcceptedReasoning extends Sourced {
   readonly efforts: readonly ReasoningEffort[];
   /** Whether it reasons when nothing is said of it. */
   readonly byDefault: boolean;
+  /** How it is told how much to reason: by an effort, by a budget of tokens, by either of them; or it is not told. */
+  readonly control: 'effort' | 'budget' | 'either' | 'none';
+  /** Fewest and most tokens of a budget that is not zero. Undefined where it takes none. */
+  readonly budget: { readonly least: number; readonly most: number } | undefined;
   /**
-   * Whether the reasoning of earlier turns goes back: `required` where turns with tool calls are refused without it, and
-   * a placeholder is sent for those of other models.
+   * How it is kept from reasoning: by a word or a budget of zero (`disabled`), by a word for answers between calls only
+   * (`between_tools`), or by its lowest effort or budget, which may be `none`.
+   */
+  readonly off: 'disabled' | 'between_tools' | 'lowest';
+  /** Highest effort that may be asked for while it is kept from reasoning. Undefined: any. */
+  readonly mostEffortWhenOff: ReasoningEffort | undefined;
+  /** Whether the text of its reasoning is only shown to those who ask for it. */
+  readonly hidden: boolean;
+  /**
+   * Whether the reasoning of earlier turns goes back, or its signature: `required` where turns with tool calls are refused
+   * without it, and a placeholder is sent for those of other models.
    */
   readonly history: 'never' | 'optional' | 'required';
 }
@@ -91,8 +120,16 @@ export interface AcceptedParameters extends Sourced {
   readonly refused: readonly ParameterName[];
   /** Those that are left out only in requests that make it reason. */
   readonly refusedWhileReasoning: readonly ParameterName[];
+  /** Pairs of which one is taken at a time: the first is sent. */
+  readonly exclusive: readonly (readonly [first: ParameterName, second: ParameterName])[];
   /** Highest temperature; higher ones are lowered to it. */
   readonly maxTemperature: number;
+  /** Most tokens of an answer; higher limits are lowered to it. Undefined: unknown. */
+  readonly maxOutput: number | undefined;
+  /** The limit of an answer's tokens where a request names none and the API demands one. Undefined: it demands none. */
+  readonly usualOutput: number | undefined;
+  /** Whether a tool call can be forced; otherwise the model is told to make one. */
+  readonly forcedTools: 'always' | 'without-budget' | 'never';
   /** The API that it is asked by: `responses` for models that are only there. */
   readonly wire: 'chat' | 'responses';
   /** The API on which function tools work while it reasons: `responses` where chat completions refuse them. */
@@ -101,22 +138,13 @@ export interface AcceptedParameters extends Sourced {
 
 /** Names in what it reports of tokens. */
 export interface ReportedUsageNames extends Sourced {
-  /** Paths of the count of tokens that were read from its cache, the first that is there counts. */
+  /**
+   * Names of the count of tokens that were read from its cache, in the usage or in its details of the prompt. The largest
+   * counts: servers that know several names give zeros for those they do not mean.
+   */
   readonly cachedTokens: readonly string[];
-  /** Paths of the count of tokens that were written to its cache. */
+  /** Names of the count of tokens that were written to its cache. */
   readonly cacheWriteTokens: readonly string[];
-}
-
-/** How it words that it does not take something that a request can do without. */
-export interface RefusalWordings extends Sourced {
-  readonly wordings: readonly RefusalWording[];
-}
-
-/** One such wording. */
-export interface RefusalWording {
-  readonly statuses: readonly number[];
-  /** With the groups `parameter`, `value` and `accepted`, as far as the message has them. */
-  readonly message: RegExp;
 }
 
 /** What some models of a vendor take differently. */
@@ -142,13 +170,12 @@ export function acceptsOf({ all, families }: VendorAccepts, upstreamModel: strin
 
 /** A record with differences, group by group. */
 export function withDifferences(accepts: Accepts, differences: FamilyAccepts['accepts']): Accepts {
-  const { conversation, schemas, reasoning, parameters, usage, refusals } = accepts;
+  const { conversation, schemas, reasoning, parameters, usage } = accepts;
   return {
     conversation: { ...conversation, ...differences.conversation },
     schemas: { ...schemas, ...differences.schemas },
     reasoning: { ...reasoning, ...differences.reasoning },
     parameters: { ...parameters, ...differences.parameters },
     usage: { ...usage, ...differences.usage },
-    refusals: { ...refusals, ...differences.refusals },
   };
 }

@@ -10,6 +10,7 @@ import type { ErrorShape } from './error-shape.ts';
 import type { StreamDecoder } from './piece-stream.ts';
 import type { ErrorContext } from './upstream-failure.ts';
 import type { ReasoningEffort } from '../protocol/reasoning.ts';
+import type { Note } from './adjustments.ts';
 import type { BatchCodecs } from './batch-codecs.ts';
 import type { NativeBatches } from '../contracts/native-batches.ts';
 import type { ProviderApi } from './provider-api.ts';
@@ -34,9 +35,10 @@ export interface Codec {
   /**
    * Body of the request, to be serialised once.
    *
+   * @param note - Is told what is changed in the request because the provider does not take it. Default: nobody is.
    * @throws {@link EncodeError} when the wire cannot say what the request says.
    */
-  encode(request: NormalizedRequest, endpoint: Endpoint): Readonly<Record<string, unknown>>;
+  encode(request: NormalizedRequest, endpoint: Endpoint, note?: Note): Readonly<Record<string, unknown>>;
   /** Headers that depend on the request, names and values in turn. */
   headers?(request: NormalizedRequest, endpoint: Endpoint): readonly string[];
   /** Reads a non-streaming response. */

@@ -126,7 +126,7 @@ export function httpProvider<const Model extends string = string>(
       }
       const sent = post(call, codec, {
         path: codec.path(request, endpoint),
-        body: withoutRefusedFields(codec.encode(request, endpoint), endpoint),
+        body: withoutRefusedFields(codec.encode(request, endpoint, call.progress.adjusted), endpoint),
         accept: stream ? 'text/event-stream' : 'application/json',
         headers: codec.headers?.(request, endpoint) ?? NONE,
         maxBytes: stream ? MAX_STREAM_BYTES : MAX_WHOLE_BYTES,

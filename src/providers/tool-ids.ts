@@ -20,6 +20,12 @@ export interface ToolIdRule {
   readonly replace: (id: string, attempt: number) => string;
 }
 
+/** Ids of letters, digits, `_` and `-`. */
+export const WORD_CHARACTERS: ToolIdRule = {
+  allowed: /^[a-zA-Z0-9_-]+$/,
+  replace: (id, attempt) => `${id.replace(/[^a-zA-Z0-9_-]/g, '_')}${attempt === 0 ? '' : `_${attempt}`}`,
+};
+
 /** The caller's id for one on the wire. */
 export type OriginalId = (onWire: string) => string;
 

@@ -1,4 +1,4 @@
-import { createRouter, openai, openaiCompatible, type Provider, type Router } from 'signalbox';
+import { anthropic, createRouter, openai, openaiCompatible, type Provider, type Router } from 'signalbox';
 import { describe, expect, it } from 'vitest';
 import { type Asked, CALLERS, sendAs } from '../support/callers.ts';
 import { answerOnAnyWire, refuse } from '../support/strict-schemas.ts';
@@ -255,6 +255,180 @@ describe('a refusal', () => {
     expect(status).toBe(200);
     expect(upstream.requests.map(({ path }) => path)).toEqual(['/v1/responses', '/v1/responses']);
     expect(upstream.requests[1]?.body).toMatchObject({ text: { verbosity: 'low' }, input: 'How is it?' });
+    await router.close();
+  });
+});
+
+const LIST = {
+  type: 'object',
+  properties: { tags: { type: 'array', items: { type: 'string', format: 'slug' }, minItems: 2, maxItems: 9 } },
+  required: ['tags'],
+} as const;
+
+const holds = (body: ReceivedRequest['body'], word: string): boolean => JSON.stringify(body).includes(`"${word}":`);
+
+describe.each(CALLERS)('a word of a schema that a model refuses, of a client on %s', (_name, format, stream) => {
+  const asked: Asked = { model: MODEL, tools: [{ name: 'tag', parameters: LIST }] };
+
+  it.each<readonly [string, string, string]>([
+    ['Groq', 'minItems', 'invalid schema for tools: tools[0]/parameters/tags: minItems is not supported'],
+    [
+      'OpenAI',
+      'minItems',
+      "Invalid schema for function 'tag': In context=('properties', 'tags'), 'minItems' is not permitted.",
+    ],
+    [
+      'Anthropic',
+      'maxItems',
+      "tools.0.custom.input_schema: For 'array' type, properties maxItems, minItems are not supported",
+    ],
+    [
+      'Google',
+      'minItems',
+      'Invalid JSON payload received. Unknown name "minItems" at \'tools[0].function_declarations[0].parameters\': Cannot find field.',
+    ],
+    ['a local server', 'format', 'Unsupported JSON schema keyword: format'],
+  ])('is said in the description: of %s, %s', async (_who, word, message) => {
+    await using upstream = await startUpstream(refusing((body) => (holds(body, word) ? [message] : undefined)));
+    const router = routerOf(server(upstream));
+    const first = await sendAs(router, format, stream, asked);
+    expect([first.status, first.text.includes('Fine.')]).toEqual([200, true]);
+    expect(upstream.requests).toHaveLength(2);
+    const told = JSON.stringify(upstream.requests[1]?.body);
+    expect(told).toContain(word === 'format' ? 'format: \\"slug\\"' : 'minItems: 2, maxItems: 9');
+    expect(told).toContain('"required":["tags"]');
+    await sendAs(router, format, stream, asked);
+    expect(upstream.requests).toHaveLength(3);
+    await router.close();
+  });
+});
+
+describe('a word of a schema', () => {
+  const tools = [{ type: 'function', function: { name: 'tag', parameters: LIST } }] as const;
+  const request = { model: MODEL, messages: MESSAGES, tools } as const;
+
+  it('is said in metadata and by explain', async () => {
+    await using upstream = await startUpstream(
+      refusing((body) =>
+        holds(body, 'minItems') ? ['invalid schema for tools: minItems is not supported'] : undefined,
+      ),
+    );
+    const router = routerOf(server(upstream));
+    const answer = await router.chat(request, { metadata: true });
+    expect(answer.router_metadata?.attempts?.[1]?.adjustments).toContain(
+      'minItems, maxItems of schemas became part of their descriptions, because up refused them',
+    );
+    const { steps } = await router.explain(request);
+    expect(steps[0]).toMatchObject({ refuses: ['minItems, maxItems in schemas'] });
+    await router.close();
+  });
+
+  it('stays held otherwise, in the form of an answer', async () => {
+    await using upstream = await startUpstream(
+      refusing((body) =>
+        holds(body, 'minItems')
+          ? ['invalid schema for response format: response_format/json_schema/tags: minItems is not supported']
+          : undefined,
+      ),
+    );
+    const router = routerOf(server(upstream));
+    const json_schema = { name: 'tags', strict: true, schema: LIST };
+    await router.chat({ model: MODEL, messages: MESSAGES, response_format: { type: 'json_schema', json_schema } });
+    expect(upstream.requests[1]?.body['response_format']).toMatchObject({
+      json_schema: {
+        strict: true,
+        schema: {
+          required: ['tags'],
+          properties: { tags: { items: { format: 'slug' }, description: 'minItems: 2, maxItems: 9' } },
+        },
+      },
+    });
+    await router.close();
+  });
+
+  it.each<readonly [string, object, string]>([
+    ['without which something else is asked', {}, "In context=(), 'required' is not permitted. Invalid schema"],
+    ['that no schema has', {}, 'invalid schema for tools: uniqueItems is not supported'],
+    [
+      'of a request that insists on its words',
+      { provider: { require_parameters: true } },
+      'invalid schema for tools: minItems is not supported',
+    ],
+  ])('%s is passed on', async (_what, more, message) => {
+    await using upstream = await startUpstream(refusing(() => [message]));
+    const router = routerOf(server(upstream));
+    await expect(router.chat({ ...request, ...more })).rejects.toMatchObject({ status: 400 });
+    expect(upstream.requests).toHaveLength(1);
+    await router.close();
+  });
+});
+
+describe('a value in the own body of a client', () => {
+  const said = (name: string): string =>
+    `Unsupported value: '${name}' does not support 'xhigh' with this model. Supported values are: 'low', 'medium', and 'high'.`;
+
+  it.each([false, true])('of Responses is the nearest that the error names, streamed: %s', async (stream) => {
+    await using upstream = await startUpstream(
+      refusing((body) =>
+        (body['reasoning'] as { effort?: string } | undefined)?.effort === 'xhigh'
+          ? [said('reasoning.effort'), { param: 'reasoning.effort', code: 'unsupported_value' }]
+          : undefined,
+      ),
+    );
+    const router = createRouter({
+      providers: [
+        openai({
+          baseURL: upstream.baseURL,
+          apiKey: 'any',
+          models: { 'openai/gpt-5.2': {} },
+          nativeDialects: ['responses'],
+        }),
+      ],
+      allowAnonymous: true,
+    });
+    const responses = { reasoning: { effort: 'xhigh', summary: 'auto' } };
+    const { status } = await sendAs(router, '/responses', stream, { model: 'openai/gpt-5.2', responses });
+    expect(status).toBe(200);
+    expect(upstream.requests.map(({ body }) => body['reasoning'])).toEqual([
+      { effort: 'xhigh', summary: 'auto' },
+      { effort: 'high', summary: 'auto' },
+    ]);
+    await router.close();
+  });
+
+  it.each([false, true])('of Messages is the nearest that the error names, streamed: %s', async (stream) => {
+    await using upstream = await startUpstream(
+      refusing((body) =>
+        (body['output_config'] as { effort?: string } | undefined)?.effort === 'xhigh'
+          ? ["output_config.effort: 'xhigh' is not supported. output_config.effort must be one of low, medium, high"]
+          : undefined,
+      ),
+    );
+    const router = createRouter({
+      providers: [anthropic({ baseURL: upstream.baseURL, apiKey: 'any', models: { 'acme/claude': {} } })],
+      allowAnonymous: true,
+    });
+    const messages = { output_config: { effort: 'xhigh' } };
+    const { status } = await sendAs(router, '/messages', stream, { model: 'acme/claude', messages });
+    expect(status).toBe(200);
+    expect(upstream.requests.map(({ body }) => body['output_config'])).toEqual([
+      { effort: 'xhigh' },
+      { effort: 'high' },
+    ]);
+    await router.close();
+  });
+
+  it('of Messages loses a parameter that is refused', async () => {
+    await using upstream = await startUpstream(
+      refusing((body) => ('top_p' in body ? ['`top_p` is deprecated for this model.'] : undefined)),
+    );
+    const router = createRouter({
+      providers: [anthropic({ baseURL: upstream.baseURL, apiKey: 'any', models: { 'acme/claude': {} } })],
+      allowAnonymous: true,
+    });
+    const { status } = await sendAs(router, '/messages', false, { model: 'acme/claude', messages: { top_p: 0.5 } });
+    expect(status).toBe(200);
+    expect(upstream.requests[1]?.body).not.toHaveProperty('top_p');
     await router.close();
   });
 });

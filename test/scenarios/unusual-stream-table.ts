@@ -1064,6 +1064,157 @@ const ROWS: readonly UnusualStream[] = [
     'fails',
     ['responses'],
   ),
+
+  // Of reports that came later
+  row(
+    'V-01',
+    'reasoning and the first word of the answer in one chunk',
+    stream(
+      chunk({ reasoning_content: 'hm ' }),
+      chunk({ reasoning_content: 'so', content: 'one ' }),
+      said('two three', 'stop'),
+      usage(),
+      DONE,
+    ),
+    { ...PLAIN, reasoning: 'hm so' },
+    BOTH,
+  ), // litellm#27492, pi#1741, vllm#43938
+  row(
+    'V-02',
+    'usage beside choices that are null',
+    stream(said('one two three'), chunk({}, 'stop'), event({ id: 'c', choices: null, usage: USAGE }), DONE),
+    PLAIN,
+  ), // cline#8384, llmeter#34
+  row(
+    'V-03',
+    'a first chunk without choices, id and model, about the prompt',
+    stream(
+      event({
+        id: '',
+        object: '',
+        created: 0,
+        model: '',
+        choices: [],
+        prompt_filter_results: [{ prompt_index: 0, content_filter_results: { hate: { filtered: false } } }],
+      }),
+      said('one two three', 'stop'),
+      usage(),
+      DONE,
+    ),
+    PLAIN,
+    BOTH,
+  ), // speak-gpt#162, one-api#537
+  row('V-04', 'the finish "incomplete"', stream(said('one two three'), chunk({}, 'incomplete'), usage(), DONE), {
+    ...PLAIN,
+    finish: 'length',
+  }), // llmgateway#1682
+  row(
+    'V-05',
+    'a call that never gets a name',
+    stream(
+      called({ index: 0, id: 'a', type: 'function', function: { arguments: '' } }),
+      called({ index: 0, function: { arguments: '{"a":1}' } }),
+      chunk({}, 'tool_calls'),
+      DONE,
+    ),
+    'fails',
+  ), // qwen-code#10689
+  row(
+    'V-06',
+    'an error of its own form in place of choices',
+    json({ code: 'rate_limit_daily', message: 'Error code: 429 - too many requests today' }),
+    'fails',
+  ), // xaibo#36
+  row(
+    'V-07',
+    'reasoning under the short name beside a null content',
+    stream(
+      chunk({ role: 'assistant', content: null, reasoning: 'h' }),
+      chunk({ content: null, reasoning: 'm' }),
+      said('one two three', 'stop'),
+      usage(),
+      DONE,
+    ),
+    { ...PLAIN, reasoning: 'hm' },
+    BOTH,
+  ), // litellm#8193, ComparIA#330
+  row('V-08', 'a malformed call and nothing else', stream(gemini([], 'MALFORMED_FUNCTION_CALL', COUNTED)), 'fails', [
+    'gemini',
+  ]), // hermes-agent#83869, gemini-cli#12674
+  row(
+    'V-09',
+    'a call that is called malformed',
+    stream(gemini([{ functionCall: { name: 'look', args: { a: 1 } } }], 'MALFORMED_FUNCTION_CALL', COUNTED)),
+    'fails',
+    ['gemini'],
+  ), // hermes-agent#83886
+  row(
+    'V-10',
+    'a call of a tool that is not there',
+    stream(
+      event({
+        candidates: [
+          {
+            index: 0,
+            content: { role: 'model', parts: [{ functionCall: { name: 'undeclared', args: {} } }] },
+            finishReason: 'UNEXPECTED_TOOL_CALL',
+            finishMessage: 'Unexpected tool call: Model tried to call an undeclared function: undeclared',
+          },
+        ],
+      }),
+    ),
+    'fails',
+    ['gemini'],
+  ), // ai-dial-adapter-vertexai#325
+  row(
+    'V-11',
+    'a candidate without parts',
+    stream(
+      gemini([{ text: 'one two three' }]),
+      event({ candidates: [{ index: 0, content: { role: 'model' }, finishReason: 'STOP' }], ...COUNTED }),
+    ),
+    PLAIN,
+    ['gemini'],
+  ), // kibana#227096
+  row(
+    'V-12',
+    'an answer that its limit ended, with usage in its last event',
+    stream(
+      named({
+        type: 'response.output_text.delta',
+        output_index: 0,
+        item_id: 'msg_1',
+        content_index: 0,
+        delta: 'one two',
+      }),
+      named({
+        type: 'response.incomplete',
+        response: response([ITEM], { status: 'incomplete', incomplete_details: { reason: 'max_output_tokens' } }),
+      }),
+    ),
+    { text: 'one two', finish: 'length', prompt: PROMPT, completion: 5 },
+    ['responses'],
+  ), // envoy ai-gateway#2184, langchain#33840
+  row(
+    'V-13',
+    'a whole answer that its limit ended',
+    json(response([ITEM], { status: 'incomplete', incomplete_details: { reason: 'max_output_tokens' } })),
+    { text: 'one two', finish: 'length', prompt: PROMPT, completion: 5 },
+    ['responses'],
+  ), // openai-agents-python#4515, omlx#2817
+  row(
+    'V-14',
+    'text, and then a failure',
+    stream(
+      named({ type: 'response.output_text.delta', output_index: 0, item_id: 'msg_1', content_index: 0, delta: 'one' }),
+      named({
+        type: 'response.failed',
+        response: response([], { status: 'failed', error: { code: 'server_error', message: 'It broke' } }),
+      }),
+    ),
+    'fails',
+    ['responses'],
+  ), // agent-wiki#568
 ];
 
 /** What only a caller of the provider's own API sees, and sees as it came. */

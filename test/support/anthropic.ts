@@ -6,6 +6,9 @@ import type { ChatRequest } from '../../src/protocol/chat-request.ts';
 import { type EncodedBody, encodeRequest } from '../../src/providers/anthropic/encode-request.ts';
 import { type DecodeContext, decodeResult, MessagesStreamDecoder } from '../../src/providers/anthropic/codec.ts';
 import type { DecodedResult } from '../../src/providers/codec.ts';
+import { repairConversation } from '../../src/core/conversation/repair.ts';
+import { acceptsOf } from '../../src/core/accepts.ts';
+import { ANTHROPIC } from '../../src/providers/accepts/anthropic.ts';
 import { serving } from './requests.ts';
 import { contextOf, piecesOf } from './wire.ts';
 
@@ -13,11 +16,15 @@ type Fields = Partial<ChatRequest> & Readonly<Record<string, unknown>>;
 
 /** The body that goes to a model of Anthropic for a request. */
 export function encodedFor(upstreamModel: string, fields: Fields, declared: EndpointDeclaration = {}): EncodedBody {
-  const request = serving({ anthropic: { upstreamModel, ...declared } }).request(fields);
+  const said = serving({ anthropic: { upstreamModel, ...declared } }).request(fields);
+  // As the router does before any codec.
+  const request = { ...said, messages: repairConversation(said.messages).messages };
   const [endpoint] = request.targets[0]?.endpoints ?? [];
   if (endpoint === undefined) throw new Error('no endpoint');
   // What is written is what counts: members that are undefined do not go out.
-  return JSON.parse(JSON.stringify(encodeRequest(request, endpoint))) as EncodedBody;
+  return JSON.parse(
+    JSON.stringify(encodeRequest(request, endpoint, acceptsOf(ANTHROPIC, endpoint.upstreamModel))),
+  ) as EncodedBody;
 }
 
 /** The messages that go to a model for a conversation. */

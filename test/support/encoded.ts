@@ -1,9 +1,9 @@
 import type { EndpointDeclaration } from '../../src/catalog/endpoint.ts';
 import type { VendorAccepts } from '../../src/core/accepts.ts';
 import type { ChatRequest } from '../../src/protocol/chat-request.ts';
-import type { Dialect } from '../../src/providers/openai-compatible/dialect.ts';
+import { type Dialect, differencesOf } from '../../src/providers/openai-compatible/dialect.ts';
 import { type EncodedBody, encodeRequest } from '../../src/providers/openai-compatible/encode-request.ts';
-import { foldAccepts } from '../../src/providers/openai-compatible/fold-accepts.ts';
+import { foldAccepts } from '../../src/providers/fold-accepts.ts';
 import { ANY_SERVER } from '../../src/providers/accepts/any-server.ts';
 import { AZURE } from '../../src/providers/accepts/azure.ts';
 import { VENDOR_PRESETS, type VendorPreset } from '../../src/providers/openai-compatible/presets.ts';
@@ -37,7 +37,7 @@ export function encodedWhole(
   if (endpoint === undefined) throw new Error('no endpoint');
   // What is written is what counts: members that are undefined do not go out.
   return JSON.parse(
-    JSON.stringify(encodeRequest(request, endpoint, dialect, foldAccepts(vendor, dialect)(endpoint))),
+    JSON.stringify(encodeRequest(request, endpoint, dialect, foldAccepts(vendor, differencesOf(dialect))(endpoint))),
   ) as EncodedBody;
 }
 

@@ -7,6 +7,8 @@ import { type EncodeContext, encodeRequest } from '../../src/providers/google/en
 import type { StreamPiece } from '../../src/core/stream/pieces.ts';
 import { GoogleStreamDecoder } from '../../src/providers/google/codec.ts';
 import { type GeminiBody, geminiBodySchema } from './gemini-schema.ts';
+import { acceptsOf } from '../../src/core/accepts.ts';
+import * as records from '../../src/providers/accepts/google.ts';
 import { serving } from './requests.ts';
 import { OWN_KEY, piecesOf } from './wire.ts';
 
@@ -32,11 +34,13 @@ export function encodedForGoogle(body: Asked, encoding: Encoding = {}): GeminiBo
   const request = serving({ up: { upstreamModel: model, ...declared } }).request(body);
   const [endpoint] = request.targets[0]?.endpoints ?? [];
   if (endpoint === undefined) throw new Error('no endpoint');
-  const written = encodeRequest(request, endpoint, {
+  const context = {
     surface: { vertex, baseURL: vertex ? VERTEX : GEMINI },
     safetySettings: encoding.safetySettings,
     recall: encoding.recall ?? (() => undefined),
-  });
+  };
+  const accepts = acceptsOf(vertex ? records.VERTEX : records.GOOGLE, endpoint.upstreamModel);
+  const written = encodeRequest(request, endpoint, context, accepts);
   // What is written is what counts: members that are undefined do not go out.
   return geminiBodySchema.parse(JSON.parse(JSON.stringify(written)));
 }

@@ -24,13 +24,14 @@ export function shapeConversation(messages: readonly Message[], accepts: Accepte
 }
 
 function isAccepted(messages: readonly Message[], accepts: AcceptedConversation): boolean {
-  const { systemTurns, turns, calls, afterResults, lists } = accepts;
+  const { systemTurns, turns, calls, afterResults, lists, nullContent } = accepts;
   let before: MessageRole | undefined;
   let hasUser = turns === 'any';
   for (const message of messages) {
     const { content } = message;
     const role = roleOf(message);
     hasUser ||= role === 'user';
+    if (!nullContent && role === 'assistant' && content == null) return false;
     if (calls === 'one' && message.role === 'assistant' && (message.tool_calls?.length ?? 0) > 1) return false;
     if (role === 'system' && systemTurns !== 'anywhere' && (before !== undefined || systemTurns === 'none'))
       return false;
@@ -156,7 +157,8 @@ class Shaper {
     const said = kept?.length === 0 ? null : kept;
     const isText = said != null && typeof said !== 'string' && !this.#accepts.lists.assistant;
     if (media.length === 0 || said != null || message.tool_calls?.length) {
-      this.#push({ ...message, content: isText ? textOf(said, LINE) : said });
+      const written = isText ? textOf(said, LINE) : said;
+      this.#push({ ...message, content: written ?? (this.#accepts.nullContent ? written : '') });
     }
     this.#media.push(...media);
     if (!message.tool_calls?.length) this.#endResults();

@@ -48,6 +48,8 @@ export interface Refusal {
   readonly accepted?: readonly string[] | undefined;
   /** The name that it wants instead. */
   readonly instead?: string | undefined;
+  /** Words of JSON Schema, where it refuses those. They are said in descriptions then. */
+  readonly words?: readonly string[] | undefined;
   /** True where it is refused beside another word only, so that nothing is learned about other requests. */
   readonly passing?: boolean | undefined;
 }

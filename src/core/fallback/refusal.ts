@@ -1,13 +1,15 @@
 /**
  * Reads from a provider's refusal which word of a request it does not take, and makes of an endpoint one that is not asked
  * with it. Loaded when something was refused. Never a limit, a tool, a schema or a message: without those, something else
- * would be asked.
+ * would be asked. Of a schema only words that its descriptions can say as well.
  */
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import { ALL_PARAMETERS, type ParameterName } from '../../catalog/model.ts';
 import type { NormalizedRequest } from '../normalize/normalized-request.ts';
 import { REASONING_EFFORTS, type ReasoningEffort } from '../../protocol/reasoning.ts';
+import { isJsonObject } from '../../protocol/json.ts';
 import type { AttemptFailure, FailureKind, Refusal } from './failure.ts';
+import { REFUSED_SCHEMA_WORDS, REFUSED_WORDS } from './refused-wordings.ts';
 
 /** Kinds that a refusal of one word may be taken for. */
 const KINDS: ReadonlySet<FailureKind> = new Set(['unsupported_parameter', 'invalid_request', 'unprocessable']);
@@ -65,29 +67,6 @@ const OTHER_NAMES: Readonly<Record<string, string>> = {
   response_logprobs: 'logprobs',
 };
 
-const NAME = `["'\`]?([A-Za-z]\\w*(?:\\.\\w+)*)["'\`]?`;
-
-/** How providers say that they do not take a word, with its name. */
-const WORDS: readonly RegExp[] = [
-  // Which of two that exclude each other is left is the provider's own advice, or the first.
-  new RegExp(`${NAME} and ${NAME} cannot both be (?:specified|set|used)`, 'i'),
-  new RegExp(
-    `(?:unsupported|unknown|unrecognized|unexpected|unrecognised|invalid|extra) (?:request )?(?:parameter|argument|field|keyword argument|name|property|option)s?(?: supplied)?:? ${NAME}`,
-    'i',
-  ),
-  new RegExp(
-    `does(?: not|n't) (?:support|accept|take|allow) (?:the )?(?:parameter|argument|option|field) ${NAME}`,
-    'i',
-  ),
-  new RegExp(
-    `${NAME}:? (?:extra inputs are not permitted|(?:is|are) (?:not|no longer) (?:permitted|supported|allowed|available)|is deprecated|is unsupported)`,
-    'i',
-  ),
-  new RegExp(`unsupported value: ${NAME} does not support`, 'i'),
-  new RegExp(`${NAME} must be one of`, 'i'),
-  new RegExp(`(?:model|it) does(?: not|n't) support ${NAME}(?:\\.|,|$| with)`, 'i'),
-];
-
 /** Where a body names the parameter beside its message. */
 const PARAM = /"param(?:eter)?"\s*:\s*"([\w.]+)"/;
 const LOCATION = /"loc"\s*:\s*\[\s*"body"\s*,\s*"(\w+)"\s*\]/;
@@ -99,14 +78,22 @@ const ACCEPTED =
 const INSTEAD = /use ["'`]?(\w+)["'`]? instead/i;
 
 /** What a failed call says that its provider does not take; undefined where it names nothing that can be left out. */
-export function refusalOf(failure: AttemptFailure, request: NormalizedRequest): Refusal | undefined {
+export function refusalOf(
+  failure: AttemptFailure,
+  request: NormalizedRequest,
+  endpoint: Endpoint,
+): Refusal | undefined {
   const { status, kind, message, raw = '' } = failure;
   if ((status !== 400 && status !== 422) || !KINDS.has(kind) || request.preferences.requireParameters) return undefined;
+  // A client's own body has its own schemas, and gets its provider's own answer.
+  const isOwn = request.native !== undefined && endpoint.dialects.includes(request.native.dialect);
+  const words = isOwn ? undefined : refusedSchemaWords(message, request);
+  if (words !== undefined) return { name: `schema: ${words.join(', ')}`, words };
   const isAbout = ABOUT_WORD.test(`${failure.providerCode ?? ''} ${message} ${raw}`);
   const named = [
-    ...WORDS.flatMap((pattern) => {
-      const found = pattern.exec(message);
-      return found === null ? [] : [found[2] ?? found[1], found[1]];
+    ...REFUSED_WORDS.flatMap((wording) => {
+      const { word, other } = wording.message.exec(message)?.groups ?? {};
+      return [word, other];
     }),
     ...(isAbout ? [PARAM.exec(raw)?.[1], LOCATION.exec(raw)?.[1]] : []),
   ];
@@ -124,8 +111,6 @@ function readName(wireName: string, message: string, request: NormalizedRequest)
   if (isParameter(name)) {
     if (!isAskedWith(name, request)) return undefined;
     const accepted = name === 'reasoning_effort' ? acceptedIn(message) : undefined;
-    // A caller's own body says its effort itself.
-    if (accepted !== undefined && request.native !== undefined) return undefined;
     return { name, ...(accepted === undefined ? {} : { accepted }), ...(isExclusive ? { passing: true } : {}) };
   }
   const instead = INSTEAD.exec(message)?.[1];
@@ -134,6 +119,63 @@ function readName(wireName: string, message: string, request: NormalizedRequest)
   }
   if (KEPT.test(name)) return undefined;
   return FIELDS.has(name) || name in request.extra ? { name } : undefined;
+}
+
+/**
+ * Words of JSON Schema that say nothing of what a value is made of. What they say is told in the description where they are
+ * not taken, as it is where a record says so from the start; of those in one list, a server that refuses one refuses all.
+ */
+const SAYABLE: readonly (readonly string[])[] = [
+  ['title'],
+  ['default'],
+  ['examples', 'example'],
+  ['format'],
+  ['pattern'],
+  ['minLength', 'maxLength'],
+  ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum'],
+  ['multipleOf'],
+  ['minItems', 'maxItems'],
+  ['uniqueItems'],
+  ['contains', 'minContains', 'maxContains'],
+  ['minProperties', 'maxProperties'],
+  ['propertyNames'],
+  ['patternProperties'],
+  ['const'],
+  ['oneOf'],
+  ['nullable'],
+  ['not'],
+  ['if', 'then', 'else'],
+  ['dependentRequired', 'dependentSchemas', 'dependencies'],
+  ['unevaluatedProperties', 'unevaluatedItems'],
+  ['contentEncoding', 'contentMediaType', 'contentSchema'],
+  ['deprecated', 'readOnly', 'writeOnly'],
+  ['$schema', '$id', '$comment', '$anchor'],
+];
+
+/** The words of a request's schemas that a refusal names; undefined for one that is about something else. */
+function refusedSchemaWords(message: string, request: NormalizedRequest): readonly string[] | undefined {
+  for (const wording of REFUSED_SCHEMA_WORDS) {
+    const named: readonly string[] = wording.message.exec(message)?.groups?.['word']?.match(/[$A-Za-z]\w*/g) ?? [];
+    const words = SAYABLE.filter((group) => group.some((word) => named.includes(word))).flat();
+    if (words.length > 0 && hasSchemaWord(request, words)) return words;
+  }
+  return undefined;
+}
+
+function hasSchemaWord({ tools, responseFormat: format }: NormalizedRequest, words: readonly string[]): boolean {
+  const schemas: unknown[] = tools.map((tool) => tool.function.parameters);
+  if (format?.type === 'json_schema') schemas.push(format.json_schema.schema);
+  return schemas.some((schema) => holdsWord(schema, new Set(words), MOST_DEPTH));
+}
+
+/** Levels of a schema that are looked at. */
+const MOST_DEPTH = 32;
+
+function holdsWord(value: unknown, words: ReadonlySet<string>, depth: number): boolean {
+  if (depth === 0) return false;
+  if (Array.isArray(value)) return value.some((one) => holdsWord(one, words, depth - 1));
+  if (!isJsonObject(value)) return false;
+  return Object.entries(value).some(([name, one]) => words.has(name) || holdsWord(one, words, depth - 1));
 }
 
 function isParameter(name: string): name is ParameterName {
@@ -152,18 +194,31 @@ function acceptedIn(message: string): readonly ReasoningEffort[] | undefined {
   return efforts.length === 0 && !words.has('default') ? undefined : efforts;
 }
 
+/** Fields of other APIs for a parameter, at the top of a body. */
+const NATIVE_NAMES: Readonly<Record<string, readonly string[] | undefined>> = {
+  stop: ['stop_sequences'],
+  reasoning: ['thinking'],
+};
+
 /** An endpoint that is not asked with what its provider has refused. */
 export function withoutRefused(endpoint: Endpoint, refusals: readonly Refusal[]): Endpoint {
   const left = new Set<string>(endpoint.parameters ?? ALL_PARAMETERS);
   const fields = new Map<string, string | undefined>(endpoint.refusedFields);
   let efforts = endpoint.reasoning?.efforts;
-  for (const { name, accepted, instead } of refusals) {
-    if (accepted !== undefined) efforts = accepted as readonly ReasoningEffort[];
+  let acceptedEfforts = endpoint.acceptedEfforts;
+  const schemaWords = new Set<string>(endpoint.refusedSchemaWords);
+  for (const { name, accepted, instead, words } of refusals) {
+    if (words !== undefined) for (const word of words) schemaWords.add(word);
+    else if (accepted !== undefined) efforts = acceptedEfforts = accepted as readonly ReasoningEffort[];
     else if (name === 'reasoning' || name === 'reasoning_effort') {
       left.delete('reasoning');
       left.delete('reasoning_effort');
-    } else if (OPTIONAL.has(name)) left.delete(name);
-    else fields.set(name, instead);
+      for (const field of NATIVE_NAMES[name] ?? []) fields.set(field, undefined);
+    } else if (OPTIONAL.has(name)) {
+      left.delete(name);
+      // Bodies that go as their clients wrote them are not written by what an endpoint takes.
+      for (const field of [name, ...(NATIVE_NAMES[name] ?? [])]) fields.set(field, undefined);
+    } else fields.set(name, instead);
   }
   const parameters = left as ReadonlySet<string> as ReadonlySet<ParameterName>;
   const unknown = endpoint.unknownParameters ?? (endpoint.parameters === undefined ? parameters : undefined);
@@ -173,6 +228,8 @@ export function withoutRefused(endpoint: Endpoint, refusals: readonly Refusal[])
     ...(unknown === undefined ? {} : { unknownParameters: unknown }),
     ...(efforts === undefined ? {} : { reasoning: { ...endpoint.reasoning, efforts } }),
     ...(fields.size === 0 ? {} : { refusedFields: fields }),
+    ...(schemaWords.size === 0 ? {} : { refusedSchemaWords: schemaWords }),
+    ...(acceptedEfforts === undefined ? {} : { acceptedEfforts }),
   };
 }
 
@@ -182,7 +239,11 @@ export function adjustmentsFor(
   request: NormalizedRequest,
   { providerName }: Endpoint,
 ): readonly string[] {
-  return refusals.flatMap(({ name, accepted, instead }) => {
+  return refusals.flatMap(({ name, accepted, instead, words }) => {
+    if (words !== undefined) {
+      if (!hasSchemaWord(request, words)) return [];
+      return [`${words.join(', ')} of schemas became part of their descriptions, because ${providerName} refused them`];
+    }
     if (instead !== undefined) return [`${name} was called ${instead}, because ${providerName} refused the other name`];
     if (isParameter(name) && !isAskedWith(name, request)) return [];
     if (accepted === undefined) return [`${name} was left out, because ${providerName} refused it`];
@@ -193,7 +254,8 @@ export function adjustmentsFor(
 }
 
 /** A refusal in words, for those who look at an endpoint. */
-export function describeRefusal({ name, accepted, instead }: Refusal): string {
+export function describeRefusal({ name, accepted, instead, words }: Refusal): string {
+  if (words !== undefined) return `${words.join(', ')} in schemas`;
   if (instead !== undefined) return `${name}, which it calls ${instead}`;
   return accepted === undefined ? name : `${name} other than ${accepted.join(', ')}`;
 }

@@ -225,7 +225,7 @@ export function objectIfGiven(value: unknown): JsonObject | undefined {
 }
 
 /** Parameters that a normalised request has in a form of its own. */
-const READ_APART: ReadonlySet<string> = new Set([
+const APART = [
   'max_tokens',
   'max_completion_tokens',
   'response_format',
@@ -236,7 +236,12 @@ const READ_APART: ReadonlySet<string> = new Set([
   'include_reasoning',
   'reasoning',
   'reasoning_effort',
-]);
+] as const satisfies readonly ParameterName[];
+
+const READ_APART: ReadonlySet<string> = new Set(APART);
+
+/** The others have a member of their name in {@link RequestParameters}: the compiler names one that has none. */
+type Copied = Pick<RequestParameters, Exclude<(typeof SUPPORTED_PARAMETERS)[number], (typeof APART)[number]>>;
 
 /**
  * Fields that this contract knows, and whether they are copied as they are when they are set; all others pass through
@@ -254,7 +259,7 @@ const KNOWN: ReadonlyMap<string, boolean> = new Map<string, boolean>([
  * out: no default is ever put in its place.
  */
 function collectFields(request: ChatRequest): { readonly parameters: RequestParameters; readonly extra: JsonObject } {
-  const parameters: Record<string, unknown> = {};
+  const parameters: Copied & Record<string, unknown> = {};
   let extra: Record<string, unknown> | undefined;
   for (const name in request) {
     const isCopied = KNOWN.get(name);

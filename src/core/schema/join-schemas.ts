@@ -33,7 +33,8 @@ export function conjunction(schema: Schema, state: State): Schema {
 }
 
 function isAlone(only: Schema, rest: Schema, state: State): boolean {
-  if (typeof only['$ref'] !== 'string' || state.rules.held?.recursion !== true) return false;
+  const { held } = state.rules;
+  if (typeof only['$ref'] !== 'string' || (held !== undefined && held.recursion !== true)) return false;
   return Object.keys(rest).every((word) => word === 'description' || SILENT.has(word));
 }
 

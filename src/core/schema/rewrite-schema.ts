@@ -24,7 +24,7 @@ import {
   refersToItself,
 } from './schema-parts.ts';
 import { conjunction, conjoin, flattened } from './join-schemas.ts';
-import type { HeldRules, HeldSchemaRules, SchemaRules } from './schema-rules.ts';
+import { type HeldRules, type HeldSchemaRules, type SchemaRules, takesWord } from './schema-rules.ts';
 
 /**
  * The schema of a tool's arguments as a provider takes it: always one object. The same value where nothing has to change.
@@ -95,10 +95,10 @@ function withoutReference(schema: Schema, state: State): Schema {
 
 function rewrite(schema: Schema, state: State, depth: number): Schema {
   const { held } = state.rules;
-  if (held === undefined) return depth > MOST_DEPTH ? schema : rewriteWords(schema, state, depth);
+  if (held === undefined) return depth > MOST_DEPTH ? schema : rewriteWords(sayable(schema, state), state, depth);
   if (depth > held.mostDepth || isTooMuch(state)) state.isImpossible = true;
   if (state.isImpossible) return {};
-  const plain = joined(withNull(schema), state);
+  const plain = joined(withNull(withDefinitions(schema, state)), state);
   const isClosed = mustClose(plain, held, state);
   const rewritten = rewriteWords(plain, state, depth);
   if (held.typed === true && !TYPING.some((word) => word in rewritten)) state.isImpossible = true;
@@ -107,12 +107,31 @@ function rewrite(schema: Schema, state: State, depth: number): Schema {
     : rewritten;
 }
 
+/** A schema without what has another spelling in words that are taken. */
+function sayable(schema: Schema, state: State): Schema {
+  const { rules } = state;
+  if (rules.words === undefined && rules.refused === undefined) return schema;
+  const defined = withDefinitions(schema, state);
+  const one = defined['nullable'] !== undefined && !takesWord(rules, 'nullable') ? withNull(defined) : defined;
+  return Array.isArray(one['allOf']) && !takesWord(rules, 'allOf') ? conjunction(one, state) : one;
+}
+
+/** Definitions under the name that they have since 2019, where the other one is not taken. */
+function withDefinitions(schema: Schema, { rules: { words } }: State): Schema {
+  if (words === undefined || schema['definitions'] === undefined || words.has('definitions')) return schema;
+  const { definitions, ...rest } = schema;
+  if (!isJsonObject(definitions)) return schema;
+  const { $defs: known } = rest;
+  return { ...rest, $defs: isJsonObject(known) ? { ...definitions, ...known } : definitions };
+}
+
 /** Words of which one says of what type a value is. */
 const TYPING = ['type', 'anyOf', '$ref', 'enum', 'const'];
 
 /** Another standard than JSON Schema has a word for values that may be null. */
-function withNull({ nullable, ...schema }: Schema): Schema {
-  if (nullable === undefined) return schema;
+function withNull(said: Schema): Schema {
+  if (said['nullable'] === undefined) return said;
+  const { nullable, ...schema } = said;
   const { type } = schema;
   return nullable === true && typeof type === 'string' && type !== 'null'
     ? { ...schema, type: [type, 'null'] }
@@ -142,6 +161,7 @@ function mustClose(schema: Schema, held: HeldRules, state: State): boolean {
   const needed = new Set<unknown>(Array.isArray(required) ? required : []);
   const optional = names.filter((name) => !needed.has(name)).length;
   state.optional += optional;
+  if (held.fullObjects === true && (names.length === 0 || Array.isArray(type))) state.isImpossible = true;
   if (held.allRequired === true && optional > 0) state.isImpossible = true;
   return true;
 }
@@ -156,6 +176,9 @@ function rewriteWords(schema: Schema, state: State, depth: number): Schema {
   let lost: string[] | undefined;
   const words = Object.keys(schema);
   const isReference = rules.lonelyReferences === true && typeof schema['$ref'] === 'string' && words.length > 1;
+  if (isReference && words.some((word) => !isKeptBesideReference(word) && !SILENT.has(word))) {
+    return rewriteWords(withReferenceInside(schema), state, depth);
+  }
   for (let index = 0; index < words.length; index += 1) {
     const word = words[index] ?? '';
     const value = schema[word];
@@ -173,16 +196,37 @@ function rewriteWords(schema: Schema, state: State, depth: number): Schema {
   }
   let rewritten: Schema = entries === undefined ? schema : entriesToSchema(entries);
   if (lost !== undefined) rewritten = withTold(rewritten, told(schema, lost));
-  return rules.complete === true ? completed(rewritten) : rewritten;
+  return rules.complete === true ? completed(rewritten, rules) : rewritten;
 }
 
 function entriesBefore(schema: Schema, words: readonly string[], end: number): [string, unknown][] {
   return words.slice(0, end).map((word) => [word, schema[word]]);
 }
 
-/** A reference is alone, but for the definitions at the root and the text that the model reads. */
+/** A reference is alone, but for the definitions at the root. */
 function isKeptBesideReference(word: string): boolean {
   return word === '$ref' || word === '$defs' || word === 'definitions';
+}
+
+/** A schema whose reference is alone in a union of one, so that what is beside it may stay there. */
+function withReferenceInside({ $ref: reference, ...beside }: Schema): Schema {
+  const inside = { $ref: reference };
+  if (beside['anyOf'] === undefined) return { anyOf: [inside], ...beside };
+  return { ...without(beside, ['anyOf']), anyOf: [inside], ...toldBeside(beside) };
+}
+
+/** A union beside a reference, of which only one can be said. */
+function toldBeside(schema: Schema): Schema {
+  const { description } = withTold(schema, told(schema, ['anyOf']));
+  return { description };
+}
+
+/** Where definitions were before 2019. */
+const OLD_DEFINITIONS = '#/definitions/';
+
+/** Whether a reference is to definitions under their old name, where that is not taken. */
+function isOldReference(value: unknown, { words }: SchemaRules): boolean {
+  return words?.has('definitions') === false && String(value).startsWith(OLD_DEFINITIONS);
 }
 
 /** Whether a word may stay where it is, under its name. */
@@ -193,7 +237,7 @@ function isTaken(word: string, value: unknown, state: State): boolean {
   if (word === 'items' && Array.isArray(value)) return false;
   if (typeof value === 'boolean' && (word === 'exclusiveMinimum' || word === 'exclusiveMaximum')) return false;
   if (word === 'required' && !Array.isArray(value)) return false;
-  if (words?.has(word) === false) return false;
+  if (!takesWord(rules, word) || (word === '$ref' && isOldReference(value, rules))) return false;
   if (word === '$ref' && rules.held !== undefined && !(typeof value === 'string' && value.startsWith('#'))) {
     state.isImpossible = true;
   }
@@ -205,19 +249,20 @@ function isTaken(word: string, value: unknown, state: State): boolean {
 
 /** What says the same, or a little less, in words that are taken; undefined where there is nothing like it. */
 function replacement(word: string, value: unknown, state: State, depth: number): [string, unknown] | undefined {
-  const { words } = state.rules;
-  const takes = (name: string): boolean => words?.has(name) !== false;
+  const takes = (name: string): boolean => takesWord(state.rules, name);
   const renamed = (name: string): [string, unknown] => [name, rewriteValue(name, value, state, depth + 1)];
   if (word === 'items' && Array.isArray(value) && takes('prefixItems')) return renamed('prefixItems');
+  if (word === '$ref' && isOldReference(value, state.rules)) {
+    return ['$ref', `#/$defs/${String(value).slice(OLD_DEFINITIONS.length)}`];
+  }
   if (takes(word)) return undefined;
   if (word === 'oneOf' && Array.isArray(value) && takes('anyOf')) return renamed('anyOf');
   if (word === 'const' && takes('enum') && isScalar(value)) return ['enum', [value]];
-  if (word === 'definitions' && takes('$defs')) return renamed('$defs');
   return undefined;
 }
 
 function rewriteValue(word: string, value: unknown, state: State, depth: number): unknown {
-  if (ONE.has(word)) return rewriteOne(value, state, depth);
+  if (ONE.has(word)) return word === 'additionalProperties' && value === true ? value : rewriteOne(value, state, depth);
   if (LISTS.has(word) && Array.isArray(value)) {
     let list: unknown[] | undefined;
     for (let index = 0; index < value.length; index += 1) {
@@ -245,9 +290,14 @@ function rewriteOne(value: unknown, state: State, depth: number): unknown {
   return isJsonObject(value) ? rewrite(value, state, depth) : value;
 }
 
+const OPEN = { additionalProperties: true };
+
 /** Servers that check schemas demand what JSON Schema takes for granted. */
-function completed(schema: Schema): Schema {
-  if (isOfType(schema, 'object') && schema['properties'] === undefined) return { ...schema, properties: {} };
+function completed(schema: Schema, { saysOpen }: SchemaRules): Schema {
+  if (isOfType(schema, 'object') && schema['properties'] === undefined) {
+    const open = saysOpen === true && schema['additionalProperties'] === undefined ? OPEN : undefined;
+    return { ...schema, properties: {}, ...open };
+  }
   if (isOfType(schema, 'array') && schema['items'] === undefined) return { ...schema, items: {} };
   return schema;
 }

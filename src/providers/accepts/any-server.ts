@@ -1,6 +1,6 @@
 import type { VendorAccepts } from '../../core/accepts.ts';
 import { ANY_MEDIA, CACHED_TOKENS, CACHE_WRITE_TOKENS, NO_MEDIA, OPEN_MODELS, PASSED_ON, STRINGS } from './usual.ts';
-import { COMPLETED } from './schemas.ts';
+import { ANY_SCHEMA, COMPLETED } from './schemas.ts';
 
 /**
  * What a server of the chat completions API accepts of which nothing is known: the forms that every template takes, as
@@ -14,6 +14,7 @@ export const ANY_SERVER: VendorAccepts = {
       calls: 'many',
       afterResults: 'any',
       lists: STRINGS,
+      nullContent: false,
       media: { user: ANY_MEDIA, assistant: NO_MEDIA, tool: NO_MEDIA },
       fileNames: 'required',
       fileAddresses: false,
@@ -26,18 +27,29 @@ export const ANY_SERVER: VendorAccepts = {
       tools: COMPLETED,
       strictTools: undefined,
       formats: undefined,
+      looseFormats: ANY_SCHEMA,
+      formatsWithTools: true,
       source: 'nothing is known',
     },
     reasoning: {
       efforts: ['none', 'minimal', 'low', 'medium', 'high', 'xhigh'],
       byDefault: true,
+      control: 'effort',
+      budget: undefined,
+      off: 'lowest',
+      mostEffortWhenOff: undefined,
+      hidden: false,
       history: 'optional',
       source: 'nothing is known',
     },
     parameters: {
       refused: [],
       refusedWhileReasoning: [],
+      exclusive: [],
       maxTemperature: 2,
+      maxOutput: undefined,
+      usualOutput: undefined,
+      forcedTools: 'always',
       wire: 'chat',
       toolsWire: 'chat',
       source: 'nothing is known',
@@ -47,7 +59,6 @@ export const ANY_SERVER: VendorAccepts = {
       cacheWriteTokens: CACHE_WRITE_TOKENS,
       source: 'nothing is known',
     },
-    refusals: { wordings: [], source: 'nothing is known' },
   },
   families: [
     ...OPEN_MODELS,

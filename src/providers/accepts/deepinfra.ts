@@ -1,6 +1,7 @@
+import { parametersLackedBy } from '../../catalog/lacked-parameters.ts';
 import type { VendorAccepts } from '../../core/accepts.ts';
 import { ANY_MEDIA, CACHED_TOKENS, CACHE_WRITE_TOKENS, NO_MEDIA, OPEN_MODELS, STRINGS } from './usual.ts';
-import { COMPLETED } from './schemas.ts';
+import { ANY_SCHEMA, COMPLETED } from './schemas.ts';
 
 /** What DeepInfra accepts. */
 export const DEEPINFRA: VendorAccepts = {
@@ -11,6 +12,7 @@ export const DEEPINFRA: VendorAccepts = {
       calls: 'many',
       afterResults: 'any',
       lists: STRINGS,
+      nullContent: true,
       media: { user: ANY_MEDIA, assistant: NO_MEDIA, tool: NO_MEDIA },
       fileNames: 'required',
       fileAddresses: false,
@@ -22,18 +24,29 @@ export const DEEPINFRA: VendorAccepts = {
       tools: COMPLETED,
       strictTools: undefined,
       formats: undefined,
+      looseFormats: ANY_SCHEMA,
+      formatsWithTools: true,
       source: 'deepinfra.com/docs/openai_api, 2026-11',
     },
     reasoning: {
       efforts: ['none', 'minimal', 'low', 'medium', 'high', 'xhigh'],
       byDefault: true,
+      control: 'effort',
+      budget: undefined,
+      off: 'lowest',
+      mostEffortWhenOff: undefined,
+      hidden: false,
       history: 'optional',
       source: 'deepinfra.com/docs/openai_api, 2026-11',
     },
     parameters: {
-      refused: ['top_a', 'verbosity', 'prediction'],
+      refused: parametersLackedBy('deepinfra'),
       refusedWhileReasoning: [],
+      exclusive: [],
       maxTemperature: 2,
+      maxOutput: undefined,
+      usualOutput: undefined,
+      forcedTools: 'always',
       wire: 'chat',
       toolsWire: 'chat',
       source: 'deepinfra.com/docs/openai_api, 2026-11',
@@ -43,7 +56,6 @@ export const DEEPINFRA: VendorAccepts = {
       cacheWriteTokens: CACHE_WRITE_TOKENS,
       source: 'deepinfra.com/docs/openai_api, 2026-11',
     },
-    refusals: { wordings: [], source: 'deepinfra.com/docs/openai_api, 2026-11' },
   },
   families: OPEN_MODELS,
 };

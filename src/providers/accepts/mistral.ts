@@ -1,6 +1,7 @@
+import { parametersLackedBy } from '../../catalog/lacked-parameters.ts';
 import type { VendorAccepts } from '../../core/accepts.ts';
 import { CACHED_TOKENS, CACHE_WRITE_TOKENS, LISTS, NO_MEDIA } from './usual.ts';
-import { COMPLETED } from './schemas.ts';
+import { MISTRAL_HELD, STANDARD } from './schemas.ts';
 
 /** What Mistral accepts at its own address. */
 export const MISTRAL: VendorAccepts = {
@@ -11,6 +12,7 @@ export const MISTRAL: VendorAccepts = {
       calls: 'many',
       afterResults: 'assistant',
       lists: LISTS,
+      nullContent: true,
       media: { user: ['image', 'audio', 'file'], assistant: NO_MEDIA, tool: NO_MEDIA },
       fileNames: 'optional',
       fileAddresses: false,
@@ -19,21 +21,32 @@ export const MISTRAL: VendorAccepts = {
       source: 'docs.mistral.ai/api, mistral-common validator; avante#2562, zed#37021, goose#5998, 2026-11',
     },
     schemas: {
-      tools: COMPLETED,
+      tools: STANDARD,
       strictTools: undefined,
-      formats: undefined,
+      formats: MISTRAL_HELD,
+      looseFormats: STANDARD,
+      formatsWithTools: true,
       source: 'docs.mistral.ai/api, 2026-11',
     },
     reasoning: {
       efforts: ['none', 'low', 'medium', 'high', 'max'],
       byDefault: true,
+      control: 'effort',
+      budget: undefined,
+      off: 'lowest',
+      mostEffortWhenOff: undefined,
+      hidden: false,
       history: 'never',
       source: 'docs.mistral.ai/api, 2026-11',
     },
     parameters: {
-      refused: ['top_k', 'min_p', 'top_a', 'repetition_penalty', 'logit_bias', 'logprobs', 'top_logprobs', 'verbosity'],
+      refused: parametersLackedBy('mistral'),
       refusedWhileReasoning: [],
+      exclusive: [],
       maxTemperature: 1.5,
+      maxOutput: undefined,
+      usualOutput: undefined,
+      forcedTools: 'always',
       wire: 'chat',
       toolsWire: 'chat',
       source: 'docs.mistral.ai/api, 2026-11',
@@ -43,7 +56,6 @@ export const MISTRAL: VendorAccepts = {
       cacheWriteTokens: CACHE_WRITE_TOKENS,
       source: 'docs.mistral.ai/api, 2026-11',
     },
-    refusals: { wordings: [], source: 'docs.mistral.ai/api, 2026-11' },
   },
   families: [],
 };

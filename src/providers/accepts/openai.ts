@@ -1,7 +1,8 @@
+import { parametersLackedBy } from '../../catalog/lacked-parameters.ts';
 import type { ParameterName } from '../../catalog/model.ts';
 import type { FamilyAccepts, VendorAccepts } from '../../core/accepts.ts';
 import { CACHED_TOKENS, CACHE_WRITE_TOKENS, LISTS, NO_MEDIA } from './usual.ts';
-import { OPENAI_HELD, OPENAI_TOOLS } from './schemas.ts';
+import { ANY_SCHEMA, OPENAI_HELD, OPENAI_TOOLS } from './schemas.ts';
 
 /** What samples a model's words, which models refuse while they reason. */
 const SAMPLING: readonly ParameterName[] = [
@@ -16,9 +17,9 @@ const SAMPLING: readonly ParameterName[] = [
 const SAMPLING_AND_STOP: readonly ParameterName[] = [...SAMPLING, 'stop'];
 const NO_PARALLEL: readonly ParameterName[] = [...SAMPLING, 'parallel_tool_calls'];
 
-const BASE_REFUSED: readonly ParameterName[] = ['top_k', 'min_p', 'top_a', 'repetition_penalty'];
+const NO_WORDS = parametersLackedBy('openai');
 
-const CODEX = { wire: 'responses', refused: [...BASE_REFUSED, ...SAMPLING_AND_STOP] } as const;
+const CODEX = { wire: 'responses', refused: [...NO_WORDS, ...SAMPLING_AND_STOP] } as const;
 const REASONING_GUIDE = 'developers.openai.com/api/docs/guides/reasoning, developers.openai.com/api/docs/models';
 
 /** What families of models at OpenAI take differently, also where Azure serves them. */
@@ -30,7 +31,7 @@ export const OPENAI_MODELS: readonly FamilyAccepts[] = [
   },
   {
     models: /^o1-(?:mini|preview)/,
-    accepts: { reasoning: { efforts: [] }, parameters: { refused: [...BASE_REFUSED, ...NO_PARALLEL, 'tools'] } },
+    accepts: { reasoning: { efforts: [] }, parameters: { refused: [...NO_WORDS, ...NO_PARALLEL, 'tools'] } },
     source: `${REASONING_GUIDE}, 2026-11`,
   },
   {
@@ -42,7 +43,7 @@ export const OPENAI_MODELS: readonly FamilyAccepts[] = [
     models: /^o1/,
     accepts: {
       reasoning: { efforts: ['low', 'medium', 'high'] },
-      parameters: { refused: [...BASE_REFUSED, ...NO_PARALLEL] },
+      parameters: { refused: [...NO_WORDS, ...NO_PARALLEL] },
     },
     source: `${REASONING_GUIDE}, 2026-11`,
   },
@@ -50,7 +51,7 @@ export const OPENAI_MODELS: readonly FamilyAccepts[] = [
     models: /^o\d/,
     accepts: {
       reasoning: { efforts: ['low', 'medium', 'high'] },
-      parameters: { refused: [...BASE_REFUSED, ...NO_PARALLEL, 'stop'] },
+      parameters: { refused: [...NO_WORDS, ...NO_PARALLEL, 'stop'] },
     },
     source: `${REASONING_GUIDE}; qwen-code#921, 2026-11`,
   },
@@ -78,7 +79,7 @@ export const OPENAI_MODELS: readonly FamilyAccepts[] = [
     models: /^gpt-5(?:-|$)/,
     accepts: {
       reasoning: { efforts: ['minimal', 'low', 'medium', 'high'] },
-      parameters: { refused: [...BASE_REFUSED, ...SAMPLING_AND_STOP] },
+      parameters: { refused: [...NO_WORDS, ...SAMPLING_AND_STOP] },
     },
     source: `${REASONING_GUIDE}; opencode#4451, truefoundry/models#1665, 2026-11`,
   },
@@ -86,7 +87,7 @@ export const OPENAI_MODELS: readonly FamilyAccepts[] = [
     models: /^gpt-5\.1/,
     accepts: {
       reasoning: { efforts: ['none', 'low', 'medium', 'high'], byDefault: false },
-      parameters: { refused: [...BASE_REFUSED, 'stop'], refusedWhileReasoning: SAMPLING },
+      parameters: { refused: [...NO_WORDS, 'stop'], refusedWhileReasoning: SAMPLING },
     },
     source: 'openai-agents-python#2089, llmgateway#3879, 2026-11',
   },
@@ -94,7 +95,7 @@ export const OPENAI_MODELS: readonly FamilyAccepts[] = [
     models: /^gpt-5\.[23]/,
     accepts: {
       reasoning: { efforts: ['none', 'low', 'medium', 'high', 'xhigh'], byDefault: false },
-      parameters: { refused: [...BASE_REFUSED, 'stop'], refusedWhileReasoning: SAMPLING },
+      parameters: { refused: [...NO_WORDS, 'stop'], refusedWhileReasoning: SAMPLING },
     },
     source: `${REASONING_GUIDE}; livekit/agents#7169, 2026-11`,
   },
@@ -102,7 +103,7 @@ export const OPENAI_MODELS: readonly FamilyAccepts[] = [
     models: /^gpt-5\.[45]/,
     accepts: {
       reasoning: { efforts: ['none', 'low', 'medium', 'high', 'xhigh'], byDefault: false },
-      parameters: { refused: [...BASE_REFUSED, 'stop'], refusedWhileReasoning: SAMPLING, toolsWire: 'responses' },
+      parameters: { refused: [...NO_WORDS, 'stop'], refusedWhileReasoning: SAMPLING, toolsWire: 'responses' },
     },
     source: 'openai-openapi#541, docs.rs/crate/meerkat-core, 2026-11',
   },
@@ -110,7 +111,7 @@ export const OPENAI_MODELS: readonly FamilyAccepts[] = [
     models: /^gpt-(?:5\.[6-9]|[6-9]|\d\d)/,
     accepts: {
       reasoning: { efforts: ['none', 'low', 'medium', 'high', 'xhigh'] },
-      parameters: { refused: [...BASE_REFUSED, 'stop'], refusedWhileReasoning: SAMPLING, toolsWire: 'responses' },
+      parameters: { refused: [...NO_WORDS, 'stop'], refusedWhileReasoning: SAMPLING, toolsWire: 'responses' },
     },
     source: 'litellm#34569, LibreChat#14355, livekit/agents#7169, inspect_ai#5172, 2026-11',
   },
@@ -125,6 +126,7 @@ export const OPENAI: VendorAccepts = {
       calls: 'many',
       afterResults: 'any',
       lists: LISTS,
+      nullContent: true,
       media: { user: ['image', 'audio', 'file'], assistant: NO_MEDIA, tool: NO_MEDIA },
       fileNames: 'required',
       fileAddresses: false,
@@ -136,18 +138,29 @@ export const OPENAI: VendorAccepts = {
       tools: OPENAI_TOOLS,
       strictTools: OPENAI_HELD,
       formats: OPENAI_HELD,
+      looseFormats: ANY_SCHEMA,
+      formatsWithTools: true,
       source: 'platform.openai.com/docs/guides/structured-outputs; langchainjs#9804, mcp-grafana#390, 2026-11',
     },
     reasoning: {
       efforts: ['none', 'minimal', 'low', 'medium', 'high', 'xhigh'],
       byDefault: true,
+      control: 'effort',
+      budget: undefined,
+      off: 'lowest',
+      mostEffortWhenOff: undefined,
+      hidden: false,
       history: 'never',
       source: 'platform.openai.com/docs/api-reference/chat/create, 2026-11',
     },
     parameters: {
-      refused: BASE_REFUSED,
+      refused: NO_WORDS,
       refusedWhileReasoning: [],
+      exclusive: [],
       maxTemperature: 2,
+      maxOutput: undefined,
+      usualOutput: undefined,
+      forcedTools: 'always',
       wire: 'chat',
       toolsWire: 'chat',
       source: 'platform.openai.com/docs/api-reference/chat/create, 2026-11',
@@ -157,7 +170,6 @@ export const OPENAI: VendorAccepts = {
       cacheWriteTokens: CACHE_WRITE_TOKENS,
       source: 'platform.openai.com/docs/api-reference/chat/create, 2026-11',
     },
-    refusals: { wordings: [], source: 'platform.openai.com/docs/api-reference/chat/create, 2026-11' },
   },
   families: OPENAI_MODELS,
 };

@@ -20,16 +20,16 @@ export const STRINGS: AcceptedConversation['lists'] = { system: false, user: fal
 
 /** Names of cached tokens as OpenAI has them, and in the forms of others that are seen behind its API. */
 export const CACHED_TOKENS: readonly string[] = [
-  'prompt_tokens_details.cached_tokens',
-  'cache_read_input_tokens',
-  'prompt_cache_hit_tokens',
   'cached_tokens',
+  'cache_read_input_tokens',
+  'cache_read_tokens',
+  'prompt_cache_hit_tokens',
 ];
 
 export const CACHE_WRITE_TOKENS: readonly string[] = [
-  'prompt_tokens_details.cache_write_tokens',
+  'cache_write_tokens',
   'cache_creation_input_tokens',
-  'prompt_tokens_details.cache_creation_input_tokens',
+  'cache_creation_tokens',
 ];
 
 /**

@@ -1,19 +1,12 @@
-import type { ParameterName } from '../../catalog/model.ts';
+import { parametersLackedBy } from '../../catalog/lacked-parameters.ts';
 import type { VendorAccepts } from '../../core/accepts.ts';
 import { ANY_MEDIA, CACHED_TOKENS, CACHE_WRITE_TOKENS, LISTS, NO_MEDIA } from './usual.ts';
-import { COMPLETED } from './schemas.ts';
+import { XAI_FORMATS, XAI_TOOLS } from './schemas.ts';
 
-const BASE_REFUSED: readonly ParameterName[] = [
-  'top_k',
-  'min_p',
-  'top_a',
-  'repetition_penalty',
-  'verbosity',
-  'prediction',
-];
+const NO_WORDS = parametersLackedBy('xai');
 
 /** Models that always reason refuse these besides. */
-const REASONS_ALWAYS = { refused: [...BASE_REFUSED, 'presence_penalty', 'frequency_penalty', 'stop'] } as const;
+const REASONS_ALWAYS = { refused: [...NO_WORDS, 'presence_penalty', 'frequency_penalty', 'stop'] } as const;
 
 /** What xAI accepts. */
 export const XAI: VendorAccepts = {
@@ -24,6 +17,7 @@ export const XAI: VendorAccepts = {
       calls: 'many',
       afterResults: 'any',
       lists: LISTS,
+      nullContent: true,
       media: { user: ANY_MEDIA, assistant: NO_MEDIA, tool: NO_MEDIA },
       fileNames: 'required',
       fileAddresses: false,
@@ -32,21 +26,32 @@ export const XAI: VendorAccepts = {
       source: 'docs.x.ai/docs/api-reference, 2026-11',
     },
     schemas: {
-      tools: COMPLETED,
+      tools: XAI_TOOLS,
       strictTools: undefined,
       formats: undefined,
-      source: 'docs.x.ai/docs/api-reference, 2026-11',
+      looseFormats: XAI_FORMATS,
+      formatsWithTools: true,
+      source: 'docs.x.ai/developers/model-capabilities/text/structured-outputs; openclaw#32080, 2026-11',
     },
     reasoning: {
       efforts: ['low', 'medium', 'high'],
       byDefault: true,
+      control: 'effort',
+      budget: undefined,
+      off: 'lowest',
+      mostEffortWhenOff: undefined,
+      hidden: false,
       history: 'optional',
       source: 'docs.x.ai/docs/api-reference, 2026-11',
     },
     parameters: {
-      refused: BASE_REFUSED,
+      refused: NO_WORDS,
       refusedWhileReasoning: [],
+      exclusive: [],
       maxTemperature: 2,
+      maxOutput: undefined,
+      usualOutput: undefined,
+      forcedTools: 'always',
       wire: 'chat',
       toolsWire: 'chat',
       source: 'docs.x.ai/docs/api-reference, 2026-11',
@@ -56,7 +61,6 @@ export const XAI: VendorAccepts = {
       cacheWriteTokens: CACHE_WRITE_TOKENS,
       source: 'docs.x.ai/docs/api-reference, 2026-11',
     },
-    refusals: { wordings: [], source: 'docs.x.ai/docs/api-reference, 2026-11' },
   },
   families: [
     {

@@ -84,8 +84,9 @@ export function aiSdkCalls(options: AiSdkOptions, declarations: ReadonlyMap<stri
       if (!isLanguageModel(model)) throw new EncodeError(`${endpoint.model} makes embeddings only`);
       const family = familyOf(model);
       const fetched = await fetchFiles(request.messages, model, family, { download, signal });
-      const written = encodeCall(signed(request, model, family), endpoint, model, fetched, defaults);
-      call.progress.sending(() => withoutHeaders(written));
+      const { progress } = call;
+      const written = encodeCall(signed(request, model, family), endpoint, model, fetched, defaults, progress.adjusted);
+      progress.sending(() => withoutHeaders(written));
       return ask(model, { ...written, abortSignal: abort.signal }, abort, {
         ...context,
         family,

@@ -19,11 +19,13 @@ import { isBlank, withoutBlanks } from './blanks.ts';
 import { writePrompt } from './prompt.ts';
 import type { Message } from '../../protocol/message.ts';
 import { checkConversation } from '../openai-compatible/encode-message.ts';
+import { ChangedSchemas, limited, type Note, rewritten, UNNOTED } from '../adjustments.ts';
+import { noteLeftOut, type Takes, takesLimit, takesReasoning } from '../taken-parameters.ts';
 import { REASONING_EFFORTS, type ReasoningEffort } from '../../protocol/reasoning.ts';
 import { EFFORT_SHARES, tierToAsk } from '../codec.ts';
 import { heldSchema, toolSchema } from '../../core/schema/rewrite-schema.ts';
 import type { Schema } from '../../core/schema/schema-parts.ts';
-import { effortOfBudget, effortToAsk } from '../openai-compatible/encode-request.ts';
+import { effortOfBudget, effortToAsk, noteEffort } from '../openai-compatible/encode-request.ts';
 
 /** What a declaration adds to every call of its model. */
 export interface CallDefaults {
@@ -41,14 +43,17 @@ export function encodeCall(
   model: AiSdkModel,
   fetched: ReadonlyMap<string, Media>,
   defaults: CallDefaults = {},
+  note: Note = UNNOTED,
 ): CallOptions {
   const family = familyOf(model);
   const version = model.specificationVersion;
   const takes: Takes = (name) => endpoint.parameters?.has(name) !== false;
+  noteLeftOut(request, takes, note);
   const key = optionsKey(model, family);
-  const context: OptionsContext = { request, endpoint, family, key, version, takes, modelId: model.modelId };
+  const context: OptionsContext = { request, endpoint, family, key, version, takes, note, modelId: model.modelId };
   const { effort, options } = reasoningOptions(context);
-  const { loose, ...format } = responseFormat(request, family, takes);
+  const learned = withoutRefusedWords(endpoint);
+  const { loose, ...format } = responseFormat(request, family, takes, note, learned);
   const accepted = family.conversation(model.modelId);
   checkConversation(request.messages, accepted);
   const spoken = family.refusesBlanks === true ? withoutBlanks(request.messages) : request.messages;
@@ -61,9 +66,9 @@ export function encodeCall(
       fetched,
       cacheControl: request.cache.control,
     }),
-    ...sampling(request, family, takes),
+    ...sampling(request, family, takes, note),
     ...format,
-    ...tools(request, { family, key, takes, version }),
+    ...tools(request, { family, key, takes, version, note }, learned),
     ...(effort === undefined ? {} : { reasoning: effort }),
     providerOptions: withDefaults(
       { [key]: merged(merged(providerOptions(context), options), loose ?? {}) },
@@ -73,7 +78,19 @@ export function encodeCall(
   };
 }
 
-function sampling({ parameters }: NormalizedRequest, family: AiSdkFamily, takes: Takes): Partial<CallOptions> {
+type Rewrite = (schema: Schema) => Schema;
+
+/** Takes out of schemas what the provider has refused in them. */
+function withoutRefusedWords({ refusedSchemaWords: refused }: Endpoint): Rewrite {
+  return refused === undefined ? (schema) => schema : (schema) => toolSchema(schema, { refused });
+}
+
+function sampling(
+  { parameters }: NormalizedRequest,
+  family: AiSdkFamily,
+  takes: Takes,
+  note: Note,
+): Partial<CallOptions> {
   const options: Record<string, unknown> = {};
   for (const [name, option] of SAMPLING) {
     const value = parameters[name];
@@ -82,15 +99,17 @@ function sampling({ parameters }: NormalizedRequest, family: AiSdkFamily, takes:
   }
   const { stop, temperature = 0 } = parameters;
   const { maxTemperature: hottest = temperature } = family;
-  if (options['temperature'] !== undefined) options['temperature'] = Math.min(temperature, hottest);
+  if (options['temperature'] !== undefined && temperature > hottest) {
+    note(limited('temperature', hottest));
+    options['temperature'] = hottest;
+  }
   if (options['stopSequences'] !== undefined && family.refusesBlanks === true && stop?.some(isBlank) === true) {
     const kept = stop.filter((sequence) => !isBlank(sequence));
     if (kept.length > 0) options['stopSequences'] = kept;
     else delete options['stopSequences'];
   }
   const limit = parameters.max_completion_tokens;
-  if (limit !== undefined && (takes('max_tokens') || takes('max_completion_tokens')))
-    options['maxOutputTokens'] = limit;
+  if (limit !== undefined && takesLimit(takes)) options['maxOutputTokens'] = limit;
   return options;
 }
 
@@ -109,10 +128,14 @@ function responseFormat(
   { responseFormat: format }: NormalizedRequest,
   family: AiSdkFamily,
   takes: Takes,
+  note: Note,
+  learned: Rewrite,
 ): { responseFormat?: ResponseFormatOption; loose?: JsonObject } {
   if (format?.type === 'json_schema' && takes('structured_outputs')) {
     const { name, description, schema: wanted, strict } = format.json_schema;
-    const { schema, loose } = wanted == null ? {} : formatSchema(wanted, strict, family);
+    const { schema: sent, loose } = wanted == null ? {} : formatSchema(wanted, strict, family);
+    const schema = sent && learned(sent);
+    if (wanted != null && schema !== wanted) note(rewritten(['response_format']));
     const described = description == null ? {} : { description };
     return {
       responseFormat: { type: 'json', name, ...described, ...(schema === undefined ? {} : { schema }) },
@@ -143,10 +166,12 @@ function formatSchema(
 
 function tools(
   { tools: functions, toolChoice: choice, messages }: NormalizedRequest,
-  { family, key, takes, version }: { family: AiSdkFamily; key: string; takes: Takes; version: string },
+  { family, key, takes, version, note }: Pick<OptionsContext, 'family' | 'key' | 'takes' | 'version' | 'note'>,
+  learned: Rewrite,
 ): Pick<CallOptions, 'tools' | 'toolChoice'> {
   if (functions.length === 0 || !takes('tools')) return family.declaresCalled === true ? calledTools(messages) : {};
-  const written = functions.map((tool): FunctionToolOption => {
+  const changed = new ChangedSchemas(note);
+  const written = functions.map((tool, index): FunctionToolOption => {
     const { name, description, parameters, strict } = tool.function;
     const { cacheMark } = family;
     const schema = parameters ?? { type: 'object', properties: {} };
@@ -154,15 +179,19 @@ function tools(
     const held = strict === true && isChecked ? heldSchema(schema, family.strictTools) : undefined;
     const mark =
       cacheMark?.on === 'part' && tool.cache_control != null ? cacheMark.options(tool.cache_control) : undefined;
+    const isStrict = strict === true && (held !== undefined || !isChecked);
+    const inputSchema = learned(held ?? family.toolSchema?.(schema) ?? schema);
+    changed.seen(index, parameters, strict, { parameters: inputSchema, strict: isStrict });
     return {
       type: 'function',
       name,
       ...(description == null ? {} : { description }),
-      inputSchema: held ?? family.toolSchema?.(schema) ?? schema,
-      ...(strict == null || version === 'v2' ? {} : { strict: strict && (held !== undefined || !isChecked) }),
+      inputSchema,
+      ...(strict == null || version === 'v2' ? {} : { strict: isStrict }),
       ...(mark === undefined ? {} : { providerOptions: { [key]: mark } }),
     };
   });
+  changed.end();
   const chosen = takes('tool_choice') ? toolChoice(choice) : undefined;
   return { tools: written, ...(chosen === undefined ? {} : { toolChoice: chosen }) };
 }
@@ -192,9 +221,6 @@ export function withDefaults(own: ProviderOptions, defaults: ProviderOptions = {
   return options;
 }
 
-/** Says whether the endpoint takes a parameter. */
-type Takes = (name: ParameterName) => boolean;
-
 /** What the options of a provider are written from. */
 interface OptionsContext {
   readonly request: NormalizedRequest;
@@ -204,6 +230,7 @@ interface OptionsContext {
   readonly key: string;
   readonly version: SpecVersion;
   readonly takes: Takes;
+  readonly note: Note;
   /** The provider's name of the model. */
   readonly modelId: string;
 }
@@ -240,9 +267,9 @@ function providerOptions(context: OptionsContext): JsonObject {
 
 /** The reasoning that was asked for: an option of its own in version 4, an option of the provider otherwise. */
 function reasoningOptions(context: OptionsContext): { effort?: ReasoningEffort; options: JsonObject } {
-  const { request, endpoint, family, version, takes, modelId } = context;
+  const { request, endpoint, family, version, takes, note, modelId } = context;
   const { reasoning, parameters } = request;
-  if (reasoning === undefined || (!takes('reasoning') && !takes('reasoning_effort'))) return { options: {} };
+  if (reasoning === undefined || !takesReasoning(takes)) return { options: {} };
   if (family.declaresCalled === true && cannotThink(context)) return { options: {} };
   const limit = parameters.max_completion_tokens ?? undefined;
   const { effort: asked, maxTokens } = reasoning;
@@ -253,6 +280,7 @@ function reasoningOptions(context: OptionsContext): { effort?: ReasoningEffort; 
   if (wanted === undefined) return { options: shown(context) };
   const { efforts = family.efforts?.(modelId) ?? REASONING_EFFORTS, mandatory } = endpoint.reasoning ?? {};
   const effort = effortToAsk(wanted, efforts, mandatory === true);
+  noteEffort(reasoning, effort, note);
   if (effort === undefined) return { options: shown(context) };
   const visible = effort === 'none' ? {} : shown(context);
   if (version === 'v4') return { effort, options: visible };

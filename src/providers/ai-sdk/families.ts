@@ -4,18 +4,26 @@ import type { JsonObject } from '../../protocol/json.ts';
 import type { CacheControl } from '../../protocol/content-part.ts';
 import type { ReasoningEffort } from '../../protocol/reasoning.ts';
 import { googleTask } from '../google/embeddings.ts';
-import { allowedBudget } from '../google/families.ts';
-import { functionSchema } from '../google/json-schema.ts';
 import { acceptsOf } from '../../core/accepts.ts';
+import { ANTHROPIC } from '../accepts/anthropic.ts';
+import { GOOGLE } from '../accepts/google.ts';
 import { OPENAI } from '../accepts/openai.ts';
-import { TOOL_ID_RULE } from '../anthropic/blocks.ts';
-import { rulesOf } from '../anthropic/plan-thinking.ts';
 import { NINE_CHARACTERS } from '../openai-compatible/dialect.ts';
 import { toolSchema } from '../../core/schema/rewrite-schema.ts';
 import type { Schema } from '../../core/schema/schema-parts.ts';
 import type { HeldSchemaRules, SchemaRules } from '../../core/schema/schema-rules.ts';
-import { CLAUDE_STRICT_TOOLS, CLAUDE_TOOLS, OPENAI_HELD, OPENAI_TOOLS } from '../accepts/schemas.ts';
-import type { ToolIdRule } from '../tool-ids.ts';
+import {
+  CLAUDE_STRICT_TOOLS,
+  CLAUDE_TOOLS,
+  GOOGLE_FORMATS,
+  GOOGLE_TOOLS,
+  OPENAI_HELD,
+  OPENAI_TOOLS,
+  STANDARD,
+  XAI_FORMATS,
+  XAI_TOOLS,
+} from '../accepts/schemas.ts';
+import { type ToolIdRule, WORD_CHARACTERS } from '../tool-ids.ts';
 import type { AiSdkModel } from './model.ts';
 
 /** Where a provider keeps the proof of its reasoning, and under which format it travels through `reasoning_details`. */
@@ -125,17 +133,33 @@ const COMPATIBLE: AiSdkFamily = {
   embeddings: { dimensions: 'dimensions' },
 };
 
+/** What the packages of Groq and xAI have in common. */
+const GROQ_OR_XAI = {
+  conversation: () => SDK_CONVERSATIONS.groqOrXai,
+  user: (hash: string) => ({ user: hash }),
+  parallelTools: PARALLEL,
+  effort: EFFORT,
+  unsignedReasoning: true,
+  passesImageUrls: true,
+} as const;
+
 /** Models that decide themselves how long they think. */
 function isAdaptive(modelId: string): boolean {
-  return rulesOf({ upstreamModel: modelId }).thinking === 'adaptive';
+  return acceptsOf(ANTHROPIC, modelId).reasoning.control === 'effort';
 }
 
 /** Models of Bedrock that are no Claude are told apart by their packages. */
 function claudeConversation(modelId: string): AcceptedConversation {
   const { claude } = SDK_CONVERSATIONS;
-  return /claude/i.test(modelId) && !rulesOf({ upstreamModel: modelId }).prefill
-    ? { ...claude, prefill: 'refused' }
-    : claude;
+  const { prefill } = acceptsOf(ANTHROPIC, modelId).conversation;
+  return prefill === 'refused' ? { ...claude, prefill } : claude;
+}
+
+/** A budget of thinking as a model of Google's takes it: within its limits, and zero only where it can be switched off. */
+function googleBudget(tokens: number, modelId: string): number {
+  const { budget, off } = acceptsOf(GOOGLE, modelId).reasoning;
+  if (budget === undefined || (tokens === 0 && off === 'disabled')) return tokens;
+  return Math.min(Math.max(Math.round(tokens), budget.least), budget.most);
 }
 
 /** The first whose pattern matches counts; the last matches everything. */
@@ -161,7 +185,7 @@ const FAMILIES: readonly AiSdkFamily[] = [
       on: 'part',
       options: ({ type, ttl }) => ({ cacheControl: ttl === undefined ? { type } : { type, ttl } }),
     },
-    toolIds: TOOL_ID_RULE,
+    toolIds: WORD_CHARACTERS,
     mediaInResults: true,
     cacheOutsideInput: true,
   },
@@ -183,7 +207,7 @@ const FAMILIES: readonly AiSdkFamily[] = [
       on: 'message',
       options: ({ ttl }) => ({ cachePoint: ttl === undefined ? { type: 'default' } : { type: 'default', ttl } }),
     },
-    toolIds: TOOL_ID_RULE,
+    toolIds: WORD_CHARACTERS,
     mediaInResults: true,
     cacheOutsideInput: true,
   },
@@ -194,8 +218,9 @@ const FAMILIES: readonly AiSdkFamily[] = [
     key: 'google',
     tiers: { default: 'standard', flex: 'flex', priority: 'priority' },
     showReasoning: { thinkingConfig: { includeThoughts: true } },
-    toolSchema: functionSchema,
-    budget: (tokens, modelId) => ({ thinkingConfig: { thinkingBudget: allowedBudget(tokens, modelId) } }),
+    toolSchema: (schema) => toolSchema(schema, GOOGLE_TOOLS),
+    looseFormat: { schema: GOOGLE_FORMATS, options: {} },
+    budget: (tokens, modelId) => ({ thinkingConfig: { thinkingBudget: googleBudget(tokens, modelId) } }),
     signature: 'google',
     unsignedReasoning: true,
     mediaInResults: true,
@@ -232,19 +257,24 @@ const FAMILIES: readonly AiSdkFamily[] = [
     strictSchemas: true,
     // Before version 4 it only knew these two.
     effort: (effort) => ({ reasoningEffort: effort === 'none' ? 'none' : 'high' }),
+    toolSchema: (schema) => toolSchema(schema, STANDARD),
+    looseFormat: { schema: STANDARD, options: {} },
     toolIds: NINE_CHARACTERS,
     maxTemperature: 1.5,
     passesImageUrls: true,
     embeddings: { dimensions: 'outputDimension' },
   },
   {
-    providers: /^(?:groq|xai)(?:\.|$)/,
-    conversation: () => SDK_CONVERSATIONS.groqOrXai,
-    user: (hash) => ({ user: hash }),
-    parallelTools: PARALLEL,
-    effort: EFFORT,
-    unsignedReasoning: true,
-    passesImageUrls: true,
+    ...GROQ_OR_XAI,
+    providers: /^groq(?:\.|$)/,
+    toolSchema: (schema) => toolSchema(schema, STANDARD),
+    looseFormat: { schema: STANDARD, options: {} },
+  },
+  {
+    ...GROQ_OR_XAI,
+    providers: /^xai(?:\.|$)/,
+    toolSchema: (schema) => toolSchema(schema, XAI_TOOLS),
+    looseFormat: { schema: XAI_FORMATS, options: {} },
   },
   {
     providers: /^cohere(?:\.|$)/,
@@ -259,6 +289,7 @@ const FAMILIES: readonly AiSdkFamily[] = [
     ...COMPATIBLE,
     providers: /^deepseek(?:\.|$)/,
     conversation: () => SDK_CONVERSATIONS.deepseek,
+    toolSchema: (schema) => toolSchema(schema, STANDARD),
     needsReasoning: true,
   },
   COMPATIBLE,

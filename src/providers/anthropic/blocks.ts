@@ -1,7 +1,6 @@
 import type { RedactedThinkingBlock, ThinkingBlock } from '../../protocol/messages/block.ts';
 import type { CacheControl } from '../../protocol/content-part.ts';
 import type { FinishReason } from '../../protocol/chat-result.ts';
-import type { ToolIdRule } from '../tool-ids.ts';
 
 /** A mark for the prompt cache; taken away again where there are more than the API accepts. */
 interface Marked {
@@ -95,9 +94,3 @@ const KNOWN: Readonly<Record<string, FinishReason>> = {
 export function mapStopReason(native: string): FinishReason {
   return Object.hasOwn(KNOWN, native) ? (KNOWN[native] ?? 'stop') : 'stop';
 }
-
-/** Ids of tool calls on this wire are letters, digits, `_` and `-`. */
-export const TOOL_ID_RULE: ToolIdRule = {
-  allowed: /^[a-zA-Z0-9_-]+$/,
-  replace: (id, attempt) => `${id.replace(/[^a-zA-Z0-9_-]/g, '_')}${attempt === 0 ? '' : `_${attempt}`}`,
-};

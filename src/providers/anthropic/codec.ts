@@ -2,13 +2,15 @@ import type { NormalizedRequest } from '../../core/normalize/normalized-request.
 import type { ProviderTokenCount } from '../../contracts/provider.ts';
 import { type JsonObject, isJsonObject } from '../../protocol/json.ts';
 import type { Codec, DecodedResult } from '../codec.ts';
-import { callIdPrefix, originalIds } from '../tool-ids.ts';
+import { callIdPrefix, originalIds, WORD_CHARACTERS } from '../tool-ids.ts';
 import { type ErrorContext, failureInBand, parseJson } from '../upstream-failure.ts';
 import { namesUpload } from './encode-content.ts';
 import { encodeRequest } from './encode-request.ts';
 import { wireModelName } from './plan-thinking.ts';
 import { mayForceFormat } from './plan-format.ts';
-import { TOOL_ID_RULE } from './blocks.ts';
+import { ANTHROPIC } from '../accepts/anthropic.ts';
+import { foldAccepts } from '../fold-accepts.ts';
+import { withAcceptedEffort } from '../accepted-effort.ts';
 import * as read from '../../platform/json.ts';
 import { type AttemptFailure, failure } from '../../core/fallback/failure.ts';
 import { ResultCollector } from '../../core/stream/collect.ts';
@@ -31,10 +33,14 @@ const PATH = '/messages';
  * @param betas - Beta features of every request.
  */
 export function messagesCodec(betas: readonly string[]): Codec {
+  const accepts = foldAccepts(ANTHROPIC);
   return {
     path: () => PATH,
-    encode: (request, endpoint) => withCredit(encodeRequest(request, endpoint), request),
-    tokenCount: { ...COUNT, encode: (request, endpoint) => counted(encodeRequest(request, endpoint)) },
+    encode: (request, endpoint, note) => withCredit(encodeRequest(request, endpoint, accepts(endpoint), note), request),
+    tokenCount: {
+      ...COUNT,
+      encode: (request, endpoint) => counted(encodeRequest(request, endpoint, accepts(endpoint))),
+    },
     headers: (request) => betaHeader([...betas, ...(request.anthropicBetas ?? []), ...neededBetas(request)]),
     decodeResult: (body, context, request) => decodeResult(body, contextOf(request, context)),
     streamDecoder: (context, request) => new MessagesStreamDecoder(contextOf(request, context)),
@@ -49,9 +55,9 @@ export function nativeMessagesCodec(betas: readonly string[]): Codec {
       ...COUNT,
       encode: ({ native }, { upstreamModel }) => counted({ ...native?.body, model: wireModelName(upstreamModel) }),
     },
-    encode(request, { upstreamModel }) {
+    encode(request, { upstreamModel, acceptedEfforts }) {
       const { native, stream, endUser } = request;
-      const body = native?.body ?? {};
+      const body = withAcceptedEffort(native?.body ?? {}, 'output_config', acceptedEfforts);
       const metadata = read.object(body['metadata']);
       const own = { model: wireModelName(upstreamModel), stream, metadata: { ...metadata, user_id: endUser } };
       return withCredit({ ...body, ...own }, request);
@@ -106,7 +112,7 @@ function contextOf(request: NormalizedRequest, context: ErrorContext): DecodeCon
     native: false,
     formatTool: mayForceFormat(request),
     detailedUsage: request.batched === true,
-    originalId: originalIds(request.messages, TOOL_ID_RULE),
+    originalId: originalIds(request.messages, WORD_CHARACTERS),
     newId: newIds(request),
   };
 }

@@ -8,18 +8,18 @@ import type {
   UserMessage,
 } from '../../protocol/message.ts';
 import { EncodeError } from '../codec.ts';
-import { ToolIds } from '../tool-ids.ts';
+import { ToolIds, WORD_CHARACTERS } from '../tool-ids.ts';
 import {
   type Block,
   type ContentBlock,
   type TextBlock,
-  TOOL_ID_RULE,
   type ToolResultBlock,
   type ToolUseBlock,
   type Turn,
 } from './blocks.ts';
 import { encodeContent, encodeText, textBlocks } from './encode-content.ts';
-import type { ModelRules } from './plan-thinking.ts';
+import type { AcceptedConversation } from '../../core/accepts.ts';
+import { FILLER } from '../../core/conversation/repair.ts';
 import type { ReasoningDetail } from '../../protocol/reasoning.ts';
 import { isJsonObject } from '../../protocol/json.ts';
 import type { RedactedThinkingBlock, ThinkingBlock } from '../../protocol/messages/block.ts';
@@ -30,35 +30,34 @@ interface Conversation {
   readonly turns: readonly Turn[];
 }
 
-/** Said for a user who said nothing where the API wants a message from one. */
-const FILLER = 'Continue.';
-/** Result of a call that the client left without one: the API wants one for each. */
-const NO_RESULT = 'This call gave no result.';
-
 /**
  * Writes messages as turns of user and assistant. System messages go to the top, unless the model takes them where they
- * stand; neighbours of one role become one turn; results of tools come first in the turn behind their calls.
+ * stand; neighbours of one role, which results of tools have as well, become one turn. Calls have their results behind
+ * them already (`core/conversation`).
  *
+ * @param withThinking - Whether the model can be given thinking at all.
  * @throws {@link EncodeError} for content that this wire has no form for.
  */
-export function encodeConversation({ messages }: NormalizedRequest, rules: ModelRules): Conversation {
-  const writer = new ConversationWriter(rules);
+export function encodeConversation(
+  { messages }: NormalizedRequest,
+  accepts: AcceptedConversation,
+  withThinking: boolean,
+): Conversation {
+  const writer = new ConversationWriter(accepts, withThinking);
   for (const [index, message] of messages.entries()) writer.add(message, index, messages);
-  return writer.finish();
+  return writer.finish(messages);
 }
 
 class ConversationWriter {
-  readonly #rules: ModelRules;
-  readonly #ids = new ToolIds(TOOL_ID_RULE);
+  readonly #accepts: AcceptedConversation;
+  readonly #withThinking: boolean;
+  readonly #ids = new ToolIds(WORD_CHARACTERS);
   readonly #system: TextBlock[] = [];
   readonly #turns: Turn[] = [];
-  /** Turn behind which the result of a call belongs, by the call's id on the wire. */
-  readonly #callers = new Map<string, Turn>();
-  readonly #answered = new Set<string>();
-  #lastAssistant = 0;
 
-  constructor(rules: ModelRules) {
-    this.#rules = rules;
+  constructor(accepts: AcceptedConversation, withThinking: boolean) {
+    this.#accepts = accepts;
+    this.#withThinking = withThinking;
   }
 
   add(message: Message, index: number, messages: readonly Message[]): void {
@@ -70,25 +69,24 @@ class ConversationWriter {
         this.#append('user', userBlocks(message, `messages[${index}].content`));
         return;
       case 'assistant':
-        this.#lastAssistant = index;
-        return this.#addAssistant(message);
+        this.#append('assistant', encodeAssistant(message, this.#ids, this.#withThinking));
+        return;
       case 'tool':
         return this.#addResult(message, `messages[${index}].content`);
     }
   }
 
-  finish(): Conversation {
-    for (const [id, caller] of this.#callers) {
-      if (this.#answered.has(id)) continue;
-      this.#insertResult(caller, { type: 'tool_result', tool_use_id: id, content: NO_RESULT, is_error: true });
-    }
+  /** Blank texts are gone by now, so users may have turns to be made for them. */
+  finish(messages: readonly Message[]): Conversation {
     const turns = this.#turns;
     if (turns[0]?.role !== 'user') turns.unshift({ role: 'user', content: textBlocks(FILLER) });
     const last = turns.at(-1);
-    return {
-      system: this.#system,
-      turns: last?.role === 'assistant' ? [...turns.slice(0, -1), ...this.#prefill(last)] : turns,
-    };
+    if (last?.role !== 'assistant') return { system: this.#system, turns };
+    const isPrefill = messages.at(-1)?.role === 'assistant';
+    const end: readonly Turn[] = isPrefill
+      ? this.#prefill(last, messages.length - 1)
+      : [last, { role: 'user', content: textBlocks(FILLER) }];
+    return { system: this.#system, turns: [...turns.slice(0, -1), ...end] };
   }
 
   /** Where the model takes it, a system message may be behind a user's turn, at the end or before an answer. */
@@ -96,46 +94,21 @@ class ConversationWriter {
     const blocks = encodeText(message.content);
     const previous = this.#turns.at(-1)?.role;
     const mayStay = previous === 'user' && (next === undefined || speaks(next));
-    if (this.#rules.systemTurns && mayStay) this.#append('system', blocks);
+    if (this.#accepts.systemTurns === 'top-or-between' && mayStay) this.#append('system', blocks);
     else this.#system.push(...blocks);
   }
 
-  #addAssistant(message: AssistantMessage): void {
-    const blocks = encodeAssistant(message, this.#ids, this.#rules.thinking !== 'none');
-    const turn = this.#append('assistant', blocks);
-    for (const block of blocks) if (block.type === 'tool_use' && turn !== undefined) this.#callers.set(block.id, turn);
-  }
-
-  /** A result is in the turn right behind its call, before everything else there; a second one among the rest. */
   #addResult(message: ToolMessage, path: string): void {
     const id = this.#ids.result(message.tool_call_id);
-    const caller = id === undefined ? undefined : this.#callers.get(id);
-    if (id === undefined || caller === undefined) return;
-    if (this.#answered.has(id)) {
-      this.#append('user', encodeContent(message.content, path));
-      return;
-    }
-    this.#answered.add(id);
-    this.#insertResult(caller, resultBlock(id, message, path));
-  }
-
-  #insertResult(caller: Turn, result: ToolResultBlock): void {
-    const position = this.#turns.indexOf(caller) + 1;
-    let turn = this.#turns[position];
-    if (turn?.role !== 'user') {
-      turn = { role: 'user', content: [] };
-      this.#turns.splice(position, 0, turn);
-    }
-    const results = turn.content.findLastIndex(({ type }) => type === 'tool_result') + 1;
-    turn.content.splice(results, 0, result);
+    if (id !== undefined) this.#append('user', [resultBlock(id, message, path)]);
   }
 
   /** Models that go on with a prefill refuse thinking in it, and a space at its end; the others refuse any. */
-  #prefill({ content }: Turn): readonly Turn[] {
-    if (!this.#rules.prefill) {
+  #prefill({ content }: Turn, index: number): readonly Turn[] {
+    if (this.#accepts.prefill === 'refused') {
       throw new EncodeError(
-        `messages[${this.#lastAssistant}] is an assistant message for the model to go on with, which this model ` +
-          'does not do: end with a user message',
+        `messages[${index}] is an assistant message for the model to go on with, which this model does not do: ` +
+          'end with a user message',
       );
     }
     const said = content.filter(({ type }) => type !== 'thinking' && type !== 'redacted_thinking');
@@ -144,16 +117,11 @@ class ConversationWriter {
     return said.length === 0 ? [] : [{ role: 'assistant', content: said }];
   }
 
-  #append(role: Turn['role'], blocks: readonly Block[]): Turn | undefined {
+  #append(role: Turn['role'], blocks: readonly Block[]): void {
+    if (blocks.length === 0) return;
     const last = this.#turns.at(-1);
-    if (blocks.length === 0) return last;
-    if (last?.role === role) {
-      last.content.push(...blocks);
-      return last;
-    }
-    const turn: Turn = { role, content: [...blocks] };
-    this.#turns.push(turn);
-    return turn;
+    if (last?.role === role) last.content.push(...blocks);
+    else this.#turns.push({ role, content: [...blocks] });
   }
 }
 

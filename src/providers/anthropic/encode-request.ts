@@ -1,16 +1,18 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
-import type { ParameterName } from '../../catalog/model.ts';
 import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../protocol/json.ts';
 import type { SearchToolDefinition, TextBlock, ToolDefinition, Turn } from './blocks.ts';
 import { cacheMark, textBlocks } from './encode-content.ts';
 import { encodeConversation } from './encode-conversation.ts';
-import { type ModelRules, planThinking, rulesOf, type ThinkingPlan, wireModelName } from './plan-thinking.ts';
+import { planThinking, type ThinkingPlan, wireModelName } from './plan-thinking.ts';
 import { FORMAT_TOOL, type FormatPlan, planFormat } from './plan-format.ts';
 import { heldSchema, type HeldUse, toolSchema } from '../../core/schema/rewrite-schema.ts';
 import type { Schema } from '../../core/schema/schema-parts.ts';
-import { CLAUDE_STRICT_TOOLS, CLAUDE_TOOLS } from '../accepts/schemas.ts';
+import type { Accepts } from '../../core/accepts.ts';
+import { ChangedSchemas, type Note, UNNOTED } from '../adjustments.ts';
+import { noteLeftOut, parametersTaken, type Takes, takesReasoning } from '../taken-parameters.ts';
 import { EncodeError, tierToAsk } from '../codec.ts';
+import { temperatureTaken } from '../openai-compatible/encode-request.ts';
 import type { CacheControl } from '../../protocol/content-part.ts';
 import * as read from '../../platform/json.ts';
 import type { FunctionTool, ToolChoice } from '../../protocol/tools.ts';
@@ -31,16 +33,25 @@ const FOREIGN = new Set(['store', 'safety_identifier', 'functions', 'function_ca
  * Writes a request for the Messages API. Parameters that the endpoint or the model does not take are left out; those
  * the client left out stay out, except for the token limit, which the API insists on.
  *
- * @throws {@link EncodeError} for content that this wire has no form for.
+ * @param accepts - The record of the endpoint.
+ * @param note - Is told what is changed because the model does not take it. Default: nobody is.
+ * @throws {@link EncodeError} for content that this wire has no form for, and for a parameter that the model does not take
+ * and the request requires.
  */
-export function encodeRequest(request: NormalizedRequest, endpoint: Endpoint): EncodedBody {
-  const rules = rulesOf(endpoint);
-  const takes = (name: ParameterName): boolean => endpoint.parameters?.has(name) !== false;
-  const conversation = encodeConversation(request, rules);
+export function encodeRequest(
+  request: NormalizedRequest,
+  endpoint: Endpoint,
+  accepts: Accepts,
+  note: Note = UNNOTED,
+): EncodedBody {
+  const conversation = encodeConversation(request, accepts.conversation, accepts.reasoning.control !== 'none');
   const { turns } = conversation;
-  const thinking = planThinking(withoutUntaken(request, takes), endpoint, rules, turns);
-  const format = planFormat(request, rules, thinking, takes);
-  const { tools, choice, instruction } = encodeTools(request, rules, { thinking, format, turns }, takes);
+  const asked = withoutUntaken(request, parametersTaken(request, endpoint, accepts, false));
+  const thinking = planThinking(asked, endpoint, accepts, turns, note);
+  const takes = parametersTaken(request, endpoint, accepts, thinking.on);
+  noteLeftOut(request, takes, note);
+  const format = planFormat(request, accepts, thinking, takes, note);
+  const { tools, choice, instruction } = encodeTools(request, accepts, { thinking, format, turns }, takes, note);
   const system = [...conversation.system, ...(format.type === 'instruction' ? textBlocks(format.text) : [])];
   const whole = request.cache.control && cacheMark(request.cache.control);
   const mark = limitCacheMarks(tools, system, turns, whole);
@@ -54,7 +65,7 @@ export function encodeRequest(request: NormalizedRequest, endpoint: Endpoint): E
     ...(choice === undefined ? {} : { tool_choice: choice }),
     ...(thinking.thinking === undefined ? {} : { thinking: thinking.thinking }),
     ...outputConfig(request.extra, thinking, format.type === 'native' ? format.schema : undefined),
-    ...sampling(request, rules, thinking, takes),
+    ...sampling(request, accepts, takes, note),
     ...stopSequences(request, takes),
     ...serviceTier(request, endpoint),
     ...(mark === undefined ? {} : { cache_control: mark }),
@@ -63,15 +74,13 @@ export function encodeRequest(request: NormalizedRequest, endpoint: Endpoint): E
   };
 }
 
-type Takes = (name: ParameterName) => boolean;
-
 /** Reasoning that the endpoint does not take is not asked for. */
 function withoutUntaken(request: NormalizedRequest, takes: Takes): NormalizedRequest {
   const { verbosity, ...parameters } = request.parameters;
   return {
     ...request,
     parameters: verbosity === undefined || !takes('verbosity') ? parameters : request.parameters,
-    reasoning: takes('reasoning') || takes('reasoning_effort') ? request.reasoning : undefined,
+    reasoning: takesReasoning(takes) ? request.reasoning : undefined,
   };
 }
 
@@ -92,18 +101,13 @@ function outputConfig(extra: JsonObject, { effort }: ThinkingPlan, schema: Schem
   };
 }
 
-function sampling(
-  { parameters }: NormalizedRequest,
-  rules: ModelRules,
-  thinking: ThinkingPlan,
-  takes: Takes,
-): EncodedBody {
-  if (!rules.sampling || thinking.on) return {};
+function sampling({ parameters }: NormalizedRequest, accepts: Accepts, takes: Takes, note: Note): EncodedBody {
   const { temperature, top_p: topP, top_k: topK } = parameters;
-  const warm = temperature !== undefined && takes('temperature');
   return {
-    ...(warm ? { temperature: Math.min(temperature, 1) } : {}),
-    ...(topP === undefined || !takes('top_p') || (warm && !rules.bothSamplers) ? {} : { top_p: topP }),
+    ...(temperature === undefined || !takes('temperature')
+      ? {}
+      : { temperature: temperatureTaken(temperature, accepts, note) }),
+    ...(topP === undefined || !takes('top_p') ? {} : { top_p: topP }),
     // Zero switches it off, which on this wire is said by saying nothing.
     ...(topK === undefined || topK < 1 || !takes('top_k') ? {} : { top_k: topK }),
   };
@@ -129,9 +133,12 @@ function isLong({ parameters }: NormalizedRequest, { maxTokens }: ThinkingPlan):
 
 /** An instruction at the end leaves everything before it as it was, so that it can be read from the cache. */
 function withInstruction(turns: readonly Turn[], instruction: string): readonly Turn[] {
-  const last = turns.at(-1);
-  if (last?.role !== 'user') return [...turns, { role: 'user', content: textBlocks(instruction) }];
-  return [...turns.slice(0, -1), { role: 'user', content: [...last.content, ...textBlocks(instruction)] }];
+  // Behind a system message at the end nothing may follow but an answer.
+  const end = turns.at(-1)?.role === 'system' ? turns.slice(-1) : [];
+  const before = end.length === 0 ? turns : turns.slice(0, -1);
+  const last = before.at(-1);
+  if (last?.role !== 'user') return [...before, { role: 'user', content: textBlocks(instruction) }, ...end];
+  return [...before.slice(0, -1), { role: 'user', content: [...last.content, ...textBlocks(instruction)] }, ...end];
 }
 
 /** Marks in one request; the one at the top counts too. */
@@ -189,11 +196,12 @@ interface Plans {
 /** Writes the tools and the choice among them. */
 function encodeTools(
   request: NormalizedRequest,
-  rules: ModelRules,
+  accepts: Accepts,
   plans: Plans,
-  takes: (name: ParameterName) => boolean,
+  takes: Takes,
+  note: Note,
 ): EncodedTools {
-  const encoded = encodeFunctions(request, rules, plans, takes);
+  const encoded = encodeFunctions(request, accepts, plans, takes, note);
   // A forced answer in a form leaves no room for a search.
   const search = plans.format.type === 'tool' || !takes('web_search_options') ? undefined : encodeSearch(request);
   if (search === undefined) return encoded;
@@ -205,9 +213,10 @@ function encodeTools(
 
 function encodeFunctions(
   request: NormalizedRequest,
-  rules: ModelRules,
+  accepts: Accepts,
   plans: Plans,
-  takes: (name: ParameterName) => boolean,
+  takes: Takes,
+  note: Note,
 ): EncodedTools {
   const { thinking, format, turns } = plans;
   if (format.type === 'tool') {
@@ -217,10 +226,12 @@ function encodeFunctions(
   if (request.tools.length === 0 || !takes('tools')) return toolsOfHistory(turns);
   const single = request.parameters.parallel_tool_calls === false ? { disable_parallel_tool_use: true } : {};
   const wanted = takes('tool_choice') ? encodeChoice(request.toolChoice) : undefined;
-  const tools = encodeDefinitions(request.tools, rules);
+  const tools = encodeDefinitions(request.tools, accepts, note);
   if (wanted?.type === 'none') return { tools, choice: wanted };
   const forced = wanted?.type === 'any' || wanted?.type === 'tool';
-  if (forced && (thinking.budgeted || !rules.forcedTools)) {
+  const { forcedTools } = accepts.parameters;
+  if (forced && (forcedTools === 'never' || (thinking.budgeted && forcedTools === 'without-budget'))) {
+    note('tool_choice became an instruction, because the model cannot be forced to call a tool');
     const which = wanted.type === 'tool' ? `the tool ${wanted.name}` : 'one of the tools';
     return { tools, choice: { type: 'auto', ...single }, instruction: `Call ${which} now.` };
   }
@@ -243,22 +254,30 @@ function encodeChoice(choice: ToolChoice | undefined): Choice | undefined {
   return 'function' in choice ? { type: 'tool', name: choice.function.name } : undefined;
 }
 
-function encodeDefinitions(tools: readonly FunctionTool[], { structuredOutputs }: ModelRules): ToolDefinition[] {
+function encodeDefinitions(tools: readonly FunctionTool[], { schemas }: Accepts, note: Note): ToolDefinition[] {
+  const { strictTools } = schemas;
+  const changed = new ChangedSchemas(note);
   let strict = 0;
   const used: HeldUse = { optional: 0, unions: 0 };
-  return tools.map(({ cache_control: mark, function: { name, description, parameters, strict: wanted } }) => {
-    const schema = parameters ?? {};
-    const mayHold = wanted === true && structuredOutputs && strict < MOST_STRICT;
-    const closed = mayHold ? heldSchema(schema, CLAUDE_STRICT_TOOLS, used) : undefined;
-    if (closed !== undefined) strict += 1;
-    return {
-      name,
-      ...(description == null || description === '' ? {} : { description }),
-      input_schema: closed ?? toolSchema(schema, CLAUDE_TOOLS),
-      ...(closed === undefined ? {} : { strict: true as const }),
-      ...(mark == null ? {} : { cache_control: cacheMark(mark) }),
-    };
-  });
+  const written = tools.map(
+    ({ cache_control: mark, function: { name, description, parameters, strict: wanted } }, index) => {
+      const schema = parameters ?? {};
+      const mayHold = wanted === true && strictTools !== undefined && strict < MOST_STRICT;
+      const closed = mayHold ? heldSchema(schema, strictTools, used) : undefined;
+      if (closed !== undefined) strict += 1;
+      const sent = { parameters: closed ?? toolSchema(schema, schemas.tools), strict: closed !== undefined };
+      changed.seen(index, parameters, wanted, sent);
+      return {
+        name,
+        ...(description == null || description === '' ? {} : { description }),
+        input_schema: sent.parameters,
+        ...(closed === undefined ? {} : { strict: true as const }),
+        ...(mark == null ? {} : { cache_control: cacheMark(mark) }),
+      };
+    },
+  );
+  changed.end();
+  return written;
 }
 
 /** A conversation with calls in it must come with tools, also when the caller wants no more calls. */

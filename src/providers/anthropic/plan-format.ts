@@ -1,10 +1,11 @@
-import type { ParameterName } from '../../catalog/model.ts';
 import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
+import type { Accepts } from '../../core/accepts.ts';
 import type { JsonObject } from '../../protocol/json.ts';
-import type { ModelRules, ThinkingPlan } from './plan-thinking.ts';
+import type { ThinkingPlan } from './plan-thinking.ts';
 import { heldSchema, toolSchema } from '../../core/schema/rewrite-schema.ts';
 import type { Schema } from '../../core/schema/schema-parts.ts';
-import { CLAUDE_HELD, CLAUDE_TOOLS } from '../accepts/schemas.ts';
+import { type Note, rewritten } from '../adjustments.ts';
+import type { Takes } from '../taken-parameters.ts';
 
 /** How the model is held to the form of the answer that was asked for. */
 export type FormatPlan =
@@ -25,20 +26,29 @@ const JSON_ONLY = 'Answer with one valid JSON object and nothing else: no words 
 /** Chooses the strictest way that the model, the schema and the rest of the request allow. */
 export function planFormat(
   request: NormalizedRequest,
-  rules: ModelRules,
+  { schemas, parameters }: Accepts,
   thinking: ThinkingPlan,
-  takes: (name: ParameterName) => boolean,
+  takes: Takes,
+  note: Note,
 ): FormatPlan {
   const { responseFormat: format } = request;
   if (format?.type === 'json_object') return takes('response_format') ? { type: 'instruction', text: JSON_ONLY } : NONE;
   if (format?.type !== 'json_schema') return NONE;
   const schema = (format.json_schema.schema ?? undefined) as JsonObject | undefined;
   if (schema === undefined) return { type: 'instruction', text: JSON_ONLY };
-  const strict = rules.structuredOutputs && takes('structured_outputs') ? heldSchema(schema, CLAUDE_HELD) : undefined;
-  if (strict !== undefined) return { type: 'native', schema: strict };
-  if (mayForceFormat(request) && rules.forcedTools && !thinking.budgeted && schema['type'] === 'object') {
-    return { type: 'tool', schema: toolSchema(schema, CLAUDE_TOOLS) };
+  const { formats } = schemas;
+  const mayHold = formats !== undefined && formats !== 'none' && takes('structured_outputs');
+  const strict = mayHold ? heldSchema(schema, formats) : undefined;
+  if (strict !== undefined) {
+    if (strict !== schema) note(rewritten(['response_format']));
+    return { type: 'native', schema: strict };
   }
+  const mayForce = parameters.forcedTools !== 'never' && !thinking.budgeted;
+  if (mayForceFormat(request) && mayForce && schema['type'] === 'object') {
+    note('response_format became a tool that the model must call, because answers cannot be held to its schema');
+    return { type: 'tool', schema: toolSchema(schema, schemas.tools) };
+  }
+  note('response_format became an instruction, because answers cannot be held to its schema');
   return { type: 'instruction', text: `${JSON_ONLY} It must follow this JSON Schema: ${JSON.stringify(schema)}` };
 }
 

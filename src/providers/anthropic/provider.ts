@@ -6,7 +6,7 @@ import { mergeHeaders } from '../provider-api.ts';
 import { httpProvider } from '../http-provider.ts';
 import type { Provider } from '../../contracts/provider.ts';
 import { listOf, type OptionShape, text } from '../../platform/option-kinds.ts';
-import type { ParameterName } from '../../catalog/model.ts';
+import { parametersLackedBy } from '../../catalog/lacked-parameters.ts';
 
 /** Options of {@link anthropic}. */
 export interface AnthropicOptions<Model extends string = string> extends ChatProviderOptions<Model> {
@@ -54,7 +54,7 @@ export function anthropic<const Model extends string = string>(options: Anthropi
     readsFiles: true,
     prefill: takesPrefill,
     codec: {
-      unsupported: NO_WORDS,
+      unsupported: parametersLackedBy('anthropic'),
       cacheMarks: true,
       hasEmbeddings: false,
       load: async () => (await import('./codec.ts')).messagesCodec(betas),
@@ -94,17 +94,3 @@ const BATCHES: BatchesOnFirstUse = {
 export function hasAnthropicKey(): boolean {
   return readEnvironment(API_KEY_VARIABLE) !== undefined;
 }
-
-/** Parameters of chat completions that the API does not have. */
-const NO_WORDS: readonly ParameterName[] = [
-  'min_p',
-  'top_a',
-  'frequency_penalty',
-  'presence_penalty',
-  'repetition_penalty',
-  'logit_bias',
-  'logprobs',
-  'top_logprobs',
-  'prediction',
-  'seed',
-];

@@ -5,6 +5,8 @@ import type { Codec, DecodedResult } from '../codec.ts';
 import { callIdPrefix } from '../tool-ids.ts';
 import { type ErrorContext, parseJson, parseObjects } from '../upstream-failure.ts';
 import { type AnswerContext, AnswerReader } from './answer-reader.ts';
+import { GOOGLE, VERTEX } from '../accepts/google.ts';
+import { foldAccepts } from '../fold-accepts.ts';
 import { encodeRequest } from './encode-request.ts';
 import { SignatureMemory } from '../signed-parts.ts';
 import { googleEmbeddings } from './embeddings.ts';
@@ -19,6 +21,7 @@ import type { Choice } from '../../protocol/chat-result.ts';
 /** Google's native API: `generateContent`. */
 export function googleCodec(surface: GoogleSurface, safetySettings: readonly JsonObject[] | undefined): Codec {
   const memory = new SignatureMemory();
+  const accepts = foldAccepts(surface.vertex ? VERTEX : GOOGLE);
 
   function answerContext(context: ErrorContext, request: NormalizedRequest): AnswerContext {
     return {
@@ -29,12 +32,10 @@ export function googleCodec(surface: GoogleSurface, safetySettings: readonly Jso
     };
   }
 
-  const encode: Codec['encode'] = (request, endpoint) =>
-    encodeRequest(request, endpoint, {
-      surface,
-      safetySettings,
-      recall: (callId) => memory.recall(request.account.id, callId),
-    });
+  const encode: Codec['encode'] = (request, endpoint, note) => {
+    const recall = (callId: string): string | undefined => memory.recall(request.account.id, callId);
+    return encodeRequest(request, endpoint, { surface, safetySettings, recall }, accepts(endpoint), note);
+  };
 
   return {
     path: ({ stream }, { upstreamModel }) =>

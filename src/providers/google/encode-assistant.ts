@@ -96,11 +96,11 @@ function encodeImages(
 function encodeCalls(
   calls: readonly ToolCall[],
   signatures: Signatures,
-  { family, surface, recall }: AssistantContext,
+  { accepts: { reasoning }, surface, recall }: AssistantContext,
 ): readonly Part[] {
   return calls.map(({ id, function: { name, arguments: text }, extra_content: extra }, index) => {
     const given = signatures.calls.get(id) ?? extra?.google?.thought_signature ?? recall(id);
-    const signature = given ?? (family.needsSignatures && index === 0 ? NO_SIGNATURE : undefined);
+    const signature = given ?? (reasoning.history === 'required' && index === 0 ? NO_SIGNATURE : undefined);
     return signed(
       { functionCall: { ...(surface.vertex ? {} : { id }), name: wireName(name), args: argumentsOf(text) } },
       signature,

@@ -1,22 +1,21 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { ParameterName } from '../../catalog/model.ts';
+import type { AcceptedReasoning, Accepts } from '../../core/accepts.ts';
+import { toolSchema } from '../../core/schema/rewrite-schema.ts';
 import type { NormalizedRequest, ReasoningRequest } from '../../core/normalize/normalized-request.ts';
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
 import { EFFORT_SHARES, type EffortShares, EncodeError } from '../codec.ts';
-import type { ModelFamily, ThinkingControl } from './families.ts';
-import { googleSchema } from './json-schema.ts';
+import { limited, nearest, type Note, rewritten } from '../adjustments.ts';
+import { type Takes, takesLimit, takesReasoning } from '../taken-parameters.ts';
 import type { ReasoningEffort } from '../../protocol/reasoning.ts';
 import { nearestEffort } from '../openai-compatible/encode-request.ts';
 import * as read from '../../platform/json.ts';
 
-/** Whether an endpoint takes a parameter; one that nobody declared may be taken. */
-export type Takes = (name: ParameterName) => boolean;
-
 /** What decides how `generationConfig` is written. */
 interface GenerationContext {
-  readonly family: ModelFamily;
+  readonly accepts: Accepts;
   readonly takes: Takes;
-  readonly vertex: boolean;
+  readonly note: Note;
   /** False: a form of the answer cannot be demanded, because the request offers tools. */
   readonly formatAllowed: boolean;
 }
@@ -26,6 +25,8 @@ const RENAMED: readonly (readonly [ours: ParameterName, theirs: string])[] = [
   ['temperature', 'temperature'],
   ['top_p', 'topP'],
   ['stop', 'stopSequences'],
+  ['frequency_penalty', 'frequencyPenalty'],
+  ['presence_penalty', 'presencePenalty'],
 ];
 
 /** Seeds are 32 bits at Google. */
@@ -39,11 +40,12 @@ export function encodeGeneration(
 ): Readonly<Record<string, unknown>> {
   const { parameters, reasoning } = request;
   const limit = parameters.max_completion_tokens;
-  const thinks = context.takes('reasoning') || context.takes('reasoning_effort');
-  const thinkingConfig = thinks ? encodeThinking(reasoning, limit, endpoint, context.family) : undefined;
+  const thinkingConfig = takesReasoning(context.takes)
+    ? encodeThinking(reasoning, limit, endpoint, context.accepts.reasoning, context.note)
+    : undefined;
   return {
     ...ownGenerationConfig(request),
-    ...encodeSampling(request, endpoint, context),
+    ...encodeSampling(request, context),
     ...encodeFormat(request, context),
     ...(thinkingConfig === undefined ? {} : { thinkingConfig }),
     ...encodeOutput(request),
@@ -56,50 +58,38 @@ function ownGenerationConfig({ extra }: NormalizedRequest): JsonObject {
   return read.object(own);
 }
 
-function encodeSampling(
-  { parameters }: NormalizedRequest,
-  endpoint: Endpoint,
-  { family, takes, vertex }: GenerationContext,
-): Record<string, unknown> {
+function encodeSampling({ parameters }: NormalizedRequest, { takes }: GenerationContext): Record<string, unknown> {
   const values = parameters as Readonly<Record<string, unknown>>;
   const encoded: Record<string, unknown> = {};
   const limit = parameters.max_completion_tokens;
-  if (limit !== undefined && (takes('max_tokens') || takes('max_completion_tokens')))
-    encoded['maxOutputTokens'] = limit;
+  if (limit !== undefined && takesLimit(takes)) encoded['maxOutputTokens'] = limit;
   for (const [ours, theirs] of RENAMED) if (values[ours] !== undefined && takes(ours)) encoded[theirs] = values[ours];
   // Zero switches it off elsewhere, and is refused here.
   if (parameters.top_k !== undefined && parameters.top_k > 0 && takes('top_k')) encoded['topK'] = parameters.top_k;
   if (parameters.seed !== undefined && takes('seed')) encoded['seed'] = parameters.seed % SEEDS;
-  if (family.penalties || vertex) {
-    for (const [ours, theirs] of PENALTIES)
-      if (values[ours] !== undefined && takes(ours)) encoded[theirs] = values[ours];
-  }
-  // The Gemini API refuses them for most models, so somebody has to say that this one takes them.
-  if (parameters.logprobs === true && (vertex ? takes('logprobs') : isKnownToTake(endpoint, 'logprobs'))) {
+  if (parameters.logprobs === true && takes('logprobs')) {
     encoded['responseLogprobs'] = true;
     if (parameters.top_logprobs !== undefined) encoded['logprobs'] = parameters.top_logprobs;
   }
   return encoded;
 }
 
-function isKnownToTake({ parameters, unknownParameters }: Endpoint, name: ParameterName): boolean {
-  return parameters?.has(name) === true && unknownParameters?.has(name) !== true;
-}
-
-const PENALTIES: readonly (readonly [ours: ParameterName, theirs: string])[] = [
-  ['frequency_penalty', 'frequencyPenalty'],
-  ['presence_penalty', 'presencePenalty'],
-];
-
 function encodeFormat(
   { responseFormat: format }: NormalizedRequest,
-  { takes, formatAllowed }: GenerationContext,
+  { accepts, takes, note, formatAllowed }: GenerationContext,
 ): object {
-  if (!formatAllowed) return {};
+  if (!formatAllowed) {
+    if (format !== undefined && format.type !== 'text')
+      note('response_format was left out, because the model has tools');
+    return {};
+  }
   const json = { responseMimeType: 'application/json' };
   if (format?.type === 'json_schema' && takes('structured_outputs')) {
     const { schema } = format.json_schema;
-    return schema == null ? json : { ...json, responseJsonSchema: googleSchema(schema) };
+    if (schema == null) return json;
+    const written = toolSchema(schema, accepts.schemas.looseFormats);
+    if (written !== schema) note(rewritten(['response_format']));
+    return { ...json, responseJsonSchema: written };
   }
   const isJson = format?.type === 'json_schema' || format?.type === 'json_object';
   return isJson && takes('response_format') ? json : {};
@@ -161,12 +151,21 @@ function encodeThinking(
   reasoning: ReasoningRequest | undefined,
   limit: number | undefined,
   endpoint: Endpoint,
-  { thinking }: ModelFamily,
+  accepts: AcceptedReasoning,
+  note: Note,
 ): ThinkingConfig | undefined {
-  if (reasoning === undefined || thinking === undefined) return undefined;
+  if (reasoning === undefined) return undefined;
+  if (accepts.control === 'none') {
+    if (reasoning.effort !== undefined && reasoning.effort !== 'none') note(nearest('reasoning_effort', undefined));
+    return undefined;
+  }
   const effort = effortFor(reasoning, endpoint);
   const shown = effort === 'none' || reasoning.exclude ? {} : { includeThoughts: true };
-  const config = { ...shown, ...amount(effort, reasoning.maxTokens, limit, thinking) };
+  const config: ThinkingConfig = { ...shown, ...amount(effort, reasoning.maxTokens, limit, accepts) };
+  const { effort: wanted } = reasoning;
+  const { thinkingLevel: level, thinkingBudget: budget } = config;
+  if (wanted !== undefined && level !== undefined && level !== wanted) note(nearest('reasoning_effort', level));
+  if (wanted === 'none' && budget !== undefined && budget > 0) note(limited('reasoning.max_tokens', budget));
   return Object.keys(config).length > 0 ? config : undefined;
 }
 
@@ -180,17 +179,17 @@ function amount(
   effort: ReasoningEffort | undefined,
   budget: number | undefined,
   limit: number | undefined,
-  thinking: ThinkingControl,
+  { budget: bounds, efforts, off }: AcceptedReasoning,
 ): ThinkingConfig {
-  if (thinking.type === 'level') {
+  if (bounds === undefined) {
     const wanted = effort ?? effortOfBudget(budget);
-    return wanted === undefined ? {} : { thinkingLevel: nearestEffort(wanted, thinking.levels, true) };
+    return wanted === undefined ? {} : { thinkingLevel: nearestEffort(wanted, efforts, true) };
   }
-  if (effort === 'none') return { thinkingBudget: thinking.canBeOff ? 0 : thinking.min };
+  if (effort === 'none') return { thinkingBudget: off === 'disabled' ? 0 : bounds.least };
   const wanted = budget ?? budgetOfEffort(effort, limit);
   if (wanted === undefined) return {};
-  const most = Math.min(thinking.max, limit === undefined ? thinking.max : limit - 1);
-  return { thinkingBudget: Math.max(thinking.min, Math.min(Math.round(wanted), most)) };
+  const most = Math.min(bounds.most, limit === undefined ? bounds.most : limit - 1);
+  return { thinkingBudget: Math.max(bounds.least, Math.min(Math.round(wanted), most)) };
 }
 
 function budgetOfEffort(

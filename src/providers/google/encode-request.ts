@@ -1,9 +1,11 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../protocol/json.ts';
-import { encodeGeneration, type Takes } from './encode-generation.ts';
+import { type Accepts } from '../../core/accepts.ts';
+import { type Note, UNNOTED } from '../adjustments.ts';
+import { noteLeftOut, parametersTaken, type Takes } from '../taken-parameters.ts';
+import { encodeGeneration } from './encode-generation.ts';
 import { type EncodedTools, encodeFunctions, encodeSearch, wireName } from './encode-tools.ts';
-import { familyOf, type ModelFamily } from './families.ts';
 import type { Content, FunctionResponse, GoogleSurface, InlineData, Part } from './wire.ts';
 import { EncodeError, tierToAsk } from '../codec.ts';
 import type { ContentPart } from '../../protocol/content-part.ts';
@@ -39,18 +41,29 @@ const TIERS: Readonly<Record<string, string>> = { default: 'standard', flex: 'fl
 /**
  * Writes a request for `generateContent`. Parameters that Google or the endpoint does not take are left out; those the
  * client left out stay out.
+ *
+ * @param accepts - The record of the endpoint.
+ * @param note - Is told what is changed because the model does not take it. Default: nobody is.
+ * @throws {@link EncodeError} for what Google cannot be told, and for a parameter that the model does not take and the
+ * request requires.
  */
-export function encodeRequest(request: NormalizedRequest, endpoint: Endpoint, context: EncodeContext): JsonObject {
-  const family = familyOf(endpoint.upstreamModel);
-  const takes: Takes = (name) => endpoint.parameters?.has(name) !== false;
+export function encodeRequest(
+  request: NormalizedRequest,
+  endpoint: Endpoint,
+  context: EncodeContext,
+  accepts: Accepts,
+  note: Note = UNNOTED,
+): JsonObject {
+  const takes = parametersTaken(request, endpoint, accepts, accepts.reasoning.byDefault);
+  noteLeftOut(request, takes, note);
   const extra = passedOn(request.extra);
-  const conversation = encodeConversation(request.messages, { ...context, family });
-  const tools = chooseTools(request, family, takes);
+  const conversation = encodeConversation(request.messages, { ...context, accepts });
+  const tools = chooseTools(request, accepts, takes, note);
   const generationConfig = encodeGeneration(request, endpoint, {
-    family,
+    accepts,
     takes,
-    vertex: context.surface.vertex,
-    formatAllowed: family.formatWithTools || tools.tools === undefined,
+    note,
+    formatAllowed: accepts.schemas.formatsWithTools || tools.tools === undefined,
   });
   const body = {
     ...(context.safetySettings === undefined ? {} : { safetySettings: context.safetySettings }),
@@ -65,12 +78,12 @@ export function encodeRequest(request: NormalizedRequest, endpoint: Endpoint, co
 }
 
 /** Where a model takes tools or a form of the answer but not both, tools win unless none may be called. */
-function chooseTools(request: NormalizedRequest, family: ModelFamily, takes: Takes): EncodedTools {
+function chooseTools(request: NormalizedRequest, { schemas }: Accepts, takes: Takes, note: Note): EncodedTools {
   const { tools, toolChoice: choice, responseFormat } = request;
   const formWanted = responseFormat?.type === 'json_object' || responseFormat?.type === 'json_schema';
   if (tools.length > 0 && takes('tools')) {
-    if (choice === 'none' && formWanted && !family.formatWithTools) return {};
-    return encodeFunctions(tools, takes('tool_choice') ? choice : undefined);
+    if (choice === 'none' && formWanted && !schemas.formatsWithTools) return {};
+    return encodeFunctions(tools, takes('tool_choice') ? choice : undefined, schemas.tools, note);
   }
   return takes('web_search_options') ? encodeSearch(request) : {};
 }
@@ -147,9 +160,13 @@ function encodeConversation(messages: readonly Message[], context: AssistantCont
   return placeInstructions(instructions, turns, context);
 }
 
-function placeInstructions(instructions: readonly Part[], turns: Turns, { family }: MediaContext): EncodedConversation {
+function placeInstructions(
+  instructions: readonly Part[],
+  turns: Turns,
+  { accepts: { conversation } }: MediaContext,
+): EncodedConversation {
   // Without a turn there is nothing to answer, so the instructions are what the user says.
-  const ownPlace = family.systemInstruction && turns.contents.length > 0;
+  const ownPlace = conversation.systemTurns !== 'none' && turns.contents.length > 0;
   if (!ownPlace) turns.prefix(instructions);
   if (turns.contents.length === 0) {
     throw new EncodeError('messages must have content: Google refuses a conversation without any');
@@ -229,7 +246,7 @@ function encodeResult(
 
   function addMedia(part: Exclude<ContentPart, { readonly type: 'text' }>, where: string): void {
     const written = encodeMedia(part, where, context);
-    if (context.family.mediaInToolResults && written.inlineData !== undefined) {
+    if (context.accepts.conversation.media.tool.length > 0 && written.inlineData !== undefined) {
       parts.push({ inlineData: written.inlineData });
     } else {
       if (text === '') text = `The result of ${name} follows.`;

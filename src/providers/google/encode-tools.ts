@@ -1,6 +1,9 @@
 import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
 import type { FunctionTool, ToolChoice } from '../../protocol/tools.ts';
-import { functionSchema, takesNothing } from './json-schema.ts';
+import { toolSchema } from '../../core/schema/rewrite-schema.ts';
+import type { SchemaRules } from '../../core/schema/schema-rules.ts';
+import { ChangedSchemas, type Note } from '../adjustments.ts';
+import { isJsonObject } from '../../protocol/json.ts';
 
 /** `tools` and `toolConfig` of a request. */
 export interface EncodedTools {
@@ -9,10 +12,18 @@ export interface EncodedTools {
 }
 
 /** Writes the functions that the model may call, and whether it must. */
-export function encodeFunctions(tools: readonly FunctionTool[], choice: ToolChoice | undefined): EncodedTools {
+export function encodeFunctions(
+  tools: readonly FunctionTool[],
+  choice: ToolChoice | undefined,
+  rules: SchemaRules,
+  note: Note,
+): EncodedTools {
   const functionCallingConfig = encodeChoice(choice, tools);
+  const changed = new ChangedSchemas(note);
+  const functionDeclarations = tools.map((tool, index) => encodeFunction(tool, index, rules, changed));
+  changed.end();
   return {
-    tools: [{ functionDeclarations: tools.map(encodeFunction) }],
+    tools: [{ functionDeclarations }],
     ...(functionCallingConfig === undefined ? {} : { toolConfig: { functionCallingConfig } }),
   };
 }
@@ -22,11 +33,18 @@ export function encodeSearch({ parameters }: NormalizedRequest): EncodedTools {
   return parameters.web_search_options === undefined ? {} : { tools: [{ googleSearch: {} }] };
 }
 
-function encodeFunction({ function: { name, description, parameters } }: FunctionTool): object {
+function encodeFunction(
+  { function: { name, description, parameters } }: FunctionTool,
+  index: number,
+  rules: SchemaRules,
+  changed: ChangedSchemas,
+): object {
+  const schema = parameters == null || takesNothing(parameters) ? undefined : toolSchema(parameters, rules);
+  if (schema !== undefined) changed.seen(index, parameters, undefined, { parameters: schema });
   return {
     name: wireName(name),
     ...(description == null ? {} : { description }),
-    ...(parameters == null || takesNothing(parameters) ? {} : { parametersJsonSchema: functionSchema(parameters) }),
+    ...(schema === undefined ? {} : { parametersJsonSchema: schema }),
   };
 }
 
@@ -40,6 +58,24 @@ function encodeChoice(choice: ToolChoice | undefined, tools: readonly FunctionTo
   }
   if (strict) return { mode: 'VALIDATED' };
   return choice === 'auto' ? { mode: 'AUTO' } : undefined;
+}
+
+/** True for the schema of a function that takes nothing: older models refuse an object without properties. */
+export function takesNothing(schema: FunctionTool['function']['parameters']): boolean {
+  if (schema == null) return true;
+  const { type, properties, ...rest } = schema;
+  if (type !== undefined && type !== 'object') return false;
+  if (isJsonObject(properties) && Object.keys(properties).length > 0) return false;
+  return Object.entries(rest).every(
+    ([keyword, value]) => SAYS_NOTHING.has(keyword) || value === false || isEmpty(value),
+  );
+}
+
+/** Keywords that add no parameter. */
+const SAYS_NOTHING = new Set(['$schema', '$id', '$comment', 'title', 'description', '$defs', 'definitions', 'strict']);
+
+function isEmpty(value: unknown): boolean {
+  return Array.isArray(value) && value.length === 0;
 }
 
 const MAX_LENGTH = 64;

@@ -1,12 +1,13 @@
 import type { AudioPart, ContentPart, FilePart } from '../../protocol/content-part.ts';
 import { EncodeError } from '../codec.ts';
-import type { ModelFamily } from './families.ts';
+import type { Accepts } from '../../core/accepts.ts';
 import type { GoogleSurface, InlineData, Part } from './wire.ts';
 import { parseDataUrl, toBase64, typeOfName as registeredTypeOfName } from '../../platform/data-url.ts';
 
 /** Where media go, which decides how they may be named. */
 export interface MediaContext {
-  readonly family: ModelFamily;
+  /** The record of the endpoint. */
+  readonly accepts: Accepts;
   readonly surface: GoogleSurface;
 }
 
@@ -46,7 +47,7 @@ export function encodeAddress(
   url: string,
   kind: MediaKind,
   path: string,
-  { family, surface }: MediaContext,
+  { accepts: { conversation }, surface }: MediaContext,
   filename?: string,
 ): Part {
   if (/^data:/i.test(url.slice(0, 5))) {
@@ -56,12 +57,12 @@ export function encodeAddress(
   }
   if (isStored(url, surface)) return stored(url, typeOfName(filename));
   if (YOUTUBE.test(url)) return { fileData: { mimeType: 'video/mp4', fileUri: url } };
-  if ((family.fetchesUrls || surface.vertex) && url.startsWith('https:')) {
+  if ((conversation.fileAddresses || surface.vertex) && url.startsWith('https:')) {
     const mimeType = typeOfName(url) ?? typeOfName(filename) ?? defaultType(kind);
     return { fileData: { mimeType, fileUri: url } };
   }
   throw new EncodeError(
-    `${path} must be a data URL for this model: Google does not fetch ${family.fetchesUrls ? 'http' : 'web'} addresses for it`,
+    `${path} must be a data URL for this model: Google does not fetch ${conversation.fileAddresses ? 'http' : 'web'} addresses for it`,
   );
 }
 

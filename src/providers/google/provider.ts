@@ -7,7 +7,7 @@ import { readEnvironment } from '../../platform/environment.ts';
 import { CHAT_PROVIDER_OPTIONS, type ChatProviderOptions } from '../openai-compatible/options.ts';
 import type { Provider } from '../../contracts/provider.ts';
 import { group, kind, listOf, type OptionShape, text } from '../../platform/option-kinds.ts';
-import type { ParameterName } from '../../catalog/model.ts';
+import { parametersLackedBy } from '../../catalog/lacked-parameters.ts';
 
 const GEMINI_API = 'https://generativelanguage.googleapis.com/v1beta';
 const KEY_VARIABLES = ['GEMINI_API_KEY', 'GOOGLE_API_KEY'] as const;
@@ -100,7 +100,7 @@ export function google<const Model extends string = string>(options: GoogleOptio
       nativeSearch: 'alone',
       readsFiles: true,
       codec: {
-        unsupported: NO_WORDS,
+        unsupported: parametersLackedBy('google'),
         // Vertex has another wire for embeddings.
         hasEmbeddings: !vertex,
         async load() {
@@ -144,14 +144,3 @@ export function googleFromEnvironment(): readonly Provider[] {
 function keyFromEnvironment(): string | undefined {
   return KEY_VARIABLES.map(readEnvironment).find((key) => key !== undefined);
 }
-
-/** Parameters of chat completions that Google does not have. */
-const NO_WORDS: readonly ParameterName[] = [
-  'min_p',
-  'top_a',
-  'repetition_penalty',
-  'logit_bias',
-  'prediction',
-  'parallel_tool_calls',
-  'verbosity',
-];

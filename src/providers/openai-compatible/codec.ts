@@ -4,7 +4,7 @@ import type { NormalizedRequest } from '../../core/normalize/normalized-request.
 import { ANY_SERVER } from '../accepts/any-server.ts';
 import { type ErrorContext, failureInBand, parseObjects } from '../upstream-failure.ts';
 import { CallSignatures } from './call-signatures.ts';
-import { foldAccepts } from './fold-accepts.ts';
+import { foldAccepts } from '../fold-accepts.ts';
 import {
   citationOf,
   decodeContent,
@@ -18,7 +18,7 @@ import {
   noteCited,
   sourcesOf,
 } from './decode-result.ts';
-import type { Dialect } from './dialect.ts';
+import { type Dialect, differencesOf } from './dialect.ts';
 import { embeddingsCodec } from './embeddings.ts';
 import { INPUT_COUNT } from './count-input.ts';
 import { encodeRequest, wantsResponses } from './encode-request.ts';
@@ -40,12 +40,13 @@ import * as read from '../../platform/json.ts';
  * @param responses - The Responses wire of the same server, for models that want it. Default: it has none.
  */
 export function chatCompletionsCodec(dialect: Dialect, vendor: VendorAccepts = ANY_SERVER, responses?: Codec): Codec {
-  const accepts = foldAccepts(vendor, dialect);
+  const accepts = foldAccepts(vendor, differencesOf(dialect));
   // Ids of calls that were written anew are turned back in answers.
   const answering = { ...dialect, toolCallIds: dialect.toolCallIds ?? vendor.all.conversation.toolIds };
   const signatures = new CallSignatures();
   const contextOf = (context: ErrorContext, request: NormalizedRequest): DecodeContext => ({
     dialect: answering,
+    usage: vendor.all.usage,
     request,
     onExtra: (call) => signatures.remember(call, request),
     ...context,
@@ -58,8 +59,8 @@ export function chatCompletionsCodec(dialect: Dialect, vendor: VendorAccepts = A
             wantsResponses(request, endpoint, accepts(endpoint)) ? responses : undefined,
         }),
     path: () => '/chat/completions',
-    encode: (request, endpoint) =>
-      signatures.add(encodeRequest(request, endpoint, dialect, accepts(endpoint)), request, endpoint),
+    encode: (request, endpoint, note) =>
+      signatures.add(encodeRequest(request, endpoint, dialect, accepts(endpoint), note), request, endpoint),
     decodeResult: (body, context, request) => decodeResult(body, contextOf(context, request)),
     takesAddresses: (endpoint) => accepts(endpoint).conversation.fileAddresses,
     embeddings: embeddingsCodec(dialect),
@@ -167,7 +168,7 @@ export class ChatStreamDecoder implements StreamDecoder {
     if (hasSources(chunk)) this.#readSources(chunk, pieces);
     if (this.#hasFinished) this.#cite(pieces);
     const counted = findUsage(chunk, choices);
-    const usage = counted == null ? undefined : decodeUsage(counted, this.#context.dialect);
+    const usage = counted == null ? undefined : decodeUsage(counted, this.#context.dialect, this.#context.usage);
     if (usage !== undefined) pieces.push({ type: 'usage', usage });
   }
 

@@ -19,6 +19,7 @@ import type { DecodedResult } from '../codec.ts';
 import { type ErrorContext, failureInBand, readJsonAnswer } from '../upstream-failure.ts';
 import { callIdPrefix, originalIds } from '../tool-ids.ts';
 import { decodeUsage, findUsage, type Writable } from './decode-usage.ts';
+import type { ReportedUsageNames } from '../../core/accepts.ts';
 import { type Dialect, toolIdRule } from './dialect.ts';
 import { type CallWithExtra, ToolCallIndexer } from './tool-call-indexer.ts';
 import type { Delta } from '../../protocol/chunk.ts';
@@ -29,6 +30,8 @@ import * as read from '../../platform/json.ts';
 /** What decoding one answer depends on. */
 export interface DecodeContext extends ErrorContext {
   readonly dialect: Dialect;
+  /** What the server calls cached tokens. Default: every name that is in use. */
+  readonly usage?: ReportedUsageNames | undefined;
   /** Gives ids to tool calls that came without one, and the caller's ids back to those that it knows. */
   readonly request: Pick<NormalizedRequest, 'id' | 'messages'>;
   /** Keeps what the server wants back with a call, for clients that lose it. Default: nothing does. */
@@ -62,7 +65,7 @@ export function decodeResult(body: string, context: DecodeContext): DecodedResul
     ok: true,
     result: {
       choices: decoded,
-      usage: decodeUsage(findUsage(parsed, choices), context.dialect),
+      usage: decodeUsage(findUsage(parsed, choices), context.dialect, context.usage),
       systemFingerprint: read.text(parsed['system_fingerprint']),
       serviceTier: read.text(parsed['service_tier']),
       upstreamId: read.text(parsed['id']),

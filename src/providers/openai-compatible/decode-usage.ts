@@ -1,5 +1,7 @@
+import type { ReportedUsageNames } from '../../core/accepts.ts';
 import type { ReportedUsage } from '../../core/stream/pieces.ts';
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
+import { CACHED_TOKENS, CACHE_WRITE_TOKENS } from '../accepts/usual.ts';
 import type { Dialect } from './dialect.ts';
 import * as read from '../../platform/json.ts';
 
@@ -15,13 +17,19 @@ export function findUsage(body: JsonObject, choices: readonly unknown[]): unknow
 /**
  * Reads a usage object of any server of this wire, or undefined when it holds no counts. What a server does not
  * report stays absent.
+ *
+ * @param names - What the server calls cached tokens. Default: every name that is in use.
  */
-export function decodeUsage(value: unknown, dialect: Dialect): ReportedUsage | undefined {
+export function decodeUsage(
+  value: unknown,
+  dialect: Dialect,
+  names: UsageNames = USUAL_NAMES,
+): ReportedUsage | undefined {
   if (!isJsonObject(value)) return undefined;
   const prompt = read.count(value['prompt_tokens']);
   const reported = read.count(value['completion_tokens']);
   if (prompt === undefined && reported === undefined) return undefined;
-  const { details, outside } = promptDetails(value, prompt ?? 0);
+  const { details, outside } = promptDetails(value, prompt ?? 0, names);
   const whole = (prompt ?? 0) + outside;
   const completion = withReasoning(value, whole, reported ?? 0, dialect);
   const usage: Writable<ReportedUsage> = {
@@ -40,6 +48,11 @@ export function decodeUsage(value: unknown, dialect: Dialect): ReportedUsage | u
   return usage;
 }
 
+/** What a server calls cached tokens. */
+type UsageNames = Pick<ReportedUsageNames, 'cachedTokens' | 'cacheWriteTokens'>;
+
+const USUAL_NAMES: UsageNames = { cachedTokens: CACHED_TOKENS, cacheWriteTokens: CACHE_WRITE_TOKENS };
+
 /** A value whose members are still being written. */
 export type Writable<Value> = { -readonly [Name in keyof Value]: Value[Name] };
 
@@ -56,26 +69,16 @@ function withReasoning(usage: JsonObject, prompt: number, completion: number, di
   return beside > 0 && known ? completion + beside : completion;
 }
 
-/** What servers call the tokens that were read from the prompt cache, in the details and beside them. */
-const READ_NAMES = [
-  'cached_tokens',
-  'cache_read_input_tokens',
-  'cache_read_tokens',
-  'prompt_cache_hit_tokens',
-] as const;
-/** And those that were written to it. */
-const WRITE_NAMES = ['cache_write_tokens', 'cache_creation_input_tokens', 'cache_creation_tokens'] as const;
-
 /** The counts of a prompt's parts, and of its tokens that the server does not count as such. */
 interface PromptCounts {
   readonly details: ReportedUsage['prompt_tokens_details'];
   readonly outside: number;
 }
 
-function promptDetails(usage: JsonObject, prompt: number): PromptCounts {
+function promptDetails(usage: JsonObject, prompt: number, names: UsageNames): PromptCounts {
   const counts = countsOf(usage['prompt_tokens_details']);
-  const cached = largest(READ_NAMES, counts, usage);
-  const written = largest(WRITE_NAMES, counts, usage);
+  const cached = largest(names.cachedTokens, counts, usage);
+  const written = largest(names.cacheWriteTokens, counts, usage);
   if (cached === undefined && written === undefined) return { details: counts, outside: 0 };
   const outside = outsidePrompt(usage, prompt);
   const details = {

@@ -1,8 +1,9 @@
-import type { AcceptedConversation } from '../../core/accepts.ts';
+import type { AcceptedConversation, FamilyAccepts } from '../../core/accepts.ts';
 import type { ParameterName } from '../../catalog/model.ts';
 import type { ReasoningEffort } from '../../protocol/reasoning.ts';
 import type { BatchPath } from './native-batches.ts';
-import type { ToolIdRule } from '../tool-ids.ts';
+import { LISTS } from '../accepts/usual.ts';
+import { type ToolIdRule, WORD_CHARACTERS } from '../tool-ids.ts';
 
 /** How a server that speaks the chat completions wire differs from the others. Data only. */
 export interface Dialect {
@@ -80,6 +81,20 @@ export interface EmbeddingDialect {
   readonly user?: boolean | undefined;
 }
 
+/** What a program says of its server, for its record. Marks of a cache are on parts, so a server that has them takes lists. */
+export function differencesOf(dialect: Dialect): FamilyAccepts['accepts'] {
+  const { conversation, cacheMarks, toolCallIds, efforts, maxTemperature } = dialect;
+  return {
+    conversation: {
+      ...(cacheMarks === undefined ? {} : { lists: LISTS }),
+      ...(toolCallIds === undefined ? {} : { toolIds: toolCallIds }),
+      ...conversation,
+    },
+    ...(efforts === undefined ? {} : { reasoning: { efforts } }),
+    ...(maxTemperature === undefined ? {} : { parameters: { maxTemperature } }),
+  };
+}
+
 const ALPHABET = 'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789';
 const LENGTH = 9;
 
@@ -99,6 +114,7 @@ export const FORTY_CHARACTERS: ToolIdRule = {
 
 const RULES: Readonly<Record<AcceptedConversation['toolIds'], ToolIdRule | undefined>> = {
   any: undefined,
+  'word-characters': WORD_CHARACTERS,
   'at-most-40': FORTY_CHARACTERS,
   'nine-alphanumeric': NINE_CHARACTERS,
 };

@@ -11,8 +11,10 @@ import { ToolIds } from '../tool-ids.ts';
 import { type Dialect, toolIdRule } from './dialect.ts';
 import { checkConversation, completed, encodeMessage, markLastBlock } from './encode-message.ts';
 import type { AcceptedSchemas, Accepts } from '../../core/accepts.ts';
+import { ChangedSchemas, leftOut, limited, nearest, type Note, notHeld, rewritten, UNNOTED } from '../adjustments.ts';
+import { noteOthersLeftOut, parametersTaken, type Takes, takesLimit, takesReasoning } from '../taken-parameters.ts';
 import { shapeConversation } from '../../core/conversation/shape.ts';
-import { EncodeError, tierToAsk } from '../codec.ts';
+import { tierToAsk } from '../codec.ts';
 import { REASONING_EFFORTS, type ReasoningEffort, type ResponseFormat } from '../../protocol/reasoning.ts';
 
 /** A request body for a server of the chat completions wire. */
@@ -23,6 +25,7 @@ export type EncodedBody = Readonly<Record<string, unknown>>;
  * take are left out; those the client left out stay out.
  *
  * @param accepts - The record of the endpoint.
+ * @param note - Is told what is changed because the model does not take it. Default: nobody is.
  * @throws {@link EncodeError} for content that the server does not take.
  */
 export function encodeRequest(
@@ -30,19 +33,22 @@ export function encodeRequest(
   endpoint: Endpoint,
   dialect: Dialect,
   accepts: Accepts,
+  note: Note = UNNOTED,
 ): EncodedBody {
   const effort = encodedEffort(request, endpoint, accepts);
-  const takes = parametersTaken(request, endpoint, dialect, accepts, effort);
+  const takes = parametersTaken(request, endpoint, accepts, reasonsBy(effort, accepts), dialect.unsupported);
+  noteOthersLeftOut(request, takes, note);
   const body: Record<string, unknown> = {
     ...request.extra,
     model: endpoint.upstreamModel,
     messages: encodeMessages(markedMessages(request, dialect), dialect, accepts),
   };
-  encodeParameters(request, dialect, accepts, takes, body);
-  if (request.tools.length > 0) Object.assign(body, encodeTools(request, dialect, accepts, takes));
-  if (request.responseFormat !== undefined) Object.assign(body, encodeFormat(request, accepts, takes));
+  encodeParameters(request, dialect, accepts, takes, body, note);
+  if (request.tools.length > 0) Object.assign(body, encodeTools(request, dialect, accepts, takes, note));
+  if (request.responseFormat !== undefined) Object.assign(body, encodeFormat(request, accepts, takes, note));
   if (request.reasoning !== undefined && takesReasoning(takes)) {
     Object.assign(body, encodeReasoning(request.reasoning, effort, dialect));
+    noteEffort(request.reasoning, effort, note);
   }
   encodeOutput(request, body);
   if (dialect.promptCacheFields === true) encodeCache(request, body);
@@ -52,49 +58,24 @@ export function encodeRequest(
   return body;
 }
 
-type Takes = (name: ParameterName) => boolean;
 type JsonSchemaFormat = Extract<ResponseFormat, { type: 'json_schema' }>;
-
-/**
- * Which parameters an endpoint takes: what a program declares of it counts before what the record of its vendor says of
- * the model.
- *
- * @param effort - What is asked for of reasoning.
- * @throws {@link EncodeError} for a request that requires all of its parameters, when the model refuses one of them.
- */
-export function parametersTaken(
-  { preferences, needs }: NormalizedRequest,
-  endpoint: Endpoint,
-  { unsupported }: Dialect,
-  { parameters, reasoning }: Accepts,
-  effort: ReasoningEffort | undefined,
-): Takes {
-  const { refused, refusedWhileReasoning } = parameters;
-  const reasons = effort === undefined ? reasoning.byDefault : effort !== 'none';
-  const isRefused = (name: ParameterName): boolean =>
-    (refused.includes(name) || (reasons && refusedWhileReasoning.includes(name))) && !isDeclared(endpoint, name);
-  if (preferences.requireParameters) {
-    const missing = needs.parameters.find(isRefused);
-    if (missing !== undefined) throw new EncodeError(`The model does not take the parameter ${missing}`);
-  }
-  return (name) => unsupported?.includes(name) !== true && endpoint.parameters?.has(name) !== false && !isRefused(name);
-}
-
-function isDeclared({ parameters, unknownParameters }: Endpoint, name: ParameterName): boolean {
-  return parameters?.has(name) === true && unknownParameters?.has(name) !== true;
-}
 
 /** Whether a model must be asked by Responses: it is only there, or it takes no tools elsewhere while it reasons. */
 export function wantsResponses(request: NormalizedRequest, endpoint: Endpoint, accepts: Accepts): boolean {
   const { wire, toolsWire } = accepts.parameters;
   if (wire === 'responses') return true;
   if (toolsWire === 'chat' || request.tools.length === 0) return false;
-  const effort = encodedEffort(request, endpoint, accepts);
-  return effort === undefined ? accepts.reasoning.byDefault : effort !== 'none';
+  return reasonsBy(encodedEffort(request, endpoint, accepts), accepts);
 }
 
-function takesReasoning(takes: Takes): boolean {
-  return takes('reasoning') || takes('reasoning_effort');
+/** Whether a model reasons when it is told this much of it. */
+export function reasonsBy(effort: ReasoningEffort | undefined, { reasoning }: Accepts): boolean {
+  return effort === undefined ? reasoning.byDefault : effort !== 'none';
+}
+
+/** Notes an effort that is not the one that was asked for. Budgets are shares of a limit, so any effort stands for one. */
+export function noteEffort({ effort: wanted }: ReasoningRequest, sent: ReasoningEffort | undefined, note: Note): void {
+  if (wanted !== undefined && wanted !== sent) note(nearest('reasoning_effort', sent));
 }
 
 function encodeParameters(
@@ -103,20 +84,28 @@ function encodeParameters(
   accepts: Accepts,
   takes: Takes,
   encoded: Record<string, unknown>,
+  note: Note,
 ): void {
   for (const name in parameters) {
     const value = parameters[name as keyof typeof parameters];
     if (name === 'max_completion_tokens') {
-      if (takes('max_tokens') || takes('max_completion_tokens'))
-        encoded[dialect.maxTokensField ?? 'max_tokens'] = value;
-    } else if (!takes(name as ParameterName)) continue;
+      if (takesLimit(takes)) encoded[dialect.maxTokensField ?? 'max_tokens'] = value;
+      else note(leftOut(name));
+    } else if (!takes(name as ParameterName)) note(leftOut(name));
     // Servers refuse to be told how to call tools that they were not given.
     else if (name === 'parallel_tool_calls' && (tools.length === 0 || !takes('tools'))) continue;
     else if (name === 'seed') encoded[dialect.seedField ?? 'seed'] = value;
-    else if (name === 'temperature') encoded[name] = Math.min(Number(value), accepts.parameters.maxTemperature);
+    else if (name === 'temperature') encoded[name] = temperatureTaken(Number(value), accepts, note);
     else if (name === 'web_search_options') encoded[name] = encodeSearch(value as JsonObject);
     else encoded[name] = value;
   }
+}
+
+/** A temperature, lowered to the highest that the model takes. */
+export function temperatureTaken(asked: number, { parameters: { maxTemperature } }: Accepts, note: Note): number {
+  if (asked <= maxTemperature) return asked;
+  note(limited('temperature', maxTemperature));
+  return maxTemperature;
 }
 
 /** This wire has no words for domains and counts, which codecs of others take from the same place. */
@@ -130,19 +119,23 @@ function encodeTools(
   dialect: Dialect,
   { schemas }: Accepts,
   takes: Takes,
+  note: Note,
 ): EncodedBody {
   if (tools.length === 0 || !takes('tools')) return {};
   const choice = takes('tool_choice') ? encodeChoice(toolChoice, dialect) : undefined;
+  const changed = new ChangedSchemas(note);
+  const written = tools.map(({ cache_control: mark, function: { name, description, parameters, strict } }, index) => ({
+    type: 'function',
+    ...(mark != null && dialect.cacheMarks === 'cache_control' ? { cache_control: mark } : {}),
+    function: {
+      name,
+      ...(description == null ? {} : { description }),
+      ...changed.seen(index, parameters, strict, encodeParameterSchema(parameters, strict, schemas)),
+    },
+  }));
+  changed.end();
   return {
-    tools: tools.map(({ cache_control: mark, function: { name, description, parameters, strict } }) => ({
-      type: 'function',
-      ...(mark != null && dialect.cacheMarks === 'cache_control' ? { cache_control: mark } : {}),
-      function: {
-        name,
-        ...(description == null ? {} : { description }),
-        ...encodeParameterSchema(parameters, strict, schemas),
-      },
-    })),
+    tools: written,
     ...(choice === undefined ? {} : { tool_choice: choice }),
   };
 }
@@ -168,25 +161,40 @@ function encodeChoice(choice: ToolChoice | undefined, dialect: Dialect): unknown
   return 'function' in choice ? { type: 'function', function: { name: choice.function.name } } : undefined;
 }
 
-function encodeFormat({ responseFormat: format }: NormalizedRequest, { schemas }: Accepts, takes: Takes): EncodedBody {
+function encodeFormat(
+  { responseFormat: format }: NormalizedRequest,
+  { schemas }: Accepts,
+  takes: Takes,
+  note: Note,
+): EncodedBody {
   if (format === undefined || format.type === 'text') return {};
   if (format.type === 'json_schema') {
     if (takes('structured_outputs')) {
-      return { response_format: heldFormat(format, schemas) };
+      return { response_format: heldFormat(format, schemas, note) };
     }
-    return takes('response_format') ? { response_format: { type: 'json_object' } } : {};
+    if (!takes('response_format')) return {};
+    note('The schema of response_format was left out, because the model cannot be held to one');
+    return { response_format: { type: 'json_object' } };
   }
   return takes('response_format') ? { response_format: format } : {};
 }
 
-/** A form of the answer with a schema that the server can hold it to; without `strict` where it cannot. */
-export function heldFormat(format: JsonSchemaFormat, { formats: held }: AcceptedSchemas): JsonSchemaFormat {
+/** A form of the answer with a schema that the server takes; without `strict` where it cannot hold answers to it. */
+export function heldFormat(
+  format: JsonSchemaFormat,
+  { formats: held, looseFormats }: AcceptedSchemas,
+  note: Note,
+): JsonSchemaFormat {
   const { schema, strict } = format.json_schema;
-  if (strict !== true || schema == null || held === undefined) return format;
-  const closed = heldSchema(schema, held);
-  if (closed === schema) return format;
-  const written = closed === undefined ? { strict: false } : { schema: closed };
-  return { ...format, json_schema: { ...format.json_schema, ...written } };
+  if (schema == null) return format;
+  const isChecked = strict === true && held !== undefined && held !== 'none';
+  const closed = isChecked ? heldSchema(schema, held) : undefined;
+  const written = closed ?? toolSchema(schema, looseFormats);
+  if (isChecked && closed === undefined) note(notHeld('response_format'));
+  if (written !== schema) note(rewritten(['response_format']));
+  if (written === schema && (closed !== undefined || !isChecked)) return format;
+  const changes = { schema: written, ...(isChecked && closed === undefined ? { strict: false } : {}) };
+  return { ...format, json_schema: { ...format.json_schema, ...changes } };
 }
 
 function encodeOutput(

@@ -109,6 +109,7 @@ export const OPENAI_COMPATIBLE_OPTIONS: OptionShape<OpenAiCompatibleOptions> = {
       turns: text,
       calls: text,
       afterResults: text,
+      nullContent: flag,
       lists: group<AcceptedConversation['lists']>({ system: flag, user: flag, assistant: flag, tool: flag }),
       media: group<AcceptedConversation['media']>({
         user: listOf(text),

@@ -1,3 +1,4 @@
+import { parametersLackedBy } from '../../catalog/lacked-parameters.ts';
 import type { BuiltInProvider } from '../../config/tables/names.ts';
 import type { Dialect } from './dialect.ts';
 import type { LoadAccepts, NativeDialect } from './provider.ts';
@@ -24,7 +25,7 @@ export interface VendorPreset {
 
 const LOCAL: Dialect = {
   reasoningHistory: 'reasoning',
-  unsupported: ['verbosity', 'prediction', 'web_search_options'],
+  unsupported: parametersLackedBy('local'),
 };
 
 /** Vendors that differ only in these facts (`spec` of the upstreams; nothing here goes stale with their models). */
@@ -51,7 +52,7 @@ export const VENDOR_PRESETS = {
       serviceTiers: ['default', 'flex', 'priority', 'scale'],
       promptCacheFields: true,
       countsInput: true,
-      unsupported: ['top_k', 'min_p', 'top_a', 'repetition_penalty'],
+      unsupported: parametersLackedBy('openai'),
     },
   },
   groq: {
@@ -67,17 +68,7 @@ export const VENDOR_PRESETS = {
       maxTokensField: 'max_completion_tokens',
       messageNames: false,
       serviceTiers: ['flex'],
-      unsupported: [
-        'logprobs',
-        'top_logprobs',
-        'logit_bias',
-        'top_k',
-        'min_p',
-        'top_a',
-        'repetition_penalty',
-        'prediction',
-        'verbosity',
-      ],
+      unsupported: parametersLackedBy('groq'),
     },
   },
   together: {
@@ -86,7 +77,7 @@ export const VENDOR_PRESETS = {
     baseURL: 'https://api.together.xyz/v1',
     apiKeyVariables: ['TOGETHER_API_KEY', 'TOGETHER_AI_API_KEY'],
     accepts: async () => (await import('../accepts/together.ts')).TOGETHER,
-    dialect: { reasoningHistory: 'reasoning', unsupported: ['top_a', 'verbosity', 'prediction'] },
+    dialect: { reasoningHistory: 'reasoning', unsupported: parametersLackedBy('together') },
   },
   fireworks: {
     slug: 'fireworks',
@@ -94,7 +85,7 @@ export const VENDOR_PRESETS = {
     baseURL: 'https://api.fireworks.ai/inference/v1',
     apiKeyVariables: ['FIREWORKS_API_KEY'],
     accepts: async () => (await import('../accepts/fireworks.ts')).FIREWORKS,
-    dialect: { reasoningHistory: 'reasoning_content', unsupported: ['top_a', 'verbosity'] },
+    dialect: { reasoningHistory: 'reasoning_content', unsupported: parametersLackedBy('fireworks') },
   },
   deepinfra: {
     slug: 'deepinfra',
@@ -102,7 +93,7 @@ export const VENDOR_PRESETS = {
     baseURL: 'https://api.deepinfra.com/v1/openai',
     apiKeyVariables: ['DEEPINFRA_API_KEY', 'DEEPINFRA_TOKEN'],
     accepts: async () => (await import('../accepts/deepinfra.ts')).DEEPINFRA,
-    dialect: { reasoningHistory: 'reasoning_content', unsupported: ['top_a', 'verbosity', 'prediction'] },
+    dialect: { reasoningHistory: 'reasoning_content', unsupported: parametersLackedBy('deepinfra') },
   },
   deepseek: {
     slug: 'deepseek',
@@ -115,7 +106,7 @@ export const VENDOR_PRESETS = {
       userField: 'user_id',
       reasoning: 'thinking',
       reasoningHistory: 'reasoning_content',
-      unsupported: ['top_k', 'min_p', 'top_a', 'repetition_penalty', 'logit_bias', 'seed', 'verbosity', 'prediction'],
+      unsupported: parametersLackedBy('deepseek'),
     },
   },
   mistral: {
@@ -136,16 +127,7 @@ export const VENDOR_PRESETS = {
       forcedTool: 'any',
       toolCallIds: 'nine-alphanumeric',
       messageNames: false,
-      unsupported: [
-        'top_k',
-        'min_p',
-        'top_a',
-        'repetition_penalty',
-        'logit_bias',
-        'logprobs',
-        'top_logprobs',
-        'verbosity',
-      ],
+      unsupported: parametersLackedBy('mistral'),
     },
   },
   xai: {
@@ -158,7 +140,7 @@ export const VENDOR_PRESETS = {
       maxTokensField: 'max_completion_tokens',
       reasoningHistory: 'reasoning_content',
       reasoningOutsideCompletion: true,
-      unsupported: ['top_k', 'min_p', 'top_a', 'repetition_penalty', 'verbosity', 'prediction'],
+      unsupported: parametersLackedBy('xai'),
     },
   },
   openrouter: {
@@ -214,5 +196,5 @@ export const AZURE_DIALECT: Dialect = {
   maxTokensField: 'max_completion_tokens',
   developerRole: true,
   promptCacheFields: true,
-  unsupported: ['top_k', 'min_p', 'top_a', 'repetition_penalty'],
+  unsupported: parametersLackedBy('azure'),
 };

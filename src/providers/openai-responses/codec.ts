@@ -1,8 +1,8 @@
 import type { Codec } from '../codec.ts';
 import type { VendorAccepts } from '../../core/accepts.ts';
 import { repairItems } from './repair-items.ts';
-import type { Dialect } from '../openai-compatible/dialect.ts';
-import { foldAccepts } from '../openai-compatible/fold-accepts.ts';
+import { type Dialect, differencesOf } from '../openai-compatible/dialect.ts';
+import { foldAccepts } from '../fold-accepts.ts';
 import { encodeChat } from './encode-chat.ts';
 import { OWN_FORMATS } from './encode-items.ts';
 import {
@@ -20,6 +20,7 @@ import {
   thoughtOf,
 } from './decode-response.ts';
 import type { Endpoint } from '../../catalog/endpoint.ts';
+import { parametersLackedBy } from '../../catalog/lacked-parameters.ts';
 import type { ParameterName } from '../../catalog/model.ts';
 import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../protocol/json.ts';
@@ -34,6 +35,7 @@ import { decodeLogprobs } from '../openai-compatible/decode-result.ts';
 import { failureInBand, parseJson } from '../upstream-failure.ts';
 import type { StreamDecoder } from '../piece-stream.ts';
 import type { SseEvent } from '../sse.ts';
+import { withAcceptedEffort } from '../accepted-effort.ts';
 import * as read from '../../platform/json.ts';
 
 /** OpenAI's Responses wire, for callers who speak it themselves: their bodies go out, and answers stay as they are. */
@@ -49,10 +51,10 @@ export function responsesCodec(dialect: Dialect): Codec {
 
 /** The Responses wire for callers of any form, for models that are only there. */
 export function chatOverResponsesCodec(dialect: Dialect, vendor: VendorAccepts): Codec {
-  const accepts = foldAccepts(vendor, dialect);
+  const accepts = foldAccepts(vendor, differencesOf(dialect));
   return {
     path: () => '/responses',
-    encode: (request, endpoint) => encodeChat(request, endpoint, dialect, accepts(endpoint)),
+    encode: (request, endpoint, note) => encodeChat(request, endpoint, dialect, accepts(endpoint), note),
     decodeResult(body, context, request) {
       const decoded = decodeResponse(body, contextOf(request, context));
       if (!decoded.ok) return decoded;
@@ -78,12 +80,7 @@ const PARAMETERS: ReadonlyMap<string, readonly ParameterName[]> = new Map<string
 
 /** Fields of this API that only other routers know besides us. */
 const EXTENSIONS: ReadonlySet<string> = new Set([
-  'top_k',
-  'min_p',
-  'top_a',
-  'repetition_penalty',
-  'frequency_penalty',
-  'presence_penalty',
+  ...parametersLackedBy('responses'),
   'modalities',
   'image_config',
   'cache_control',
@@ -96,7 +93,8 @@ const EXTENSIONS: ReadonlySet<string> = new Set([
 export function encodeResponses(request: NormalizedRequest, endpoint: Endpoint, dialect: Dialect): EncodedBody {
   const { native, stream, endUser } = request;
   if (native === undefined) throw new RangeError('only a native request is sent as it is');
-  const { service_tier: _, stream_options: options, input, ...body } = native.body;
+  const sent = withAcceptedEffort(native.body, 'reasoning', endpoint.acceptedEfforts);
+  const { service_tier: _, stream_options: options, input, ...body } = sent;
   const extended = dialect.responsesExtensions === true;
   const kept = Object.entries(body).filter(
     ([name]) => (extended || !EXTENSIONS.has(name)) && takes(name, endpoint, dialect),

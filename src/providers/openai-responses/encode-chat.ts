@@ -3,6 +3,7 @@
  * Nothing is stored.
  */
 import type { Endpoint } from '../../catalog/endpoint.ts';
+import { parametersLackedBy } from '../../catalog/lacked-parameters.ts';
 import type { ParameterName } from '../../catalog/model.ts';
 import type { Accepts } from '../../core/accepts.ts';
 import { shapeConversation } from '../../core/conversation/shape.ts';
@@ -11,7 +12,9 @@ import type { JsonObject } from '../../protocol/json.ts';
 import type { ReasoningEffort } from '../../protocol/reasoning.ts';
 import type { ToolChoice } from '../../protocol/tools.ts';
 import * as read from '../../platform/json.ts';
+import { ChangedSchemas, limited, type Note, UNNOTED } from '../adjustments.ts';
 import { EncodeError } from '../codec.ts';
+import { noteLeftOut, parametersTaken, type Takes, takesLimit, takesReasoning } from '../taken-parameters.ts';
 import { type Dialect, FORTY_CHARACTERS } from '../openai-compatible/dialect.ts';
 import { ToolIds } from '../tool-ids.ts';
 import {
@@ -20,19 +23,14 @@ import {
   encodeParameterSchema,
   encodeTier,
   heldFormat,
-  parametersTaken,
+  noteEffort,
+  reasonsBy,
+  temperatureTaken,
 } from '../openai-compatible/encode-request.ts';
 import { itemsOf, reasoningItemsOf } from './encode-items.ts';
 
 /** Parameters that this API has no words for. */
-const NO_WORDS: ReadonlySet<ParameterName> = new Set<ParameterName>([
-  'frequency_penalty',
-  'presence_penalty',
-  'logit_bias',
-  'seed',
-  'stop',
-  'prediction',
-]);
+const NO_WORDS: ReadonlySet<ParameterName> = new Set(parametersLackedBy('responses'));
 
 /** Fields of chat completions that clients send beside those of the contract, and that this API would refuse. */
 const FOREIGN = new Set(['functions', 'function_call', 'stream_options', 'n']);
@@ -50,10 +48,14 @@ export function encodeChat(
   endpoint: Endpoint,
   dialect: Dialect,
   accepts: Accepts,
+  note: Note = UNNOTED,
 ): EncodedBody {
   const { parameters, cache, extra, stream, preferences, needs } = request;
   const effort = encodedEffort(request, endpoint, accepts);
-  const takes = parametersTaken(request, endpoint, dialect, accepts, effort);
+  const reasons = reasonsBy(effort, accepts);
+  const taken = parametersTaken(request, endpoint, accepts, reasons, dialect.unsupported);
+  const takes: Takes = (name) => !NO_WORDS.has(name) && taken(name);
+  noteLeftOut(request, takes, note);
   const lacking = preferences.requireParameters ? needs.parameters.find((name) => NO_WORDS.has(name)) : undefined;
   if (lacking !== undefined) throw new EncodeError(`The Responses API has no words for the parameter ${lacking}`);
   if (request.outputModalities?.some((modality) => modality !== 'text') === true) {
@@ -61,7 +63,6 @@ export function encodeChat(
   }
   const { max_completion_tokens: limit, temperature, top_p: topP } = parameters;
   const likelihoods = parameters.logprobs === true && takes('logprobs');
-  const reasons = effort === undefined ? accepts.reasoning.byDefault : effort !== 'none';
   const include = [
     ...(reasons ? ['reasoning.encrypted_content'] : []),
     ...(likelihoods ? ['message.output_text.logprobs'] : []),
@@ -72,15 +73,15 @@ export function encodeChat(
     input: inputOf(request, accepts),
     store: false,
     ...(include.length === 0 ? {} : { include }),
-    ...(limit !== undefined && (takes('max_tokens') || takes('max_completion_tokens'))
-      ? { max_output_tokens: Math.max(limit, LEAST_OUTPUT) }
+    ...(limit !== undefined && takesLimit(takes) ? { max_output_tokens: limitTaken(limit, note) } : {}),
+    ...(temperature !== undefined && takes('temperature')
+      ? { temperature: temperatureTaken(temperature, accepts, note) }
       : {}),
-    ...(temperature !== undefined && takes('temperature') ? { temperature } : {}),
     ...(topP !== undefined && takes('top_p') ? { top_p: topP } : {}),
     ...(likelihoods && parameters.top_logprobs !== undefined ? { top_logprobs: parameters.top_logprobs } : {}),
-    ...encodeTools(request, accepts, takes),
-    ...encodeReasoning(request, effort, takes),
-    ...encodeText(request, accepts, takes),
+    ...encodeTools(request, accepts, takes, note),
+    ...encodeReasoning(request, effort, takes, note),
+    ...encodeText(request, accepts, takes, note),
     ...(cache.key === undefined ? {} : { prompt_cache_key: cache.key }),
     ...(cache.options === undefined ? {} : { prompt_cache_options: cache.options }),
     ...encodeTier(request, endpoint, dialect),
@@ -102,29 +103,33 @@ function inputOf({ messages }: NormalizedRequest, { conversation }: Accepts): re
   ]);
 }
 
-type Takes = (name: ParameterName) => boolean;
+function limitTaken(asked: number, note: Note): number {
+  if (asked < LEAST_OUTPUT) note(limited('max_tokens', LEAST_OUTPUT));
+  return Math.max(asked, LEAST_OUTPUT);
+}
 
 function encodeTools(
   { tools, toolChoice, parameters }: NormalizedRequest,
   { schemas }: Accepts,
   takes: Takes,
+  note: Note,
 ): EncodedBody {
   const search = takes('web_search_options') ? encodeSearch(parameters.web_search_options) : [];
   const functions = takes('tools') ? tools : [];
   if (functions.length + search.length === 0) return {};
   const choice = functions.length > 0 && takes('tool_choice') ? encodeChoice(toolChoice) : undefined;
   const parallel = parameters.parallel_tool_calls;
+  const changed = new ChangedSchemas(note);
+  // Calls would be held to their schema here if nothing were said of it.
+  const written = functions.map(({ function: { name, description, parameters: schema, strict } }, index) => ({
+    type: 'function',
+    name,
+    ...(description == null ? {} : { description }),
+    ...changed.seen(index, schema, strict, encodeParameterSchema(schema ?? NO_ARGUMENTS, strict ?? false, schemas)),
+  }));
+  changed.end();
   return {
-    tools: [
-      // Calls would be held to their schema here if nothing were said of it.
-      ...functions.map(({ function: { name, description, parameters: schema, strict } }) => ({
-        type: 'function',
-        name,
-        ...(description == null ? {} : { description }),
-        ...encodeParameterSchema(schema ?? NO_ARGUMENTS, strict ?? false, schemas),
-      })),
-      ...search,
-    ],
+    tools: [...written, ...search],
     ...(choice === undefined ? {} : { tool_choice: choice }),
     ...(parallel === undefined || functions.length === 0 || !takes('parallel_tool_calls')
       ? {}
@@ -158,8 +163,10 @@ function encodeReasoning(
   { reasoning }: NormalizedRequest,
   effort: ReasoningEffort | undefined,
   takes: Takes,
+  note: Note,
 ): EncodedBody {
-  if (reasoning === undefined || (!takes('reasoning') && !takes('reasoning_effort'))) return {};
+  if (reasoning === undefined || !takesReasoning(takes)) return {};
+  noteEffort(reasoning, effort, note);
   const { summary, context, mode } = reasoning;
   const said = {
     ...(effort === undefined ? {} : { effort }),
@@ -174,11 +181,12 @@ function encodeText(
   { responseFormat: format, parameters: { verbosity } }: NormalizedRequest,
   { schemas }: Accepts,
   takes: Takes,
+  note: Note,
 ): EncodedBody {
   const said = {
     ...(verbosity === undefined || !takes('verbosity') ? {} : { verbosity }),
     ...(format?.type === 'json_schema' && takes('structured_outputs')
-      ? { format: { type: 'json_schema', ...heldFormat(format, schemas).json_schema } }
+      ? { format: { type: 'json_schema', ...heldFormat(format, schemas, note).json_schema } }
       : {}),
     ...(format?.type === 'json_object' && takes('response_format') ? { format: { type: 'json_object' } } : {}),
   };

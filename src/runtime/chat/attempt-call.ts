@@ -34,6 +34,8 @@ export interface AttemptCall<Result> {
   readonly reported: Reported;
   /** What was encrypted or signed in the reasoning of its answer; undefined where nothing was. */
   readonly seals?: readonly string[] | undefined;
+  /** What its provider changed in the request, a sentence for each change. Absent where nothing was. */
+  readonly adjustments?: readonly string[] | undefined;
   /** Where it went; undefined where its provider did not say. */
   readonly address?: (() => string) | undefined;
 }

@@ -19,7 +19,7 @@ import { announceAttempt, announceFirstToken } from './announce.ts';
 import { timeoutsOf } from './call-watch.ts';
 import type { Answer } from './execution.ts';
 import { Flight, type MadeCall } from './flight.ts';
-import { adjustmentsAt, learnRefusal, refusingAt } from './refused-words.ts';
+import { adjustmentsAt, joinedAdjustments, learnRefusal, refusingAt } from './refused-words.ts';
 import { Hedging, lateAfterMs } from './hedging.ts';
 import { errorOfUnknown, withContext } from './router-errors.ts';
 import type { RuntimeServices } from './services.ts';
@@ -354,12 +354,12 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
 
   /** Notes what became of a call: its answer, or undefined when it failed and was settled so. */
   #conclude(flight: Flight<Call, Result>, opened: CallResult<Result>): Answer<Call, Result> | undefined {
-    const { step, call, startedAt, generation, attempt, hedge, adjustments, arrivedAt: endedAt } = flight;
+    const { step, call, startedAt, generation, attempt, hedge, arrivedAt: endedAt } = flight;
+    const adjustments = joinedAdjustments(flight.adjustments, call.adjustments);
     const lastResort = flight.isLastResort || undefined;
     this.#attempts.push({ step, startedAt, endedAt, outcome: OK, hedge: hedge || undefined, lastResort, adjustments });
-    const isWithheld = opened.type !== 'failed' && opened.withheld === true;
-    const { returnRefusals } = this.request.preferences;
-    const isPassedOver = isWithheld && !returnRefusals && hasOtherModel(this.plan, this.#attempts, step.endpoint);
+    const isWithheld = opened.type !== 'failed' && opened.withheld && !this.request.preferences.returnRefusals;
+    const isPassedOver = isWithheld === true && hasOtherModel(this.plan, this.#attempts, step.endpoint);
     const answer = isPassedOver || opened.type === 'failed' ? undefined : opened;
     const made: AttemptedCall<Call, Result> = {
       endpoint: step.endpoint,

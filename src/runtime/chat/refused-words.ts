@@ -48,6 +48,21 @@ export function adjustmentsAt(
   return adjustments.length === 0 ? undefined : adjustments;
 }
 
+/** What was changed in a call: because its provider has refused something before, and because its record says so. */
+export function joinedAdjustments(
+  learned: readonly string[] | undefined,
+  written: readonly string[] | undefined,
+): readonly string[] | undefined {
+  if (learned === undefined || written === undefined) return learned ?? written;
+  // What was learned is also what is written by, so each of it would be said twice.
+  const subjects = new Set(learned.map(subjectOf));
+  return [...learned, ...written.filter((change) => !subjects.has(subjectOf(change)))];
+}
+
+function subjectOf(change: string): string {
+  return change.slice(0, change.indexOf(' was '));
+}
+
 /**
  * Finds out which word of a request the last call was refused for, and notes it there, so that the core can leave it out.
  * Undefined where there is nothing to find out.
@@ -64,7 +79,7 @@ export function learnRefusal(
   const { failure } = last.outcome;
   if (failure.refusal !== undefined || (failure.status !== 400 && failure.status !== 422)) return undefined;
   return Promise.resolve(loadRefusals()).then(({ refusalOf, withoutRefused }) => {
-    const refusal = refusalOf(failure, request);
+    const refusal = refusalOf(failure, request, last.step.endpoint);
     if (refusal === undefined || attempts.at(-1) !== last) return;
     attempts.splice(-1, 1, { ...last, outcome: { ok: false, failure: { ...failure, refusal } } });
     services.records.refusals.learn(last.step.endpoint, refusal, withoutRefused, services.environment.now());

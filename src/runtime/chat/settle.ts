@@ -66,6 +66,7 @@ export function settleAttempt(
     const { id: request } = execution.request;
     const { failure } = outcome;
     const charged = ABANDONED.has(failure.kind) ? 0 : spentOnFailed(answer, execution.request, failure);
+    // What is charged at an unknown price counts as nothing beside the time.
     const lostUsd = failureUsd(endedAt - attempt.startedAt, usdFromNano(charged ?? 0));
     const failed = { ok: false, failure, generation, request, account, again: isAgain, roll, lostUsd } as const;
     counted = services.records.ended(endpoint, failed, undefined, endedAt);

@@ -53,6 +53,7 @@ export class UpstreamCall extends Pollable<readonly StreamPiece[] | undefined> {
   #silentReads = 0;
   /** What was encrypted in an answer that came whole. */
   #seals: readonly string[] | undefined;
+  #adjustments: string[] | undefined;
   /** Pieces that said nothing, before the commit. */
   #silentPieces = 0;
   /** True while the provider is waited for in the middle of its answer. */
@@ -69,6 +70,10 @@ export class UpstreamCall extends Pollable<readonly StreamPiece[] | undefined> {
     const { usage, facts, images, likelyTokens, finishing: isWhole } = this.tracker;
     const { serviceTier, refusal = this.#refusal } = facts;
     return { usage, serviceTier, outputImages: images, likelyTokens, isWhole, refusal };
+  }
+
+  get adjustments(): readonly string[] | undefined {
+    return this.#adjustments;
   }
 
   get seals(): readonly string[] | undefined {
@@ -167,6 +172,9 @@ export class UpstreamCall extends Pollable<readonly StreamPiece[] | undefined> {
       },
       sending: onSending,
       limits: onLimits,
+      adjusted: (change) => {
+        (this.#adjustments ??= []).push(change);
+      },
       calling: (address) => {
         this.address = address;
       },

@@ -12,6 +12,7 @@ const LENIENT: AcceptedConversation = {
   calls: 'many',
   afterResults: 'any',
   lists: ALL,
+  nullContent: true,
   media: { user: ['image', 'file'], assistant: [], tool: [] },
   fileNames: 'optional',
   fileAddresses: true,

@@ -6,7 +6,8 @@ import type { NormalizedRequest } from '../../../src/core/normalize/normalized-r
 import { escapeText, unescapeText } from '../../../src/core/stream/pieces.ts';
 import { Splice } from '../../../src/core/stream/splice.ts';
 import { takesPrefill } from '../../../src/providers/anthropic/provider.ts';
-import { rulesOf } from '../../../src/providers/anthropic/plan-thinking.ts';
+import { acceptsOf } from '../../../src/core/accepts.ts';
+import { ANTHROPIC } from '../../../src/providers/accepts/anthropic.ts';
 import { FAILURE_KINDS, planOver } from '../../support/attempts.ts';
 import { runs } from '../../support/properties.ts';
 import { MODEL, sceneOf } from '../../support/requests.ts';
@@ -126,6 +127,6 @@ describe('models that take a prefill', () => {
     'claude-sonnet-4-5@20250929',
     'claude-unknown-9',
   ])('are declared by the provider as by its rules: %s', (upstreamModel) => {
-    expect(takesPrefill(upstreamModel)).toBe(rulesOf({ upstreamModel }).prefill);
+    expect(takesPrefill(upstreamModel)).toBe(acceptsOf(ANTHROPIC, upstreamModel).conversation.prefill === 'plain');
   });
 });

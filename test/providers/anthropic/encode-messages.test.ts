@@ -117,8 +117,8 @@ describe('tool calls', () => {
       user(text('Hi')),
       { role: 'assistant', content: [use('a'), use('b')] },
       user(
-        { type: 'tool_result', tool_use_id: 'b', content: 'seen' },
         { type: 'tool_result', tool_use_id: 'a', content: 'seen' },
+        { type: 'tool_result', tool_use_id: 'b', content: 'seen' },
         text('And?'),
       ),
     ]);

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { EndpointDeclaration } from '../../../src/catalog/endpoint.ts';
 import type { ChatRequest } from '../../../src/protocol/chat-request.ts';
-import { rulesOf } from '../../../src/providers/anthropic/plan-thinking.ts';
+import { type Accepts, acceptsOf } from '../../../src/core/accepts.ts';
+import { ANTHROPIC } from '../../../src/providers/accepts/anthropic.ts';
 import { encodedFor } from '../../support/anthropic.ts';
 
 type Fields = Partial<ChatRequest> & Readonly<Record<string, unknown>>;
@@ -324,11 +325,11 @@ describe('the rules of a model', () => {
     ['claude-3-haiku', 'claude-3-5-sonnet-latest'],
     ['claude-mythos-5', 'claude-mythos-preview'],
   ])('%s are those of %s', (name, upstreamModel) => {
-    expect(rulesOf({ upstreamModel })).toEqual(rulesOf({ upstreamModel: name }));
+    expect(acceptsOf(ANTHROPIC, upstreamModel)).toEqual(acceptsOf(ANTHROPIC, name));
   });
 
   it('tell lines apart', () => {
-    const of = (upstreamModel: string): unknown => rulesOf({ upstreamModel });
+    const of = (upstreamModel: string): Accepts => acceptsOf(ANTHROPIC, upstreamModel);
     expect(of('claude-opus-5')).not.toEqual(of('claude-opus-5-5'));
     expect(of('claude-opus-4')).not.toEqual(of('claude-opus-4-1'));
     expect(of('claude-constructor')).toEqual(of('claude-next'));

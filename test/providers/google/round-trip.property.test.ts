@@ -3,7 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { ResultCollector } from '../../../src/core/stream/collect.ts';
 import type { AssistantMessage, Message } from '../../../src/protocol/message.ts';
 import { decodeResult } from '../../../src/providers/google/codec.ts';
-import { familyOf } from '../../../src/providers/google/families.ts';
+import { acceptsOf } from '../../../src/core/accepts.ts';
+import { GOOGLE } from '../../../src/providers/accepts/google.ts';
 import type { Part } from '../../../src/providers/google/wire.ts';
 import {
   type Asked,
@@ -145,7 +146,7 @@ describe('any request', () => {
         const signed = parts.filter(
           ({ functionCall: call, thoughtSignature: mark }) => call !== undefined && mark !== undefined,
         );
-        if (!familyOf(model).needsSignatures) expect(signed).toEqual([]);
+        if (acceptsOf(GOOGLE, model).reasoning.history !== 'required') expect(signed).toEqual([]);
       }),
       runs(150),
     );

@@ -1,3 +1,4 @@
+import { parametersLackedBy } from '../../../catalog/lacked-parameters.ts';
 import type { JsonObject, JsonValue } from '../../../protocol/json.ts';
 import type { MessagesRequest, MessagesTurn } from '../../../protocol/messages/messages-request.ts';
 import { isRouterTool } from '../../../protocol/messages/tool.ts';
@@ -25,33 +26,15 @@ const ROUTING_FIELDS = new Set([
 ]);
 
 /** Fields of the chat request that change the answer and that this wire has no word for. */
-const CHAT_OPTIONS = [
+const CHAT_OPTIONS: readonly string[] = [
+  ...parametersLackedBy('messages'),
   'preset',
   'transforms',
-  'reasoning',
-  'reasoning_effort',
-  'include_reasoning',
-  'response_format',
-  'frequency_penalty',
-  'presence_penalty',
-  'repetition_penalty',
-  'min_p',
-  'top_a',
-  'logit_bias',
-  'logprobs',
-  'top_logprobs',
-  'max_completion_tokens',
-  'seed',
-  'stop',
   'modalities',
   'audio',
-  'parallel_tool_calls',
-  'verbosity',
-  'prediction',
   'image_config',
-  'web_search_options',
   'prompt_cache_options',
-] as const;
+];
 
 /**
  * Path of the first thing that the router itself has to do with a request, so that even an endpoint of this wire is
