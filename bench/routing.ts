@@ -58,7 +58,6 @@ const CONTESTANTS: readonly Contestant[] = [
   { name: 'no hedge', make: made({ hedge: false }), only: ['hang', '× 8'] },
   { name: 'no silence test', make: made({ silence: false }), only: ['hang', '× 8'] },
   { name: 'no pacer', make: made({ pacer: false }), only: ['surge'] },
-  { name: 'no warmth', make: made({ adaptive: { cacheMs: 0 } }), only: ['5 % of', '15 %', '4 instances'] },
 ];
 
 const percent = (value: number): string => `${(value * 100).toFixed(1)} %`;

@@ -143,7 +143,6 @@ export function resolveConfig(
       maxCooldownMs,
       forgetting: filled.adaptive,
       refusalMs: pacer === false ? undefined : pacer.refusalMs,
-      retryAfterJitter: pacer === false ? 0 : pacer.retryAfterJitter,
     },
     pacer,
     silence: config.silence === false ? false : fill(SILENCE, Object(config.silence) as object),

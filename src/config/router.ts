@@ -274,7 +274,10 @@ export const ROUTER = {
    * health, `balanced` by 1/price² among the stable ones. Default `adaptive`.
    */
   strategy: option.word(['adaptive', 'balanced'], { default: 'adaptive' }),
-  /** Constants of the strategy `adaptive`, and of the health that every strategy looks at. */
+  /**
+   * Constants of the strategy `adaptive`, and of the health that every strategy looks at. Unstable, as are the numbers of
+   * `pacer`, `silence` and `hedge`: a later version may rename or drop any of them.
+   */
   adaptive: option.section<AdaptivePolicy>(ADAPTIVE),
   /**
    * How fast endpoints are called after they refused a call with 429. `false`: as fast as requests come. Default: on.

@@ -16,6 +16,8 @@ export interface LedgerDecision {
   readonly session_draw?: number | undefined;
   /** Endpoints that served the session, the latest first: how many milliseconds ago, and the tokens of the prompt. */
   readonly served?: readonly (readonly [endpoint: string, ageMs: number, tokens: number])[] | undefined;
+  /** Endpoints that had computed its beginning: the share that was likely cached, and that which ever was. */
+  readonly cached?: readonly (readonly [endpoint: string, share: number, before: number])[] | undefined;
   readonly usual_answer_tokens?: number | undefined;
   /** Tokens that providers had reported for one of the rough count of the account's prompts. */
   readonly prompt_ratio?: number | undefined;

@@ -18,21 +18,17 @@ export type LedgerFormat = 'chat' | 'responses' | 'messages' | 'embeddings';
  *   "version": 1,
  *   "id": "gen-1763845200-k3VxW1Zs8Qm0aYtR4uEp",
  *   "at": 1763845200123,
- *   "duration_ms": 1843.2,
- *   "first_token_ms": 912.5,
+ *   "duration_ms": 1843.2, "first_token_ms": 912.5,
  *   "account": "team-a",
  *   "tags": { "feature": "search" },
  *   "session": "s_5V0qk1bJ2m",
- *   "format": "chat",
- *   "stream": true,
+ *   "format": "chat", "stream": true,
  *   "requested": "acme/writer",
  *   "strategy": "direct",
  *   "status": 200,
- *   "finish_reason": "stop",
- *   "native_finish_reason": "end_turn",
+ *   "finish_reason": "stop", "native_finish_reason": "end_turn",
  *   "endpoint": "beta#acme/writer",
- *   "provider": "beta",
- *   "model": "acme/writer",
+ *   "provider": "beta", "model": "acme/writer",
  *   "usage": { "prompt_tokens": 1200, "completion_tokens": 310, "cached_tokens": 1024, "reasoning_tokens": 64 },
  *   "cost_nano_usd": 6180000,
  *   "candidates": [
@@ -52,9 +48,7 @@ export type LedgerFormat = 'chat' | 'responses' | 'messages' | 'embeddings';
  *       "seen": { "latency": [64, 66, 70, 75], "throughput": [47, 45, 44, 40] }
  *     },
  *     {
- *       "endpoint": "delta#acme/writer",
- *       "why": "no call is let through now",
- *       "expected_cost_nano_usd": 990000, "health": 0.41, "headroom": 0, "share": 0,
+ *       "endpoint": "delta#acme/writer", "why": "no call is let through now", "health": 0.41, "headroom": 0, "share": 0,
  *       "seen": { "condition": [0.41, 350], "cold": { "ok": false, "cause": "rate_limited", "wait_ms": 4200, "asked": true } }
  *     }
  *   ],
@@ -234,12 +228,18 @@ export interface SeenEndpoint {
   readonly latency?: SeenPercentiles | undefined;
   /** Likewise, for 2^(b/8) tokens a second. */
   readonly throughput?: SeenPercentiles | undefined;
+  /** Medians of two hours, where nothing was measured in the last five minutes. */
+  readonly before?: { readonly latency?: number | undefined; readonly throughput?: number | undefined } | undefined;
   /** Of the last half hour and two hours, for how its tool calls turned out. Present where that was compared. */
   readonly tools?: SeenTools | undefined;
   /** Tokens that it counts for one that was estimated. Present where the context might have been too short. */
   readonly tokens?: number | undefined;
+  /** How many times as much as its declared price it charged. Absent where it is that. */
+  readonly charges?: number | undefined;
   /** 1: below par; 2: only as a last resort. Absent for a stable one. */
   readonly stability?: 1 | 2 | undefined;
+  /** What a call took: without tokens, for each that no cache had, and for calls that waited. Absent where unknown. */
+  readonly timing?: readonly [baseMs: number, perTokenMs: number, queueMs: number] | undefined;
 }
 
 /** Buckets at the percentiles 50, 75, 90 and 99. */

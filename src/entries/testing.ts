@@ -49,6 +49,7 @@ export type { FaultKind, FaultyStore } from '../testing/batch-store-checks/fault
 export { stateStoreChecks, stateStoreChecksFor } from '../testing/state-store-checks.ts';
 export type { StateStoreCheck, StateStoreFaults, StateStoreHarness } from '../testing/state-store-checks.ts';
 export { simulateTraffic } from '../testing/simulate-traffic/simulate-traffic.ts';
+export { readTrace } from '../testing/simulate-traffic/trace.ts';
 export type { SimulatedSetup, SimulatedWire } from '../testing/simulate-traffic/simulate-traffic.ts';
 export type { TimePercentiles, TrafficFigures, TrafficReport } from '../testing/simulate-traffic/report.ts';
 export type { TrafficClient } from '../testing/simulate-traffic/clients.ts';
@@ -58,8 +59,11 @@ export type {
   Outage,
   PoisonRequests,
   RandomOutages,
+  SharedDocuments,
   SimulatedEndpoint,
+  SimulatedInference,
   SimulatedRateLimit,
   SimulatedTraffic,
+  TracedRequest,
   TrafficWorld,
 } from '../testing/simulate-traffic/world.ts';

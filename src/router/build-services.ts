@@ -14,8 +14,10 @@ import { KnownOrigins, StickySessions } from '../runtime/chat/conversations.ts';
 import { MirrorsOnUse } from '../runtime/chat/mirrors.ts';
 import { SharedPacing } from '../runtime/chat/shared-pacing.ts';
 import { SharedCooldowns } from '../runtime/chat/shared-cooldowns.ts';
+import { KnownPrompts } from '../runtime/chat/known-prompts.ts';
 import { RepeatedPrefixes } from '../runtime/chat/repeated-prefixes.ts';
 import { SharedLimits } from '../runtime/chat/shared-limits.ts';
+import { CACHE_MS } from '../core/selection/adaptive/policy.ts';
 import { boundedMap } from '../storage/memory.ts';
 import { sameOption } from '../config/option.ts';
 import type { ResolvedConfig } from '../config/resolve-config.ts';
@@ -97,9 +99,9 @@ export function buildServices(
             environment,
           ),
     prefixes: marksCaches(config)
-      ? ((same('adaptive') ? before?.prefixes : undefined) ??
-        new RepeatedPrefixes(boundedMap(MAX_RECORDS), config.adaptive.cacheMs, environment))
+      ? (before?.prefixes ?? new RepeatedPrefixes(boundedMap(MAX_RECORDS), CACHE_MS, environment))
       : undefined,
+    prompts: before?.prompts ?? new KnownPrompts(environment),
     sticky:
       before?.sticky.under(config.stickyTtlMs) ??
       new StickySessions(
@@ -131,6 +133,6 @@ export function buildServices(
 }
 
 /** Whether there is anything to mark: most providers keep prompts in their caches by themselves. */
-function marksCaches({ cacheMarks, adaptive, providers }: ResolvedConfig): boolean {
-  return cacheMarks && adaptive.cacheMs > 0 && providers.some((provider) => provider.cacheMarks === true);
+function marksCaches({ cacheMarks, providers }: ResolvedConfig): boolean {
+  return cacheMarks && providers.some((provider) => provider.cacheMarks === true);
 }

@@ -13,7 +13,7 @@ export async function explainPrepared(services: RuntimeServices, prepared: Prepa
   const participants = { ...prepared, stages: filtered.stages };
   const world = worldOf(services, { roll: 0 });
   const admission = services.records.admissionAt(world.now);
-  const coolingDown = (endpoint: Endpoint): boolean => !admission(endpoint, false).ok;
+  const coolingDown = (endpoint: Endpoint): boolean => !admission(endpoint).ok;
   const refusals = (endpoint: Endpoint): readonly Refusal[] =>
     services.records.refusals.of(endpoint, world.now)?.refusals ?? [];
   const explanation = explainPlan(plan, request, participants, world, coolingDown, refusals);

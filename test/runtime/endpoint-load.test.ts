@@ -19,6 +19,8 @@ describe('the calls under way at an endpoint', () => {
             onSilence: () => undefined,
             index: -1,
             among: 0,
+            tokens: 0,
+            work: 0,
           };
           load.waiting(call);
           calls.push({ call, end: () => load.waited(call, true, undefined, DEFAULT_ADAPTIVE_POLICY, 0) });

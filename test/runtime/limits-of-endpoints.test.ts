@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { createRouter } from '../../src/index.ts';
 import { simulateTraffic } from '../../src/entries/testing.ts';
 import { ask, askAndWait, benchOf, statusOf } from '../support/driving.ts';
@@ -44,7 +44,8 @@ describe('declared limits of an endpoint', () => {
     await bench.environment.advance(20);
     expect(first.outcome?.status).toBe('ok');
     const second = ask(bench);
-    await bench.environment.settle();
+    // What words the error is loaded on use.
+    await vi.waitFor(() => expect(second.outcome).toBeDefined());
     expect(second.outcome?.error).toMatchObject({ status: 429, availability: { code: 'capacity_exhausted' } });
     const { retryAfterMs } = (second.outcome?.error ?? {}) as { readonly retryAfterMs?: number };
     expect(retryAfterMs).toBeGreaterThan(50_000);

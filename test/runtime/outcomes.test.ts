@@ -148,7 +148,7 @@ describe('a failure of everybody', () => {
 });
 
 /** A Retry-After means what it says, without the jitter that keeps instances apart. */
-const EXACT = { pacer: { retryAfterJitter: 0 } };
+const EXACT = {};
 
 describe('when everybody is cooling down', () => {
   it('the answer is 503 at once, with the soonest moment that it makes sense to ask (U-68)', async () => {

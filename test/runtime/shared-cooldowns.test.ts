@@ -25,7 +25,6 @@ function two(fails: Behaviour, state?: StateStore) {
       providers: stubs.providers,
       environment,
       state: counted,
-      pacer: { retryAfterJitter: 0 },
       on: { warning: () => {} },
     });
     return { environment, router, stubs };

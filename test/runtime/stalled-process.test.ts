@@ -15,7 +15,16 @@ async function known() {
   const endpoint = { id: 'one/model', model: 'model' } as Endpoint;
   const waitingAt = (load: EndpointLoad): RunningCall => {
     const startedAt = environment.now();
-    const call = { startedAt, kind: 'whole', patience: 1, onSilence: () => {}, index: -1, among: 0 } as const;
+    const call = {
+      startedAt,
+      kind: 'whole',
+      patience: 1,
+      onSilence: () => {},
+      index: -1,
+      among: 0,
+      tokens: 0,
+      work: 0,
+    } as const;
     load.waiting(call);
     return call;
   };

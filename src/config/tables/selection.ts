@@ -23,14 +23,8 @@ const aboveNothing = { right: 'a number above 0', least: Number.MIN_VALUE };
 export const SPEED = {
   /** Weight of a new time in the fast mean, which notices that an endpoint slows down. Default 0.2. */
   fastGain: option.share({ default: 0.2 }),
-  /** Weight of a new time in the slow mean, which knows what is usual. Default 0.004. */
-  slowGain: option.share({ default: 0.004 }),
-  /** Standard deviations by which one time may move the slow mean at most. Default 2.5. */
-  clipDeviations: option.number(aboveNothing, { default: 2.5 }),
   /** Time after which about two thirds of a slowdown that lasts counts as usual. Default 900,000. */
   settleMs: option.number(aboveNothing, { default: 900_000, unit: 'milliseconds' }),
-  /** Times that must be known before anything is concluded from them. Default 10. */
-  minimumCalls: option.whole(1, { default: 10 }),
 } satisfies OptionTable;
 
 /** How the times to the first token of an endpoint are followed. */
@@ -64,10 +58,6 @@ export const ADAPTIVE = {
   sharpness: option.amount({ default: 12 }),
   /** The same once the account has had answers from the model, so that it is known what they cost. Default 24. */
   knownSharpness: option.amount({ default: 24 }),
-  /** Time after which about two thirds of what went wrong is forgotten. Default 20,000. */
-  forgetMs: option.number(aboveNothing, { default: 20_000, unit: 'milliseconds' }),
-  /** Share of the health that a failure leaves. Default 0.85. */
-  afterFailure: option.share({ default: 0.85 }),
   /** Share by which a success moves health towards 1. Default 0.1. */
   afterSuccess: option.share({ default: 0.1 }),
   /** Health that an endpoint has at least after a probe that succeeded. Default 0.95. */
@@ -76,14 +66,6 @@ export const ADAPTIVE = {
   toleratedSlowness: option.number(aboveNothing, { default: 2 }),
   /** Health below which a `sort` puts an endpoint behind the others. Default 0.7. */
   unwellBelow: option.share({ default: 0.7 }),
-  /** Time for which providers are taken to keep a prompt in their cache. Default 300,000. */
-  cacheMs: option.ms({ default: 300_000 }),
-  /**
-   * Price of a cached token in relation to others where the endpoint declares none, for named sessions. Default 0.5.
-   */
-  unknownCachedRate: option.share({ default: 0.5 }),
-  /** Tokens of an answer that are expected where nothing is known of the account and the model. Default 500. */
-  answerTokens: option.amount({ default: 500, unit: 'tokens' }),
   /**
    * Further requests that count where a session has its prompt cached: it moves when that is cheaper with them. 0 looks
    * at each request by itself. Default 3.
@@ -95,7 +77,10 @@ export const ADAPTIVE = {
   crowd: option.section<CrowdPolicy>(CROWD),
 } satisfies OptionTable;
 
-/** Constants of the strategy `adaptive`. Each default was found by simulation (`docs/routing.md`). */
+/**
+ * Constants of the strategy `adaptive`. Each default was found by simulation (`docs/routing.md`). Unstable: a later version
+ * may rename or drop any of them.
+ */
 export interface AdaptivePolicy extends ResolvedOf<typeof ADAPTIVE> {}
 
 /** How fast an endpoint is called once it has refused. */
@@ -113,8 +98,6 @@ export const PACER = {
    * unless it is 0. Default 2.
    */
   burstSeconds: option.amount({ default: 2, unit: 'seconds' }),
-  /** Share of that which requests may take whose prompt is not in the endpoint's cache. Default 0.75. */
-  coldShare: option.share({ default: 0.75 }),
   /** Time that a request waits at most for a free endpoint; 0 refuses at once. Default 2,250. */
   maxWaitMs: option.ms({ default: 2_250 }),
   /**
@@ -133,8 +116,6 @@ export const PACER = {
    * not look at it. Default 60,000.
    */
   reportedMs: option.ms({ default: 60_000 }),
-  /** Longest addition to a Retry-After, as a share of it, so that instances do not return together. Default 0.5. */
-  retryAfterJitter: option.share({ default: 0.5 }),
 } satisfies OptionTable;
 
 /** How fast an endpoint may be called, found out from its refusals. */
@@ -149,11 +130,6 @@ export const SILENCE = {
   threshold: option.number({ right: 'a number below 0', least: -1e6, most: 0 }, { default: -12 }),
   /** Share of calls that never answer although nothing is wrong. Default 0.015. */
   lostShare: option.share({ default: 0.015 }),
-  /**
-   * Milliseconds without any answer before which nothing is suspected: a process or a machine that pauses for a moment
-   * makes all its endpoints silent. 2 ms more for each call that waits. Default 1,000.
-   */
-  minimumMs: option.ms({ default: 1_000 }),
   /**
    * Milliseconds without a first token after which an endpoint that has never answered is taken for one that hangs
    * while nothing is known of its model either: another one is called beside it. For non-streaming responses, and for
@@ -180,8 +156,6 @@ export const HEDGE = {
    * proportion, are those beside calls that fail after seconds. Default 0.012.
    */
   share: option.share({ default: 0.012 }),
-  /** Requests' worth of that share that may be saved up, which are 24 hedges. Default 2,000. */
-  savedRequests: option.whole(1, { default: 2_000 }),
 } satisfies OptionTable;
 
 /** When a second endpoint is called because the first is late. */

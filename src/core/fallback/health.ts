@@ -68,8 +68,6 @@ export interface HealthPolicy {
   readonly maxCooldownMs: number;
   /** How failures are forgotten. Default: as in the default {@link AdaptivePolicy}. */
   readonly forgetting?: ForgettingPolicy | undefined;
-  /** Longest addition to the Retry-After of a 429, as a share of it. Default 0. */
-  readonly retryAfterJitter?: number | undefined;
   /** Milliseconds for which an endpoint is left alone after a 429 without a time. Default 1,000. */
   readonly refusalMs?: number | undefined;
 }
@@ -118,6 +116,8 @@ export type Admission =
        * is back; 0 for now. Absent when the provider said itself when to come back.
        */
       readonly lastResortMs?: number | undefined;
+      /** True where only too many of our own calls are in the way: the endpoint refuses nothing, so it is waited for. */
+      readonly crowded?: boolean | undefined;
       /** True while a call is under way that finds out whether it is back. */
       readonly isTried?: boolean | undefined;
       readonly headroom?: number | undefined;
@@ -312,12 +312,11 @@ export function forgiven(
   if (after.lastFailureAt === before.lastFailureAt && after.consecutiveFailures === before.consecutiveFailures) {
     return { ...health, breaker };
   }
-  const { forgetMs } = policy.forgetting ?? DEFAULT_ADAPTIVE_POLICY;
   const hasSucceeded = health.breaker.succeededAt > at;
   return {
     ...health,
     breaker,
-    condition: conditionWithout(health.condition, { before: before.condition, after: after.condition }, forgetMs),
+    condition: conditionWithout(health.condition, { before: before.condition, after: after.condition }),
     ...uncounted(health, after.latest?.start),
     consecutiveFailures: hasSucceeded ? health.consecutiveFailures : Math.max(0, health.consecutiveFailures - 1),
     lastFailureAt: health.lastFailureAt === after.lastFailureAt ? before.lastFailureAt : health.lastFailureAt,
@@ -380,7 +379,7 @@ function isOut(health: EndpointHealth, now: number): boolean {
 
 function cooldownAfter(
   current: Cooldown | undefined,
-  { failure, roll = 0 }: Extract<CallOutcome, { ok: false }>,
+  { failure }: Extract<CallOutcome, { ok: false }>,
   policy: HealthPolicy,
   now: number,
 ): Cooldown | undefined {
@@ -388,8 +387,7 @@ function cooldownAfter(
   const usual = kind === 'rate_limited' ? policy.refusalMs : undefined;
   const wanted = retryAfterMs ?? usual ?? FAILURE_RULES[kind].cooldownMs;
   if (wanted <= 0 || FAILURE_RULES[kind].next !== 'endpoint') return current;
-  const jitter = retryAfterMs === undefined || kind !== 'rate_limited' ? 0 : roll * (policy.retryAfterJitter ?? 0);
-  const until = now + Math.min(wanted * (1 + jitter), policy.maxCooldownMs);
+  const until = now + Math.min(wanted, policy.maxCooldownMs);
   if (current !== undefined && current.until > until) return current;
   return { since: now, until, cause: kind, ...(retryAfterMs === undefined ? {} : { asked: true }) };
 }

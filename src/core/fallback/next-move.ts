@@ -53,8 +53,8 @@ export type Move =
       readonly waitMs: number;
       /** True for a call that finds out whether an endpoint that was out is back. */
       readonly isProbe?: boolean | undefined;
-      /** Present when the wait is for a place that is promised to this request: the first one anywhere, or a warm one. */
-      readonly forPlace?: 'first' | 'warm' | undefined;
+      /** For a place that is promised to it, the first one anywhere or a warm one; or for its turn where all are crowded. */
+      readonly forPlace?: 'first' | 'warm' | 'turn' | undefined;
       /** True for a call of an endpoint that is left alone, because nothing else is left. */
       readonly isLastResort?: boolean | undefined;
       /** True when the wait is for a call to be let through, after which others may have been faster. */
@@ -228,20 +228,21 @@ function warmPlace(
   return undefined;
 }
 
-/** The endpoint that can be called soonest among those that are only asked too often, if that is soon enough. */
+/** The endpoint that can be called soonest among those that are only asked too often, if that is soon enough, or slow. */
 function firstPlace(
   steps: readonly PlanStep[],
   { admission, placeWaitMs = 0, now, deadlineAt }: Situation,
 ): Move | undefined {
-  let soonest: { step: PlanStep; waitMs: number } | undefined;
+  let soonest: { step: PlanStep; waitMs: number; forPlace: 'first' | 'turn' } | undefined;
   for (const step of steps) {
     const admitted = admission(step);
     if (admitted.ok || (admitted.cause !== 'pace' && admitted.cause !== 'rate_limited')) continue;
-    const { waitMs } = admitted;
-    if (waitMs > placeWaitMs || now + waitMs >= deadlineAt) continue;
-    if (soonest === undefined || waitMs < soonest.waitMs) soonest = { step, waitMs };
+    const { waitMs, crowded } = admitted;
+    if ((waitMs > placeWaitMs && crowded !== true) || now + waitMs >= deadlineAt) continue;
+    const forPlace = crowded === true ? 'turn' : 'first';
+    if (soonest === undefined || waitMs < soonest.waitMs) soonest = { step, waitMs, forPlace };
   }
-  return soonest && { type: 'attempt', ...soonest, forPlace: 'first' };
+  return soonest && { type: 'attempt', ...soonest };
 }
 
 /**

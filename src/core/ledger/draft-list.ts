@@ -176,9 +176,10 @@ export class PackedDrafts {
       numbers[number++] = seen.usualAnswerTokens ?? Number.NaN;
       numbers[number++] = seen.promptRatio ?? Number.NaN;
       things[thing++] = seen.served;
+      things[thing++] = seen.prompts;
       things[thing++] = seen.admissions;
       numbers[number++] = seen.states.length;
-      for (const { endpoint, condition, lateness, lateAt, measures, tools, tokens } of seen.states) {
+      for (const { endpoint, condition, lateness, lateAt, measures, tools, tokens, charges, timing } of seen.states) {
         things[thing++] = endpoint;
         numbers[number++] = condition?.value ?? Number.NaN;
         numbers[number++] = condition?.at ?? Number.NaN;
@@ -188,6 +189,10 @@ export class PackedDrafts {
         things[thing++] = measures;
         things[thing++] = tools;
         numbers[number++] = tokens ?? Number.NaN;
+        numbers[number++] = charges;
+        numbers[number++] = timing?.baseMs ?? Number.NaN;
+        numbers[number++] = timing?.perTokenMs ?? Number.NaN;
+        numbers[number++] = timing?.queueMs ?? Number.NaN;
       }
     }
     this.#number = number;

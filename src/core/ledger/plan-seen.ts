@@ -1,7 +1,8 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { Admission } from '../fallback/health.ts';
 import type { RoutedRequest } from '../normalize/normalized-request.ts';
-import { areComparable, LEAST_TOOL_REQUESTS } from '../selection/exacto.ts';
+import { areComparable } from '../selection/exacto.ts';
+import type { Timing } from '../selection/adaptive/timing.ts';
 import type { World } from '../selection/world.ts';
 import { mayBeTight, planRoute } from '../selection/plan-route.ts';
 import { hasThresholds } from '../selection/rank.ts';
@@ -12,7 +13,10 @@ import { type SeenState, stateOf } from './seen-endpoint.ts';
  * What a decision saw of the world. Small, because a ledger in memory keeps many of them: of the thousands of counts that
  * are known of an endpoint there are only those numbers here that a decision looks at.
  */
-export interface SeenWorld extends Pick<World, 'now' | 'roll' | 'served' | 'usualAnswerTokens' | 'promptRatio'> {
+export interface SeenWorld extends Pick<
+  World,
+  'now' | 'roll' | 'served' | 'prompts' | 'usualAnswerTokens' | 'promptRatio'
+> {
   /** What was known of each endpoint that was compared. Without those that were never called. */
   readonly states: readonly SeenState[];
   /** Answers to whether an endpoint may be called that were more than a plain yes. */
@@ -28,12 +32,20 @@ interface SeenAnswer {
 /** Plans a request as {@link planRoute} does, and keeps what the plan depended on. */
 export function planSeen(request: RoutedRequest, world: World): RoutePlan {
   let admissions: SeenAnswer[] | undefined;
-  const { admission: ask } = world;
+  let timings: Map<Endpoint, Timing> | undefined;
+  const { admission: ask, timing: time } = world;
   const watched =
     ask === undefined
       ? world
       : {
           ...world,
+          timing:
+            time &&
+            ((endpoint: Endpoint): Timing | undefined => {
+              const timing = time(endpoint);
+              if (timing !== undefined) (timings ??= new Map()).set(endpoint, timing);
+              return timing;
+            }),
           admission: (endpoint: Endpoint, warm: boolean): Admission => {
             const admission = ask(endpoint, warm);
             if (!isPlain(admission)) (admissions ??= []).push({ endpoint, warm, admission });
@@ -41,12 +53,12 @@ export function planSeen(request: RoutedRequest, world: World): RoutePlan {
           },
         };
   const plan = planRoute(request, watched);
-  const { now, roll, served, usualAnswerTokens, promptRatio } = world;
+  const { now, roll, served, prompts, usualAnswerTokens, promptRatio } = world;
   const isExact = looksAtMeasures(request, world);
   // What may not be fallen back to was compared all the same.
   const cut = plan.rejected.filter(({ reason }) => reason === 'allow_fallbacks');
   const compared = cut.length === 0 ? plan.steps : [...plan.steps, ...cut];
-  // Where endpoints are compared with each other, all counts; else only what is enough to be found out by.
+  // Where endpoints are compared with each other, all counts; else only what they have shown.
   const toolsFrom = looksAtTools(request) ? toolsCountFrom(compared) : undefined;
   const countsTokens = mayBeTight(compared, request);
   if (ask !== undefined && admissions !== undefined) answerBoth(admissions, ask);
@@ -54,9 +66,9 @@ export function planSeen(request: RoutedRequest, world: World): RoutePlan {
   const states: SeenState[] = [];
   for (const { endpoint } of compared) {
     const record = world.record(endpoint);
-    if (record !== undefined) states.push(stateOf(endpoint, record, when));
+    if (record !== undefined) states.push(stateOf(endpoint, record, when, timings?.get(endpoint)));
   }
-  const seen = { now, roll, served, usualAnswerTokens, promptRatio, states, admissions: admissions ?? NONE };
+  const seen = { now, roll, served, prompts, usualAnswerTokens, promptRatio, states, admissions: admissions ?? NONE };
   const { requested, applied, steps, rejected, origins } = plan;
   return { requested, applied, steps, rejected, origins, seen };
 }
@@ -84,9 +96,9 @@ function looksAtTools({ needs, preferences, targets }: RoutedRequest): boolean {
   return needs.tools || preferences.sort === 'exacto' || targets.some(({ sort }) => sort === 'exacto');
 }
 
-/** Answers with tool calls from which on what is known of them may decide. */
+/** Answers with tool calls from which on what is known of them may decide: the best endpoint may have had few. */
 function toolsCountFrom(compared: readonly Pick<Rejection, 'endpoint'>[]): number {
-  return areComparable(compared.map(({ endpoint }) => endpoint)) ? 0 : LEAST_TOOL_REQUESTS;
+  return areComparable(compared.map(({ endpoint }) => endpoint)) ? 0 : 1;
 }
 
 function isPlain(admission: Admission): boolean {

@@ -2,6 +2,8 @@ import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { SeenAdmission, SeenEndpoint, SeenPercentiles, SeenTools } from '../../contracts/ledger.ts';
 import { type Admission, type EndpointHealth, stabilityOf, UNKNOWN_HEALTH } from '../fallback/health.ts';
 import { UNCALIBRATED } from '../tokens/likely-tokens.ts';
+import { chargedNow } from '../selection/adaptive/charges.ts';
+import type { Timing } from '../selection/adaptive/timing.ts';
 import { UNKNOWN_SPEED } from '../selection/adaptive/wellness.ts';
 import {
   countsOf,
@@ -11,7 +13,7 @@ import {
   throughputOf,
 } from '../selection/performance.ts';
 import type { EndpointRecord } from '../selection/world.ts';
-import { PREFERENCE_WINDOW_MS } from '../selection/sort.ts';
+import { PREFERENCE_WINDOW_MS, speedBefore } from '../selection/sort.ts';
 
 /**
  * What a decision saw of an endpoint, as a few numbers, and back again. The records of the live router hold thousands of
@@ -41,6 +43,10 @@ export interface SeenState {
   readonly tools: SeenTools | undefined;
   /** Tokens that it counts for one that was estimated. */
   readonly tokens: number | undefined;
+  /** How many times as much as declared it charged. */
+  readonly charges: number;
+  /** What a call took there, where the decision looked at that. */
+  readonly timing: Timing | undefined;
 }
 
 /** What is worked out once for the decisions of a second. */
@@ -48,7 +54,11 @@ interface Measures {
   readonly latency: SeenPercentiles | undefined;
   readonly throughput: SeenPercentiles | undefined;
   readonly stability: 0 | 1 | 2;
+  /** Medians from before, where nothing was measured in the last five minutes. */
+  readonly before: SeenSpeed | undefined;
 }
+
+type SeenSpeed = NonNullable<SeenEndpoint['before']>;
 
 /** Adding up thousands of counts takes longer than a decision; where it looked at none, those of a second ago will do. */
 const MEASURED = new WeakMap<Endpoint, Measures & { readonly at: number }>();
@@ -68,17 +78,16 @@ interface SeenWhen {
 /** What a decision looks at of what is known of an endpoint. */
 export function stateOf(
   endpoint: Endpoint,
-  { health, speed, performance, tokens }: EndpointRecord,
+  { health, speed, performance, tokens, charges }: EndpointRecord,
   { now, isExact, toolsFrom, countsTokens }: SeenWhen,
+  timing: Timing | undefined,
 ): SeenState {
   let measures = isExact ? undefined : MEASURED.get(endpoint);
   if (measures === undefined || now - measures.at >= MEASURED_FOR_MS || now < measures.at) {
-    measures = {
-      at: now,
-      latency: bucketsOf(latencyOf(performance, now, PREFERENCE_WINDOW_MS)),
-      throughput: bucketsOf(throughputOf(performance, now, PREFERENCE_WINDOW_MS)),
-      stability: stabilityOf(health, now),
-    };
+    const latency = bucketsOf(latencyOf(performance, now, PREFERENCE_WINDOW_MS));
+    const throughput = bucketsOf(throughputOf(performance, now, PREFERENCE_WINDOW_MS));
+    const before = isExact ? speedsBefore(performance, now, { latency, throughput }) : undefined;
+    measures = { at: now, latency, throughput, stability: stabilityOf(health, now), before };
     MEASURED.set(endpoint, measures);
   }
   return {
@@ -89,6 +98,22 @@ export function stateOf(
     measures,
     tools: toolsFrom === undefined ? undefined : toolsOf(performance, now, toolsFrom),
     tokens: countsTokens ? tokens?.factor : undefined,
+    charges: chargedNow(charges, now),
+    timing,
+  };
+}
+
+function speedsBefore(
+  performance: EndpointPerformance,
+  now: number,
+  known: Pick<Measures, 'latency' | 'throughput'>,
+): SeenSpeed | undefined {
+  const latency = known.latency === undefined ? speedBefore(performance, now, latencyOf) : undefined;
+  const throughput = known.throughput === undefined ? speedBefore(performance, now, throughputOf) : undefined;
+  if (latency === undefined && throughput === undefined) return undefined;
+  return {
+    ...(latency === undefined ? {} : { latency: bucketOf(latency) }),
+    ...(throughput === undefined ? {} : { throughput: bucketOf(throughput) }),
   };
 }
 
@@ -105,17 +130,20 @@ export function seenEndpoint(
     ...(warm === undefined ? {} : { warm: seenAdmission(warm) }),
   };
   if (state === undefined) return answers.length === 0 ? undefined : asked;
-  const { condition, lateness, lateAt, tools, tokens = 1 } = state;
-  const { latency, throughput, stability } = state.measures;
+  const { condition, lateness, lateAt, tools, tokens = 1, charges, timing } = state;
+  const { latency, throughput, stability, before } = state.measures;
   const seen: SeenEndpoint = {
     ...(condition === undefined ? {} : { condition: [condition.value, now - condition.at, condition.lostUsd] }),
     ...(lateness === 0 ? {} : { lateness: [lateness, now - lateAt] }),
     ...asked,
     ...(latency === undefined ? {} : { latency }),
     ...(throughput === undefined ? {} : { throughput }),
+    ...(before === undefined ? {} : { before }),
     ...(tools === undefined ? {} : { tools }),
     ...(tokens === 1 ? {} : { tokens }),
+    ...(charges === 1 ? {} : { charges }),
     ...(stability === 0 ? {} : { stability }),
+    ...(timing === undefined ? {} : { timing: [timing.baseMs, timing.perTokenMs, timing.queueMs] }),
   };
   return Object.keys(seen).length === 0 ? undefined : seen;
 }
@@ -160,16 +188,18 @@ class RestoredRecord implements EndpointRecord {
   readonly health: EndpointHealth;
   readonly speed: EndpointRecord['speed'];
   readonly tokens: EndpointRecord['tokens'];
+  readonly charges: EndpointRecord['charges'];
   readonly #seen: SeenEndpoint;
   #performance: EndpointPerformance | undefined;
 
   constructor(seen: SeenEndpoint) {
-    const { condition, lateness, stability, tokens } = seen;
+    const { condition, lateness, stability, tokens, charges } = seen;
     this.#seen = seen;
     const well = condition === undefined ? UNKNOWN_HEALTH : healthWith(condition);
     this.health = stability === undefined ? well : { ...well, ...STABILITIES[stability] };
     this.speed = lateness && { ...UNKNOWN_SPEED, lateness: lateness[0], at: -lateness[1] };
     this.tokens = tokens === undefined ? undefined : { ...UNCALIBRATED, factor: tokens };
+    this.charges = charges === undefined ? undefined : { times: charges, at: 0 };
   }
 
   get performance(): EndpointPerformance {
@@ -188,18 +218,23 @@ const STABILITIES: Readonly<Record<1 | 2, Partial<EndpointHealth>>> = {
   2: { consecutiveFailures: 2, lastFailureAt: 0 },
 };
 
-function performanceOf({ latency, throughput, tools }: SeenEndpoint): EndpointPerformance {
+function performanceOf({ latency, throughput, tools, before = {} }: SeenEndpoint): EndpointPerformance {
   const recent = { ...EMPTY_SLICE, start: 0, latency: histogramOf(latency), throughput: histogramOf(throughput) };
-  if (tools === undefined) return { slices: [recent] };
+  const older = { latency: oneIn(before.latency), throughput: oneIn(before.throughput) };
+  if (tools === undefined) return { slices: [{ ...EMPTY_SLICE, ...older, start: EARLIER_MS }, recent] };
   const { requests, tool_requests: toolRequests, bad_tool_calls: badToolCalls, throughput: median } = tools;
   const earlier = {
     ...EMPTY_SLICE,
+    latency: older.latency,
     start: EARLIER_MS,
     requests,
     // So many that the few of the last five minutes do not move the median.
     throughput: median === undefined ? EMPTY : { first: median, counts: [1e6] },
   };
-  return { slices: [{ ...EMPTY_SLICE, start: LONG_AGO_MS, toolRequests, badToolCalls }, earlier, recent] };
+  // Of a throughput from before, the last half hour knows nothing either where its tool calls have none.
+  const longAgo = median === undefined ? older.throughput : EMPTY;
+  const first = { ...EMPTY_SLICE, start: LONG_AGO_MS, toolRequests, badToolCalls, throughput: longAgo };
+  return { slices: [first, earlier, recent] };
 }
 
 /** Counts of buckets, from the first on. */
@@ -207,6 +242,11 @@ type Buckets = EndpointPerformance['slices'][number]['latency'];
 
 const EMPTY: Buckets = { first: 0, counts: [] };
 const EMPTY_SLICE = { requests: 0, toolRequests: 0, badToolCalls: 0, latency: EMPTY, throughput: EMPTY };
+
+/** A single value. */
+function oneIn(bucket: number | undefined): Buckets {
+  return bucket === undefined ? EMPTY : { first: bucket, counts: [1] };
+}
 
 /** A hundred values with these percentiles. */
 function histogramOf(percentiles: SeenPercentiles | undefined): Buckets {
@@ -221,6 +261,13 @@ function histogramOf(percentiles: SeenPercentiles | undefined): Buckets {
 
 /** Up to the median, from there to the 75th percentile, to the 90th and beyond. */
 const COUNTS = [50, 25, 15, 10] as const;
+
+/** What a call took at an endpoint, as far as a decision looked at that. */
+export function timingIn(seen: SeenEndpoint | undefined): Timing | undefined {
+  if (seen?.timing === undefined) return undefined;
+  const [baseMs, perTokenMs, queueMs] = seen.timing;
+  return { baseMs, perTokenMs, queueMs };
+}
 
 /** Whether an endpoint might be called. A question that nobody asked then is answered as the other one was. */
 export function admissionOf(endpoint: SeenEndpoint | undefined, isWarm: boolean): Admission {

@@ -150,6 +150,7 @@ function readSeen(from: Reader): SeenWorld {
     usualAnswerTokens: from.known(),
     promptRatio: from.known(),
     served: from.thing(),
+    prompts: from.thing(),
     admissions: from.thing(),
     states: times(from.number(), () => {
       const endpoint = from.thing<SeenWorld['states'][number]['endpoint']>();
@@ -163,9 +164,16 @@ function readSeen(from: Reader): SeenWorld {
         measures: from.thing(),
         tools: from.thing(),
         tokens: from.known(),
+        charges: from.number(),
+        timing: readTiming(from),
       };
     }),
   };
+}
+
+function readTiming(from: Reader): SeenWorld['states'][number]['timing'] {
+  const [baseMs, perTokenMs, queueMs] = [from.known(), from.number(), from.number()];
+  return baseMs === undefined ? undefined : { baseMs, perTokenMs, queueMs };
 }
 
 function readAttempt(from: Reader): DraftedAttempt {

@@ -1,3 +1,4 @@
+import type { CachedPrompts } from '../selection/world.ts';
 import type { Catalog } from '../../catalog/catalog.ts';
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type {
@@ -61,6 +62,7 @@ export function decisionOf({ plan, request, facts }: RequestDraft): { readonly d
     ...(needs.images === 0 ? {} : { images: needs.images }),
     ...(draw === undefined ? {} : { session_draw: draw }),
     ...(served.length === 0 ? {} : { served }),
+    ...(world.prompts === undefined ? {} : { cached: world.prompts.map(cachedAt) }),
     ...(world.usualAnswerTokens === undefined ? {} : { usual_answer_tokens: world.usualAnswerTokens }),
     ...(world.promptRatio === undefined ? {} : { prompt_ratio: world.promptRatio }),
     ...(needs.inputModalities.length === 0 ? {} : { input_modalities: needs.inputModalities }),
@@ -234,4 +236,8 @@ function lowestPrices(own: LedgerPreferences['max_price'], policy: RoutingPolicy
     if (amount != null) lowest[unit] = Math.min(Number(amount), lowest[unit] ?? Infinity);
   }
   return Object.keys(lowest).length > 0 ? lowest : undefined;
+}
+
+function cachedAt({ endpoint, share, before }: CachedPrompts[number]): readonly [string, number, number] {
+  return [endpoint, share, before];
 }

@@ -13,11 +13,12 @@ import type { SortKey, ProviderPreferences } from '../../protocol/provider-prefe
 import type { Account, RoutingPolicy } from '../account.ts';
 import type { Admission } from '../fallback/health.ts';
 import { endpointsOf, preferencesUnder, recordedPreferences } from '../ledger/write-decision.ts';
-import { admissionOf, recordOf } from '../ledger/seen-endpoint.ts';
+import { admissionOf, recordOf, timingIn } from '../ledger/seen-endpoint.ts';
 import type { ModelTarget, Preferences, RequestedTier, RoutedRequest } from '../normalize/normalized-request.ts';
 import { type CompiledRules, RequestRules } from '../normalize/rules.ts';
 import { resolveTargets, type TargetContext } from '../normalize/targets.ts';
 import type { AdaptivePolicy } from '../selection/adaptive/policy.ts';
+import type { Timing } from '../selection/adaptive/timing.ts';
 import { planRoute } from '../selection/plan-route.ts';
 import type { EndpointRecord, SelectionPolicy, SelectionStrategy, World } from '../selection/world.ts';
 import type { RoutePlan } from '../selection/route-plan.ts';
@@ -155,8 +156,10 @@ export class DecideAgain {
       record: this.#record,
       sticky: served?.[0]?.endpoint,
       served,
+      prompts: decision.cached?.map(([endpoint, share, before]) => ({ endpoint, share, before })),
       origins: decision.reasoning_origins && new Map(decision.reasoning_origins.map((origin) => [origin, origin])),
       admission: this.#admission,
+      timing: this.#timing,
       usualAnswerTokens: decision.usual_answer_tokens,
       promptRatio: decision.prompt_ratio,
       now: 0,
@@ -199,6 +202,8 @@ export class DecideAgain {
     last.record ??= recordOf(last.seen);
     return last.record;
   };
+
+  readonly #timing = (endpoint: Endpoint): Timing | undefined => timingIn(this.#seenOf(endpoint)?.seen);
 
   readonly #admission = (endpoint: Endpoint, isWarm: boolean): Admission =>
     admissionOf(this.#seenOf(endpoint)?.seen, isWarm);

@@ -28,7 +28,7 @@ export function areComparable(endpoints: readonly Endpoint[]): boolean {
 /** Share of the answers with tool calls that are broken where nothing is known of an endpoint. */
 const USUALLY_BROKEN = 0.02;
 /** Answers with tool calls from which on an endpoint is compared with that. */
-export const LEAST_TOOL_REQUESTS = 30;
+const LEAST_TOOL_REQUESTS = 30;
 /** How sure it must be that an endpoint breaks more of them than the best one, and by how much. */
 const BROKEN_DEVIATIONS = 2.5;
 const BROKEN_MARGIN = 0.05;

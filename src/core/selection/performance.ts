@@ -44,6 +44,8 @@ export interface Measurement {
   /** True when `latencyMs` is the time to the end of an answer in one piece. */
   readonly inOnePiece?: boolean | undefined;
   readonly tokensPerSecond?: number | undefined;
+  /** Tokens that were computed until then; see `growth.ts`. */
+  readonly computedTokens?: number | undefined;
   /** Present when the request had tools: whether all calls were valid. */
   readonly toolCalls?: 'valid' | 'invalid' | undefined;
 }

@@ -1,14 +1,21 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { SortKey } from '../../protocol/provider-preferences.ts';
 import { toolQualities } from './exacto.ts';
-import { latencyOf, throughputOf } from './performance.ts';
+import { type EndpointPerformance, latencyOf, throughputOf } from './performance.ts';
 import type { World } from './world.ts';
 import { type PricedRequest, requestPrice } from './adaptive/expected-cost.ts';
 
 /** Window of the measures that preferences look at. */
 export const PREFERENCE_WINDOW_MS = 300_000;
 
-/** Sorts stably: equal endpoints keep their order, and what nobody measured or priced comes last. */
+/** Windows of the measures that count where nothing was measured in that one, the shorter first. */
+export const EARLIER_WINDOWS_MS = [1_800_000, 7_200_000] as const;
+
+/**
+ * Sorts stably: equal endpoints keep their order, and what has no price comes last. By speed, an endpoint that was hardly
+ * called comes first until it is measured, because it may be the fastest; one that was called and gave no measure comes
+ * last.
+ */
 export function sortEndpoints(
   endpoints: readonly Endpoint[],
   key: SortKey,
@@ -35,14 +42,39 @@ function valueFor(
     case 'price':
       return (endpoint) => requestPrice(endpoint, request);
     case 'latency':
-      return (endpoint) => medianLatency(endpoint, world);
+      return (endpoint) => (isUnknown(endpoint, world) ? -Infinity : speedOf(endpoint, world, latencyOf));
     case 'throughput':
-      return (endpoint) => negative(medianThroughput(endpoint, world));
+      return (endpoint) => (isUnknown(endpoint, world) ? -Infinity : negative(speedOf(endpoint, world, throughputOf)));
     case 'exacto': {
       const qualities = toolQualities(endpoints, world);
       return (endpoint) => qualities.get(endpoint.id);
     }
   }
+}
+
+/** Whether an endpoint is yet to be measured. */
+function isUnknown(endpoint: Endpoint, { timing }: World): boolean {
+  return timing !== undefined && timing(endpoint) === undefined;
+}
+
+/** What is known of an endpoint's speed: from the last five minutes, or from before where nothing was measured in these. */
+function speedOf(endpoint: Endpoint, world: World, reading: typeof latencyOf): number | undefined {
+  const performance = world.record(endpoint)?.performance;
+  if (performance === undefined) return undefined;
+  return reading(performance, world.now, PREFERENCE_WINDOW_MS)?.p50 ?? speedBefore(performance, world.now, reading);
+}
+
+/** The same from before the last five minutes. */
+export function speedBefore(
+  performance: EndpointPerformance,
+  now: number,
+  reading: typeof latencyOf,
+): number | undefined {
+  for (const windowMs of EARLIER_WINDOWS_MS) {
+    const known = reading(performance, now, windowMs);
+    if (known !== undefined) return known.p50;
+  }
+  return undefined;
 }
 
 /** Milliseconds to the first token; undefined where too little was measured. */

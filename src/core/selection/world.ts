@@ -7,6 +7,8 @@ import type { Admission, EndpointHealth } from '../fallback/health.ts';
 import type { ServedBy } from './adaptive/expected-cost.ts';
 import type { Pace } from './adaptive/pacer.ts';
 import type { AdaptivePolicy } from './adaptive/policy.ts';
+import type { Charges } from './adaptive/charges.ts';
+import type { Timing } from './adaptive/timing.ts';
 import type { EndpointSpeed } from './adaptive/wellness.ts';
 import type { EndpointPerformance } from './performance.ts';
 
@@ -20,9 +22,22 @@ export interface EndpointRecord {
   readonly pace?: Pace | undefined;
   /** How it counts tokens; undefined where it has reported nothing yet. */
   readonly tokens?: TokenCalibration | undefined;
+  /** What it charges, where that is not what is declared. */
+  readonly charges?: Charges | undefined;
   /** True once it has given an answer whose cost is unknown. */
   readonly unpriced?: boolean | undefined;
 }
+
+/**
+ * Shares of a prompt that endpoints have computed before, whoever sent its beginning: that which they likely have in their
+ * caches still, and that which they have had. The latter does not lower what a request is expected to cost; among endpoints
+ * of the same cost it still counts.
+ */
+export type CachedPrompts = readonly {
+  readonly endpoint: string;
+  readonly share: number;
+  readonly before: number;
+}[];
 
 /** How endpoints are chosen where a request gives neither `order` nor `sort`. */
 export type SelectionStrategy = 'adaptive' | 'balanced';
@@ -37,12 +52,16 @@ export interface World {
   readonly origins?: ReasoningOrigins | undefined;
   /** Endpoints that served the session, the latest first. */
   readonly served?: ServedBy | undefined;
+  /** Endpoints that have computed the beginning of the prompt before, for any session. */
+  readonly prompts?: CachedPrompts | undefined;
   /**
    * Whether an endpoint may be called now. Left out: every one may.
    *
    * @param warm - Whether the prompt is likely to be in its cache.
    */
   readonly admission?: ((endpoint: Endpoint, warm: boolean) => Admission) | undefined;
+  /** What a call of the request's kind takes at an endpoint at the moment; undefined where it is hardly measured. */
+  readonly timing?: ((endpoint: Endpoint) => Timing | undefined) | undefined;
   /** Tokens that answers of this account and model usually have; undefined where nothing is known. */
   readonly usualAnswerTokens?: number | undefined;
   /** Tokens that providers report for one of the rough count of this account's prompts; undefined where none has. */

@@ -68,10 +68,20 @@ export interface AttemptedCall<Call = AttemptCall<unknown>, Result = unknown> {
   readonly attempt: number;
   /** True when it was made although an earlier call had not failed. */
   readonly hedge: boolean;
+  /** Tokens that its endpoint likely had to compute for it, and those of the calls that waited before it. */
+  readonly work?: CallWork | undefined;
   /** Absent for a stream. */
   readonly result?: Result | undefined;
   /** How its endpoint counts tokens, where that matters: for calls that have failed. */
   readonly tokens?: TokenCalibration | undefined;
+}
+
+/** Tokens of a call by which its time is judged. */
+export interface CallWork {
+  /** What was expected of it alone. */
+  readonly tokens: number;
+  /** The same with the calls that waited before it. */
+  readonly work: number;
 }
 
 /** How a call ended: well, or badly. */

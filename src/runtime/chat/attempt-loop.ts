@@ -27,6 +27,7 @@ import { RequestPlaces, type SharedPlace } from './shared-limits.ts';
 import { RequestFailures } from './request-failures.ts';
 import { Reservation } from '../limits/spending.ts';
 import { accountOf, givenUpUsd, lostOnHedge, lostOnHedges, settleAttempt } from './settle.ts';
+import { tokensToCompute } from './call-work.ts';
 import { RequestWaits } from './request-waits.ts';
 import { onDemand } from '../../platform/wait.ts';
 import { isLimited } from '../../core/selection/adaptive/endpoint-limits.ts';
@@ -60,7 +61,6 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
   readonly #waits: RequestWaits;
   /** What failures have left at endpoints, as long as they may turn out to be the fault of this request. */
   #counted: RequestFailures | undefined;
-  /** Absent until a call is late. */
   #hedging: Hedging<Call, Result> | undefined;
 
   constructor(
@@ -101,7 +101,7 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
    * @throws {@link RouterError} when none does; the signal's reason when the client disconnects.
    */
   async next(): Promise<Answer<Call, Result>> {
-    this.#services.pacing.request();
+    this.#services.pacing.request(this.#services.environment.now());
     try {
       let answer: Answer<Call, Result> | undefined;
       let waited = false;
@@ -122,6 +122,7 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
     } catch (error) {
       this.#reservation?.release();
       this.#places?.releaseNext();
+      this.#waits.end();
       // Whatever else went wrong: a client that disconnected is told of that.
       this.signal.throwIfAborted();
       throw error;
@@ -235,10 +236,9 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
   }
 
   /** Whether an endpoint may be called for this request. */
-  readonly #admission = ({ endpoint, figures }: PlanStep): Admission => {
-    const isWarm = figures !== undefined && figures.warmth > 0;
+  readonly #admission = ({ endpoint }: PlanStep): Admission => {
     const isPromised = this.#waits.promised === endpoint.id;
-    return this.#services.records.admission(endpoint, isWarm, this.#likelyTokens(endpoint), isPromised);
+    return this.#waits.inOrder(this.#services.records.admission(endpoint, this.#likelyTokens(endpoint), isPromised));
   };
 
   /** Tokens that a call likely has: where they are limited, as this endpoint has counted them so far. */
@@ -261,20 +261,17 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
     const flight = this.#launch(step, how, this.#places?.useNext());
     if (this.#hedging?.isUsed === true) return this.#hedging.alone(flight);
     const conclude = (result: CallResult<Result>): Answer<Call, Result> | undefined => this.#conclude(flight, result);
-    const isAlone = this.plan.steps.length === 1 || !mayHedge(hedge, this.request);
-    if (isAlone) return flight.arrival().then(conclude);
+    if (this.plan.steps.length === 1 || !mayHedge(hedge, this.request)) return flight.arrival().then(conclude);
     const lateMs = lateAfterMs(this.#services, flight, true);
     return flight.race(environment, lateMs, conclude, () => this.#besides().beside(flight));
   }
 
   /** What makes a call beside one that is late. */
   #besides(): Hedging<Call, Result> {
-    const { request, plan, signal } = this;
+    const { request, plan } = this;
     return (this.#hedging ??= new Hedging({
+      ...{ request, plan, signal: this.signal },
       services: this.#services,
-      request,
-      plan,
-      signal,
       attempts: this.#attempts,
       admission: this.#admission,
       givenUpUsd: (call) => givenUpUsd({ ...call, tokens: this.#tokensOf(call.endpoint) }, request),
@@ -294,11 +291,10 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
     const provider = providers.get(endpoint.provider);
     if (provider === undefined) throw new RangeError(`no provider "${endpoint.provider}"`);
     const startedAt = environment.now();
-    const { generation, onLimits, load } = records.started(endpoint, startedAt, {
-      tokens: this.#likelyTokens(endpoint),
-      promised: this.#waits.promised === endpoint.id,
-    });
+    const sent = { tokens: this.#likelyTokens(endpoint), promised: this.#waits.promised === endpoint.id };
+    const { generation, onLimits, load } = records.started(endpoint, startedAt, sent);
     this.#waits.promised = undefined;
+    this.#waits.end();
     const attempt = (this.#options.attemptsBefore ?? 0) + this.#attempts.length + (hedge ? 2 : 1);
     const limits = timeoutsOf(timeouts, provider, endpoint);
     const refusing = refusingAt(this.#services, this.request, this.#attempts, endpoint, startedAt);
@@ -319,8 +315,12 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
     this.#places?.begin(call, endpoint, place);
     const patience = Math.max(1, (this.request.stream ? limits.firstTokenMs : limits.answerMs) / timeouts.firstTokenMs);
     const adjustments = refusing && adjustmentsAt(refusing, this.request);
-    const made = { step, call, startedAt, generation, attempt, hedge, isProbe, isLastResort, patience, adjustments };
-    const flight = new Flight<Call, Result>(made, this.request.stream ? 'streaming' : 'whole');
+    const tokens = tokensToCompute(this.#services, this.request, step.figures?.warmth);
+    const made = { step, call, startedAt, generation, attempt, hedge, isProbe, isLastResort, patience };
+    const flight = new Flight<Call, Result>(
+      { ...made, tokens, adjustments },
+      this.request.stream ? 'streaming' : 'whole',
+    );
     load.waiting(flight);
     call.open((result) => {
       const now = environment.now();
@@ -347,8 +347,7 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
       place?.release('nothing');
       return undefined;
     }
-    const how = { isProbe: admission.probe === true, hedge: true, isLastResort: false };
-    const flight = this.#launch(step, how, place);
+    const flight = this.#launch(step, { isProbe: admission.probe === true, hedge: true, isLastResort: false }, place);
     if (reservation !== undefined) (this.#hedgeReservations ??= new Map()).set(flight.call, reservation);
     return flight;
   }
@@ -370,6 +369,7 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
       generation,
       attempt,
       hedge,
+      work: flight,
       result: answer?.type === 'whole' ? answer.result : undefined,
     };
     if (answer === undefined) {

@@ -21,8 +21,11 @@ import {
   crowdRoom,
   lateness,
 } from '../../core/selection/adaptive/crowd.ts';
+import { growthFactor } from '../../core/selection/adaptive/growth.ts';
 import { NO_LATE_ENDS } from '../../core/selection/adaptive/hedge.ts';
 import type { CrowdPolicy } from '../../core/selection/adaptive/policy.ts';
+import { FIRST_CALLS, isKnownStill, type Timing, timingOf } from '../../core/selection/adaptive/timing.ts';
+import type { WaitingCall } from '../../core/selection/adaptive/silence.ts';
 import { UNKNOWN_HEALTH } from '../../core/fallback/health.ts';
 import { UNMEASURED } from '../../core/selection/performance.ts';
 import type { EndpointRecord } from '../../core/selection/world.ts';
@@ -40,12 +43,19 @@ export interface RunningCall {
   index: number;
   /** Calls that its endpoint had when it began, itself counted. */
   among: number;
+  /** Tokens that it has to compute, as far as that is known. */
+  readonly tokens: number;
+  /** The same with those of the calls that waited before it. */
+  work: number;
 }
 
 const UNLIMITED: Room = { waitMs: 0, headroom: 1 };
 
 function lesserOf(one: Room, other: Room): Room {
-  return { waitMs: Math.max(one.waitMs, other.waitMs), headroom: Math.min(one.headroom, other.headroom) };
+  const headroom = Math.min(one.headroom, other.headroom);
+  if (one.waitMs > 0 && other.waitMs > 0) return { waitMs: Math.max(one.waitMs, other.waitMs), headroom };
+  const { waitMs, crowded } = one.waitMs > 0 ? one : other;
+  return { waitMs, headroom, crowded };
 }
 
 /** What is under way at an endpoint, and what was sent lately. Changes with each call, so it is not copied each time. */
@@ -55,11 +65,16 @@ export class EndpointLoad {
    * next one, so once one of them is old, all calls after it outlive the young generation.
    */
   readonly #running: RunningCall[] = [];
+  /** Tokens that these have to compute. */
+  #waitingTokens = 0;
   /** Monotonic milliseconds. */
   lastSuccessAt = -Infinity;
   /** How calls ended that were so late that another was made beside them, or would have been. */
   lateEnds = NO_LATE_ENDS;
   #calls = 0;
+  /** Calls since nothing was known of it; not all that were sent. */
+  #tries = 0;
+  #triedAt = -Infinity;
   #use: MinuteUse = [];
   /** Calls and tokens that were ever sent. */
   #sent = 0;
@@ -77,10 +92,36 @@ export class EndpointLoad {
     return this.#running;
   }
 
+  /**
+   * What one more call takes; undefined where it was hardly called lately, so that a few more calls have to find out.
+   *
+   * @param usual - How long such calls usually take.
+   */
+  timing(usual: UsualTime | undefined, now: number): Timing | undefined {
+    if (this.#tries < FIRST_CALLS || !isKnownStill(this.#triedAt, now)) return undefined;
+    return timingOf(usual, this.#calls, this.#waitingTokens);
+  }
+
+  /**
+   * The calls that wait for their answer, with what is usual for each.
+   *
+   * @param since - Monotonic time from which on calls are seen to wait.
+   */
+  waitingCalls(now: number, since: number, usualOf: (kind: TimedKind) => UsualTime | undefined): WaitingCall[] {
+    const calls: WaitingCall[] = [];
+    for (const { startedAt, kind, work } of this.#running) {
+      const usual = usualOf(kind);
+      if (usual !== undefined) calls.push({ ageMs: now - Math.max(startedAt, since), usual, work });
+    }
+    return calls;
+  }
+
   /** Notes that a call waits for its answer. */
   waiting(call: RunningCall): void {
     call.index = this.#running.length;
     call.among = this.#calls;
+    this.#waitingTokens += call.tokens;
+    call.work = this.#waitingTokens;
     this.#running.push(call);
   }
 
@@ -105,8 +146,9 @@ export class EndpointLoad {
       running[index] = last;
       last.index = index;
     }
+    this.#waitingTokens = running.length === 0 ? 0 : this.#waitingTokens - call.tokens;
     if (usual === undefined) return;
-    const late = lateness(now - startedAt, usual.mean, calls);
+    const late = lateness((now - startedAt) / growthFactor(usual.growth, call.work), usual.mean, calls);
     this.#crowd = crowdAfter(this.#crowd, policies, { calls, startedAt, late, isAnswered }, now);
   }
 
@@ -124,6 +166,8 @@ export class EndpointLoad {
 
   /** Notes that a call goes out. */
   started(endpoint: Endpoint, tokens: number, now: number): void {
+    this.#tries = isKnownStill(this.#triedAt, now) ? this.#tries + 1 : 1;
+    this.#triedAt = now;
     this.#calls += 1;
     this.#sent += 1;
     this.#sentTokens += tokens;

@@ -14,6 +14,7 @@ import {
   observeStart,
 } from '../../core/fallback/health.ts';
 import { endedLately, type LatelyEnded } from '../../core/fallback/outcomes.ts';
+import { chargesAfter } from '../../core/selection/adaptive/charges.ts';
 import { lateAnswerShare, lateEndsAfter, NO_LATE_ENDS } from '../../core/selection/adaptive/hedge.ts';
 import {
   DEFAULT_PACER_POLICY,
@@ -24,20 +25,16 @@ import {
   type PacerPolicy,
   placeIn,
 } from '../../core/selection/adaptive/pacer.ts';
-import { type AdaptivePolicy, DEFAULT_ADAPTIVE_POLICY } from '../../core/selection/adaptive/policy.ts';
-import {
-  DEFAULT_SILENCE_POLICY,
-  silenceOf,
-  type SilencePolicy,
-  type WaitingCall,
-} from '../../core/selection/adaptive/silence.ts';
+import { type AdaptivePolicy, DEFAULT_ADAPTIVE_POLICY, MINIMUM_CALLS } from '../../core/selection/adaptive/policy.ts';
+import { DEFAULT_SILENCE_POLICY, silenceOf, type SilencePolicy } from '../../core/selection/adaptive/silence.ts';
+import type { Timing } from '../../core/selection/adaptive/timing.ts';
 import { failureUsd, type TimedKind, type UsualTime } from '../../core/selection/adaptive/wellness.ts';
 import { calibrate, UNCALIBRATED, wantsReport } from '../../core/tokens/likely-tokens.ts';
 import { measure, type Measurement } from '../../core/selection/performance.ts';
 import type { PlanStep } from '../../core/selection/route-plan.ts';
 import type { EndpointRecord } from '../../core/selection/world.ts';
 import type { Environment } from '../../platform/environment.ts';
-import type { KnownEndpoint, KnownEndpoints, RunningCall } from './endpoint-load.ts';
+import type { EndpointLoad, KnownEndpoint, KnownEndpoints, RunningCall } from './endpoint-load.ts';
 import type { HealthListener, RecordPolicies, StartedCall } from './record-policies.ts';
 import { isBlamed, type RequestFailures } from './request-failures.ts';
 import { beganWith, hasChanged } from './began-cooldowns.ts';
@@ -103,22 +100,21 @@ export class EndpointRecords {
   /**
    * Whether an endpoint may be called now.
    *
-   * @param warm - Whether the prompt is likely to be in its cache: such calls may use all of its rate.
    * @param tokens - Tokens that the call is likely to have.
    * @param promised - Whether it has waited for its place, which is then no longer counted against it.
    */
-  admission = (endpoint: Endpoint, warm = false, tokens = 0, promised = false): Admission => {
+  admission = (endpoint: Endpoint, tokens = 0, promised = false): Admission => {
     const known = this.#known.find(endpoint.id);
     return known === undefined
       ? ADMITTED
-      : this.#admissionOf(known, this.#environment.now(), endpoint, warm, tokens, promised);
+      : this.#admissionOf(known, this.#environment.now(), endpoint, tokens, promised);
   };
 
   /** Whether endpoints may be called at a time: the same, asked about many of them. */
-  admissionAt(now: number): (endpoint: Endpoint, warm: boolean) => Admission {
-    return (endpoint, warm) => {
+  admissionAt(now: number): (endpoint: Endpoint) => Admission {
+    return (endpoint) => {
       const known = this.#known.find(endpoint.id);
-      return known === undefined ? ADMITTED : this.#admissionOf(known, now, endpoint, warm, 0, false);
+      return known === undefined ? ADMITTED : this.#admissionOf(known, now, endpoint, 0, false);
     };
   }
 
@@ -126,7 +122,6 @@ export class EndpointRecords {
     { record: { health, pace }, load }: KnownEndpoint,
     now: number,
     endpoint: Endpoint,
-    warm: boolean,
     tokens: number,
     promised: boolean,
   ): Admission {
@@ -134,12 +129,15 @@ export class EndpointRecords {
     if (!admitted.ok && admitted.cause !== 'rate_limited') return admitted;
     const room = load.room(endpoint, tokens, this.#crowd, now);
     const isPaced = pace !== undefined && pace.rate !== Infinity && !promised;
-    const place = isPaced && this.#pacer !== undefined ? placeIn(pace, this.#pacer, warm, now) : undefined;
+    const place = isPaced && this.#pacer !== undefined ? placeIn(pace, this.#pacer, now) : undefined;
     const waitMs = Math.max(room.waitMs, place?.waitMs ?? 0);
     const headroom = Math.min(room.headroom, place?.headroom ?? 1);
     // Whoever waits for the end of a refusal waits for a place behind those who wait already.
     if (!admitted.ok) return { ...admitted, waitMs: Math.max(admitted.waitMs, waitMs), headroom };
-    if (waitMs > 0) return { ok: false, waitMs, cause: 'pace', headroom };
+    if (waitMs > 0) {
+      const crowded = room.crowded === true && waitMs === room.waitMs ? { crowded: true } : {};
+      return { ok: false, waitMs, cause: 'pace', headroom, ...crowded };
+    }
     return headroom === 1 ? admitted : { ...admitted, headroom };
   }
 
@@ -169,8 +167,8 @@ export class EndpointRecords {
     const { record, load } = known;
     const health = observeStart(record.health, this.#policy, now);
     const pace = paceAfterSending(record.pace ?? FREE_PACE, now, call.promised);
-    const { performance, speed, tokens, unpriced } = record;
-    known.record = { health, performance, speed, pace, tokens, unpriced };
+    const { performance, speed, tokens, charges, unpriced } = record;
+    known.record = { health, performance, speed, pace, tokens, charges, unpriced };
     load.started(endpoint, call.tokens ?? 0, now);
     if (health !== record.health) this.#compare(endpoint, record.health, health);
     const reportedMs = this.#pacer?.reportedMs ?? 0;
@@ -181,14 +179,9 @@ export class EndpointRecords {
     };
   }
 
-  /** Notes that all instances together use the declared limits of an endpoint up. */
-  full(endpoint: Endpoint, waitMs: number): void {
-    this.#known.of(endpoint.id).load.full(this.#environment.now() + waitMs);
-  }
-
-  /** Notes how many tokens a call had that was sent with another estimate. */
-  used(endpoint: Endpoint, sentAt: number, estimated: number, tokens: number): void {
-    this.#known.of(endpoint.id).load.used(sentAt, estimated, tokens);
+  /** What is under way at an endpoint, for those who count it together with other instances. */
+  loadOf({ id }: Endpoint): EndpointLoad {
+    return this.#known.of(id).load;
   }
 
   /** Leaves an endpoint alone because somebody else was told to. */
@@ -222,6 +215,7 @@ export class EndpointRecords {
       speed: this.#times.after(endpoint, record.speed, measurement, now),
       pace: paceAfterCall(record.pace, this.#pacer, outcome, health.cooldown, now),
       tokens: record.tokens,
+      charges: record.charges,
       unpriced: record.unpriced,
     };
     known.load.ended();
@@ -260,10 +254,11 @@ export class EndpointRecords {
   };
 
   /** Notes that a call was given up because another one answered: it would have taken longer than this. */
-  gaveUp(endpoint: Endpoint, kind: TimedKind, afterMs: number): void {
+  gaveUp(endpoint: Endpoint, { kind, work: tokens }: Pick<RunningCall, 'kind' | 'work'>, afterMs: number): void {
     const known = this.#known.of(endpoint.id);
     const { record } = known;
-    const speed = this.#times.afterGivingUp(endpoint, record.speed, { kind, ms: afterMs }, this.#environment.now());
+    const now = this.#environment.now();
+    const speed = this.#times.afterGivingUp(endpoint, record.speed, { kind, ms: afterMs, tokens }, now);
     if (speed !== record.speed) known.record = { ...record, speed };
   }
 
@@ -292,6 +287,14 @@ export class EndpointRecords {
     load.waited(call, isAnswered, this.#times.of(endpoint, record.speed, call.kind), this.#adaptive, now);
   }
 
+  /** What a call takes at an endpoint at a time: the same, asked about many of them. */
+  timingAt(now: number, kind: TimedKind): (endpoint: Endpoint) => Timing | undefined {
+    return (endpoint) => {
+      const known = this.#known.find(endpoint.id);
+      return known?.load.timing(this.#times.of(endpoint, known.record.speed, kind), now);
+    };
+  }
+
   /** Notes that this process did not run for a while: whoever was silent meanwhile may have answered. */
   stalled(): void {
     this.#ranAgainAt = this.#environment.now();
@@ -302,18 +305,14 @@ export class EndpointRecords {
     const load = this.#known.find(endpoint.id)?.load;
     if (this.#silence === undefined || load === undefined) return 0;
     const now = this.#environment.now();
-    const calls: WaitingCall[] = [];
-    for (const { startedAt, kind } of load.running) {
-      const usual = this.usual(endpoint, kind);
-      if (usual !== undefined) calls.push({ ageMs: now - Math.max(startedAt, this.#ranAgainAt), usual });
-    }
-    const heardAt = Math.max(load.lastSuccessAt, this.#ranAgainAt);
-    return silenceOf(calls, now - heardAt, this.#silence, this.#adaptive.speed);
+    const calls = load.waitingCalls(now, this.#ranAgainAt, (kind) => this.usual(endpoint, kind));
+    return silenceOf(calls, now - Math.max(load.lastSuccessAt, this.#ranAgainAt), this.#silence);
   }
 
   /** Milliseconds after which a call is late while nothing is known of its model; undefined once something is. */
   unheardMs(endpoint: Endpoint, { kind, patience }: Pick<RunningCall, 'kind' | 'patience'>): number | undefined {
-    return this.#isKnown(endpoint, kind) ? undefined : this.#silence && this.#silence.unheardMs * patience;
+    const isKnown = (this.usual(endpoint, kind)?.calls ?? 0) >= MINIMUM_CALLS;
+    return isKnown ? undefined : this.#silence && this.#silence.unheardMs * patience;
   }
 
   /** Whether `part` of what shows that an endpoint hangs is there; one that was never heard of shows nothing. */
@@ -321,20 +320,14 @@ export class EndpointRecords {
     return this.#silence !== undefined && this.silence(endpoint) < part * this.#silence.threshold;
   }
 
-  /** Whether it is known how long calls take. */
-  #isKnown(endpoint: Endpoint, kind: TimedKind): boolean {
-    return (this.usual(endpoint, kind)?.calls ?? 0) >= this.#adaptive.speed.minimumCalls;
-  }
-
   /** Whether an endpoint has never answered, and a call waits longer than should be waited for that. */
   #isUnheard(endpoint: Endpoint): boolean {
     const load = this.#known.find(endpoint.id)?.load;
     if (load === undefined || load.lastSuccessAt !== -Infinity) return false;
     const now = this.#environment.now();
-    return load.running.some((call) => {
-      const unheardMs = this.unheardMs(endpoint, call) ?? Infinity;
-      return now - Math.max(call.startedAt, this.#ranAgainAt) >= unheardMs;
-    });
+    const waitsTooLong = (call: RunningCall): boolean =>
+      now - Math.max(call.startedAt, this.#ranAgainAt) >= (this.unheardMs(endpoint, call) ?? Infinity);
+    return load.running.some(waitsTooLong);
   }
 
   /** Looks whether an endpoint hangs. If it does, it is left alone, and everybody who waits for it is told. */
@@ -370,6 +363,13 @@ export class EndpointRecords {
     const known = this.#known.of(endpoint.id);
     const tokens = calibrate(known.record.tokens ?? UNCALIBRATED, estimated, reported, this.#environment.now());
     known.record = { ...known.record, tokens };
+  }
+
+  /** Notes how many times as much as declared an answer cost. */
+  charged({ id }: Endpoint, times: number, now: number): void {
+    const known = this.#known.of(id);
+    const charges = chargesAfter(known.record.charges, times, now);
+    if (charges !== known.record.charges) known.record = { ...known.record, charges };
   }
 
   /** Notes that the cost of an answer is unknown; true the first time that this is noted of an endpoint. */

@@ -13,6 +13,7 @@ import type { RouterMetadata } from '../../protocol/metadata.ts';
 import type { Settlement } from '../../core/stream/usage.ts';
 import type { AnswerFacts, AttemptedCall, AttemptLoopOptions, Dialing } from './attempt-call.ts';
 import type { ServedBy } from '../../core/selection/adaptive/expected-cost.ts';
+import type { KnownPrompts } from './known-prompts.ts';
 import { AttemptLoop } from './attempt-loop.ts';
 import type { Continuing } from './continuing.ts';
 import type { FallbackPolicy } from '../../config/tables/fallback.ts';
@@ -21,7 +22,7 @@ import type { RepeatedPrefixes } from './repeated-prefixes.ts';
 import type { RuntimeServices } from './services.ts';
 import { UpstreamCall } from './upstream-call.ts';
 import { type MaybePromise, onDemand, valueWithin } from '../../platform/wait.ts';
-import type { World } from '../../core/selection/world.ts';
+import type { CachedPrompts, World } from '../../core/selection/world.ts';
 import { planSeen } from '../../core/ledger/plan-seen.ts';
 import { planRoute } from '../../core/selection/plan-route.ts';
 
@@ -124,6 +125,7 @@ export class ChatExecution extends AttemptLoop<NormalizedRequest, UpstreamCall, 
   /** Sets marks for the provider's cache. Absent where the prompt is not known to be repeated. */
   readonly #marked: ReturnType<RepeatedPrefixes['markerFor']> | undefined;
   readonly #policy: FallbackPolicy;
+  readonly #prompts: KnownPrompts;
   /** The call that was made last. */
   #call: UpstreamCall | undefined;
   /** What goes on with a stream that breaks. Absent where nothing does. */
@@ -139,6 +141,7 @@ export class ChatExecution extends AttemptLoop<NormalizedRequest, UpstreamCall, 
     super(services, chat, plan, signal, options);
     this.#marked = services.prefixes?.markerFor(plan);
     this.#policy = services.fallback;
+    this.#prompts = services.prompts;
   }
 
   /**
@@ -164,6 +167,7 @@ export class ChatExecution extends AttemptLoop<NormalizedRequest, UpstreamCall, 
     const readable = origins === undefined ? prepared : withoutForeignReasoning(prepared, endpoint, origins);
     const request = this.#marked === undefined ? readable : this.#marked(readable, provider, endpoint);
     const asked = request === prepared ? dialing : { ...dialing, request };
+    this.#prompts.note(this.request, endpoint);
     this.#call = this.#continuing?.dial(asked) ?? new UpstreamCall(this.#withCredit(asked));
     return this.#call;
   }
@@ -200,7 +204,8 @@ export function planRequest(
   const served = known.served ?? servedBefore(services, request);
   const origins = services.origins.find(request);
   if (news === undefined && !(served instanceof Promise) && !(origins instanceof Promise)) {
-    return planOn(services, request, worldOf(services, { request, served, origins, roll }));
+    const prompts = services.prompts.find(request);
+    return planOn(services, request, worldOf(services, { request, served, prompts, origins, roll }));
   }
   return planLater(services, request, { news, served, origins, roll });
 }
@@ -216,7 +221,8 @@ async function planLater(
   // One that is known to be slow is not worth a further wait.
   if (!services.sticky.isSlow) await asked.news;
   const origins = await asked.origins;
-  return planOn(services, request, worldOf(services, { request, served, origins, roll }));
+  const prompts = services.prompts.find(request);
+  return planOn(services, request, worldOf(services, { request, served, prompts, origins, roll }));
 }
 
 /** What the store was asked for a plan. */
@@ -245,12 +251,16 @@ const STICKY_WAIT_MS = 250;
 interface KnownOfRequest {
   readonly request?: RoutedRequest | undefined;
   readonly served?: ServedBy | undefined;
+  readonly prompts?: CachedPrompts | undefined;
   readonly roll?: number | undefined;
   readonly origins?: ReasoningOrigins | undefined;
 }
 
 /** The world as it is now, for planning. */
-export function worldOf(services: RuntimeServices, { request, served, roll, origins }: KnownOfRequest = {}): World {
+export function worldOf(
+  services: RuntimeServices,
+  { request, served, prompts, roll, origins }: KnownOfRequest = {},
+): World {
   const { environment, records, selection, strategy, adaptive, usualTokens } = services;
   const now = environment.now();
   const usual = request && usualTokens.of(request.account.id, request.targets[0]?.model);
@@ -258,8 +268,10 @@ export function worldOf(services: RuntimeServices, { request, served, roll, orig
     record: records.record,
     sticky: served?.[0]?.endpoint,
     served,
+    prompts,
     origins,
     admission: records.admissionAt(now),
+    timing: records.timingAt(now, request?.stream === false ? 'whole' : 'streaming'),
     usualAnswerTokens: usual?.usualAnswerTokens,
     promptRatio: usual?.promptRatio,
     now,

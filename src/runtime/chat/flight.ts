@@ -21,6 +21,8 @@ export interface MadeCall<Call> {
   readonly isLastResort: boolean;
   /** How many times as long as most calls it may take by its time limits. */
   readonly patience: number;
+  /** Tokens that its endpoint likely has to compute for it. */
+  readonly tokens: number;
   /** What was changed in the request for this call alone; see `Attempt.adjustments`. */
   readonly adjustments?: readonly string[] | undefined;
 }
@@ -37,9 +39,11 @@ export class Flight<Call, Result> implements MadeCall<Call>, RunningCall {
   readonly isLastResort: boolean;
   readonly kind: TimedKind;
   readonly patience: number;
+  readonly tokens: number;
   readonly adjustments: readonly string[] | undefined;
   index = -1;
   among = 0;
+  work = 0;
   /** When its result came; its start until then. */
   arrivedAt: number;
   #result: CallResult<Result> | undefined;
@@ -62,6 +66,7 @@ export class Flight<Call, Result> implements MadeCall<Call>, RunningCall {
     this.isLastResort = made.isLastResort;
     this.kind = kind;
     this.patience = made.patience;
+    this.tokens = made.tokens;
     this.adjustments = made.adjustments;
     this.arrivedAt = made.startedAt;
   }

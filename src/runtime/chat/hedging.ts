@@ -1,6 +1,7 @@
 import { type Attempt, failure, type FailureKind } from '../../core/fallback/failure.ts';
 import type { Admission } from '../../core/fallback/health.ts';
 import type { RoutedRequest } from '../../core/normalize/normalized-request.ts';
+import { growthFactor } from '../../core/selection/adaptive/growth.ts';
 import { hedgeDelay } from '../../core/selection/adaptive/hedge.ts';
 import { usualLongest } from '../../core/selection/adaptive/wellness.ts';
 import type { PlanStep, RoutePlan } from '../../core/selection/route-plan.ts';
@@ -47,12 +48,13 @@ export function lateAfterMs<Call, Result>(
   flight: Flight<Call, Result>,
   isSuspect: boolean,
 ): number | undefined {
-  const { records, adaptive, hedge } = services;
+  const { records, hedge } = services;
   const { step, isProbe, kind } = flight;
   const { endpoint } = step;
   const usual = records.usual(endpoint, kind);
   const isKnown = usual !== undefined && hedge !== false;
-  const delayMs = isKnown ? hedgeDelay(usual, hedge, adaptive.speed, { isProbe, isSuspect }) : undefined;
+  const factor = growthFactor(usual?.growth, flight.work);
+  const delayMs = isKnown ? hedgeDelay(usual, hedge, { isProbe, isSuspect, factor }) : undefined;
   return delayMs ?? records.unheardMs(endpoint, flight);
 }
 
@@ -95,7 +97,8 @@ export class Hedging<Call extends AttemptCall<Result>, Result> {
   #noteLate(flight: Flight<Call, Result>, result: CallResult<Result>): void {
     const { services } = this.#own;
     const isFailed = result.type === 'failed';
-    if (isFailed && !hasFailed(result)) return;
+    // A call that ran out of time may have waited in a queue: that is no sign that late calls fail.
+    if (isFailed && (!hasFailed(result) || result.failure.kind === 'timeout')) return;
     const lateMs = lateAfterMs(services, flight, false);
     const isLate = lateMs !== undefined && services.environment.now() - flight.startedAt >= lateMs;
     if (isLate) services.records.lateEnded(flight.step.endpoint, isFailed);
@@ -115,7 +118,9 @@ export class Hedging<Call extends AttemptCall<Result>, Result> {
       const lateMs = lateAfterMs(services, first, isSuspect) ?? Infinity;
       const isLate = isOut || environment.now() - first.startedAt >= lateMs;
       const step = isLate ? this.#stepBeside(first) : undefined;
-      if (step !== undefined && (isOut || this.#pay(first.step, step))) {
+      const mayRescue = step !== undefined && services.pacing.mayRescue(environment.now());
+      if (mayRescue && (isOut || this.#pay(first.step, step))) {
+        services.pacing.rescue(services.records.lateAnswerShare(first.step.endpoint));
         const second = await launchBeside(step, isWanted);
         this.#isUsed = true;
         if (second === undefined) this.#settle?.(undefined);
@@ -171,7 +176,7 @@ export class Hedging<Call extends AttemptCall<Result>, Result> {
     this.#settle?.(
       hasFailed(left) ? undefined : { usd: givenUpUsd({ ...other.step, call: other.call }), isFirst: other === first },
     );
-    services.records.gaveUp(other.step.endpoint, other.kind, services.environment.now() - other.startedAt);
+    services.records.gaveUp(other.step.endpoint, other, services.environment.now() - other.startedAt);
     conclude(other, { type: 'failed', failure: left.type === 'failed' ? left.failure : SUPERSEDED });
     return conclude(soonest.flight, result);
   }
@@ -192,9 +197,16 @@ export class Hedging<Call extends AttemptCall<Result>, Result> {
         timer = environment.setTimer(look, LOOK_AGAIN_MS);
         return;
       }
-      const inVain = flights.every((flight) => this.#waitsInVain(flight)) && this.#stepBeside(...flights) !== undefined;
-      if (inVain) for (const { call } of flights) call.giveUp(SILENT);
-      else timer = environment.setTimer(look, LOOK_AGAIN_MS);
+      const { pacing } = this.#own.services;
+      const [first] = flights;
+      const inVain =
+        flights.every((flight) => this.#waitsInVain(flight)) &&
+        this.#stepBeside(...flights) !== undefined &&
+        pacing.mayRescue(environment.now());
+      if (inVain) {
+        pacing.rescue(first === undefined ? 1 : records.lateAnswerShare(first.step.endpoint));
+        for (const { call } of flights) call.giveUp(SILENT);
+      } else timer = environment.setTimer(look, LOOK_AGAIN_MS);
     };
     let timer = environment.setTimer(look, LOOK_AGAIN_MS);
     return () => environment.clearTimer(timer);
@@ -212,11 +224,11 @@ export class Hedging<Call extends AttemptCall<Result>, Result> {
   }
 
   /** Whether a call has waited longer than practically all calls of its endpoint take. */
-  #isOverdue({ step, startedAt, kind }: Flight<Call, Result>): boolean {
-    const { environment, records, adaptive } = this.#own.services;
+  #isOverdue({ step, startedAt, kind, work }: Flight<Call, Result>): boolean {
+    const { environment, records } = this.#own.services;
     const usual = records.usual(step.endpoint, kind);
-    const longest = usual && usualLongest(usual, adaptive.speed);
-    return longest !== undefined && environment.now() - startedAt > longest;
+    const longest = usual && usualLongest(usual);
+    return longest !== undefined && environment.now() - startedAt > longest * growthFactor(usual?.growth, work);
   }
 }
 

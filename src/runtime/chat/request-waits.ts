@@ -1,6 +1,9 @@
+import type { Admission } from '../../core/fallback/health.ts';
+import { LOOK_AGAIN_MS } from '../../core/selection/adaptive/endpoint-limits.ts';
 import type { Move } from '../../core/fallback/next-move.ts';
-import { wait } from '../../platform/wait.ts';
+import { valueWithin, wait } from '../../platform/wait.ts';
 import type { RuntimeServices } from './services.ts';
+import type { Turn } from './shared-pacing.ts';
 
 /** What one request has waited for between its calls, and how much longer it may. */
 export class RequestWaits {
@@ -11,6 +14,8 @@ export class RequestWaits {
   forPlaceMs = 0;
   /** Endpoint at which a place was promised. */
   promised: string | undefined;
+  /** Its turn, while it waits until an endpoint has fewer of our calls. */
+  #turn: Turn | undefined;
 
   constructor(services: Pick<RuntimeServices, 'environment' | 'records' | 'pacing' | 'fallback'>, signal: AbortSignal) {
     this.#services = services;
@@ -23,6 +28,20 @@ export class RequestWaits {
     return pacing.mayHold ? fallback.maxWaitMs - this.#heldMs : -Infinity;
   }
 
+  /** The same, unless others have waited for longer until an endpoint has fewer calls: the place is theirs. */
+  inOrder(admitted: Admission): Admission {
+    const isCrowded = admitted.ok && (admitted.headroom ?? 1) < 0;
+    if (!isCrowded || !this.#services.pacing.isBehind(this.#turn)) return admitted;
+    return { ok: false, waitMs: LOOK_AGAIN_MS, cause: 'pace', crowded: true };
+  }
+
+  /** Waits no more, because a call is made or nothing is left to wait for. */
+  end(): void {
+    if (this.#turn === undefined) return;
+    this.#services.pacing.leave(this.#turn);
+    this.#turn = undefined;
+  }
+
   /** Waits before a call; who waits for a place is promised the next one that is free. */
   async before({ step, waitMs, forPlace, isHeld }: Extract<Move, { type: 'attempt' }>): Promise<void> {
     const { environment, records, pacing } = this.#services;
@@ -30,6 +49,11 @@ export class RequestWaits {
       const release = pacing.hold();
       this.#heldMs += waitMs;
       return wait(environment, waitMs, this.#signal).finally(release);
+    }
+    if (forPlace === 'turn') {
+      this.#turn ??= pacing.queue();
+      await valueWithin(environment, this.#turn.called, waitMs);
+      return undefined;
     }
     if (forPlace === undefined) return wait(environment, waitMs, this.#signal);
     const startedAt = environment.now();

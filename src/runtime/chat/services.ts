@@ -21,6 +21,7 @@ import type { RequestLedger } from '../ledger/request-ledger.ts';
 import type { KnownOrigins, StickySessions } from './conversations.ts';
 import type { MirrorsOnUse } from './mirrors.ts';
 import type { SharedCooldowns } from './shared-cooldowns.ts';
+import type { KnownPrompts } from './known-prompts.ts';
 import type { RepeatedPrefixes } from './repeated-prefixes.ts';
 import type { SharedLimits } from './shared-limits.ts';
 import type { SharedPacing } from './shared-pacing.ts';
@@ -48,6 +49,8 @@ export interface RuntimeServices {
   /** Who made encrypted reasoning. */
   readonly origins: KnownOrigins;
   readonly prefixes: RepeatedPrefixes | undefined;
+  /** Which prompts endpoints have computed lately. */
+  readonly prompts: KnownPrompts;
   readonly sticky: StickySessions;
   readonly checkAccount: CheckAccount;
   readonly rates: Rates;

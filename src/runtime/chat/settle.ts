@@ -1,20 +1,19 @@
 import { type ReportedUsage, scatter } from '../../core/stream/pieces.ts';
 import { nanoFromUsd, usdFromNano } from '../../catalog/cost.ts';
 import type { Endpoint } from '../../catalog/endpoint.ts';
-import type { Operation } from '../../catalog/model.ts';
 import type { Attempt, AttemptFailure } from '../../core/fallback/failure.ts';
 import type { CountedHealth } from '../../core/fallback/health.ts';
 import type { RoutedRequest } from '../../core/normalize/normalized-request.ts';
 import { calibrated } from '../../core/tokens/likely-tokens.ts';
 import { type EstimatedPrompt, likelyPromptTokens } from '../../core/tokens/token-estimate.ts';
-import { roughPromptTokens } from '../../core/selection/adaptive/expected-cost.ts';
+import { expectedCost, requestRates, roughPromptTokens } from '../../core/selection/adaptive/expected-cost.ts';
 import { failureUsd } from '../../core/selection/adaptive/wellness.ts';
 import type { CacheReport } from '../../core/limits/cache-rule.ts';
-import type { Measurement } from '../../core/selection/performance.ts';
 import type { RoutePlan } from '../../core/selection/route-plan.ts';
 import { type Estimate, settleUsage, type Settlement } from '../../core/stream/usage.ts';
 import type { RouterError } from '../../protocol/router-error.ts';
 import type { Usage } from '../../protocol/chunk.ts';
+import { measurementOf } from './call-work.ts';
 import { warnOfFailure, warnOfUnknownPrice } from './attempt-warnings.ts';
 import { factsOf, isListed } from './announce.ts';
 import type { AnswerFacts, AttemptCall, AttemptedCall, CallEnd } from './attempt-call.ts';
@@ -54,10 +53,9 @@ export function settleAttempt(
   const { outcome, endedAt, chargedNanoUsd = 0 } = attempt;
   const { generation, endpoint } = answer;
   // A prompt that a text was added to is not the one that was estimated.
-  if (facts !== undefined && attempt.continued === undefined) learnFrom(services, sent, endpoint, facts.usage, endedAt);
+  if (facts !== undefined && attempt.continued === undefined) learnFrom(services, sent, endpoint, facts, endedAt);
   if (chargedNanoUsd > 0) services.spending.count(execution.request.account, chargedNanoUsd);
-  const { operation } = execution.request;
-  const measured = outcome.ok ? measurementOf(attempt, answer, operation, facts) : undefined;
+  const measured = outcome.ok ? measurementOf(attempt, answer, execution.request, facts) : undefined;
   const seals = facts && answer.call.seals;
   if (seals !== undefined) services.origins.note(execution.request.account.id, endpoint, seals);
   const account = execution.request.account.id;
@@ -106,12 +104,25 @@ function learnFrom(
   { records, pacing }: RuntimeServices,
   sent: RoutedRequest,
   endpoint: Endpoint,
-  usage: Usage,
+  { usage, costParts }: AnswerFacts,
   now: number,
 ): void {
-  pacing.answered(usage.cost_details?.upstream_inference_cost ?? undefined);
+  const usd = usage.cost_details?.upstream_inference_cost ?? undefined;
+  pacing.answered(usd);
+  // What the provider says itself has no parts.
+  const declaredUsd = usd === undefined || costParts !== undefined ? undefined : declaredCost(endpoint, sent, usage);
+  if (usd !== undefined && declaredUsd !== undefined && declaredUsd > 0)
+    records.charged(endpoint, usd / declaredUsd, now);
   if (!isTextCounted(sent, usage) || !records.wantsTokens(endpoint, now)) return;
   records.reported(endpoint, likelyPromptTokens(sent), usage.prompt_tokens);
+}
+
+/** What an answer to a request of nothing but text costs by the declared price; undefined where something else counts. */
+function declaredCost(endpoint: Endpoint, sent: RoutedRequest, usage: Usage): number | undefined {
+  if (sent.operation !== 'chat' || sent.needs.inputModalities.length > 0 || usage.estimated === true) return undefined;
+  const { prompt_tokens: prompt, completion_tokens: answer, prompt_tokens_details: details } = usage;
+  if (details?.cache_write_tokens) return undefined;
+  return expectedCost(requestRates(endpoint, sent), { prompt, answer }, details?.cached_tokens ?? 0, 1);
 }
 
 /** Whether a provider has counted a prompt of nothing but text, so that its length tells how it counts text. */
@@ -308,24 +319,6 @@ export function settleError(
     durationMs: services.environment.now() - execution.startedAt,
     committed,
   });
-}
-
-/** Embeddings generate nothing: their speed is that of reading. */
-function measurementOf(
-  attempt: Attempt,
-  answer: Pick<AttemptedCall, 'startedAt' | 'firstTokenAt' | 'result'>,
-  operation: Operation,
-  facts: AnswerFacts | undefined,
-): Measurement {
-  const tokens = operation === 'chat' ? facts?.usage.completion_tokens : facts?.usage.prompt_tokens;
-  const streamed = answer.result === undefined;
-  const seconds = (attempt.endedAt - (streamed ? answer.firstTokenAt : answer.startedAt)) / 1_000;
-  return {
-    latencyMs: answer.firstTokenAt - answer.startedAt,
-    inOnePiece: !streamed,
-    tokensPerSecond: tokens !== undefined && seconds > 0 ? tokens / seconds : undefined,
-    toolCalls: facts?.toolCalls,
-  };
 }
 
 /** An answer, as far as its cost depends on it. */

@@ -122,13 +122,13 @@ export class SharedLimits {
 
 /** The places that the calls of one request have. Costs nothing where no endpoint declares limits. */
 export class RequestPlaces<Call> {
-  readonly #services: Pick<RuntimeServices, 'sharedLimits' | 'records'>;
+  readonly #services: Pick<RuntimeServices, 'sharedLimits' | 'records' | 'environment'>;
   readonly #likelyTokens: (endpoint: Endpoint) => number;
   #next: SharedPlace | undefined;
   #taken: Map<Call, SharedPlace | undefined> | undefined;
 
   constructor(
-    services: Pick<RuntimeServices, 'sharedLimits' | 'records'>,
+    services: Pick<RuntimeServices, 'sharedLimits' | 'records' | 'environment'>,
     likelyTokens: (endpoint: Endpoint) => number,
   ) {
     this.#services = services;
@@ -161,7 +161,8 @@ export class RequestPlaces<Call> {
   async take(endpoint: Endpoint): Promise<SharedPlace | undefined> {
     const { sharedLimits, records } = this.#services;
     if (sharedLimits === undefined || !isLimited(endpoint)) return undefined;
-    const note = ({ waitMs }: NoPlace): void => records.full(endpoint, waitMs);
+    const note = ({ waitMs }: NoPlace): void =>
+      records.loadOf(endpoint).full(this.#services.environment.now() + waitMs);
     const taken = await sharedLimits.take(endpoint, this.#likelyTokens(endpoint), note);
     if ('release' in taken) return taken;
     note(taken);
@@ -176,7 +177,8 @@ export class RequestPlaces<Call> {
   /** Notes how many tokens a call had: its place is free, and of the tokens counts what it used. */
   end(call: Call, endpoint: Endpoint, startedAt: number, tokens: number | undefined): void {
     if (this.#taken?.has(call) !== true) return;
-    if (tokens !== undefined) this.#services.records.used(endpoint, startedAt, this.#likelyTokens(endpoint), tokens);
+    if (tokens !== undefined)
+      this.#services.records.loadOf(endpoint).used(startedAt, this.#likelyTokens(endpoint), tokens);
     this.#taken.get(call)?.release(tokens);
     this.#taken.delete(call);
   }

@@ -6,6 +6,7 @@ import {
   purseAfterHedge,
   purseAfterLoser,
 } from '../../core/selection/adaptive/hedge.ts';
+import { mayRescue, NO_RESCUES, type Rescues, rescuesNow } from '../../core/selection/adaptive/rescues.ts';
 import { bucketAfterRequest, type PacerPolicy, type RetryBucket } from '../../core/selection/adaptive/pacer.ts';
 
 /** Notes which call was given up for the other of a hedge, and what it cost; undefined when none was. */
@@ -17,6 +18,9 @@ export class SharedPacing {
   readonly #hedge: HedgePolicy | false;
   #waiting = 0;
   #held = 0;
+  #rescues: Rescues = NO_RESCUES;
+  /** Requests that wait until an endpoint has fewer of our calls, in the order of arrival. */
+  readonly #queue = new Set<Turn>();
   #bucket: RetryBucket;
   #purse: HedgePurse = EMPTY_PURSE;
 
@@ -67,8 +71,48 @@ export class SharedPacing {
     return () => void (this.#held -= 1);
   }
 
+  /** Takes a place behind all that wait for their turn. */
+  queue(): Turn {
+    const turn = new Turn();
+    this.#queue.add(turn);
+    return turn;
+  }
+
+  /** Leaves the queue, so that the next one may look whether there is a place. */
+  leave(turn: Turn): void {
+    this.#queue.delete(turn);
+    this.#firstTurn()?.call();
+  }
+
+  /** Whether others have waited for longer. */
+  isBehind(turn: Turn | undefined): boolean {
+    const first = this.#firstTurn();
+    return first !== undefined && first !== turn;
+  }
+
+  #firstTurn(): Turn | undefined {
+    for (const turn of this.#queue) return turn;
+    return undefined;
+  }
+
+  /** Makes a second call for a request whose first may not answer, if there may be one more of these. */
+  mayRescue(now: number): boolean {
+    this.#rescues = rescuesNow(this.#rescues, now);
+    return mayRescue(this.#rescues);
+  }
+
+  /**
+   * Notes such a call.
+   *
+   * @param answerShare - How likely the first one would have answered: beside calls that fail anyway there may be any.
+   */
+  rescue(answerShare: number): void {
+    this.#rescues = { ...this.#rescues, rescues: this.#rescues.rescues + answerShare };
+  }
+
   /** Notes a request. */
-  request(): void {
+  request(now: number): void {
+    this.#rescues = rescuesNow(this.#rescues, now, 1);
     const isFull = this.#pacer === false || this.#bucket.retries >= this.#pacer.mostRetries;
     if (!isFull) this.#bucket = bucketAfterRequest(this.#bucket, this.#pacer);
   }
@@ -103,6 +147,21 @@ export class SharedPacing {
       const lostUsd = loser === undefined ? 0 : countable(loser.usd) * (loser.isFirst ? answerShare : 1);
       this.#purse = purseAfterLoser(this.#purse, setAsideUsd, lostUsd);
     };
+  }
+}
+
+/** The turn of a request that waits. */
+export class Turn {
+  #onCall: (() => void) | undefined;
+
+  /** Resolves when its turn may have come. */
+  get called(): Promise<void> {
+    return new Promise((resolve) => (this.#onCall = resolve));
+  }
+
+  /** Lets it look. */
+  call(): void {
+    this.#onCall?.();
   }
 }
 

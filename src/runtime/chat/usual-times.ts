@@ -1,9 +1,10 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
-import type { AdaptivePolicy } from '../../core/selection/adaptive/policy.ts';
+import { type AdaptivePolicy, MINIMUM_CALLS } from '../../core/selection/adaptive/policy.ts';
 import {
   type EndpointSpeed,
   speedAfter,
   speedAfterGivingUp,
+  type TimedCall,
   type TimedKind,
   UNKNOWN_SPEED,
   usualAmongPeers,
@@ -36,19 +37,19 @@ export class UsualTimes {
    * @param speed - What is known of the endpoint itself.
    */
   of({ model }: Endpoint, speed: EndpointSpeed | undefined, kind: TimedKind): UsualTime | undefined {
-    return usualAmongPeers(speed, this.#peers.get(model), kind, this.#adaptive.speed);
+    return usualAmongPeers(speed, this.#peers.get(model), kind);
   }
 
   /** Learns from a call that was given up because another one answered: it would have taken longer than this. */
   afterGivingUp(
     { model }: Endpoint,
     known: EndpointSpeed | undefined,
-    { kind, ms }: { readonly kind: TimedKind; readonly ms: number },
+    { kind, ms, tokens }: Pick<TimedCall, 'kind' | 'ms' | 'tokens'>,
     now: number,
   ): EndpointSpeed | undefined {
-    const { speed: policy, forgetMs } = this.#adaptive;
-    const expected = usualAmongPeers(known, this.#peers.get(model), kind, policy);
-    const speed = speedAfterGivingUp(known ?? UNKNOWN_SPEED, policy, { kind, ms, forgetMs, expected }, now);
+    const { speed: policy } = this.#adaptive;
+    const expected = usualAmongPeers(known, this.#peers.get(model), kind);
+    const speed = speedAfterGivingUp(known ?? UNKNOWN_SPEED, policy, { kind, ms, tokens, expected }, now);
     return speed === UNKNOWN_SPEED ? undefined : speed;
   }
 
@@ -61,17 +62,15 @@ export class UsualTimes {
   ): EndpointSpeed | undefined {
     const ms = measurement?.latencyMs;
     if (ms === undefined) return speed;
-    const { speed: policy, forgetMs } = this.#adaptive;
+    const { speed: policy } = this.#adaptive;
     const kind = measurement?.inOnePiece === true ? 'whole' : 'streaming';
+    const tokens = measurement?.computedTokens;
     const peers = this.#peers.get(model);
     // What others take matters only of an endpoint that was hardly called itself.
-    const isKnown = speed !== undefined && speed[kind].calls >= policy.minimumCalls;
-    const expected = isKnown ? undefined : usualAmongPeers(speed, peers, kind, policy);
-    this.#peers.set(
-      model,
-      speedAfter(peers ?? UNKNOWN_SPEED, policy, { kind, ms, forgetMs, expected: undefined }, now),
-    );
-    return speedAfter(speed ?? UNKNOWN_SPEED, policy, { kind, ms, forgetMs, expected }, now);
+    const isKnown = speed !== undefined && speed[kind].calls >= MINIMUM_CALLS;
+    const expected = isKnown ? undefined : usualAmongPeers(speed, peers, kind);
+    this.#peers.set(model, speedAfter(peers ?? UNKNOWN_SPEED, policy, { kind, ms, tokens, expected: undefined }, now));
+    return speedAfter(speed ?? UNKNOWN_SPEED, policy, { kind, ms, tokens, expected }, now);
   }
 }
 

@@ -112,7 +112,7 @@ export class OutageSchedule {
   /** The price with everything that the router can know of it beforehand. */
   declaredPrice(startSeconds: number): Price {
     const changes = this.#outages.flatMap((one) =>
-      one.kind !== 'price'
+      one.kind !== 'price' || one.announced === false
         ? []
         : [
             { from: startSeconds + one.fromMs / 1_000, price: withCache(one.price) },

@@ -1,3 +1,4 @@
+import { BlockCache } from './block-cache.ts';
 import { type SimulatedServer, CACHE_MS, costOf, RateBucket, type Turn } from './simulated-server.ts';
 import type { Price } from '../../catalog/price.ts';
 import type { DeadTime, OutageSchedule } from './outages.ts';
@@ -29,6 +30,8 @@ export interface TrafficFigures {
    * cache for a lower price.
    */
   readonly regret: number;
+  /** Share of the tokens of answered prompts that came from caches. */
+  readonly cachedShare: number;
   /** To the first token of streams. */
   readonly firstTokenMs: TimePercentiles;
   /** To the end of non-streaming answers. */
@@ -81,8 +84,11 @@ export interface RequestLog {
   readonly inSurge: boolean;
   /** Whether endpoints fail it however often it is sent. */
   readonly isPoisoned: boolean;
+  readonly promptTokens: number;
   calls: number;
   costUsd: number;
+  /** Tokens of the prompt that the endpoint had in its cache whose answer was delivered. */
+  cachedTokens: number;
   cancelledUsd: number;
   /** Endpoint whose answer was delivered. */
   answeredBy: string | undefined;
@@ -166,6 +172,12 @@ function figuresOf(logs: readonly RequestLog[]): TrafficFigures {
     healthySuccess: healthy.length === 0 ? 0 : healthy.filter(isAnswered).length / healthy.length,
     attemptsPerRequest: logs.length === 0 ? 0 : total(logs, ({ calls }) => calls) / logs.length,
     costUsd,
+    cachedShare:
+      total(answered, ({ cachedTokens }) => cachedTokens) /
+      Math.max(
+        1,
+        total(answered, (log) => log.promptTokens),
+      ),
     regret: oracleUsd === 0 ? 0 : ownUsd / oracleUsd - 1,
     firstTokenMs: percentiles(answered.filter(({ stream }) => stream)),
     answerMs: percentiles(answered.filter(({ stream }) => !stream)),
@@ -285,6 +297,7 @@ interface Known {
   readonly schedule: OutageSchedule;
   readonly bucket: RateBucket | undefined;
   readonly cached: Map<string, { readonly tokens: number; readonly untilMs: number }>;
+  readonly blocks: BlockCache;
   /** Times at which it was chosen. */
   readonly chosenAt: number[];
 }
@@ -303,12 +316,14 @@ export class Oracle {
       schedule,
       bucket: endpoint.rate && new RateBucket(endpoint.rate),
       cached: new Map(),
+      blocks: new BlockCache(endpoint.cacheMs ?? CACHE_MS),
       chosenAt: [],
     }));
   }
 
   /** US dollars that a request costs; undefined when no endpoint works. */
-  cost({ session, promptTokens, answerTokens }: Turn, nowMs: number): number | undefined {
+  cost(turn: Turn, nowMs: number): number | undefined {
+    const { promptTokens, answerTokens } = turn;
     let best: { readonly listUsd: number; readonly price: Price; readonly known: Known } | undefined;
     for (const known of this.#known) {
       const { impaired, price } = known.schedule.at(nowMs);
@@ -317,14 +332,10 @@ export class Oracle {
       if (best === undefined || listUsd < best.listUsd) best = { listUsd, price, known };
     }
     if (best === undefined) return undefined;
-    const { endpoint, bucket, cached, chosenAt } = best.known;
+    const { bucket, chosenAt } = best.known;
     bucket?.take(nowMs);
     chosenAt.push(nowMs);
-    const entry = cached.get(session);
-    const cachedTokens = entry !== undefined && nowMs <= entry.untilMs ? Math.min(entry.tokens, promptTokens) : 0;
-    const { cacheMs = CACHE_MS } = endpoint;
-    if (cacheMs > 0) cached.set(session, { tokens: promptTokens, untilMs: nowMs + cacheMs });
-    return costOf(best.price, promptTokens, cachedTokens, answerTokens);
+    return costOf(best.price, promptTokens, fromCache(best.known, turn, nowMs), answerTokens);
   }
 
   /** Whether an endpoint was the best choice at some time within a span. */
@@ -332,4 +343,18 @@ export class Oracle {
     const chosenAt = this.#known.find(({ endpoint }) => endpoint.name === name)?.chosenAt ?? [];
     return chosenAt.some((ms) => ms >= fromMs && ms < toMs);
   }
+}
+
+function fromCache({ endpoint, cached, blocks: known }: Known, turn: Turn, nowMs: number): number {
+  const { session, promptTokens, blocks } = turn;
+  const { cacheMs = CACHE_MS } = endpoint;
+  if (cacheMs === 0) return 0;
+  if (blocks !== undefined) {
+    const tokens = known.tokens(blocks, promptTokens, nowMs);
+    known.use(blocks, nowMs);
+    return tokens;
+  }
+  const entry = cached.get(session);
+  cached.set(session, { tokens: promptTokens, untilMs: nowMs + cacheMs });
+  return entry !== undefined && nowMs <= entry.untilMs ? Math.min(entry.tokens, promptTokens) : 0;
 }

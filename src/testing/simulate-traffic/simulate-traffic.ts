@@ -11,9 +11,10 @@ import { OutageSchedule, randomOutages } from './outages.ts';
 import { directClient, providersOf, type TrafficClient } from './clients.ts';
 import { type CallBook, type SimulatedCall, SimulatedServer, type Turn } from './simulated-server.ts';
 import { SIMULATED_TOOL } from './tool-calls.ts';
-import { type PlannedSession, planTraffic, type TrafficPlan } from './traffic-plan.ts';
+import { BLOCK_TOKENS } from './block-cache.ts';
+import { blocksOf, type PlannedSession, planTraffic, type TrafficPlan } from './traffic-plan.ts';
 import { VirtualClock } from './virtual-clock.ts';
-import { SIMULATED_MODEL, type TrafficWorld } from './world.ts';
+import { SIMULATED_MODEL, type TracedRequest, type TrafficWorld } from './world.ts';
 
 /** What a simulated instance of the router must be made with. */
 export interface SimulatedSetup {
@@ -152,11 +153,12 @@ class Simulation implements CallBook {
     return log.calls;
   }
 
-  charged(call: SimulatedCall, _endpoint: string, usd: number, wanted: boolean): void {
+  charged(call: SimulatedCall, usd: number, wanted: boolean, cachedTokens: number): void {
     const log = this.#open.get(idOf(call))?.log;
     if (log === undefined) return;
     log.costUsd += usd;
-    if (!wanted) log.cancelledUsd += usd;
+    if (wanted) log.cachedTokens = cachedTokens;
+    else log.cancelledUsd += usd;
   }
 
   answered(call: SimulatedCall, endpoint: string, startedMs: number, isBroken: boolean): void {
@@ -168,16 +170,27 @@ class Simulation implements CallBook {
   }
 
   async #converse(session: PlannedSession, pick: () => TrafficClient | undefined): Promise<void> {
+    const { document, traced } = session;
     const messages: Message[] = [];
-    let promptTokens = 0;
+    let promptTokens = document?.tokens ?? 0;
+    if (document !== undefined) messages.push({ role: 'system', content: textOf(document.name, 0, document.tokens) });
     for (const [index, planned] of session.turns.entries()) {
       if (index > 0) await this.#wait(planned.afterMs);
       promptTokens += planned.newTokens;
-      messages.push({ role: 'user', content: textOf(session.id, index, planned.newTokens) });
+      const content =
+        traced?.blocks === undefined ? textOf(session.id, index, planned.newTokens) : textOfBlocks(traced);
+      messages.push({ role: 'user', content });
       const client = pick();
       if (client === undefined) break;
       const { answerTokens, poison } = planned;
-      const turn: Turn = { id: `${session.id}/${index}`, session: session.id, promptTokens, answerTokens, poison };
+      const turn: Turn = {
+        id: traced === undefined ? `${session.id}/${index}` : `request-${this.#logs.length}`,
+        session: session.id,
+        promptTokens,
+        answerTokens,
+        blocks: document === undefined ? wholeBlocks(traced) : blocksOf(session, promptTokens),
+        poison,
+      };
       await this.#ask(client, turn, planned.stream, session.account, {
         model: SIMULATED_MODEL,
         messages: [...messages],
@@ -204,8 +217,10 @@ class Simulation implements CallBook {
       isPoisoned: turn.poison !== undefined,
       oracleUsd: this.#oracle.cost(turn, startedMs),
       inSurge: this.#isInSurge(startedMs),
+      promptTokens: turn.promptTokens,
       calls: 0,
       costUsd: 0,
+      cachedTokens: 0,
       cancelledUsd: 0,
       answeredBy: undefined,
       isBroken: false,
@@ -245,6 +260,17 @@ function idOf({ request }: SimulatedCall): string {
 /** As much text as so many tokens, beginning in a way that tells conversations apart. */
 function textOf(session: string, turn: number, tokens: number): string {
   return `${session}.${turn} ${TEXT.slice(0, Math.max(0, tokens * CHARACTERS_PER_TOKEN - session.length - 4))}`;
+}
+
+/** The prompt of a request of a trace: each block reads as it does in every other prompt, and like no other block. */
+function textOfBlocks({ blocks = [], promptTokens }: TracedRequest): string {
+  const each = BLOCK_TOKENS * CHARACTERS_PER_TOKEN;
+  const parts = blocks.map((block) => `${block}. ${TEXT.slice(0, each - block.length - 2)}`);
+  return parts.join('').slice(0, promptTokens * CHARACTERS_PER_TOKEN);
+}
+
+function wholeBlocks(traced: TracedRequest | undefined): readonly string[] | undefined {
+  return traced?.blocks?.slice(0, Math.floor(traced.promptTokens / BLOCK_TOKENS));
 }
 
 /** A state store as if it were far away: everything happens after half of the time, and is known after all of it. */

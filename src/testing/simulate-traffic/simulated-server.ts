@@ -4,7 +4,10 @@ import { type AttemptFailure, failedReply, failure } from '../../core/fallback/f
 import type { ReportedUsage } from '../../core/stream/pieces.ts';
 import type { UpstreamResult } from '../../core/stream/upstream-result.ts';
 import type { PieceStream, ProviderCall, ProviderReply } from '../../contracts/provider.ts';
+import { BlockCache } from './block-cache.ts';
 import { Chance } from './chance.ts';
+import { Work } from './inference-call.ts';
+import { InferenceServer } from './inference-server.ts';
 import type { OutageSchedule } from './outages.ts';
 import type { VirtualClock } from './virtual-clock.ts';
 import { type SimulatedToolCall, toolCall } from './tool-calls.ts';
@@ -18,6 +21,8 @@ export interface Turn {
   readonly session: string;
   readonly promptTokens: number;
   readonly answerTokens: number;
+  /** Whole blocks of its prompt, where prompts are cached by these; undefined where they are by session. */
+  readonly blocks: readonly string[] | undefined;
   /** Present where it is one that endpoints fail, however often it is sent. */
   readonly poison: PoisonRequests | undefined;
 }
@@ -35,12 +40,14 @@ export interface CallBook {
   /** Counts a call; gives its number among those of its request, from 1 on. */
   called(call: SimulatedCall, endpoint: string, dead: number | undefined): number;
   /** What a call cost, whether its answer was wanted in the end or not. */
-  charged(call: SimulatedCall, endpoint: string, usd: number, wanted: boolean): void;
+  charged(call: SimulatedCall, usd: number, wanted: boolean, cachedTokens: number): void;
   answered(call: SimulatedCall, endpoint: string, startedMs: number, isBroken: boolean): void;
 }
 
 /** Milliseconds in which a failure is answered. */
 const FAILURE_MS = 60;
+/** Milliseconds after which something more of an answer is there that is still being written. */
+const READ_MS = 5_000;
 /** Default time for which prompts stay cached. */
 export const CACHE_MS = 300_000;
 
@@ -54,6 +61,9 @@ export class SimulatedServer {
   readonly #bucket: RateBucket | undefined;
   /** Prompts in the cache, by session. */
   readonly #cached = new Map<string, { readonly tokens: number; readonly untilMs: number }>();
+  /** Prompts in the cache, block by block. */
+  readonly #blocks: BlockCache;
+  readonly #inference: InferenceServer | undefined;
   #running = 0;
 
   constructor(
@@ -69,6 +79,11 @@ export class SimulatedServer {
     this.#seed = seed;
     this.#book = book;
     this.#bucket = endpoint.rate && new RateBucket(endpoint.rate);
+    const { cacheMs, inference } = endpoint;
+    this.#blocks = new BlockCache(cacheMs ?? CACHE_MS);
+    this.#inference =
+      inference &&
+      new InferenceServer(inference, clock, cacheMs ?? Infinity, () => schedule.at(clock.elapsedMs).slowness);
   }
 
   /** Its offer of the simulated model, as a router gets it. */
@@ -77,7 +92,7 @@ export class SimulatedServer {
     const startSeconds = this.#clock.environment(0).wallClock() / 1_000;
     return {
       ...(endpoint.provider === undefined ? {} : { tag: endpoint.name }),
-      price: schedule.declaredPrice(startSeconds),
+      ...(endpoint.declaresPrice === false ? {} : { price: schedule.declaredPrice(startSeconds) }),
       implicitCaching: true,
       ...endpoint.declared,
     };
@@ -108,17 +123,19 @@ export class SimulatedServer {
     const crowd = this.#running / (this.endpoint.concurrencyKnee ?? Infinity);
     const firstTokenMs = drawnMs * slowness * Math.max(1, crowd) ** 3;
     const open = { isOver: false };
+    const work = this.#inference === undefined ? undefined : new Work(turn, this.endpoint.name);
     const finish = (): void => {
       if (open.isOver) return;
       open.isOver = true;
       this.#running -= 1;
+      work?.leave();
     };
     call.signal.addEventListener('abort', () => {
       if (open.isOver) return;
       finish();
       // A call that a provider works on costs its prompt, also when nobody waits for the answer any more; no failure costs.
       const costs = !fails && mode === 'up' && this.schedule.at(this.#clock.elapsedMs).mode === 'up';
-      if (costs) this.#charge(call, 0, false);
+      if (costs) this.#charge(call, 0, false, work?.cachedTokens);
     });
     const answerMs = fails ? (failMs ?? firstTokenMs) : firstTokenMs;
     return this.#after(call, mode === 'hanging' ? Infinity : answerMs, () => {
@@ -132,7 +149,10 @@ export class SimulatedServer {
         finish();
         return brokenReply(call);
       }
-      return breaksAfter ? this.#cutOff(call, finish) : this.#deliver(call, startedMs, finish, tool);
+      const deliver = (): ProviderReply | Promise<ProviderReply> =>
+        breaksAfter ? this.#cutOff(call, finish) : this.#deliver(call, startedMs, finish, { tool, work });
+      if (work === undefined || this.#inference === undefined) return deliver();
+      return work.begin(this.#inference, call.signal).then(deliver);
     });
   }
 
@@ -178,18 +198,19 @@ export class SimulatedServer {
     call: SimulatedCall,
     startedMs: number,
     finish: () => void,
-    tool: SimulatedToolCall | undefined,
+    { tool, work }: { readonly tool: SimulatedToolCall | undefined; readonly work: Work | undefined },
   ): ProviderReply | Promise<ProviderReply> {
     const { answerTokens } = this.#book.turnOf(call);
     const writingMs = this.#writingMs(answerTokens);
     const complete = (): ReportedUsage => {
       finish();
-      const usage = this.#charge(call, answerTokens, true);
+      const usage = this.#charge(call, answerTokens, true, work?.cachedTokens);
       this.#book.answered(call, this.endpoint.name, startedMs, tool?.isBroken ?? false);
       return usage;
     };
+    const written = (): Promise<void> => work?.ended ?? this.#after(call, writingMs, () => undefined);
     if (!call.request.stream) {
-      return this.#after(call, writingMs, () => ({ type: 'whole', result: resultWith(complete(), tool) }));
+      return written().then(() => ({ type: 'whole', result: resultWith(complete(), tool) }));
     }
     let step = 0;
     const stream: PieceStream = {
@@ -197,7 +218,11 @@ export class SimulatedServer {
         step += 1;
         if (step === 1) return tool === undefined ? [TEXT] : [tool.piece];
         if (step > 2) return undefined;
-        if (writingMs > 0) await this.#after(call, writingMs, () => undefined);
+        if (work !== undefined && !(await this.#endsWithin(call, work))) {
+          step -= 1;
+          return [TEXT];
+        }
+        if (work === undefined && writingMs > 0) await written();
         const reason = tool === undefined ? 'stop' : 'tool_calls';
         return [
           { type: 'finish', index: 0, reason, native: reason },
@@ -210,6 +235,11 @@ export class SimulatedServer {
     return { type: 'stream', stream };
   }
 
+  /** Whether an answer ends before something more of it is there to be read. */
+  #endsWithin(call: SimulatedCall, { ended }: Work): Promise<boolean> {
+    return Promise.race([ended.then(() => true), this.#after(call, READ_MS, () => false)]);
+  }
+
   #limited(waitMs: number): AttemptFailure {
     const { retryAfter = 'none' } = this.endpoint.rate ?? {};
     const asked = retryAfter === 'seconds' ? Math.ceil(waitMs / 1_000) * 1_000 : waitMs;
@@ -219,21 +249,33 @@ export class SimulatedServer {
     });
   }
 
-  #charge(call: SimulatedCall, answerTokens: number, wanted: boolean): ReportedUsage {
+  #charge(call: SimulatedCall, answerTokens: number, wanted: boolean, computed?: number): ReportedUsage {
     const now = this.#clock.elapsedMs;
-    const { session, promptTokens } = this.#book.turnOf(call);
-    const known = this.#cached.get(session);
-    const cachedTokens = known !== undefined && now <= known.untilMs ? Math.min(known.tokens, promptTokens) : 0;
-    const { cacheMs = CACHE_MS } = this.endpoint;
-    if (cacheMs > 0) this.#cached.set(session, { tokens: promptTokens, untilMs: now + cacheMs });
+    const { promptTokens } = this.#book.turnOf(call);
+    const cachedTokens = computed ?? this.#fromCache(this.#book.turnOf(call), now);
     const usd = costOf(this.schedule.at(now).price, promptTokens, cachedTokens, answerTokens);
-    this.#book.charged(call, this.endpoint.name, usd, wanted);
+    this.#book.charged(call, usd, wanted, cachedTokens);
     return {
       prompt_tokens: promptTokens,
       completion_tokens: answerTokens,
       total_tokens: promptTokens + answerTokens,
       prompt_tokens_details: { cached_tokens: cachedTokens },
+      ...(this.endpoint.reportsCost === true ? { reportedCost: usd } : {}),
     };
+  }
+
+  /** Tokens of a prompt that come from the cache, which has all of it afterwards. */
+  #fromCache({ session, promptTokens, blocks }: Turn, now: number): number {
+    const { cacheMs = CACHE_MS } = this.endpoint;
+    if (cacheMs === 0) return 0;
+    if (blocks !== undefined) {
+      const tokens = this.#blocks.tokens(blocks, promptTokens, now);
+      this.#blocks.use(blocks, now);
+      return tokens;
+    }
+    const known = this.#cached.get(session);
+    this.#cached.set(session, { tokens: promptTokens, untilMs: now + cacheMs });
+    return known !== undefined && now <= known.untilMs ? Math.min(known.tokens, promptTokens) : 0;
   }
 
   /** Waits in virtual time; a call that is aborted meanwhile never settles, as if its connection were gone. */

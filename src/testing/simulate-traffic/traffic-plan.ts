@@ -1,6 +1,7 @@
 /** What callers of a simulated world do: sessions, their turns, by whom they are sent and which of them are poison. */
+import { BLOCK_TOKENS } from './block-cache.ts';
 import { Chance } from './chance.ts';
-import type { PoisonRequests, SimulatedTraffic } from './world.ts';
+import type { PoisonRequests, SharedDocuments, SimulatedTraffic, TracedRequest } from './world.ts';
 
 /** One turn of a session, as it was decided before the simulation began. */
 interface PlannedTurn {
@@ -23,6 +24,10 @@ export interface PlannedSession {
   /** Account that sends it; the anonymous one when undefined. */
   readonly account: string | undefined;
   readonly turns: readonly PlannedTurn[];
+  /** Document that it begins with. */
+  readonly document?: { readonly name: string; readonly tokens: number } | undefined;
+  /** Present where it is a single request of a trace: then that says what its prompt is. */
+  readonly traced?: TracedRequest | undefined;
 }
 
 /** What callers do, and for how long. */
@@ -38,9 +43,11 @@ const MEAN_OVER_MEDIAN = Math.exp(LENGTH_SPREAD ** 2 / 2);
 
 /** Decides who will ask what and when, independently of how the router answers. */
 export function planTraffic(traffic: SimulatedTraffic, seed: number): TrafficPlan {
+  if (traffic.trace !== undefined) return tracedTraffic(traffic, traffic.trace, seed);
   const { requests = 20_000, perSecond = 6, turns = 6, surges = [] } = traffic;
   const chance = new Chance(seed, 'sessions');
   const callers = new Callers(traffic, seed);
+  const library = traffic.documents && new Library(traffic.documents, seed);
   const withTools = new Chance(seed, 'tools');
   const sessionsPerMs = perSecond / turns / 1_000;
   const sessions: PlannedSession[] = [];
@@ -58,11 +65,66 @@ export function planTraffic(traffic: SimulatedTraffic, seed: number): TrafficPla
       continue;
     }
     ms += step;
-    const session = planSession(`session-${sessions.length}`, ms, traffic, chance, callers, withTools);
+    const drawn = planSession(`session-${sessions.length}`, ms, traffic, chance, callers, withTools);
+    const session = library === undefined ? drawn : { ...drawn, document: library.next() };
     planned += session.turns.length;
     sessions.push(session);
   }
   return { sessions, durationMs: ms };
+}
+
+/** A plan of the requests of a trace, each at its time, whatever became of those before. */
+function tracedTraffic(traffic: SimulatedTraffic, trace: readonly TracedRequest[], seed: number): TrafficPlan {
+  const { streaming = 1, named = 1, tools: share = 0 } = traffic;
+  const chance = new Chance(seed, 'sessions');
+  const withTools = new Chance(seed, 'tools');
+  const callers = new Callers(traffic, seed);
+  const sessions = trace.map((traced, index): PlannedSession => {
+    const { atMs, promptTokens, answerTokens, session = `session-${index}` } = traced;
+    const { account, poison } = callers.next();
+    const stream = chance.uniform() < streaming;
+    const tools = withTools.uniform() < share;
+    return {
+      id: session,
+      account,
+      // A session sends its name always or never.
+      named: named >= 1 || new Chance(seed, `named ${session}`).uniform() < named,
+      turns: [{ afterMs: atMs, newTokens: promptTokens, answerTokens, stream, tools, poison: poison() }],
+      traced,
+    };
+  });
+  return { sessions, durationMs: trace.reduce((most, { atMs }) => Math.max(most, atMs), 0) };
+}
+
+/** Documents that sessions begin with. Its draws change no other ones. */
+class Library {
+  readonly #own: SharedDocuments;
+  readonly #chance: Chance;
+  readonly #tokens: readonly number[];
+  /** Sum of the weights of all documents. */
+  readonly #total: number;
+
+  constructor(own: SharedDocuments, seed: number) {
+    this.#own = own;
+    this.#chance = new Chance(seed, 'documents');
+    this.#tokens = Array.from({ length: own.count }, () => lengthAround(own.tokens, this.#chance));
+    this.#total = this.#tokens.reduce((sum, _, index) => sum + 1 / (index + 1), 0);
+  }
+
+  next(): PlannedSession['document'] {
+    if (this.#chance.uniform() >= (this.#own.share ?? 1)) return undefined;
+    let left = this.#chance.uniform() * this.#total;
+    const index = this.#tokens.findIndex((_, place) => (left -= 1 / (place + 1)) < 0);
+    return { name: `document-${index}`, tokens: this.#tokens[index] ?? this.#own.tokens };
+  }
+}
+
+/** Names of the whole blocks of a prompt that begins with a document. */
+export function blocksOf({ id, document }: PlannedSession, promptTokens: number): readonly string[] {
+  const shared = Math.floor((document?.tokens ?? 0) / BLOCK_TOKENS);
+  return Array.from({ length: Math.floor(promptTokens / BLOCK_TOKENS) }, (_, index) =>
+    index < shared ? `${document?.name}.${index}` : `${id}.${index}`,
+  );
 }
 
 /** Decides by whom sessions are sent, and which of their requests are poison. Its draws change no other ones. */
@@ -99,8 +161,7 @@ function planSession(
 ): PlannedSession {
   const { turns = 6, pauseMs = 30_000, promptTokens = 2_000, turnTokens = 300, answerTokens = 250 } = traffic;
   const { streaming = 1, named = 1, tools = 0 } = traffic;
-  const length = (mean: number): number =>
-    Math.max(1, Math.round(chance.around(mean / MEAN_OVER_MEDIAN, LENGTH_SPREAD)));
+  const length = (mean: number): number => lengthAround(mean, chance);
   const count = chance.count(turns);
   const { account, poison } = callers.next();
   return {
@@ -116,4 +177,8 @@ function planSession(
       poison: poison(),
     })),
   };
+}
+
+function lengthAround(mean: number, chance: Chance): number {
+  return Math.max(1, Math.round(chance.around(mean / MEAN_OVER_MEDIAN, LENGTH_SPREAD)));
 }

@@ -2,7 +2,8 @@ import { seededRandom } from '../../providers/simulated/chance.ts';
 import type { Environment } from '../../platform/environment.ts';
 import { nextTurn } from '../../platform/wait.ts';
 
-interface PendingTimer {
+/** A callback at a time; without it, nothing happens then. */
+export interface PendingTimer {
   readonly at: number;
   readonly order: number;
   callback: (() => void) | undefined;

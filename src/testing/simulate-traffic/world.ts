@@ -65,10 +65,32 @@ export type Outage = {
       readonly downMs?: number;
     }
   | {
-      /** Costs something else meanwhile. The router knows it beforehand. */ readonly kind: 'price';
+      /** Costs something else meanwhile. */
+      readonly kind: 'price';
       readonly price: Price;
+      /** Whether the router knows it beforehand. Default true; otherwise only the cost of each answer says so. */
+      readonly announced?: boolean;
     }
 );
+
+/**
+ * An inference server with continuous batching, as vLLM and SGLang are. What a request takes follows from its tokens,
+ * from what of its prompt is cached, and from the other requests: see {@link SimulatedEndpoint.inference}.
+ */
+export interface SimulatedInference {
+  /** Tokens of prompts that it computes in a second while it writes nothing. Those in its cache take no time. */
+  readonly prefillPerSecond: number;
+  /** Tokens of an answer that it writes in a second when it is the only one. */
+  readonly decodePerSecond: number;
+  /** Further answers at a time that halve the speed of each. Default 64. */
+  readonly halvedBy?: number | undefined;
+  /** Requests at a time that it works on; the others wait, in the order of arrival. Default 256. */
+  readonly maxBatch?: number | undefined;
+  /** Tokens of a prompt that it computes in one step, between which answers go on. Default 8,192. */
+  readonly chunkTokens?: number | undefined;
+  /** Tokens that its memory holds: those of requests under way, and what of earlier prompts still fits. Default 400,000. */
+  readonly memoryTokens?: number | undefined;
+}
 
 /** One provider's offer of the simulated model. */
 export interface SimulatedEndpoint {
@@ -81,14 +103,24 @@ export interface SimulatedEndpoint {
   readonly provider?: string | undefined;
   /** US dollars per million tokens. `cacheRead` defaults to a tenth of `prompt`. */
   readonly price: Price;
+  /** What the router is told of the price. Default: what is true; `false`: nothing, as with servers of one's own. */
+  readonly declaresPrice?: boolean | undefined;
+  /** Whether the usage of its answers says what they cost. Default false. */
+  readonly reportsCost?: boolean | undefined;
+  /** With `inference`: what comes on top of it, such as the network. */
   readonly latency: LatencyDistribution;
+  /** The server behind it, where times follow from load and tokens. Default: times come from `latency` alone. */
+  readonly inference?: SimulatedInference | undefined;
   /** Tokens per second after the first one. Default: the answer is complete with its first token. */
   readonly tokensPerSecond?: number | undefined;
   /** Default: no limit. */
   readonly rate?: SimulatedRateLimit | undefined;
   /** Calls at a time from which on the time to the first token grows with the cube of their number. Default: no end. */
   readonly concurrencyKnee?: number | undefined;
-  /** Milliseconds for which the prompt of a session stays in its cache. Default 300,000; 0 for no cache. */
+  /**
+   * Milliseconds after its last use for which a prompt stays in its cache. Default 300,000, and without end with
+   * `inference`, where only its memory limits the cache; 0 for no cache.
+   */
   readonly cacheMs?: number | undefined;
   /** Share of its tool calls whose arguments are no JSON. Default 0. */
   readonly brokenToolCalls?: number | undefined;
@@ -125,8 +157,37 @@ export interface PoisonRequests {
   readonly failMs?: number | undefined;
 }
 
+/** A document that many sessions begin with, so that it may be cached by whoever asked before. */
+export interface SharedDocuments {
+  /** How many there are. The n-th is n times as rare as the first, as with most things that are looked up. */
+  readonly count: number;
+  /** Mean tokens of one. */
+  readonly tokens: number;
+  /** Share of the sessions that begin with one. Default 1. */
+  readonly share?: number | undefined;
+}
+
+/** A request of a recorded trace. */
+export interface TracedRequest {
+  /** Milliseconds from the start. */
+  readonly atMs: number;
+  readonly promptTokens: number;
+  readonly answerTokens: number;
+  /** Names of the blocks of 512 tokens that its prompt consists of; the last one may be shorter. Default: all its own. */
+  readonly blocks?: readonly string[] | undefined;
+  /** Session that it belongs to. Default: one of its own. */
+  readonly session?: string | undefined;
+}
+
 /** Who asks, and how often. */
 export interface SimulatedTraffic {
+  /**
+   * Requests as they were recorded: then these are sent, at their times, and of the rest of the traffic only `streaming`,
+   * `named`, `accounts` and `poison` count. {@link readTrace} reads a file.
+   */
+  readonly trace?: readonly TracedRequest[] | undefined;
+  /** Documents that sessions begin with. Default: none. */
+  readonly documents?: SharedDocuments | undefined;
   /** Requests in the whole simulation, about. Default 20,000. */
   readonly requests?: number | undefined;
   /** Requests per second outside of surges. Default 6; five an hour are `5 / 3_600`. */

@@ -147,7 +147,7 @@ describe('a failure that was the fault of its request', () => {
         for (const spanMs of [30_000, 1_800_000, 86_400_000]) {
           expect(uptimeOf(back, now, spanMs) ?? 1).toBe(uptimeOf(clean, now, spanMs) ?? 1);
         }
-        expect(conditionNow(back.condition, 20_000, now)).toBeCloseTo(conditionNow(clean.condition, 20_000, now), 6);
+        expect(conditionNow(back.condition, now)).toBeCloseTo(conditionNow(clean.condition, now), 6);
         const lostUsd = ({ condition }: EndpointHealth): number =>
           condition.lostUsd * Math.exp((condition.at - now) / 20_000);
         expect(lostUsd(back)).toBeCloseTo(lostUsd(clean), 6);

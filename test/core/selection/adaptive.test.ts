@@ -40,7 +40,7 @@ import {
   placeIn,
 } from '../../../src/core/selection/adaptive/pacer.ts';
 import { promptRatio } from '../../../src/core/selection/adaptive/expected-cost.ts';
-import { DEFAULT_ADAPTIVE_POLICY } from '../../../src/core/selection/adaptive/policy.ts';
+import { DEFAULT_ADAPTIVE_POLICY, MINIMUM_CALLS } from '../../../src/core/selection/adaptive/policy.ts';
 import { DEFAULT_SILENCE_POLICY, normalTail, silenceOf } from '../../../src/core/selection/adaptive/silence.ts';
 import { UNMEASURED } from '../../../src/core/selection/performance.ts';
 import type { EndpointRecord } from '../../../src/core/selection/world.ts';
@@ -359,7 +359,7 @@ describe('health', () => {
     const failed = conditionAfter(FAULTLESS, POLICY, { ok: false, probe: false }, NOW);
     expect(failed.value).toBeCloseTo(0.85, 12);
     expect(conditionAfter(failed, POLICY, { ok: true, probe: false }, NOW).value).toBeCloseTo(0.865, 12);
-    expect(conditionNow(failed, POLICY.forgetMs, NOW + 20_000)).toBeCloseTo(1 - 0.15 / Math.E, 12);
+    expect(conditionNow(failed, NOW + 20_000)).toBeCloseTo(1 - 0.15 / Math.E, 12);
     const low = { ...FAULTLESS, value: 0.2, lostUsd: 0.8, at: NOW };
     const probed = conditionAfter(low, POLICY, { ok: true, probe: true }, NOW);
     expect(probed.value).toBeCloseTo(0.95, 12);
@@ -389,25 +389,25 @@ describe('health', () => {
 });
 
 describe('speed', () => {
-  const call = (ms: number) => ({ kind: 'streaming' as const, ms, forgetMs: POLICY.forgetMs });
+  const call = (ms: number) => ({ kind: 'streaming' as const, ms });
   const steady = Array.from({ length: 200 }).reduce<typeof UNKNOWN_SPEED>(
     (speed, _, index) => speedAfter(speed, POLICY.speed, call(500 * Math.exp(0.3 * Math.sin(index))), NOW),
     UNKNOWN_SPEED,
   );
 
   it('learns the usual median and 95th percentile', () => {
-    expect(usualMedian(steady.streaming, POLICY.speed)).toBeGreaterThan(470);
-    expect(usualMedian(steady.streaming, POLICY.speed)).toBeLessThan(530);
-    expect(usualP95(steady.streaming, POLICY.speed)).toBeGreaterThan(600);
-    expect(usualP95(steady.whole, POLICY.speed)).toBeUndefined();
+    expect(usualMedian(steady.streaming)).toBeGreaterThan(470);
+    expect(usualMedian(steady.streaming)).toBeLessThan(530);
+    expect(usualP95(steady.streaming)).toBeGreaterThan(600);
+    expect(usualP95(steady.whole)).toBeUndefined();
   });
 
   it('notices within a few calls that an endpoint has slowed down, without taking that for usual', () => {
     let slow = steady;
     for (let index = 0; index < 10; index += 1) slow = speedAfter(slow, POLICY.speed, call(4_000), NOW);
-    expect(slownessOf(slow, POLICY.forgetMs, NOW)).toBeGreaterThan(5);
-    expect(usualMedian(slow.streaming, POLICY.speed)).toBeLessThan(540);
-    expect(slownessOf(slow, POLICY.forgetMs, NOW + 60_000)).toBeLessThan(1.15);
+    expect(slownessOf(slow, NOW)).toBeGreaterThan(5);
+    expect(usualMedian(slow.streaming)).toBeLessThan(540);
+    expect(slownessOf(slow, NOW + 60_000)).toBeLessThan(1.15);
   });
 
   it('takes what lasts for usual after a while, however few or many calls there were before and meanwhile', () => {
@@ -421,9 +421,9 @@ describe('speed', () => {
           }
         };
         slowFor(0, 180_000);
-        expect(usualMedian({ ...speed.streaming, calls: 100 }, POLICY.speed)).toBeLessThan(1_000);
+        expect(usualMedian({ ...speed.streaming, calls: 100 })).toBeLessThan(1_000);
         slowFor(180_000 + everyMs, 6 * 3_600_000);
-        expect(usualMedian(speed.streaming, POLICY.speed)).toBeGreaterThan(3_000);
+        expect(usualMedian(speed.streaming)).toBeGreaterThan(3_000);
       }
     }
   });
@@ -432,7 +432,7 @@ describe('speed', () => {
     const expected = { ...steady.streaming };
     const first = speedAfter(UNKNOWN_SPEED, POLICY.speed, { ...call(4_000), expected }, NOW);
     expect(first.streaming.mean).toBe(expected.mean);
-    expect(slownessOf(first, POLICY.forgetMs, NOW)).toBeGreaterThan(1.4);
+    expect(slownessOf(first, NOW)).toBeGreaterThan(1.4);
     const ordinary = speedAfter(UNKNOWN_SPEED, POLICY.speed, { ...call(700), expected }, NOW);
     expect(Math.exp(ordinary.streaming.mean)).toBeCloseTo(700, 6);
   });
@@ -440,11 +440,11 @@ describe('speed', () => {
   it('does not take for usual what slowly gets worse at an endpoint that was hardly called before', () => {
     let speed = speedAfter(UNKNOWN_SPEED, POLICY.speed, call(500), NOW);
     for (const [index, ms] of [1_150, 2_000, 1_800, 2_500, 4_000, 3_500, 4_500, 4_000, 4_000, 4_000].entries()) {
-      const expected = usualAmongPeers(speed, steady, 'streaming', POLICY.speed);
+      const expected = usualAmongPeers(speed, steady, 'streaming');
       speed = speedAfter(speed, POLICY.speed, { ...call(ms), expected }, NOW + index * 1_000);
     }
     expect(Math.exp(speed.streaming.mean)).toBeLessThan(1_000);
-    expect(slownessOf(speed, POLICY.forgetMs, NOW + 10_000)).toBeGreaterThan(2);
+    expect(slownessOf(speed, NOW + 10_000)).toBeGreaterThan(2);
   });
 
   it('learns nothing of a new endpoint from a call that was given up before it was late', () => {
@@ -452,20 +452,20 @@ describe('speed', () => {
     expect(speedAfterGivingUp(UNKNOWN_SPEED, POLICY.speed, { ...call(3), expected }, NOW)).toBe(UNKNOWN_SPEED);
     expect(speedAfterGivingUp(UNKNOWN_SPEED, POLICY.speed, call(10_000), NOW)).toBe(UNKNOWN_SPEED);
     const late = speedAfterGivingUp(UNKNOWN_SPEED, POLICY.speed, { ...call(2_000), expected }, NOW);
-    expect(slownessOf(late, POLICY.forgetMs, NOW)).toBeGreaterThan(1.2);
+    expect(slownessOf(late, NOW)).toBeGreaterThan(1.2);
     expect(late.streaming.mean).toBe(expected.mean);
   });
 
   it('learns from calls that were given up that it is at least so slow, and nothing from early ones', () => {
     expect(speedAfterGivingUp(steady, POLICY.speed, call(100), NOW)).toBe(steady);
     const late = speedAfterGivingUp(steady, POLICY.speed, call(5_000), NOW);
-    expect(slownessOf(late, POLICY.forgetMs, NOW)).toBeGreaterThan(slownessOf(steady, POLICY.forgetMs, NOW));
+    expect(slownessOf(late, NOW)).toBeGreaterThan(slownessOf(steady, NOW));
     expect(late.streaming).toBe(steady.streaming);
   });
 });
 
 describe('what is usual at an endpoint that was hardly called', () => {
-  const call = (ms: number, kind: 'streaming' | 'whole' = 'streaming') => ({ kind, ms, forgetMs: POLICY.forgetMs });
+  const call = (ms: number, kind: 'streaming' | 'whole' = 'streaming') => ({ kind, ms });
   const after = (calls: number, ms: number, kind?: 'streaming' | 'whole') =>
     Array.from({ length: calls }).reduce<typeof UNKNOWN_SPEED>(
       (speed) => speedAfter(speed, POLICY.speed, call(ms, kind), NOW),
@@ -473,13 +473,13 @@ describe('what is usual at an endpoint that was hardly called', () => {
     );
   const peers = speedAfter(after(200, 100), POLICY.speed, call(200, 'whole'), NOW);
   const median = (own: typeof UNKNOWN_SPEED | undefined, kind: 'streaming' | 'whole' = 'streaming') =>
-    Math.exp(usualAmongPeers(own, peers, kind, POLICY.speed)?.mean ?? Number.NaN);
+    Math.exp(usualAmongPeers(own, peers, kind)?.mean ?? Number.NaN);
 
   it('is what is usual at its peers, with more variance, as long as it has not answered', () => {
     expect(median(undefined)).toBeCloseTo(100, 6);
-    const usual = usualAmongPeers(undefined, peers, 'streaming', POLICY.speed);
+    const usual = usualAmongPeers(undefined, peers, 'streaming');
     expect(usual?.variance).toBeCloseTo(2 * peers.streaming.variance, 9);
-    expect(usualAmongPeers(undefined, undefined, 'streaming', POLICY.speed)).toBeUndefined();
+    expect(usualAmongPeers(undefined, undefined, 'streaming')).toBeUndefined();
   });
 
   it('moves with each of its calls to what it takes itself', () => {
@@ -499,7 +499,7 @@ describe('a call', () => {
   it('is late sooner where its endpoint may hang', () => {
     const usual = { calls: 100, mean: Math.log(500), variance: 0.35 ** 2 };
     const delay = (isSuspect: boolean, isProbe = false) =>
-      hedgeDelay(usual, DEFAULT_HEDGE_POLICY, POLICY.speed, { isProbe, isSuspect }) ?? 0;
+      hedgeDelay(usual, DEFAULT_HEDGE_POLICY, { isProbe, isSuspect }) ?? 0;
     const p95 = 500 * Math.exp(1.645 * 0.35);
     expect(delay(true)).toBeCloseTo(1.1 * p95, 6);
     expect(delay(false)).toBeCloseTo(2 * p95, 6);
@@ -510,8 +510,7 @@ describe('a call', () => {
 describe('the silence test', () => {
   const usual = { calls: 100, mean: Math.log(500), variance: 0.35 ** 2 };
   const calls = (...ages: readonly number[]) => ages.map((ageMs) => ({ ageMs, usual }));
-  const test = (ages: readonly number[], since = Infinity) =>
-    silenceOf(calls(...ages), since, DEFAULT_SILENCE_POLICY, POLICY.speed);
+  const test = (ages: readonly number[], since = Infinity) => silenceOf(calls(...ages), since, DEFAULT_SILENCE_POLICY);
 
   it('takes three calls that are all long overdue for a sign, and two for chance', () => {
     const { threshold } = DEFAULT_SILENCE_POLICY;
@@ -522,24 +521,24 @@ describe('the silence test', () => {
 
   it('needs more of an endpoint of which few calls are known', () => {
     const ages = [1_200, 1_200, 1_200];
-    const few = ages.map((ageMs) => ({ ageMs, usual: { ...usual, calls: POLICY.speed.minimumCalls } }));
-    expect(silenceOf(few, Infinity, DEFAULT_SILENCE_POLICY, POLICY.speed)).toBeGreaterThan(0.8 * test(ages));
+    const few = ages.map((ageMs) => ({ ageMs, usual: { ...usual, calls: MINIMUM_CALLS } }));
+    expect(silenceOf(few, Infinity, DEFAULT_SILENCE_POLICY)).toBeGreaterThan(0.8 * test(ages));
   });
 
   it('suspects nothing while a machine may just have paused, however many calls wait', () => {
     const fast = { calls: 100, mean: Math.log(2), variance: 0.35 ** 2 };
     const waiting = Array.from({ length: 64 }, () => ({ ageMs: 900, usual: fast }));
-    expect(silenceOf(waiting, Infinity, DEFAULT_SILENCE_POLICY, POLICY.speed)).toBe(0);
+    expect(silenceOf(waiting, Infinity, DEFAULT_SILENCE_POLICY)).toBe(0);
     const longer = waiting.map((call) => ({ ...call, ageMs: 1_200 }));
-    expect(silenceOf(longer, Infinity, DEFAULT_SILENCE_POLICY, POLICY.speed)).toBeLessThan(-12);
-    expect(silenceOf(longer, 900, DEFAULT_SILENCE_POLICY, POLICY.speed)).toBe(0);
+    expect(silenceOf(longer, Infinity, DEFAULT_SILENCE_POLICY)).toBeLessThan(-12);
+    expect(silenceOf(longer, 900, DEFAULT_SILENCE_POLICY)).toBe(0);
   });
 
   it('takes nothing from thousands of calls that keep this process busy for some seconds', () => {
     const burst = calls(...Array.from({ length: 2_000 }, () => 4_000));
-    expect(silenceOf(burst, 4_000, DEFAULT_SILENCE_POLICY, POLICY.speed)).toBe(0);
+    expect(silenceOf(burst, 4_000, DEFAULT_SILENCE_POLICY)).toBe(0);
     const later = calls(...Array.from({ length: 2_000 }, () => 6_000));
-    expect(silenceOf(later, 6_000, DEFAULT_SILENCE_POLICY, POLICY.speed)).toBeLessThan(-12);
+    expect(silenceOf(later, 6_000, DEFAULT_SILENCE_POLICY)).toBeLessThan(-12);
   });
 
   it('counts only what has been silent since the last answer', () => {
@@ -564,7 +563,7 @@ describe('the pacer', () => {
   it('knows no limit before the first refusal, and then the rate at which it was refused', () => {
     let pace = FREE_PACE;
     for (let call = 0; call < 20; call += 1) pace = paceAfterSending(pace, NOW + call * 40);
-    expect(placeIn(pace, policy, false, NOW + 800)).toEqual({ waitMs: 0, headroom: 1 });
+    expect(placeIn(pace, policy, NOW + 800)).toEqual({ waitMs: 0, headroom: 1 });
     const refused = paceAfterRefusal(pace, policy, undefined, NOW + 800);
     expect(refused.rate).toBeCloseTo(19, 6);
     expect(paceAfterSuccess(refused, policy).rate).toBeCloseTo(19.015, 6);
@@ -600,7 +599,7 @@ describe('the pacer', () => {
   it('gives one place when a provider wants to be called again, and then one for each that the rate holds', () => {
     let pace = paceAfterRefusal(crowd(4), policy, NOW + 300, NOW);
     const places = Array.from({ length: 4 }, () => {
-      const { waitMs } = placeIn(pace, policy, false, NOW);
+      const { waitMs } = placeIn(pace, policy, NOW);
       pace = paceAfterSending(pace, NOW);
       return Math.round(waitMs);
     });
@@ -608,25 +607,21 @@ describe('the pacer', () => {
     expect(places).toEqual([300, 300 + each, 300 + 2 * each, 300 + 3 * each].map(Math.round));
   });
 
-  it('never lets more through than the rate, however long it lasts, and always has room for warm prompts', () => {
+  it('never lets more through than the rate, however long it lasts', () => {
     fc.assert(
       fc.property(
         fc.double({ min: 1, max: 30, noNaN: true }),
-        fc.array(fc.tuple(fc.nat(200), fc.boolean()), { maxLength: 80 }),
+        fc.array(fc.nat(200), { maxLength: 80 }),
         (rate, list) => {
           let pace: Pace = { ...FREE_PACE, rate };
           let now = NOW;
-          let warmAt = -Infinity;
           const sent: number[] = [];
-          for (const [after, warm] of list) {
+          for (const after of list) {
             now += after;
-            const { waitMs } = placeIn(pace, policy, warm, now);
-            // Warm calls that keep to a quarter of the rate never wait, whatever cold ones do.
-            if (warm && now - warmAt >= 4_000 / rate && rate >= 4) expect(waitMs).toBe(0);
-            if (warm) warmAt = now;
+            const { waitMs } = placeIn(pace, policy, now);
             if (waitMs > 0) {
               // What it says is the truth: then there is a place, if nobody else takes it.
-              expect(placeIn(pace, policy, warm, now + waitMs).waitMs).toBe(0);
+              expect(placeIn(pace, policy, now + waitMs).waitMs).toBe(0);
               continue;
             }
             pace = paceAfterSending(pace, now);

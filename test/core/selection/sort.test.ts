@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Measurement } from '../../../src/core/selection/performance.ts';
+import type { Timing } from '../../../src/core/selection/adaptive/timing.ts';
 import type { ChatRequest } from '../../../src/protocol/chat-request.ts';
 import type { ProviderPreferences } from '../../../src/protocol/provider-preferences.ts';
 import { recordAfter, recordMeasured, times } from '../../support/records.ts';
@@ -37,11 +38,18 @@ describe('sort', () => {
     expect(equals.order({ provider: { sort: 'price' } }, { roll: 0.9 })).toEqual(['one', 'two', 'three']);
   });
 
-  it('looks at the last five minutes only', () => {
+  it('looks at the last five minutes, and where nothing was measured in these at what was before', () => {
+    const slowNow = [...times(10, { latencyMs: 9_000 })];
     const old = { quick: recordMeasured(times(10, { latencyMs: 200 }), 400_000) };
-    expect(scene.order({ provider: { sort: 'latency' } }, { records: old })[0]).toBe('middling');
-    const recent = { quick: recordMeasured(times(10, { latencyMs: 200 }), 200_000) };
-    expect(scene.order({ provider: { sort: 'latency' } }, { records: recent })[0]).toBe('quick');
+    expect(scene.order({ provider: { sort: 'latency' } }, { records: old })[0]).toBe('quick');
+    const now = { quick: recordMeasured(slowNow), middling: recordMeasured(times(10, { latencyMs: 800 })) };
+    expect(scene.order({ provider: { sort: 'latency' } }, { records: now })[0]).toBe('middling');
+  });
+
+  it.each(['latency', 'throughput'] as const)('by %s puts first what was hardly called, to be measured', (sort) => {
+    const timing = ({ provider }: { readonly provider: string }): Timing | undefined =>
+      provider === 'fresh' ? undefined : { baseMs: 1, perTokenMs: 0, queueMs: 0 };
+    expect(scene.order({ provider: { sort } }, { records, timing })).toEqual(['fresh', 'quick', 'middling', 'slow']);
   });
 
   it('is ignored when order is given', () => {

@@ -147,7 +147,8 @@ export function crowdRoom(crowd: Crowd | undefined, { firstLimit, mostOver }: Cr
   const crowding = (calls + 1) / inTime.limit;
   if (crowding <= 1) return FREE;
   const isTooMuch = inTime.isFound && crowding > mostOver && calls >= useful.limit;
-  return { waitMs: isTooMuch ? LOOK_AGAIN_MS : 0, headroom: 1 - crowding };
+  const headroom = 1 - crowding;
+  return isTooMuch ? { waitMs: LOOK_AGAIN_MS, headroom, crowded: true } : { waitMs: 0, headroom };
 }
 
 const FREE: Room = { waitMs: 0, headroom: 1 };

@@ -14,6 +14,8 @@ export interface Room {
   readonly waitMs: number;
   /** Share of the limits that is free. */
   readonly headroom: number;
+  /** True where only too many of our own calls are in the way. */
+  readonly crowded?: boolean | undefined;
 }
 
 /** What was sent in the last minute, second by second, the oldest first. Only those in which something was. */

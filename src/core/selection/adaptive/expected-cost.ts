@@ -42,6 +42,9 @@ export function roughPromptTokens({ promptTokens }: { readonly promptTokens: num
   return Math.max(1, promptTokens * 2);
 }
 
+/** What a token of an answer takes as long as to compute: about so many of a prompt, because those are computed together. */
+export const PER_ANSWER_TOKEN = 100;
+
 /**
  * US dollars that a request is expected to cost: what is in the endpoint's cache at the cached rate, the rest of the
  * prompt and the answer at the full one. Undefined where no price is known.

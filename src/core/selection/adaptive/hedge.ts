@@ -1,6 +1,5 @@
 import { fill } from '../../../config/option.ts';
 import { HEDGE, type HedgePolicy } from '../../../config/tables/selection.ts';
-import type { SpeedPolicy } from './policy.ts';
 import { usualMedian, usualP95, type UsualTime } from './wellness.ts';
 import type { RoutedRequest } from '../../normalize/normalized-request.ts';
 
@@ -12,20 +11,21 @@ export const DEFAULT_HEDGE_POLICY: HedgePolicy = fill(HEDGE);
 /**
  * Milliseconds after which a call is late enough for a second one; undefined when too little is known of the endpoint.
  *
- * @param call - Whether it finds out if an endpoint is back, and whether its endpoint may be one that hangs.
+ * @param call - Whether it finds out if an endpoint is back, whether its endpoint may be one that hangs, and how many
+ * times as long as usual it may take by its tokens.
  */
 export function hedgeDelay(
   usual: UsualTime,
   policy: HedgePolicy,
-  speed: SpeedPolicy,
-  { isProbe, isSuspect }: { readonly isProbe: boolean; readonly isSuspect: boolean },
+  { isProbe, isSuspect, factor = 1 }: { readonly isProbe: boolean; readonly isSuspect: boolean; factor?: number },
 ): number | undefined {
-  const median = usualMedian(usual, speed);
-  const p95 = usualP95(usual, speed);
+  const median = usualMedian(usual);
+  const p95 = usualP95(usual);
   if (median === undefined || p95 === undefined) return undefined;
   return Math.max(
     policy.minimumMs,
-    isProbe ? policy.probeLateAfter * median : (isSuspect ? policy.lateAfter : policy.answeringLateAfter) * p95,
+    factor *
+      (isProbe ? policy.probeLateAfter * median : (isSuspect ? policy.lateAfter : policy.answeringLateAfter) * p95),
   );
 }
 
@@ -39,13 +39,15 @@ export interface HedgePurse {
 /** A purse that nobody has paid into. */
 export const EMPTY_PURSE: HedgePurse = { usd: 0, meanUsd: 0 };
 
+/** Requests' worth of the share for hedges that may be saved up. */
+const SAVED_REQUESTS = 2_000;
 /** Weight of an answer in the mean cost. */
 const MEAN_GAIN = 0.01;
 
 /** Pays in for an answer. */
 export function purseAfterAnswer(purse: HedgePurse, policy: HedgePolicy, usd: number): HedgePurse {
   const meanUsd = purse.meanUsd === 0 ? usd : purse.meanUsd + MEAN_GAIN * (usd - purse.meanUsd);
-  const most = policy.share * policy.savedRequests * meanUsd;
+  const most = policy.share * SAVED_REQUESTS * meanUsd;
   return { usd: Math.min(Math.max(most, purse.usd), purse.usd + policy.share * usd), meanUsd };
 }
 

@@ -45,28 +45,22 @@ const SECOND_MS = 1_000;
 const ANYTIME: Place = { waitMs: 0, headroom: 1 };
 
 /**
- * Whether an endpoint may be called now. A warm call is one whose prompt is in the endpoint's cache. What a burst holds
- * may be sent at once; over a longer time it is exactly the rate, also where that is no whole number. Cold calls leave a
- * part of that free, so that there is always room for a warm one; they still get all that warm ones leave.
+ * Whether an endpoint may be called now. What a burst holds may be sent at once; over a longer time it is exactly the rate,
+ * also where that is no whole number.
  */
-export function placeIn({ rate, busyUntil }: Pace, policy: PacerPolicy, warm: boolean, now: number): Place {
+export function placeIn({ rate, busyUntil }: Pace, policy: PacerPolicy, now: number): Place {
   if (rate === Infinity) return ANYTIME;
   const used = Math.max(0, busyUntil - now);
   const burstMs = burstOf(policy, rate);
   const headroom = burstMs === 0 ? Number(used === 0) : Math.max(0, 1 - used / burstMs);
   const each = SECOND_MS / rate;
-  const most = Math.max(each, warm ? burstMs : coldBurstOf(policy, burstMs));
+  const most = Math.max(each, burstMs);
   return { waitMs: used + each <= most + ROUNDING_MS ? 0 : Math.max(1, used + each - most), headroom };
 }
 
 /** Milliseconds' worth of a rate that may be sent at once: at a slow rate chance decides how many calls a second has. */
 function burstOf({ burstSeconds }: PacerPolicy, rate: number): number {
   return burstSeconds === 0 ? 0 : Math.max(burstSeconds, LEAST_BURST / rate) * SECOND_MS;
-}
-
-/** What of a burst is there for cold calls. */
-function coldBurstOf({ burstSeconds, coldShare }: PacerPolicy, burstMs: number): number {
-  return burstMs - burstSeconds * SECOND_MS * (1 - coldShare);
 }
 
 /** Calls that a burst holds at least: a refusal that was not needed sends a session away from its cache. */
@@ -105,12 +99,8 @@ export function paceAfterRefusal(pace: Pace, policy: PacerPolicy, emptyAt: numbe
   const known = Math.min(pace.rate, Math.max(callsOf(pace.counted, now), takenPerSecond(pace, now)));
   const rate = isSame ? pace.rate : Math.max(policy.slowestPerSecond, policy.afterRefusal * known);
   const each = SECOND_MS / rate;
-  // What the endpoint said itself holds for whoever comes first, cold or warm.
   const burstMs = burstOf(policy, rate);
-  const empty =
-    emptyAt === undefined
-      ? now + burstMs
-      : Math.max(now, emptyAt - each) + Math.max(each, coldBurstOf(policy, burstMs));
+  const empty = emptyAt === undefined ? now + burstMs : Math.max(now, emptyAt - each) + Math.max(each, burstMs);
   const busyUntil = Math.max(pace.busyUntil, empty);
   return { ...pace, rate, busyUntil, refusedAt: isSame ? pace.refusedAt : now, taken: 0 };
 }

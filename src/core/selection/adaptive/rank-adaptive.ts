@@ -4,13 +4,16 @@ import {
   cachedTokens,
   expectedCost,
   type ExpectedTokens,
+  PER_ANSWER_TOKEN,
   requestRates,
   roughPromptTokens,
   warmthOf,
 } from './expected-cost.ts';
+import { chargedNow } from './charges.ts';
 import type { DecisionFigures } from '../route-plan.ts';
-import type { World } from '../world.ts';
-import type { AdaptivePolicy } from './policy.ts';
+import type { CachedPrompts, World } from '../world.ts';
+import { type AdaptivePolicy, CACHE_MS } from './policy.ts';
+import { addQueues, breakTies, type Timed } from './ties.ts';
 import { type RememberedFailures, wellnessOf } from './wellness.ts';
 
 /** An endpoint in its place, with the numbers that put it there. */
@@ -21,11 +24,9 @@ export interface AdaptivelyRanked {
 }
 
 /** An endpoint under comparison. What is said of it is filled in as it becomes known, because a plan may have hundreds. */
-interface Weighed extends AdaptivelyRanked {
+interface Weighed extends AdaptivelyRanked, Timed {
   why: string;
   readonly figures: { -readonly [Name in keyof DecisionFigures]: DecisionFigures[Name] };
-  /** True for one that must not be called now. */
-  readonly isRefused: boolean;
   /** Undefined where no failure is remembered. */
   readonly failures: RememberedFailures | undefined;
   /** What it is expected to cost to start there, with what further requests will cost: what endpoints are compared by. */
@@ -45,10 +46,10 @@ export function rankAdaptively(
 ): readonly AdaptivelyRanked[] {
   const expected = {
     prompt: roughPromptTokens(request.needs) * (world.promptRatio ?? 1),
-    answer: expectedAnswer(request, world, policy),
+    answer: expectedAnswer(request, world),
   };
   const weighed = endpoints.map((endpoint) => weigh(endpoint, request, expected, world, policy));
-  compareCosts(weighed, sharpnessIn(world, policy), lookAhead(weighed, request, expected, policy));
+  compare(weighed, request, world, policy, lookAhead(weighed, request, expected, world, policy));
   const drawn = drawnOf(weighed, sessionDraw(request), world.roll);
   inOrder(weighed);
   if (drawn === undefined) return weighed;
@@ -84,18 +85,19 @@ function weigh(
   world: World,
   policy: AdaptivePolicy,
 ): Weighed {
-  const { served } = world;
-  const cached =
-    served === undefined || served.length === 0 ? 0 : cachedTokens(served, endpoint, policy.cacheMs, world.now);
+  const { served, prompts } = world;
+  const ofSession =
+    served === undefined || served.length === 0 ? 0 : cachedTokens(served, endpoint, CACHE_MS, world.now);
+  const known = prompts && promptAt(prompts, endpoint);
+  const cached = known === undefined ? ofSession : Math.max(ofSession, known.share * expected.prompt);
   const admission = world.admission?.(endpoint, cached > 0);
   const { health, slowness, failures } = wellnessOf(world.record(endpoint), policy, world.now);
   const headroom = admission?.headroom ?? 1;
   const isProbe = admission?.ok === true && admission.probe === true;
-  const unknownCachedRate = cachedRateOf(request, policy);
   return {
     endpoint,
     figures: {
-      expectedCostUsd: expectedCost(requestRates(endpoint, request), expected, cached, unknownCachedRate),
+      expectedCostUsd: costAt(endpoint, request, expected, cached, world),
       warmth: warmthOf(cached, expected.prompt),
       health: isProbe || headroom < 0 ? healthNow(health, isProbe, headroom, policy) : health,
       slowness,
@@ -106,7 +108,16 @@ function weigh(
     isRefused: admission?.ok === false,
     failures: isProbe ? fewAtMost(failures, 1 - policy.afterProbe) : failures,
     value: 0,
+    known: known?.before ?? 0,
+    ms: undefined,
+    isTimed: false,
+    slower: 1,
   };
+}
+
+function promptAt(prompts: CachedPrompts, { id }: Endpoint): CachedPrompts[number] | undefined {
+  for (const prompt of prompts) if (prompt.endpoint === id) return prompt;
+  return undefined;
 }
 
 /**
@@ -124,9 +135,21 @@ function fewAtMost(failures: RememberedFailures | undefined, most: number): Reme
   return { share: most, lostUsd: (failures.lostUsd * most) / failures.share };
 }
 
-/** What a cached token costs where the endpoint does not say. */
-function cachedRateOf({ session }: RoutedRequest, { unknownCachedRate }: AdaptivePolicy): number {
-  return session.key === undefined ? 1 : unknownCachedRate;
+/** US dollars that a request is expected to cost at an endpoint, by what it declares and what it was seen to charge. */
+function costAt(
+  endpoint: Endpoint,
+  request: RoutedRequest,
+  expected: ExpectedTokens,
+  cached: number,
+  world: World,
+): number | undefined {
+  const usd = expectedCost(requestRates(endpoint, request), expected, cached, cachedRateOf(request));
+  return usd === undefined ? undefined : usd * chargedNow(world.record(endpoint)?.charges, world.now);
+}
+
+/** What a cached token costs where the endpoint does not say: named sessions are worth keeping together all the same. */
+function cachedRateOf({ session }: RoutedRequest): number {
+  return session.key === undefined ? 1 : UNKNOWN_CACHED_RATE;
 }
 
 /**
@@ -139,6 +162,7 @@ function lookAhead(
   weighed: readonly Weighed[],
   request: RoutedRequest,
   { prompt, answer }: ExpectedTokens,
+  world: World,
   policy: AdaptivePolicy,
 ): number {
   let isWarm = false;
@@ -150,16 +174,19 @@ function lookAhead(
   const further = isWarm ? policy.furtherRequests * headroom : 0;
   if (further === 0) return 0;
   const later = { prompt: prompt + answer, answer };
-  const unknownCachedRate = cachedRateOf(request, policy);
   for (const { endpoint, figures } of weighed) {
-    figures.laterCostUsd = expectedCost(requestRates(endpoint, request), later, prompt, unknownCachedRate);
+    figures.laterCostUsd = costAt(endpoint, request, later, prompt, world);
   }
   return further;
 }
 
+const UNKNOWN_CACHED_RATE = 0.5;
+/** Tokens of an answer that are expected where nothing is known of the account and the model. */
+export const ANSWER_TOKENS = 500;
+
 /** Tokens that the answer is likely to have: what is usual, within what the request allows. */
-export function expectedAnswer({ needs }: RoutedRequest, world: World, policy: AdaptivePolicy): number {
-  const usual = world.usualAnswerTokens ?? policy.answerTokens;
+export function expectedAnswer({ needs }: RoutedRequest, world: World): number {
+  const usual = world.usualAnswerTokens ?? ANSWER_TOKENS;
   return needs.outputTokens === undefined ? usual : Math.min(usual, needs.outputTokens);
 }
 
@@ -177,10 +204,37 @@ const NEXT_TO_NOTHING = 1e-6;
  *
  * @param further - Further requests that count.
  */
-function compareCosts(weighed: readonly Weighed[], sharpnessOfOne: number, further: number): void {
+function compare(
+  weighed: readonly Weighed[],
+  request: RoutedRequest,
+  world: World,
+  policy: AdaptivePolicy,
+  further: number,
+): void {
   let dearest = 0;
   for (const { figures } of weighed) dearest = Math.max(dearest, figures.expectedCostUsd ?? 0);
   if (dearest === 0) dearest = 1;
+  let best = compareCosts(weighed, dearest, further);
+  if (world.timing !== undefined && weighed.length > 1) {
+    const answer = request.stream || request.operation !== 'chat' ? 0 : expectedAnswer(request, world);
+    const work = { prompt: roughPromptTokens(request.needs), answer: PER_ANSWER_TOKEN * answer };
+    // Whoever takes the place of one with a long queue may have one, too.
+    while (addQueues(weighed, best, work, world.timing, policy)) best = compareCosts(weighed, dearest, further);
+    breakTies(weighed, best);
+  }
+  const sharpness = sharpnessIn(world, policy) * (1 + further);
+  let total = 0;
+  for (const one of weighed) {
+    if (one.isRefused) continue;
+    const share = power(best / (one.value * one.slower), sharpness) * (one.endpoint.weight ?? 1);
+    one.figures.share = share;
+    total += share;
+  }
+  for (const { figures } of weighed) if (figures.share > 0) figures.share /= total;
+}
+
+/** Finds what each endpoint is compared by, and gives the least. */
+function compareCosts(weighed: readonly Weighed[], dearest: number, further: number): number {
   let isFailing = false;
   for (const one of weighed) {
     one.value = Math.max(one.figures.expectedCostUsd ?? dearest, dearest * NEXT_TO_NOTHING);
@@ -195,15 +249,7 @@ function compareCosts(weighed: readonly Weighed[], sharpnessOfOne: number, furth
     if (further > 0) one.value += further * laterCostUsd;
     if (one.value < best && !one.isRefused) best = one.value;
   }
-  const sharpness = sharpnessOfOne * (1 + further);
-  let total = 0;
-  for (const one of weighed) {
-    if (one.isRefused) continue;
-    const share = power(best / one.value, sharpness) * (one.endpoint.weight ?? 1);
-    one.figures.share = share;
-    total += share;
-  }
-  for (const { figures } of weighed) if (figures.share > 0) figures.share /= total;
+  return best;
 }
 
 /** Quotients are this exact. */
@@ -310,7 +356,7 @@ const MOST_BY_HAND = 12;
 
 function byPlaceAndValue(left: Weighed, right: Weighed): number {
   if (left.isRefused !== right.isRefused) return left.isRefused ? 1 : -1;
-  return left.value - right.value || 0;
+  return left.value - right.value || left.slower - right.slower || 0;
 }
 
 /** A 32-bit number that stands for a session when endpoints are drawn; the session cannot be read from it. */

@@ -1,6 +1,7 @@
 import { fill } from '../../../config/option.ts';
 import { SILENCE, type SilencePolicy } from '../../../config/tables/selection.ts';
-import { OWN_MS, type SpeedPolicy } from './policy.ts';
+import { MINIMUM_CALLS, OWN_MS } from './policy.ts';
+import { growthFactor } from './growth.ts';
 import type { UsualTime } from './wellness.ts';
 
 export type { SilencePolicy } from '../../../config/tables/selection.ts';
@@ -8,31 +9,36 @@ export type { SilencePolicy } from '../../../config/tables/selection.ts';
 /** Default {@link SilencePolicy}. */
 export const DEFAULT_SILENCE_POLICY: SilencePolicy = fill(SILENCE);
 
+/**
+ * Milliseconds without any answer before which nothing is suspected: a process or a machine that pauses for a moment makes
+ * all its endpoints silent. More for each call that waits.
+ */
+const LEAST_MS = 1_000;
+
 /** A call that has not answered yet. */
 export interface WaitingCall {
   /** Milliseconds since it began. */
   readonly ageMs: number;
   /** What is usual for calls of its kind. */
   readonly usual: UsualTime;
+  /** Tokens that are computed until it is answered, with those of the calls before it. */
+  readonly work?: number | undefined;
 }
 
 /**
  * How likely it is, as a natural logarithm, that the calls under way would all be waiting still if nothing were wrong.
  * Only the time since the endpoint last answered counts: before that it was well.
  */
-export function silenceOf(
-  calls: readonly WaitingCall[],
-  sinceSuccessMs: number,
-  policy: SilencePolicy,
-  speed: SpeedPolicy,
-): number {
-  const leastMs = policy.minimumMs + OWN_MS * calls.length;
+export function silenceOf(calls: readonly WaitingCall[], sinceSuccessMs: number, policy: SilencePolicy): number {
+  const leastMs = LEAST_MS + OWN_MS * calls.length;
   if (sinceSuccessMs < leastMs) return 0;
   let likelihood = 0;
-  for (const { ageMs, usual } of calls) {
-    if (usual.calls < speed.minimumCalls || ageMs < leastMs) continue;
+  for (const { ageMs, usual, work } of calls) {
+    if (usual.calls < MINIMUM_CALLS || ageMs < leastMs) continue;
+    const factor = growthFactor(usual.growth, work);
     const before = Math.max(0, ageMs - sinceSuccessMs);
-    likelihood += Math.log(survival(ageMs, usual, policy)) - Math.log(survival(before, usual, policy));
+    likelihood +=
+      Math.log(survival(ageMs / factor, usual, policy)) - Math.log(survival(before / factor, usual, policy));
   }
   return likelihood;
 }

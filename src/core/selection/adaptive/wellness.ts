@@ -1,5 +1,6 @@
-import type { AdaptivePolicy, SpeedPolicy } from './policy.ts';
+import { type AdaptivePolicy, FORGET_MS, MINIMUM_CALLS, type SpeedPolicy } from './policy.ts';
 import type { EndpointRecord } from '../world.ts';
+import { type Growth, growthAfter, growthFactor } from './growth.ts';
 
 /** How well an endpoint does: 1 is faultless. What went wrong is forgotten with time, also when nobody calls. */
 export interface Condition {
@@ -16,12 +17,15 @@ export interface Condition {
 /** Condition of an endpoint of which nothing bad is known. */
 export const FAULTLESS: Condition = { value: 1, lostUsd: 0, at: 0, faded: 0 };
 
+/** Share of its condition that a failure leaves. */
+const AFTER_FAILURE = 0.85;
+
 /** What the folds below need to know. */
-export type ForgettingPolicy = Pick<AdaptivePolicy, 'forgetMs' | 'afterFailure' | 'afterSuccess' | 'afterProbe'>;
+export type ForgettingPolicy = Pick<AdaptivePolicy, 'afterSuccess' | 'afterProbe'>;
 
 /** The condition as it is now: what went wrong weighs less the longer it is ago. */
-export function conditionNow({ value, at }: Pick<Condition, 'value' | 'at'>, forgetMs: number, now: number): number {
-  return value === 1 ? 1 : 1 - (1 - value) * fading(now - at, forgetMs);
+export function conditionNow({ value, at }: Pick<Condition, 'value' | 'at'>, now: number): number {
+  return value === 1 ? 1 : 1 - (1 - value) * fading(now - at);
 }
 
 /** A call as its end is folded in. */
@@ -49,17 +53,17 @@ export function conditionAfter(
   now: number,
 ): Condition {
   if (ok && condition.value === 1) return condition;
-  const { afterFailure, afterSuccess, afterProbe } = policy;
+  const { afterSuccess, afterProbe } = policy;
   const elapsedMs = now - condition.at;
-  const left = fading(elapsedMs, policy.forgetMs) * (ok ? 1 - afterSuccess : afterFailure);
-  const failing = (1 - condition.value) * left + (ok ? 0 : 1 - afterFailure);
+  const left = fading(elapsedMs) * (ok ? 1 - afterSuccess : AFTER_FAILURE);
+  const failing = (1 - condition.value) * left + (ok ? 0 : 1 - AFTER_FAILURE);
   // A probe that succeeds leaves only so much of everything.
   const kept = ok && probe && failing > 1 - afterProbe ? (1 - afterProbe) / failing : 1;
   return {
     value: 1 - failing * kept,
-    lostUsd: (condition.lostUsd * left + (ok ? 0 : (1 - afterFailure) * lostUsd)) * kept,
+    lostUsd: (condition.lostUsd * left + (ok ? 0 : (1 - AFTER_FAILURE) * lostUsd)) * kept,
     at: now,
-    faded: condition.faded + Math.max(0, elapsedMs) / policy.forgetMs - Math.log(ok ? 1 - afterSuccess : afterFailure),
+    faded: condition.faded + Math.max(0, elapsedMs) / FORGET_MS - Math.log(ok ? 1 - afterSuccess : AFTER_FAILURE),
   };
 }
 
@@ -71,13 +75,12 @@ export function conditionAfter(
 export function conditionWithout(
   condition: Condition,
   { before, after }: { readonly before: Condition; readonly after: Condition },
-  forgetMs: number,
 ): Condition {
   if (condition.value === 1) return condition;
   const left = Math.exp(after.faded - condition.faded);
-  const value = condition.value + (conditionNow(before, forgetMs, after.at) - after.value) * left;
+  const value = condition.value + (conditionNow(before, after.at) - after.value) * left;
   if (value > 1 - NOTHING) return { ...condition, value: 1, lostUsd: 0 };
-  const lostUsd = after.lostUsd - before.lostUsd * fading(after.at - before.at, forgetMs);
+  const lostUsd = after.lostUsd - before.lostUsd * fading(after.at - before.at);
   return { ...condition, value, lostUsd: Math.max(0, condition.lostUsd - lostUsd * left) };
 }
 
@@ -85,8 +88,8 @@ export function conditionWithout(
 const NOTHING = 1e-9;
 
 /** Share that is left of something after a time. A clock that goes back leaves all of it. */
-export function fading(elapsedMs: number, forgetMs: number): number {
-  return elapsedMs <= 0 ? 1 : Math.exp(-elapsedMs / forgetMs);
+function fading(elapsedMs: number): number {
+  return elapsedMs <= 0 ? 1 : Math.exp(-elapsedMs / FORGET_MS);
 }
 
 /**
@@ -102,16 +105,22 @@ export interface EndpointSpeed {
   readonly at: number;
 }
 
-/** A robust mean and deviation. */
+/** A robust mean and deviation, of times as if all calls had the usual number of tokens. */
 export interface UsualTime {
   readonly calls: number;
   readonly mean: number;
   readonly variance: number;
+  /** How times grow with tokens; absent where they were not counted. */
+  readonly growth?: Growth | undefined;
 }
 
 /** Kinds of calls that take their own times. */
 export type TimedKind = 'streaming' | 'whole';
 
+/** Weight of a new time in the slow mean, which knows what is usual. */
+const SLOW_GAIN = 0.004;
+/** Standard deviations by which one time may move the slow mean at most. */
+const CLIP_DEVIATIONS = 2.5;
 /** Deviation that is assumed until there are measures: that of a lognormal whose slowest percent takes three medians. */
 const FIRST_VARIANCE = 0.5 ** 2;
 /** Calls that the assumed deviation counts for. */
@@ -139,7 +148,8 @@ export interface TimedCall {
   readonly kind: TimedKind;
   /** Milliseconds to the first token of a stream, or to the end of an answer in one piece. */
   readonly ms: number;
-  readonly forgetMs: number;
+  /** Tokens that were computed until then; undefined where they are unknown. */
+  readonly tokens?: number | undefined;
   /** What is expected of the endpoint by what is usual among all that serve its model. */
   readonly expected?: UsualTime | undefined;
 }
@@ -153,21 +163,22 @@ export interface TimedCall {
 export function speedAfter(
   speed: EndpointSpeed,
   policy: SpeedPolicy,
-  { kind, ms, forgetMs, expected }: TimedCall,
+  { kind, ms, tokens, expected }: TimedCall,
   now: number,
   isGivenUp = false,
 ): EndpointSpeed {
-  const time = Math.log(Math.max(1, ms));
   const own = speed[kind];
-  const usual = own.calls > 0 ? own : begun(own, expected, isGivenUp ? Infinity : time, policy);
+  const growth = clearer(own, expected);
+  const time = Math.log(Math.max(1, ms / growthFactor(growth, tokens)));
+  const usual = own.calls > 0 ? own : begun(own, expected, isGivenUp ? Infinity : time);
   const late = usual.calls === 0 ? 0 : time - usual.mean;
-  const before = speed.lateness * fading(now - speed.at, forgetMs);
+  const before = speed.lateness * fading(now - speed.at);
   // A few calls of its own, which may be slow ones already, say less than what is expected.
-  const isExpected =
-    expected !== undefined && usual.calls < policy.minimumCalls && expected.calls >= policy.minimumCalls;
+  const isExpected = expected !== undefined && usual.calls < MINIMUM_CALLS && expected.calls >= MINIMUM_CALLS;
   const isFar = isGivenUp || isFarAbove(isExpected ? expected : usual, time);
   const mostGain = !isFar || usual.calls === 0 ? 1 : Math.min(1, sinceChange(speed, now) / policy.settleMs);
-  const next = usualAfter(usual, time, policy, mostGain);
+  const grown = tokens === undefined || isGivenUp ? own.growth : growthAfter(own.growth, tokens, ms);
+  const next = usualAfter(usual, time, mostGain, grown);
   return {
     // Not by a computed name: that costs more than everything else here.
     streaming: kind === 'streaming' ? next : speed.streaming,
@@ -190,16 +201,16 @@ export function speedAfterGivingUp(
 ): EndpointSpeed {
   const own = speed[call.kind];
   const usual = own.calls > 0 ? own : call.expected;
-  if (usual === undefined || (own.calls === 0 && usual.calls < policy.minimumCalls)) return speed;
-  const late = Math.log(Math.max(1, call.ms)) - usual.mean;
-  if (own.calls < policy.minimumCalls) return late > 0 ? speedAfter(speed, policy, call, now, true) : speed;
-  const before = speed.lateness * fading(now - speed.at, call.forgetMs);
+  if (usual === undefined || (own.calls === 0 && usual.calls < MINIMUM_CALLS)) return speed;
+  const late = Math.log(Math.max(1, call.ms / growthFactor(clearer(own, usual), call.tokens))) - usual.mean;
+  if (own.calls < MINIMUM_CALLS) return late > 0 ? speedAfter(speed, policy, call, now, true) : speed;
+  const before = speed.lateness * fading(now - speed.at);
   return late <= before ? speed : { ...speed, lateness: before + policy.fastGain * (late - before), at: now };
 }
 
 /** An endpoint whose first call takes far longer than is expected of it begins with what is expected. */
-function begun(own: UsualTime, expected: UsualTime | undefined, time: number, policy: SpeedPolicy): UsualTime {
-  if (expected === undefined || expected.calls < policy.minimumCalls) return own;
+function begun(own: UsualTime, expected: UsualTime | undefined, time: number): UsualTime {
+  if (expected === undefined || expected.calls < MINIMUM_CALLS) return own;
   return isFarAbove(expected, time) ? { ...own, calls: 1, mean: expected.mean } : own;
 }
 
@@ -213,25 +224,30 @@ function isFarAbove({ mean, variance }: UsualTime, time: number): boolean {
 }
 
 /** How many times as long as usual calls take at the moment; 1 is as usual. */
-export function slownessOf({ lateness, at }: EndpointSpeed, forgetMs: number, now: number): number {
-  return lateness === 0 ? 1 : Math.exp(lateness * fading(now - at, forgetMs));
+export function slownessOf({ lateness, at }: EndpointSpeed, now: number): number {
+  return lateness === 0 ? 1 : Math.exp(lateness * fading(now - at));
+}
+
+/** What is known of an endpoint itself of how times grow, as soon as it is clear, and what is expected of it until then. */
+function clearer(own: UsualTime | undefined, expected: UsualTime | undefined): Growth | undefined {
+  return own?.growth !== undefined && own.growth.perTokenMs > 0 ? own.growth : (expected?.growth ?? own?.growth);
 }
 
 /** Milliseconds within which 95 % of the calls usually answer; undefined with too few of them. */
-export function usualP95({ calls, mean, variance }: UsualTime, policy: SpeedPolicy): number | undefined {
-  return calls < policy.minimumCalls ? undefined : Math.exp(mean + P95_DEVIATIONS * Math.sqrt(variance));
+export function usualP95({ calls, mean, variance }: UsualTime): number | undefined {
+  return calls < MINIMUM_CALLS ? undefined : Math.exp(mean + P95_DEVIATIONS * Math.sqrt(variance));
 }
 
 /** Milliseconds within which practically all calls answer that ever do; undefined with too few of them. */
-export function usualLongest({ calls, mean, variance }: UsualTime, policy: SpeedPolicy): number | undefined {
-  return calls < policy.minimumCalls
+export function usualLongest({ calls, mean, variance }: UsualTime): number | undefined {
+  return calls < MINIMUM_CALLS
     ? undefined
     : Math.exp(mean + Math.max(Math.log(LEAST_LONGEST), LONGEST_DEVIATIONS * Math.sqrt(variance)));
 }
 
 /** Milliseconds within which half of the calls usually answer; undefined with too few of them. */
-export function usualMedian({ calls, mean }: UsualTime, policy: SpeedPolicy): number | undefined {
-  return calls < policy.minimumCalls ? undefined : Math.exp(mean);
+export function usualMedian({ calls, mean }: UsualTime): number | undefined {
+  return calls < MINIMUM_CALLS ? undefined : Math.exp(mean);
 }
 
 const KINDS: readonly TimedKind[] = ['streaming', 'whole'];
@@ -247,18 +263,20 @@ export function usualAmongPeers(
   speed: EndpointSpeed | undefined,
   peers: EndpointSpeed | undefined,
   kind: TimedKind,
-  { minimumCalls }: SpeedPolicy,
 ): UsualTime | undefined {
   const own = speed?.[kind];
-  if (own !== undefined && own.calls >= minimumCalls) return own;
   const usual = peers?.[kind];
+  if (own !== undefined && own.calls >= MINIMUM_CALLS) {
+    const growth = clearer(own, usual);
+    return growth === own.growth ? own : { ...own, growth };
+  }
   if (peers === undefined || usual === undefined) return undefined;
   let calls = 0;
   let longer = 0;
   for (const each of KINDS) {
     const known = speed?.[each];
     if (known === undefined || peers[each].calls === 0) continue;
-    const counted = Math.min(known.calls, minimumCalls);
+    const counted = Math.min(known.calls, MINIMUM_CALLS);
     calls += counted;
     longer += counted * (known.mean - peers[each].mean);
   }
@@ -266,6 +284,7 @@ export function usualAmongPeers(
     calls: usual.calls,
     mean: usual.mean + longer / (calls + 1),
     variance: usual.variance * (1 + 1 / (calls + 1)),
+    growth: clearer(own, usual),
   };
 }
 
@@ -273,19 +292,20 @@ export function usualAmongPeers(
 function usualAfter(
   { calls, mean, variance }: UsualTime,
   time: number,
-  policy: SpeedPolicy,
   mostGain: number,
+  growth: Growth | undefined,
 ): UsualTime {
-  if (calls === 0) return { calls: 1, mean: time, variance };
-  const bound = policy.clipDeviations * Math.sqrt(variance);
+  if (calls === 0) return { calls: 1, mean: time, variance, growth };
+  const bound = CLIP_DEVIATIONS * Math.sqrt(variance);
   const late = Math.max(-bound, Math.min(bound, time - mean));
-  const gain = Math.min(mostGain, Math.max(policy.slowGain, 1 / (calls + 1)));
-  const varianceGain = Math.min(mostGain, Math.max(policy.slowGain, 1 / (calls + FIRST_WEIGHT)));
+  const gain = Math.min(mostGain, Math.max(SLOW_GAIN, 1 / (calls + 1)));
+  const varianceGain = Math.min(mostGain, Math.max(SLOW_GAIN, 1 / (calls + FIRST_WEIGHT)));
   const varied = variance + varianceGain * (late ** 2 - variance);
   return {
     calls: calls + (mostGain < 1 ? 0 : 1),
     mean: mean + gain * late,
     variance: Math.max(LEAST_VARIANCE, varied),
+    growth,
   };
 }
 
@@ -313,10 +333,10 @@ const WELL: Wellness = { health: 1, slowness: 1, failures: undefined };
 export function wellnessOf(record: EndpointRecord | undefined, policy: AdaptivePolicy, now: number): Wellness {
   if (record === undefined) return WELL;
   const { condition } = record.health;
-  const slowness = record.speed === undefined ? 1 : slownessOf(record.speed, policy.forgetMs, now);
+  const slowness = record.speed === undefined ? 1 : slownessOf(record.speed, now);
   const promptness = Math.min(1, policy.toleratedSlowness / slowness);
   if (condition.value === 1) return { health: promptness, slowness, failures: undefined };
-  const left = fading(now - condition.at, policy.forgetMs);
+  const left = fading(now - condition.at);
   const share = (1 - condition.value) * left;
   return { health: (1 - share) * promptness, slowness, failures: { share, lostUsd: condition.lostUsd * left } };
 }

@@ -1,0 +1,51 @@
+/** How much an endpoint computes for a call, so that its times are compared with those of calls of the same length. */
+import type { Attempt } from '../../core/fallback/failure.ts';
+import type { RoutedRequest } from '../../core/normalize/normalized-request.ts';
+import { PER_ANSWER_TOKEN, roughPromptTokens } from '../../core/selection/adaptive/expected-cost.ts';
+import { ANSWER_TOKENS } from '../../core/selection/adaptive/rank-adaptive.ts';
+import type { Measurement } from '../../core/selection/performance.ts';
+import type { Usage } from '../../protocol/chunk.ts';
+import type { AnswerFacts, AttemptedCall, CallWork } from './attempt-call.ts';
+import type { RuntimeServices } from './services.ts';
+
+/** What an answer shows of its endpoint. Embeddings generate nothing: their speed is that of reading. */
+export function measurementOf(
+  attempt: Attempt,
+  answer: Pick<AttemptedCall, 'startedAt' | 'firstTokenAt' | 'result' | 'work'>,
+  { operation, needs }: RoutedRequest,
+  facts: AnswerFacts | undefined,
+): Measurement {
+  const tokens = operation === 'chat' ? facts?.usage.completion_tokens : facts?.usage.prompt_tokens;
+  const streamed = answer.result === undefined;
+  const seconds = (attempt.endedAt - (streamed ? answer.firstTokenAt : answer.startedAt)) / 1_000;
+  return {
+    latencyMs: answer.firstTokenAt - answer.startedAt,
+    inOnePiece: !streamed,
+    tokensPerSecond: tokens !== undefined && seconds > 0 ? tokens / seconds : undefined,
+    computedTokens: answer.work && facts && computedTokens(answer.work, needs, facts.usage, streamed),
+    toolCalls: facts?.toolCalls,
+  };
+}
+
+/**
+ * Tokens that an endpoint likely has to compute until a call has its answer: what of the prompt it has in no cache, and
+ * where the answer comes in one piece that too.
+ */
+export function tokensToCompute({ usualTokens }: RuntimeServices, request: RoutedRequest, warmth = 0): number {
+  const { needs, stream, operation, account, targets } = request;
+  const prompt = roughPromptTokens(needs) * (1 - warmth);
+  if (stream || operation !== 'chat') return prompt;
+  const { usualAnswerTokens = ANSWER_TOKENS } = usualTokens.of(account.id, targets[0]?.model);
+  return prompt + PER_ANSWER_TOKEN * Math.min(usualAnswerTokens, needs.outputTokens ?? Infinity);
+}
+
+/** The same, once it is known. Prompts are still counted as roughly as before, so that both can be compared. */
+function computedTokens(
+  { tokens, work }: CallWork,
+  needs: RoutedRequest['needs'],
+  { prompt_tokens: prompt, completion_tokens: answer, prompt_tokens_details: details }: Usage,
+  streamed: boolean,
+): number {
+  const cached = prompt > 0 ? Math.min(1, (details?.cached_tokens ?? 0) / prompt) : 0;
+  return work - tokens + roughPromptTokens(needs) * (1 - cached) + (streamed ? 0 : PER_ANSWER_TOKEN * answer);
+}

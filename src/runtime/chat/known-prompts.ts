@@ -1,0 +1,168 @@
+import type { Endpoint } from '../../catalog/endpoint.ts';
+import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
+import { CACHE_MS } from '../../core/selection/adaptive/policy.ts';
+import { mixed, type PromptBlocks, promptBlocks } from '../../core/selection/adaptive/prompt-blocks.ts';
+import type { CachedPrompts } from '../../core/selection/world.ts';
+import type { Environment } from '../../platform/environment.ts';
+
+/** Shorter prompts than this many tokens, as they are counted at least, are in no cache that matters. */
+const LEAST_TOKENS = 250;
+/** Times as long as providers are taken to keep a prompt for which it may still be there. */
+const MAY_BE_THERE = 6;
+
+/** Places of a set, in each of which the oldest entry makes room. */
+const WAYS = 4;
+/** Entries of the table at first and at most: 16 MB then, which are the beginnings of about 100,000 prompts. */
+const FIRST_ENTRIES = 1 << 12;
+const MOST_ENTRIES = 1 << 21;
+/** Share of the entries that are used before the table grows. */
+const FULL = 0.6;
+const SECOND_MS = 1_000;
+
+/**
+ * Which beginnings of prompts each endpoint has computed lately, so that prompts that begin alike go there, whichever
+ * session they belong to. Those of one account; at endpoints without a price, which are servers of one's own, those of all.
+ * A table of a limited size: each entry is a hash of a beginning and its endpoint, and when it was used.
+ */
+export class KnownPrompts {
+  readonly #environment: Environment;
+  #keys = new Uint32Array(FIRST_ENTRIES);
+  #usedAt = new Uint32Array(FIRST_ENTRIES);
+  #used = 0;
+  /** When the table was made, so that seconds since then are small numbers above 0. */
+  readonly #since: number;
+  readonly #salts = new WeakMap<Endpoint, number>();
+  /** A request is planned and sent one after the other. */
+  #latest: { readonly messages: unknown; readonly blocks: PromptBlocks | undefined } | undefined;
+
+  constructor(environment: Environment) {
+    this.#environment = environment;
+    this.#since = environment.now() - SECOND_MS;
+  }
+
+  /** Shares of a prompt that endpoints have computed before; undefined where there is none. */
+  find(request: NormalizedRequest): CachedPrompts | undefined {
+    if (this.#used === 0 || !matters(request)) return undefined;
+    const blocks = this.#blocksOf(request);
+    if (blocks === undefined) return undefined;
+    const now = this.#seconds();
+    const fresh = Math.max(1, now - Math.floor(CACHE_MS / SECOND_MS));
+    const oldest = Math.max(1, now - Math.floor((CACHE_MS * MAY_BE_THERE) / SECOND_MS));
+    let found: CachedPrompts[number][] | undefined;
+    for (const { endpoints } of request.targets) {
+      for (const endpoint of endpoints) {
+        const salt = this.#saltOf(endpoint, request);
+        const first = this.#usedAtOf(mixed(blocks.hashes[0] ?? 0, salt));
+        if (first < oldest) continue;
+        const before = this.#shareAt(blocks, salt, oldest);
+        const share = first < fresh ? 0 : this.#shareAt(blocks, salt, fresh);
+        (found ??= []).push({ endpoint: endpoint.id, share, before });
+      }
+    }
+    return found;
+  }
+
+  /** Notes that an endpoint computes a prompt. */
+  note(request: NormalizedRequest, endpoint: Endpoint): void {
+    if (!matters(request)) return;
+    const blocks = this.#blocksOf(request);
+    if (blocks === undefined) return;
+    const now = this.#seconds();
+    const salt = this.#saltOf(endpoint, request);
+    for (const hash of blocks.hashes) this.#put(mixed(hash, salt), now);
+    this.#put(mixed(blocks.whole, salt), now);
+  }
+
+  #shareAt({ hashes, shares, turns, turnShares }: PromptBlocks, salt: number, oldest: number): number {
+    const isKnown = (hash: number | undefined): boolean =>
+      hash !== undefined && this.#usedAtOf(mixed(hash, salt)) >= oldest;
+    if (!isKnown(hashes[0])) return 0;
+    // Who has computed a beginning has computed all that are shorter.
+    let known = 0;
+    for (let unknown = hashes.length; unknown - known > 1;) {
+      const middle = (known + unknown) >> 1;
+      if (isKnown(hashes[middle])) known = middle;
+      else unknown = middle;
+    }
+    const share = shares[known] ?? 0;
+    for (let index = turns.length - 1; index >= 0 && (turnShares[index] ?? 0) > share; index -= 1) {
+      if (isKnown(turns[index])) return turnShares[index] ?? share;
+    }
+    return share;
+  }
+
+  #blocksOf({ messages, tools }: NormalizedRequest): PromptBlocks | undefined {
+    if (this.#latest?.messages !== messages) {
+      this.#latest = { messages, blocks: promptBlocks(messages, tools.length) };
+    }
+    return this.#latest.blocks;
+  }
+
+  /** What tells the same beginning at other endpoints, and of other accounts, from this one. */
+  #saltOf(endpoint: Endpoint, { account }: NormalizedRequest): number {
+    let salt = this.#salts.get(endpoint);
+    if (salt === undefined) {
+      salt = hashOf(endpoint.id, endpoint.tag.length);
+      this.#salts.set(endpoint, salt);
+    }
+    return isOwn(endpoint) ? salt : hashOf(account.id, salt);
+  }
+
+  #seconds(): number {
+    return Math.max(1, Math.floor((this.#environment.now() - this.#since) / SECOND_MS));
+  }
+
+  /** Second in which an entry was used; 0 for one that is not there. */
+  #usedAtOf(key: number): number {
+    const first = this.#setOf(key);
+    for (let place = first; place < first + WAYS; place += 1) {
+      if (this.#keys[place] === key >>> 0) return this.#usedAt[place] ?? 0;
+    }
+    return 0;
+  }
+
+  #put(key: number, at: number): void {
+    if (this.#used > FULL * this.#keys.length && this.#keys.length < MOST_ENTRIES) this.#grow();
+    const first = this.#setOf(key);
+    let oldest = first;
+    for (let place = first; place < first + WAYS; place += 1) {
+      if (this.#keys[place] === key >>> 0 && this.#usedAt[place] !== 0) {
+        this.#usedAt[place] = at;
+        return;
+      }
+      if ((this.#usedAt[place] ?? 0) < (this.#usedAt[oldest] ?? 0)) oldest = place;
+    }
+    if (this.#usedAt[oldest] === 0) this.#used += 1;
+    this.#keys[oldest] = key;
+    this.#usedAt[oldest] = at;
+  }
+
+  #setOf(key: number): number {
+    return (Math.imul(key, 0x9e3779b1) >>> 0) & (this.#keys.length - WAYS);
+  }
+
+  #grow(): void {
+    const keys = this.#keys;
+    const usedAt = this.#usedAt;
+    this.#keys = new Uint32Array(2 * keys.length);
+    this.#usedAt = new Uint32Array(2 * keys.length);
+    this.#used = 0;
+    for (const [place, at] of usedAt.entries()) if (at !== 0) this.#put(keys[place] ?? 0, at);
+  }
+}
+
+/** A server of one's own, as far as it is known: nobody sells what has no price. */
+function isOwn({ price }: Endpoint): boolean {
+  return price === undefined || (price.prompt === 0 && price.completion === 0);
+}
+
+/** Where one endpoint is left, nothing is to be chosen. */
+function matters({ needs, targets }: NormalizedRequest): boolean {
+  return needs.promptTokens >= LEAST_TOKENS && (targets.length > 1 || (targets[0]?.endpoints.length ?? 0) > 1);
+}
+
+function hashOf(text: string, begun: number): number {
+  let hash = mixed(begun, text.length);
+  for (let index = 0; index < text.length; index += 1) hash = mixed(hash, text.charCodeAt(index));
+  return hash;
+}

@@ -1,0 +1,42 @@
+import { blocksOfSession } from './block-cache.ts';
+import type { InferenceJob, InferenceServer } from './inference-server.ts';
+import type { Turn } from './simulated-server.ts';
+
+/** A call that an inference server works on. */
+export class Work {
+  readonly ended: Promise<void>;
+  readonly #first: Promise<void>;
+  readonly #job: InferenceJob;
+  #leave: (() => void) | undefined;
+
+  constructor({ session, promptTokens, answerTokens, blocks }: Turn, endpoint: string) {
+    let onFirstToken = (): void => {};
+    let onEnd = (): void => {};
+    this.#first = new Promise((resolve) => (onFirstToken = resolve));
+    this.ended = new Promise((resolve) => (onEnd = resolve));
+    this.#job = {
+      promptTokens,
+      answerTokens,
+      blocks: blocks ?? blocksOfSession(`${endpoint} ${session}`, promptTokens),
+      onFirstToken,
+      onEnd,
+      cachedTokens: 0,
+    };
+  }
+
+  get cachedTokens(): number {
+    return this.#job.cachedTokens;
+  }
+
+  /** Begins; the result is there with the first token, and never when the call is given up before it. */
+  begin(server: InferenceServer, signal: AbortSignal): Promise<void> {
+    if (!signal.aborted) this.#leave = server.submit(this.#job);
+    return this.#first;
+  }
+
+  /** Gives its place in the batch back. */
+  leave(): void {
+    this.#leave?.();
+    this.#leave = undefined;
+  }
+}
