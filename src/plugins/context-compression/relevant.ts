@@ -24,6 +24,8 @@ const NEIGHBOURS = [
   [2, 0.3],
 ] as const;
 const WHOLE = 0.5;
+/** Characters of a message that is divided: to read more at once would hold up other requests. */
+const MOST_CHARACTERS = 4_000_000;
 /** The part of the room that is kept for what stays of long texts whatever the question is. */
 const ALWAYS = 1 / 3;
 
@@ -45,6 +47,7 @@ export function relevant(
 ): Compressed | undefined {
   const asked = messages.findLastIndex((message) => message.role === 'user');
   if (textOf(messages[asked]) === '') return middleOut(messages, sizes, limits, count);
+  if (messages.some(isTooLong)) return middleOut(messages, sizes.map(allTexts), limits, count);
   const units = unitsOf(messages);
   const kept = [...keptUnits(units, messages)].sort((left, right) => left - right);
   const selection = new Selection({ messages, sizes, limits, count, units });
@@ -384,13 +387,14 @@ function withTextAt(message: Message, part: number, text: string): Message {
 }
 
 /** What a message says, and what it asks of tools. */
+function isTooLong(message: Message): boolean {
+  return textOf(message).length > MOST_CHARACTERS;
+}
+
 function textOf(message: Message | undefined): string {
-  if (message === undefined) return '';
-  const { content } = message;
+  const content = message?.content ?? '';
   const said =
-    typeof content === 'string'
-      ? content
-      : (content ?? []).map((part) => (part.type === 'text' ? part.text : '')).join('\n');
-  const calls = message.role === 'assistant' ? (message.tool_calls ?? []) : [];
+    typeof content === 'string' ? content : content.map((part) => (part.type === 'text' ? part.text : '')).join('\n');
+  const calls = message?.role === 'assistant' ? (message.tool_calls ?? []) : [];
   return calls.length === 0 ? said : [said, ...calls.map((call) => call.function.arguments)].join('\n');
 }

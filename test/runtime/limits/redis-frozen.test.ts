@@ -51,6 +51,8 @@ function routerOf(baseURL: string, url: string, said: string[] = []): Router {
 async function counters(admin: Redis): Promise<Record<string, number>> {
   const sums: Record<string, number> = {};
   for (const key of await admin.keys('signalbox:*')) {
+    // Names of changes are kept beside the counters.
+    if ((await admin.type(key)) !== 'string') continue;
     const [purpose = '', , ...rest] = key.slice('signalbox:'.length).split('\n');
     const name = `${purpose} ${rest.join(' ').replace(/ ?\d+$/, '')}`.trim();
     sums[name] = (sums[name] ?? 0) + Number(await admin.get(key));
