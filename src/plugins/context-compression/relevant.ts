@@ -47,7 +47,8 @@ export function relevant(
 ): Compressed | undefined {
   const asked = messages.findLastIndex((message) => message.role === 'user');
   if (textOf(messages[asked]) === '') return middleOut(messages, sizes, limits, count);
-  if (messages.some(isTooLong)) return middleOut(messages, sizes.map(allTexts), limits, count);
+  if (messages.some((one) => textOf(one).length > MOST_CHARACTERS))
+    return middleOut(messages, sizes.map(allTexts), limits, count);
   const units = unitsOf(messages);
   const kept = [...keptUnits(units, messages)].sort((left, right) => left - right);
   const selection = new Selection({ messages, sizes, limits, count, units });
@@ -387,10 +388,6 @@ function withTextAt(message: Message, part: number, text: string): Message {
 }
 
 /** What a message says, and what it asks of tools. */
-function isTooLong(message: Message): boolean {
-  return textOf(message).length > MOST_CHARACTERS;
-}
-
 function textOf(message: Message | undefined): string {
   const content = message?.content ?? '';
   const said =
