@@ -12,9 +12,9 @@ export default defineConfig({
     cli: 'src/cli/main.ts',
     'transport-undici': 'src/net/undici.ts',
     'transport-fetch': 'src/net/fetch.ts',
-    'pdf-runner-node': 'src/plugins/pdf/runner-node.ts',
-    'pdf-runner-inline': 'src/plugins/pdf/runner-inline.ts',
-    'pdf-worker': 'src/plugins/pdf/worker.ts',
+    'pdf-runner-node': 'src/plugins/services/pdf/runner-node.ts',
+    'pdf-runner-inline': 'src/plugins/services/pdf/runner-inline.ts',
+    'pdf-worker': 'src/plugins/services/pdf/worker.ts',
   },
   format: 'esm',
   // Neutral for everything shared: a `node:` import that slips into the default entry fails the build of

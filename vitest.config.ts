@@ -48,7 +48,7 @@ export default defineConfig({
   resolve: {
     alias: [
       { find: /^#transport$/, replacement: at('src/net/undici.ts') },
-      { find: /^#pdf-runner$/, replacement: at('src/plugins/pdf/runner-node.ts') },
+      { find: /^#pdf-runner$/, replacement: at('src/plugins/services/pdf/runner-node.ts') },
       { find: /^#inspector-page$/, replacement: at('dist/inspector/page.js') },
       ...ENTRY_POINTS.map(({ specifier, source }) => ({ find: new RegExp(`^${specifier}$`), replacement: at(source) })),
     ],

@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { fill } from '../src/config/option.ts';
-import { FALLBACK } from '../src/config/tables/fallback.ts';
+import { fill } from '../src/options/option.ts';
+import { FALLBACK } from '../src/options/fallback.ts';
 import { createRouter, openaiCompatible, RouterError } from 'signalbox';
 import { seededRandom } from '../src/providers/simulated/chance.ts';
 

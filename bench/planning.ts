@@ -1,12 +1,13 @@
 import { buildCatalog } from '../src/catalog/catalog.ts';
 import { DEFAULT_BREAKER_POLICY } from '../src/core/fallback/breaker.ts';
-import { normalizeChatRequest, type RouterFacts } from '../src/core/normalize/normalize.ts';
+import { normalizeChatRequest } from '../src/core/normalize/normalize.ts';
 import { DEFAULT_ADAPTIVE_POLICY } from '../src/core/selection/adaptive/policy.ts';
 import { DEFAULT_SELECTION_POLICY, type World } from '../src/core/selection/world.ts';
 import { planRoute } from '../src/core/selection/plan-route.ts';
 import { systemEnvironment } from '../src/platform/environment.ts';
-import { KnownEndpoints } from '../src/runtime/chat/endpoint-load.ts';
-import { EndpointRecords } from '../src/runtime/chat/endpoint-records.ts';
+import { KnownEndpoints } from '../src/runtime/endpoints/endpoint-load.ts';
+import { EndpointRecords } from '../src/runtime/endpoints/endpoint-records.ts';
+import type { RouterFacts } from '../src/core/normalize/context.ts';
 
 /**
  * Prints what planning one request costs in CPU, for models with 8, 50 and 300 endpoints: `node bench/planning.ts`. A

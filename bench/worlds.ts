@@ -1,6 +1,6 @@
 import { pathToFileURL } from 'node:url';
-import { FALLBACK } from '../src/config/tables/fallback.ts';
-import { fill } from '../src/config/option.ts';
+import { FALLBACK } from '../src/options/fallback.ts';
+import { fill } from '../src/options/option.ts';
 import {
   compare,
   type Compared,

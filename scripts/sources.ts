@@ -5,7 +5,7 @@ import { ENTRY_POINTS } from './entry-points.ts';
 const SOURCES: ReadonlyMap<string, string> = new Map([
   ...ENTRY_POINTS.map(({ specifier, source }) => [specifier, source] as const),
   ['#transport', 'src/net/undici.ts'],
-  ['#pdf-runner', 'src/plugins/pdf/runner-node.ts'],
+  ['#pdf-runner', 'src/plugins/services/pdf/runner-node.ts'],
 ]);
 
 /**

@@ -1,4 +1,4 @@
-export { createRouter } from './entries/create-router.ts';
+export { createRouter } from './router/default-router.ts';
 export * from './entries/router.ts';
 export * from './entries/providers.ts';
 export * from './entries/plugins.ts';

@@ -1,4 +1,4 @@
-import type { Alias } from './config/tables/rules.ts';
+import type { Alias } from './options/rules.ts';
 import type { Provider } from './contracts/provider.ts';
 import { NO_LISTS } from './config/resolve-config.ts';
 import { type ConfigWith, type RouterFor, routerWith } from './router/create-router.ts';

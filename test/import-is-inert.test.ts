@@ -71,7 +71,7 @@ const DOORS: Readonly<Record<string, () => Promise<object>>> = {
   'signalbox/catalog': () => import('signalbox/catalog'),
   'signalbox/opentelemetry': () => import('signalbox/opentelemetry'),
   'the transport of Workers': () => import('../src/net/fetch.ts'),
-  'the reader of PDFs of Workers': () => import('../src/plugins/pdf/runner-inline.ts'),
+  'the reader of PDFs of Workers': () => import('../src/plugins/services/pdf/runner-inline.ts'),
   'the OpenAPI document': () => import('../src/http/openapi/text.ts'),
 };
 

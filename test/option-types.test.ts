@@ -11,7 +11,7 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 const folder = join(root, 'coverage/option-types');
 
 /** Interfaces over tables, as the sources have them. */
-const interfaces = sourceFiles('src/config').flatMap(({ path, text }) =>
+const interfaces = sourceFiles('src/options', 'src/config').flatMap(({ path, text }) =>
   [
     ...text.matchAll(/^export interface (\w+)[^{]*?\b(OptionsOf|ResolvedOf|FilledOf)<\s*typeof ([A-Z_]+)\s*>([^{]*)/gm),
   ].map(([, name = '', kind = '', table = '', rest = '']) => ({
@@ -42,7 +42,7 @@ function proof(): string {
     const isSame = `Same<import(${file}).${name}, Table.${kind}<typeof import(${file}).${table}>>`;
     return `export const ${name}_${index}: ${isSame} = true;`;
   });
-  return `import type * as Table from '../../dist/types/src/config/option.ts';\n${SAME}\n${lines.join('\n')}\n`;
+  return `import type * as Table from '../../dist/types/src/options/option.ts';\n${SAME}\n${lines.join('\n')}\n`;
 }
 
 beforeAll(() => {
@@ -93,7 +93,7 @@ describe('the published types of options', () => {
   });
 
   it('have every listener with its comment, and no other', () => {
-    const text = readProjectFile('dist/types/src/runtime/chat/events.d.ts');
+    const text = readProjectFile('dist/types/src/contracts/events.d.ts');
     const membersOf = (name: string): readonly string[] => {
       const [declared = ''] = new RegExp(`^export interface ${name} \\{[\\s\\S]*?^\\}`, 'm').exec(text) ?? [];
       return [...declared.matchAll(/^ {4}readonly (\w+)\??: /gm)].map(([, member = '']) => member);
@@ -134,8 +134,7 @@ export interface Outer extends Base, OptionsOf<typeof OUTER> {
 
 describe('names that editors complete', () => {
   const unionOf = (type: string): readonly string[] => {
-    const [, union = ''] =
-      new RegExp(`type ${type} =([^;]*);`).exec(readProjectFile('src/config/tables/names.ts')) ?? [];
+    const [, union = ''] = new RegExp(`type ${type} =([^;]*);`).exec(readProjectFile('src/options/names.ts')) ?? [];
     return [...union.matchAll(/'([\w-]+)'/g)].map(([, name = '']) => name).toSorted();
   };
 

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useRef, useState } from 'preact/hooks';
-import type { BatchErrors, BatchView, BatchViewList } from '../../src/inspector/wire.ts';
+import type { BatchErrors, BatchView, BatchViewList } from '../../src/http/inspector/wire.ts';
 import { ask } from './api.ts';
 import { useAsked } from './asked.ts';
 import { Meter } from './charts.tsx';

@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import type { BudgetView, BudgetViewList } from '../../src/inspector/wire.ts';
+import type { BudgetView, BudgetViewList } from '../../src/http/inspector/wire.ts';
 import { addressOf } from './address.ts';
 import { useAsked } from './asked.ts';
 import { Hint, Meter } from './charts.tsx';

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { LedgerCost } from '../../src/contracts/ledger.ts';
-import type { CostList } from '../../src/inspector/wire.ts';
+import type { CostList } from '../../src/http/inspector/wire.ts';
 import { addressOf, place, setQuery } from './address.ts';
 import { useAsked } from './asked.ts';
 import { Meter } from './charts.tsx';

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import type { LedgerCandidate, LedgerRecord } from '../../src/contracts/ledger.ts';
 import type { ExplainedStep } from '../../src/core/selection/explain.ts';
-import type { PlanNow, RequestPage } from '../../src/inspector/wire.ts';
+import type { PlanNow, RequestPage } from '../../src/http/inspector/wire.ts';
 import { Meter } from './charts.tsx';
 import { exclusion, money, ms, fineCeiling, percent, tagOf, usd, words } from './format.ts';
 

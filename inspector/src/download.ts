@@ -1,5 +1,5 @@
 import type { LedgerRecord } from '../../src/contracts/ledger.ts';
-import type { RecordPage } from '../../src/inspector/wire.ts';
+import type { RecordPage } from '../../src/http/inspector/wire.ts';
 import { ask } from './api.ts';
 
 /** Records that one download has at most: more of them come from `signalbox ledger export`. */

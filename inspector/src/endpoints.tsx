@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import type { EndpointList, EndpointView, PlanNow } from '../../src/inspector/wire.ts';
+import type { EndpointList, EndpointView, PlanNow } from '../../src/http/inspector/wire.ts';
 import { addressOf, place, setQuery } from './address.ts';
 import { useAsked } from './asked.ts';
 import { Hint, Meter, Sparkline } from './charts.tsx';

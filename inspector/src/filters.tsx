@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import type { Suggestions } from '../../src/inspector/wire.ts';
+import type { Suggestions } from '../../src/http/inspector/wire.ts';
 import { place, setQuery } from './address.ts';
 import { useAsked } from './asked.ts';
 

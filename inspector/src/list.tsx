@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import type { RequestList } from '../../src/inspector/wire.ts';
+import type { RequestList } from '../../src/http/inspector/wire.ts';
 import { addressOf, place, setQuery } from './address.ts';
 import { useAsked } from './asked.ts';
 import { FILTERS, filterOfAddress, Filters, Span } from './filters.tsx';

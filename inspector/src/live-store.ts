@@ -1,5 +1,5 @@
 import { batch, signal } from '@preact/signals';
-import type { LiveRow, LiveTotals, LiveUpdate, RequestList } from '../../src/inspector/wire.ts';
+import type { LiveRow, LiveTotals, LiveUpdate, RequestList } from '../../src/http/inspector/wire.ts';
 import { HOME } from './address.ts';
 import { ApiError, ask, checked, eventsOf, headers, refusal } from './api.ts';
 

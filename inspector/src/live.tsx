@@ -1,6 +1,6 @@
 import { Component, type JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
-import type { LiveRow } from '../../src/inspector/wire.ts';
+import type { LiveRow } from '../../src/http/inspector/wire.ts';
 import { addressOf, go } from './address.ts';
 import { session } from './api.ts';
 import { Sparkline } from './charts.tsx';

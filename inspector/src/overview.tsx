@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import type { EndpointView, Overview as OverviewAnswer, Timeline } from '../../src/inspector/wire.ts';
+import type { EndpointView, Overview as OverviewAnswer, Timeline } from '../../src/http/inspector/wire.ts';
 import { addressOf, place, setQuery } from './address.ts';
 import { useAsked } from './asked.ts';
 import { Hint, TimeChart } from './charts.tsx';

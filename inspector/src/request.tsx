@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { LedgerRecord } from '../../src/contracts/ledger.ts';
-import type { ContentView, InspectorFacts, RequestPage } from '../../src/inspector/wire.ts';
+import type { ContentView, InspectorFacts, RequestPage } from '../../src/http/inspector/wire.ts';
 import { addressOf, place } from './address.ts';
 import { ApiError, ask, session } from './api.ts';
 import { useAsked } from './asked.ts';

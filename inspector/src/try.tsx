@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useRef, useState } from 'preact/hooks';
-import type { InspectorFacts } from '../../src/inspector/wire.ts';
+import type { InspectorFacts } from '../../src/http/inspector/wire.ts';
 import { addressOf, BASE, place, setQuery } from './address.ts';
 import { checked, eventsOf, headers } from './api.ts';
 import { useAsked } from './asked.ts';

@@ -1,5 +1,5 @@
 /**
- * The types of options are computed from tables (`src/config/option.ts`), and TypeScript 7 shows no comments over
+ * The types of options are computed from tables (`src/options/option.ts`), and TypeScript 7 shows no comments over
  * members of computed types. So declarations that are published have the members written out, each with the comment and
  * the type of its table. Sources keep one place for each option, and the build writes this anew each time.
  */

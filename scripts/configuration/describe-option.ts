@@ -1,4 +1,4 @@
-import type { NumberRange, Option } from '../../src/config/option.ts';
+import type { NumberRange, Option } from '../../src/options/option.ts';
 
 /** An option as the page shows it. */
 interface DescribedOption {

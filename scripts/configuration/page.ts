@@ -1,12 +1,12 @@
 import { fileURLToPath } from 'node:url';
-import type { Kind, OptionTable } from '../../src/config/option.ts';
+import type { Kind, OptionTable } from '../../src/options/option.ts';
 import { ROUTER } from '../../src/config/router.ts';
-import { ACCOUNT } from '../../src/config/tables/accounts.ts';
+import { ACCOUNT } from '../../src/options/accounts.ts';
 import { describeOption } from './describe-option.ts';
 import { type TableWords, readWords } from './read-words.ts';
 
 /** Where the tables are. */
-const TABLES = fileURLToPath(new URL('../../src/config', import.meta.url));
+const TABLES = ['options', 'config'].map((folder) => fileURLToPath(new URL(`../../src/${folder}`, import.meta.url)));
 
 /** The options of a router, by what they are about. One that is not here goes with the one above it in the table. */
 const GROUPS: Readonly<Record<string, readonly (keyof typeof ROUTER)[]>> = {
@@ -47,7 +47,7 @@ const GROUPS: Readonly<Record<string, readonly (keyof typeof ROUTER)[]>> = {
 
 const HEAD = `# Configuration
 
-<!-- Written by \`npm run docs:configuration\` from the tables in src/config. Do not edit it here. -->
+<!-- Written by \`npm run docs:configuration\` from the tables in src/options and src/config. Do not edit it here. -->
 
 Every option of \`createRouter\`, with its type, its default and its unit. All may be left out unless the default says
 *required*, and an option that is \`undefined\` counts as left out. They are checked together when the router is made: a

@@ -1,7 +1,7 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import type { OptionTable } from '../../src/config/option.ts';
+import type { OptionTable } from '../../src/options/option.ts';
 
 /** What the comments of a table say. */
 export interface TableWords {
@@ -19,12 +19,14 @@ export interface TableWords {
 const TABLE = /^(?:\/\*\*((?:(?!\*\/)[\s\S])*)\*\/\n)?export const ([A-Z_]+) = \{\n([\s\S]*?)^\}/gm;
 const MEMBER = /^ {2}(?:\/\*\*((?:(?!\*\/)[\s\S])*)\*\/\n {2})?(\w+):/gm;
 
-/** Reads the comments of all tables below a folder, which are what editors show. */
-export async function readWords(folder: string): Promise<ReadonlyMap<OptionTable, TableWords>> {
+/** Reads the comments of all tables below folders, which are what editors show. */
+export async function readWords(folders: readonly string[]): Promise<ReadonlyMap<OptionTable, TableWords>> {
   const words = new Map<OptionTable, TableWords>();
-  for (const name of readdirSync(folder, { recursive: true, encoding: 'utf8' })) {
-    if (!name.endsWith('.ts')) continue;
-    const file = join(folder, name);
+  const files = folders.flatMap((folder) =>
+    readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((name) => join(folder, name)),
+  );
+  for (const file of files) {
+    if (!file.endsWith('.ts')) continue;
     const tables = tablesOf(readFileSync(file, 'utf8'));
     if (tables.length === 0) continue;
     const exported = (await import(pathToFileURL(file).href)) as Readonly<Record<string, OptionTable>>;

@@ -1,27 +1,23 @@
-import type { Alias } from '../config/tables/rules.ts';
+import type { Alias } from '../options/rules.ts';
 import {
   declareEndpoint,
   type Endpoint,
   type EndpointDeclaration,
   type EndpointOwner,
-  endpointsPerKey,
   type CatalogProvider,
-} from './endpoint.ts';
-import {
-  type CatalogFacts,
-  defined,
   type EndpointFacts,
   type FactName,
   type FactOrigin,
   type FactOrigins,
   type KnownInfo,
-  type ModelFacts,
-  NO_FACTS,
-} from './facts.ts';
-import type { Model, ModelInfo } from './model.ts';
-import { isFree, linkTiers, type Price } from './price.ts';
+  type Model,
+} from './endpoint.ts';
+import { type CatalogFacts, defined, type ModelFacts, NO_FACTS } from './facts.ts';
+import type { ModelInfo } from './model.ts';
+import { isFree, type Price, type BilledTier } from './price.ts';
 import { authorOf, foldSlug } from './slug.ts';
 import { multipliedPrice } from './price-at.ts';
+import { endpointsPerKey } from './endpoint-keys.ts';
 
 /** Models and endpoints as data. Immutable; every look-up is one step. */
 export interface Catalog {
@@ -204,4 +200,51 @@ function priceOf(
   if (wanted === 'default') return price;
   const other = price.serviceTiers?.[wanted];
   return typeof other === 'number' ? multipliedPrice(price, other) : other;
+}
+
+/**
+ * Tells the endpoints of a model which tiers are endpoints too, so that the others are not asked for them, and what
+ * their provider's other tiers cost: a provider may serve a request in another tier than it was asked for, and charges
+ * that one (gaps 2.7).
+ */
+export function linkTiers(endpoints: readonly Endpoint[]): readonly Endpoint[] {
+  if (endpoints.every(({ tier }) => tier === 'default')) return endpoints;
+  const declaredTiers = new Set(endpoints.map(({ tier }) => tier));
+  return endpoints.map((declared) => {
+    const endpoint = { ...declared, declaredTiers };
+    const { price } = endpoint;
+    const others = price === undefined ? [] : endpoints.filter((other) => isOtherTier(endpoint, other));
+    if (price === undefined || others.length === 0) return endpoint;
+    const serviceTiers: Partial<Record<BilledTier, number | Price>> = { ...price.serviceTiers };
+    for (const { tier, price: own } of others) if (own !== undefined) serviceTiers[tier] ??= own;
+    return { ...endpoint, price: { ...price, serviceTiers } };
+  });
+}
+
+function isOtherTier(endpoint: Endpoint, other: Endpoint): boolean {
+  const { provider, region, tier } = other;
+  return provider === endpoint.provider && region === endpoint.region && tier !== endpoint.tier;
+}
+
+/**
+ * The newest model that `~author/family-latest` means: of all models of that author and family, the one with the
+ * latest `created` that somebody serves. Undefined when there is none.
+ */
+export function latestOfFamily(catalog: Catalog, slug: string): string | undefined {
+  const match = /^~([^/]+)\/(.+)-latest$/.exec(slug);
+  const [, author = '', family = ''] = match ?? [];
+  if (match === null) return undefined;
+  let newest: Model | undefined;
+  for (const model of catalog.models.values()) {
+    if (!belongsTo(model, author, family) || catalog.endpoints(model.id).length === 0) continue;
+    if (newest === undefined || (model.created ?? 0) > (newest.created ?? 0)) newest = model;
+  }
+  return newest?.id;
+}
+
+/** Static variants such as `:free`, and models on their way out, are never the latest model. */
+function belongsTo(model: Model, author: string, family: string): boolean {
+  if (authorOf(model.id) !== author || model.id.includes(':') || model.status === 'deprecated') return false;
+  if (model.family !== undefined) return model.family === family;
+  return foldSlug(model.id).startsWith(`${foldSlug(author)}/${foldSlug(family)}`);
 }

@@ -1,5 +1,5 @@
-import type { Usage } from '../protocol/chunk.ts';
 import type { Rates } from './price.ts';
+import type { Usage } from '../protocol/usage.ts';
 
 /** What an answer costs, in whole nano-dollars (10⁻⁹ USD), so that sums never drift. */
 export interface Cost {

@@ -1,8 +1,14 @@
 import type { DialectName } from '../protocol/dialect.ts';
 import type { Quantization } from '../protocol/provider-preferences.ts';
 import type { ReasoningEffort } from '../protocol/reasoning.ts';
-import type { FactOrigins } from './facts.ts';
-import { ALL_PARAMETERS, type Modality, type ParameterName, type ToolChoiceKind } from './model.ts';
+import {
+  ALL_PARAMETERS,
+  type Modality,
+  type ParameterName,
+  type ToolChoiceKind,
+  type ModelInfo,
+  type Operation,
+} from './model.ts';
 import type { Price } from './price.ts';
 
 /** Variants that have endpoints of their own; the others only change how endpoints are chosen. */
@@ -311,31 +317,97 @@ function upstreamName({ slug, vendor = slug }: EndpointOwner, model: string): st
   return owner === undefined ? model : model.slice(owner.length + 1);
 }
 
-/** The endpoints that come of a declaration: one for each key of its provider. */
-export function endpointsPerKey(endpoint: Endpoint, { keys }: EndpointOwner): readonly Endpoint[] {
-  if (keys === undefined) return [endpoint];
-  return keys.map(({ name, weight, rpm, tpm, concurrency }) => {
-    const tag = `${endpoint.tag}/${name}`;
-    const limits = {
-      rpm: rpm ?? endpoint.rpm,
-      tpm: tpm ?? endpoint.tpm,
-      concurrency: concurrency ?? endpoint.concurrency,
-    };
-    return { ...endpoint, ...limits, tag, id: `${tag}#${endpoint.model}`, key: name, weight };
-  });
-}
-
-/** The endpoint without the key that it is called with: what its provider's keys have in common. */
-export function withoutKey(endpoint: Endpoint): Endpoint {
-  const { key, weight: _, ...rest } = endpoint;
-  if (key === undefined) return endpoint;
-  const tag = rest.tag.slice(0, -key.length - 1);
-  return { ...rest, tag, id: `${tag}${rest.id.slice(rest.tag.length)}` };
-}
-
 /** A provider as the catalog sees it. */
 export interface CatalogProvider extends EndpointOwner {
   readonly models: Readonly<Record<string, EndpointDeclaration | readonly EndpointDeclaration[]>>;
   /** True when any model under the provider's own slug may be asked for, declared or not. */
   readonly acceptsAnyModel?: boolean | undefined;
+}
+
+/** Fields of an endpoint that a source may know. */
+export type EndpointFacts = Pick<
+  EndpointDeclaration,
+  | 'price'
+  | 'contextLength'
+  | 'maxPromptTokens'
+  | 'maxOutputTokens'
+  | 'abilities'
+  | 'inputModalities'
+  | 'outputModalities'
+  | 'reasoning'
+>;
+
+/** Fields of a model that a source may know. */
+export type KnownInfo = Pick<ModelInfo, 'name' | 'description' | 'created' | 'family' | 'knowledgeCutoff' | 'status'>;
+
+/** Name of a fact. */
+export type FactName = keyof EndpointFacts | keyof KnownInfo;
+
+/** Where a fact about a model comes from. */
+export interface FactOrigin {
+  /** Name of the source, for example `models.dev`. */
+  readonly source: string;
+  /** Day on which the source said so, `YYYY-MM-DD`. */
+  readonly date: string;
+  /** Licence of the source's data, for example `MIT`. */
+  readonly licence: string;
+}
+
+/** Where facts come from, by the name of the field. */
+export type FactOrigins = Readonly<Record<string, FactOrigin>>;
+
+/** A model and its info, under its id. */
+export interface Model extends ModelInfo {
+  readonly id: string;
+}
+
+/**
+ * Whether an endpoint may be asked for this, by its declaration; `unknown` when nobody declared what comes out of it.
+ * An endpoint serves embeddings when it declares the output `embeddings`, and chat when it declares any other.
+ */
+export function serves({ outputModalities, canEmbed }: Endpoint, operation: Operation): 'yes' | 'no' | 'unknown' {
+  if (operation === 'embeddings' && !canEmbed) return 'no';
+  if (outputModalities === undefined) return 'unknown';
+  const embeds = outputModalities.has('embeddings');
+  const does = operation === 'embeddings' ? embeds : !embeds || outputModalities.size > 1;
+  return does ? 'yes' : 'no';
+}
+
+/**
+ * The endpoint as embeddings are asked of it. Where it may serve chat as well, its health is kept apart: a model that
+ * refuses to make embeddings is no worse at chat.
+ */
+export function asEmbeddingEndpoint(endpoint: Endpoint): Endpoint {
+  return serves(endpoint, 'chat') === 'no' ? endpoint : { ...endpoint, id: `${endpoint.id}/embeddings` };
+}
+
+/**
+ * Tells whether a name from `order`, `only` or `ignore` means an endpoint (gaps 3.1).
+ * A provider's slug or display name means all its endpoints except those of a service tier; `provider/ending` means
+ * exactly the endpoint with that tag. Case does not matter.
+ */
+function selectsEndpoint(selector: string, endpoint: Endpoint): boolean {
+  if (namesEndpoint(selector, endpoint)) return true;
+  return endpoint.tier === 'default' && namesProvider(selector, endpoint);
+}
+
+/** True when a selector is the slug of exactly this endpoint, as in `openai/priority`, with or without its key. */
+export function namesEndpoint(selector: string, { tag, key }: Endpoint): boolean {
+  const wanted = selector.toLowerCase();
+  return wanted === tag.toLowerCase() || (key !== undefined && `${wanted}/${key}` === tag.toLowerCase());
+}
+
+/** True when a selector means the endpoint's provider as a whole, by slug or by display name. */
+export function namesProvider(selector: string, { provider, providerName }: Endpoint): boolean {
+  const wanted = selector.toLowerCase();
+  return wanted === provider.toLowerCase() || wanted === providerName.toLowerCase();
+}
+
+/** Position of the first selector that means the endpoint, or -1. */
+export function selectorIndex(selectors: readonly string[], endpoint: Endpoint): number {
+  for (let index = 0; index < selectors.length; index += 1) {
+    const selector = selectors[index];
+    if (selector !== undefined && selectsEndpoint(selector, endpoint)) return index;
+  }
+  return -1;
 }

@@ -1,25 +1,5 @@
-import type { EndpointDeclaration } from './endpoint.ts';
-import type { ModelInfo } from './model.ts';
+import type { EndpointFacts, KnownInfo, FactName, FactOrigin } from './endpoint.ts';
 import type { Price } from './price.ts';
-
-/** Fields of an endpoint that a source may know. */
-export type EndpointFacts = Pick<
-  EndpointDeclaration,
-  | 'price'
-  | 'contextLength'
-  | 'maxPromptTokens'
-  | 'maxOutputTokens'
-  | 'abilities'
-  | 'inputModalities'
-  | 'outputModalities'
-  | 'reasoning'
->;
-
-/** Fields of a model that a source may know. */
-export type KnownInfo = Pick<ModelInfo, 'name' | 'description' | 'created' | 'family' | 'knowledgeCutoff' | 'status'>;
-
-/** Name of a fact. */
-export type FactName = keyof EndpointFacts | keyof KnownInfo;
 
 /** What is known of one vendor's offer of one model. Fields that are unknown are absent. */
 export interface ModelFacts {
@@ -70,19 +50,6 @@ function factsOfFirst(facts: SourcedFacts): ModelFacts {
     from: Object.fromEntries(names.map((name) => [name, 0])),
   };
 }
-
-/** Where a fact about a model comes from. */
-export interface FactOrigin {
-  /** Name of the source, for example `models.dev`. */
-  readonly source: string;
-  /** Day on which the source said so, `YYYY-MM-DD`. */
-  readonly date: string;
-  /** Licence of the source's data, for example `MIT`. */
-  readonly licence: string;
-}
-
-/** Where facts come from, by the name of the field. */
-export type FactOrigins = Readonly<Record<string, FactOrigin>>;
 
 /** What changed between two states of the facts. Models are named `vendor/name`. */
 export interface FactChanges {

@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject } from '../protocol/json.ts';
-import type { Abilities } from './endpoint.ts';
-import { type CatalogFacts, defined, type EndpointFacts, factsOf, type SourcedFacts } from './facts.ts';
+import type { Abilities, EndpointFacts } from './endpoint.ts';
+import { type CatalogFacts, defined, factsOf, type SourcedFacts } from './facts.ts';
 import type { Modality } from './model.ts';
 import type { LongPromptRates, Price, Rates } from './price.ts';
 import { VENDOR_IDS, vendorIdOf } from './vendor-ids.ts';

@@ -1,35 +1,9 @@
-import type { ModelInfo } from '../config/tables/model-info.ts';
-import type { Endpoint } from './endpoint.ts';
+import type { ModelInfo } from '../options/model-info.ts';
 
-export type { ModelInfo } from '../config/tables/model-info.ts';
-
-/** A model and its info, under its id. */
-export interface Model extends ModelInfo {
-  readonly id: string;
-}
+export type { ModelInfo } from '../options/model-info.ts';
 
 /** What a request asks of a model. */
 export type Operation = 'chat' | 'embeddings';
-
-/**
- * Whether an endpoint may be asked for this, by its declaration; `unknown` when nobody declared what comes out of it.
- * An endpoint serves embeddings when it declares the output `embeddings`, and chat when it declares any other.
- */
-export function serves({ outputModalities, canEmbed }: Endpoint, operation: Operation): 'yes' | 'no' | 'unknown' {
-  if (operation === 'embeddings' && !canEmbed) return 'no';
-  if (outputModalities === undefined) return 'unknown';
-  const embeds = outputModalities.has('embeddings');
-  const does = operation === 'embeddings' ? embeds : !embeds || outputModalities.size > 1;
-  return does ? 'yes' : 'no';
-}
-
-/**
- * The endpoint as embeddings are asked of it. Where it may serve chat as well, its health is kept apart: a model that
- * refuses to make embeddings is no worse at chat.
- */
-export function asEmbeddingEndpoint(endpoint: Endpoint): Endpoint {
-  return serves(endpoint, 'chat') === 'no' ? endpoint : { ...endpoint, id: `${endpoint.id}/embeddings` };
-}
 
 /**
  * The request parameters that endpoints may or may not support (gaps 10, "supported_parameters vocabulary").
@@ -78,34 +52,3 @@ export type Modality = 'text' | 'image' | 'audio' | 'video' | 'file' | 'embeddin
 
 /** Values of `tool_choice` that endpoints support one by one; `function` forces a named one. */
 export type ToolChoiceKind = 'none' | 'auto' | 'required' | 'function';
-
-/**
- * Tells whether a name from `order`, `only` or `ignore` means an endpoint (gaps 3.1).
- * A provider's slug or display name means all its endpoints except those of a service tier; `provider/ending` means
- * exactly the endpoint with that tag. Case does not matter.
- */
-function selectsEndpoint(selector: string, endpoint: Endpoint): boolean {
-  if (namesEndpoint(selector, endpoint)) return true;
-  return endpoint.tier === 'default' && namesProvider(selector, endpoint);
-}
-
-/** True when a selector is the slug of exactly this endpoint, as in `openai/priority`, with or without its key. */
-export function namesEndpoint(selector: string, { tag, key }: Endpoint): boolean {
-  const wanted = selector.toLowerCase();
-  return wanted === tag.toLowerCase() || (key !== undefined && `${wanted}/${key}` === tag.toLowerCase());
-}
-
-/** True when a selector means the endpoint's provider as a whole, by slug or by display name. */
-export function namesProvider(selector: string, { provider, providerName }: Endpoint): boolean {
-  const wanted = selector.toLowerCase();
-  return wanted === provider.toLowerCase() || wanted === providerName.toLowerCase();
-}
-
-/** Position of the first selector that means the endpoint, or -1. */
-export function selectorIndex(selectors: readonly string[], endpoint: Endpoint): number {
-  for (let index = 0; index < selectors.length; index += 1) {
-    const selector = selectors[index];
-    if (selector !== undefined && selectsEndpoint(selector, endpoint)) return index;
-  }
-  return -1;
-}

@@ -1,8 +1,8 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../protocol/json.ts';
 import { REASONING_EFFORTS } from '../protocol/reasoning.ts';
 import { unixSecondsOfDay } from './price-at.ts';
-import type { Abilities } from './endpoint.ts';
-import { type CatalogFacts, defined, type EndpointFacts, factsOf, type KnownInfo, type SourcedFacts } from './facts.ts';
+import type { Abilities, EndpointFacts, KnownInfo } from './endpoint.ts';
+import { type CatalogFacts, defined, factsOf, type SourcedFacts } from './facts.ts';
 import type { Modality } from './model.ts';
 import { VENDOR_IDS, vendorIdOf } from './vendor-ids.ts';
 import type { LongPromptRates, Price, Rates } from './price.ts';

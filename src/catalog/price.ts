@@ -1,5 +1,3 @@
-import type { Endpoint } from './endpoint.ts';
-
 /** Rates by the kind of thing that is billed: token rates are US dollars per million tokens, the others per unit. */
 export interface Rates {
   /** USD per million input tokens. */
@@ -81,28 +79,4 @@ export function isFree(price: Price | undefined): boolean {
   const { above = [], serviceTiers: _, changes = [], ...rates } = price;
   const amounts = [rates, ...above.map(({ promptTokens: __, ...others }) => others)].flatMap(Object.values);
   return amounts.every((amount) => !amount) && changes.every((change) => isFree(change.price));
-}
-
-/**
- * Tells the endpoints of a model which tiers are endpoints too, so that the others are not asked for them, and what
- * their provider's other tiers cost: a provider may serve a request in another tier than it was asked for, and charges
- * that one (gaps 2.7).
- */
-export function linkTiers(endpoints: readonly Endpoint[]): readonly Endpoint[] {
-  if (endpoints.every(({ tier }) => tier === 'default')) return endpoints;
-  const declaredTiers = new Set(endpoints.map(({ tier }) => tier));
-  return endpoints.map((declared) => {
-    const endpoint = { ...declared, declaredTiers };
-    const { price } = endpoint;
-    const others = price === undefined ? [] : endpoints.filter((other) => isOtherTier(endpoint, other));
-    if (price === undefined || others.length === 0) return endpoint;
-    const serviceTiers: Partial<Record<BilledTier, number | Price>> = { ...price.serviceTiers };
-    for (const { tier, price: own } of others) if (own !== undefined) serviceTiers[tier] ??= own;
-    return { ...endpoint, price: { ...price, serviceTiers } };
-  });
-}
-
-function isOtherTier(endpoint: Endpoint, other: Endpoint): boolean {
-  const { provider, region, tier } = other;
-  return provider === endpoint.provider && region === endpoint.region && tier !== endpoint.tier;
 }

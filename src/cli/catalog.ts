@@ -4,7 +4,6 @@ import {
   type CatalogFacts,
   compareFacts,
   type FactChanges,
-  type FactName,
   mergeFacts,
   type ModelFacts,
   NO_FACTS,
@@ -13,7 +12,7 @@ import {
 } from '../catalog/facts.ts';
 import { VENDOR_IDS } from '../catalog/vendor-ids.ts';
 import { ConfigError } from '../protocol/router-error.ts';
-import { LOCK_FILE } from '../runtime/chat/known-models.ts';
+import { LOCK_FILE } from '../runtime/endpoints/known-models.ts';
 import { readCatalogLock, readLockIfThere, writeCatalogLock } from '../runtime/catalog/lock-file.ts';
 import { type Command, CommandError, MisuseError, type CommandIo } from './command.ts';
 import type { Price } from '../catalog/price.ts';
@@ -23,6 +22,7 @@ import { readFile, stat } from 'node:fs/promises';
 import { GENAI_PRICES, parseGenaiPrices } from '../catalog/genai-prices.ts';
 import { isJsonObject } from '../protocol/json.ts';
 import { genaiPrices } from '../runtime/catalog/genai-prices.ts';
+import type { FactName } from '../catalog/endpoint.ts';
 
 /** What {@link SOURCES} has, for the help. */
 const SOURCE_NAMES = `${MODELS_DEV}, genai-prices or ${LITELLM}`;

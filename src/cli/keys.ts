@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 import type { CreatedKey, KeyManagement, StoredKey } from '../contracts/key-store.ts';
-import type { Account, Scope } from '../core/account.ts';
+import type { Account, Scope } from '../contracts/account.ts';
 import { RouterError } from '../protocol/router-error.ts';
 import { type Command, CommandError, MisuseError, type CommandIo, tableOf } from './command.ts';
 import { loadConfig } from './load-config.ts';

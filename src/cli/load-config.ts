@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { join, resolve, basename, dirname } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { RouterConfig } from '../config/router.ts';
-import type { BuiltInProvider } from '../config/tables/names.ts';
+import type { BuiltInProvider } from '../options/names.ts';
 import { ConfigError, type ConfigProblem } from '../protocol/router-error.ts';
 import { CommandError, type CommandIo } from './command.ts';
 import { apiKeys } from '../http/api-keys.ts';

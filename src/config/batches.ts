@@ -1,16 +1,24 @@
-import type { Account } from '../core/account.ts';
-import type { GuardedTransportFactory } from '../net/outbound.ts';
+import type { Account } from '../contracts/account.ts';
 import type { TaskQueueFactory } from '../contracts/task-queue.ts';
 import { NO_FAIL_POINT, type ReachFailPoint } from '../runtime/batches/ports.ts';
 import type { BatchStore } from '../contracts/batch-store.ts';
 import type { MaybePromise } from '../platform/wait.ts';
-import { computed, fill, option, type OptionsOf, type OptionTable, type Partially, type ResolvedOf } from './option.ts';
-import { BATCH_LIMITS, type BatchLimits } from './tables/limits.ts';
-import { OUTBOUND, type OutboundOptions } from './tables/http.ts';
+import {
+  computed,
+  fill,
+  option,
+  type OptionsOf,
+  type OptionTable,
+  type Partially,
+  type ResolvedOf,
+} from '../options/option.ts';
+import { BATCH_LIMITS, type BatchLimits } from '../options/limits.ts';
+import { OUTBOUND, type OutboundOptions } from '../options/http.ts';
 import type { ConfigProblem } from '../protocol/router-error.ts';
 import { localQueue } from '../queue/local.ts';
 import { Secret } from '../platform/secret.ts';
 import { bytesOfSecret } from '../runtime/batches/verify-webhook.ts';
+import type { GuardedTransportFactory } from '../net/outbound-request.ts';
 
 /** Finds an account by its id. */
 type AccountFinder = (accountId: string) => MaybePromise<Account | undefined>;

@@ -2,9 +2,16 @@ import type { Explanation } from '../core/selection/explain.ts';
 import type { ChatRequest } from '../protocol/chat-request.ts';
 import type { Batches } from '../runtime/batches/batches.ts';
 import type { ContentSink } from '../contracts/ledger.ts';
-import type { WarningEvent } from '../runtime/chat/events.ts';
 import type { RuntimeServices } from '../runtime/chat/services.ts';
-import type { ResolvedConfig } from './resolve-config.ts';
+import type { Cors } from '../options/http.ts';
+import type { Environment } from '../platform/environment.ts';
+import type { RequestLimits } from '../options/limits.ts';
+import type { Authenticate, AnonymousCallers } from '../contracts/authenticate.ts';
+import type { BatchStore } from '../contracts/batch-store.ts';
+import type { MaybePromise } from '../platform/wait.ts';
+import type { Ledger } from '../contracts/ledger.ts';
+import type { ResolvedLimits } from './limits.ts';
+import type { WarningEvent } from '../contracts/events.ts';
 
 /**
  * A page that shows what a router does, served by every mount below `<base>/inspector`. Made by `inspector()` of
@@ -19,6 +26,19 @@ export interface Inspector {
   readonly content?: ContentSink | undefined;
 }
 
+/** What an inspector reads of the configuration. */
+export interface InspectedConfig {
+  readonly environment: Environment;
+  readonly limits: RequestLimits;
+  readonly strategy: 'adaptive' | 'balanced';
+  readonly authenticate: Authenticate | undefined;
+  readonly anonymous: AnonymousCallers;
+  readonly cors: Cors | undefined;
+  readonly batches: { readonly openStorage: () => MaybePromise<BatchStore> };
+  readonly ledger: { readonly tags: readonly string[]; readonly store: Ledger } | undefined;
+  readonly usage: ResolvedLimits;
+}
+
 /** What an inspector needs of its router. */
 export interface InspectedRouter {
   explain(request: ChatRequest): Promise<Explanation>;
@@ -26,7 +46,7 @@ export interface InspectedRouter {
   /** Which configuration is in force, and since when, in milliseconds since 1970. */
   readonly configuration: { readonly version: number; readonly since: number };
   readonly internals: {
-    readonly config: ResolvedConfig;
+    readonly config: InspectedConfig;
     readonly services: RuntimeServices;
   };
 }

@@ -1,5 +1,5 @@
 import type { ContentSink, Ledger, RedactContent } from '../contracts/ledger.ts';
-import { computed, option, type OptionsOf, type OptionTable, fill } from './option.ts';
+import { computed, option, type OptionsOf, type OptionTable, fill } from '../options/option.ts';
 import type { ConfigProblem } from '../protocol/router-error.ts';
 
 /** What is kept of requests, and where. */

@@ -1,6 +1,6 @@
 import type { BudgetKeeper, RateLimiter } from '../contracts/account-limits.ts';
 import type { ResponseCacheStore, StateStore } from '../contracts/state-store.ts';
-import { computed, fill, option, type OptionsOf, type OptionTable } from './option.ts';
+import { computed, fill, option, type OptionsOf, type OptionTable } from '../options/option.ts';
 import {
   type Budget,
   BUDGET,
@@ -9,7 +9,7 @@ import {
   TAGGED_BUDGETS,
   TAGGED_RATE_LIMITS,
   type TaggedRateLimits,
-} from './tables/spending.ts';
+} from '../options/spending.ts';
 import type { ConfigProblem } from '../protocol/router-error.ts';
 import { memoryResponseCache, stateResponseCache } from '../storage/response-caches.ts';
 import { stateBudgets, stateRateLimiter } from '../storage/state-limits.ts';

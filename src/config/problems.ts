@@ -2,12 +2,12 @@ import type { EndpointDeclaration } from '../catalog/endpoint.ts';
 import { batchProblems } from './batches.ts';
 import { chatFieldsProblem } from '../protocol/chat-request.ts';
 import type { JsonObject } from '../protocol/json.ts';
-import type { Alias, Rule } from './tables/rules.ts';
+import type { Alias, Rule } from '../options/rules.ts';
 import type { Cors } from './router.ts';
 import { registryProblems } from '../core/pipeline/registry.ts';
 import type { ConfigProblem } from '../protocol/router-error.ts';
 import type { Provider } from '../contracts/provider.ts';
-import type { ResolvedConfig } from './resolve-config.ts';
+import type { ResolvedConfig } from './resolved-config.ts';
 
 /** What is wrong between options, each of which is of its kind; `known` is what is wrong with those that are not. */
 export function* findProblems(config: ResolvedConfig, known: readonly ConfigProblem[]): Generator<ConfigProblem> {

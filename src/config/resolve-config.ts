@@ -1,66 +1,22 @@
 import { DOCUMENTATION } from '../platform/documentation.ts';
-import { type CatalogFacts, NO_FACTS } from '../catalog/facts.ts';
-import { resolveBatches, type ResolvedBatches, type ResolvedWebhooks, resolveWebhooks } from './batches.ts';
-import { limitsProblems, type ResolvedLimits, resolveLimits } from './limits.ts';
-import { ledgerProblems, type ResolvedLedger, resolveLedger } from './ledger.ts';
-import type { RequestLimits } from './tables/limits.ts';
-import { fill, type ResolvedOf, sameOption } from './option.ts';
+import { NO_FACTS } from '../catalog/facts.ts';
+import { resolveBatches, resolveWebhooks } from './batches.ts';
+import { limitsProblems, resolveLimits } from './limits.ts';
+import { ledgerProblems, resolveLedger } from './ledger.ts';
+import { fill, sameOption } from '../options/option.ts';
 import { ROUTER, ROUTER_OPTIONS, type RouterConfig } from './router.ts';
-import { HEDGE, type HedgePolicy, PACER, type PacerPolicy, SILENCE, type SilencePolicy } from './tables/selection.ts';
-import type { HealthPolicy } from '../core/fallback/health.ts';
+import { HEDGE, PACER, SILENCE } from '../options/selection.ts';
 import { optionProblems } from '../platform/option-kinds.ts';
 import { ConfigError, type ConfigProblem } from '../protocol/router-error.ts';
 import type { Plugin } from '../contracts/plugin.ts';
 import type { ServerToolDefinition } from '../contracts/server-tool.ts';
 import { type Environment, heapLimit, readEnvironment, systemEnvironment, timerMs } from '../platform/environment.ts';
 import type { Provider } from '../contracts/provider.ts';
-import { catalogFromEnvironment, readCatalogInput } from '../runtime/chat/known-models.ts';
+import { catalogFromEnvironment, readCatalogInput } from '../runtime/endpoints/known-models.ts';
 import { Secret } from '../platform/secret.ts';
-import type { AnonymousCallers } from '../contracts/authenticate.ts';
 import { memoryStore } from '../storage/memory.ts';
 import { findProblems, nodeProblems } from './problems.ts';
-
-/** Options that the router keeps in another form than they are given in. */
-type Reshaped =
-  | 'catalog'
-  | 'breaker'
-  | 'maxCooldownMs'
-  | 'pacer'
-  | 'silence'
-  | 'hedge'
-  | 'rateLimits'
-  | 'limits'
-  | 'budgets'
-  | 'responseCache'
-  | 'ledger'
-  | 'batches'
-  | 'webhooks'
-  | 'identitySecret'
-  | 'allowAnonymous';
-
-/** A configuration in which nothing is missing. */
-export interface ResolvedConfig extends Omit<ResolvedOf<typeof ROUTER>, Reshaped> {
-  /** True when answers are simulated because no provider is configured. */
-  readonly simulatedByDefault: boolean;
-  readonly catalog: CatalogFacts;
-  readonly docsUrl: string;
-  readonly anonymous: AnonymousCallers;
-  /** True when a program in production has not said who may call over HTTP. */
-  readonly callersUnsaid: boolean;
-  readonly health: HealthPolicy;
-  readonly limits: RequestLimits;
-  readonly pacer: PacerPolicy | false;
-  readonly silence: SilencePolicy | false;
-  readonly hedge: HedgePolicy | false;
-  /** True when the program said where state lives: others may share it. */
-  readonly sharesState: boolean;
-  readonly usage: ResolvedLimits;
-  /** Undefined where nothing is kept of requests. */
-  readonly ledger: ResolvedLedger | undefined;
-  readonly batches: ResolvedBatches;
-  readonly webhooks: ResolvedWebhooks;
-  readonly identitySecret: Secret;
-}
+import type { ResolvedConfig } from './resolved-config.ts';
 
 /** What a router takes where its configuration says nothing. An entry point decides whether there is anything. */
 export interface DefaultLists {

@@ -12,8 +12,7 @@ import {
   text,
   wholeNumber,
 } from '../platform/option-kinds.ts';
-import type { RouterEvents, RouterListener, RouterListeners } from '../runtime/chat/events.ts';
-import { computed, type Option, option, type OptionsOf, type OptionTable, type Partially } from './option.ts';
+import { computed, type Option, option, type OptionsOf, type OptionTable, type Partially } from '../options/option.ts';
 import type { Preset } from '../core/normalize/preset.ts';
 import { CHAT_FIELDS, chatFieldsProblem, type ChatRequest } from '../protocol/chat-request.ts';
 import { isJsonObject } from '../protocol/json.ts';
@@ -24,7 +23,7 @@ import type { ServerToolDefinition } from '../contracts/server-tool.ts';
 import type { ProviderPreferences } from '../protocol/provider-preferences.ts';
 import type { Provider } from '../contracts/provider.ts';
 import type { Environment } from '../platform/environment.ts';
-import type { CatalogInput } from '../runtime/chat/known-models.ts';
+import type { CatalogInput } from '../runtime/endpoints/known-models.ts';
 import type { StateStore } from '../contracts/state-store.ts';
 import { BATCHES, type BatchesOptions, WEBHOOKS, type WebhooksOptions } from './batches.ts';
 import {
@@ -37,7 +36,7 @@ import {
 } from './limits.ts';
 import type { Inspector } from './inspector.ts';
 import { LEDGER, type LedgerOptions } from './ledger.ts';
-import { PLUGIN_DEFAULT, type PluginDefault, ROUTING_POLICY, type RoutingPolicy } from './tables/accounts.ts';
+import { PLUGIN_DEFAULT, type PluginDefault, ROUTING_POLICY, type RoutingPolicy } from '../options/accounts.ts';
 import {
   ADAPTIVE,
   type AdaptivePolicy,
@@ -49,7 +48,7 @@ import {
   type SelectionPolicy,
   SILENCE,
   type SilencePolicy,
-} from './tables/selection.ts';
+} from '../options/selection.ts';
 import {
   BREAKER,
   type BreakerPolicy,
@@ -57,11 +56,12 @@ import {
   type FallbackPolicy,
   TIMEOUTS,
   type Timeouts,
-} from './tables/fallback.ts';
-import { BRANDS, CORS, type Cors, KEEP_ALIVE, type KeepAlive, NETWORK, type NetworkOptions } from './tables/http.ts';
-import { MODEL_INFO, type ModelInfo } from './tables/model-info.ts';
-import { type DeclaredRequestLimits, REQUEST_LIMITS } from './tables/limits.ts';
-import { type Alias, MIRRORED, type Rule, RULE, SPLIT } from './tables/rules.ts';
+} from '../options/fallback.ts';
+import { BRANDS, CORS, type Cors, KEEP_ALIVE, type KeepAlive, NETWORK, type NetworkOptions } from '../options/http.ts';
+import { MODEL_INFO, type ModelInfo } from '../options/model-info.ts';
+import { type DeclaredRequestLimits, REQUEST_LIMITS } from '../options/limits.ts';
+import { type Alias, MIRRORED, type Rule, RULE, SPLIT } from '../options/rules.ts';
+import type { RouterEvents, RouterListener, RouterListeners } from '../contracts/events.ts';
 
 /** Checks of what programs bring themselves, beyond a list of functions. */
 
@@ -364,7 +364,7 @@ export const ROUTER = {
 /** What finds the faults in each option of a router. */
 export const ROUTER_OPTIONS = kindsOf(ROUTER);
 
-export type { Brand, Cors, KeepAlive } from './tables/http.ts';
+export type { Brand, Cors, KeepAlive } from '../options/http.ts';
 
 /** Options of `createRouter`. */
 export interface RouterConfig<

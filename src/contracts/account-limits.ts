@@ -1,10 +1,8 @@
-import type { BudgetTicket, HeldBudget } from '../core/limits/budget.ts';
-import type { BrokenRateLimit, ShortBudget } from '../core/limits/limit-errors.ts';
-import type { LimitedTag, RateLimits, RateTicket } from '../core/limits/rate-limits.ts';
+import type { RateLimits } from '../options/spending.ts';
 import type { MaybePromise } from '../platform/wait.ts';
+import type { BudgetPeriod } from '../options/spending.ts';
 
-export type { Budget, BudgetHold, BudgetPeriod, BudgetTicket, HeldBudget } from '../core/limits/budget.ts';
-export type { ShortBudget } from '../core/limits/limit-errors.ts';
+export type { Budget, BudgetPeriod } from '../options/spending.ts';
 
 /** An upstream call that wants to be paid for. */
 export interface BudgetClaim {
@@ -36,8 +34,7 @@ export interface BudgetKeeper {
   spentUnder?(account: string, budgets: readonly HeldBudget[]): MaybePromise<readonly number[]>;
 }
 
-export type { BrokenRateLimit } from '../core/limits/limit-errors.ts';
-export type { FreeModelLimits, LimitedTag, RateLimitName, RateLimits, RateTicket } from '../core/limits/rate-limits.ts';
+export type { FreeModelLimits, RateLimits } from '../options/spending.ts';
 
 /** A request that wants to begin. */
 export interface RateClaim {
@@ -62,4 +59,98 @@ export interface RateLimiter {
   take(claim: RateClaim): MaybePromise<RateDecision>;
   /** Puts what a request used in the place of what it took. Called once for each ticket. */
   settle(ticket: RateTicket, tokens: number): MaybePromise<void>;
+}
+
+/** A budget that applies to a request. */
+export interface HeldBudget {
+  /** Whose it is: the account's, that of one of its keys, of a value of the request's metadata, or of its session. */
+  readonly scope: 'account' | 'key' | 'tag' | 'session';
+  /** The value that it belongs to, for the scopes `tag` and `session`. */
+  readonly tag?: { readonly key: string | undefined; readonly value: string } | undefined;
+  /** Id of the key. Absent for the budget of the account. */
+  readonly key?: string | undefined;
+  /** Whole nano-dollars. */
+  readonly limitNanoUsd: number;
+  readonly period: BudgetPeriod;
+}
+
+/** What was reserved for one upstream call. Plain data. */
+export interface BudgetTicket {
+  readonly account: string;
+  readonly nanoUsd: number;
+  readonly holds: readonly BudgetHold[];
+}
+
+/** The counters of one budget that a reservation is in. */
+export interface BudgetHold {
+  readonly heldKey: string;
+  readonly spentKey: string;
+  /** Milliseconds that the counter of what was spent lives. */
+  readonly spentTtlMs: number;
+}
+
+/** A limit that a request would break. */
+export interface BrokenRateLimit {
+  readonly name: RateLimitName;
+  /** Requests or tokens, as its name says. */
+  readonly limit: number;
+  /** What is left of it. */
+  readonly remaining: number;
+  /** Epoch milliseconds at which enough of it is free again. */
+  readonly resetsAt: number;
+  /** The value of the request that it belongs to; absent for a limit of the account. */
+  readonly tag?: LimitOwner | undefined;
+}
+
+/** A value of a request that has limits of its own. */
+export interface LimitOwner {
+  /** The key of the metadata; undefined for the session. */
+  readonly key: string | undefined;
+  readonly value: string;
+}
+
+/** A budget that has not enough left for a request. */
+export interface ShortBudget extends HeldBudget {
+  readonly remainingNanoUsd: number;
+  /**
+   * What other calls have reserved of it, in nano-dollars: most of that comes back when they end. Default 0: all that is
+   * missing has been spent.
+   */
+  readonly heldNanoUsd?: number | undefined;
+  /** Epoch milliseconds at which it begins anew; undefined for one that does not. */
+  readonly resetsAt?: number | undefined;
+}
+
+/** Which limit it is. Those of free models have the names that clients look for (gaps 7.6). */
+export type RateLimitName = 'requests-per-min' | 'tokens-per-min' | 'free-models-per-min' | 'free-models-per-day';
+
+/** A value of the request that has limits of its own: a declared key of its `metadata`, or its session. */
+export interface LimitedTag<Limits = RateLimits> {
+  /** The key of the metadata; undefined for the session. */
+  readonly key: string | undefined;
+  readonly value: string;
+  readonly limits: Limits;
+}
+
+/** What a request takes of one limit. */
+export interface RateShare {
+  readonly name: RateLimitName;
+  /** Whose limit it is; undefined for the account's. */
+  readonly tag: LimitedTag | undefined;
+  readonly limit: number;
+  readonly by: number;
+  /** Milliseconds of one slot. A window is as many slots as make up its length, and the one that has begun. */
+  readonly slotMs: number;
+  /** Number of the slot, counted from 1970. */
+  readonly slot: number;
+  /** Slots before this one that belong to the same window. */
+  readonly slotsBefore: number;
+}
+
+/** What a request took of the tokens of a minute, until it is known what it used. Plain data. */
+export interface RateTicket {
+  readonly account: string;
+  /** Number of the slot in which it was taken. */
+  readonly slot: number;
+  readonly tokens: readonly { readonly tag: LimitedTag | undefined; readonly taken: number }[];
 }

@@ -1,4 +1,4 @@
-import type { Account } from '../core/account.ts';
+import type { Account } from './account.ts';
 import type { MaybePromise } from '../platform/wait.ts';
 import type { KeyManagement } from './key-store.ts';
 

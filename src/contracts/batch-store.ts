@@ -1,9 +1,8 @@
-import type { BatchEffect } from '../core/batch/machine.ts';
-import type { BatchRecord } from '../core/batch/batch-record.ts';
 import type { BatchItemError, BatchStatus } from '../protocol/batch.ts';
 import type { JsonObject, JsonValue } from '../protocol/json.ts';
-import type { Usage } from '../protocol/chunk.ts';
 import type { BatchFileStore, ListPage } from './batch-file-store.ts';
+import type { BatchRecord, BatchEffect } from './batch-record.ts';
+import type { Usage } from '../protocol/usage.ts';
 
 /** A request as it is stored. */
 export interface StoredItem {

@@ -1,7 +1,7 @@
-import type { FailureKind } from '../core/fallback/failure.ts';
-import type { AppliedConfiguration } from '../core/normalize/normalized-request.ts';
-import type { ExclusionReason } from '../core/selection/route-plan.ts';
+import type { AppliedConfiguration } from './request.ts';
 import type { LedgerDecision } from './ledger-decision.ts';
+import type { FailureKind } from './failure.ts';
+import type { ExclusionReason } from './exclusion-reason.ts';
 
 /** API format in which a request came. `embeddings` has one only. */
 export type LedgerFormat = 'chat' | 'responses' | 'messages' | 'embeddings';

@@ -1,11 +1,10 @@
-import type { ProviderKey } from '../config/tables/accounts.ts';
+import type { ProviderKey } from '../options/accounts.ts';
 import type { Endpoint } from '../catalog/endpoint.ts';
-import type { AttemptFailure } from '../core/fallback/failure.ts';
-import type { NormalizedEmbeddingRequest } from '../core/normalize/normalize-embedding.ts';
-import type { NormalizedRequest } from '../core/normalize/normalized-request.ts';
+import type { NormalizedRequest, NormalizedEmbeddingRequest } from './request.ts';
 import type { BatchEndpoint } from '../protocol/batch.ts';
 import type { JsonObject } from '../protocol/json.ts';
-import type { EmbeddingReply, ProviderReply } from './provider.ts';
+import type { EmbeddingReply, ProviderReply } from './provider-reply.ts';
+import type { AttemptFailure } from './failure.ts';
 
 /** A request of a batch, as a provider's batch API gets it. */
 export interface NativeItem {

@@ -3,8 +3,9 @@ import type { ChatRequest } from '../protocol/chat-request.ts';
 import type { ChatResult } from '../protocol/chat-result.ts';
 import type { JsonObject } from '../protocol/json.ts';
 import type { RoutingStrategy } from '../protocol/metadata.ts';
-import type { Account } from '../core/account.ts';
-import type { ModelTarget } from '../core/normalize/normalized-request.ts';
+import type { Account } from './account.ts';
+import type { ModelTarget } from './request.ts';
+import type { Endpoint } from '../catalog/endpoint.ts';
 
 /** A value now or later. What waits is the runtime; plugins may be `async` functions or plain ones. */
 export type Awaitable<Value> = Value | PromiseLike<Value>;
@@ -111,4 +112,35 @@ export interface PluginContext<State = unknown> {
    * The error's own members win.
    */
   onError(metadata: JsonObject): void;
+}
+
+/** What a hook that chooses models knows and can tell, besides its input. Nothing here waits. */
+export interface CandidatesContext<State = unknown> extends PlanContext<State> {
+  /**
+   * Id of the endpoint that this session was last served by for the same router model; undefined without a session, for
+   * an unknown one, and with `provider.order` (gaps 3.5). A model router keeps to its model while that is a candidate.
+   */
+  readonly sticky: string | undefined;
+  /**
+   * The models of a list that the request can use, each with the endpoints that pass all of its filters: account and
+   * data policies, prices, modalities, context and so on. What is left out is told to `explain` and to errors.
+   */
+  usable(targets: readonly ModelTarget[]): readonly UsableTarget[];
+  /** Tells `explain` and errors that a model was left out, and why. */
+  leaveOut(target: ModelTarget, why: string): void;
+  /** Median tokens per second of the last five minutes; undefined when nobody measured it. */
+  throughput(endpoint: Endpoint): number | undefined;
+  /** Leaves an entry in `router_metadata.pipeline` and in the explanation. Without one, the runtime writes its own. */
+  stage(record: StageRecord): void;
+  /**
+   * Tells the operator something about the router's configuration, in a `warning` event with the code
+   * `plugin_notice`; the same words at most once a minute. No prompts.
+   */
+  warn(message: string): void;
+}
+
+/** A model with those of its endpoints that a request may use; there is at least one. */
+export interface UsableTarget {
+  readonly target: ModelTarget;
+  readonly endpoints: readonly Endpoint[];
 }

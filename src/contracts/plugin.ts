@@ -1,13 +1,11 @@
-import type { CHANGEABLE } from '../core/pipeline/frozen.ts';
 import type { Endpoint } from '../catalog/endpoint.ts';
 import type { RouterError } from '../protocol/router-error.ts';
 import type { ChatResult, Choice } from '../protocol/chat-result.ts';
 import type { RoutingStrategy } from '../protocol/metadata.ts';
 import type { OptionsParser } from '../protocol/options.ts';
-import type { ModelTarget, Needs, NormalizedRequest } from '../core/normalize/normalized-request.ts';
-import type { DeltaPiece, ReportedUsage } from '../core/stream/pieces.ts';
-import type { CandidatesContext } from '../core/pipeline/filter-candidates.ts';
-import type { Awaitable, ChunksContext, PluginContext } from './plugin-context.ts';
+import type { ModelTarget, Needs, NormalizedRequest } from './request.ts';
+import type { Awaitable, ChunksContext, PluginContext, CandidatesContext } from './plugin-context.ts';
+import type { DeltaPiece, ReportedUsage } from './stream-piece.ts';
 
 /** What `onRequest` decides. */
 export type Verdict<State = unknown> =
@@ -143,7 +141,7 @@ export interface Plugin<Options = unknown, State = unknown> {
   close?(): Awaitable<void>;
 }
 
-export type { PluginDefault } from '../config/tables/accounts.ts';
+export type { PluginDefault } from '../options/accounts.ts';
 
 /**
  * A pure machine that rewrites the content of an answer as it streams by. The state is a value: a step gets the last
@@ -173,3 +171,17 @@ export type RequestChange = Partial<Pick<NormalizedRequest, (typeof CHANGEABLE)[
    */
   readonly needs?: Partial<Needs>;
 };
+
+/** Members of a request that plugins may change. */
+export const CHANGEABLE = [
+  'messages',
+  'parameters',
+  'tools',
+  'serverTools',
+  'toolChoice',
+  'responseFormat',
+  'reasoning',
+  'outputModalities',
+  'preferences',
+  'extra',
+] as const satisfies readonly (keyof NormalizedRequest)[];

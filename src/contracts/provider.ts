@@ -1,14 +1,11 @@
 import type { CallTimeouts, CatalogProvider, Endpoint } from '../catalog/endpoint.ts';
-import type { ProviderKey } from '../config/tables/accounts.ts';
-import type { NormalizedEmbeddingRequest } from '../core/normalize/normalize-embedding.ts';
-import type { NormalizedRequest } from '../core/normalize/normalized-request.ts';
-import type { TraceContext } from '../core/trace-context.ts';
+import type { ProviderKey } from '../options/accounts.ts';
+import type { NormalizedRequest, NormalizedEmbeddingRequest } from './request.ts';
+import type { TraceContext } from './trace-context.ts';
 import type { JsonObject, JsonValue } from '../protocol/json.ts';
 import type { NativeBatches } from './native-batches.ts';
-import type { UpstreamEmbeddings, UpstreamResult } from '../core/stream/upstream-result.ts';
-import type { AttemptFailure } from '../core/fallback/failure.ts';
-import type { ReportedLimits } from '../core/selection/adaptive/endpoint-limits.ts';
-import type { StreamPiece } from '../core/stream/pieces.ts';
+import type { ProviderReply, EmbeddingReply } from './provider-reply.ts';
+import type { AttemptFailure } from './failure.ts';
 
 /** One upstream call, as a provider gets it. */
 export interface ProviderCall {
@@ -66,8 +63,6 @@ export interface CallProgress {
   readonly calling?: ((address: () => string) => void) | undefined;
 }
 
-export type { ReportedLimit, ReportedLimits } from '../core/selection/adaptive/endpoint-limits.ts';
-
 /**
  * A provider: who serves which models, and how to ask. Implement this to bring your own; `signalbox/testing` has the
  * list of checks that every provider must pass.
@@ -110,25 +105,24 @@ export interface Provider<Model extends string = string> extends CatalogProvider
   close?(): Promise<void>;
 }
 
-/** The pieces of a stream, as they come. */
-export interface PieceStream {
-  /**
-   * The pieces that arrived since the last call, waiting for some if there are none; undefined at the end.
-   * An empty list means that bytes came which mean nothing by themselves, such as a keep-alive comment.
-   * Failures of the connection come as a piece; a rejection counts as a fault of the adapter.
-   */
-  read(): Promise<readonly StreamPiece[] | undefined>;
-  /** Ends the call and frees its connection. May be called more than once, and after the end. */
-  cancel(): void;
+/** A reply that says that the call failed. */
+export function failedReply(reason: AttemptFailure): Extract<ProviderReply, { type: 'failed' }> {
+  return { type: 'failed', failure: reason };
 }
 
-/** How a provider answers. A non-streaming response to a request for a stream, and the reverse, is fine: the router converts. */
-export type ProviderReply =
-  | { readonly type: 'failed'; readonly failure: AttemptFailure }
-  | { readonly type: 'whole'; readonly result: UpstreamResult }
-  | { readonly type: 'stream'; readonly stream: PieceStream };
+/** What a provider says of one of its limits. */
+export interface ReportedLimit {
+  /** What is left of it. */
+  readonly remaining: number;
+  /** All of it; undefined where the provider does not say. */
+  readonly limit?: number | undefined;
+  /** Milliseconds until all of it is there again. */
+  readonly resetMs: number;
+}
 
-/** How a provider answers a call for embeddings. */
-export type EmbeddingReply =
-  | { readonly type: 'failed'; readonly failure: AttemptFailure }
-  | { readonly type: 'embedded'; readonly result: UpstreamEmbeddings };
+/** What a provider says with an answer about what it will still take, as in `x-ratelimit-remaining-requests`. */
+export interface ReportedLimits {
+  readonly requests?: ReportedLimit | undefined;
+  /** Of prompts, or of prompts and answers together, as the provider counts. */
+  readonly tokens?: ReportedLimit | undefined;
+}

@@ -3,7 +3,7 @@ import type { Annotation, OutputImage } from '../protocol/chat-result.ts';
 import type { JsonObject, JsonValue } from '../protocol/json.ts';
 import type { OptionsParser } from '../protocol/options.ts';
 import type { ServerTool } from '../protocol/tools.ts';
-import type { NormalizedRequest, RequestParameters } from '../core/normalize/normalized-request.ts';
+import type { NormalizedRequest, RequestParameters } from './request.ts';
 import type { Awaitable, PluginContext, ServiceUse } from './plugin-context.ts';
 
 /** How a model sees a server tool: as a function. */

@@ -62,8 +62,6 @@ export interface StateStore {
   close?(): Promise<void>;
 }
 
-export type { CacheReport, CacheWish } from '../core/limits/cache-rule.ts';
-
 /**
  * Where non-streaming responses are kept for a while, as texts that only the router reads. Keys hold hashes of requests, never
  * their words; the texts hold answers. Losing them has a cost, never correctness.
@@ -74,3 +72,25 @@ export interface ResponseCacheStore {
   set(key: string, text: string, ttlMs: number): MaybePromise<void>;
   delete(key: string): MaybePromise<void>;
 }
+
+/** What a caller says about the response cache (gaps 9.3). */
+export interface CacheWish {
+  /** Whether the answer may come from the cache, and be kept there. Default: as the router is configured. */
+  readonly enabled?: boolean | undefined;
+  /** Seconds that an answer is kept, from 1 to 86,400; what lies outside is moved to the nearest. */
+  readonly ttlSeconds?: number | undefined;
+  /** True: what is kept for this request is thrown away first. */
+  readonly clear?: boolean | undefined;
+}
+
+/** What a caller is told about the cache (gaps 9.4). */
+export type CacheReport =
+  | { readonly status: 'MISS'; readonly ttlSeconds: number }
+  | {
+      readonly status: 'HIT';
+      /** What is left. */
+      readonly ttlSeconds: number;
+      readonly ageSeconds: number;
+      /** Generation id of the request that was answered. */
+      readonly sourceId: string;
+    };

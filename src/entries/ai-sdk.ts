@@ -7,4 +7,4 @@ export type {
   LanguageModels,
   SignalboxProviderOptions,
 } from '../router/ai-sdk-provider.ts';
-export type { SpecVersion } from '../core/dialects/ai-sdk/spec.ts';
+export type { SpecVersion } from '../formats/ai-sdk/spec.ts';

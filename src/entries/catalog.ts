@@ -5,5 +5,5 @@ export { parseModelsDev } from '../catalog/models-dev.ts';
 export { parseLiteLlm } from '../catalog/litellm.ts';
 export { parseGenaiPrices } from '../catalog/genai-prices.ts';
 export { mergeFacts } from '../catalog/facts.ts';
-export type { FactOrigin } from '../catalog/facts.ts';
-export type { CatalogFacts, EndpointFacts, FactName, KnownInfo, ModelFacts } from '../catalog/facts.ts';
+export type { CatalogFacts, ModelFacts } from '../catalog/facts.ts';
+export type { FactOrigin, EndpointFacts, FactName, KnownInfo } from '../catalog/endpoint.ts';

@@ -1,2 +1,2 @@
 export { openTelemetry } from '../observe/opentelemetry/open-telemetry.ts';
-export type { OpenTelemetryOptions } from '../observe/opentelemetry/open-telemetry.ts';
+export type { OpenTelemetryOptions } from '../observe/opentelemetry/send-telemetry.ts';

@@ -13,14 +13,14 @@ export type { Prompt } from '../plugins/auto-router/classifier.ts';
 export { catalogScores } from '../plugins/auto-router/catalog-scores.ts';
 export type { RankingSource, Score } from '../plugins/auto-router/catalog-scores.ts';
 export type { TaskType } from '../plugins/auto-router/task-types.ts';
-export type { Candidate } from '../plugins/inner-call/candidates.ts';
+export type { Candidate } from '../plugins/services/inner-call/candidates.ts';
 export { bodyBuilder } from '../plugins/body-builder/body-builder.ts';
 export { paretoRouter } from '../plugins/pareto-router/pareto-router.ts';
 export type { ParetoRouterOptions } from '../plugins/pareto-router/pareto-router.ts';
 export { datetime } from '../plugins/datetime/datetime.ts';
 export type { DatetimeOptions } from '../plugins/datetime/datetime.ts';
 export { fusion, fusionTool } from '../plugins/fusion/fusion.ts';
-export type { FusionOptions, FusionTeam, FusionTeams } from '../plugins/fusion/fusion.ts';
+export type { FusionOptions } from '../plugins/fusion/fusion.ts';
 export type {
   AdvisorOptions,
   FusionAnalysis,
@@ -31,7 +31,7 @@ export type {
 } from '../protocol/inner-model-options.ts';
 export { advisorTool } from '../plugins/advisor/advisor.ts';
 export { subagentTool } from '../plugins/subagent/subagent.ts';
-export type { HelperToolOptions } from '../plugins/inner-call/helper-model.ts';
+export type { HelperToolOptions } from '../plugins/services/inner-call/helper-model.ts';
 export { imageGenerationTool } from '../plugins/image-generation/image-generation.ts';
 export type {
   ImageGenerationOptions,
@@ -85,15 +85,15 @@ export type { WebFetchToolOptions } from '../plugins/web-fetch/web-fetch.ts';
 export type { WebFetchOptions } from '../plugins/web-fetch/web-fetch.ts';
 
 /** Public surface: services behind plugins and server tools. */
-export { brave } from '../plugins/search/brave.ts';
-export { exa } from '../plugins/search/exa.ts';
-export { searxng } from '../plugins/search/searxng.ts';
-export type { SearxngOptions } from '../plugins/search/searxng.ts';
-export { tavily } from '../plugins/search/tavily.ts';
-export { searchEnginesFromEnvironment } from '../plugins/search/choose-search.ts';
-export type { KeyedSearchEngineOptions, SearchEngineOptions } from '../plugins/search/engine-options.ts';
-export { guardedFetcher } from '../plugins/pages/guarded-fetcher.ts';
-export type { GuardedFetcherOptions } from '../plugins/pages/guarded-fetcher.ts';
+export { brave } from '../plugins/services/search/brave.ts';
+export { exa } from '../plugins/services/search/exa.ts';
+export { searxng } from '../plugins/services/search/searxng.ts';
+export type { SearxngOptions } from '../plugins/services/search/searxng.ts';
+export { tavily } from '../plugins/services/search/tavily.ts';
+export { searchEnginesFromEnvironment } from '../plugins/services/search/choose-search.ts';
+export type { KeyedSearchEngineOptions, SearchEngineOptions } from '../plugins/services/search/engine-options.ts';
+export { guardedFetcher } from '../plugins/services/pages/guarded-fetcher.ts';
+export type { GuardedFetcherOptions } from '../plugins/services/pages/guarded-fetcher.ts';
 export { guardrails } from '../plugins/guardrails/guardrails.ts';
 export type { GuardrailsOptions } from '../plugins/guardrails/guardrails.ts';
 export type {
@@ -113,9 +113,9 @@ export { fileParser } from '../plugins/file-parser/file-parser.ts';
 export type { FileParserOptions } from '../plugins/file-parser/file-parser.ts';
 export { mistralOcr } from '../plugins/file-parser/mistral-ocr.ts';
 export type { MistralOcrOptions } from '../plugins/file-parser/mistral-ocr.ts';
-export { localPdfReader } from '../plugins/pdf/local-pdf-reader.ts';
-export type { LocalPdfReaderOptions } from '../plugins/pdf/local-pdf-reader.ts';
-export type { PdfJob, PdfResources, RunPdfJob } from '../plugins/pdf/pdf-job.ts';
+export { localPdfReader } from '../plugins/services/pdf/local-pdf-reader.ts';
+export type { LocalPdfReaderOptions } from '../plugins/services/pdf/local-pdf-reader.ts';
+export type { PdfJob, PdfResources, RunPdfJob } from '../plugins/services/pdf/pdf-job.ts';
 export type { OcrEngine, OcrRequest, OcrText } from '../contracts/pdf-reader.ts';
 export type { FileParserRequestOptions, PdfEngine } from '../protocol/web-options.ts';
 export { PdfError } from '../contracts/pdf-reader.ts';
@@ -126,8 +126,6 @@ export type { SearchContextSize, SearchMode, UserLocation } from '../protocol/we
 /** Public surface: what a plugin or a server tool of your own is made of. */
 export { definePlugin } from '../core/pipeline/define-plugin.ts';
 export type { Plugin, PluginAnswer, Verdict } from '../contracts/plugin.ts';
-export type { CandidatesContext } from '../core/pipeline/filter-candidates.ts';
-export type { UsableTarget } from '../core/selection/usable-endpoints.ts';
 export type { PluginDefault } from '../contracts/plugin.ts';
 export type {
   Awaitable,
@@ -138,6 +136,8 @@ export type {
   PluginContext,
   ServiceUse,
   StageRecord,
+  CandidatesContext,
+  UsableTarget,
 } from '../contracts/plugin-context.ts';
 export type { RequestChange } from '../contracts/plugin.ts';
 export type { ChunkTransform } from '../contracts/plugin.ts';
@@ -151,3 +151,4 @@ export type {
 } from '../contracts/server-tool.ts';
 export { textAnswer } from '../core/pipeline/define-plugin.ts';
 export type { OptionsCheck, OptionsParser } from '../protocol/options.ts';
+export type { FusionTeam, FusionTeams } from '../plugins/fusion/team.ts';

@@ -2,17 +2,20 @@
 export { httpProvider } from '../providers/http-provider.ts';
 export type { HttpProviderOptions } from '../providers/http-provider.ts';
 export type { ApiAnswer, ApiRequest, ProviderApi, ProviderApiOptions } from '../providers/provider-api.ts';
-export type { BatchCodecs } from '../providers/batch-codecs.ts';
-export type { Codec, DecodedResult, TokenCountCodec } from '../providers/codec.ts';
+export type {
+  Codec,
+  DecodedResult,
+  TokenCountCodec,
+  BatchCodecs,
+  StreamDecoder,
+  SseEvent,
+} from '../providers/codec.ts';
 export type { DecodedEmbeddings, EmbeddingCodec, EncodedEmbeddingRequest } from '../providers/embedding-codec.ts';
-export type { StreamDecoder } from '../providers/piece-stream.ts';
-export type { SseEvent } from '../providers/sse.ts';
 export type { DialectName } from '../protocol/dialect.ts';
-export type { NativeRequest } from '../core/dialects/dialect.ts';
 
 // To use keys that a function gives.
 export { withKey } from '../providers/issued-tokens.ts';
-export type { ProviderKey } from '../core/account.ts';
+export type { ProviderKey } from '../contracts/account.ts';
 
 // To write requests.
 export { EncodeError } from '../providers/codec.ts';
@@ -33,3 +36,4 @@ export { failureInBand } from '../providers/upstream-failure.ts';
 export type { ErrorContext } from '../providers/upstream-failure.ts';
 export type { ErrorShape } from '../providers/error-shape.ts';
 export { isJsonObject } from '../protocol/json.ts';
+export type { NativeRequest } from '../contracts/request.ts';

@@ -25,10 +25,10 @@ export type {
   ChatProviderOptions,
   ModelTable,
   OpenAiCompatibleOptions,
+  NativeDialect,
 } from '../providers/openai-compatible/options.ts';
 export type { Dialect, EmbeddingDialect } from '../providers/openai-compatible/dialect.ts';
 export type { BatchPath } from '../providers/openai-compatible/native-batches.ts';
-export type { NativeDialect } from '../providers/openai-compatible/provider.ts';
 export { fromAiSdk } from '../providers/ai-sdk/provider.ts';
 export type { DownloadFile, DownloadedFile } from '../providers/guarded-download.ts';
 export type { ProviderOptions } from '../providers/ai-sdk/model.ts';
@@ -46,34 +46,45 @@ export type { SimulatedModel } from '../providers/simulated/options.ts';
 export type { SimulatedOptions } from '../providers/simulated/options.ts';
 export type { SimulatedBreak, SimulatedFailure, SimulatedOutcome } from '../providers/simulated/outcomes.ts';
 export type { AnswerScript, SimulatedAnswer, SimulatedToolCall } from '../providers/simulated/options.ts';
-export type { Abilities, Endpoint, EndpointDeclaration, EndpointTier, StaticVariant } from '../catalog/endpoint.ts';
-export type { FactOrigin } from '../catalog/facts.ts';
+export type {
+  Abilities,
+  Endpoint,
+  EndpointDeclaration,
+  EndpointTier,
+  StaticVariant,
+  FactOrigin,
+} from '../catalog/endpoint.ts';
 export type { CatalogFacts } from '../catalog/facts.ts';
 export type { CostPart } from '../catalog/cost.ts';
 export type { ModelInfo } from '../catalog/model.ts';
 export type { Operation } from '../catalog/model.ts';
 export type { Modality, ParameterName, ToolChoiceKind } from '../catalog/model.ts';
 export type { BilledTier, LongPromptRates, Price, PriceChange, Rates } from '../catalog/price.ts';
-export type { CatalogInput } from '../runtime/chat/known-models.ts';
+export type { CatalogInput } from '../runtime/endpoints/known-models.ts';
 
 /** Public surface: what a provider of your own is made of. */
-export { failedReply } from '../core/fallback/failure.ts';
-export type { CallProgress, EmbeddingCall, Provider, ProviderCall } from '../contracts/provider.ts';
-export type {
-  EmbeddingReply,
-  PieceStream,
-  ProviderReply,
-  ProviderTokenCount,
-  TokenCountCall,
+export {
+  type CallProgress,
+  type EmbeddingCall,
+  type Provider,
+  type ProviderCall,
+  failedReply,
 } from '../contracts/provider.ts';
-export type { ProviderKey, ProviderKeyFunction, ProviderToken } from '../core/account.ts';
+export type { ProviderTokenCount, TokenCountCall } from '../contracts/provider.ts';
+export type { ProviderKey, ProviderKeyFunction, ProviderToken } from '../contracts/account.ts';
 export type { EndpointKey } from '../catalog/endpoint.ts';
 export type { NamedKey } from '../providers/provider-api.ts';
 export type { Catalog } from '../catalog/catalog.ts';
-export { failure } from '../core/fallback/failure.ts';
-export type { AttemptFailure, FailureKind } from '../core/fallback/failure.ts';
-export type { NormalizedEmbeddingRequest } from '../core/normalize/normalize-embedding.ts';
-export type { ModelTarget, Needs, NormalizedRequest, RoutedRequest } from '../core/normalize/normalized-request.ts';
+export type {
+  ModelTarget,
+  Needs,
+  NormalizedRequest,
+  RoutedRequest,
+  NormalizedEmbeddingRequest,
+} from '../contracts/request.ts';
+export type { Transport, TransportRequest, TransportResponse } from '../net/transport.ts';
+export type { EmbeddingReply, PieceStream, ProviderReply } from '../contracts/provider-reply.ts';
+export { failure, type AttemptFailure, type FailureKind } from '../contracts/failure.ts';
 export type {
   DeltaPiece,
   EndPiece,
@@ -83,7 +94,6 @@ export type {
   ReportedUsage,
   StreamPiece,
   UsagePiece,
-} from '../core/stream/pieces.ts';
-export type { UpstreamEmbeddings } from '../core/stream/upstream-result.ts';
-export type { UpstreamResult } from '../core/stream/upstream-result.ts';
-export type { Transport, TransportRequest, TransportResponse } from '../net/transport.ts';
+  UpstreamEmbeddings,
+  UpstreamResult,
+} from '../contracts/stream-piece.ts';

@@ -1,18 +1,18 @@
 import type { RouterConfig } from '../config/router.ts';
 import type { LedgerRecord } from '../contracts/ledger.ts';
-import { Replay } from '../core/replay/replay.ts';
-import type { ReplayReport } from '../core/replay/replay-report.ts';
-import { createRouter } from './create-router.ts';
+import { Replay } from '../core/ledger/replay/replay.ts';
+import type { ReplayReport } from '../core/ledger/replay/replay-report.ts';
+import { createRouter } from '../router/default-router.ts';
 
 export type { LedgerRecord } from '../contracts/ledger.ts';
-export type { Interval } from '../core/replay/local-means.ts';
+export type { Interval } from '../core/ledger/replay/local-means.ts';
 export {
   type Compared,
   type Estimated,
   type ReplayChange,
   type ReplayReport,
   replayTable,
-} from '../core/replay/replay-report.ts';
+} from '../core/ledger/replay/replay-report.ts';
 
 /**
  * Decides recorded requests again under another configuration, on the world as it was recorded, and says what would have

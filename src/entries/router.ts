@@ -10,11 +10,10 @@ export type {
   RouterInternals,
   VectorOf,
 } from '../router/router.ts';
-export type { PromptEstimate } from '../core/dialects/dialect.ts';
+export type { PromptEstimate } from '../formats/dialect.ts';
 export type { TokenCount } from '../runtime/chat/count-tokens.ts';
-export type { ResolvedConfig } from '../config/resolve-config.ts';
 export type { Brand, Cors, KeepAlive, RouterConfig } from '../config/router.ts';
-export type { NetworkOptions } from '../config/tables/http.ts';
+export type { NetworkOptions } from '../options/http.ts';
 export type {
   ExplainedPlugin,
   ExplainedRejection,
@@ -33,16 +32,34 @@ export type { StoredApiKeys, StoredApiKeysOptions } from '../http/stored-api-key
 export { memoryKeys } from '../storage/memory.ts';
 export type { CreatedKey, KeyChanges, KeyManagement, KeyStore, NewKey, StoredKey } from '../contracts/key-store.ts';
 export type { Authenticate, Credentials } from '../contracts/authenticate.ts';
-export type { Account, AccountProviderKey, RoutingPolicy, Scope } from '../core/account.ts';
+export type { Account, AccountProviderKey, RoutingPolicy, Scope } from '../contracts/account.ts';
 export type { BudgetsOptions, RateLimitsOptions, ResponseCacheOptions } from '../config/limits.ts';
-export type * from '../contracts/account-limits.ts';
+export type {
+  BrokenRateLimit,
+  Budget,
+  BudgetClaim,
+  BudgetDecision,
+  BudgetHold,
+  BudgetKeeper,
+  BudgetPeriod,
+  BudgetTicket,
+  FreeModelLimits,
+  HeldBudget,
+  LimitedTag,
+  RateClaim,
+  RateDecision,
+  RateLimitName,
+  RateLimiter,
+  RateLimits,
+  RateTicket,
+  ShortBudget,
+} from '../contracts/account-limits.ts';
 export type { CacheReport, CacheWish, ResponseCacheStore } from '../contracts/state-store.ts';
 
 /** Public surface: what is kept of requests. */
 export type * from '../contracts/ledger.ts';
 export type { LedgerOptions } from '../config/ledger.ts';
 export type { ReadableLedger } from '../runtime/ledger/request-ledger.ts';
-export type { Alias, Mirror, Mirrored, Rule, RuleCondition, Split, SplitShare } from '../config/tables/rules.ts';
-export type { AppliedConfiguration } from '../core/normalize/normalized-request.ts';
-export type { MirrorChoice } from '../core/normalize/mirror.ts';
-export type { SplitChoice } from '../core/normalize/split.ts';
+export type { Alias, Mirror, Mirrored, Rule, RuleCondition, Split, SplitShare } from '../options/rules.ts';
+export type { AppliedConfiguration, MirrorChoice, SplitChoice } from '../contracts/request.ts';
+export type { ResolvedConfig } from '../config/resolved-config.ts';

@@ -24,36 +24,7 @@ export type {
   StoredOutcome,
 } from '../contracts/batch-store.ts';
 export type { BatchFileListQuery, BatchFileRecord, BatchFileStore, ListPage } from '../contracts/batch-file-store.ts';
-export type { BatchPreferences, BatchRecord } from '../core/batch/batch-record.ts';
-export type { BatchEffect } from '../core/batch/machine.ts';
-export type {
-  AttemptEvent,
-  AttemptFacts,
-  AttemptStartEvent,
-  FirstTokenEvent,
-  BatchUpdateEvent,
-  ConfigurationEvent,
-  ErrorEvent,
-  HealthEvent,
-  NumericParameter,
-  PluginEvent,
-  PluginFacts,
-  PluginOutcome,
-  RequestEvent,
-  RequestFacts,
-  ResultEvent,
-  RouterEventSource,
-  RouterEvents,
-  RouterListener,
-  RouterListeners,
-  StageCosts,
-  StageFacts,
-  ToolCallOutcome,
-  ToolEvent,
-  ToolFacts,
-  WarningEvent,
-} from '../runtime/chat/events.ts';
-export type { TraceContext } from '../core/trace-context.ts';
+export type { TraceContext } from '../contracts/trace-context.ts';
 export { logSink } from '../observe/log-sink.ts';
 export type { Logger } from '../observe/log-sink.ts';
 export type { Environment } from '../platform/environment.ts';
@@ -64,7 +35,7 @@ export type { BatchOptions, Batches, ListBatchesOptions } from '../runtime/batch
 export type { BatchFiles, FileOptions, ListFilesOptions, NewFile } from '../runtime/batches/files.ts';
 export type { DeletedFile, FileList, FileObject } from '../protocol/batch.ts';
 export type { CreateBatchOptions, NewBatch } from '../runtime/batches/create-batch.ts';
-export type { BatchLimits } from '../config/tables/limits.ts';
+export type { BatchLimits } from '../options/limits.ts';
 export { FAIL_POINTS } from '../runtime/batches/ports.ts';
 export type { FailPoint, ReachFailPoint } from '../runtime/batches/ports.ts';
 export { localQueue } from '../queue/local.ts';
@@ -92,3 +63,31 @@ export type {
   NativeState,
   NativeSubmission,
 } from '../contracts/native-batches.ts';
+export type { BatchPreferences, BatchRecord, BatchEffect } from '../contracts/batch-record.ts';
+export type {
+  AttemptEvent,
+  AttemptFacts,
+  AttemptStartEvent,
+  FirstTokenEvent,
+  BatchUpdateEvent,
+  ConfigurationEvent,
+  ErrorEvent,
+  HealthEvent,
+  NumericParameter,
+  PluginEvent,
+  PluginFacts,
+  PluginOutcome,
+  RequestEvent,
+  RequestFacts,
+  ResultEvent,
+  RouterEventSource,
+  RouterEvents,
+  RouterListener,
+  RouterListeners,
+  StageCosts,
+  StageFacts,
+  ToolCallOutcome,
+  ToolEvent,
+  ToolFacts,
+  WarningEvent,
+} from '../contracts/events.ts';

@@ -29,8 +29,14 @@ export type {
   ToolMessage,
   UserMessage,
 } from '../protocol/message.ts';
-export type { ToolCallExtra } from '../protocol/chat-result.ts';
-export type { BuiltInServerTool, FunctionTool, ServerTool, Tool, ToolChoice } from '../protocol/tools.ts';
+export type {
+  BuiltInServerTool,
+  FunctionTool,
+  ServerTool,
+  Tool,
+  ToolChoice,
+  ToolCallExtra,
+} from '../protocol/tools.ts';
 export type { JsonSchemaFormat, ResponseFormat } from '../protocol/reasoning.ts';
 export type { ReasoningDetail, ReasoningEffort, ReasoningOptions } from '../protocol/reasoning.ts';
 export type {
@@ -41,7 +47,7 @@ export type {
   SortKey,
 } from '../protocol/provider-preferences.ts';
 export type { PluginEntry } from '../protocol/plugins.ts';
-export type { BuiltInPlugin, BuiltInProvider, PluginId, ProviderName } from '../config/tables/names.ts';
+export type { BuiltInPlugin, BuiltInProvider, PluginId, ProviderName } from '../options/names.ts';
 export type { StopCondition } from '../protocol/reasoning.ts';
 export type {
   Annotation,
@@ -56,7 +62,6 @@ export type {
   TokenLogprob,
 } from '../protocol/chat-result.ts';
 export type { ChatChunk, ChunkChoice, Delta, ToolCallDelta } from '../protocol/chunk.ts';
-export type { CompletionTokensDetails, CostDetails, PromptTokensDetails, Usage } from '../protocol/chunk.ts';
 export type { PipelineStage, RouterMetadata, RoutingStrategy } from '../protocol/metadata.ts';
 export type {
   Availability,
@@ -75,8 +80,8 @@ export type {
   ProviderCard,
   ProviderList,
 } from '../protocol/models.ts';
-export type { MessagesRequest, MessagesTurn } from '../protocol/messages/messages-request.ts';
-export type { MessagesErrorBody, MessagesResult, MessagesUsage } from '../protocol/messages/messages-result.ts';
+export type { MessagesRequest, MessagesTurn } from '../formats/messages/protocol/messages-request.ts';
+export type { MessagesErrorBody, MessagesResult, MessagesUsage } from '../formats/messages/protocol/messages-result.ts';
 export type {
   Batch,
   BatchEndpoint,
@@ -91,3 +96,4 @@ export type {
 export type { BatchFields, BatchProvider } from '../protocol/create-batch.ts';
 export type { BatchEnd, BatchWebhookEvent } from '../protocol/batch.ts';
 export type { JsonObject, JsonValue } from '../protocol/json.ts';
+export type { CompletionTokensDetails, CostDetails, PromptTokensDetails, Usage } from '../protocol/usage.ts';

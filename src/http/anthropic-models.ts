@@ -1,5 +1,4 @@
-import type { Endpoint } from '../catalog/endpoint.ts';
-import type { Model } from '../catalog/model.ts';
+import type { Endpoint, Model } from '../catalog/endpoint.ts';
 import { errorOf } from '../protocol/router-error.ts';
 
 /** A model and the endpoints that serve it. */

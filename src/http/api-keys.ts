@@ -1,4 +1,4 @@
-import type { Account } from '../core/account.ts';
+import type { Account } from '../contracts/account.ts';
 import { ACCOUNT_OPTIONS } from '../runtime/limits/accounts.ts';
 import { group, kind, listOf, type OptionKind, type OptionShape, textThat } from '../platform/option-kinds.ts';
 import { ConfigError } from '../protocol/router-error.ts';

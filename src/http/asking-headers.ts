@@ -1,7 +1,7 @@
 import type { Brand } from '../config/router.ts';
-import type { CacheReport, CacheWish } from '../core/limits/cache-rule.ts';
-import type { HttpCall, HttpHeaders } from './exchange.ts';
+import type { HttpCall, HttpHeaders } from '../contracts/exchange.ts';
 import { type Spelling, SPELLINGS } from './spelling.ts';
+import type { CacheReport, CacheWish } from '../contracts/state-store.ts';
 
 /** Names of the header that asks for metadata, current and legacy, in both spellings. */
 const METADATA_HEADERS: readonly (readonly [string, Brand])[] = [

@@ -1,11 +1,11 @@
 import type { AnonymousCallers, Authenticate, Credentials } from '../contracts/authenticate.ts';
 import type { Cors } from '../config/router.ts';
-import { type Account, ANONYMOUS, hasScope, type Scope } from '../core/account.ts';
+import { type Account, ANONYMOUS, hasScope, type Scope } from '../contracts/account.ts';
 import { RouterError } from '../protocol/router-error.ts';
 import type { Environment } from '../platform/environment.ts';
 import type { MaybePromise } from '../platform/wait.ts';
-import { type EventHub, warn } from '../runtime/chat/events.ts';
-import type { CallOrigin } from './exchange.ts';
+import { type EventHub, warn } from '../runtime/events/events.ts';
+import type { CallOrigin } from '../contracts/exchange.ts';
 import { isLocalCaller } from './local-caller.ts';
 
 /** What authorisation depends on: the part of a router's internals that it uses. */

@@ -1,14 +1,14 @@
-import type { Account } from '../core/account.ts';
+import type { Account } from '../contracts/account.ts';
 import { RouterError } from '../protocol/router-error.ts';
 import { type Batch, BATCH_STATUSES, type BatchResultItem, type BatchStatus } from '../protocol/batch.ts';
 import type { Router } from '../router/router.ts';
 import type { ListBatchesOptions } from '../runtime/batches/batches.ts';
-import { Concurrency } from '../runtime/chat/concurrency.ts';
-import { warn } from '../runtime/chat/events.ts';
+import { Concurrency } from '../runtime/endpoints/concurrency.ts';
+import { warn } from '../runtime/events/events.ts';
 import { StorageError } from '../contracts/storage-error.ts';
 import { readUpload, type UploadLimits } from './batch-upload.ts';
 import { invalid } from './body.ts';
-import type { HttpCall, HttpHeaders, HttpReply } from './exchange.ts';
+import type { HttpCall, HttpHeaders, HttpReply } from '../contracts/exchange.ts';
 import { contentReply, listFiles, uploadFile } from './file-operations.ts';
 import { wholeReply } from './model-reply.ts';
 import { type Pieces, replyInPieces } from './piece-frames.ts';

@@ -3,13 +3,13 @@ import type { BatchRequest } from '../protocol/batch.ts';
 import { BATCH_FIELDS, type BatchFields, parseBatchFields } from '../protocol/create-batch.ts';
 import { echo, faultAt } from '../protocol/fault.ts';
 import { nameOf } from '../protocol/issues.ts';
-import { inspectJson, isJsonObject } from '../protocol/json.ts';
+import { isJsonObject } from '../protocol/json.ts';
 import type { RequestLimits } from '../protocol/limits.ts';
 import { nearName } from '../protocol/near-name.ts';
-import type { BatchLimits } from '../config/tables/limits.ts';
+import type { BatchLimits } from '../options/limits.ts';
 import type { NewBatch } from '../runtime/batches/create-batch.ts';
 import { UploadedRequest } from '../runtime/batches/draft-writer.ts';
-import type { ByteHold } from '../runtime/chat/concurrency.ts';
+import type { ByteHold } from '../runtime/endpoints/concurrency.ts';
 import { type Environment, timerMs } from '../platform/environment.ts';
 import { nextTurn } from '../platform/wait.ts';
 import { unpack } from '../platform/unpack.ts';
@@ -23,8 +23,9 @@ import {
   isPlain,
   tooLarge,
 } from './body.ts';
-import type { HttpCall, UnreadBody } from './exchange.ts';
+import type { HttpCall, UnreadBody } from '../contracts/exchange.ts';
 import { type JsonPart, JsonStream, JsonStreamError, UnknownField } from './json-stream.ts';
+import { inspectJson } from '../protocol/inspect-json.ts';
 
 /** What an upload is held to. */
 export interface UploadLimits {

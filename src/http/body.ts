@@ -1,10 +1,9 @@
 import type { RouterInternals } from '../router/router.ts';
-import type { Slot, ByteHold } from '../runtime/chat/concurrency.ts';
-import { type HttpCall, BodyError } from './exchange.ts';
+import type { Slot, ByteHold } from '../runtime/endpoints/concurrency.ts';
+import { type HttpCall, BodyError } from '../contracts/exchange.ts';
 import type { ModelReply, ModelRequest } from './model-reply.ts';
 import { errorOf, RouterError } from '../protocol/router-error.ts';
 import { faultAt } from '../protocol/fault.ts';
-import { inspectJson } from '../protocol/json.ts';
 import { decodeStrictly, LONG_TEXT, parseAround, verbatimTexts } from '../platform/decode-text.ts';
 import type { RequestLimits } from '../protocol/limits.ts';
 import { type Scan, scanJson } from '../protocol/scan-json.ts';
@@ -12,6 +11,7 @@ import { unpack } from '../platform/unpack.ts';
 import { nextTurn } from '../platform/wait.ts';
 import { errorOfFault } from '../runtime/chat/router-errors.ts';
 import { mistakeInJson } from './json-position.ts';
+import { inspectJson } from '../protocol/inspect-json.ts';
 
 /** A request to a model whose body nobody has read. */
 export type UnreadRequest = Pick<ModelRequest, 'call' | 'account' | 'context'>;

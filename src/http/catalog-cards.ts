@@ -1,6 +1,6 @@
 import type { Catalog } from '../catalog/catalog.ts';
-import type { Endpoint, EndpointOwner } from '../catalog/endpoint.ts';
-import { EMBEDDING_PARAMETERS, type Model, serves, SUPPORTED_PARAMETERS } from '../catalog/model.ts';
+import { type Endpoint, type EndpointOwner, type Model, serves } from '../catalog/endpoint.ts';
+import { EMBEDDING_PARAMETERS, SUPPORTED_PARAMETERS } from '../catalog/model.ts';
 import type { Rates } from '../catalog/price.ts';
 import { ratesAt } from '../catalog/price-at.ts';
 import { authorOf } from '../catalog/slug.ts';
@@ -16,7 +16,6 @@ import type {
   PricingCard,
   ProviderCard,
 } from '../protocol/models.ts';
-import { type ListedFacts, listedRouterModels } from './list-models.ts';
 
 const HALF_HOUR_MS = 1_800_000;
 
@@ -117,20 +116,6 @@ export function providerCard({ slug, name }: EndpointOwner): ProviderCard {
     headquarters: null,
     datacenters: null,
   };
-}
-
-/**
- * All models that somebody serves and that can be called directly, with the prices of a time in Unix seconds, and after
- * them the router models.
- */
-export function servedModels(
-  facts: ListedFacts,
-  at: number,
-): readonly { readonly model: Model; readonly endpoints: readonly Endpoint[] }[] {
-  const served = [...facts.catalog.models.values()]
-    .map((model) => ({ model, endpoints: endpointsAt(facts.catalog, model.id, at) }))
-    .filter(({ model, endpoints }) => endpoints.length > 0 && (facts.mayUse?.(model.id) ?? true));
-  return [...served, ...listedRouterModels(facts)];
 }
 
 /** Endpoints of a model with what they charge for short prompts at a time in Unix seconds. */

@@ -1,7 +1,7 @@
 import type { Cors } from '../config/router.ts';
 import { errorOf, type RouterError } from '../protocol/router-error.ts';
 import { shortened } from '../protocol/fault.ts';
-import type { HttpCall, HttpHeaders, HttpReply } from './exchange.ts';
+import type { HttpCall, HttpHeaders, HttpReply } from '../contracts/exchange.ts';
 
 /** Headers of ours that pages may read. */
 const EXPOSED = [

@@ -1,11 +1,11 @@
-import type { DialectErrors } from '../core/dialects/dialect.ts';
+import type { DialectErrors } from '../formats/dialect.ts';
 import { OWN_RATE_LIMIT } from '../core/limits/limit-errors.ts';
 import { RouterError } from '../protocol/router-error.ts';
 import type { ErrorBody, ErrorType } from '../protocol/error.ts';
 import { isJsonObject } from '../protocol/json.ts';
 import { errorOfUnknown } from '../runtime/chat/router-errors.ts';
 import { spell, type Spelling } from './spelling.ts';
-import type { HttpHeaders, WholeReply } from './exchange.ts';
+import type { HttpHeaders, WholeReply } from '../contracts/exchange.ts';
 import { describeMissing } from './not-found.ts';
 import { dialectAt } from './routes.ts';
 

@@ -1,4 +1,4 @@
-import type { Account } from '../core/account.ts';
+import type { Account } from '../contracts/account.ts';
 import { read } from '../protocol/accept/schema.ts';
 import { expiresAfterSchema } from '../protocol/create-batch.ts';
 import { faultAt } from '../protocol/fault.ts';
@@ -8,7 +8,7 @@ import type { Router } from '../router/router.ts';
 import { errorOfFault } from '../runtime/chat/router-errors.ts';
 import { errorOfUpload, type UploadLimits, uploadedBytes } from './batch-upload.ts';
 import { bodyIsTaken, invalid, tooLarge } from './body.ts';
-import type { HttpCall, HttpHeaders, HttpReply } from './exchange.ts';
+import type { HttpCall, HttpHeaders, HttpReply } from '../contracts/exchange.ts';
 import { type Pieces, replyInPieces } from './piece-frames.ts';
 
 type Files = Router['batches']['files'];

@@ -1,7 +1,7 @@
 import { nanoFromUsd, usdFromNano } from '../catalog/cost.ts';
-import type { Budget } from '../config/tables/spending.ts';
+import type { Budget } from '../options/spending.ts';
 import type { KeyChanges, KeyManagement, NewKey, StoredKey } from '../contracts/key-store.ts';
-import { type Account, hasScope, type Scope } from '../core/account.ts';
+import { type Account, hasScope, type Scope } from '../contracts/account.ts';
 import { sha256 } from '../platform/hash.ts';
 import { isJsonObject, type JsonObject } from '../protocol/json.ts';
 import { errorOf, RouterError } from '../protocol/router-error.ts';
@@ -9,7 +9,7 @@ import { ACCOUNT_OPTIONS } from '../runtime/limits/accounts.ts';
 import type { Spending } from '../runtime/limits/spending.ts';
 import { keyOf } from './authorize.ts';
 import { checkContentType, errorOfBody, invalid } from './body.ts';
-import type { HttpCall, HttpHeaders, UnreadBody, WholeReply } from './exchange.ts';
+import type { HttpCall, HttpHeaders, UnreadBody, WholeReply } from '../contracts/exchange.ts';
 import { wholeReply } from './model-reply.ts';
 import type { KeyOperation } from './routes.ts';
 

@@ -1,15 +1,15 @@
 import type { LedgerCostKey, LedgerCostQuery, LedgerQuery } from '../contracts/ledger.ts';
-import { type Account, hasScope } from '../core/account.ts';
+import { type Account, hasScope } from '../contracts/account.ts';
 import { CSV_HEAD, csvLine } from '../core/ledger/csv.ts';
 import { generationOf } from '../core/ledger/generation.ts';
 import { addLines, NOTHING } from '../core/ledger/sum-costs.ts';
 import { StorageError } from '../contracts/storage-error.ts';
 import { RouterError } from '../protocol/router-error.ts';
 import type { Router } from '../router/router.ts';
-import { warn } from '../runtime/chat/events.ts';
+import { warn } from '../runtime/events/events.ts';
 import type { ReadableLedger } from '../runtime/ledger/request-ledger.ts';
 import { invalid } from './body.ts';
-import type { HttpCall, HttpHeaders, WholeReply } from './exchange.ts';
+import type { HttpCall, HttpHeaders, WholeReply } from '../contracts/exchange.ts';
 import { wholeReply } from './model-reply.ts';
 import type { LedgerOperation } from './routes.ts';
 

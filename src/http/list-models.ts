@@ -1,9 +1,8 @@
-import { type Endpoint, declareEndpoint } from '../catalog/endpoint.ts';
-import { type Model, selectorIndex, serves } from '../catalog/model.ts';
+import { type Endpoint, declareEndpoint, type Model, selectorIndex, serves } from '../catalog/endpoint.ts';
 import { blendedPrice } from '../catalog/price.ts';
 import { errorOf, type RouterError } from '../protocol/router-error.ts';
 import type { ModelList } from '../protocol/models.ts';
-import { modelAuthor, modelCard, servedModels } from './catalog-cards.ts';
+import { modelAuthor, modelCard, endpointsAt } from './catalog-cards.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 
 type Served = { readonly model: Model; readonly endpoints: readonly Endpoint[] };
@@ -183,4 +182,18 @@ export function listedRouterModels({ catalog, routerModels }: ListedFacts): read
     model: { id, description: 'Chooses the model that answers, for each request.' },
     endpoints: [declareEndpoint(OWNER, id, { inputModalities, outputModalities: ['text'] })],
   }));
+}
+
+/**
+ * All models that somebody serves and that can be called directly, with the prices of a time in Unix seconds, and after
+ * them the router models.
+ */
+export function servedModels(
+  facts: ListedFacts,
+  at: number,
+): readonly { readonly model: Model; readonly endpoints: readonly Endpoint[] }[] {
+  const served = [...facts.catalog.models.values()]
+    .map((model) => ({ model, endpoints: endpointsAt(facts.catalog, model.id, at) }))
+    .filter(({ model, endpoints }) => endpoints.length > 0 && (facts.mayUse?.(model.id) ?? true));
+  return [...served, ...listedRouterModels(facts)];
 }

@@ -1,5 +1,5 @@
 import type { Cors } from '../config/router.ts';
-import type { CallOrigin } from './exchange.ts';
+import type { CallOrigin } from '../contracts/exchange.ts';
 
 /**
  * True when the caller is a program or a page on this machine, as far as the request can tell: it came over loopback, by

@@ -1,13 +1,13 @@
-import type { Account } from '../core/account.ts';
-import type { Dialect, DialectContext, DialectError, DialectStreamWriter } from '../core/dialects/dialect.ts';
-import { type TraceContext, traceContextOf } from '../core/trace-context.ts';
+import type { Account } from '../contracts/account.ts';
+import type { Dialect, DialectContext, DialectError, DialectStreamWriter } from '../formats/dialect.ts';
+import { type TraceContext, traceContextOf } from '../contracts/trace-context.ts';
 import type { EmbeddingRequest } from '../protocol/embedding.ts';
 import type { OpenedChat, RouterInternals } from '../router/router.ts';
 import { loadDialect } from '../router/incoming.ts';
 import { spell, type Spelling } from './spelling.ts';
 import { cacheHeaders, cacheWish, type HeaderLookup, sessionAsked } from './asking-headers.ts';
 import { errorBody, type ErrorReplyContext } from './error-reply.ts';
-import type { HttpCall, HttpHeaders, HttpReply, WholeReply } from './exchange.ts';
+import type { HttpCall, HttpHeaders, HttpReply, WholeReply } from '../contracts/exchange.ts';
 import { ChatFrameWriter, type FrameWriter, StreamFrames } from './stream-frames.ts';
 import type { JsonObject } from '../protocol/json.ts';
 import type { ChatStreamSource, StreamItem } from '../runtime/chat/chat-stream.ts';

@@ -1,4 +1,4 @@
-import type { Frames, HttpHeaders, HttpReply } from './exchange.ts';
+import type { Frames, HttpHeaders, HttpReply } from '../contracts/exchange.ts';
 
 /** The pieces of a body. The last one is returned instead of yielded, so that the end is known together with it. */
 export type Pieces = AsyncGenerator<string, string>;

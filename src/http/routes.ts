@@ -1,6 +1,6 @@
-import type { DialectErrors } from '../core/dialects/dialect.ts';
-import { DIALECT_ERRORS } from '../core/dialects/errors.ts';
-import type { Scope } from '../core/account.ts';
+import type { DialectErrors } from '../formats/dialect.ts';
+import { DIALECT_ERRORS } from '../formats/errors.ts';
+import type { Scope } from '../contracts/account.ts';
 import { percentDecoded } from '../platform/data-url.ts';
 import type { DialectName } from '../protocol/dialect.ts';
 

@@ -1,6 +1,6 @@
 import type { Authenticate } from '../contracts/authenticate.ts';
 import type { CreatedKey, KeyManagement, KeyStore, NewKey, StoredKey } from '../contracts/key-store.ts';
-import type { Account } from '../core/account.ts';
+import type { Account } from '../contracts/account.ts';
 import { sha256 } from '../platform/hash.ts';
 import {
   callable,

@@ -2,7 +2,7 @@ import type { KeepAlive } from '../config/router.ts';
 import type { ChatStreamSource, StreamItem } from '../runtime/chat/chat-stream.ts';
 import type { Environment, Timer } from '../platform/environment.ts';
 import { PENDING, Pollable, pollable, type Polled, whenThere } from '../platform/wait.ts';
-import type { Frames } from './exchange.ts';
+import type { Frames } from '../contracts/exchange.ts';
 import { commentFrame, dataFrame, DONE_FRAME } from '../core/stream/envelope.ts';
 import { errorOfUnknown } from '../runtime/chat/router-errors.ts';
 import { spell, type Spelling } from './spelling.ts';

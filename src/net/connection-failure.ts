@@ -1,4 +1,4 @@
-import { type AttemptFailure, failure } from '../core/fallback/failure.ts';
+import { type AttemptFailure, failure } from '../contracts/failure.ts';
 
 /** Codes of errors that say: this address or this certificate will not do, whenever we ask. */
 const UNREACHABLE = new Set([

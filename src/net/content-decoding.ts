@@ -1,7 +1,6 @@
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
-import { failure } from '../core/fallback/failure.ts';
 import { TransportError } from './transport.ts';
-import type { UndiciResponse } from './undici.ts';
+import { failure } from '../contracts/failure.ts';
 
 /** Codings in a row that are undone; more than this is an attack, not a server. */
 const MAX_CODINGS = 2;
@@ -20,12 +19,20 @@ const DECODERS: Readonly<Record<string, () => Decoder>> = {
   br: createBrotliDecompress,
 };
 
+/** A response whose body can be sent through a filter. */
+interface FilteredResponse {
+  deliver(chunk: Uint8Array): void;
+  finish(): void;
+  abort(error: TransportError): void;
+  filterThrough(filter: ByteFilter): void;
+}
+
 /**
  * Puts decompression between the wire and the reader, if the body is compressed. We ask for plain bodies, but some
  * servers do not listen. The limit on the response's size applies to what comes out, so a few bytes that unpack to
  * gigabytes stop early. A coding that is not known fails the body and leaves status and headers readable.
  */
-export function decodeContent(response: UndiciResponse, encoding: string | string[] | undefined): void {
+export function decodeContent(response: FilteredResponse, encoding: string | string[] | undefined): void {
   const codings = codingsOf(encoding);
   if (codings.length === 0) return;
   const known = codings.filter((coding) => Object.hasOwn(DECODERS, coding));
@@ -69,4 +76,14 @@ function codingsOf(encoding: string | string[] | undefined): readonly string[] {
 
 function problem(message: string): TransportError {
   return new TransportError(failure('bad_response', message));
+}
+
+/** A step between the wire and the reader, such as decompression. */
+export interface ByteFilter {
+  write(chunk: Uint8Array): void;
+  end(): void;
+  /** Stops and continues the output, for a reader who does not keep up. */
+  pause(): void;
+  resume(): void;
+  destroy(): void;
 }

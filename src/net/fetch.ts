@@ -1,5 +1,4 @@
-import type { NetworkOptions } from '../config/tables/http.ts';
-import { failure } from '../core/fallback/failure.ts';
+import type { NetworkOptions } from '../options/http.ts';
 import { connectionFailure } from './connection-failure.ts';
 import {
   type AddressGuard,
@@ -10,6 +9,7 @@ import {
   type TransportRequest,
   type TransportResponse,
 } from './transport.ts';
+import { failure } from '../contracts/failure.ts';
 
 /**
  * Transport over the runtime's own `fetch`, for every runtime that is not Node.

@@ -1,9 +1,9 @@
 import { lookup as systemLookup } from 'node:dns';
 import { isIP, type LookupFunction } from 'node:net';
 import { buildConnector } from 'undici';
-import { failure } from '../core/fallback/failure.ts';
 import type { HostOfTarget } from './proxy.ts';
 import { type AddressGuard, TransportError } from './transport.ts';
+import { failure } from '../contracts/failure.ts';
 
 /** One address of a name. */
 export interface LookupAddress {

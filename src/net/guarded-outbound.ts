@@ -1,17 +1,17 @@
-import { fill } from '../config/option.ts';
-import { OUTBOUND, type OutboundOptions } from '../config/tables/http.ts';
+import { fill } from '../options/option.ts';
+import { OUTBOUND, type OutboundOptions } from '../options/http.ts';
 import { type AddressGuard, type Transport, TransportError, type TransportResponse } from './transport.ts';
 import type { Environment } from '../platform/environment.ts';
 import { wait } from '../platform/wait.ts';
+import { OutboundError } from './outbound-error.ts';
+import { checkOutboundUrl, isPublicAddress, type OutboundRules } from './outbound-url.ts';
 import type {
   GuardedTransportFactory,
   Outbound,
   OutboundRequest,
   OutboundResponse,
   OutboundStream,
-} from './outbound.ts';
-import { OutboundError } from './outbound-error.ts';
-import { checkOutboundUrl, isPublicAddress, type OutboundRules } from './outbound-url.ts';
+} from './outbound-request.ts';
 
 /** All failures to connect take at least this many milliseconds, so that their time tells nothing. */
 const FAILURE_FLOOR_MS = 250;

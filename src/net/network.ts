@@ -1,5 +1,5 @@
-import { sameOption } from '../config/option.ts';
-import type { NetworkOptions } from '../config/tables/http.ts';
+import { sameOption } from '../options/option.ts';
+import type { NetworkOptions } from '../options/http.ts';
 import { ConfigError } from '../protocol/router-error.ts';
 
 /**

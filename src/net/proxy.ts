@@ -1,11 +1,11 @@
 import { isIP, type Socket } from 'node:net';
 import * as tls from 'node:tls';
 import { buildConnector, Pool } from 'undici';
-import type { NetworkOptions } from '../config/tables/http.ts';
-import { type AttemptFailure, failure } from '../core/fallback/failure.ts';
+import type { NetworkOptions } from '../options/http.ts';
 import { readEnvironment } from '../platform/environment.ts';
 import { connectionFailure } from './connection-failure.ts';
 import { TransportError } from './transport.ts';
+import { type AttemptFailure, failure } from '../contracts/failure.ts';
 
 /**
  * Connections through an HTTP proxy, and to servers whose certificates a company's own authority signs. A connection is

@@ -1,5 +1,5 @@
 import { Agent, buildConnector, Client, type Dispatcher, Pool } from 'undici';
-import type { NetworkOptions } from '../config/tables/http.ts';
+import type { NetworkOptions } from '../options/http.ts';
 import { guardedConnector, guardedHost, type Lookup } from './guarded-connector.ts';
 import { proxiedConnector, trusting } from './proxy.ts';
 import {
@@ -12,10 +12,10 @@ import {
   type TransportResponse,
 } from './transport.ts';
 import { connectionFailure } from './connection-failure.ts';
-import { decodeContent } from './content-decoding.ts';
+import { decodeContent, type ByteFilter } from './content-decoding.ts';
 import { skipContinue } from './interim-responses.ts';
-import { failure } from '../core/fallback/failure.ts';
 import { PENDING, Pollable, type Polled, soon } from '../platform/wait.ts';
+import { failure } from '../contracts/failure.ts';
 
 /** A connection attempt that nobody waits for any more still ends after this many milliseconds. */
 const MAX_CONNECT_MS = 60_000;
@@ -174,16 +174,6 @@ type Headers = Readonly<Record<string, string | string[] | undefined>>;
 
 /** Bytes that may wait to be read before the connection is paused. */
 const HIGH_WATER = 256 * 1024;
-
-/** A step between the wire and the reader, such as decompression. */
-interface ByteFilter {
-  write(chunk: Uint8Array): void;
-  end(): void;
-  /** Stops and continues the output, for a reader who does not keep up. */
-  pause(): void;
-  resume(): void;
-  destroy(): void;
-}
 
 /**
  * One dispatch of undici: its handler, and the response that comes of it. Bytes wait here until they are read; what

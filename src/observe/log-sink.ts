@@ -1,5 +1,5 @@
-import type { RequestFacts, RouterListeners, StageCosts } from '../runtime/chat/events.ts';
-import type { Usage } from '../protocol/chunk.ts';
+import type { Usage } from '../protocol/usage.ts';
+import type { RequestFacts, RouterListeners, StageCosts } from '../contracts/events.ts';
 
 /** What a logger must be able to do. pino fits as it is, and so does `console`. */
 export interface Logger {

@@ -4,7 +4,7 @@ import {
   type RequestFacts,
   type RouterEventSource,
   type StageCosts,
-} from '../runtime/chat/events.ts';
+} from '../contracts/events.ts';
 
 /** What measurements are told apart by. All have few values: models come from the catalog, never from callers. */
 export type LabelName =

@@ -1,4 +1,4 @@
-import type { NumberRange, Option, OptionTable } from '../config/option.ts';
+import type { NumberRange, Option, OptionTable } from '../options/option.ts';
 import { echo } from '../protocol/fault.ts';
 import { nearName } from '../protocol/near-name.ts';
 import { ConfigError, type ConfigProblem } from '../protocol/router-error.ts';

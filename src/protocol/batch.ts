@@ -1,6 +1,6 @@
-import type { Usage } from './chunk.ts';
 import type { ErrorType } from './error.ts';
 import type { JsonValue } from './json.ts';
+import type { Usage } from './usage.ts';
 
 /** Operations that a batch may run its requests against (contract: create a batch). */
 export const BATCH_ENDPOINTS = ['/v1/chat/completions', '/v1/responses', '/v1/messages', '/v1/embeddings'] as const;

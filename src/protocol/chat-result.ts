@@ -2,7 +2,8 @@ import type { ErrorDetail } from './error.ts';
 import type { JsonObject, JsonValue } from './json.ts';
 import type { RouterMetadata } from './metadata.ts';
 import type { ReasoningDetail } from './reasoning.ts';
-import type { Usage } from './chunk.ts';
+import type { ToolCallExtra } from './tools.ts';
+import type { Usage } from './usage.ts';
 
 /** Why an answer ended. `native_finish_reason` keeps the provider's own word. */
 export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter' | 'error';
@@ -174,17 +175,6 @@ function hasOnly(object: object, names: readonly string[]): boolean {
     place += 1;
   }
   return place === names.length;
-}
-
-/**
- * What a vendor wants back with a tool call, as clients of Google's own chat completions layer carry it. Only the vendor
- * that is named gets to see it.
- */
-export interface ToolCallExtra {
-  readonly google?: {
-    /** Opaque; must come back unchanged with its call. */
-    readonly thought_signature?: string | undefined;
-  };
 }
 
 /**

@@ -3,12 +3,11 @@ import { loose } from './accept/object.ts';
 import { constant, integer, word } from './accept/scalars.ts';
 import { nullish, read } from './accept/schema.ts';
 import { metadataSchema } from './chat-request.ts';
-import type { Usage } from './chunk.ts';
 import { type ContentPart, embeddedContentSchema } from './content-part.ts';
 import { type Checked, type RequestFault, failed, faultAt, passed } from './fault.ts';
 import { identifier } from './fields.ts';
 import { nameOf } from './issues.ts';
-import { inspectJson, isJsonObject } from './json.ts';
+import { isJsonObject } from './json.ts';
 import {
   DEFAULT_REQUEST_LIMITS,
   MAX_DIMENSIONS,
@@ -21,6 +20,8 @@ import {
 } from './limits.ts';
 import type { RouterMetadata } from './metadata.ts';
 import { type ProviderPreferences, providerPreferencesSchema } from './provider-preferences.ts';
+import type { Usage } from './usage.ts';
+import { inspectJson } from './inspect-json.ts';
 
 /** An input made of several parts, for models that embed more than text. It becomes one vector. */
 export interface MultimodalInput {

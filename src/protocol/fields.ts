@@ -1,7 +1,6 @@
-import type { Shape } from './accept/form.ts';
+import type { Shape, Schema } from './accept/form.ts';
 import { type Members, strict } from './accept/object.ts';
 import { text } from './accept/scalars.ts';
-import type { Schema } from './accept/schema.ts';
 import { echo } from './fault.ts';
 import { MAX_NAME_LENGTH } from './limits.ts';
 import { nearName } from './near-name.ts';

@@ -1,4 +1,4 @@
-import { defaulted, nullish, optional, type OutputOf, read, ruled, type Schema } from './accept/schema.ts';
+import { defaulted, nullish, optional, type OutputOf, read, ruled } from './accept/schema.ts';
 import { jsonObject, list } from './accept/collections.ts';
 import { anything, constant, flag, integer, number, text, word } from './accept/scalars.ts';
 import { cacheControlSchema } from './content-part.ts';
@@ -9,6 +9,7 @@ import { reasoningEffortSchema } from './reasoning.ts';
 import { isServerToolType, type ServerTool } from './tools.ts';
 import { modelPatternsSchema } from './plugins.ts';
 import { stripped } from './accept/object.ts';
+import type { Schema } from './accept/form.ts';
 
 /** Names of the panels that fusion knows. */
 const FUSION_PRESETS = ['general-high', 'general-budget', 'general-fast'] as const;

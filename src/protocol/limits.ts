@@ -1,5 +1,5 @@
-import { fill } from '../config/option.ts';
-import { REQUEST_LIMITS, type RequestLimits } from '../config/tables/limits.ts';
+import { fill } from '../options/option.ts';
+import { REQUEST_LIMITS, type RequestLimits } from '../options/limits.ts';
 
 /**
  * Every size and count that a request is held to, in one place.
@@ -53,7 +53,7 @@ export const MAX_INPUT_TYPE_LENGTH = 64;
 /** Characters that a hook of a plugin or a call of a server tool may add. */
 export const MAX_PLUGIN_OUTPUT_LENGTH = 8_000_000;
 
-export type { RequestLimits } from '../config/tables/limits.ts';
+export type { RequestLimits } from '../options/limits.ts';
 
 /** The defaults of {@link RequestLimits}. */
 export const DEFAULT_REQUEST_LIMITS: RequestLimits = { ...fill(REQUEST_LIMITS), concurrentRequests: 2_000 };

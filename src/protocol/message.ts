@@ -16,8 +16,8 @@ import {
   toolContentSchema,
 } from './content-part.ts';
 import { identifier } from './fields.ts';
-import type { ToolCallExtra } from './chat-result.ts';
 import { type ReasoningDetail, type ReasoningEffort, reasoningEffortSchema } from './reasoning.ts';
+import type { ToolCallExtra } from './tools.ts';
 
 /** Instructions from the embedding program or developer. */
 export interface SystemMessage {

@@ -1,5 +1,6 @@
-import { read, type Schema } from './accept/schema.ts';
+import { read } from './accept/schema.ts';
 import { isJsonObject, type JsonObject } from './json.ts';
+import type { Schema } from './accept/form.ts';
 
 /** Options of a plugin or server tool after checking, or the one problem worth telling. */
 export type OptionsCheck<Options> =

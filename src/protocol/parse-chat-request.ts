@@ -1,14 +1,15 @@
 import { type ChatRequest, chatRequestSchema, chatRequestFields } from './chat-request.ts';
 import { type Checked, echo, failed, faultAt, passed, type RequestFault } from './fault.ts';
-import { readRefused, valueOf, REFUSED } from './accept/schema.ts';
-import { inspectJson, isJsonObject, type JsonObject, JsonWalk } from './json.ts';
+import { readRefused, valueOf } from './accept/schema.ts';
+import { isJsonObject, type JsonObject } from './json.ts';
 import { nameOf } from './issues.ts';
 import { DEFAULT_REQUEST_LIMITS, type RequestLimits } from './limits.ts';
 import { isFunctionTool, type Tool, type ToolChoice } from './tools.ts';
 import type { ReasoningOptions } from './reasoning.ts';
 import { type Message, messageSchema, type ToolCall } from './message.ts';
-import type { AnySchema } from './accept/form.ts';
+import { type AnySchema, REFUSED } from './accept/form.ts';
 import { isPlainMessage, plainCallsOf } from './chat-result.ts';
+import { inspectJson, JsonWalk } from './inspect-json.ts';
 
 /**
  * Checks the body of `POST /chat/completions` (contract: chat request, limits).

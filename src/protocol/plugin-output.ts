@@ -4,10 +4,10 @@ import { jsonObject, list } from './accept/collections.ts';
 import { loose } from './accept/object.ts';
 import { constant, flag, integer, text, word } from './accept/scalars.ts';
 import type { Choice } from './chat-result.ts';
-import { inspectJson } from './json.ts';
 import { messageSchema } from './message.ts';
 import { responseFormatSchema } from './reasoning.ts';
 import { isFunctionTool, isServerToolType, type Tool, toolChoiceSchema, toolSchema } from './tools.ts';
+import { inspectJson } from './inspect-json.ts';
 
 /** What plugins may give back is bounded like what callers may send. */
 const LIMITS = { depth: 64, nodes: 400_000 };

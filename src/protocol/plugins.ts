@@ -1,4 +1,4 @@
-import type { PluginId } from '../config/tables/names.ts';
+import type { PluginId } from '../options/names.ts';
 import { nullish, ruled } from './accept/schema.ts';
 import { list } from './accept/collections.ts';
 import { loose } from './accept/object.ts';

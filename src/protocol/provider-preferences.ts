@@ -1,6 +1,6 @@
-import { REFUSALS } from '../config/tables/accounts.ts';
-import { AFTER_FIRST_TOKEN } from '../config/tables/fallback.ts';
-import type { ProviderName } from '../config/tables/names.ts';
+import { REFUSALS } from '../options/accounts.ts';
+import { AFTER_FIRST_TOKEN } from '../options/fallback.ts';
+import type { ProviderName } from '../options/names.ts';
 import { nullish } from './accept/schema.ts';
 import { either } from './accept/choices.ts';
 import { list } from './accept/collections.ts';

@@ -1,10 +1,10 @@
 import { nullish } from './accept/schema.ts';
 import { loose } from './accept/object.ts';
 import { constant, flag, integer, number, text, word } from './accept/scalars.ts';
-import type { ToolCallExtra } from './chat-result.ts';
 import { either, tagged } from './accept/choices.ts';
 import { jsonObject, list } from './accept/collections.ts';
 import { closed, functionName } from './fields.ts';
+import type { ToolCallExtra } from './tools.ts';
 
 /** How hard the model should think. `none` switches reasoning off. */
 export type ReasoningEffort = 'max' | 'xhigh' | 'high' | 'medium' | 'low' | 'minimal' | 'none';

@@ -1,4 +1,3 @@
-import { type AttemptFailure, failure } from '../core/fallback/failure.ts';
 import type { JsonObject } from '../protocol/json.ts';
 import { type ErrorContext, readFailedStatus, readJsonAnswer } from './upstream-failure.ts';
 import { readJsonLines } from './json-lines.ts';
@@ -7,6 +6,7 @@ import type { ApiRequest, ProviderApi } from './provider-api.ts';
 import { presentable } from './redact.ts';
 import { readText, TransportError, type TransportResponse } from '../net/transport.ts';
 import * as read from '../platform/json.ts';
+import { type AttemptFailure, failure } from '../contracts/failure.ts';
 
 /** Milliseconds for a call that moves little. */
 const CALL_MS = 60_000;

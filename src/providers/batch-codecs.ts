@@ -1,17 +1,9 @@
 import type { Endpoint } from '../catalog/endpoint.ts';
-import { failure, failedReply } from '../core/fallback/failure.ts';
-import type { NormalizedRequest } from '../core/normalize/normalized-request.ts';
-import { type Codec, EncodeError } from './codec.ts';
-import type { EmbeddingCodec } from './embedding-codec.ts';
+import { EncodeError, type BatchCodecs } from './codec.ts';
 import type { NativeBatches, NativeItem, NativeReply, NativeSubmission } from '../contracts/native-batches.ts';
 import type { ProviderApi } from './provider-api.ts';
-
-/** How a provider's requests are written and answers read, for its batch API. */
-export interface BatchCodecs {
-  /** The codec for a request: that of its own dialect where the provider speaks it, or of the wire that its model wants. */
-  readonly codecFor: (request: NormalizedRequest, endpoint: Endpoint) => Codec;
-  readonly embeddings: EmbeddingCodec | undefined;
-}
+import { failure } from '../contracts/failure.ts';
+import { failedReply } from '../contracts/provider.ts';
 
 /** A request of a batch as its wire writes it. */
 export interface BatchedBody {

@@ -1,4 +1,4 @@
-import type { ProviderKey } from '../config/tables/accounts.ts';
+import type { ProviderKey } from '../options/accounts.ts';
 import {
   amount,
   either,

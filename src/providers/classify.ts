@@ -1,7 +1,7 @@
-import { FAILURE_RULES, type FailureKind } from '../core/fallback/failure.ts';
 import type { ErrorType } from '../protocol/error.ts';
 import { VENDOR_WORDINGS, type Wording } from '../core/fallback/vendor-wordings.ts';
 import type { ErrorShape } from './error-shape.ts';
+import { FAILURE_RULES, type FailureKind } from '../contracts/failure.ts';
 
 /** Statuses with one meaning. */
 const BY_STATUS: Readonly<Record<number, FailureKind>> = {

@@ -1,19 +1,17 @@
 import type { Endpoint, EndpointTier } from '../catalog/endpoint.ts';
 import type { ParameterName } from '../catalog/model.ts';
-import { type AttemptFailure, failure } from '../core/fallback/failure.ts';
-import type { NormalizedRequest, RequestedTier } from '../core/normalize/normalized-request.ts';
-import type { UpstreamResult } from '../core/stream/upstream-result.ts';
+import type { NormalizedRequest, RequestedTier } from '../contracts/request.ts';
 import type { ProviderTokenCount } from '../contracts/provider.ts';
 import type { JsonObject } from '../protocol/json.ts';
 import type { EmbeddingCodec } from './embedding-codec.ts';
 import type { ErrorShape } from './error-shape.ts';
-import type { StreamDecoder } from './piece-stream.ts';
 import type { ErrorContext } from './upstream-failure.ts';
 import type { ReasoningEffort } from '../protocol/reasoning.ts';
 import type { Note } from './adjustments.ts';
-import type { BatchCodecs } from './batch-codecs.ts';
 import type { NativeBatches } from '../contracts/native-batches.ts';
 import type { ProviderApi } from './provider-api.ts';
+import { type AttemptFailure, failure } from '../contracts/failure.ts';
+import type { UpstreamResult, StreamPiece } from '../contracts/stream-piece.ts';
 
 /** A decoded answer, or what is wrong with it. */
 export type DecodedResult =
@@ -191,4 +189,34 @@ export function batchesOnFirstUse(
     cancel: async (call) => (await native()).cancel(call),
     remove: async (call) => (await native()).remove(call),
   };
+}
+
+/** How a provider's requests are written and answers read, for its batch API. */
+export interface BatchCodecs {
+  /** The codec for a request: that of its own dialect where the provider speaks it, or of the wire that its model wants. */
+  readonly codecFor: (request: NormalizedRequest, endpoint: Endpoint) => Codec;
+  readonly embeddings: EmbeddingCodec | undefined;
+}
+
+/** Turns the events of one wire into pieces. Holds the state of one stream. */
+export interface StreamDecoder {
+  /** Appends the pieces of one event. After the wire's own end mark, events must be ignored. */
+  event(event: SseEvent, pieces: StreamPiece[]): void;
+  /**
+   * Reads the events at `from` that differ from earlier ones in nothing but their text, in the text of a stream in which
+   * an event begins there. Appends their pieces and gives where the first event begins that is not known. Default: none is.
+   */
+  known?(stream: string, from: number, pieces: StreamPiece[]): number;
+  /** The body is over: the event that may follow was not closed by a blank line, so it may have been cut off. */
+  closing?(): void;
+  /** The body was no event stream after all: appends what a plain body means. */
+  body(text: string, pieces: StreamPiece[]): void;
+  /** The stream is over: appends what was held back. */
+  end(pieces: StreamPiece[]): void;
+}
+
+/** One server-sent event. */
+export interface SseEvent {
+  readonly event?: string | undefined;
+  readonly data: string;
 }

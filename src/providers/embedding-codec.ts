@@ -1,9 +1,8 @@
 import type { Endpoint } from '../catalog/endpoint.ts';
-import type { UpstreamEmbeddings } from '../core/stream/upstream-result.ts';
-import { type AttemptFailure, failure } from '../core/fallback/failure.ts';
-import type { NormalizedEmbeddingRequest } from '../core/normalize/normalize-embedding.ts';
 import type { ErrorContext } from './upstream-failure.ts';
-import type { ReportedUsage } from '../core/stream/pieces.ts';
+import { type AttemptFailure, failure } from '../contracts/failure.ts';
+import type { NormalizedEmbeddingRequest } from '../contracts/request.ts';
+import type { ReportedUsage, UpstreamEmbeddings } from '../contracts/stream-piece.ts';
 
 /** A request as it goes upstream. */
 export interface EncodedEmbeddingRequest {

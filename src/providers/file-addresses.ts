@@ -1,4 +1,4 @@
-import type { NormalizedRequest } from '../core/normalize/normalized-request.ts';
+import type { NormalizedRequest } from '../contracts/request.ts';
 import type { FilePart } from '../protocol/content-part.ts';
 import type { Message } from '../protocol/message.ts';
 import { toBase64, typeOfName } from '../platform/data-url.ts';

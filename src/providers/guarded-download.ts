@@ -1,6 +1,7 @@
 import { OutboundError } from '../net/outbound-error.ts';
-import { createOutbound, type Outbound } from '../net/outbound.ts';
+import { createOutbound } from '../net/outbound.ts';
 import { systemEnvironment } from '../platform/environment.ts';
+import type { Outbound } from '../net/outbound-request.ts';
 
 /** A file as a {@link DownloadFile} brings it. */
 export interface DownloadedFile {

@@ -1,7 +1,6 @@
 import type { CallTimeouts, Endpoint, EndpointDeclaration, NativeSearch } from '../catalog/endpoint.ts';
-import { type AttemptFailure, failure, failedReply } from '../core/fallback/failure.ts';
-import type { NormalizedRequest } from '../core/normalize/normalized-request.ts';
-import type { TraceContext } from '../core/trace-context.ts';
+import type { NormalizedRequest } from '../contracts/request.ts';
+import type { TraceContext } from '../contracts/trace-context.ts';
 import { ConfigError, type ConfigProblem } from '../protocol/router-error.ts';
 import type { DialectName } from '../protocol/dialect.ts';
 import type { JsonValue } from '../protocol/json.ts';
@@ -15,21 +14,20 @@ import {
   EncodeError,
   type OnFirstUse,
   onFirstUse,
+  type BatchCodecs,
 } from './codec.ts';
 import { type EmbeddingsPart, joinEmbeddings } from './embedding-codec.ts';
 import { addressOf, type ErrorContext, MAX_WHOLE_BYTES, readFailedStatus } from './upstream-failure.ts';
-import { type ApiExchange, namedKeys, ProviderApi, type ProviderApiOptions } from './provider-api.ts';
-import type { BatchCodecs } from './batch-codecs.ts';
+import { namedKeys, ProviderApi, type ProviderApiOptions } from './provider-api.ts';
 import type { NativeBatches } from '../contracts/native-batches.ts';
 import { ResponsePieceStream } from './piece-stream.ts';
-import type {
-  EmbeddingCall,
-  EmbeddingReply,
-  Provider,
-  ProviderCall,
-  ProviderReply,
-  ProviderTokenCount,
-  TokenCountCall,
+import {
+  type EmbeddingCall,
+  type Provider,
+  type ProviderCall,
+  type ProviderTokenCount,
+  type TokenCountCall,
+  failedReply,
 } from '../contracts/provider.ts';
 
 import { serialize, serializeInParts } from './serialize.ts';
@@ -37,6 +35,9 @@ import { reportedLimits } from './limit-headers.ts';
 import { parseObject } from '../platform/json.ts';
 import type { MaybePromise } from '../platform/wait.ts';
 import { readText, TransportError, type TransportResponse } from '../net/transport.ts';
+import type { EmbeddingReply, ProviderReply } from '../contracts/provider-reply.ts';
+import { type AttemptFailure, failure } from '../contracts/failure.ts';
+import type { ApiExchange } from './api-exchange.ts';
 
 /** What an HTTP provider is made of. */
 export interface HttpProviderOptions<Model extends string = string> extends ProviderApiOptions {

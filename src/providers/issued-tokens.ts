@@ -1,8 +1,8 @@
-import type { ProviderKey, ProviderKeyFunction, ProviderToken } from '../config/tables/accounts.ts';
-import { failure, NO_TOKEN } from '../core/fallback/failure.ts';
+import type { ProviderKey, ProviderKeyFunction, ProviderToken } from '../options/accounts.ts';
 import { readStart, TransportError, type TransportResponse } from '../net/transport.ts';
 import type { MaybePromise } from '../platform/wait.ts';
-import type { ApiExchange } from './provider-api.ts';
+import { failure, NO_TOKEN } from '../contracts/failure.ts';
+import type { ApiExchange } from './api-exchange.ts';
 
 /**
  * Keys that a function gives: called one at a time, their tokens kept until they expire, and replaced when a provider

@@ -1,6 +1,6 @@
 import { durationMs, retryAfterMs } from '../core/fallback/http-date.ts';
 import type { TransportResponse } from '../net/transport.ts';
-import type { ReportedLimit, ReportedLimits } from '../core/selection/adaptive/endpoint-limits.ts';
+import type { ReportedLimit, ReportedLimits } from '../contracts/provider.ts';
 
 type Header = (name: string) => string | undefined;
 type Answer = Pick<TransportResponse, 'header'>;

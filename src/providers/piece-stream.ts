@@ -1,29 +1,12 @@
-import { failure } from '../core/fallback/failure.ts';
-import type { StreamPiece } from '../core/stream/pieces.ts';
 import { PlainBody } from './upstream-failure.ts';
-import type { PieceStream } from '../contracts/provider.ts';
-import { type SseEvent, SseReader } from './sse.ts';
+import { SseReader } from './sse.ts';
 import { PENDING, Pollable, pollable, type Polled } from '../platform/wait.ts';
 import { TransportError, type TransportResponse } from '../net/transport.ts';
 import { ResultCollector } from '../core/stream/collect.ts';
-import type { DecodedResult } from './codec.ts';
-
-/** Turns the events of one wire into pieces. Holds the state of one stream. */
-export interface StreamDecoder {
-  /** Appends the pieces of one event. After the wire's own end mark, events must be ignored. */
-  event(event: SseEvent, pieces: StreamPiece[]): void;
-  /**
-   * Reads the events at `from` that differ from earlier ones in nothing but their text, in the text of a stream in which
-   * an event begins there. Appends their pieces and gives where the first event begins that is not known. Default: none is.
-   */
-  known?(stream: string, from: number, pieces: StreamPiece[]): number;
-  /** The body is over: the event that may follow was not closed by a blank line, so it may have been cut off. */
-  closing?(): void;
-  /** The body was no event stream after all: appends what a plain body means. */
-  body(text: string, pieces: StreamPiece[]): void;
-  /** The stream is over: appends what was held back. */
-  end(pieces: StreamPiece[]): void;
-}
+import type { DecodedResult, StreamDecoder } from './codec.ts';
+import type { PieceStream } from '../contracts/provider-reply.ts';
+import { failure } from '../contracts/failure.ts';
+import type { StreamPiece } from '../contracts/stream-piece.ts';
 
 /** Reads the pieces of a streamed response. Every failure of the connection becomes a piece. */
 export class ResponsePieceStream extends Pollable<readonly StreamPiece[] | undefined> implements PieceStream {

@@ -1,10 +1,12 @@
-import type { ProviderKey, ProviderKeyFunction } from '../config/tables/accounts.ts';
-import type { NetworkOptions } from '../config/tables/http.ts';
+import type { ProviderKey, ProviderKeyFunction } from '../options/accounts.ts';
+import type { NetworkOptions } from '../options/http.ts';
 import type { Endpoint, EndpointKey } from '../catalog/endpoint.ts';
 import type { ErrorShape } from './error-shape.ts';
-import { loadTransport, type Transport, type TransportRequest, type TransportResponse } from '../net/transport.ts';
+import type { Transport, TransportRequest, TransportResponse } from '../net/transport.ts';
 import type { ErrorContext } from './upstream-failure.ts';
 import { type MaybePromise, onDemand } from '../platform/wait.ts';
+import { loadTransport } from '../net/load-transport.ts';
+import type { ApiExchange } from './api-exchange.ts';
 
 /** Where a provider is, and how it knows us. */
 export interface ProviderApiOptions {
@@ -65,13 +67,6 @@ export interface ApiRequest extends Pick<
 /** An answer, and what its errors are to be read with. */
 export interface ApiAnswer {
   readonly response: TransportResponse;
-  readonly context: ErrorContext;
-}
-
-/** A request that is on its way. */
-export interface ApiExchange {
-  /** Rejects with a {@link TransportError}. */
-  readonly response: Promise<TransportResponse>;
   readonly context: ErrorContext;
 }
 

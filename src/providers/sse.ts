@@ -1,13 +1,7 @@
 import { createParser, type EventSourceParser } from 'eventsource-parser';
-import type { StreamPiece } from '../core/stream/pieces.ts';
-import type { StreamDecoder } from './piece-stream.ts';
 import { TextPieces } from '../platform/decode-text.ts';
-
-/** One server-sent event. */
-export interface SseEvent {
-  readonly event?: string | undefined;
-  readonly data: string;
-}
+import type { StreamPiece } from '../contracts/stream-piece.ts';
+import type { StreamDecoder } from './codec.ts';
 
 /** How a line and its event end in most streams. Whatever came before, an event begins behind this. */
 const EVENT_END = '\n\n';

@@ -2,7 +2,7 @@
 import type { Endpoint } from '../catalog/endpoint.ts';
 import type { ParameterName } from '../catalog/model.ts';
 import type { Accepts } from '../core/accepts.ts';
-import type { NormalizedRequest } from '../core/normalize/normalized-request.ts';
+import type { NormalizedRequest } from '../contracts/request.ts';
 import { leftOut, type Note } from './adjustments.ts';
 import { EncodeError } from './codec.ts';
 

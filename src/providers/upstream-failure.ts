@@ -1,4 +1,3 @@
-import { type AttemptFailure, failure } from '../core/fallback/failure.ts';
 import { type Classified, classifyError, statusOfWords } from './classify.ts';
 import { type ErrorShape, readErrorShape } from './error-shape.ts';
 import { presentable } from './redact.ts';
@@ -6,6 +5,7 @@ import { retryHintMs } from './retry-hint.ts';
 import type { MaybePromise } from '../platform/wait.ts';
 import { readStart, type TransportResponse } from '../net/transport.ts';
 import { isJsonObject, type JsonObject } from '../protocol/json.ts';
+import { type AttemptFailure, failure } from '../contracts/failure.ts';
 
 /** What is needed to turn a provider's error into a failure. */
 export interface ErrorContext {

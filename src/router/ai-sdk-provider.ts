@@ -10,10 +10,10 @@ import type {
   LanguageModelV3,
   LanguageModelV4,
 } from '@ai-sdk/provider';
-import { aboutAnswer, contentOf, finishReasonOf, usageOf } from '../core/dialects/ai-sdk/from-chat.ts';
-import type { CallWarning, LanguageCall, ProviderOptions, SpecVersion } from '../core/dialects/ai-sdk/spec.ts';
-import { StreamParts } from '../core/dialects/ai-sdk/stream-parts.ts';
-import { chatRequestOf, UnsupportedCall } from '../core/dialects/ai-sdk/to-chat.ts';
+import { aboutAnswer, contentOf, finishReasonOf, usageOf } from '../formats/ai-sdk/from-chat.ts';
+import type { CallWarning, LanguageCall, ProviderOptions, SpecVersion } from '../formats/ai-sdk/spec.ts';
+import { StreamParts } from '../formats/ai-sdk/stream-parts.ts';
+import { chatRequestOf, UnsupportedCall } from '../formats/ai-sdk/to-chat.ts';
 import type { ChatFields } from '../protocol/chat-request.ts';
 import type { ChatChunk } from '../protocol/chunk.ts';
 import { RouterError } from '../protocol/router-error.ts';

@@ -1,8 +1,8 @@
-import { ANONYMOUS } from '../core/account.ts';
-import type { WholeAnswer } from '../core/dialects/dialect.ts';
+import { ANONYMOUS } from '../contracts/account.ts';
+import type { WholeAnswer } from '../formats/dialect.ts';
 import { wantsCache } from '../core/limits/cache-rule.ts';
 import { normalizeChatRequest } from '../core/normalize/normalize.ts';
-import type { NormalizedRequest } from '../core/normalize/normalized-request.ts';
+import type { NormalizedRequest } from '../contracts/request.ts';
 import { needsRepair } from '../core/conversation/needs-repair.ts';
 import { andThen, type MaybePromise, onDemand } from '../platform/wait.ts';
 import type { ChatResult } from '../protocol/chat-result.ts';
@@ -12,13 +12,15 @@ import { checkSaid, parseChatRequest } from '../protocol/parse-chat-request.ts';
 import type { ItemOptions, PreparedCall } from '../runtime/batches/item-calls.ts';
 import { answerWhole } from '../runtime/chat/answer-whole.ts';
 import { ChatStreamSource, chunksOf } from '../runtime/chat/chat-stream.ts';
-import { type Execution, firstProvider } from '../runtime/chat/execution.ts';
 import { type CallerSignal, clientSignal, contextOf, streamSignal, translated } from './incoming.ts';
 import { errorOfFault } from '../runtime/chat/router-errors.ts';
 import type { InnerCall, RuntimeServices } from '../runtime/chat/services.ts';
-import { throughCache } from '../runtime/limits/responses.ts';
-import { execute, planEarly, planPrepared, type PreparedRequest, preparePipeline } from '../runtime/pipeline/start.ts';
+import { execute, planEarly, planPrepared, preparePipeline } from '../runtime/pipeline/start.ts';
 import type { CallOptions, OpenedChat, OpenOptions } from './router.ts';
+import type { Execution } from '../runtime/chat/answer.ts';
+import { firstProvider } from '../runtime/chat/plan.ts';
+import { throughCache } from '../runtime/limits/through-cache.ts';
+import type { PreparedRequest } from '../runtime/pipeline/prepared-request.ts';
 
 const loadRepair = onDemand(() => import('../core/conversation/repair.ts'));
 

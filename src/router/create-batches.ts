@@ -1,6 +1,4 @@
-import type { ResolvedConfig } from '../config/resolve-config.ts';
-import type { Account } from '../core/account.ts';
-import type { BatchRecord } from '../core/batch/batch-record.ts';
+import type { Account } from '../contracts/account.ts';
 import { LeaseLength } from '../core/batch/lease.ts';
 import type { Endpoint } from '../catalog/endpoint.ts';
 import { planRoute } from '../core/selection/plan-route.ts';
@@ -10,11 +8,13 @@ import { type BatchedRequest, ItemCalls, type OrdinaryCalls } from '../runtime/b
 import { BatchPlaces, SharedPaces } from '../runtime/batches/places.ts';
 import { SharedRuns } from '../runtime/batches/shared-runs.ts';
 import { BatchWatchers } from '../runtime/batches/ports.ts';
-import type { Concurrency } from '../runtime/chat/concurrency.ts';
-import { worldOf, endpointsNow } from '../runtime/chat/execution.ts';
+import type { Concurrency } from '../runtime/endpoints/concurrency.ts';
 import { seldom } from '../platform/seldom.ts';
 import type { RuntimeServices } from '../runtime/chat/services.ts';
-import { warn } from '../runtime/chat/events.ts';
+import { warn } from '../runtime/events/events.ts';
+import type { ResolvedConfig } from '../config/resolved-config.ts';
+import type { BatchRecord } from '../contracts/batch-record.ts';
+import { worldOf, endpointsNow } from '../runtime/chat/plan.ts';
 
 /**
  * Puts the batches of a router together. Opens nothing, and sets no timers.

@@ -1,9 +1,9 @@
 import { shareNetwork } from '../net/network.ts';
-import { ByteBudget, Concurrency } from '../runtime/chat/concurrency.ts';
+import { ByteBudget, Concurrency } from '../runtime/endpoints/concurrency.ts';
 import { BatchesOnUse } from './batches.ts';
 import { buildServices } from './build-services.ts';
 import { type DefaultLists, resolveConfig, type RunningConfig } from '../config/resolve-config.ts';
-import type { Alias } from '../config/tables/rules.ts';
+import type { Alias } from '../options/rules.ts';
 import type { Provider } from '../contracts/provider.ts';
 import type { RouterConfig } from '../config/router.ts';
 import { ChatService } from './chat.ts';
@@ -12,9 +12,10 @@ import type { AliasOf, ConfigurationVersion, ModelOf, RequestModel, Router } fro
 import { forgetRefusals, partsOf, ReplacedParts, type RouterVersion } from './replaced-parts.ts';
 import { RouterError } from '../protocol/router-error.ts';
 import { type ProviderLists, unknownProviders } from '../core/normalize/unknown-providers.ts';
-import { listen, warn } from '../runtime/chat/events.ts';
-import { staleSources } from '../runtime/chat/known-models.ts';
+import { warn } from '../runtime/events/events.ts';
+import { staleSources } from '../runtime/endpoints/known-models.ts';
 import { onDemand } from '../platform/wait.ts';
+import { listen } from '../contracts/events.ts';
 
 /**
  * Makes a router. The entry points call it, each with its own default lists.

@@ -1,14 +1,15 @@
-import { ANONYMOUS } from '../core/account.ts';
-import { type NormalizedEmbeddingRequest, normalizeEmbeddingRequest } from '../core/normalize/normalize-embedding.ts';
+import { ANONYMOUS } from '../contracts/account.ts';
+import { normalizeEmbeddingRequest } from '../core/normalize/normalize-embedding.ts';
 import type { RoutePlan } from '../core/selection/route-plan.ts';
 import { type EmbeddingRequest, type EmbeddingResult, parseEmbeddingRequest } from '../protocol/embedding.ts';
 import type { CallOptions, OpenOptions } from './router.ts';
 import type { ItemOptions, PreparedCall } from '../runtime/batches/item-calls.ts';
 import { answerEmbeddings, planEmbeddings } from '../runtime/chat/embed.ts';
-import { firstProvider } from '../runtime/chat/execution.ts';
 import { errorOfFault } from '../runtime/chat/router-errors.ts';
 import type { RuntimeServices } from '../runtime/chat/services.ts';
 import { clientSignal, contextOf } from './incoming.ts';
+import type { NormalizedEmbeddingRequest } from '../contracts/request.ts';
+import { firstProvider } from '../runtime/chat/plan.ts';
 
 /**
  * The way of a request for embeddings: that of a chat request, without what belongs to chats. It is settled by

@@ -1,11 +1,11 @@
 import type { Endpoint } from '../catalog/endpoint.ts';
-import type { Refusal } from '../core/fallback/failure.ts';
 import { unknownProviders } from '../core/normalize/unknown-providers.ts';
 import { explainPlan, type Explanation } from '../core/selection/explain.ts';
-import { worldOf } from '../runtime/chat/execution.ts';
 import { planForExplanation } from '../runtime/pipeline/pipeline-execution.ts';
-import type { PreparedRequest } from '../runtime/pipeline/start.ts';
 import type { RuntimeServices } from '../runtime/chat/services.ts';
+import { worldOf } from '../runtime/chat/plan.ts';
+import type { PreparedRequest } from '../runtime/pipeline/prepared-request.ts';
+import type { Refusal } from '../contracts/failure.ts';
 
 /** Plans a prepared request as a call would, and puts the plan into words. Calls nobody. */
 export async function explainPrepared(services: RuntimeServices, prepared: PreparedRequest): Promise<Explanation> {

@@ -1,17 +1,18 @@
-import { ANONYMOUS } from '../core/account.ts';
-import type { RequestContext } from '../core/normalize/normalize.ts';
-import { traceContextOf } from '../core/trace-context.ts';
+import { ANONYMOUS } from '../contracts/account.ts';
+import { traceContextOf } from '../contracts/trace-context.ts';
 import type { OpenOptions } from './router.ts';
 import { generationId } from '../protocol/chat-result.ts';
 import { andThen, type MaybePromise, onDemand } from '../platform/wait.ts';
-import type { Dialect, NativeRequest } from '../core/dialects/dialect.ts';
+import type { Dialect } from '../formats/dialect.ts';
 import type { InnerCall, RuntimeServices } from '../runtime/chat/services.ts';
 import type { DialectName } from '../protocol/dialect.ts';
 import { errorOfFault } from '../runtime/chat/router-errors.ts';
+import type { NativeRequest } from '../contracts/request.ts';
+import type { RequestContext } from '../core/normalize/context.ts';
 
 const LOADERS: Readonly<Record<DialectName, () => MaybePromise<Dialect>>> = {
-  messages: onDemand(async () => (await import('../core/dialects/messages/messages.ts')).MESSAGES),
-  responses: onDemand(async () => (await import('../core/dialects/responses/responses.ts')).RESPONSES),
+  messages: onDemand(async () => (await import('../formats/messages/messages.ts')).MESSAGES),
+  responses: onDemand(async () => (await import('../formats/responses/responses.ts')).RESPONSES),
 };
 
 /** Loads a dialect. Most routers only get chat completions, so each is loaded by the first request in it. */

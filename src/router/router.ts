@@ -1,9 +1,8 @@
 import type { Provider } from '../contracts/provider.ts';
-import type { ResolvedConfig } from '../config/resolve-config.ts';
 import type { RouterConfig } from '../config/router.ts';
-import type { Account, RoutingPolicy } from '../core/account.ts';
-import type { TraceContext } from '../core/trace-context.ts';
-import type { PromptEstimate, WholeAnswer } from '../core/dialects/dialect.ts';
+import type { Account, RoutingPolicy } from '../contracts/account.ts';
+import type { TraceContext } from '../contracts/trace-context.ts';
+import type { PromptEstimate, WholeAnswer } from '../formats/dialect.ts';
 import type { Explanation } from '../core/selection/explain.ts';
 import type { ChatRequest } from '../protocol/chat-request.ts';
 import type { ChatResult } from '../protocol/chat-result.ts';
@@ -13,11 +12,12 @@ import type { DialectName } from '../protocol/dialect.ts';
 import type { TokenCount } from '../runtime/chat/count-tokens.ts';
 import type { Batches } from '../runtime/batches/batches.ts';
 import type { ChatStreamSource } from '../runtime/chat/chat-stream.ts';
-import type { ByteBudget, Concurrency } from '../runtime/chat/concurrency.ts';
-import type { CacheReport, CacheWish } from '../core/limits/cache-rule.ts';
-import type { RouterEvents, RouterListener } from '../runtime/chat/events.ts';
+import type { ByteBudget, Concurrency } from '../runtime/endpoints/concurrency.ts';
 import type { ReadableLedger } from '../runtime/ledger/request-ledger.ts';
 import type { RuntimeServices } from '../runtime/chat/services.ts';
+import type { ResolvedConfig } from '../config/resolved-config.ts';
+import type { CacheReport, CacheWish } from '../contracts/state-store.ts';
+import type { RouterEvents, RouterListener } from '../contracts/events.ts';
 
 /** What comes with a call besides its body. */
 export interface CallOptions {

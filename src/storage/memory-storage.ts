@@ -2,8 +2,8 @@ import { callable, checkShape } from '../platform/option-kinds.ts';
 import type { BatchStore } from '../contracts/batch-store.ts';
 import { Content, DeletedPlaces, newestAfter, recordsOf, tasksOf } from './memory-batches/records.ts';
 import { itemsOf, nameOf } from './memory-batches/items.ts';
-import type { BatchRecord } from '../core/batch/batch-record.ts';
 import type { BatchFileRecord, BatchFileStore } from '../contracts/batch-file-store.ts';
+import type { BatchRecord } from '../contracts/batch-record.ts';
 
 /** Options of {@link memoryStorage}. */
 export interface MemoryStorageOptions {

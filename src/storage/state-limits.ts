@@ -1,15 +1,21 @@
-import {
-  MINUTE_SLOT_MS,
-  type LimitedTag,
-  type RateLimitName,
-  type RateShare,
-  sharesOf,
-} from '../core/limits/rate-limits.ts';
-import { type BrokenRateLimit, type ShortBudget, sufficesLater } from '../core/limits/limit-errors.ts';
+import { MINUTE_SLOT_MS, sharesOf } from '../core/limits/rate-limits.ts';
+import { sufficesLater } from '../core/limits/limit-errors.ts';
 import type { ChangedCounters, CounterChange, StateStore } from '../contracts/state-store.ts';
-import type { BudgetDecision, BudgetKeeper, RateDecision, RateLimiter } from '../contracts/account-limits.ts';
+import type {
+  BudgetDecision,
+  BudgetKeeper,
+  RateDecision,
+  RateLimiter,
+  BudgetHold,
+  HeldBudget,
+  BrokenRateLimit,
+  ShortBudget,
+  LimitedTag,
+  RateLimitName,
+  RateShare,
+} from '../contracts/account-limits.ts';
 import { boundedMap } from './memory.ts';
-import { type BudgetHold, type HeldBudget, turnAt } from '../core/limits/budget.ts';
+import { turnAt } from '../core/limits/budget.ts';
 
 /** Time that a counter lives after its window: clocks of instances differ. */
 const SLACK_MS = 5_000;

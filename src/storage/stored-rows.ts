@@ -1,9 +1,8 @@
-import type { BatchEffect } from '../core/batch/machine.ts';
 import type { JsonObject } from '../protocol/json.ts';
-import type { BatchRecord } from '../core/batch/batch-record.ts';
 import type { ClaimedItem, ClaimedTask, ItemOutcome, StoredItem, StoredOutcome } from '../contracts/batch-store.ts';
 import type { BatchFileRecord } from '../contracts/batch-file-store.ts';
 import type { StoredKey } from '../contracts/key-store.ts';
+import type { BatchRecord, BatchEffect } from '../contracts/batch-record.ts';
 
 /**
  * Text as a column of every database can keep it: some refuse NUL, others replace halves of surrogate pairs. What needs

@@ -1,9 +1,11 @@
 import { apiKeys } from '../http/api-keys.ts';
-import { failure } from '../core/fallback/failure.ts';
-import { escapeText, type StreamPiece } from '../core/stream/pieces.ts';
-import type { Provider, ProviderCall, ProviderReply } from '../contracts/provider.ts';
-import { createRouter } from '../index.ts';
+import { escapeText } from '../core/stream/pieces.ts';
+import type { Provider, ProviderCall } from '../contracts/provider.ts';
+import { createRouter } from '../router/default-router.ts';
 import type { Router } from '../router/router.ts';
+import type { ProviderReply } from '../contracts/provider-reply.ts';
+import { failure } from '../contracts/failure.ts';
+import type { StreamPiece } from '../contracts/stream-piece.ts';
 
 /** A call that a check holds in its hand: the provider's side of it. */
 export interface HeldCall {

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { buildCatalog } from '../../src/catalog/catalog.ts';
+import { buildCatalog, latestOfFamily } from '../../src/catalog/catalog.ts';
 import type { CatalogProvider } from '../../src/catalog/endpoint.ts';
-import { latestOfFamily } from '../../src/catalog/slug.ts';
 
 function provider(
   slug: string,

@@ -2,8 +2,8 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type Cost, type ImageCounts, nanoFromUsd, priceUsage, usdFromNano } from '../../src/catalog/cost.ts';
 import type { Price, Rates } from '../../src/catalog/price.ts';
-import type { Usage } from '../../src/protocol/chunk.ts';
 import { runs } from '../support/properties.ts';
+import type { Usage } from '../../src/protocol/usage.ts';
 
 const PRICE: Price = { prompt: 2, completion: 10 };
 

@@ -1,9 +1,14 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type Catalog, buildCatalog } from '../../src/catalog/catalog.ts';
-import type { CatalogProvider, Endpoint, EndpointDeclaration } from '../../src/catalog/endpoint.ts';
-import type { CatalogFacts, EndpointFacts, KnownInfo } from '../../src/catalog/facts.ts';
-import { latestOfFamily } from '../../src/catalog/slug.ts';
+import { type Catalog, buildCatalog, latestOfFamily } from '../../src/catalog/catalog.ts';
+import type {
+  CatalogProvider,
+  Endpoint,
+  EndpointDeclaration,
+  EndpointFacts,
+  KnownInfo,
+} from '../../src/catalog/endpoint.ts';
+import type { CatalogFacts } from '../../src/catalog/facts.ts';
 import type { ModelInfo } from '../../src/catalog/model.ts';
 import { runs } from '../support/properties.ts';
 

@@ -3,14 +3,13 @@ import { describe, expect, it } from 'vitest';
 import {
   type CatalogFacts,
   compareFacts,
-  type FactName,
-  type FactOrigin,
   formatLock,
   mergeFacts,
   NO_FACTS,
   onlyVendors,
 } from '../../src/catalog/facts.ts';
 import { runs } from '../support/properties.ts';
+import type { FactName, FactOrigin } from '../../src/catalog/endpoint.ts';
 
 const SLUGS = ['alpha', 'beta'] as const;
 const NAMES = ['one', 'two', '__proto__', 'constructor'] as const;

@@ -64,7 +64,9 @@ describe('signalbox keys', () => {
     };
     expect(await said('create')).toContain('Name the account of the key with --account');
     expect(await said('create', '--account', 'a', '--scope', 'all')).toContain('account.scopes');
-    expect(await said('create', '--account', 'a', '--limit', 'much')).toContain('--limit must be a non-negative number');
+    expect(await said('create', '--account', 'a', '--limit', 'much')).toContain(
+      '--limit must be a non-negative number',
+    );
     expect(await said('create', '--account', 'a', '--limit-reset', 'daily')).toContain('--limit-reset needs a --limit');
     expect(await said('create', '--account', 'a', '--expires', 'soon')).toContain('--expires must be a time');
     expect(await said('revoke')).toContain('Name one key by its hash');

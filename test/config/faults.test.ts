@@ -32,7 +32,12 @@ describe('a configuration', () => {
     ],
     ['with an option that is like no other', { cors: { x: 1, origins: '*' } }, 'cors.x', 'there are origins, headers'],
     ['with a misspelt price', { models: { 'a/b': { nam: 'x' } } }, 'models["a/b"].nam', 'did you mean "name"?'],
-    ['with a negative time', { timeouts: { idleMs: -1 } }, 'timeouts.idleMs', 'non-negative number of milliseconds, not -1'],
+    [
+      'with a negative time',
+      { timeouts: { idleMs: -1 } },
+      'timeouts.idleMs',
+      'non-negative number of milliseconds, not -1',
+    ],
     ['with a time that is no number', { timeouts: { idleMs: Number.NaN } }, 'timeouts.idleMs', 'not NaN'],
     ['with an endless time', { timeouts: { idleMs: Infinity } }, 'timeouts.idleMs', 'not Infinity'],
     ['with a time as text', { timeouts: { idleMs: '5s' } }, 'timeouts.idleMs', 'not a string'],
@@ -66,7 +71,12 @@ describe('a configuration', () => {
     ['with a budget of null', { budgets: { default: null } }, 'budgets.default', 'must be an object, not null'],
     ['with a budget of nothing', { budgets: { default: {} } }, 'budgets.default.limitUsd', 'not undefined'],
     ['with a limit of null', { rateLimits: { freeModels: null } }, 'rateLimits.freeModels', 'an object, not null'],
-    ['with a limit as text', { rateLimits: { requestsPerMinute: '9' } }, 'rateLimits.requestsPerMinute', 'not a string'],
+    [
+      'with a limit as text',
+      { rateLimits: { requestsPerMinute: '9' } },
+      'rateLimits.requestsPerMinute',
+      'not a string',
+    ],
     ['with a limiter that is none', { rateLimits: { limiter: {} } }, 'rateLimits.limiter', 'with take and settle'],
     [
       'with a keeper that is none',

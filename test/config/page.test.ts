@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { describeOption } from '../../scripts/configuration/describe-option.ts';
 import { configurationPage } from '../../scripts/configuration/page.ts';
 import { tablesOf } from '../../scripts/configuration/read-words.ts';
-import { type Option, computed, option, required } from '../../src/config/option.ts';
+import { type Option, computed, option, required } from '../../src/options/option.ts';
 import { readProjectFile } from '../support/source-files.ts';
 
 describe('docs/configuration.md', () => {

@@ -1,9 +1,9 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { CacheReport } from '../../src/core/limits/cache-rule.ts';
 import { askingHeaders, cacheHeaders, cacheWish, type HeaderLookup, negotiate } from '../../src/http/asking-headers.ts';
 import { SPELLINGS } from '../../src/http/spelling.ts';
 import { runs } from '../support/properties.ts';
+import type { CacheReport } from '../../src/contracts/state-store.ts';
 
 const REPORT = { status: 'MISS', ttlSeconds: 60 } satisfies CacheReport;
 

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { LedgerRecord } from '../../src/contracts/ledger.ts';
-import { DecideAgain } from '../../src/core/replay/decide-again.ts';
+import { DecideAgain } from '../../src/core/ledger/replay/decide-again.ts';
 import { type ChatRequest, createRouter, type Provider, type Router, type RouterConfig } from '../../src/index.ts';
 import { seededRandom } from '../../src/providers/simulated/chance.ts';
 import { simulateTraffic } from '../../src/testing/simulate-traffic/simulate-traffic.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Metric } from '../../src/core/replay/metric.ts';
+import { Metric } from '../../src/core/ledger/replay/metric.ts';
 
 /** Requests that show how often endpoints leave a request to the next one. */
 function metricWith(goesOn: readonly number[]): Metric {

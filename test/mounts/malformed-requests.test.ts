@@ -12,7 +12,7 @@ import {
   localPdfReader,
 } from 'signalbox';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createPdfRunner } from '../../src/plugins/pdf/runner-inline.ts';
+import { createPdfRunner } from '../../src/plugins/services/pdf/runner-inline.ts';
 import { fedProvider, GOOD_END } from '../support/fed-provider.ts';
 import { HOSTS } from '../support/hosts.ts';
 import { chatBody } from '../support/http-call.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { FailureKind } from '../../src/core/fallback/failure.ts';
 import { connectionFailure } from '../../src/net/connection-failure.ts';
+import type { FailureKind } from '../../src/contracts/failure.ts';
 
 const coded = (code: string, rest: object = {}): Error =>
   Object.assign(new Error(`secret address ${code}`), { code, ...rest });

@@ -1,15 +1,16 @@
 import { type Server, createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Outbound, createOutbound } from '../../src/net/outbound.ts';
+import { createOutbound } from '../../src/net/outbound.ts';
 import { loadFile } from '../../src/plugins/file-parser/load-file.ts';
-import { guardedFetcher } from '../../src/plugins/pages/guarded-fetcher.ts';
+import { guardedFetcher } from '../../src/plugins/services/pages/guarded-fetcher.ts';
 import { guardedDownload } from '../../src/providers/guarded-download.ts';
 import type { LookupAddress } from '../../src/net/guarded-connector.ts';
 import { createGuardedTransport } from '../../src/net/undici.ts';
 import { systemEnvironment } from '../../src/platform/environment.ts';
 import { deliverWebhook } from '../../src/runtime/batches/deliver-webhook.ts';
 import { SPECIAL_ADDRESSES } from '../support/special-addresses.ts';
+import type { Outbound } from '../../src/net/outbound-request.ts';
 
 const { signal } = new AbortController();
 /** Name that leads to the server of the test, which the program vouches for; it redirects to where its path says. */

@@ -2,12 +2,13 @@ import { type IncomingMessage, type ServerResponse, createServer } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { type Outbound, createOutbound } from '../../src/net/outbound.ts';
+import { createOutbound } from '../../src/net/outbound.ts';
 import { OutboundError } from '../../src/net/outbound-error.ts';
 import { createGuardedTransport } from '../../src/net/undici.ts';
 import type { LookupAddress } from '../../src/net/guarded-connector.ts';
 import { systemEnvironment } from '../../src/platform/environment.ts';
 import { SPECIAL_ADDRESSES } from '../support/special-addresses.ts';
+import type { Outbound } from '../../src/net/outbound-request.ts';
 
 const OPTIONS = { maxBytes: 1_000, timeoutMs: 2_000 };
 

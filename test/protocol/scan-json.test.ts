@@ -1,8 +1,8 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { inspectJson } from '../../src/protocol/json.ts';
 import { type ScanLimits, scanJson } from '../../src/protocol/scan-json.ts';
 import { runs } from '../support/properties.ts';
+import { inspectJson } from '../../src/protocol/inspect-json.ts';
 
 const NONE: ScanLimits = { depth: Infinity, nodes: Infinity, names: Infinity };
 

@@ -2,14 +2,15 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { acceptFields, parseChatRequest } from '../../src/protocol/parse-chat-request.ts';
 import { chatRequestSchema } from '../../src/protocol/chat-request.ts';
-import { inspectJson, type JsonObject, JsonWalk } from '../../src/protocol/json.ts';
+import type { JsonObject } from '../../src/protocol/json.ts';
 import { DEFAULT_REQUEST_LIMITS } from '../../src/protocol/limits.ts';
 import { messageSchema } from '../../src/protocol/message.ts';
-import { zodOf } from '../../src/protocol/openapi/zod-of.ts';
+import { zodOf } from '../../src/http/openapi/zod-of.ts';
 import { isPlainMessage, plainCallsOf } from '../../src/protocol/chat-result.ts';
 import { fullBody, setAt } from '../support/chat-bodies.ts';
 import { FIELD_KINDS, SAMPLES } from '../support/chat-field-types.ts';
 import { inProportion, runs } from '../support/properties.ts';
+import { inspectJson, JsonWalk } from '../../src/protocol/inspect-json.ts';
 
 const role = fc.constantFrom('user', 'assistant', 'system', 'developer', 'tool', 'human', null, 1);
 const content = fc.oneof(

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { FAILURE_RULES, type FailureKind } from '../../src/core/fallback/failure.ts';
 import { classifyError } from '../../src/providers/classify.ts';
 import { isErrorBody, readErrorShape } from '../../src/providers/error-shape.ts';
 import { failureOfResponse } from '../../src/providers/upstream-failure.ts';
 import { contextOf } from '../support/wire.ts';
+import { FAILURE_RULES, type FailureKind } from '../../src/contracts/failure.ts';
 
 function kindOf(status: number, body: unknown): FailureKind {
   const text = typeof body === 'string' ? body : JSON.stringify(body);

@@ -2,13 +2,14 @@ import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { openaiCompatible } from 'signalbox';
 import { describe, expect, it } from 'vitest';
-import type { StreamPiece } from '../../src/core/stream/pieces.ts';
 import type { Codec } from '../../src/providers/codec.ts';
 import { httpProvider } from '../../src/providers/http-provider.ts';
 import type { OpenAiCompatibleOptions } from '../../src/providers/openai-compatible/options.ts';
-import type { Provider, ProviderReply } from '../../src/contracts/provider.ts';
+import type { Provider } from '../../src/contracts/provider.ts';
 import { serving } from '../support/requests.ts';
 import { type Upstream, chunkEvent, failWith, sendJson, startUpstream } from '../support/upstream.ts';
+import type { ProviderReply } from '../../src/contracts/provider-reply.ts';
+import type { StreamPiece } from '../../src/contracts/stream-piece.ts';
 
 const DONE = 'data: [DONE]\n\n';
 

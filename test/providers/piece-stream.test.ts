@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { failure } from '../../src/core/fallback/failure.ts';
-import type { StreamPiece } from '../../src/core/stream/pieces.ts';
 import { ChatStreamDecoder } from '../../src/providers/openai-compatible/codec.ts';
 import { ResponsePieceStream } from '../../src/providers/piece-stream.ts';
 import { TransportError, type TransportResponse } from '../../src/net/transport.ts';
 import { contextOf, cutAt, decodeStream, fixture, piecesOf, responseOf } from '../support/wire.ts';
 import { cpuClock } from '../support/cpu-clock.ts';
+import { failure } from '../../src/contracts/failure.ts';
+import type { StreamPiece } from '../../src/contracts/stream-piece.ts';
 
 const encoder = new TextEncoder();
 const bytes = (text: string): Uint8Array => encoder.encode(text);

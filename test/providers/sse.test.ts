@@ -1,7 +1,8 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type SseEvent, SseReader } from '../../src/providers/sse.ts';
+import { SseReader } from '../../src/providers/sse.ts';
 import { runs } from '../support/properties.ts';
+import type { SseEvent } from '../../src/providers/codec.ts';
 
 const encoder = new TextEncoder();
 

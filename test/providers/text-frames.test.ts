@@ -1,11 +1,12 @@
 import * as fc from 'fast-check';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { type StreamPiece, unescapeText } from '../../src/core/stream/pieces.ts';
+import { unescapeText } from '../../src/core/stream/pieces.ts';
 import { ChatStreamDecoder } from '../../src/providers/openai-compatible/codec.ts';
 import { SseReader } from '../../src/providers/sse.ts';
 import { TextFrames } from '../../src/providers/text-frames.ts';
 import { inProportion, runs } from '../support/properties.ts';
 import { contextOf } from '../support/wire.ts';
+import type { StreamPiece } from '../../src/contracts/stream-piece.ts';
 
 afterEach(() => vi.restoreAllMocks());
 

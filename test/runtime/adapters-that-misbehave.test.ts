@@ -1,12 +1,13 @@
 import { getEventListeners } from 'node:events';
 import { describe, expect, it } from 'vitest';
-import { failure } from '../../src/core/fallback/failure.ts';
-import type { PieceStream, Provider, ProviderCall, ProviderReply } from '../../src/contracts/provider.ts';
+import type { Provider, ProviderCall } from '../../src/contracts/provider.ts';
 import { createRouter } from '../../src/index.ts';
-import type { AttemptEvent, WarningEvent } from '../../src/runtime/chat/events.ts';
 import { fakeEnvironment } from '../../src/testing/fake-environment.ts';
 import { type Bench, LONG_MS, TIMEOUTS, ask, askAndWait, benchOf, statusOf, textOf } from '../support/driving.ts';
 import type { Behaviour } from '../support/stub-provider.ts';
+import type { PieceStream, ProviderReply } from '../../src/contracts/provider-reply.ts';
+import { failure } from '../../src/contracts/failure.ts';
+import type { AttemptEvent, WarningEvent } from '../../src/contracts/events.ts';
 
 /** A router over one adapter written by hand. */
 function benchWith(chat: Provider['chat']): Bench {

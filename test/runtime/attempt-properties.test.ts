@@ -1,11 +1,11 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { FAILURE_RULES } from '../../src/core/fallback/failure.ts';
 import { LONG_MS, askAndWait, benchOf, metadataOf } from '../support/driving.ts';
 import { PASSING_KINDS, always, anyProviders, anyProvidersOfTwoModels } from '../support/fault-schedules.ts';
 import { stormOfRuns } from '../support/properties.ts';
 import type { StubCall } from '../support/stub-provider.ts';
 import { storm } from '../support/storms.ts';
+import { FAILURE_RULES } from '../../src/contracts/failure.ts';
 
 const seed = fc.nat(1_000_000);
 const stream = fc.boolean();

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { failure } from '../../src/core/fallback/failure.ts';
 import { type EndpointHealth, observe, UNKNOWN_HEALTH } from '../../src/core/fallback/health.ts';
 import { beganWith } from '../../src/runtime/chat/began-cooldowns.ts';
 import { HEALTH_POLICY } from '../support/records.ts';
 import { NOW } from '../support/requests.ts';
+import { failure } from '../../src/contracts/failure.ts';
 
 function failed(health: EndpointHealth, kind: 'server' | 'rate_limited', now: number, retryAfterMs?: number) {
   const { generation } = health.breaker;

@@ -1,12 +1,12 @@
 import * as fc from 'fast-check';
 import { getEventListeners } from 'node:events';
 import { describe, expect, it } from 'vitest';
-import { FAILURE_RULES } from '../../src/core/fallback/failure.ts';
-import type { AttemptEvent } from '../../src/runtime/chat/events.ts';
 import { LONG_MS, ask, askAndWait, benchOf, statusOf } from '../support/driving.ts';
 import { anyProviders } from '../support/fault-schedules.ts';
 import { stormOfRuns } from '../support/properties.ts';
 import { storm } from '../support/storms.ts';
+import { FAILURE_RULES } from '../../src/contracts/failure.ts';
+import type { AttemptEvent } from '../../src/contracts/events.ts';
 
 const seed = fc.nat(1_000_000);
 const stream = fc.boolean();

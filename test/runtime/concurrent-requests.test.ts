@@ -1,11 +1,11 @@
 import * as fc from 'fast-check';
 import { getEventListeners } from 'node:events';
 import { describe, expect, it } from 'vitest';
-import { FAILURE_RULES } from '../../src/core/fallback/failure.ts';
 import { LONG_MS, ask, askAndWait, benchOf, statusOf } from '../support/driving.ts';
 import { PASSING_KINDS, anyProviders } from '../support/fault-schedules.ts';
 import { runs, stormOfRuns } from '../support/properties.ts';
 import type { StubCall } from '../support/stub-provider.ts';
+import { FAILURE_RULES } from '../../src/contracts/failure.ts';
 
 const FAILED = [{ does: 'fail', kind: 'server' }] as const;
 

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { DEFAULT_ADAPTIVE_POLICY } from '../../src/core/selection/adaptive/policy.ts';
-import { EndpointLoad, type RunningCall } from '../../src/runtime/chat/endpoint-load.ts';
+import { EndpointLoad, type RunningCall } from '../../src/runtime/endpoints/endpoint-load.ts';
 
 describe('the calls under way at an endpoint', () => {
   it('are those that began and have not ended, in whatever order they end, and however often', () => {

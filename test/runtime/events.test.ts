@@ -1,11 +1,12 @@
 import { type Router, type RouterEvents, createRouter, definePlugin, simulated } from 'signalbox';
 import { fakeEnvironment } from 'signalbox/testing';
 import { describe, expect, it, vi } from 'vitest';
-import { EventHub, listen } from '../../src/runtime/chat/events.ts';
+import { EventHub } from '../../src/runtime/events/events.ts';
 import { asking, post, startObservedCell } from '../support/observed-cell.ts';
 import { hello, pluginBench, streamed } from '../support/plugins.ts';
 import { call, echoTool, turns } from '../support/tools.ts';
 import { failWith } from '../support/upstream.ts';
+import { listen } from '../../src/contracts/events.ts';
 
 /** Counts begins and ends by the ids of their requests. */
 function beginsAndEnds(router: { on: EventHub['on'] }) {

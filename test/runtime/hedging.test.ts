@@ -1,14 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import type { BudgetTicket } from '../../src/core/limits/budget.ts';
-import type { BudgetKeeper } from '../../src/contracts/account-limits.ts';
+import type { BudgetKeeper, BudgetTicket } from '../../src/contracts/account-limits.ts';
 import type { ChatRequest } from '../../src/protocol/chat-request.ts';
 import type { RouterConfig } from '../../src/config/router.ts';
 import { simulateTraffic } from '../../src/entries/testing.ts';
 import { createRouter } from '../../src/index.ts';
 import { logSink } from '../../src/observe/log-sink.ts';
-import type { AttemptEvent } from '../../src/runtime/chat/events.ts';
 import { type Bench, ask, askAndWait, benchOf, metadataOf, statusOf } from '../support/driving.ts';
 import type { Behaviour } from '../support/stub-provider.ts';
+import type { AttemptEvent } from '../../src/contracts/events.ts';
 
 const usage = { prompt_tokens: 25, completion_tokens: 5, total_tokens: 30 };
 const ANSWER: Behaviour = { does: 'answer', afterMs: 300, everyMs: 0, usage };

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { promptBlocks } from '../../src/core/selection/adaptive/prompt-blocks.ts';
-import type { NormalizedRequest } from '../../src/core/normalize/normalized-request.ts';
+import type { NormalizedRequest } from '../../src/contracts/request.ts';
 import type { Endpoint } from '../../src/catalog/endpoint.ts';
 import type { Message } from '../../src/protocol/message.ts';
 import { KnownPrompts } from '../../src/runtime/chat/known-prompts.ts';

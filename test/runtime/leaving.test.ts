@@ -1,12 +1,12 @@
 import * as fc from 'fast-check';
 import { getEventListeners } from 'node:events';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { AttemptEvent, ErrorEvent, ResultEvent } from '../../src/runtime/chat/events.ts';
 import type { ChatStreamSource } from '../../src/runtime/chat/chat-stream.ts';
 import { type Bench, LONG_MS, ask, askAndWait, benchOf } from '../support/driving.ts';
 import { anyProviders } from '../support/fault-schedules.ts';
 import { stormOfRuns } from '../support/properties.ts';
 import type { StubOptions } from '../support/stub-provider.ts';
+import type { AttemptEvent, ErrorEvent, ResultEvent } from '../../src/contracts/events.ts';
 
 /** A router that writes down what it tells its listeners. */
 function observed(stubs: Readonly<Record<string, StubOptions>>, seed = 1) {

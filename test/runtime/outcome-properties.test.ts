@@ -1,12 +1,12 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { RouterError } from '../../src/protocol/router-error.ts';
-import type { AttemptEvent } from '../../src/runtime/chat/events.ts';
 import { TIMEOUTS, askAndWait, benchOf, metadataOf, statusOf, textOf } from '../support/driving.ts';
 import { PASSING_KINDS, always, anyProviders, anyProvidersOfTwoModels } from '../support/fault-schedules.ts';
 import { stormOfRuns } from '../support/properties.ts';
 import type { Behaviour } from '../support/stub-provider.ts';
 import { storm } from '../support/storms.ts';
+import type { AttemptEvent } from '../../src/contracts/events.ts';
 
 const seed = fc.nat(1_000_000);
 const stream = fc.boolean();

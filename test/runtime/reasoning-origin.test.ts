@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import type { Provider, ProviderCall } from '../../src/contracts/provider.ts';
-import { failedReply, failure } from '../../src/core/fallback/failure.ts';
+import { type Provider, type ProviderCall, failedReply } from '../../src/contracts/provider.ts';
 import { createRouter } from '../../src/index.ts';
 import { memoryStore } from '../../src/storage/memory.ts';
 import type { AssistantMessage, Message } from '../../src/protocol/message.ts';
 import type { ReasoningDetail } from '../../src/protocol/reasoning.ts';
 import type { Router } from '../../src/router/router.ts';
 import type { StateStore } from '../../src/contracts/state-store.ts';
+import { failure } from '../../src/contracts/failure.ts';
 
 interface Scene {
   /** Calls by provider. */

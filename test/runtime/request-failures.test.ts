@@ -1,13 +1,15 @@
 import { describe, expect, it } from 'vitest';
-import { failure } from '../../src/core/fallback/failure.ts';
 import { type CountedHealth, UNKNOWN_HEALTH } from '../../src/core/fallback/health.ts';
 import { isBlamed, RequestFailures } from '../../src/runtime/chat/request-failures.ts';
 import { NOW, costing, serving } from '../support/requests.ts';
+import { failure } from '../../src/contracts/failure.ts';
 
 const counted: CountedHealth = { at: NOW, account: 'one', before: UNKNOWN_HEALTH, after: UNKNOWN_HEALTH };
 
 describe('failures of one request', () => {
-  const [one, two] = serving({ a: costing(1), b: costing(2) }).plan({}).steps.map(({ endpoint }) => endpoint);
+  const [one, two] = serving({ a: costing(1), b: costing(2) })
+    .plan({})
+    .steps.map(({ endpoint }) => endpoint);
   if (one === undefined || two === undefined) throw new Error('two endpoints');
 
   it('are counted once per endpoint, however often it was tried there', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { DEFAULT_PACER_POLICY } from '../../src/core/selection/adaptive/pacer.ts';
-import { SharedPacing } from '../../src/runtime/chat/shared-pacing.ts';
+import { SharedPacing } from '../../src/runtime/endpoints/shared-pacing.ts';
 
 const pacing = (): SharedPacing => new SharedPacing({ ...DEFAULT_PACER_POLICY, mostRetries: 4 }, false);
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { Endpoint } from '../../src/catalog/endpoint.ts';
 import { resolveConfig } from '../../src/config/resolve-config.ts';
-import { type EndpointLoad, KnownEndpoints, type RunningCall } from '../../src/runtime/chat/endpoint-load.ts';
-import { EndpointRecords } from '../../src/runtime/chat/endpoint-records.ts';
+import { type EndpointLoad, KnownEndpoints, type RunningCall } from '../../src/runtime/endpoints/endpoint-load.ts';
+import { EndpointRecords } from '../../src/runtime/endpoints/endpoint-records.ts';
 import { boundedMap } from '../../src/storage/memory.ts';
 import { fakeEnvironment } from '../../src/testing/fake-environment.ts';
 import { instant } from '../support/simulated.ts';

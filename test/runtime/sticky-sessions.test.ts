@@ -1,11 +1,11 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { ReportedUsage } from '../../src/core/stream/pieces.ts';
 import type { ChatRequest } from '../../src/protocol/chat-request.ts';
 import type { StateStore } from '../../src/contracts/state-store.ts';
 import { type Bench, type Outcome, askAndWait, benchOf as adaptiveBenchOf, statusOf } from '../support/driving.ts';
 import { stormOfRuns } from '../support/properties.ts';
 import type { Behaviour, StubOptions } from '../support/stub-provider.ts';
+import type { ReportedUsage } from '../../src/contracts/stream-piece.ts';
 
 /** What these tests say of sessions holds without exception where costs do not decide: in the strategy `balanced`. */
 const benchOf: typeof adaptiveBenchOf = (providers, config) =>

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { UsualTokens } from '../../src/runtime/chat/usual-times.ts';
+import { UsualTokens } from '../../src/runtime/endpoints/usual-times.ts';
 import { boundedMap } from '../../src/storage/memory.ts';
 
 const answerTokens = (usual: UsualTokens, account: string, model: string): number | undefined =>

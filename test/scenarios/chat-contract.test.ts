@@ -42,8 +42,10 @@ async function open(handler: UpstreamHandler, config: Partial<RouterConfig> = {}
 
 describe('a stream whose only endpoint refuses it three times for its rate', () => {
   it('is a 429 in JSON, although more than a second went by', async () => {
-    await using scene = await open(failWith(429, { error: { message: 'slow down' } }, { 'retry-after-ms': '1100' }), {
-    });
+    await using scene = await open(
+      failWith(429, { error: { message: 'slow down' } }, { 'retry-after-ms': '1100' }),
+      {},
+    );
     const response = await scene.ask({ stream: true });
     expect(scene.upstream.requests).toHaveLength(3);
     expect([response.status, response.headers.get('content-type')]).toEqual([429, 'application/json']);

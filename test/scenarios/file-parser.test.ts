@@ -10,7 +10,7 @@ import {
   openaiCompatible,
 } from 'signalbox';
 import { describe, expect, it } from 'vitest';
-import { createPdfRunner } from '../../src/plugins/pdf/runner-inline.ts';
+import { createPdfRunner } from '../../src/plugins/services/pdf/runner-inline.ts';
 import { MOUNTS } from '../support/mounts.ts';
 import { dataUrlOf, encryptedPdf, pdfOfPages, pdfWith } from '../support/pdf.ts';
 import { type Upstream, answerWith, sendJson, startUpstream } from '../support/upstream.ts';

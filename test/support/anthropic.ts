@@ -1,6 +1,4 @@
 import { readFileSync } from 'node:fs';
-import type { StreamPiece } from '../../src/core/stream/pieces.ts';
-import type { UpstreamResult } from '../../src/core/stream/upstream-result.ts';
 import type { EndpointDeclaration } from '../../src/catalog/endpoint.ts';
 import type { ChatRequest } from '../../src/protocol/chat-request.ts';
 import { type EncodedBody, encodeRequest } from '../../src/providers/anthropic/encode-request.ts';
@@ -11,6 +9,7 @@ import { acceptsOf } from '../../src/core/accepts.ts';
 import { ANTHROPIC } from '../../src/providers/accepts/anthropic.ts';
 import { serving } from './requests.ts';
 import { contextOf, piecesOf } from './wire.ts';
+import type { StreamPiece, UpstreamResult } from '../../src/contracts/stream-piece.ts';
 
 type Fields = Partial<ChatRequest> & Readonly<Record<string, unknown>>;
 

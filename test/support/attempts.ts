@@ -1,14 +1,9 @@
-import {
-  type Attempt,
-  type AttemptFailure,
-  failure,
-  FAILURE_RULES,
-  type FailureKind,
-} from '../../src/core/fallback/failure.ts';
 import { DEFAULT_BACKOFF } from '../../src/core/fallback/backoff.ts';
 import type { FallbackPolicy, Situation } from '../../src/core/fallback/next-move.ts';
 import type { PlanStep, RoutePlan } from '../../src/core/selection/route-plan.ts';
 import { NOW, sceneOf } from './requests.ts';
+import { type AttemptFailure, failure, FAILURE_RULES, type FailureKind } from '../../src/contracts/failure.ts';
+import type { Attempt } from '../../src/core/fallback/attempt.ts';
 
 /** All kinds of failure. */
 export const FAILURE_KINDS = Object.keys(FAILURE_RULES) as FailureKind[];

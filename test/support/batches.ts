@@ -2,11 +2,12 @@ import { setTimeout } from 'node:timers/promises';
 import { type Batch, type NewBatch, type Provider, type Router, type RouterConfig, createRouter } from 'signalbox';
 import { fakeEnvironment } from 'signalbox/testing';
 import type { FakeEnvironment } from 'signalbox/testing';
-import type { BatchRecord } from '../../src/core/batch/batch-record.ts';
-import { type FailureKind, failure } from '../../src/core/fallback/failure.ts';
-import type { ProviderCall, ProviderReply } from '../../src/contracts/provider.ts';
+import type { ProviderCall } from '../../src/contracts/provider.ts';
 import { type BatchStore } from '../../src/contracts/batch-store.ts';
 import { memoryStorage } from '../../src/storage/memory-storage.ts';
+import type { ProviderReply } from '../../src/contracts/provider-reply.ts';
+import type { BatchRecord } from '../../src/contracts/batch-record.ts';
+import { type FailureKind, failure } from '../../src/contracts/failure.ts';
 
 /** What a provider of a test does with a call. */
 export type Behave = (call: SeenCall) => Promise<ProviderReply> | ProviderReply;

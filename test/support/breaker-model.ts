@@ -78,9 +78,10 @@ export function land(real: Guarded, flight: Flight, ending: Ending): void {
 }
 
 /** Calls that failed and succeeded, as far as they are not forgotten: each makes those before it count 0.5 % less. */
-export function countsOf(
-  { outcomes }: Pick<Reference, 'outcomes'>,
-): { readonly succeeded: number; readonly failed: number } {
+export function countsOf({ outcomes }: Pick<Reference, 'outcomes'>): {
+  readonly succeeded: number;
+  readonly failed: number;
+} {
   const weights = outcomes.map((_, index) => 0.995 ** (outcomes.length - 1 - index));
   const sum = (counts: (one: Reference['outcomes'][number]) => boolean): number =>
     outcomes.reduce((total, one, index) => total + (counts(one) ? (weights[index] ?? 0) : 0), 0);

@@ -1,5 +1,4 @@
 import * as fc from 'fast-check';
-import { FAULTLESS } from '../../src/core/selection/adaptive/wellness.ts';
 import { UNKNOWN_HEALTH } from '../../src/core/fallback/health.ts';
 import { DEFAULT_ADAPTIVE_POLICY } from '../../src/core/selection/adaptive/policy.ts';
 import { UNMEASURED } from '../../src/core/selection/performance.ts';
@@ -7,6 +6,7 @@ import type { EndpointRecord } from '../../src/core/selection/world.ts';
 import type { RoutePlan } from '../../src/core/selection/route-plan.ts';
 import type { ChatRequest } from '../../src/protocol/chat-request.ts';
 import { MODEL, NOW, sceneOf as sceneOfOptions } from './requests.ts';
+import { FAULTLESS } from '../../src/core/fallback/condition.ts';
 
 /** How well an endpoint did; null for one that was never called. */
 export const condition = fc.option(fc.double({ min: 0, max: 1, noNaN: true }));

@@ -1,4 +1,4 @@
-import type { DialectContext } from '../../src/core/dialects/dialect.ts';
+import type { DialectContext } from '../../src/formats/dialect.ts';
 
 /** What answers in a dialect are made with, in tests. */
 export const CONTEXT: DialectContext = {

@@ -1,7 +1,8 @@
 import type { EndpointDeclaration } from '../../src/catalog/endpoint.ts';
-import { type FailureKind, failure } from '../../src/core/fallback/failure.ts';
-import type { EmbeddingCall, EmbeddingReply, Provider } from '../../src/contracts/provider.ts';
+import type { EmbeddingCall, Provider } from '../../src/contracts/provider.ts';
 import type { Environment } from '../../src/platform/environment.ts';
+import type { EmbeddingReply } from '../../src/contracts/provider-reply.ts';
+import { type FailureKind, failure } from '../../src/contracts/failure.ts';
 
 /** What a stub does with a call for embeddings. */
 export type Embeds = (call: EmbeddingCall) => unknown;

@@ -1,12 +1,10 @@
 import type { Endpoint, EndpointDeclaration } from '../../src/catalog/endpoint.ts';
 import { buildCatalog } from '../../src/catalog/catalog.ts';
-import type { RequestContext, RouterFacts } from '../../src/core/normalize/normalize.ts';
-import {
-  type NormalizedEmbeddingRequest,
-  normalizeEmbeddingRequest,
-} from '../../src/core/normalize/normalize-embedding.ts';
+import { normalizeEmbeddingRequest } from '../../src/core/normalize/normalize-embedding.ts';
 import type { EmbeddingRequest } from '../../src/protocol/embedding.ts';
 import type { Checked } from '../../src/protocol/fault.ts';
+import type { NormalizedEmbeddingRequest } from '../../src/contracts/request.ts';
+import type { RequestContext, RouterFacts } from '../../src/core/normalize/context.ts';
 
 /** Models by provider, all of whom know how to embed unless they are called `silent`. */
 export type Offers = Readonly<Record<string, Readonly<Record<string, EndpointDeclaration>>>>;

@@ -1,8 +1,8 @@
 import * as fc from 'fast-check';
-import { FAILURE_RULES, type FailureKind } from '../../src/core/fallback/failure.ts';
 import { type Asked, type Bench, type Outcome, askAndWait, benchOf } from './driving.ts';
 import { stormOfRuns } from './properties.ts';
 import type { Behaviour, StubOptions } from './stub-provider.ts';
+import { FAILURE_RULES, type FailureKind } from '../../src/contracts/failure.ts';
 
 /** Failures that an upstream can cause. */
 export const UPSTREAM_KINDS = (Object.keys(FAILURE_RULES) as FailureKind[]).filter(

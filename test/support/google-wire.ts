@@ -1,16 +1,16 @@
 import { readFileSync } from 'node:fs';
 import type { EndpointDeclaration } from '../../src/catalog/endpoint.ts';
-import type { NormalizedRequest } from '../../src/core/normalize/normalized-request.ts';
+import type { NormalizedRequest } from '../../src/contracts/request.ts';
 import type { ChatRequest } from '../../src/protocol/chat-request.ts';
 import type { AnswerContext } from '../../src/providers/google/answer-reader.ts';
 import { type EncodeContext, encodeRequest } from '../../src/providers/google/encode-request.ts';
-import type { StreamPiece } from '../../src/core/stream/pieces.ts';
 import { GoogleStreamDecoder } from '../../src/providers/google/codec.ts';
 import { type GeminiBody, geminiBodySchema } from './gemini-schema.ts';
 import { acceptsOf } from '../../src/core/accepts.ts';
 import * as records from '../../src/providers/accepts/google.ts';
 import { serving } from './requests.ts';
 import { OWN_KEY, piecesOf } from './wire.ts';
+import type { StreamPiece } from '../../src/contracts/stream-piece.ts';
 
 /** A chat request, or the members of one that a test is about. */
 export type Asked = Partial<ChatRequest> & Readonly<Record<string, unknown>>;

@@ -8,8 +8,8 @@ import type {
   NativeState,
   NativeSubmission,
 } from 'signalbox';
-import { failure, type FailureKind } from '../../src/core/fallback/failure.ts';
 import { type BatchProvider, answer, batchProvider } from './batches.ts';
+import { failure, type FailureKind } from '../../src/contracts/failure.ts';
 
 /** What a batch API of a test does. */
 export interface NativeScript {

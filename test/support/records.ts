@@ -1,10 +1,10 @@
 import { DEFAULT_BREAKER_POLICY } from '../../src/core/fallback/breaker.ts';
-import { type FailureKind, failure } from '../../src/core/fallback/failure.ts';
 import { type EndpointHealth, type HealthPolicy, UNKNOWN_HEALTH, observe } from '../../src/core/fallback/health.ts';
 import { MAX_RETRY_AFTER_MS } from '../../src/core/fallback/http-date.ts';
 import { measure, type Measurement, UNMEASURED } from '../../src/core/selection/performance.ts';
 import type { EndpointRecord } from '../../src/core/selection/world.ts';
 import { NOW } from './requests.ts';
+import { type FailureKind, failure } from '../../src/contracts/failure.ts';
 
 /** The defaults of the router. */
 export const HEALTH_POLICY: HealthPolicy = { breaker: DEFAULT_BREAKER_POLICY, maxCooldownMs: MAX_RETRY_AFTER_MS };

@@ -2,10 +2,11 @@ import { createRouter, type Environment, type Provider, type Router, type Router
 import { type Interval, replay, type ReplayReport } from 'signalbox/replay';
 import { simulateTraffic } from 'signalbox/testing';
 import type { LedgerRecord } from '../../src/contracts/ledger.ts';
-import { failedReply, failure } from '../../src/core/fallback/failure.ts';
-import { DecideAgain } from '../../src/core/replay/decide-again.ts';
+import { DecideAgain } from '../../src/core/ledger/replay/decide-again.ts';
 import { seededRandom } from '../../src/providers/simulated/chance.ts';
 import { SIMULATED_MODEL } from '../../src/testing/simulate-traffic/world.ts';
+import { failure } from '../../src/contracts/failure.ts';
+import { failedReply } from '../../src/contracts/provider.ts';
 
 /** What would have come of a request at an endpoint, whether it went there or not. */
 interface Fate {

@@ -1,15 +1,16 @@
 import { type Catalog, buildCatalog } from '../../src/catalog/catalog.ts';
 import type { EndpointDeclaration, EndpointOwner } from '../../src/catalog/endpoint.ts';
 import type { ModelInfo } from '../../src/catalog/model.ts';
-import type { Account, RoutingPolicy } from '../../src/core/account.ts';
-import { type RouterFacts, normalizeChatRequest } from '../../src/core/normalize/normalize.ts';
-import type { NormalizedRequest } from '../../src/core/normalize/normalized-request.ts';
+import type { Account, RoutingPolicy } from '../../src/contracts/account.ts';
+import { normalizeChatRequest } from '../../src/core/normalize/normalize.ts';
+import type { NormalizedRequest } from '../../src/contracts/request.ts';
 import type { Preset } from '../../src/core/normalize/preset.ts';
 import { planRoute } from '../../src/core/selection/plan-route.ts';
 import type { RoutePlan } from '../../src/core/selection/route-plan.ts';
 import { DEFAULT_SELECTION_POLICY, type EndpointRecord, type World } from '../../src/core/selection/world.ts';
 import type { ChatRequest } from '../../src/protocol/chat-request.ts';
 import type { Checked, RequestFault } from '../../src/protocol/fault.ts';
+import type { RouterFacts } from '../../src/core/normalize/context.ts';
 
 /** The model of tests that are about providers. */
 export const MODEL = 'acme/one';

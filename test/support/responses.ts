@@ -1,5 +1,5 @@
-import type { DialectContext, DialectRequest, DialectStreamWriter } from '../../src/core/dialects/dialect.ts';
-import { RESPONSES } from '../../src/core/dialects/responses/responses.ts';
+import type { DialectContext, DialectRequest, DialectStreamWriter } from '../../src/formats/dialect.ts';
+import { RESPONSES } from '../../src/formats/responses/responses.ts';
 import type { ChatResult, Choice } from '../../src/protocol/chat-result.ts';
 import type { ChatChunk, Delta } from '../../src/protocol/chunk.ts';
 import type { JsonObject } from '../../src/protocol/json.ts';

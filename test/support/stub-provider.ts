@@ -1,9 +1,10 @@
 import type { EndpointDeclaration } from '../../src/catalog/endpoint.ts';
-import { type FailureKind, failure, failedReply } from '../../src/core/fallback/failure.ts';
-import type { ReportedUsage, StreamPiece } from '../../src/core/stream/pieces.ts';
-import type { PieceStream, Provider, ProviderCall, ProviderReply } from '../../src/contracts/provider.ts';
+import { type Provider, type ProviderCall, failedReply } from '../../src/contracts/provider.ts';
 
 import type { Environment } from '../../src/platform/environment.ts';
+import type { PieceStream, ProviderReply } from '../../src/contracts/provider-reply.ts';
+import { type FailureKind, failure } from '../../src/contracts/failure.ts';
+import type { ReportedUsage, StreamPiece } from '../../src/contracts/stream-piece.ts';
 
 /** How a stub deals with one call. Times are milliseconds of the fake clock. */
 export type Behaviour =

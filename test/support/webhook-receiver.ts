@@ -1,7 +1,7 @@
-import type { GuardedTransportFactory } from '../../src/net/outbound.ts';
-import { failure } from '../../src/core/fallback/failure.ts';
 import { TransportError } from '../../src/net/transport.ts';
 import type { Environment } from '../../src/platform/environment.ts';
+import { failure } from '../../src/contracts/failure.ts';
+import type { GuardedTransportFactory } from '../../src/net/outbound-request.ts';
 
 /** A secret of Standard Webhooks. */
 export const SECRET = `whsec_${Buffer.from('a secret of thirty-two bytes ok!').toString('base64')}`;

@@ -15,15 +15,15 @@ import {
 } from '../../src/protocol/inner-model-options.ts';
 import { guardrailOptionsSchema } from '../../src/protocol/guardrail-options.ts';
 import { messageSchema } from '../../src/protocol/message.ts';
-import { messagesRequestSchema } from '../../src/protocol/messages/messages-request.ts';
-import { messagesToolSchema } from '../../src/protocol/messages/tool.ts';
+import { messagesRequestSchema } from '../../src/formats/messages/protocol/messages-request.ts';
+import { messagesToolSchema } from '../../src/formats/messages/protocol/tool.ts';
 import { changeSchema, choicesSchema } from '../../src/protocol/plugin-output.ts';
 import { modelPatternsSchema, pluginEntrySchema } from '../../src/protocol/plugins.ts';
 import { providerPreferencesSchema } from '../../src/protocol/provider-preferences.ts';
 import { responseFormatSchema, stopConditionsSchema } from '../../src/protocol/reasoning.ts';
-import { schemaOfItem } from '../../src/protocol/responses/input-item.ts';
-import { responsesRequestSchema } from '../../src/protocol/responses/responses-request.ts';
-import { schemaOfChoice, schemaOfTool } from '../../src/protocol/responses/tool.ts';
+import { schemaOfItem } from '../../src/formats/responses/protocol/input-item.ts';
+import { responsesRequestSchema } from '../../src/formats/responses/protocol/responses-request.ts';
+import { schemaOfChoice, schemaOfTool } from '../../src/formats/responses/protocol/tool.ts';
 import { datetimeSchema, imageSchema, mcpSchema, searchModelsSchema } from '../../src/protocol/server-tool-options.ts';
 import { toolChoiceSchema, toolSchema } from '../../src/protocol/tools.ts';
 

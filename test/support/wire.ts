@@ -1,12 +1,11 @@
 import { readFileSync } from 'node:fs';
-import type { StreamPiece } from '../../src/core/stream/pieces.ts';
-import type { UpstreamResult } from '../../src/core/stream/upstream-result.ts';
-import type { DecodedResult } from '../../src/providers/codec.ts';
+import type { DecodedResult, StreamDecoder } from '../../src/providers/codec.ts';
 import { type DecodeContext, decodeResult } from '../../src/providers/openai-compatible/decode-result.ts';
 import type { Dialect } from '../../src/providers/openai-compatible/dialect.ts';
 import { ChatStreamDecoder } from '../../src/providers/openai-compatible/codec.ts';
-import { ResponsePieceStream, type StreamDecoder } from '../../src/providers/piece-stream.ts';
+import { ResponsePieceStream } from '../../src/providers/piece-stream.ts';
 import type { TransportResponse } from '../../src/net/transport.ts';
+import type { StreamPiece, UpstreamResult } from '../../src/contracts/stream-piece.ts';
 
 /** The key of tests; wherever it shows up, something leaks. */
 export const OWN_KEY = 'sk-own+/key=="7781-canary';

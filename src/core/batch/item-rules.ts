@@ -3,7 +3,7 @@ import { faultAt, type RequestFault } from '../../protocol/fault.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../protocol/json.ts';
 import type { ErrorType } from '../../protocol/error.ts';
 import { canonical } from '../../platform/json.ts';
-import type { NormalizedRequest } from '../normalize/normalized-request.ts';
+import type { NormalizedRequest } from '../../contracts/request.ts';
 import type { ActivePlugin } from '../pipeline/choose-plugins.ts';
 
 /** Tools that a provider runs itself where the body is one of Anthropic's. Its other typed tools are run by callers. */

@@ -1,10 +1,8 @@
 import { BATCH_ENDS, type BatchStatus } from '../../protocol/batch.ts';
 import { canonical } from '../../platform/json.ts';
 import type { JsonObject } from '../../protocol/json.ts';
-import type { Usage } from '../../protocol/chunk.ts';
-import type { BatchFault } from './wire-batch.ts';
-import type { WebhookState } from './webhook-schedule.ts';
-import type { BatchRecord } from './batch-record.ts';
+import type { BatchRecord, BatchEffect, WebhookState, BatchFault } from '../../contracts/batch-record.ts';
+import type { Usage } from '../../protocol/usage.ts';
 
 /** Something that happened to a batch. */
 export type BatchEvent =
@@ -42,12 +40,6 @@ export type BatchEvent =
   | { readonly type: 'told'; readonly webhook: WebhookState }
   /** Its owner wants the end to be told again. */
   | { readonly type: 'tell_again' };
-
-/**
- * What is to be done after a change, saved together with it. Each is done at least once, by whoever comes first, and
- * doing it twice changes nothing.
- */
-export type BatchEffect = 'validate' | 'run' | 'finalize' | 'stop' | 'notify';
 
 /** What an event came to. */
 interface BatchTransition {

@@ -1,7 +1,7 @@
 import { nanoFromUsd, usdFromNano } from '../../catalog/cost.ts';
-import type { Usage, UsageIteration } from '../../protocol/chunk.ts';
 import { isJsonObject } from '../../protocol/json.ts';
 import * as read from '../../platform/json.ts';
+import type { Usage, UsageIteration } from '../../protocol/usage.ts';
 
 /** Nothing was used yet. */
 export const NO_USAGE: Usage = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 };

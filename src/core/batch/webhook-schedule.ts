@@ -1,3 +1,5 @@
+import type { WebhookTry, WebhookState } from '../../contracts/batch-record.ts';
+
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
@@ -28,29 +30,8 @@ const JITTER = 0.1;
 /** Statuses with which a receiver may say when it wants to be asked again. */
 const BUSY: ReadonlySet<number> = new Set([429, 502, 503, 504]);
 
-/** How a try ended: with a status, or without any answer. */
-export interface WebhookTry {
-  readonly status?: number | undefined;
-  /** Milliseconds that the receiver asked for. */
-  readonly retryAfterMs?: number | undefined;
-}
-
 /** Tries that a batch remembers: the last ones. */
 const REMEMBERED = 5;
-
-/** How the delivery of the end of a batch stands. Times are epoch milliseconds of the store's clock. */
-export interface WebhookState {
-  readonly status: 'pending' | 'delivered' | 'given_up';
-  /** All tries, of which the last are remembered, the oldest first. */
-  readonly tries: number;
-  readonly attempts: readonly {
-    readonly at: number;
-    /** Left out where nobody answered. */
-    readonly status?: number | undefined;
-  }[];
-  /** When it is tried again. */
-  readonly nextAt?: number | undefined;
-}
 
 /** How a delivery stands after another try, and what follows it. */
 export function webhookStateAfter(

@@ -1,7 +1,6 @@
 import type { Batch, BatchErrors, BatchResultItem, BatchStatus, BatchWebhook } from '../../protocol/batch.ts';
-import type { BatchRecord } from './batch-record.ts';
-import type { WebhookState } from './webhook-schedule.ts';
 import { isTerminal } from './machine.ts';
+import type { BatchRecord, WebhookState, OutputKind, BatchFault } from '../../contracts/batch-record.ts';
 
 /** An outcome as it is stored, as far as it is shown. */
 interface ShownOutcome {
@@ -90,9 +89,6 @@ export function seconds(milliseconds: number): number {
   return Math.floor(milliseconds / 1_000);
 }
 
-/** Which of the two files of a batch that has ended: what was answered, or what was not. */
-export type OutputKind = 'output' | 'errors';
-
 const PREFIX = 'batch_';
 
 /**
@@ -108,15 +104,6 @@ export function outputFileId({ id, status, counts }: BatchRecord, kind: OutputKi
 export function batchOfFile(fileId: string): { readonly batchId: string; readonly kind: OutputKind } | undefined {
   const [, kind, name] = /^file-(output|errors)-(.*)$/s.exec(fileId) ?? [];
   return kind === undefined ? undefined : { batchId: `${PREFIX}${name}`, kind: kind as OutputKind };
-}
-
-/** What is wrong with a batch: a sentence, and for requests that came in a file the line. */
-export interface BatchFault {
-  readonly message: string;
-  /** Counted from 1. */
-  readonly line?: number | undefined;
-  /** Where in the line. */
-  readonly param?: string | undefined;
 }
 
 /** A fault of a request as one of the line that it came in; requests are lines, from the first on. */

@@ -1,7 +1,7 @@
-import { fill } from '../../config/option.ts';
-import { BACKOFF, type BackoffPolicy } from '../../config/tables/fallback.ts';
+import { fill } from '../../options/option.ts';
+import { BACKOFF, type BackoffPolicy } from '../../options/fallback.ts';
 
-export type { BackoffPolicy } from '../../config/tables/fallback.ts';
+export type { BackoffPolicy } from '../../options/fallback.ts';
 
 /** Default {@link BackoffPolicy}. */
 export const DEFAULT_BACKOFF: BackoffPolicy = fill(BACKOFF);

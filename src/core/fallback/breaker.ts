@@ -1,5 +1,5 @@
-import { fill } from '../../config/option.ts';
-import { BREAKER, type BreakerPolicy as BreakerOptions } from '../../config/tables/fallback.ts';
+import { fill } from '../../options/option.ts';
+import { BREAKER, type BreakerPolicy as BreakerOptions } from '../../options/fallback.ts';
 
 /**
  * A circuit breaker as plain data. Closed lets everything through; open lets nothing through until `openUntil`;

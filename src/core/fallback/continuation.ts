@@ -1,8 +1,9 @@
 /** Decides how a stream of text that broke after its first token goes on at another endpoint. */
 import type { Endpoint } from '../../catalog/endpoint.ts';
-import type { NormalizedRequest } from '../normalize/normalized-request.ts';
+import type { NormalizedRequest } from '../../contracts/request.ts';
 import { quarterTokens } from '../tokens/token-estimate.ts';
-import { type Addition, type Attempt, type AttemptFailure, type Continuation, FAILURE_RULES } from './failure.ts';
+import { type AttemptFailure, FAILURE_RULES, type Addition, type Continuation } from '../../contracts/failure.ts';
+import type { Attempt } from './attempt.ts';
 
 /** Whether the answer to a request is of a kind that another endpoint can go on with. */
 export function canBeContinued({ stream, parameters, outputModalities, audio, native }: NormalizedRequest): boolean {

@@ -1,17 +1,10 @@
 import type { Availability, ErrorType } from '../../protocol/error.ts';
 import type { PlanStep, RoutePlan } from '../selection/route-plan.ts';
-import {
-  type Attempt,
-  type AttemptFailure,
-  type FailedAttempt,
-  failedAttempts,
-  FAILURE_RULES,
-  type FailureRule,
-  TOOK_TOO_LONG,
-} from './failure.ts';
 import type { Admission } from './health.ts';
 import type { LatelyEnded } from './outcomes.ts';
 import type { Move } from './next-move.ts';
+import { type AttemptFailure, FAILURE_RULES, type FailureRule, TOOK_TOO_LONG } from '../../contracts/failure.ts';
+import { type Attempt, type FailedAttempt, failedAttempts } from './attempt.ts';
 
 /** The error a caller gets when no attempt succeeded, as data. */
 export interface FinalError {

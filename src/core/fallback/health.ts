@@ -1,10 +1,3 @@
-import {
-  type Condition,
-  conditionAfter,
-  conditionWithout,
-  FAULTLESS,
-  type ForgettingPolicy,
-} from '../selection/adaptive/wellness.ts';
 import { DEFAULT_ADAPTIVE_POLICY } from '../selection/adaptive/policy.ts';
 import {
   admits,
@@ -16,8 +9,9 @@ import {
   takenBack,
   tripped,
 } from './breaker.ts';
-import { type AttemptFailure, FAILURE_RULES } from './failure.ts';
 import { counted, endedLately, HALF_HOUR_MS, type Outcomes, uncounted, uptimeOf } from './outcomes.ts';
+import { type AttemptFailure, FAILURE_RULES } from '../../contracts/failure.ts';
+import { type Condition, conditionAfter, FAULTLESS, type ForgettingPolicy, conditionWithout } from './condition.ts';
 
 /** Time in which an endpoint is left alone, because it said so or because our key does not work there. */
 export interface Cooldown {

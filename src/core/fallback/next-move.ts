@@ -1,18 +1,12 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
-import type { FallbackPolicy } from '../../config/tables/fallback.ts';
+import type { FallbackPolicy } from '../../options/fallback.ts';
 import type { PlanStep, RoutePlan } from '../selection/route-plan.ts';
-import {
-  type Attempt,
-  type AttemptFailure,
-  type FailedAttempt,
-  failedAttempts,
-  FAILURE_RULES,
-  type FailureKind,
-} from './failure.ts';
 import { backoffMs } from './backoff.ts';
 import type { Admission } from './health.ts';
+import { type AttemptFailure, FAILURE_RULES, type FailureKind } from '../../contracts/failure.ts';
+import { type Attempt, type FailedAttempt, failedAttempts } from './attempt.ts';
 
-export type { FallbackPolicy } from '../../config/tables/fallback.ts';
+export type { FallbackPolicy } from '../../options/fallback.ts';
 
 /** What the next move may depend on, besides the plan and the attempts so far. */
 export interface Situation {

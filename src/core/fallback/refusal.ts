@@ -5,11 +5,11 @@
  */
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import { ALL_PARAMETERS, type ParameterName } from '../../catalog/model.ts';
-import type { NormalizedRequest } from '../normalize/normalized-request.ts';
+import type { NormalizedRequest } from '../../contracts/request.ts';
 import { REASONING_EFFORTS, type ReasoningEffort } from '../../protocol/reasoning.ts';
 import { isJsonObject } from '../../protocol/json.ts';
-import type { AttemptFailure, FailureKind, Refusal } from './failure.ts';
 import { REFUSED_SCHEMA_WORDS, REFUSED_WORDS } from './refused-wordings.ts';
+import type { AttemptFailure, FailureKind, Refusal } from '../../contracts/failure.ts';
 
 /** Kinds that a refusal of one word may be taken for. */
 const KINDS: ReadonlySet<FailureKind> = new Set(['unsupported_parameter', 'invalid_request', 'unprocessable']);

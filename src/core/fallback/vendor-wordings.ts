@@ -1,5 +1,5 @@
 import type { ErrorType } from '../../protocol/error.ts';
-import type { FailureKind } from './failure.ts';
+import type { FailureKind } from '../../contracts/failure.ts';
 
 /** What a provider's refusal is about. Only the first three say something about other requests. */
 type Concern = 'account' | 'model' | 'address' | 'request';

@@ -1,15 +1,16 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { LedgerPlugin, LedgerTool } from '../../contracts/ledger.ts';
-import type { Attempt, AttemptFailure } from '../fallback/failure.ts';
-import type { NormalizedRequest, RoutedRequest } from '../normalize/normalized-request.ts';
+import type { NormalizedRequest, RoutedRequest } from '../../contracts/request.ts';
 import { normalizePreferences } from '../normalize/preset.ts';
 import type { DialectName } from '../../protocol/dialect.ts';
 import { shortened } from '../../protocol/fault.ts';
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
-import type { Account } from '../account.ts';
+import type { Account, RoutingPolicy } from '../../contracts/account.ts';
 import type { PlanStep, RoutePlan } from '../selection/route-plan.ts';
-import type { DecisionContext } from './write-decision.ts';
-import type { Usage } from '../../protocol/chunk.ts';
+import type { AttemptFailure } from '../../contracts/failure.ts';
+import type { Attempt } from '../fallback/attempt.ts';
+import type { Catalog } from '../../catalog/catalog.ts';
+import type { Usage } from '../../protocol/usage.ts';
 
 /** What a record needs of a request. Without its messages: a draft must not keep them in memory. */
 export type DraftedRequest = Pick<
@@ -202,4 +203,11 @@ export function drafted(request: RoutedRequest, likelyTokens: number | undefined
     native: native?.requiredBy === undefined ? undefined : [native.dialect, native.requiredBy],
     likelyTokens: likelyTokens ?? (request as Partial<NormalizedRequest> & { likelyTokens?: number }).likelyTokens,
   };
+}
+
+/** What a decision is written down against: what everybody knows need not be in a record. */
+export interface DecisionContext {
+  readonly catalog: Catalog;
+  /** The router's own policy. */
+  readonly policy: RoutingPolicy;
 }

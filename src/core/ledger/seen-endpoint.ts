@@ -1,121 +1,14 @@
-import type { Endpoint } from '../../catalog/endpoint.ts';
-import type { SeenAdmission, SeenEndpoint, SeenPercentiles, SeenTools } from '../../contracts/ledger.ts';
-import { type Admission, type EndpointHealth, stabilityOf, UNKNOWN_HEALTH } from '../fallback/health.ts';
+import type { SeenAdmission, SeenEndpoint, SeenPercentiles } from '../../contracts/ledger.ts';
+import { type Admission, type EndpointHealth, UNKNOWN_HEALTH } from '../fallback/health.ts';
 import { UNCALIBRATED } from '../tokens/likely-tokens.ts';
-import { chargedNow } from '../selection/adaptive/charges.ts';
 import type { Timing } from '../selection/adaptive/timing.ts';
-import { UNKNOWN_SPEED } from '../selection/adaptive/wellness.ts';
-import {
-  countsOf,
-  type EndpointPerformance,
-  latencyOf,
-  type PercentileValues,
-  throughputOf,
-} from '../selection/performance.ts';
+import type { EndpointPerformance } from '../selection/performance.ts';
 import type { EndpointRecord } from '../selection/world.ts';
-import { PREFERENCE_WINDOW_MS, speedBefore } from '../selection/sort.ts';
-
-/**
- * What a decision saw of an endpoint, as a few numbers, and back again. The records of the live router hold thousands of
- * counts; a decision only ever looks at what is here. {@link recordOf} builds a record that gives the same answers: a
- * replay then calls the same functions as the live path, and none of them knows which it is.
- *
- * In a replay it is always 0 o'clock: what happened before has a negative time.
- */
-
-const HALF_HOUR_MS = 1_800_000;
-const TWO_HOURS_MS = 7_200_000;
+import { BUCKETS, type SeenState } from '../selection/observed-endpoint.ts';
+import { UNKNOWN_SPEED } from '../selection/adaptive/speed.ts';
 /** In the last half hour, but not in the last five minutes; and in the last two hours, but not in the last half. */
 const EARLIER_MS = -600_000;
 const LONG_AGO_MS = -3_600_000;
-const BUCKETS_PER_DOUBLING = 8;
-const BUCKETS = 160;
-
-/** What a decision looked at of an endpoint that was called before. */
-export interface SeenState {
-  readonly endpoint: Endpoint;
-  /** Undefined where failures left everything of it. */
-  readonly condition: Omit<EndpointHealth['condition'], 'faded'> | undefined;
-  /** Of what is known of its speed: all of that would have to be kept with it. */
-  readonly lateness: number;
-  readonly lateAt: number;
-  readonly measures: Measures;
-  readonly tools: SeenTools | undefined;
-  /** Tokens that it counts for one that was estimated. */
-  readonly tokens: number | undefined;
-  /** How many times as much as declared it charged. */
-  readonly charges: number;
-  /** What a call took there, where the decision looked at that. */
-  readonly timing: Timing | undefined;
-}
-
-/** What is worked out once for the decisions of a second. */
-interface Measures {
-  readonly latency: SeenPercentiles | undefined;
-  readonly throughput: SeenPercentiles | undefined;
-  readonly stability: 0 | 1 | 2;
-  /** Medians from before, where nothing was measured in the last five minutes. */
-  readonly before: SeenSpeed | undefined;
-}
-
-type SeenSpeed = NonNullable<SeenEndpoint['before']>;
-
-/** Adding up thousands of counts takes longer than a decision; where it looked at none, those of a second ago will do. */
-const MEASURED = new WeakMap<Endpoint, Measures & { readonly at: number }>();
-const MEASURED_FOR_MS = 1_000;
-
-/** When an endpoint was looked at, and what the decision may hang on. */
-interface SeenWhen {
-  readonly now: number;
-  /** How fast it is. */
-  readonly isExact: boolean;
-  /** How its tool calls turned out, where it had so many; undefined where that does not count. */
-  readonly toolsFrom: number | undefined;
-  /** How it counts tokens. */
-  readonly countsTokens: boolean;
-}
-
-/** What a decision looks at of what is known of an endpoint. */
-export function stateOf(
-  endpoint: Endpoint,
-  { health, speed, performance, tokens, charges }: EndpointRecord,
-  { now, isExact, toolsFrom, countsTokens }: SeenWhen,
-  timing: Timing | undefined,
-): SeenState {
-  let measures = isExact ? undefined : MEASURED.get(endpoint);
-  if (measures === undefined || now - measures.at >= MEASURED_FOR_MS || now < measures.at) {
-    const latency = bucketsOf(latencyOf(performance, now, PREFERENCE_WINDOW_MS));
-    const throughput = bucketsOf(throughputOf(performance, now, PREFERENCE_WINDOW_MS));
-    const before = isExact ? speedsBefore(performance, now, { latency, throughput }) : undefined;
-    measures = { at: now, latency, throughput, stability: stabilityOf(health, now), before };
-    MEASURED.set(endpoint, measures);
-  }
-  return {
-    endpoint,
-    condition: health.condition.value === 1 ? undefined : health.condition,
-    lateness: speed?.lateness ?? 0,
-    lateAt: speed?.at ?? 0,
-    measures,
-    tools: toolsFrom === undefined ? undefined : toolsOf(performance, now, toolsFrom),
-    tokens: countsTokens ? tokens?.factor : undefined,
-    charges: chargedNow(charges, now),
-    timing,
-  };
-}
-
-function speedsBefore(
-  performance: EndpointPerformance,
-  now: number,
-  known: Pick<Measures, 'latency' | 'throughput'>,
-): SeenSpeed | undefined {
-  const latency = known.latency === undefined ? speedBefore(performance, now, latencyOf) : undefined;
-  const throughput = known.throughput === undefined ? speedBefore(performance, now, throughputOf) : undefined;
-  if (latency === undefined && throughput === undefined) return undefined;
-  return {
-    ...(latency === undefined ? {} : { latency: bucketOf(latency) }),
-    ...(throughput === undefined ? {} : { throughput: bucketOf(throughput) }),
-  };
-}
 
 /** Writes down what a decision saw of an endpoint. Undefined where it is as with one of which nothing bad is known. */
 export function seenEndpoint(
@@ -154,28 +47,6 @@ function seenAdmission(admission: Admission): SeenAdmission {
   if (ok) return { ok, ...(admission.probe === true ? { probe: true } : {}), ...free };
   const { cause, waitMs, asked } = admission;
   return { ok, cause, wait_ms: waitMs, ...(asked === true ? { asked } : {}), ...free };
-}
-
-function bucketsOf(values: PercentileValues | undefined): SeenPercentiles | undefined {
-  return values && [bucketOf(values.p50), bucketOf(values.p75), bucketOf(values.p90), bucketOf(values.p99)];
-}
-
-/** Values are known by their buckets, so nothing is lost. */
-function bucketOf(value: number): number {
-  return Math.round(Math.log2(value) * BUCKETS_PER_DOUBLING);
-}
-
-function toolsOf(performance: EndpointPerformance, now: number, least: number): SeenTools | undefined {
-  const longer = countsOf(performance, now, TWO_HOURS_MS);
-  if (longer.toolRequests < least) return undefined;
-  const recent = countsOf(performance, now, HALF_HOUR_MS);
-  const median = throughputOf(performance, now, HALF_HOUR_MS)?.p50;
-  return {
-    requests: recent.requests,
-    tool_requests: longer.toolRequests,
-    bad_tool_calls: longer.badToolCalls,
-    ...(median === undefined ? {} : { throughput: bucketOf(median) }),
-  };
 }
 
 /** A record that answers as the one did from which this was written; see above. */

@@ -1,7 +1,7 @@
 import type { RequestDraft, DraftedAnswer, DraftedAttempt, DraftedRequest, DraftedUsage } from './draft.ts';
 import type { PackedDrafts } from './draft-list.ts';
-import type { SeenWorld } from './plan-seen.ts';
-import type { DecisionFigures, PlanStep, Rejection, RoutePlan } from '../selection/route-plan.ts';
+import type { PlanStep, Rejection, RoutePlan, SeenWorld } from '../selection/route-plan.ts';
+import type { DecisionFigures } from '../../contracts/events.ts';
 
 /** Drafts that write the same records as those that were packed, the oldest first. */
 export function unpackDrafts(packed: PackedDrafts): readonly RequestDraft[] {

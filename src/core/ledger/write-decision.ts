@@ -9,22 +9,14 @@ import type {
   SeenEndpoint,
 } from '../../contracts/ledger.ts';
 import type { Quantization, SortKey } from '../../protocol/provider-preferences.ts';
-import type { RoutingPolicy } from '../account.ts';
-import type { ModelTarget, Preferences, PriceLimits } from '../normalize/normalized-request.ts';
+import type { RoutingPolicy } from '../../contracts/account.ts';
+import type { ModelTarget, Preferences, PriceLimits, DeniedModel } from '../../contracts/request.ts';
 import { modelRules, normalizePreferences, regionsOf } from '../normalize/preset.ts';
-import type { DeniedModel } from '../normalize/rules.ts';
 import { sessionDraw } from '../selection/adaptive/rank-adaptive.ts';
 import type { Rejection } from '../selection/route-plan.ts';
 import type { RequestDraft } from './draft.ts';
 import { seenEndpoint } from './seen-endpoint.ts';
 import { partOfEndpoint } from './sum-costs.ts';
-
-/** What a decision is written down against: what everybody knows need not be in a record. */
-export interface DecisionContext {
-  readonly catalog: Catalog;
-  /** The router's own policy. */
-  readonly policy: RoutingPolicy;
-}
 
 /** What the decision saw of an endpoint. */
 export type SeenNotes = (endpoint: Endpoint) => SeenEndpoint | undefined;

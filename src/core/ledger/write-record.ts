@@ -9,11 +9,12 @@ import type {
   LedgerTool,
   LedgerUsage,
 } from '../../contracts/ledger.ts';
-import { FAILURE_RULES } from '../fallback/failure.ts';
-import type { DecisionFigures, PlanStep, Rejection, RoutePlan } from '../selection/route-plan.ts';
+import type { PlanStep, Rejection, RoutePlan } from '../selection/route-plan.ts';
 import type { DraftedAttempt, DraftedUsage, DraftedWork, RequestDraft } from './draft.ts';
 import { refusalReason } from './refusal-reason.ts';
 import { decisionOf, noteOf, type SeenNotes } from './write-decision.ts';
+import { FAILURE_RULES } from '../../contracts/failure.ts';
+import type { DecisionFigures } from '../../contracts/events.ts';
 
 /** What a record depends on besides its draft. */
 export interface RecordContext {

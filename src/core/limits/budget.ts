@@ -1,36 +1,8 @@
-import type { BudgetPeriod } from '../../config/tables/spending.ts';
+import type { BudgetPeriod } from '../../options/spending.ts';
 import { unixSecondsOfDay } from '../../catalog/price-at.ts';
 
-export { BUDGET_PERIODS } from '../../config/tables/spending.ts';
-export type { Budget, BudgetPeriod } from '../../config/tables/spending.ts';
-
-/** A budget that applies to a request. */
-export interface HeldBudget {
-  /** Whose it is: the account's, that of one of its keys, of a value of the request's metadata, or of its session. */
-  readonly scope: 'account' | 'key' | 'tag' | 'session';
-  /** The value that it belongs to, for the scopes `tag` and `session`. */
-  readonly tag?: { readonly key: string | undefined; readonly value: string } | undefined;
-  /** Id of the key. Absent for the budget of the account. */
-  readonly key?: string | undefined;
-  /** Whole nano-dollars. */
-  readonly limitNanoUsd: number;
-  readonly period: BudgetPeriod;
-}
-
-/** What was reserved for one upstream call. Plain data. */
-export interface BudgetTicket {
-  readonly account: string;
-  readonly nanoUsd: number;
-  readonly holds: readonly BudgetHold[];
-}
-
-/** The counters of one budget that a reservation is in. */
-export interface BudgetHold {
-  readonly heldKey: string;
-  readonly spentKey: string;
-  /** Milliseconds that the counter of what was spent lives. */
-  readonly spentTtlMs: number;
-}
+export { BUDGET_PERIODS } from '../../options/spending.ts';
+export type { Budget, BudgetPeriod } from '../../options/spending.ts';
 
 /** One turn of a period. */
 interface PeriodTurn {

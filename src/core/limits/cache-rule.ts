@@ -1,26 +1,5 @@
-import type { NormalizedRequest } from '../normalize/normalized-request.ts';
-
-/** What a caller says about the response cache (gaps 9.3). */
-export interface CacheWish {
-  /** Whether the answer may come from the cache, and be kept there. Default: as the router is configured. */
-  readonly enabled?: boolean | undefined;
-  /** Seconds that an answer is kept, from 1 to 86,400; what lies outside is moved to the nearest. */
-  readonly ttlSeconds?: number | undefined;
-  /** True: what is kept for this request is thrown away first. */
-  readonly clear?: boolean | undefined;
-}
-
-/** What a caller is told about the cache (gaps 9.4). */
-export type CacheReport =
-  | { readonly status: 'MISS'; readonly ttlSeconds: number }
-  | {
-      readonly status: 'HIT';
-      /** What is left. */
-      readonly ttlSeconds: number;
-      readonly ageSeconds: number;
-      /** Generation id of the request that was answered. */
-      readonly sourceId: string;
-    };
+import type { NormalizedRequest } from '../../contracts/request.ts';
+import type { CacheWish } from '../../contracts/state-store.ts';
 
 /** What the router does by default. */
 export interface CachePolicy {

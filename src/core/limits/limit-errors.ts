@@ -2,28 +2,7 @@ import { RouterError } from '../../protocol/router-error.ts';
 import { usdFromNano } from '../../catalog/cost.ts';
 import type { MostCost } from './most-cost.ts';
 import { echo } from '../../protocol/fault.ts';
-import type { HeldBudget } from './budget.ts';
-import type { RateLimitName } from './rate-limits.ts';
-
-/** A limit that a request would break. */
-export interface BrokenRateLimit {
-  readonly name: RateLimitName;
-  /** Requests or tokens, as its name says. */
-  readonly limit: number;
-  /** What is left of it. */
-  readonly remaining: number;
-  /** Epoch milliseconds at which enough of it is free again. */
-  readonly resetsAt: number;
-  /** The value of the request that it belongs to; absent for a limit of the account. */
-  readonly tag?: LimitOwner | undefined;
-}
-
-/** A value of a request that has limits of its own. */
-interface LimitOwner {
-  /** The key of the metadata; undefined for the session. */
-  readonly key: string | undefined;
-  readonly value: string;
-}
+import type { BrokenRateLimit, LimitOwner, ShortBudget } from '../../contracts/account-limits.ts';
 
 /** Is in `metadata.limit_source` of a 429 that is the router's own and not a provider's. */
 export const OWN_RATE_LIMIT = 'router_rate_limit';
@@ -50,18 +29,6 @@ export function rateLimitError({ name, limit, remaining, resetsAt, tag }: Broken
 
 function ownerOf({ key, value }: LimitOwner): string {
   return key === undefined ? 'this session' : `metadata.${key} ${echo(value)}`;
-}
-
-/** A budget that has not enough left for a request. */
-export interface ShortBudget extends HeldBudget {
-  readonly remainingNanoUsd: number;
-  /**
-   * What other calls have reserved of it, in nano-dollars: most of that comes back when they end. Default 0: all that is
-   * missing has been spent.
-   */
-  readonly heldNanoUsd?: number | undefined;
-  /** Epoch milliseconds at which it begins anew; undefined for one that does not. */
-  readonly resetsAt?: number | undefined;
 }
 
 /** Milliseconds after which a request is worth another try for which other requests have reserved the rest of a budget. */

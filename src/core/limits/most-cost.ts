@@ -1,9 +1,8 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { BilledTier, Rates } from '../../catalog/price.ts';
 import { ratesAt } from '../../catalog/price-at.ts';
-import type { RoutedRequest, NormalizedRequest } from '../normalize/normalized-request.ts';
+import type { RoutedRequest, NormalizedRequest, NormalizedEmbeddingRequest } from '../../contracts/request.ts';
 import type { Message } from '../../protocol/message.ts';
-import type { NormalizedEmbeddingRequest } from '../normalize/normalize-embedding.ts';
 import { mostTokens } from '../tokens/token-ceiling.ts';
 
 /** What a call costs at most, in whole nano-dollars, and what that is made of. */

@@ -1,40 +1,7 @@
-import type { RateLimits } from '../../config/tables/spending.ts';
+import type { RateLimits } from '../../options/spending.ts';
+import type { RateLimitName, LimitedTag, RateShare } from '../../contracts/account-limits.ts';
 
-export type { FreeModelLimits, RateLimits } from '../../config/tables/spending.ts';
-
-/** Which limit it is. Those of free models have the names that clients look for (gaps 7.6). */
-export type RateLimitName = 'requests-per-min' | 'tokens-per-min' | 'free-models-per-min' | 'free-models-per-day';
-
-/** A value of the request that has limits of its own: a declared key of its `metadata`, or its session. */
-export interface LimitedTag<Limits = RateLimits> {
-  /** The key of the metadata; undefined for the session. */
-  readonly key: string | undefined;
-  readonly value: string;
-  readonly limits: Limits;
-}
-
-/** What a request takes of one limit. */
-export interface RateShare {
-  readonly name: RateLimitName;
-  /** Whose limit it is; undefined for the account's. */
-  readonly tag: LimitedTag | undefined;
-  readonly limit: number;
-  readonly by: number;
-  /** Milliseconds of one slot. A window is as many slots as make up its length, and the one that has begun. */
-  readonly slotMs: number;
-  /** Number of the slot, counted from 1970. */
-  readonly slot: number;
-  /** Slots before this one that belong to the same window. */
-  readonly slotsBefore: number;
-}
-
-/** What a request took of the tokens of a minute, until it is known what it used. Plain data. */
-export interface RateTicket {
-  readonly account: string;
-  /** Number of the slot in which it was taken. */
-  readonly slot: number;
-  readonly tokens: readonly { readonly tag: LimitedTag | undefined; readonly taken: number }[];
-}
+export type { FreeModelLimits, RateLimits } from '../../options/spending.ts';
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;

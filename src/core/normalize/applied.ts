@@ -1,30 +1,18 @@
-import type { Mirror } from '../../config/tables/rules.ts';
+import type { Mirror } from '../../options/rules.ts';
 import type { RequestFault } from '../../protocol/fault.ts';
 import type { ProviderPreferences } from '../../protocol/provider-preferences.ts';
-import { type AskedBeside, isDrawn, mayBeCopied, type MirrorChoice } from './mirror.ts';
-import type { RequestContext, RouterFacts } from './normalize.ts';
-import type { AppliedConfiguration, Preferences } from './normalized-request.ts';
+import { type AskedBeside, isDrawn, mayBeCopied } from './mirror.ts';
+import type { AppliedConfiguration, Preferences, MirrorChoice, SplitChoice } from '../../contracts/request.ts';
 import { RequestRules } from './rules.ts';
-import type { SplitChoice } from './split.ts';
-import type { TargetContext } from './targets.ts';
-
-/** What a request says of itself that rules, splits and mirrors look at. */
-interface Applicant {
-  /** What it asks for in the first place. */
-  readonly requested: string;
-  readonly metadata: Readonly<Record<string, string>> | null | undefined;
-  /** What its session, or its conversation, is known by; undefined where it has none. */
-  readonly session: () => string | undefined;
-}
+import type { Applicant, AppliedRules, RequestContext, RouterFacts } from './context.ts';
 
 /** Rules, splits and mirrors at work on one request. */
-class Applying {
+class Applying implements AppliedRules {
   readonly #rules: RequestRules;
   readonly #splits: SplitChoice[] = [];
   readonly #keyOf: (by: SplitChoice['by']) => string;
   #mirror: { readonly alias: string; readonly mirror: Mirror } | undefined;
-  /** What resolving its models takes. */
-  readonly targets: Pick<TargetContext, 'rules' | 'splitKey' | 'onSplit' | 'onMirror'>;
+  readonly targets: AppliedRules['targets'];
 
   constructor(
     { account, created, endUser, id }: RequestContext,
@@ -51,27 +39,19 @@ class Applying {
     };
   }
 
-  /** A refusal of the request whatever its models are. */
   fault(): RequestFault | undefined {
     return this.#rules.fault();
   }
 
-  /** The provider preferences of a request, with those of rules beneath. */
   provider(own: ProviderPreferences | null | undefined, slug: string): ProviderPreferences | null | undefined {
     return this.#rules.preferences(own, slug);
   }
 
-  /** Preferences that also keep models away which rules deny. */
   preferences(preferences: Preferences): Preferences {
     const { denied } = this.#rules;
     return denied === undefined ? preferences : { ...preferences, denied };
   }
 
-  /**
-   * What took part; undefined where nothing did.
-   *
-   * @param beside - What the request asks for beside an answer. Default: it is never copied.
-   */
   record(beside?: AskedBeside): AppliedConfiguration | undefined {
     const { applied: rules } = this.#rules;
     const mirror = beside && this.#copied(beside);
@@ -92,6 +72,6 @@ class Applying {
 }
 
 /** Rules, splits and mirrors at work on a request. Only in the facts of a router whose configuration has some. */
-export function applyingTo(context: RequestContext, facts: RouterFacts, applicant: Applicant): Applying {
+export function applyingTo(context: RequestContext, facts: RouterFacts, applicant: Applicant): AppliedRules {
   return new Applying(context, facts, applicant);
 }

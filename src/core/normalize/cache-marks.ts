@@ -1,7 +1,7 @@
 import type { CacheControl } from '../../protocol/content-part.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../protocol/json.ts';
 import type { Message } from '../../protocol/message.ts';
-import type { NormalizedRequest } from './normalized-request.ts';
+import type { NormalizedRequest } from '../../contracts/request.ts';
 import { conversationKey, isInstruction } from './session.ts';
 
 /** How much of a prompt was sent before: its instructions, or all but the end of the conversation. */

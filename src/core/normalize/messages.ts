@@ -2,7 +2,7 @@ import type { CacheControl, ContentPart } from '../../protocol/content-part.ts';
 import type { AssistantMessage, Message, SystemMessage } from '../../protocol/message.ts';
 import type { ChatRequest } from '../../protocol/chat-request.ts';
 import { hasBillingLine, withoutBillingLine } from './claude-code.ts';
-import type { ReasoningRequest } from './normalized-request.ts';
+import type { ReasoningRequest } from '../../contracts/request.ts';
 
 /**
  * Brings messages to one spelling: deprecated part types, the alias `reasoning_content`, cache marks that some

@@ -1,6 +1,5 @@
-import type { Mirror } from '../../config/tables/rules.ts';
-import type { MirrorChoice } from './mirror.ts';
-import type { ModelTarget, NormalizedRequest } from './normalized-request.ts';
+import type { Mirror } from '../../options/rules.ts';
+import type { ModelTarget, NormalizedRequest, MirrorChoice } from '../../contracts/request.ts';
 
 /** Id of the account that copies of an alias belong to. */
 export function accountOfMirror(alias: string): string {

@@ -1,13 +1,6 @@
-import type { Mirror } from '../../config/tables/rules.ts';
-import type { AppliedConfiguration, NormalizedRequest } from './normalized-request.ts';
-import { fractionOf, type SplitChoice } from './split.ts';
-
-/** Which candidate gets a copy of a request. */
-export interface MirrorChoice {
-  readonly alias: string;
-  readonly model: string;
-  readonly by: SplitChoice['by'];
-}
+import type { Mirror } from '../../options/rules.ts';
+import type { AppliedConfiguration, NormalizedRequest } from '../../contracts/request.ts';
+import { fractionOf } from './split.ts';
 
 /** What a request asks for beside an answer. */
 export interface AskedBeside {

@@ -1,13 +1,15 @@
-import { asEmbeddingEndpoint, type ParameterName } from '../../catalog/model.ts';
-import { type EmbeddingItem, type EmbeddingRequest, type EncodingFormat, itemsOf } from '../../protocol/embedding.ts';
+import type { ParameterName } from '../../catalog/model.ts';
+import { type EmbeddingRequest, itemsOf } from '../../protocol/embedding.ts';
 import { type Checked, failed, faultAt, passed } from '../../protocol/fault.ts';
 import type { JsonObject } from '../../protocol/json.ts';
 import { checkOperation, resolveTargets } from './targets.ts';
-import { objectIfGiven, policiesOf, type RequestContext, requestedModels, type RouterFacts } from './normalize.ts';
+import { objectIfGiven, policiesOf, requestedModels } from './normalize.ts';
 import { normalizePreferences } from './preset.ts';
 import { findSession } from './session.ts';
 import { type SurveyedInputs, surveyInputs } from '../tokens/token-estimate.ts';
-import type { RoutedRequest } from './normalized-request.ts';
+import type { NormalizedEmbeddingRequest } from '../../contracts/request.ts';
+import { asEmbeddingEndpoint } from '../../catalog/endpoint.ts';
+import type { RequestContext, RouterFacts } from './context.ts';
 
 /** Fields that this contract knows; all others pass through to the provider. */
 const KNOWN = new Set<string>([
@@ -102,19 +104,4 @@ function extraOf(request: EmbeddingRequest): JsonObject {
   const extra = Object.create(null) as Record<string, unknown>;
   for (const [name, value] of Object.entries(request)) if (!KNOWN.has(name)) extra[name] = value;
   return extra as JsonObject;
-}
-
-/** A request for embeddings after parsing: no nulls, no aliases, defaults applied. */
-export interface NormalizedEmbeddingRequest extends RoutedRequest {
-  readonly operation: 'embeddings';
-  /** What becomes one vector each, in order. */
-  readonly inputs: readonly EmbeddingItem[];
-  /** How the caller wants the vectors. What a provider is asked for is its codec's business. */
-  readonly encodingFormat: EncodingFormat;
-  /** Length that the vectors must have. */
-  readonly dimensions?: number | undefined;
-  /** In the caller's words. */
-  readonly inputType?: string | undefined;
-  /** Likely number of tokens in all inputs together, for usage that a provider did not report. */
-  readonly likelyTokens: number;
 }

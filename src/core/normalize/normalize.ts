@@ -1,67 +1,19 @@
-import type { Catalog } from '../../catalog/catalog.ts';
 import { CHAT_FIELDS, type ChatRequest, type ServiceTier } from '../../protocol/chat-request.ts';
 import { type Checked, failed, faultAt, passed } from '../../protocol/fault.ts';
-import type { DialectName } from '../../protocol/dialect.ts';
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
 import { MAX_SERVER_TOOL_STEPS } from '../../protocol/limits.ts';
 import { PLUGIN_SHORT_FORMS, type PluginEntry } from '../../protocol/plugins.ts';
 import type { ToolChoice } from '../../protocol/tools.ts';
-import type { Account, RoutingPolicy } from '../account.ts';
-import type { NativeRequest } from '../dialects/dialect.ts';
-import type { applyingTo } from './applied.ts';
+import type { Account, RoutingPolicy } from '../../contracts/account.ts';
 import { type RequestedModel, chatTargets } from './targets.ts';
 import { normalizeMessages, normalizeReasoning } from './messages.ts';
-import type { NormalizedRequest, RequestedTier, RequestParameters, Needs } from './normalized-request.ts';
-import { applyPreset, cacheOfPreset, namesPreset, normalizePreferences, type Preset } from './preset.ts';
+import type { NormalizedRequest, RequestedTier, RequestParameters, Needs } from '../../contracts/request.ts';
+import { applyPreset, cacheOfPreset, namesPreset, normalizePreferences } from './preset.ts';
 import { serverToolType, sortTools } from './server-tools.ts';
 import { conversationKey, findSession } from './session.ts';
-import type { CompiledRules } from './rules.ts';
 import { type ParameterName, SUPPORTED_PARAMETERS, type ToolChoiceKind } from '../../catalog/model.ts';
 import { fewestTokens, surveyPrompt } from '../tokens/token-estimate.ts';
-
-/** What the router knows before it reads a request. */
-export interface RouterFacts {
-  readonly catalog: Catalog;
-  /** Rules for all accounts. */
-  readonly policy: RoutingPolicy;
-  readonly defaultModel?: string | undefined;
-  readonly presets: Readonly<Record<string, Preset>>;
-  /** What becomes of requests before they are routed. Default: nothing. */
-  readonly ruleTable?: CompiledRules | undefined;
-  /** True when some alias divides its requests among models, or has them copied. Default false. */
-  readonly divides?: boolean | undefined;
-  /** What applies rules, splits and mirrors to a request. Absent where the configuration has none. */
-  readonly applying?: typeof applyingTo | undefined;
-  /** Router models that plugins resolve. */
-  readonly routerModels: ReadonlySet<string>;
-  /** Where the error pages are; a code is appended after `#`. */
-  readonly docsUrl: string;
-}
-
-/** What comes with one request, besides its body. */
-export interface RequestContext {
-  readonly id: string;
-  /** Unix seconds. */
-  readonly created: number;
-  readonly account: Account;
-  /** Keyed hash of the end user. */
-  readonly endUser: string;
-  readonly sessionHeader?: string | undefined;
-  readonly wantsMetadata: boolean;
-  readonly within?: NormalizedRequest['within'];
-  /** Rules of the request or the batch that this one is a part of. */
-  readonly policies?: readonly RoutingPolicy[] | undefined;
-  readonly native?: NativeRequest | undefined;
-  /** API format in which it came. Default: that of chat. */
-  readonly format?: DialectName | undefined;
-  /** True for a request of a batch. Default false. */
-  readonly batch?: boolean | undefined;
-  /** Value of the header `x-anthropic-beta`. */
-  readonly anthropicBeta?: string | undefined;
-  /** Long texts of the body that need no escape. */
-  readonly verbatim?: readonly string[] | undefined;
-  readonly traceContext?: NormalizedRequest['traceContext'];
-}
+import type { RouterFacts, RequestContext } from './context.ts';
 
 /** Turns a checked request into the form that everything behind it works with. */
 export function normalizeChatRequest(

@@ -5,8 +5,8 @@ import { type Checked, echo, failed, faultAt, passed } from '../../protocol/faul
 import { isFunctionTool, type Tool } from '../../protocol/tools.ts';
 import { serverToolType } from './server-tools.ts';
 import type { MaxPrice, Percentiles } from '../../protocol/provider-preferences.ts';
-import type { RoutingPolicy } from '../account.ts';
-import type { Cutoffs, Preferences, PriceLimits } from './normalized-request.ts';
+import type { RoutingPolicy } from '../../contracts/account.ts';
+import type { Cutoffs, Preferences, PriceLimits } from '../../contracts/request.ts';
 
 /** A stored set of request fields, and how its requests use the response cache. */
 export interface Preset extends ChatFields {

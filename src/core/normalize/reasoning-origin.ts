@@ -2,7 +2,7 @@ import type { Endpoint } from '../../catalog/endpoint.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../protocol/json.ts';
 import type { Message } from '../../protocol/message.ts';
 import type { ReasoningDetail } from '../../protocol/reasoning.ts';
-import type { NormalizedRequest } from './normalized-request.ts';
+import type { NormalizedRequest } from '../../contracts/request.ts';
 
 /**
  * Who made the encrypted or signed reasoning of a conversation, by its seal. Only they can read it: whoever else gets it

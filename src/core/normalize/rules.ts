@@ -1,7 +1,8 @@
 import { modelPatterns, matchesWildcard } from '../../catalog/model-patterns.ts';
-import type { Rule } from '../../config/tables/rules.ts';
+import type { Rule } from '../../options/rules.ts';
 import type { RequestFault } from '../../protocol/fault.ts';
 import type { ProviderPreferences } from '../../protocol/provider-preferences.ts';
+import type { DeniedModel } from '../../contracts/request.ts';
 
 /** What the conditions of rules look at. */
 interface RuleFacts {
@@ -9,12 +10,6 @@ interface RuleFacts {
   readonly metadata: Readonly<Record<string, string>> | null | undefined;
   /** Unix seconds. */
   readonly at: number;
-}
-
-/** A model that a rule keeps a request from. */
-export interface DeniedModel {
-  readonly rule: string;
-  readonly reason: string;
 }
 
 /** The rules of a configuration, prepared once. */

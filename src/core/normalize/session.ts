@@ -3,7 +3,7 @@ import { type Checked, failed, faultAt, passed } from '../../protocol/fault.ts';
 import { MAX_SESSION_ID_LENGTH } from '../../protocol/limits.ts';
 import type { Message } from '../../protocol/message.ts';
 import { sessionInUser } from './claude-code.ts';
-import type { Session } from './normalized-request.ts';
+import type { Session } from '../../contracts/request.ts';
 
 const NO_SESSION: Checked<Session> = passed({});
 

@@ -1,11 +1,4 @@
-import type { Split, SplitShare } from '../../config/tables/rules.ts';
-
-/** Which model of an alias a request got. */
-export interface SplitChoice {
-  readonly alias: string;
-  readonly model: string;
-  readonly by: NonNullable<Split['by']>;
-}
+import type { Split, SplitShare } from '../../options/rules.ts';
 
 /**
  * Chooses a share by weighted rendezvous hashing: the same key gets the same model wherever it is asked, and a change

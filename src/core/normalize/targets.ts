@@ -1,14 +1,15 @@
-import type { Catalog } from '../../catalog/catalog.ts';
-import { latestOfFamily, splitVariants } from '../../catalog/slug.ts';
+import { type Catalog, latestOfFamily } from '../../catalog/catalog.ts';
+import { splitVariants } from '../../catalog/slug.ts';
 import { type Checked, failed, passed, type RequestFault, shortened } from '../../protocol/fault.ts';
 import type { Availability, AvailabilityCode } from '../../protocol/error.ts';
 import type { RoutingStrategy } from '../../protocol/metadata.ts';
-import type { Mirror, Split } from '../../config/tables/rules.ts';
-import type { ModelTarget } from './normalized-request.ts';
+import type { Mirror, Split } from '../../options/rules.ts';
+import type { ModelTarget, SplitChoice } from '../../contracts/request.ts';
 import type { RequestRules } from './rules.ts';
 import { hintForModel } from './unknown-model.ts';
-import { chooseShare, type SplitChoice } from './split.ts';
-import { type Operation, serves } from '../../catalog/model.ts';
+import { chooseShare } from './split.ts';
+import type { Operation } from '../../catalog/model.ts';
+import { serves } from '../../catalog/endpoint.ts';
 
 /** Targets of a request and whether one of them asked for web search. */
 interface ResolvedTargets {

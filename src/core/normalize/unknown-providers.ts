@@ -1,7 +1,7 @@
 import type { Catalog } from '../../catalog/catalog.ts';
 import { nearNames } from '../../protocol/near-name.ts';
 import { shortened } from '../../protocol/fault.ts';
-import type { Preferences } from './normalized-request.ts';
+import type { Preferences } from '../../contracts/request.ts';
 import { keyVariableOf, listed } from './unknown-model.ts';
 
 /** Names that are proposed for one. */

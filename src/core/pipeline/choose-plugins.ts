@@ -3,13 +3,13 @@ import { type Checked, echo, failed, faultAt, passed, type RequestFault } from '
 import type { JsonObject } from '../../protocol/json.ts';
 import { nearName } from '../../protocol/near-name.ts';
 import { CONTRACT_PLUGINS, type PluginEntry } from '../../protocol/plugins.ts';
-import type { NormalizedRequest } from '../normalize/normalized-request.ts';
+import type { NormalizedRequest } from '../../contracts/request.ts';
 import type { Plugin, PluginDefault } from '../../contracts/plugin.ts';
 import type { PluginCause } from '../../contracts/plugin-context.ts';
 import type { ChatRequest } from '../../protocol/chat-request.ts';
 import { pathOfPlugin } from './locate-tool.ts';
 import type { PluginRegistry } from './registry.ts';
-import type { OptionsCheck, OptionsParser } from '../../protocol/options.ts';
+import { checkOptions, pathBelow } from './plugin-options.ts';
 
 /** A plugin that takes part in a request, with its options for this request. */
 export interface ActivePlugin {
@@ -161,20 +161,6 @@ function brokenDefault(id: string, path: string, problem: string): RouterError {
     errorType: 'server',
     message: `The account's default for the plugin "${id}" is not valid: ${path} ${problem}`,
   });
-}
-
-/** Checks options with the parser of their owner; an owner without one has no options and refuses any. */
-export function checkOptions(parser: OptionsParser<unknown> | undefined, value: JsonObject): OptionsCheck<unknown> {
-  if (parser !== undefined) return parser(value);
-  const unknown = Object.keys(value).find((name) => value[name] != null);
-  if (unknown === undefined) return { ok: true, options: {} };
-  return { ok: false, path: '', problem: `takes no options, but has ${echo(unknown)}` };
-}
-
-/** The path of an option below the place of its owner. */
-export function pathBelow(place: string, path: string): string {
-  if (path === '') return place;
-  return path.startsWith('[') ? `${place}${path}` : `${place}.${path}`;
 }
 
 /**

@@ -1,41 +1,15 @@
 import type { Catalog } from '../../catalog/catalog.ts';
-import type { ModelTarget, NormalizedRequest } from '../normalize/normalized-request.ts';
+import type { ModelTarget, NormalizedRequest } from '../../contracts/request.ts';
 import type { Rejection } from '../selection/route-plan.ts';
 import type { ActivePlugin } from './choose-plugins.ts';
-import type { PlanContext, StageRecord } from '../../contracts/plugin-context.ts';
+import type { PlanContext, StageRecord, CandidatesContext } from '../../contracts/plugin-context.ts';
 import type { Plugin } from '../../contracts/plugin.ts';
 import type { RoutingStrategy } from '../../protocol/metadata.ts';
 import { resolveTargets } from '../normalize/targets.ts';
-import type { Endpoint } from '../../catalog/endpoint.ts';
 import { throughputOf } from '../selection/performance.ts';
 import type { World } from '../selection/world.ts';
 import { PREFERENCE_WINDOW_MS } from '../selection/sort.ts';
-import { type UsableTarget, usableTargets } from '../selection/usable-endpoints.ts';
-
-/** What a hook that chooses models knows and can tell, besides its input. Nothing here waits. */
-export interface CandidatesContext<State = unknown> extends PlanContext<State> {
-  /**
-   * Id of the endpoint that this session was last served by for the same router model; undefined without a session, for
-   * an unknown one, and with `provider.order` (gaps 3.5). A model router keeps to its model while that is a candidate.
-   */
-  readonly sticky: string | undefined;
-  /**
-   * The models of a list that the request can use, each with the endpoints that pass all of its filters: account and
-   * data policies, prices, modalities, context and so on. What is left out is told to `explain` and to errors.
-   */
-  usable(targets: readonly ModelTarget[]): readonly UsableTarget[];
-  /** Tells `explain` and errors that a model was left out, and why. */
-  leaveOut(target: ModelTarget, why: string): void;
-  /** Median tokens per second of the last five minutes; undefined when nobody measured it. */
-  throughput(endpoint: Endpoint): number | undefined;
-  /** Leaves an entry in `router_metadata.pipeline` and in the explanation. Without one, the runtime writes its own. */
-  stage(record: StageRecord): void;
-  /**
-   * Tells the operator something about the router's configuration, in a `warning` event with the code
-   * `plugin_notice`; the same words at most once a minute. No prompts.
-   */
-  warn(message: string): void;
-}
+import { usableTargets } from '../selection/usable-endpoints.ts';
 
 /** What hooks that choose models may know of the world: what selection itself may know. */
 type CandidatesWorld = Pick<World, 'record' | 'sticky' | 'now' | 'policy'>;

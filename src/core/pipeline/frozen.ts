@@ -1,6 +1,6 @@
-import type { Needs, NormalizedRequest } from '../normalize/normalized-request.ts';
+import type { Needs, NormalizedRequest } from '../../contracts/request.ts';
 import { deriveNeeds } from '../normalize/normalize.ts';
-import type { RequestChange } from '../../contracts/plugin.ts';
+import { type RequestChange, CHANGEABLE } from '../../contracts/plugin.ts';
 import { RouterError } from '../../protocol/router-error.ts';
 
 /**
@@ -69,20 +69,6 @@ export function applyChange(before: ChangedRequest, change: RequestChange): Chan
 export function changedMembers(change: RequestChange): readonly string[] {
   return [...CHANGEABLE, 'needs' as const].filter((name) => change[name] !== undefined);
 }
-
-/** Members of a request that plugins may change. */
-export const CHANGEABLE = [
-  'messages',
-  'parameters',
-  'tools',
-  'serverTools',
-  'toolChoice',
-  'responseFormat',
-  'reasoning',
-  'outputModalities',
-  'preferences',
-  'extra',
-] as const satisfies readonly (keyof NormalizedRequest)[];
 
 /**
  * A request that endpoints get in the chat form, because the caller's own body no longer says what it says.

@@ -1,5 +1,5 @@
-import type { RoutingPolicy } from '../account.ts';
-import type { Preferences } from '../normalize/normalized-request.ts';
+import type { RoutingPolicy } from '../../contracts/account.ts';
+import type { Preferences } from '../../contracts/request.ts';
 
 /**
  * The rules of a request that hold for calls that its plugins and tools make: who may see its content, what may be paid

@@ -1,8 +1,8 @@
 import { type Checked, echo, failed, faultAt, passed, type RequestFault } from '../../protocol/fault.ts';
 import { type FunctionTool, REFUSED_SERVER_TOOLS, type ServerTool, type ToolChoice } from '../../protocol/tools.ts';
 import { deriveNeeds } from '../normalize/normalize.ts';
-import type { NormalizedRequest } from '../normalize/normalized-request.ts';
-import { checkOptions, foreign, pathBelow } from './choose-plugins.ts';
+import type { NormalizedRequest } from '../../contracts/request.ts';
+import { foreign } from './choose-plugins.ts';
 import { pathOfServerTool } from './locate-tool.ts';
 import type { PluginRegistry } from './registry.ts';
 import { functionNameFor, replayServerToolCalls } from './replay.ts';
@@ -11,6 +11,7 @@ import { withoutNative } from './frozen.ts';
 import type { JsonObject } from '../../protocol/json.ts';
 import { nearName } from '../../protocol/near-name.ts';
 import { normalizeServerTool } from '../normalize/server-tools.ts';
+import { checkOptions, pathBelow } from './plugin-options.ts';
 
 /** A server tool as this request offers it. */
 export interface OfferedTool {

@@ -4,7 +4,7 @@ import type { ConfigProblem } from '../../protocol/router-error.ts';
 import { echo } from '../../protocol/fault.ts';
 import type { JsonObject } from '../../protocol/json.ts';
 import { REFUSED_SERVER_TOOLS } from '../../protocol/tools.ts';
-import { checkOptions, pathBelow } from './choose-plugins.ts';
+import { checkOptions, pathBelow } from './plugin-options.ts';
 
 /** Everything that was registered, in order. */
 export interface PluginRegistry {

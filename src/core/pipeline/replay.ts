@@ -2,9 +2,9 @@ import type { AssistantMessage, Message, ToolCall } from '../../protocol/message
 import { isJsonObject } from '../../protocol/json.ts';
 import type { ReasoningDetail, StopCondition } from '../../protocol/reasoning.ts';
 import { MAX_NAME_LENGTH, MAX_SERVER_TOOL_STEPS } from '../../protocol/limits.ts';
-import type { Usage } from '../../protocol/chunk.ts';
-import type { NormalizedRequest } from '../normalize/normalized-request.ts';
+import type { NormalizedRequest } from '../../contracts/request.ts';
 import * as read from '../../platform/json.ts';
+import type { Usage } from '../../protocol/usage.ts';
 
 type ServerCallDetail = Extract<ReasoningDetail, { type: 'reasoning.server_tool_call' }>;
 

@@ -1,5 +1,5 @@
 import type { Delta, ToolCallDelta } from '../../protocol/chunk.ts';
-import type { DeltaPiece } from '../stream/pieces.ts';
+import type { DeltaPiece } from '../../contracts/stream-piece.ts';
 
 /** A tool call that is being streamed, and whose it is. */
 interface OpenCall {

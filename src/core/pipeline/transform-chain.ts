@@ -1,5 +1,6 @@
-import { type DeltaPiece, type StreamPiece, unescapeText } from '../stream/pieces.ts';
+import { unescapeText } from '../stream/pieces.ts';
 import type { ChunkTransform } from '../../contracts/plugin.ts';
+import type { DeltaPiece, StreamPiece } from '../../contracts/stream-piece.ts';
 
 /** A transform at work on one stream, and who it belongs to. */
 interface Link<Owner> {

@@ -1,9 +1,10 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { ResultMessage, ResultToolCall } from '../../protocol/chat-result.ts';
 import type { Message } from '../../protocol/message.ts';
-import type { NormalizedRequest } from '../normalize/normalized-request.ts';
+import type { NormalizedRequest } from '../../contracts/request.ts';
 import type { ReasoningDetail } from '../../protocol/reasoning.ts';
-import { type DeltaPiece, type StreamPiece, unescapeText } from '../stream/pieces.ts';
+import { unescapeText } from '../stream/pieces.ts';
+import type { DeltaPiece, StreamPiece } from '../../contracts/stream-piece.ts';
 
 /** A call of a server tool and the text that the model gets for it. */
 export interface AnsweredCall {

@@ -1,19 +1,20 @@
-import type { Endpoint } from '../../catalog/endpoint.ts';
-import type { FactOrigin } from '../../catalog/facts.ts';
+import type { Endpoint, FactOrigin } from '../../catalog/endpoint.ts';
 import { ratesAt } from '../../catalog/price-at.ts';
-import type { Refusal } from '../fallback/failure.ts';
 import { describeRefusal } from '../fallback/refusal.ts';
 import { type Estimate, estimateCost } from '../stream/usage.ts';
-import type { NormalizedRequest } from '../normalize/normalized-request.ts';
+import type { NormalizedRequest } from '../../contracts/request.ts';
 import type { ActivePlugin } from '../pipeline/choose-plugins.ts';
 import type { FilteredCandidates } from '../pipeline/filter-candidates.ts';
 import type { OfferedTool } from '../pipeline/offer-tools.ts';
 import type { PluginCause, StageRecord } from '../../contracts/plugin-context.ts';
 import { calibrated } from '../tokens/likely-tokens.ts';
 import { likelyPromptTokens } from '../tokens/token-estimate.ts';
-import type { DecisionFigures, ExclusionReason, RoutePlan } from './route-plan.ts';
+import type { RoutePlan } from './route-plan.ts';
 import { medianLatency, medianThroughput } from './sort.ts';
 import type { World } from './world.ts';
+import type { ExclusionReason } from '../../contracts/exclusion-reason.ts';
+import type { DecisionFigures } from '../../contracts/events.ts';
+import type { Refusal } from '../../contracts/failure.ts';
 
 const HOOKS = ['onRequest', 'onCandidates', 'onAttempt', 'onChunks', 'onResult'] as const;
 

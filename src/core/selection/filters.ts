@@ -1,17 +1,11 @@
-import type { Endpoint } from '../../catalog/endpoint.ts';
-import {
-  namesEndpoint,
-  namesProvider,
-  type ParameterName,
-  selectorIndex,
-  serves,
-  type ToolChoiceKind,
-} from '../../catalog/model.ts';
+import { type Endpoint, namesEndpoint, namesProvider, selectorIndex, serves } from '../../catalog/endpoint.ts';
+import type { ParameterName, ToolChoiceKind } from '../../catalog/model.ts';
 import type { SelectionPolicy } from './world.ts';
 import type { Quantization } from '../../protocol/provider-preferences.ts';
-import type { ModelTarget, RoutedRequest } from '../normalize/normalized-request.ts';
-import { type ExclusionReason, isShortened } from './route-plan.ts';
+import type { ModelTarget, RoutedRequest } from '../../contracts/request.ts';
+import { isShortened } from './route-plan.ts';
 import { requestRates } from './adaptive/expected-cost.ts';
+import type { ExclusionReason } from '../../contracts/exclusion-reason.ts';
 
 /** Whether an endpoint can do something; `unknown` when nobody declared it. */
 export type Capability = 'yes' | 'no' | 'unknown';

@@ -1,10 +1,11 @@
 import type { Availability, AvailabilityCode, ErrorType } from '../../protocol/error.ts';
 import type { Catalog } from '../../catalog/catalog.ts';
 import type { JsonObject } from '../../protocol/json.ts';
-import type { RoutedRequest } from '../normalize/normalized-request.ts';
+import type { RoutedRequest } from '../../contracts/request.ts';
 import { unknownProviders } from '../normalize/unknown-providers.ts';
 import { progressOf } from './filters.ts';
-import type { ExclusionReason, Rejection, RoutePlan } from './route-plan.ts';
+import type { Rejection, RoutePlan } from './route-plan.ts';
+import type { ExclusionReason } from '../../contracts/exclusion-reason.ts';
 
 /** Why a request has no endpoint at all, as data. */
 export interface NoRoute {

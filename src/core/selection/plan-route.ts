@@ -1,8 +1,7 @@
 import { type Ranked, rankEndpoints, ownKeysAround, hasThresholds, meetsThresholds } from './rank.ts';
-import type { Endpoint } from '../../catalog/endpoint.ts';
-import { selectorIndex } from '../../catalog/model.ts';
+import { type Endpoint, selectorIndex } from '../../catalog/endpoint.ts';
 import type { SortKey } from '../../protocol/provider-preferences.ts';
-import type { ModelTarget, Preferences, RoutedRequest } from '../normalize/normalized-request.ts';
+import type { ModelTarget, Preferences, RoutedRequest } from '../../contracts/request.ts';
 import {
   type PlanStep,
   type Rejection,

@@ -1,8 +1,6 @@
-import type { Endpoint } from '../../catalog/endpoint.ts';
-import { selectorIndex } from '../../catalog/model.ts';
+import { type Endpoint, selectorIndex } from '../../catalog/endpoint.ts';
 import type { SortKey } from '../../protocol/provider-preferences.ts';
-import type { Cutoffs, Preferences, RoutedRequest } from '../normalize/normalized-request.ts';
-import type { DecisionFigures } from './route-plan.ts';
+import type { Cutoffs, Preferences, RoutedRequest } from '../../contracts/request.ts';
 import { latencyOf, type PercentileValues, throughputOf } from './performance.ts';
 import type { World } from './world.ts';
 import { stabilityOf } from '../fallback/health.ts';
@@ -12,6 +10,7 @@ import { wellnessOf } from './adaptive/wellness.ts';
 import { requestPrice } from './adaptive/expected-cost.ts';
 import { PREFERENCE_WINDOW_MS, sortEndpoints } from './sort.ts';
 import { blendedPrice } from '../../catalog/price.ts';
+import type { DecisionFigures } from '../../contracts/events.ts';
 
 /** An endpoint in its place, and why it is there. */
 export interface Ranked {

@@ -3,63 +3,11 @@ import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { World } from './world.ts';
 import { originOf, type ReasoningOrigins } from '../normalize/reasoning-origin.ts';
 import type { RoutingStrategy } from '../../protocol/metadata.ts';
-import type { SeenWorld } from '../ledger/plan-seen.ts';
-import type { AppliedConfiguration, ModelTarget, RoutedRequest } from '../normalize/normalized-request.ts';
-
-/** Which rule left an endpoint out (gaps 7.4, `excluded_by`). */
-export type ExclusionReason =
-  | 'rule'
-  | 'allowed_models'
-  | 'allowed_providers'
-  | 'data_policy:training'
-  | 'data_policy:zdr'
-  | 'distillable'
-  | 'max_price'
-  | 'region'
-  | 'quantization'
-  | 'require_parameters'
-  | 'input_modality'
-  | 'output_modality'
-  | 'dimensions'
-  | 'tools'
-  | 'tool_choice'
-  | 'reasoning'
-  | 'service_tier'
-  | 'response_format'
-  | 'max_output_tokens'
-  | 'context_length'
-  | 'dialect'
-  | 'allow_fallbacks'
-  | 'plugin';
-
-/** The numbers that decided about an endpoint. */
-export interface DecisionFigures {
-  /** US dollars that the request is expected to cost there; undefined without a price. */
-  readonly expectedCostUsd: number | undefined;
-  /**
-   * US dollars that each further request of the session is expected to cost there once its prompt is cached; absent where
-   * that did not count, or without a price.
-   */
-  readonly laterCostUsd?: number | undefined;
-  /**
-   * US dollars that its failures are expected to add: what is charged for them, the tries that follow, and the time that
-   * they take. Absent where none is remembered, or without a price.
-   */
-  readonly failureCostUsd?: number | undefined;
-  /** Share of the prompt that is likely to be in the endpoint's cache. */
-  readonly warmth: number;
-  /** From 0 to 1: what is left after failures, slowness, and more calls at a time than it takes. */
-  readonly health: number;
-  /** How many times as long as usual its calls take at the moment. */
-  readonly slowness: number;
-  /** Share of its rate that is free; below 0 where it has more calls at a time than it answers in time. */
-  readonly headroom: number;
-  /**
-   * Probability with which it was drawn to be the first of those that it was compared with: an order, own keys, tiers and
-   * thresholds put groups behind each other, and so do models. 0 for one that must not be called now.
-   */
-  readonly share: number;
-}
+import type { AppliedConfiguration, ModelTarget, RoutedRequest } from '../../contracts/request.ts';
+import type { Admission } from '../fallback/health.ts';
+import type { SeenState } from './observed-endpoint.ts';
+import type { ExclusionReason } from '../../contracts/exclusion-reason.ts';
+import type { DecisionFigures } from '../../contracts/events.ts';
 
 /** One endpoint in the order in which it will be tried, and the reason for its place. */
 export interface PlanStep {
@@ -142,4 +90,24 @@ export function readersFirst(
     .filter(reads)
     .map((step) => ({ ...step, why: 'made the encrypted reasoning of the conversation' }));
   return readers.length === 0 ? steps : [...readers, ...steps.filter((step) => !reads(step))];
+}
+
+/**
+ * What a decision saw of the world. Small, because a ledger in memory keeps many of them: of the thousands of counts that
+ * are known of an endpoint there are only those numbers here that a decision looks at.
+ */
+export interface SeenWorld extends Pick<
+  World,
+  'now' | 'roll' | 'served' | 'prompts' | 'usualAnswerTokens' | 'promptRatio'
+> {
+  /** What was known of each endpoint that was compared. Without those that were never called. */
+  readonly states: readonly SeenState[];
+  /** Answers to whether an endpoint may be called that were more than a plain yes. */
+  readonly admissions: readonly SeenAnswer[];
+}
+
+export interface SeenAnswer {
+  readonly endpoint: Endpoint;
+  readonly warm: boolean;
+  readonly admission: Admission;
 }

@@ -1,7 +1,9 @@
 import type { PipelineStage, RouterMetadata, RoutingDecision } from '../../protocol/metadata.ts';
 import { hasForeignReasoning } from '../normalize/reasoning-origin.ts';
-import { type Attempt, FAILURE_RULES } from '../fallback/failure.ts';
-import type { DecisionFigures, RoutePlan } from './route-plan.ts';
+import type { RoutePlan } from './route-plan.ts';
+import { FAILURE_RULES } from '../../contracts/failure.ts';
+import type { Attempt } from '../fallback/attempt.ts';
+import type { DecisionFigures } from '../../contracts/events.ts';
 
 /** What explains one request. */
 interface MetadataFacts {

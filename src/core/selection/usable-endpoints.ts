@@ -1,16 +1,12 @@
-import { type Endpoint, withoutKey } from '../../catalog/endpoint.ts';
-import type { ModelTarget, Preferences, RoutedRequest } from '../normalize/normalized-request.ts';
+import type { Endpoint } from '../../catalog/endpoint.ts';
+import type { ModelTarget, Preferences, RoutedRequest } from '../../contracts/request.ts';
 import { areOfPolicy } from '../normalize/preset.ts';
-import type { Account } from '../account.ts';
+import type { Account } from '../../contracts/account.ts';
 import { filtersFor, firstExclusion, preferCapable } from './filters.ts';
 import type { SelectionPolicy } from './world.ts';
 import type { Rejection } from './route-plan.ts';
-
-/** A model with those of its endpoints that a request may use; there is at least one. */
-export interface UsableTarget {
-  readonly target: ModelTarget;
-  readonly endpoints: readonly Endpoint[];
-}
+import type { UsableTarget } from '../../contracts/plugin-context.ts';
+import { withoutKey } from '../../catalog/endpoint-keys.ts';
 
 /**
  * Leaves out every endpoint that breaks a hard filter of the request or lacks an ability that another one has

@@ -1,16 +1,16 @@
 import type { ReasoningOrigins } from '../normalize/reasoning-origin.ts';
 import type { TokenCalibration } from '../tokens/likely-tokens.ts';
 import type { Endpoint } from '../../catalog/endpoint.ts';
-import { fill } from '../../config/option.ts';
-import { SELECTION, type SelectionPolicy } from '../../config/tables/selection.ts';
+import { fill } from '../../options/option.ts';
+import { SELECTION, type SelectionPolicy } from '../../options/selection.ts';
 import type { Admission, EndpointHealth } from '../fallback/health.ts';
 import type { ServedBy } from './adaptive/expected-cost.ts';
 import type { Pace } from './adaptive/pacer.ts';
 import type { AdaptivePolicy } from './adaptive/policy.ts';
 import type { Charges } from './adaptive/charges.ts';
 import type { Timing } from './adaptive/timing.ts';
-import type { EndpointSpeed } from './adaptive/wellness.ts';
 import type { EndpointPerformance } from './performance.ts';
+import type { EndpointSpeed } from './adaptive/speed.ts';
 
 /** What is known from earlier calls of an endpoint. */
 export interface EndpointRecord {
@@ -77,7 +77,7 @@ export interface World {
   readonly policy: SelectionPolicy;
 }
 
-export type { SelectionPolicy } from '../../config/tables/selection.ts';
+export type { SelectionPolicy } from '../../options/selection.ts';
 
 /** Default {@link SelectionPolicy}. */
 export const DEFAULT_SELECTION_POLICY: SelectionPolicy = fill(SELECTION);

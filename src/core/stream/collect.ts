@@ -5,20 +5,19 @@ import type {
   OutputImage,
   ResultToolCall,
   TokenLogprob,
-  ToolCallExtra,
 } from '../../protocol/chat-result.ts';
 import type { Delta, ToolCallDelta } from '../../protocol/chunk.ts';
 import type { ReasoningDetail } from '../../protocol/reasoning.ts';
 import { moreUsage } from './counted-usage.ts';
-import {
-  type DeltaPiece,
-  endReason,
-  type FinishPiece,
-  type ReportedUsage,
-  type StreamPiece,
-  unescapeText,
-} from './pieces.ts';
-import type { UpstreamResult } from './upstream-result.ts';
+import { endReason, unescapeText } from './pieces.ts';
+import type {
+  DeltaPiece,
+  FinishPiece,
+  ReportedUsage,
+  StreamPiece,
+  UpstreamResult,
+} from '../../contracts/stream-piece.ts';
+import type { ToolCallExtra } from '../../protocol/tools.ts';
 
 /** Everything that was said in one choice. Pieces are kept in lists and joined once, so that the work is linear. */
 class ChoiceCollector {

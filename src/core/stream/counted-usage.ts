@@ -1,6 +1,6 @@
 import { isJsonObject } from '../../protocol/json.ts';
-import type { ReportedUsage } from './pieces.ts';
 import * as read from '../../platform/json.ts';
+import type { ReportedUsage } from '../../contracts/stream-piece.ts';
 
 /** Members of a usage report whose own members are counts. */
 const GROUPS = ['prompt_tokens_details', 'completion_tokens_details', 'cache_creation', 'server_tool_use'] as const;

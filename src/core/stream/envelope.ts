@@ -1,9 +1,10 @@
 import type { FinishReason, Logprobs } from '../../protocol/chat-result.ts';
-import type { ChatChunk, Delta, Usage } from '../../protocol/chunk.ts';
+import type { ChatChunk, Delta } from '../../protocol/chunk.ts';
 import type { ErrorDetail } from '../../protocol/error.ts';
 import type { JsonValue } from '../../protocol/json.ts';
 import type { RouterMetadata } from '../../protocol/metadata.ts';
 import { unescapeText } from './pieces.ts';
+import type { Usage } from '../../protocol/usage.ts';
 
 /** Members that stay the same through a stream. */
 interface EnvelopeFacts {

@@ -1,6 +1,6 @@
 /** Tells a refusal from an answer, before anything of it is shown. */
-import { commits, scatter, type StreamPiece } from './pieces.ts';
-import type { UpstreamResult } from './upstream-result.ts';
+import { commits, scatter } from './pieces.ts';
+import type { StreamPiece, UpstreamResult } from '../../contracts/stream-piece.ts';
 
 /** What a piece is for somebody who may pass a refusal over: content, part of a refusal, or the end of one. */
 export type RefusalPart = 'content' | 'refusal' | 'refused';

@@ -1,6 +1,7 @@
 /** What a stream has shown, for one that may have to go on with it. */
 import type { Delta } from '../../protocol/chunk.ts';
-import { type DeltaPiece, type StreamPiece, unescapeText } from './pieces.ts';
+import { unescapeText } from './pieces.ts';
+import type { DeltaPiece, StreamPiece } from '../../contracts/stream-piece.ts';
 
 /** Notes what a stream has shown, and whether another one can go on with it. */
 export class SentText {

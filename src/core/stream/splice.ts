@@ -1,8 +1,9 @@
 /** Goes on with the text of a stream that broke, from another stream. Pure: what is shown depends on the pieces alone. */
 import type { Annotation } from '../../protocol/chat-result.ts';
 import type { Delta } from '../../protocol/chunk.ts';
-import { type DeltaPiece, escapeText, type StreamPiece, unescapeText } from './pieces.ts';
+import { escapeText, unescapeText } from './pieces.ts';
 import { hasMore } from './sent-text.ts';
+import type { DeltaPiece, StreamPiece } from '../../contracts/stream-piece.ts';
 
 /**
  * Takes from a second stream what follows the text that was sent. Until then it must repeat that text, however it is

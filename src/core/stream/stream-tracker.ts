@@ -1,19 +1,11 @@
 import type { Delta, ToolCallDelta } from '../../protocol/chunk.ts';
-import { type AttemptFailure, failure } from '../fallback/failure.ts';
 import { quarterTokens } from '../tokens/token-estimate.ts';
 import { isCounted, moreUsage } from './counted-usage.ts';
 import { sealOf } from '../normalize/reasoning-origin.ts';
 import type { ReasoningDetail } from '../../protocol/reasoning.ts';
-import {
-  commits,
-  type DeltaPiece,
-  endReason,
-  type FactsPiece,
-  type FinishPiece,
-  type ReportedUsage,
-  type StreamPiece,
-  unescapeText,
-} from './pieces.ts';
+import { commits, endReason, unescapeText } from './pieces.ts';
+import { type AttemptFailure, failure } from '../../contracts/failure.ts';
+import type { DeltaPiece, FactsPiece, FinishPiece, ReportedUsage, StreamPiece } from '../../contracts/stream-piece.ts';
 
 /** How a stream came to its end. */
 export type StreamEnd =

@@ -1,6 +1,6 @@
 import { nanoFromUsd, usdFromNano } from '../../catalog/cost.ts';
-import type { CostDetails, Usage } from '../../protocol/chunk.ts';
 import type { ServiceUse } from '../../contracts/plugin-context.ts';
+import type { CostDetails, Usage } from '../../protocol/usage.ts';
 
 type Counts = Readonly<Record<string, number | null | undefined>>;
 

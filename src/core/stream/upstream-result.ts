@@ -1,32 +1,6 @@
-import type { Choice } from '../../protocol/chat-result.ts';
-import type { JsonObject, JsonValue } from '../../protocol/json.ts';
-import type { Refusal, ReportedUsage } from './pieces.ts';
-import { type AttemptFailure, failure } from '../fallback/failure.ts';
-import type { NormalizedEmbeddingRequest } from '../normalize/normalize-embedding.ts';
-
-/** A non-streaming response as a provider gave it, before ids, prices and metadata of ours are added. */
-export interface UpstreamResult {
-  readonly choices: readonly Choice[];
-  readonly usage?: ReportedUsage | undefined;
-  readonly systemFingerprint?: string | undefined;
-  readonly serviceTier?: string | undefined;
-  readonly upstreamId?: string | undefined;
-  /** What the provider says about the refusal that the answer is. */
-  readonly refusal?: Refusal | undefined;
-  /** What a provider found out about the answer's tool calls; shown as it is (contract: batch result body). */
-  readonly findings?:
-    | { readonly alignment?: JsonObject; readonly safeguard_results?: readonly JsonValue[] }
-    | undefined;
-  /** The answer in the words of the dialect that was asked in, where the endpoint speaks it. */
-  readonly native?: JsonObject | undefined;
-}
-
-/** Vectors as a provider gave them, before ids, prices and metadata of ours are added. */
-export interface UpstreamEmbeddings {
-  /** One for each input, in their order. */
-  readonly vectors: readonly (Float32Array | readonly number[])[];
-  readonly usage?: ReportedUsage | undefined;
-}
+import { type AttemptFailure, failure } from '../../contracts/failure.ts';
+import type { NormalizedEmbeddingRequest } from '../../contracts/request.ts';
+import type { UpstreamEmbeddings } from '../../contracts/stream-piece.ts';
 
 /** Largest number that a 32-bit float holds. What is beyond it would turn into infinity in base64. */
 const MAX_FLOAT32 = 3.4028234663852886e38;

@@ -2,8 +2,8 @@ import type { Endpoint } from '../../catalog/endpoint.ts';
 import { type Cost, type CostPart, nanoFromUsd, priceUsage, usdFromNano } from '../../catalog/cost.ts';
 import { billedTier, ratesAt } from '../../catalog/price-at.ts';
 import { isJsonObject } from '../../protocol/json.ts';
-import type { CostDetails, Usage } from '../../protocol/chunk.ts';
-import type { ReportedUsage } from './pieces.ts';
+import type { ReportedUsage } from '../../contracts/stream-piece.ts';
+import type { CostDetails, Usage } from '../../protocol/usage.ts';
 
 /** What an answer used and cost, and in whole nano-dollars what is charged for it. */
 export interface Settlement {

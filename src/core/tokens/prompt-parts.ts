@@ -4,7 +4,7 @@ import { imageSize } from './image-size.ts';
 import { likelyTextTokens } from './likely-tokens.ts';
 import { audioSeconds } from './audio-length.ts';
 import { guessedPdf, type PdfContent } from './pdf-pages.ts';
-import type { NormalizedRequest } from '../normalize/normalized-request.ts';
+import type { NormalizedRequest } from '../../contracts/request.ts';
 import { countsOf, type VendorCounts } from './vendor-counts.ts';
 
 /** What a prompt is made of, for counting it: its texts, and what is counted without a text. */

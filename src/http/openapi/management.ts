@@ -1,8 +1,8 @@
 import { COST_KEYS, LEDGER_FORMATS } from '../ledger-operations.ts';
 import type { KeyOperation, LedgerOperation } from '../routes.ts';
-import type { DocumentedOperation } from './operations.ts';
 import type { Parameter } from './parameters.ts';
 import { COMMON_ERRORS, described, errors, lines } from './responses.ts';
+import type { DocumentedOperation } from './documented-operation.ts';
 
 const TEXT = { type: 'string' } as const;
 const TIME = { type: 'string', format: 'date-time' } as const;

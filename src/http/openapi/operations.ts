@@ -1,5 +1,5 @@
 import type { DialectName } from '../../protocol/dialect.ts';
-import { type ComponentName, reference } from '../../protocol/openapi/component-schemas.ts';
+import { type ComponentName, reference } from './component-schemas.ts';
 import type { Operation } from '../routes.ts';
 import { KEY_OPERATIONS, LEDGER_OPERATIONS } from './management.ts';
 import {
@@ -28,13 +28,7 @@ import {
   success,
   UPSTREAM_ERRORS,
 } from './responses.ts';
-
-/** One operation of the document, and where it stands. */
-export interface DocumentedOperation {
-  readonly method: 'get' | 'post' | 'patch' | 'delete';
-  readonly path: string;
-  readonly operation: object;
-}
+import type { DocumentedOperation } from './documented-operation.ts';
 
 const MODEL_ERRORS = [...COMMON_ERRORS, ...BODY_ERRORS, ...UPSTREAM_ERRORS];
 const BATCH_ERRORS = [...COMMON_ERRORS, 401, 403, 409, 429] as const;

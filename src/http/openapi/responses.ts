@@ -1,4 +1,4 @@
-import { type ComponentName, reference } from '../../protocol/openapi/component-schemas.ts';
+import { type ComponentName, reference } from './component-schemas.ts';
 
 /** What each status of an error means (contract: errors). 405, 415 and 431 come from HTTP itself. */
 const MEANINGS = {

@@ -1,5 +1,5 @@
 import type { Spelling } from '../spelling.ts';
-import { componentSchemas } from '../../protocol/openapi/component-schemas.ts';
+import { componentSchemas } from './component-schemas.ts';
 import { VERSION } from '../../platform/documentation.ts';
 import { withExample } from './examples.ts';
 import { DOCUMENTED } from './operations.ts';

@@ -1,12 +1,6 @@
-import type {
-  AttemptFacts,
-  NumericParameter,
-  RequestEvent,
-  RequestFacts,
-  StageCosts,
-} from '../../runtime/chat/events.ts';
-import type { Usage } from '../../protocol/chunk.ts';
 import type { Attributes } from './api.ts';
+import type { Usage } from '../../protocol/usage.ts';
+import type { AttemptFacts, NumericParameter, RequestEvent, RequestFacts, StageCosts } from '../../contracts/events.ts';
 
 /** Names of the semantic conventions for what callers may set. */
 const PARAMETERS: Readonly<Record<NumericParameter, string>> = {

@@ -1,19 +1,6 @@
-import type { RouterEventSource } from '../../runtime/chat/events.ts';
-import type { MeterProvider, TracerProvider } from './api.ts';
 import type * as Sending from './send-telemetry.ts';
-
-/** Options of {@link openTelemetry}. */
-export interface OpenTelemetryOptions {
-  /** Where spans go. Default: the global provider of `@opentelemetry/api`. */
-  readonly tracerProvider?: TracerProvider | undefined;
-  /** Where metrics go. Default: the global provider of `@opentelemetry/api`. */
-  readonly meterProvider?: MeterProvider | undefined;
-  /**
-   * Whether upstream calls carry a `traceparent` with the span of their attempt. Turn it off when an instrumentation of
-   * the HTTP client adds its own. Default true.
-   */
-  readonly propagate?: boolean | undefined;
-}
+import type { RouterEventSource } from '../../contracts/events.ts';
+import type { OpenTelemetryOptions } from './send-telemetry.ts';
 
 /**
  * Sends traces and metrics of a router to OpenTelemetry, by its semantic conventions for generative AI: a span for each

@@ -1,16 +1,3 @@
-import type {
-  AttemptEvent,
-  AttemptStartEvent,
-  ErrorEvent,
-  PluginEvent,
-  PluginFacts,
-  RequestEvent,
-  RequestFacts,
-  ResultEvent,
-  RouterListeners,
-  ToolEvent,
-  ToolFacts,
-} from '../../runtime/chat/events.ts';
 import {
   type Attributes,
   type Context,
@@ -31,7 +18,20 @@ import {
   stageAttributes,
   usageAttributes,
 } from './attributes.ts';
-import type { TraceContext } from '../../core/trace-context.ts';
+import type { TraceContext } from '../../contracts/trace-context.ts';
+import type {
+  AttemptEvent,
+  AttemptStartEvent,
+  ErrorEvent,
+  PluginEvent,
+  PluginFacts,
+  RequestEvent,
+  RequestFacts,
+  ResultEvent,
+  RouterListeners,
+  ToolEvent,
+  ToolFacts,
+} from '../../contracts/events.ts';
 
 /** A request that is under way, with the spans in it that have not ended. */
 interface OpenRequest {

@@ -1,6 +1,5 @@
 /** What sends traces and metrics. It needs `@opentelemetry/api`, so that it is loaded by whoever wants them. */
-import { listen, type RouterEventSource } from '../../runtime/chat/events.ts';
-import { type Attributes, type Meter, metrics, trace } from './api.ts';
+import { type Attributes, type Meter, metrics, trace, type MeterProvider, type TracerProvider } from './api.ts';
 import {
   type LabelName,
   type Labels,
@@ -10,8 +9,8 @@ import {
   type SeriesOf,
 } from '../measurements.ts';
 import { conventionalProvider } from './attributes.ts';
-import type { OpenTelemetryOptions } from './open-telemetry.ts';
 import { RequestSpans } from './request-spans.ts';
+import { listen, type RouterEventSource } from '../../contracts/events.ts';
 
 const SCOPE = 'signalbox';
 
@@ -77,4 +76,17 @@ function attributesOf(labels: Labels): Attributes {
     attributes[ATTRIBUTES[label as LabelName]] = label === 'provider' ? conventionalProvider(value) : value;
   }
   return attributes;
+}
+
+/** Options of {@link openTelemetry}. */
+export interface OpenTelemetryOptions {
+  /** Where spans go. Default: the global provider of `@opentelemetry/api`. */
+  readonly tracerProvider?: TracerProvider | undefined;
+  /** Where metrics go. Default: the global provider of `@opentelemetry/api`. */
+  readonly meterProvider?: MeterProvider | undefined;
+  /**
+   * Whether upstream calls carry a `traceparent` with the span of their attempt. Turn it off when an instrumentation of
+   * the HTTP client adds its own. Default true.
+   */
+  readonly propagate?: boolean | undefined;
 }

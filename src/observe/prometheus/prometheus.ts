@@ -1,7 +1,7 @@
-import type { RouterEventSource } from '../../runtime/chat/events.ts';
 import { type Labels, measure, type Measurement, MEASUREMENTS, type Series, type SeriesOf } from '../measurements.ts';
 import type { Counter, Gauge, Histogram, Metric, Registry } from 'prom-client';
 import { completeLabels, SeriesMetric } from './series-metric.ts';
+import type { RouterEventSource } from '../../contracts/events.ts';
 
 /** Options of {@link prometheus}. */
 export interface PrometheusOptions {

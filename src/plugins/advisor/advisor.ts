@@ -13,9 +13,9 @@ import {
   textFunction,
   textOfAnswer,
   textOfMessage,
-} from '../inner-call/helper-model.ts';
-import { STRONG } from '../inner-call/rank-models.ts';
-import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
+} from '../services/inner-call/helper-model.ts';
+import { STRONG } from '../services/inner-call/rank-models.ts';
+import type { NormalizedRequest } from '../../contracts/request.ts';
 import * as read from '../../platform/json.ts';
 
 const DEFAULT_INSTRUCTIONS =

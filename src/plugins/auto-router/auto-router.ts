@@ -1,5 +1,4 @@
-import type { ModelTarget, NormalizedRequest } from '../../core/normalize/normalized-request.ts';
-import type { CandidatesContext } from '../../core/pipeline/filter-candidates.ts';
+import type { ModelTarget, NormalizedRequest } from '../../contracts/request.ts';
 import { callable, checkShape, listOf, type OptionShape, text } from '../../platform/option-kinds.ts';
 import type { Plugin } from '../../contracts/plugin.ts';
 import { definePlugin } from '../../core/pipeline/define-plugin.ts';
@@ -17,7 +16,7 @@ import {
   inPlaceOfRouter,
   stickyCandidate,
   withFirst,
-} from '../inner-call/candidates.ts';
+} from '../services/inner-call/candidates.ts';
 import {
   classifySafely,
   localClassifier,
@@ -28,8 +27,8 @@ import {
 import { catalogScores, type RankingSource } from './catalog-scores.ts';
 import type * as Ranking from './ranking.ts';
 import type { RankedBy, Rated } from './ranking.ts';
-import { positive } from '../option-kinds.ts';
-import type { StageRecord } from '../../contracts/plugin-context.ts';
+import { positive } from '../services/option-kinds.ts';
+import type { StageRecord, CandidatesContext } from '../../contracts/plugin-context.ts';
 
 /** Options of {@link autoRouter} and {@link autoBetaRouter}. */
 export interface AutoRouterOptions {

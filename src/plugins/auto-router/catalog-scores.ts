@@ -1,4 +1,4 @@
-import type { Candidate } from '../inner-call/candidates.ts';
+import type { Candidate } from '../services/inner-call/candidates.ts';
 import { scoreNamesOf } from './task-types.ts';
 
 /** How good a model is at something, and how much is known of it. */

@@ -1,5 +1,5 @@
-import { byPrice, bySize, type Candidate } from '../inner-call/candidates.ts';
-import { bestOfTier } from '../inner-call/value.ts';
+import { byPrice, bySize, type Candidate } from '../services/inner-call/candidates.ts';
+import { bestOfTier } from '../services/inner-call/value.ts';
 import type { TaskProbability } from './classifier.ts';
 import { ASSUMED_COUNT, type RankingSource } from './catalog-scores.ts';
 import { TASK_TYPES } from './task-types.ts';

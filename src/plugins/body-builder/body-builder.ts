@@ -1,7 +1,7 @@
 import type { Catalog } from '../../catalog/catalog.ts';
 import { definePlugin, textAnswer } from '../../core/pipeline/define-plugin.ts';
 import type { Plugin } from '../../contracts/plugin.ts';
-import { textOfMessage } from '../inner-call/helper-model.ts';
+import { textOfMessage } from '../services/inner-call/helper-model.ts';
 
 const SLUG = 'router/bodybuilder';
 /** Asked where a prompt names no model. */

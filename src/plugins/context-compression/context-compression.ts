@@ -1,5 +1,5 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
-import type { ModelTarget, NormalizedRequest } from '../../core/normalize/normalized-request.ts';
+import type { ModelTarget, NormalizedRequest } from '../../contracts/request.ts';
 import { mostTokens } from '../../core/tokens/token-ceiling.ts';
 import { likelyTextTokens } from '../../core/tokens/likely-tokens.ts';
 import { likelyPromptTokens } from '../../core/tokens/token-estimate.ts';
@@ -13,7 +13,7 @@ import { type CountedMessage, countMessage, sampledCount, type TokenCounter } fr
 import type { Compressed, middleOut as MiddleOutFunction } from './middle-out.ts';
 import { leastTokens } from './prompt-units.ts';
 import { nextTurn } from '../../platform/wait.ts';
-import { whenItThrowsKind } from '../option-kinds.ts';
+import { whenItThrowsKind } from '../services/option-kinds.ts';
 
 /** Ways to make a prompt fit. */
 export type CompressionEngine = 'middle-out' | 'relevant';

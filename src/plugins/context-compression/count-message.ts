@@ -1,6 +1,6 @@
 import type { ContentPart } from '../../protocol/content-part.ts';
 import type { Message } from '../../protocol/message.ts';
-import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
+import type { NormalizedRequest } from '../../contracts/request.ts';
 import { type GptEncoding, loadGptTokenizer } from '../../platform/gpt-tokenizer.ts';
 
 /** Counts the tokens of a text. */

@@ -1,20 +1,21 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
-import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
+import type { NormalizedRequest } from '../../contracts/request.ts';
 import type { Plugin, RequestChange } from '../../contracts/plugin.ts';
 import { definePlugin } from '../../core/pipeline/define-plugin.ts';
 import { checkShape, milliseconds, type OptionShape, withFunctions } from '../../platform/option-kinds.ts';
-import { createOutbound, type Outbound, type OutboundOptions } from '../../net/outbound.ts';
+import { createOutbound, type OutboundOptions } from '../../net/outbound.ts';
 import { type FileParserRequestOptions, parseFileParserOptions, type PdfEngine } from '../../protocol/web-options.ts';
 import type { JsonObject } from '../../protocol/json.ts';
 import type { OptionsCheck } from '../../protocol/options.ts';
 import { systemEnvironment } from '../../platform/environment.ts';
-import { localPdfReader } from '../pdf/local-pdf-reader.ts';
+import { localPdfReader } from '../services/pdf/local-pdf-reader.ts';
 import type { FileStore } from '../../contracts/plugin-services.ts';
 import type { OcrEngine, PdfReader } from '../../contracts/pdf-reader.ts';
 import { type FileAnnotation, fileParts } from './file-parts.ts';
 import type { FileSession } from './file-session.ts';
 import { mistralOcrFromEnvironment } from './mistral-ocr.ts';
-import { outboundKind, pdfReaderKind, positive } from '../option-kinds.ts';
+import { outboundKind, pdfReaderKind, positive } from '../services/option-kinds.ts';
+import type { Outbound } from '../../net/outbound-request.ts';
 
 /** Options of {@link fileParser}. */
 export interface FileParserOptions {

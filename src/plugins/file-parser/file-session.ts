@@ -17,7 +17,7 @@ import {
   replaceParts,
 } from './file-parts.ts';
 import { type FileSources, type LoadedFile, loadFile } from './load-file.ts';
-import { looksLikePdf } from '../pdf/local-pdf-reader.ts';
+import { looksLikePdf } from '../services/pdf/local-pdf-reader.ts';
 
 /** How the files of a request become text. */
 interface ReadingOptions {

@@ -1,8 +1,8 @@
 import { OutboundError } from '../../net/outbound-error.ts';
-import type { Outbound } from '../../net/outbound.ts';
 import { parseDataUrl, percentDecoded } from '../../platform/data-url.ts';
 import type { FileStore } from '../../contracts/plugin-services.ts';
 import { fileProblem, type FoundFile } from './file-parts.ts';
+import type { Outbound } from '../../net/outbound-request.ts';
 
 /** A file in hand. */
 export interface LoadedFile {

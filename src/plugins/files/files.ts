@@ -11,7 +11,7 @@ import {
   FileLibraryFull,
   type StoredFile,
 } from '../../contracts/plugin-services.ts';
-import { count } from '../option-kinds.ts';
+import { count } from '../services/option-kinds.ts';
 
 /** Options of {@link filesTool}. */
 export interface FilesToolOptions {

@@ -1,5 +1,5 @@
 import type { ToolContext, ToolOutcome } from '../../contracts/server-tool.ts';
-import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
+import type { NormalizedRequest } from '../../contracts/request.ts';
 import type { ChatRequest } from '../../protocol/chat-request.ts';
 import type { Annotation, ChatResult } from '../../protocol/chat-result.ts';
 import type { ContentPart } from '../../protocol/content-part.ts';
@@ -9,8 +9,8 @@ import type { JsonObject, JsonValue } from '../../protocol/json.ts';
 import type { UserMessage } from '../../protocol/message.ts';
 import { RouterError } from '../../protocol/router-error.ts';
 import type { ServerTool } from '../../protocol/tools.ts';
-import { innerRequest, reasonOfFailure, textOfAnswer, textOfMessage } from '../inner-call/helper-model.ts';
-import { type ChosenTeam, DEFAULT_PRESET, FUSION_TOOL, type FusionTeams, chooseTeam } from './fusion.ts';
+import { innerRequest, reasonOfFailure, textOfAnswer, textOfMessage } from '../services/inner-call/helper-model.ts';
+import { type ChosenTeam, DEFAULT_PRESET, FUSION_TOOL, type FusionTeams, chooseTeam } from './team.ts';
 
 /** What of a deliberation is the program's. */
 interface DeliberationOptions {

@@ -1,8 +1,7 @@
-import type { Catalog } from '../../catalog/catalog.ts';
 import type { PlanContext } from '../../contracts/plugin-context.ts';
 import type { Plugin } from '../../contracts/plugin.ts';
 import type { ServerToolDefinition } from '../../contracts/server-tool.ts';
-import type { ModelTarget, NormalizedRequest } from '../../core/normalize/normalized-request.ts';
+import type { ModelTarget, NormalizedRequest } from '../../contracts/request.ts';
 import { definePlugin, defineServerTool } from '../../core/pipeline/define-plugin.ts';
 import {
   type OptionKind,
@@ -15,82 +14,13 @@ import {
 } from '../../platform/option-kinds.ts';
 import {
   type FusionPluginOptions,
-  type FusionPreset,
   type FusionToolOptions,
   parseFusionPluginOptions,
   parseFusionToolOptions,
 } from '../../protocol/inner-model-options.ts';
-import type { SortKey } from '../../protocol/provider-preferences.ts';
 import { RouterError, errorOf } from '../../protocol/router-error.ts';
 import type { ServerTool } from '../../protocol/tools.ts';
-import { ECONOMICAL, type ModelRule, SMALL, STRONG, rankModels } from '../inner-call/rank-models.ts';
-
-/** A panel and its analyst by name, in the place of those that are picked from the catalog. */
-export interface FusionTeam {
-  /** One to eight models, aliases or presets. Default: picked from the catalog. */
-  readonly analysisModels?: readonly string[] | undefined;
-  /** Who compares and, for `router/fusion`, writes the answer. Default: picked from the catalog. */
-  readonly model?: string | undefined;
-}
-
-/** Teams of the program's own, by preset. */
-export type FusionTeams = Readonly<Partial<Record<FusionPreset, FusionTeam>>>;
-
-/** Who works on one call. */
-export interface ChosenTeam {
-  readonly panel: readonly string[];
-  readonly analyst: string;
-  /** How endpoints are chosen; undefined for the usual way. */
-  readonly sort?: SortKey | undefined;
-}
-
-/** What choosing depends on. */
-interface TeamContext {
-  readonly catalog: Catalog;
-  readonly request: NormalizedRequest;
-  readonly teams: FusionTeams;
-}
-
-/** What a request may say about its team. */
-interface TeamWish {
-  readonly analysis_models?: readonly string[] | undefined;
-  readonly model?: string | undefined;
-  readonly preset?: FusionPreset | undefined;
-}
-
-/** Which models each preset means where the program names none. */
-const RULES: Readonly<Record<FusionPreset, ModelRule>> = {
-  'general-high': STRONG,
-  'general-budget': ECONOMICAL,
-  'general-fast': SMALL,
-};
-
-/** Models on a panel that nobody named. */
-const PANEL_SIZE = 3;
-
-/** The preset of requests that name none. */
-export const DEFAULT_PRESET: FusionPreset = 'general-high';
-
-/** Finds out who answers and who compares. What the request names wins over its preset. */
-export function chooseTeam(wish: TeamWish, context: TeamContext): ChosenTeam {
-  const { catalog, request, teams } = context;
-  const preset = wish.preset ?? DEFAULT_PRESET;
-  const own = request.targets.find((target) => target.endpoints.length > 0)?.model;
-  const ranked = rankModels(catalog, request, RULES[preset]);
-  const named = wish.analysis_models ?? teams[preset]?.analysisModels;
-  // A router of a single model still gets a second look at the question.
-  const panel = named ?? (ranked.length > 0 ? ranked.slice(0, PANEL_SIZE) : own === undefined ? [] : [own]);
-  const ofPreset = teams[preset]?.model ?? ranked[0];
-  const analyst = wish.model ?? (wish.preset === undefined ? (own ?? ofPreset) : (ofPreset ?? own)) ?? panel[0] ?? '';
-  return { panel, analyst, ...(preset === 'general-fast' ? { sort: 'throughput' } : {}) };
-}
-
-/** The models that may write the answer of a request for `router/fusion`, best first; they must be able to call tools. */
-function outerModels(wish: TeamWish, { catalog, request, teams }: TeamContext): readonly string[] {
-  const preset = wish.preset ?? DEFAULT_PRESET;
-  const named = wish.model ?? teams[preset]?.model;
-  return named === undefined ? rankModels(catalog, request, RULES[preset], true).slice(0, PANEL_SIZE) : [named];
-}
+import { type FusionTeam, type FusionTeams, outerModels, FUSION_TOOL } from './team.ts';
 
 /** Options of `fusion` and {@link fusionTool}. Give both the same. */
 export interface FusionOptions {
@@ -114,9 +44,6 @@ const FUSION_OPTIONS: OptionShape<FusionOptions> = {
   memberTimeoutMs: milliseconds,
   analystTimeoutMs: milliseconds,
 };
-
-/** Type of the tool. */
-export const FUSION_TOOL = 'router:fusion';
 
 const DEFAULT_MEMBER_MS = 120_000;
 const DEFAULT_ANALYST_MS = 90_000;

@@ -1,8 +1,8 @@
 import { type Guardrail, PII_KINDS } from '../../protocol/guardrail-options.ts';
-import type { Finding } from './verdict.ts';
 import { fold, type FoldedText, PhraseList, type Words, wordsOf } from './phrases.ts';
 import { PII_FINDERS } from './pii-kinds.ts';
 import { INJECTION_PATTERNS, type InjectionPattern, TEMPLATE_MARKS } from './injection-patterns.ts';
+import type { Finding } from './finding.ts';
 
 /** A text that several guardrails look at. What they need of it is computed once. */
 export class TextView {

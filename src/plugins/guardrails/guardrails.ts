@@ -1,5 +1,5 @@
 import { frozenCopy } from '../../core/pipeline/frozen.ts';
-import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
+import type { NormalizedRequest } from '../../contracts/request.ts';
 import type { PluginContext } from '../../contracts/plugin-context.ts';
 import { anything, checkShape, flag, kind, oneOf, type OptionShape, text } from '../../platform/option-kinds.ts';
 import type { Plugin } from '../../contracts/plugin.ts';
@@ -9,7 +9,7 @@ import { type Guardrail, parseGuardrailOptions } from '../../protocol/guardrail-
 import type { JsonObject } from '../../protocol/json.ts';
 import type { Message } from '../../protocol/message.ts';
 import type { OptionsCheck } from '../../protocol/options.ts';
-import { type TextVisitor, visitCall, visitEach, visitMessage } from '../prompt-texts.ts';
+import { type TextVisitor, visitCall, visitEach, visitMessage } from '../services/prompt-texts.ts';
 import { type Detector, detectorOf } from './detector.ts';
 import { blockingError, Scan, stagesOf } from './verdict.ts';
 import { windowedStream } from './stream-window.ts';

@@ -1,4 +1,4 @@
-import type { Finding } from './verdict.ts';
+import type { Finding } from './finding.ts';
 
 /** One word of a phrase: itself, its beginning, its end, or any. */
 type PhraseWord = { readonly type: 'exact' | 'prefix' | 'suffix'; readonly text: string } | { readonly type: 'any' };

@@ -1,6 +1,6 @@
-import type { Finding } from './verdict.ts';
 import { literalAddress } from '../../net/outbound-url.ts';
 import type { PiiKind } from '../../protocol/guardrail-options.ts';
+import type { Finding } from './finding.ts';
 
 /** US social security numbers, written in their three groups; numbers that are never given out are left alone. */
 function findSsns(text: string): readonly Finding[] {

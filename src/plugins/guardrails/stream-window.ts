@@ -1,10 +1,10 @@
 import type { ChunkTransform } from '../../contracts/plugin.ts';
 import type { StageRecord } from '../../contracts/plugin-context.ts';
-import type { DeltaPiece } from '../../core/stream/pieces.ts';
 import type { Delta, ToolCallDelta } from '../../protocol/chunk.ts';
-import { visitCall } from '../prompt-texts.ts';
+import { visitCall } from '../services/prompt-texts.ts';
 import { type Detector, TextView } from './detector.ts';
 import { blockingError, type PlacedFinding, redact, stagesOf } from './verdict.ts';
+import type { DeltaPiece } from '../../contracts/stream-piece.ts';
 
 /** What rules found in a stream. */
 interface Found {

@@ -1,7 +1,8 @@
 import type { StageRecord } from '../../contracts/plugin-context.ts';
 import { errorOf, type RouterError } from '../../protocol/router-error.ts';
 import { type Detector, TextView } from './detector.ts';
-import type { TextPlace, TextVisitor } from '../prompt-texts.ts';
+import type { TextPlace, TextVisitor } from '../services/prompt-texts.ts';
+import type { Finding } from './finding.ts';
 
 /** Places that a stage names; the rest is counted. */
 const MAX_PLACES = 20;
@@ -59,15 +60,6 @@ function messageOf({ guardrail }: Detector, patterns: readonly string[]): string
 
 function patternsOf(findings: readonly PlacedFinding[]): readonly string[] {
   return [...new Set(findings.map(({ pattern }) => pattern))];
-}
-
-/** Something that a guardrail looks for, found in a text. Holds no text, only where it stands. */
-export interface Finding {
-  /** Name of the pattern or kind. */
-  readonly pattern: string;
-  /** UTF-16 units from the beginning of the text. */
-  readonly start: number;
-  readonly end: number;
 }
 
 /** A stretch of a text and what is in its place. */

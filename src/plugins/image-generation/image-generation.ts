@@ -6,7 +6,7 @@ import { mayUse } from '../../core/normalize/preset.ts';
 import { shortened } from '../../protocol/fault.ts';
 import { parseImageOptions } from '../../protocol/server-tool-options.ts';
 import { readEnvironment } from '../../platform/environment.ts';
-import { reasonOfFailure } from '../inner-call/helper-model.ts';
+import { reasonOfFailure } from '../services/inner-call/helper-model.ts';
 import type { GeneratedImages, ImageGenerator } from '../../contracts/plugin-services.ts';
 import { openaiImages } from './openai-images.ts';
 import type { Catalog } from '../../catalog/catalog.ts';

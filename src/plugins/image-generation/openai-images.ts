@@ -3,8 +3,8 @@ import { errorOf } from '../../protocol/router-error.ts';
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
 import type { Transport } from '../../net/transport.ts';
 import type { GeneratedImages, ImageGenerator } from '../../contracts/plugin-services.ts';
-import { JsonService } from '../json-service.ts';
-import { SERVICE_OPTIONS } from '../option-kinds.ts';
+import { JsonService } from '../services/json-service.ts';
+import { SERVICE_OPTIONS } from '../services/option-kinds.ts';
 import * as read from '../../platform/json.ts';
 
 /** Options of {@link openaiImages}. */

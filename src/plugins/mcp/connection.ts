@@ -1,8 +1,9 @@
 import * as read from '../../platform/json.ts';
 import type { ToolExpansion } from '../../contracts/server-tool.ts';
-import { inspectJson, isJsonObject, type JsonObject, type JsonValue } from '../../protocol/json.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../protocol/json.ts';
 import { McpFailure, type McpSession, openSession, type SessionOptions } from './session.ts';
 import { echo } from '../../protocol/fault.ts';
+import { inspectJson } from '../../protocol/inspect-json.ts';
 
 /** Pages of a list that are read, and entries in all. */
 const MAX_PAGES = 20;

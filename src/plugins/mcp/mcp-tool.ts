@@ -1,6 +1,6 @@
 import { defineServerTool } from '../../core/pipeline/define-plugin.ts';
 import type { ServerToolDefinition, ToolOutcome } from '../../contracts/server-tool.ts';
-import { createOutbound, type Outbound } from '../../net/outbound.ts';
+import { createOutbound } from '../../net/outbound.ts';
 import { systemEnvironment } from '../../platform/environment.ts';
 import { echo } from '../../protocol/fault.ts';
 import { type JsonObject, isJsonObject, type JsonValue } from '../../protocol/json.ts';
@@ -13,6 +13,7 @@ import { checkMcpOptions, type McpServer, type McpToolOptions } from './servers.
 import { McpFailure } from './session.ts';
 import { fitsSchema } from '../response-healing/fits-schema.ts';
 import * as read from '../../platform/json.ts';
+import type { Outbound } from '../../net/outbound-request.ts';
 
 /** What a request says about `router:mcp`. */
 export interface McpOptions {

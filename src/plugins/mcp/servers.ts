@@ -1,5 +1,5 @@
-import { fill } from '../../config/option.ts';
-import { OUTBOUND, type OutboundOptions } from '../../config/tables/http.ts';
+import { fill } from '../../options/option.ts';
+import { OUTBOUND, type OutboundOptions } from '../../options/http.ts';
 import { OutboundError } from '../../net/outbound-error.ts';
 import { checkOutboundUrl } from '../../net/outbound-url.ts';
 import {
@@ -16,7 +16,7 @@ import {
   text,
 } from '../../platform/option-kinds.ts';
 import { ConfigError, type ConfigProblem } from '../../protocol/router-error.ts';
-import { outboundKind, positive } from '../option-kinds.ts';
+import { outboundKind, positive } from '../services/option-kinds.ts';
 
 /** What all MCP servers have in common. */
 interface AnyMcpServer {

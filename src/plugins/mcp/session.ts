@@ -3,10 +3,10 @@ import type * as ProgramModule from '@modelcontextprotocol/sdk/client/stdio.js';
 import type * as HttpModule from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import type * as TypesModule from '@modelcontextprotocol/sdk/types.js';
 import { OutboundError } from '../../net/outbound-error.ts';
-import type { Outbound, OutboundStream } from '../../net/outbound.ts';
 import type { JsonObject } from '../../protocol/json.ts';
 import type { McpProgramServer, McpServer } from './servers.ts';
 import * as read from '../../platform/json.ts';
+import type { Outbound, OutboundStream } from '../../net/outbound-request.ts';
 
 /** What went wrong with a server. */
 type McpProblem =

@@ -1,11 +1,11 @@
-import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
+import type { NormalizedRequest } from '../../contracts/request.ts';
 import { checkShape, milliseconds, type OptionShape, withFunctions } from '../../platform/option-kinds.ts';
 import type { Plugin } from '../../contracts/plugin.ts';
 import { definePlugin } from '../../core/pipeline/define-plugin.ts';
 import { errorOf, RouterError } from '../../protocol/router-error.ts';
 import type { Message } from '../../protocol/message.ts';
 import type { ModerationInput, ModerationService, ModerationVerdict } from '../../contracts/plugin-services.ts';
-import { visitTexts } from '../prompt-texts.ts';
+import { visitTexts } from '../services/prompt-texts.ts';
 import { openaiModerationFromEnvironment } from './openai-moderation.ts';
 
 /** Options of {@link moderation}. */

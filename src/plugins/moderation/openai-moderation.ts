@@ -5,8 +5,8 @@ import { readEnvironment } from '../../platform/environment.ts';
 import type { Transport } from '../../net/transport.ts';
 import { Secret } from '../../platform/secret.ts';
 import type { ModerationService, ModerationVerdict } from '../../contracts/plugin-services.ts';
-import { JsonService } from '../json-service.ts';
-import { SERVICE_OPTIONS } from '../option-kinds.ts';
+import { JsonService } from '../services/json-service.ts';
+import { SERVICE_OPTIONS } from '../services/option-kinds.ts';
 
 /** Options of {@link openaiModeration}. */
 export interface OpenAiModerationOptions {

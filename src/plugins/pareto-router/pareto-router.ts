@@ -1,5 +1,4 @@
-import type { ModelTarget, NormalizedRequest } from '../../core/normalize/normalized-request.ts';
-import type { CandidatesContext } from '../../core/pipeline/filter-candidates.ts';
+import type { ModelTarget, NormalizedRequest } from '../../contracts/request.ts';
 import { callable, checkShape, type OptionShape } from '../../platform/option-kinds.ts';
 import type { Plugin } from '../../contracts/plugin.ts';
 import { definePlugin } from '../../core/pipeline/define-plugin.ts';
@@ -12,10 +11,11 @@ import {
   safeScores,
   stickyCandidate,
   withFirst,
-} from '../inner-call/candidates.ts';
+} from '../services/inner-call/candidates.ts';
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import { requestPrice, requestRates } from '../../core/selection/adaptive/expected-cost.ts';
-import type { bestOfTier as BestOfTier } from '../inner-call/value.ts';
+import type { bestOfTier as BestOfTier } from '../services/inner-call/value.ts';
+import type { CandidatesContext } from '../../contracts/plugin-context.ts';
 
 /** Options of {@link paretoRouter}. */
 export interface ParetoRouterOptions {
@@ -65,7 +65,7 @@ let bestOfTier: typeof BestOfTier | undefined;
 
 /** What compares models, loaded by the first request for the router model. */
 export async function loadValue(): Promise<void> {
-  bestOfTier ??= (await import('../inner-call/value.ts')).bestOfTier;
+  bestOfTier ??= (await import('../services/inner-call/value.ts')).bestOfTier;
 }
 
 function loadedBestOfTier(): typeof BestOfTier {

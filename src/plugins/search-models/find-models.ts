@@ -1,7 +1,6 @@
 import type { Catalog } from '../../catalog/catalog.ts';
-import type { Endpoint } from '../../catalog/endpoint.ts';
+import type { Endpoint, Model } from '../../catalog/endpoint.ts';
 import { defined } from '../../catalog/facts.ts';
-import type { Model } from '../../catalog/model.ts';
 import { blendedPrice } from '../../catalog/price.ts';
 import type { JsonObject } from '../../protocol/json.ts';
 

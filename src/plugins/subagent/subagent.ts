@@ -11,8 +11,8 @@ import {
   reasonOfFailure,
   textFunction,
   textOfAnswer,
-} from '../inner-call/helper-model.ts';
-import { SMALL } from '../inner-call/rank-models.ts';
+} from '../services/inner-call/helper-model.ts';
+import { SMALL } from '../services/inner-call/rank-models.ts';
 import * as read from '../../platform/json.ts';
 
 const DEFAULT_INSTRUCTIONS =

@@ -4,11 +4,15 @@ import type { JsonObject } from '../../protocol/json.ts';
 import { checkShape, type OptionShape, withFunctions } from '../../platform/option-kinds.ts';
 import type { ServerToolDefinition } from '../../contracts/server-tool.ts';
 
-import { isAdmitted, parseDomainFilter } from '../domain-filter.ts';
+import { isAdmitted, parseDomainFilter } from '../services/domain-filter.ts';
 import { type DomainFilter, PageError, type PageFetcher } from '../../contracts/plugin-services.ts';
-import { cutToTokens } from '../pages/page-text.ts';
-import { GUARDED_FETCHER_OPTIONS, guardedFetcher, type GuardedFetcherOptions } from '../pages/guarded-fetcher.ts';
-import { UNTRUSTED_PAGES } from '../search/run-search.ts';
+import { cutToTokens } from '../services/pages/page-text.ts';
+import {
+  GUARDED_FETCHER_OPTIONS,
+  guardedFetcher,
+  type GuardedFetcherOptions,
+} from '../services/pages/guarded-fetcher.ts';
+import { UNTRUSTED_PAGES } from '../services/search/run-search.ts';
 import type { OptionsCheck } from '../../protocol/options.ts';
 import { parseWebFetchOptions } from '../../protocol/web-options.ts';
 

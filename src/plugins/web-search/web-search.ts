@@ -9,7 +9,7 @@ import {
   type SearchMode,
   type UserLocation,
 } from '../../protocol/web-options.ts';
-import { parseDomainFilter } from '../domain-filter.ts';
+import { parseDomainFilter } from '../services/domain-filter.ts';
 import type { DomainFilter, SearchEngine } from '../../contracts/plugin-services.ts';
 
 import {
@@ -19,9 +19,9 @@ import {
   nobodySearches,
   problemOfEngine,
   searchEnginesFromEnvironment,
-} from '../search/choose-search.ts';
-import { citationsOf, runSearch, shownResult, UNTRUSTED_PAGES } from '../search/run-search.ts';
-import { enginesKind } from '../option-kinds.ts';
+} from '../services/search/choose-search.ts';
+import { citationsOf, runSearch, shownResult, UNTRUSTED_PAGES } from '../services/search/run-search.ts';
+import { enginesKind } from '../services/option-kinds.ts';
 
 /** Options of {@link webSearchTool}. */
 export interface WebSearchToolOptions {

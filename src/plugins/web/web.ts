@@ -4,7 +4,7 @@ import { checkShape, milliseconds, type OptionShape } from '../../platform/optio
 import type { JsonObject } from '../../protocol/json.ts';
 import type { OptionsCheck } from '../../protocol/options.ts';
 import { parseWebOptions, type SearchMode, type UserLocation } from '../../protocol/web-options.ts';
-import { parseDomainFilter } from '../domain-filter.ts';
+import { parseDomainFilter } from '../services/domain-filter.ts';
 import type { DomainFilter, SearchEngine, SearchResult } from '../../contracts/plugin-services.ts';
 
 import {
@@ -15,11 +15,11 @@ import {
   problemOfEngine,
   searchEnginesFromEnvironment,
   withNativeSearch,
-} from '../search/choose-search.ts';
-import { citationsOf, quoteResults, runSearch, UNTRUSTED_PAGES } from '../search/run-search.ts';
-import { enginesKind, whenItThrowsKind } from '../option-kinds.ts';
+} from '../services/search/choose-search.ts';
+import { citationsOf, quoteResults, runSearch, UNTRUSTED_PAGES } from '../services/search/run-search.ts';
+import { enginesKind, whenItThrowsKind } from '../services/option-kinds.ts';
 import type { Message, UserMessage } from '../../protocol/message.ts';
-import { plainText } from '../pages/page-text.ts';
+import { plainText } from '../services/pages/page-text.ts';
 
 /** Options of {@link web}. */
 export interface WebPluginOptions {

@@ -1,6 +1,15 @@
 import { isJsonObject } from '../json.ts';
-import { type AnySchema, type Issue, type Misplaced, type Narrowing, hasMajor, wrongKind } from './form.ts';
-import { type OutputOf, REFUSED, type Schema } from './schema.ts';
+import {
+  type AnySchema,
+  type Issue,
+  type Misplaced,
+  type Narrowing,
+  hasMajor,
+  wrongKind,
+  REFUSED,
+  type Schema,
+} from './form.ts';
+import type { OutputOf } from './schema.ts';
 
 /** A value that satisfies one of several schemas; the first that accepts it is taken. */
 export function either<const Options extends readonly AnySchema[]>(

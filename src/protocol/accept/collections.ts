@@ -1,8 +1,17 @@
 import { echoKey } from '../fault.ts';
 import { isJsonObject } from '../json.ts';
-import { type AnySchema, type Issue, type ListLimits, type MapLimits, below, hasMajor, wrongKind } from './form.ts';
+import {
+  type AnySchema,
+  type Issue,
+  type ListLimits,
+  type MapLimits,
+  below,
+  hasMajor,
+  wrongKind,
+  REFUSED,
+  type Schema,
+} from './form.ts';
 import { anything, tooBig, tooSmall } from './scalars.ts';
-import { REFUSED, type Schema } from './schema.ts';
 
 type Pairs<Value> = Record<string, Value>;
 

@@ -1,5 +1,3 @@
-import type { Rule, Schema } from './schema.ts';
-
 /** Any schema. */
 export type AnySchema = Schema<unknown>;
 /** Schemas of the members of an object, by name. */
@@ -135,4 +133,35 @@ export function below(step: PropertyKey, issues: readonly Issue[], from: number)
 /** True when one of the issues from an index on is more than a broken limit. */
 export function hasMajor(issues: readonly Issue[], from: number): boolean {
   return issues.slice(from).some(({ isMinor }) => isMinor !== true);
+}
+
+/** What {@link Schema.accept} gives back for a value that it does not accept at first sight. */
+export const REFUSED: unique symbol = Symbol('refused');
+
+/**
+ * What a value has to be. Written once as a table of small schemas, and read in two ways: `accept` is all that a correct
+ * request pays, `parse` is asked after a refusal and says what is wrong. The OpenAPI document is written from `form`.
+ *
+ * Values come back as they are, by reference, unless something about them changes (a default, a trimmed text, a member
+ * that is taken out): then what holds them is copied.
+ */
+export interface Schema<Output> {
+  readonly form: Form;
+  /** Whether a member with this schema may be left out. */
+  readonly isOptional: boolean;
+  /** The value, or a refusal without reasons. It may refuse what `parse` accepts, and never accepts what that refuses. */
+  readonly accept: (value: unknown) => Output | typeof REFUSED;
+  /** The value. Whatever is wrong is added to `issues`, and then what comes back means nothing. */
+  readonly parse: (value: unknown, issues: Issue[]) => Output;
+}
+
+/** A rule that no limit expresses. It runs when everything else about the value is right. */
+export interface Rule<Value> {
+  readonly test: (value: Value) => boolean;
+  /** What is wrong, as the end of a sentence that begins with the path. */
+  readonly says: string | ((value: Value) => string);
+  /** The member that is wrong, when it is not the value itself. */
+  readonly path?: readonly string[];
+  /** Whether the value is then not of this kind at all, rather than a wrong one of it: decides between alternatives. */
+  readonly decides?: boolean;
 }

@@ -1,6 +1,6 @@
 import { isJsonObject } from '../json.ts';
-import { type Issue, type Shape, type Strangers, below, hasMajor, wrongKind } from './form.ts';
-import { type OutputOf, REFUSED, type Schema } from './schema.ts';
+import { type Issue, type Shape, type Strangers, below, hasMajor, wrongKind, REFUSED, type Schema } from './form.ts';
+import type { OutputOf } from './schema.ts';
 
 type Flat<Value> = { [Name in keyof Value]: Value[Name] };
 

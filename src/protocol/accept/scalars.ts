@@ -1,5 +1,4 @@
-import { HAS_NUL, type Issue, type NumberLimits, type TextLimits, wrongKind } from './form.ts';
-import { REFUSED, type Schema } from './schema.ts';
+import { HAS_NUL, type Issue, type NumberLimits, type TextLimits, wrongKind, REFUSED, type Schema } from './form.ts';
 
 /** A text. Its characters are counted as Unicode counts them, so an emoji is one. */
 export function text(limits: TextLimits = {}): Schema<string> {

@@ -1,17 +1,10 @@
 import type { AiSdkDeclaration, AiSdkOptions } from './options.ts';
-import { type AttemptFailure, failure, failedReply, NO_TOKEN } from '../../core/fallback/failure.ts';
-import type { TraceContext } from '../../core/trace-context.ts';
+import type { TraceContext } from '../../contracts/trace-context.ts';
 import { isJsonObject, type JsonValue } from '../../protocol/json.ts';
-import type {
-  EmbeddingCall,
-  EmbeddingReply,
-  ProviderCall,
-  ProviderReply,
-  PieceStream,
-} from '../../contracts/provider.ts';
+import { type EmbeddingCall, type ProviderCall, failedReply } from '../../contracts/provider.ts';
 import { callIdPrefix, originalIds } from '../tool-ids.ts';
 import { SignatureMemory, withSignatures } from '../signed-parts.ts';
-import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
+import type { NormalizedRequest } from '../../contracts/request.ts';
 import type { ErrorContext } from '../upstream-failure.ts';
 import { guardedDownload } from '../guarded-download.ts';
 import { fetchFiles } from './media.ts';
@@ -25,8 +18,9 @@ import { TransportError } from '../../net/transport.ts';
 import { type DecodingContext, PartDecoder } from './part-decoder.ts';
 import { failureOfThrown } from './thrown-failure.ts';
 import { ResultCollector } from '../../core/stream/collect.ts';
-import type { StreamPiece } from '../../core/stream/pieces.ts';
-import type { UpstreamResult } from '../../core/stream/upstream-result.ts';
+import type { EmbeddingReply, ProviderReply, PieceStream } from '../../contracts/provider-reply.ts';
+import { type AttemptFailure, failure, NO_TOKEN } from '../../contracts/failure.ts';
+import type { StreamPiece, UpstreamResult } from '../../contracts/stream-piece.ts';
 
 /** The calls of a provider that is made of models of the AI SDK. */
 export interface AiSdkCalls {

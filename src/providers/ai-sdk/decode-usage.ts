@@ -1,10 +1,11 @@
-import { endWord, type ReportedUsage } from '../../core/stream/pieces.ts';
+import { endWord } from '../../core/stream/pieces.ts';
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
 import type { AiSdkFamily } from './families.ts';
 import type { FinishReason } from '../../protocol/chat-result.ts';
 import { decodeUsage as decodeChatUsage } from '../openai-compatible/decode-usage.ts';
 import { mapFinishReason } from '../openai-compatible/decode-result.ts';
 import * as read from '../../platform/json.ts';
+import type { ReportedUsage } from '../../contracts/stream-piece.ts';
 
 /** Token counts as a provider reported them; what it did not report is undefined, never zero. */
 interface Counts {

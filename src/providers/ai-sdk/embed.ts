@@ -1,15 +1,16 @@
-import { type AttemptFailure, failure } from '../../core/fallback/failure.ts';
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
 import { type EmbeddingsPart, joinEmbeddings } from '../embedding-codec.ts';
-import type { EmbeddingCall, EmbeddingReply } from '../../contracts/provider.ts';
+import type { EmbeddingCall } from '../../contracts/provider.ts';
 import { type CallDefaults, withDefaults } from './encode-call.ts';
 import type { AiSdkEmbeddingModel, ProviderOptions } from './model.ts';
 import { judgeWarnings, type WarningSink } from './warnings.ts';
 import type { Endpoint } from '../../catalog/endpoint.ts';
-import type { NormalizedEmbeddingRequest } from '../../core/normalize/normalize-embedding.ts';
 import type { EmbeddingItem } from '../../protocol/embedding.ts';
 import { EncodeError } from '../codec.ts';
 import { type AiSdkFamily, familyOf, optionsKey } from './families.ts';
+import type { EmbeddingReply } from '../../contracts/provider-reply.ts';
+import { type AttemptFailure, failure } from '../../contracts/failure.ts';
+import type { NormalizedEmbeddingRequest } from '../../contracts/request.ts';
 
 /** What a call of an embedding model is made with, besides the request. */
 interface EmbeddingContext {

@@ -1,6 +1,6 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { ParameterName } from '../../catalog/model.ts';
-import type { NormalizedRequest, RequestParameters } from '../../core/normalize/normalized-request.ts';
+import type { NormalizedRequest, RequestParameters } from '../../contracts/request.ts';
 import { shapeConversation } from '../../core/conversation/shape.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../protocol/json.ts';
 import type {

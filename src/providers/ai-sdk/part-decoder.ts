@@ -1,5 +1,4 @@
-import { failure } from '../../core/fallback/failure.ts';
-import { escapeText, type StreamPiece } from '../../core/stream/pieces.ts';
+import { escapeText } from '../../core/stream/pieces.ts';
 import type { Delta, ToolCallDelta } from '../../protocol/chunk.ts';
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
 import type { ErrorContext } from '../upstream-failure.ts';
@@ -14,6 +13,8 @@ import type { Annotation } from '../../protocol/chat-result.ts';
 import { toBase64 } from '../../platform/data-url.ts';
 import { type CallWithExtra, ToolCallIndexer } from '../openai-compatible/tool-call-indexer.ts';
 import * as read from '../../platform/json.ts';
+import { failure } from '../../contracts/failure.ts';
+import type { StreamPiece } from '../../contracts/stream-piece.ts';
 
 /** What the decoder of one answer needs to know. */
 export interface DecodingContext extends ErrorContext {

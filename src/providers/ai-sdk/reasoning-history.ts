@@ -2,11 +2,11 @@ import type { JsonObject } from '../../protocol/json.ts';
 import type { ReasoningDetail } from '../../protocol/reasoning.ts';
 import type { AiSdkFamily } from './families.ts';
 import type { ProviderOptions, ReasoningPrompt } from './model.ts';
-import type { ToolCallExtra } from '../../protocol/chat-result.ts';
 import { joinReasoningDetails } from '../../core/stream/collect.ts';
 import type { AssistantMessage } from '../../protocol/message.ts';
 import { readSignedPart } from '../signed-parts.ts';
 import { FORMATS, parseForeign } from './reasoning.ts';
+import type { ToolCallExtra } from '../../protocol/tools.ts';
 
 /** Earlier reasoning, as a model gets it back. */
 interface ReasoningHistory {

@@ -1,10 +1,10 @@
-import { type AttemptFailure, failure, type FailureKind } from '../../core/fallback/failure.ts';
 import type { JsonObject } from '../../protocol/json.ts';
 import { isErrorBody } from '../error-shape.ts';
 import { type ErrorContext, failureInBand, failureOfResponse, parseJson } from '../upstream-failure.ts';
 import { presentable } from '../redact.ts';
 import { connectionFailure, hasConnectionCode } from '../../net/connection-failure.ts';
 import * as read from '../../platform/json.ts';
+import { type AttemptFailure, failure, type FailureKind } from '../../contracts/failure.ts';
 
 /** Marks of the SDK's errors; `instanceof` fails where two copies of the SDK are loaded. */
 const API_CALL_ERROR = Symbol.for('vercel.ai.error.AI_APICallError');

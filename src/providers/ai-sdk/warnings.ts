@@ -1,8 +1,8 @@
 import type { ParameterName } from '../../catalog/model.ts';
-import { type AttemptFailure, failure } from '../../core/fallback/failure.ts';
-import type { RoutedRequest } from '../../core/normalize/normalized-request.ts';
+import type { RoutedRequest } from '../../contracts/request.ts';
 import { isJsonObject } from '../../protocol/json.ts';
 import * as read from '../../platform/json.ts';
+import { type AttemptFailure, failure } from '../../contracts/failure.ts';
 
 /** Something that a model could not do as it was asked, in the words of the SDK. */
 export interface AiSdkWarning {

@@ -1,4 +1,4 @@
-import type { RedactedThinkingBlock, ThinkingBlock } from '../../protocol/messages/block.ts';
+import type { RedactedThinkingBlock, ThinkingBlock } from '../../formats/messages/protocol/block.ts';
 import type { CacheControl } from '../../protocol/content-part.ts';
 import type { FinishReason } from '../../protocol/chat-result.ts';
 

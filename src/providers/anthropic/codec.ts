@@ -1,7 +1,7 @@
-import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
+import type { NormalizedRequest } from '../../contracts/request.ts';
 import type { ProviderTokenCount } from '../../contracts/provider.ts';
 import { type JsonObject, isJsonObject } from '../../protocol/json.ts';
-import type { Codec, DecodedResult } from '../codec.ts';
+import type { Codec, DecodedResult, StreamDecoder, SseEvent } from '../codec.ts';
 import { callIdPrefix, originalIds, WORD_CHARACTERS } from '../tool-ids.ts';
 import { type ErrorContext, failureInBand, parseJson } from '../upstream-failure.ts';
 import { namesUpload } from './encode-content.ts';
@@ -12,15 +12,14 @@ import { ANTHROPIC } from '../accepts/anthropic.ts';
 import { foldAccepts } from '../fold-accepts.ts';
 import { withAcceptedEffort } from '../accepted-effort.ts';
 import * as read from '../../platform/json.ts';
-import { type AttemptFailure, failure } from '../../core/fallback/failure.ts';
 import { ResultCollector } from '../../core/stream/collect.ts';
-import { scatter, type StreamPiece, unescapeText } from '../../core/stream/pieces.ts';
+import { scatter, unescapeText } from '../../core/stream/pieces.ts';
 import { isErrorBody } from '../error-shape.ts';
 import { eventsOf } from './events-of-message.ts';
 import { MessageReader, type ReaderOptions } from './message-reader.ts';
-import type { StreamDecoder } from '../piece-stream.ts';
-import type { SseEvent } from '../sse.ts';
 import { TextFrames } from '../text-frames.ts';
+import { type AttemptFailure, failure } from '../../contracts/failure.ts';
+import type { StreamPiece } from '../../contracts/stream-piece.ts';
 
 /** What the API wants to hear before it takes the ids of uploaded files. */
 const FILES_BETA = 'files-api-2025-04-14';

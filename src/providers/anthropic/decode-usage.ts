@@ -1,7 +1,7 @@
-import type { ReportedUsage } from '../../core/stream/pieces.ts';
-import type { UsageIteration } from '../../protocol/chunk.ts';
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
 import * as read from '../../platform/json.ts';
+import type { ReportedUsage } from '../../contracts/stream-piece.ts';
+import type { UsageIteration } from '../../protocol/usage.ts';
 
 /**
  * Usage reports of one answer, put together. Reports in a stream are cumulative: what a later one names takes the place

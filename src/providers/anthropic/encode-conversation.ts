@@ -1,4 +1,4 @@
-import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
+import type { NormalizedRequest } from '../../contracts/request.ts';
 import type {
   AssistantMessage,
   Message,
@@ -22,7 +22,7 @@ import type { AcceptedConversation } from '../../core/accepts.ts';
 import { FILLER } from '../../core/conversation/repair.ts';
 import type { ReasoningDetail } from '../../protocol/reasoning.ts';
 import { isJsonObject } from '../../protocol/json.ts';
-import type { RedactedThinkingBlock, ThinkingBlock } from '../../protocol/messages/block.ts';
+import type { RedactedThinkingBlock, ThinkingBlock } from '../../formats/messages/protocol/block.ts';
 
 /** A conversation as the wire has it. */
 interface Conversation {

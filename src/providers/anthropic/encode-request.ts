@@ -1,5 +1,5 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
-import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
+import type { NormalizedRequest } from '../../contracts/request.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../protocol/json.ts';
 import type { SearchToolDefinition, TextBlock, ToolDefinition, Turn } from './blocks.ts';
 import { cacheMark, textBlocks } from './encode-content.ts';

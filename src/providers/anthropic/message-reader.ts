@@ -1,5 +1,4 @@
-import { failure } from '../../core/fallback/failure.ts';
-import { endWord, escapeText, type ReportedUsage, type StreamPiece } from '../../core/stream/pieces.ts';
+import { endWord, escapeText } from '../../core/stream/pieces.ts';
 import type { Delta } from '../../protocol/chunk.ts';
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
 import type { ReasoningDetail } from '../../protocol/reasoning.ts';
@@ -10,6 +9,8 @@ import type { OriginalId } from '../tool-ids.ts';
 import type { Annotation } from '../../protocol/chat-result.ts';
 import { decodeTier, decodeUsage, mergeUsage } from './decode-usage.ts';
 import * as read from '../../platform/json.ts';
+import { failure } from '../../contracts/failure.ts';
+import type { ReportedUsage, StreamPiece } from '../../contracts/stream-piece.ts';
 
 /** What reading one answer depends on. */
 export interface ReaderOptions {

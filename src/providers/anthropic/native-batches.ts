@@ -1,6 +1,5 @@
-import { failure } from '../../core/fallback/failure.ts';
 import { BatchApi, jobId } from '../batch-api.ts';
-import { type BatchCodecs, batchedReader, MAX_BATCH_BYTES, writeParts } from '../batch-codecs.ts';
+import { batchedReader, MAX_BATCH_BYTES, writeParts } from '../batch-codecs.ts';
 import type {
   NativeJob,
   NativeJobCall,
@@ -9,12 +8,13 @@ import type {
   NativeResult,
   NativeState,
 } from '../../contracts/native-batches.ts';
-import type { LoadedBatches } from '../codec.ts';
+import type { LoadedBatches, BatchCodecs } from '../codec.ts';
 import type { ProviderApi } from '../provider-api.ts';
 import { serialize } from '../serialize.ts';
 import type { JsonObject } from '../../protocol/json.ts';
 import { type ErrorContext, failureInBand } from '../upstream-failure.ts';
 import * as read from '../../platform/json.ts';
+import { failure } from '../../contracts/failure.ts';
 
 const PATH = '/messages/batches';
 const BOUNDS = { requests: 100_000, bytes: MAX_BATCH_BYTES };

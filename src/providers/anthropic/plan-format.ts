@@ -1,4 +1,4 @@
-import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
+import type { NormalizedRequest } from '../../contracts/request.ts';
 import type { Accepts } from '../../core/accepts.ts';
 import type { JsonObject } from '../../protocol/json.ts';
 import type { ThinkingPlan } from './plan-thinking.ts';

@@ -1,5 +1,5 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
-import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
+import type { NormalizedRequest } from '../../contracts/request.ts';
 import type { AcceptedReasoning, Accepts } from '../../core/accepts.ts';
 import { REASONING_EFFORTS, type ReasoningEffort } from '../../protocol/reasoning.ts';
 import { limited, nearest, type Note } from '../adjustments.ts';

@@ -1,11 +1,12 @@
-import { failure } from '../../core/fallback/failure.ts';
-import { endWord, escapeText, type ReportedUsage, type StreamPiece } from '../../core/stream/pieces.ts';
+import { endWord, escapeText } from '../../core/stream/pieces.ts';
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
 import { isError } from '../error-shape.ts';
 import { type ErrorContext, failureInBand } from '../upstream-failure.ts';
 import { type CandidateContext, CandidateReader, decodeGrounding, searchesOf } from './candidate-reader.ts';
 import type { FinishReason, Logprobs, TokenLogprob } from '../../protocol/chat-result.ts';
 import * as read from '../../platform/json.ts';
+import { failure } from '../../contracts/failure.ts';
+import type { ReportedUsage, StreamPiece } from '../../contracts/stream-piece.ts';
 
 /** What an answer is read with. */
 export interface AnswerContext extends CandidateContext, ErrorContext {

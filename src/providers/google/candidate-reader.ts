@@ -1,4 +1,4 @@
-import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
+import type { NormalizedRequest } from '../../contracts/request.ts';
 import type { Delta } from '../../protocol/chunk.ts';
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
 import type { ReasoningDetail } from '../../protocol/reasoning.ts';

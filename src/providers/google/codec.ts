@@ -1,7 +1,7 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
-import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
-import type { Codec, DecodedResult } from '../codec.ts';
+import type { NormalizedRequest } from '../../contracts/request.ts';
+import type { Codec, DecodedResult, StreamDecoder, SseEvent } from '../codec.ts';
 import { callIdPrefix } from '../tool-ids.ts';
 import { type ErrorContext, parseJson, parseObjects } from '../upstream-failure.ts';
 import { type AnswerContext, AnswerReader } from './answer-reader.ts';
@@ -11,12 +11,11 @@ import { encodeRequest } from './encode-request.ts';
 import { SignatureMemory } from '../signed-parts.ts';
 import { googleEmbeddings } from './embeddings.ts';
 import { type GoogleSurface, modelPath } from './wire.ts';
-import { failure } from '../../core/fallback/failure.ts';
-import { scatter, type StreamPiece } from '../../core/stream/pieces.ts';
-import type { StreamDecoder } from '../piece-stream.ts';
-import type { SseEvent } from '../sse.ts';
+import { scatter } from '../../core/stream/pieces.ts';
 import { ResultCollector } from '../../core/stream/collect.ts';
 import type { Choice } from '../../protocol/chat-result.ts';
+import { failure } from '../../contracts/failure.ts';
+import type { StreamPiece } from '../../contracts/stream-piece.ts';
 
 /** Google's native API: `generateContent`. */
 export function googleCodec(surface: GoogleSurface, safetySettings: readonly JsonObject[] | undefined): Codec {

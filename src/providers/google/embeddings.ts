@@ -1,6 +1,4 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
-import type { NormalizedEmbeddingRequest } from '../../core/normalize/normalize-embedding.ts';
-import type { ReportedUsage } from '../../core/stream/pieces.ts';
 import type { ContentPart } from '../../protocol/content-part.ts';
 import type { EmbeddingItem } from '../../protocol/embedding.ts';
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
@@ -15,6 +13,8 @@ import { EncodeError } from '../codec.ts';
 import { isErrorBody } from '../error-shape.ts';
 import { type ErrorContext, failureInBand, readJsonAnswer } from '../upstream-failure.ts';
 import { modelPath } from './wire.ts';
+import type { NormalizedEmbeddingRequest } from '../../contracts/request.ts';
+import type { ReportedUsage } from '../../contracts/stream-piece.ts';
 
 /** Inputs that one call may have. */
 const MAX_INPUTS = 100;

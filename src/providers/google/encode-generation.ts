@@ -2,7 +2,7 @@ import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { ParameterName } from '../../catalog/model.ts';
 import type { AcceptedReasoning, Accepts } from '../../core/accepts.ts';
 import { toolSchema } from '../../core/schema/rewrite-schema.ts';
-import type { NormalizedRequest, ReasoningRequest } from '../../core/normalize/normalized-request.ts';
+import type { NormalizedRequest, ReasoningRequest } from '../../contracts/request.ts';
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
 import { EFFORT_SHARES, type EffortShares, EncodeError } from '../codec.ts';
 import { limited, nearest, type Note, rewritten } from '../adjustments.ts';

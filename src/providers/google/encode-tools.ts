@@ -1,4 +1,4 @@
-import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
+import type { NormalizedRequest } from '../../contracts/request.ts';
 import type { FunctionTool, ToolChoice } from '../../protocol/tools.ts';
 import { toolSchema } from '../../core/schema/rewrite-schema.ts';
 import type { SchemaRules } from '../../core/schema/schema-rules.ts';

@@ -7,15 +7,15 @@ import type {
   NativeResult,
   NativeState,
 } from '../../contracts/native-batches.ts';
-import { failure } from '../../core/fallback/failure.ts';
 import { BatchApi, unreadable } from '../batch-api.ts';
-import { type BatchCodecs, batchedReader, MAX_BATCH_BYTES, writeParts } from '../batch-codecs.ts';
-import type { LoadedBatches } from '../codec.ts';
+import { batchedReader, MAX_BATCH_BYTES, writeParts } from '../batch-codecs.ts';
+import type { LoadedBatches, BatchCodecs } from '../codec.ts';
 import type { ProviderApi } from '../provider-api.ts';
 import { serialize } from '../serialize.ts';
 import { modelPath } from './wire.ts';
 import { type ErrorContext, failureOfResponse } from '../upstream-failure.ts';
 import * as read from '../../platform/json.ts';
+import { failure } from '../../contracts/failure.ts';
 
 /** Milliseconds after its creation at which a batch ends by itself, and everything in it is lost. */
 const WINDOW_MS = 172_800_000;

@@ -1,11 +1,11 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
-import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
-import type { ToolCallExtra } from '../../protocol/chat-result.ts';
+import type { NormalizedRequest } from '../../contracts/request.ts';
 import { isJsonObject } from '../../protocol/json.ts';
 import { SignatureMemory } from '../signed-parts.ts';
 import type { EncodedBody } from './encode-request.ts';
 import type { CallWithExtra } from './tool-call-indexer.ts';
 import * as read from '../../platform/json.ts';
+import type { ToolCallExtra } from '../../protocol/tools.ts';
 
 /**
  * The signatures of tool calls at a server of chat completions that has models of Google behind it: it wants each back

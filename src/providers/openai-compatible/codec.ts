@@ -1,6 +1,6 @@
-import type { Codec } from '../codec.ts';
+import type { Codec, StreamDecoder, SseEvent } from '../codec.ts';
 import type { VendorAccepts } from '../../core/accepts.ts';
-import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
+import type { NormalizedRequest } from '../../contracts/request.ts';
 import { ANY_SERVER } from '../accepts/any-server.ts';
 import { type ErrorContext, failureInBand, parseObjects } from '../upstream-failure.ts';
 import { CallSignatures } from './call-signatures.ts';
@@ -22,16 +22,15 @@ import { type Dialect, differencesOf } from './dialect.ts';
 import { embeddingsCodec } from './embeddings.ts';
 import { INPUT_COUNT } from './count-input.ts';
 import { encodeRequest, wantsResponses } from './encode-request.ts';
-import { failure } from '../../core/fallback/failure.ts';
-import { endWord, escapeText, scatter, type StreamPiece } from '../../core/stream/pieces.ts';
+import { endWord, escapeText, scatter } from '../../core/stream/pieces.ts';
 import type { Annotation } from '../../protocol/chat-result.ts';
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
-import type { StreamDecoder } from '../piece-stream.ts';
-import type { SseEvent } from '../sse.ts';
 import { TextFrames } from '../text-frames.ts';
 import { decodeUsage, findUsage } from './decode-usage.ts';
 import type { ToolCallIndexer } from './tool-call-indexer.ts';
 import * as read from '../../platform/json.ts';
+import { failure } from '../../contracts/failure.ts';
+import type { StreamPiece } from '../../contracts/stream-piece.ts';
 
 /**
  * The chat completions wire in one dialect.

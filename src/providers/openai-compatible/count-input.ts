@@ -1,6 +1,6 @@
 import { ToolIds } from '../tool-ids.ts';
 import { FORTY_CHARACTERS } from './dialect.ts';
-import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
+import type { NormalizedRequest } from '../../contracts/request.ts';
 import type { TokenCountCodec } from '../codec.ts';
 import { itemsOf } from '../openai-responses/encode-items.ts';
 import * as read from '../../platform/json.ts';

@@ -1,4 +1,3 @@
-import { failure } from '../../core/fallback/failure.ts';
 import { ToolCallCollector } from '../../core/stream/collect.ts';
 import type {
   Annotation,
@@ -12,8 +11,7 @@ import type {
   TokenLogprob,
 } from '../../protocol/chat-result.ts';
 import { endReason, endWord } from '../../core/stream/pieces.ts';
-import type { UpstreamResult } from '../../core/stream/upstream-result.ts';
-import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
+import type { NormalizedRequest } from '../../contracts/request.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../protocol/json.ts';
 import type { DecodedResult } from '../codec.ts';
 import { type ErrorContext, failureInBand, readJsonAnswer } from '../upstream-failure.ts';
@@ -26,6 +24,8 @@ import type { Delta } from '../../protocol/chunk.ts';
 import type { ReasoningDetail } from '../../protocol/reasoning.ts';
 import { isError, isErrorBody } from '../error-shape.ts';
 import * as read from '../../platform/json.ts';
+import { failure } from '../../contracts/failure.ts';
+import type { UpstreamResult } from '../../contracts/stream-piece.ts';
 
 /** What decoding one answer depends on. */
 export interface DecodeContext extends ErrorContext {

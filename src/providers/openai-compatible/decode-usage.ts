@@ -1,9 +1,9 @@
 import type { ReportedUsageNames } from '../../core/accepts.ts';
-import type { ReportedUsage } from '../../core/stream/pieces.ts';
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
 import { CACHED_TOKENS, CACHE_WRITE_TOKENS } from '../accepts/usual.ts';
 import type { Dialect } from './dialect.ts';
 import * as read from '../../platform/json.ts';
+import type { ReportedUsage } from '../../contracts/stream-piece.ts';
 
 /** Usage is at the top of a chunk or answer, in Groq's extension, or inside a choice. */
 export function findUsage(body: JsonObject, choices: readonly unknown[]): unknown {

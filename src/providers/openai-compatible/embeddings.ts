@@ -1,5 +1,4 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
-import type { NormalizedEmbeddingRequest } from '../../core/normalize/normalize-embedding.ts';
 import { decodeFloat32 } from '../../protocol/float32-base64.ts';
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
 import { badEmbeddings, type DecodedEmbeddings, type EmbeddingCodec } from '../embedding-codec.ts';
@@ -7,6 +6,7 @@ import { type ErrorContext, failureInBand, readJsonAnswer } from '../upstream-fa
 import { decodeUsage } from './decode-usage.ts';
 import type { Dialect } from './dialect.ts';
 import { errorInside } from './decode-result.ts';
+import type { NormalizedEmbeddingRequest } from '../../contracts/request.ts';
 
 type Vector = Float32Array | readonly number[];
 

@@ -1,6 +1,6 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { ParameterName } from '../../catalog/model.ts';
-import type { NormalizedRequest, ReasoningRequest } from '../../core/normalize/normalized-request.ts';
+import type { NormalizedRequest, ReasoningRequest } from '../../contracts/request.ts';
 import type { JsonObject } from '../../protocol/json.ts';
 import type { Message } from '../../protocol/message.ts';
 import type { FunctionTool, ToolChoice } from '../../protocol/tools.ts';

@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
 import { BatchApi, jobId, unreadable } from '../batch-api.ts';
-import { type BatchCodecs, batchedReader, MAX_BATCH_BYTES, writeParts } from '../batch-codecs.ts';
+import { batchedReader, MAX_BATCH_BYTES, writeParts } from '../batch-codecs.ts';
 import type {
   NativeCall,
   NativeJob,
@@ -10,13 +10,13 @@ import type {
   NativeSubmission,
 } from '../../contracts/native-batches.ts';
 import type { BatchWire } from './batch-wires.ts';
-import type { LoadedBatches } from '../codec.ts';
+import type { LoadedBatches, BatchCodecs } from '../codec.ts';
 import type { ProviderApi } from '../provider-api.ts';
-import { type AttemptFailure, failure } from '../../core/fallback/failure.ts';
 import { serialize } from '../serialize.ts';
 import { isError } from '../error-shape.ts';
 import { type ErrorContext, failureInBand, failureOfResponse } from '../upstream-failure.ts';
 import * as read from '../../platform/json.ts';
+import { type AttemptFailure, failure } from '../../contracts/failure.ts';
 
 /** Endpoints of a server's own, below its base URL, that its batches may be for. */
 export type BatchPath = '/chat/completions' | '/responses' | '/embeddings';

@@ -1,12 +1,11 @@
-import type { ProviderKey } from '../../config/tables/accounts.ts';
+import type { ProviderKey } from '../../options/accounts.ts';
 import type { AcceptedConversation } from '../../core/accepts.ts';
 import type { CallTimeouts, EndpointDeclaration } from '../../catalog/endpoint.ts';
 import { callTimeouts } from '../../catalog/model-options.ts';
 import type { Transport } from '../../net/transport.ts';
-import { NETWORK, type NetworkOptions } from '../../config/tables/http.ts';
+import { NETWORK, type NetworkOptions } from '../../options/http.ts';
 import type { NamedKey } from '../provider-api.ts';
 import type { Dialect, EmbeddingDialect } from './dialect.ts';
-import type { NativeDialect } from './provider.ts';
 import {
   anything,
   flag,
@@ -20,6 +19,7 @@ import {
   withFunctions,
 } from '../../platform/option-kinds.ts';
 import { anyNumber, anyText, headerValue, keyOrFunction, severalKeys } from '../check-options.ts';
+import type { DialectName } from '../../protocol/dialect.ts';
 
 /** Models of a provider: id in this router to how the provider offers it, or to several such endpoints. */
 export type ModelTable<Model extends string = string> = Readonly<
@@ -163,3 +163,6 @@ export const OPENAI_COMPATIBLE_OPTIONS: OptionShape<OpenAiCompatibleOptions> = {
   query: anyText,
   keyHeader: text,
 };
+
+/** Shapes besides chat completions that servers of this family speak. */
+export type NativeDialect = Extract<DialectName, 'responses'>;

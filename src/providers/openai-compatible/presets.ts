@@ -1,7 +1,8 @@
 import { parametersLackedBy } from '../../catalog/lacked-parameters.ts';
-import type { BuiltInProvider } from '../../config/tables/names.ts';
+import type { BuiltInProvider } from '../../options/names.ts';
 import type { Dialect } from './dialect.ts';
-import type { LoadAccepts, NativeDialect } from './provider.ts';
+import type { LoadAccepts } from './provider.ts';
+import type { NativeDialect } from './options.ts';
 
 /** A vendor whose wire is chat completions: an address, where its key stands, and its quirks. */
 export interface VendorPreset {

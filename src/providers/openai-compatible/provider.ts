@@ -5,7 +5,7 @@ import type { ConfigProblem } from '../../protocol/router-error.ts';
 import { checkProviderShape } from '../check-options.ts';
 import { httpProvider } from '../http-provider.ts';
 import type { Provider } from '../../contracts/provider.ts';
-import { OPENAI_COMPATIBLE_OPTIONS, type OpenAiCompatibleOptions } from './options.ts';
+import { OPENAI_COMPATIBLE_OPTIONS, type OpenAiCompatibleOptions, type NativeDialect } from './options.ts';
 import type { Dialect } from './dialect.ts';
 import type { DialectName } from '../../protocol/dialect.ts';
 
@@ -101,9 +101,6 @@ function dialectProblems({ slug, nativeDialects }: OpenAiCompatibleOptions): Con
   const known = NATIVE_DIALECTS.map((name) => `"${name}"`).join(' or ');
   return [{ path: `providers.${slug}.nativeDialects`, problem: `must be a list of ${known}` }];
 }
-
-/** Shapes besides chat completions that servers of this family speak. */
-export type NativeDialect = Extract<DialectName, 'responses'>;
 
 /** Every {@link NativeDialect}. */
 const NATIVE_DIALECTS: readonly NativeDialect[] = ['responses'];

@@ -1,9 +1,9 @@
-import type { ToolCallExtra } from '../../protocol/chat-result.ts';
 import type { ToolCallDelta } from '../../protocol/chunk.ts';
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
 import type { OriginalId } from '../tool-ids.ts';
 import { JsonProgress } from '../../core/stream/json-progress.ts';
 import * as read from '../../platform/json.ts';
+import type { ToolCallExtra } from '../../protocol/tools.ts';
 
 /** One fragment as a server sent it, read as far as it makes sense. */
 interface Fragment {

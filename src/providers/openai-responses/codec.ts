@@ -1,4 +1,4 @@
-import type { Codec } from '../codec.ts';
+import type { Codec, StreamDecoder, SseEvent } from '../codec.ts';
 import type { VendorAccepts } from '../../core/accepts.ts';
 import { repairItems } from './repair-items.ts';
 import { type Dialect, differencesOf } from '../openai-compatible/dialect.ts';
@@ -22,21 +22,20 @@ import {
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import { parametersLackedBy } from '../../catalog/lacked-parameters.ts';
 import type { ParameterName } from '../../catalog/model.ts';
-import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
+import type { NormalizedRequest } from '../../contracts/request.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../protocol/json.ts';
 import { INPUT_COUNT } from '../openai-compatible/count-input.ts';
 import { type EncodedBody, encodeTier } from '../openai-compatible/encode-request.ts';
-import { failure } from '../../core/fallback/failure.ts';
-import { escapeText, type StreamPiece } from '../../core/stream/pieces.ts';
+import { escapeText } from '../../core/stream/pieces.ts';
 import type { ResultToolCall } from '../../protocol/chat-result.ts';
 import { eventsOf } from './events-of-response.ts';
 import type { Delta, ToolCallDelta } from '../../protocol/chunk.ts';
 import { decodeLogprobs } from '../openai-compatible/decode-result.ts';
 import { failureInBand, parseJson } from '../upstream-failure.ts';
-import type { StreamDecoder } from '../piece-stream.ts';
-import type { SseEvent } from '../sse.ts';
 import { withAcceptedEffort } from '../accepted-effort.ts';
 import * as read from '../../platform/json.ts';
+import { failure } from '../../contracts/failure.ts';
+import type { StreamPiece } from '../../contracts/stream-piece.ts';
 
 /** OpenAI's Responses wire, for callers who speak it themselves: their bodies go out, and answers stay as they are. */
 export function responsesCodec(dialect: Dialect): Codec {

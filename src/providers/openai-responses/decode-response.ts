@@ -1,19 +1,19 @@
-import { type AttemptFailure, failure } from '../../core/fallback/failure.ts';
-import type { FactsPiece, ReportedUsage } from '../../core/stream/pieces.ts';
 import type { Annotation, FinishReason, Logprobs, ResultMessage, ResultToolCall } from '../../protocol/chat-result.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../protocol/json.ts';
 import { isError, isErrorBody } from '../error-shape.ts';
-import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
+import type { NormalizedRequest } from '../../contracts/request.ts';
 import type { DecodedResult } from '../codec.ts';
 import { callIdPrefix } from '../tool-ids.ts';
 import { type ErrorContext, failureInBand, parseJson } from '../upstream-failure.ts';
-import { reasoningOfItem } from '../../core/dialects/responses/reasoning-items.ts';
+import { reasoningOfItem } from '../../formats/responses/reasoning-items.ts';
 import type { Delta } from '../../protocol/chunk.ts';
 import type { ReasoningDetail } from '../../protocol/reasoning.ts';
-import type { ReasoningItem } from '../../protocol/responses/input-item.ts';
+import type { ReasoningItem } from '../../formats/responses/protocol/input-item.ts';
 import { decodeLogprobs } from '../openai-compatible/decode-result.ts';
 import { decodeUsage as decodeChatUsage } from '../openai-compatible/decode-usage.ts';
 import * as read from '../../platform/json.ts';
+import { type AttemptFailure, failure } from '../../contracts/failure.ts';
+import type { FactsPiece, ReportedUsage } from '../../contracts/stream-piece.ts';
 
 /** What reading one answer depends on. */
 export interface ResponseContext extends ErrorContext {

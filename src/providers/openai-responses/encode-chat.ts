@@ -7,7 +7,7 @@ import { parametersLackedBy } from '../../catalog/lacked-parameters.ts';
 import type { ParameterName } from '../../catalog/model.ts';
 import type { Accepts } from '../../core/accepts.ts';
 import { shapeConversation } from '../../core/conversation/shape.ts';
-import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
+import type { NormalizedRequest } from '../../contracts/request.ts';
 import type { JsonObject } from '../../protocol/json.ts';
 import type { ReasoningEffort } from '../../protocol/reasoning.ts';
 import type { ToolChoice } from '../../protocol/tools.ts';

@@ -1,4 +1,3 @@
-import type { Assignment, Prompt } from './prompt.ts';
 import type { Chance } from './chance.ts';
 import { writeAnswer, writeReasoning } from './prose.ts';
 import type { SimulatedAnswer, SimulatedToolCall } from './options.ts';
@@ -6,6 +5,7 @@ import type { FunctionTool } from '../../protocol/tools.ts';
 import { isJsonObject, type JsonValue } from '../../protocol/json.ts';
 import { asSchema, flatten, merge, sameJson, type Schema, textFor } from './json-text.ts';
 import * as read from '../../platform/json.ts';
+import type { Assignment, Prompt } from './prompt-types.ts';
 
 /** A function call as it appears in an answer. */
 export interface DraftCall {

@@ -1,8 +1,8 @@
 import type { Chance } from './chance.ts';
-import type { Prompt } from './prompt.ts';
 import { COMMON_TOPICS, properNounOf, writeSentence } from './prose.ts';
 import { percentDecoded } from '../../platform/data-url.ts';
 import { isJsonObject } from '../../protocol/json.ts';
+import type { Prompt } from './prompt-types.ts';
 
 const LONGEST_QUESTION = 200;
 /** Texts are made no longer than this, whatever the schema asks for. */

@@ -13,7 +13,7 @@ import {
   text,
   withFunctions,
 } from '../../platform/option-kinds.ts';
-import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
+import type { NormalizedRequest } from '../../contracts/request.ts';
 import type { JsonObject } from '../../protocol/json.ts';
 import type { ParameterName } from '../../catalog/model.ts';
 

@@ -1,5 +1,5 @@
-import { type AttemptFailure, failure, type FailureKind } from '../../core/fallback/failure.ts';
 import { Chance } from './chance.ts';
+import { type AttemptFailure, failure, type FailureKind } from '../../contracts/failure.ts';
 
 /** A call that fails before it answers. Status and message have a default that suits the kind. */
 export type SimulatedFailure = Omit<AttemptFailure, 'message'> & { readonly message?: string | undefined };

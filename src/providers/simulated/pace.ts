@@ -1,9 +1,9 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
-import { type AttemptFailure, failure } from '../../core/fallback/failure.ts';
 import type { Environment, Timer } from '../../platform/environment.ts';
 import type { Chance } from './chance.ts';
-import type { StreamPiece } from '../../core/stream/pieces.ts';
-import type { PieceStream } from '../../contracts/provider.ts';
+import type { PieceStream } from '../../contracts/provider-reply.ts';
+import { type AttemptFailure, failure } from '../../contracts/failure.ts';
+import type { StreamPiece } from '../../contracts/stream-piece.ts';
 
 /** How fast a call answers. */
 interface Speed {

@@ -3,31 +3,11 @@ import type { Message } from '../../protocol/message.ts';
 import { topicsOf } from './prose.ts';
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { ParameterName } from '../../catalog/model.ts';
-import type { NormalizedRequest, ReasoningRequest } from '../../core/normalize/normalized-request.ts';
+import type { NormalizedRequest, ReasoningRequest } from '../../contracts/request.ts';
 import type { ReasoningEffort } from '../../protocol/reasoning.ts';
-import type { FunctionTool, ToolChoice } from '../../protocol/tools.ts';
+import type { ToolChoice } from '../../protocol/tools.ts';
 import { nearestEffort } from '../openai-compatible/encode-request.ts';
-
-/** The results of tools that a conversation ends in. */
-export interface ToolResults {
-  readonly count: number;
-  /** Function that the last one came from. */
-  readonly tool: string;
-  /** Text of the last one. */
-  readonly text: string;
-}
-
-/** What an answer takes up of a conversation. */
-export interface Prompt {
-  /** Text of the last user message. */
-  readonly question: string;
-  /** Words of the question that are worth repeating. */
-  readonly topics: readonly string[];
-  /** Attachments in the whole conversation, for example `2 images`. */
-  readonly attachments: readonly string[];
-  /** Present when the last message is the result of a tool. */
-  readonly toolResults?: ToolResults | undefined;
-}
+import type { ToolResults, Prompt, ReasoningAssignment, Assignment } from './prompt-types.ts';
 
 const NOUNS: readonly (readonly [type: string, one: string, many: string])[] = [
   ['image_url', 'image', 'images'],
@@ -74,28 +54,6 @@ function toolResultsOf(messages: readonly Message[]): ToolResults | undefined {
   const calls = messages.flatMap((message) => (message.role === 'assistant' ? (message.tool_calls ?? []) : []));
   const call = calls.findLast((one) => one.id === last.tool_call_id);
   return { count: messages.length - 1 - before, tool: call?.function.name ?? last.name ?? 'tool', text: textOf(last) };
-}
-
-/** How much is thought before the answer. */
-interface ReasoningAssignment {
-  readonly sentences: number;
-  readonly maxTokens: number;
-  /** True: thought, counted and not shown. */
-  readonly hidden: boolean;
-}
-
-/** What an endpoint has to do for a request. What it does not take is left out, as a real provider would not see it. */
-export interface Assignment {
-  readonly tools: readonly FunctionTool[];
-  readonly toolChoice: 'auto' | 'required' | { readonly name: string };
-  readonly parallelToolCalls: boolean;
-  /** Schema of a JSON answer; undefined for prose. */
-  readonly schema?: Readonly<Record<string, unknown>> | undefined;
-  /** Infinity where nobody set a limit. */
-  readonly maxTokens: number;
-  readonly stop: readonly string[];
-  readonly verbosity?: string | undefined;
-  readonly reasoning?: ReasoningAssignment | undefined;
 }
 
 /** Sentences of reasoning by effort. */

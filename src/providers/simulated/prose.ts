@@ -1,7 +1,7 @@
 import type { Chance } from './chance.ts';
-import type { Prompt, ToolResults } from './prompt.ts';
 import { isJsonObject } from '../../protocol/json.ts';
 import * as read from '../../platform/json.ts';
+import type { Prompt, ToolResults } from './prompt-types.ts';
 
 /** Sentences in the middle of an answer. */
 const FEWEST_SENTENCES = 2;

@@ -1,16 +1,9 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
-import { type AttemptFailure, failure } from '../../core/fallback/failure.ts';
-import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
+import type { NormalizedRequest } from '../../contracts/request.ts';
 import { conversationKey } from '../../core/normalize/session.ts';
-import {
-  escapeText,
-  type FactsPiece,
-  type FinishPiece,
-  type ReportedUsage,
-  type StreamPiece,
-} from '../../core/stream/pieces.ts';
+import { escapeText } from '../../core/stream/pieces.ts';
 import type { Message } from '../../protocol/message.ts';
-import { type Assignment, readAssignment, readPrompt } from './prompt.ts';
+import { readAssignment, readPrompt } from './prompt.ts';
 import { Chance, hashText } from './chance.ts';
 import { type Draft, draftAnswer, type DraftCall, draftScripted } from './draft.ts';
 import type { PacedPieces } from './pace.ts';
@@ -18,6 +11,9 @@ import type { AnswerScript } from './options.ts';
 import type { FinishReason } from '../../protocol/chat-result.ts';
 import { likelyTokens } from '../../core/tokens/token-estimate.ts';
 import type { FunctionTool } from '../../protocol/tools.ts';
+import { type AttemptFailure, failure } from '../../contracts/failure.ts';
+import type { FactsPiece, FinishPiece, ReportedUsage, StreamPiece } from '../../contracts/stream-piece.ts';
+import type { Assignment } from './prompt-types.ts';
 
 /** An answer that is ready to be handed out, or the reason why there is none. */
 type Response =

@@ -1,9 +1,7 @@
 import { ResultCollector } from '../../core/stream/collect.ts';
-import { type AttemptFailure, failure, failedReply } from '../../core/fallback/failure.ts';
-import type { UpstreamEmbeddings, UpstreamResult } from '../../core/stream/upstream-result.ts';
 import type { JsonValue } from '../../protocol/json.ts';
 import type { Environment } from '../../platform/environment.ts';
-import type { EmbeddingCall, EmbeddingReply, ProviderCall, ProviderReply } from '../../contracts/provider.ts';
+import { type EmbeddingCall, type ProviderCall, failedReply } from '../../contracts/provider.ts';
 import { Chance, hashText } from './chance.ts';
 import type { SimulatedOptions } from './options.ts';
 import { type Outcome, Outcomes } from './outcomes.ts';
@@ -12,11 +10,13 @@ import { messageTokens, Responder } from './responder.ts';
 import type { EmbeddingItem } from '../../protocol/embedding.ts';
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import { likelyTokens } from '../../core/tokens/token-estimate.ts';
-import type { NormalizedEmbeddingRequest } from '../../core/normalize/normalize-embedding.ts';
-import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
+import type { NormalizedRequest, NormalizedEmbeddingRequest } from '../../contracts/request.ts';
 import type { Dialect } from '../openai-compatible/dialect.ts';
 import { OPENAI } from '../accepts/openai.ts';
 import { encodeRequest } from '../openai-compatible/encode-request.ts';
+import type { EmbeddingReply, ProviderReply } from '../../contracts/provider-reply.ts';
+import { type AttemptFailure, failure } from '../../contracts/failure.ts';
+import type { UpstreamEmbeddings, UpstreamResult } from '../../contracts/stream-piece.ts';
 
 /** How a simulated provider takes its time and its chances. */
 interface Pacing {

@@ -1,12 +1,11 @@
-import { type Account, ANONYMOUS } from '../../core/account.ts';
-import type { BatchRecord } from '../../core/batch/batch-record.ts';
+import { type Account, ANONYMOUS } from '../../contracts/account.ts';
 import { isTerminal } from '../../core/batch/machine.ts';
 import { wireBatch, wireResult } from '../../core/batch/wire-batch.ts';
 import { errorOf, type RouterError } from '../../protocol/router-error.ts';
 import type { Batch, BatchList, BatchResultItem, BatchStatus, DeletedBatch } from '../../protocol/batch.ts';
 import type { TaskQueue } from '../../contracts/task-queue.ts';
 import type { CheckAccount } from '../limits/accounts.ts';
-import { applyEvent, type BatchPorts } from './ports.ts';
+import type { BatchPorts } from './ports.ts';
 import { createBatch, type CreateBatchOptions, type NewBatch } from './create-batch.ts';
 import { taskHandler } from './handle-task.ts';
 import type { LineLimits } from './file-requests.ts';
@@ -14,7 +13,9 @@ import { type BatchFiles, FileService } from './files.ts';
 import { findJob, storedJob } from './native/job.ts';
 import { lengthOf, PageSize, unknownAfter } from './page-size.ts';
 import type { Timer } from '../../platform/environment.ts';
-import { warn } from '../chat/events.ts';
+import { warn } from '../events/events.ts';
+import type { BatchRecord } from '../../contracts/batch-record.ts';
+import { applyEvent } from './apply-event.ts';
 
 /** Whose batches are meant. */
 export interface BatchOptions {

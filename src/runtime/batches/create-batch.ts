@@ -1,5 +1,4 @@
-import { type Account, ANONYMOUS } from '../../core/account.ts';
-import type { BatchRecord } from '../../core/batch/batch-record.ts';
+import { type Account, ANONYMOUS } from '../../contracts/account.ts';
 import { INITIAL_EFFECTS } from '../../core/batch/machine.ts';
 import { faultOfLine } from '../../core/batch/wire-batch.ts';
 import { errorOf, RouterError } from '../../protocol/router-error.ts';
@@ -12,7 +11,9 @@ import { errorOfFault } from '../chat/router-errors.ts';
 import { DraftWriter } from './draft-writer.ts';
 import { type LineLimits, requestsOfFile } from './file-requests.ts';
 import type { CheckAccount } from '../limits/accounts.ts';
-import { type BatchPorts, tellStatus } from './ports.ts';
+import type { BatchPorts } from './ports.ts';
+import type { BatchRecord } from '../../contracts/batch-record.ts';
+import { tellStatus } from './apply-event.ts';
 
 /** A batch to be created (contract: create a batch). */
 export interface NewBatch extends BatchFields {

@@ -1,34 +1,21 @@
-import type { Brand } from '../../config/tables/http.ts';
+import type { Brand } from '../../options/http.ts';
 import type { ClaimedTask } from '../../contracts/batch-store.ts';
 import type { TaskResult, TaskSignals } from '../../contracts/task-queue.ts';
-import { type BatchRecord, webhookEvent } from '../../core/batch/batch-record.ts';
+import { webhookEvent } from '../../core/batch/batch-record.ts';
 import { isTerminal } from '../../core/batch/machine.ts';
-import {
-  afterWebhookTry,
-  WEBHOOK_TRIES,
-  webhookStateAfter,
-  type WebhookTry,
-} from '../../core/batch/webhook-schedule.ts';
+import { afterWebhookTry, WEBHOOK_TRIES, webhookStateAfter } from '../../core/batch/webhook-schedule.ts';
 import { wireBatch } from '../../core/batch/wire-batch.ts';
 import { parseHttpDate } from '../../core/fallback/http-date.ts';
-import type { Outbound, OutboundStream } from '../../net/outbound.ts';
 import { OutboundError } from '../../net/outbound-error.ts';
-import type { Environment } from '../../platform/environment.ts';
 import type { Secret } from '../../platform/secret.ts';
 import { hmacBytes, hmacSha256 } from '../../platform/hash.ts';
 import * as read from '../../platform/json.ts';
-import { warn } from '../chat/events.ts';
-import { applyEvent, type BatchPorts, DONE } from './ports.ts';
+import { warn } from '../events/events.ts';
+import type { BatchPorts, WebhookPorts } from './ports.ts';
 import { bytesOfSecret, toBase64 } from './verify-webhook.ts';
-
-/** What a delivery needs. */
-export interface WebhookPorts {
-  readonly outbound: Outbound;
-  readonly environment: Environment;
-  readonly secrets: readonly Secret[];
-  /** Spelling of our own headers. */
-  readonly brand: Brand;
-}
+import type { BatchRecord, WebhookTry } from '../../contracts/batch-record.ts';
+import { applyEvent, DONE } from './apply-event.ts';
+import type { OutboundStream } from '../../net/outbound-request.ts';
 
 /** Deliveries to one host at a time: one that is dead or slow must not hold up the others. */
 const PER_HOST = 2;

@@ -1,7 +1,6 @@
 import type { BatchRequest } from '../../protocol/batch.ts';
 import { parseBatchRequest } from '../../protocol/create-batch.ts';
 import { echo, faultAt } from '../../protocol/fault.ts';
-import { inspectJson } from '../../protocol/json.ts';
 import { DEFAULT_REQUEST_LIMITS } from '../../protocol/limits.ts';
 import type { NewItem } from '../../contracts/batch-store.ts';
 import { ByteBuffer } from '../../platform/byte-buffer.ts';
@@ -9,6 +8,7 @@ import { sha256 } from '../../platform/hash.ts';
 import { nextTurn } from '../../platform/wait.ts';
 import { errorOfFault } from '../chat/router-errors.ts';
 import type { BatchPorts } from './ports.ts';
+import { inspectJson } from '../../protocol/inspect-json.ts';
 
 /**
  * Characters or bytes of bodies that are written at a time. What waits to be written is copied into one buffer, so more

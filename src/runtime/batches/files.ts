@@ -1,7 +1,6 @@
-import { type Account, ANONYMOUS } from '../../core/account.ts';
-import { batchOfFile, outputFileId, type OutputKind, outputLine, seconds } from '../../core/batch/wire-batch.ts';
-import type { BatchRecord } from '../../core/batch/batch-record.ts';
-import type { BatchLimits } from '../../config/tables/limits.ts';
+import { type Account, ANONYMOUS } from '../../contracts/account.ts';
+import { batchOfFile, outputFileId, outputLine, seconds } from '../../core/batch/wire-batch.ts';
+import type { BatchLimits } from '../../options/limits.ts';
 import type { BatchFileRecord } from '../../contracts/batch-file-store.ts';
 import type { BatchStore, StoredOutcome } from '../../contracts/batch-store.ts';
 import type { Environment } from '../../platform/environment.ts';
@@ -11,6 +10,7 @@ import { errorOf, type RouterError } from '../../protocol/router-error.ts';
 import { faultAt } from '../../protocol/fault.ts';
 import { errorOfFault } from '../chat/router-errors.ts';
 import { lengthOf, PageSize, unknownAfter } from './page-size.ts';
+import type { BatchRecord, OutputKind } from '../../contracts/batch-record.ts';
 
 /** A file to be stored. */
 export interface NewFile {

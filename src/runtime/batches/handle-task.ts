@@ -1,14 +1,12 @@
-import type { BatchRecord } from '../../core/batch/batch-record.ts';
 import { isTerminal } from '../../core/batch/machine.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../protocol/json.ts';
 import type { TaskHandler, TaskResult, TaskSignals } from '../../contracts/task-queue.ts';
 import type { ClaimedTask, StoredItem } from '../../contracts/batch-store.ts';
-import { warn } from '../chat/events.ts';
-import { applyEvent, type BatchPorts, DONE, resultIds } from './ports.ts';
+import { warn } from '../events/events.ts';
+import type { BatchPorts } from './ports.ts';
 import { CANCELLED_ITEM, EXPIRED_ITEM, formatInCommon } from '../../core/batch/item-rules.ts';
 import { runNatively, stopNatively } from './native/run.ts';
 import { addUsage, NO_USAGE } from '../../core/batch/sum-usage.ts';
-import type { Usage } from '../../protocol/chunk.ts';
 import { Notifier } from './deliver-webhook.ts';
 import { PageSize } from './page-size.ts';
 import { ItemPool } from './item-pool.ts';
@@ -20,6 +18,9 @@ import { echo, faultAt } from '../../protocol/fault.ts';
 import { faultOfLine } from '../../core/batch/wire-batch.ts';
 import { nextTurn } from '../../platform/wait.ts';
 import { errorOfFault } from '../chat/router-errors.ts';
+import type { BatchRecord } from '../../contracts/batch-record.ts';
+import type { Usage } from '../../protocol/usage.ts';
+import { applyEvent, DONE, resultIds } from './apply-event.ts';
 
 /** Claims of a task without any progress after which it may be what brings down whoever runs it. */
 const SUSPECT_AFTER = 5;

@@ -1,14 +1,12 @@
 import * as read from '../../platform/json.ts';
 import type { DialectName } from '../../protocol/dialect.ts';
 import type { Endpoint } from '../../catalog/endpoint.ts';
-import type { Account, RoutingPolicy } from '../../core/account.ts';
-import type { BatchPreferences, BatchRecord } from '../../core/batch/batch-record.ts';
+import type { Account, RoutingPolicy } from '../../contracts/account.ts';
 import { checkItemRules, checkOtherModels, checkParticipants } from '../../core/batch/item-rules.ts';
-import type { WholeAnswer, Dialect } from '../../core/dialects/dialect.ts';
-import { MESSAGES } from '../../core/dialects/messages/messages.ts';
-import { RESPONSES } from '../../core/dialects/responses/responses.ts';
-import type { NormalizedEmbeddingRequest } from '../../core/normalize/normalize-embedding.ts';
-import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
+import type { WholeAnswer, Dialect } from '../../formats/dialect.ts';
+import { MESSAGES } from '../../formats/messages/messages.ts';
+import { RESPONSES } from '../../formats/responses/responses.ts';
+import type { NormalizedRequest, NormalizedEmbeddingRequest } from '../../contracts/request.ts';
 import type { ActivePlugin } from '../../core/pipeline/choose-plugins.ts';
 import { pathOfPlugin } from '../../core/pipeline/locate-tool.ts';
 import { RouterError } from '../../protocol/router-error.ts';
@@ -18,9 +16,10 @@ import type { ChatResult } from '../../protocol/chat-result.ts';
 import type { EmbeddingResult } from '../../protocol/embedding.ts';
 import { faultAt } from '../../protocol/fault.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../protocol/json.ts';
-import type { Usage } from '../../protocol/chunk.ts';
 import type { Environment } from '../../platform/environment.ts';
 import { errorOfFault } from '../chat/router-errors.ts';
+import type { BatchPreferences, BatchRecord } from '../../contracts/batch-record.ts';
+import type { Usage } from '../../protocol/usage.ts';
 
 /** A request of a batch, in the form in which the router works with it. */
 export type BatchedRequest = NormalizedRequest | NormalizedEmbeddingRequest;

@@ -1,7 +1,7 @@
 import { RENEWALS } from '../../core/batch/lease.ts';
-import type { BatchRecord } from '../../core/batch/batch-record.ts';
 import type { Timer } from '../../platform/environment.ts';
 import type { BatchPorts } from './ports.ts';
+import type { BatchRecord } from '../../contracts/batch-record.ts';
 
 type LeasePorts = Pick<BatchPorts, 'store' | 'environment' | 'itemLease'>;
 

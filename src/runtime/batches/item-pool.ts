@@ -1,5 +1,4 @@
-import type { Account } from '../../core/account.ts';
-import type { BatchRecord } from '../../core/batch/batch-record.ts';
+import type { Account } from '../../contracts/account.ts';
 import { ClaimedShare } from '../../core/batch/shares.ts';
 import { isTransient, itemError, POISONED_ITEM } from '../../core/batch/item-rules.ts';
 import { isHeldBudget, OWN_RATE_LIMIT } from '../../core/limits/limit-errors.ts';
@@ -13,6 +12,7 @@ import { ItemLeases } from './item-leases.ts';
 import type { Verdict } from './places.ts';
 import type { BatchPorts } from './ports.ts';
 import * as read from '../../platform/json.ts';
+import type { BatchRecord } from '../../contracts/batch-record.ts';
 
 /** How a run of a batch's requests ended. */
 interface PoolEnd {

@@ -1,7 +1,8 @@
-import type { BatchRecord } from '../../core/batch/batch-record.ts';
 import type { ItemOutcome } from '../../contracts/batch-store.ts';
-import { type BatchPorts, tellProgress } from './ports.ts';
+import type { BatchPorts } from './ports.ts';
 import { nextTurn } from '../../platform/wait.ts';
+import type { BatchRecord } from '../../contracts/batch-record.ts';
+import { tellProgress } from './apply-event.ts';
 
 interface Waiting {
   readonly token: string;

@@ -2,7 +2,7 @@ import { echo } from '../../protocol/fault.ts';
 import { errorOf, type RouterError } from '../../protocol/router-error.ts';
 
 import type { StoredOutcome } from '../../contracts/batch-store.ts';
-import { inspectJson } from '../../protocol/json.ts';
+import { inspectJson } from '../../protocol/inspect-json.ts';
 
 /** Characters that are read at a time. */
 const PAGE_LENGTH = 256 * 1024;

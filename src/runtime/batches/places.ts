@@ -7,9 +7,9 @@ import {
   mayBegin,
   type Pace,
 } from '../../core/batch/webhook-schedule.ts';
-import type { Concurrency, Slot } from '../chat/concurrency.ts';
+import type { Concurrency, Slot } from '../endpoints/concurrency.ts';
 import type { Environment, Timer } from '../../platform/environment.ts';
-import type { BatchLimits } from '../../config/tables/limits.ts';
+import type { BatchLimits } from '../../options/limits.ts';
 import type { StateStore } from '../../contracts/state-store.ts';
 import * as read from '../../platform/json.ts';
 

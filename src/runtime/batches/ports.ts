@@ -1,23 +1,29 @@
-import type { Account } from '../../core/account.ts';
-import type { BatchRecord } from '../../core/batch/batch-record.ts';
+import type { Account } from '../../contracts/account.ts';
 import type { LeaseLength } from '../../core/batch/lease.ts';
 import type { Provider } from '../../contracts/provider.ts';
 import type { BatchStore } from '../../contracts/batch-store.ts';
 import type { MaybePromise } from '../../platform/wait.ts';
 import type { Environment } from '../../platform/environment.ts';
-import type { EventHub } from '../chat/events.ts';
+import type { EventHub } from '../events/events.ts';
 import type { RequestLedger } from '../ledger/request-ledger.ts';
-import type { RouterFacts } from '../../core/normalize/normalize.ts';
 import type { Spending } from '../limits/spending.ts';
-import type { WebhookPorts } from './deliver-webhook.ts';
 import type { ItemCalls } from './item-calls.ts';
-import type { BatchLimits } from '../../config/tables/limits.ts';
+import type { BatchLimits } from '../../options/limits.ts';
 import type { BatchPlaces } from './places.ts';
-import type { SharedRuns } from './shared-runs.ts';
-import { wireBatch } from '../../core/batch/wire-batch.ts';
-import type { BatchStatus } from '../../protocol/batch.ts';
-import { type BatchEvent, transition } from '../../core/batch/machine.ts';
-import type { TaskResult } from '../../contracts/task-queue.ts';
+import type { BatchRecord } from '../../contracts/batch-record.ts';
+import type { RouterFacts } from '../../core/normalize/context.ts';
+import type { Brand } from '../../options/http.ts';
+import type { Secret } from '../../platform/secret.ts';
+import type { Outbound } from '../../net/outbound-request.ts';
+
+/** Running requests of batches whose task is in another process. */
+export interface RunSharing {
+  start(ports: BatchPorts): void;
+  /** Ends helping; requests under way have so many milliseconds. */
+  stop(graceMs: number): Promise<void>;
+  /** Does what has the task of a batch in place of helping with it. */
+  instead<Value>(batchId: string, work: () => Promise<Value>): Promise<Value>;
+}
 
 /** Everything that the tasks of batches work with. */
 export interface BatchPorts {
@@ -30,7 +36,7 @@ export interface BatchPorts {
   readonly calls: ItemCalls;
   readonly places: BatchPlaces;
   readonly watchers: BatchWatchers;
-  readonly sharedRuns: SharedRuns;
+  readonly sharedRuns: RunSharing;
   readonly webhooks: WebhookPorts;
   readonly spending: Spending;
   /** Where the outcomes of requests are noted that a provider ran as a batch of its own. Undefined: nowhere. */
@@ -43,53 +49,6 @@ export interface BatchPorts {
   /** There may be a new task. */
   readonly wake: () => void;
   readonly failPoint: ReachFailPoint;
-}
-
-/** Tells listeners of the router that a batch has another status. */
-export function tellStatus(
-  { events }: { readonly events: EventHub },
-  record: BatchRecord,
-  previous: BatchStatus | undefined,
-): void {
-  if (!events.heard('batch')) return;
-  events.emit('batch', { type: 'status', account: record.account, batch: wireBatch(record), previous });
-}
-
-/** Tells listeners of the router that requests of a batch have their outcomes. */
-export function tellProgress({ events }: { readonly events: EventHub }, record: BatchRecord): void {
-  if (!events.heard('batch')) return;
-  events.emit('batch', { type: 'progress', account: record.account, batch: wireBatch(record) });
-}
-
-/** Changes in a row by others after which something is wrong with the store. */
-const MAX_COLLISIONS = 100;
-
-/**
- * Applies an event to a batch and saves it together with the tasks that follow. When somebody else changed the batch
- * meanwhile, the event is judged again on what it is now.
- *
- * @returns The batch as it is now, and whether the event meant anything; undefined when there is no such batch.
- */
-export async function applyEvent(
-  ports: Pick<BatchPorts, 'store' | 'events' | 'watchers' | 'wake'>,
-  { account, id }: Pick<BatchRecord, 'account' | 'id'>,
-  event: BatchEvent,
-): Promise<{ readonly batch: BatchRecord; readonly applied: boolean } | undefined> {
-  const { store, watchers, wake } = ports;
-  for (let collisions = 0; collisions < MAX_COLLISIONS; collisions += 1) {
-    const record = await store.find(account, id);
-    if (record === undefined) return undefined;
-    const now = await store.now();
-    const { batch, effects, applied } = transition(record, event, now);
-    if (!applied) return { batch, applied };
-    const tasks = effects.map((effect) => ({ account, batchId: id, effect, runAt: now }));
-    if (!(await store.save(batch, tasks))) continue;
-    if (batch.status !== record.status) tellStatus(ports, batch, record.status);
-    watchers.changed(batch);
-    if (tasks.length > 0) wake();
-    return { batch, applied };
-  }
-  throw new RangeError(`batch ${id} changes too often to be changed`);
 }
 
 /**
@@ -167,10 +126,11 @@ export class BatchWatchers {
   }
 }
 
-/** Nothing is left to do. */
-export const DONE: TaskResult = { type: 'done' };
-
-/** Makes ids of results. */
-export function resultIds({ environment }: { readonly environment: Environment }): () => string {
-  return () => `batch_req_${environment.randomText(24)}`;
+/** What a delivery needs. */
+export interface WebhookPorts {
+  readonly outbound: Outbound;
+  readonly environment: Environment;
+  readonly secrets: readonly Secret[];
+  /** Spelling of our own headers. */
+  readonly brand: Brand;
 }

@@ -1,9 +1,10 @@
-import type { BatchRecord } from '../../core/batch/batch-record.ts';
 import type { Timer } from '../../platform/environment.ts';
 import { seldom } from '../../platform/seldom.ts';
-import { warn } from '../chat/events.ts';
+import { warn } from '../events/events.ts';
 import { ItemPool } from './item-pool.ts';
-import { applyEvent, type BatchPorts } from './ports.ts';
+import type { BatchPorts, RunSharing } from './ports.ts';
+import type { BatchRecord } from '../../contracts/batch-record.ts';
+import { applyEvent } from './apply-event.ts';
 
 /** Part of the time between two looks by which it varies, so that many processes do not look together. */
 const JITTER = 0.5;
@@ -20,7 +21,7 @@ interface Help {
  * that died is left to the task of its batch, which finds out what is to blame. So there is nothing to be agreed on: any
  * number of processes may help, begin late, or die.
  */
-export class SharedRuns {
+export class SharedRuns implements RunSharing {
   /** Batches of which this process runs requests, because it has their task. */
   readonly #own = new Map<string, number>();
   readonly #helps = new Map<string, Help>();

@@ -3,7 +3,7 @@ import { GENAI_PRICES, parseGenaiPrices } from '../../catalog/genai-prices.ts';
 import { VENDOR_IDS, vendorIdOf } from '../../catalog/vendor-ids.ts';
 import { ConfigError } from '../../protocol/router-error.ts';
 import { importGenaiPrices } from './genai-package.ts';
-import { LOCK_FILE } from '../chat/known-models.ts';
+import { LOCK_FILE } from '../endpoints/known-models.ts';
 import { readLockIfThere } from './lock-file.ts';
 
 /** Options of {@link genaiPrices}. */

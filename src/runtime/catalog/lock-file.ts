@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { open, rename, rm } from 'node:fs/promises';
 import { type CatalogFacts, formatLock } from '../../catalog/facts.ts';
 import { ConfigError } from '../../protocol/router-error.ts';
-import { LOCK_FILE, parseLock, readCatalogInput } from '../chat/known-models.ts';
+import { LOCK_FILE, parseLock, readCatalogInput } from '../endpoints/known-models.ts';
 
 /**
  * Reads a lock file that `npx signalbox catalog refresh` wrote, for the `catalog` option of `createRouter`.

@@ -1,18 +1,18 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import { namedTier } from '../../catalog/price-at.ts';
-import type { WholeAnswer } from '../../core/dialects/dialect.ts';
-import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
+import type { WholeAnswer } from '../../formats/dialect.ts';
+import type { NormalizedRequest } from '../../contracts/request.ts';
 import { judgeToolCalls } from '../../core/selection/tool-validity.ts';
 import { withoutReasoning } from '../../core/stream/pieces.ts';
-import type { UpstreamResult } from '../../core/stream/upstream-result.ts';
 import type { ChatResult, Choice } from '../../protocol/chat-result.ts';
-import type { Usage } from '../../protocol/chunk.ts';
-import { announceRequest } from './announce.ts';
-import type { Answer, Execution, SettledAnswer } from './execution.ts';
+import { announceRequest } from '../events/announce.ts';
 import { CALLER_GONE, errorOfUnknown } from './router-errors.ts';
 import type { RuntimeServices } from './services.ts';
 import { settleError, settleResult } from './settle.ts';
 import { type MaybePromise, orElse } from '../../platform/wait.ts';
+import type { UpstreamResult } from '../../contracts/stream-piece.ts';
+import type { Usage } from '../../protocol/usage.ts';
+import type { Answer, Execution, SettledAnswer } from './answer.ts';
 
 /** Runs a request to its non-streaming response. */
 export function answerWhole(services: RuntimeServices, execution: Execution): Promise<WholeAnswer> {

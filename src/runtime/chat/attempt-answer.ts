@@ -1,8 +1,9 @@
 /** What the answer of a call is to its reader, and what a refusal in its place is. */
-import { type Attempt, type AttemptFailure, type Continuation, failure } from '../../core/fallback/failure.ts';
 import type { Settlement } from '../../core/stream/usage.ts';
 import type { AttemptCall, AttemptedCall, CallEnd } from './attempt-call.ts';
-import type { Answer, AnswerBreak } from './execution.ts';
+import { type AttemptFailure, failure, type Continuation } from '../../contracts/failure.ts';
+import type { Attempt } from '../../core/fallback/attempt.ts';
+import type { Answer, AnswerBreak } from './answer.ts';
 
 /**
  * The answer of a call: what its reader needs of it, and what ends it.

@@ -1,18 +1,17 @@
 import type { CostPart } from '../../catalog/cost.ts';
 import type { Endpoint } from '../../catalog/endpoint.ts';
-import type { Addition, AttemptFailure } from '../../core/fallback/failure.ts';
 import type { TokenCalibration } from '../../core/tokens/likely-tokens.ts';
-import type { Refusal, ReportedUsage } from '../../core/stream/pieces.ts';
 import type { Settlement } from '../../core/stream/usage.ts';
-import type { UpstreamResult } from '../../core/stream/upstream-result.ts';
-import type { Usage } from '../../protocol/chunk.ts';
 
-import type { TraceContext } from '../../core/trace-context.ts';
+import type { TraceContext } from '../../contracts/trace-context.ts';
 import type { CallProgress, Provider } from '../../contracts/provider.ts';
 import type { JsonValue } from '../../protocol/json.ts';
 import type { Environment } from '../../platform/environment.ts';
-import type { ProviderKey } from '../../config/tables/accounts.ts';
-import type { Timeouts } from '../../config/tables/fallback.ts';
+import type { ProviderKey } from '../../options/accounts.ts';
+import type { Timeouts } from '../../options/fallback.ts';
+import type { AttemptFailure, Addition } from '../../contracts/failure.ts';
+import type { ReportedUsage, UpstreamResult, Refusal } from '../../contracts/stream-piece.ts';
+import type { Usage } from '../../protocol/usage.ts';
 
 /**
  * How a call came out: a failure, a non-streaming response, or a stream whose first content is in hand. One that is withheld says

@@ -1,8 +1,8 @@
-import { type AttemptFailure, failure, TOOK_TOO_LONG } from '../../core/fallback/failure.ts';
 import type { Environment, Timer } from '../../platform/environment.ts';
 import { soon } from '../../platform/wait.ts';
 import type { CallTimeouts } from '../../catalog/endpoint.ts';
-import type { Timeouts } from '../../config/tables/fallback.ts';
+import type { Timeouts } from '../../options/fallback.ts';
+import { type AttemptFailure, failure, TOOK_TOO_LONG } from '../../contracts/failure.ts';
 
 /** Reason of every abort of a call; made once, because making it costs more than the abort itself. */
 const CALL_OVER = new DOMException('The call is over', 'AbortError');
@@ -212,7 +212,7 @@ export class Deadline {
   };
 }
 
-export type { Timeouts } from '../../config/tables/fallback.ts';
+export type { Timeouts } from '../../options/fallback.ts';
 
 /** The time limits of a call: those of its endpoint, then of its provider, then of the router. */
 export function timeoutsOf(

@@ -1,12 +1,12 @@
 /** How much an endpoint computes for a call, so that its times are compared with those of calls of the same length. */
-import type { Attempt } from '../../core/fallback/failure.ts';
-import type { RoutedRequest } from '../../core/normalize/normalized-request.ts';
+import type { RoutedRequest } from '../../contracts/request.ts';
 import { PER_ANSWER_TOKEN, roughPromptTokens } from '../../core/selection/adaptive/expected-cost.ts';
 import { ANSWER_TOKENS } from '../../core/selection/adaptive/rank-adaptive.ts';
 import type { Measurement } from '../../core/selection/performance.ts';
-import type { Usage } from '../../protocol/chunk.ts';
 import type { AnswerFacts, AttemptedCall, CallWork } from './attempt-call.ts';
 import type { RuntimeServices } from './services.ts';
+import type { Attempt } from '../../core/fallback/attempt.ts';
+import type { Usage } from '../../protocol/usage.ts';
 
 /** What an answer shows of its endpoint. Embeddings generate nothing: their speed is that of reading. */
 export function measurementOf(

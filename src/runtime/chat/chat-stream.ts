@@ -1,18 +1,20 @@
 import { namedTier } from '../../catalog/price-at.ts';
-import { type AttemptFailure, type FailedAttempt, failure as failureOf } from '../../core/fallback/failure.ts';
 import { judgeToolCalls } from '../../core/selection/tool-validity.ts';
-import { type DeltaPiece, type NativePiece, type StreamPiece, withoutReasoning } from '../../core/stream/pieces.ts';
+import { withoutReasoning } from '../../core/stream/pieces.ts';
 import { ChunkEnvelope } from '../../core/stream/envelope.ts';
 import { ToolCallCollector } from '../../core/stream/collect.ts';
 import type { ChatChunk } from '../../protocol/chunk.ts';
 import type { JsonObject } from '../../protocol/json.ts';
 import type { RouterMetadata } from '../../protocol/metadata.ts';
 import { PENDING, Pollable, pollable, type Polled, soon } from '../../platform/wait.ts';
-import { announceRequest } from './announce.ts';
-import type { Answer, Execution } from './execution.ts';
+import { announceRequest } from '../events/announce.ts';
 import { CALLER_GONE, errorOfBrokenStream, errorOfUnknown, withContext } from './router-errors.ts';
 import type { RuntimeServices } from './services.ts';
 import { settleError, settleResult } from './settle.ts';
+import { type AttemptFailure, failure as failureOf } from '../../contracts/failure.ts';
+import type { FailedAttempt } from '../../core/fallback/attempt.ts';
+import type { DeltaPiece, NativePiece, StreamPiece } from '../../contracts/stream-piece.ts';
+import type { Answer, Execution } from './answer.ts';
 
 /**
  * One thing that goes to the caller: a chunk, or the text of a plain content chunk, still escaped as it was in JSON.

@@ -1,16 +1,17 @@
 /** Reads the streams of several endpoints as one, each of which goes on where the one before broke. */
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import { type ContinuedRequest, goesOnAfter } from '../../core/fallback/continuation.ts';
-import { type Attempt, type AttemptFailure, type Continuation, failure } from '../../core/fallback/failure.ts';
-import type { StreamPiece } from '../../core/stream/pieces.ts';
 import { SentText } from '../../core/stream/sent-text.ts';
 import { Splice } from '../../core/stream/splice.ts';
 import { StreamTracker } from '../../core/stream/stream-tracker.ts';
 import { addUsage } from '../../core/stream/sum-usage.ts';
 import type { Settlement } from '../../core/stream/usage.ts';
 import { PENDING, Pollable, type Polled } from '../../platform/wait.ts';
-import type { AnswerCall, ChatAnswer } from './execution.ts';
 import type { UpstreamCall } from './upstream-call.ts';
+import { type AttemptFailure, failure, type Continuation } from '../../contracts/failure.ts';
+import type { Attempt } from '../../core/fallback/attempt.ts';
+import type { StreamPiece } from '../../contracts/stream-piece.ts';
+import type { AnswerCall, ChatAnswer } from './answer.ts';
 
 /** Where the answers come from that go on with others. */
 interface ContinuationSource {

@@ -1,13 +1,13 @@
 /** Goes on with a stream of text that breaks after its first token. Loaded where a request wants that. */
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import { canBeContinued, continuedRequest, type ContinuedRequest } from '../../core/fallback/continuation.ts';
-import type { Attempt } from '../../core/fallback/failure.ts';
-import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
+import type { NormalizedRequest } from '../../contracts/request.ts';
 import type { Settlement } from '../../core/stream/usage.ts';
 import type { Dialing } from './attempt-call.ts';
 import { ContinuedCall, GONE } from './continued-call.ts';
-import type { Answer, ChatAnswer } from './execution.ts';
 import { UpstreamCall } from './upstream-call.ts';
+import type { Attempt } from '../../core/fallback/attempt.ts';
+import type { Answer, ChatAnswer } from './answer.ts';
 
 /** What going on needs of the request that it works for. */
 interface ContinuedExecution {

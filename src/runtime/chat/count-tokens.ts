@@ -8,10 +8,10 @@ import type { DialectName } from '../../protocol/dialect.ts';
 import type { Message } from '../../protocol/message.ts';
 import { isJsonObject } from '../../protocol/json.ts';
 import { RouterError } from '../../protocol/router-error.ts';
-import type { PreparedRequest } from '../pipeline/start.ts';
 import { pdfContent } from './pdf-text.ts';
-import { endpointsNow, planRequest } from './execution.ts';
 import type { RuntimeServices } from './services.ts';
+import { endpointsNow, planRequest } from './plan.ts';
+import type { PreparedRequest } from '../pipeline/prepared-request.ts';
 
 /** How many tokens a prompt has, and who says so. */
 export interface TokenCount {

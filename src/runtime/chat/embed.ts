@@ -1,23 +1,26 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
-import { flawOfVectors, type UpstreamEmbeddings } from '../../core/stream/upstream-result.ts';
-import type { NormalizedEmbeddingRequest } from '../../core/normalize/normalize-embedding.ts';
+import { flawOfVectors } from '../../core/stream/upstream-result.ts';
 import type { RoutePlan } from '../../core/selection/route-plan.ts';
 import { CallWatch, INTERRUPTED, misbehaviour } from './call-watch.ts';
 import { settleUsage, type Settlement } from '../../core/stream/usage.ts';
 import type { EmbeddingResult, EmbeddingUsage } from '../../protocol/embedding.ts';
 import { encodeFloat32 } from '../../protocol/float32-base64.ts';
-import type { Usage } from '../../protocol/chunk.ts';
-import { announceRequest } from './announce.ts';
+import { announceRequest } from '../events/announce.ts';
 import { AttemptLoop } from './attempt-loop.ts';
-import { type Answer, planOn, worldOf } from './execution.ts';
 import { CALLER_GONE, errorOfUnknown } from './router-errors.ts';
 import type { RuntimeServices } from './services.ts';
-import { announceResult, billingOf, settleError } from './settle.ts';
-import { type AttemptFailure, FAILURE_RULES } from '../../core/fallback/failure.ts';
-import type { ReportedUsage } from '../../core/stream/pieces.ts';
+import { announceResult, settleError } from './settle.ts';
 import { withCountedUsage } from '../../core/stream/counted-usage.ts';
-import type { CallProgress, EmbeddingReply } from '../../contracts/provider.ts';
+import type { CallProgress } from '../../contracts/provider.ts';
 import type { AttemptCall, AttemptedCall, CallResult, Dialing, Reported } from './attempt-call.ts';
+import type { EmbeddingReply } from '../../contracts/provider-reply.ts';
+import { type AttemptFailure, FAILURE_RULES } from '../../contracts/failure.ts';
+import type { NormalizedEmbeddingRequest } from '../../contracts/request.ts';
+import type { ReportedUsage, UpstreamEmbeddings } from '../../contracts/stream-piece.ts';
+import type { Usage } from '../../protocol/usage.ts';
+import type { Answer } from './answer.ts';
+import { planOn, worldOf } from './plan.ts';
+import { billingOf } from './billing.ts';
 
 /** One request for embeddings from its plan to the call that answers it. */
 class EmbeddingExecution extends AttemptLoop<NormalizedEmbeddingRequest, EmbeddingUpstreamCall, UpstreamEmbeddings> {

@@ -1,8 +1,8 @@
-import type { TimedKind } from '../../core/selection/adaptive/wellness.ts';
 import type { PlanStep } from '../../core/selection/route-plan.ts';
 import type { Environment, Timer } from '../../platform/environment.ts';
 import type { CallResult } from './attempt-call.ts';
-import type { RunningCall } from './endpoint-load.ts';
+import type { RunningCall } from '../endpoints/endpoint-load.ts';
+import type { TimedKind } from '../../core/selection/adaptive/speed.ts';
 
 /** A call that is about to be opened. */
 export interface MadeCall<Call> {

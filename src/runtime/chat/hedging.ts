@@ -1,16 +1,17 @@
-import { type Attempt, failure, type FailureKind } from '../../core/fallback/failure.ts';
 import type { Admission } from '../../core/fallback/health.ts';
-import type { RoutedRequest } from '../../core/normalize/normalized-request.ts';
+import type { RoutedRequest } from '../../contracts/request.ts';
 import { growthFactor } from '../../core/selection/adaptive/growth.ts';
 import { hedgeDelay } from '../../core/selection/adaptive/hedge.ts';
-import { usualLongest } from '../../core/selection/adaptive/wellness.ts';
 import type { PlanStep, RoutePlan } from '../../core/selection/route-plan.ts';
 import type { AttemptCall, CallResult } from './attempt-call.ts';
-import type { Answer } from './execution.ts';
 import type { Flight } from './flight.ts';
 import type { RuntimeServices } from './services.ts';
-import type { UnansweredCall } from './settle.ts';
-import type { SettleHedge } from './shared-pacing.ts';
+import type { SettleHedge } from '../endpoints/shared-pacing.ts';
+import { failure, type FailureKind } from '../../contracts/failure.ts';
+import type { Attempt } from '../../core/fallback/attempt.ts';
+import { usualLongest } from '../../core/selection/adaptive/speed.ts';
+import type { Answer } from './answer.ts';
+import type { UnansweredCall } from './billing.ts';
 
 /** What hedging needs of the request that it works for. */
 export interface HedgedRequest<Call, Result> {

@@ -1,5 +1,5 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
-import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
+import type { NormalizedRequest } from '../../contracts/request.ts';
 import { CACHE_MS } from '../../core/selection/adaptive/policy.ts';
 import { mixed, type PromptBlocks, promptBlocks } from '../../core/selection/adaptive/prompt-blocks.ts';
 import type { CachedPrompts } from '../../core/selection/world.ts';

@@ -1,7 +1,7 @@
 /** What providers have refused, by endpoint, so that they are not asked with it again. */
 import type { Endpoint } from '../../catalog/endpoint.ts';
-import type { Refusal } from '../../core/fallback/failure.ts';
 import type { withoutRefused } from '../../core/fallback/refusal.ts';
+import type { Refusal } from '../../contracts/failure.ts';
 
 /** An endpoint as it is asked since it refused something. */
 export interface RefusingEndpoint {

@@ -1,15 +1,15 @@
-import { fill } from '../../config/option.ts';
-import { type Mirror, MIRROR } from '../../config/tables/rules.ts';
-import type { MirrorChoice } from '../../core/normalize/mirror.ts';
+import { fill } from '../../options/option.ts';
+import { type Mirror, MIRROR } from '../../options/rules.ts';
 import { copyOf } from '../../core/normalize/mirror-copy.ts';
-import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
+import type { NormalizedRequest, MirrorChoice } from '../../contracts/request.ts';
 import { chatTargets } from '../../core/normalize/targets.ts';
 import { generationId } from '../../protocol/chat-result.ts';
 import { RouterError } from '../../protocol/router-error.ts';
 import { answerWhole } from './answer-whole.ts';
-import { ChatExecution, planRequest } from './execution.ts';
+import { ChatExecution } from './execution.ts';
 import type { RuntimeServices } from './services.ts';
-import { SharedPacing } from './shared-pacing.ts';
+import { SharedPacing } from '../endpoints/shared-pacing.ts';
+import { planRequest } from './plan.ts';
 
 /** Milliseconds for which nothing is copied after a budget was too small for a copy. */
 const REST_MS = 60_000;

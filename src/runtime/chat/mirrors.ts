@@ -1,11 +1,10 @@
-import type { MirrorChoice } from '../../core/normalize/mirror.ts';
-import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
-import type { Execution } from './execution.ts';
+import type { NormalizedRequest, MirrorChoice } from '../../contracts/request.ts';
 import type { MirrorCopies } from './mirror-copies.ts';
-import type { RuntimeServices } from './services.ts';
+import type { RequestMirrors, RuntimeServices } from './services.ts';
+import type { Execution } from './answer.ts';
 
 /** Copies of requests, for aliases that have a mirror. What makes them is loaded by the first one. */
-export class MirrorsOnUse {
+export class MirrorsOnUse implements RequestMirrors {
   #loaded: Promise<MirrorCopies | undefined> | undefined;
   #isClosed = false;
 

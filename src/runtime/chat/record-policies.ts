@@ -1,10 +1,10 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { EndpointHealth, HealthPolicy } from '../../core/fallback/health.ts';
-import type { ReportedLimits } from '../../core/selection/adaptive/endpoint-limits.ts';
 import type { PacerPolicy } from '../../core/selection/adaptive/pacer.ts';
 import type { AdaptivePolicy } from '../../core/selection/adaptive/policy.ts';
 import type { SilencePolicy } from '../../core/selection/adaptive/silence.ts';
-import type { EndpointLoad } from './endpoint-load.ts';
+import type { EndpointLoad } from '../endpoints/endpoint-load.ts';
+import type { ReportedLimits } from '../../contracts/provider.ts';
 
 /** Told how an endpoint came before and how it stands now. */
 export type HealthListener = (endpoint: Endpoint, before: EndpointHealth, after: EndpointHealth) => void;

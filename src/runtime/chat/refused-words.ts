@@ -1,10 +1,10 @@
 /** What a request does about words of it that a provider refuses: it is asked once more without one, and so are others. */
 import type { Endpoint } from '../../catalog/endpoint.ts';
-import type { Attempt } from '../../core/fallback/failure.ts';
-import type { NormalizedRequest, RoutedRequest } from '../../core/normalize/normalized-request.ts';
+import type { NormalizedRequest, RoutedRequest } from '../../contracts/request.ts';
 import { onDemand } from '../../platform/wait.ts';
 import type { RefusingEndpoint } from './known-refusals.ts';
 import type { RuntimeServices } from './services.ts';
+import type { Attempt } from '../../core/fallback/attempt.ts';
 
 /** Few requests ever meet a refusal. */
 const loadRefusals = onDemand(() => import('../../core/fallback/refusal.ts'));

@@ -1,6 +1,6 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
-import { type AttemptFailure, FAILURE_RULES } from '../../core/fallback/failure.ts';
 import type { CountedHealth } from '../../core/fallback/health.ts';
+import { type AttemptFailure, FAILURE_RULES } from '../../contracts/failure.ts';
 
 /** What the failures of one request have left at an endpoint. */
 interface CountedFailure {

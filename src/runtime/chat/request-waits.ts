@@ -3,7 +3,7 @@ import { LOOK_AGAIN_MS } from '../../core/selection/adaptive/endpoint-limits.ts'
 import type { Move } from '../../core/fallback/next-move.ts';
 import { valueWithin, wait } from '../../platform/wait.ts';
 import type { RuntimeServices } from './services.ts';
-import type { Turn } from './shared-pacing.ts';
+import type { Turn } from '../endpoints/shared-pacing.ts';
 
 /** What one request has waited for between its calls, and how much longer it may. */
 export class RequestWaits {

@@ -1,7 +1,8 @@
-import { type AttemptFailure, type FailedAttempt, FAILURE_RULES } from '../../core/fallback/failure.ts';
 import { RouterError, type RouterErrorOptions } from '../../protocol/router-error.ts';
 import type { RequestFault } from '../../protocol/fault.ts';
 import type { JsonObject } from '../../protocol/json.ts';
+import { type AttemptFailure, FAILURE_RULES } from '../../contracts/failure.ts';
+import type { FailedAttempt } from '../../core/fallback/attempt.ts';
 
 /** What every error of a request has beside what went wrong. */
 export type ErrorContext = Pick<RouterErrorOptions, 'routerMetadata' | 'generationId'>;

@@ -1,31 +1,39 @@
 import type { FallbackPolicy } from '../../core/fallback/next-move.ts';
-import type { RouterFacts } from '../../core/normalize/normalize.ts';
 import type { PluginRegistry } from '../../core/pipeline/registry.ts';
 import type { SelectionPolicy, SelectionStrategy } from '../../core/selection/world.ts';
 import type { RequestLimits } from '../../protocol/limits.ts';
 import type { Provider } from '../../contracts/provider.ts';
 import type { ChatRequest } from '../../protocol/chat-request.ts';
 import type { ChatResult } from '../../protocol/chat-result.ts';
-import type { Account, RoutingPolicy } from '../../core/account.ts';
-import type { Within } from '../../core/normalize/normalized-request.ts';
+import type { Account, RoutingPolicy } from '../../contracts/account.ts';
+import type { Within } from '../../contracts/request.ts';
 import type { HedgePolicy } from '../../core/selection/adaptive/hedge.ts';
 import type { AdaptivePolicy } from '../../core/selection/adaptive/policy.ts';
-import type { UsualTokens } from './usual-times.ts';
+import type { UsualTokens } from '../endpoints/usual-times.ts';
 import type { CheckAccount, EndUsers, Rates } from '../limits/accounts.ts';
-import type { EndpointRecords } from './endpoint-records.ts';
+import type { EndpointRecords } from '../endpoints/endpoint-records.ts';
 import type { Environment } from '../../platform/environment.ts';
-import type { EventHub } from './events.ts';
+import type { EventHub } from '../events/events.ts';
 import type { Spending } from '../limits/spending.ts';
 import type { Responses } from '../limits/responses.ts';
 import type { RequestLedger } from '../ledger/request-ledger.ts';
-import type { KnownOrigins, StickySessions } from './conversations.ts';
-import type { MirrorsOnUse } from './mirrors.ts';
-import type { SharedCooldowns } from './shared-cooldowns.ts';
+import type { KnownOrigins, StickySessions } from '../endpoints/conversations.ts';
+import type { SharedCooldowns } from '../endpoints/shared-cooldowns.ts';
 import type { KnownPrompts } from './known-prompts.ts';
-import type { RepeatedPrefixes } from './repeated-prefixes.ts';
-import type { SharedLimits } from './shared-limits.ts';
-import type { SharedPacing } from './shared-pacing.ts';
+import type { RepeatedPrefixes } from '../endpoints/repeated-prefixes.ts';
+import type { SharedLimits } from '../endpoints/shared-limits.ts';
+import type { SharedPacing } from '../endpoints/shared-pacing.ts';
 import type { Timeouts } from './call-watch.ts';
+import type { RouterFacts } from '../../core/normalize/context.ts';
+import type { Execution } from './answer.ts';
+
+/** Copies of requests, for aliases that have a mirror. */
+export interface RequestMirrors {
+  /** An execution whose request is copied, if it is to be, once its own answer is there. */
+  after(services: RuntimeServices, execution: Execution): Execution;
+  /** Cancels copies under way. */
+  close(): Promise<void>;
+}
 
 /** Everything the runtime works with, put together once from the configuration. */
 export interface RuntimeServices {
@@ -60,7 +68,7 @@ export interface RuntimeServices {
   readonly ledger: RequestLedger | undefined;
   readonly endUsers: EndUsers;
   /** Copies of requests for candidates. Absent where no alias may have one. */
-  readonly mirrors: MirrorsOnUse | undefined;
+  readonly mirrors: RequestMirrors | undefined;
   readonly events: EventHub;
   /** Tells the operator what a plugin noticed about the configuration; the same words at most once a minute. */
   readonly tellNotice: (message: string) => void;

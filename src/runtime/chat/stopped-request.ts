@@ -1,15 +1,16 @@
 /** Errors of requests for which nothing more is tried. Loaded by the first of them. */
 import type { Catalog } from '../../catalog/catalog.ts';
-import { type Attempt, type AttemptFailure, type FailedAttempt, FAILURE_RULES } from '../../core/fallback/failure.ts';
 import { coolingError, type FinalError, finalError } from '../../core/fallback/final-error.ts';
 import type { Situation, StopReason } from '../../core/fallback/next-move.ts';
-import type { RoutedRequest } from '../../core/normalize/normalized-request.ts';
+import type { RoutedRequest } from '../../contracts/request.ts';
 import { explainNoRoute, type NoRoute } from '../../core/selection/no-route.ts';
 import type { LatelyEnded } from '../../core/fallback/outcomes.ts';
 import type { PlanStep, RoutePlan } from '../../core/selection/route-plan.ts';
 import { RouterError } from '../../protocol/router-error.ts';
 import type { JsonObject } from '../../protocol/json.ts';
 import { detailsOf, type ErrorContext, isPrivate } from './router-errors.ts';
+import { type AttemptFailure, FAILURE_RULES } from '../../contracts/failure.ts';
+import type { Attempt, FailedAttempt } from '../../core/fallback/attempt.ts';
 
 /** A request for which nothing more is tried. */
 interface StoppedRequest {

@@ -1,17 +1,18 @@
-import { type AttemptFailure, failure, FAILURE_RULES, type FailureKind } from '../../core/fallback/failure.ts';
 import { sealOf } from '../../core/normalize/reasoning-origin.ts';
 import { ResultCollector } from '../../core/stream/collect.ts';
 import { withCountedUsage } from '../../core/stream/counted-usage.ts';
-import { commits, endReason, type Refusal, scatter, type StreamPiece } from '../../core/stream/pieces.ts';
+import { commits, endReason, scatter } from '../../core/stream/pieces.ts';
 import { isRefusal, refusalPart } from '../../core/stream/refusal.ts';
 import type { Choice, FinishReason } from '../../protocol/chat-result.ts';
 import { StreamTracker } from '../../core/stream/stream-tracker.ts';
-import type { UpstreamResult } from '../../core/stream/upstream-result.ts';
-import type { CallProgress, PieceStream, ProviderReply } from '../../contracts/provider.ts';
+import type { CallProgress } from '../../contracts/provider.ts';
 import { CallWatch, INTERRUPTED, misbehaviour } from './call-watch.ts';
-import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
+import type { NormalizedRequest } from '../../contracts/request.ts';
 import { type MaybePromise, PENDING, Pollable, pollable, type Polled, whenThere } from '../../platform/wait.ts';
 import type { CallResult, Dialing, Reported } from './attempt-call.ts';
+import type { PieceStream, ProviderReply } from '../../contracts/provider-reply.ts';
+import { type AttemptFailure, failure, FAILURE_RULES, type FailureKind } from '../../contracts/failure.ts';
+import type { StreamPiece, UpstreamResult, Refusal } from '../../contracts/stream-piece.ts';
 
 /** The tracker of calls whose stream has not begun: nobody lets it see anything. */
 const NOTHING_TRACKED = new StreamTracker();

@@ -1,9 +1,8 @@
 import type { ContentSink, LedgerContent, RedactContent } from '../../contracts/ledger.ts';
 import { ResultCollector } from '../../core/stream/collect.ts';
 import type { Choice } from '../../protocol/chat-result.ts';
-import type { Answer, Execution } from '../chat/execution.ts';
-import { type EventHub, warn } from '../chat/events.ts';
-import { recorded } from '../limits/cached-execution.ts';
+import { type EventHub, warn } from '../events/events.ts';
+import { type Answer, type Execution, recorded } from '../chat/answer.ts';
 
 /** Who keeps prompts and answers, and what may be kept of them. */
 export interface ContentOptions {

@@ -6,21 +6,20 @@ import {
   type DraftedWork,
   type RefusedRequest,
   type RequestDraft,
+  type DecisionContext,
 } from '../../core/ledger/draft.ts';
 import type { DraftList } from '../../core/ledger/draft-list.ts';
-import type { DecisionContext } from '../../core/ledger/write-decision.ts';
 import type { RecordContext } from '../../core/ledger/write-record.ts';
-import type { RoutedRequest } from '../../core/normalize/normalized-request.ts';
+import type { RoutedRequest } from '../../contracts/request.ts';
 import { knownPromptTokens } from '../../core/tokens/token-estimate.ts';
 import type { Environment, Timer } from '../../platform/environment.ts';
 import { hmacSha256 } from '../../platform/hash.ts';
 import { andThen, type MaybePromise, onDemand, orElse, valueWithin } from '../../platform/wait.ts';
 import { generationId } from '../../protocol/chat-result.ts';
-import { type EventHub, warn } from '../chat/events.ts';
-import type { Execution } from '../chat/execution.ts';
+import { type EventHub, warn } from '../events/events.ts';
 import { CALLER_GONE, errorOfUnknown } from '../chat/router-errors.ts';
 import type { ContentOptions } from './kept-content.ts';
-import type { Recorded } from '../chat/settle.ts';
+import type { Execution, Recorded } from '../chat/answer.ts';
 
 /** What a router's ledger is made with. */
 interface RequestLedgerOptions extends Pick<RecordContext, 'tags'> {

@@ -1,22 +1,21 @@
 import type { Secret } from '../../platform/secret.ts';
-import { ACCOUNT } from '../../config/tables/accounts.ts';
+import { ACCOUNT } from '../../options/accounts.ts';
 import { type ConfigProblem, RouterError } from '../../protocol/router-error.ts';
-import type { Account } from '../../core/account.ts';
+import type { Account } from '../../contracts/account.ts';
 import { kindsOf } from '../../platform/option-kinds.ts';
 import { echo } from '../../protocol/fault.ts';
 import type { Environment } from '../../platform/environment.ts';
-import { type EventHub, warn } from '../chat/events.ts';
+import { type EventHub, warn } from '../events/events.ts';
 import { seldom } from '../../platform/seldom.ts';
 import type { MaybePromise } from '../../platform/wait.ts';
-import type { RecordMap } from '../chat/endpoint-load.ts';
+import type { RecordMap } from '../endpoints/endpoint-load.ts';
 import { hmacSha256 } from '../../platform/hash.ts';
 import { rateLimitError } from '../../core/limits/limit-errors.ts';
-import { type LimitedTag, limitsFor, type RateLimits, type RateTicket, tagsOf } from '../../core/limits/rate-limits.ts';
-import type { NormalizedEmbeddingRequest } from '../../core/normalize/normalize-embedding.ts';
-import type { TaggedRateLimits } from '../../config/tables/spending.ts';
-import type { RoutedRequest } from '../../core/normalize/normalized-request.ts';
+import { limitsFor, type RateLimits, tagsOf } from '../../core/limits/rate-limits.ts';
+import type { TaggedRateLimits } from '../../options/spending.ts';
+import type { RoutedRequest, NormalizedEmbeddingRequest } from '../../contracts/request.ts';
 import { likelyPromptTokens } from '../../core/tokens/token-estimate.ts';
-import type { RateClaim, RateDecision, RateLimiter } from '../../contracts/account-limits.ts';
+import type { RateClaim, RateDecision, RateLimiter, LimitedTag, RateTicket } from '../../contracts/account-limits.ts';
 
 /** What finds the faults in everything that an account may have. */
 export const ACCOUNT_OPTIONS = kindsOf(ACCOUNT);

@@ -1,8 +1,7 @@
 import { declareEndpoint, type Endpoint } from '../../catalog/endpoint.ts';
-import type { Attempt } from '../../core/fallback/failure.ts';
-import type { CacheReport, CacheRule } from '../../core/limits/cache-rule.ts';
+import type { CacheRule } from '../../core/limits/cache-rule.ts';
 import { mayAnswer } from '../../core/limits/kept-answer.ts';
-import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
+import type { NormalizedRequest } from '../../contracts/request.ts';
 import type { ActivePlugin } from '../../core/pipeline/choose-plugins.ts';
 import type { RoutePlan } from '../../core/selection/route-plan.ts';
 import { ResultCollector } from '../../core/stream/collect.ts';
@@ -10,10 +9,12 @@ import { type MaybePromise, valueWithin } from '../../platform/wait.ts';
 import type { Choice } from '../../protocol/chat-result.ts';
 import type { JsonObject, JsonValue } from '../../protocol/json.ts';
 import type { RouterMetadata } from '../../protocol/metadata.ts';
-import type { Answer, AnswerCall, Execution } from '../chat/execution.ts';
 import type { RuntimeServices } from '../chat/services.ts';
 import { AnsweredExecution } from '../pipeline/answered-execution.ts';
 import { type CachedAnswer, reportHit, type Flight } from './responses.ts';
+import type { Attempt } from '../../core/fallback/attempt.ts';
+import type { CacheReport } from '../../contracts/state-store.ts';
+import { type Answer, type Execution, recorded } from '../chat/answer.ts';
 
 /** What a request that uses the cache begins with. */
 export interface CachedExecutionOptions {
@@ -200,19 +201,3 @@ const NOTHING: CachedAnswer = {
   provider: '',
   choices: [],
 };
-
-/** A call that is read along. */
-export function recorded(call: AnswerCall, collector: ResultCollector): AnswerCall {
-  return {
-    tracker: call.tracker,
-    get endpoint() {
-      return call.endpoint;
-    },
-    async read() {
-      const pieces = await call.read();
-      for (const piece of pieces ?? []) collector.add(piece);
-      return pieces;
-    },
-    close: () => call.close(),
-  };
-}

@@ -1,25 +1,16 @@
-import {
-  type CachePolicy,
-  type CacheRule,
-  cacheRule,
-  type CacheWish,
-  type CacheReport,
-} from '../../core/limits/cache-rule.ts';
+import { type CachePolicy, type CacheRule, cacheRule } from '../../core/limits/cache-rule.ts';
 import type { KeptAnswer } from '../../core/limits/kept-answer.ts';
-import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
-import type { RouterFacts } from '../../core/normalize/normalize.ts';
+import type { NormalizedRequest } from '../../contracts/request.ts';
 import type { ActivePlugin } from '../../core/pipeline/choose-plugins.ts';
-import type { ResponseCacheStore } from '../../contracts/state-store.ts';
+import type { ResponseCacheStore, CacheWish, CacheReport } from '../../contracts/state-store.ts';
 import type { Environment } from '../../platform/environment.ts';
-import { type EventHub, warn } from '../chat/events.ts';
+import { type EventHub, warn } from '../events/events.ts';
 import { withoutBillingLine } from '../../core/normalize/claude-code.ts';
 import { isJsonObject } from '../../protocol/json.ts';
 import { sha256 } from '../../platform/hash.ts';
-import { type MaybePromise, onDemand, valueWithin } from '../../platform/wait.ts';
-import type { CachedExecutionOptions } from './cached-execution.ts';
-import type { Execution } from '../chat/execution.ts';
-import type { RuntimeServices } from '../chat/services.ts';
+import { valueWithin } from '../../platform/wait.ts';
 import type { Choice } from '../../protocol/chat-result.ts';
+import type { RouterFacts } from '../../core/normalize/context.ts';
 
 /** What the cache of a router is made with. */
 export interface ResponsesOptions {
@@ -140,39 +131,6 @@ function bodyOfKey(body: unknown): unknown {
   if (!isJsonObject(body) || body['system'] == null) return body;
   return { ...body, system: withoutBillingLine(body['system']) };
 }
-
-/** What the response cache needs of a request besides the request itself. */
-interface CachedStart extends Pick<CachedExecutionOptions, 'signal' | 'start' | 'plugins'> {
-  /** As it came: equal bodies have equal answers. */
-  readonly body: unknown;
-  readonly wish: CacheWish | undefined;
-}
-
-/** Starts a request, with the response cache before it where that takes part. */
-export function throughCache(
-  services: RuntimeServices,
-  request: NormalizedRequest,
-  { body, wish = NO_WISH, ...rest }: CachedStart,
-): MaybePromise<Execution> {
-  const { responses } = services;
-  const rule = responses.ruleFor(request, wish);
-  if (rule === undefined) return rest.start();
-  return answeredThroughCache(services, { request, body, rule, ...rest });
-}
-
-/** What answers from the cache is loaded by the first request that uses it. */
-async function answeredThroughCache(
-  services: RuntimeServices,
-  { body, ...use }: Omit<CachedExecutionOptions, 'key'> & Pick<CachedStart, 'body'>,
-): Promise<Execution> {
-  const { CachedExecution } = await loadCachedExecution();
-  const key = await services.responses.keyOf(use.request, body, use.plugins, services.facts.presets);
-  return new CachedExecution(services, { ...use, key });
-}
-
-const loadCachedExecution = onDemand(() => import('./cached-execution.ts'));
-
-const NO_WISH: CacheWish = {};
 
 const TEXTS = new WeakMap<object, string>();
 

@@ -1,23 +1,17 @@
-import { fill } from '../../config/option.ts';
-import { BUDGET, type TaggedBudgets } from '../../config/tables/spending.ts';
+import { fill } from '../../options/option.ts';
+import { BUDGET, type TaggedBudgets } from '../../options/spending.ts';
 import { tagsOf } from '../../core/limits/rate-limits.ts';
 import { nanoFromUsd, usdFromNano } from '../../catalog/cost.ts';
 import type { Endpoint } from '../../catalog/endpoint.ts';
-import type { Account } from '../../core/account.ts';
-import {
-  type Budget,
-  BUDGET_PERIODS,
-  type BudgetPeriod,
-  type BudgetTicket,
-  type HeldBudget,
-} from '../../core/limits/budget.ts';
+import type { Account } from '../../contracts/account.ts';
+import { type Budget, BUDGET_PERIODS, type BudgetPeriod } from '../../core/limits/budget.ts';
 import { budgetError, sufficesLater, unpricedError } from '../../core/limits/limit-errors.ts';
 import { type MostCost, mostCost, mostPromptTokens } from '../../core/limits/most-cost.ts';
-import type { RoutedRequest } from '../../core/normalize/normalized-request.ts';
-import type { BudgetDecision, BudgetKeeper } from '../../contracts/account-limits.ts';
-import { type EventHub, warn } from '../chat/events.ts';
+import type { RoutedRequest } from '../../contracts/request.ts';
+import type { BudgetDecision, BudgetKeeper, BudgetTicket, HeldBudget } from '../../contracts/account-limits.ts';
+import { type EventHub, warn } from '../events/events.ts';
 import type { AttemptedCall, CallEnd } from '../chat/attempt-call.ts';
-import { chargedFor } from '../chat/settle.ts';
+import { chargedFor } from '../chat/billing.ts';
 
 /** What budgets look at in a request. */
 type Tagged = Pick<RoutedRequest, 'account' | 'metadata' | 'session' | 'within'>;

@@ -1,15 +1,15 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
-import type { Attempt } from '../../core/fallback/failure.ts';
-import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
+import type { NormalizedRequest } from '../../contracts/request.ts';
 import type { PluginAnswer } from '../../contracts/plugin.ts';
 import type { RoutePlan } from '../../core/selection/route-plan.ts';
 import { describeRouting } from '../../core/selection/router-metadata.ts';
 import { scatter } from '../../core/stream/pieces.ts';
 import { type Settlement, settleUsage } from '../../core/stream/usage.ts';
 import type { RouterMetadata } from '../../protocol/metadata.ts';
-import type { Answer, Execution } from '../chat/execution.ts';
 import type { RuntimeServices } from '../chat/services.ts';
 import { heldCall } from './transformed-call.ts';
+import type { Attempt } from '../../core/fallback/attempt.ts';
+import type { Answer, Execution } from '../chat/answer.ts';
 
 /** A request that a plugin answered: nobody is called, and no endpoint's health or session learns of it. */
 export class AnsweredExecution implements Execution {

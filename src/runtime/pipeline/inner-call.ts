@@ -1,17 +1,17 @@
 import { errorOf, RouterError } from '../../protocol/router-error.ts';
-import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
+import type { NormalizedRequest } from '../../contracts/request.ts';
 import { inheritedPolicies } from '../../core/pipeline/inherited-policies.ts';
 import type { InnerCallOptions, PluginContext } from '../../contracts/plugin-context.ts';
 import type { ToolContext } from '../../contracts/server-tool.ts';
 import type { ChatRequest } from '../../protocol/chat-request.ts';
 import type { ChatResult } from '../../protocol/chat-result.ts';
 import type { RuntimeServices } from '../chat/services.ts';
-import type { StageMeter } from '../chat/stage-meter.ts';
+import type { StageMeter } from '../events/stage-meter.ts';
 import type { Ledger } from './ledger.ts';
 import type { Environment } from '../../platform/environment.ts';
 import type { ActivePlugin } from '../../core/pipeline/choose-plugins.ts';
 import type { ErrorType } from '../../protocol/error.ts';
-import { warn } from '../chat/events.ts';
+import { warn } from '../events/events.ts';
 import { kindOf } from '../chat/router-errors.ts';
 
 /** How deep in calls of plugins a request stands; 0 for one from outside. */

@@ -4,7 +4,7 @@ import { addServiceUse, addUsage } from '../../core/stream/sum-usage.ts';
 import type { ChatResult } from '../../protocol/chat-result.ts';
 import type { JsonObject } from '../../protocol/json.ts';
 import type { PipelineStage } from '../../protocol/metadata.ts';
-import type { Usage } from '../../protocol/chunk.ts';
+import type { Usage } from '../../protocol/usage.ts';
 
 /** What the plugins and server tools of one request did, used and cost. */
 export class Ledger {

@@ -1,7 +1,6 @@
 import { declareEndpoint, type Endpoint } from '../../catalog/endpoint.ts';
 import type { PluginAnswer } from '../../contracts/plugin.ts';
-import type { Attempt } from '../../core/fallback/failure.ts';
-import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
+import type { NormalizedRequest } from '../../contracts/request.ts';
 import type { ActivePlugin } from '../../core/pipeline/choose-plugins.ts';
 import { filterCandidates, type FilteredCandidates } from '../../core/pipeline/filter-candidates.ts';
 import { frozenRequest, withoutNative } from '../../core/pipeline/frozen.ts';
@@ -12,14 +11,7 @@ import type { ChatResult } from '../../protocol/chat-result.ts';
 import type { JsonObject, JsonValue } from '../../protocol/json.ts';
 import type { RouterMetadata } from '../../protocol/metadata.ts';
 import { RouterError } from '../../protocol/router-error.ts';
-import {
-  type Answer,
-  type AnswerCall,
-  ChatExecution,
-  type Execution,
-  planRequest,
-  servedBefore,
-} from '../chat/execution.ts';
+import { ChatExecution } from '../chat/execution.ts';
 import { errorOfFault, withContext } from '../chat/router-errors.ts';
 import type { RuntimeServices } from '../chat/services.ts';
 import { expandTools } from '../tools/run-tools.ts';
@@ -29,8 +21,11 @@ import { handleHookFailure } from './inner-call.ts';
 import { Ledger } from './ledger.ts';
 import { loadPlugins, needsLoading } from './load-plugins.ts';
 import { PluginRun } from './plugin-run.ts';
-import type { PreparedRequest } from './start.ts';
 import { TransformedCall } from './transformed-call.ts';
+import type { Attempt } from '../../core/fallback/attempt.ts';
+import type { Answer, AnswerCall, Execution } from '../chat/answer.ts';
+import { planRequest, servedBefore } from '../chat/plan.ts';
+import type { PreparedRequest } from './prepared-request.ts';
 
 /** Plans a prepared request with its plugins as a call would, without running what may wait. */
 export async function planForExplanation(

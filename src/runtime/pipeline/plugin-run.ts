@@ -1,7 +1,7 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { PlanContext, PluginContext, StageRecord } from '../../contracts/plugin-context.ts';
 import type { PluginAnswer, RequestChange, Verdict } from '../../contracts/plugin.ts';
-import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
+import type { NormalizedRequest } from '../../contracts/request.ts';
 import type { ActivePlugin } from '../../core/pipeline/choose-plugins.ts';
 import { targetOf } from '../../core/pipeline/filter-candidates.ts';
 import { type ChangedRequest, applyChange, changedMembers, frozenCopy } from '../../core/pipeline/frozen.ts';
@@ -9,13 +9,12 @@ import { TransformChain } from '../../core/pipeline/transform-chain.ts';
 import { ResultCollector } from '../../core/stream/collect.ts';
 import { scatter } from '../../core/stream/pieces.ts';
 import type { ChatResult, Choice } from '../../protocol/chat-result.ts';
-import { inspectJson } from '../../protocol/json.ts';
 import { MAX_PLUGIN_OUTPUT_LENGTH } from '../../protocol/limits.ts';
 import { completeChoices, problemOfChange, problemOfChoices } from '../../protocol/plugin-output.ts';
 import { RouterError } from '../../protocol/router-error.ts';
-import { type PluginFacts, type PluginOutcome, warn } from '../chat/events.ts';
+import { warn } from '../events/events.ts';
 import type { RuntimeServices } from '../chat/services.ts';
-import { StageMeter } from '../chat/stage-meter.ts';
+import { StageMeter } from '../events/stage-meter.ts';
 import {
   type HookFailure,
   type HookName,
@@ -26,6 +25,8 @@ import {
 } from './inner-call.ts';
 import type { Ledger } from './ledger.ts';
 import { loadPlugins, needsLoading } from './load-plugins.ts';
+import { inspectJson } from '../../protocol/inspect-json.ts';
+import type { PluginFacts, PluginOutcome } from '../../contracts/events.ts';
 
 /** How the plugins' `onRequest` came out. */
 type RequestOutcome =

@@ -1,5 +1,5 @@
-import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
-import { type ActivePlugin, choosePlugins } from '../../core/pipeline/choose-plugins.ts';
+import type { NormalizedRequest } from '../../contracts/request.ts';
+import { choosePlugins } from '../../core/pipeline/choose-plugins.ts';
 import { faultInBody } from '../../core/pipeline/locate-tool.ts';
 import { leavesToolsToProviders, type OfferedTool, offerTools, withOwnTools } from '../../core/pipeline/offer-tools.ts';
 import { replayServerToolCalls } from '../../core/pipeline/replay.ts';
@@ -7,21 +7,12 @@ import type { RoutePlan } from '../../core/selection/route-plan.ts';
 import { andThen, type MaybePromise, onDemand } from '../../platform/wait.ts';
 import { withoutMirror } from '../../core/normalize/mirror.ts';
 import type { ChatRequest } from '../../protocol/chat-request.ts';
-import { ChatExecution, type Execution, planRequest } from '../chat/execution.ts';
+import { ChatExecution } from '../chat/execution.ts';
 import { errorOfFault } from '../chat/router-errors.ts';
 import type { RuntimeServices } from '../chat/services.ts';
-
-/** A request that has passed all checks, and who takes part in it. */
-export interface PreparedRequest {
-  readonly request: NormalizedRequest;
-  readonly plugins: readonly ActivePlugin[];
-  /** Server tools that the caller offers, by function name. */
-  readonly tools: ReadonlyMap<string, OfferedTool>;
-  /** Types of the server tools whose work the provider does by itself. */
-  readonly nativeTools: readonly string[];
-  /** As its caller sent it, in whatever dialect: faults name its paths. */
-  readonly body: unknown;
-}
+import type { Execution } from '../chat/answer.ts';
+import { planRequest } from '../chat/plan.ts';
+import type { PreparedRequest } from './prepared-request.ts';
 
 /**
  * Finds the plugins and server tools of a request.

@@ -1,8 +1,8 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
-import type { StreamPiece } from '../../core/stream/pieces.ts';
 import { StreamTracker } from '../../core/stream/stream-tracker.ts';
-import type { AnswerCall } from '../chat/execution.ts';
 import type { ActiveChain } from './plugin-run.ts';
+import type { StreamPiece } from '../../contracts/stream-piece.ts';
+import type { AnswerCall } from '../chat/answer.ts';
 
 /** A stream whose content goes through the transforms of plugins. */
 export class TransformedCall implements AnswerCall {

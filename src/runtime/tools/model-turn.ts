@@ -1,13 +1,15 @@
-import { type AttemptFailure, failure } from '../../core/fallback/failure.ts';
 import { ServerCallFilter } from '../../core/pipeline/server-call-filter.ts';
 import { judgeToolCalls } from '../../core/selection/tool-validity.ts';
 import { ResultCollector } from '../../core/stream/collect.ts';
-import { commits, type FinishPiece, scatter, type StreamPiece } from '../../core/stream/pieces.ts';
+import { commits, scatter } from '../../core/stream/pieces.ts';
 import { StreamTracker } from '../../core/stream/stream-tracker.ts';
 import type { ResultMessage } from '../../protocol/chat-result.ts';
 import type { Settlement } from '../../core/stream/usage.ts';
-import type { Answer, AnswerCall, ChatExecution } from '../chat/execution.ts';
+import type { ChatExecution } from '../chat/execution.ts';
 import { heldCall } from '../pipeline/transformed-call.ts';
+import { type AttemptFailure, failure } from '../../contracts/failure.ts';
+import type { FinishPiece, StreamPiece } from '../../contracts/stream-piece.ts';
+import type { Answer, AnswerCall } from '../chat/answer.ts';
 
 /** A turn that is over. */
 export interface FinishedTurn {

@@ -1,5 +1,5 @@
 import * as read from '../../platform/json.ts';
-import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
+import type { NormalizedRequest } from '../../contracts/request.ts';
 import { frozenRequest } from '../../core/pipeline/frozen.ts';
 import {
   type ExpandableTool,
@@ -11,14 +11,16 @@ import type { ToolContext, ToolOutcome } from '../../contracts/server-tool.ts';
 import type { AnsweredCall } from '../../core/pipeline/turn-requests.ts';
 import { errorOf, RouterError } from '../../protocol/router-error.ts';
 import type { ResultToolCall } from '../../protocol/chat-result.ts';
-import { inspectJson, isJsonObject, type JsonObject } from '../../protocol/json.ts';
+import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
 import { MAX_PLUGIN_OUTPUT_LENGTH } from '../../protocol/limits.ts';
 import { runBounded, sharedContext } from '../pipeline/inner-call.ts';
 import type { Ledger } from '../pipeline/ledger.ts';
-import { type ToolCallOutcome, warn } from '../chat/events.ts';
+import { warn } from '../events/events.ts';
 import type { RuntimeServices } from '../chat/services.ts';
-import { StageMeter } from '../chat/stage-meter.ts';
+import { StageMeter } from '../events/stage-meter.ts';
 import { errorOfFault } from '../chat/router-errors.ts';
+import { inspectJson } from '../../protocol/inspect-json.ts';
+import type { ToolCallOutcome } from '../../contracts/events.ts';
 
 /** What the calls of one turn have in common. */
 interface ToolRun {

@@ -1,6 +1,5 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
-import { type Attempt, type AttemptFailure, failure } from '../../core/fallback/failure.ts';
-import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
+import type { NormalizedRequest } from '../../contracts/request.ts';
 import { unknownProviders } from '../../core/normalize/unknown-providers.ts';
 import type { OfferedTool } from '../../core/pipeline/offer-tools.ts';
 import { isLoopOver, type LoopProgress, NO_PROGRESS, stepsLeft } from '../../core/pipeline/replay.ts';
@@ -8,19 +7,22 @@ import { nextTurn, TurnJoint, withToolsOff } from '../../core/pipeline/turn-requ
 import { describeRouting } from '../../core/selection/router-metadata.ts';
 import type { RoutePlan } from '../../core/selection/route-plan.ts';
 import { ResultCollector } from '../../core/stream/collect.ts';
-import { commits, type FactsPiece, type FinishPiece, type StreamPiece } from '../../core/stream/pieces.ts';
-import type { UpstreamResult } from '../../core/stream/upstream-result.ts';
+import { commits } from '../../core/stream/pieces.ts';
 import { addUsage } from '../../core/stream/sum-usage.ts';
 import type { ResultToolCall } from '../../protocol/chat-result.ts';
 import type { RouterMetadata } from '../../protocol/metadata.ts';
 import type { Settlement } from '../../core/stream/usage.ts';
-import { type Answer, type AnswerCall, ChatExecution, type Execution } from '../chat/execution.ts';
+import { ChatExecution } from '../chat/execution.ts';
 import { heldCall } from '../pipeline/transformed-call.ts';
 import type { Ledger } from '../pipeline/ledger.ts';
 import type { RuntimeServices } from '../chat/services.ts';
 import { type FinishedTurn, ModelTurn } from './model-turn.ts';
 import { type FinishedCall, runTools } from './run-tools.ts';
 import { StreamTracker } from '../../core/stream/stream-tracker.ts';
+import { type AttemptFailure, failure } from '../../contracts/failure.ts';
+import type { Attempt } from '../../core/fallback/attempt.ts';
+import type { FactsPiece, FinishPiece, StreamPiece, UpstreamResult } from '../../contracts/stream-piece.ts';
+import type { Answer, AnswerCall, Execution } from '../chat/answer.ts';
 
 /** What a loop begins with. */
 interface ToolLoopOptions {

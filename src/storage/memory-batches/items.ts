@@ -4,8 +4,7 @@ import {
   type StoredItem,
   type StoredOutcome,
 } from '../../contracts/batch-store.ts';
-import type { BatchRecord } from '../../core/batch/batch-record.ts';
-import type { Content } from './records.ts';
+import type { BatchRecord } from '../../contracts/batch-record.ts';
 
 /** A request, who holds it, and what became of it. */
 interface Item extends StoredItem, Lease {
@@ -185,7 +184,7 @@ type Items = Pick<
 >;
 
 /** Makes {@link Items} in memory. */
-export function itemsOf({ entries }: Content, now: () => number): Items {
+export function itemsOf({ entries }: { readonly entries: Entries }, now: () => number): Items {
   function held(account: string, batchId: string, token: string): readonly Item[] {
     return entries.find(account, batchId)?.items.held(token) ?? [];
   }

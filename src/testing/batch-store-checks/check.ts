@@ -1,8 +1,7 @@
 import type { BatchStore, ClaimedItem, ClaimedTask, ItemOutcome, StoredItem } from '../../contracts/batch-store.ts';
-import type { BatchRecord } from '../../core/batch/batch-record.ts';
-import type { BatchEffect } from '../../core/batch/machine.ts';
 import type { BatchItemError } from '../../protocol/batch.ts';
 import type { JsonValue } from '../../protocol/json.ts';
+import type { BatchRecord, BatchEffect } from '../../contracts/batch-record.ts';
 
 /** The store under check, as its author sets it up. */
 export interface BatchStoreHarness {

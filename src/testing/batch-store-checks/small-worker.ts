@@ -1,8 +1,8 @@
 import type { BatchStore, ClaimedTask } from '../../contracts/batch-store.ts';
 import { expectSame } from '../provider-checks/harness.ts';
 import { answered, draftRecord, indexesOf, refused, someItems } from './check.ts';
-import type { BatchRecord } from '../../core/batch/batch-record.ts';
 import { type BatchEvent, INITIAL_EFFECTS, isTerminal, transition } from '../../core/batch/machine.ts';
+import type { BatchRecord } from '../../contracts/batch-record.ts';
 
 /** Fails unless exactly one whole batch came of it. */
 export async function expectWhole(store: BatchStore, account: string, batchId: string): Promise<void> {

@@ -1,7 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import type { FaultSettings, RecordedRequest } from './fault.ts';
-import { type FaultWire, type WireError, wordsOf } from './wire.ts';
+import { type FaultWire, type WireError, wordsOf, type RecordedRequest } from './wire.ts';
 
 /** What an exchange is made of. */
 export interface FaultExchangeOptions {
@@ -192,4 +191,15 @@ export class FaultExchange {
     const words = wordsOf(this.text).map((word) => this.chunk(word));
     return [...this.wire.opening(this), ...words, ...this.wire.ending(this)];
   }
+}
+
+/** When in an answer a fault happens. */
+export interface FaultSettings {
+  /**
+   * Content chunks of a stream that come before the fault. Default 0: it comes before any content, so that a router
+   * may still fall back.
+   */
+  readonly afterChunks?: number | undefined;
+  /** For `U-15`: bytes of the response body before the cut. Default: right where the fault would happen. */
+  readonly cutAt?: number | undefined;
 }

@@ -1,11 +1,11 @@
-import type { Fault, FaultSettings, FaultStep, FaultUpstream, FaultUpstreamOptions, RecordedRequest } from './fault.ts';
+import type { Fault } from './fault.ts';
 import type { Server as HttpServer, IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo, Server, Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { type CertificateKind, makeCertificate, type TestCertificate } from './certificate.ts';
-import { FaultExchange } from './exchange.ts';
-import { FAULTS } from './faults.ts';
-import { FAULT_WIRES, type FaultWire } from './wire.ts';
+import { FaultExchange, type FaultSettings } from './exchange.ts';
+import { FAULTS, type FaultId } from './faults.ts';
+import { FAULT_WIRES, type FaultWire, type RecordedRequest, type FaultWireName } from './wire.ts';
 
 /**
  * Starts a server on a free port of 127.0.0.1 that answers like a provider, well or with a fault. Runs on Node only.
@@ -237,3 +237,46 @@ function parseOrText(text: string): unknown {
 }
 
 function ignore(): void {}
+
+/** What an upstream does with one request: a fault by its number, one of your own, or `ok` for a good answer. */
+export type FaultStep = FaultId | 'ok' | Fault;
+
+/** Options of {@link startFaultUpstream}. */
+export interface FaultUpstreamOptions extends FaultSettings {
+  /** What it does with every request. Default `ok`. */
+  readonly fault?: FaultStep | undefined;
+  /** What a good answer says. Default `The quick brown fox jumps over the lazy dog`. */
+  readonly text?: string | undefined;
+  /** Factor for all waits; 0.01 makes ten seconds a tenth of one. Default 1. */
+  readonly timeScale?: number | undefined;
+  /** The wire it speaks. Default `chat`. */
+  readonly wire?: FaultWireName | undefined;
+  /** Has `ok` answered over TLS, with this certificate. */
+  readonly certificate?: CertificateKind | undefined;
+}
+
+/** A server on loopback that plays a provider, with faults. */
+export interface FaultUpstream extends AsyncDisposable {
+  /** Address for a provider's `baseURL`, ending in `/v1`. Begins with `https` while a fault of TLS is played. */
+  readonly baseURL: string;
+  /** What a good answer says. */
+  readonly text: string;
+  /** Every request so far, also those that are still under way. */
+  readonly requests: readonly RecordedRequest[];
+  /** Connections so far, also those on which no request came. */
+  readonly connections: number;
+  /** Connections that are open at this moment. */
+  readonly openConnections: number;
+  /** Bytes sent on all connections so far. */
+  readonly bytesSent: number;
+  /** Drops the requests that were recorded so far. */
+  forget(): void;
+  /** Does the same with every request from now on. */
+  use(fault: FaultStep, settings?: FaultSettings): void;
+  /** Does one thing after the other, one for each request; the last one also with all that follow. */
+  script(faults: readonly FaultStep[], settings?: FaultSettings): void;
+  /** The certificate it shows, as PEM, for those who want to trust it. */
+  certificate(kind: CertificateKind): Promise<string>;
+  /** Closes all connections and the server. */
+  close(): Promise<void>;
+}

@@ -1,6 +1,6 @@
-import type { Fault, RecordedRequest } from './fault.ts';
+import type { Fault } from './fault.ts';
 import type { FaultExchange } from './exchange.ts';
-import type { WireError } from './wire.ts';
+import type { WireError, RecordedRequest } from './wire.ts';
 import { CONNECTION_FAULTS } from './connection-faults.ts';
 import { ENCODING_FAULTS, FRAMING_FAULTS } from './framing-faults.ts';
 

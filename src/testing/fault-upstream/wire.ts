@@ -1,5 +1,3 @@
-import type { RecordedRequest } from './fault.ts';
-
 /** What a request asks for, as far as the fault upstream cares. */
 interface AskedFor {
   readonly model: string;
@@ -257,3 +255,18 @@ export const FAULT_WIRES = {
 
 /** Name of a wire that a fault upstream can speak. */
 export type FaultWireName = keyof typeof FAULT_WIRES;
+
+/** A request that the upstream has received. */
+export interface RecordedRequest {
+  /** Counted from 1 over all connections. */
+  readonly number: number;
+  /** Connection it came on, counted from 1. */
+  readonly connection: number;
+  readonly method: string;
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  /** The body as JSON; its text when it is not JSON; undefined while, or if, it has not been read to its end. */
+  readonly body: unknown;
+  /** Milliseconds after its headers at which the client closed the connection, if it did so before the answer was over. */
+  readonly closedAfterMs: number | undefined;
+}

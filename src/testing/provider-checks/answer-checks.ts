@@ -1,4 +1,3 @@
-import type { StreamPiece } from '../../core/stream/pieces.ts';
 import {
   type Outcome,
   PROMPT,
@@ -10,6 +9,7 @@ import {
   expectHolds,
   expectSame,
 } from './harness.ts';
+import type { StreamPiece } from '../../contracts/stream-piece.ts';
 
 const FORMS = ['whole', 'stream'] as const;
 type Form = (typeof FORMS)[number];

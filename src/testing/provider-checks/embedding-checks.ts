@@ -1,5 +1,3 @@
-import type { AttemptFailure } from '../../core/fallback/failure.ts';
-import type { UpstreamEmbeddings } from '../../core/stream/upstream-result.ts';
 import {
   CHECK_CONTEXT,
   type ProviderCheck,
@@ -16,7 +14,9 @@ import { NONSENSE, STATUS_KINDS } from './failure-checks.ts';
 import { buildCatalog } from '../../catalog/catalog.ts';
 import { normalizeEmbeddingRequest } from '../../core/normalize/normalize-embedding.ts';
 import type { EmbeddingRequest } from '../../protocol/embedding.ts';
-import type { EmbeddingReply } from '../../contracts/provider.ts';
+import type { EmbeddingReply } from '../../contracts/provider-reply.ts';
+import type { AttemptFailure } from '../../contracts/failure.ts';
+import type { UpstreamEmbeddings } from '../../contracts/stream-piece.ts';
 
 const TEXTS = ['Grüße', '線路 🚦👩‍🚒', ' "a\\b"\n', 'Which line is free?'];
 /** More than any provider is known to take in one call. */

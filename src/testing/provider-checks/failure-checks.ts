@@ -12,7 +12,7 @@ import {
   outcomeOf,
   readAll,
 } from './harness.ts';
-import type { FailureKind } from '../../core/fallback/failure.ts';
+import type { FailureKind } from '../../contracts/failure.ts';
 
 const SAID = { text: ['Half', ' an answer'] };
 

@@ -1,13 +1,16 @@
 import { type Catalog, buildCatalog } from '../../catalog/catalog.ts';
 import type { Endpoint } from '../../catalog/endpoint.ts';
-import type { PieceStream, Provider, ProviderReply } from '../../contracts/provider.ts';
-import type { AttemptFailure } from '../../core/fallback/failure.ts';
-import { type RequestContext, type RouterFacts, normalizeChatRequest } from '../../core/normalize/normalize.ts';
-import type { NormalizedRequest } from '../../core/normalize/normalized-request.ts';
+import type { Provider } from '../../contracts/provider.ts';
+import { normalizeChatRequest } from '../../core/normalize/normalize.ts';
+import type { NormalizedRequest } from '../../contracts/request.ts';
 import { ResultCollector } from '../../core/stream/collect.ts';
-import { type FinishPiece, type ReportedUsage, type StreamPiece, scatter } from '../../core/stream/pieces.ts';
+import { scatter } from '../../core/stream/pieces.ts';
 import type { ChatRequest } from '../../protocol/chat-request.ts';
 import type { FinishReason } from '../../protocol/chat-result.ts';
+import type { PieceStream, ProviderReply } from '../../contracts/provider-reply.ts';
+import type { AttemptFailure } from '../../contracts/failure.ts';
+import type { RequestContext, RouterFacts } from '../../core/normalize/context.ts';
+import type { FinishPiece, ReportedUsage, StreamPiece } from '../../contracts/stream-piece.ts';
 
 /** What a model says in a scripted answer, in the words of no wire. */
 export interface ScriptedAnswer {

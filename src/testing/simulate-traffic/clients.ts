@@ -1,11 +1,12 @@
 /** What simulated traffic is sent through: routers, which get providers, and clients without one. */
-import type { Provider, ProviderReply } from '../../contracts/provider.ts';
-import { type AttemptFailure, FAILURE_RULES } from '../../core/fallback/failure.ts';
+import type { Provider } from '../../contracts/provider.ts';
 import { RouterError } from '../../protocol/router-error.ts';
 import type { CallOptions } from '../../router/router.ts';
 import type { ChatRequest } from '../../protocol/chat-request.ts';
 import type { SimulatedServer } from './simulated-server.ts';
 import { SIMULATED_MODEL } from './world.ts';
+import type { ProviderReply } from '../../contracts/provider-reply.ts';
+import { type AttemptFailure, FAILURE_RULES } from '../../contracts/failure.ts';
 
 /** Whatever answers requests as a router does: a router, or a client to compare it with. */
 export interface TrafficClient {

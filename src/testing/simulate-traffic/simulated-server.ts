@@ -1,9 +1,6 @@
 import type { EndpointDeclaration } from '../../catalog/endpoint.ts';
 import type { Price } from '../../catalog/price.ts';
-import { type AttemptFailure, failedReply, failure } from '../../core/fallback/failure.ts';
-import type { ReportedUsage } from '../../core/stream/pieces.ts';
-import type { UpstreamResult } from '../../core/stream/upstream-result.ts';
-import type { PieceStream, ProviderCall, ProviderReply } from '../../contracts/provider.ts';
+import { type ProviderCall, failedReply } from '../../contracts/provider.ts';
 import { BlockCache } from './block-cache.ts';
 import { Chance } from './chance.ts';
 import { Work } from './inference-call.ts';
@@ -12,6 +9,9 @@ import type { OutageSchedule } from './outages.ts';
 import type { VirtualClock } from './virtual-clock.ts';
 import { type SimulatedToolCall, toolCall } from './tool-calls.ts';
 import type { PoisonRequests, SimulatedEndpoint, SimulatedRateLimit } from './world.ts';
+import type { PieceStream, ProviderReply } from '../../contracts/provider-reply.ts';
+import { type AttemptFailure, failure } from '../../contracts/failure.ts';
+import type { ReportedUsage, UpstreamResult } from '../../contracts/stream-piece.ts';
 
 /** A request that is under way, as its endpoints see it. */
 export interface Turn {

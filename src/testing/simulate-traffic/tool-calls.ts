@@ -1,6 +1,6 @@
 /** Tool calls of simulated endpoints, some of which are broken. */
-import type { StreamPiece } from '../../core/stream/pieces.ts';
 import type { ResultToolCall } from '../../protocol/chat-result.ts';
+import type { StreamPiece } from '../../contracts/stream-piece.ts';
 
 /** Name of the function that simulated requests with tools offer. */
 export const SIMULATED_TOOL = 'look_up';

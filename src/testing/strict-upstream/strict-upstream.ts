@@ -2,10 +2,10 @@
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
 import * as read from '../../platform/json.ts';
 import type { FaultExchange } from '../fault-upstream/exchange.ts';
-import type { RecordedRequest } from '../fault-upstream/fault.ts';
 import { startFaultUpstream } from '../fault-upstream/fault-upstream.ts';
 import { type ChatTemplate, errorOf, type StrictError, type StrictRequest, type StrictRule } from './rule.ts';
 import { STRICT_VENDORS, type StrictApi, type StrictVendor, type StrictVendorFacts } from './vendors.ts';
+import type { RecordedRequest } from '../fault-upstream/wire.ts';
 
 /** Options of {@link strictUpstream}. */
 export interface StrictUpstreamOptions {

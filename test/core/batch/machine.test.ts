@@ -1,8 +1,8 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { BatchRecord } from '../../../src/core/batch/batch-record.ts';
 import { type BatchEvent, isTerminal, transition } from '../../../src/core/batch/machine.ts';
 import { BATCH_STATUSES, type BatchStatus } from '../../../src/protocol/batch.ts';
+import type { BatchRecord } from '../../../src/contracts/batch-record.ts';
 
 const EVENTS: readonly BatchEvent[] = [
   { type: 'validated', expiresAt: 5_000 },

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { addUsage } from '../../../src/core/batch/sum-usage.ts';
-import type { Usage } from '../../../src/protocol/chunk.ts';
+import type { Usage } from '../../../src/protocol/usage.ts';
 
 const count = fc.nat({ max: 1_000_000 });
 /** Whole nano-dollars, as costs are billed. */

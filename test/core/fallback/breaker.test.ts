@@ -10,7 +10,6 @@ import {
   takenBack,
   tripped,
 } from '../../../src/core/fallback/breaker.ts';
-import { failure } from '../../../src/core/fallback/failure.ts';
 import {
   type EndpointHealth,
   UNKNOWN_HEALTH,
@@ -35,6 +34,7 @@ import { runs, stormOfRuns } from '../../support/properties.ts';
 import { HEALTH_POLICY } from '../../support/records.ts';
 import { NOW, costing, serving } from '../../support/requests.ts';
 import { storm } from '../../support/storms.ts';
+import { failure } from '../../../src/contracts/failure.ts';
 
 /** Runs random commands a thousand times and asks the check after every single one. */
 function always(check: Check, policy: Partial<BreakerPolicy> = {}, options: { readonly jumps?: boolean } = {}): void {

@@ -1,8 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { canBeContinued, continuedRequest, goesOnAfter } from '../../../src/core/fallback/continuation.ts';
-import { type Attempt, failure } from '../../../src/core/fallback/failure.ts';
-import type { NormalizedRequest } from '../../../src/core/normalize/normalized-request.ts';
+import type { NormalizedRequest } from '../../../src/contracts/request.ts';
 import { escapeText, unescapeText } from '../../../src/core/stream/pieces.ts';
 import { Splice } from '../../../src/core/stream/splice.ts';
 import { takesPrefill } from '../../../src/providers/anthropic/provider.ts';
@@ -11,6 +10,8 @@ import { ANTHROPIC } from '../../../src/providers/accepts/anthropic.ts';
 import { FAILURE_KINDS, planOver } from '../../support/attempts.ts';
 import { runs } from '../../support/properties.ts';
 import { MODEL, sceneOf } from '../../support/requests.ts';
+import { failure } from '../../../src/contracts/failure.ts';
+import type { Attempt } from '../../../src/core/fallback/attempt.ts';
 
 const REQUEST = sceneOf({ providers: { p: { [MODEL]: {} } } }).request({ stream: true });
 const PREFILL = { id: 'p#m', prefill: true };

@@ -1,12 +1,12 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { failure, FAILURE_RULES, type FailureKind } from '../../../src/core/fallback/failure.ts';
 import { type FinalError, coolingError, finalError } from '../../../src/core/fallback/final-error.ts';
 import type { Admission } from '../../../src/core/fallback/health.ts';
 import type { LatelyEnded } from '../../../src/core/fallback/outcomes.ts';
 import type { PlanStep } from '../../../src/core/selection/route-plan.ts';
 import { FAILURE_KINDS, type FailureDetails, failedAt, planOver } from '../../support/attempts.ts';
 import { runs } from '../../support/properties.ts';
+import { failure, FAILURE_RULES, type FailureKind } from '../../../src/contracts/failure.ts';
 
 const plan = planOver('alpha', 'beta', 'gamma');
 const PROVIDERS = ['alpha', 'beta', 'gamma'] as const;

@@ -2,7 +2,6 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { DEFAULT_BREAKER_POLICY } from '../../../src/core/fallback/breaker.ts';
 import { addOutcomes, endedLately, uptimeOf } from '../../../src/core/fallback/outcomes.ts';
-import { failure } from '../../../src/core/fallback/failure.ts';
 import {
   admission,
   type EndpointHealth,
@@ -13,9 +12,10 @@ import {
   observeStart,
   stabilityOf,
 } from '../../../src/core/fallback/health.ts';
-import { conditionNow } from '../../../src/core/selection/adaptive/wellness.ts';
 import { stormOfRuns } from '../../support/properties.ts';
 import { storm } from '../../support/storms.ts';
+import { failure } from '../../../src/contracts/failure.ts';
+import { conditionNow } from '../../../src/core/fallback/condition.ts';
 
 const POLICY = { breaker: DEFAULT_BREAKER_POLICY, maxCooldownMs: 60_000 };
 

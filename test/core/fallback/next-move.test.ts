@@ -1,12 +1,13 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type Attempt, failure, FAILURE_RULES } from '../../../src/core/fallback/failure.ts';
 import type { Admission } from '../../../src/core/fallback/health.ts';
 import { type Move, type Situation, nextMove } from '../../../src/core/fallback/next-move.ts';
 import type { PlanStep, RoutePlan } from '../../../src/core/selection/route-plan.ts';
 import { FAILURE_KINDS, FALLBACK_POLICY, failedAt, planOver, situation } from '../../support/attempts.ts';
 import { runs } from '../../support/properties.ts';
 import { NOW } from '../../support/requests.ts';
+import { failure, FAILURE_RULES } from '../../../src/contracts/failure.ts';
+import type { Attempt } from '../../../src/core/fallback/attempt.ts';
 
 const plan = planOver('alpha', 'beta', 'gamma');
 const twoModels = planOver('alpha acme/one', 'beta acme/one', 'gamma acme/two');

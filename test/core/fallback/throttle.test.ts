@@ -1,11 +1,11 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { failure } from '../../../src/core/fallback/failure.ts';
 import { type EndpointHealth, observe, UNKNOWN_HEALTH } from '../../../src/core/fallback/health.ts';
 import { isGone, repetitionShare } from '../../../src/core/fallback/throttle.ts';
 import { runs } from '../../support/properties.ts';
 import { HEALTH_POLICY } from '../../support/records.ts';
 import { NOW } from '../../support/requests.ts';
+import { failure } from '../../../src/contracts/failure.ts';
 
 function ended(outcomes: readonly boolean[], now = NOW): EndpointHealth {
   return outcomes.reduce<EndpointHealth>((health, ok) => {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { TurnJoint } from '../../../src/core/pipeline/turn-requests.ts';
 import { joinReasoningDetails } from '../../../src/core/stream/collect.ts';
-import type { DeltaPiece, StreamPiece } from '../../../src/core/stream/pieces.ts';
 import type { ReasoningDetail } from '../../../src/protocol/reasoning.ts';
+import type { DeltaPiece, StreamPiece } from '../../../src/contracts/stream-piece.ts';
 
 const delta = (said: DeltaPiece['delta']): DeltaPiece => ({ type: 'delta', index: 0, delta: said });
 const text = (index: number, said: string): ReasoningDetail => ({ type: 'reasoning.text', text: said, index });

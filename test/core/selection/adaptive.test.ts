@@ -2,20 +2,7 @@ import { likelyTextTokens } from '../../../src/core/tokens/likely-tokens.ts';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type Admission, observe, UNKNOWN_HEALTH } from '../../../src/core/fallback/health.ts';
-import { failure } from '../../../src/core/fallback/failure.ts';
-import {
-  FAULTLESS,
-  conditionAfter,
-  conditionNow,
-  failureUsd,
-  UNKNOWN_SPEED,
-  slownessOf,
-  speedAfter,
-  speedAfterGivingUp,
-  usualAmongPeers,
-  usualMedian,
-  usualP95,
-} from '../../../src/core/selection/adaptive/wellness.ts';
+import { failureUsd } from '../../../src/core/selection/adaptive/wellness.ts';
 import { useAfterSending, waitForLimits } from '../../../src/core/selection/adaptive/endpoint-limits.ts';
 import {
   DEFAULT_HEDGE_POLICY,
@@ -48,6 +35,17 @@ import type { ProviderPreferences } from '../../../src/protocol/provider-prefere
 import { runs } from '../../support/properties.ts';
 import { HEALTH_POLICY } from '../../support/records.ts';
 import { type Circumstances, NOW, costing, serving } from '../../support/requests.ts';
+import { failure } from '../../../src/contracts/failure.ts';
+import { FAULTLESS, conditionAfter, conditionNow } from '../../../src/core/fallback/condition.ts';
+import {
+  UNKNOWN_SPEED,
+  slownessOf,
+  speedAfter,
+  speedAfterGivingUp,
+  usualAmongPeers,
+  usualMedian,
+  usualP95,
+} from '../../../src/core/selection/adaptive/speed.ts';
 
 const POLICY = DEFAULT_ADAPTIVE_POLICY;
 const ADAPTIVE: Circumstances = { strategy: 'adaptive', adaptive: POLICY };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { AccountProviderKey } from '../../../src/core/account.ts';
+import type { AccountProviderKey } from '../../../src/contracts/account.ts';
 import type { ChatRequest } from '../../../src/protocol/chat-request.ts';
 import { recordAfter, recordMeasured, times } from '../../support/records.ts';
 import { type Circumstances, costing, sceneOf, serving } from '../../support/requests.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { RoutingPolicy } from '../../../src/core/account.ts';
+import type { RoutingPolicy } from '../../../src/contracts/account.ts';
 import type { ProviderPreferences } from '../../../src/protocol/provider-preferences.ts';
 import { type Scene, reasonsOf, serving } from '../../support/requests.ts';
 

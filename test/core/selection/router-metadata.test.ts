@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import type { Attempt } from '../../../src/core/fallback/failure.ts';
 import { describeRouting } from '../../../src/core/selection/router-metadata.ts';
 import { failedAt, planOver } from '../../support/attempts.ts';
 import { NOW, serving } from '../../support/requests.ts';
+import type { Attempt } from '../../../src/core/fallback/attempt.ts';
 
 const plan = planOver('alpha', 'beta');
 

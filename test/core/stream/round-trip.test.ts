@@ -1,11 +1,11 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ResultCollector } from '../../../src/core/stream/collect.ts';
-import { escapeText, scatter, type StreamPiece, unescapeText } from '../../../src/core/stream/pieces.ts';
+import { escapeText, scatter, unescapeText } from '../../../src/core/stream/pieces.ts';
 import { StreamTracker } from '../../../src/core/stream/stream-tracker.ts';
-import type { UpstreamResult } from '../../../src/core/stream/upstream-result.ts';
 import type { Choice, FinishReason, ResultMessage } from '../../../src/protocol/chat-result.ts';
 import { runs } from '../../support/properties.ts';
+import type { StreamPiece, UpstreamResult } from '../../../src/contracts/stream-piece.ts';
 
 function collect(pieces: readonly StreamPiece[]): UpstreamResult {
   const collector = new ResultCollector();

@@ -1,9 +1,10 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { escapeText, type StreamPiece, unescapeText } from '../../../src/core/stream/pieces.ts';
+import { escapeText, unescapeText } from '../../../src/core/stream/pieces.ts';
 import { SentText } from '../../../src/core/stream/sent-text.ts';
 import { Splice } from '../../../src/core/stream/splice.ts';
 import { runs } from '../../support/properties.ts';
+import type { StreamPiece } from '../../../src/contracts/stream-piece.ts';
 
 /** Texts with halves of characters in them, which is what a stream that is cut anywhere has. */
 const TEXT = fc.array(

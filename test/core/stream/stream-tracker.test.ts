@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { ResultCollector } from '../../../src/core/stream/collect.ts';
-import { type StreamPiece, commits } from '../../../src/core/stream/pieces.ts';
+import { commits } from '../../../src/core/stream/pieces.ts';
 import { type StreamEnd, StreamTracker } from '../../../src/core/stream/stream-tracker.ts';
 import type { FinishReason } from '../../../src/protocol/chat-result.ts';
 import type { Delta } from '../../../src/protocol/chunk.ts';
+import type { StreamPiece } from '../../../src/contracts/stream-piece.ts';
 
 function tracked(...pieces: readonly StreamPiece[]): StreamTracker {
   const tracker = new StreamTracker();

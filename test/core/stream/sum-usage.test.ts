@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { addServiceUse, addUsage } from '../../../src/core/stream/sum-usage.ts';
-import type { Usage } from '../../../src/protocol/chunk.ts';
+import type { Usage } from '../../../src/protocol/usage.ts';
 
 const count = fc.nat({ max: 1_000_000 });
 const usd = fc.nat({ max: 1_000_000_000 }).map((nano) => nano / 1e9);

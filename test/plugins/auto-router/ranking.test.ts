@@ -4,7 +4,7 @@ import { costBandOf, withinBand } from '../../../src/plugins/auto-router/auto-ro
 import type { RankingSource } from '../../../src/plugins/auto-router/catalog-scores.ts';
 import type { TaskProbability } from '../../../src/plugins/auto-router/classifier.ts';
 import { provenGain, ranked, type RankingRules, rate, type Rated } from '../../../src/plugins/auto-router/ranking.ts';
-import type { Candidate } from '../../../src/plugins/inner-call/candidates.ts';
+import type { Candidate } from '../../../src/plugins/services/inner-call/candidates.ts';
 import { seededRandom } from '../../../src/providers/simulated/chance.ts';
 import { runs } from '../../support/properties.ts';
 

@@ -1,11 +1,11 @@
 import * as fc from 'fast-check';
 import { type Guardrail, guardrails, type GuardrailsOptions, type RouterError } from 'signalbox';
 import { describe, expect, it } from 'vitest';
-import type { DeltaPiece } from '../../../src/core/stream/pieces.ts';
 import type { Delta } from '../../../src/protocol/chunk.ts';
 import { detectorOf } from '../../../src/plugins/guardrails/detector.ts';
 import { windowedStream } from '../../../src/plugins/guardrails/stream-window.ts';
 import { hello, pluginBench, streamed } from '../../support/plugins.ts';
+import type { DeltaPiece } from '../../../src/contracts/stream-piece.ts';
 
 const CARD = '4111 1111 1111 1111';
 

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Endpoint } from '../../../src/catalog/endpoint.ts';
-import type { Candidate } from '../../../src/plugins/inner-call/candidates.ts';
+import type { Candidate } from '../../../src/plugins/services/inner-call/candidates.ts';
 import {
   type Coder,
   codersOfTier,

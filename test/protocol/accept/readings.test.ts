@@ -1,10 +1,9 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type * as z from 'zod';
-import type { Issue } from '../../../src/protocol/accept/form.ts';
-import { REFUSED } from '../../../src/protocol/accept/schema.ts';
+import { type Issue, REFUSED } from '../../../src/protocol/accept/form.ts';
 import { describeIssues } from '../../../src/protocol/issues.ts';
-import { zodOf } from '../../../src/protocol/openapi/zod-of.ts';
+import { zodOf } from '../../../src/http/openapi/zod-of.ts';
 import { runs } from '../../support/properties.ts';
 import { changed, changes, valuesOf } from '../../support/schema-values.ts';
 import { WIRE_SCHEMAS } from '../../support/wire-schemas.ts';

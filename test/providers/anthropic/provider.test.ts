@@ -2,13 +2,14 @@ import { ConfigError, RouterError, anthropic, createRouter, openaiCompatible } f
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { buildCatalog } from '../../../src/catalog/catalog.ts';
 import { normalizeChatRequest } from '../../../src/core/normalize/normalize.ts';
-import type { StreamPiece } from '../../../src/core/stream/pieces.ts';
 import type { JsonObject } from '../../../src/protocol/json.ts';
-import type { Provider, ProviderReply } from '../../../src/contracts/provider.ts';
+import type { Provider } from '../../../src/contracts/provider.ts';
 import { anthropicFixture, messageEvent } from '../../support/anthropic.ts';
 import { startFaultCell } from '../../support/fault-cell.ts';
 import { type UpstreamHandler, answerWith, sendJson, startUpstream } from '../../support/upstream.ts';
 import { OWN_KEY } from '../../support/wire.ts';
+import type { ProviderReply } from '../../../src/contracts/provider-reply.ts';
+import type { StreamPiece } from '../../../src/contracts/stream-piece.ts';
 
 afterEach(() => vi.unstubAllEnvs());
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { AttemptFailure } from '../../../src/core/fallback/failure.ts';
 import { failureInBand, failureOfResponse } from '../../../src/providers/upstream-failure.ts';
 import { anthropicFixture, decodeContext, decodeMessage, messageResult } from '../../support/anthropic.ts';
+import type { AttemptFailure } from '../../../src/contracts/failure.ts';
 
 function read(name: string): string {
   return new TextDecoder().decode(anthropicFixture(name));

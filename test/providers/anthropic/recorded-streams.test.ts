@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import type { FinishPiece, StreamPiece } from '../../../src/core/stream/pieces.ts';
 import type { FinishReason } from '../../../src/protocol/chat-result.ts';
 import type { Delta, ToolCallDelta } from '../../../src/protocol/chunk.ts';
 import { anthropicFixture, decodeEvents } from '../../support/anthropic.ts';
 import { cutAt } from '../../support/wire.ts';
+import type { FinishPiece, StreamPiece } from '../../../src/contracts/stream-piece.ts';
 
 const END: StreamPiece = { type: 'end' };
 const FACTS: StreamPiece = { type: 'facts', upstreamId: 'msg_01Wire', serviceTier: 'default' };

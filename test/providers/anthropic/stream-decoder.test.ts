@@ -1,10 +1,11 @@
 import * as fc from 'fast-check';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { type StreamPiece, unescapeText } from '../../../src/core/stream/pieces.ts';
+import { unescapeText } from '../../../src/core/stream/pieces.ts';
 import { ResultCollector } from '../../../src/core/stream/collect.ts';
 import { anthropicFixture, decodeEvents, messageEvent, messageResult } from '../../support/anthropic.ts';
 import { eventsIn, messageIn } from '../../support/messages-stream.ts';
 import { runs } from '../../support/properties.ts';
+import type { StreamPiece } from '../../../src/contracts/stream-piece.ts';
 
 const START = messageEvent({ type: 'message_start', message: { id: 'msg_1', content: [] } });
 const OPEN = messageEvent({ type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } });

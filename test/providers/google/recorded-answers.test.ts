@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { UpstreamResult } from '../../../src/core/stream/upstream-result.ts';
 import { decodeResult } from '../../../src/providers/google/codec.ts';
 import { type Asked, answerContextOf, googleFixtureText } from '../../support/google-wire.ts';
+import type { UpstreamResult } from '../../../src/contracts/stream-piece.ts';
 
 function decoded(body: string, asked: Asked = {}): UpstreamResult {
   const result = decodeResult(body, answerContextOf(asked));

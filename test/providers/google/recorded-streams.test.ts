@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { ResultCollector } from '../../../src/core/stream/collect.ts';
-import type { FinishPiece, StreamPiece } from '../../../src/core/stream/pieces.ts';
 import { StreamTracker } from '../../../src/core/stream/stream-tracker.ts';
 import type { FinishReason } from '../../../src/protocol/chat-result.ts';
 import type { Delta, ToolCallDelta } from '../../../src/protocol/chunk.ts';
 import type { ReasoningDetail } from '../../../src/protocol/reasoning.ts';
 import { type Asked, answerContextOf, decodeGoogleStream, googleFixture } from '../../support/google-wire.ts';
+import type { FinishPiece, StreamPiece } from '../../../src/contracts/stream-piece.ts';
 
 const FACTS: StreamPiece = { type: 'facts', upstreamId: 'r-7f1', serviceTier: undefined };
 const STOP = { ...finish('stop', 'STOP'), besideContent: true };

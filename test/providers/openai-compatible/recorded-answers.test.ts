@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import type { AttemptFailure } from '../../../src/core/fallback/failure.ts';
-import type { UpstreamResult } from '../../../src/core/stream/upstream-result.ts';
 import type { Choice, ResultMessage } from '../../../src/protocol/chat-result.ts';
 import { VENDOR_PRESETS } from '../../../src/providers/openai-compatible/presets.ts';
 import { failureOfResponse } from '../../../src/providers/upstream-failure.ts';
 import { contextOf, decodeWhole, fixtureText } from '../../support/wire.ts';
+import type { AttemptFailure } from '../../../src/contracts/failure.ts';
+import type { UpstreamResult } from '../../../src/contracts/stream-piece.ts';
 
 const OPENAI = {
   usage: {

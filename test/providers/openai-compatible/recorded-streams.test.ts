@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import type { FailurePiece, FinishPiece, StreamPiece } from '../../../src/core/stream/pieces.ts';
-import type { FinishReason, Logprobs, TokenLogprob, ToolCallExtra } from '../../../src/protocol/chat-result.ts';
+import type { FinishReason, Logprobs, TokenLogprob } from '../../../src/protocol/chat-result.ts';
 import type { Delta, ToolCallDelta } from '../../../src/protocol/chunk.ts';
 import type { Dialect } from '../../../src/providers/openai-compatible/dialect.ts';
 import { VENDOR_PRESETS } from '../../../src/providers/openai-compatible/presets.ts';
 import { decodeStream, fixture } from '../../support/wire.ts';
+import type { FailurePiece, FinishPiece, StreamPiece } from '../../../src/contracts/stream-piece.ts';
+import type { ToolCallExtra } from '../../../src/protocol/tools.ts';
 
 const END: StreamPiece = { type: 'end' };
 

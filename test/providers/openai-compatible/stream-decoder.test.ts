@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { StreamPiece } from '../../../src/core/stream/pieces.ts';
 import { decodeStream } from '../../support/wire.ts';
+import type { StreamPiece } from '../../../src/contracts/stream-piece.ts';
 
 type Row = readonly [name: string, chunks: readonly unknown[], pieces: readonly StreamPiece[]];
 

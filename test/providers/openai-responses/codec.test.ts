@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import type { EndpointDeclaration } from '../../../src/catalog/endpoint.ts';
-import type { StreamPiece } from '../../../src/core/stream/pieces.ts';
 import type { JsonObject } from '../../../src/protocol/json.ts';
 import type { Dialect } from '../../../src/providers/openai-compatible/dialect.ts';
 import {
@@ -11,6 +10,7 @@ import { encodeResponses, ResponsesStreamDecoder } from '../../../src/providers/
 import { serving } from '../../support/requests.ts';
 import { responsesBody, understood } from '../../support/responses.ts';
 import { OWN_KEY, contextOf, piecesOf } from '../../support/wire.ts';
+import type { StreamPiece } from '../../../src/contracts/stream-piece.ts';
 
 /** What goes to an endpoint that speaks Responses. */
 function sent(

@@ -4,7 +4,7 @@ import type { BatchRequest } from '../../../src/protocol/batch.ts';
 import { wait } from '../../../src/platform/wait.ts';
 import { memoryStore } from '../../../src/storage/memory.ts';
 import { BatchPlaces, SharedPaces, type Verdict } from '../../../src/runtime/batches/places.ts';
-import { Concurrency } from '../../../src/runtime/chat/concurrency.ts';
+import { Concurrency } from '../../../src/runtime/endpoints/concurrency.ts';
 import { answer, batchProvider, batchScene, chatBatch, requests } from '../../support/batches.ts';
 
 const ITEMS = 200;

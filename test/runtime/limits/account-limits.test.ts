@@ -30,7 +30,11 @@ describe('an account whose limits mean nothing', () => {
       { rateLimits: { requestsPerMinute: Number.NaN } },
       'rateLimits.requestsPerMinute must be a non-negative number',
     ],
-    ['fewer than no tokens', { rateLimits: { tokensPerMinute: -1 } }, 'rateLimits.tokensPerMinute must be a non-negative number'],
+    [
+      'fewer than no tokens',
+      { rateLimits: { tokensPerMinute: -1 } },
+      'rateLimits.tokensPerMinute must be a non-negative number',
+    ],
     ['requests as text', { rateLimits: { requestsPerMinute: '60' } }, 'negative number, not a string'],
     ['a misspelt limit', { rateLimits: { requestPerMinute: 6 } }, 'did you mean "requestsPerMinute"?'],
     ['NaN dollars', { budget: { limitUsd: Number.NaN } }, 'budget.limitUsd must be US dollars from 0'],

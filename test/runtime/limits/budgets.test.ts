@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Account } from '../../../src/core/account.ts';
+import type { Account } from '../../../src/contracts/account.ts';
 import { turnAt } from '../../../src/core/limits/budget.ts';
 import type { RouterError } from '../../../src/protocol/router-error.ts';
 import type { BudgetsOptions } from '../../../src/config/limits.ts';

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { memoryStore } from '../../../src/storage/memory.ts';
 import { stateRateLimiter } from '../../../src/storage/state-limits.ts';
 import { runs } from '../../support/properties.ts';
-import type { Account } from '../../../src/core/account.ts';
+import type { Account } from '../../../src/contracts/account.ts';
 import { RouterError } from '../../../src/protocol/router-error.ts';
 import type { RouterConfig } from '../../../src/config/router.ts';
 import { apiKeys } from '../../../src/http/api-keys.ts';

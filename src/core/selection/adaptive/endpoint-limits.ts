@@ -1,3 +1,5 @@
+import type { ReportedLimit } from '../../../contracts/provider.ts';
+
 /** What an endpoint is declared to take. */
 export interface DeclaredLimits {
   /** Requests per minute. */
@@ -97,23 +99,6 @@ export function headroomOf(
   const calls = recent.reduce((sum, one) => sum + one.calls, 0);
   const tokens = recent.reduce((sum, one) => sum + one.tokens, 0);
   return Math.max(0, 1 - Math.max(calls / rpm, tokens / tpm, running / concurrency));
-}
-
-/** What a provider says of one of its limits. */
-export interface ReportedLimit {
-  /** What is left of it. */
-  readonly remaining: number;
-  /** All of it; undefined where the provider does not say. */
-  readonly limit?: number | undefined;
-  /** Milliseconds until all of it is there again. */
-  readonly resetMs: number;
-}
-
-/** What a provider says with an answer about what it will still take, as in `x-ratelimit-remaining-requests`. */
-export interface ReportedLimits {
-  readonly requests?: ReportedLimit | undefined;
-  /** Of prompts, or of prompts and answers together, as the provider counts. */
-  readonly tokens?: ReportedLimit | undefined;
 }
 
 /** What an endpoint will take until it says something new. */

@@ -1,7 +1,7 @@
 import type { Endpoint } from '../../../catalog/endpoint.ts';
 import { blendedPrice, type Rates } from '../../../catalog/price.ts';
 import { ratesAt } from '../../../catalog/price-at.ts';
-import type { RoutedRequest } from '../../normalize/normalized-request.ts';
+import type { RoutedRequest } from '../../../contracts/request.ts';
 import { type EstimatedPrompt, likelyPromptTokens } from '../../tokens/token-estimate.ts';
 
 /** What prices depend on in a request. */

@@ -1,9 +1,9 @@
-import { fill } from '../../../config/option.ts';
-import { HEDGE, type HedgePolicy } from '../../../config/tables/selection.ts';
-import { usualMedian, usualP95, type UsualTime } from './wellness.ts';
-import type { RoutedRequest } from '../../normalize/normalized-request.ts';
+import { fill } from '../../../options/option.ts';
+import { HEDGE, type HedgePolicy } from '../../../options/selection.ts';
+import type { RoutedRequest } from '../../../contracts/request.ts';
+import { usualMedian, usualP95, type UsualTime } from './speed.ts';
 
-export type { HedgePolicy } from '../../../config/tables/selection.ts';
+export type { HedgePolicy } from '../../../options/selection.ts';
 
 /** Default {@link HedgePolicy}. */
 export const DEFAULT_HEDGE_POLICY: HedgePolicy = fill(HEDGE);

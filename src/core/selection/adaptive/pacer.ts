@@ -1,7 +1,7 @@
-import { fill } from '../../../config/option.ts';
-import { PACER, type PacerPolicy } from '../../../config/tables/selection.ts';
+import { fill } from '../../../options/option.ts';
+import { PACER, type PacerPolicy } from '../../../options/selection.ts';
 
-export type { PacerPolicy } from '../../../config/tables/selection.ts';
+export type { PacerPolicy } from '../../../options/selection.ts';
 
 /** Default {@link PacerPolicy}. */
 export const DEFAULT_PACER_POLICY: PacerPolicy = fill(PACER);

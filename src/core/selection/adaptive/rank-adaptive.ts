@@ -1,5 +1,5 @@
 import type { Endpoint } from '../../../catalog/endpoint.ts';
-import type { RoutedRequest } from '../../normalize/normalized-request.ts';
+import type { RoutedRequest } from '../../../contracts/request.ts';
 import {
   cachedTokens,
   expectedCost,
@@ -10,11 +10,11 @@ import {
   warmthOf,
 } from './expected-cost.ts';
 import { chargedNow } from './charges.ts';
-import type { DecisionFigures } from '../route-plan.ts';
 import type { CachedPrompts, World } from '../world.ts';
 import { type AdaptivePolicy, CACHE_MS } from './policy.ts';
 import { addQueues, breakTies, type Timed } from './ties.ts';
 import { type RememberedFailures, wellnessOf } from './wellness.ts';
+import type { DecisionFigures } from '../../../contracts/events.ts';
 
 /** An endpoint in its place, with the numbers that put it there. */
 export interface AdaptivelyRanked {

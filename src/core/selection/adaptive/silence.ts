@@ -1,10 +1,10 @@
-import { fill } from '../../../config/option.ts';
-import { SILENCE, type SilencePolicy } from '../../../config/tables/selection.ts';
+import { fill } from '../../../options/option.ts';
+import { SILENCE, type SilencePolicy } from '../../../options/selection.ts';
 import { MINIMUM_CALLS, OWN_MS } from './policy.ts';
 import { growthFactor } from './growth.ts';
-import type { UsualTime } from './wellness.ts';
+import type { UsualTime } from './speed.ts';
 
-export type { SilencePolicy } from '../../../config/tables/selection.ts';
+export type { SilencePolicy } from '../../../options/selection.ts';
 
 /** Default {@link SilencePolicy}. */
 export const DEFAULT_SILENCE_POLICY: SilencePolicy = fill(SILENCE);

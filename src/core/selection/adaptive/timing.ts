@@ -1,4 +1,4 @@
-import type { UsualTime } from './wellness.ts';
+import type { UsualTime } from './speed.ts';
 
 /**
  * What the first token of a call takes at an endpoint at the moment, in milliseconds. Endpoints of about the same cost are

@@ -1,9 +1,9 @@
 import * as read from '../../../platform/json.ts';
 import type { Endpoint } from '../../../catalog/endpoint.ts';
-import type { BatchRecord } from '../../../core/batch/batch-record.ts';
 import { isJsonObject, type JsonObject } from '../../../protocol/json.ts';
 import type { NativeBatches, NativeJobCall, NativeReply, NativeState } from '../../../contracts/native-batches.ts';
 import type { BatchPorts } from '../ports.ts';
+import type { BatchRecord } from '../../../contracts/batch-record.ts';
 
 /** What is remembered of a batch at a provider, in `BatchRecord.upstream`. */
 interface StoredJob {

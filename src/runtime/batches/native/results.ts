@@ -1,8 +1,6 @@
 import type { Endpoint } from '../../../catalog/endpoint.ts';
-import type { Account } from '../../../core/account.ts';
-import type { BatchRecord } from '../../../core/batch/batch-record.ts';
+import type { Account } from '../../../contracts/account.ts';
 import { CANCELLED_ITEM, EXPIRED_ITEM, itemError } from '../../../core/batch/item-rules.ts';
-import { type AttemptFailure, failure, FAILURE_RULES } from '../../../core/fallback/failure.ts';
 import type { PlanStep } from '../../../core/selection/route-plan.ts';
 import { type Settlement, settleUsage } from '../../../core/stream/usage.ts';
 import type { BatchItemError } from '../../../protocol/batch.ts';
@@ -10,9 +8,12 @@ import type { NativeBatches, NativeResult } from '../../../contracts/native-batc
 import type { ClaimedItem, ItemOutcome } from '../../../contracts/batch-store.ts';
 import { chatResultOf } from '../../chat/answer-whole.ts';
 import { embeddingResultOf } from '../../chat/embed.ts';
-import { billingOf } from '../../chat/settle.ts';
 import { indexOf, type LiveJob, type NativePart } from './job.ts';
-import { type BatchPorts, resultIds, tellProgress } from '../ports.ts';
+import type { BatchPorts } from '../ports.ts';
+import type { BatchRecord } from '../../../contracts/batch-record.ts';
+import { type AttemptFailure, failure, FAILURE_RULES } from '../../../contracts/failure.ts';
+import { resultIds, tellProgress } from '../apply-event.ts';
+import { billingOf } from '../../chat/billing.ts';
 
 /** Outcomes that are stored at a time. */
 const GROUP = 50;

@@ -1,6 +1,5 @@
 import type { Endpoint } from '../../../catalog/endpoint.ts';
-import type { Account } from '../../../core/account.ts';
-import type { BatchRecord } from '../../../core/batch/batch-record.ts';
+import type { Account } from '../../../contracts/account.ts';
 import type {
   NativeBatches,
   NativeItem,
@@ -10,8 +9,9 @@ import type {
 } from '../../../contracts/native-batches.ts';
 import type { BatchedRequest } from '../item-calls.ts';
 import type { BatchPorts } from '../ports.ts';
-import type { AttemptFailure, FailureKind } from '../../../core/fallback/failure.ts';
 import { aliasOf, type NativePart } from './job.ts';
+import type { BatchRecord } from '../../../contracts/batch-record.ts';
+import type { AttemptFailure, FailureKind } from '../../../contracts/failure.ts';
 
 /** Where a batch can go as a whole. */
 export interface NativeRoute {

@@ -1,4 +1,3 @@
-import type { BatchRecord } from '../../../core/batch/batch-record.ts';
 import { CANCELLED_ITEM, EXPIRED_ITEM, MISSING_ITEM } from '../../../core/batch/item-rules.ts';
 import type {
   NativeState,
@@ -10,14 +9,16 @@ import type {
 } from '../../../contracts/native-batches.ts';
 import type { TaskResult, TaskSignals } from '../../../contracts/task-queue.ts';
 import type { ClaimedTask } from '../../../contracts/batch-store.ts';
-import { applyEvent, type BatchPorts, DONE, resultIds } from '../ports.ts';
+import type { BatchPorts } from '../ports.ts';
 import { findJob, type LiveJob, nextPart, partsOf, upstreamOf, halves, jobOfParts, type NativePart } from './job.ts';
 import { findLost, nativeRoutes, isSilence, lookupOf, readItems, SeparateWays } from './route.ts';
 import { failUnanswered, storeResults, UnreadableResults } from './results.ts';
 import { FIRST_POLL_MS, submitNatively, MAX_TRIES, NEXT_PART, RETRY_MS, triesOf, tryAgain } from './submit.ts';
-import { FAILURE_RULES } from '../../../core/fallback/failure.ts';
 import { canonical } from '../../../platform/json.ts';
 import type { JsonObject } from '../../../protocol/json.ts';
+import type { BatchRecord } from '../../../contracts/batch-record.ts';
+import { FAILURE_RULES } from '../../../contracts/failure.ts';
+import { applyEvent, DONE, resultIds } from '../apply-event.ts';
 
 /** Milliseconds between two looks, at most. */
 const SLOWEST_POLL_MS = 60_000;

@@ -1,14 +1,15 @@
-import type { BatchRecord } from '../../../core/batch/batch-record.ts';
 import type { NativeItem, NativeJob, NativeReply } from '../../../contracts/native-batches.ts';
 import type { TaskResult, TaskSignals } from '../../../contracts/task-queue.ts';
 import type { ClaimedTask } from '../../../contracts/batch-store.ts';
-import { applyEvent, type BatchPorts, DONE } from '../ports.ts';
+import type { BatchPorts } from '../ports.ts';
 import { findLost, lookupOf, type NativeRoute, nativeRoutes, readItems, SeparateWays } from './route.ts';
 import { halves, jobOfParts, upstreamOf } from './job.ts';
-import type { Account } from '../../../core/account.ts';
-import { type AttemptFailure, FAILURE_RULES } from '../../../core/fallback/failure.ts';
+import type { Account } from '../../../contracts/account.ts';
 import type { JsonObject } from '../../../protocol/json.ts';
 import { canonical, string } from '../../../platform/json.ts';
+import type { BatchRecord } from '../../../contracts/batch-record.ts';
+import { type AttemptFailure, FAILURE_RULES } from '../../../contracts/failure.ts';
+import { applyEvent, DONE } from '../apply-event.ts';
 
 /** Tries to hand a batch over. */
 export const MAX_TRIES = 5;

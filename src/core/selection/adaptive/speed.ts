@@ -1,0 +1,226 @@
+import { MINIMUM_CALLS, type SpeedPolicy } from './policy.ts';
+import { type Growth, growthAfter, growthFactor } from './growth.ts';
+import { fading } from '../../fallback/condition.ts';
+
+/**
+ * How long an endpoint takes, in natural logarithms of milliseconds. Answers in one piece take longer than first tokens
+ * of streams, so each kind has a mean of its own; what is common to both is by how much it is later than usual.
+ */
+export interface EndpointSpeed {
+  readonly streaming: UsualTime;
+  readonly whole: UsualTime;
+  /** Fast mean of how much later than usual calls have been; 0 is as usual. */
+  readonly lateness: number;
+  /** Monotonic milliseconds of the last change of `lateness`. */
+  readonly at: number;
+}
+
+/** A robust mean and deviation, of times as if all calls had the usual number of tokens. */
+export interface UsualTime {
+  readonly calls: number;
+  readonly mean: number;
+  readonly variance: number;
+  /** How times grow with tokens; absent where they were not counted. */
+  readonly growth?: Growth | undefined;
+}
+
+/** Kinds of calls that take their own times. */
+export type TimedKind = 'streaming' | 'whole';
+
+/** Weight of a new time in the slow mean, which knows what is usual. */
+const SLOW_GAIN = 0.004;
+
+/** Standard deviations by which one time may move the slow mean at most. */
+const CLIP_DEVIATIONS = 2.5;
+
+/** Deviation that is assumed until there are measures: that of a lognormal whose slowest percent takes three medians. */
+const FIRST_VARIANCE = 0.5 ** 2;
+
+/** Calls that the assumed deviation counts for. */
+const FIRST_WEIGHT = 5;
+
+/** Standard deviations above the mean below which 95 % of normal values lie. */
+const P95_DEVIATIONS = 1.645;
+
+/** Standard deviations above the mean beyond which a call is not expected any more: one in 30,000 takes longer. */
+const LONGEST_DEVIATIONS = 4;
+
+/** Standard deviations above the mean from which a call may be one of a slowdown. */
+const FAR_DEVIATIONS = 2;
+
+/** However steady an endpoint was, a call that takes a sixth longer is nothing special. */
+const LEAST_VARIANCE = 0.15 ** 2;
+
+/** Nor is one in vain that has not taken this many times as long as the median. */
+const LEAST_LONGEST = 3;
+
+const UNKNOWN_TIME: UsualTime = { calls: 0, mean: 0, variance: FIRST_VARIANCE };
+
+/** Speed of an endpoint that was never measured. */
+export const UNKNOWN_SPEED: EndpointSpeed = { streaming: UNKNOWN_TIME, whole: UNKNOWN_TIME, lateness: 0, at: 0 };
+
+/** A call, as its time is folded in. */
+export interface TimedCall {
+  readonly kind: TimedKind;
+  /** Milliseconds to the first token of a stream, or to the end of an answer in one piece. */
+  readonly ms: number;
+  /** Tokens that were computed until then; undefined where they are unknown. */
+  readonly tokens?: number | undefined;
+  /** What is expected of the endpoint by what is usual among all that serve its model. */
+  readonly expected?: UsualTime | undefined;
+}
+
+/**
+ * Folds in how long a call took. The slow mean is clipped, and what lies far above it moves it by no more than the time
+ * that has passed: an outage does not become what is usual, also not of an endpoint that was hardly called before it.
+ *
+ * @param isGivenUp - Whether it was given up before it had answered.
+ */
+export function speedAfter(
+  speed: EndpointSpeed,
+  policy: SpeedPolicy,
+  { kind, ms, tokens, expected }: TimedCall,
+  now: number,
+  isGivenUp = false,
+): EndpointSpeed {
+  const own = speed[kind];
+  const growth = clearer(own, expected);
+  const time = Math.log(Math.max(1, ms / growthFactor(growth, tokens)));
+  const usual = own.calls > 0 ? own : begun(own, expected, isGivenUp ? Infinity : time);
+  const late = usual.calls === 0 ? 0 : time - usual.mean;
+  const before = speed.lateness * fading(now - speed.at);
+  // A few calls of its own, which may be slow ones already, say less than what is expected.
+  const isExpected = expected !== undefined && usual.calls < MINIMUM_CALLS && expected.calls >= MINIMUM_CALLS;
+  const isFar = isGivenUp || isFarAbove(isExpected ? expected : usual, time);
+  const mostGain = !isFar || usual.calls === 0 ? 1 : Math.min(1, sinceChange(speed, now) / policy.settleMs);
+  const grown = tokens === undefined || isGivenUp ? own.growth : growthAfter(own.growth, tokens, ms);
+  const next = usualAfter(usual, time, mostGain, grown);
+  return {
+    // Not by a computed name: that costs more than everything else here.
+    streaming: kind === 'streaming' ? next : speed.streaming,
+    whole: kind === 'whole' ? next : speed.whole,
+    lateness: before + policy.fastGain * (late - before),
+    at: now,
+  };
+}
+
+/**
+ * Folds in a call that was given up before it had answered: it would have taken at least as long. Nothing is learnt
+ * from one that was not late yet; of an endpoint that was hardly called, such calls are among the first measures, so
+ * that one which is always slower than others comes to be known as that.
+ */
+export function speedAfterGivingUp(
+  speed: EndpointSpeed,
+  policy: SpeedPolicy,
+  call: TimedCall,
+  now: number,
+): EndpointSpeed {
+  const own = speed[call.kind];
+  const usual = own.calls > 0 ? own : call.expected;
+  if (usual === undefined || (own.calls === 0 && usual.calls < MINIMUM_CALLS)) return speed;
+  const late = Math.log(Math.max(1, call.ms / growthFactor(clearer(own, usual), call.tokens))) - usual.mean;
+  if (own.calls < MINIMUM_CALLS) return late > 0 ? speedAfter(speed, policy, call, now, true) : speed;
+  const before = speed.lateness * fading(now - speed.at);
+  return late <= before ? speed : { ...speed, lateness: before + policy.fastGain * (late - before), at: now };
+}
+
+/** An endpoint whose first call takes far longer than is expected of it begins with what is expected. */
+function begun(own: UsualTime, expected: UsualTime | undefined, time: number): UsualTime {
+  if (expected === undefined || expected.calls < MINIMUM_CALLS) return own;
+  return isFarAbove(expected, time) ? { ...own, calls: 1, mean: expected.mean } : own;
+}
+
+/** Milliseconds since a time was folded in last; none before the first. */
+function sinceChange(speed: EndpointSpeed, now: number): number {
+  return speed.streaming.calls + speed.whole.calls === 0 ? 0 : Math.max(0, now - speed.at);
+}
+
+function isFarAbove({ mean, variance }: UsualTime, time: number): boolean {
+  return time - mean > FAR_DEVIATIONS * Math.sqrt(variance);
+}
+
+/** How many times as long as usual calls take at the moment; 1 is as usual. */
+export function slownessOf({ lateness, at }: EndpointSpeed, now: number): number {
+  return lateness === 0 ? 1 : Math.exp(lateness * fading(now - at));
+}
+
+/** What is known of an endpoint itself of how times grow, as soon as it is clear, and what is expected of it until then. */
+function clearer(own: UsualTime | undefined, expected: UsualTime | undefined): Growth | undefined {
+  return own?.growth !== undefined && own.growth.perTokenMs > 0 ? own.growth : (expected?.growth ?? own?.growth);
+}
+
+/** Milliseconds within which 95 % of the calls usually answer; undefined with too few of them. */
+export function usualP95({ calls, mean, variance }: UsualTime): number | undefined {
+  return calls < MINIMUM_CALLS ? undefined : Math.exp(mean + P95_DEVIATIONS * Math.sqrt(variance));
+}
+
+/** Milliseconds within which practically all calls answer that ever do; undefined with too few of them. */
+export function usualLongest({ calls, mean, variance }: UsualTime): number | undefined {
+  return calls < MINIMUM_CALLS
+    ? undefined
+    : Math.exp(mean + Math.max(Math.log(LEAST_LONGEST), LONGEST_DEVIATIONS * Math.sqrt(variance)));
+}
+
+/** Milliseconds within which half of the calls usually answer; undefined with too few of them. */
+export function usualMedian({ calls, mean }: UsualTime): number | undefined {
+  return calls < MINIMUM_CALLS ? undefined : Math.exp(mean);
+}
+
+const KINDS: readonly TimedKind[] = ['streaming', 'whole'];
+
+/**
+ * How long an endpoint usually takes, as far as it was called itself, and otherwise as long as all that serve its model.
+ * One that was hardly called takes by as much longer or shorter than these as its few calls of either kind show, and
+ * endpoints differ by about as much as the calls of one.
+ *
+ * @param peers - All endpoints of the model together.
+ */
+export function usualAmongPeers(
+  speed: EndpointSpeed | undefined,
+  peers: EndpointSpeed | undefined,
+  kind: TimedKind,
+): UsualTime | undefined {
+  const own = speed?.[kind];
+  const usual = peers?.[kind];
+  if (own !== undefined && own.calls >= MINIMUM_CALLS) {
+    const growth = clearer(own, usual);
+    return growth === own.growth ? own : { ...own, growth };
+  }
+  if (peers === undefined || usual === undefined) return undefined;
+  let calls = 0;
+  let longer = 0;
+  for (const each of KINDS) {
+    const known = speed?.[each];
+    if (known === undefined || peers[each].calls === 0) continue;
+    const counted = Math.min(known.calls, MINIMUM_CALLS);
+    calls += counted;
+    longer += counted * (known.mean - peers[each].mean);
+  }
+  return {
+    calls: usual.calls,
+    mean: usual.mean + longer / (calls + 1),
+    variance: usual.variance * (1 + 1 / (calls + 1)),
+    growth: clearer(own, usual),
+  };
+}
+
+/** @param mostGain - The most that the time may count for; less than 1: it is not counted among the calls. */
+function usualAfter(
+  { calls, mean, variance }: UsualTime,
+  time: number,
+  mostGain: number,
+  growth: Growth | undefined,
+): UsualTime {
+  if (calls === 0) return { calls: 1, mean: time, variance, growth };
+  const bound = CLIP_DEVIATIONS * Math.sqrt(variance);
+  const late = Math.max(-bound, Math.min(bound, time - mean));
+  const gain = Math.min(mostGain, Math.max(SLOW_GAIN, 1 / (calls + 1)));
+  const varianceGain = Math.min(mostGain, Math.max(SLOW_GAIN, 1 / (calls + FIRST_WEIGHT)));
+  const varied = variance + varianceGain * (late ** 2 - variance);
+  return {
+    calls: calls + (mostGain < 1 ? 0 : 1),
+    mean: mean + gain * late,
+    variance: Math.max(LEAST_VARIANCE, varied),
+    growth,
+  };
+}

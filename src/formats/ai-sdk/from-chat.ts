@@ -1,0 +1,179 @@
+/** Answers of the router as the AI SDK reads them: parts of content, why an answer ended, and what it used. */
+import type {
+  Annotation,
+  Choice,
+  ChatResult,
+  FinishReason,
+  OutputImage,
+  ResultToolCall,
+} from '../../protocol/chat-result.ts';
+import type { JsonObject, JsonValue } from '../../protocol/json.ts';
+import type { ReasoningDetail } from '../../protocol/reasoning.ts';
+import type { CallPart, Carried, ContentPart, ResultOfProvider, SourcePart, SpecVersion } from './spec.ts';
+import type { Usage } from '../../protocol/usage.ts';
+
+/** The parts of a response: what was thought, said, shown, cited and called. */
+export function contentOf({ message }: Choice, version: SpecVersion, nextId: () => string): readonly ContentPart[] {
+  const {
+    content,
+    refusal,
+    reasoning,
+    reasoning_details: details,
+    annotations,
+    images,
+    audio,
+    tool_calls: calls,
+  } = message;
+  const text = [content, refusal].filter(Boolean).join('\n');
+  return [
+    ...reasoningParts(reasoning, details),
+    ...(details ?? []).flatMap(serverToolParts),
+    ...(text === '' ? [] : [{ type: 'text', text } as const]),
+    ...(images ?? []).flatMap((image) => imagePart(image, version)),
+    ...(audio?.data === undefined ? [] : [filePart('audio/wav', audio.data, version)]),
+    ...(annotations ?? []).flatMap((annotation) => sourcePart(annotation, nextId)),
+    ...(calls ?? []).map(callPart),
+  ];
+}
+
+/** What the turns to come need of a part, under our name. */
+export function carried(members: JsonObject): Carried {
+  return { providerMetadata: { signalbox: members } };
+}
+
+function reasoningParts(
+  reasoning: string | null,
+  details: readonly ReasoningDetail[] | undefined,
+): readonly ContentPart[] {
+  const own = (details ?? []).filter(({ type }) => type !== 'reasoning.server_tool_call');
+  if (own.length === 0) return reasoning ? [{ type: 'reasoning', text: reasoning }] : [];
+  // One part of the SDK for each of ours: signatures belong to their piece of text, and come back with it.
+  return own.map((detail) => ({
+    type: 'reasoning',
+    text: textOfDetail(detail),
+    ...carried({ reasoningDetails: [detail as unknown as JsonObject] }),
+  }));
+}
+
+/** The readable text of a piece of reasoning. */
+export function textOfDetail(detail: ReasoningDetail): string {
+  if (detail.type === 'reasoning.text') return detail.text ?? '';
+  return detail.type === 'reasoning.summary' ? detail.summary : '';
+}
+
+/** A tool that the router ran, as a call and its result. */
+export function serverToolParts(detail: ReasoningDetail, index: number): readonly (CallPart | ResultOfProvider)[] {
+  if (detail.type !== 'reasoning.server_tool_call') return [];
+  const { tool_name: toolName, arguments: input, result, tool_call_id: id } = detail;
+  const call = { toolCallId: id ?? `${toolName}_${index}`, toolName, providerExecuted: true, dynamic: true };
+  return [
+    { type: 'tool-call', ...call, input, ...carried({ reasoningDetails: [detail as unknown as JsonObject] }) },
+    { type: 'tool-result', ...call, result: parsed(result) },
+  ];
+}
+
+function parsed(text: string): JsonValue {
+  try {
+    return JSON.parse(text) as JsonValue;
+  } catch {
+    return text;
+  }
+}
+
+/** A call of one of the program's functions. */
+export function callPart({ id, function: { name, arguments: input }, extra_content: extra }: ResultToolCall): CallPart {
+  return {
+    type: 'tool-call',
+    toolCallId: id,
+    toolName: name,
+    input: input === '' ? '{}' : input,
+    ...(extra === undefined ? {} : carried({ extraContent: extra as JsonObject })),
+  };
+}
+
+/** An image that a model made. Versions 2 and 3 have no word for one that is only an address. */
+export function imagePart({ image_url: { url } }: OutputImage, version: SpecVersion): readonly ContentPart[] {
+  const [, mediaType = 'image/png', base64] = /^data:([^;,]+)[^,]*;base64,(.*)$/s.exec(url) ?? [];
+  if (base64 !== undefined) return [filePart(mediaType, base64, version)];
+  return version === 'v4' ? [{ type: 'file', mediaType: 'image/*', data: { type: 'url', url: new URL(url) } }] : [];
+}
+
+function filePart(mediaType: string, base64: string, version: SpecVersion): ContentPart {
+  return { type: 'file', mediaType, data: version === 'v4' ? { type: 'data', data: base64 } : base64 };
+}
+
+/** A source that an answer cites. */
+export function sourcePart(annotation: Annotation, nextId: () => string): readonly SourcePart[] {
+  if (annotation.type !== 'url_citation') return [];
+  const { url, title, content, start_index: start, end_index: end } = annotation.url_citation;
+  const where = { ...(content && { content }), ...(start !== undefined && { start, end: end ?? start }) };
+  return [
+    {
+      type: 'source',
+      sourceType: 'url',
+      id: nextId(),
+      url,
+      ...(title && { title }),
+      ...(Object.keys(where).length > 0 && carried(where)),
+    },
+  ];
+}
+
+const REASONS = {
+  stop: 'stop',
+  length: 'length',
+  tool_calls: 'tool-calls',
+  content_filter: 'content-filter',
+  error: 'error',
+} as const satisfies Readonly<Record<FinishReason, string>>;
+
+/** Why an answer ended, in the words of a version. */
+export function finishReasonOf(
+  reason: FinishReason | null | undefined,
+  native: string | null | undefined,
+  version: SpecVersion,
+): unknown {
+  const unified = reason == null ? 'other' : REASONS[reason];
+  return version === 'v2' ? unified : { unified, raw: native ?? undefined };
+}
+
+/** What an answer used, in the words of a version. */
+export function usageOf(usage: Usage | undefined, version: SpecVersion): unknown {
+  const { prompt_tokens: input, completion_tokens: output, total_tokens: total } = usage ?? {};
+  const { cached_tokens: cached, cache_write_tokens: written } = usage?.prompt_tokens_details ?? {};
+  const { reasoning_tokens: reasoning } = usage?.completion_tokens_details ?? {};
+  if (version === 'v2') {
+    return {
+      inputTokens: input,
+      outputTokens: output,
+      totalTokens: total,
+      reasoningTokens: reasoning,
+      cachedInputTokens: cached,
+    };
+  }
+  return {
+    inputTokens: {
+      total: input,
+      noCache: input === undefined ? undefined : input - (cached ?? 0) - (written ?? 0),
+      cacheRead: cached,
+      cacheWrite: written,
+    },
+    outputTokens: { total: output, text: output === undefined ? undefined : output - (reasoning ?? 0), reasoning },
+    ...(usage === undefined ? {} : { raw: usage as unknown as JsonObject }),
+  };
+}
+
+/** What the router says of an answer as a whole: who gave it, at what cost, and how that was decided. */
+export function aboutAnswer(
+  answer: Pick<ChatResult, 'id' | 'model' | 'provider' | 'usage' | 'service_tier' | 'router_metadata'>,
+): JsonObject {
+  const { id, model, provider, usage, service_tier: tier, router_metadata: decision } = answer;
+  return {
+    id,
+    model,
+    ...(provider === undefined ? {} : { provider }),
+    ...(usage?.cost === undefined ? {} : { cost: usage.cost }),
+    ...(tier == null ? {} : { serviceTier: tier }),
+    ...(decision === undefined ? {} : { routerMetadata: decision as unknown as JsonObject }),
+  };
+}

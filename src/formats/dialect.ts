@@ -1,0 +1,110 @@
+import type { ChatResult } from '../protocol/chat-result.ts';
+import type { ChatChunk } from '../protocol/chunk.ts';
+import type { DialectName } from '../protocol/dialect.ts';
+import type { ErrorDetail } from '../protocol/error.ts';
+import type { Checked } from '../protocol/fault.ts';
+import type { JsonObject } from '../protocol/json.ts';
+import type { RequestLimits } from '../protocol/limits.ts';
+import type { RouterMetadata } from '../protocol/metadata.ts';
+import type { NormalizedRequest, NativeRequest } from '../contracts/request.ts';
+import type { NativePiece } from '../contracts/stream-piece.ts';
+
+/** A body in a dialect, understood. */
+export interface DialectRequest {
+  /** The same request as a chat body; it is checked like any other. */
+  readonly chat: JsonObject;
+  /** Absent when even an endpoint that speaks the dialect must be asked in the chat form. */
+  readonly native?: Omit<NativeRequest, 'dialect'> | undefined;
+}
+
+/** A non-streaming response: in the chat form, and in the dialect's own words where an endpoint spoke it. */
+export interface WholeAnswer {
+  readonly result: ChatResult;
+  readonly native?: JsonObject | undefined;
+}
+
+/** An error, as a dialect wraps it. */
+export interface DialectError {
+  readonly status: number;
+  readonly detail: ErrorDetail;
+  readonly metadata?: RouterMetadata | undefined;
+  readonly requestId?: string | undefined;
+}
+
+/** What answers in a dialect are made with, besides the answer. */
+export interface DialectContext {
+  /** The caller's body: several shapes repeat parts of it. */
+  readonly body: JsonObject;
+  /** Generation id of the router. */
+  readonly generationId: string;
+  /** Unix seconds. */
+  readonly created: number;
+  /** Makes a random text of letters and digits, for ids that the chat form does not have. */
+  readonly randomText: (length: number) => string;
+  /** Likely tokens of the prompt, for events that come before anybody has counted it. Default: 0. */
+  readonly promptTokens?: (() => number) | undefined;
+  /** How names that hold a brand are spelled in this answer. */
+  readonly spelling: DialectSpelling;
+}
+
+/** Names that hold a brand (gaps 0.2). */
+interface DialectSpelling {
+  readonly metadataField: 'router_metadata' | 'openrouter_metadata';
+  /** Text of comments that keep a quiet stream open. */
+  readonly processing: string;
+}
+
+/** Writes one stream in a dialect. Holds the state of that stream; gives server-sent events as text, or nothing. */
+export interface DialectStreamWriter {
+  /**
+   * One thing of the stream. Where an endpoint speaks the dialect, native pieces come beside the chunks that say the
+   * same: once one has come, chunks only matter for what a native piece cannot know, such as cost.
+   */
+  write(item: ChatChunk | NativePiece): string;
+  /** A plain content chunk, by its escaped text. A shorter way to write the commonest thing; default: none. */
+  text?(escaped: string): string;
+  /** Keeps a quiet connection open. */
+  keepAlive(): string;
+  /** The stream was whole. */
+  end(): string;
+  /** The stream broke after it had begun; nothing follows. */
+  fail(error: DialectError): string;
+}
+
+/** Estimates the tokens of a prompt for a model, given with its author. */
+export type PromptEstimate = (request: NormalizedRequest, model: string) => number;
+
+/** How a dialect says errors. Known without the rest of the dialect, which is loaded for the first request in it. */
+export interface DialectErrors {
+  readonly name: DialectName;
+  /** A second header in which its clients look for the id of the request. */
+  readonly requestIdHeader?: string | undefined;
+  /** Writes the body of an error answer. */
+  error(error: DialectError): JsonObject;
+  /** The HTTP status that its clients expect for an error. Default: the error's own. */
+  status?(error: DialectError): number;
+}
+
+/**
+ * An API format besides chat completions. Requests are translated to the chat form and go the ordinary way; responses
+ * are translated back. Pure.
+ */
+export interface Dialect extends DialectErrors {
+  /**
+   * Checks a body and translates it. Faults name paths of the dialect.
+   *
+   * @param routing - Ids of plugins that change nothing of a request. Default: none.
+   */
+  toChat(body: unknown, limits: RequestLimits, routing?: ReadonlySet<string>): Checked<DialectRequest>;
+  /** Writes a non-streaming response. */
+  whole(answer: WholeAnswer, context: DialectContext): JsonObject;
+  /** Starts writing a stream. */
+  streamWriter(context: DialectContext): DialectStreamWriter;
+  /** How tokens of a prompt are estimated, for {@link DialectContext.promptTokens}. Default: nobody asks for them. */
+  readonly estimate?: PromptEstimate | undefined;
+  /**
+   * The whole response that an error is in this dialect, or undefined for one that is an error here too. Streams write
+   * such an answer in {@link DialectStreamWriter.fail}. Default: every error is one.
+   */
+  absorb?(error: DialectError, context: DialectContext): JsonObject | undefined;
+}

@@ -1,0 +1,254 @@
+import { nullish } from '../../../protocol/accept/schema.ts';
+import { either, tagged, narrowed } from '../../../protocol/accept/choices.ts';
+import { jsonObject, list } from '../../../protocol/accept/collections.ts';
+import { loose } from '../../../protocol/accept/object.ts';
+import { anything, constant, flag, text } from '../../../protocol/accept/scalars.ts';
+import { base64Data, type CacheControl, cacheControlSchema } from '../../../protocol/content-part.ts';
+import { identifier } from '../../../protocol/fields.ts';
+import type { AnySchema } from '../../../protocol/accept/form.ts';
+
+interface CacheMark {
+  readonly cache_control?: CacheControl | null | undefined;
+}
+
+/** Plain text. Citations of an earlier answer may come back with it. */
+export interface TextBlock extends CacheMark {
+  readonly type: 'text';
+  readonly text: string;
+  readonly citations?: readonly object[] | null | undefined;
+}
+
+/** Where the bytes of an image come from. */
+export type ImageSource =
+  | { readonly type: 'base64'; readonly media_type: string; readonly data: string }
+  | { readonly type: 'url'; readonly url: string }
+  | { readonly type: 'file'; readonly file_id: string };
+
+/** An image. */
+interface ImageBlock extends CacheMark {
+  readonly type: 'image';
+  readonly source: ImageSource;
+}
+
+/** Where a document comes from. */
+type DocumentSource =
+  | { readonly type: 'base64'; readonly media_type: string; readonly data: string }
+  | { readonly type: 'text'; readonly media_type: string; readonly data: string }
+  | { readonly type: 'content'; readonly content: string | readonly (TextBlock | ImageBlock)[] }
+  | { readonly type: 'url'; readonly url: string }
+  | { readonly type: 'file'; readonly file_id: string };
+
+/** A document: a PDF, plain text, or blocks that belong together. */
+export interface DocumentBlock extends CacheMark {
+  readonly type: 'document';
+  readonly source: DocumentSource;
+  readonly title?: string | null | undefined;
+  readonly context?: string | null | undefined;
+}
+
+/** Something that a search of the caller's own found. */
+export interface SearchResultBlock extends CacheMark {
+  readonly type: 'search_result';
+  readonly source: string;
+  readonly title: string;
+  readonly content: readonly TextBlock[];
+}
+
+/** A tool that a search for tools has found. */
+export interface ToolReferenceBlock extends CacheMark {
+  readonly type: 'tool_reference';
+  readonly tool_name: string;
+}
+
+/** Reasoning. The signature proves to its maker that the text was not changed. */
+export interface ThinkingBlock {
+  readonly type: 'thinking';
+  readonly thinking: string;
+  readonly signature: string;
+}
+
+/** Reasoning that only its maker can read. */
+export interface RedactedThinkingBlock {
+  readonly type: 'redacted_thinking';
+  readonly data: string;
+}
+
+/** A call the model made, to be run by the caller. */
+export interface ToolUseBlock extends CacheMark {
+  readonly type: 'tool_use';
+  readonly id: string;
+  readonly name: string;
+  readonly input: Readonly<Record<string, unknown>>;
+}
+
+/** The result of a tool call. */
+export interface ToolResultBlock extends CacheMark {
+  readonly type: 'tool_result';
+  readonly tool_use_id: string;
+  readonly content?: string | readonly MessagesBlock[] | null | undefined;
+  readonly is_error?: boolean | null | undefined;
+}
+
+/** A call of a tool that the provider ran itself. */
+export interface ServerToolUseBlock extends CacheMark {
+  readonly type: 'server_tool_use' | 'mcp_tool_use';
+  readonly id: string;
+  readonly name: string;
+  readonly input: unknown;
+}
+
+/** Names of the blocks that answer a {@link ServerToolUseBlock}. */
+export const SERVER_TOOL_RESULTS = [
+  'web_search_tool_result',
+  'web_fetch_tool_result',
+  'code_execution_tool_result',
+  'bash_code_execution_tool_result',
+  'text_editor_code_execution_tool_result',
+  'tool_search_tool_result',
+  'mcp_tool_result',
+] as const;
+
+/** What a tool that the provider ran gave back. */
+export interface ServerToolResultBlock extends CacheMark {
+  readonly type: (typeof SERVER_TOOL_RESULTS)[number];
+  readonly tool_use_id: string;
+  readonly content: unknown;
+}
+
+/** One block of a message's content, told apart by `type`. */
+export type MessagesBlock =
+  | TextBlock
+  | ImageBlock
+  | DocumentBlock
+  | SearchResultBlock
+  | ToolReferenceBlock
+  | ThinkingBlock
+  | RedactedThinkingBlock
+  | ToolUseBlock
+  | ToolResultBlock
+  | ServerToolUseBlock
+  | ServerToolResultBlock;
+
+const cacheMark = { cache_control: nullish(cacheControlSchema) };
+const id = identifier(1, 512);
+const webUrl = text({ pattern: [/^https?:\/\/[^\s]/i, 'must be an http(s) URL'] });
+
+const textBlock = loose({
+  type: constant('text'),
+  text: text(),
+  citations: nullish(list(jsonObject)),
+  ...cacheMark,
+});
+
+const fileSource = loose({ type: constant('file'), file_id: id });
+
+const imageMembers = {
+  source: tagged('type', [
+    loose({
+      type: constant('base64'),
+      media_type: text({ pattern: [/^image\/[\w.+-]{1,64}$/, 'must be a media type such as "image/png"'] }),
+      data: base64Data,
+    }),
+    loose({ type: constant('url'), url: webUrl }),
+    fileSource,
+  ]),
+  ...cacheMark,
+};
+const image = loose(imageMembers);
+
+const document = loose({
+  source: tagged('type', [
+    loose({
+      type: constant('base64'),
+      media_type: constant('application/pdf'),
+      data: base64Data,
+    }),
+    loose({ type: constant('text'), media_type: constant('text/plain'), data: text() }),
+    loose({
+      type: constant('content'),
+      content: either([text(), list(tagged('type', [textBlock, loose({ ...imageMembers, type: constant('image') })]))]),
+    }),
+    loose({ type: constant('url'), url: webUrl }),
+    fileSource,
+  ]),
+  title: nullish(text()),
+  context: nullish(text()),
+  ...cacheMark,
+});
+
+const searchResult = loose({
+  source: text(),
+  title: text(),
+  content: list(textBlock),
+  ...cacheMark,
+});
+
+const toolReference = loose({ tool_name: text({ least: 1, most: 256 }), ...cacheMark });
+
+const shown = { text: textBlock, image, document, search_result: searchResult, tool_reference: toolReference };
+
+const IN_ASSISTANT = 'an assistant message';
+const IN_USER = 'the content of a user message';
+
+/** Blocks that only a model writes. */
+const WRITTEN_BY_MODELS = Object.fromEntries(
+  ['thinking', 'redacted_thinking', 'tool_use', 'server_tool_use', 'mcp_tool_use', ...SERVER_TOOL_RESULTS].map(
+    (type) => [type, IN_ASSISTANT],
+  ),
+);
+
+const toolResult = loose({
+  tool_use_id: id,
+  content: nullish(either([text(), list(openUnion(shown, { ...WRITTEN_BY_MODELS, tool_result: IN_USER }))])),
+  is_error: nullish(flag),
+  ...cacheMark,
+});
+
+const serverToolUse = loose({ id, name: text({ least: 1, most: 256 }), input: anything, ...cacheMark });
+const serverToolResult = loose({ tool_use_id: id, content: anything, ...cacheMark });
+
+/** Content of a user message. */
+export const userContentSchema = either([
+  text(),
+  list(openUnion({ ...shown, tool_result: toolResult }, WRITTEN_BY_MODELS), { least: 1 }),
+]);
+
+/** Content of an assistant message. An answer that said nothing comes back empty. */
+export const assistantContentSchema = either([
+  text(),
+  list(
+    openUnion(
+      {
+        ...shown,
+        thinking: loose({ thinking: text(), signature: text() }),
+        redacted_thinking: loose({ data: text() }),
+        tool_use: loose({ id, name: text({ least: 1, most: 256 }), input: jsonObject, ...cacheMark }),
+        server_tool_use: serverToolUse,
+        mcp_tool_use: serverToolUse,
+        ...Object.fromEntries(SERVER_TOOL_RESULTS.map((type) => [type, serverToolResult])),
+      },
+      { tool_result: IN_USER },
+    ),
+  ),
+]);
+
+/** Content of `system`, and of a system message: text only. */
+export const systemContentSchema = either([text(), list(tagged('type', [textBlock]))]);
+
+/**
+ * An object told apart by `type`. Types without a schema pass as they are: Anthropic adds some every month, and an
+ * endpoint that speaks this wire understands them even where we do not.
+ *
+ * @param elsewhere - Types that exist, but not in this place, with the place where they belong.
+ */
+function openUnion(
+  schemas: Readonly<Record<string, AnySchema>>,
+  elsewhere: Readonly<Record<string, string>> = {},
+): AnySchema {
+  const known = new Map<unknown, AnySchema>(Object.entries(schemas));
+  const misplaced = new Map<unknown, string>(Object.entries(elsewhere));
+  return narrowed(loose({ type: text({ least: 1 }) }), ({ type }) => {
+    const place = misplaced.get(type);
+    return place === undefined ? known.get(type) : { says: `may only be in ${place}`, path: [] };
+  });
+}

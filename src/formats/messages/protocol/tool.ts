@@ -1,0 +1,97 @@
+import { nullish, optional } from '../../../protocol/accept/schema.ts';
+import { narrowed, tagged } from '../../../protocol/accept/choices.ts';
+import { jsonObject, list } from '../../../protocol/accept/collections.ts';
+import { loose } from '../../../protocol/accept/object.ts';
+import { constant, flag, integer, text } from '../../../protocol/accept/scalars.ts';
+import { type CacheControl, cacheControlSchema } from '../../../protocol/content-part.ts';
+import { isServerToolType } from '../../../protocol/tools.ts';
+
+/** Characters in a tool's name on this wire; the chat form takes fewer. */
+const MAX_TOOL_NAME_LENGTH = 128;
+
+/** A tool that the caller runs. */
+export interface CustomTool {
+  readonly type?: 'custom' | null | undefined;
+  /** At most 128 letters, digits, `_` and `-`. */
+  readonly name: string;
+  readonly description?: string | null | undefined;
+  /** JSON Schema of an object. */
+  readonly input_schema: Readonly<Record<string, unknown>>;
+  readonly strict?: boolean | null | undefined;
+  readonly cache_control?: CacheControl | null | undefined;
+}
+
+/** A tool with a version in its `type`, which Anthropic defines, or a server tool of this router. */
+export interface TypedTool {
+  readonly type: string;
+  readonly name?: string | undefined;
+  readonly cache_control?: CacheControl | null | undefined;
+  readonly [option: string]: unknown;
+}
+
+/** An entry of `tools`. */
+export type MessagesTool = CustomTool | TypedTool;
+
+/** Which tool the model may or must call. */
+export type MessagesToolChoice = {
+  /** False, the default, lets the model make several calls in one answer. */
+  readonly disable_parallel_tool_use?: boolean | null | undefined;
+} & ({ readonly type: 'auto' | 'any' | 'none' } | { readonly type: 'tool'; readonly name: string });
+
+/** True for a tool that the caller defines and runs. */
+export function isCustomTool(tool: MessagesTool): tool is CustomTool {
+  return tool.type == null || tool.type === 'custom';
+}
+
+/** True for a tool of this router, in any accepted spelling. */
+export function isRouterTool(tool: MessagesTool): boolean {
+  return !isCustomTool(tool) && isServerToolType(tool.type);
+}
+
+const name = text({
+  least: 1,
+  most: MAX_TOOL_NAME_LENGTH,
+  pattern: [/^[a-zA-Z0-9_-]+$/, 'may hold only letters, digits, "_" and "-"'],
+});
+
+const customTool = loose({
+  type: nullish(constant('custom')),
+  name,
+  description: nullish(text()),
+  input_schema: loose({ type: constant('object') }),
+  strict: nullish(flag),
+  cache_control: nullish(cacheControlSchema),
+});
+
+const domains = nullish(list(text({ least: 1 })));
+
+/** Members that the web tools of Anthropic and those of this router have in common. */
+const typedTool = loose({
+  type: text({ least: 1, most: 128 }),
+  name: optional(text({ least: 1, most: MAX_TOOL_NAME_LENGTH })),
+  max_uses: nullish(integer({ least: 1 })),
+  allowed_domains: domains,
+  blocked_domains: domains,
+  max_content_tokens: nullish(integer({ least: 1 })),
+  user_location: nullish(jsonObject),
+  parameters: nullish(jsonObject),
+  cache_control: nullish(cacheControlSchema),
+});
+
+const FUNCTION = 'must be "custom" or left out: tools of this wire have name, description and input_schema';
+
+/** Schema of a {@link MessagesTool}. */
+export const messagesToolSchema = narrowed(loose({}), ({ type }) => {
+  if (type === 'function') return { says: FUNCTION, path: ['type'] };
+  return type == null || type === 'custom' ? customTool : typedTool;
+});
+
+const parallel = { disable_parallel_tool_use: nullish(flag) };
+
+/** Schema of a {@link MessagesToolChoice}. */
+export const messagesToolChoiceSchema = tagged('type', [
+  loose({ type: constant('auto'), ...parallel }),
+  loose({ type: constant('any'), ...parallel }),
+  loose({ type: constant('none'), ...parallel }),
+  loose({ type: constant('tool'), name: text({ least: 1 }), ...parallel }),
+]);

@@ -1,0 +1,164 @@
+import { nullish } from '../../../protocol/accept/schema.ts';
+import type { AnySchema } from '../../../protocol/accept/form.ts';
+import { jsonObject, list } from '../../../protocol/accept/collections.ts';
+import { loose } from '../../../protocol/accept/object.ts';
+import { constant, text, word } from '../../../protocol/accept/scalars.ts';
+import { identifier } from '../../../protocol/fields.ts';
+import { type ReasoningEffort, reasoningEffortSchema } from '../../../protocol/reasoning.ts';
+import {
+  inputContentSchema,
+  type InputPart,
+  instructionContentSchema,
+  type MessagePart,
+  outputContentSchema,
+} from './input-content.ts';
+
+/** A message of any role; `type` may be left out. */
+export interface MessageItem {
+  readonly type?: 'message' | null | undefined;
+  readonly role: 'user' | 'assistant' | 'system' | 'developer';
+  readonly content?: string | readonly MessagePart[] | null | undefined;
+  /** Files that were parsed for this answer, as an earlier answer of this router carried them. */
+  readonly annotations?: readonly { readonly type: string }[] | null | undefined;
+}
+
+/** A function that the model called. `arguments` is JSON as a string. */
+export interface FunctionCallItem {
+  readonly type: 'function_call';
+  readonly call_id: string;
+  readonly name: string;
+  readonly arguments: string;
+}
+
+/** A custom tool that the model called; `input` is free text. */
+export interface CustomToolCallItem {
+  readonly type: 'custom_tool_call';
+  readonly call_id: string;
+  readonly name: string;
+  readonly input: string;
+}
+
+/** The result of a call. */
+interface CallOutputItem {
+  readonly type: 'function_call_output' | 'custom_tool_call_output';
+  readonly call_id: string;
+  readonly output: string | readonly InputPart[];
+}
+
+/** What the model thought. `format` and `signature` are ours: providers besides OpenAI need them back. */
+export interface ReasoningItem {
+  readonly type: 'reasoning';
+  readonly id?: string | null | undefined;
+  readonly summary?: readonly { readonly type: 'summary_text'; readonly text: string }[] | null | undefined;
+  readonly content?: readonly { readonly type: 'reasoning_text'; readonly text: string }[] | null | undefined;
+  readonly encrypted_content?: string | null | undefined;
+  readonly format?: string | null | undefined;
+  readonly signature?: string | null | undefined;
+}
+
+/** An image that the model made: base64, or an address. */
+export interface ImageCallItem {
+  readonly type: 'image_generation_call';
+  readonly result?: string | null | undefined;
+  readonly output_format?: string | null | undefined;
+}
+
+/** A call of a server tool. Those that this router ran carry what is needed to replay them. */
+export interface ServerCallItem {
+  readonly type: 'web_search_call' | `router:${string}` | `openrouter:${string}`;
+  readonly tool_name?: string | null | undefined;
+  readonly tool_call_id?: string | null | undefined;
+  readonly arguments?: string | null | undefined;
+  readonly result?: string | null | undefined;
+}
+
+/** Changes the reasoning effort from here on. */
+interface ConfigurationItem {
+  readonly type: 'configuration_update';
+  readonly reasoning?: { readonly effort?: ReasoningEffort | null | undefined } | null | undefined;
+  readonly text?: unknown;
+}
+
+/** One item of `input`. Items that only their own provider understands have a type that is not listed here. */
+export type InputItem =
+  | MessageItem
+  | FunctionCallItem
+  | CustomToolCallItem
+  | CallOutputItem
+  | ReasoningItem
+  | ImageCallItem
+  | ServerCallItem
+  | ConfigurationItem;
+
+const callId = identifier(1, 512);
+const toolName = text({ least: 1, most: 256 });
+const type = nullish(text());
+
+const instructions = loose({ type, content: instructionContentSchema });
+
+const messageSchemas: ReadonlyMap<unknown, AnySchema> = new Map<unknown, AnySchema>([
+  ['user', loose({ type, content: inputContentSchema })],
+  ['system', instructions],
+  ['developer', instructions],
+  [
+    'assistant',
+    loose({
+      type,
+      content: outputContentSchema,
+      annotations: nullish(list(loose({ type: text() }))),
+    }),
+  ],
+]);
+
+/** For messages whose role is not known, to say which are. */
+const anyMessage = loose({ role: word(['user', 'assistant', 'system', 'developer']) });
+
+const callOutput = loose({ type, call_id: callId, output: inputContentSchema });
+
+const serverCall = loose({
+  type,
+  tool_name: nullish(text()),
+  tool_call_id: nullish(text()),
+  arguments: nullish(text()),
+  result: nullish(text()),
+});
+
+const reasoningItem = loose({
+  type,
+  id: nullish(identifier(0, 512)),
+  summary: nullish(list(loose({ type: constant('summary_text'), text: text() }))),
+  content: nullish(list(loose({ type: constant('reasoning_text'), text: text() }))),
+  encrypted_content: nullish(text()),
+  format: nullish(text()),
+  signature: nullish(text()),
+});
+
+const itemSchemas: ReadonlyMap<string, AnySchema> = new Map<string, AnySchema>([
+  ['function_call', loose({ type, call_id: callId, name: toolName, arguments: text() })],
+  ['custom_tool_call', loose({ type, call_id: callId, name: toolName, input: text() })],
+  ['function_call_output', callOutput],
+  ['custom_tool_call_output', callOutput],
+  ['reasoning', reasoningItem],
+  ['image_generation_call', loose({ type, result: nullish(text()), output_format: nullish(text()) })],
+  ['configuration_update', loose({ type, reasoning: nullish(loose({ effort: nullish(reasoningEffortSchema) })) })],
+]);
+
+/** The schema of an item, found by its type and role: one schema for all would explain mistakes badly. */
+export function schemaOfItem(item: { readonly type?: unknown; readonly role?: unknown }): AnySchema {
+  const { type: kind, role } = item;
+  if (kind == null || kind === 'message') return messageSchemas.get(role) ?? anyMessage;
+  if (typeof kind !== 'string') return loose({ type: text() });
+  return isServerCall(kind) ? serverCall : (itemSchemas.get(kind) ?? jsonObject);
+}
+
+/** True for an item that can be said in the chat form. */
+export function isTranslatedItem(item: { readonly type?: unknown }): item is InputItem {
+  const { type: kind } = item;
+  if (kind == null || kind === 'message') return true;
+  return typeof kind === 'string' && (isServerCall(kind) || itemSchemas.has(kind));
+}
+
+/** True for the type of an item that tells of a server tool of a router. */
+function isServerCall(kind: string): boolean {
+  return kind === 'web_search_call' || /^(?:open)?router:/.test(kind);
+}

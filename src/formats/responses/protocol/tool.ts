@@ -1,0 +1,112 @@
+import { nullish, optional } from '../../../protocol/accept/schema.ts';
+import { either, tagged } from '../../../protocol/accept/choices.ts';
+import type { AnySchema } from '../../../protocol/accept/form.ts';
+import { jsonObject, list } from '../../../protocol/accept/collections.ts';
+import { loose } from '../../../protocol/accept/object.ts';
+import { constant, flag, text, word } from '../../../protocol/accept/scalars.ts';
+import { functionName } from '../../../protocol/fields.ts';
+import { isServerToolType } from '../../../protocol/tools.ts';
+
+/** A function that the caller runs. Unlike in the chat form, its members are beside `type`. */
+export interface FunctionToolEntry {
+  readonly type: 'function';
+  readonly name: string;
+  readonly description?: string | null | undefined;
+  readonly parameters?: Readonly<Record<string, unknown>> | null | undefined;
+  readonly strict?: boolean | null | undefined;
+  /** Withheld from the model until a tool search finds it. */
+  readonly defer_loading?: boolean | null | undefined;
+  readonly cache_control?: unknown;
+}
+
+/** A tool of the caller that takes free text, possibly in a grammar. */
+export interface CustomToolEntry {
+  readonly type: 'custom';
+  readonly name: string;
+  readonly description?: string | null | undefined;
+  readonly format?:
+    | { readonly type: 'text' }
+    | { readonly type: 'grammar'; readonly syntax: string; readonly definition: string }
+    | null
+    | undefined;
+  readonly defer_loading?: boolean | null | undefined;
+}
+
+/** A tool that the router or the provider runs. */
+export interface HostedToolEntry {
+  readonly type: string;
+  readonly [option: string]: unknown;
+}
+
+/** An entry of `tools`. */
+export type ToolEntry = FunctionToolEntry | CustomToolEntry | HostedToolEntry;
+
+/** Which tool the model may or must call. */
+export type ToolChoiceEntry =
+  | 'none'
+  | 'auto'
+  | 'required'
+  | { readonly type: 'function' | 'custom'; readonly name: string }
+  | {
+      readonly type: 'allowed_tools';
+      readonly mode: 'auto' | 'required';
+      readonly tools: readonly { readonly type: string; readonly name?: string | undefined }[];
+    }
+  | { readonly type: string };
+
+const functionTool = loose({
+  type: constant('function'),
+  name: functionName,
+  description: nullish(text()),
+  parameters: nullish(jsonObject),
+  strict: nullish(flag),
+  defer_loading: nullish(flag),
+});
+
+const customTool = loose({
+  type: constant('custom'),
+  name: functionName,
+  description: nullish(text()),
+  format: nullish(
+    tagged('type', [
+      loose({ type: constant('text') }),
+      loose({ type: constant('grammar'), syntax: text(), definition: text() }),
+    ]),
+  ),
+  defer_loading: nullish(flag),
+});
+
+const hostedTool = loose({ type: text({ least: 1, most: 64 }), parameters: nullish(jsonObject) });
+
+/** The schema of a tool, found by its type. */
+export function schemaOfTool({ type }: { readonly type?: unknown }): AnySchema {
+  if (type === 'function') return functionTool;
+  return type === 'custom' ? customTool : hostedTool;
+}
+
+/** True for a hosted tool that the router can run for any model. */
+export function isTranslatedTool(type: string): boolean {
+  return isServerToolType(type) || type === 'image_generation';
+}
+
+const namedChoice = loose({ name: text({ least: 1 }) });
+
+const choiceSchemas: ReadonlyMap<unknown, AnySchema> = new Map<unknown, AnySchema>([
+  ['function', namedChoice],
+  ['custom', namedChoice],
+  [
+    'allowed_tools',
+    loose({
+      mode: word(['auto', 'required']),
+      tools: list(loose({ type: text(), name: optional(text()) }), { least: 1 }),
+    }),
+  ],
+]);
+
+const choiceWords = either([word(['none', 'auto', 'required']), loose({ type: text({ least: 1, most: 64 }) })]);
+
+/** The schema of `tool_choice`, found by its type. */
+export function schemaOfChoice(choice: unknown): AnySchema {
+  const type = typeof choice === 'object' && choice !== null ? (choice as { type?: unknown }).type : undefined;
+  return choiceSchemas.get(type) ?? choiceWords;
+}

@@ -1,0 +1,149 @@
+import { type Account, ANONYMOUS } from '../contracts/account.ts';
+import { RouterError } from '../protocol/router-error.ts';
+import type { RouterInternals } from '../router/router.ts';
+import { authorize } from './authorize.ts';
+import type { ErrorReplyContext } from './error-reply.ts';
+import type { HttpCall, HttpHeaders, HttpReply } from '../contracts/exchange.ts';
+import { wholeReply } from './model-reply.ts';
+import { policiesOf } from '../core/normalize/normalize.ts';
+import { modelRules } from '../core/normalize/preset.ts';
+import type { CatalogOperation, Match } from './routes.ts';
+import type { DialectErrors } from '../formats/dialect.ts';
+import { DIALECT_ERRORS } from '../formats/errors.ts';
+import { shortened } from '../protocol/fault.ts';
+import type { Catalog } from '../catalog/catalog.ts';
+import { splitVariants } from '../catalog/slug.ts';
+import type { EndpointList, ModelCard, ModelList, PrivateEndpointList, ProviderList } from '../protocol/models.ts';
+import type { RuntimeServices } from '../runtime/chat/services.ts';
+import { architectureOf, endpointCard, endpointsAt, modelCard, providerCard } from './catalog-cards.ts';
+import { filterModels, listModels, listedRouterModels } from './list-models.ts';
+
+export async function catalogReply(
+  internals: RouterInternals,
+  operation: CatalogOperation,
+  call: HttpCall,
+  { headers, dialect }: ErrorReplyContext,
+): Promise<HttpReply> {
+  const { services, config } = internals;
+  // Probes of load balancers read the catalog.
+  internals.checkOpen();
+  const account = config.authenticate === undefined ? ANONYMOUS : await knownAccount(call, internals);
+  const mayUse = modelRules(policiesOf(account, services.facts));
+  const query = new URLSearchParams(call.query);
+  const isList = operation.name === 'models' || operation.name === 'model';
+  if (isList && dialect !== undefined) return anthropicReply(services, operation, query, mayUse, headers);
+  return wholeReply(answerCatalog(services, operation, query, mayUse), headers);
+}
+
+/** Models are listed in the shape of Anthropic's API for its clients, which send this header with everything. */
+export function dialectOfList({ header }: HttpCall, match: Exclude<Match, undefined>): DialectErrors | undefined {
+  if (match.type !== 'operation' || (match.operation.name !== 'models' && match.operation.name !== 'model')) return;
+  return header('anthropic-version') === undefined ? undefined : DIALECT_ERRORS.messages;
+}
+
+/** Lists of models as clients of Anthropic know them; loaded when one of them asks. */
+async function anthropicReply(
+  services: RuntimeServices,
+  operation: Extract<CatalogOperation, { name: 'models' | 'model' }>,
+  query: URLSearchParams,
+  mayUse: ReturnType<typeof modelRules>,
+  headers: HttpHeaders,
+): Promise<HttpReply> {
+  const { anthropicModel, anthropicModels } = await import('./anthropic-models.ts');
+  const { facts, environment } = services;
+  const at = Math.floor(environment.wallClock() / 1_000);
+  const served = filterModels({ ...facts, mayUse }, new URLSearchParams(), at);
+  if (operation.name === 'models') return wholeReply(anthropicModels(served, query), headers);
+  const id = modelNamed(facts.catalog, operation.slug);
+  const found = served.find(({ model }) => model.id === id || model.id === operation.slug);
+  if (found === undefined) throw unknownModel(operation.slug);
+  return wholeReply(anthropicModel(found), headers);
+}
+
+/** Who asks for what everybody may see. Credentials that are no good are none here. */
+async function knownAccount(call: HttpCall, internals: RouterInternals): Promise<Account> {
+  if (call.header('authorization') === undefined && call.header('x-api-key') === undefined) return ANONYMOUS;
+  try {
+    return await authorize(call, 'inference', internals);
+  } catch {
+    return ANONYMOUS;
+  }
+}
+
+/** Bodies of the operations that read the catalog. */
+type CatalogAnswer =
+  | ModelList
+  | EndpointList
+  | PrivateEndpointList
+  | ProviderList
+  | { readonly data: { readonly count: number } }
+  | { readonly data: ModelCard };
+
+/**
+ * Answers the operations that read the catalog (gaps 10). They are public: prices are no secret.
+ *
+ * @param mayUse - Which models the account may use; the others are not there for it.
+ * @throws {@link RouterError} 404 for a model that is not there, 400 for a bad query.
+ */
+function answerCatalog(
+  { facts, records, environment }: RuntimeServices,
+  operation: CatalogOperation,
+  query: URLSearchParams,
+  mayUse: (model: string) => boolean = () => true,
+): CatalogAnswer {
+  const { catalog } = facts;
+  const at = Math.floor(environment.wallClock() / 1_000);
+  switch (operation.name) {
+    case 'models':
+      return listModels({ ...facts, mayUse }, query, at);
+    case 'models_count':
+      return { data: { count: filterModels({ ...facts, mayUse }, query, at).length } };
+    case 'endpoints_private': {
+      const now = environment.now();
+      const models = [...catalog.models.values()].filter(({ id }) => mayUse(id));
+      const cards = models.flatMap((model) =>
+        endpointsAt(catalog, model.id, at)
+          .filter((endpoint) => endpoint.zeroDataRetention)
+          .map((endpoint) => endpointCard(endpoint, model, records.record(endpoint), now)),
+      );
+      return { data: cards };
+    }
+    case 'providers':
+      return { data: [...catalog.providers.values()].map(providerCard) };
+    case 'model':
+    case 'endpoints': {
+      const id = modelNamed(catalog, operation.slug);
+      const router = listedRouterModels(facts).find(({ model: { id: slug } }) => slug === operation.slug);
+      const model = router?.model ?? (id === undefined ? undefined : catalog.models.get(id));
+      if (model === undefined || (router === undefined && !mayUse(model.id))) throw unknownModel(operation.slug);
+      // Who answers a router model is only known when there is a request.
+      const endpoints = router === undefined ? endpointsAt(catalog, model.id, at) : [];
+      const shown = router?.endpoints ?? endpoints;
+      if (operation.name === 'model') return { data: modelCard(model, shown) };
+      const now = environment.now();
+      return {
+        data: {
+          id: model.id,
+          name: model.name ?? model.id,
+          created: model.created ?? 0,
+          description: model.description ?? '',
+          architecture: architectureOf(model, shown),
+          endpoints: endpoints.map((endpoint) => endpointCard(endpoint, model, records.record(endpoint), now)),
+        },
+      };
+    }
+  }
+}
+
+/** A model by its id, another spelling or an alias of it, with variants of routing such as `:nitro` or without. */
+function modelNamed(catalog: Catalog, slug: string): string | undefined {
+  return catalog.models.has(slug) ? slug : (catalog.find(slug) ?? catalog.find(splitVariants(slug).slug));
+}
+
+function unknownModel(slug: string): RouterError {
+  return new RouterError({
+    status: 404,
+    errorType: 'not_found',
+    message: `There is no model "${shortened(slug)}" here; GET /models lists them`,
+  });
+}

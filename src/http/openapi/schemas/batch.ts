@@ -1,0 +1,164 @@
+import * as z from 'zod';
+import {
+  BATCH_ENDPOINTS,
+  BATCH_STATUSES,
+  type Batch,
+  type BatchErrors,
+  type BatchItemError,
+  type BatchList,
+  type BatchRequestCounts,
+  type BatchResultItem,
+  type BatchWebhook,
+  type DeletedBatch,
+  type DeletedFile,
+  type FileList,
+  type FileObject,
+} from '../../../protocol/batch.ts';
+import { errorTypeSchema } from './error.ts';
+import { usageSchema } from './usage.ts';
+import { anyJson, count, seconds, wireObject } from './wire-object.ts';
+
+/** Schema of {@link FileObject}. */
+export const fileSchema = wireObject<FileObject>(
+  {
+    id: z.string().regex(/^file-/),
+    object: z.literal('file'),
+    bytes: count,
+    created_at: seconds,
+    expires_at: seconds,
+    filename: z.string(),
+    purpose: z.enum(['batch', 'batch_output']),
+    status: z.literal('processed'),
+  },
+  {},
+);
+
+/** Schema of {@link FileList}. */
+export const fileListSchema = wireObject<FileList>(
+  {
+    object: z.literal('list'),
+    data: z.array(fileSchema),
+    first_id: z.string().nullable(),
+    last_id: z.string().nullable(),
+    has_more: z.boolean(),
+  },
+  {},
+);
+
+/** Schema of {@link DeletedFile}. */
+export const deletedFileSchema = wireObject<DeletedFile>(
+  { id: z.string(), object: z.literal('file'), deleted: z.literal(true) },
+  {},
+);
+
+const counts = wireObject<BatchRequestCounts>({ total: count, completed: count, failed: count }, {});
+
+const itemError = wireObject<BatchItemError>(
+  { message: z.string(), param: z.string().nullable(), type: z.string().nullable() },
+  { error_type: z.union([errorTypeSchema, z.enum(['batch_expired', 'batch_cancelled'])]) },
+);
+
+const resultItem = wireObject<BatchResultItem>(
+  {
+    id: z.string().regex(/^batch_req_/),
+    custom_id: z.string(),
+    response: z.object({ status_code: count, request_id: z.string(), body: anyJson }).nullable(),
+    error: itemError.nullable(),
+  },
+  {},
+);
+
+const webhook = wireObject<BatchWebhook>(
+  {
+    status: z.enum(['pending', 'delivered', 'given_up']),
+    tries: count,
+    attempts: z.array(z.object({ at: seconds, status_code: count.nullable() })),
+    next_attempt_at: seconds.nullable(),
+  },
+  {},
+);
+
+const errors = wireObject<BatchErrors>(
+  {
+    object: z.literal('list'),
+    data: z.array(
+      z.object({
+        code: z.string(),
+        message: z.string(),
+        param: z.string().nullable(),
+        line: z.int().min(1).nullable(),
+      }),
+    ),
+  },
+  {},
+);
+
+/** Schema of {@link Batch}. */
+export const batchSchema = wireObject<Batch>(
+  {
+    id: z.string().regex(/^batch_/),
+    object: z.literal('batch'),
+    endpoint: z.enum(BATCH_ENDPOINTS),
+    model: z.string(),
+    completion_window: z.literal('24h'),
+    status: z.enum(BATCH_STATUSES),
+    created_at: seconds,
+    finalized_at: seconds.nullable(),
+    expires_at: seconds.nullable(),
+    provider: z.string().nullable(),
+    request_counts: counts,
+    usage: usageSchema.nullable(),
+    results: z.array(resultItem).nullable(),
+    error: z.object({ message: z.string() }).nullable(),
+    errors: errors.nullable(),
+    input_file_id: z.string().nullable(),
+    output_file_id: z.string().nullable(),
+    error_file_id: z.string().nullable(),
+    completed_at: seconds.nullable(),
+    failed_at: seconds.nullable(),
+    expired_at: seconds.nullable(),
+    cancelled_at: seconds.nullable(),
+    webhook: webhook.nullable(),
+    metadata: z.record(z.string(), z.string()).nullable(),
+  },
+  {},
+);
+
+/** Schema of {@link BatchList}. */
+export const batchListSchema = wireObject<BatchList>(
+  {
+    object: z.literal('list'),
+    data: z.array(batchSchema),
+    first_id: z.string().nullable(),
+    last_id: z.string().nullable(),
+    has_more: z.boolean(),
+  },
+  {},
+);
+
+type Upstream = NonNullable<DeletedBatch['deletion']['upstream']>;
+
+/** A {@link DeletedBatch} on the wire, where its member `router` has the name of the brand (gaps 0.2). */
+export interface SpelledDeletedBatch extends Omit<DeletedBatch, 'deletion'> {
+  readonly deletion: Partial<DeletedBatch['deletion']> & { readonly openrouter?: 'deleted' };
+}
+
+/** Schema of {@link DeletedBatch} in either spelling. */
+export const deletedBatchSchema = wireObject<SpelledDeletedBatch>(
+  {
+    id: z.string(),
+    object: z.literal('batch'),
+    deletion: wireObject<SpelledDeletedBatch['deletion']>(
+      {},
+      {
+        router: z.literal('deleted'),
+        openrouter: z.literal('deleted'),
+        upstream: wireObject<Upstream>(
+          { provider: z.string(), status: z.enum(['deleted', 'unsupported', 'not_applicable', 'failed']) },
+          {},
+        ),
+      },
+    ),
+  },
+  {},
+);

@@ -1,0 +1,90 @@
+import * as z from 'zod';
+import type { EmbeddingUsage } from '../../../protocol/embedding.ts';
+import { count, wireObject } from './wire-object.ts';
+import type {
+  CompletionTokensDetails,
+  CostDetails,
+  PromptTokensDetails,
+  ServerToolUseDetails,
+  Usage,
+} from '../../../protocol/usage.ts';
+
+const amount = z.number();
+
+/** Schema of {@link CostDetails}. */
+export const costDetailsSchema = wireObject<CostDetails>(
+  {},
+  {
+    upstream_inference_cost: amount.nullable(),
+    upstream_inference_prompt_cost: amount,
+    upstream_inference_completions_cost: amount,
+    server_tool_cost: amount,
+    given_up_cost: amount,
+  },
+);
+
+const promptTokensDetails = wireObject<PromptTokensDetails>(
+  {},
+  {
+    cached_tokens: count,
+    cache_write_tokens: count,
+    audio_tokens: count,
+    video_tokens: count,
+    file_tokens: count,
+    image_tokens: count,
+  },
+);
+
+const completionTokensDetails = wireObject<CompletionTokensDetails>(
+  {},
+  {
+    reasoning_tokens: count,
+    audio_tokens: count,
+    image_tokens: count,
+    accepted_prediction_tokens: count,
+    rejected_prediction_tokens: count,
+  },
+);
+
+/** Schema of {@link ServerToolUseDetails}. */
+const serverToolUseDetailsSchema = wireObject<ServerToolUseDetails>(
+  {},
+  { tool_calls_requested: count, tool_calls_executed: count, web_search_requests: count },
+);
+
+/** Schema of {@link Usage}. */
+export const usageSchema = wireObject<Usage>(
+  { prompt_tokens: count, completion_tokens: count, total_tokens: count },
+  {
+    cost: amount,
+    is_byok: z.boolean(),
+    estimated: z.boolean(),
+    cost_details: costDetailsSchema,
+    prompt_tokens_details: promptTokensDetails,
+    completion_tokens_details: completionTokensDetails,
+    cache_creation: wireObject<NonNullable<Usage['cache_creation']>>(
+      {},
+      { ephemeral_5m_input_tokens: count, ephemeral_1h_input_tokens: count },
+    ),
+    server_tool_use: wireObject<NonNullable<Usage['server_tool_use']>>(
+      {},
+      { web_search_requests: count, web_fetch_requests: count },
+    ),
+    server_tool_use_details: serverToolUseDetailsSchema,
+    service_tier: z.string(),
+    speed: z.string(),
+    iterations: z.array(z.looseObject({ type: z.string() })),
+  },
+);
+
+/** Schema of {@link EmbeddingUsage}. */
+export const embeddingUsageSchema = wireObject<EmbeddingUsage>(
+  { prompt_tokens: count, total_tokens: count },
+  {
+    cost: amount,
+    is_byok: z.boolean(),
+    estimated: z.boolean(),
+    cost_details: costDetailsSchema,
+    prompt_tokens_details: promptTokensDetails,
+  },
+);

@@ -1,0 +1,90 @@
+import { option, type OptionTable, type ResolvedOf } from './option.ts';
+
+/** How long to wait between tries of the same endpoint. */
+export const BACKOFF = {
+  /** Milliseconds before the first repetition, and up to a hundredth more; doubles with each. Default 500. */
+  baseMs: option.ms({ default: 500 }),
+  /** Longest wait in milliseconds. Default 8,000. */
+  capMs: option.ms({ default: 8_000 }),
+} satisfies OptionTable;
+
+/** How long to wait between tries of the same endpoint. */
+export interface BackoffPolicy extends ResolvedOf<typeof BACKOFF> {}
+
+/** What may follow when a stream breaks after its first token. */
+export const AFTER_FIRST_TOKEN = ['error', 'continue'] as const;
+
+/** Limits of the attempts for one request. There is no other place where anything is retried. */
+export const FALLBACK = {
+  /** Upstream calls per request, over all providers and models. Default 8. */
+  maxAttempts: option.whole(1, { default: 8 }),
+  /**
+   * Calls of one endpoint per request. An endpoint is called again when no other is left, and once before another model
+   * is tried. Default 3.
+   */
+  triesPerEndpoint: option.whole(1, { default: 3 }),
+  /** Waits between tries of the same endpoint. */
+  backoff: option.section<BackoffPolicy>(BACKOFF),
+  /**
+   * Longest wait before a repetition, in milliseconds; when a provider asks for more, there is none. Also the time for
+   * which a request waits in all where its calls are held back because nearly all of them fail. Default 2,000.
+   */
+  maxWaitMs: option.ms({ default: 2_000 }),
+  /**
+   * What follows when a stream of text breaks, stalls, or cannot be read after its first token: `error` ends it with an
+   * error. `continue` goes on at the next endpoint of the plan, which is sent the text so far to go on from where it is
+   * declared to take that, and answers anew otherwise, as long as it repeats what was sent; both calls are paid for.
+   * Default `error`.
+   */
+  afterFirstToken: option.word(AFTER_FIRST_TOKEN, { default: 'error' }),
+} satisfies OptionTable;
+
+/** Limits of the attempts for one request. There is no other place where anything is retried. */
+export interface FallbackPolicy extends ResolvedOf<typeof FALLBACK> {}
+
+/** When the circuit breaker of an endpoint opens, and for how long. */
+export const BREAKER = {
+  /**
+   * How many times as likely its latest outcomes must be of an endpoint that is down, and answers less than one call in
+   * 50, as of this one as it usually is. With the default, three failures in a row open it where it usually succeeds,
+   * and about twelve where a third of its calls fails. `Infinity`: failures never open it. Default 1,000,000.
+   */
+  odds: option.number({ right: 'a number of at least 2', least: 2, endless: true }, { default: 1_000_000 }),
+  /** Milliseconds of the first opening. Default 2,500. */
+  openMs: option.ms({ default: 2_500 }),
+  /** Longest opening in milliseconds. Default 30,000. */
+  maxOpenMs: option.ms({ default: 30_000 }),
+  /** Probes at a time when half open. Default 1. */
+  probes: option.whole(1, { default: 1 }),
+  /** How many times as long as the one before an opening lasts. Default 1.2. */
+  growth: option.amount({ default: 1.2 }),
+  /** Share by which an opening may be longer or shorter, so that instances do not probe together. Default 0.2. */
+  jitter: option.share({ default: 0.2 }),
+} satisfies OptionTable;
+
+/** When a breaker opens and for how long. */
+export interface BreakerPolicy extends ResolvedOf<typeof BREAKER> {}
+
+/** How long the router waits for providers, plugins and server tools. */
+export const TIMEOUTS = {
+  /** To make a connection. Default 5,000. */
+  connectMs: option.ms({ default: 5_000 }),
+  /** From the connection to the first token of a stream. Default 60,000. */
+  firstTokenMs: option.ms({ default: 60_000 }),
+  /** From the connection to the end of a non-streaming response, which has no first token. Default 300,000. */
+  answerMs: option.ms({ default: 300_000 }),
+  /** Between two signs of life of a stream. Default 60,000. */
+  idleMs: option.ms({ default: 60_000 }),
+  /**
+   * All attempts of a request together, up to the first token of a stream or the end of a non-streaming response.
+   * Default 600,000.
+   */
+  totalMs: option.ms({ default: 600_000 }),
+  /** One hook of a plugin that sets no time of its own. Default 10,000. */
+  pluginMs: option.ms({ default: 10_000 }),
+  /** One call of a server tool that sets no time of its own. Default 30,000. */
+  serverToolMs: option.ms({ default: 30_000 }),
+} satisfies OptionTable;
+
+/** How long the router waits for providers, plugins and server tools, in milliseconds. */
+export interface Timeouts extends ResolvedOf<typeof TIMEOUTS> {}

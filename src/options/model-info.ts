@@ -1,0 +1,36 @@
+import { option, type OptionsOf, type OptionTable } from './option.ts';
+
+/** What is known about a model, whichever provider serves it. */
+export const MODEL_INFO = {
+  /** Display name. Default: the id. */
+  name: option.text(),
+  /** What the model is, as `GET /models` shows it. */
+  description: option.either(option.textThat('an empty string', /^$/), option.text()),
+  /** Unix seconds. Decides which model of a family is the latest. */
+  created: option.amount({ unit: 'seconds' }),
+  /** Family for `~author/family-latest`. Default: guessed from the slug's beginning. */
+  family: option.text(),
+  /** Last day, or month, that the model's training knows of: `YYYY-MM-DD` or `YYYY-MM`. */
+  knowledgeCutoff: option.text(),
+  /** Day from which it is served no more, as `GET /models` shows it: `YYYY-MM-DD`. */
+  expirationDate: option.text(),
+  /** Stage of its life. A deprecated model is never the latest of its family. */
+  status: option.word(['alpha', 'beta', 'deprecated']),
+  /** Family of its tokenizer, as `GET /models` shows it. */
+  tokenizer: option.text(),
+  /** Format of its instructions, as `GET /models` shows it. */
+  instructType: option.text(),
+  /** Other ids that mean this model. Default: none. */
+  aliases: option.list(option.text()),
+  /** Permanent id when `id` is a moving name. Default: the id. */
+  canonicalSlug: option.text(),
+  /** Benchmark scores from 0 to 1, by task; the default of its endpoints' scores. */
+  scores: option.map(option.amount()),
+  /** How many prompts each of the scores was measured on: model routers follow well-founded differences alone. */
+  scoreCounts: option.map(option.amount()),
+  /** Parameters this model is usually called with, as `GET /models` shows them. */
+  defaultParameters: option.map(option.anything<unknown>('unknown')),
+} satisfies OptionTable;
+
+/** What is known about a model, whichever provider serves it. Everything is optional. */
+export interface ModelInfo extends OptionsOf<typeof MODEL_INFO> {}

@@ -1,0 +1,36 @@
+import { OUTBOUND } from '../../options/http.ts';
+import {
+  groupOf,
+  headerText,
+  httpAddress,
+  listOf,
+  milliseconds,
+  oneOf,
+  type OptionKind,
+  text,
+  wholeNumber,
+  withFunctions,
+} from '../../platform/option-kinds.ts';
+
+/** A whole number from 0 on. */
+export const count = wholeNumber(0);
+/** A whole number from 1 on. */
+export const positive = wholeNumber(1);
+/** What becomes of a request whose plugin throws. */
+export const whenItThrowsKind = oneOf<'fail' | 'skip'>({ fail: true, skip: true });
+/** How a service is asked. */
+export const transportKind = withFunctions('a transport', 'send', 'close');
+/** Options that every service with a key and a model has. */
+export const SERVICE_OPTIONS = {
+  apiKey: headerText,
+  baseURL: httpAddress,
+  model: text,
+  timeoutMs: milliseconds,
+  transport: transportKind,
+} as const;
+/** What reads PDFs. */
+export const pdfReaderKind = withFunctions('a reader of PDFs, such as localPdfReader() makes one', 'read');
+/** Search engines. */
+export const enginesKind = listOf(withFunctions('a search engine, such as exa() makes one', 'search'));
+/** What may be asked at addresses that users give. */
+export const outboundKind: OptionKind = groupOf(OUTBOUND);

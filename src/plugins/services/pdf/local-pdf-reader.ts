@@ -1,0 +1,124 @@
+import { callable, checkShape, milliseconds, type OptionShape } from '../../../platform/option-kinds.ts';
+import { PdfError, type PdfReader, type PdfText } from '../../../contracts/pdf-reader.ts';
+import type { PdfJob, RunPdfJob } from './pdf-job.ts';
+import { positive } from '../option-kinds.ts';
+
+/** Options of {@link localPdfReader}. */
+export interface LocalPdfReaderOptions {
+  /** Bytes of a file. Default 50,000,000. */
+  readonly maxBytes?: number | undefined;
+  /** Pages of a file. Default 1,000. */
+  readonly maxPages?: number | undefined;
+  /** Characters of text in a file. Default 4,000,000. */
+  readonly maxCharacters?: number | undefined;
+  /** Milliseconds for one file, not counting the wait for its turn. Default 30,000. */
+  readonly timeoutMs?: number | undefined;
+  /** Megabytes of heap for one file; a quarter of it for a single buffer. On Node only. Default 512. */
+  readonly memoryMb?: number | undefined;
+  /** Files that are read at the same time; others wait for their turn. Default 2. */
+  readonly concurrency?: number | undefined;
+  /** Runs the reading. Default: a thread per file on Node; elsewhere it happens in place. */
+  readonly run?: RunPdfJob | undefined;
+}
+
+const OPTIONS: OptionShape<LocalPdfReaderOptions> = {
+  maxBytes: positive,
+  maxPages: positive,
+  maxCharacters: positive,
+  timeoutMs: milliseconds,
+  memoryMb: positive,
+  concurrency: positive,
+  run: callable,
+};
+
+/**
+ * Reads the text of PDFs on this machine, with the optional package unpdf. Files are expected to be traps: each is read
+ * in a thread with limits on time and memory. Scanned pages have no text; that takes an OCR engine.
+ */
+export function localPdfReader(options: LocalPdfReaderOptions = {}): PdfReader {
+  checkShape(OPTIONS, options, 'localPdfReader');
+  const { maxBytes = 50_000_000, maxPages = 1_000, maxCharacters = 4_000_000 } = options;
+  const { timeoutMs = 30_000, memoryMb = 512, concurrency = 2 } = options;
+  const turns = new Turns(concurrency);
+  let runner: Promise<RunPdfJob> | undefined;
+
+  return {
+    async read({ data, maxPages: wanted, signal }): Promise<PdfText> {
+      if (data.byteLength > maxBytes) throw tooManyBytes(maxBytes);
+      if (!looksLikePdf(data)) throw new PdfError('invalid', 'The file is no PDF');
+      const job: PdfJob = {
+        data,
+        maxPages: Math.min(wanted ?? Infinity, maxPages),
+        allPages: wanted === undefined,
+        maxCharacters: maxCharacters,
+      };
+      runner ??= options.run === undefined ? loadRunner() : Promise.resolve(options.run);
+      const run = await runner;
+      return turns.take(signal, () => run(job, { timeoutMs, memoryMb }, signal));
+    },
+  };
+}
+
+/** The problem of a file with too many bytes. */
+function tooManyBytes(maxBytes: number): PdfError {
+  return new PdfError('too_large', `The PDF is larger than ${maxBytes / 1_000_000} MB`);
+}
+
+/** True for what begins like a PDF. Readers allow some junk before the mark, and so does this. */
+export function looksLikePdf(data: Uint8Array): boolean {
+  const start = String.fromCharCode(...data.subarray(0, HEAD));
+  return start.includes('%PDF-');
+}
+
+const HEAD = 1_024;
+
+async function loadRunner(): Promise<RunPdfJob> {
+  const { createPdfRunner } = await import('#pdf-runner');
+  return createPdfRunner();
+}
+
+/** Lets a limited number of things happen at the same time; the others wait in line. */
+class Turns {
+  #free: number;
+  readonly #waiting: (() => void)[] = [];
+
+  constructor(places: number) {
+    this.#free = places;
+  }
+
+  /**
+   * Does something when it is its turn.
+   *
+   * @throws The signal's reason when it is aborted before; then it is not done at all.
+   */
+  async take<Value>(signal: AbortSignal, run: () => Promise<Value>): Promise<Value> {
+    await this.#turn(signal);
+    try {
+      return await run();
+    } finally {
+      const next = this.#waiting.shift();
+      if (next === undefined) this.#free += 1;
+      else next();
+    }
+  }
+
+  #turn(signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    if (this.#free > 0) {
+      this.#free -= 1;
+      return Promise.resolve();
+    }
+    return new Promise((resolve, reject) => {
+      const go = (): void => {
+        signal.removeEventListener('abort', leave);
+        resolve();
+      };
+      const leave = (): void => {
+        this.#waiting.splice(this.#waiting.indexOf(go), 1);
+        reject(signal.reason as Error);
+      };
+      signal.addEventListener('abort', leave, { once: true });
+      this.#waiting.push(go);
+    });
+  }
+}

@@ -1,0 +1,135 @@
+import type { Endpoint } from '../../catalog/endpoint.ts';
+import type { NormalizedRequest, RoutedRequest } from '../../contracts/request.ts';
+import type { RoutePlan } from '../../core/selection/route-plan.ts';
+import type { StreamTracker } from '../../core/stream/stream-tracker.ts';
+import type { ChatResult } from '../../protocol/chat-result.ts';
+import type { JsonObject, JsonValue } from '../../protocol/json.ts';
+import type { RouterMetadata } from '../../protocol/metadata.ts';
+import type { Settlement } from '../../core/stream/usage.ts';
+import type { AnswerFacts } from './attempt-call.ts';
+import type { MaybePromise } from '../../platform/wait.ts';
+import type { AttemptFailure, Continuation } from '../../contracts/failure.ts';
+import type { Attempt } from '../../core/fallback/attempt.ts';
+import type { CacheReport } from '../../contracts/state-store.ts';
+import type { StreamPiece, UpstreamResult } from '../../contracts/stream-piece.ts';
+import { UpstreamCall } from './upstream-call.ts';
+import { ResultCollector } from '../../core/stream/collect.ts';
+
+/** The stream of an answer, as its reader needs it. */
+export interface AnswerCall {
+  /** Its reader shows it every piece; then it knows at the end whether the stream was whole. */
+  readonly tracker: StreamTracker;
+  /**
+   * The next pieces; undefined at the end. A provider's failure comes as a piece.
+   *
+   * @throws {@link RouterError} for a failure that is no provider's; every attempt has been settled then.
+   */
+  read(): MaybePromise<readonly StreamPiece[] | undefined>;
+  /** Frees everything. */
+  close(): void;
+  /** Who the pieces come from since another endpoint has gone on with them. Absent until one has. */
+  readonly endpoint?: Endpoint | undefined;
+}
+
+/** How an answer ended, apart from what it used. */
+interface AnswerEnd {
+  readonly finishReason: string | null;
+  /** In the provider's own words, where it told. */
+  readonly nativeFinishReason?: string | undefined;
+  /** Present when the request had tools and the answer called some: whether the calls were valid. */
+  readonly toolCalls?: 'valid' | 'invalid' | undefined;
+  /** How it went on with the text of one that broke. Absent where it did not. */
+  readonly continued?: Continuation | undefined;
+}
+
+/** An answer that is settled. */
+export interface SettledAnswer {
+  /** The attempt that gave the answer, as it stands now. */
+  readonly attempt: Attempt;
+  readonly facts: AnswerFacts;
+}
+
+/**
+ * The answer that an execution came to: a whole result, or a stream that is about to be read. Whoever holds it ends it
+ * once, by {@link Answer.settle}, {@link Answer.fail} or {@link Answer.abandon}.
+ */
+export interface Answer<Call = AnswerCall, Result = UpstreamResult> {
+  readonly endpoint: Endpoint;
+  readonly call: Call;
+  /** Monotonic milliseconds. */
+  readonly firstTokenAt: number;
+  /** Absent for a stream. */
+  readonly result?: Result | undefined;
+  /** What it used and cost, as far as it was read. May be asked at any time. */
+  bill(): Settlement;
+  /** Notes that it ended well. */
+  settle(end: AnswerEnd): SettledAnswer;
+  /** Notes that it broke. */
+  fail(failure: AttemptFailure, how?: AnswerBreak): Attempt;
+  /** Frees it when nobody wants it any more. */
+  abandon(): void;
+  /** Lets plugins rewrite a non-streaming response. Absent where there are none. */
+  polish?(result: ChatResult): Promise<ChatResult>;
+}
+
+/** One chat request from its plan to its answer: straight to a provider, or with plugins and tools on the way. */
+export interface Execution {
+  readonly request: NormalizedRequest;
+  readonly plan: RoutePlan;
+  /** Monotonic milliseconds. */
+  readonly startedAt: number;
+  readonly signal: AbortSignal;
+  readonly attempts: readonly Attempt[];
+  /** Called with every body that goes upstream, when the request wants to see them. */
+  onSending: ((endpoint: Endpoint, body: JsonValue) => void) | undefined;
+  /**
+   * Works until there is an answer.
+   *
+   * @throws {@link RouterError} when there is none; the signal's reason when the client disconnects.
+   */
+  run(): Promise<Answer>;
+  /** What the attempts so far look like from outside. */
+  metadata(answered: boolean, generationTime?: number): RouterMetadata;
+  /** What plugins add to the metadata of an error. Absent where there are none. */
+  readonly errorMetadata?: JsonObject;
+  /** How the response cache was used so far. Absent where it takes no part. */
+  readonly report?: CacheReport;
+}
+
+/** What recording an end needs of an execution, whatever it asks for. */
+export interface Recorded {
+  readonly request: RoutedRequest;
+  /** Monotonic milliseconds. */
+  readonly startedAt: number;
+  readonly attempts: readonly Attempt[];
+  readonly plan: RoutePlan;
+  /** How the response cache was used, where it took part. */
+  readonly report?: CacheReport | undefined;
+}
+
+/** What became of the content of an answer that broke. */
+export interface AnswerBreak {
+  /** True when it stays part of the answer, and is paid for like one. Default false. */
+  readonly kept?: boolean;
+  /** How it went on with the text of one that broke before. Absent where it did not. */
+  readonly continued?: Continuation | undefined;
+}
+
+/** The answer of a provider to a chat request. */
+export type ChatAnswer = Answer<UpstreamCall>;
+
+/** A call that is read along. */
+export function recorded(call: AnswerCall, collector: ResultCollector): AnswerCall {
+  return {
+    tracker: call.tracker,
+    get endpoint() {
+      return call.endpoint;
+    },
+    async read() {
+      const pieces = await call.read();
+      for (const piece of pieces ?? []) collector.add(piece);
+      return pieces;
+    },
+    close: () => call.close(),
+  };
+}

@@ -1,0 +1,396 @@
+import type { Endpoint } from '../../catalog/endpoint.ts';
+import {
+  admission,
+  type Admission,
+  type CallOutcome,
+  type Cooldown,
+  type CountedHealth,
+  type EndpointHealth,
+  forgiven,
+  type HealthPolicy,
+  isOfItsRequest,
+  observe,
+  observeSilence,
+  observeStart,
+} from '../../core/fallback/health.ts';
+import { endedLately, type LatelyEnded } from '../../core/fallback/outcomes.ts';
+import { chargesAfter } from '../../core/selection/adaptive/charges.ts';
+import { lateAnswerShare, lateEndsAfter, NO_LATE_ENDS } from '../../core/selection/adaptive/hedge.ts';
+import {
+  DEFAULT_PACER_POLICY,
+  FREE_PACE,
+  paceAfterCall,
+  paceAfterPromise,
+  paceAfterSending,
+  type PacerPolicy,
+  placeIn,
+} from '../../core/selection/adaptive/pacer.ts';
+import { type AdaptivePolicy, DEFAULT_ADAPTIVE_POLICY, MINIMUM_CALLS } from '../../core/selection/adaptive/policy.ts';
+import { DEFAULT_SILENCE_POLICY, silenceOf, type SilencePolicy } from '../../core/selection/adaptive/silence.ts';
+import type { Timing } from '../../core/selection/adaptive/timing.ts';
+import { failureUsd } from '../../core/selection/adaptive/wellness.ts';
+import { calibrate, UNCALIBRATED, wantsReport } from '../../core/tokens/likely-tokens.ts';
+import { measure, type Measurement } from '../../core/selection/performance.ts';
+import type { PlanStep } from '../../core/selection/route-plan.ts';
+import type { EndpointRecord } from '../../core/selection/world.ts';
+import type { Environment } from '../../platform/environment.ts';
+import type { EndpointLoad, KnownEndpoint, KnownEndpoints, RunningCall } from './endpoint-load.ts';
+import type { HealthListener, RecordPolicies, StartedCall } from '../chat/record-policies.ts';
+import { isBlamed, type RequestFailures } from '../chat/request-failures.ts';
+import { beganWith, hasChanged } from '../chat/began-cooldowns.ts';
+import { KnownRefusals } from '../chat/known-refusals.ts';
+import { UsualTimes } from './usual-times.ts';
+import type { TimedKind, UsualTime } from '../../core/selection/adaptive/speed.ts';
+
+/** What this process knows of every endpoint it has called. The folds are pure; this holds their latest state. */
+export class EndpointRecords {
+  readonly #known: KnownEndpoints;
+  #times: UsualTimes;
+  readonly #policy: HealthPolicy;
+  readonly #adaptive: AdaptivePolicy;
+  readonly #pacer: PacerPolicy | undefined;
+  readonly #silence: SilencePolicy | undefined;
+  /** Without a pacer nobody waits for a place, so nobody is refused one. */
+  readonly #crowd: AdaptivePolicy['crowd'];
+  readonly #environment: Environment;
+  /** When the process ran again after it had stood still. */
+  #ranAgainAt = -Infinity;
+  /** Told of every time for which an endpoint is to be left alone, for those who share it. */
+  onCooldown: ((endpoint: Endpoint, cooldown: Cooldown) => void) | undefined;
+  readonly #onChange: HealthListener;
+  /** What endpoints have refused. */
+  readonly refusals: KnownRefusals;
+
+  /** @param onChange - Told when a cooldown or the breaker of an endpoint has changed. */
+  constructor(
+    known: KnownEndpoints,
+    { health, adaptive, pacer, silence }: RecordPolicies,
+    environment: Environment,
+    onChange: HealthListener = () => {},
+    refusals = new KnownRefusals(),
+  ) {
+    this.refusals = refusals;
+    this.#onChange = onChange;
+    this.#known = known;
+    this.#policy = health;
+    this.#adaptive = adaptive ?? DEFAULT_ADAPTIVE_POLICY;
+    this.#times = new UsualTimes(this.#adaptive);
+    this.#pacer = pacer === false ? undefined : (pacer ?? DEFAULT_PACER_POLICY);
+    this.#crowd = pacer === false ? { ...this.#adaptive.crowd, mostOver: Infinity } : this.#adaptive.crowd;
+    this.#silence = silence === false ? undefined : (silence ?? DEFAULT_SILENCE_POLICY);
+    this.#environment = environment;
+  }
+
+  /** The same records, shared from now on, kept under other policies. */
+  under(policies: RecordPolicies, onChange: HealthListener): EndpointRecords {
+    const others = new EndpointRecords(this.#known, policies, this.#environment, onChange, this.refusals);
+    others.#times = this.#times.under(others.#adaptive);
+    return others;
+  }
+
+  /** Forgets that an endpoint refused our account: it may be called with another credential from now on. */
+  forgetRefusal({ id }: Endpoint): void {
+    const known = this.#known.find(id);
+    const cause = known?.record.health.cooldown?.cause;
+    if (known === undefined || cause === undefined || !OF_THE_ACCOUNT.has(cause)) return;
+    known.record = { ...known.record, health: { ...known.record.health, cooldown: undefined, doubt: undefined } };
+  }
+
+  record = (endpoint: Endpoint): EndpointRecord | undefined => this.#known.find(endpoint.id)?.record;
+
+  /**
+   * Whether an endpoint may be called now.
+   *
+   * @param tokens - Tokens that the call is likely to have.
+   * @param promised - Whether it has waited for its place, which is then no longer counted against it.
+   */
+  admission = (endpoint: Endpoint, tokens = 0, promised = false): Admission => {
+    const known = this.#known.find(endpoint.id);
+    return known === undefined
+      ? ADMITTED
+      : this.#admissionOf(known, this.#environment.now(), endpoint, tokens, promised);
+  };
+
+  /** Whether endpoints may be called at a time: the same, asked about many of them. */
+  admissionAt(now: number): (endpoint: Endpoint) => Admission {
+    return (endpoint) => {
+      const known = this.#known.find(endpoint.id);
+      return known === undefined ? ADMITTED : this.#admissionOf(known, now, endpoint, 0, false);
+    };
+  }
+
+  #admissionOf(
+    { record: { health, pace }, load }: KnownEndpoint,
+    now: number,
+    endpoint: Endpoint,
+    tokens: number,
+    promised: boolean,
+  ): Admission {
+    const admitted = admission(health, this.#policy, now);
+    if (!admitted.ok && admitted.cause !== 'rate_limited') return admitted;
+    const room = load.room(endpoint, tokens, this.#crowd, now);
+    const isPaced = pace !== undefined && pace.rate !== Infinity && !promised;
+    const place = isPaced && this.#pacer !== undefined ? placeIn(pace, this.#pacer, now) : undefined;
+    const waitMs = Math.max(room.waitMs, place?.waitMs ?? 0);
+    const headroom = Math.min(room.headroom, place?.headroom ?? 1);
+    // Whoever waits for the end of a refusal waits for a place behind those who wait already.
+    if (!admitted.ok) return { ...admitted, waitMs: Math.max(admitted.waitMs, waitMs), headroom };
+    if (waitMs > 0) {
+      const crowded = room.crowded === true && waitMs === room.waitMs ? { crowded: true } : {};
+      return { ok: false, waitMs, cause: 'pace', headroom, ...crowded };
+    }
+    return headroom === 1 ? admitted : { ...admitted, headroom };
+  }
+
+  /** Calls per second that an endpoint takes, as far as it is known. */
+  rate(endpoint: Endpoint): number {
+    return this.#known.find(endpoint.id)?.record.pace?.rate ?? Infinity;
+  }
+
+  /** Promises the next place to somebody who waits for it. */
+  promise(endpoint: Endpoint): void {
+    const known = this.#known.of(endpoint.id);
+    const pace = paceAfterPromise(known.record.pace ?? FREE_PACE, this.#environment.now());
+    known.record = { ...known.record, pace };
+  }
+
+  /**
+   * Notes that a call goes out, by default now.
+   *
+   * @param call - `tokens` that it is likely to have, and whether its place was promised before.
+   */
+  started(
+    endpoint: Endpoint,
+    now: number = this.#environment.now(),
+    call: { readonly tokens?: number; readonly promised?: boolean } = {},
+  ): StartedCall {
+    const known = this.#known.called(endpoint.id);
+    const { record, load } = known;
+    const health = observeStart(record.health, this.#policy, now);
+    const pace = paceAfterSending(record.pace ?? FREE_PACE, now, call.promised);
+    const { performance, speed, tokens, charges, unpriced } = record;
+    known.record = { health, performance, speed, pace, tokens, charges, unpriced };
+    load.started(endpoint, call.tokens ?? 0, now);
+    if (health !== record.health) this.#compare(endpoint, record.health, health);
+    const reportedMs = this.#pacer?.reportedMs ?? 0;
+    return {
+      generation: health.breaker.generation,
+      onLimits: reportedMs === 0 ? undefined : load.listener(reportedMs, this.#environment.now),
+      load,
+    };
+  }
+
+  /** What is under way at an endpoint, for those who count it together with other instances. */
+  loadOf({ id }: Endpoint): EndpointLoad {
+    return this.#known.of(id).load;
+  }
+
+  /** Leaves an endpoint alone because somebody else was told to. */
+  cool(endpointId: string, { since, until, cause, asked }: Cooldown): void {
+    const known = this.#known.of(endpointId);
+    const { cooldown: current } = known.record.health;
+    if (current !== undefined && current.until >= until) return;
+    // Clocks of instances differ a little.
+    const cooldown = { since: Math.min(since, this.#environment.now()), until, cause, asked };
+    known.record = { ...known.record, health: { ...known.record.health, cooldown } };
+  }
+
+  /**
+   * Notes how a call ended, by default now.
+   *
+   * @returns What a failure has left, where it may turn out to be the fault of its request; `again` where a failure of the
+   * same request was counted before.
+   */
+  ended(
+    endpoint: Endpoint,
+    outcome: CallOutcome,
+    measurement?: Measurement,
+    now: number = this.#environment.now(),
+  ): CountedHealth | 'again' | undefined {
+    const known = this.#known.of(endpoint.id);
+    const { record } = known;
+    const health = observe(record.health, this.#policy, outcome, now);
+    known.record = {
+      health,
+      performance: measurement === undefined ? record.performance : measure(record.performance, measurement, now),
+      speed: this.#times.after(endpoint, record.speed, measurement, now),
+      pace: paceAfterCall(record.pace, this.#pacer, outcome, health.cooldown, now),
+      tokens: record.tokens,
+      charges: record.charges,
+      unpriced: record.unpriced,
+    };
+    known.load.ended();
+    if (this.onCooldown !== undefined && !outcome.ok) {
+      const cooldown = beganWith(record.health, health, outcome.failure.kind, now);
+      if (cooldown !== undefined) this.onCooldown(endpoint, cooldown);
+    }
+    this.#compare(endpoint, record.health, health);
+    if (outcome.ok || !isBlamed(outcome.failure)) return undefined;
+    if (outcome.again === true) return 'again';
+    return { at: now, account: outcome.account, before: record.health, after: health };
+  }
+
+  /** Takes back what a request has left that failed in the end, where its failures were its own. */
+  excuse({ all }: RequestFailures): void {
+    const ends = all.map(({ endpoint, counted, failures }) => {
+      const succeededAt = this.#known.find(endpoint.id)?.load.lastSuccessAt ?? -Infinity;
+      return { failures, succeededSince: succeededAt > counted.at };
+    });
+    if (!isOfItsRequest(ends)) return;
+    const now = this.#environment.now();
+    for (const { endpoint, counted } of all) {
+      const known = this.#known.find(endpoint.id);
+      if (known === undefined) continue;
+      const { record } = known;
+      const health = forgiven(record.health, this.#policy, counted, now);
+      known.record = { ...record, health };
+      this.#compare(endpoint, record.health, health);
+    }
+  }
+
+  /** How the calls of an endpoint have ended in the last half minute. */
+  endedLately = ({ endpoint: { id } }: PlanStep): LatelyEnded => {
+    const health = this.#known.find(id)?.record.health;
+    return health === undefined ? NOTHING_ENDED : endedLately(health, this.#environment.now(), LATELY_MS);
+  };
+
+  /** Notes that a call was given up because another one answered: it would have taken longer than this. */
+  gaveUp(endpoint: Endpoint, { kind, work: tokens }: Pick<RunningCall, 'kind' | 'work'>, afterMs: number): void {
+    const known = this.#known.of(endpoint.id);
+    const { record } = known;
+    const now = this.#environment.now();
+    const speed = this.#times.afterGivingUp(endpoint, record.speed, { kind, ms: afterMs, tokens }, now);
+    if (speed !== record.speed) known.record = { ...record, speed };
+  }
+
+  /** Notes how a late call ended that was waited for. */
+  lateEnded({ id }: Endpoint, hasFailed: boolean): void {
+    const { load } = this.#known.of(id);
+    load.lateEnds = lateEndsAfter(load.lateEnds, hasFailed);
+  }
+
+  /** Share of the late calls of an endpoint that answer after all. */
+  lateAnswerShare({ id }: Endpoint): number {
+    return lateAnswerShare(this.#known.find(id)?.load.lateEnds ?? NO_LATE_ENDS);
+  }
+
+  /** How long calls of an endpoint usually take. */
+  usual(endpoint: Endpoint, kind: TimedKind): UsualTime | undefined {
+    return this.#times.of(endpoint, this.#known.find(endpoint.id)?.record.speed, kind);
+  }
+
+  /**
+   * Notes that a call does not wait any more: its endpoint has begun an answer, so that what is silent after this is
+   * silent since now, or there will be none.
+   */
+  waited(endpoint: Endpoint, call: RunningCall, isAnswered: boolean, now: number): void {
+    const { record, load } = this.#known.of(endpoint.id);
+    load.waited(call, isAnswered, this.#times.of(endpoint, record.speed, call.kind), this.#adaptive, now);
+  }
+
+  /** What a call takes at an endpoint at a time: the same, asked about many of them. */
+  timingAt(now: number, kind: TimedKind): (endpoint: Endpoint) => Timing | undefined {
+    return (endpoint) => {
+      const known = this.#known.find(endpoint.id);
+      return known?.load.timing(this.#times.of(endpoint, known.record.speed, kind), now);
+    };
+  }
+
+  /** Notes that this process did not run for a while: whoever was silent meanwhile may have answered. */
+  stalled(): void {
+    this.#ranAgainAt = this.#environment.now();
+  }
+
+  /** How likely the silence of an endpoint is by chance, as a natural logarithm; 0 where nothing is known. */
+  silence(endpoint: Endpoint): number {
+    const load = this.#known.find(endpoint.id)?.load;
+    if (this.#silence === undefined || load === undefined) return 0;
+    const now = this.#environment.now();
+    const calls = load.waitingCalls(now, this.#ranAgainAt, (kind) => this.usual(endpoint, kind));
+    return silenceOf(calls, now - Math.max(load.lastSuccessAt, this.#ranAgainAt), this.#silence);
+  }
+
+  /** Milliseconds after which a call is late while nothing is known of its model; undefined once something is. */
+  unheardMs(endpoint: Endpoint, { kind, patience }: Pick<RunningCall, 'kind' | 'patience'>): number | undefined {
+    const isKnown = (this.usual(endpoint, kind)?.calls ?? 0) >= MINIMUM_CALLS;
+    return isKnown ? undefined : this.#silence && this.#silence.unheardMs * patience;
+  }
+
+  /** Whether `part` of what shows that an endpoint hangs is there; one that was never heard of shows nothing. */
+  isSilent(endpoint: Endpoint, part = 1): boolean {
+    return this.#silence !== undefined && this.silence(endpoint) < part * this.#silence.threshold;
+  }
+
+  /** Whether an endpoint has never answered, and a call waits longer than should be waited for that. */
+  #isUnheard(endpoint: Endpoint): boolean {
+    const load = this.#known.find(endpoint.id)?.load;
+    if (load === undefined || load.lastSuccessAt !== -Infinity) return false;
+    const now = this.#environment.now();
+    const waitsTooLong = (call: RunningCall): boolean =>
+      now - Math.max(call.startedAt, this.#ranAgainAt) >= (this.unheardMs(endpoint, call) ?? Infinity);
+    return load.running.some(waitsTooLong);
+  }
+
+  /** Looks whether an endpoint hangs. If it does, it is left alone, and everybody who waits for it is told. */
+  checkSilence(endpoint: Endpoint): boolean {
+    if (this.#silence === undefined || !(this.isSilent(endpoint) || this.#isUnheard(endpoint))) return false;
+    const known = this.#known.of(endpoint.id);
+    const { record } = known;
+    const now = this.#environment.now();
+    const silentMs = known.load.running.reduce((most, { startedAt }) => Math.max(most, now - startedAt), 0);
+    const lostUsd = failureUsd(silentMs);
+    const health = observeSilence(record.health, this.#policy, now, this.#environment.random(), lostUsd);
+    if (health !== record.health) {
+      known.record = { ...record, health };
+      this.onCooldown?.(endpoint, { since: now, until: health.breaker.openUntil, cause: 'timeout' });
+      this.#compare(endpoint, record.health, health);
+    }
+    for (const call of known.load.running) call.onSilence();
+    return true;
+  }
+
+  /** Whether the circuit of an endpoint is open, or only half closed again. */
+  isOut(endpoint: Endpoint): boolean {
+    return this.#known.find(endpoint.id)?.record.health.breaker.state === 'open';
+  }
+
+  /** Whether a report of how many tokens a prompt had would teach anything at a time. */
+  wantsTokens(endpoint: Endpoint, now: number): boolean {
+    return wantsReport(this.#known.find(endpoint.id)?.record.tokens ?? UNCALIBRATED, now);
+  }
+
+  /** Notes how many tokens an endpoint counted in a prompt, and how many were estimated. */
+  reported(endpoint: Endpoint, estimated: number, reported: number): void {
+    const known = this.#known.of(endpoint.id);
+    const tokens = calibrate(known.record.tokens ?? UNCALIBRATED, estimated, reported, this.#environment.now());
+    known.record = { ...known.record, tokens };
+  }
+
+  /** Notes how many times as much as declared an answer cost. */
+  charged({ id }: Endpoint, times: number, now: number): void {
+    const known = this.#known.of(id);
+    const charges = chargesAfter(known.record.charges, times, now);
+    if (charges !== known.record.charges) known.record = { ...known.record, charges };
+  }
+
+  /** Notes that the cost of an answer is unknown; true the first time that this is noted of an endpoint. */
+  noteUnpriced({ id }: Endpoint): boolean {
+    const known = this.#known.of(id);
+    if (known.record.unpriced === true) return false;
+    known.record = { ...known.record, unpriced: true };
+    return true;
+  }
+
+  /** Tells of a change, unless the cooldown and the circuit are as they were, whatever was counted meanwhile. */
+  #compare(endpoint: Endpoint, before: EndpointHealth, after: EndpointHealth): void {
+    if (hasChanged(before, after)) this.#onChange(endpoint, before, after);
+  }
+}
+
+const ADMITTED: Admission = { ok: true };
+const NOTHING_ENDED: LatelyEnded = { succeeded: 0, failed: 0 };
+/** Milliseconds over which it is told how calls have ended. */
+const LATELY_MS = 30_000;
+
+/** Failures that another credential may not have. */
+const OF_THE_ACCOUNT: ReadonlySet<Cooldown['cause']> = new Set(['credentials', 'quota', 'model_not_found']);
