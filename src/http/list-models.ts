@@ -1,9 +1,10 @@
-import { type Endpoint, declareEndpoint, type Model, selectorIndex, serves } from '../catalog/endpoint.ts';
+import { type Endpoint, declareEndpoint, type Model, serves } from '../catalog/endpoint.ts';
 import { blendedPrice } from '../catalog/price.ts';
 import { errorOf, type RouterError } from '../protocol/router-error.ts';
 import type { ModelList } from '../protocol/models.ts';
 import { modelAuthor, modelCard, endpointsAt } from './catalog-cards.ts';
 import type { Catalog } from '../catalog/catalog.ts';
+import { selectorIndex } from '../catalog/selectors.ts';
 
 type Served = { readonly model: Model; readonly endpoints: readonly Endpoint[] };
 

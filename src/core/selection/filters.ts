@@ -1,4 +1,4 @@
-import { type Endpoint, namesEndpoint, namesProvider, selectorIndex, serves } from '../../catalog/endpoint.ts';
+import { type Endpoint, serves } from '../../catalog/endpoint.ts';
 import type { ParameterName, ToolChoiceKind } from '../../catalog/model.ts';
 import type { SelectionPolicy } from './world.ts';
 import type { Quantization } from '../../protocol/provider-preferences.ts';
@@ -6,6 +6,7 @@ import type { ModelTarget, RoutedRequest } from '../../contracts/request.ts';
 import { isShortened } from './route-plan.ts';
 import { requestRates } from './adaptive/expected-cost.ts';
 import type { ExclusionReason } from '../../contracts/exclusion-reason.ts';
+import { namesEndpoint, namesProvider, selectorIndex } from '../../catalog/selectors.ts';
 
 /** Whether an endpoint can do something; `unknown` when nobody declared it. */
 export type Capability = 'yes' | 'no' | 'unknown';

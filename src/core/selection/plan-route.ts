@@ -1,5 +1,5 @@
 import { type Ranked, rankEndpoints, ownKeysAround, hasThresholds, meetsThresholds } from './rank.ts';
-import { type Endpoint, selectorIndex } from '../../catalog/endpoint.ts';
+import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { SortKey } from '../../protocol/provider-preferences.ts';
 import type { ModelTarget, Preferences, RoutedRequest } from '../../contracts/request.ts';
 import {
@@ -14,6 +14,7 @@ import type { World } from './world.ts';
 import { usableEndpoints } from './usable-endpoints.ts';
 import { calibrated } from '../tokens/likely-tokens.ts';
 import { likelyPromptTokens } from '../tokens/token-estimate.ts';
+import { selectorIndex } from '../../catalog/selectors.ts';
 
 /**
  * Decides, from the request and what is known of the world, which endpoints may answer and in which order they are

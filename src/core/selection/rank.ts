@@ -1,4 +1,4 @@
-import { type Endpoint, selectorIndex } from '../../catalog/endpoint.ts';
+import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { SortKey } from '../../protocol/provider-preferences.ts';
 import type { Cutoffs, Preferences, RoutedRequest } from '../../contracts/request.ts';
 import { latencyOf, type PercentileValues, throughputOf } from './performance.ts';
@@ -11,6 +11,7 @@ import { requestPrice } from './adaptive/expected-cost.ts';
 import { PREFERENCE_WINDOW_MS, sortEndpoints } from './sort.ts';
 import { blendedPrice } from '../../catalog/price.ts';
 import type { DecisionFigures } from '../../contracts/events.ts';
+import { selectorIndex } from '../../catalog/selectors.ts';
 
 /** An endpoint in its place, and why it is there. */
 export interface Ranked {

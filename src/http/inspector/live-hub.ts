@@ -79,7 +79,9 @@ export class LiveHub implements RequestFollower {
     this.#router = router;
     this.#environment = internals.config.environment;
     this.#offset = this.#environment.wallClock() - this.#environment.now();
-    this.#tags = (metadata) => tagsOf(router.internals.config.ledger?.tags ?? [], metadata);
+    const tags = (metadata: RowFacts['metadata']): LiveRow['tags'] =>
+      tagsOf(router.internals.config.ledger?.tags ?? [], metadata);
+    this.#tags = tags;
     this.epoch = this.#environment.randomText(8);
   }
 

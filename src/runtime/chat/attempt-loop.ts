@@ -273,8 +273,7 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
   #besides(): Hedging<Call, Result> {
     const { request, plan } = this;
     return (this.#hedging ??= new Hedging({
-      ...{ request, plan, signal: this.signal },
-      services: this.#services,
+      ...{ request, plan, signal: this.signal, services: this.#services },
       attempts: this.#attempts,
       admission: this.#admission,
       givenUpUsd: (call) => givenUpUsd({ ...call, tokens: this.#tokensOf(call.endpoint) }, request),
@@ -320,10 +319,8 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
     const adjustments = refusing && adjustmentsAt(refusing, this.request);
     const tokens = tokensToCompute(this.#services, this.request, step.figures?.warmth);
     const made = { step, call, startedAt, generation, attempt, hedge, isProbe, isLastResort, patience };
-    const flight = new Flight<Call, Result>(
-      { ...made, tokens, adjustments },
-      this.request.stream ? 'streaming' : 'whole',
-    );
+    const kind = this.request.stream ? 'streaming' : 'whole';
+    const flight = new Flight<Call, Result>({ ...made, tokens, adjustments }, kind);
     load.waiting(flight);
     call.open((result) => {
       const now = environment.now();
@@ -386,12 +383,12 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
 
   /** The error of a request for which nothing more is tried. What only it has met is not held against endpoints. */
   async #stopped(reason: StopReason): Promise<RouterError> {
-    const { request, plan } = this;
     const { docsUrl, facts, records } = this.#services;
     const { errorOfStop } = await loadStopped();
     if (this.#counted !== undefined) records.excuse(this.#counted);
-    const context = { attempts: this.#attempts, admission: this.#admission, lately: records.endedLately, docsUrl };
-    return errorOfStop({ request, plan, catalog: facts.catalog, ...context }, reason, this.#errorContext());
+    const tried = { request: this.request, plan: this.plan, attempts: this.#attempts, admission: this.#admission };
+    const context = { ...tried, catalog: facts.catalog, lately: records.endedLately, docsUrl };
+    return errorOfStop(context, reason, this.#errorContext());
   }
 
   #errorContext(): { readonly routerMetadata: RouterMetadata; readonly generationId: string } {

@@ -1,6 +1,6 @@
 import { blocksOfSession } from './block-cache.ts';
 import type { InferenceJob, InferenceServer } from './inference-server.ts';
-import type { Turn } from './simulated-server.ts';
+import type { PoisonRequests } from './world.ts';
 
 /** A call that an inference server works on. */
 export class Work {
@@ -39,4 +39,18 @@ export class Work {
     this.#leave?.();
     this.#leave = undefined;
   }
+}
+
+/** A request that is under way, as its endpoints see it. */
+export interface Turn {
+  /** Tells the request apart from all others. */
+  readonly id: string;
+  /** Session that prompt caches know it by. */
+  readonly session: string;
+  readonly promptTokens: number;
+  readonly answerTokens: number;
+  /** Whole blocks of its prompt, where prompts are cached by these; undefined where they are by session. */
+  readonly blocks: readonly string[] | undefined;
+  /** Present where it is one that endpoints fail, however often it is sent. */
+  readonly poison: PoisonRequests | undefined;
 }

@@ -1,8 +1,9 @@
 import { BlockCache } from './block-cache.ts';
-import { type SimulatedServer, CACHE_MS, costOf, RateBucket, type Turn } from './simulated-server.ts';
+import { type SimulatedServer, CACHE_MS, costOf, RateBucket } from './simulated-server.ts';
 import type { Price } from '../../catalog/price.ts';
 import type { DeadTime, OutageSchedule } from './outages.ts';
 import type { SimulatedEndpoint } from './world.ts';
+import type { Turn } from './inference-call.ts';
 
 /** Milliseconds at percentiles. */
 export interface TimePercentiles {

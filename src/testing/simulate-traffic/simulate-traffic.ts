@@ -9,12 +9,13 @@ import { Chance } from './chance.ts';
 import { type DeadCall, Oracle, reportOf, type RequestLog, type TrafficReport } from './report.ts';
 import { OutageSchedule, randomOutages } from './outages.ts';
 import { directClient, providersOf, type TrafficClient } from './clients.ts';
-import { type CallBook, type SimulatedCall, SimulatedServer, type Turn } from './simulated-server.ts';
+import { type CallBook, type SimulatedCall, SimulatedServer } from './simulated-server.ts';
 import { SIMULATED_TOOL } from './tool-calls.ts';
 import { BLOCK_TOKENS } from './block-cache.ts';
 import { blocksOf, type PlannedSession, planTraffic, type TrafficPlan } from './traffic-plan.ts';
 import { VirtualClock } from './virtual-clock.ts';
 import { SIMULATED_MODEL, type TracedRequest, type TrafficWorld } from './world.ts';
+import type { Turn } from './inference-call.ts';
 
 /** What a simulated instance of the router must be made with. */
 export interface SimulatedSetup {

@@ -3,7 +3,7 @@ import type { Price } from '../../catalog/price.ts';
 import { type ProviderCall, failedReply } from '../../contracts/provider.ts';
 import { BlockCache } from './block-cache.ts';
 import { Chance } from './chance.ts';
-import { Work } from './inference-call.ts';
+import { Work, type Turn } from './inference-call.ts';
 import { InferenceServer } from './inference-server.ts';
 import type { OutageSchedule } from './outages.ts';
 import type { VirtualClock } from './virtual-clock.ts';
@@ -12,20 +12,6 @@ import type { PoisonRequests, SimulatedEndpoint, SimulatedRateLimit } from './wo
 import type { PieceStream, ProviderReply } from '../../contracts/provider-reply.ts';
 import { type AttemptFailure, failure } from '../../contracts/failure.ts';
 import type { ReportedUsage, UpstreamResult } from '../../contracts/stream-piece.ts';
-
-/** A request that is under way, as its endpoints see it. */
-export interface Turn {
-  /** Tells the request apart from all others. */
-  readonly id: string;
-  /** Session that prompt caches know it by. */
-  readonly session: string;
-  readonly promptTokens: number;
-  readonly answerTokens: number;
-  /** Whole blocks of its prompt, where prompts are cached by these; undefined where they are by session. */
-  readonly blocks: readonly string[] | undefined;
-  /** Present where it is one that endpoints fail, however often it is sent. */
-  readonly poison: PoisonRequests | undefined;
-}
 
 /** What a simulated endpoint reads of a call. */
 export interface SimulatedCall {
