@@ -63,13 +63,8 @@ export type { BilledTier, LongPromptRates, Price, PriceChange, Rates } from '../
 export type { CatalogInput } from '../runtime/endpoints/known-models.ts';
 
 /** Public surface: what a provider of your own is made of. */
-export {
-  type CallProgress,
-  type EmbeddingCall,
-  type Provider,
-  type ProviderCall,
-  failedReply,
-} from '../contracts/provider.ts';
+export { failedReply } from '../contracts/provider.ts';
+export type { CallProgress, EmbeddingCall, Provider, ProviderCall } from '../contracts/provider.ts';
 export type { ProviderTokenCount, TokenCountCall } from '../contracts/provider.ts';
 export type { ProviderKey, ProviderKeyFunction, ProviderToken } from '../contracts/account.ts';
 export type { EndpointKey } from '../catalog/endpoint.ts';
@@ -84,7 +79,8 @@ export type {
 } from '../contracts/request.ts';
 export type { Transport, TransportRequest, TransportResponse } from '../net/transport.ts';
 export type { EmbeddingReply, PieceStream, ProviderReply } from '../contracts/provider-reply.ts';
-export { failure, type AttemptFailure, type FailureKind } from '../contracts/failure.ts';
+export { failure } from '../contracts/failure.ts';
+export type { AttemptFailure, FailureKind } from '../contracts/failure.ts';
 export type {
   DeltaPiece,
   EndPiece,

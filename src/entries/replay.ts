@@ -6,13 +6,8 @@ import { createRouter } from '../router/default-router.ts';
 
 export type { LedgerRecord } from '../contracts/ledger.ts';
 export type { Interval } from '../core/ledger/replay/local-means.ts';
-export {
-  type Compared,
-  type Estimated,
-  type ReplayChange,
-  type ReplayReport,
-  replayTable,
-} from '../core/ledger/replay/replay-report.ts';
+export { replayTable } from '../core/ledger/replay/replay-report.ts';
+export type { Compared, Estimated, ReplayChange, ReplayReport } from '../core/ledger/replay/replay-report.ts';
 
 /**
  * Decides recorded requests again under another configuration, on the world as it was recorded, and says what would have

@@ -12,12 +12,8 @@ export { makeCertificate } from '../testing/fault-upstream/certificate.ts';
 export type { CertificateKind, TestCertificate } from '../testing/fault-upstream/certificate.ts';
 export type { FaultExchange, FaultSettings } from '../testing/fault-upstream/exchange.ts';
 export type { Fault } from '../testing/fault-upstream/fault.ts';
-export {
-  startFaultUpstream,
-  type FaultStep,
-  type FaultUpstream,
-  type FaultUpstreamOptions,
-} from '../testing/fault-upstream/fault-upstream.ts';
+export { startFaultUpstream } from '../testing/fault-upstream/fault-upstream.ts';
+export type { FaultStep, FaultUpstream, FaultUpstreamOptions } from '../testing/fault-upstream/fault-upstream.ts';
 export { FAULTS } from '../testing/fault-upstream/faults.ts';
 export type { FaultId } from '../testing/fault-upstream/faults.ts';
 export type { FaultWire, FaultWireName, WireError, RecordedRequest } from '../testing/fault-upstream/wire.ts';
