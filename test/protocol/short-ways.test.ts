@@ -98,7 +98,8 @@ describe('the short way for fields', () => {
         const body = fullBody();
         for (const [path, value] of list) {
           try {
-            setAt(body, path, value);
+            // A copy, as a later change may go into it.
+            setAt(body, path, structuredClone(value));
           } catch {
             // An earlier change took the place away.
           }

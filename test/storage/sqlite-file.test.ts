@@ -151,7 +151,8 @@ describe('a file of batches', () => {
     await storage.remove('acme', 'batch_1');
     const took = performance.now() - started;
     clearInterval(timer);
-    expect(longest).toBeLessThan(Math.max(200, took / 4));
+    // On a busy machine, a turn takes as long as others let it wait.
+    expect(longest).toBeLessThan(Math.max(300, took / 3));
   });
 
   it('goes on with a deletion that broke off', async () => {

@@ -43,7 +43,7 @@ const UNQUOTED = /(?:(?!\/\*)[^\s"'`“”„‘’,，;；=(){}[\]]){1,400}/uy;
 const NUMBER = /^[+-]?(?:\d[\d_]*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;
 const BEGINS_LIKE_NUMBER = /^[+-]?[\d.$€£]/;
 /** What the end of a text may leave of a number. */
-const HALF_A_NUMBER = /^[+-]?(?:[\d_]*\.?|[\d_]*\.?\d*[eE][+-]?)$/;
+const HALF_A_NUMBER = /^[+-]?(?:[\d_]*\.?|[\d_]*\.?\d*[eE][+-]?\d*)$/;
 
 /**
  * Reads a literal or a number at a position, in the spelling of any common language. Undefined for anything else,

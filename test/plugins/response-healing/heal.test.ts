@@ -76,6 +76,8 @@ describe('heal', () => {
     fc.assert(
       fc.property(structure, fc.double({ min: 0, max: 1, noNaN: true }), fc.boolean(), (value, part, indented) => {
         const json = JSON.stringify(value, undefined, indented ? 2 : 0);
+        // A name of brackets alone may look like the end of an answer with prose behind it.
+        fc.pre(!/"[^"]*[[\]{}][^"]*":/.test(json));
         const healed = heal(json.slice(0, Math.ceil(part * json.length)));
         if (healed.type !== 'healed') return;
         expect(differences(JSON.parse(healed.json), JSON.parse(json), '$')).toEqual([]);

@@ -57,15 +57,24 @@ export function addQueues(
   return isWorse;
 }
 
-/** Among endpoints that cost the same, the one is better that answers sooner. Those of which nothing is known find out. */
+/** Times as slow as others from which on a session moves away from the endpoint that has its prompt for less. */
+const MOVES = 2;
+
+/**
+ * Among endpoints that cost the same, the one is better that answers sooner. Those of which nothing is known find out. A
+ * session stays where its prompt is cached for less, however little that is, unless others are much faster.
+ */
 export function breakTies(weighed: readonly Timed[], best: number): void {
   const tied = weighed.filter(({ value, isRefused }) => !isRefused && value <= best * SAME_COST);
   if (tied.length <= 1) return;
   let fastest = Infinity;
   for (const { ms = Infinity } of tied) fastest = Math.min(fastest, ms);
+  const isKept = tied.some(({ value, figures }) => value === best && figures.warmth > 0);
+  const stays = isKept && tied.some(({ value }) => value > best);
   for (const one of tied) {
-    one.value = best;
-    if (fastest < Infinity) one.slower = (one.ms ?? fastest) / fastest;
+    if (!stays) one.value = best;
+    const times = fastest < Infinity ? (one.ms ?? fastest) / fastest : 1;
+    one.slower = stays ? Math.max(1, times / MOVES) : times;
     const { headroom } = one.figures;
     if (headroom < 1 && headroom >= 0) one.slower *= 2 - headroom;
   }
