@@ -73,7 +73,7 @@ export function prefixHashing(): Policy {
   };
 }
 
-function textOf({ messages = [] }: Body): string {
+function textOf({ messages }: Body): string {
   return messages.map(({ content }) => (typeof content === 'string' ? content : '')).join('\n');
 }
 

@@ -1,4 +1,3 @@
-import type { ModelInfo } from '../options/model-info.ts';
 
 export type { ModelInfo } from '../options/model-info.ts';
 

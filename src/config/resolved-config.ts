@@ -4,10 +4,10 @@ import type { ResolvedLimits } from './limits.ts';
 import type { ResolvedLedger } from './ledger.ts';
 import type { RequestLimits } from '../options/limits.ts';
 import type { ResolvedOf } from '../options/option.ts';
-import { ROUTER } from './router.ts';
+import type { ROUTER } from './router.ts';
 import type { HedgePolicy, PacerPolicy, SilencePolicy } from '../options/selection.ts';
 import type { HealthPolicy } from '../core/fallback/health.ts';
-import { Secret } from '../platform/secret.ts';
+import type { Secret } from '../platform/secret.ts';
 import type { AnonymousCallers } from '../contracts/authenticate.ts';
 
 /** Options that the router keeps in another form than they are given in. */

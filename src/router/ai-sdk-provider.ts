@@ -89,7 +89,7 @@ export function aiSdkProvider<Model extends string, Version extends SpecVersion>
   { specification, call }: AiSdkProviderOptions<Version> = {},
 ): AiSdkProvider<Model, Version> {
   const version = specification ?? ('v4' as Version);
-  const caller: Caller = { router: router as Router, version, call };
+  const caller: Caller = { router, version, call };
   const languageModel = (modelId: string): LanguageModels[Version] =>
     languageModelOf(caller, modelId) as unknown as LanguageModels[Version];
   const embeddingModel = (modelId: string): EmbeddingModels[Version] =>

@@ -19,8 +19,7 @@ function asked(messages: readonly Message[], account = 'one', at = endpoints): N
   } as unknown as NormalizedRequest;
 }
 
-const said = (content: string, role: 'user' | 'system' | 'assistant' = 'user'): Message =>
-  ({ role, content }) as Message;
+const said = (content: string, role: 'user' | 'system' | 'assistant' = 'user'): Message => ({ role, content });
 const long = (name: string, length: number): string => `${name} says: ${'something else again. '.repeat(length)}`;
 
 describe('known prompts', () => {

@@ -12,8 +12,8 @@ import type { AttemptFailure, Continuation } from '../../contracts/failure.ts';
 import type { Attempt } from '../../core/fallback/attempt.ts';
 import type { CacheReport } from '../../contracts/state-store.ts';
 import type { StreamPiece, UpstreamResult } from '../../contracts/stream-piece.ts';
-import { UpstreamCall } from './upstream-call.ts';
-import { ResultCollector } from '../../core/stream/collect.ts';
+import type { UpstreamCall } from './upstream-call.ts';
+import type { ResultCollector } from '../../core/stream/collect.ts';
 
 /** The stream of an answer, as its reader needs it. */
 export interface AnswerCall {

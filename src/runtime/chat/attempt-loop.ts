@@ -149,8 +149,8 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
 
   /** What the attempts so far look like from outside. */
   metadata(answered: boolean, generationTime?: number): RouterMetadata {
-    const { plan, attempts, request } = this;
-    const warnings = unknownProviders(request.preferences, this.#services.facts.catalog);
+    const warnings = unknownProviders(this.request.preferences, this.#services.facts.catalog);
+    const { plan, attempts } = this;
     return describeRouting({ plan, attempts, answered, generationTime, pipeline: [], warnings });
   }
 
@@ -203,8 +203,8 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
 
   /** Lets plugins change the request for an endpoint. */
   async #prepare({ endpoint }: PlanStep): Promise<void> {
-    const request = await this.#options.prepare?.(endpoint);
-    (this.#prepared ??= new Map()).set(endpoint.id, request ?? this.request);
+    const prepared = (this.#prepared ??= new Map());
+    prepared.set(endpoint.id, (await this.#options.prepare?.(endpoint)) ?? this.request);
   }
 
   /** Reserves what a call can cost. */
@@ -271,10 +271,10 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
 
   /** What makes a call beside one that is late. */
   #besides(): Hedging<Call, Result> {
-    const { request, plan } = this;
+    const { request, plan, signal } = this;
+    const own = { request, plan, signal, services: this.#services, attempts: this.#attempts };
     return (this.#hedging ??= new Hedging({
-      ...{ request, plan, signal: this.signal, services: this.#services },
-      attempts: this.#attempts,
+      ...own,
       admission: this.#admission,
       givenUpUsd: (call) => givenUpUsd({ ...call, tokens: this.#tokensOf(call.endpoint) }, request),
       launchBeside: (step, isWanted) => this.#launchBeside(step, isWanted),

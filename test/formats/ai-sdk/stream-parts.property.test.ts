@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { StreamedPart } from '../../../src/formats/ai-sdk/spec.ts';
 import { StreamParts } from '../../../src/formats/ai-sdk/stream-parts.ts';

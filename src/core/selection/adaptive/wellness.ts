@@ -1,6 +1,6 @@
 import type { AdaptivePolicy } from './policy.ts';
 import type { EndpointRecord } from '../world.ts';
-import { type Condition, fading } from '../../fallback/condition.ts';
+import { fading } from '../../fallback/condition.ts';
 import { slownessOf } from './speed.ts';
 
 /** What time is worth that a request loses by a failure, in US dollars for a millisecond: ten for an hour. */
