@@ -1,4 +1,3 @@
-
 export type { ModelInfo } from '../options/model-info.ts';
 
 /** What a request asks of a model. */
