@@ -72,7 +72,8 @@ describe('the form of a conversation', () => {
     expect(nameOfFile(address)).toBe(name);
   });
 
-  const text = fc.stringMatching(/^[a-z]{3}$/);
+  // No word that the repair adds, such as "the".
+  const text = fc.stringMatching(/^[a-m]{3}$/);
   const image = fc.constant({ type: 'image_url', image_url: { url: 'data:image/png;base64,AA' } });
   const parts = fc.array(
     fc.oneof(
