@@ -35,13 +35,15 @@ export default defineConfig({
   plugins: [pureCalls()],
   esbuildPlugins: [
     wholeLayers([
-      'src/entries/webhooks.ts',
-      'src/entries/catalog.ts',
-      'adapters/fetch.ts',
-      'src/minimal.ts',
+      ['src/entries/webhooks.ts'],
+      // What packages with a plugin import, and what programs look for in errors: needs nothing else.
+      ['src/core/pipeline/define-plugin.ts', 'src/protocol/router-error.ts'],
+      ['src/entries/catalog.ts'],
+      ['adapters/fetch.ts'],
+      ['src/minimal.ts'],
       // Loaded on first use below, and exported above: alone, it does not bring all of the main entry with it.
-      'src/storage/memory-storage.ts',
-      'src/index.ts',
+      ['src/storage/memory-storage.ts'],
+      ['src/index.ts'],
     ]),
   ],
 });

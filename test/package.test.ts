@@ -229,6 +229,28 @@ describe('the package', () => {
     expect(printed).toBe('Hello from a page\n');
   });
 
+  it('exports one value under a name, whichever entry point it is imported from', async () => {
+    const program = `
+      const values = {};
+      for (const door of ${JSON.stringify(doors)}) {
+        for (const [name, value] of Object.entries(await import('signalbox' + door.slice(1)))) {
+          (values[name] ??= []).push(value);
+        }
+      }
+      const shared = Object.entries(values).filter(([, all]) => all.length > 1);
+      const different = shared.filter(([, all]) => new Set(all).size > 1).map(([name]) => name);
+      console.log(JSON.stringify({ shared: shared.length, different }));
+      process.exit();`;
+    const printed = execFileSync(process.execPath, ['--input-type=module', '--eval', program], {
+      cwd: root,
+      encoding: 'utf8',
+    });
+    const { shared, different } = JSON.parse(printed) as { shared: number; different: string[] };
+    expect(shared).toBeGreaterThan(70);
+    // `signalbox/minimal` has its own, without lists by default.
+    expect(different).toEqual(['createRouter']);
+  });
+
   it('bundles its main door for a runtime without Node', async () => {
     const result = await build({
       entryPoints: [join(root, 'dist/index.js')],
