@@ -35,9 +35,8 @@ export default defineConfig({
   plugins: [pureCalls()],
   esbuildPlugins: [
     wholeLayers([
-      ['src/entries/webhooks.ts'],
-      // What packages with a plugin import, and what programs look for in errors: needs nothing else.
-      ['src/core/pipeline/define-plugin.ts', 'src/protocol/router-error.ts'],
+      // Needs nothing else, and packages import one name of it: a handler of webhooks, a plugin, a class of errors.
+      ['src/entries/webhooks.ts', 'src/core/pipeline/define-plugin.ts', 'src/protocol/router-error.ts'],
       ['src/entries/catalog.ts'],
       ['adapters/fetch.ts'],
       ['src/minimal.ts'],
