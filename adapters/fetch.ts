@@ -1,3 +1,4 @@
+/** Mounts a router wherever Web `Request` and `Response` are spoken: Hono, Bun, Deno, Workers. */
 import { checkMount, handle, type HttpReply, notFoundReply } from '../src/entries/mount.ts';
 import type { Router } from '../src/entries/router.ts';
 import { webCall, type WebCallOptions, webResponse } from './web-exchange.ts';

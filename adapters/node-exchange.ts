@@ -1,3 +1,4 @@
+/** Turns requests of Node's servers into calls, and writes replies to their sockets with backpressure. */
 import { type IncomingMessage, ServerResponse } from 'node:http';
 import type { Http2ServerRequest, Http2ServerResponse, ServerHttp2Stream } from 'node:http2';
 import {

@@ -1,3 +1,4 @@
+/** Turns Web requests into calls, and replies into Web responses. */
 import {
   BodyError,
   type Frames,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { defaultPlugins } from '../src/plugins/defaults.ts';
 import { arrowsOf, circlesOf, climbingArrows, roomOf } from './support/import-graph.ts';
-import { codeOf, sourceFiles } from './support/source-files.ts';
+import { codeOf, sourceFiles, statesItsPurpose } from './support/source-files.ts';
 
 /** The one file that may import each package. */
 const PACKAGE_OWNERS: Readonly<Record<string, readonly string[]>> = {
@@ -182,6 +182,24 @@ describe('the house', () => {
       .filter((file) => file.path.startsWith('src/core/'))
       .flatMap((file) => (named.test(withoutComments(file.text)) ? [file.path] : []));
     expect(found).toEqual([]);
+  });
+
+  it('opens each file with what it is for', () => {
+    expect(files.filter((file) => !statesItsPurpose(file)).map((file) => file.path)).toEqual([]);
+  });
+
+  it('takes a comment about something in a file for none about the file', () => {
+    const states = (text: string): boolean => statesItsPurpose({ path: 'src/core/next-move.ts', text });
+    const two = 'export function nextMove() {}\nexport const LIMIT = 1;\n';
+    expect(states(`/** Decides what is next. */\nimport { a } from './a.ts';\n\n${two}`)).toBe(true);
+    expect(states(`import { a } from './a.ts';\n\n/** Decides what is next. */\n\n${two}`)).toBe(true);
+    expect(states(`import { a } from './a.ts';\n\n/** Decides what is next. */\n${two}`)).toBe(true);
+    expect(states(`/** The limit. */\nexport const LIMIT = 1;\n`)).toBe(true);
+    expect(states(`/** The limit. */\nexport const LIMIT = 1;\n/** Decides. */\nexport function nextMove() {}\n`)).toBe(
+      false,
+    );
+    expect(states(`/** Milliseconds. */\nconst LIMIT = 1;\n${two}`)).toBe(false);
+    expect(states(`${two}/** Decides what is next. */\n`)).toBe(false);
   });
 
   it('keeps files small', () => {

@@ -1,3 +1,4 @@
+/** The endpoint: one provider's offer of one model, with what is declared and known of it. */
 import type { DialectName } from '../protocol/dialect.ts';
 import type { Quantization } from '../protocol/provider-preferences.ts';
 import type { ReasoningEffort } from '../protocol/reasoning.ts';

@@ -1,3 +1,4 @@
+/** Facts about models from several sources: how they are merged, compared and locked. */
 import type { EndpointFacts, KnownInfo, FactName, FactOrigin } from './endpoint.ts';
 import type { Price } from './price.ts';
 

@@ -1,3 +1,4 @@
+/** The one table of request parameters that a vendor or an API format cannot express. */
 import { type ParameterName, SUPPORTED_PARAMETERS } from './model.ts';
 
 /**

@@ -1,3 +1,4 @@
+/** Patterns for model slugs, such as `openai/gpt-5*`. */
 import { MAX_MODEL_SLUG_LENGTH } from '../protocol/limits.ts';
 import { foldSlug } from './slug.ts';
 

@@ -1,3 +1,4 @@
+/** Reads model slugs: author, variants, and spellings that mean the same. */
 import type { SortKey } from '../protocol/provider-preferences.ts';
 import type { EndpointTier } from './endpoint.ts';
 

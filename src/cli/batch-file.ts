@@ -1,3 +1,4 @@
+/** Reads files of batch requests for the command line. */
 import { resolve } from 'node:path';
 import process from 'node:process';
 import type { BatchesOptions } from '../config/batches.ts';

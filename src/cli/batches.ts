@@ -1,3 +1,4 @@
+/** The commands `signalbox batches submit`, `watch` and `results`. */
 import { timerMs } from '../platform/environment.ts';
 import { access } from 'node:fs/promises';
 import { resolve } from 'node:path';

@@ -1,3 +1,4 @@
+/** The commands `signalbox catalog refresh` and `show`. */
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import {

@@ -1,3 +1,4 @@
+/** The command `signalbox check`, which validates a configuration. */
 import { parseArgs } from 'node:util';
 import { ConfigError } from '../protocol/router-error.ts';
 import type { Provider } from '../contracts/provider.ts';

@@ -1,3 +1,4 @@
+/** The command `signalbox explain`, which prints the routing plan of a request. */
 import { RouterError } from '../protocol/router-error.ts';
 import type { ExplainedStep, Explanation } from '../core/selection/explain.ts';
 import type { ChatRequest } from '../protocol/chat-request.ts';

@@ -1,3 +1,4 @@
+/** The commands `signalbox keys create`, `list`, `rotate` and `revoke`. */
 import { parseArgs } from 'node:util';
 import type { CreatedKey, KeyManagement, StoredKey } from '../contracts/key-store.ts';
 import type { Account, Scope } from '../contracts/account.ts';

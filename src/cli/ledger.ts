@@ -1,3 +1,4 @@
+/** The commands that read a ledger: `signalbox ledger export` and `signalbox replay`. */
 import { createWriteStream, closeSync, existsSync, openSync, readSync } from 'node:fs';
 import { once } from 'node:events';
 import { resolve } from 'node:path';

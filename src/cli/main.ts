@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+/** The entry point of the program `signalbox`: finds the command and runs it. */
 import { type Command, CommandError, type CommandIo, MisuseError } from './command.ts';
 import { ConfigError } from '../protocol/router-error.ts';
 import { nearName } from '../protocol/near-name.ts';

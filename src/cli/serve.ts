@@ -1,3 +1,4 @@
+/** The commands `signalbox serve` and `signalbox demo`. */
 import process from 'node:process';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';

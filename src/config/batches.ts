@@ -1,3 +1,4 @@
+/** The options of batches and their webhooks: defaults, and what is wrong between them. */
 import type { Account } from '../contracts/account.ts';
 import type { TaskQueueFactory } from '../contracts/task-queue.ts';
 import { NO_FAIL_POINT, type ReachFailPoint } from '../runtime/batches/ports.ts';

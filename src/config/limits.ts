@@ -1,3 +1,4 @@
+/** The options of rate limits, budgets and the response cache: defaults, and what is wrong between them. */
 import type { BudgetKeeper, RateLimiter } from '../contracts/account-limits.ts';
 import type { ResponseCacheStore, StateStore } from '../contracts/state-store.ts';
 import { computed, fill, option, type OptionsOf, type OptionTable } from '../options/option.ts';

@@ -1,3 +1,4 @@
+/** Finds what is wrong between options that are valid each by itself, for the error at start-up. */
 import type { EndpointDeclaration } from '../catalog/endpoint.ts';
 import { batchProblems } from './batches.ts';
 import { chatFieldsProblem } from '../protocol/chat-request.ts';

@@ -1,3 +1,4 @@
+/** Completes a configuration with its defaults and checks it. */
 import { DOCUMENTATION } from '../platform/documentation.ts';
 import { NO_FACTS } from '../catalog/facts.ts';
 import { resolveBatches, resolveWebhooks } from './batches.ts';

@@ -1,3 +1,4 @@
+/** The contracts of rate limiters and budget keepers, and what passes between them and the runtime. */
 import type { RateLimits } from '../options/spending.ts';
 import type { MaybePromise } from '../platform/wait.ts';
 import type { BudgetPeriod } from '../options/spending.ts';

@@ -1,3 +1,4 @@
+/** The contract of authentication: credentials in, an account out. */
 import type { Account } from './account.ts';
 import type { MaybePromise } from '../platform/wait.ts';
 import type { KeyManagement } from './key-store.ts';

@@ -1,3 +1,5 @@
+/** The contract of stores for files of batches. */
+
 /** What is said about a page of a list, besides what is on it. */
 export interface ListPage {
   /** Whether more comes behind it. */

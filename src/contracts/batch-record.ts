@@ -1,3 +1,4 @@
+/** The batch as stores keep it. */
 import type { BatchEndpoint, BatchRequestCounts, BatchStatus } from '../protocol/batch.ts';
 import type { JsonObject } from '../protocol/json.ts';
 import type { Account } from './account.ts';

@@ -1,3 +1,4 @@
+/** The contract of stores for batches: requests, claims, outcomes and tasks. */
 import type { BatchItemError, BatchStatus } from '../protocol/batch.ts';
 import type { JsonObject, JsonValue } from '../protocol/json.ts';
 import type { BatchFileStore, ListPage } from './batch-file-store.ts';

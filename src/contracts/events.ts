@@ -1,3 +1,4 @@
+/** The events that a router emits, and the facts that they carry. */
 import type { AppliedConfiguration } from './request.ts';
 import type { CostPart } from '../catalog/cost.ts';
 import type { Operation } from '../catalog/model.ts';

@@ -1,3 +1,5 @@
+/** One HTTP call and its reply, independent of the host that serves them. */
+
 /** Reads the bytes of a body that nobody has read yet. */
 export interface UnreadBody {
   readonly type: 'unread';

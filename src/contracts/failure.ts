@@ -1,3 +1,4 @@
+/** Failures of upstream calls as data, and what each kind allows to happen next. */
 import type { ErrorType } from '../protocol/error.ts';
 
 /** What went wrong with one upstream call, by how the router reacts to it. */

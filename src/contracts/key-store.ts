@@ -1,3 +1,4 @@
+/** The contract of stores for API keys. */
 import type { Account } from './account.ts';
 import type { MaybePromise } from '../platform/wait.ts';
 

@@ -1,3 +1,4 @@
+/** The record of one request as the ledger keeps it. */
 import type { AppliedConfiguration } from './request.ts';
 import type { LedgerDecision } from './ledger-decision.ts';
 import type { FailureKind } from './failure.ts';

@@ -1,3 +1,4 @@
+/** The contract of ledgers: what is written, and what can be queried. */
 import type { MaybePromise } from '../platform/wait.ts';
 import type { Choice } from '../protocol/chat-result.ts';
 import type { Message } from '../protocol/message.ts';

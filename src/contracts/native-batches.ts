@@ -1,3 +1,4 @@
+/** The contract of batch APIs that providers have themselves. */
 import type { ProviderKey } from '../options/accounts.ts';
 import type { Endpoint } from '../catalog/endpoint.ts';
 import type { NormalizedRequest, NormalizedEmbeddingRequest } from './request.ts';

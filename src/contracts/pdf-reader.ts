@@ -1,3 +1,5 @@
+/** The contract of PDF readers and OCR engines. */
+
 /** What a {@link PdfReader} is asked. */
 export interface PdfRequest {
   /** The whole file. */

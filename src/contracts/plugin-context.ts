@@ -1,3 +1,4 @@
+/** What hooks of plugins are called with. */
 import type { Catalog } from '../catalog/catalog.ts';
 import type { ChatRequest } from '../protocol/chat-request.ts';
 import type { ChatResult } from '../protocol/chat-result.ts';

@@ -1,3 +1,4 @@
+/** The contracts of the services that plugins are built on: pages, moderation, images, search, files. */
 import type { JsonObject } from '../protocol/json.ts';
 import type { SearchContextSize, SearchMode, UserLocation } from '../protocol/web-options.ts';
 

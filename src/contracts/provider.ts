@@ -1,3 +1,4 @@
+/** The contract of providers. */
 import type { CallTimeouts, CatalogProvider, Endpoint } from '../catalog/endpoint.ts';
 import type { ProviderKey } from '../options/accounts.ts';
 import type { NormalizedRequest, NormalizedEmbeddingRequest } from './request.ts';

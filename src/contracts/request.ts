@@ -1,3 +1,4 @@
+/** The normalized request: the form that all rooms behind normalization work with. */
 import type { Endpoint, EndpointTier } from '../catalog/endpoint.ts';
 import type { FallbackPolicy } from '../options/fallback.ts';
 import type { Modality, Operation, ParameterName, ToolChoiceKind } from '../catalog/model.ts';

@@ -1,3 +1,4 @@
+/** The contract of server tools. */
 import type { RouterError } from '../protocol/router-error.ts';
 import type { Annotation, OutputImage } from '../protocol/chat-result.ts';
 import type { JsonObject, JsonValue } from '../protocol/json.ts';

@@ -1,3 +1,4 @@
+/** The contract of stores for small shared state: counters, sessions, the response cache. */
 import type { MaybePromise } from '../platform/wait.ts';
 import type { JsonValue } from '../protocol/json.ts';
 

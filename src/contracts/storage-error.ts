@@ -1,3 +1,5 @@
+/** The error that stores fail with. */
+
 /** Marks our errors across copies of this package: `instanceof` fails when two of them are loaded. */
 const STORAGE_ERROR = Symbol.for('signalbox.StorageError');
 

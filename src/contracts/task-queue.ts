@@ -1,3 +1,4 @@
+/** The contract of task queues. */
 import type { JsonObject } from '../protocol/json.ts';
 import type { Environment } from '../platform/environment.ts';
 import type { BatchStore, ClaimedTask } from './batch-store.ts';

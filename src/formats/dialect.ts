@@ -1,3 +1,4 @@
+/** The contract of API formats besides chat completions: their way to the chat form and back. */
 import type { ChatResult } from '../protocol/chat-result.ts';
 import type { ChatChunk } from '../protocol/chunk.ts';
 import type { DialectName } from '../protocol/dialect.ts';

@@ -1,3 +1,4 @@
+/** Reads the request headers that change what the router does. */
 import type { Brand } from '../config/router.ts';
 import type { HttpCall, HttpHeaders } from '../contracts/exchange.ts';
 import { type Spelling, SPELLINGS } from './spelling.ts';

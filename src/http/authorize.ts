@@ -1,3 +1,4 @@
+/** Authenticates a call and checks the scope of its key. */
 import type { AnonymousCallers, Authenticate, Credentials } from '../contracts/authenticate.ts';
 import type { Cors } from '../config/router.ts';
 import { type Account, ANONYMOUS, hasScope, type Scope } from '../contracts/account.ts';

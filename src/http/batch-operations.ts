@@ -1,3 +1,4 @@
+/** Answers the operations on batches. */
 import type { Account } from '../contracts/account.ts';
 import { RouterError } from '../protocol/router-error.ts';
 import { type Batch, BATCH_STATUSES, type BatchResultItem, type BatchStatus } from '../protocol/batch.ts';

@@ -1,3 +1,4 @@
+/** Reads uploads of batches while they arrive, within limits of size and time. */
 import { errorOf, type RouterError } from '../protocol/router-error.ts';
 import type { BatchRequest } from '../protocol/batch.ts';
 import { BATCH_FIELDS, type BatchFields, parseBatchFields } from '../protocol/create-batch.ts';

@@ -1,3 +1,4 @@
+/** Reads the body of a request within its limits and passes it on to a model. */
 import type { RouterInternals } from '../router/router.ts';
 import type { Slot, ByteHold } from '../runtime/endpoints/concurrency.ts';
 import { type HttpCall, BodyError } from '../contracts/exchange.ts';

@@ -1,3 +1,4 @@
+/** Answers the operations on models, endpoints and providers. */
 import { type Account, ANONYMOUS } from '../contracts/account.ts';
 import { RouterError } from '../protocol/router-error.ts';
 import type { RouterInternals } from '../router/router.ts';

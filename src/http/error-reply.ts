@@ -1,3 +1,4 @@
+/** Turns whatever was thrown into an error response. */
 import type { DialectErrors } from '../formats/dialect.ts';
 import { OWN_RATE_LIMIT } from '../core/limits/limit-errors.ts';
 import { RouterError } from '../protocol/router-error.ts';

@@ -1,3 +1,4 @@
+/** Answers the operations on files. */
 import type { Account } from '../contracts/account.ts';
 import { read } from '../protocol/accept/schema.ts';
 import { expiresAfterSchema } from '../protocol/create-batch.ts';

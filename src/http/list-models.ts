@@ -1,3 +1,4 @@
+/** Answers `GET /models`, with filters and orders. */
 import { type Endpoint, declareEndpoint, type Model, serves } from '../catalog/endpoint.ts';
 import { blendedPrice } from '../catalog/price.ts';
 import { errorOf, type RouterError } from '../protocol/router-error.ts';

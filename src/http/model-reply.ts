@@ -1,3 +1,4 @@
+/** Answers calls that need a model: chat, embeddings and token counts. */
 import type { Account } from '../contracts/account.ts';
 import type { Dialect, DialectContext, DialectError, DialectStreamWriter } from '../formats/dialect.ts';
 import { type TraceContext, traceContextOf } from '../contracts/trace-context.ts';

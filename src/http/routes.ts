@@ -1,3 +1,4 @@
+/** Finds the operation of a method and path. */
 import type { DialectErrors } from '../formats/dialect.ts';
 import { DIALECT_ERRORS } from '../formats/errors.ts';
 import type { Scope } from '../contracts/account.ts';

@@ -1,3 +1,4 @@
+/** Authentication by API keys in a store, and their management. */
 import type { Authenticate } from '../contracts/authenticate.ts';
 import type { CreatedKey, KeyManagement, KeyStore, NewKey, StoredKey } from '../contracts/key-store.ts';
 import type { Account } from '../contracts/account.ts';

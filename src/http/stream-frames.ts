@@ -1,3 +1,4 @@
+/** Writes streams as server-sent events. */
 import type { KeepAlive } from '../config/router.ts';
 import type { ChatStreamSource, StreamItem } from '../runtime/chat/chat-stream.ts';
 import type { Environment, Timer } from '../platform/environment.ts';

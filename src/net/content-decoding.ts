@@ -1,3 +1,4 @@
+/** Decompresses response bodies on Node. */
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { TransportError } from './transport.ts';
 import { failure } from '../contracts/failure.ts';

@@ -1,3 +1,4 @@
+/** The transport over the platform's own `fetch`, for every platform but Node. */
 import type { NetworkOptions } from '../options/http.ts';
 import { connectionFailure } from './connection-failure.ts';
 import {

@@ -1,3 +1,4 @@
+/** Connects on Node to public addresses only, for URLs that users give. */
 import { lookup as systemLookup } from 'node:dns';
 import { isIP, type LookupFunction } from 'node:net';
 import { buildConnector } from 'undici';

@@ -1,3 +1,4 @@
+/** Fetches URLs that users give, with redirects, limits and the address guard; loaded on first use. */
 import { fill } from '../options/option.ts';
 import { OUTBOUND, type OutboundOptions } from '../options/http.ts';
 import { type AddressGuard, type Transport, TransportError, type TransportResponse } from './transport.ts';

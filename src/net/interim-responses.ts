@@ -1,3 +1,4 @@
+/** Works around interim responses, which undici refuses. */
 import type { Socket } from 'node:net';
 
 /** The response that tells a client to go on and send its body. */

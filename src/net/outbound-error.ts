@@ -1,3 +1,5 @@
+/** The error of a request to a URL that a user gave. */
+
 /** Why a request to a URL that a user gave did not come to an answer. */
 type OutboundProblem =
   /** The URL itself must not be asked: scheme, port, credentials or a literal address that is not public. */

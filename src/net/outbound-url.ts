@@ -1,3 +1,4 @@
+/** Decides which URLs that users give may be requested. */
 import ipaddr from 'ipaddr.js';
 import { OutboundError } from './outbound-error.ts';
 

@@ -1,3 +1,4 @@
+/** The one entry point for requests to URLs that users give. */
 import type { OutboundOptions } from '../options/http.ts';
 import type { Environment } from '../platform/environment.ts';
 import { onDemand } from '../platform/wait.ts';

@@ -1,3 +1,4 @@
+/** The transport on Node, over undici's dispatcher. */
 import { Agent, buildConnector, Client, type Dispatcher, Pool } from 'undici';
 import type { NetworkOptions } from '../options/http.ts';
 import { guardedConnector, guardedHost, type Lookup } from './guarded-connector.ts';

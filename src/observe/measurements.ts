@@ -1,3 +1,4 @@
+/** Defines what is measured of a router, for Prometheus and OpenTelemetry alike. */
 import {
   type ErrorEvent,
   listen,

@@ -1,3 +1,4 @@
+/** The options of accounts: prices, routing policies, plugins and provider credentials. */
 import { type Option, option, type OptionsOf, type OptionTable, required } from './option.ts';
 import type { PluginId, ProviderName } from './names.ts';
 import { type Budget, BUDGET, RATE_LIMITS, type RateLimits } from './spending.ts';

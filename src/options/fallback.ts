@@ -1,3 +1,4 @@
+/** The options of fallback, circuit breakers and timeouts. */
 import { option, type OptionTable, type ResolvedOf } from './option.ts';
 
 /** How long to wait between tries of the same endpoint. */

@@ -1,3 +1,4 @@
+/** The options that limit requests and batches to protect the process. */
 import { computed, type FilledOf, option, type OptionTable, type ResolvedOf } from './option.ts';
 
 /** Limits of requests that protect the process. What exceeds one is refused before any provider is called. */

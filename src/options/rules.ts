@@ -1,3 +1,4 @@
+/** The options of rules, splits, mirrors and aliases. */
 import { type Check, option, type OptionsOf, type OptionTable, required } from './option.ts';
 import { BUDGET, type Budget } from './spending.ts';
 

@@ -1,3 +1,5 @@
+/** The version of the package and the address of its documentation. */
+
 /** What the build puts in (`scripts/build/documentation.ts`); absent where the sources run as they are. */
 declare const SIGNALBOX_DOCUMENTATION: string | undefined;
 declare const SIGNALBOX_VERSION: string | undefined;

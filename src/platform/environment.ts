@@ -1,3 +1,4 @@
+/** The clock, randomness and timers of the router, which tests replace. */
 import { nodeModule } from './node-module.ts';
 /** Handle of a timer. */
 export type Timer = unknown;

@@ -1,3 +1,4 @@
+/** The kinds of values that options of factories have, and what is wrong with others. */
 import type { NumberRange, Option, OptionTable } from '../options/option.ts';
 import { echo } from '../protocol/fault.ts';
 import { nearName } from '../protocol/near-name.ts';

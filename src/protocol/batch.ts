@@ -1,3 +1,4 @@
+/** Batches and their results, as the API shows them. */
 import type { ErrorType } from './error.ts';
 import type { JsonValue } from './json.ts';
 import type { Usage } from './usage.ts';

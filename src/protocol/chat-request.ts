@@ -1,3 +1,4 @@
+/** The body of `POST /chat/completions`, and its schema. */
 import { nullish, optional, read } from './accept/schema.ts';
 import { either } from './accept/choices.ts';
 import { jsonObject, list, mapOf } from './accept/collections.ts';

@@ -1,3 +1,4 @@
+/** The response of chat completions. */
 import type { ErrorDetail } from './error.ts';
 import type { JsonObject, JsonValue } from './json.ts';
 import type { RouterMetadata } from './metadata.ts';

@@ -1,3 +1,4 @@
+/** The chunks of a chat completions stream. */
 import type { Annotation, FinishReason, Logprobs, OutputAudio, OutputImage } from './chat-result.ts';
 import type { ErrorDetail } from './error.ts';
 import type { JsonValue } from './json.ts';

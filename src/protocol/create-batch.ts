@@ -1,3 +1,4 @@
+/** The body of `POST /batches`, and its schemas. */
 import { nullish, read } from './accept/schema.ts';
 import { list, mapOf } from './accept/collections.ts';
 import { constant, flag, integer, text, word } from './accept/scalars.ts';

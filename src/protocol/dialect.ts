@@ -1,3 +1,5 @@
+/** The names of the API formats besides chat completions. */
+
 /** Shapes besides chat completions in which callers may ask: Anthropic's Messages and OpenAI's Responses. */
 export type DialectName = 'messages' | 'responses';
 

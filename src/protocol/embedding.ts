@@ -1,3 +1,4 @@
+/** The body and the response of `POST /embeddings`, and their schemas. */
 import { jsonObject, list } from './accept/collections.ts';
 import { loose } from './accept/object.ts';
 import { constant, integer, word } from './accept/scalars.ts';

@@ -1,3 +1,4 @@
+/** The options of guardrails, and their schema. */
 import { nullish, ruled } from './accept/schema.ts';
 import { tagged } from './accept/choices.ts';
 import { list } from './accept/collections.ts';

@@ -1,3 +1,4 @@
+/** The options of plugins and tools that call other models, and their schemas. */
 import { defaulted, nullish, optional, type OutputOf, read, ruled } from './accept/schema.ts';
 import { jsonObject, list } from './accept/collections.ts';
 import { anything, constant, flag, integer, number, text, word } from './accept/scalars.ts';

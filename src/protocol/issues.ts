@@ -1,3 +1,4 @@
+/** Describes in one sentence what a schema refused. */
 import type { Issue } from './accept/form.ts';
 import { echo, echoKey } from './fault.ts';
 

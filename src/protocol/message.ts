@@ -1,3 +1,4 @@
+/** The messages of a chat, and their schemas. */
 import { nullish, optional } from './accept/schema.ts';
 import { tagged } from './accept/choices.ts';
 import { jsonObject, list } from './accept/collections.ts';

@@ -1,3 +1,4 @@
+/** How options of plugins and server tools are checked. */
 import { read } from './accept/schema.ts';
 import { isJsonObject, type JsonObject } from './json.ts';
 import type { Schema } from './accept/form.ts';

@@ -1,3 +1,4 @@
+/** The field `plugins` of requests, and its schema. */
 import type { PluginId } from '../options/names.ts';
 import { nullish, ruled } from './accept/schema.ts';
 import { list } from './accept/collections.ts';

@@ -1,3 +1,4 @@
+/** Reasoning options, response formats and stop conditions, and their schemas. */
 import { nullish } from './accept/schema.ts';
 import { loose } from './accept/object.ts';
 import { constant, flag, integer, number, text, word } from './accept/scalars.ts';

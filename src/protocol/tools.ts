@@ -1,3 +1,4 @@
+/** Functions and server tools in requests, and their schemas. */
 import { nullish, optional, ruled } from './accept/schema.ts';
 import { either } from './accept/choices.ts';
 import { loose } from './accept/object.ts';

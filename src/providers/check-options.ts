@@ -1,3 +1,4 @@
+/** Checks the options of providers. */
 import type { ProviderKey } from '../options/accounts.ts';
 import {
   amount,

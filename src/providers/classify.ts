@@ -1,3 +1,4 @@
+/** Classifies errors of providers into kinds of failure: the one status table. */
 import type { ErrorType } from '../protocol/error.ts';
 import { VENDOR_WORDINGS, type Wording } from '../core/fallback/vendor-wordings.ts';
 import type { ErrorShape } from './error-shape.ts';

@@ -1,3 +1,4 @@
+/** The contract of codecs: how one API writes requests and reads responses. */
 import type { Endpoint, EndpointTier } from '../catalog/endpoint.ts';
 import type { ParameterName } from '../catalog/model.ts';
 import type { NormalizedRequest, RequestedTier } from '../contracts/request.ts';

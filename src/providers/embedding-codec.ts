@@ -1,3 +1,4 @@
+/** The contract of codecs for embeddings, and the joining of partial answers. */
 import type { Endpoint } from '../catalog/endpoint.ts';
 import type { ErrorContext } from './upstream-failure.ts';
 import { type AttemptFailure, failure } from '../contracts/failure.ts';

@@ -1,3 +1,4 @@
+/** Downloads files for models that do not fetch addresses themselves. */
 import { OutboundError } from '../net/outbound-error.ts';
 import { createOutbound } from '../net/outbound.ts';
 import { systemEnvironment } from '../platform/environment.ts';

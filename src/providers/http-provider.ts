@@ -1,3 +1,4 @@
+/** Builds a provider from a codec: credentials, transport, limits and redaction for all of them. */
 import type { CallTimeouts, Endpoint, EndpointDeclaration, NativeSearch } from '../catalog/endpoint.ts';
 import type { NormalizedRequest } from '../contracts/request.ts';
 import type { TraceContext } from '../contracts/trace-context.ts';

@@ -1,3 +1,4 @@
+/** Sends requests to one provider: address, credentials and headers. */
 import type { ProviderKey, ProviderKeyFunction } from '../options/accounts.ts';
 import type { NetworkOptions } from '../options/http.ts';
 import type { Endpoint, EndpointKey } from '../catalog/endpoint.ts';

@@ -1,3 +1,4 @@
+/** Finds when a provider may be called again. */
 import { durationMs, MAX_RETRY_AFTER_MS, retryAfterMs } from '../core/fallback/http-date.ts';
 import type { ErrorShape } from './error-shape.ts';
 import { resetOfUsedUpMs } from './limit-headers.ts';

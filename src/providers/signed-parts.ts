@@ -1,3 +1,4 @@
+/** Keeps the signatures of texts and images in reasoning details. */
 import type { Message, ToolCall } from '../protocol/message.ts';
 
 /** Which part of an answer a signature came with. */

@@ -1,3 +1,4 @@
+/** Turns error responses of providers into failures. */
 import { type Classified, classifyError, statusOfWords } from './classify.ts';
 import { type ErrorShape, readErrorShape } from './error-shape.ts';
 import { presentable } from './redact.ts';

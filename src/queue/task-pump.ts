@@ -1,3 +1,4 @@
+/** Runs due tasks, within limits. */
 import type { ClaimedTask } from '../contracts/batch-store.ts';
 import type { QueuePorts, TaskHandler, TaskResult } from '../contracts/task-queue.ts';
 import { LeaseLength, RENEWALS } from '../core/batch/lease.ts';

@@ -1,3 +1,4 @@
+/** The way of a chat request through the router, from its body to its answer. */
 import { ANONYMOUS } from '../contracts/account.ts';
 import type { WholeAnswer } from '../formats/dialect.ts';
 import { wantsCache } from '../core/limits/cache-rule.ts';

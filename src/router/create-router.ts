@@ -1,3 +1,4 @@
+/** Makes routers: `routerWith`, which every `createRouter` calls. */
 import { shareNetwork } from '../net/network.ts';
 import { ByteBudget, Concurrency } from '../runtime/endpoints/concurrency.ts';
 import { BatchesOnUse } from './batches.ts';

@@ -1,3 +1,4 @@
+/** Reads bodies of every API format into the chat form. */
 import { ANONYMOUS } from '../contracts/account.ts';
 import { traceContextOf } from '../contracts/trace-context.ts';
 import type { OpenOptions } from './router.ts';

@@ -1,3 +1,4 @@
+/** The interface of a router. */
 import type { Provider } from '../contracts/provider.ts';
 import type { RouterConfig } from '../config/router.ts';
 import type { Account, RoutingPolicy } from '../contracts/account.ts';

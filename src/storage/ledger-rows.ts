@@ -1,3 +1,4 @@
+/** Rows and pages of ledgers, for every database. */
 import type {
   LedgerCost,
   LedgerCostQuery,

@@ -1,3 +1,4 @@
+/** Replaces a failing state store by local memory. */
 import { timerMs } from '../platform/environment.ts';
 import { callable, flag, milliseconds, type OptionShape, withFunctions } from '../platform/option-kinds.ts';
 import { type MaybePromise, nextTurn } from '../platform/wait.ts';

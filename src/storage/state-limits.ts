@@ -1,3 +1,4 @@
+/** Rate limits and budgets by the counters of a state store. */
 import { MINUTE_SLOT_MS, sharesOf } from '../core/limits/rate-limits.ts';
 import { sufficesLater } from '../core/limits/limit-errors.ts';
 import type { ChangedCounters, CounterChange, StateStore } from '../contracts/state-store.ts';

@@ -1,3 +1,4 @@
+/** Turns values into columns and back, for every database. */
 import type { JsonObject } from '../protocol/json.ts';
 import type { ClaimedItem, ClaimedTask, ItemOutcome, StoredItem, StoredOutcome } from '../contracts/batch-store.ts';
 import type { BatchFileRecord } from '../contracts/batch-file-store.ts';

@@ -1,3 +1,4 @@
+/** The checks for authors of mounts. */
 import { ADAPTER_BODY_LIMIT, type AdapterControl, LONG_TEXT } from './adapter-control.ts';
 
 /** A check that every mount of a router must pass. */

@@ -1,3 +1,4 @@
+/** The router and the upstream that the checks for mounts work with. */
 import { apiKeys } from '../http/api-keys.ts';
 import { escapeText } from '../core/stream/pieces.ts';
 import type { Provider, ProviderCall } from '../contracts/provider.ts';

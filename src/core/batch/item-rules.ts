@@ -1,3 +1,4 @@
+/** Decides which requests a batch may hold, and which errors their outcomes have. */
 import type { BatchEndpoint, BatchItemError } from '../../protocol/batch.ts';
 import { faultAt, type RequestFault } from '../../protocol/fault.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../protocol/json.ts';

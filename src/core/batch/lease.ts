@@ -1,3 +1,5 @@
+/** Decides how long leases are and when they are renewed. */
+
 /** Leases are renewed this many times before they end. */
 export const RENEWALS = 3;
 /** Part of a lease that may pass between two renewals. More is too close to its end. */

@@ -1,3 +1,4 @@
+/** Decides when webhooks are delivered and repeated, and when an event is given up. */
 import type { WebhookTry, WebhookState } from '../../contracts/batch-record.ts';
 
 const SECOND = 1_000;

@@ -1,3 +1,4 @@
+/** Repairs conversations that some provider would refuse, in the same way for all. */
 import type { AssistantMessage, Message, ToolCall, ToolMessage } from '../../protocol/message.ts';
 import { changesConfiguration, isEmptyText } from './needs-repair.ts';
 

@@ -1,3 +1,4 @@
+/** Decides how long to wait before the same endpoint is called again. */
 import { fill } from '../../options/option.ts';
 import { BACKOFF, type BackoffPolicy } from '../../options/fallback.ts';
 

@@ -1,3 +1,4 @@
+/** Folds the outcomes of calls into the health of an endpoint, and decides whether it may be called. */
 import { DEFAULT_ADAPTIVE_POLICY } from '../selection/adaptive/policy.ts';
 import {
   admits,

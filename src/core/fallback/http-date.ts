@@ -1,3 +1,4 @@
+/** Reads the dates and durations in which providers say when to come back. */
 import { unixSecondsOfDate } from '../../catalog/price-at.ts';
 
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];

@@ -1,3 +1,4 @@
+/** Decides fallback: what happens after an attempt, by `nextMove`. */
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { FallbackPolicy } from '../../options/fallback.ts';
 import type { PlanStep, RoutePlan } from '../selection/route-plan.ts';

@@ -1,3 +1,4 @@
+/** The one table of how providers word their refusals. */
 import type { ErrorType } from '../../protocol/error.ts';
 import type { FailureKind } from '../../contracts/failure.ts';
 

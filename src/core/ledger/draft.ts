@@ -1,3 +1,4 @@
+/** The draft of a record: what a request leaves behind for the ledger. */
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { LedgerPlugin, LedgerTool } from '../../contracts/ledger.ts';
 import type { NormalizedRequest, RoutedRequest } from '../../contracts/request.ts';

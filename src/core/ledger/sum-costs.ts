@@ -1,3 +1,4 @@
+/** Sums records by endpoint, by time and by failure. */
 import type {
   LedgerCost,
   LedgerCostKey,

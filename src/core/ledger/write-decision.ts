@@ -1,3 +1,4 @@
+/** Writes down what a routing decision depended on, so that it can be replayed. */
 import type { CachedPrompts } from '../selection/world.ts';
 import type { Catalog } from '../../catalog/catalog.ts';
 import type { Endpoint } from '../../catalog/endpoint.ts';

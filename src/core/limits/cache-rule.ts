@@ -1,3 +1,4 @@
+/** Decides whether and how a request uses the response cache. */
 import type { NormalizedRequest } from '../../contracts/request.ts';
 import type { CacheWish } from '../../contracts/state-store.ts';
 

@@ -1,3 +1,4 @@
+/** The errors of requests that exceed a rate limit or a budget. */
 import { RouterError } from '../../protocol/router-error.ts';
 import { usdFromNano } from '../../catalog/cost.ts';
 import type { MostCost } from './most-cost.ts';

@@ -1,3 +1,4 @@
+/** Finds the repeated beginning of a prompt, and marks it for the prompt cache of the provider. */
 import type { CacheControl } from '../../protocol/content-part.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../protocol/json.ts';
 import type { Message } from '../../protocol/message.ts';

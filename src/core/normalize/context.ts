@@ -1,3 +1,4 @@
+/** What normalization depends on besides the body of a request. */
 import type { Catalog } from '../../catalog/catalog.ts';
 import type { DialectName } from '../../protocol/dialect.ts';
 import type { Account, RoutingPolicy } from '../../contracts/account.ts';

@@ -1,3 +1,4 @@
+/** Makes the copy of a request that a mirror sends. */
 import type { Mirror } from '../../options/rules.ts';
 import type { ModelTarget, NormalizedRequest, MirrorChoice } from '../../contracts/request.ts';
 

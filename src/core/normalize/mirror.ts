@@ -1,3 +1,4 @@
+/** Decides whether a request is mirrored. */
 import type { Mirror } from '../../options/rules.ts';
 import type { AppliedConfiguration, NormalizedRequest } from '../../contracts/request.ts';
 import { fractionOf } from './split.ts';

@@ -1,3 +1,4 @@
+/** Finds which provider encrypted or signed the reasoning of a conversation, since no other can read it. */
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../protocol/json.ts';
 import type { Message } from '../../protocol/message.ts';

@@ -1,3 +1,4 @@
+/** Separates server tools from functions and normalizes the spelling of their types. */
 import {
   type FunctionTool,
   isFunctionTool,

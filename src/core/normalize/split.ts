@@ -1,3 +1,4 @@
+/** Chooses the share of a traffic split that a request belongs to. */
 import type { Split, SplitShare } from '../../options/rules.ts';
 
 /**

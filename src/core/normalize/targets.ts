@@ -1,3 +1,4 @@
+/** Resolves model slugs to the models of the catalog that may answer. */
 import { type Catalog, latestOfFamily } from '../../catalog/catalog.ts';
 import { splitVariants } from '../../catalog/slug.ts';
 import { type Checked, failed, passed, type RequestFault, shortened } from '../../protocol/fault.ts';

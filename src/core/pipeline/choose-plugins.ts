@@ -1,3 +1,4 @@
+/** The plugin pipeline: `choosePlugins` decides which plugins take part in a request, and in which order. */
 import { RouterError } from '../../protocol/router-error.ts';
 import { type Checked, echo, failed, faultAt, passed, type RequestFault } from '../../protocol/fault.ts';
 import type { JsonObject } from '../../protocol/json.ts';

@@ -1,3 +1,4 @@
+/** Gives plugins a request that they cannot change, and applies the changes that they return. */
 import type { Needs, NormalizedRequest } from '../../contracts/request.ts';
 import { deriveNeeds } from '../normalize/normalize.ts';
 import { type RequestChange, CHANGEABLE } from '../../contracts/plugin.ts';

@@ -1,3 +1,4 @@
+/** Finds where in the client's own body a plugin or server tool is named, for errors. */
 import type { RequestFault } from '../../protocol/fault.ts';
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
 import { serverToolType } from '../normalize/server-tools.ts';

@@ -1,3 +1,4 @@
+/** Offers the server tools of a request to the model as functions. */
 import { type Checked, echo, failed, faultAt, passed, type RequestFault } from '../../protocol/fault.ts';
 import { type FunctionTool, REFUSED_SERVER_TOOLS, type ServerTool, type ToolChoice } from '../../protocol/tools.ts';
 import { deriveNeeds } from '../normalize/normalize.ts';

@@ -1,3 +1,4 @@
+/** Checks the options that a request gives to a plugin or a server tool. */
 import { echo } from '../../protocol/fault.ts';
 import type { JsonObject } from '../../protocol/json.ts';
 import type { OptionsCheck, OptionsParser } from '../../protocol/options.ts';

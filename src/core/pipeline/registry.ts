@@ -1,3 +1,4 @@
+/** The registry of plugins and server tools of a router, and what is wrong with it. */
 import type { Plugin, PluginDefault } from '../../contracts/plugin.ts';
 import type { ServerToolDefinition } from '../../contracts/server-tool.ts';
 import type { ConfigProblem } from '../../protocol/router-error.ts';

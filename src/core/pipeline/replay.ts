@@ -1,3 +1,4 @@
+/** Brings server tool calls of earlier turns back into a conversation, and limits the loop of tools. */
 import type { AssistantMessage, Message, ToolCall } from '../../protocol/message.ts';
 import { isJsonObject } from '../../protocol/json.ts';
 import type { ReasoningDetail, StopCondition } from '../../protocol/reasoning.ts';

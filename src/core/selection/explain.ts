@@ -1,3 +1,4 @@
+/** Describes a routing plan for a dry run. */
 import type { Endpoint, FactOrigin } from '../../catalog/endpoint.ts';
 import { ratesAt } from '../../catalog/price-at.ts';
 import { describeRefusal } from '../fallback/refusal.ts';

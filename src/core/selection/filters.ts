@@ -1,3 +1,4 @@
+/** The hard filters of routing, in their order: which endpoints a request may use at all. */
 import { type Endpoint, serves } from '../../catalog/endpoint.ts';
 import type { ParameterName, ToolChoiceKind } from '../../catalog/model.ts';
 import type { SelectionPolicy } from './world.ts';

@@ -1,3 +1,4 @@
+/** Ranks the endpoints of one model. */
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { SortKey } from '../../protocol/provider-preferences.ts';
 import type { Cutoffs, Preferences, RoutedRequest } from '../../contracts/request.ts';

@@ -1,3 +1,4 @@
+/** Provider selection: `planRoute` decides which endpoints serve a request, and in which order. */
 import type { DialectName } from '../../protocol/dialect.ts';
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { World } from './world.ts';

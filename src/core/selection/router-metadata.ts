@@ -1,3 +1,4 @@
+/** Writes `router_metadata`, which explains the routing of a request. */
 import type { PipelineStage, RouterMetadata, RoutingDecision } from '../../protocol/metadata.ts';
 import { hasForeignReasoning } from '../normalize/reasoning-origin.ts';
 import type { RoutePlan } from './route-plan.ts';

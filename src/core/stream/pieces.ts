@@ -1,3 +1,4 @@
+/** Reads, makes and changes the pieces that every stream consists of. */
 import type { Choice, FinishReason } from '../../protocol/chat-result.ts';
 import type { Delta } from '../../protocol/chunk.ts';
 import type { ReasoningDetail } from '../../protocol/reasoning.ts';

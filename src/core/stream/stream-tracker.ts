@@ -1,3 +1,4 @@
+/** Watches a stream and decides whether it ended well. */
 import type { Delta, ToolCallDelta } from '../../protocol/chunk.ts';
 import { quarterTokens } from '../tokens/token-estimate.ts';
 import { isCounted, moreUsage } from './counted-usage.ts';

@@ -1,3 +1,4 @@
+/** Estimates the tokens of a prompt part by part, in the vocabulary of a model. */
 import type { ContentPart } from '../../protocol/content-part.ts';
 import type { Message } from '../../protocol/message.ts';
 import { imageSize } from './image-size.ts';

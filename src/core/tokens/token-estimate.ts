@@ -1,3 +1,4 @@
+/** Estimates tokens from the length of a prompt alone. */
 import type { Modality } from '../../catalog/model.ts';
 import type { Message } from '../../protocol/message.ts';
 import { likelyTextTokens } from './likely-tokens.ts';

@@ -1,3 +1,4 @@
+/** Decides whether a Messages body may go to an endpoint as it came, and writes it. */
 import { parametersLackedBy } from '../../catalog/lacked-parameters.ts';
 import type { JsonObject, JsonValue } from '../../protocol/json.ts';
 import type { MessagesRequest, MessagesTurn } from './protocol/messages-request.ts';

@@ -1,3 +1,4 @@
+/** Translates bodies of `POST /messages` into the chat form. */
 import { CHAT_FIELDS } from '../../protocol/chat-request.ts';
 import { type Checked, failed, faultAt, passed } from '../../protocol/fault.ts';
 import type { JsonObject, JsonValue } from '../../protocol/json.ts';

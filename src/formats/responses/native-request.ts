@@ -1,3 +1,4 @@
+/** Decides whether a Responses body may go to an endpoint as it came, and adopts its answer. */
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
 import { type InputItem, isTranslatedItem } from './protocol/input-item.ts';
 import type { ResponsesRequest } from './protocol/responses-request.ts';

@@ -1,3 +1,4 @@
+/** Builds the output items of a response from the pieces of a stream, with an event for each step. */
 import type { Logprobs, OutputImage } from '../../protocol/chat-result.ts';
 import type { Delta, ToolCallDelta } from '../../protocol/chunk.ts';
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';

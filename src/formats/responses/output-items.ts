@@ -1,3 +1,4 @@
+/** Writes single output items of the Responses API. */
 import type { JsonObject, JsonValue } from '../../protocol/json.ts';
 import type { Annotation, TokenLogprob } from '../../protocol/chat-result.ts';
 

@@ -1,3 +1,4 @@
+/** Turns reasoning into items of the Responses API and back. */
 import type { ReasoningDetail } from '../../protocol/reasoning.ts';
 import type { ReasoningItem, ServerCallItem } from './protocol/input-item.ts';
 import { isOwnItemId } from './response-object.ts';

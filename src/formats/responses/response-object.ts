@@ -1,3 +1,4 @@
+/** Writes the response object of the Responses API. */
 import type { FinishReason } from '../../protocol/chat-result.ts';
 import type { JsonObject, JsonValue } from '../../protocol/json.ts';
 import type { RouterMetadata } from '../../protocol/metadata.ts';

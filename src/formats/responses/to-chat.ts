@@ -1,3 +1,4 @@
+/** Translates bodies of `POST /responses` into the chat form. */
 import { type Checked, failed, faultAt, passed } from '../../protocol/fault.ts';
 import type { JsonObject, JsonValue } from '../../protocol/json.ts';
 import type { RequestLimits } from '../../protocol/limits.ts';

@@ -1,3 +1,4 @@
+/** The inspector's view of budgets. */
 import type { InspectedRouter } from '../../config/inspector.ts';
 import { usdFromNano, nanoFromUsd } from '../../catalog/cost.ts';
 import type { Budget } from '../../core/limits/budget.ts';

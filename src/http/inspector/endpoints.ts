@@ -1,3 +1,4 @@
+/** The inspector's view of endpoints and plans. */
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import { ratesAt } from '../../catalog/price-at.ts';
 import type { InspectedRouter } from '../../config/inspector.ts';

@@ -1,3 +1,4 @@
+/** Mounts the inspector: a page that shows what a router decides and what it costs. */
 import type { InspectedRouter, Inspector } from '../../config/inspector.ts';
 import { callable, checkShape, flag, type OptionShape } from '../../platform/option-kinds.ts';
 import type { LedgerContent } from '../../contracts/ledger.ts';

@@ -1,3 +1,4 @@
+/** Sends one open page of the inspector its updates. */
 import type { LiveHub } from './live-hub.ts';
 import type { RowFilter } from './live-row.ts';
 import type { LiveRow, LiveUpdate } from './wire.ts';

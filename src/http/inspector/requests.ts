@@ -1,3 +1,4 @@
+/** The inspector's view of requests, from the ledger. */
 import { type CostPart, priceUsage } from '../../catalog/cost.ts';
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import { ratesAt } from '../../catalog/price-at.ts';

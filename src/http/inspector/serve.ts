@@ -1,3 +1,4 @@
+/** Serves the page of the inspector and its data. */
 import type { InspectedRouter, InspectorCall, InspectorReply } from '../../config/inspector.ts';
 import { invalid } from '../body.ts';
 import { errorReply } from '../error-reply.ts';

@@ -1,3 +1,4 @@
+/** Documents the operations on API keys and the ledger. */
 import { COST_KEYS, LEDGER_FORMATS } from '../ledger-operations.ts';
 import type { KeyOperation, LedgerOperation } from '../routes.ts';
 import type { Parameter } from './parameters.ts';

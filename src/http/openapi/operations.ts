@@ -1,3 +1,4 @@
+/** Documents every operation that a router answers. */
 import type { DialectName } from '../../protocol/dialect.ts';
 import { type ComponentName, reference } from './component-schemas.ts';
 import type { Operation } from '../routes.ts';

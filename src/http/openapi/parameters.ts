@@ -1,3 +1,4 @@
+/** The parameters and headers of the OpenAPI document. */
 import { BATCH_STATUSES } from '../../protocol/batch.ts';
 import { MAX_SESSION_ID_LENGTH } from '../../protocol/limits.ts';
 import { MODEL_FILTERS, MODEL_ORDERS } from '../list-models.ts';

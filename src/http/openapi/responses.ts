@@ -1,3 +1,4 @@
+/** The responses of the OpenAPI document, errors included. */
 import { type ComponentName, reference } from './component-schemas.ts';
 
 /** What each status of an error means (contract: errors). 405, 415 and 431 come from HTTP itself. */

@@ -1,3 +1,4 @@
+/** Writes the OpenAPI document. */
 import type { Spelling } from '../spelling.ts';
 import { componentSchemas } from './component-schemas.ts';
 import { VERSION } from '../../platform/documentation.ts';

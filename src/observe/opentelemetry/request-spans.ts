@@ -1,3 +1,4 @@
+/** Builds spans from the events of a request. */
 import {
   type Attributes,
   type Context,

@@ -1,3 +1,4 @@
+/** Exports measurements to Prometheus. */
 import { type Labels, measure, type Measurement, MEASUREMENTS, type Series, type SeriesOf } from '../measurements.ts';
 import type { Counter, Gauge, Histogram, Metric, Registry } from 'prom-client';
 import { completeLabels, SeriesMetric } from './series-metric.ts';

@@ -1,3 +1,4 @@
+/** A metric of Prometheus whose series are looked up once. */
 import type { LabelName, Labels, Measurement, Series } from '../measurements.ts';
 
 /** One line of a metric, as a registry of `prom-client` reads it. */

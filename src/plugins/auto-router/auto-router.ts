@@ -1,3 +1,4 @@
+/** The plugins behind `router/auto` and `router/auto-beta`: choose a model by the kind of prompt. */
 import type { ModelTarget, NormalizedRequest } from '../../contracts/request.ts';
 import { callable, checkShape, listOf, type OptionShape, text } from '../../platform/option-kinds.ts';
 import type { Plugin } from '../../contracts/plugin.ts';

@@ -1,3 +1,4 @@
+/** Scores models by the catalog, the default source of ranks for the auto router. */
 import type { Candidate } from '../services/inner-call/candidates.ts';
 import { scoreNamesOf } from './task-types.ts';
 

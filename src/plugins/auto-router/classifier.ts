@@ -1,3 +1,4 @@
+/** Classifies prompts by the kind of task. */
 import { decodeWeights, LEVELS, type WeightTable } from './weight-table.ts';
 import { featuresOf } from './features.ts';
 import type { TaskType } from './task-types.ts';

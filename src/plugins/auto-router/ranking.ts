@@ -1,3 +1,4 @@
+/** Ranks candidate models for a classified prompt. */
 import { byPrice, bySize, type Candidate } from '../services/inner-call/candidates.ts';
 import { bestOfTier } from '../services/inner-call/value.ts';
 import type { TaskProbability } from './classifier.ts';

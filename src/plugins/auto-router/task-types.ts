@@ -1,3 +1,5 @@
+/** The kinds of task that prompts are classified by. */
+
 /**
  * The kinds of task that the classifier tells apart, and the scores that say how good a model is at each, in the order
  * in which they are looked for. Before those a score with the name of the task itself counts, then one with the name

@@ -1,3 +1,4 @@
+/** The plugin behind `router/bodybuilder`: answers with request bodies. */
 import type { Catalog } from '../../catalog/catalog.ts';
 import { definePlugin, textAnswer } from '../../core/pipeline/define-plugin.ts';
 import type { Plugin } from '../../contracts/plugin.ts';

@@ -1,3 +1,4 @@
+/** The plugin `context-compression`: makes prompts fit the context of a model. */
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { ModelTarget, NormalizedRequest } from '../../contracts/request.ts';
 import { mostTokens } from '../../core/tokens/token-ceiling.ts';

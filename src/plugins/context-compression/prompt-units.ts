@@ -1,3 +1,4 @@
+/** Groups messages that must be kept or removed together. */
 import type { Message } from '../../protocol/message.ts';
 import { type CountedMessage, Measured } from './count-message.ts';
 

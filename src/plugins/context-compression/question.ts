@@ -1,3 +1,4 @@
+/** Finds the passages of a text that ask a question. */
 import type { Passage } from './passages.ts';
 
 /** What is asked in a text of many passages: those at its edges with a question, or what says that it is one. */

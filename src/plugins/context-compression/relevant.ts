@@ -1,3 +1,4 @@
+/** Compresses a prompt by relevance to its last question. */
 import type { Message } from '../../protocol/message.ts';
 import { type CountedMessage, type CountedText, Measured, type TokenCounter } from './count-message.ts';
 import { type Compressed, GAP, middleOut, type PromptLimits, written } from './middle-out.ts';

@@ -1,3 +1,4 @@
+/** The server tool `router:datetime`: the date and time in a time zone. */
 import type { ServerToolDefinition } from '../../contracts/server-tool.ts';
 import { defineServerTool } from '../../core/pipeline/define-plugin.ts';
 import type { OptionsCheck } from '../../protocol/options.ts';

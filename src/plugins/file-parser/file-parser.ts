@@ -1,3 +1,4 @@
+/** The plugin `file-parser`: turns files in prompts into text. */
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { NormalizedRequest } from '../../contracts/request.ts';
 import type { Plugin, RequestChange } from '../../contracts/plugin.ts';

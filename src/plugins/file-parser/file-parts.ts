@@ -1,3 +1,4 @@
+/** Finds the files of a conversation, and puts their text in their place. */
 import type { ContentPart, FilePart, ImagePart, TextPart } from '../../protocol/content-part.ts';
 import type { Message } from '../../protocol/message.ts';
 import { RouterError } from '../../protocol/router-error.ts';

@@ -1,3 +1,4 @@
+/** Reads the files of one request, each once and within common limits. */
 import { frozenCopy } from '../../core/pipeline/frozen.ts';
 import type { PluginContext } from '../../contracts/plugin-context.ts';
 import type { ContentPart, ImagePart, TextPart } from '../../protocol/content-part.ts';

@@ -1,3 +1,4 @@
+/** Mistral's OCR as an engine of the file parser. */
 import { amount, checkShape, type OptionShape } from '../../platform/option-kinds.ts';
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
 import { toBase64 } from '../../platform/data-url.ts';

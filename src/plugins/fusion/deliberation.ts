@@ -1,3 +1,4 @@
+/** Runs the panel and the analyst of one call of fusion; loaded on first use. */
 import type { ToolContext, ToolOutcome } from '../../contracts/server-tool.ts';
 import type { NormalizedRequest } from '../../contracts/request.ts';
 import type { ChatRequest } from '../../protocol/chat-request.ts';

@@ -1,3 +1,4 @@
+/** The plugin and the server tool `fusion`: several models answer, one compares. */
 import type { PlanContext } from '../../contracts/plugin-context.ts';
 import type { Plugin } from '../../contracts/plugin.ts';
 import type { ServerToolDefinition } from '../../contracts/server-tool.ts';

@@ -1,3 +1,4 @@
+/** Chooses the panel and the analyst of fusion. */
 import type { Catalog } from '../../catalog/catalog.ts';
 import type { NormalizedRequest } from '../../contracts/request.ts';
 import type { FusionPreset } from '../../protocol/inner-model-options.ts';

@@ -1,3 +1,4 @@
+/** The plugin `guardrails`: finds prompt injection, personal data and forbidden content. */
 import { frozenCopy } from '../../core/pipeline/frozen.ts';
 import type { NormalizedRequest } from '../../contracts/request.ts';
 import type { PluginContext } from '../../contracts/plugin-context.ts';

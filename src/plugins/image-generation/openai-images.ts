@@ -1,3 +1,4 @@
+/** OpenAI's images API as a generator of images. */
 import { amount, checkShape, group, type OptionShape } from '../../platform/option-kinds.ts';
 import { errorOf } from '../../protocol/router-error.ts';
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';

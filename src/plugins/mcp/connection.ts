@@ -1,3 +1,4 @@
+/** Keeps the connection to one MCP server, shared by all requests. */
 import * as read from '../../platform/json.ts';
 import type { ToolExpansion } from '../../contracts/server-tool.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../protocol/json.ts';

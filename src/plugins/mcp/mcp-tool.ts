@@ -1,3 +1,4 @@
+/** The server tool `router:mcp`: tools of MCP servers. */
 import { defineServerTool } from '../../core/pipeline/define-plugin.ts';
 import type { ServerToolDefinition, ToolOutcome } from '../../contracts/server-tool.ts';
 import { createOutbound } from '../../net/outbound.ts';

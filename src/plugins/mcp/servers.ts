@@ -1,3 +1,4 @@
+/** The options of MCP servers. */
 import { fill } from '../../options/option.ts';
 import { OUTBOUND, type OutboundOptions } from '../../options/http.ts';
 import { OutboundError } from '../../net/outbound-error.ts';

@@ -1,3 +1,4 @@
+/** Opens sessions with MCP servers, by the optional package of the MCP SDK. */
 import type * as ClientModule from '@modelcontextprotocol/sdk/client/index.js';
 import type * as ProgramModule from '@modelcontextprotocol/sdk/client/stdio.js';
 import type * as HttpModule from '@modelcontextprotocol/sdk/client/streamableHttp.js';

@@ -1,3 +1,4 @@
+/** The plugin `moderation`: has prompts and answers judged by a moderation service. */
 import type { NormalizedRequest } from '../../contracts/request.ts';
 import { checkShape, milliseconds, type OptionShape, withFunctions } from '../../platform/option-kinds.ts';
 import type { Plugin } from '../../contracts/plugin.ts';

@@ -1,3 +1,4 @@
+/** OpenAI's moderation API as a moderation service. */
 import { checkShape } from '../../platform/option-kinds.ts';
 import { errorOf, type RouterError } from '../../protocol/router-error.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../protocol/json.ts';

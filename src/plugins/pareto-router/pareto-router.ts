@@ -1,3 +1,4 @@
+/** The plugin behind `router/pareto-code`: the best coding model for its price. */
 import type { ModelTarget, NormalizedRequest } from '../../contracts/request.ts';
 import { callable, checkShape, type OptionShape } from '../../platform/option-kinds.ts';
 import type { Plugin } from '../../contracts/plugin.ts';

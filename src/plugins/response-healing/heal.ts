@@ -1,3 +1,4 @@
+/** Repairs answers that should be JSON and are not. */
 import { fitsSchema } from './fits-schema.ts';
 import type { JsonObject, JsonValue } from '../../protocol/json.ts';
 import { readEscape, writesLatex } from './read-text.ts';

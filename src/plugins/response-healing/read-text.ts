@@ -1,3 +1,4 @@
+/** Reads quoted texts of broken JSON. */
 import {
   endsText,
   HALF_QUOTED_ITEM,

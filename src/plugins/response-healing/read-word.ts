@@ -1,3 +1,4 @@
+/** Reads literals, numbers and unquoted words of broken JSON. */
 import type { JsonObject, JsonValue } from '../../protocol/json.ts';
 import { fitsSchema } from './fits-schema.ts';
 import { isQuote, readText } from './read-text.ts';

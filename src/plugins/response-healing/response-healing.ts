@@ -1,3 +1,4 @@
+/** The plugin `response-healing`: repairs JSON in answers. */
 import type { Plugin } from '../../contracts/plugin.ts';
 import { definePlugin } from '../../core/pipeline/define-plugin.ts';
 import type { StageRecord } from '../../contracts/plugin-context.ts';

@@ -1,3 +1,4 @@
+/** Reads broken JSON in one pass and writes it as valid JSON. */
 import {
   indentOf,
   meaningOf,

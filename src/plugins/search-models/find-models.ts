@@ -1,3 +1,4 @@
+/** Finds the models of a catalog that fulfil conditions. */
 import type { Catalog } from '../../catalog/catalog.ts';
 import type { Endpoint, Model } from '../../catalog/endpoint.ts';
 import { defined } from '../../catalog/facts.ts';

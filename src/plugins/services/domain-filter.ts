@@ -1,3 +1,4 @@
+/** Filters pages by their domains. */
 import { percentDecoded } from '../../platform/data-url.ts';
 import type { DomainRule, DomainFilter } from '../../contracts/plugin-services.ts';
 

@@ -1,3 +1,4 @@
+/** Calls services of plugins that speak JSON over HTTP. */
 import { timerMs } from '../../platform/environment.ts';
 import { errorOf, RouterError } from '../../protocol/router-error.ts';
 import type { JsonObject } from '../../protocol/json.ts';

@@ -1,3 +1,4 @@
+/** The kinds of values that options of plugins have. */
 import { OUTBOUND } from '../../options/http.ts';
 import {
   groupOf,

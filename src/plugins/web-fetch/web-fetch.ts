@@ -1,3 +1,4 @@
+/** The plugin and the server tool that fetch pages for a model. */
 import type { Plugin } from '../../contracts/plugin.ts';
 import { definePlugin, defineServerTool } from '../../core/pipeline/define-plugin.ts';
 import type { JsonObject } from '../../protocol/json.ts';

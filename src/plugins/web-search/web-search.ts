@@ -1,3 +1,4 @@
+/** The server tool `router:web_search`. */
 import { checkShape, milliseconds, type OptionShape } from '../../platform/option-kinds.ts';
 import type { ServerToolDefinition } from '../../contracts/server-tool.ts';
 import { defineServerTool } from '../../core/pipeline/define-plugin.ts';

@@ -1,3 +1,4 @@
+/** The plugin `web`: adds search results to a prompt. */
 import type { ChunkTransform, Plugin } from '../../contracts/plugin.ts';
 import { definePlugin } from '../../core/pipeline/define-plugin.ts';
 import { checkShape, milliseconds, type OptionShape } from '../../platform/option-kinds.ts';

@@ -1,3 +1,4 @@
+/** Schemas of alternatives: unions, and objects that a member distinguishes. */
 import { isJsonObject } from '../json.ts';
 import {
   type AnySchema,

@@ -1,3 +1,5 @@
+/** The types that all schemas of requests are made of. */
+
 /** Any schema. */
 export type AnySchema = Schema<unknown>;
 /** Schemas of the members of an object, by name. */

@@ -1,3 +1,4 @@
+/** Reads values by schemas, and makes schemas optional, nullable or defaulted. */
 import { type Issue, REFUSED, type Schema, type Rule } from './form.ts';
 import { describeIssues, type Problem } from '../issues.ts';
 

@@ -1,3 +1,4 @@
+/** Calls models of the AI SDK; loaded on first use. */
 import type { AiSdkDeclaration, AiSdkOptions } from './options.ts';
 import type { TraceContext } from '../../contracts/trace-context.ts';
 import { isJsonObject, type JsonValue } from '../../protocol/json.ts';

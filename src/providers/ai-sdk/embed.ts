@@ -1,3 +1,4 @@
+/** Calls embedding models of the AI SDK. */
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
 import { type EmbeddingsPart, joinEmbeddings } from '../embedding-codec.ts';
 import type { EmbeddingCall } from '../../contracts/provider.ts';

@@ -1,3 +1,4 @@
+/** Writes a request as the call options of the AI SDK. */
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { ParameterName } from '../../catalog/model.ts';
 import type { NormalizedRequest, RequestParameters } from '../../contracts/request.ts';

@@ -1,3 +1,4 @@
+/** What is known of single providers of the AI SDK beyond their common interface. */
 import type { AcceptedConversation } from '../../core/accepts.ts';
 import { compatibleConversation, SDK_CONVERSATIONS } from '../accepts/ai-sdk.ts';
 import type { JsonObject } from '../../protocol/json.ts';

@@ -1,3 +1,4 @@
+/** The options of `fromAiSdk`. */
 import type { CallTimeouts, EndpointDeclaration } from '../../catalog/endpoint.ts';
 import {
   anything,

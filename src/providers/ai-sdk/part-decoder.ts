@@ -1,3 +1,4 @@
+/** Turns stream parts of the AI SDK into pieces. */
 import { escapeText } from '../../core/stream/pieces.ts';
 import type { Delta, ToolCallDelta } from '../../protocol/chunk.ts';
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';

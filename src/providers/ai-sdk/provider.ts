@@ -1,3 +1,4 @@
+/** The provider `fromAiSdk`: models of the Vercel AI SDK as endpoints. */
 import type { EndpointDeclaration } from '../../catalog/endpoint.ts';
 import type { Provider } from '../../contracts/provider.ts';
 import { onDemand } from '../../platform/wait.ts';

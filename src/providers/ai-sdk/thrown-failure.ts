@@ -1,3 +1,4 @@
+/** Turns what models of the AI SDK throw into failures. */
 import type { JsonObject } from '../../protocol/json.ts';
 import { isErrorBody } from '../error-shape.ts';
 import { type ErrorContext, failureInBand, failureOfResponse, parseJson } from '../upstream-failure.ts';

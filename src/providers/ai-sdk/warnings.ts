@@ -1,3 +1,4 @@
+/** Passes on and judges the warnings of the AI SDK. */
 import type { ParameterName } from '../../catalog/model.ts';
 import type { RoutedRequest } from '../../contracts/request.ts';
 import { isJsonObject } from '../../protocol/json.ts';

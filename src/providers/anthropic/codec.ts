@@ -1,3 +1,4 @@
+/** The codec of Anthropic's Messages API. */
 import type { NormalizedRequest } from '../../contracts/request.ts';
 import type { ProviderTokenCount } from '../../contracts/provider.ts';
 import { type JsonObject, isJsonObject } from '../../protocol/json.ts';

@@ -1,3 +1,4 @@
+/** Writes messages as turns of the Messages API. */
 import type { NormalizedRequest } from '../../contracts/request.ts';
 import type {
   AssistantMessage,

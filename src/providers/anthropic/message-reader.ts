@@ -1,3 +1,4 @@
+/** Reads one message of the Messages API, streamed or not. */
 import { endWord, escapeText } from '../../core/stream/pieces.ts';
 import type { Delta } from '../../protocol/chunk.ts';
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';

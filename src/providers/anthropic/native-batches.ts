@@ -1,3 +1,4 @@
+/** Anthropic's Message Batches. */
 import { BatchApi, jobId } from '../batch-api.ts';
 import { batchedReader, MAX_BATCH_BYTES, writeParts } from '../batch-codecs.ts';
 import type {

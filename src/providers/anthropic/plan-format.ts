@@ -1,3 +1,4 @@
+/** Decides how a Claude model is held to the requested response format. */
 import type { NormalizedRequest } from '../../contracts/request.ts';
 import type { Accepts } from '../../core/accepts.ts';
 import type { JsonObject } from '../../protocol/json.ts';

@@ -1,3 +1,4 @@
+/** Decides the thinking budget and the token limit of a request to Anthropic. */
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { NormalizedRequest } from '../../contracts/request.ts';
 import type { AcceptedReasoning, Accepts } from '../../core/accepts.ts';

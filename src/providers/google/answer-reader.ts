@@ -1,3 +1,4 @@
+/** Reads responses of Gemini, streamed or not. */
 import { endWord, escapeText } from '../../core/stream/pieces.ts';
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
 import { isError } from '../error-shape.ts';

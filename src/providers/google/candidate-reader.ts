@@ -1,3 +1,4 @@
+/** Reads the parts of one candidate in a response of Gemini. */
 import type { NormalizedRequest } from '../../contracts/request.ts';
 import type { Delta } from '../../protocol/chunk.ts';
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';

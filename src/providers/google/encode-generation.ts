@@ -1,3 +1,4 @@
+/** Writes `generationConfig` for Gemini. */
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { ParameterName } from '../../catalog/model.ts';
 import type { AcceptedReasoning, Accepts } from '../../core/accepts.ts';

@@ -1,3 +1,4 @@
+/** Writes functions and Google's own search for Gemini. */
 import type { NormalizedRequest } from '../../contracts/request.ts';
 import type { FunctionTool, ToolChoice } from '../../protocol/tools.ts';
 import { toolSchema } from '../../core/schema/rewrite-schema.ts';

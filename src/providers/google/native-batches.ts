@@ -1,3 +1,4 @@
+/** The batch mode of the Gemini API. */
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
 import type {
   NativeCall,

@@ -1,3 +1,4 @@
+/** The provider `google`. */
 import type { ConfigProblem } from '../../protocol/router-error.ts';
 import type { JsonObject } from '../../protocol/json.ts';
 import { checkProviderShape, keyPlace } from '../check-options.ts';

@@ -1,3 +1,4 @@
+/** The differences between batch APIs over files. */
 import type { NativeState } from '../../contracts/native-batches.ts';
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
 import type { BatchedBody } from '../batch-codecs.ts';

@@ -1,3 +1,4 @@
+/** The codec of chat completions, for every vendor that speaks them. */
 import type { Codec, StreamDecoder, SseEvent } from '../codec.ts';
 import type { VendorAccepts } from '../../core/accepts.ts';
 import type { NormalizedRequest } from '../../contracts/request.ts';

@@ -1,3 +1,4 @@
+/** Reads responses of chat completions, whatever server wrote them. */
 import { ToolCallCollector } from '../../core/stream/collect.ts';
 import type {
   Annotation,

@@ -1,3 +1,4 @@
+/** The codec of OpenAI's embeddings. */
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import { decodeFloat32 } from '../../protocol/float32-base64.ts';
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';

@@ -1,3 +1,4 @@
+/** Writes messages for chat completions. */
 import type { CacheControl, ContentPart } from '../../protocol/content-part.ts';
 import type { AcceptedConversation } from '../../core/accepts.ts';
 import { mediaKind } from '../../core/conversation/shape.ts';

@@ -1,3 +1,4 @@
+/** Writes requests for chat completions. */
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { ParameterName } from '../../catalog/model.ts';
 import type { NormalizedRequest, ReasoningRequest } from '../../contracts/request.ts';

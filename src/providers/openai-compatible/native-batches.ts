@@ -1,3 +1,4 @@
+/** Batch APIs over files, as OpenAI has them. */
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
 import { BatchApi, jobId, unreadable } from '../batch-api.ts';
 import { batchedReader, MAX_BATCH_BYTES, writeParts } from '../batch-codecs.ts';

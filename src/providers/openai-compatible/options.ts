@@ -1,3 +1,4 @@
+/** The options of providers that speak chat completions. */
 import type { ProviderKey } from '../../options/accounts.ts';
 import type { AcceptedConversation } from '../../core/accepts.ts';
 import type { CallTimeouts, EndpointDeclaration } from '../../catalog/endpoint.ts';

@@ -1,3 +1,4 @@
+/** The table of vendors that speak chat completions, and how they differ. */
 import { parametersLackedBy } from '../../catalog/lacked-parameters.ts';
 import type { BuiltInProvider } from '../../options/names.ts';
 import type { Dialect } from './dialect.ts';

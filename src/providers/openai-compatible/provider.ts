@@ -1,3 +1,4 @@
+/** The provider `openaiCompatible`, and the base of every vendor that speaks chat completions. */
 import type { VendorAccepts } from '../../core/accepts.ts';
 import type { BatchPath } from './native-batches.ts';
 import type { BatchesOnFirstUse, Codec, CodecOnFirstUse } from '../codec.ts';

@@ -1,3 +1,4 @@
+/** Puts fragments of tool calls in order, whatever index their server gives. */
 import type { ToolCallDelta } from '../../protocol/chunk.ts';
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
 import type { OriginalId } from '../tool-ids.ts';

@@ -1,3 +1,4 @@
+/** The factories of vendors that speak chat completions, each in a line. */
 import type { ConfigProblem } from '../../protocol/router-error.ts';
 import { checkProviderShape, keyPlace } from '../check-options.ts';
 import type { Provider } from '../../contracts/provider.ts';

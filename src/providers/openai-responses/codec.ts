@@ -1,3 +1,4 @@
+/** The codec of OpenAI's Responses API. */
 import type { Codec, StreamDecoder, SseEvent } from '../codec.ts';
 import type { VendorAccepts } from '../../core/accepts.ts';
 import { repairItems } from './repair-items.ts';

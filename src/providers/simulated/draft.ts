@@ -1,3 +1,4 @@
+/** Makes up the answer of a simulated model. */
 import type { Chance } from './chance.ts';
 import { writeAnswer, writeReasoning } from './prose.ts';
 import type { SimulatedAnswer, SimulatedToolCall } from './options.ts';

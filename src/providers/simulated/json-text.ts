@@ -1,3 +1,4 @@
+/** Makes up JSON and texts that fit a schema, for simulated models. */
 import type { Chance } from './chance.ts';
 import { COMMON_TOPICS, properNounOf, writeSentence } from './prose.ts';
 import { percentDecoded } from '../../platform/data-url.ts';

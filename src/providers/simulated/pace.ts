@@ -1,3 +1,4 @@
+/** The speed of simulated models. */
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { Environment, Timer } from '../../platform/environment.ts';
 import type { Chance } from './chance.ts';

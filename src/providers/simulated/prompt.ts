@@ -1,3 +1,4 @@
+/** Reads what a simulated model needs of a conversation. */
 import type { ContentPart } from '../../protocol/content-part.ts';
 import type { Message } from '../../protocol/message.ts';
 import { topicsOf } from './prose.ts';

@@ -1,3 +1,4 @@
+/** Writes the prose of simulated models. */
 import type { Chance } from './chance.ts';
 import { isJsonObject } from '../../protocol/json.ts';
 import * as read from '../../platform/json.ts';

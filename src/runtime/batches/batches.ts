@@ -1,3 +1,4 @@
+/** The batches of a router: the operations on them. */
 import { type Account, ANONYMOUS } from '../../contracts/account.ts';
 import { isTerminal } from '../../core/batch/machine.ts';
 import { wireBatch, wireResult } from '../../core/batch/wire-batch.ts';

@@ -1,3 +1,4 @@
+/** Delivers the webhooks of batches. */
 import type { Brand } from '../../options/http.ts';
 import type { ClaimedTask } from '../../contracts/batch-store.ts';
 import type { TaskResult, TaskSignals } from '../../contracts/task-queue.ts';

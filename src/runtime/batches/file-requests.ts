@@ -1,3 +1,4 @@
+/** Reads the requests of a batch from a stored file. */
 import type { BatchFileRecord } from '../../contracts/batch-file-store.ts';
 import type { BatchStore } from '../../contracts/batch-store.ts';
 import type { BatchEndpoint, BatchRequest } from '../../protocol/batch.ts';

@@ -1,3 +1,4 @@
+/** The files of batches: upload, list, content, deletion. */
 import { type Account, ANONYMOUS } from '../../contracts/account.ts';
 import { batchOfFile, outputFileId, outputLine, seconds } from '../../core/batch/wire-batch.ts';
 import type { BatchLimits } from '../../options/limits.ts';

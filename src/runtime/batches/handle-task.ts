@@ -1,3 +1,4 @@
+/** Runs the tasks of batches. */
 import { isTerminal } from '../../core/batch/machine.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../protocol/json.ts';
 import type { TaskHandler, TaskResult, TaskSignals } from '../../contracts/task-queue.ts';

@@ -1,3 +1,4 @@
+/** Runs single requests of batches on the ordinary path. */
 import * as read from '../../platform/json.ts';
 import type { DialectName } from '../../protocol/dialect.ts';
 import type { Endpoint } from '../../catalog/endpoint.ts';

@@ -1,3 +1,4 @@
+/** Holds and renews the leases of claimed requests. */
 import { RENEWALS } from '../../core/batch/lease.ts';
 import type { Timer } from '../../platform/environment.ts';
 import type { BatchPorts } from './ports.ts';

@@ -1,3 +1,4 @@
+/** Runs the requests of one batch, several at a time. */
 import type { Account } from '../../contracts/account.ts';
 import { ClaimedShare } from '../../core/batch/shares.ts';
 import { isTransient, itemError, POISONED_ITEM } from '../../core/batch/item-rules.ts';

@@ -1,3 +1,4 @@
+/** Stores outcomes of batch requests in groups. */
 import type { ItemOutcome } from '../../contracts/batch-store.ts';
 import type { BatchPorts } from './ports.ts';
 import { nextTurn } from '../../platform/wait.ts';

@@ -1,3 +1,4 @@
+/** Shares the capacity for batch requests among the batches of a process. */
 import { Turns } from '../../core/batch/shares.ts';
 import {
   afterAnswer,

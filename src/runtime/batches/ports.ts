@@ -1,3 +1,4 @@
+/** What the tasks of batches work with. */
 import type { Account } from '../../contracts/account.ts';
 import type { LeaseLength } from '../../core/batch/lease.ts';
 import type { Provider } from '../../contracts/provider.ts';

@@ -1,3 +1,4 @@
+/** Helps to run batches whose task is in another process. */
 import type { Timer } from '../../platform/environment.ts';
 import { seldom } from '../../platform/seldom.ts';
 import { warn } from '../events/events.ts';

@@ -1,3 +1,4 @@
+/** The answer of an execution, as everything behind it reads it. */
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { NormalizedRequest, RoutedRequest } from '../../contracts/request.ts';
 import type { RoutePlan } from '../../core/selection/route-plan.ts';

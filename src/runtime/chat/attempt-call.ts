@@ -1,3 +1,4 @@
+/** The interface between the attempt loop and its upstream calls. */
 import type { CostPart } from '../../catalog/cost.ts';
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { TokenCalibration } from '../../core/tokens/likely-tokens.ts';

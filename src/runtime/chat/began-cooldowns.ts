@@ -1,3 +1,4 @@
+/** Finds the cooldowns that a failure began. */
 import type { Cooldown, EndpointHealth } from '../../core/fallback/health.ts';
 
 /** Whether the cooldown or the circuit of an endpoint is another, whatever was counted meanwhile. */

@@ -1,3 +1,4 @@
+/** Watches over the time limits of one upstream call. */
 import type { Environment, Timer } from '../../platform/environment.ts';
 import { soon } from '../../platform/wait.ts';
 import type { CallTimeouts } from '../../catalog/endpoint.ts';

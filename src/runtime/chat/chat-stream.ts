@@ -1,3 +1,4 @@
+/** Streams the answer of an execution to the client. */
 import { namedTier } from '../../catalog/price-at.ts';
 import { judgeToolCalls } from '../../core/selection/tool-validity.ts';
 import { withoutReasoning } from '../../core/stream/pieces.ts';

@@ -1,3 +1,4 @@
+/** Counts the tokens of a prompt, by the provider or by an estimate. */
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import { inVocabularyOf, promptParts } from '../../core/tokens/prompt-parts.ts';
 import { likelyTextTokens } from '../../core/tokens/likely-tokens.ts';

@@ -1,3 +1,4 @@
+/** Starts a second call when the first is late. */
 import type { Admission } from '../../core/fallback/health.ts';
 import type { RoutedRequest } from '../../contracts/request.ts';
 import { growthFactor } from '../../core/selection/adaptive/growth.ts';

@@ -1,3 +1,4 @@
+/** Sends and counts copies of mirrored requests. */
 import { fill } from '../../options/option.ts';
 import { type Mirror, MIRROR } from '../../options/rules.ts';
 import { copyOf } from '../../core/normalize/mirror-copy.ts';

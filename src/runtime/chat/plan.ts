@@ -1,3 +1,4 @@
+/** Plans requests on the state of the endpoints at this moment. */
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { NormalizedRequest, RoutedRequest } from '../../contracts/request.ts';
 import type { ReasoningOrigins } from '../../core/normalize/reasoning-origin.ts';

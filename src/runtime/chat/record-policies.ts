@@ -1,3 +1,4 @@
+/** The rules by which records of endpoints are kept. */
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { EndpointHealth, HealthPolicy } from '../../core/fallback/health.ts';
 import type { PacerPolicy } from '../../core/selection/adaptive/pacer.ts';

@@ -1,3 +1,4 @@
+/** The services that the runtime works with. */
 import type { FallbackPolicy } from '../../core/fallback/next-move.ts';
 import type { PluginRegistry } from '../../core/pipeline/registry.ts';
 import type { SelectionPolicy, SelectionStrategy } from '../../core/selection/world.ts';

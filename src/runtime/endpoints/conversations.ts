@@ -1,3 +1,4 @@
+/** Keeps conversations with the endpoint that has them cached. */
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { NormalizedRequest } from '../../contracts/request.ts';
 import { conversationKey } from '../../core/normalize/session.ts';

@@ -1,3 +1,4 @@
+/** Shares cooldowns among instances through the state store. */
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { Cooldown } from '../../core/fallback/health.ts';
 import { isJsonObject, type JsonValue } from '../../protocol/json.ts';

@@ -1,3 +1,4 @@
+/** Applies declared rate limits of endpoints across all instances. */
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { ChangedCounters, StateStore } from '../../contracts/state-store.ts';
 import { changesAfter, claimOf, type EndpointClaim, slicesOf, waitForRoom } from '../../core/limits/endpoint-claim.ts';

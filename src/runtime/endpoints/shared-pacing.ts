@@ -1,3 +1,4 @@
+/** Shares pacing and hedging among the requests of a process. */
 import {
   EMPTY_PURSE,
   type HedgePolicy,

@@ -1,3 +1,4 @@
+/** Calls the listeners of a router. */
 import type { RequestFollower } from './request-follower.ts';
 import type { WarningEvent, RouterEvents, RouterListener, RouterEventSource } from '../../contracts/events.ts';
 

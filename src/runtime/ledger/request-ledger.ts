@@ -1,3 +1,4 @@
+/** Writes the ledger of a router in the background. */
 import type { Ledger, LedgerCostQuery, LedgerQuery, LedgerRecord } from '../../contracts/ledger.ts';
 import {
   drafted,

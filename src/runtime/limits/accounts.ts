@@ -1,3 +1,4 @@
+/** Checks the accounts that authentication returns. */
 import type { Secret } from '../../platform/secret.ts';
 import { ACCOUNT } from '../../options/accounts.ts';
 import { type ConfigProblem, RouterError } from '../../protocol/router-error.ts';

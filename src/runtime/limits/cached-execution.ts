@@ -1,3 +1,4 @@
+/** Answers a request from the response cache, or fills the cache with its answer. */
 import { declareEndpoint, type Endpoint } from '../../catalog/endpoint.ts';
 import type { CacheRule } from '../../core/limits/cache-rule.ts';
 import { mayAnswer } from '../../core/limits/kept-answer.ts';

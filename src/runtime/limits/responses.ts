@@ -1,3 +1,4 @@
+/** The response cache of a router. */
 import { type CachePolicy, type CacheRule, cacheRule } from '../../core/limits/cache-rule.ts';
 import type { KeptAnswer } from '../../core/limits/kept-answer.ts';
 import type { NormalizedRequest } from '../../contracts/request.ts';

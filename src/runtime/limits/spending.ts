@@ -1,3 +1,4 @@
+/** Holds accounts to their budgets, call by call. */
 import { fill } from '../../options/option.ts';
 import { BUDGET, type TaggedBudgets } from '../../options/spending.ts';
 import { tagsOf } from '../../core/limits/rate-limits.ts';

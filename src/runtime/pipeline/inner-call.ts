@@ -1,3 +1,4 @@
+/** Runs code of plugins within time limits, and the calls that it makes. */
 import { errorOf, RouterError } from '../../protocol/router-error.ts';
 import type { NormalizedRequest } from '../../contracts/request.ts';
 import { inheritedPolicies } from '../../core/pipeline/inherited-policies.ts';

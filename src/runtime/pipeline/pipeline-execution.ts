@@ -1,3 +1,4 @@
+/** Runs a request that plugins or server tools take part in. */
 import { declareEndpoint, type Endpoint } from '../../catalog/endpoint.ts';
 import type { PluginAnswer } from '../../contracts/plugin.ts';
 import type { NormalizedRequest } from '../../contracts/request.ts';

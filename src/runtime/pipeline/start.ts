@@ -1,3 +1,4 @@
+/** Starts requests: finds their plugins, plans and executes them. */
 import type { NormalizedRequest } from '../../contracts/request.ts';
 import { choosePlugins } from '../../core/pipeline/choose-plugins.ts';
 import { faultInBody } from '../../core/pipeline/locate-tool.ts';

@@ -1,3 +1,4 @@
+/** The loop of server tools: turns of the model and calls of tools by turns. */
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { NormalizedRequest } from '../../contracts/request.ts';
 import { unknownProviders } from '../../core/normalize/unknown-providers.ts';

@@ -1,3 +1,4 @@
+/** The state store over Cloudflare Durable Objects. */
 import * as read from '../../platform/json.ts';
 import type { ChangedCounters, ChangeName, CounterChange, StateStore } from '../../contracts/state-store.ts';
 import type { JsonValue } from '../../protocol/json.ts';

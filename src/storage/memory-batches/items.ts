@@ -1,3 +1,4 @@
+/** Requests, outcomes and leases of batches in memory. */
 import {
   type BatchStore,
   DuplicateCustomIdError,

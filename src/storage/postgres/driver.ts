@@ -1,3 +1,4 @@
+/** Loads the optional package `pg` and interprets its errors. */
 import { StorageError, type StorageErrorReason } from '../../contracts/storage-error.ts';
 import type * as Pg from 'pg';
 

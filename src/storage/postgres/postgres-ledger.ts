@@ -1,3 +1,4 @@
+/** The ledger in PostgreSQL. */
 import type { Ledger, LedgerCostKey, LedgerRecord } from '../../contracts/ledger.ts';
 import { anything, checkShape, type OptionShape } from '../../platform/option-kinds.ts';
 import {

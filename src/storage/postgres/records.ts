@@ -1,3 +1,4 @@
+/** Batch records and drafts in PostgreSQL. */
 import {
   type BatchStore,
   DuplicateCustomIdError,

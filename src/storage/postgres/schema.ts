@@ -1,3 +1,4 @@
+/** The tables in PostgreSQL, and their migrations. */
 import { StorageError } from '../../contracts/storage-error.ts';
 import { PostgresDatabase, type Query } from './database.ts';
 import { anything, flag, kind, type OptionShape } from '../../platform/option-kinds.ts';

@@ -1,3 +1,4 @@
+/** The statements of the batch store in PostgreSQL. */
 import { BATCH_ENDS } from '../../protocol/batch.ts';
 
 const TERMINAL = BATCH_ENDS.map((status) => `'${status}'`).join(', ');

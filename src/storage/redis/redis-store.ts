@@ -1,3 +1,4 @@
+/** The state store in Redis. */
 import { anything, checkShape, kind, type OptionShape } from '../../platform/option-kinds.ts';
 import { ConfigError, type ConfigProblem } from '../../protocol/router-error.ts';
 import type { JsonValue } from '../../protocol/json.ts';

@@ -1,3 +1,4 @@
+/** Opens SQLite files and runs statements in short slices. */
 import { closeSync, openSync, statSync } from 'node:fs';
 import type * as Sqlite from 'node:sqlite';
 import type { DatabaseSync } from 'node:sqlite';

@@ -1,3 +1,4 @@
+/** Batch records and drafts in SQLite. */
 import { type BatchStore, DuplicateCustomIdError, type PublishOutcome } from '../../contracts/batch-store.ts';
 import {
   type BatchOwner,

@@ -1,3 +1,4 @@
+/** The tables and statements of the batch store in SQLite. */
 import { BATCH_ENDS } from '../../protocol/batch.ts';
 
 /**

@@ -1,3 +1,4 @@
+/** What the checks for batch stores are made of. */
 import type { BatchStore, ClaimedItem, ClaimedTask, ItemOutcome, StoredItem } from '../../contracts/batch-store.ts';
 import type { BatchItemError } from '../../protocol/batch.ts';
 import type { JsonValue } from '../../protocol/json.ts';

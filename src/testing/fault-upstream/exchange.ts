@@ -1,3 +1,4 @@
+/** One request to a fault upstream, and the means to answer it well or badly. */
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { type FaultWire, type WireError, wordsOf, type RecordedRequest } from './wire.ts';

@@ -1,3 +1,4 @@
+/** Starts a server that plays the faults of providers, over real sockets. */
 import type { Fault } from './fault.ts';
 import type { Server as HttpServer, IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo, Server, Socket } from 'node:net';

@@ -1,3 +1,4 @@
+/** The table of all faults that a fault upstream can play. */
 import type { Fault } from './fault.ts';
 import type { FaultExchange } from './exchange.ts';
 import type { WireError, RecordedRequest } from './wire.ts';

@@ -1,3 +1,4 @@
+/** Faults of HTTP/1.1 framing and of compressed bodies. */
 import type { FaultExchange } from './exchange.ts';
 import type { Fault } from './fault.ts';
 

@@ -1,3 +1,5 @@
+/** How fault upstreams answer in each API. */
+
 /** What a request asks for, as far as the fault upstream cares. */
 interface AskedFor {
   readonly model: string;

@@ -1,3 +1,4 @@
+/** Checks for providers: good answers. */
 import {
   type Outcome,
   PROMPT,

@@ -1,3 +1,4 @@
+/** Checks for providers: embeddings. */
 import {
   CHECK_CONTEXT,
   type ProviderCheck,

@@ -1,3 +1,4 @@
+/** What the checks for providers are made of. */
 import { type Catalog, buildCatalog } from '../../catalog/catalog.ts';
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { Provider } from '../../contracts/provider.ts';

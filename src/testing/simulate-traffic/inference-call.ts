@@ -1,3 +1,4 @@
+/** Calls of a simulated inference server. */
 import { blocksOfSession } from './block-cache.ts';
 import type { InferenceJob, InferenceServer } from './inference-server.ts';
 import type { PoisonRequests } from './world.ts';

@@ -1,3 +1,4 @@
+/** The report of simulated traffic. */
 import { BlockCache } from './block-cache.ts';
 import { type SimulatedServer, CACHE_MS, costOf, RateBucket } from './simulated-server.ts';
 import type { Price } from '../../catalog/price.ts';

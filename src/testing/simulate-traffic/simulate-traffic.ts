@@ -1,3 +1,4 @@
+/** Sends simulated traffic through a real router, in virtual time. */
 import { RouterError } from '../../protocol/router-error.ts';
 import type { Message } from '../../protocol/message.ts';
 import type { Provider } from '../../contracts/provider.ts';

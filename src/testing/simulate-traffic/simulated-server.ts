@@ -1,3 +1,4 @@
+/** The endpoints of a simulated world. */
 import type { EndpointDeclaration } from '../../catalog/endpoint.ts';
 import type { Price } from '../../catalog/price.ts';
 import { type ProviderCall, failedReply } from '../../contracts/provider.ts';

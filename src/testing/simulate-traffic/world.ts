@@ -1,3 +1,4 @@
+/** The description of a simulated world. */
 import type { Price } from '../../catalog/price.ts';
 
 /** The time to the first token of an endpoint: lognormal, as measured times are. */

@@ -1,3 +1,4 @@
+/** What the checks for state stores are made of. */
 import type { StateStore } from '../../contracts/state-store.ts';
 
 /** The store under check, as its author sets it up. */

@@ -1,3 +1,4 @@
+/** Makes recorded decisions again under another configuration. */
 import type { Catalog } from '../../../catalog/catalog.ts';
 import type { Endpoint, EndpointTier } from '../../../catalog/endpoint.ts';
 import type { Modality, ParameterName, ToolChoiceKind } from '../../../catalog/model.ts';

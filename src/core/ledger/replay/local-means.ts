@@ -1,3 +1,5 @@
+/** Estimates with confidence intervals, from requests near a time. */
+
 const CHUNK = 4_096;
 
 /**

@@ -1,3 +1,4 @@
+/** The metrics by which a replay compares two configurations. */
 import { LocalMeans, NumberList, intervalOf } from './local-means.ts';
 import type { Estimated } from './replay-report.ts';
 

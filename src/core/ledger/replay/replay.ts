@@ -1,3 +1,4 @@
+/** Replays a ledger and compares its decisions with those of another configuration. */
 import { nanoFromUsd } from '../../../catalog/cost.ts';
 import type { Endpoint } from '../../../catalog/endpoint.ts';
 import { ratesAt } from '../../../catalog/price-at.ts';

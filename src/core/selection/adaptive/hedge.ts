@@ -1,3 +1,4 @@
+/** Decides when a late call is hedged, and limits what hedges may cost. */
 import { fill } from '../../../options/option.ts';
 import { HEDGE, type HedgePolicy } from '../../../options/selection.ts';
 import type { RoutedRequest } from '../../../contracts/request.ts';

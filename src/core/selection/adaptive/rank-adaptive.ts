@@ -1,3 +1,4 @@
+/** Ranks endpoints by the expected cost of starting a request there. */
 import type { Endpoint } from '../../../catalog/endpoint.ts';
 import type { RoutedRequest } from '../../../contracts/request.ts';
 import {

@@ -1,3 +1,4 @@
+/** Orders endpoints that cost the same by the time that they take. */
 import type { Endpoint } from '../../../catalog/endpoint.ts';
 import type { World } from '../world.ts';
 import type { AdaptivePolicy } from './policy.ts';

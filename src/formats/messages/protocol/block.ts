@@ -1,3 +1,4 @@
+/** The content blocks of Anthropic's Messages, and their schemas. */
 import { nullish } from '../../../protocol/accept/schema.ts';
 import { either, tagged, narrowed } from '../../../protocol/accept/choices.ts';
 import { jsonObject, list } from '../../../protocol/accept/collections.ts';

@@ -1,3 +1,4 @@
+/** The body of `POST /messages`, and its schema. */
 import { nullish, read } from '../../../protocol/accept/schema.ts';
 import { either, tagged } from '../../../protocol/accept/choices.ts';
 import { loose, strict } from '../../../protocol/accept/object.ts';

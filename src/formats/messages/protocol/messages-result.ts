@@ -1,3 +1,4 @@
+/** The response and the stream events of Anthropic's Messages. */
 import type { Availability, ErrorMetadata, ErrorType } from '../../../protocol/error.ts';
 import type { RouterMetadata } from '../../../protocol/metadata.ts';
 import type { RedactedThinkingBlock, ThinkingBlock } from './block.ts';

@@ -1,3 +1,4 @@
+/** Finds the models that a model router may choose among. */
 import type { Catalog } from '../../../catalog/catalog.ts';
 import type { Endpoint, Model } from '../../../catalog/endpoint.ts';
 import { modelPatterns } from '../../../catalog/model-patterns.ts';

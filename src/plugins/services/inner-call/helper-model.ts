@@ -1,3 +1,4 @@
+/** Calls another model on behalf of a tool: the advisor and the subagent. */
 import type { ToolContext, ToolFunction } from '../../../contracts/server-tool.ts';
 import type { ChatResult } from '../../../protocol/chat-result.ts';
 import type { AdvisorOptions } from '../../../protocol/inner-model-options.ts';

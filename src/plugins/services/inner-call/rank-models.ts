@@ -1,3 +1,4 @@
+/** Ranks models of the catalog by a rule, such as strong or small. */
 import { type Endpoint, type Model, serves } from '../../../catalog/endpoint.ts';
 import type { Catalog } from '../../../catalog/catalog.ts';
 import { blendedPrice } from '../../../catalog/price.ts';

@@ -1,3 +1,4 @@
+/** Fetches pages for models, through the guarded entry point to the network. */
 import { timerMs } from '../../../platform/environment.ts';
 import { checkShape, milliseconds, type OptionShape, text } from '../../../platform/option-kinds.ts';
 import { OutboundError } from '../../../net/outbound-error.ts';

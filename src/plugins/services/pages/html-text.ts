@@ -1,3 +1,4 @@
+/** Reads the text of an HTML page, without navigation and scripts. */
 import { type HtmlToken, attributeOf, decodeEntities, htmlTokens } from './html-tokens.ts';
 import { nextTurn } from '../../../platform/wait.ts';
 

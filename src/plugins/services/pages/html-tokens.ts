@@ -1,3 +1,5 @@
+/** Cuts HTML into tags and texts in linear time. */
+
 /** A piece of a page. */
 export type HtmlToken =
   | { readonly type: 'text'; readonly text: string }

@@ -1,3 +1,4 @@
+/** The program of the thread that reads one PDF. */
 import { parentPort, workerData } from 'node:worker_threads';
 import { extractText } from './extract-text.ts';
 import { type PdfJob, replyOfError, tooMuchMemory, type WorkerReply } from './pdf-job.ts';

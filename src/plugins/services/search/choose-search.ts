@@ -1,3 +1,4 @@
+/** Chooses the search engine of a request, or the provider's own search. */
 import type { Endpoint } from '../../../catalog/endpoint.ts';
 import type { DomainFilter, DomainRule, SearchEngine } from '../../../contracts/plugin-services.ts';
 import type { ModelTarget, NormalizedRequest } from '../../../contracts/request.ts';

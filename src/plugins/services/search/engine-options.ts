@@ -1,3 +1,4 @@
+/** The options that all search engines share, and how they read results. */
 import {
   amount,
   checkShape,

@@ -1,3 +1,4 @@
+/** Tavily as a search engine. */
 import type { SearchMode } from '../../../protocol/web-options.ts';
 import type { SearchEngine } from '../../../contracts/plugin-services.ts';
 import { JsonService } from '../json-service.ts';

@@ -1,3 +1,4 @@
+/** Runs a batch on the batch API of its provider. */
 import { CANCELLED_ITEM, EXPIRED_ITEM, MISSING_ITEM } from '../../../core/batch/item-rules.ts';
 import type {
   NativeState,
