@@ -6,12 +6,14 @@ import {
   flag,
   groupOf,
   having,
+  kind,
   kindOf,
   kindsOf,
   listOf,
   text,
   wholeNumber,
 } from '../platform/option-kinds.ts';
+import { isStandardSchema } from '../protocol/standard-schema.ts';
 import { computed, type Option, option, type OptionsOf, type OptionTable, type Partially } from '../options/option.ts';
 import type { Preset } from '../core/normalize/preset.ts';
 import { CHAT_FIELDS, chatFieldsProblem, type ChatRequest } from '../protocol/chat-request.ts';
@@ -80,12 +82,16 @@ const providerCheck = having(
   },
 );
 
+/** What checks the options of a plugin or a server tool. */
+const standardSchema = kind('a Standard Schema, as of zod, valibot or arktype', isStandardSchema);
+
 /** What the router needs of a plugin. */
 const pluginCheck = having(
   'a plugin',
   { id: text, whenItThrows: text },
   {
     parseOptions: callable,
+    options: standardSchema,
     models: listOf(text),
     runsUnasked: callable,
     onRequest: callable,
@@ -103,6 +109,7 @@ const serverToolCheck = having(
   { type: text, describe: callable, execute: callable },
   {
     parseOptions: callable,
+    options: standardSchema,
     native: callable,
     nameOf: callable,
     innerTools: callable,

@@ -4,6 +4,7 @@ import type { RouterError } from '../protocol/router-error.ts';
 import type { ChatResult, Choice } from '../protocol/chat-result.ts';
 import type { RoutingStrategy } from '../protocol/metadata.ts';
 import type { OptionsParser } from '../protocol/options.ts';
+import type { StandardSchema } from '../protocol/standard-schema.ts';
 import type { ModelTarget, Needs, NormalizedRequest } from './request.ts';
 import type { Awaitable, ChunksContext, PluginContext, CandidatesContext } from './plugin-context.ts';
 import type { DeltaPiece, ReportedUsage } from './stream-piece.ts';
@@ -51,9 +52,14 @@ export interface Plugin<Options = unknown, State = unknown> {
   readonly id: string;
   /**
    * Checks and completes the options of an entry; gets them without `id` and `enabled`, and an empty object when the
-   * plugin runs without an entry. Without this function, the plugin has no options and refuses any.
+   * plugin runs without an entry. Without this function or {@link Plugin.options}, the plugin has none and refuses any.
    */
   readonly parseOptions?: OptionsParser<Options> | undefined;
+  /**
+   * A schema of zod, valibot, arktype or another library that implements Standard Schema, in the place of
+   * `parseOptions`. It must not answer by a promise. Options that are null are not set, so it does not see them.
+   */
+  readonly options?: StandardSchema<Options> | undefined;
   /**
    * `fail`: the request fails, with the {@link RouterError} that was thrown or with {@link Plugin.failStatus}. `skip`:
    * it goes on as if the plugin were not there. A caller who leaves ends everything in any case.

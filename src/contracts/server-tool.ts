@@ -3,6 +3,7 @@ import type { RouterError } from '../protocol/router-error.ts';
 import type { Annotation, OutputImage } from '../protocol/chat-result.ts';
 import type { JsonObject, JsonValue } from '../protocol/json.ts';
 import type { OptionsParser } from '../protocol/options.ts';
+import type { StandardSchema } from '../protocol/standard-schema.ts';
 import type { ServerTool } from '../protocol/tools.ts';
 import type { NormalizedRequest, RequestParameters } from './request.ts';
 import type { Awaitable, PluginContext, ServiceUse } from './plugin-context.ts';
@@ -62,8 +63,10 @@ export interface ToolExpansion {
 export interface ServerToolDefinition<Options = unknown> {
   /** Type in requests: `router:` and lower-case letters and `_`. */
   readonly type: `router:${string}`;
-  /** Checks and completes the `parameters` of a request's entry. Without it, the tool has none and refuses any. */
+  /** Checks and completes the `parameters` of a request's entry. Without it or a schema, the tool refuses any. */
   readonly parseOptions?: OptionsParser<Options> | undefined;
+  /** A schema in the place of `parseOptions`, as in `options` of a plugin. */
+  readonly options?: StandardSchema<Options> | undefined;
   /** Milliseconds that one call may take. Default: `timeouts.serverToolMs` of the router, which is 30,000. */
   readonly timeoutMs?: number | undefined;
   /**

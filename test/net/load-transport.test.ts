@@ -19,7 +19,7 @@ async function textThrough(): Promise<string> {
   const transport = await loadTransport(undefined);
   const { signal } = new AbortController();
   const response = await transport.send({ method: 'GET', url: new URL(origin), headers: [], signal, maxBytes: 1_000 });
-  const text = await readText(response, 1_000);
+  const text = await readText(response);
   await transport.close();
   return text;
 }

@@ -4,13 +4,13 @@ import { checkOptions, pathBelow } from '../../../src/core/pipeline/plugin-optio
 describe('options of a plugin', () => {
   it('are judged by its parser', () => {
     const parser = (value: unknown) => ({ ok: true as const, options: { seen: value } });
-    expect(checkOptions(parser, { depth: 2 })).toEqual({ ok: true, options: { seen: { depth: 2 } } });
+    expect(checkOptions({ parseOptions: parser }, { depth: 2 })).toEqual({ ok: true, options: { seen: { depth: 2 } } });
   });
 
   it('are refused by name where it has no parser; null and undefined say nothing', () => {
-    expect(checkOptions(undefined, {})).toEqual({ ok: true, options: {} });
-    expect(checkOptions(undefined, { depth: null, other: undefined })).toEqual({ ok: true, options: {} });
-    expect(checkOptions(undefined, { depth: 0 })).toEqual({
+    expect(checkOptions({}, {})).toEqual({ ok: true, options: {} });
+    expect(checkOptions({}, { depth: null, other: undefined })).toEqual({ ok: true, options: {} });
+    expect(checkOptions({}, { depth: 0 })).toEqual({
       ok: false,
       path: '',
       problem: 'takes no options, but has "depth"',

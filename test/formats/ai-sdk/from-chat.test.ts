@@ -36,7 +36,8 @@ describe('a message of the AI SDK', () => {
   });
 
   it('has calls of functions, with an empty object for no arguments', () => {
-    const call = (id: string, text: string) => ({
+    const call = (id: string, text: string, index = 0) => ({
+      index,
       id,
       type: 'function' as const,
       function: { name: 'look', arguments: text },
