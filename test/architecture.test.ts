@@ -22,6 +22,7 @@ const PACKAGE_OWNERS: Readonly<Record<string, readonly string[]>> = {
   'gpt-tokenizer/encoding/cl100k_base': ['src/platform/gpt-tokenizer.ts'],
   'gpt-tokenizer/encoding/o200k_base': ['src/platform/gpt-tokenizer.ts'],
   'fastest-levenshtein': ['src/protocol/near-name.ts'],
+  htmlparser2: ['src/plugins/services/pages/html-tokens.ts'],
   'ipaddr.js': ['src/net/outbound-url.ts'],
   jsonrepair: ['src/plugins/response-healing/heal.ts'],
   'lru-cache': ['src/storage/memory.ts'],
