@@ -66,7 +66,7 @@ export interface AttemptFailure {
   /** Where the call went: scheme, host and path. Absent where the provider did not say. */
   readonly address?: string | undefined;
   /** What the provider does not take, where it named that and the call may be made without it. */
-  readonly refusal?: Refusal | undefined;
+  readonly refusal?: RefusedWord | undefined;
   /** What the adapter threw. It may hold anything, so only a warning for the operator tells it. */
   readonly thrown?: unknown;
   /**
@@ -162,7 +162,7 @@ export const FAILURE_RULES: Readonly<Record<FailureKind, FailureRule>> = {
 };
 
 /** A word of a request that a provider does not take, and without which the same can be asked. */
-export interface Refusal {
+export interface RefusedWord {
   /** Name of the parameter or of the field of the body. */
   readonly name: string;
   /** Values that it takes, where it only refuses others. */

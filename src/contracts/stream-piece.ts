@@ -55,7 +55,7 @@ export interface FactsPiece {
   /** The provider's id of the answer, for support requests. */
   readonly upstreamId?: string | undefined;
   /** What the provider says about the refusal that the answer is. */
-  readonly refusal?: Refusal | undefined;
+  readonly refusal?: ModelRefusal | undefined;
 }
 
 /** The provider reports an error inside the stream, or the stream broke a rule of its wire. */
@@ -97,7 +97,7 @@ export interface UpstreamResult {
   readonly serviceTier?: string | undefined;
   readonly upstreamId?: string | undefined;
   /** What the provider says about the refusal that the answer is. */
-  readonly refusal?: Refusal | undefined;
+  readonly refusal?: ModelRefusal | undefined;
   /** What a provider found out about the answer's tool calls; shown as it is (contract: batch result body). */
   readonly findings?:
     | { readonly alignment?: JsonObject; readonly safeguard_results?: readonly JsonValue[] }
@@ -114,7 +114,7 @@ export interface UpstreamEmbeddings {
 }
 
 /** What a provider says about a model's refusal to answer. */
-export interface Refusal {
+export interface ModelRefusal {
   /** Its word for the reason. */
   readonly category?: string | undefined;
   /** What makes the same request cheaper at another of its models. Never logged. */

@@ -15,7 +15,7 @@ import { medianLatency, medianThroughput } from './sort.ts';
 import type { World } from './world.ts';
 import type { ExclusionReason } from '../../contracts/exclusion-reason.ts';
 import type { DecisionFigures } from '../../contracts/events.ts';
-import type { Refusal } from '../../contracts/failure.ts';
+import type { RefusedWord } from '../../contracts/failure.ts';
 
 const HOOKS = ['onRequest', 'onCandidates', 'onAttempt', 'onChunks', 'onResult'] as const;
 
@@ -113,7 +113,7 @@ export function explainPlan(
   { plugins, tools, stages }: Participants,
   world: World,
   coolingDown: (endpoint: Endpoint) => boolean,
-  refusals: (endpoint: Endpoint) => readonly Refusal[] = () => [],
+  refusals: (endpoint: Endpoint) => readonly RefusedWord[] = () => [],
 ): Explanation {
   const { needs, created } = request;
   const promptTokens = likelyPromptTokens(request);
@@ -160,7 +160,7 @@ export function explainPlan(
   };
 }
 
-function refusesOf(refusals: readonly Refusal[]): Pick<ExplainedStep, 'refuses'> {
+function refusesOf(refusals: readonly RefusedWord[]): Pick<ExplainedStep, 'refuses'> {
   return refusals.length === 0 ? {} : { refuses: refusals.map(describeRefusal) };
 }
 

@@ -11,7 +11,7 @@ import type { Environment } from '../../platform/environment.ts';
 import type { ProviderKey } from '../../options/accounts.ts';
 import type { Timeouts } from '../../options/fallback.ts';
 import type { AttemptFailure, Addition } from '../../contracts/failure.ts';
-import type { ReportedUsage, UpstreamResult, Refusal } from '../../contracts/stream-piece.ts';
+import type { ReportedUsage, UpstreamResult, ModelRefusal } from '../../contracts/stream-piece.ts';
 import type { Usage } from '../../protocol/usage.ts';
 
 /**
@@ -52,7 +52,7 @@ export interface Reported {
   /** True once everything in the answer has come to its end, so that its usage is that of all of it. */
   readonly isWhole?: boolean | undefined;
   /** What was said of the refusal that the answer is. */
-  readonly refusal?: Refusal | undefined;
+  readonly refusal?: ModelRefusal | undefined;
 }
 
 /** A call that was made, and what came of it. */

@@ -1,7 +1,7 @@
 /** What providers have refused, by endpoint, so that they are not asked with it again. */
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { withoutRefused } from '../../core/fallback/refusal.ts';
-import type { Refusal } from '../../contracts/failure.ts';
+import type { RefusedWord } from '../../contracts/failure.ts';
 
 /** An endpoint as it is asked since it refused something. */
 export interface RefusingEndpoint {
@@ -9,7 +9,7 @@ export interface RefusingEndpoint {
   readonly from: Endpoint;
   /** As it is asked. */
   readonly endpoint: Endpoint;
-  readonly refusals: readonly Refusal[];
+  readonly refusals: readonly RefusedWord[];
   /** Monotonic milliseconds until which it is asked so: a provider may take tomorrow what it refused today. */
   readonly until: number;
 }
@@ -41,7 +41,7 @@ export class KnownRefusals {
    *
    * @param without - Makes the endpoint that is asked.
    */
-  learn(endpoint: Endpoint, refusal: Refusal, without: typeof withoutRefused, now: number): void {
+  learn(endpoint: Endpoint, refusal: RefusedWord, without: typeof withoutRefused, now: number): void {
     if (refusal.passing === true) return;
     const before = this.of(endpoint, now)?.refusals ?? [];
     const others = before.filter(({ name }) => name !== refusal.name);

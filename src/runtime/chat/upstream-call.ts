@@ -13,7 +13,7 @@ import { type MaybePromise, PENDING, Pollable, pollable, type Polled, whenThere 
 import type { CallResult, Dialing, Reported } from './attempt-call.ts';
 import type { PieceStream, ProviderReply } from '../../contracts/provider-reply.ts';
 import { type AttemptFailure, failure, FAILURE_RULES, type FailureKind } from '../../contracts/failure.ts';
-import type { StreamPiece, UpstreamResult, Refusal } from '../../contracts/stream-piece.ts';
+import type { StreamPiece, UpstreamResult, ModelRefusal } from '../../contracts/stream-piece.ts';
 
 /** The tracker of calls whose stream has not begun: nobody lets it see anything. */
 const NOTHING_TRACKED = new StreamTracker();
@@ -51,7 +51,7 @@ export class UpstreamCall extends Pollable<readonly StreamPiece[] | undefined> {
   /** True once what was said is why there is no answer. */
   #isRefusing = false;
   /** What was said of the refusal that an answer is which came whole. */
-  #refusal: Refusal | undefined;
+  #refusal: ModelRefusal | undefined;
   #silentReads = 0;
   /** What was encrypted in an answer that came whole. */
   #seals: readonly string[] | undefined;
