@@ -51,8 +51,7 @@ export interface ResolvedLedger {
  */
 export function resolveLedger(
   given: boolean | LedgerOptions | undefined,
-  isNeeded = false,
-  alsoKept?: ContentSink,
+  { isNeeded = false, alsoKept }: { readonly isNeeded?: boolean; readonly alsoKept?: ContentSink | undefined } = {},
 ): ResolvedLedger | undefined {
   if (given === false || (given === undefined && !isNeeded)) return undefined;
   const { store, keep, tags, bufferRecords, flushMs, content, redact } = fill(LEDGER, Object(given) as object);

@@ -118,7 +118,10 @@ interface LimitServices {
 }
 
 /** What is wrong between options; each by itself is checked by its kind. */
-export function* limitsProblems(cache: ResponseCacheOptions = {}, shared = false): Generator<ConfigProblem> {
+export function* limitsProblems(
+  cache: ResponseCacheOptions = {},
+  { shared = false }: { readonly shared?: boolean | undefined } = {},
+): Generator<ConfigProblem> {
   if (cache.maxBytes !== undefined && (shared || cache.store !== undefined)) {
     yield {
       path: 'responseCache.maxBytes',

@@ -38,7 +38,7 @@ function statusAndBody(
   error: RouterError,
   { dialect, wantsMetadata, account, headers }: ErrorReplyContext,
 ): { readonly status: number; readonly body: object } {
-  const body = errorBody(error, wantsMetadata);
+  const body = errorBody(error, { wantsMetadata });
   if (dialect === undefined) return { status: error.status, body: { ...body, user_id: account ?? null } };
   const { error: detail, router_metadata: metadata } = body;
   const wrapped = { status: error.status, detail, metadata, requestId: headers['x-request-id'] };
@@ -87,7 +87,7 @@ const TYPE_OF_STATUS: Readonly<Record<number, ErrorType>> = {
 const NEUTRAL: Spelling = { metadataField: 'router_metadata', processing: '', headers: 'x-router' };
 
 /** The body of an error. A 500 is masked: what failed inside is nobody's business outside. */
-export function errorBody(error: RouterError, wantsMetadata: boolean): ErrorBody {
+export function errorBody(error: RouterError, { wantsMetadata }: { readonly wantsMetadata: boolean }): ErrorBody {
   const shown = wantsMetadata && error.status !== 500 ? error.routerMetadata : undefined;
   return { error: error.toDetail(), ...(shown === undefined ? {} : { router_metadata: shown }) };
 }

@@ -30,8 +30,7 @@ export async function uploadFile(
   files: Files,
   call: HttpCall,
   account: Account,
-  limits: UploadLimits,
-  fileBytes: number,
+  { limits, fileBytes }: { readonly limits: UploadLimits; readonly fileBytes: number },
 ): Promise<FileObject> {
   const bytes = fileBytes + FRAME_BYTES;
   if (Number(call.header('content-length') ?? 0) > bytes) throw tooLarge(fileBytes);

@@ -184,7 +184,7 @@ export function wholeReply(body: object, headers: HttpHeaders): WholeReply {
 /** Wraps an error as a dialect does. */
 function dialectError(thrown: unknown, wantsMetadata: boolean, requestId?: string): DialectError {
   const error = errorOfUnknown(thrown);
-  const { error: detail, router_metadata: metadata } = errorBody(error, wantsMetadata);
+  const { error: detail, router_metadata: metadata } = errorBody(error, { wantsMetadata });
   return { status: error.status, detail, metadata, requestId };
 }
 

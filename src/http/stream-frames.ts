@@ -243,7 +243,7 @@ export class ChatFrameWriter implements FrameWriter {
   /** One error chunk, then the end as always (gaps 4.4). */
   fail(thrown: unknown): string {
     const { source, spelling, wantsMetadata } = this.#options;
-    const { error, router_metadata: metadata } = errorBody(errorOfUnknown(thrown), wantsMetadata);
+    const { error, router_metadata: metadata } = errorBody(errorOfUnknown(thrown), { wantsMetadata });
     const chunk = source.envelope.error(error, metadata);
     return dataFrame(JSON.stringify(spell(chunk, spelling))) + DONE_FRAME;
   }

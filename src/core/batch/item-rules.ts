@@ -150,7 +150,7 @@ export function itemError({ status, errorType, message, path }: ItemFailure): Ba
 }
 
 /** True when a request that failed like this is worth another try: its error says so, or else its status. */
-export function isTransient(status: number, retryable: boolean | undefined): boolean {
+export function isTransient(status: number, { retryable }: { readonly retryable: boolean | undefined }): boolean {
   return retryable ?? TRANSIENT.has(status);
 }
 

@@ -88,7 +88,7 @@ function latestLast(origins: Iterable<string>): readonly string[] {
 
 function writeTarget(target: ModelTarget, catalog: Catalog): LedgerTarget {
   const { requested, model, strategy, sort, admitTier, router, shortened, endpoints } = target;
-  const all = endpointsOf(model, target.shuffled === true, catalog);
+  const all = endpointsOf(model, catalog, { shuffled: target.shuffled === true });
   return {
     requested,
     ...(model === requested ? {} : { model }),
@@ -104,7 +104,11 @@ function writeTarget(target: ModelTarget, catalog: Catalog): LedgerTarget {
 }
 
 /** Endpoints of a target before plugins chose among them. */
-export function endpointsOf(model: string, shuffled: boolean, catalog: Catalog): readonly Endpoint[] {
+export function endpointsOf(
+  model: string,
+  catalog: Catalog,
+  { shuffled }: { readonly shuffled: boolean },
+): readonly Endpoint[] {
   return shuffled ? catalog.freeEndpoints : catalog.endpoints(model);
 }
 

@@ -98,7 +98,7 @@ function modelRouter(
   });
 
   function choose(request: NormalizedRequest, entry: AutoRouterEntry, context: CandidatesContext) {
-    const prompt = promptOf(request.messages, request.needs.tools);
+    const prompt = promptOf(request.messages, { hasTools: request.needs.tools });
     const classified = classifySafely(classify, prompt);
     const candidates = candidatesFor(request, context, entry);
     const { isScored } = loadedRanking();

@@ -211,7 +211,7 @@ const TAIL = 400;
 const SHORT = 40;
 
 /** Finds what the user wants in a conversation. Answers, tool results and instructions are not looked at. */
-export function promptOf(messages: readonly Message[], hasTools: boolean): Prompt {
+export function promptOf(messages: readonly Message[], { hasTools }: { readonly hasTools: boolean }): Prompt {
   const asked = messages.filter((message) => message.role === 'user').slice(-2);
   const last = asked.at(-1);
   const text = textOf(last);

@@ -107,7 +107,7 @@ export function contextCompression(options: ContextCompressionOptions = {}): Plu
     let closer: number | undefined;
     return {
       tokens,
-      least: leastTokens(request.messages, sizes, engine === 'relevant'),
+      least: leastTokens(request.messages, sizes, { withInstructions: engine === 'relevant' }),
       roomAt,
       isTooLong(endpoint) {
         const { whole } = roomAt(endpoint);

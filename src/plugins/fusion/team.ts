@@ -69,7 +69,9 @@ export function chooseTeam(wish: TeamWish, context: TeamContext): ChosenTeam {
 export function outerModels(wish: TeamWish, { catalog, request, teams }: TeamContext): readonly string[] {
   const preset = wish.preset ?? DEFAULT_PRESET;
   const named = wish.model ?? teams[preset]?.model;
-  return named === undefined ? rankModels(catalog, request, RULES[preset], true).slice(0, PANEL_SIZE) : [named];
+  return named === undefined
+    ? rankModels(catalog, request, RULES[preset], { needsTools: true }).slice(0, PANEL_SIZE)
+    : [named];
 }
 
 /** Type of the tool. */

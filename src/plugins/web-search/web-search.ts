@@ -80,7 +80,7 @@ export function webSearchTool(options: WebSearchToolOptions = {}): ServerToolDef
     maxUses: ({ maxUses }) => maxUses ?? Infinity,
 
     native(wish, request) {
-      if (chooseSearch(request, wish, engines, false)?.type !== 'native') return undefined;
+      if (chooseSearch(request, wish, engines, { insist: false })?.type !== 'native') return undefined;
       const { web_search_options: own } = request.parameters;
       return { web_search_options: { ...own, ...nativeOptions(wish) } };
     },

@@ -85,7 +85,7 @@ export function web(options: WebPluginOptions = {}): Plugin<WebRequestOptions, W
     parseOptions: (value) => parseOptions(value, engines),
 
     async onRequest(request, wish, context) {
-      const choice = chooseSearch(request, wish, engines, true);
+      const choice = chooseSearch(request, wish, engines, { insist: true });
       if (choice === undefined) return { type: 'block', error: nobodySearches(request.targets) };
       if (choice.type === 'native') {
         const own = request.parameters.web_search_options;
@@ -118,7 +118,8 @@ export function web(options: WebPluginOptions = {}): Plugin<WebRequestOptions, W
 
     onCandidates(targets, { tools }, wish, { state }) {
       const asked = { targets, tools };
-      const native = state === undefined ? chooseSearch(asked, wish, engines, true)?.type === 'native' : state.native;
+      const native =
+        state === undefined ? chooseSearch(asked, wish, engines, { insist: true })?.type === 'native' : state.native;
       return native ? withNativeSearch(asked, wish) : targets;
     },
 

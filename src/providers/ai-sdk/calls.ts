@@ -86,7 +86,7 @@ export function aiSdkCalls(options: AiSdkOptions, declarations: ReadonlyMap<stri
     const recall = (id: string, name: string): string | undefined =>
       signatures.recall(request.account.id, `${id}\n${name}`);
     const isGoogles = family.signature === 'google' || /gemini|gemma/i.test(modelId);
-    const messages = withSignatures(request.messages, recall, isGoogles);
+    const messages = withSignatures(request.messages, recall, { keepsOthers: isGoogles });
     return messages === request.messages ? request : { ...request, messages };
   }
 

@@ -45,7 +45,9 @@ export function encodeRequest(
   accepts: Accepts,
   note: Note = UNNOTED,
 ): EncodedBody {
-  const conversation = encodeConversation(request, accepts.conversation, accepts.reasoning.control !== 'none');
+  const conversation = encodeConversation(request, accepts.conversation, {
+    withThinking: accepts.reasoning.control !== 'none',
+  });
   const { turns } = conversation;
   const asked = withoutUntaken(request, parametersTaken(request, endpoint, accepts, false));
   const thinking = planThinking(asked, endpoint, accepts, turns, note);

@@ -156,7 +156,7 @@ class JsonWriter {
       case 'null':
         return null;
       default:
-        return textFor(schema, name, this.#prompt, this.#chance, this.#variation);
+        return textFor(schema, name, this.#prompt, { chance: this.#chance, variation: this.#variation });
     }
   }
 

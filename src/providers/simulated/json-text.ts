@@ -46,7 +46,12 @@ const PROSE = /(?:summary|description|explanation|reason|reasoning|answer|commen
  *
  * @param variation - Above 0 the text carries a number, to find different texts.
  */
-export function textFor(schema: Schema, name: string, prompt: Prompt, chance: Chance, variation: number): string {
+export function textFor(
+  schema: Schema,
+  name: string,
+  prompt: Prompt,
+  { chance, variation }: { readonly chance: Chance; readonly variation: number },
+): string {
   const least = Math.min(lengthOf(schema, 'minLength') ?? 0, LONGEST_TEXT);
   const most = lengthOf(schema, 'maxLength') ?? LONGEST_TEXT;
   const number = chance.integer(1, 99) + variation;

@@ -368,7 +368,7 @@ export class ItemPool {
       const path = read.string(metadata['path']);
       return {
         error: itemError({ status, errorType, message, path }),
-        again: isTransient(status, retryable),
+        again: isTransient(status, { retryable }),
         paced,
         short,
         retryAfterMs,

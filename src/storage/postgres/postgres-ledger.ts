@@ -307,7 +307,7 @@ export function postgresLedger(options: PostgresLedgerOptions): Ledger {
   const texts = Object.entries(statementsOf(quoted(schema)));
   const statements = Object.fromEntries(texts.map(([name, text]) => [name, numbered(text)])) as Record<Name, Statement>;
   const database = databaseAt<Name>({ ...options, connections }, statements);
-  const opened = migratedOnUse(database, schema, allowed, TABLES);
+  const opened = migratedOnUse(database, schema, allowed, { tables: TABLES });
   let purgedAt = -Infinity;
 
   async function purge(): Promise<void> {

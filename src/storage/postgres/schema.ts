@@ -55,7 +55,7 @@ export function migratedOnUse<Name extends string>(
   database: PostgresDatabase<Name>,
   schema: string,
   allowed: boolean,
-  tables: PostgresTables,
+  { tables }: { readonly tables: PostgresTables },
 ): () => Promise<PostgresDatabase<Name>> {
   let migrated: Promise<void> | undefined;
   return async () => {

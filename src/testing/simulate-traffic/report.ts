@@ -122,9 +122,15 @@ export function reportOf(
   logs: readonly RequestLog[],
   servers: readonly SimulatedServer[],
   oracle: Oracle,
-  answers: ReadonlyMap<string, readonly number[]>,
-  deadCalls: readonly DeadCall[],
-  durationMs: number,
+  {
+    answers,
+    deadCalls,
+    durationMs,
+  }: {
+    readonly answers: ReadonlyMap<string, readonly number[]>;
+    readonly deadCalls: readonly DeadCall[];
+    readonly durationMs: number;
+  },
 ): TrafficReport {
   const deadTimes = servers.reduce((sum, { schedule }) => sum + schedule.deadTimes.length, 0);
   const victims = logs.reduce((sum, { met }) => sum + met.size, 0);

@@ -135,7 +135,11 @@ class Simulation implements CallBook {
       });
     }
     await this.#clock.run(() => this.#sessionsLeft === 0);
-    return reportOf(this.#logs, this.#servers, this.#oracle, this.#answers, this.#deadCalls, this.#clock.elapsedMs);
+    return reportOf(this.#logs, this.#servers, this.#oracle, {
+      answers: this.#answers,
+      deadCalls: this.#deadCalls,
+      durationMs: this.#clock.elapsedMs,
+    });
   }
 
   turnOf(call: SimulatedCall): Turn {

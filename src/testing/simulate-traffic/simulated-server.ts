@@ -99,7 +99,7 @@ export class SimulatedServer {
     const breaksBefore = chance.uniform() < breaks.before;
     const breaksAfter = chance.uniform() < breaks.after;
     const hasTools = (call.request.tools?.length ?? 0) > 0;
-    const tool = hasTools ? toolCall(chance.uniform() < (this.endpoint.brokenToolCalls ?? 0)) : undefined;
+    const tool = hasTools ? toolCall({ isBroken: chance.uniform() < (this.endpoint.brokenToolCalls ?? 0) }) : undefined;
     if (mode === 'down') return this.#after(call, failMs ?? FAILURE_MS, () => failedReply(OUT));
     const waitMs = this.#bucket?.take(startedMs) ?? 0;
     if (waitMs > 0) return this.#after(call, FAILURE_MS, () => failedReply(this.#limited(waitMs)));

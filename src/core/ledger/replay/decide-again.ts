@@ -264,7 +264,7 @@ export class DecideAgain {
 
   #chosen(target: LedgerTarget): ModelTarget {
     const { requested, model = requested, strategy = 'direct', sort, admit_tier: admitTier, router, shuffled } = target;
-    const all = endpointsOf(model, shuffled === true, this.#rules.catalog);
+    const all = endpointsOf(model, this.#rules.catalog, { shuffled: shuffled === true });
     const byId = (ids: readonly string[]): readonly Endpoint[] =>
       ids.flatMap((id) => all.find((endpoint) => endpoint.id === id) ?? []);
     return {

@@ -39,7 +39,7 @@ export function rankModels(
   catalog: Catalog,
   request: NormalizedRequest,
   rule: ModelRule,
-  needsTools = false,
+  { needsTools = false }: { readonly needsTools?: boolean | undefined } = {},
 ): readonly string[] {
   const asked = asPrompt(request, needsTools);
   const candidates = [...catalog.models.values()].flatMap((model) => rankedOf(model, catalog, asked));

@@ -51,7 +51,7 @@ export function chooseSearch(
   request: Pick<NormalizedRequest, 'targets' | 'tools'>,
   wish: SearchWish,
   engines: readonly SearchEngine[],
-  insist: boolean,
+  { insist }: { readonly insist: boolean },
 ): SearchChoice | undefined {
   const { engine = 'auto' } = wish;
   const named = engines.find(({ id }) => id === engine);
