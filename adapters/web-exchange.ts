@@ -7,6 +7,7 @@ import {
   type Pollable,
   polledFrames,
 } from '../src/entries/mount.ts';
+import { type ClosableResponse, isCutOff } from './disconnect.ts';
 
 /** What a Web `Request` does not tell by itself. */
 export interface WebCallOptions {
@@ -34,9 +35,38 @@ export function webCall(request: Request, basePath: string, { remoteAddress }: W
           : collect(request, headers().get('content-length'), maxBytes, timeoutMs, onBytes),
       chunks: (maxBytes, idleMs) => piecesOf(request, maxBytes, idleMs),
     },
-    signal: request.signal,
+    signal: disconnectOf(request),
     remoteAddress: remoteAddress?.(request),
   };
+}
+
+/** What srvx, the server below h3 and Nitro, gives with a request that came to one of Node's servers. */
+interface NodeHosted {
+  readonly runtime?: { readonly node?: { readonly res?: HostedResponse | undefined } | undefined } | undefined;
+}
+
+interface HostedResponse extends ClosableResponse {
+  once(event: 'close', listener: () => void): unknown;
+}
+
+/** Signals of requests whose own is not used. */
+const disconnects = new WeakMap<Request, AbortSignal>();
+
+/**
+ * Aborted when the client disconnects. The signal of the request, unless the host gives Node's response: srvx before
+ * 0.9, which Nitro 3.0.0 brings, aborts the signal as soon as the body has been read.
+ */
+function disconnectOf(request: Request): AbortSignal {
+  const response = (request as NodeHosted).runtime?.node?.res;
+  if (response === undefined) return request.signal;
+  const known = disconnects.get(request);
+  if (known !== undefined) return known;
+  const controller = new AbortController();
+  response.once('close', () => {
+    if (isCutOff(response)) controller.abort();
+  });
+  disconnects.set(request, controller.signal);
+  return controller.signal;
 }
 
 /** Every look-up in Web headers checks and folds the name anew, which for the names we ask for costs more than this. */
@@ -269,7 +299,7 @@ class FrameSource {
 
   #give(frame: string | undefined, controller: ReadableStreamDefaultController<Uint8Array>): void {
     this.#isWanted = false;
-    const isLast = frame === undefined || this.#request.signal.aborted;
+    const isLast = frame === undefined || disconnectOf(this.#request).aborted;
     if (!isLast) {
       this.#beginStall(controller);
       controller.enqueue(ENCODER.encode(frame));

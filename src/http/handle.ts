@@ -2,7 +2,7 @@ import { type Account, ANONYMOUS } from '../contracts/account.ts';
 import { RouterError } from '../protocol/router-error.ts';
 import type { Router, RouterInternals } from '../router/router.ts';
 import { warn } from '../runtime/events/events.ts';
-import { placeOf } from '../runtime/chat/router-errors.ts';
+import { CALLER_GONE, placeOf } from '../runtime/chat/router-errors.ts';
 import { authorize } from './authorize.ts';
 import type { answerBatches as AnswerBatchesFunction } from './batch-operations.ts';
 import { askingHeaders, negotiate } from './asking-headers.ts';
@@ -189,12 +189,22 @@ async function ledgerReply(...request: Parameters<typeof AnswerLedgerFunction>):
 /** The answer that a failure is. */
 function failedReply({ services }: RouterInternals, context: ErrorReplyContext, error: unknown): WholeReply {
   if (isUnexpected(error)) warn(services.events, unexpected(error));
-  return errorReply(error, context);
+  return errorReply(isAborted(error) ? new RouterError(ABORTED) : error, context);
+}
+
+/** Seen by a client only where a host aborts the signal of a request whose client is still connected. */
+const ABORTED = {
+  ...CALLER_GONE,
+  message: 'The request ended early: the server that the router runs in aborted its signal',
+};
+
+function isAborted(error: unknown): boolean {
+  return error instanceof Error && error.name === 'AbortError';
 }
 
 /** True for a fault of ours or of the host. A client that disconnects is none. */
 function isUnexpected(error: unknown): error is Error {
-  return error instanceof Error && !RouterError.isInstance(error) && error.name !== 'AbortError';
+  return error instanceof Error && !RouterError.isInstance(error) && !isAborted(error);
 }
 
 /** The caller sees a plain 500, so the operator must hear of it; not in the error's own words, which may repeat a prompt. */

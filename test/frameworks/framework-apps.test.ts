@@ -41,6 +41,14 @@ const APPS: Readonly<Record<string, App>> = {
   'NestJS on Fastify': { programs: ['main-fastify.ts'], files: { 'app.module.ts': MODULE }, start: 'main-fastify.ts' },
   'Koa behind a body parser': { programs: ['koa.ts'], start: 'koa.ts' },
   h3: { programs: ['h3.ts'], start: 'h3.ts' },
+  Nitro: {
+    programs: ['routes/v1/[...path].ts'],
+    files: {
+      'nitro.config.mjs': `export default { serverDir: './', compatibilityDate: '2026-01-01' };`,
+    },
+    build: ['nitro/dist/cli/index.mjs', 'build', '--builder', 'rollup'],
+    start: '.output/server/index.mjs',
+  },
   SvelteKit: {
     programs: ['src/routes/v1/[...path]/+server.ts'],
     files: {
