@@ -200,7 +200,7 @@ function* recordsIn(lines: Iterable<string>, name: string): Generator<LedgerReco
     const value = parse(line);
     if (!isJsonObject(value) || value['version'] !== 1 || !Array.isArray(value['candidates'])) {
       throw new CommandError(
-        `${name}, line ${number}, is no record of a ledger; export it with "signalbox ledger export".`,
+        `${name}, line ${number}, is not a record of a ledger; export it with "signalbox ledger export".`,
       );
     }
     yield value as unknown as LedgerRecord;

@@ -77,7 +77,7 @@ export interface AttemptFailure {
 
 /** What a caller hears whose request used up all of its time. */
 export const TOOK_TOO_LONG =
-  'The request took longer than the router gives it; ask for a shorter answer, or raise timeouts.totalMs';
+  'The request took longer than the router allows; request a shorter answer, or raise timeouts.totalMs';
 
 /** Builds a failure. */
 export function failure(

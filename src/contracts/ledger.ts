@@ -181,7 +181,7 @@ export interface LedgerFailureQuery {
 
 /** Requests that failed in one way. */
 export interface LedgerFailure {
-  /** Endpoint that was asked last; absent where none was asked. */
+  /** Endpoint that was asked last; absent where none was called. */
   readonly endpoint?: string | undefined;
   readonly error_type: string;
   readonly requests: number;

@@ -233,7 +233,7 @@ async function* paced(
 }
 
 function tooSlow(): RouterError {
-  return errorOf(408, 'The request body came too slowly; send it again, in smaller batches');
+  return errorOf(408, 'The request body arrived too slowly; send it again, in smaller batches');
 }
 
 async function* whole(body: UnreadBody, maxBytes: number, timeoutMs: number): AsyncGenerator<Uint8Array, void> {

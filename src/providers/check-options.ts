@@ -52,7 +52,7 @@ export function checkProviderOptions(options: CheckedOptions): ConfigProblem[] {
     problems.push({ path: `${where}.keys`, problem: 'must hold a key, and take the place of apiKey' });
   }
   if (options.net !== undefined && options.transport !== undefined) {
-    problems.push({ path: `${where}.net`, problem: 'cannot be beside transport, which chooses the way by itself' });
+    problems.push({ path: `${where}.net`, problem: 'cannot be beside transport, which chooses the connection itself' });
   }
   return problems;
 }

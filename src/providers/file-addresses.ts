@@ -51,7 +51,7 @@ export class FileAddresses {
     } catch (error) {
       if (signal.aborted) throw error;
       const problem = problemOfDownload(error);
-      throw new EncodeError(`${where}.file.file_data is no use to this provider. ${problem}; send a data URL instead`);
+      throw new EncodeError(`${where}.file.file_data cannot be used with this provider. ${problem}; send a data URL instead`);
     }
   }
 }

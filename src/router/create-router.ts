@@ -209,7 +209,7 @@ const SIMULATED = {
 const NO_CALLERS = {
   code: 'no_callers',
   message:
-    'NODE_ENV is production and nothing says who may call over HTTP, so every request over HTTP gets a 401. Pass ' +
+    'NODE_ENV is production and neither authenticate nor allowAnonymous is set, so every request over HTTP gets a 401. Pass ' +
     'authenticate, or allowAnonymous: true, to createRouter; allowAnonymous: false if nobody calls over HTTP.',
 } as const;
 

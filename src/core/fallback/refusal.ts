@@ -244,7 +244,7 @@ export function adjustmentsFor(
       if (!hasSchemaWord(request, words)) return [];
       return [`${words.join(', ')} of schemas became part of their descriptions, because ${providerName} refused them`];
     }
-    if (instead !== undefined) return [`${name} was called ${instead}, because ${providerName} refused the other name`];
+    if (instead !== undefined) return [`${name} was sent as ${instead}, because ${providerName} refused the other name`];
     if (isParameter(name) && !isAskedWith(name, request)) return [];
     if (accepted === undefined) return [`${name} was left out, because ${providerName} refused it`];
     return accepted.some((effort) => effort === request.reasoning?.effort)
@@ -256,6 +256,6 @@ export function adjustmentsFor(
 /** A refusal in words, for those who look at an endpoint. */
 export function describeRefusal({ name, accepted, instead, words }: Refusal): string {
   if (words !== undefined) return `${words.join(', ')} in schemas`;
-  if (instead !== undefined) return `${name}, which it calls ${instead}`;
+  if (instead !== undefined) return `${name}, which has the name ${instead} there`;
   return accepted === undefined ? name : `${name} other than ${accepted.join(', ')}`;
 }

@@ -97,7 +97,7 @@ let loaded: WeightTable | undefined;
 
 function loadedTable(): WeightTable {
   if (loaded !== undefined) return loaded;
-  throw new Error('localClassifier() was asked before its weights were there: await its load() first');
+  throw new Error('localClassifier() was called before its weights were loaded: await its load() first');
 }
 
 /** Tasks that are less likely than this are left out of a classification. */

@@ -21,7 +21,7 @@ type McpProblem =
   | 'timeout'
   /** The connection ended while something was under way. */
   | 'closed'
-  /** It answered with something that is not of the protocol. */
+  /** It answered with something that is not MCP. */
   | 'invalid'
   /** It answered with an error of its own. */
   | 'refused';
@@ -95,7 +95,7 @@ export async function openSession(options: SessionOptions): Promise<McpSession> 
     async request(method, params, caller) {
       // The SDK tells the server of every abort, also of one that comes when everything is over.
       const own = new AbortController();
-      const leave = (): void => own.abort('The caller does not wait any more');
+      const leave = (): void => own.abort('The client has disconnected');
       caller.addEventListener('abort', leave);
       try {
         caller.throwIfAborted();
@@ -195,18 +195,18 @@ function failureOf(error: unknown): McpFailure {
     const said = String(message).replace(/^MCP error -?\d+: /, '');
     return new McpFailure('refused', `answered with an error (${String(code)})`, said.slice(0, MAX_SAID));
   }
-  return new McpFailure('invalid', 'answered with something that is not of the protocol');
+  return new McpFailure('invalid', 'answered with something that is not MCP');
 }
 
 function answered(status: number): McpFailure {
   if (status === 401 || status === 403) {
     return new McpFailure('credentials', `does not accept the credentials that are configured here (${status})`);
   }
-  if (status === 404) return new McpFailure('forgotten', 'is not at its address, or has forgotten the session (404)');
+  if (status === 404) return new McpFailure('forgotten', 'is not at its address, or has ended the session (404)');
   const isHttp = status >= 300 && status < 600;
   return isHttp
     ? new McpFailure('unreachable', `answered ${status}`)
-    : new McpFailure('invalid', 'answered with something that is not of the protocol');
+    : new McpFailure('invalid', 'answered with something that is not MCP');
 }
 
 function ignore(): void {}

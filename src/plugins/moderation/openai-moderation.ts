@@ -95,7 +95,7 @@ function reasonsOf({ categories }: JsonObject): readonly string[] {
 }
 
 function unreadable(): RouterError {
-  return errorOf(502, 'The moderation service openai gave an answer that says nothing');
+  return errorOf(502, 'The moderation service openai gave a result without scores');
 }
 
 /** Characters that two slices share, so that nothing hides at a cut. */

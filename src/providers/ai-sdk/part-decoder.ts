@@ -143,7 +143,7 @@ export class PartDecoder {
 
   #calls(calls: readonly ToolCallDelta[] | undefined, pieces: StreamPiece[]): void {
     if (calls === undefined) {
-      const message = 'The provider sent an impossible number of tool calls';
+      const message = 'The provider sent an invalid number of tool calls';
       pieces.push({ type: 'failure', failure: failure('bad_response', message) });
     } else if (calls.length > 0) {
       this.#hasToolCalls = true;

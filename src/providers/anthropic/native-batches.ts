@@ -125,7 +125,7 @@ async function findBatch(calls: BatchApi, lookup: NativeLookup): Promise<NativeR
 /** One of them may be the one that is looked for: only its results tell. */
 const STILL_RUNNING: NativeReply<never> = {
   ok: false,
-  failure: failure('overloaded', 'A batch of this size is running, and only its results tell whose it is'),
+  failure: failure('overloaded', 'A batch of this size is running, and only its results show whose it is'),
 };
 
 function sizeOf(batch: JsonObject): number {

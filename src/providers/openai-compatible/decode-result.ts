@@ -54,7 +54,7 @@ export function decodeResult(body: string, context: DecodeContext): DecodedResul
   let hasBroken = false;
   for (const choice of choices) {
     const one = decodeChoice(choice, decoded.length, parsed, context);
-    if (one === undefined) return bad('The provider sent an impossible answer');
+    if (one === undefined) return bad('The provider sent an invalid answer');
     hasBroken ||= one.finish_reason === 'error';
     decoded.push(one);
   }

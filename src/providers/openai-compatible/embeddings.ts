@@ -55,7 +55,7 @@ function decode(body: string, dialect: Dialect, context: ErrorContext): DecodedE
     // In the order of indexes, not of arrival; a server that sends none means the order of the inputs.
     const index = item['index'] ?? position;
     if (typeof index !== 'number' || !isFree(vectors, index, items.length)) {
-      return badEmbeddings('The provider sent embeddings with impossible indexes');
+      return badEmbeddings('The provider sent embeddings with invalid indexes');
     }
     vectors[index] = vector;
   }

@@ -75,7 +75,7 @@ const OPENINGS = [
 ] as const;
 
 /** Says once that nobody real has answered. */
-const NOTICE = 'This answer is simulated: no model was asked, so please take nothing in it as fact.';
+const NOTICE = 'This answer is simulated: no model was called, so please take nothing in it as fact.';
 
 const BODY = [
   'When it comes to {a}, the first thing to settle is what a good outcome would look like.',

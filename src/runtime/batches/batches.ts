@@ -174,11 +174,11 @@ export class BatchService implements Batches {
 
   async redeliver(id: string, options: BatchOptions = {}): Promise<Batch> {
     const record = await this.#find(id, options);
-    if (record.callbackUrl === undefined) throw errorOf(409, 'The batch has no callback_url that could be told');
+    if (record.callbackUrl === undefined) throw errorOf(409, 'The batch has no callback_url to notify');
     const outcome = await applyEvent(this.#ports, record, { type: 'tell_again' });
     if (outcome === undefined) throw unknownBatch();
     if (outcome.applied) return wireBatch(outcome.batch);
-    throw errorOf(409, `The batch is ${outcome.batch.status}; its callback_url is told once it has ended`);
+    throw errorOf(409, `The batch is ${outcome.batch.status}; its callback_url is notified once it has ended`);
   }
 
   async delete(id: string, options: BatchOptions = {}): Promise<DeletedBatch> {

@@ -69,7 +69,7 @@ export class Notifier {
       return { type: 'again', afterMs: next.afterMs, memo: { tries }, reset: true };
     }
     if (next.type === 'given_up') {
-      const why = next.reason === 'gone' ? 'its receiver wants no more (410)' : `${WEBHOOK_TRIES} tries failed`;
+      const why = next.reason === 'gone' ? 'its receiver answered 410 (Gone)' : `${WEBHOOK_TRIES} tries failed`;
       warn(events, { code: 'webhook_given_up', message: `The webhook of batch ${batch.id} was given up: ${why}` });
     }
     return DONE;

@@ -36,7 +36,7 @@ const LOOK_AGAIN_MS = 200;
 const UNSUSPICIOUS = -3;
 /** Part of what shows that an endpoint hangs from which on it may be one. A single late call is not as much. */
 const SUSPECT = 0.5;
-const SILENT = failure('timeout', 'The provider has fallen silent');
+const SILENT = failure('timeout', 'The provider stopped sending');
 const SUPERSEDED = failure('superseded', 'Another call of the same request answered first');
 
 /**

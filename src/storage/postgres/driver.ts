@@ -18,13 +18,13 @@ const MEANINGS: Readonly<Record<string, readonly [reason: StorageErrorReason, ad
   '53100': ['full', 'the server has no room left; make room on its disk'],
   '53300': ['unavailable', 'the server has no connection left; use smaller pools'],
   '53': ['unavailable', 'the server lacks something; look at its log'],
-  '55P03': ['busy', 'somebody else held a row for too long'],
+  '55P03': ['busy', 'another transaction held a row for too long'],
   '57014': ['busy', 'the statement took too long and was cancelled'],
   '57': ['unavailable', 'the server is starting, stopping or ended the connection'],
   '58': ['unavailable', 'the server had trouble with its disk; look at its log'],
   XX: ['corrupt', 'the server found damage; look at its log'],
-  ECONNREFUSED: ['unavailable', 'nobody listens there; is the server running, and are host and port right?'],
-  ENOENT: ['unavailable', 'nobody listens there; is the server running, and is the path right?'],
+  ECONNREFUSED: ['unavailable', 'no server listens there; is the server running, and are host and port right?'],
+  ENOENT: ['unavailable', 'no server listens there; is the server running, and is the path right?'],
   ENOTFOUND: ['unavailable', 'there is no such host; is its name right?'],
   ETIMEDOUT: ['unavailable', 'the server does not answer; is it up, and does a firewall let this machine through?'],
 };
@@ -32,7 +32,7 @@ const MEANINGS: Readonly<Record<string, readonly [reason: StorageErrorReason, ad
 /** What all other codes of the operating system mean. */
 const BROKEN = ['unavailable', 'the connection broke'] as const;
 /** What all other codes of the server mean. */
-const UNFORESEEN = ['failed', 'something unforeseen happened'] as const;
+const UNFORESEEN = ['failed', 'an unexpected error occurred'] as const;
 
 /** Codes after which the same transaction may work: others came in between. */
 const AGAIN = new Set(['40001', '40P01']);
@@ -71,7 +71,7 @@ export function postgresFailure(error: unknown): unknown {
     return isDriver
       ? new StorageError(
           'unavailable',
-          'PostgreSQL: the connection broke or could not be had; is the server up, and has it connections left?',
+          'PostgreSQL: the connection broke or could not be opened; is the server up, and has it free connections?',
         )
       : error;
   }

@@ -72,7 +72,7 @@ export function textOfAnswer({ choices, model }: ChatResult): string {
 
 /** What may be told of a failed call. Errors of ours are written for whoever asked; what others throw is not. */
 export function reasonOfFailure(thrown: unknown): string {
-  return RouterError.isInstance(thrown) ? thrown.message : 'The model could not be asked';
+  return RouterError.isInstance(thrown) ? thrown.message : 'The model could not be called';
 }
 
 /** The text of a message, without media. */
