@@ -9,7 +9,7 @@ import {
 } from '../src/entries/mount.ts';
 import { type ClosableResponse, isCutOff } from './disconnect.ts';
 
-/** What a Web `Request` does not tell by itself. */
+/** What a Web `Request` does not have. */
 export interface WebCallOptions {
   readonly remoteAddress?: ((request: Request) => string | undefined) | undefined;
 }
@@ -69,7 +69,7 @@ function disconnectOf(request: Request): AbortSignal {
   return controller.signal;
 }
 
-/** Every look-up in Web headers checks and folds the name anew, which for the names we ask for costs more than this. */
+/** Every look-up in Web headers checks and folds the name anew, which for the names we require costs more than this. */
 function copyOf(headers: Headers): ReadonlyMap<string, string> {
   const copy = new Map<string, string>();
   headers.forEach((value, name) => copy.set(name, value));
@@ -249,7 +249,7 @@ export function webResponse(request: Request, reply: HttpReply): Response {
   return new Response(new ReadableStream(new FrameSource(request, reply), PULLED), { status, headers });
 }
 
-/** Nothing is made before it is asked for. */
+/** Nothing is made before it is requested. */
 const PULLED = { highWaterMark: 0 };
 const ENCODER = new TextEncoder();
 

@@ -31,7 +31,7 @@ interface ServerRequest {
 class UnansweredError extends CommandError {
   /** True when the server was there and began to answer, so that its address is right. */
   readonly isReached: boolean;
-  /** Milliseconds after which the server wants to be asked again. */
+  /** Milliseconds after which the server may be called again. */
   readonly retryAfterMs: number;
 
   constructor(message: string, isReached: boolean, retryAfterMs = 0) {
@@ -144,8 +144,8 @@ const FIRST_WAIT_MS = 1_000;
 const LONGEST_WAIT_MS = 60_000;
 
 /**
- * A server that is asked again when it does not answer, after waits that double up to a minute. It is said once that it
- * is away. A server that was never there is not waited for: more likely its address is wrong.
+ * A server that is called again when it does not answer, after waits that double up to a minute. It is said once that
+ * it is away. A server that was never there is not waited for: more likely its address is wrong.
  *
  * @param onBack - Called when a server that was away has answered.
  */

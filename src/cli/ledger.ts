@@ -37,7 +37,7 @@ ledger of a configuration names.
                    The key is taken from SIGNALBOX_API_KEY; it is no option, so that it is not in the list of
                    processes.`;
 
-/** Records that are asked for at a time. */
+/** Records that are requested at a time. */
 const PAGE = 1_000;
 /** Milliseconds in which a server answers with a page. */
 const TIMEOUT_MS = 60_000;

@@ -99,7 +99,9 @@ function accountOf(answer: unknown): Account | undefined {
 class NoAccount extends TypeError {
   constructor(answer: unknown) {
     const given = typeof answer === 'object' ? 'an object without an id' : typeof answer;
-    super(`it gave ${answer === true ? 'true' : given}, but must return an account such as { id: "acme" }, or undefined`);
+    super(
+      `it gave ${answer === true ? 'true' : given}, but must return an account such as { id: "acme" }, or undefined`,
+    );
   }
 }
 

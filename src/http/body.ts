@@ -171,8 +171,7 @@ export function errorOfBody(error: unknown, maxBytes: number): unknown {
 
 /** The error for a body that the host has read and not handed on. The caller has done nothing wrong, nor helps a repeat. */
 export function bodyIsTaken(): RouterError {
-  const message =
-    'The host has read the request body before the router: mount the router before whatever reads bodies';
+  const message = 'The host has read the request body before the router: mount the router before whatever reads bodies';
   return errorOf(500, message, { retryable: false });
 }
 

@@ -95,7 +95,7 @@ function admitted(internals: RouterInternals, operation: AccountOperation, call:
   return ledger.noting(facts, call.signal, admit, () => forbidden && refusedRequest(operation, call, forbidden));
 }
 
-/** Does what a client asks for that may do it. */
+/** Does what a client requests that may do it. */
 function perform(
   internals: RouterInternals,
   operation: AccountOperation,
@@ -212,7 +212,7 @@ function unexpected(error: Error): WarningEvent {
   return { code: 'internal', message: `A request failed inside the router: ${error.name} ${placeOf(error)}`.trim() };
 }
 
-/** The document is made when somebody asks for it for the first time, and its makers are loaded then. */
+/** The document is made when it is requested for the first time, and its makers are loaded then. */
 async function openApiReply(spelling: Spelling, headers: HttpHeaders): Promise<HttpReply> {
   const { openApiText } = await import('./openapi/text.ts');
   return {

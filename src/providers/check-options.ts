@@ -17,7 +17,7 @@ import { ConfigError, type ConfigProblem } from '../protocol/router-error.ts';
 interface CheckedOptions {
   readonly slug: string;
   readonly baseURL: string;
-  /** A function is only asked when a call is made. */
+  /** A function is only called when a call is made. */
   readonly apiKey?: ProviderKey | undefined;
   readonly keys?: readonly (ProviderKey | NamedKey)[] | undefined;
   readonly net?: object | undefined;

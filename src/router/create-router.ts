@@ -66,7 +66,7 @@ export function routerWith<
     return made;
   }
 
-  /** A router that answers by the version which is in force when it is asked, until it is closed. */
+  /** A router that answers by the version which is in force when it is called, until it is closed. */
   function routerOver(version: () => RouterVersion): Router {
     const open = (): RouterVersion => {
       checkOpen();
@@ -139,7 +139,7 @@ const loadExplain = onDemand(() => import('./explain.ts'));
 const loadCountTokens = onDemand(() => import('../runtime/chat/count-tokens.ts'));
 const loadEmbed = onDemand(() => import('./embed.ts'));
 
-/** A configuration whose providers and aliases tell which names requests may use. */
+/** A configuration whose providers and aliases define which names requests may use. */
 export type ConfigWith<
   Providers extends readonly Provider[],
   Aliases extends Readonly<Record<string, Alias>>,

@@ -3,7 +3,6 @@ import { type ChildProcess, execFile, spawn, spawnSync } from 'node:child_proces
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync, writeSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { dirname, join } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, describe, expect, it } from 'vitest';
 import { codeBlocks } from '../support/code-blocks.ts';
@@ -208,13 +207,6 @@ describe.skipIf(installed === undefined).each(Object.entries(APPS))('the router 
   });
 });
 
-/** The module of a program, in this process. */
-function load(folder: string, program: string, query = ''): Promise<Record<string, unknown>> {
-  return import(/* @vite-ignore */ `${pathToFileURL(join(folder, program)).href}${query}`) as Promise<
-    Record<string, unknown>
-  >;
-}
-
 describe.skipIf(installed === undefined)('the router in AWS Lambda', () => {
   const event = (body: object) => ({
     version: '2.0',
@@ -278,12 +270,27 @@ console.log(JSON.stringify({ status: chat.status, error: String(chat.error), mes
 
 describe.skipIf(installed === undefined)('a development server that loads modules again', () => {
   it('keeps one router, with what changed in its options', async () => {
-    const folder = place({ programs: [] });
-    const { router: first } = await load(folder, 'signalbox.ts', '?1');
-    const { router: second } = await load(folder, 'signalbox.ts', '?2');
-    expect(second).toBe(first);
-    expect((second as { configuration: { version: number } }).configuration.version).toBe(2);
-    await (second as { close(): Promise<void> }).close();
+    const program = `import { readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'vite';
+const vite = await createServer({ server: { middlewareMode: true, ws: false }, appType: 'custom', logLevel: 'silent' });
+const load = async () => (await vite.ssrLoadModule('/signalbox.ts')).router;
+const first = await load();
+const before = first.configuration.version;
+const text = readFileSync('signalbox.ts', 'utf8');
+writeFileSync('signalbox.ts', text.replace('providers:', 'cacheMarks: false, providers:'));
+const until = Date.now() + 20_000;
+let after = first;
+while (first.configuration.version === before && Date.now() < until) {
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  after = await load();
+}
+console.log(JSON.stringify({ same: after === first, before, after: first.configuration.version }));
+await first.close();
+await vite.close();
+`;
+    const folder = place({ programs: [], files: { 'develop.ts': program } });
+    const { stdout } = await promisify(execFile)(process.execPath, [join(folder, 'develop.ts')], { cwd: folder });
+    expect(JSON.parse(stdout)).toEqual({ same: true, before: 1, after: 2 });
   });
 });
 

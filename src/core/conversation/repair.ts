@@ -89,8 +89,8 @@ class Repair {
           left.add(index);
           this.#note(
             calls.length === 0
-              ? "A result of a tool without a call became text of the user"
-              : "A second result of a call became text of the user",
+              ? 'A result of a tool without a call became text of the user'
+              : 'A second result of a call became text of the user',
           );
         }
       }

@@ -87,7 +87,7 @@ function manages(
   return { operationId, summary, parameters, responses };
 }
 
-/** Chat, and the shapes besides it in which callers may ask. */
+/** Chat, and the shapes besides it in which callers may send requests. */
 const DIALECT_OPERATIONS: Readonly<Record<DialectName, DocumentedOperation>> = {
   messages: {
     method: 'post',
@@ -225,7 +225,12 @@ const OPERATIONS: Readonly<Record<Operation['name'], DocumentedOperation>> = {
   batch_redeliver: {
     method: 'post',
     path: '/batches/{id}/redeliver',
-    operation: manages('redeliverWebhook', 'Send the webhook of a batch to its `callback_url` again.', 'Batch', BATCH_PATH),
+    operation: manages(
+      'redeliverWebhook',
+      'Send the webhook of a batch to its `callback_url` again.',
+      'Batch',
+      BATCH_PATH,
+    ),
   },
   models: {
     method: 'get',

@@ -7,7 +7,8 @@ import type { OpenTelemetryOptions } from './send-telemetry.ts';
  * request, and in it one for each upstream call, hook of a plugin and call of a server tool. Prompts and answers are
  * never recorded.
  *
- * Await it before the first request, which is not seen otherwise. A request is a child of the span that is active where it is made, or else of the `traceparent` header it came with.
+ * Await it before the first request, which is not seen otherwise. A request is a child of the span that is active where
+ * it is made, or else of the `traceparent` header it came with.
  *
  * @example
  * ```ts

@@ -16,7 +16,7 @@ type McpProblem =
   | 'unreachable'
   /** 401 or 403. */
   | 'credentials'
-  /** The server has forgotten the session, and so has not done what it was asked. */
+  /** The server has forgotten the session, and so has not carried out the call. */
   | 'forgotten'
   | 'timeout'
   /** The connection ended while something was under way. */
@@ -43,7 +43,7 @@ export class McpFailure extends Error {
 /** An initialised connection to an MCP server. */
 export interface McpSession {
   /**
-   * @param signal - The server is told when it is aborted.
+   * @param signal - The server gets a cancellation when it is aborted.
    * @throws {@link McpFailure}
    */
   request(method: string, params: JsonObject, signal: AbortSignal): Promise<JsonObject>;
@@ -218,7 +218,7 @@ interface GuardedFetchOptions {
   readonly timeoutMs: number;
   /** Bytes of an answer. */
   readonly maxBytes: number;
-  /** Told when a response ends early or is too large: whoever waits for what was in it would wait for nothing. */
+  /** Called when a response ends early or is too large: whoever waits for what was in it would wait for nothing. */
   readonly onBroken: () => void;
 }
 

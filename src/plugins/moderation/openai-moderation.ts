@@ -27,7 +27,7 @@ const SLICE_LENGTH = 8_000;
 const SLICES_A_CALL = 16;
 
 /**
- * OpenAI's moderation (`POST /moderations`), or a service that speaks the same. Texts are judged piece by piece, and
+ * OpenAI's moderation (`POST /moderations`), or a service with the same API. Texts are judged piece by piece, and
  * pictures one by one, each call after the other, until something is flagged.
  *
  * @throws {@link ConfigError} when an option cannot be right.

@@ -199,6 +199,8 @@ async function bring(
     return { kind: 'data', base64, mediaType: typeOfData(type, base64), ...named };
   } catch (error) {
     if (signal.aborted) throw error;
-    throw new EncodeError(`${where} cannot be used with this model. ${problemOfDownload(error)}; send a data URL instead`);
+    throw new EncodeError(
+      `${where} cannot be used with this model. ${problemOfDownload(error)}; send a data URL instead`,
+    );
   }
 }

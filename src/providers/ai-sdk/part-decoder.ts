@@ -27,7 +27,7 @@ export interface DecodingContext extends ErrorContext {
   readonly originalId: OriginalId;
   /** Names of the tools that the caller runs. */
   readonly ownTools: ReadonlySet<string>;
-  /** Keeps what the provider wants back with a call, for clients that lose it. */
+  /** Keeps what the provider requires back with a call, for clients that lose it. */
   readonly onExtra: (call: CallWithExtra) => void;
   /** False for a non-streaming response, which is read as if it had been streamed. */
   readonly streamed: boolean;

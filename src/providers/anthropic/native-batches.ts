@@ -147,8 +147,8 @@ function expiryOf({ expires_at: date }: JsonObject): number | undefined {
 }
 
 /**
- * How a batch stands (upstreams 5.5). Its counts do not move before it ends, and an end has no word for how it came:
- * the counts tell. Some requests that expired among others that were answered do not make the whole expire.
+ * State of a batch (upstreams 5.5). Its counts do not move before it ends, and an end has no word for how it came: the
+ * counts tell. Some requests that expired among others that were answered do not make the whole expire.
  */
 function stateOf(batch: JsonObject): NativeState {
   if (batch['processing_status'] !== 'ended') return { status: 'running', expiresAt: expiryOf(batch) };

@@ -33,7 +33,7 @@ import { failure } from '../../contracts/failure.ts';
 import type { StreamPiece } from '../../contracts/stream-piece.ts';
 
 /**
- * The chat completions wire in one dialect.
+ * The chat completions API in one variant.
  *
  * @param vendor - What the server accepts. Default: what every server does.
  * @param responses - The Responses wire of the same server, for models that want it. Default: it has none.

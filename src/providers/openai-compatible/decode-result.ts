@@ -34,7 +34,7 @@ export interface DecodeContext extends ErrorContext {
   readonly usage?: ReportedUsageNames | undefined;
   /** Gives ids to tool calls that came without one, and the caller's ids back to those that it knows. */
   readonly request: Pick<NormalizedRequest, 'id' | 'messages'>;
-  /** Keeps what the server wants back with a call, for clients that lose it. Default: nothing does. */
+  /** Keeps what the server requires back with a call, for clients that lose it. Default: nothing does. */
   readonly onExtra?: ((call: CallWithExtra) => void) | undefined;
 }
 

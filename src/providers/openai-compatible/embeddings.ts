@@ -10,7 +10,7 @@ import type { NormalizedEmbeddingRequest } from '../../contracts/request.ts';
 
 type Vector = Float32Array | readonly number[];
 
-/** The embeddings wire of OpenAI in one dialect. */
+/** The embeddings API of OpenAI in one variant. */
 export function embeddingsCodec(dialect: Dialect): EmbeddingCodec {
   return {
     encode: (request, endpoint) => ({ path: '/embeddings', body: encode(request, endpoint, dialect) }),
@@ -19,7 +19,7 @@ export function embeddingsCodec(dialect: Dialect): EmbeddingCodec {
 }
 
 /**
- * Vectors are asked for in base64 where the server is known to write it, whatever the caller wants: it is a third of
+ * Vectors are requested in base64 where the server is known to write it, whatever the client requests: it is a third of
  * the size of numbers and needs no parsing.
  */
 function encode(
@@ -62,7 +62,7 @@ function decode(body: string, dialect: Dialect, context: ErrorContext): DecodedE
   return { ok: true, result: { vectors, usage: decodeUsage(countedOnce(usage), dialect) } };
 }
 
-/** Servers that do not know the format that was asked for send the other one. */
+/** Servers that do not know the format that was requested send the other one. */
 function vectorOf(embedding: unknown): Vector | undefined {
   if (typeof embedding === 'string') return decodeFloat32(embedding);
   return Array.isArray(embedding) ? (embedding as readonly number[]) : undefined;

@@ -128,7 +128,7 @@ const THOUGHTS = [
 /** Topics for questions that have none of their own. */
 export const COMMON_TOPICS = ['the question', 'the context', 'the details'] as const;
 
-/** Words that say nothing about what somebody asks for. */
+/** Words that say nothing about the question. */
 const STOPWORDS = new Set(
   (
     'about above after again against also although always another answer anything around away back because ' +

@@ -63,7 +63,7 @@ export interface Batches {
    */
   cancel(id: string, options?: BatchOptions): Promise<Batch>;
   /**
-   * Tells `callback_url` of the end of a batch once more, at once and then on the usual schedule.
+   * Sends the webhook of a batch to its `callback_url` once more, at once and then on the usual schedule.
    *
    * @throws {@link RouterError} 404 when there is none of this id, 409 when it has not ended or has no `callback_url`.
    */
@@ -75,7 +75,7 @@ export interface Batches {
    */
   delete(id: string, options?: BatchOptions): Promise<DeletedBatch>;
   /**
-   * The results of a completed batch, in the order of its requests, read from the storage as they are asked for.
+   * The results of a completed batch, in the order of its requests, read from the storage as they are requested.
    *
    * @throws {@link RouterError} 404 when there is none of this id, 409 when it is not completed.
    */

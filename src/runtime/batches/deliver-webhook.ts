@@ -137,7 +137,7 @@ export async function deliverWebhook(webhook: Webhook, ports: WebhookPorts, sign
   }
 }
 
-/** Receivers may ask for a day; so their wait is not cut to the hour that providers get. */
+/** Receivers may request a day; so their wait is not cut to the hour that providers get. */
 function waitOf({ header }: OutboundStream, now: number): number | undefined {
   const value = header('retry-after')?.trim();
   if (value === undefined) return undefined;

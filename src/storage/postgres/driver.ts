@@ -91,7 +91,7 @@ export interface PostgresClient {
   ): Promise<{ readonly rows: readonly Readonly<Record<string, unknown>>[]; readonly rowCount: number | null }>;
   /** @param destroy - True when the connection is not fit to be used again. */
   release(destroy?: boolean): void;
-  /** Calls back when the connection breaks while nothing is asked of it. */
+  /** Calls back when the connection breaks while it is idle. */
   on?(event: 'error', listener: (error: Error) => void): unknown;
   /** Ends what {@link PostgresClient.on} began. */
   off?(event: 'error', listener: (error: Error) => void): unknown;
@@ -143,7 +143,7 @@ export async function openPool({
 
 /**
  * Hears connections that break in the moment in which they are handed out, when neither the pool nor we listen to them
- * yet: unheard, that would end the process. What is asked of them fails. May be called again for the same pool.
+ * yet: unheard, that would end the process. Statements on them fail. May be called again for the same pool.
  */
 export function heard<Pool extends PostgresPool>(pool: Pool): Pool {
   pool.off?.('acquire', hear);
