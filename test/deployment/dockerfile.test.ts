@@ -5,7 +5,7 @@ import { cpSync, existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:
 import { createServer } from 'node:net';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { codeBlocks } from '../support/code-blocks.ts';
 import { readProjectFile } from '../support/source-files.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
@@ -113,7 +113,7 @@ describe('an image of the Dockerfile', () => {
   const place = temporaryFolder();
   let image: Image;
   let port: number;
-  let server: ChildProcess;
+  let server: ChildProcess | undefined;
   let printed = '';
   const environment = (): Record<string, string> => {
     const { PATH = '' } = process.env;
@@ -142,14 +142,16 @@ describe('an image of the Dockerfile', () => {
     port = await freePort();
     const [node, ...args] = image.command;
     expect([node, image.health[0]]).toEqual(['node', 'node']);
-    server = spawn(process.execPath, args, { cwd: image.folder, env: environment() });
-    server.stdout?.on('data', (text: Buffer) => (printed += text.toString()));
-    server.stderr?.on('data', (text: Buffer) => (printed += text.toString()));
+    const started = spawn(process.execPath, args, { cwd: image.folder, env: environment() });
+    server = started;
+    started.stdout.on('data', (text: Buffer) => (printed += text.toString()));
+    started.stderr.on('data', (text: Buffer) => (printed += text.toString()));
     await vi.waitFor(async () => expect(await statusAt(port, '/ready')).toBe(200), 15_000);
-    return () => {
-      server.kill('SIGKILL');
-      place[Symbol.dispose]();
-    };
+  });
+
+  afterAll(() => {
+    server?.kill('SIGKILL');
+    place[Symbol.dispose]();
   });
 
   it('answers its callers, its probes and its health check', async () => {
@@ -171,9 +173,9 @@ describe('an image of the Dockerfile', () => {
   });
 
   it('fails its readiness at a stop, answers what comes meanwhile, and ends when all is answered', async () => {
-    const exit = once(server, 'exit');
+    const exit = server === undefined ? expect.unreachable('nothing was started') : once(server, 'exit');
     const streamed = await post(port, { ...CHAT, stream: true });
-    server.kill('SIGTERM');
+    server?.kill('SIGTERM');
     await expect.poll(() => statusAt(port, '/ready'), { interval: 20 }).toBe(503);
     expect((await post(port, { ...CHAT, max_tokens: 5 })).status).toBe(200);
     const text = await streamed.text();

@@ -410,3 +410,92 @@ describe.skipIf(installed === undefined)('TypeScript', () => {
     if (failures === 0) expect(said).toBe('');
   });
 });
+
+/** A server with a provider over HTTP, which calls itself and prints what comes. */
+const BUNDLED = `import { createServer, type Server } from 'node:http';
+import { createRouter, openaiCompatible, simulated } from 'signalbox';
+import { nodeRouter } from 'signalbox/node';
+
+const listening = (server: Server): Promise<string> =>
+  new Promise((resolve) => {
+    server.listen(0, '127.0.0.1', () => resolve(\`http://127.0.0.1:\${(server.address() as { port: number }).port}/v1\`));
+  });
+
+async function main(): Promise<void> {
+  const upstream = createServer((request, response) => {
+    request.resume().on('end', () => {
+      response.writeHead(200, { 'content-type': 'application/json' });
+      const choices = [{ index: 0, message: { role: 'assistant', content: 'Hello' }, finish_reason: 'stop' }];
+      response.end(JSON.stringify({ id: 'x', choices, usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 } }));
+    });
+  });
+  const models = { 'acme/one': { price: { prompt: 1, completion: 1 } } };
+  const provider = openaiCompatible({ slug: 'up', baseURL: await listening(upstream), apiKey: 'k', models });
+  const router = createRouter({ providers: [provider, simulated({ firstTokenMs: 0 })], allowAnonymous: true });
+  const server = createServer(nodeRouter(router, { basePath: '/v1' }));
+  const url = (await listening(server)) + '/chat/completions';
+  const post = (body: object): Promise<Response> =>
+    fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) });
+  const messages = [{ role: 'user', content: 'Hi' }];
+  console.log(JSON.parse(await (await post({ model: 'acme/one', messages })).text()).choices[0].message.content);
+  console.log((await (await post({ model: 'simulated/small', messages, stream: true })).text()).endsWith('data: [DONE]\\n\\n'));
+  await router.close();
+  for (const one of [server, upstream]) one.close().closeAllConnections();
+}
+void main();
+`;
+
+const BUNDLERS: Readonly<
+  Record<
+    string,
+    { readonly files: Readonly<Record<string, string>>; readonly build: readonly string[]; readonly made: string }
+  >
+> = {
+  'Vite for a server': {
+    files: {
+      'vite.config.mjs': `export default { build: { ssr: 'app.ts' }, ssr: { noExternal: true }, logLevel: 'error' };`,
+    },
+    build: ['vite/bin/vite.js', 'build'],
+    made: 'dist/app.js',
+  },
+  Rspack: {
+    files: {
+      'rspack.config.mjs': `export default {
+  target: 'node', mode: 'production', entry: './app.ts', output: { filename: 'app.cjs' },
+  resolve: { extensions: ['.ts', '.js'] },
+  module: { rules: [{ test: /\\.ts$/, loader: 'builtin:swc-loader', type: 'javascript/auto',
+    options: { jsc: { parser: { syntax: 'typescript' } } } }] },
+};`,
+    },
+    build: ['@rspack/cli/bin/rspack.js', 'build'],
+    made: 'dist/app.cjs',
+  },
+  'Parcel, with the package left out, as the page on troubleshooting says': {
+    files: {
+      'package.json': JSON.stringify({
+        type: 'module',
+        source: 'app.ts',
+        main: 'dist/app.js',
+        dependencies: { signalbox: '*' },
+        targets: {
+          main: { context: 'node', outputFormat: 'esmodule', includeNodeModules: { signalbox: false } },
+        },
+      }),
+    },
+    build: ['parcel/lib/bin.js', 'build', '--no-cache'],
+    made: 'dist/app.js',
+  },
+};
+
+describe.skipIf(installed === undefined)('a program bundled by', () => {
+  it.each(Object.entries(BUNDLERS))(
+    '%s answers and streams',
+    (_name, { files, build: [program = '', ...args], made }) => {
+      const folder = project({ 'package.json': '{ "type": "module" }', 'app.ts': BUNDLED, ...files });
+      const built = runProgram(folder, program, args);
+      expect([built.status, built.said.slice(-2_000)]).toEqual([0, expect.any(String)]);
+      const { status, stdout, stderr } = spawnSync(process.execPath, [join(folder, made)], { encoding: 'utf8' });
+      expect([status, stdout, stderr.slice(0, 1_000)]).toEqual([0, 'Hello\ntrue\n', expect.any(String)]);
+    },
+  );
+});
