@@ -2,7 +2,7 @@ import { type Account, ANONYMOUS } from '../contracts/account.ts';
 import { RouterError } from '../protocol/router-error.ts';
 import type { Router, RouterInternals } from '../router/router.ts';
 import { warn } from '../runtime/events/events.ts';
-import { CALLER_GONE, placeOf } from '../runtime/chat/router-errors.ts';
+import { placeOf } from '../runtime/chat/router-errors.ts';
 import { authorize } from './authorize.ts';
 import type { answerBatches as AnswerBatchesFunction } from './batch-operations.ts';
 import { askingHeaders, negotiate } from './asking-headers.ts';
@@ -194,9 +194,10 @@ function failedReply({ services }: RouterInternals, context: ErrorReplyContext, 
 
 /** Seen by a client only where a host aborts the signal of a request whose client is still connected. */
 const ABORTED = {
-  ...CALLER_GONE,
+  status: 500,
+  errorType: 'server',
   message: 'The request ended early: the server that the router runs in aborted its signal',
-};
+} as const;
 
 function isAborted(error: unknown): boolean {
   return error instanceof Error && error.name === 'AbortError';

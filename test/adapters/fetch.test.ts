@@ -121,7 +121,9 @@ describe('a fetch handler', () => {
 
   it('says so when the signal of a request is aborted although its client waits', async () => {
     const response = await handler(post({}, { signal: AbortSignal.abort() }));
-    expect(await response.json()).toMatchObject({ error: { code: 499, message: expect.stringContaining('aborted') } });
+    expect(await response.json()).toMatchObject({
+      error: { code: 500, message: expect.stringContaining('aborted its signal') },
+    });
   });
 
   it('pulls nothing that nobody reads', async () => {

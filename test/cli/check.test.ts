@@ -92,7 +92,7 @@ describe('signalbox check', () => {
     );
     expect((await runIn(folder, 'check', '--config', 'one.mjs')).printed).toContain('Configuration: one.mjs');
     expect((await runIn(folder, 'check', '--offline', '--config', 'two.json')).printed.join('\n')).toMatch(
-      /ollama +any +not asked/,
+      /ollama +any +not called/,
     );
   });
 
