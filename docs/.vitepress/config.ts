@@ -13,7 +13,7 @@ const STYLES = `:root { --vp-code-font-size: .8em; --vp-sidebar-width: 240px }
 .vp-doc table { font-size: .9em; line-height: 1.5 }
 .vp-doc th, .vp-doc td { padding: 6px 12px }
 .vp-doc td { vertical-align: top; overflow-wrap: break-word }
-.vp-doc td:last-child:not(:first-child) { min-width: 15em }
+.vp-doc td:last-child:nth-child(-n+4):not(:first-child), .vp-doc td:nth-child(2):nth-last-child(4) { min-width: 15em }
 .vp-doc td:first-child code { white-space: nowrap }
 .dark .only-light, html:not(.dark) .only-dark { display: none }`;
 
