@@ -329,10 +329,10 @@ describe('the package', () => {
 
   it('leads from its errors to a page of its own, at an absolute address', () => {
     pack();
-    const built = (folder: string): string =>
-      readdirSync(join(folder, 'dist'))
+    const built = (place: string): string =>
+      readdirSync(join(place, 'dist'))
         .filter((name) => name.endsWith('.js'))
-        .map((name) => readFileSync(join(folder, 'dist', name), 'utf8').replaceAll('\\\n', ''))
+        .map((name) => readFileSync(join(place, 'dist', name), 'utf8').replaceAll('\\\n', ''))
         .join('\n');
     const ofNpm = `https://unpkg.com/signalbox@${manifest.version}/docs`;
     expect(built(root)).toContain(ofNpm);

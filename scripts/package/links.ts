@@ -50,6 +50,6 @@ function packedLink(page: string, link: string, { repository, ref, isPacked, isF
 
 /** Code in which another address takes the place of one, also where the build has broken its line. */
 export function movedAddress(code: string, before: string, after: string): string {
-  const letters = [...before].map((letter) => letter.replace(/[\\^$.*+?()[\]{}|/-]/, '\\$&'));
+  const letters = before.split('').map((letter) => letter.replace(/[\\^$.*+?()[\]{}|/-]/, '\\$&'));
   return code.replaceAll(new RegExp(letters.join('(?:\\\\\n)?'), 'g'), () => after);
 }

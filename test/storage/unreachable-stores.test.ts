@@ -75,7 +75,7 @@ describe('the start of batches', () => {
     const error = await complaintOf(routerOver({ batches: { queue: pgBossQueue({ connectionString }) } }));
     expect([error.reason, error.message]).toEqual([
       'unavailable',
-      expect.stringMatching(/^The database of pgBossQueue: PostgreSQL: nobody listens there/),
+      expect.stringMatching(/^The database of pgBossQueue: PostgreSQL: no server listens there/),
     ]);
   });
 

@@ -34,13 +34,17 @@ export interface Prometheus {
  * what it returns is used without `await`.
  */
 export function prometheus(router: RouterEventSource, options: PrometheusOptions = {}): Promise<Prometheus> {
-  const metrics = register(router, options);
   // Without `await`, a host would be given no handler, and complain of that in words of its own.
-  for (const member of ['registry', 'fetch', 'node', 'detach'] satisfies (keyof Prometheus)[]) {
-    Object.defineProperty(metrics, member, { get: refuseWithoutAwait });
-  }
-  return metrics;
+  return Object.defineProperties(register(router, options), MEMBERS);
 }
+
+/** The members of what is awaited, on the promise itself. */
+const MEMBERS: Readonly<Record<keyof Prometheus, { readonly get: () => never }>> = {
+  registry: { get: refuseWithoutAwait },
+  fetch: { get: refuseWithoutAwait },
+  node: { get: refuseWithoutAwait },
+  detach: { get: refuseWithoutAwait },
+};
 
 function refuseWithoutAwait(): never {
   throw new Error('prometheus() returns a promise; write "const metrics = await prometheus(router)"');
