@@ -29,6 +29,8 @@ async function load(): Promise<typeof Sending> {
   try {
     return await import('./send-telemetry.ts');
   } catch (cause) {
+    // Such as a file that a bundler has lost: what failed says more than a sentence about another package.
+    if (!String(cause).includes('@opentelemetry/api')) throw cause;
     const message =
       'openTelemetry() needs the package @opentelemetry/api; install it with "npm install @opentelemetry/api"';
     throw new Error(message, { cause });
