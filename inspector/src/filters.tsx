@@ -7,7 +7,7 @@ import { useAsked } from './asked.ts';
 export const FILTERS = {
   model: 'any model',
   provider: 'any provider',
-  endpoint: 'answered, or called last',
+  endpoint: 'answered or last',
   called: 'called by any attempt',
   account: 'any account',
   error: 'any, or a type',

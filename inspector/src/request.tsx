@@ -180,8 +180,8 @@ export function Decision({
         {!brief && now !== undefined && (
           <Hint>
             “Now” is the plan that a request of the same model, length and preferences would get at this moment, by
-            another random number, with what has been measured since. The prompt is not kept, so what depends on its words or
-            on its session’s cache may differ.
+            another random number, with what has been measured since. The prompt is not kept, so what depends on its
+            words or on its session’s cache may differ.
           </Hint>
         )}
         {!brief && refused !== undefined && <Hint>Now it would be refused: {refused}</Hint>}

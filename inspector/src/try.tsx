@@ -178,11 +178,7 @@ function Answer({ sent }: { readonly sent: Sent }): JSX.Element {
 function Decided({ id }: { readonly id: string }): JSX.Element {
   const { page, problem } = useRequest(id);
   if (page === undefined)
-    return (
-      <p class="empty">
-        {problem === undefined ? 'Loading the decision …' : 'The decision is being stored …'}
-      </p>
-    );
+    return <p class="empty">{problem === undefined ? 'Loading the decision …' : 'The decision is being stored …'}</p>;
   return (
     <>
       <Summary record={page.record} />
