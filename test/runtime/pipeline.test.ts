@@ -490,7 +490,7 @@ describe('calls of plugins', () => {
         {
           type: 'call',
           name: 'asking',
-          summary: 'asked acme/two',
+          summary: 'called acme/two',
           cost_usd: inner.usage?.cost,
           data: expect.objectContaining({
             model: 'acme/two',
