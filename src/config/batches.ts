@@ -50,7 +50,7 @@ export interface BatchesOptions extends OptionsOf<typeof BATCHES> {}
 /** Batches with nothing missing. */
 export interface ResolvedBatches extends Omit<ResolvedOf<typeof BATCHES>, 'limits' | 'storage'> {
   readonly limits: BatchLimits;
-  /** The storage: always the same one. That in memory is loaded when it is first asked for. */
+  /** The storage: always the same one. That in memory is loaded when it is first requested. */
   readonly openStorage: () => MaybePromise<BatchStore>;
 }
 

@@ -118,7 +118,7 @@ function isSame(left: readonly Endpoint[], right: readonly Endpoint[]): boolean 
 
 /**
  * Preferences of a request as records have them: what differs from the default, without what the router's own policy
- * adds to every request. A replay puts the policy of its configuration in that place. What a request asked for just as
+ * adds to every request. A replay puts the policy of its configuration in that place. What a request names just as
  * the policy does counts as the policy's.
  */
 export function recordedPreferences(

@@ -16,7 +16,7 @@ export interface VendorPreset {
   readonly apiKeyVariables: readonly string[];
   /** True: an endpoint that stores or trains on prompts by default. */
   readonly dataCollection?: boolean | undefined;
-  /** Shapes besides chat completions that the vendor speaks at its own address. */
+  /** API formats besides chat completions that the vendor supports at its own address. */
   readonly nativeDialects?: readonly NativeDialect[] | undefined;
   /** True: the vendor has a batch API at its own address. */
   readonly nativeBatches?: boolean | undefined;
