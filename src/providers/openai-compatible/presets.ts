@@ -1,6 +1,7 @@
 import { parametersLackedBy } from '../../catalog/lacked-parameters.ts';
 import type { BuiltInProvider } from '../../options/names.ts';
 import type { Dialect } from './dialect.ts';
+import type { HostedVendor } from '../accepts/hosted.ts';
 import type { LoadAccepts } from './provider.ts';
 import type { NativeDialect } from './options.ts';
 
@@ -8,6 +9,7 @@ import type { NativeDialect } from './options.ts';
 export interface VendorPreset {
   readonly slug: string;
   readonly name: string;
+  /** Address; a name in braces is a variable of the environment. */
   readonly baseURL: string;
   /** Environment variable that may hold another address. */
   readonly baseURLVariable?: string | undefined;
@@ -22,12 +24,43 @@ export interface VendorPreset {
   readonly dialect: Dialect;
   /** What it accepts, loaded with the first call. */
   readonly accepts: LoadAccepts;
+  /**
+   * True where the variable of the key is one that other programs set for purposes of their own: then the key alone does
+   * not put the vendor into a router without `providers`. Default false.
+   */
+  readonly sharesKey?: boolean | undefined;
+}
+
+/** A vendor with little that is special besides its address; its record is in `accepts/hosted.ts`. */
+function hosted(
+  slug: HostedVendor,
+  name: string,
+  baseURL: string,
+  apiKeyVariables: readonly string[],
+  more: Partial<VendorPreset> = {},
+): VendorPreset {
+  return {
+    slug,
+    name,
+    baseURL,
+    apiKeyVariables,
+    accepts: async () => (await import('../accepts/hosted.ts')).HOSTED[slug],
+    ...more,
+    dialect: { unsupported: parametersLackedBy(slug), ...more.dialect },
+  };
 }
 
 const LOCAL: Dialect = {
   reasoningHistory: 'reasoning',
   unsupported: parametersLackedBy('local'),
 };
+
+/** A key that other programs use, too. */
+const SHARED = { sharesKey: true };
+/** Earlier reasoning goes back as it came. */
+const THINKING: Partial<VendorPreset> = { dialect: { reasoningHistory: 'reasoning_content' } };
+/** The name in braces is a variable of the environment. */
+const CLOUDFLARE = 'https://api.cloudflare.com/client/v4/accounts/{CLOUDFLARE_ACCOUNT_ID}/ai/v1';
 
 /** Vendors that differ only in these facts (`spec` of the upstreams; nothing here goes stale with their models). */
 export const VENDOR_PRESETS = {
@@ -188,10 +221,29 @@ export const VENDOR_PRESETS = {
     accepts: async () => (await import('../accepts/local-servers.ts')).LM_STUDIO,
     dialect: LOCAL,
   },
+  // One line each. Where the address and the record are from, and when, is in the record.
+  cerebras: hosted('cerebras', 'Cerebras', 'https://api.cerebras.ai/v1', ['CEREBRAS_API_KEY']),
+  perplexity: hosted('perplexity', 'Perplexity', 'https://api.perplexity.ai', ['PERPLEXITY_API_KEY', 'PPLX_API_KEY']),
+  cohere: hosted('cohere', 'Cohere', 'https://api.cohere.ai/compatibility/v1', ['COHERE_API_KEY', 'CO_API_KEY'], {
+    dialect: { userField: 'none', embeddings: { user: false } },
+  }),
+  huggingface: hosted('huggingface', 'Hugging Face', 'https://router.huggingface.co/v1', ['HF_TOKEN'], SHARED),
+  sambanova: hosted('sambanova', 'SambaNova', 'https://api.sambanova.ai/v1', ['SAMBANOVA_API_KEY']),
+  nvidia: hosted('nvidia', 'NVIDIA', 'https://integrate.api.nvidia.com/v1', ['NVIDIA_API_KEY']),
+  github: hosted('github', 'GitHub Models', 'https://models.github.ai/inference', ['GITHUB_TOKEN'], SHARED),
+  cloudflare: hosted('cloudflare', 'Cloudflare', CLOUDFLARE, ['CLOUDFLARE_API_TOKEN', 'CLOUDFLARE_API_KEY'], SHARED),
+  moonshot: hosted('moonshot', 'Moonshot AI', 'https://api.moonshot.ai/v1', ['MOONSHOT_API_KEY'], THINKING),
+  qwen: hosted('qwen', 'Qwen', 'https://dashscope-intl.aliyuncs.com/compatible-mode/v1', ['DASHSCOPE_API_KEY'], THINKING),
+  minimax: hosted('minimax', 'MiniMax', 'https://api.minimax.io/v1', ['MINIMAX_API_KEY'], THINKING),
+  zhipu: hosted('zhipu', 'Zhipu AI', 'https://open.bigmodel.cn/api/paas/v4', ['ZHIPU_API_KEY', 'ZHIPUAI_API_KEY'], {
+    dialect: { reasoningHistory: 'reasoning_content', messageNames: false, streamOptions: false },
+  }),
 } as const satisfies Readonly<Partial<Record<BuiltInProvider, VendorPreset>>>;
 
 /** Dialect of Azure OpenAI, which has no fixed address. */
 export const AZURE_DIALECT: Dialect = {
+  batchPriceFactor: 0.5,
+  batchPaths: ['/chat/completions', '/responses'],
   readsFiles: true,
   embeddings: { base64: true },
   maxTokensField: 'max_completion_tokens',
