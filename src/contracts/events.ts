@@ -2,7 +2,10 @@ import type { AppliedConfiguration } from './request.ts';
 import type { CostPart } from '../catalog/cost.ts';
 import type { Operation } from '../catalog/model.ts';
 import type { Batch, BatchStatus } from '../protocol/batch.ts';
+import type { Choice } from '../protocol/chat-result.ts';
 import type { JsonObject } from '../protocol/json.ts';
+import type { Message } from '../protocol/message.ts';
+import type { FunctionTool, ServerTool } from '../protocol/tools.ts';
 import type { TraceContext } from './trace-context.ts';
 import type { AttemptFailure } from './failure.ts';
 import type { Usage } from '../protocol/usage.ts';
@@ -281,6 +284,38 @@ export interface WarningEvent {
   readonly thrown?: unknown;
 }
 
+/**
+ * What was asked and answered: told to those who listen to it, and part of no other event. `request` follows the
+ * {@link RequestEvent}; `answer` comes before the {@link ResultEvent}, or before the {@link ErrorEvent} of a stream that had
+ * begun; `tool` comes before the {@link ToolEvent}. Requests for embeddings have none.
+ */
+export type ContentEvent =
+  | {
+      readonly type: 'request';
+      readonly request: RequestFacts;
+      /** As they are sent, before a provider's form is given to them. */
+      readonly messages: readonly Message[];
+      /** Functions of the caller and server tools. */
+      readonly tools: readonly (FunctionTool | ServerTool)[];
+    }
+  | {
+      readonly type: 'answer';
+      readonly request: RequestFacts;
+      /** As the caller gets them. */
+      readonly choices: readonly Choice[];
+    }
+  | {
+      readonly type: 'tool';
+      readonly request: RequestFacts;
+      /** Number of the tool call; see {@link StageFacts}. */
+      readonly stage: number;
+      /** Id of the model's call. */
+      readonly id: string;
+      readonly arguments: JsonObject;
+      /** What the model is told; absent when the client disconnected. */
+      readonly result?: string | undefined;
+    };
+
 /** Something about a batch changed. Told in the process that changed it. */
 export type BatchUpdateEvent =
   | {
@@ -321,6 +356,7 @@ export interface RouterEvents {
   readonly warning: WarningEvent;
   readonly batch: BatchUpdateEvent;
   readonly configuration: ConfigurationEvent;
+  readonly content: ContentEvent;
 }
 
 /** A function that is told of one kind of event. What it throws is ignored. */

@@ -20,6 +20,7 @@ export class EventHub implements RouterEventSource {
     }
     listeners.add(listener);
     this.isHeard = true;
+    if (name === 'content') warn(this, CONTENT);
     return () => {
       listeners.delete(listener);
       this.#lookWhoIsLeft();
@@ -59,6 +60,11 @@ export class EventHub implements RouterEventSource {
 }
 
 function ignore(): void {}
+
+const CONTENT = {
+  code: 'content_recorded',
+  message: 'Prompts, answers, and arguments and results of tools are given to a listener or to traces',
+} as const;
 
 /** Tells the operator something that must not go unheard: by event, or on the console when nobody listens. */
 export function warn(events: EventHub, warning: WarningEvent): void {
