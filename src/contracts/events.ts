@@ -373,7 +373,10 @@ export interface RouterEventSource {
 
 /** Adds several listeners and gives the function that removes them all. */
 export function listen(source: RouterEventSource, listeners: RouterListeners): () => void {
-  const removals = (Object.keys(listeners) as (keyof RouterEvents)[]).flatMap((name) => {
+  const names = Object.keys(listeners) as (keyof RouterEvents)[];
+  // Warnings first: whoever listens to content is the reason of one.
+  names.sort((one, other) => Number(other === 'warning') - Number(one === 'warning'));
+  const removals = names.flatMap((name) => {
     const listener = listeners[name];
     return listener === undefined ? [] : [source.on(name, listener as RouterListener<typeof name>)];
   });
