@@ -59,7 +59,8 @@ const LOCAL: Dialect = {
 const SHARED = { sharesKey: true };
 /** Earlier reasoning goes back as it came. */
 const THINKING: Partial<VendorPreset> = { dialect: { reasoningHistory: 'reasoning_content' } };
-/** The name in braces is a variable of the environment. */
+/** Names in braces are variables of the environment. */
+const MODEL_STUDIO = 'https://{DASHSCOPE_WORKSPACE_ID}.ap-southeast-1.maas.aliyuncs.com/compatible-mode/v1';
 const CLOUDFLARE = 'https://api.cloudflare.com/client/v4/accounts/{CLOUDFLARE_ACCOUNT_ID}/ai/v1';
 
 /** Vendors that differ only in these facts (`spec` of the upstreams; nothing here goes stale with their models). */
@@ -233,7 +234,7 @@ export const VENDOR_PRESETS = {
   github: hosted('github', 'GitHub Models', 'https://models.github.ai/inference', ['GITHUB_TOKEN'], SHARED),
   cloudflare: hosted('cloudflare', 'Cloudflare', CLOUDFLARE, ['CLOUDFLARE_API_TOKEN', 'CLOUDFLARE_API_KEY'], SHARED),
   moonshot: hosted('moonshot', 'Moonshot AI', 'https://api.moonshot.ai/v1', ['MOONSHOT_API_KEY'], THINKING),
-  qwen: hosted('qwen', 'Qwen', 'https://dashscope-intl.aliyuncs.com/compatible-mode/v1', ['DASHSCOPE_API_KEY'], THINKING),
+  qwen: hosted('qwen', 'Qwen', MODEL_STUDIO, ['DASHSCOPE_API_KEY'], THINKING),
   minimax: hosted('minimax', 'MiniMax', 'https://api.minimax.io/v1', ['MINIMAX_API_KEY'], THINKING),
   zhipu: hosted('zhipu', 'Zhipu AI', 'https://open.bigmodel.cn/api/paas/v4', ['ZHIPU_API_KEY', 'ZHIPUAI_API_KEY'], {
     dialect: { reasoningHistory: 'reasoning_content', messageNames: false, streamOptions: false },

@@ -94,7 +94,10 @@ export const github: VendorFactory = vendor(VENDOR_PRESETS.github);
 export const cloudflare: VendorFactory = vendor(VENDOR_PRESETS.cloudflare);
 /** Moonshot AI, the vendor of Kimi. Key: `MOONSHOT_API_KEY`. */
 export const moonshot: VendorFactory = vendor(VENDOR_PRESETS.moonshot);
-/** Qwen at Alibaba's Model Studio, at its international address. Key: `DASHSCOPE_API_KEY`. */
+/**
+ * Qwen at Alibaba's Model Studio, in Singapore. Key: `DASHSCOPE_API_KEY`. Its address holds the workspace:
+ * `DASHSCOPE_WORKSPACE_ID`, or `baseURL`.
+ */
 export const qwen: VendorFactory = vendor(VENDOR_PRESETS.qwen);
 /** MiniMax, at its international address. Key: `MINIMAX_API_KEY`. */
 export const minimax: VendorFactory = vendor(VENDOR_PRESETS.minimax);
@@ -173,13 +176,23 @@ export function azure<const Model extends string>(options: AzureOptions<Model>):
 export function vendorsFromEnvironment(): readonly Provider[] {
   return Object.values(VENDOR_PRESETS as Readonly<Record<string, VendorPreset>>)
     .filter((preset) => preset.sharesKey !== true && keyFromEnvironment(preset) !== undefined)
+    .filter((preset) => !addressFromEnvironment(preset).includes('{'))
     .map((preset) => vendor(preset)());
 }
 
-/** The address of a vendor, with what the environment says of it. A variable that is not set stays in its braces. */
+/**
+ * The address of a vendor, with what the environment says of it. A variable that is not set stays in its braces, and so does
+ * one that could lead elsewhere.
+ */
 function addressFromEnvironment({ baseURLVariable: name, baseURL }: VendorPreset): string {
   const named = name === undefined ? undefined : readEnvironment(name);
-  return named ?? baseURL.replace(/\{(\w+)\}/, (braces, variable: string) => readEnvironment(variable) ?? braces);
+  return (
+    named ??
+    baseURL.replace(/\{(\w+)\}/, (braces, variable: string) => {
+      const value = readEnvironment(variable);
+      return value !== undefined && /^[\w-]+$/.test(value) ? value : braces;
+    })
+  );
 }
 
 function keyFromEnvironment(preset: VendorPreset): string | undefined {

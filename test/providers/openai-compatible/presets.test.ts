@@ -218,6 +218,37 @@ const VENDORS: Readonly<Record<string, readonly [dialect: Dialect, differences: 
     VENDOR_PRESETS.lmstudio.dialect,
     { messages: messages({ 2: { reasoning: 'Hm.' } }), verbosity: undefined, prediction: undefined },
   ],
+  cerebras: [
+    VENDOR_PRESETS.cerebras.dialect,
+    { frequency_penalty: undefined },
+  ],
+  perplexity: [VENDOR_PRESETS.perplexity.dialect, {}],
+  cohere: [
+    VENDOR_PRESETS.cohere.dialect,
+    { prediction: undefined, parallel_tool_calls: undefined, user: undefined },
+  ],
+  huggingface: [VENDOR_PRESETS.huggingface.dialect, {}],
+  sambanova: [VENDOR_PRESETS.sambanova.dialect, {}],
+  nvidia: [VENDOR_PRESETS.nvidia.dialect, {}],
+  github: [VENDOR_PRESETS.github.dialect, {}],
+  cloudflare: [VENDOR_PRESETS.cloudflare.dialect, {}],
+  moonshot: [
+    VENDOR_PRESETS.moonshot.dialect,
+    { messages: messages({ 2: { reasoning_content: 'Hm.' } }), temperature: 1 },
+  ],
+  qwen: [VENDOR_PRESETS.qwen.dialect, { messages: messages({ 2: { reasoning_content: 'Hm.' } }) }],
+  minimax: [
+    VENDOR_PRESETS.minimax.dialect,
+    { messages: messages({ 2: { reasoning_content: 'Hm.' } }), temperature: 1 },
+  ],
+  zhipu: [
+    VENDOR_PRESETS.zhipu.dialect,
+    {
+      messages: messages({ 1: { name: undefined, content: withoutName }, 2: { reasoning_content: 'Hm.' } }),
+      temperature: 1,
+      stream_options: undefined,
+    },
+  ],
 };
 
 describe('a rich request', () => {
