@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Dialect } from '../../../src/providers/openai-compatible/dialect.ts';
 import { AZURE_DIALECT, VENDOR_PRESETS } from '../../../src/providers/openai-compatible/presets.ts';
 import { acceptsOfVendor, encodedWhole } from '../../support/encoded.ts';
+import { readProjectFile } from '../../support/source-files.ts';
 
 /** A request that touches everything in which vendors differ. */
 const RICH = {
@@ -261,5 +262,25 @@ describe('a rich request', () => {
 
   it('is written here for every vendor there is', () => {
     expect(Object.keys(VENDORS).sort()).toEqual([...Object.keys(VENDOR_PRESETS), 'azure'].sort());
+  });
+});
+
+describe('the page about providers', () => {
+  const page = readProjectFile('docs/providers.md');
+  const [, rows = ''] = /^## Addresses and sources\n[\s\S]*?\|---\|---\|---\|\n([\s\S]*?)\n\n/m.exec(page) ?? [];
+
+  it('has the address of each vendor, its source and when that was read, as the records have them', async () => {
+    const expected = await Promise.all(
+      Object.entries(VENDOR_PRESETS).map(async ([slug, { baseURL }]) => {
+        const { all } = await acceptsOfVendor(slug);
+        return `| \`${slug}\` | \`${baseURL}\` | ${all.parameters.source} |`;
+      }),
+    );
+    expect(rows.split('\n')).toEqual(expected);
+  });
+
+  it.each(Object.values(VENDOR_PRESETS))('has the variables of the key of $slug', ({ slug, apiKeyVariables }) => {
+    const [, cell = ''] = new RegExp(`^\\| \`${slug}\` \\|([^|]*)\\|`, 'm').exec(page) ?? [];
+    expect([...cell.matchAll(/`(\w+)`/g)].map(([, name]) => name)).toEqual(apiKeyVariables);
   });
 });
