@@ -1,5 +1,4 @@
 import { anthropic, hasAnthropicKey } from './anthropic/provider.ts';
-import { bedrockFromEnvironment } from './bedrock/provider.ts';
 import { googleFromEnvironment } from './google/provider.ts';
 import { vendorsFromEnvironment } from './openai-compatible/vendors.ts';
 import type { Provider } from '../contracts/provider.ts';
@@ -9,10 +8,5 @@ import type { Provider } from '../contracts/provider.ts';
  * are there.
  */
 export function providersFromEnvironment(): readonly Provider[] {
-  return [
-    ...vendorsFromEnvironment(),
-    ...(hasAnthropicKey() ? [anthropic()] : []),
-    ...googleFromEnvironment(),
-    ...bedrockFromEnvironment(),
-  ];
+  return [...vendorsFromEnvironment(), ...(hasAnthropicKey() ? [anthropic()] : []), ...googleFromEnvironment()];
 }

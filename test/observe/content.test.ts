@@ -99,25 +99,28 @@ const RECORDED = {
 
 describe('content on spans', () => {
   const cases = Object.keys(FORMATS).flatMap((path) => [false, true].map((stream) => [path, stream] as const));
-  it.each(cases)('is what was asked and answered in the form of the conventions: %s, stream %j', async (path, stream) => {
-    await using telemetry = startTelemetry();
-    await using cell = await startObservedCell({ first: answerWith(ANSWER) });
-    await openTelemetry(cell.router, { ...telemetry, content: true });
-    const body = { ...FORMATS[path as keyof typeof FORMATS], model: 'acme/one', stream };
-    const response = await fetch(`${cell.mounted.baseURL}${path}`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', authorization: 'Bearer sk-of-the-caller-1234567890' },
-      body: JSON.stringify(body),
-    });
-    expect([response.status, (await response.text()).includes('Nobody')]).toEqual([200, true]);
-    const [attempt, request] = telemetry.spans;
-    expect(contentIn(request ?? { attributes: {} })).toEqual(RECORDED);
-    expect(contentIn(attempt ?? { attributes: {} })).toEqual({});
-    const everything = everythingIn(telemetry.spans);
-    for (const secret of [OBSERVED_KEY, END_USER, 'sk-of-the-caller-1234567890', 'aGVsbG8=']) {
-      expect(everything).not.toContain(secret);
-    }
-  });
+  it.each(cases)(
+    'is what was asked and answered in the form of the conventions: %s, stream %j',
+    async (path, stream) => {
+      await using telemetry = startTelemetry();
+      await using cell = await startObservedCell({ first: answerWith(ANSWER) });
+      await openTelemetry(cell.router, { ...telemetry, content: true });
+      const body = { ...FORMATS[path as keyof typeof FORMATS], model: 'acme/one', stream };
+      const response = await fetch(`${cell.mounted.baseURL}${path}`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', authorization: 'Bearer sk-of-the-caller-1234567890' },
+        body: JSON.stringify(body),
+      });
+      expect([response.status, (await response.text()).includes('Nobody')]).toEqual([200, true]);
+      const [attempt, request] = telemetry.spans;
+      expect(contentIn(request ?? { attributes: {} })).toEqual(RECORDED);
+      expect(contentIn(attempt ?? { attributes: {} })).toEqual({});
+      const everything = everythingIn(telemetry.spans);
+      for (const secret of [OBSERVED_KEY, END_USER, 'sk-of-the-caller-1234567890', 'aGVsbG8=']) {
+        expect(everything).not.toContain(secret);
+      }
+    },
+  );
 
   it('is there with arguments and results of server tools, on the span of the tool', async () => {
     await using telemetry = startTelemetry();
@@ -164,7 +167,10 @@ describe('nothing of content', () => {
     expect(status).toBe(200);
     const everything = everythingIn(telemetry.spans);
     expect(everything.includes(PROMPT)).toBe(everything.includes(ANSWER));
-    return [everything.includes(PROMPT), warnings.map(({ code }) => code).filter((code) => code === 'content_recorded')];
+    return [
+      everything.includes(PROMPT),
+      warnings.map(({ code }) => code).filter((code) => code === 'content_recorded'),
+    ];
   }
 
   it.each([
@@ -195,10 +201,7 @@ describe('nothing of content', () => {
       },
     });
     await post(cell, asking());
-    expect(seen).toEqual([
-      'anonymous systemInstructions inputMessages toolDefinitions',
-      'anonymous outputMessages',
-    ]);
+    expect(seen).toEqual(['anonymous systemInstructions inputMessages toolDefinitions', 'anonymous outputMessages']);
     expect(contentIn(telemetry.spans.at(-1) ?? { attributes: {} })).toEqual({
       'gen_ai.input.messages': [{ role: 'user', parts: [] }],
     });

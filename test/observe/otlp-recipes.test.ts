@@ -44,7 +44,9 @@ const BACKENDS: Readonly<Record<string, Backend>> = {
 function recipeOf(name: string): Readonly<Record<string, string>> {
   const page = readProjectFile('docs/observability.md');
   const [, lines = ''] = new RegExp(`^# ${name}[^\\n]*\\n((?:OTEL_[^\\n]*\\n)+)`, 'm').exec(page) ?? [];
-  return Object.fromEntries([...lines.matchAll(/^(\w+)=(.*)$/gm)].map(([, variable = '', value = '']) => [variable, value]));
+  return Object.fromEntries(
+    [...lines.matchAll(/^(\w+)=(.*)$/gm)].map(([, variable = '', value = '']) => [variable, value]),
+  );
 }
 
 /** The length-delimited fields of a message of protobuf, by number. */

@@ -182,11 +182,13 @@ describe('the recipe for', () => {
   it('watsonx trades its key at IAM', async () => {
     vi.stubEnv('IBM_API_KEY', 'ibm-key');
     await using service = await startTokenService(
-      (form) =>
-        form.get('grant_type') === 'urn:ibm:params:oauth:grant-type:apikey' && form.get('apikey') === 'ibm-key',
+      (form) => form.get('grant_type') === 'urn:ibm:params:oauth:grant-type:apikey' && form.get('apikey') === 'ibm-key',
     );
     let valid = 0;
-    const { upstream } = await startGuarded(() => service.issued[Math.max(valid, service.issued.length - 1)], /completions$/);
+    const { upstream } = await startGuarded(
+      () => service.issued[Math.max(valid, service.issued.length - 1)],
+      /completions$/,
+    );
     const block = ISSUE.replace('https://iam.cloud.ibm.com', service.origin);
     const provider = await run([block], upstream.baseURL);
     await survives(provider, () => (valid = service.issued.length));
@@ -203,8 +205,14 @@ describe('the recipe for', () => {
         authorization === basic && form.get('grant_type') === 'client_credentials' && form.get('scope') === 'all-apis',
     );
     let valid = 0;
-    const { upstream } = await startGuarded(() => service.issued[Math.max(valid, service.issued.length - 1)], /completions$/);
-    const block = blockWith('/oidc/v1/token').replace(/const workspace = '[^']*'/, `const workspace = '${service.origin}'`);
+    const { upstream } = await startGuarded(
+      () => service.issued[Math.max(valid, service.issued.length - 1)],
+      /completions$/,
+    );
+    const block = blockWith('/oidc/v1/token').replace(
+      /const workspace = '[^']*'/,
+      `const workspace = '${service.origin}'`,
+    );
     const provider = await run([ISSUE, block], upstream.baseURL);
     await survives(provider, () => (valid = service.issued.length));
     expect(service.issued).toHaveLength(3);
@@ -230,7 +238,10 @@ describe('the recipe for', () => {
       );
     });
     let valid = 0;
-    const { upstream } = await startGuarded(() => service.issued[Math.max(valid, service.issued.length - 1)], /completions$/);
+    const { upstream } = await startGuarded(
+      () => service.issued[Math.max(valid, service.issued.length - 1)],
+      /completions$/,
+    );
     const block = blockWith('client_assertion_type').replace('https://login.microsoftonline.com', service.origin);
     const imports = "import { azure } from 'signalbox';\nimport { readFile } from 'node:fs/promises';";
     const provider = await run([imports, ISSUE, block], upstream.baseURL, {

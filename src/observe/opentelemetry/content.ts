@@ -198,7 +198,9 @@ function partOf(part: ContentPart | RefusalPart): SpanContentPart {
       return mediaPart('video', part.video_url.url);
     case 'file': {
       const { file_data: data, file_id: id } = part.file;
-      return data === undefined ? { type: 'file', modality: 'document', file_id: id ?? '' } : mediaPart('document', data);
+      return data === undefined
+        ? { type: 'file', modality: 'document', file_id: id ?? '' }
+        : mediaPart('document', data);
     }
   }
 }

@@ -60,11 +60,7 @@ export class RequestSpans {
    * @param propagate - Whether upstream calls carry the `traceparent` of their span.
    * @param contentOf - What a span gets of content. Default: nothing, and nobody listens to it.
    */
-  constructor(
-    tracer: Tracer,
-    propagate: boolean,
-    contentOf?: (event: ContentEvent) => Attributes | undefined,
-  ) {
+  constructor(tracer: Tracer, propagate: boolean, contentOf?: (event: ContentEvent) => Attributes | undefined) {
     this.#tracer = tracer;
     this.#propagate = propagate;
     this.listeners = {

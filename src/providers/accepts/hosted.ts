@@ -50,17 +50,27 @@ const KIMI_FIXED = ['temperature', 'top_p', 'frequency_penalty', 'presence_penal
 
 /** What these vendors accept. What is not known of them is not here; a refusal teaches it. */
 export const HOSTED: Readonly<Record<HostedVendor, VendorAccepts>> = {
-  cerebras: hosted('cerebras', 'inference-docs.cerebras.ai/resources/openai, hexdocs.pm/req_llm/cerebras.html, 2026-11', {
-    conversation: { systemTurns: 'first' },
-  }),
+  cerebras: hosted(
+    'cerebras',
+    'inference-docs.cerebras.ai/resources/openai, hexdocs.pm/req_llm/cerebras.html, 2026-11',
+    {
+      conversation: { systemTurns: 'first' },
+    },
+  ),
   perplexity: hosted(
     'perplexity',
     'docs.perplexity.ai; perplexityai/api-discussion#265, opencode#9416, ha-perplexity#117, 2026-11',
-    { conversation: { systemTurns: 'first', turns: 'alternating' } },
+    { conversation: { systemTurns: 'first', turns: 'alternating', afterResults: 'assistant' } },
   ),
   cohere: hosted('cohere', 'docs.cohere.com/docs/compatibility-api, 2026-11'),
-  huggingface: hosted('huggingface', 'huggingface.co/docs/inference-providers, tabby.tabbyml.com/docs/references/models-http-api/huggingface, 2026-11'),
-  sambanova: hosted('sambanova', 'docs.sambanova.ai/docs/en/features/openai-compatibility, docs.pipecat.ai/server/services/llm/sambanova, 2026-11'),
+  huggingface: hosted(
+    'huggingface',
+    'huggingface.co/docs/inference-providers, tabby.tabbyml.com/docs/references/models-http-api/huggingface, 2026-11',
+  ),
+  sambanova: hosted(
+    'sambanova',
+    'docs.sambanova.ai/docs/en/features/openai-compatibility, docs.pipecat.ai/server/services/llm/sambanova, 2026-11',
+  ),
   nvidia: hosted('nvidia', 'docs.api.nvidia.com/nim/reference, 2026-11'),
   github: hosted('github', 'docs.github.com/en/rest/models/inference, 2026-11'),
   cloudflare: hosted('cloudflare', 'developers.cloudflare.com/workers-ai/configuration/open-ai-compatibility, 2026-11'),

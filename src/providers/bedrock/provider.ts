@@ -64,7 +64,9 @@ export function bedrock<const Model extends string = string>(options: BedrockOpt
   }
   checkProviderShape<BedrockOptions>(BEDROCK_OPTIONS, options, { slug: 'bedrock' }, problems);
   const host =
-    endpoint === 'runtime' ? `https://bedrock-runtime.${region}.amazonaws.com` : `https://bedrock-mantle.${region}.api.aws`;
+    endpoint === 'runtime'
+      ? `https://bedrock-runtime.${region}.amazonaws.com`
+      : `https://bedrock-mantle.${region}.api.aws`;
   const chatPath = endpoint === 'runtime' ? '/openai/v1' : '/v1';
   const codecs = async () => (await import('./codecs.ts')).bedrockCodecs(chatPath, betas);
   return httpProvider<Model>({
@@ -88,10 +90,4 @@ export function bedrock<const Model extends string = string>(options: BedrockOpt
     net: options.net,
     transport: options.transport,
   });
-}
-
-/** Bedrock, when the environment holds a key and a region for it. */
-export function bedrockFromEnvironment(): readonly Provider[] {
-  const hasRegion = REGION_VARIABLES.some((name) => readEnvironment(name) !== undefined);
-  return hasRegion && readEnvironment(KEY_VARIABLE) !== undefined ? [bedrock()] : [];
 }

@@ -98,7 +98,9 @@ function decodeOfVertex(body: string, context: ErrorContext): DecodedEmbeddings 
   const { predictions, embedding, usageMetadata } = answer.value;
   if (embedding !== undefined) return vectorsOf([embedding], usageOf(usageMetadata));
   if (!Array.isArray(predictions)) return badEmbeddings('The provider sent an answer without embeddings');
-  const embeddings = (predictions as readonly unknown[]).map((one) => (isJsonObject(one) ? one['embeddings'] : undefined));
+  const embeddings = (predictions as readonly unknown[]).map((one) =>
+    isJsonObject(one) ? one['embeddings'] : undefined,
+  );
   const counts = embeddings.map((one) => read.number(read.object(read.object(one)['statistics'])['token_count']));
   const tokens = counts.reduce((sum, count) => (sum === undefined || count === undefined ? undefined : sum + count), 0);
   return vectorsOf(embeddings, usageOf({ promptTokenCount: tokens }));

@@ -2,7 +2,6 @@ import { parametersLackedBy } from '../../catalog/lacked-parameters.ts';
 import type { BuiltInProvider } from '../../options/names.ts';
 import type { Dialect } from './dialect.ts';
 import type { HostedVendor } from '../accepts/hosted.ts';
-import type { LoadAccepts } from './provider.ts';
 import type { NativeDialect } from './options.ts';
 
 /** A vendor whose wire is chat completions: an address, where its key stands, and its quirks. */
@@ -22,8 +21,6 @@ export interface VendorPreset {
   /** True: the vendor has a batch API at its own address. */
   readonly nativeBatches?: boolean | undefined;
   readonly dialect: Dialect;
-  /** What it accepts, loaded with the first call. */
-  readonly accepts: LoadAccepts;
   /**
    * True where the variable of the key is one that other programs set for purposes of their own: then the key alone does
    * not put the vendor into a router without `providers`. Default false.
@@ -31,7 +28,7 @@ export interface VendorPreset {
   readonly sharesKey?: boolean | undefined;
 }
 
-/** A vendor with little that is special besides its address; its record is in `accepts/hosted.ts`. */
+/** A vendor with little that is special besides its address. Its record is in `accepts/hosted.ts`. */
 function hosted(
   slug: HostedVendor,
   name: string,
@@ -44,7 +41,6 @@ function hosted(
     name,
     baseURL,
     apiKeyVariables,
-    accepts: async () => (await import('../accepts/hosted.ts')).HOSTED[slug],
     ...more,
     dialect: { unsupported: parametersLackedBy(slug), ...more.dialect },
   };
@@ -73,7 +69,6 @@ export const VENDOR_PRESETS = {
     apiKeyVariables: ['OPENAI_API_KEY'],
     nativeDialects: ['responses'],
     nativeBatches: true,
-    accepts: async () => (await import('../accepts/openai.ts')).OPENAI,
     dialect: {
       batchPriceFactor: 0.5,
       readsFiles: true,
@@ -96,7 +91,6 @@ export const VENDOR_PRESETS = {
     baseURL: 'https://api.groq.com/openai/v1',
     apiKeyVariables: ['GROQ_API_KEY'],
     nativeBatches: true,
-    accepts: async () => (await import('../accepts/groq.ts')).GROQ,
     dialect: {
       batchPriceFactor: 0.5,
       batchPaths: ['/chat/completions'],
@@ -111,7 +105,6 @@ export const VENDOR_PRESETS = {
     name: 'Together',
     baseURL: 'https://api.together.xyz/v1',
     apiKeyVariables: ['TOGETHER_API_KEY', 'TOGETHER_AI_API_KEY'],
-    accepts: async () => (await import('../accepts/together.ts')).TOGETHER,
     dialect: { reasoningHistory: 'reasoning', unsupported: parametersLackedBy('together') },
   },
   fireworks: {
@@ -119,7 +112,6 @@ export const VENDOR_PRESETS = {
     name: 'Fireworks',
     baseURL: 'https://api.fireworks.ai/inference/v1',
     apiKeyVariables: ['FIREWORKS_API_KEY'],
-    accepts: async () => (await import('../accepts/fireworks.ts')).FIREWORKS,
     dialect: { reasoningHistory: 'reasoning_content', unsupported: parametersLackedBy('fireworks') },
   },
   deepinfra: {
@@ -127,7 +119,6 @@ export const VENDOR_PRESETS = {
     name: 'DeepInfra',
     baseURL: 'https://api.deepinfra.com/v1/openai',
     apiKeyVariables: ['DEEPINFRA_API_KEY', 'DEEPINFRA_TOKEN'],
-    accepts: async () => (await import('../accepts/deepinfra.ts')).DEEPINFRA,
     dialect: { reasoningHistory: 'reasoning_content', unsupported: parametersLackedBy('deepinfra') },
   },
   deepseek: {
@@ -136,7 +127,6 @@ export const VENDOR_PRESETS = {
     baseURL: 'https://api.deepseek.com',
     apiKeyVariables: ['DEEPSEEK_API_KEY'],
     dataCollection: true,
-    accepts: async () => (await import('../accepts/deepseek.ts')).DEEPSEEK,
     dialect: {
       userField: 'user_id',
       reasoning: 'thinking',
@@ -150,7 +140,6 @@ export const VENDOR_PRESETS = {
     baseURL: 'https://api.mistral.ai/v1',
     apiKeyVariables: ['MISTRAL_API_KEY'],
     nativeBatches: true,
-    accepts: async () => (await import('../accepts/mistral.ts')).MISTRAL,
     dialect: {
       batchWire: 'jobs',
       batchPaths: ['/chat/completions', '/embeddings'],
@@ -170,7 +159,6 @@ export const VENDOR_PRESETS = {
     name: 'xAI',
     baseURL: 'https://api.x.ai/v1',
     apiKeyVariables: ['XAI_API_KEY'],
-    accepts: async () => (await import('../accepts/xai.ts')).XAI,
     dialect: {
       maxTokensField: 'max_completion_tokens',
       reasoningHistory: 'reasoning_content',
@@ -184,7 +172,6 @@ export const VENDOR_PRESETS = {
     baseURL: 'https://openrouter.ai/api/v1',
     apiKeyVariables: ['OPENROUTER_API_KEY'],
     nativeDialects: ['responses'],
-    accepts: async () => (await import('../accepts/openrouter.ts')).OPENROUTER,
     dialect: {
       readsFiles: true,
       responsesExtensions: true,
@@ -203,7 +190,6 @@ export const VENDOR_PRESETS = {
     baseURL: 'http://127.0.0.1:11434/v1',
     baseURLVariable: 'OLLAMA_BASE_URL',
     apiKeyVariables: [],
-    accepts: async () => (await import('../accepts/local-servers.ts')).OLLAMA,
     dialect: { ...LOCAL },
   },
   vllm: {
@@ -211,7 +197,6 @@ export const VENDOR_PRESETS = {
     name: 'vLLM',
     baseURL: 'http://127.0.0.1:8000/v1',
     apiKeyVariables: [],
-    accepts: async () => (await import('../accepts/local-servers.ts')).VLLM,
     dialect: { ...LOCAL, embeddings: { base64: true }, reasoningHistory: 'reasoning_content' },
   },
   lmstudio: {
@@ -219,7 +204,6 @@ export const VENDOR_PRESETS = {
     name: 'LM Studio',
     baseURL: 'http://127.0.0.1:1234/v1',
     apiKeyVariables: [],
-    accepts: async () => (await import('../accepts/local-servers.ts')).LM_STUDIO,
     dialect: LOCAL,
   },
   // One line each. Where the address and the record are from, and when, is in the record.
@@ -240,6 +224,9 @@ export const VENDOR_PRESETS = {
     dialect: { reasoningHistory: 'reasoning_content', messageNames: false, streamOptions: false },
   }),
 } as const satisfies Readonly<Partial<Record<BuiltInProvider, VendorPreset>>>;
+
+/** Slug of one of them. */
+export type PresetVendor = keyof typeof VENDOR_PRESETS;
 
 /** Dialect of Azure OpenAI, which has no fixed address. */
 export const AZURE_DIALECT: Dialect = {

@@ -2,7 +2,7 @@ import type { ConfigProblem } from '../../protocol/router-error.ts';
 import { checkProviderShape, keyPlace } from '../check-options.ts';
 import type { Provider } from '../../contracts/provider.ts';
 import { readEnvironment } from '../../platform/environment.ts';
-import { AZURE_DIALECT, VENDOR_PRESETS, type VendorPreset } from './presets.ts';
+import { AZURE_DIALECT, type PresetVendor, VENDOR_PRESETS, type VendorPreset } from './presets.ts';
 import { chatCompletionsProvider } from './provider.ts';
 import { anything, type OptionShape } from '../../platform/option-kinds.ts';
 import { CHAT_PROVIDER_OPTIONS, type ChatProviderOptions, type ModelTable } from './options.ts';
@@ -41,7 +41,7 @@ function vendor(preset: VendorPreset): VendorFactory {
         dialect: preset.dialect,
         apiKey,
       },
-      preset.accepts,
+      async () => (await import('../accepts/by-vendor.ts')).recordOf(preset.slug as PresetVendor),
       // Behind another address is a proxy of the vendor, which would refuse the same on chat completions.
       preset.nativeDialects?.includes('responses'),
       preset.slug,

@@ -27,7 +27,8 @@ export function announceAnswer(
   request: NormalizedRequest,
   choices: () => readonly Choice[],
 ): void {
-  if (events.heard('content')) events.emit('content', { type: 'answer', request: factsOf(request), choices: choices() });
+  if (events.heard('content'))
+    events.emit('content', { type: 'answer', request: factsOf(request), choices: choices() });
 }
 
 /** Emits the `attempt_start` event, and gives the headers that a listener wants to go with the call. */

@@ -127,7 +127,8 @@ describe('embeddings of Vertex AI', () => {
       const refuse = (message: string): void =>
         sendJson(response, 400, { error: { code: 400, message, status: 'INVALID_ARGUMENT' } });
       if (method === 'embedContent') {
-        if (body['instances'] !== undefined || model === 'text-embedding-005') return refuse('Unknown name "instances"');
+        if (body['instances'] !== undefined || model === 'text-embedding-005')
+          return refuse('Unknown name "instances"');
         const { parts } = body['content'] as { readonly parts: readonly { readonly text: string }[] };
         return sendJson(response, 200, {
           embedding: { values: [parts[0]?.text.length, 1] },
@@ -148,7 +149,10 @@ describe('embeddings of Vertex AI', () => {
       authorization: 'bearer',
       apiKey: issuer.give,
       models: Object.fromEntries(
-        Object.entries(models).map(([id, declared]) => [id, { ...declared, outputModalities: ['embeddings'] as const }]),
+        Object.entries(models).map(([id, declared]) => [
+          id,
+          { ...declared, outputModalities: ['embeddings'] as const },
+        ]),
       ),
     });
     return { upstream, issuer, router: createRouter({ providers: [provider] }) };
@@ -164,7 +168,9 @@ describe('embeddings of Vertex AI', () => {
     const { upstream, issuer, router } = await vertex(MODELS);
     const input = Array.from({ length: 251 }, (_, index) => 'x'.repeat(index + 1));
     const many = await router.embed({ model: 'google/text', input, dimensions: 2, input_type: 'query' });
-    expect(many.data.map(({ embedding }) => (embedding as readonly number[])[0])).toEqual(input.map(({ length }) => length));
+    expect(many.data.map(({ embedding }) => (embedding as readonly number[])[0])).toEqual(
+      input.map(({ length }) => length),
+    );
     expect(many.usage).toMatchObject({ prompt_tokens: 502 });
     expect(upstream.requests.map(({ path }) => path)).toEqual(
       Array(2).fill('/v1/projects/p/locations/europe-west4/publishers/google/models/text-embedding-005:predict'),

@@ -38,6 +38,9 @@ describe('a deployment of Azure', () => {
   });
 });
 
+/** Batches are accepted by their operation, whatever the endpoint. */
+const ENDPOINT = {} as never;
+
 describe('batches of Azure', () => {
   const ANSWER = {
     id: 'chatcmpl-1',
@@ -138,8 +141,8 @@ describe('batches of Azure', () => {
   it('are not its own where nobody says so', () => {
     expect(azure({ resource: 'house', apiKey: 'k', models: {} })).not.toHaveProperty('batches');
     const { batches } = azure({ resource: 'house', apiKey: 'k', nativeBatches: true, models: {} });
-    expect(batches?.accepts?.('/v1/responses')).toBe(true);
-    expect(batches?.accepts?.('/v1/embeddings')).toBe(false);
+    expect(batches?.accepts('/v1/responses', ENDPOINT)).toBe(true);
+    expect(batches?.accepts('/v1/embeddings', ENDPOINT)).toBe(false);
     expect(batches).toMatchObject({ priceFactor: 0.5 });
   });
 });

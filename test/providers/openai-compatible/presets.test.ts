@@ -219,15 +219,9 @@ const VENDORS: Readonly<Record<string, readonly [dialect: Dialect, differences: 
     VENDOR_PRESETS.lmstudio.dialect,
     { messages: messages({ 2: { reasoning: 'Hm.' } }), verbosity: undefined, prediction: undefined },
   ],
-  cerebras: [
-    VENDOR_PRESETS.cerebras.dialect,
-    { frequency_penalty: undefined },
-  ],
+  cerebras: [VENDOR_PRESETS.cerebras.dialect, { frequency_penalty: undefined }],
   perplexity: [VENDOR_PRESETS.perplexity.dialect, {}],
-  cohere: [
-    VENDOR_PRESETS.cohere.dialect,
-    { prediction: undefined, parallel_tool_calls: undefined, user: undefined },
-  ],
+  cohere: [VENDOR_PRESETS.cohere.dialect, { prediction: undefined, parallel_tool_calls: undefined, user: undefined }],
   huggingface: [VENDOR_PRESETS.huggingface.dialect, {}],
   sambanova: [VENDOR_PRESETS.sambanova.dialect, {}],
   nvidia: [VENDOR_PRESETS.nvidia.dialect, {}],
@@ -245,8 +239,12 @@ const VENDORS: Readonly<Record<string, readonly [dialect: Dialect, differences: 
   zhipu: [
     VENDOR_PRESETS.zhipu.dialect,
     {
-      messages: messages({ 1: { name: undefined, content: withoutName }, 2: { reasoning_content: 'Hm.' } }),
+      messages: [
+        ...messages({ 1: { name: undefined, content: withoutName }, 2: { reasoning_content: 'Hm.' } }),
+        { role: 'user', content: 'Call one of the tools now.' },
+      ],
       temperature: 1,
+      tool_choice: undefined,
       stream_options: undefined,
     },
   ],
