@@ -267,3 +267,26 @@ describe('the event "content"', () => {
     await router.close();
   });
 });
+
+describe('requests of every kind', () => {
+  it('are on spans with content: those that the cache answers, and those of a batch', async () => {
+    await using telemetry = startTelemetry();
+    const model = turns('Cached answer');
+    const { router } = pluginBench(model.script);
+    await openTelemetry(router, { ...telemetry, content: true });
+    for (const _ of [1, 2]) await router.chat(hello(), { cache: { enabled: true } });
+    expect(model.requests).toHaveLength(1);
+    await router.batches.create({
+      endpoint: '/v1/chat/completions',
+      model: hello().model ?? '',
+      requests: [{ custom_id: 'a', body: { messages: [{ role: 'user', content: 'In a batch' }] } }],
+    });
+    await router.batches.start();
+    await vi.waitFor(() => expect(everythingIn(telemetry.spans)).toContain('In a batch'), 10_000);
+    await router.batches.stop({ graceMs: 0 });
+    const requests = telemetry.spans.filter(({ attributes }) => attributes[OUTPUT] !== undefined);
+    expect(requests).toHaveLength(3);
+    for (const { attributes } of requests) expect(String(attributes[OUTPUT])).toContain('Cached answer');
+    await router.close();
+  });
+});
