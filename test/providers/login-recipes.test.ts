@@ -262,7 +262,7 @@ describe('the recipe for', () => {
     const baseURL = `${upstream.baseURL.replace('/v1', '')}/anthropic`;
     const made: signalbox.Provider[] = [];
     const keep = (options: Options): void => {
-      made.push(signalbox.anthropic({ ...options, baseURL } as never));
+      made.push(signalbox.anthropic({ ...options, baseURL }));
       const bearer = { ...options, slug: 'entra', baseURL, authorization: 'bearer', apiKey: issuer.give };
       made.push(signalbox.anthropic(bearer as never));
     };

@@ -11,7 +11,7 @@ import { MOUNTS } from '../../support/mounts.ts';
 import { messagesProvider } from '../../support/messages-upstream.ts';
 import { responsesProvider } from '../../support/responses-upstream.ts';
 import { tokenIssuer } from '../../support/token-issuer.ts';
-import { type ReceivedRequest, answerWith, sendJson, startUpstream } from '../../support/upstream.ts';
+import { answerWith, failWith, sendJson, startUpstream } from '../../support/upstream.ts';
 
 afterEach(() => {
   vi.unstubAllEnvs();
@@ -29,8 +29,7 @@ const MODELS = {
 async function startBedrock(chatPath = '/openai/v1') {
   const issuer = tokenIssuer(() => Date.now() + 43_200_000);
   const upstream = await startUpstream();
-  const expired = ({}: ReceivedRequest, response: Parameters<typeof sendJson>[0]): void =>
-    sendJson(response, 403, { Message: 'Bearer Token has expired' });
+  const expired = failWith(403, { Message: 'Bearer Token has expired' });
   upstream.handler = issuer.guard((request, response, raw) => {
     const { path, body, headers } = request;
     const model = String(body['model']);

@@ -168,9 +168,7 @@ describe('embeddings of Vertex AI', () => {
     const { upstream, issuer, router } = await vertex(MODELS);
     const input = Array.from({ length: 251 }, (_, index) => 'x'.repeat(index + 1));
     const many = await router.embed({ model: 'google/text', input, dimensions: 2, input_type: 'query' });
-    expect(many.data.map(({ embedding }) => (embedding as readonly number[])[0])).toEqual(
-      input.map(({ length }) => length),
-    );
+    expect(many.data.map(({ embedding }) => embedding[0])).toEqual(input.map(({ length }) => length));
     expect(many.usage).toMatchObject({ prompt_tokens: 502 });
     expect(upstream.requests.map(({ path }) => path)).toEqual(
       Array(2).fill('/v1/projects/p/locations/europe-west4/publishers/google/models/text-embedding-005:predict'),
