@@ -55,7 +55,7 @@ export class KnownPrompts {
         const first = this.#usedAtOf(mixed(blocks.hashes[0] ?? 0, salt));
         if (first < oldest) continue;
         const before = this.#shareAt(blocks, salt, oldest);
-        const share = first < fresh ? 0 : this.#shareAt(blocks, salt, fresh);
+        const share = isWithoutDiscount(endpoint) ? before : first < fresh ? 0 : this.#shareAt(blocks, salt, fresh);
         (found ??= []).push({ endpoint: endpoint.id, share, before });
       }
     }
@@ -154,6 +154,11 @@ export class KnownPrompts {
 /** A server of one's own, as far as it is known: nobody sells what has no price. */
 function isOwn({ price }: Endpoint): boolean {
   return price === undefined || (price.prompt === 0 && price.completion === 0);
+}
+
+/** Where what is cached costs as much as the rest, it saves time alone, and how long it is kept is nobody's promise. */
+function isWithoutDiscount({ price }: Endpoint): boolean {
+  return price === undefined || (price.cacheRead !== undefined && price.cacheRead >= price.prompt);
 }
 
 /** Where one endpoint is left, nothing is to be chosen. */

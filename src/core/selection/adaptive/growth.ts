@@ -84,3 +84,15 @@ export function growthFactor(growth: Growth | undefined, tokens: number | undefi
 
 /** Nothing takes no time at all. */
 const LEAST_MS = 1;
+
+/**
+ * How the times of others grow, as it is for one by which a call of the usual length takes as long as this.
+ *
+ * @param mean - Mean of the logarithms of its times in milliseconds.
+ */
+export function atLevel(growth: Growth | undefined, mean: number): Growth | undefined {
+  if (growth === undefined || growth.perTokenMs === 0) return growth;
+  const { baseMs, perTokenMs, tokens } = growth;
+  const times = Math.exp(mean) / (baseMs + perTokenMs * tokens);
+  return { ...growth, baseMs: baseMs * times, perTokenMs: perTokenMs * times };
+}

@@ -1,5 +1,5 @@
 import { MINIMUM_CALLS, type SpeedPolicy } from './policy.ts';
-import { type Growth, growthAfter, growthFactor } from './growth.ts';
+import { atLevel, type Growth, growthAfter, growthFactor } from './growth.ts';
 import { fading } from '../../fallback/condition.ts';
 
 /**
@@ -184,7 +184,7 @@ export function usualAmongPeers(
   const usual = peers?.[kind];
   if (own !== undefined && own.calls >= MINIMUM_CALLS) {
     const growth = clearer(own, usual);
-    return growth === own.growth ? own : { ...own, growth };
+    return growth === own.growth ? own : { ...own, growth: atLevel(growth, own.mean) };
   }
   if (peers === undefined || usual === undefined) return undefined;
   let calls = 0;
@@ -196,11 +196,12 @@ export function usualAmongPeers(
     calls += counted;
     longer += counted * (known.mean - peers[each].mean);
   }
+  const mean = usual.mean + longer / (calls + 1);
   return {
     calls: usual.calls,
-    mean: usual.mean + longer / (calls + 1),
+    mean,
     variance: usual.variance * (1 + 1 / (calls + 1)),
-    growth: clearer(own, usual),
+    growth: atLevel(clearer(own, usual), mean),
   };
 }
 

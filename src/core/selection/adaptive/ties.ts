@@ -31,6 +31,12 @@ const COMPETES = 1.3;
 const SAME_COST = 1.02;
 
 /**
+ * Times that counts what a call has to compute: those that come after it wait for that, too. So a call waits a little for
+ * the endpoint that has most of its prompt rather than make another one compute all of it.
+ */
+const WORK_WEIGHT = 3;
+
+/**
  * What comes first at endpoints that may be drawn is added to what they take: those of our calls that wait there. An
  * endpoint with a queue answers late as if it were slow. True if anything has become worse.
  */
@@ -48,8 +54,8 @@ export function addQueues(
     const time = timing(one.endpoint);
     if (time === undefined) continue;
     const tokens = prompt * (1 - Math.max(one.figures.warmth, one.known)) + answer;
-    one.ms = expectedMs(time, tokens);
-    const left = toleratedSlowness / queueFactor(time, tokens);
+    one.ms = expectedMs(time, tokens, WORK_WEIGHT);
+    const left = toleratedSlowness / queueFactor(time, tokens, prompt + answer);
     if (left >= 1) continue;
     one.figures.health *= left;
     isWorse = true;

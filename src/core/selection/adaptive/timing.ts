@@ -38,25 +38,28 @@ export function timingOf(usual: UsualTime | undefined, calls: number, waitingTok
   const usualMs = usual === undefined || usual.calls === 0 ? UNKNOWN_MS : Math.exp(usual.mean);
   const growth = usual?.growth;
   if (growth === undefined || growth.perTokenMs === 0) return { baseMs: usualMs * crowding, perTokenMs: 0, queueMs: 0 };
-  const { baseMs, perTokenMs, tokens } = growth;
-  // As long as a call of the usual length usually takes.
-  const scale = (usualMs / (baseMs + perTokenMs * tokens)) * crowding;
-  return {
-    baseMs: baseMs * scale,
-    perTokenMs: perTokenMs * scale,
-    queueMs: perTokenMs * scale * waitingTokens,
-  };
+  const perTokenMs = growth.perTokenMs * crowding;
+  return { baseMs: growth.baseMs * crowding, perTokenMs, queueMs: perTokenMs * waitingTokens };
 }
 
 /** Where nothing is known of any endpoint, they are alike. */
 const UNKNOWN_MS = 1_000;
 
-/** Milliseconds until the first token of a call of so many tokens. */
-export function expectedMs({ baseMs, perTokenMs, queueMs }: Timing, tokens: number): number {
-  return Math.max(1, baseMs + perTokenMs * tokens + queueMs);
+/**
+ * Milliseconds until the first token of a call of so many tokens.
+ *
+ * @param weight - Times that what it has to compute itself counts. Default 1.
+ */
+export function expectedMs({ baseMs, perTokenMs, queueMs }: Timing, tokens: number, weight = 1): number {
+  return Math.max(1, baseMs + weight * perTokenMs * tokens + queueMs);
 }
 
-/** How many times as long as without the calls that wait there already. */
-export function queueFactor({ baseMs, perTokenMs, queueMs }: Timing, tokens: number): number {
-  return queueMs === 0 ? 1 : 1 + queueMs / Math.max(1, baseMs + perTokenMs * tokens);
+/**
+ * How many times as long a call takes as without the calls that wait there already, were nothing of it in the cache: what
+ * the cache saves may be spent on waiting.
+ *
+ * @param all - Its tokens with those that are in the cache. Default none of them are.
+ */
+export function queueFactor({ baseMs, perTokenMs, queueMs }: Timing, tokens: number, all = tokens): number {
+  return queueMs === 0 ? 1 : (baseMs + perTokenMs * tokens + queueMs) / Math.max(1, baseMs + perTokenMs * all);
 }
