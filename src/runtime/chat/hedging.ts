@@ -2,6 +2,8 @@ import type { Admission } from '../../core/fallback/health.ts';
 import type { RoutedRequest } from '../../contracts/request.ts';
 import { growthFactor } from '../../core/selection/adaptive/growth.ts';
 import { hedgeDelay } from '../../core/selection/adaptive/hedge.ts';
+import { expectedMs } from '../../core/selection/adaptive/timing.ts';
+import { expectedWork } from './call-work.ts';
 import type { PlanStep, RoutePlan } from '../../core/selection/route-plan.ts';
 import type { AttemptCall, CallResult } from './attempt-call.ts';
 import type { Flight } from './flight.ts';
@@ -54,7 +56,7 @@ export function lateAfterMs<Call, Result>(
   const { endpoint } = step;
   const usual = records.usual(endpoint, kind);
   const isKnown = usual !== undefined && hedge !== false;
-  const factor = growthFactor(usual?.growth, flight.work);
+  const factor = growthFactor(usual?.growth, flight.mostWork);
   const delayMs = isKnown ? hedgeDelay(usual, hedge, { isProbe, isSuspect, factor }) : undefined;
   return delayMs ?? records.unheardMs(endpoint, flight);
 }
@@ -119,7 +121,8 @@ export class Hedging<Call extends AttemptCall<Result>, Result> {
       const lateMs = lateAfterMs(services, first, isSuspect) ?? Infinity;
       const isLate = isOut || environment.now() - first.startedAt >= lateMs;
       const step = isLate ? this.#stepBeside(first) : undefined;
-      const mayRescue = step !== undefined && services.pacing.mayRescue(environment.now());
+      const isBetter = step !== undefined && (isOut || this.#isSooner(step, first));
+      const mayRescue = isBetter && services.pacing.mayRescue(environment.now());
       if (mayRescue && (isOut || this.#pay(first.step, step))) {
         services.pacing.rescue(services.records.lateAnswerShare(first.step.endpoint));
         const second = await launchBeside(step, isWanted);
@@ -130,6 +133,17 @@ export class Hedging<Call extends AttemptCall<Result>, Result> {
       await first.again(environment, LOOK_AGAIN_MS);
     }
     return undefined;
+  }
+
+  /**
+   * Whether another endpoint would have answered by now: where all have long queues, a second call would make them longer
+   * and come too late.
+   */
+  #isSooner({ endpoint, figures }: PlanStep, { kind, startedAt }: Flight<Call, Result>): boolean {
+    const { services, request } = this.#own;
+    const now = services.environment.now();
+    const timing = services.records.timingAt(now, kind)(endpoint);
+    return timing === undefined || expectedMs(timing, expectedWork(services, request, figures?.warmth).tokens) < now - startedAt;
   }
 
   /** Sets aside what a second call may cost: either of the two may be the one that is given up. */
@@ -225,11 +239,11 @@ export class Hedging<Call extends AttemptCall<Result>, Result> {
   }
 
   /** Whether a call has waited longer than practically all calls of its endpoint take. */
-  #isOverdue({ step, startedAt, kind, work }: Flight<Call, Result>): boolean {
+  #isOverdue({ step, startedAt, kind, mostWork }: Flight<Call, Result>): boolean {
     const { environment, records } = this.#own.services;
     const usual = records.usual(step.endpoint, kind);
     const longest = usual && usualLongest(usual);
-    return longest !== undefined && environment.now() - startedAt > longest * growthFactor(usual?.growth, work);
+    return longest !== undefined && environment.now() - startedAt > longest * growthFactor(usual?.growth, mostWork);
   }
 }
 

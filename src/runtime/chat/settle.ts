@@ -5,6 +5,7 @@ import type { RoutedRequest } from '../../contracts/request.ts';
 import { likelyPromptTokens } from '../../core/tokens/token-estimate.ts';
 import { expectedCost, requestRates, roughPromptTokens } from '../../core/selection/adaptive/expected-cost.ts';
 import { failureUsd } from '../../core/selection/adaptive/wellness.ts';
+import type { PlanStep } from '../../core/selection/route-plan.ts';
 import type { RouterError } from '../../protocol/router-error.ts';
 import { measurementOf } from './call-work.ts';
 import { warnOfFailure, warnOfUnknownPrice } from '../events/attempt-warnings.ts';
@@ -37,7 +38,7 @@ export function settleAttempt(
   const { outcome, endedAt, chargedNanoUsd = 0 } = attempt;
   const { generation, endpoint } = answer;
   // A prompt that a text was added to is not the one that was estimated.
-  if (facts !== undefined && attempt.continued === undefined) learnFrom(services, sent, endpoint, facts, endedAt);
+  if (facts !== undefined && attempt.continued === undefined) learnFrom(services, sent, attempt.step, facts, endedAt);
   if (chargedNanoUsd > 0) services.spending.count(execution.request.account, chargedNanoUsd);
   const measured = outcome.ok ? measurementOf(attempt, answer, execution.request, facts) : undefined;
   const seals = facts && answer.call.seals;
@@ -79,18 +80,21 @@ export function settleAttempt(
 }
 
 /**
- * Learns from the usage of an answer: what hedges may cost, and how many tokens the endpoint counts in a prompt of nothing
+ * Learns from the usage of an answer: how long prompts are cached, what hedges may cost, and how many tokens the endpoint counts in a prompt of nothing
  * but text, beside what was estimated for it.
  *
  * @param sent - The request as it went to this endpoint.
  */
 function learnFrom(
-  { records, pacing }: RuntimeServices,
+  { records, pacing, prompts }: RuntimeServices,
   sent: RoutedRequest,
-  endpoint: Endpoint,
+  { endpoint, figures }: PlanStep,
   { usage, costParts }: AnswerFacts,
   now: number,
 ): void {
+  const cached = usage.prompt_tokens_details?.cached_tokens;
+  if (figures !== undefined && figures.warmth > 0 && cached !== undefined)
+    prompts.answered(endpoint, figures.warmth * usage.prompt_tokens, cached);
   const usd = usage.cost_details?.upstream_inference_cost ?? undefined;
   pacing.answered(usd);
   // What the provider says itself has no parts.

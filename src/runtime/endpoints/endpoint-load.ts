@@ -45,8 +45,12 @@ export interface RunningCall {
   among: number;
   /** Tokens that it has to compute, as far as that is known. */
   readonly tokens: number;
-  /** The same with those of the calls that waited before it. */
+  /** Those that its endpoint is likely spared by its cache. */
+  readonly spared: number;
+  /** What it has to compute, with what the calls have that waited before it. */
   work: number;
+  /** The same if nothing of it were in the cache any more. */
+  mostWork: number;
 }
 
 const UNLIMITED: Room = { waitMs: 0, headroom: 1 };
@@ -67,6 +71,8 @@ export class EndpointLoad {
   readonly #running: RunningCall[] = [];
   /** Tokens that these have to compute. */
   #waitingTokens = 0;
+  /** Tokens that the cache likely spares them. */
+  #sparedTokens = 0;
   /** Monotonic milliseconds. */
   lastSuccessAt = -Infinity;
   /** How calls ended that were so late that another was made beside them, or would have been. */
@@ -109,7 +115,7 @@ export class EndpointLoad {
    */
   waitingCalls(now: number, since: number, usualOf: (kind: TimedKind) => UsualTime | undefined): WaitingCall[] {
     const calls: WaitingCall[] = [];
-    for (const { startedAt, kind, work } of this.#running) {
+    for (const { startedAt, kind, mostWork: work } of this.#running) {
       const usual = usualOf(kind);
       if (usual !== undefined) calls.push({ ageMs: now - Math.max(startedAt, since), usual, work });
     }
@@ -121,7 +127,9 @@ export class EndpointLoad {
     call.index = this.#running.length;
     call.among = this.#calls;
     this.#waitingTokens += call.tokens;
+    this.#sparedTokens += call.spared;
     call.work = this.#waitingTokens;
+    call.mostWork = call.work + this.#sparedTokens;
     this.#running.push(call);
   }
 
@@ -147,6 +155,7 @@ export class EndpointLoad {
       last.index = index;
     }
     this.#waitingTokens = running.length === 0 ? 0 : this.#waitingTokens - call.tokens;
+    this.#sparedTokens = running.length === 0 ? 0 : this.#sparedTokens - call.spared;
     if (usual === undefined) return;
     const late = lateness((now - startedAt) / growthFactor(usual.growth, call.work), usual.mean, calls);
     this.#crowd = crowdAfter(this.#crowd, policies, { calls, startedAt, late, isAnswered }, now);

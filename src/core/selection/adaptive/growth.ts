@@ -96,3 +96,12 @@ export function atLevel(growth: Growth | undefined, mean: number): Growth | unde
   const times = Math.exp(mean) / (baseMs + perTokenMs * tokens);
   return { ...growth, baseMs: baseMs * times, perTokenMs: perTokenMs * times };
 }
+
+/**
+ * By how much longer the call takes, as a natural logarithm, whose number of tokens is the usual one now than the one whose
+ * number was before: means of times as if all calls had the usual number of tokens move by this.
+ */
+export function referenceMoved(before: Growth | undefined, after: Growth | undefined): number {
+  if (before === undefined || after === undefined || after.perTokenMs === 0 || before === after) return 0;
+  return Math.log(growthFactor(after, after.tokens) / growthFactor(after, before.tokens));
+}

@@ -1,5 +1,5 @@
 import { MINIMUM_CALLS, type SpeedPolicy } from './policy.ts';
-import { atLevel, type Growth, growthAfter, growthFactor } from './growth.ts';
+import { atLevel, type Growth, growthAfter, growthFactor, referenceMoved } from './growth.ts';
 import { fading } from '../../fallback/condition.ts';
 
 /**
@@ -94,7 +94,9 @@ export function speedAfter(
   const isFar = isGivenUp || isFarAbove(isExpected ? expected : usual, time);
   const mostGain = !isFar || usual.calls === 0 ? 1 : Math.min(1, sinceChange(speed, now) / policy.settleMs);
   const grown = tokens === undefined || isGivenUp ? own.growth : growthAfter(own.growth, tokens, ms);
-  const next = usualAfter(usual, time, mostGain, grown);
+  const after = usualAfter(usual, time, mostGain, grown);
+  const moved = referenceMoved(own.growth, grown);
+  const next = moved === 0 ? after : { ...after, mean: after.mean + moved };
   return {
     // Not by a computed name: that costs more than everything else here.
     streaming: kind === 'streaming' ? next : speed.streaming,
