@@ -38,20 +38,22 @@ export function timingOf(usual: UsualTime | undefined, calls: number, waitingTok
   const usualMs = usual === undefined || usual.calls === 0 ? UNKNOWN_MS : Math.exp(usual.mean);
   const growth = usual?.growth;
   if (growth === undefined || growth.perTokenMs === 0) return { baseMs: usualMs * crowding, perTokenMs: 0, queueMs: 0 };
-  const perTokenMs = growth.perTokenMs * crowding;
-  return { baseMs: growth.baseMs * crowding, perTokenMs, queueMs: perTokenMs * waitingTokens };
+  const { baseMs, perTokenMs, tokens } = growth;
+  // As long as a call of the usual length usually takes there.
+  const scale = (usualMs / (baseMs + perTokenMs * tokens)) * crowding;
+  return {
+    baseMs: baseMs * scale,
+    perTokenMs: perTokenMs * scale,
+    queueMs: perTokenMs * scale * waitingTokens,
+  };
 }
 
 /** Where nothing is known of any endpoint, they are alike. */
 const UNKNOWN_MS = 1_000;
 
-/**
- * Milliseconds until the first token of a call of so many tokens.
- *
- * @param weight - Times that what it has to compute itself counts. Default 1.
- */
-export function expectedMs({ baseMs, perTokenMs, queueMs }: Timing, tokens: number, weight = 1): number {
-  return Math.max(1, baseMs + weight * perTokenMs * tokens + queueMs);
+/** Milliseconds until the first token of a call of so many tokens. */
+export function expectedMs({ baseMs, perTokenMs, queueMs }: Timing, tokens: number): number {
+  return Math.max(1, baseMs + perTokenMs * tokens + queueMs);
 }
 
 /**
