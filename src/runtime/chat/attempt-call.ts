@@ -1,3 +1,4 @@
+import type { TimedKind } from '../../core/selection/adaptive/speed.ts';
 import type { CostPart } from '../../catalog/cost.ts';
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { TokenCalibration } from '../../core/tokens/likely-tokens.ts';
@@ -77,10 +78,13 @@ export interface AttemptedCall<Call = AttemptCall<unknown>, Result = unknown> {
 
 /** Tokens of a call by which its time is judged. */
 export interface CallWork {
+  readonly kind: TimedKind;
   /** What was expected of it alone. */
   readonly tokens: number;
   /** The same with the calls that waited before it. */
   readonly work: number;
+  /** The same if nothing of it were cached. */
+  readonly mostWork: number;
 }
 
 /** How a call ended: well, or badly. */

@@ -13,7 +13,9 @@ import { factsOf, isListed } from '../events/announce.ts';
 import type { AnswerFacts, AttemptedCall, CallEnd } from './attempt-call.ts';
 import { CALLER_GONE } from './router-errors.ts';
 import type { RuntimeServices } from './services.ts';
-import type { AttemptFailure } from '../../contracts/failure.ts';
+import { type AttemptFailure, failure } from '../../contracts/failure.ts';
+import { growthFactor } from '../../core/selection/adaptive/growth.ts';
+import { usualMedian } from '../../core/selection/adaptive/speed.ts';
 import type { Attempt } from '../../core/fallback/attempt.ts';
 import type { Usage } from '../../protocol/usage.ts';
 import type { Answer, Execution, Recorded } from './answer.ts';
@@ -49,13 +51,15 @@ export function settleAttempt(
   else {
     const roll = services.environment.random();
     const { id: request } = execution.request;
-    const { failure } = outcome;
-    const charged = ABANDONED.has(failure.kind) ? 0 : spentOnFailed(answer, execution.request, failure);
+    const { failure: cause } = outcome;
+    const charged = ABANDONED.has(cause.kind) ? 0 : spentOnFailed(answer, execution.request, cause);
     // What is charged at an unknown price counts as nothing beside the time.
     const lostUsd = failureUsd(endedAt - attempt.startedAt, usdFromNano(charged ?? 0));
-    const failed = { ok: false, failure, generation, request, account, again: isAgain, roll, lostUsd } as const;
+    const isLong = cause.kind === 'timeout' && isLongByItself(services, answer, endedAt - attempt.startedAt);
+    const counts = isLong ? TOO_LONG : cause;
+    const failed = { ok: false, failure: counts, generation, request, account, again: isAgain, roll, lostUsd } as const;
     counted = services.records.ended(endpoint, failed, undefined, endedAt);
-    warnOfFailure(services, endpoint, failure);
+    warnOfFailure(services, endpoint, cause);
   }
   if (outcome.ok && facts !== undefined && facts.usage.cost === undefined) warnOfUnknownPrice(services, endpoint);
   if (!services.events.isHeard) return counted;
@@ -77,6 +81,24 @@ export function settleAttempt(
     givenUpCost: attempt.costUsd,
   });
   return counted;
+}
+
+/** Counts against nobody: the prompt takes longer to compute than calls may take, or the queue before it does. */
+const TOO_LONG = failure('superseded', 'The call would take longer than its time limit');
+
+/**
+ * Whether a call that ran out of time would have taken about as long where nothing is wrong. What follows is a second call
+ * like those beside late ones, and there may be as many fewer of these.
+ */
+function isLongByItself(
+  { records, pacing }: RuntimeServices,
+  { endpoint, work }: AttemptedCall,
+  ms: number,
+): boolean {
+  pacing.rescue(1);
+  const usual = work && records.usual(endpoint, work.kind);
+  const median = usual && usualMedian(usual);
+  return median !== undefined && 2 * median * growthFactor(usual?.growth, work?.mostWork) >= ms;
 }
 
 /**
