@@ -153,8 +153,17 @@ export const UNKNOWN_HEALTH: EndpointHealth = {
   notListening: false,
 };
 
-/** Whether the endpoint may be called now, and if not, when and why. */
-export function admission(health: EndpointHealth, policy: HealthPolicy, now: number): Admission {
+/**
+ * Whether the endpoint may be called now, and if not, when and why.
+ *
+ * @param isLikelyBack - Whether a call under way outlives those that fail; see `isLikelyBack`. Default false.
+ */
+export function admission(
+  health: EndpointHealth,
+  policy: HealthPolicy,
+  now: number,
+  isLikelyBack = false,
+): Admission {
   const { cooldown, breaker } = health;
   if (cooldown !== undefined && isCooling(cooldown, now)) {
     const { cause, since, until, asked } = cooldown;
@@ -171,7 +180,7 @@ export function admission(health: EndpointHealth, policy: HealthPolicy, now: num
     ok: false,
     waitMs,
     cause: 'breaker',
-    lastResortMs: lastResortAfterMs(health, 'breaker', breaker.openedAt, now),
+    lastResortMs: lastResortAfterMs(health, 'breaker', breaker.openedAt, now, isLikelyBack),
     isTried: breaker.probes > 0,
   };
 }
@@ -186,8 +195,15 @@ function isCooling(cooldown: Cooldown, now: number): boolean {
 type Cause = Extract<Admission, { ok: false }>['cause'];
 
 /** Milliseconds until the next call as a last resort. */
-function lastResortAfterMs(health: EndpointHealth, cause: Cause, since: number, now: number): number {
+function lastResortAfterMs(
+  health: EndpointHealth,
+  cause: Cause,
+  since: number,
+  now: number,
+  isLikelyBack = false,
+): number {
   if (health.breaker.probes >= MOST_AT_A_TIME) return CROWDED_MS;
+  if (isLikelyBack) return 0;
   const missing = 1 - lastResortCalls(health, cause, since, now);
   return missing <= 0 ? 0 : Math.ceil((missing * 1_000) / allowed(cause).perSecond);
 }

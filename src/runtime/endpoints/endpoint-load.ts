@@ -20,6 +20,7 @@ import {
   crowdRoom,
   lateness,
 } from '../../core/selection/adaptive/crowd.ts';
+import { isLikelyBack } from '../../core/fallback/throttle.ts';
 import { growthFactor } from '../../core/selection/adaptive/growth.ts';
 import { NO_LATE_ENDS } from '../../core/selection/adaptive/hedge.ts';
 import type { CrowdPolicy } from '../../core/selection/adaptive/policy.ts';
@@ -69,6 +70,8 @@ export class EndpointLoad {
   #waitingTokens = 0;
   /** Monotonic milliseconds. */
   lastSuccessAt = -Infinity;
+  /** Milliseconds that calls took at most that have failed since. */
+  #failedAfterMs = 0;
   /** How calls ended that were so late that another was made beside them, or would have been. */
   lateEnds = NO_LATE_ENDS;
   #calls = 0;
@@ -137,10 +140,11 @@ export class EndpointLoad {
     policies: CrowdPolicies,
     now: number,
   ): void {
-    if (isAnswered) this.lastSuccessAt = now;
     const running = this.#running;
     const { index, startedAt, among: calls } = call;
+    if (isAnswered) [this.lastSuccessAt, this.#failedAfterMs] = [now, 0];
     if (running[index] !== call) return;
+    if (!isAnswered) this.#failedAfterMs = Math.max(this.#failedAfterMs, now - startedAt);
     const last = running.pop();
     if (last !== undefined && last !== call) {
       running[index] = last;
@@ -150,6 +154,13 @@ export class EndpointLoad {
     if (usual === undefined) return;
     const late = lateness((now - startedAt) / growthFactor(usual.growth, call.work), usual.mean, calls);
     this.#crowd = crowdAfter(this.#crowd, policies, { calls, startedAt, late, isAnswered }, now);
+  }
+
+  /** Whether an endpoint that is left alone since a time is likely back, because a call outlives those that fail. */
+  isLikelyBack(since: number, now: number): boolean {
+    let longestMs = 0;
+    for (const { startedAt } of this.#running) if (startedAt >= since) longestMs = Math.max(longestMs, now - startedAt);
+    return isLikelyBack(longestMs, this.#failedAfterMs);
   }
 
   /** Whether there is room for a call of so many tokens. */

@@ -126,7 +126,9 @@ export class EndpointRecords {
     tokens: number,
     promised: boolean,
   ): Admission {
-    const admitted = admission(health, this.#policy, now);
+    const { breaker } = health;
+    const isBack = breaker.probes > 0 && load.isLikelyBack(breaker.openedAt, now);
+    const admitted = admission(health, this.#policy, now, isBack);
     if (!admitted.ok && admitted.cause !== 'rate_limited') return admitted;
     const room = load.room(endpoint, tokens, this.#crowd, now);
     const isPaced = pace !== undefined && pace.rate !== Infinity && !promised;
