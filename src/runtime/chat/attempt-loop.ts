@@ -227,6 +227,7 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
       admission: this.#admission,
       mayRepeat: (step) => environment.random() < repetitionShare(healthAt(step), now),
       isGone: (step) => isGone(healthAt(step), now),
+      answeredSince: records.answeredSince,
       holdMs: this.#waits.holdMs,
       waited,
       roll: environment.random(),

@@ -70,7 +70,9 @@ export class EndpointLoad {
   #waitingTokens = 0;
   /** Monotonic milliseconds. */
   lastSuccessAt = -Infinity;
-  /** Milliseconds that calls took at most that have failed since. */
+  /** When the latest of the calls began that were answered. */
+  answeredStartedAt = -Infinity;
+  /** Milliseconds that calls took at most that have failed since the last success. */
   #failedAfterMs = 0;
   /** How calls ended that were so late that another was made beside them, or would have been. */
   lateEnds = NO_LATE_ENDS;
@@ -142,7 +144,11 @@ export class EndpointLoad {
   ): void {
     const running = this.#running;
     const { index, startedAt, among: calls } = call;
-    if (isAnswered) [this.lastSuccessAt, this.#failedAfterMs] = [now, 0];
+    if (isAnswered) {
+      this.lastSuccessAt = now;
+      this.answeredStartedAt = Math.max(this.answeredStartedAt, startedAt);
+      this.#failedAfterMs = 0;
+    }
     if (running[index] !== call) return;
     if (!isAnswered) this.#failedAfterMs = Math.max(this.#failedAfterMs, now - startedAt);
     const last = running.pop();

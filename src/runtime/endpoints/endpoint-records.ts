@@ -265,6 +265,10 @@ export class EndpointRecords {
     if (speed !== record.speed) known.record = { ...record, speed };
   }
 
+  /** Whether a call has been answered that began after a time. */
+  answeredSince = ({ endpoint: { id } }: PlanStep, at: number): boolean =>
+    (this.#known.find(id)?.load.answeredStartedAt ?? -Infinity) > at;
+
   /** Notes how a late call ended that was waited for. */
   lateEnded({ id }: Endpoint, hasFailed: boolean): void {
     const { load } = this.#known.of(id);
