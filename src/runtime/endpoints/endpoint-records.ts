@@ -21,6 +21,7 @@ import {
   FREE_PACE,
   paceAfterCall,
   paceAfterPromise,
+  paceAfterReturn,
   paceAfterSending,
   type PacerPolicy,
   placeIn,
@@ -149,11 +150,12 @@ export class EndpointRecords {
     return this.#known.find(endpoint.id)?.record.pace?.rate ?? Infinity;
   }
 
-  /** Promises the next place to somebody who waits for it. */
-  promise(endpoint: Endpoint): void {
+  /** Promises the next place to somebody who waits for it; the result gives it back unused. */
+  promise(endpoint: Endpoint): () => void {
     const known = this.#known.of(endpoint.id);
     const pace = paceAfterPromise(known.record.pace ?? FREE_PACE, this.#environment.now());
     known.record = { ...known.record, pace };
+    return () => (known.record = { ...known.record, pace: paceAfterReturn(known.record.pace ?? FREE_PACE) });
   }
 
   /**
