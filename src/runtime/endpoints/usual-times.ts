@@ -69,7 +69,8 @@ export class UsualTimes {
     // What others take matters only of an endpoint that was hardly called itself.
     const isKnown = speed !== undefined && speed[kind].calls >= MINIMUM_CALLS;
     const expected = isKnown ? undefined : usualAmongPeers(speed, peers, kind);
-    this.#peers.set(model, speedAfter(peers ?? UNKNOWN_SPEED, policy, { kind, ms, tokens, expected: undefined }, now));
+    const own = speed?.[kind];
+    this.#peers.set(model, speedAfter(peers ?? UNKNOWN_SPEED, policy, { kind, ms, tokens, own }, now));
     return speedAfter(speed ?? UNKNOWN_SPEED, policy, { kind, ms, tokens, expected }, now);
   }
 }

@@ -68,6 +68,11 @@ export interface TimedCall {
   readonly tokens?: number | undefined;
   /** What is expected of the endpoint by what is usual among all that serve its model. */
   readonly expected?: UsualTime | undefined;
+  /**
+   * What is usual of the endpoint itself, where many are folded into one. Who is slower than others has more calls waiting,
+   * so that times would seem to grow with tokens that differ only by who answered.
+   */
+  readonly own?: UsualTime | undefined;
 }
 
 /**
@@ -79,7 +84,7 @@ export interface TimedCall {
 export function speedAfter(
   speed: EndpointSpeed,
   policy: SpeedPolicy,
-  { kind, ms, tokens, expected }: TimedCall,
+  { kind, ms, tokens, expected, own: ofOne }: TimedCall,
   now: number,
   isGivenUp = false,
 ): EndpointSpeed {
@@ -93,7 +98,7 @@ export function speedAfter(
   const isExpected = expected !== undefined && usual.calls < MINIMUM_CALLS && expected.calls >= MINIMUM_CALLS;
   const isFar = isGivenUp || isFarAbove(isExpected ? expected : usual, time);
   const mostGain = !isFar || usual.calls === 0 ? 1 : Math.min(1, sinceChange(speed, now) / policy.settleMs);
-  const grown = tokens === undefined || isGivenUp ? own.growth : growthAfter(own.growth, tokens, ms);
+  const grown = tokens === undefined || isGivenUp ? own.growth : growthAfter(own.growth, tokens, ms * levelOf(own, ofOne));
   const next = usualAfter(usual, time, mostGain, grown);
   return {
     // Not by a computed name: that costs more than everything else here.
@@ -122,6 +127,11 @@ export function speedAfterGivingUp(
   if (own.calls < MINIMUM_CALLS) return late > 0 ? speedAfter(speed, policy, call, now, true) : speed;
   const before = speed.lateness * fading(now - speed.at);
   return late <= before ? speed : { ...speed, lateness: before + policy.fastGain * (late - before), at: now };
+}
+
+/** Times as long as calls of one endpoint those of all take; 1 where too little is known of it. */
+function levelOf(all: UsualTime, one: UsualTime | undefined): number {
+  return one === undefined || one.calls < MINIMUM_CALLS ? 1 : Math.exp(all.mean - one.mean);
 }
 
 /** An endpoint whose first call takes far longer than is expected of it begins with what is expected. */
