@@ -98,7 +98,8 @@ export function speedAfter(
   const isExpected = expected !== undefined && usual.calls < MINIMUM_CALLS && expected.calls >= MINIMUM_CALLS;
   const isFar = isGivenUp || isFarAbove(isExpected ? expected : usual, time);
   const mostGain = !isFar || usual.calls === 0 ? 1 : Math.min(1, sinceChange(speed, now) / policy.settleMs);
-  const grown = tokens === undefined || isGivenUp ? own.growth : growthAfter(own.growth, tokens, ms * levelOf(own, ofOne));
+  const grown =
+    tokens === undefined || isGivenUp ? own.growth : growthAfter(own.growth, tokens, ms * levelOf(own, ofOne));
   const next = usualAfter(usual, time, mostGain, grown);
   return {
     // Not by a computed name: that costs more than everything else here.
