@@ -31,3 +31,17 @@ const GONE_AFTER_MS = 10_000;
 export function isGone(health: EndpointHealth | undefined, now: number): boolean {
   return health?.notListening === true && now - health.breaker.succeededAt >= GONE_AFTER_MS;
 }
+
+/**
+ * Whether an endpoint whose calls failed soon is likely back: one of them has been under way for clearly longer than any
+ * that failed. Its answer takes longer than its failures did, and who waited for that would miss what is up for a moment.
+ *
+ * @param longestMs - For how long the oldest call since the endpoint is left alone has been under way.
+ * @param failedAfterMs - How long calls took at most that have failed since the last success; 0 where none has.
+ */
+export function isLikelyBack(longestMs: number, failedAfterMs: number): boolean {
+  return failedAfterMs > 0 && longestMs > OUTLIVES * failedAfterMs + OUTLIVES_BY_MS;
+}
+
+const OUTLIVES = 2;
+const OUTLIVES_BY_MS = 100;

@@ -83,8 +83,8 @@ export interface CallWork {
   readonly tokens: number;
   /** The same with the calls that waited before it. */
   readonly work: number;
-  /** The same if nothing of it were cached. */
-  readonly mostWork: number;
+  /** Those that its endpoint was likely spared by its cache. */
+  readonly spared: number;
 }
 
 /** How a call ended: well, or badly. */

@@ -227,6 +227,7 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
       admission: this.#admission,
       mayRepeat: (step) => environment.random() < repetitionShare(healthAt(step), now),
       isGone: (step) => isGone(healthAt(step), now),
+      answeredSince: records.answeredSince,
       holdMs: this.#waits.holdMs,
       waited,
       roll: environment.random(),
@@ -295,8 +296,7 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
     const startedAt = environment.now();
     const sent = { tokens: this.#likelyTokens(endpoint), promised: this.#waits.promised === endpoint.id };
     const { generation, onLimits, load } = records.started(endpoint, startedAt, sent);
-    this.#waits.promised = undefined;
-    this.#waits.end();
+    this.#waits.end(endpoint.id);
     const attempt = (this.#options.attemptsBefore ?? 0) + this.#attempts.length + (hedge ? 2 : 1);
     const limits = timeoutsOf(timeouts, provider, endpoint);
     const refusing = refusingAt(this.#services, this.request, this.#attempts, endpoint, startedAt);

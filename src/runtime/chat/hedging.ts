@@ -38,7 +38,7 @@ const LOOK_AGAIN_MS = 200;
 const UNSUSPICIOUS = -3;
 /** Part of what shows that an endpoint hangs from which on it may be one. A single late call is not as much. */
 const SUSPECT = 0.5;
-const SILENT = failure('timeout', 'The provider has fallen silent');
+const SILENT = failure('timeout', 'The provider has fallen silent', { silent: true });
 const SUPERSEDED = failure('superseded', 'Another call of the same request answered first');
 
 /**
@@ -159,14 +159,28 @@ export class Hedging<Call extends AttemptCall<Result>, Result> {
     const { services, plan, attempts, admission } = this.#own;
     const { records, fallback } = services;
     if (attempts.length + flights.length >= fallback.maxAttempts) return undefined;
-    const tried = new Set([...flights, ...attempts].map(({ step }) => step).map(({ endpoint }) => endpoint.id));
-    const open = plan.steps.filter((step) => {
-      if (tried.has(step.endpoint.id)) return false;
+    const well = plan.steps.filter((step) => {
       const admitted = admission(step);
       return admitted.ok && admitted.probe !== true;
     });
+    const tried = new Set([...flights, ...attempts].map(({ step }) => step.endpoint.id));
+    const untried = well.filter(({ endpoint }) => !tried.has(endpoint.id));
+    const open = untried.length > 0 ? untried : well.filter((step) => this.#isBack(step, flights));
     const heard = open.filter(({ endpoint }) => records.silence(endpoint) > UNSUSPICIOUS);
     return heard.find((step) => (admission(step).headroom ?? 1) >= 0) ?? heard[0] ?? open[0];
+  }
+
+  /**
+   * Whether an endpoint that has failed this request, or lets it wait in vain, has answered a later call, and may be tried
+   * once more.
+   */
+  #isBack(step: PlanStep, flights: readonly Flight<Call, Result>[]): boolean {
+    const { services, attempts } = this.#own;
+    const ofIt = (one: Pick<Attempt, 'step'>): boolean => one.step.endpoint.id === step.endpoint.id;
+    const [waiting, ended] = [flights.filter(ofIt), attempts.filter(ofIt)];
+    if (waiting.length + ended.length >= services.fallback.triesPerEndpoint) return false;
+    if (!waiting.every((flight) => this.#waitsInVain(flight))) return false;
+    return [...waiting, ...ended].every(({ startedAt }) => services.records.answeredSince(step, startedAt));
   }
 
   /** Waits for the first of two calls that answers, and gives up the other; both, when both endpoints turn out to hang. */

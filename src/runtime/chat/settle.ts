@@ -83,22 +83,15 @@ export function settleAttempt(
   return counted;
 }
 
-/** Counts against nobody: the prompt takes longer to compute than calls may take, or the queue before it does. */
+/** Counts against nobody: the prompt takes longer to compute than calls may take. */
 const TOO_LONG = failure('superseded', 'The call would take longer than its time limit');
 
-/**
- * Whether a call that ran out of time would have taken about as long where nothing is wrong. What follows is a second call
- * like those beside late ones, and there may be as many fewer of these.
- */
-function isLongByItself(
-  { records, pacing }: RuntimeServices,
-  { endpoint, work }: AttemptedCall,
-  ms: number,
-): boolean {
-  pacing.rescue(1);
+/** Whether a call that ran out of time would by its own length have taken about as long where nothing is wrong. */
+function isLongByItself({ records }: RuntimeServices, { endpoint, work }: AttemptedCall, ms: number): boolean {
   const usual = work && records.usual(endpoint, work.kind);
   const median = usual && usualMedian(usual);
-  return median !== undefined && 2 * median * growthFactor(usual?.growth, work?.mostWork) >= ms;
+  if (work === undefined || median === undefined) return false;
+  return 2 * median * growthFactor(usual?.growth, work.tokens + work.spared) >= ms;
 }
 
 /**

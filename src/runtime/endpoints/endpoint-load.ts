@@ -20,6 +20,7 @@ import {
   crowdRoom,
   lateness,
 } from '../../core/selection/adaptive/crowd.ts';
+import { isLikelyBack } from '../../core/fallback/throttle.ts';
 import { growthFactor } from '../../core/selection/adaptive/growth.ts';
 import { NO_LATE_ENDS } from '../../core/selection/adaptive/hedge.ts';
 import type { CrowdPolicy } from '../../core/selection/adaptive/policy.ts';
@@ -75,6 +76,10 @@ export class EndpointLoad {
   #sparedTokens = 0;
   /** Monotonic milliseconds. */
   lastSuccessAt = -Infinity;
+  /** When the latest of the calls began that were answered. */
+  answeredStartedAt = -Infinity;
+  /** Milliseconds that calls took at most that have failed since the last success. */
+  #failedAfterMs = 0;
   /** How calls ended that were so late that another was made beside them, or would have been. */
   lateEnds = NO_LATE_ENDS;
   #calls = 0;
@@ -145,10 +150,15 @@ export class EndpointLoad {
     policies: CrowdPolicies,
     now: number,
   ): void {
-    if (isAnswered) this.lastSuccessAt = now;
     const running = this.#running;
     const { index, startedAt, among: calls } = call;
+    if (isAnswered) {
+      this.lastSuccessAt = now;
+      this.answeredStartedAt = Math.max(this.answeredStartedAt, startedAt);
+      this.#failedAfterMs = 0;
+    }
     if (running[index] !== call) return;
+    if (!isAnswered) this.#failedAfterMs = Math.max(this.#failedAfterMs, now - startedAt);
     const last = running.pop();
     if (last !== undefined && last !== call) {
       running[index] = last;
@@ -159,6 +169,13 @@ export class EndpointLoad {
     if (usual === undefined) return;
     const late = lateness((now - startedAt) / growthFactor(usual.growth, call.work), usual.mean, calls);
     this.#crowd = crowdAfter(this.#crowd, policies, { calls, startedAt, late, isAnswered }, now);
+  }
+
+  /** Whether an endpoint that is left alone since a time is likely back, because a call outlives those that fail. */
+  isLikelyBack(since: number, now: number): boolean {
+    let longestMs = 0;
+    for (const { startedAt } of this.#running) if (startedAt >= since) longestMs = Math.max(longestMs, now - startedAt);
+    return isLikelyBack(longestMs, this.#failedAfterMs);
   }
 
   /** Whether there is room for a call of so many tokens. */

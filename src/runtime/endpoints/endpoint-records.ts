@@ -21,6 +21,7 @@ import {
   FREE_PACE,
   paceAfterCall,
   paceAfterPromise,
+  paceAfterReturn,
   paceAfterSending,
   type PacerPolicy,
   placeIn,
@@ -126,7 +127,9 @@ export class EndpointRecords {
     tokens: number,
     promised: boolean,
   ): Admission {
-    const admitted = admission(health, this.#policy, now);
+    const { breaker } = health;
+    const isBack = breaker.probes > 0 && load.isLikelyBack(breaker.openedAt, now);
+    const admitted = admission(health, this.#policy, now, isBack);
     if (!admitted.ok && admitted.cause !== 'rate_limited') return admitted;
     const room = load.room(endpoint, tokens, this.#crowd, now);
     const isPaced = pace !== undefined && pace.rate !== Infinity && !promised;
@@ -147,11 +150,12 @@ export class EndpointRecords {
     return this.#known.find(endpoint.id)?.record.pace?.rate ?? Infinity;
   }
 
-  /** Promises the next place to somebody who waits for it. */
-  promise(endpoint: Endpoint): void {
+  /** Promises the next place to somebody who waits for it; the result gives it back unused. */
+  promise(endpoint: Endpoint): () => void {
     const known = this.#known.of(endpoint.id);
     const pace = paceAfterPromise(known.record.pace ?? FREE_PACE, this.#environment.now());
     known.record = { ...known.record, pace };
+    return () => (known.record = { ...known.record, pace: paceAfterReturn(known.record.pace ?? FREE_PACE) });
   }
 
   /**
@@ -262,6 +266,10 @@ export class EndpointRecords {
     const speed = this.#times.afterGivingUp(endpoint, record.speed, { kind, ms: afterMs, tokens }, now);
     if (speed !== record.speed) known.record = { ...record, speed };
   }
+
+  /** Whether a call has been answered that began after a time. */
+  answeredSince = ({ endpoint: { id } }: PlanStep, at: number): boolean =>
+    (this.#known.find(id)?.load.answeredStartedAt ?? -Infinity) > at;
 
   /** Notes how a late call ended that was waited for. */
   lateEnded({ id }: Endpoint, hasFailed: boolean): void {
