@@ -20,7 +20,7 @@ import {
   crowdRoom,
   lateness,
 } from '../../core/selection/adaptive/crowd.ts';
-import { isLikelyBack } from '../../core/fallback/throttle.ts';
+import { outlives } from '../../core/fallback/throttle.ts';
 import { growthFactor } from '../../core/selection/adaptive/growth.ts';
 import { NO_LATE_ENDS } from '../../core/selection/adaptive/hedge.ts';
 import type { CrowdPolicy } from '../../core/selection/adaptive/policy.ts';
@@ -162,11 +162,13 @@ export class EndpointLoad {
     this.#crowd = crowdAfter(this.#crowd, policies, { calls, startedAt, late, isAnswered }, now);
   }
 
-  /** Whether an endpoint that is left alone since a time is likely back, because a call outlives those that fail. */
-  isLikelyBack(since: number, now: number): boolean {
-    let longestMs = 0;
-    for (const { startedAt } of this.#running) if (startedAt >= since) longestMs = Math.max(longestMs, now - startedAt);
-    return isLikelyBack(longestMs, this.#failedAfterMs);
+  /** Calls under way since a time that outlive those that fail. */
+  outliving(since: number, now: number): number {
+    let count = 0;
+    for (const { startedAt } of this.#running) {
+      if (startedAt >= since && outlives(now - startedAt, this.#failedAfterMs)) count += 1;
+    }
+    return count;
   }
 
   /** Whether there is room for a call of so many tokens. */

@@ -128,8 +128,8 @@ export class EndpointRecords {
     promised: boolean,
   ): Admission {
     const { breaker } = health;
-    const isBack = breaker.probes > 0 && load.isLikelyBack(breaker.openedAt, now);
-    const admitted = admission(health, this.#policy, now, isBack);
+    const outliving = breaker.probes === 0 ? 0 : load.outliving(breaker.openedAt, now);
+    const admitted = admission(health, this.#policy, now, outliving);
     if (!admitted.ok && admitted.cause !== 'rate_limited') return admitted;
     const room = load.room(endpoint, tokens, this.#crowd, now);
     const isPaced = pace !== undefined && pace.rate !== Infinity && !promised;
