@@ -190,13 +190,7 @@ function isCooling(cooldown: Cooldown, now: number): boolean {
 type Cause = Extract<Admission, { ok: false }>['cause'];
 
 /** Milliseconds until the next call as a last resort. */
-function lastResortAfterMs(
-  health: EndpointHealth,
-  cause: Cause,
-  since: number,
-  now: number,
-  outliving = 0,
-): number {
+function lastResortAfterMs(health: EndpointHealth, cause: Cause, since: number, now: number, outliving = 0): number {
   const { lastResort, breaker } = health;
   if (outliving > 0 && breaker.probes < MOST_AT_A_TIME + outliving) return 0;
   // Those under way may never be answered, by an endpoint that is back meanwhile.
