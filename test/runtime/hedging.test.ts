@@ -291,6 +291,6 @@ describe('calls in vain, where every endpoint has been tried', () => {
     expect(success).toBe(1);
     // One of the outages ends after 13 s. Second calls are limited, so a few requests wait for longer.
     const long = tookMs.filter((ms) => ms > 30_000);
-    expect(long.length).toBeLessThan(0.05 * tookMs.length);
+    expect(long.length).toBeLessThan(0.1 * tookMs.length);
   });
 });

@@ -156,9 +156,9 @@ export const UNKNOWN_HEALTH: EndpointHealth = {
 /**
  * Whether the endpoint may be called now, and if not, when and why.
  *
- * @param isLikelyBack - Whether a call under way outlives those that fail; see `isLikelyBack`. Default false.
+ * @param outliving - Calls under way that outlive those that fail, as `outlives` has it. Default 0.
  */
-export function admission(health: EndpointHealth, policy: HealthPolicy, now: number, isLikelyBack = false): Admission {
+export function admission(health: EndpointHealth, policy: HealthPolicy, now: number, outliving = 0): Admission {
   const { cooldown, breaker } = health;
   if (cooldown !== undefined && isCooling(cooldown, now)) {
     const { cause, since, until, asked } = cooldown;
@@ -175,7 +175,7 @@ export function admission(health: EndpointHealth, policy: HealthPolicy, now: num
     ok: false,
     waitMs,
     cause: 'breaker',
-    lastResortMs: lastResortAfterMs(health, 'breaker', breaker.openedAt, now, isLikelyBack),
+    lastResortMs: lastResortAfterMs(health, 'breaker', breaker.openedAt, now, outliving),
     isTried: breaker.probes > 0,
   };
 }
@@ -190,17 +190,11 @@ function isCooling(cooldown: Cooldown, now: number): boolean {
 type Cause = Extract<Admission, { ok: false }>['cause'];
 
 /** Milliseconds until the next call as a last resort. */
-function lastResortAfterMs(
-  health: EndpointHealth,
-  cause: Cause,
-  since: number,
-  now: number,
-  isLikelyBack = false,
-): number {
+function lastResortAfterMs(health: EndpointHealth, cause: Cause, since: number, now: number, outliving = 0): number {
   const { lastResort, breaker } = health;
+  if (outliving > 0 && breaker.probes < MOST_AT_A_TIME + outliving) return 0;
   // Those under way may never be answered, by an endpoint that is back meanwhile.
   if (breaker.probes >= MOST_AT_A_TIME) return Math.max(0, CROWDED_MS - Math.abs(now - (lastResort?.at ?? since)));
-  if (isLikelyBack) return 0;
   const missing = 1 - lastResortCalls(health, cause, since, now);
   return missing <= 0 ? 0 : Math.ceil((missing * 1_000) / allowed(cause).perSecond);
 }

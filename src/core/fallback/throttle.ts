@@ -33,14 +33,14 @@ export function isGone(health: EndpointHealth | undefined, now: number): boolean
 }
 
 /**
- * Whether an endpoint whose calls failed soon is likely back: one of them has been under way for clearly longer than any
- * that failed. Its answer takes longer than its failures did, and who waited for that would miss what is up for a moment.
+ * Whether a call under way outlives those that fail, because it takes clearly longer: then its endpoint is likely back. An
+ * answer takes longer than such failures do, and who waits for it misses what is up for a moment.
  *
- * @param longestMs - For how long the oldest call since the endpoint is left alone has been under way.
+ * @param ms - For how long it has been under way.
  * @param failedAfterMs - How long calls took at most that have failed since the last success; 0 where none has.
  */
-export function isLikelyBack(longestMs: number, failedAfterMs: number): boolean {
-  return failedAfterMs > 0 && longestMs > OUTLIVES * failedAfterMs + OUTLIVES_BY_MS;
+export function outlives(ms: number, failedAfterMs: number): boolean {
+  return failedAfterMs > 0 && ms > OUTLIVES * failedAfterMs + OUTLIVES_BY_MS;
 }
 
 const OUTLIVES = 2;

@@ -20,9 +20,10 @@ import {
   crowdRoom,
   lateness,
 } from '../../core/selection/adaptive/crowd.ts';
-import { isLikelyBack } from '../../core/fallback/throttle.ts';
+import type { Breaker } from '../../core/fallback/breaker.ts';
+import { outlives } from '../../core/fallback/throttle.ts';
 import { growthFactor } from '../../core/selection/adaptive/growth.ts';
-import { NO_LATE_ENDS } from '../../core/selection/adaptive/hedge.ts';
+import { lateEndsAfter, NO_LATE_ENDS } from '../../core/selection/adaptive/hedge.ts';
 import type { CrowdPolicy } from '../../core/selection/adaptive/policy.ts';
 import { FIRST_CALLS, isKnownStill, type Timing, timingOf } from '../../core/selection/adaptive/timing.ts';
 import type { WaitingCall } from '../../core/selection/adaptive/silence.ts';
@@ -171,11 +172,19 @@ export class EndpointLoad {
     this.#crowd = crowdAfter(this.#crowd, policies, { calls, startedAt, late, isAnswered }, now);
   }
 
-  /** Whether an endpoint that is left alone since a time is likely back, because a call outlives those that fail. */
-  isLikelyBack(since: number, now: number): boolean {
-    let longestMs = 0;
-    for (const { startedAt } of this.#running) if (startedAt >= since) longestMs = Math.max(longestMs, now - startedAt);
-    return isLikelyBack(longestMs, this.#failedAfterMs);
+  /** Calls under way that outlive those that fail, where its circuit is open; of those since it opened. */
+  outliving({ probes, openedAt }: Breaker, now: number): number {
+    if (probes === 0) return 0;
+    let count = 0;
+    for (const { startedAt } of this.#running) {
+      if (startedAt >= openedAt && outlives(now - startedAt, this.#failedAfterMs)) count += 1;
+    }
+    return count;
+  }
+
+  /** Notes how a late call ended that was waited for. */
+  lateEnded(hasFailed: boolean): void {
+    this.lateEnds = lateEndsAfter(this.lateEnds, hasFailed);
   }
 
   /** Whether there is room for a call of so many tokens. */

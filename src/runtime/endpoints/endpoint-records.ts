@@ -15,7 +15,7 @@ import {
 } from '../../core/fallback/health.ts';
 import { endedLately, type LatelyEnded } from '../../core/fallback/outcomes.ts';
 import { chargesAfter } from '../../core/selection/adaptive/charges.ts';
-import { lateAnswerShare, lateEndsAfter, NO_LATE_ENDS } from '../../core/selection/adaptive/hedge.ts';
+import { lateAnswerShare, NO_LATE_ENDS } from '../../core/selection/adaptive/hedge.ts';
 import {
   DEFAULT_PACER_POLICY,
   FREE_PACE,
@@ -127,9 +127,7 @@ export class EndpointRecords {
     tokens: number,
     promised: boolean,
   ): Admission {
-    const { breaker } = health;
-    const isBack = breaker.probes > 0 && load.isLikelyBack(breaker.openedAt, now);
-    const admitted = admission(health, this.#policy, now, isBack);
+    const admitted = admission(health, this.#policy, now, load.outliving(health.breaker, now));
     if (!admitted.ok && admitted.cause !== 'rate_limited') return admitted;
     const room = load.room(endpoint, tokens, this.#crowd, now);
     const isPaced = pace !== undefined && pace.rate !== Infinity && !promised;
@@ -146,9 +144,7 @@ export class EndpointRecords {
   }
 
   /** Calls per second that an endpoint takes, as far as it is known. */
-  rate(endpoint: Endpoint): number {
-    return this.#known.find(endpoint.id)?.record.pace?.rate ?? Infinity;
-  }
+  rate = ({ id }: Endpoint): number => this.#known.find(id)?.record.pace?.rate ?? Infinity;
 
   /** Promises the next place to somebody who waits for it; the result gives it back unused. */
   promise(endpoint: Endpoint): () => void {
@@ -273,8 +269,7 @@ export class EndpointRecords {
 
   /** Notes how a late call ended that was waited for. */
   lateEnded({ id }: Endpoint, hasFailed: boolean): void {
-    const { load } = this.#known.of(id);
-    load.lateEnds = lateEndsAfter(load.lateEnds, hasFailed);
+    this.#known.of(id).load.lateEnded(hasFailed);
   }
 
   /** Share of the late calls of an endpoint that answer after all. */

@@ -207,19 +207,20 @@ describe('calls of an endpoint that is left alone', () => {
     expect(admission(succeeded(health, 1e8 + 60_000), POLICY, 1e8 + 60_000)).toEqual({ ok: true });
   });
 
-  it('do not wait for each other once the endpoint is likely back, thirty at a time', () => {
+  it('do not wait for each other while some outlive those that fail, thirty more than these at a time', () => {
     let health = outOf(UNKNOWN_HEALTH, 1e8);
     for (let call = 0; call < 20; call += 1) health = observeStart(health, POLICY, 1e8);
     expect(resortMs(health, 1e8 + 200)).toBeGreaterThan(0);
-    const likely = (now: number): number | undefined => {
-      const admitted = admission(health, POLICY, now, true);
+    const resortBeside = (outliving: number): number | undefined => {
+      const admitted = admission(health, POLICY, 1e8 + 200, outliving);
       return admitted.ok ? undefined : admitted.lastResortMs;
     };
-    for (let call = 20; call < 30; call += 1) {
-      expect(likely(1e8 + 200)).toBe(0);
+    for (let call = 20; call < 35; call += 1) {
+      expect(resortBeside(5)).toBe(0);
       health = observeStart(health, POLICY, 1e8 + 200);
     }
-    expect(likely(1e8 + 200)).toBe(1_000);
+    expect(resortBeside(5)).toBe(1_000);
+    expect(resortBeside(35)).toBe(0);
   });
 
   it('is one a second where our account was refused', () => {
