@@ -112,6 +112,7 @@ function weigh(
     late: 1,
     known: known?.before ?? 0,
     ms: undefined,
+    queueMs: 0,
     isTimed: false,
     slower: 1,
   };

@@ -18,6 +18,8 @@ export interface Timed {
   late: number;
   /** Milliseconds to its first token; undefined where it was not asked for, or is hardly measured. */
   ms: number | undefined;
+  /** Of that, what it takes for the calls that wait there. */
+  queueMs: number;
   isTimed: boolean;
   /** Times as long as the fastest of those that cost as little; 1 where there are none. */
   slower: number;
@@ -59,6 +61,7 @@ export function addQueues(
     const time = timing(one.endpoint);
     if (time === undefined) continue;
     one.ms = expectedMs(time, WORK_WEIGHT * (prompt * (1 - Math.max(one.figures.warmth, one.known)) + answer));
+    one.queueMs = time.queueMs;
     usualMs += time.baseMs + time.perTokenMs * WORK_WEIGHT * (prompt + answer);
     queues += time.queueMs;
     timed.push(one);
@@ -81,8 +84,8 @@ const MOVES = 2;
 const ROUNDING = 1e-9;
 
 /**
- * How much more sharply than by cost endpoints are preferred by time: whoever waits in the longer queue makes it longer
- * still, and the other one runs empty.
+ * How much more sharply than by cost endpoints are preferred by time where there are queues: whoever waits in the longer one
+ * makes it longer still, and the other one runs empty.
  */
 const SHARPER = 4;
 
@@ -117,13 +120,14 @@ export function breakTie(tied: readonly Timed[]): void {
   }
   // Sums of money that differ by how they were added up are the same.
   const asLittle = cheapest * (1 + ROUNDING);
+  const sharper = tied.some(({ queueMs }) => queueMs > 0) ? SHARPER : 1;
   const isKept = tied.some(({ cost, figures }) => cost <= asLittle && figures.warmth > 0);
   const stays = isKept && tied.some(({ cost }) => cost > asLittle);
   for (const one of tied) {
     const { ms = leastMs, late } = one;
     if (stays) one.slower = leastMs < Infinity ? Math.max(1, ms / leastMs / MOVES) : 1;
     else {
-      one.slower = leastMs < Infinity ? Math.max(1, ((ms * late) / fastest) ** SHARPER) : Math.max(1, one.value / least);
+      one.slower = leastMs < Infinity ? Math.max(1, ((ms * late) / fastest) ** sharper) : Math.max(1, one.value / least);
       one.value = least;
     }
     const { headroom } = one.figures;
