@@ -143,7 +143,10 @@ export class Hedging<Call extends AttemptCall<Result>, Result> {
     const { services, request } = this.#own;
     const now = services.environment.now();
     const timing = services.records.timingAt(now, kind)(endpoint);
-    return timing === undefined || expectedMs(timing, expectedWork(services, request, figures?.warmth).tokens) < now - startedAt;
+    return (
+      timing === undefined ||
+      expectedMs(timing, expectedWork(services, request, figures?.warmth).tokens) < now - startedAt
+    );
   }
 
   /** Sets aside what a second call may cost: either of the two may be the one that is given up. */

@@ -127,7 +127,8 @@ export function breakTie(tied: readonly Timed[]): void {
     const { ms = leastMs, late } = one;
     if (stays) one.slower = leastMs < Infinity ? Math.max(1, ms / leastMs / MOVES) : 1;
     else {
-      one.slower = leastMs < Infinity ? Math.max(1, ((ms * late) / fastest) ** sharper) : Math.max(1, one.value / least);
+      one.slower =
+        leastMs < Infinity ? Math.max(1, ((ms * late) / fastest) ** sharper) : Math.max(1, one.value / least);
       one.value = least;
     }
     const { headroom } = one.figures;
