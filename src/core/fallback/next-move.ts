@@ -22,6 +22,8 @@ export interface Situation {
   readonly mayRepeat: (step: PlanStep) => boolean;
   /** Whether no server has listened at an endpoint for a while, so that nothing is waited for. Default: no. */
   readonly isGone?: ((step: PlanStep) => boolean) | undefined;
+  /** Whether an endpoint has answered a call that began after a time. Default: no. */
+  readonly answeredSince?: ((step: PlanStep, at: number) => boolean) | undefined;
   /** Milliseconds that the request may still be held back where calls are let through only now and then. Default 0. */
   readonly holdMs?: number | undefined;
   /** True right after a wait that an earlier move requested. */
@@ -352,11 +354,12 @@ function dueAgainMs(
   step: PlanStep,
   tries: number,
   failures: readonly FailedAttempt[],
-  { policy, now, roll, waited, isGone }: Situation,
+  { policy, now, roll, waited, isGone, answeredSince }: Situation,
 ): number | undefined {
   const failed = failureAt(step, failures);
   if (failed === undefined || isGone?.(step) === true) return undefined;
-  const { kind, retryAfterMs } = failed.outcome.failure;
+  const { kind, retryAfterMs, silent } = failed.outcome.failure;
+  if (silent === true && answeredSince?.(step, failed.startedAt) === true) return 0;
   if (!FAILURE_RULES[kind].sameEndpoint) return undefined;
   // Whoever has waited has waited by another number.
   const apartMs = retryAfterMs ?? backoffMs(policy.backoff, tries - 1, waited ? 0 : roll);
