@@ -5,7 +5,7 @@ import type { PlanStep, RoutePlan } from '../selection/route-plan.ts';
 import { backoffMs } from './backoff.ts';
 import type { Admission } from './health.ts';
 import { type AttemptFailure, FAILURE_RULES, type FailureKind } from '../../contracts/failure.ts';
-import { type Attempt, type FailedAttempt, failedAttempts } from './attempt.ts';
+import { type Attempt, countedTries, type FailedAttempt, failedAttempts, failureAt, triesOf } from './attempt.ts';
 
 export type { FallbackPolicy } from '../../options/fallback.ts';
 
@@ -94,6 +94,7 @@ export function nextMove(plan: RoutePlan, attempts: readonly Attempt[], situatio
   if (place !== undefined) return place;
   return (
     repetition(open, attempts, failures, situation) ??
+    placeAgain(open, attempts, failures, situation) ??
     lastResort(open, attempts, failures, situation) ??
     stop('exhausted')
   );
@@ -349,6 +350,20 @@ function waitBefore(
   return waitMs <= policy.maxWaitMs && now + waitMs < deadlineAt ? waitMs : undefined;
 }
 
+/** A place after a refusal, for who has waited as long as the provider asked for and found that others were first. */
+function placeAgain(
+  open: readonly PlanStep[],
+  attempts: readonly Attempt[],
+  failures: readonly FailedAttempt[],
+  situation: Situation,
+): Move | undefined {
+  if (!situation.waited) return undefined;
+  const isLimited = (step: PlanStep): boolean => failureAt(step, failures)?.outcome.failure.kind === 'rate_limited';
+  const { triesPerEndpoint } = situation.policy;
+  const limited = open.filter((step) => isLimited(step) && triesOf(step, attempts) < triesPerEndpoint);
+  return firstPlace(limited, situation);
+}
+
 /** Milliseconds until a step is due once more; undefined when it may not be repeated. */
 function dueAgainMs(
   step: PlanStep,
@@ -364,21 +379,6 @@ function dueAgainMs(
   // Whoever has waited has waited by another number.
   const apartMs = retryAfterMs ?? backoffMs(policy.backoff, tries - 1, waited ? 0 : roll);
   return Math.max(0, failed.endedAt + apartMs - now);
-}
-
-/** How a step has failed last. */
-function failureAt({ endpoint }: PlanStep, failures: readonly FailedAttempt[]): FailedAttempt | undefined {
-  return failures.findLast((attempt) => attempt.step.endpoint.id === endpoint.id);
-}
-
-function triesOf(step: PlanStep, attempts: readonly Attempt[]): number {
-  return attempts.filter((attempt) => attempt.step.endpoint.id === step.endpoint.id).length;
-}
-
-/** Tries that count against the limit: not those that were made to see whether an endpoint is back. */
-function countedTries(step: PlanStep, attempts: readonly Attempt[]): number {
-  return attempts.filter(({ step: { endpoint }, lastResort: isLast }) => endpoint.id === step.endpoint.id && !isLast)
-    .length;
 }
 
 /** Whether nothing may be tried after a failure. */
