@@ -258,11 +258,15 @@ export interface SeenAdmission {
   readonly asked?: true | undefined;
 }
 
-/** How the tool calls of an endpoint turned out. */
+/** How the tool calls of an endpoint turned out, and its answers that were held to a schema. */
 export interface SeenTools {
   readonly requests: number;
   readonly tool_requests: number;
   readonly bad_tool_calls: number;
+  /** Absent where none was held to a schema. */
+  readonly schema_answers?: number | undefined;
+  /** Those of them that did not fit. */
+  readonly misfits?: number | undefined;
   /** Bucket of the median, as in {@link SeenEndpoint.throughput}. */
   readonly throughput?: number | undefined;
 }

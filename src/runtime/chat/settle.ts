@@ -53,7 +53,8 @@ export function settleAttempt(
     // What is charged at an unknown price counts as nothing beside the time.
     const lostUsd = failureUsd(endedAt - attempt.startedAt, usdFromNano(charged ?? 0));
     const failed = { ok: false, failure, generation, request, account, again: isAgain, roll, lostUsd } as const;
-    counted = services.records.ended(endpoint, failed, undefined, endedAt);
+    const seen = failure.mismatch === undefined ? undefined : MISFIT;
+    counted = services.records.ended(endpoint, failed, seen, endedAt);
     warnOfFailure(services, endpoint, failure);
   }
   if (outcome.ok && facts !== undefined && facts.usage.cost === undefined) warnOfUnknownPrice(services, endpoint);
@@ -77,6 +78,9 @@ export function settleAttempt(
   });
   return counted;
 }
+
+/** What an answer shows of its endpoint that was refused because it does not fit its schema. */
+const MISFIT = { schema: 'misfits' } as const;
 
 /**
  * Learns from the usage of an answer: what hedges may cost, and how many tokens the endpoint counts in a prompt of nothing
@@ -116,7 +120,7 @@ function isTextCounted({ needs, operation }: RoutedRequest, { estimated }: Usage
 
 /** A provider's words may repeat what the caller said, and events end up in logs. */
 function inOurWords(failure: AttemptFailure): AttemptFailure {
-  const { raw, thrown: _, ...told } = failure;
+  const { raw, thrown: _, mismatch: __, ...told } = failure;
   return raw === undefined ? told : { ...told, message: `The provider answered ${told.status ?? 'with an error'}` };
 }
 

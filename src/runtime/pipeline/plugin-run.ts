@@ -1,6 +1,6 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { PlanContext, PluginContext, StageRecord } from '../../contracts/plugin-context.ts';
-import type { PluginAnswer, RequestChange, Verdict } from '../../contracts/plugin.ts';
+import type { AnswerJudge, AnswerVerdict, PluginAnswer, RequestChange, Verdict } from '../../contracts/plugin.ts';
 import type { NormalizedRequest } from '../../contracts/request.ts';
 import type { ActivePlugin } from '../../core/pipeline/choose-plugins.ts';
 import { targetOf } from '../../core/pipeline/filter-candidates.ts';
@@ -86,7 +86,11 @@ export class PluginRun {
   /** True when some plugin may rewrite what goes to an endpoint or what comes back, which it sees in the chat form. */
   get rewrites(): boolean {
     return this.#active.some(
-      ({ plugin }) => plugin.onAttempt !== undefined || plugin.onChunks !== undefined || plugin.onResult !== undefined,
+      ({ plugin }) =>
+        plugin.onAttempt !== undefined ||
+        plugin.onChunks !== undefined ||
+        plugin.onAnswer !== undefined ||
+        plugin.onResult !== undefined,
     );
   }
 
@@ -162,6 +166,38 @@ export class PluginRun {
     return new TransformChain(transforms, ({ owner, thrown }) =>
       this.broken(owner, 'onChunks', { type: 'threw', thrown }),
     );
+  }
+
+  /** How the plugins judge answers before one is taken, the last registered first; undefined where none does. */
+  judge(request: NormalizedRequest): AnswerJudge | undefined {
+    const judges = this.#active.toReversed().flatMap((active) => {
+      const { plugin, options } = active;
+      try {
+        const stage = (record: StageRecord): void => this.#ledger.stage(plugin.id, record);
+        const judge = plugin.onAnswer?.(request, options, { ...this.#planContext(active), stage });
+        return judge === undefined ? [] : [{ active, judge }];
+      } catch (thrown) {
+        // What a plugin says of the request itself is for the caller.
+        if (RouterError.isInstance(thrown) && thrown.status < 500) throw thrown;
+        this.broken(active, 'onAnswer', { type: 'threw', thrown });
+        return [];
+      }
+    });
+    if (judges.length === 0) return undefined;
+    return (choices) => {
+      let current = choices;
+      for (const { active, judge } of judges) {
+        if (!this.#active.includes(active)) continue;
+        try {
+          const verdict = checkAnswerVerdict(judge(frozenCopy(current)));
+          if (verdict.type === 'refused') return verdict;
+          current = verdict.choices ?? current;
+        } catch (thrown) {
+          this.broken(active, 'onAnswer', { type: 'threw', thrown });
+        }
+      }
+      return current === choices ? TAKEN : { type: 'taken', choices: current };
+    };
   }
 
   /** Runs a non-streaming response through all plugins, the last registered first. */
@@ -357,6 +393,22 @@ function checkVerdict(value: unknown, charactersBefore: number): Verdict {
     default:
       throw new TypeError('the type of a verdict must be "continue", "answer" or "block"');
   }
+}
+
+/** An answer that is taken as it is. */
+const TAKEN: AnswerVerdict = { type: 'taken' };
+
+/** Checks what a judge gave back and copies it. Throws a TypeError that says what is wrong. */
+function checkAnswerVerdict(value: unknown): AnswerVerdict {
+  const verdict = expectObject(value, 'a judge must give back a verdict such as { type: "taken" }') as AnswerVerdict;
+  if (verdict.type === 'taken') {
+    return verdict.choices === undefined ? TAKEN : { type: 'taken', choices: checkChoices(verdict.choices) };
+  }
+  const { path, problem, answer } = verdict.mismatch ?? {};
+  if (verdict.type !== 'refused' || [path, problem, answer].some((one) => typeof one !== 'string')) {
+    throw new TypeError('a judge must give { type: "taken" }, or { type: "refused", mismatch: { path, problem, answer } }');
+  }
+  return { type: 'refused', mismatch: { path, problem, answer } };
 }
 
 /** Checks a change and copies it. Throws a TypeError that says what is wrong. */

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { UNKNOWN_HEALTH } from '../../../src/core/fallback/health.ts';
-import { poorAtTools } from '../../../src/core/selection/exacto.ts';
+import { poorAt } from '../../../src/core/selection/exacto.ts';
 import { type EndpointPerformance, measure, UNMEASURED } from '../../../src/core/selection/performance.ts';
 import { runs } from '../../support/properties.ts';
 import { sceneOf, worldOf } from '../../support/requests.ts';
@@ -17,7 +17,7 @@ function poorOf(counts: readonly Calls[]): readonly string[] {
   });
   const endpoints = scene.catalog.endpoints('acme/one');
   const performances = new Map(counts.map((count, index) => [`p${index}`, performanceOf(count)]));
-  const found = poorAtTools(endpoints, {
+  const found = poorAt('tools', endpoints, {
     ...worldOf(),
     now: 1_000,
     record: ({ provider }) => ({
