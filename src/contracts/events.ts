@@ -5,6 +5,7 @@ import type { Batch, BatchStatus } from '../protocol/batch.ts';
 import type { JsonObject } from '../protocol/json.ts';
 import type { TraceContext } from './trace-context.ts';
 import type { AttemptFailure } from './failure.ts';
+import type { PromptCacheReport } from './prompt-cache.ts';
 import type { Usage } from '../protocol/usage.ts';
 
 /** The numbers that decided about an endpoint. */
@@ -163,6 +164,8 @@ export interface ResultEvent {
   readonly costParts?: readonly CostPart[] | undefined;
   /** Null for embeddings, which end in one way only. */
   readonly finishReason: string | null;
+  /** How much of the prompt was cached, and why not more. Absent without a ledger, and where it is unknown. */
+  readonly cache?: PromptCacheReport | undefined;
 }
 
 /** A request failed, or its client disconnected. */

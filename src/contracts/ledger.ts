@@ -7,6 +7,7 @@ export type {
   LedgerFormat,
   LedgerRecord,
   LedgerUsage,
+  LedgerCold,
   LedgerCandidate,
   LedgerExclusion,
   SeenEndpoint,

@@ -13,7 +13,7 @@ import type { Healed } from './heal.ts';
 type JsonFormat = Extract<ResponseFormat, { readonly type: 'json_object' | 'json_schema' }>;
 
 /** Options of the plugin in a request or a default. */
-interface HealingOptions {
+export interface ResponseHealingRequestOptions {
   /** `schema`: an answer in a `json_schema` fits it, or the request fails. */
   readonly ensure?: 'schema' | undefined;
 }
@@ -30,7 +30,7 @@ interface HealingOptions {
  * healing is asked for again at the next endpoint, then once with its fault named; see {@link Plugin.onAnswer}.
  */
 export function responseHealing(): Plugin {
-  return definePlugin<HealingOptions>({
+  return definePlugin<ResponseHealingRequestOptions>({
     id: 'response-healing',
     whenItThrows: 'skip',
     parseOptions,
@@ -93,7 +93,7 @@ function nothingToFit(): RouterError {
   return new RouterError({ status: 400, errorType: 'invalid_request', message, metadata: { path: 'plugins' } });
 }
 
-function parseOptions({ ensure, ...others }: JsonObject): OptionsCheck<HealingOptions> {
+function parseOptions({ ensure, ...others }: JsonObject): OptionsCheck<ResponseHealingRequestOptions> {
   const unknown = Object.keys(others).find((name) => others[name] != null);
   if (unknown !== undefined) {
     return { ok: false, path: '', problem: `has the option "ensure" and no other, but has ${echo(unknown)}` };

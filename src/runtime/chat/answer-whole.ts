@@ -3,6 +3,7 @@ import { namedTier } from '../../catalog/price-at.ts';
 import type { WholeAnswer } from '../../formats/dialect.ts';
 import type { NormalizedRequest } from '../../contracts/request.ts';
 import { judgeToolCalls } from '../../core/selection/tool-validity.ts';
+import { withCacheReport } from '../../core/selection/router-metadata.ts';
 import { withoutReasoning } from '../../core/stream/pieces.ts';
 import type { ChatResult, Choice } from '../../protocol/chat-result.ts';
 import { announceRequest } from '../events/announce.ts';
@@ -83,9 +84,10 @@ function conclude(
   answer: Answer,
   { result, attempt, facts }: Finished,
 ): ChatResult {
-  settleResult(services, execution, answer, facts);
+  const cache = settleResult(services, execution, answer, facts);
   if (!execution.request.wantsMetadata) return result;
-  return { ...result, router_metadata: execution.metadata(true, attempt.endedAt - attempt.startedAt) };
+  const metadata = execution.metadata(true, attempt.endedAt - attempt.startedAt);
+  return { ...result, router_metadata: withCacheReport(metadata, cache) };
 }
 
 function unreasoned(choice: Choice): Choice {

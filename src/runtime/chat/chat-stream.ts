@@ -1,4 +1,5 @@
 import { namedTier } from '../../catalog/price-at.ts';
+import { withCacheReport } from '../../core/selection/router-metadata.ts';
 import { judgeToolCalls } from '../../core/selection/tool-validity.ts';
 import { withoutReasoning } from '../../core/stream/pieces.ts';
 import { ChunkEnvelope } from '../../core/stream/envelope.ts';
@@ -283,9 +284,9 @@ export class ChatStreamSource extends Pollable<readonly StreamItem[] | undefined
       nativeFinishReason: end.finishes[0]?.native ?? undefined,
       toolCalls: request.tools.length === 0 ? undefined : judgeToolCalls(this.#tools?.finish() ?? [], request.tools),
     });
-    settleResult(this.#services, this.#execution, answer, facts);
+    const cache = settleResult(this.#services, this.#execution, answer, facts);
     const metadata = request.wantsMetadata
-      ? this.#execution.metadata(true, attempt.endedAt - attempt.startedAt)
+      ? withCacheReport(this.#execution.metadata(true, attempt.endedAt - attempt.startedAt), cache)
       : undefined;
     for (const { index, reason, native } of end.finishes) items.push(this.envelope.finish(index, reason, native));
     items.push(this.envelope.usage(facts.usage, namedTier(tracker.facts.serviceTier), metadata));

@@ -14,6 +14,7 @@ import { CALLER_GONE } from './router-errors.ts';
 import type { RuntimeServices } from './services.ts';
 import type { AttemptFailure } from '../../contracts/failure.ts';
 import type { Attempt } from '../../core/fallback/attempt.ts';
+import type { PromptCacheReport } from '../../contracts/prompt-cache.ts';
 import type { Usage } from '../../protocol/usage.ts';
 import type { Answer, Execution, Recorded } from './answer.ts';
 import { spentOnFailed, chargedFor, ABANDONED, usageOfFailed } from './billing.ts';
@@ -144,20 +145,24 @@ export function accountOf(
 
 const UNCOUNTED = { firstTokenAt: undefined, usage: undefined, chargedNanoUsd: undefined };
 
-/** Records that a chat request was answered: the sticky session and the `result` event. */
+/**
+ * Records that a chat request was answered: the sticky session and the `result` event.
+ *
+ * @returns How much of its prompt was cached, where a ledger compares that.
+ */
 export function settleResult(
   services: RuntimeServices,
   execution: Execution,
   answer: Answer,
   facts: AnswerFacts,
-): void {
+): PromptCacheReport | undefined {
   services.sticky.remember(execution.request, answer.endpoint, facts.usage)?.catch(() => {
     services.events.emit('warning', {
       code: 'state_store',
       message: 'A sticky session could not be stored; check the store in "state"',
     });
   });
-  announceResult(services, execution, answer, facts);
+  return announceResult(services, execution, answer, facts);
 }
 
 /** Emits the `result` event. */
@@ -166,7 +171,7 @@ export function announceResult(
   execution: Recorded,
   answer: Pick<Answer, 'endpoint' | 'firstTokenAt'>,
   facts: AnswerFacts,
-): void {
+): PromptCacheReport | undefined {
   const { rateTicket, account } = execution.request;
   if (rateTicket !== undefined) services.rates.settle(rateTicket, facts.usage.total_tokens);
   services.usualTokens.note(
@@ -179,16 +184,15 @@ export function announceResult(
   );
   const { usage, finishReason, nativeFinishReason } = facts;
   const { endpoint, firstTokenAt } = answer;
-  services.ledger?.answered(services.facts, execution, {
-    endpoint,
-    firstTokenAt,
-    usage,
-    finishReason,
-    nativeFinishReason,
-  });
-  if (!services.events.isHeard) return;
+  const cache = services.ledger?.answered(
+    services.facts,
+    execution,
+    { endpoint, firstTokenAt, usage, finishReason, nativeFinishReason },
+    services.providers.get(endpoint.provider)?.cacheMarks === true,
+  );
+  if (!services.events.isHeard) return cache;
   for (const follower of services.events.followers) follower.answered(execution, answer, facts);
-  if (!services.events.heard('result')) return;
+  if (!services.events.heard('result')) return cache;
   services.events.emit('result', {
     request: factsOf(execution.request),
     provider: answer.endpoint.provider,
@@ -200,7 +204,9 @@ export function announceResult(
     usage: facts.usage,
     costParts: facts.costParts,
     finishReason: facts.finishReason,
+    cache,
   });
+  return cache;
 }
 
 /** Records that a request failed, or that its client disconnected. */

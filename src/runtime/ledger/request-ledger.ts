@@ -2,6 +2,7 @@ import type { Ledger, LedgerCostQuery, LedgerQuery, LedgerRecord } from '../../c
 import {
   drafted,
   type DraftedAnswer,
+  type DraftedPrompt,
   draftedRefusal,
   type DraftedWork,
   type RefusedRequest,
@@ -18,6 +19,8 @@ import { andThen, type MaybePromise, onDemand, orElse, valueWithin } from '../..
 import { generationId } from '../../protocol/chat-result.ts';
 import { type EventHub, warn } from '../events/events.ts';
 import { CALLER_GONE, errorOfUnknown } from '../chat/router-errors.ts';
+import type { PromptCacheReport } from '../../contracts/prompt-cache.ts';
+import type { ColdCaches } from './cold-caches.ts';
 import type { ContentOptions } from './kept-content.ts';
 import type { Execution, Recorded } from '../chat/answer.ts';
 
@@ -54,6 +57,8 @@ const RETRY_MS: readonly [number, number] = [1_000, 30_000];
 const LAST_TRIES = 3;
 /** Requests with plugins or tools that may be under way; what is beyond was never ended. */
 const MOST_OPEN = 10_000;
+/** Requests that may end before what compares prompts is loaded. */
+const MOST_UNSEEN = 1_000;
 const loadKeeping = onDemand(() => import('./kept-content.ts'));
 const NO_WORKS: readonly DraftedWork[] = [];
 
@@ -76,6 +81,9 @@ export class RequestLedger implements ReadableLedger {
   #writing: Promise<boolean> | undefined;
   #failures = 0;
   #dropped = 0;
+  /** The last prompts of sessions; a promise while what compares them is loaded. */
+  #cold: ColdCaches | Promise<void> | undefined;
+  #unseen: [execution: Recorded, takesMarks: boolean][] = [];
   #isClosed = false;
 
   constructor(options: RequestLedgerOptions) {
@@ -120,9 +128,43 @@ export class RequestLedger implements ReadableLedger {
     return andThen(loadKeeping(), ({ keepContent }) => keepContent(execution, content, events));
   }
 
-  /** Notes that a request was answered. */
-  answered(facts: DecisionContext, execution: Recorded, answer: DraftedAnswer): void {
-    this.#add(facts, execution, { answer });
+  /**
+   * Notes that a request was answered, and says why its prompt was not in its provider's cache.
+   *
+   * @param takesMarks - Whether marks for the cache are words of the provider's API.
+   */
+  answered(
+    facts: DecisionContext,
+    execution: Recorded,
+    answer: DraftedAnswer,
+    takesMarks: boolean,
+  ): PromptCacheReport | undefined {
+    const prompt = this.#compared(execution, takesMarks);
+    this.#add(facts, execution, { answer, prompt });
+    return prompt?.report;
+  }
+
+  /** Compares a prompt with the last of its session. What does that is loaded by the first; it sees what came before. */
+  #compared(execution: Recorded, takesMarks: boolean): DraftedPrompt | undefined {
+    const cold = this.#cold;
+    if (cold instanceof Promise) {
+      if (this.#unseen.length < MOST_UNSEEN) this.#unseen.push([execution, takesMarks]);
+      return undefined;
+    }
+    if (cold !== undefined) return cold.note(execution, takesMarks);
+    this.#unseen.push([execution, takesMarks]);
+    this.#cold = this.#loadCold();
+    return undefined;
+  }
+
+  async #loadCold(): Promise<void> {
+    const [{ ColdCaches: Loaded }, secret] = await Promise.all([
+      import('./cold-caches.ts'),
+      hmacSha256(this.#options.secret(), 'prompt blocks'),
+    ]);
+    const cold = new Loaded(Number.parseInt(secret.slice(0, 8), 16) | 0, this.#options.events);
+    for (const [execution, takesMarks] of this.#unseen.splice(0)) cold.note(execution, takesMarks);
+    this.#cold = cold;
   }
 
   /** Notes that a request failed, or that its caller disconnected. */
@@ -210,7 +252,7 @@ export class RequestLedger implements ReadableLedger {
     await this.#options.store.close?.();
   }
 
-  #add(facts: DecisionContext, execution: Recorded, end: Pick<RequestDraft, 'answer' | 'error'>): void {
+  #add(facts: DecisionContext, execution: Recorded, end: Pick<RequestDraft, 'answer' | 'error' | 'prompt'>): void {
     const { request, plan, attempts, startedAt, report } = execution;
     const { environment } = this.#options;
     const endedAt = environment.now();
@@ -228,6 +270,7 @@ export class RequestLedger implements ReadableLedger {
       cache: report === undefined ? undefined : report.status === 'HIT' ? 'hit' : 'miss',
       answer: end.answer,
       error: end.error,
+      prompt: end.prompt,
     });
   }
 

@@ -85,7 +85,7 @@ function textOf(part: MessagePart | undefined): string {
 }
 
 /** Goes on with a hash over a part of a text. */
-function hashed(begun: number, text: string, from: number, to: number): number {
+export function hashed(begun: number, text: string, from: number, to: number): number {
   let hash = begun;
   for (let start = from; start < to; start += STEP) {
     const end = Math.min(to, start + STEP);
