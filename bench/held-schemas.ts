@@ -1,7 +1,7 @@
-import Ajv2020 from 'ajv/dist/2020.js';
+import { Ajv2020 } from 'ajv/dist/2020.js';
 import { createServer, type Server } from 'node:http';
 import { isDeepStrictEqual } from 'node:util';
-import { createRouter, type ChatRequest, RouterError } from '../src/index.ts';
+import { createRouter, type ChatRequest, type Router, RouterError } from '../src/index.ts';
 import { openaiCompatible } from '../src/entries/providers.ts';
 import type { JsonObject, JsonValue } from '../src/protocol/json.ts';
 import { brokenAnswers } from '../test/support/broken-answers.ts';
@@ -80,7 +80,7 @@ async function serve(index: number): Promise<{ readonly server: Server; readonly
 }
 
 const upstreams = await Promise.all([0, 1, 2].map(serve));
-const router = createRouter({
+const router: Router = createRouter({
   providers: upstreams.map(({ baseURL }, index) =>
     openaiCompatible({ slug: `p${index}`, baseURL, models: { 'acme/one': { price: { prompt: 1, completion: 2 } } } }),
   ),

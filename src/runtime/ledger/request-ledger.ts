@@ -131,15 +131,15 @@ export class RequestLedger implements ReadableLedger {
   /**
    * Notes that a request was answered, and says why its prompt was not in its provider's cache.
    *
-   * @param takesMarks - Whether marks for the cache are words of the provider's API.
+   * @param takesMarks - Whether marks for the cache are words of the provider's API. Left out: nothing is compared.
    */
   answered(
     facts: DecisionContext,
     execution: Recorded,
     answer: DraftedAnswer,
-    takesMarks: boolean,
+    takesMarks?: boolean,
   ): PromptCacheReport | undefined {
-    const prompt = this.#compared(execution, takesMarks);
+    const prompt = takesMarks === undefined ? undefined : this.#compared(execution, takesMarks);
     this.#add(facts, execution, { answer, prompt });
     return prompt?.report;
   }

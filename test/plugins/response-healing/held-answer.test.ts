@@ -1,4 +1,4 @@
-import Ajv2020 from 'ajv/dist/2020.js';
+import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, it } from 'vitest';
 import { firstMismatch } from '../../../src/plugins/response-healing/fits-schema.ts';
 import { heldAnswer } from '../../../src/plugins/response-healing/held-answer.ts';
