@@ -49,8 +49,9 @@ interface Comparison {
 /** Share of what could be cached that must be, where nothing has changed: caches keep whole blocks. */
 const WARM_SHARE = 0.8;
 const BLOCK_TOKENS = 128;
-/** Share of it whose loss is told where something has changed. */
-const TOLD_SHARE = 0.02;
+/** Tokens, and share of what could be cached, whose loss is told where something has changed. */
+const TOLD_TOKENS = 32;
+const TOLD_SHARE = 0.01;
 /** Share of what comes before a change below which the provider must have evicted some of it. */
 const EVICTED_SHARE = 0.4;
 
@@ -74,7 +75,9 @@ export function cacheReport({ now, last, servedElsewhere, rules, moved, premiumU
   const isWarm =
     change === undefined
       ? cachedTokens >= WARM_SHARE * expectedTokens - BLOCK_TOKENS
-      : missed < Math.max(BLOCK_TOKENS, TOLD_SHARE * expectedTokens);
+      : missed < Math.max(TOLD_TOKENS, TOLD_SHARE * expectedTokens);
+  const isShort = whole < rules.leastTokens;
+  if (isShort && cachedTokens === 0) return { expectedTokens: 0, cachedTokens, cause: 'too_short', ...lost(0) };
   if (isWarm) return { expectedTokens, cachedTokens };
   const base = { expectedTokens, cachedTokens };
   const told = (cause: CacheCause, details: Partial<PromptCacheReport> = {}): PromptCacheReport => ({
@@ -83,7 +86,6 @@ export function cacheReport({ now, last, servedElsewhere, rules, moved, premiumU
     ...details,
     ...lost(missed),
   });
-  if (whole < rules.leastTokens) return { expectedTokens: 0, cachedTokens, cause: 'too_short', ...lost(0) };
   if (last.endpoint.model !== now.endpoint.model) return told('model_changed', { moved: moved() });
   if (!isSame) return told('other_endpoint', { moved: moved() });
   if (rules.needsMarks && kept === 0) {

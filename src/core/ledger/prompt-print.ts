@@ -6,7 +6,7 @@
 import type { NormalizedRequest } from '../../contracts/request.ts';
 import type { Message } from '../../protocol/message.ts';
 import type { FunctionTool } from '../../protocol/tools.ts';
-import { hashed, mixed } from '../selection/adaptive/prompt-blocks.ts';
+import { fourOf, mixed } from '../selection/adaptive/prompt-blocks.ts';
 import { isInstruction } from '../normalize/session.ts';
 
 /** Hashes of the blocks of a prompt. */
@@ -84,19 +84,19 @@ function hashOfMessage(message: Message, salt: number, count: Count): number {
   let hash = mixed(salt, role.charCodeAt(0));
   if (typeof content === 'string') {
     count.characters += content.length;
-    hash = mixed(hashed(hash, content, 0, content.length), content.length);
+    hash = sampled(hash, content);
   } else {
     for (const part of (content ?? []) as readonly MessagePart[]) {
       const text = part.text ?? part.type;
       count.characters += text.length;
-      hash = mixed(hashed(hash, text, 0, text.length), text.length);
+      hash = sampled(hash, text);
     }
   }
   const calls = message.role === 'assistant' ? message.tool_calls : undefined;
   for (const call of calls ?? []) {
     const { name = '', arguments: given = '' } = call.function ?? {};
     count.characters += name.length + given.length;
-    hash = mixed(hashed(dense(hash, name), given, 0, given.length), given.length);
+    hash = sampled(dense(hash, name), given);
   }
   return hash;
 }
@@ -151,6 +151,20 @@ function denseBetween(begun: number, text: string, from: number, to: number): nu
   let index = from;
   for (; index + 2 <= to; index += 2) hash = mixed(hash, text.charCodeAt(index) | (text.charCodeAt(index + 1) << 16));
   return index < to ? mixed(hash, text.charCodeAt(index)) : hash;
+}
+
+/** Characters of a text up to which all of them are read, and places that are read of a longer one. */
+const READ_WHOLE = 64;
+const PLACES = 16;
+
+/** A hash of a text by its length, its beginning, its end and places between: an edit seldom leaves all of them. */
+function sampled(begun: number, text: string): number {
+  const { length } = text;
+  let hash = mixed(begun, length);
+  if (length <= READ_WHOLE) return denseBetween(hash, text, 0, length);
+  const step = (length - 8) / PLACES;
+  for (let place = 0; place < PLACES; place += 1) hash = mixed(hash, fourOf(text, (place * step) | 0));
+  return mixed(mixed(hash, fourOf(text, length - 8)), fourOf(text, length - 4));
 }
 
 /** Hashes that are written down at most, so that a record stays small. */

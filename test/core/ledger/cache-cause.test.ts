@@ -66,7 +66,7 @@ describe('why a prompt was not in its cache', () => {
       { messages: said(6, 3), now: { cachedTokens: 0 } },
       { cause: 'evicted_or_unknown' },
     ],
-    ['a change that costs next to nothing', { messages: said(6, 3), now: { cachedTokens: 7_900 } }, { cause: undefined }],
+    ['a change that costs next to nothing', { messages: said(6, 3), now: { cachedTokens: 7_950 } }, { cause: undefined }],
     ['a short prompt', { last: { promptTokens: 900 } }, { cause: 'too_short', expectedTokens: 0 }],
     ['nothing marked', { rules: { needsMarks: true } }, { cause: 'not_marked', expectedTokens: 8_000 }],
     [

@@ -85,7 +85,7 @@ function textOf(part: MessagePart | undefined): string {
 }
 
 /** Goes on with a hash over a part of a text. */
-export function hashed(begun: number, text: string, from: number, to: number): number {
+function hashed(begun: number, text: string, from: number, to: number): number {
   let hash = begun;
   for (let start = from; start < to; start += STEP) {
     const end = Math.min(to, start + STEP);
@@ -100,7 +100,8 @@ export function hashed(begun: number, text: string, from: number, to: number): n
   return hash;
 }
 
-function fourOf(text: string, index: number): number {
+/** Four characters from a place on, as one number. */
+export function fourOf(text: string, index: number): number {
   return (
     text.charCodeAt(index) ^
     (text.charCodeAt(index + 1) << 8) ^
