@@ -2,7 +2,8 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { Mismatch } from '../../contracts/failure.ts';
 import type { NormalizedRequest } from '../../contracts/request.ts';
-import { type Attempt, failedAttempts } from './attempt.ts';
+import type { PlanStep } from '../selection/route-plan.ts';
+import { type Attempt, type FailedAttempt, failedAttempts } from './attempt.ts';
 
 /** Longer answers are not shown again: their prompt would be another one than the route was planned for. */
 const MAX_SHOWN_LENGTH = 100_000;
@@ -26,6 +27,15 @@ export function faultToName(attempts: readonly Attempt[], { id }: Pick<Endpoint,
   return misfits.length > 1 || isAgain ? misfits.at(-1) : undefined;
 }
 
+/** Steps whose answers did not fit, the last one first, as long as none was shown its fault: that is done once. */
+export function misfittingSteps(open: readonly PlanStep[], failures: readonly FailedAttempt[]): readonly PlanStep[] {
+  if (failures.length === 0 || !mayNameFault(failures)) return NONE;
+  const misfitting = failures.filter(({ step, outcome }) => outcome.failure.mismatch && open.includes(step));
+  return misfitting.map(({ step }) => step).toReversed();
+}
+
+const NONE: readonly PlanStep[] = [];
+
 function misfitsOf(attempts: readonly Attempt[]): readonly Mismatch[] {
   return failedAttempts(attempts).flatMap(({ outcome: { failure } }) =>
     failure.mismatch === undefined ? [] : [failure.mismatch],
@@ -37,7 +47,7 @@ export function withFault(request: NormalizedRequest, { path, problem, answer }:
   const place = path === '$' ? 'The JSON as a whole' : `The value at ${path}`;
   const fault =
     'Your answer does not fit the JSON schema that was given. ' +
-    `${place} ${problem}. Give the whole answer again as JSON that fits the schema, and nothing else.`;
+    `${place} ${problem}. Answer again with all of the JSON, so that it fits the schema, and nothing else.`;
   const shown = answer.trim() === '' || answer.length > MAX_SHOWN_LENGTH ? [] : [assistant(answer)];
   return { ...request, messages: [...request.messages, ...shown, { role: 'user', content: fault }] };
 }

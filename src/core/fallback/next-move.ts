@@ -5,7 +5,7 @@ import { backoffMs } from './backoff.ts';
 import type { Admission } from './health.ts';
 import { type AttemptFailure, FAILURE_RULES, type FailureKind } from '../../contracts/failure.ts';
 import { type Attempt, type FailedAttempt, failedAttempts } from './attempt.ts';
-import { mayNameFault } from './named-fault.ts';
+import { misfittingSteps } from './named-fault.ts';
 
 export type { FallbackPolicy } from '../../options/fallback.ts';
 
@@ -88,8 +88,9 @@ export function nextMove(plan: RoutePlan, attempts: readonly Attempt[], situatio
       warmPlace(admitted, open, attempts, situation) ?? { type: 'attempt', step, waitMs: 0, isProbe }
     );
   }
-  const again = withFaultNamed(open, failures, situation);
-  if (again !== undefined) return again;
+  // Who is shown its fault is asked something else, so there is nothing to wait for.
+  const shown = firstAdmitted(misfittingSteps(open, failures), situation);
+  if (shown !== undefined) return { type: 'attempt', step: shown.step, waitMs: 0, isProbe: shown.isProbe };
   const place = firstPlace(untried, situation);
   if (place !== undefined) return place;
   return (
@@ -112,24 +113,6 @@ function withoutRefusedWord(
   if (failures.filter((one) => one.outcome.failure.refusal !== undefined).length > 1) return undefined;
   const admitted = admission(step);
   return admitted.ok ? { type: 'attempt', step, waitMs: 0, isProbe: admitted.probe === true } : undefined;
-}
-
-/**
- * The endpoint whose answer did not fit its schema last, once more: the call names the fault, so it is another one and
- * needs no wait. Once in a request.
- */
-function withFaultNamed(
-  open: readonly PlanStep[],
-  failures: readonly FailedAttempt[],
-  { admission }: Situation,
-): Move | undefined {
-  if (!mayNameFault(failures)) return undefined;
-  for (const { step, outcome } of failures.toReversed()) {
-    if (outcome.failure.mismatch === undefined || !open.includes(step)) continue;
-    const admitted = admission(step);
-    if (admitted.ok) return { type: 'attempt', step, waitMs: 0, isProbe: admitted.probe === true };
-  }
-  return undefined;
 }
 
 /**

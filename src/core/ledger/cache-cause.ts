@@ -57,7 +57,7 @@ const EVICTED_SHARE = 0.4;
 
 /**
  * How much of a prompt was cached, and why not more. A cause is only named where it is enough by itself for what was
- * missed; what a provider has evicted is not told from what nobody knows.
+ * missed; what a provider has evicted is not told from what is unknown.
  */
 export function cacheReport({ now, last, servedElsewhere, rules, moved, premiumUsd }: Comparison): PromptCacheReport {
   const { cachedTokens } = now;
