@@ -58,7 +58,10 @@ class PrefixCache {
   }
 
   /** What of a prompt is there, and what is written. */
-  ask(blocks: readonly { readonly text: string; readonly marked: boolean }[], salt: string): readonly [cached: number, written: number, all: number] {
+  ask(
+    blocks: readonly { readonly text: string; readonly marked: boolean }[],
+    salt: string,
+  ): readonly [cached: number, written: number, all: number] {
     const { marks, least, ttlMs, block } = this.#kind;
     const now = clock.ms;
     let prefix = salt;
@@ -126,7 +129,14 @@ const CAUSES: readonly Injected[] = [
 ];
 
 function toolOf(name: string): FunctionTool {
-  return { type: 'function', function: { name, description: text(20), parameters: { type: 'object', properties: { [name]: { type: 'string', description: text(8) } } } } };
+  return {
+    type: 'function',
+    function: {
+      name,
+      description: text(20),
+      parameters: { type: 'object', properties: { [name]: { type: 'string', description: text(8) } } },
+    },
+  };
 }
 
 function inject(cause: Injected, talk: Talk, caches: readonly PrefixCache[], kind: Kind): void {
@@ -143,7 +153,12 @@ function inject(cause: Injected, talk: Talk, caches: readonly PrefixCache[], kin
       const [first, ...others] = talk.tools;
       if (first === undefined) return;
       const way = pick(['order', 'content', 'added'] as const);
-      talk.tools = way === 'order' ? [...others, first] : way === 'added' ? [toolOf('new'), ...talk.tools] : [toolOf(first.function.name), ...others];
+      talk.tools =
+        way === 'order'
+          ? [...others, first]
+          : way === 'added'
+            ? [toolOf('new'), ...talk.tools]
+            : [toolOf(first.function.name), ...others];
       return;
     }
     case 'system_changed':
@@ -152,7 +167,11 @@ function inject(cause: Injected, talk: Talk, caches: readonly PrefixCache[], kin
     case 'message_edited': {
       const index = Math.floor((random() * (talk.messages.length - 1)) / 2);
       const message = talk.messages[index];
-      if (message !== undefined) talk.messages = talk.messages.with(index, { ...message, content: `${text(3)} ${String(message.content)}` } as Message);
+      if (message !== undefined)
+        talk.messages = talk.messages.with(index, {
+          ...message,
+          content: `${text(3)} ${String(message.content)}`,
+        } as Message);
       return;
     }
     case 'evicted_or_unknown':
@@ -182,7 +201,12 @@ const compare = new ColdCaches(1, silent());
 let longest = 0;
 let total = 0;
 
-function ask(talk: Talk, session: number, kind: Kind, caches: ReadonlyMap<string, PrefixCache>): CacheCause | undefined {
+function ask(
+  talk: Talk,
+  session: number,
+  kind: Kind,
+  caches: ReadonlyMap<string, PrefixCache>,
+): CacheCause | undefined {
   const id = `${talk.slug}#${talk.model}`;
   const end = talk.messages.length - 1;
   const blocks = [
@@ -228,7 +252,14 @@ function ask(talk: Talk, session: number, kind: Kind, caches: ReadonlyMap<string
   const found = compare.note({ request, startedAt: at, attempts, plan } as never, kind.marks);
   if (found !== undefined) {
     const { cause, at: place, line, change, expectedTokens, cachedTokens, lostUsd = 0 } = found.report;
-    const cold = cause && { cause, at: place, line, change, missed_tokens: expectedTokens - cachedTokens, lost_nano_usd: Math.round(lostUsd * 1e9) };
+    const cold = cause && {
+      cause,
+      at: place,
+      line,
+      change,
+      missed_tokens: expectedTokens - cachedTokens,
+      lost_nano_usd: Math.round(lostUsd * 1e9),
+    };
     const size = JSON.stringify({ prompt: writtenPrint(found.print), cold }).length;
     longest = Math.max(longest, size);
     total += size;
@@ -239,7 +270,9 @@ function ask(talk: Talk, session: number, kind: Kind, caches: ReadonlyMap<string
 let asked = 0;
 for (let session = 0; session < sessions; session += 1) {
   const kind = pick(KINDS);
-  const candidates = CAUSES.filter((cause) => (cause === 'not_marked' ? kind.marks : cause !== 'too_short' || kind.least > 512));
+  const candidates = CAUSES.filter((cause) =>
+    cause === 'not_marked' ? kind.marks : cause !== 'too_short' || kind.least > 512,
+  );
   const cause = pick(candidates);
   const isShort = cause === 'too_short';
   const caches = new Map([kind.provider, `${kind.provider}/other`].map((slug) => [slug, new PrefixCache(kind, 500)]));
@@ -306,14 +339,27 @@ function cost(tools: number, messages: number, characters: number): number {
     }) as unknown as NormalizedRequest;
   const prompts = Array.from({ length: 50 }, (_, turn) => prompt(turn));
   const endpoint = { id: 'a#m', model: 'm', provider: 'openai', implicitCaching: true } as unknown as Endpoint;
-  const usage = { prompt_tokens: 9_000, completion_tokens: 9, total_tokens: 9_009, prompt_tokens_details: { cached_tokens: 8_900 } };
+  const usage = {
+    prompt_tokens: 9_000,
+    completion_tokens: 9,
+    total_tokens: 9_009,
+    prompt_tokens_details: { cached_tokens: 8_900 },
+  };
   const step = { endpoint, target: 0, strategy: 'direct', why: '' };
   const caches = new ColdCaches(1, silent());
   const run = (times: number): number => {
     const before = process.cpuUsage();
     for (let time = 0; time < times; time += 1) {
       const attempts = [{ step, startedAt: time, endedAt: time, usage, outcome: { ok: true as const } }];
-      caches.note({ request: prompts[time % 50], startedAt: 0, attempts, plan: { requested: 'm', steps: [], rejected: [] } } as never, false);
+      caches.note(
+        {
+          request: prompts[time % 50],
+          startedAt: 0,
+          attempts,
+          plan: { requested: 'm', steps: [], rejected: [] },
+        } as never,
+        false,
+      );
     }
     const { user, system } = process.cpuUsage(before);
     return (user + system) / times;
@@ -322,6 +368,12 @@ function cost(tools: number, messages: number, characters: number): number {
   return Math.min(...Array.from({ length: 5 }, () => run(10_000)));
 }
 
-for (const [tools, messages, characters] of [[0, 40, 200], [0, 40, 500], [8, 40, 500]] as const) {
-  console.log(`${messages} messages of ${characters} characters, ${tools} tools: ${cost(tools, messages, characters).toFixed(1)} µs of CPU`);
+for (const [tools, messages, characters] of [
+  [0, 40, 200],
+  [0, 40, 500],
+  [8, 40, 500],
+] as const) {
+  console.log(
+    `${messages} messages of ${characters} characters, ${tools} tools: ${cost(tools, messages, characters).toFixed(1)} µs of CPU`,
+  );
 }

@@ -4,13 +4,21 @@ import { startUpstream, type Upstream, type UpstreamHandler } from '../support/u
 
 const MODEL = 'acme/one';
 const INSTRUCTIONS = `${'You are an agent that works with care.\n'.repeat(150)}The time is 14:03:22.\nBe brief.`;
-const TOOLS = ['read', 'write'].map((name) => ({ type: 'function', function: { name, parameters: { type: 'object' } } }));
+const TOOLS = ['read', 'write'].map((name) => ({
+  type: 'function',
+  function: { name, parameters: { type: 'object' } },
+}));
 
 /** A provider with a prefix cache: what was sent before, block by block, is cached. */
 function caching(): UpstreamHandler {
   const known = new Set<string>();
   return ({ body }, response) => {
-    const { messages, tools = [], model, stream } = body as { messages: object[]; tools?: object[]; model: string; stream?: boolean };
+    const {
+      messages,
+      tools = [],
+      model,
+      stream,
+    } = body as { messages: object[]; tools?: object[]; model: string; stream?: boolean };
     let prefix = model;
     let tokens = 0;
     let cached = 0;
@@ -70,7 +78,11 @@ async function open(options: { readonly ledger?: boolean; readonly count?: numbe
     // What compares prompts is loaded by the first request.
     await router.chat({ model: MODEL, messages: [{ role: 'user', content: 'Hi' }] });
     while (results.at(-1)?.cache === undefined) {
-      await router.chat({ model: MODEL, messages: [{ role: 'user', content: `Hi ${results.length}` }], session_id: `${results.length}` });
+      await router.chat({
+        model: MODEL,
+        messages: [{ role: 'user', content: `Hi ${results.length}` }],
+        session_id: `${results.length}`,
+      });
     }
   }
   return {
@@ -81,7 +93,8 @@ async function open(options: { readonly ledger?: boolean; readonly count?: numbe
       const request = { model: MODEL, session_id: 's', ...body } as never;
       if (!stream) return (await router.chat(request, { metadata: true })).router_metadata?.cache;
       let cache: object | undefined;
-      for await (const chunk of router.stream(request, { metadata: true })) cache = chunk.router_metadata?.cache ?? cache;
+      for await (const chunk of router.stream(request, { metadata: true }))
+        cache = chunk.router_metadata?.cache ?? cache;
       return cache;
     },
     async [Symbol.asyncDispose]() {
@@ -110,19 +123,26 @@ describe('why a prompt was not in the cache of its provider', () => {
     const cold = await scene.ask({ messages: later, tools: TOOLS }, stream);
     expect(cold).toMatchObject({ cause: 'system_changed', at: 'system[0]', line: 151 });
     expect((cold as { lost_usd: number }).lost_usd).toBeGreaterThan(0.001);
-    expect(await scene.ask({ messages: turn(9, INSTRUCTIONS.replace(':22', ':23')), tools: TOOLS.toReversed() }, stream)).toMatchObject({
+    expect(
+      await scene.ask({ messages: turn(9, INSTRUCTIONS.replace(':22', ':23')), tools: TOOLS.toReversed() }, stream),
+    ).toMatchObject({
       cause: 'tools_changed',
       at: 'tools[0]',
       change: 'order',
     });
-    expect(await scene.ask({ model: 'acme/two', messages: later, tools: TOOLS.toReversed() }, stream)).toMatchObject({ cause: 'model_changed' });
+    expect(await scene.ask({ model: 'acme/two', messages: later, tools: TOOLS.toReversed() }, stream)).toMatchObject({
+      cause: 'model_changed',
+    });
   });
 
   it('is found of a session that nobody named', async () => {
     await using scene = await open();
     await scene.ask({ messages: turn(3), session_id: undefined });
     const later = turn(5, INSTRUCTIONS.replace(':22', ':23'));
-    expect(await scene.ask({ messages: later, session_id: undefined })).toMatchObject({ cause: 'system_changed', line: 151 });
+    expect(await scene.ask({ messages: later, session_id: undefined })).toMatchObject({
+      cause: 'system_changed',
+      line: 151,
+    });
   });
 
   it('names the endpoint that the session left, and why', async () => {

@@ -105,7 +105,15 @@ function performanceOf({ latency, throughput, tools, before = {} }: SeenEndpoint
   };
   // Of a throughput from before, the last half hour knows nothing either where its tool calls have none.
   const longAgo = median === undefined ? older.throughput : EMPTY;
-  const first = { ...EMPTY_SLICE, start: LONG_AGO_MS, toolRequests, badToolCalls, schemaAnswers, misfits, throughput: longAgo };
+  const first = {
+    ...EMPTY_SLICE,
+    start: LONG_AGO_MS,
+    toolRequests,
+    badToolCalls,
+    schemaAnswers,
+    misfits,
+    throughput: longAgo,
+  };
   return { slices: [first, earlier, recent] };
 }
 

@@ -106,11 +106,7 @@ export function toolQualities(endpoints: readonly Endpoint[], world: World): Rea
   return qualitiesAt('tools', endpoints, world);
 }
 
-function qualitiesAt(
-  shape: Shape,
-  endpoints: readonly Endpoint[],
-  world: World,
-): ReadonlyMap<string, ToolQuality> {
+function qualitiesAt(shape: Shape, endpoints: readonly Endpoint[], world: World): ReadonlyMap<string, ToolQuality> {
   const measures = endpoints.map((endpoint) => measuresOf(shape, endpoint, world));
   const comparable = areComparable(endpoints);
   const limitOf = (name: keyof Measures, deviations: number): number | undefined =>

@@ -73,7 +73,9 @@ function looksAtMeasures({ preferences, targets, serviceTier }: RoutedRequest, {
 }
 
 function looksAtTools({ needs, preferences, targets }: RoutedRequest): boolean {
-  return needs.tools || hasSchema(needs) || preferences.sort === 'exacto' || targets.some(({ sort }) => sort === 'exacto');
+  return (
+    needs.tools || hasSchema(needs) || preferences.sort === 'exacto' || targets.some(({ sort }) => sort === 'exacto')
+  );
 }
 
 /** Answers with tool calls from which on what is known of them may decide: the best endpoint may have had few. */

@@ -159,8 +159,14 @@ class Validation {
     if (isJsonObject(value)) {
       const declared = isJsonObject(properties) ? properties : {};
       for (const [key, one] of Object.entries(value)) {
-        const path = /^\w{1,80}$/.test(key) ? `${place.path}.${key}`.replace(/^\./, '') : `${place.path}[${JSON.stringify(key.slice(0, 80))}]`;
-        const part = Object.hasOwn(declared, key) ? declared[key] : isJsonObject(additionalProperties) ? additionalProperties : true;
+        const path = /^\w{1,80}$/.test(key)
+          ? `${place.path}.${key}`.replace(/^\./, '')
+          : `${place.path}[${JSON.stringify(key.slice(0, 80))}]`;
+        const part = Object.hasOwn(declared, key)
+          ? declared[key]
+          : isJsonObject(additionalProperties)
+            ? additionalProperties
+            : true;
         parts.push(() => this.mismatch(part, one ?? null, { ...place, path }));
       }
     }

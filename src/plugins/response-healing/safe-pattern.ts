@@ -39,7 +39,8 @@ function compiled(pattern: string): Readonly<{ expression: RegExp; loops: number
 }
 
 /** What an expression consists of, as far as its work depends on it. */
-const TOKEN = /\\(?:[1-9]|k<)|\\.|\[(?:\\.|[^\]\\])*\]|\((?:\?(?:<?[=!]|:|<\w+>))?|\)|\||[*+?]\??|\{\d+(?:,\d*)?\}\??|[\s\S]/gu;
+const TOKEN =
+  /\\(?:[1-9]|k<)|\\.|\[(?:\\.|[^\]\\])*\]|\((?:\?(?:<?[=!]|:|<\w+>))?|\)|\||[*+?]\??|\{\d+(?:,\d*)?\}\??|[\s\S]/gu;
 
 /** A group that is open. */
 interface OpenGroup {

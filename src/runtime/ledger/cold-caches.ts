@@ -93,12 +93,18 @@ export class ColdCaches {
     this.#known.set(key, { ...now, cause, times });
     const [eldest] = this.#known.keys();
     if (this.#known.size > MOST_SESSIONS && eldest !== undefined) this.#known.delete(eldest);
-    if (times === TOLD_AFTER && cause !== undefined && AVOIDABLE.has(cause)) this.#tell(request, endpoint, report, cause);
+    if (times === TOLD_AFTER && cause !== undefined && AVOIDABLE.has(cause))
+      this.#tell(request, endpoint, report, cause);
     return { print, report };
   }
 
   /** Says it once while it goes on: three times in a row is no chance. */
-  #tell(request: NormalizedRequest, { model }: Endpoint, { at, line, lostUsd, moved }: PromptCacheReport, cause: CacheCause): void {
+  #tell(
+    request: NormalizedRequest,
+    { model }: Endpoint,
+    { at, line, lostUsd, moved }: PromptCacheReport,
+    cause: CacheCause,
+  ): void {
     const place = at === undefined ? '' : ` at ${at}${line === undefined ? '' : `, line ${line}`}`;
     const why = moved === undefined ? '' : ` (${moved})`;
     const cost = lostUsd === undefined ? '' : `, which cost ${lostUsd.toFixed(4)} USD more the last time`;

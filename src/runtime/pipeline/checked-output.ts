@@ -35,7 +35,9 @@ export function checkAnswerVerdict(value: unknown): AnswerVerdict {
   }
   const { path, problem, answer } = verdict.mismatch ?? {};
   if (verdict.type !== 'refused' || [path, problem, answer].some((one) => typeof one !== 'string')) {
-    throw new TypeError('a judge must give { type: "taken" }, or { type: "refused", mismatch: { path, problem, answer } }');
+    throw new TypeError(
+      'a judge must give { type: "taken" }, or { type: "refused", mismatch: { path, problem, answer } }',
+    );
   }
   return { type: 'refused', mismatch: { path, problem, answer } };
 }

@@ -66,7 +66,11 @@ describe('why a prompt was not in its cache', () => {
       { messages: said(6, 3), now: { cachedTokens: 0 } },
       { cause: 'evicted_or_unknown' },
     ],
-    ['a change that costs next to nothing', { messages: said(6, 3), now: { cachedTokens: 7_950 } }, { cause: undefined }],
+    [
+      'a change that costs next to nothing',
+      { messages: said(6, 3), now: { cachedTokens: 7_950 } },
+      { cause: undefined },
+    ],
     ['a short prompt', { last: { promptTokens: 900 } }, { cause: 'too_short', expectedTokens: 0 }],
     ['nothing marked', { rules: { needsMarks: true } }, { cause: 'not_marked', expectedTokens: 8_000 }],
     [
@@ -115,10 +119,14 @@ describe('why a session moved', () => {
 
   it('is a failure there, a rule, or that others came first', () => {
     const failed = { ...answered, step: step(a), outcome: { ok: false, failure: failure('server', 'no') } } as const;
-    expect(movedBecause({ steps: [step(a), step(b)], rejected: [] }, [failed, answered], a.id)).toBe('it failed: server');
+    expect(movedBecause({ steps: [step(a), step(b)], rejected: [] }, [failed, answered], a.id)).toBe(
+      'it failed: server',
+    );
     const rejected = [{ endpoint: a, reason: 'max_price' as const }];
     expect(movedBecause({ steps: [step(b)], rejected }, [answered], a.id)).toBe('it was excluded: max_price');
-    expect(movedBecause({ steps: [step(b), step(a)], rejected: [] }, [answered], a.id)).toBe('others came first: drawn');
+    expect(movedBecause({ steps: [step(b), step(a)], rejected: [] }, [answered], a.id)).toBe(
+      'others came first: drawn',
+    );
     expect(movedBecause({ steps: [step(b)], rejected: [] }, [answered], a.id)).toBe('the request does not name it');
   });
 });

@@ -41,8 +41,16 @@ describe('where a prompt differs from the one before', () => {
     ['a tool in another place', { ...AFTER, tools: BEFORE.tools.toReversed() }, { at: 'tools[0]', change: 'order' }],
     ['another tool', { ...AFTER, tools: [...BEFORE.tools, tool('look')] }, { at: 'tools[2]', change: 'added' }],
     ['a tool less', { ...AFTER, tools: [tool('write')] }, { at: 'tools[0]', change: 'removed' }],
-    ['other words of a tool', { ...AFTER, tools: [tool('read'), tool('write', 'Does it!')] }, { at: 'tools[1]', change: 'content' }],
-    ['another number deep in a tool', { ...AFTER, tools: [tool('read'), tool('write', 'Does it', 8)] }, { at: 'tools[1]', change: 'content' }],
+    [
+      'other words of a tool',
+      { ...AFTER, tools: [tool('read'), tool('write', 'Does it!')] },
+      { at: 'tools[1]', change: 'content' },
+    ],
+    [
+      'another number deep in a tool',
+      { ...AFTER, tools: [tool('read'), tool('write', 'Does it', 8)] },
+      { at: 'tools[1]', change: 'content' },
+    ],
     [
       'the time in the instructions',
       { ...AFTER, messages: [system(`${LONG}The time is 14:03:23.\nBe brief.`), ...AFTER.messages.slice(1)] },

@@ -27,8 +27,22 @@ describe('sums of cold prompt caches', () => {
     const [first, second, third, ...others] = sums.all;
     expect(first).toMatchObject({ cause: 'system_changed', requests: 3, missed_tokens: 300, lost_nano_usd: 70 });
     expect(first?.places).toEqual([
-      { requested: 'acme/one', account: 'a', place: 'system[0], line 7', requests: 2, lost_nano_usd: 60, example: 'gen-3' },
-      { requested: 'acme/one', account: 'a', place: 'system[0], line 3', requests: 1, lost_nano_usd: 10, example: 'gen-2' },
+      {
+        requested: 'acme/one',
+        account: 'a',
+        place: 'system[0], line 7',
+        requests: 2,
+        lost_nano_usd: 60,
+        example: 'gen-3',
+      },
+      {
+        requested: 'acme/one',
+        account: 'a',
+        place: 'system[0], line 3',
+        requests: 1,
+        lost_nano_usd: 10,
+        example: 'gen-2',
+      },
     ]);
     expect(second?.cause).toBe('expired');
     expect(third?.places[0]?.place).toBe('it failed: server');

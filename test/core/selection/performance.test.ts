@@ -154,8 +154,7 @@ describe('the windows', () => {
           for (const span of [...spans, FIVE_MINUTES]) {
             expect(latencyOf(together, now, span)).toEqual(latencyOf(oneByOne, now, span));
             const inTime = oneByOne.slices.filter(({ start }) => start + 50_000 > now - span);
-            const sum = (of: keyof CallCounts): number =>
-              inTime.reduce((total, slice) => total + slice[of], 0);
+            const sum = (of: keyof CallCounts): number => inTime.reduce((total, slice) => total + slice[of], 0);
             expect(countsOf(together, now, span)).toEqual({
               requests: sum('requests'),
               toolRequests: sum('toolRequests'),

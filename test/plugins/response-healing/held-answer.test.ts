@@ -23,7 +23,11 @@ describe('firstMismatch', () => {
     [SCHEMA, { a: null }, 'a must be of type number, not null'],
     [{ items: { items: { maximum: 3 } } }, [[1], [2, 9]], '$[1][1] must be at most 3'],
     [{ properties: { a: {} }, additionalProperties: false }, { a: 1, b: 2 }, '$ must not have "b"'],
-    [{ additionalProperties: { type: 'string' } }, { 'odd name': 1 }, '["odd name"] must be of type string, not number'],
+    [
+      { additionalProperties: { type: 'string' } },
+      { 'odd name': 1 },
+      '["odd name"] must be of type string, not number',
+    ],
     [{ properties: { a: { enum: ['x'] } } }, { a: 'secret' }, 'a must be one of the values of "enum"'],
     [{ properties: { a: { pattern: '^x' } } }, { a: 'y' }, 'a must match the expression ^x'],
     [{ anyOf: [{ type: 'null' }, SCHEMA] }, { a: 'y' }, 'a must be of type number, not string'],
