@@ -251,14 +251,22 @@ function ask(
   const plan = { requested: talk.model, steps: [step], rejected: [] };
   const found = compare.note({ request, startedAt: at, attempts, plan } as never, kind.marks);
   if (found !== undefined) {
-    const { cause, at: place, line, change, expectedTokens, cachedTokens, lostUsd = 0 } = found.report;
+    const {
+      cause,
+      at: place,
+      line,
+      change,
+      expected_tokens: expected,
+      cached_tokens: cached,
+      lost_usd: lost = 0,
+    } = found.report;
     const cold = cause && {
       cause,
       at: place,
       line,
       change,
-      missed_tokens: expectedTokens - cachedTokens,
-      lost_nano_usd: Math.round(lostUsd * 1e9),
+      missed_tokens: expected - cached,
+      lost_nano_usd: Math.round(lost * 1e9),
     };
     const size = JSON.stringify({ prompt: writtenPrint(found.print), cold }).length;
     longest = Math.max(longest, size);

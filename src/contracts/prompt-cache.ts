@@ -19,11 +19,11 @@ export type CacheCause =
   /** Nothing of the above: the provider no longer had it, or this process has not seen the last request. */
   | 'evicted_or_unknown';
 
-/** How much of a prompt came from its provider's cache, and why not more. */
+/** How much of a prompt came from its provider's cache, and why not more; with the names that it has in metadata. */
 export interface PromptCacheReport {
   /** Tokens that would have come from the cache, had the request gone on from the last one of its session. */
-  readonly expectedTokens: number;
-  readonly cachedTokens: number;
+  readonly expected_tokens: number;
+  readonly cached_tokens: number;
   /** Absent where as much was cached as could be. */
   readonly cause?: CacheCause | undefined;
   /** The first place that differs from the last request: `tools[2]`, `system[0]`, `messages[5]`. */
@@ -35,5 +35,5 @@ export interface PromptCacheReport {
   /** Why the session moved. */
   readonly moved?: string | undefined;
   /** US dollars that the cached price would have saved; absent without a price. */
-  readonly lostUsd?: number | undefined;
+  readonly lost_usd?: number | undefined;
 }

@@ -206,7 +206,7 @@ export function measure(source: RouterEventSource, seriesOf: SeriesOf): () => vo
       const answered = models(request.operation)(provider)(modelOf(event)).answered(originOf(request));
       answered.requests(undefined)(durationMs / 1_000);
       if (request.stream) answered.firstChunk(firstTokenMs / 1_000);
-      const { cause, lostUsd = 0 } = event.cache ?? {};
+      const { cause, lost_usd: lostUsd = 0 } = event.cache ?? {};
       if (cause === undefined) return;
       const labels = { provider, model: modelOf(event), cause };
       seriesOf('coldCaches', labels)(1);

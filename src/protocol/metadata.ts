@@ -95,17 +95,17 @@ export interface RouterMetadata {
     readonly expected_tokens: number;
     readonly cached_tokens: number;
     /** Absent where as much was cached as could be. */
-    readonly cause?: string;
+    readonly cause?: string | undefined;
     /** First place that differs from the last request: `tools[2]`, `system[0]`, `messages[5]`. */
-    readonly at?: string;
+    readonly at?: string | undefined;
     /** Line of that block, counted from 1, where it has several. */
-    readonly line?: number;
+    readonly line?: number | undefined;
     /** How tools differ: `content`, `order`, `added` or `removed`. */
-    readonly change?: string;
+    readonly change?: string | undefined;
     /** Why the session moved to another endpoint. */
-    readonly moved?: string;
+    readonly moved?: string | undefined;
     /** US dollars that the cached price would have saved. */
-    readonly lost_usd?: number;
+    readonly lost_usd?: number | undefined;
   };
   /** Only stages that changed something. */
   readonly pipeline?: readonly PipelineStage[];

@@ -5,7 +5,7 @@ import { backoffMs } from './backoff.ts';
 import type { Admission } from './health.ts';
 import { type AttemptFailure, FAILURE_RULES, type FailureKind } from '../../contracts/failure.ts';
 import { type Attempt, type FailedAttempt, failedAttempts } from './attempt.ts';
-import { misfittingSteps } from './named-fault.ts';
+import { misfittingSteps } from './misfits.ts';
 
 export type { FallbackPolicy } from '../../options/fallback.ts';
 

@@ -62,24 +62,30 @@ const EVICTED_SHARE = 0.4;
 export function cacheReport({ now, last, servedElsewhere, rules, moved, premiumUsd }: Comparison): PromptCacheReport {
   const { cachedTokens } = now;
   if (last === undefined || servedElsewhere) {
-    if (cachedTokens > 0) return { expectedTokens: cachedTokens, cachedTokens };
-    return { expectedTokens: 0, cachedTokens, cause: servedElsewhere ? 'evicted_or_unknown' : 'first', ...lost(0) };
+    if (cachedTokens > 0) return { expected_tokens: cachedTokens, cached_tokens: cachedTokens };
+    return {
+      expected_tokens: 0,
+      cached_tokens: cachedTokens,
+      cause: servedElsewhere ? 'evicted_or_unknown' : 'first',
+      ...lost(0),
+    };
   }
   const kept = last.cachedTokens + last.writtenTokens;
   const whole = Math.min(last.promptTokens, now.promptTokens);
   const isSame = last.endpoint.id === now.endpoint.id;
   // Where marks are needed, no more is kept than was marked.
-  const expectedTokens = rules.needsMarks && kept > 0 ? Math.min(whole, kept) : whole;
-  const missed = expectedTokens - cachedTokens;
+  const expected = rules.needsMarks && kept > 0 ? Math.min(whole, kept) : whole;
+  const missed = expected - cachedTokens;
   const change = missed > 0 ? firstChange(last.print, now.print) : undefined;
   const isWarm =
     change === undefined
-      ? cachedTokens >= WARM_SHARE * expectedTokens - BLOCK_TOKENS
-      : missed < Math.max(TOLD_TOKENS, TOLD_SHARE * expectedTokens);
+      ? cachedTokens >= WARM_SHARE * expected - BLOCK_TOKENS
+      : missed < Math.max(TOLD_TOKENS, TOLD_SHARE * expected);
   const isShort = whole < rules.leastTokens;
-  if (isShort && cachedTokens === 0) return { expectedTokens: 0, cachedTokens, cause: 'too_short', ...lost(0) };
-  if (isWarm) return { expectedTokens, cachedTokens };
-  const base = { expectedTokens, cachedTokens };
+  if (isShort && cachedTokens === 0)
+    return { expected_tokens: 0, cached_tokens: cachedTokens, cause: 'too_short', ...lost(0) };
+  if (isWarm) return { expected_tokens: expected, cached_tokens: cachedTokens };
+  const base = { expected_tokens: expected, cached_tokens: cachedTokens };
   const told = (cause: CacheCause, details: Partial<PromptCacheReport> = {}): PromptCacheReport => ({
     ...base,
     cause,
@@ -90,7 +96,8 @@ export function cacheReport({ now, last, servedElsewhere, rules, moved, premiumU
   if (!isSame) return told('other_endpoint', { moved: moved() });
   if (rules.needsMarks && kept === 0) {
     if (!last.marked) return told('not_marked');
-    if (whole < rules.leastForSome) return { expectedTokens: 0, cachedTokens, cause: 'too_short', ...lost(0) };
+    if (whole < rules.leastForSome)
+      return { expected_tokens: 0, cached_tokens: cachedTokens, cause: 'too_short', ...lost(0) };
   }
   if (now.at - last.at > rules.keptMs) return told('expired');
   if (change === undefined) return told('evicted_or_unknown');
@@ -100,8 +107,8 @@ export function cacheReport({ now, last, servedElsewhere, rules, moved, premiumU
   const { share: _, cause, ...place } = change;
   return isEvicted ? told('evicted_or_unknown') : told(cause, place);
 
-  function lost(tokens: number): Pick<PromptCacheReport, 'lostUsd'> {
-    return premiumUsd === undefined ? {} : { lostUsd: Math.max(0, tokens * premiumUsd) };
+  function lost(tokens: number): Pick<PromptCacheReport, 'lost_usd'> {
+    return premiumUsd === undefined ? {} : { lost_usd: Math.max(0, tokens * premiumUsd) };
   }
 }
 

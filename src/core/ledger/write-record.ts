@@ -80,7 +80,16 @@ export function writeRecord(draft: RequestDraft, context: RecordContext): Ledger
 /** Hashes of the prompt, and why it was not in a cache. */
 function promptOf({ print, report }: DraftedPrompt): Pick<LedgerRecord, 'prompt' | 'cold'> {
   const prompt = writtenPrint(print);
-  const { cause, at, line, change, moved, expectedTokens, cachedTokens, lostUsd = 0 } = report;
+  const {
+    cause,
+    at,
+    line,
+    change,
+    moved,
+    expected_tokens: expected,
+    cached_tokens: cached,
+    lost_usd: lost = 0,
+  } = report;
   if (cause === undefined) return { prompt };
   return {
     prompt,
@@ -90,8 +99,8 @@ function promptOf({ print, report }: DraftedPrompt): Pick<LedgerRecord, 'prompt'
       ...(line === undefined ? {} : { line }),
       ...(change === undefined ? {} : { change }),
       ...(moved === undefined ? {} : { moved }),
-      ...(expectedTokens <= cachedTokens ? {} : { missed_tokens: expectedTokens - cachedTokens }),
-      ...(lostUsd === 0 ? {} : { lost_nano_usd: nanoFromUsd(lostUsd) }),
+      ...(expected <= cached ? {} : { missed_tokens: expected - cached }),
+      ...(lost === 0 ? {} : { lost_nano_usd: nanoFromUsd(lost) }),
     },
   };
 }

@@ -1,6 +1,5 @@
 import type { PipelineStage, RouterMetadata, RoutingDecision } from '../../protocol/metadata.ts';
 import { hasForeignReasoning } from '../normalize/reasoning-origin.ts';
-import type { PromptCacheReport } from '../../contracts/prompt-cache.ts';
 import type { RoutePlan } from './route-plan.ts';
 import { FAILURE_RULES } from '../../contracts/failure.ts';
 import type { Attempt } from '../fallback/attempt.ts';
@@ -48,23 +47,6 @@ export function describeRouting(facts: MetadataFacts): RouterMetadata {
     ...(plan.applied && { applied: plan.applied }),
     ...(warnings?.length ? { warnings } : {}),
   };
-}
-
-/** The same with how much of the prompt was cached. */
-export function withCacheReport(metadata: RouterMetadata, report: PromptCacheReport | undefined): RouterMetadata {
-  if (report === undefined) return metadata;
-  const { expectedTokens, cachedTokens, cause, lostUsd, at, line, change, moved } = report;
-  const cache = {
-    expected_tokens: expectedTokens,
-    cached_tokens: cachedTokens,
-    ...(cause && { cause }),
-    ...(at && { at }),
-    ...(line && { line }),
-    ...(change && { change }),
-    ...(moved && { moved }),
-    ...(lostUsd === undefined ? {} : { lost_usd: lostUsd }),
-  };
-  return { ...metadata, cache };
 }
 
 function describeDecision(figures: DecisionFigures): RoutingDecision {

@@ -3,7 +3,6 @@ import { namedTier } from '../../catalog/price-at.ts';
 import type { WholeAnswer } from '../../formats/dialect.ts';
 import type { NormalizedRequest } from '../../contracts/request.ts';
 import { judgeToolCalls } from '../../core/selection/tool-validity.ts';
-import { withCacheReport } from '../../core/selection/router-metadata.ts';
 import { withoutReasoning } from '../../core/stream/pieces.ts';
 import type { ChatResult, Choice } from '../../protocol/chat-result.ts';
 import { announceRequest } from '../events/announce.ts';
@@ -87,7 +86,7 @@ function conclude(
   const cache = settleResult(services, execution, answer, facts);
   if (!execution.request.wantsMetadata) return result;
   const metadata = execution.metadata(true, attempt.endedAt - attempt.startedAt);
-  return { ...result, router_metadata: withCacheReport(metadata, cache) };
+  return { ...result, router_metadata: cache === undefined ? metadata : { ...metadata, cache } };
 }
 
 function unreasoned(choice: Choice): Choice {

@@ -1,5 +1,4 @@
 import { namedTier } from '../../catalog/price-at.ts';
-import { withCacheReport } from '../../core/selection/router-metadata.ts';
 import { judgeToolCalls } from '../../core/selection/tool-validity.ts';
 import { withoutReasoning } from '../../core/stream/pieces.ts';
 import { ChunkEnvelope } from '../../core/stream/envelope.ts';
@@ -286,7 +285,7 @@ export class ChatStreamSource extends Pollable<readonly StreamItem[] | undefined
     });
     const cache = settleResult(this.#services, this.#execution, answer, facts);
     const metadata = request.wantsMetadata
-      ? withCacheReport(this.#execution.metadata(true, attempt.endedAt - attempt.startedAt), cache)
+      ? { ...this.#execution.metadata(true, attempt.endedAt - attempt.startedAt), ...(cache && { cache }) }
       : undefined;
     for (const { index, reason, native } of end.finishes) items.push(this.envelope.finish(index, reason, native));
     items.push(this.envelope.usage(facts.usage, namedTier(tracker.facts.serviceTier), metadata));

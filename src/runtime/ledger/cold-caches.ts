@@ -8,6 +8,7 @@ import type { DraftedPrompt } from '../../core/ledger/draft.ts';
 import { printOf, type PromptPrint } from '../../core/ledger/prompt-print.ts';
 import { marksItsCache } from '../../core/normalize/cache-marks.ts';
 import { ratesAt } from '../../catalog/price-at.ts';
+import { hmacSha256 } from '../../platform/hash.ts';
 import type { Recorded } from '../chat/answer.ts';
 import { type EventHub, warn } from '../events/events.ts';
 
@@ -33,6 +34,12 @@ const AVOIDABLE: ReadonlySet<CacheCause> = new Set<CacheCause>([
 interface KnownSession extends AskedPrompt {
   readonly cause: CacheCause | undefined;
   readonly times: number;
+}
+
+/** The prompts of sessions, under a salt that is the same for all who have the secret. */
+export async function coldCaches(secret: string, events: EventHub): Promise<ColdCaches> {
+  const salt = await hmacSha256(secret, 'prompt blocks');
+  return new ColdCaches(Number.parseInt(salt.slice(0, 8), 16) | 0, events);
 }
 
 /** The prompts of sessions. One for each ledger. */
@@ -102,12 +109,12 @@ export class ColdCaches {
   #tell(
     request: NormalizedRequest,
     { model }: Endpoint,
-    { at, line, lostUsd, moved }: PromptCacheReport,
+    { at, line, lost_usd: lost, moved }: PromptCacheReport,
     cause: CacheCause,
   ): void {
     const place = at === undefined ? '' : ` at ${at}${line === undefined ? '' : `, line ${line}`}`;
     const why = moved === undefined ? '' : ` (${moved})`;
-    const cost = lostUsd === undefined ? '' : `, which cost ${lostUsd.toFixed(4)} USD more the last time`;
+    const cost = lost === undefined ? '' : `, which cost ${lost.toFixed(4)} USD more the last time`;
     warn(this.#events, {
       code: 'cache_cold',
       message:

@@ -57,8 +57,6 @@ const RETRY_MS: readonly [number, number] = [1_000, 30_000];
 const LAST_TRIES = 3;
 /** Requests with plugins or tools that may be under way; what is beyond was never ended. */
 const MOST_OPEN = 10_000;
-/** Requests that may end before what compares prompts is loaded. */
-const MOST_UNSEEN = 1_000;
 const loadKeeping = onDemand(() => import('./kept-content.ts'));
 const NO_WORKS: readonly DraftedWork[] = [];
 
@@ -81,13 +79,14 @@ export class RequestLedger implements ReadableLedger {
   #writing: Promise<boolean> | undefined;
   #failures = 0;
   #dropped = 0;
-  /** The last prompts of sessions; a promise while what compares them is loaded. */
-  #cold: ColdCaches | Promise<void> | undefined;
-  #unseen: [execution: Recorded, takesMarks: boolean][] = [];
+  /** The last prompts of sessions. */
+  readonly #cold: () => MaybePromise<ColdCaches>;
   #isClosed = false;
 
   constructor(options: RequestLedgerOptions) {
     this.#options = options;
+    const { secret, events } = options;
+    this.#cold = onDemand(async () => (await import('./cold-caches.ts')).coldCaches(secret(), events));
   }
 
   /** Records that were dropped since the router began, because the store was too slow or away. */
@@ -144,27 +143,10 @@ export class RequestLedger implements ReadableLedger {
     return prompt?.report;
   }
 
-  /** Compares a prompt with the last of its session. What does that is loaded by the first; it sees what came before. */
+  /** Compares a prompt with the last of its session. What does that is loaded by the first: nothing is said of those meanwhile. */
   #compared(execution: Recorded, takesMarks: boolean): DraftedPrompt | undefined {
-    const cold = this.#cold;
-    if (cold instanceof Promise) {
-      if (this.#unseen.length < MOST_UNSEEN) this.#unseen.push([execution, takesMarks]);
-      return undefined;
-    }
-    if (cold !== undefined) return cold.note(execution, takesMarks);
-    this.#unseen.push([execution, takesMarks]);
-    this.#cold = this.#loadCold();
-    return undefined;
-  }
-
-  async #loadCold(): Promise<void> {
-    const [{ ColdCaches: Loaded }, secret] = await Promise.all([
-      import('./cold-caches.ts'),
-      hmacSha256(this.#options.secret(), 'prompt blocks'),
-    ]);
-    const cold = new Loaded(Number.parseInt(secret.slice(0, 8), 16) | 0, this.#options.events);
-    for (const [execution, takesMarks] of this.#unseen.splice(0)) cold.note(execution, takesMarks);
-    this.#cold = cold;
+    const noted = andThen(this.#cold(), (cold) => cold.note(execution, takesMarks));
+    return noted instanceof Promise ? undefined : noted;
   }
 
   /** Notes that a request failed, or that its caller disconnected. */

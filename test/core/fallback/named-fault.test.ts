@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { failure } from '../../../src/contracts/failure.ts';
 import type { Attempt } from '../../../src/core/fallback/attempt.ts';
-import { faultToName, mayNameFault, withFault } from '../../../src/core/fallback/named-fault.ts';
+import { mayNameFault } from '../../../src/core/fallback/misfits.ts';
+import { faultToName, withFault } from '../../../src/core/fallback/named-fault.ts';
 import { sceneOf } from '../../support/requests.ts';
 
 const { catalog } = sceneOf({ providers: { a: { 'acme/one': {} }, b: { 'acme/one': {} } } });

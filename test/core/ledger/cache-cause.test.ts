@@ -45,11 +45,11 @@ function reportOf({ now, last = {}, messages = said(6), rules, servedElsewhere =
 
 describe('why a prompt was not in its cache', () => {
   it.each<[string, Case, Partial<PromptCacheReport>]>([
-    ['the first of its session', { last: null }, { cause: 'first', expectedTokens: 0, lostUsd: 0 }],
+    ['the first of its session', { last: null }, { cause: 'first', expected_tokens: 0, lost_usd: 0 }],
     ['one that another instance has served', { last: null, servedElsewhere: true }, { cause: 'evicted_or_unknown' }],
     ['one whose last was served elsewhere', { servedElsewhere: true }, { cause: 'evicted_or_unknown' }],
-    ['what was cached', { now: { cachedTokens: 7_900 } }, { cause: undefined, expectedTokens: 8_000 }],
-    ['a long pause', { now: { at: 300_001 } }, { cause: 'expired', lostUsd: 0.008 }],
+    ['what was cached', { now: { cachedTokens: 7_900 } }, { cause: undefined, expected_tokens: 8_000 }],
+    ['a long pause', { now: { at: 300_001 } }, { cause: 'expired', lost_usd: 0.008 }],
     ['another model', { now: { endpoint: { id: 'a#n', model: 'n' } } }, { cause: 'model_changed' }],
     [
       'another endpoint',
@@ -59,7 +59,7 @@ describe('why a prompt was not in its cache', () => {
     [
       'an edited message',
       { messages: said(6, 1), now: { cachedTokens: 2_000 } },
-      { cause: 'message_edited', at: 'messages[1]', lostUsd: 0.006 },
+      { cause: 'message_edited', at: 'messages[1]', lost_usd: 0.006 },
     ],
     [
       'an edited message whose beginning was evicted as well',
@@ -71,8 +71,8 @@ describe('why a prompt was not in its cache', () => {
       { messages: said(6, 3), now: { cachedTokens: 7_950 } },
       { cause: undefined },
     ],
-    ['a short prompt', { last: { promptTokens: 900 } }, { cause: 'too_short', expectedTokens: 0 }],
-    ['nothing marked', { rules: { needsMarks: true } }, { cause: 'not_marked', expectedTokens: 8_000 }],
+    ['a short prompt', { last: { promptTokens: 900 } }, { cause: 'too_short', expected_tokens: 0 }],
+    ['nothing marked', { rules: { needsMarks: true } }, { cause: 'not_marked', expected_tokens: 8_000 }],
     [
       'marked, and too short for its model',
       { rules: { needsMarks: true, leastForSome: 9_000 }, last: { marked: true } },
@@ -81,12 +81,12 @@ describe('why a prompt was not in its cache', () => {
     [
       'what was not marked of a prompt',
       { rules: { needsMarks: true }, last: { writtenTokens: 3_000 }, now: { cachedTokens: 3_000 } },
-      { cause: undefined, expectedTokens: 3_000 },
+      { cause: undefined, expected_tokens: 3_000 },
     ],
-    ['nothing of that', {}, { cause: 'evicted_or_unknown', expectedTokens: 8_000 }],
+    ['nothing of that', {}, { cause: 'evicted_or_unknown', expected_tokens: 8_000 }],
   ])('%s', (_, one, expected) => {
-    const { lostUsd, cause, ...report } = reportOf(one);
-    const { lostUsd: lost, cause: expectedCause, ...rest } = expected;
+    const { lost_usd: lostUsd, cause, ...report } = reportOf(one);
+    const { lost_usd: lost, cause: expectedCause, ...rest } = expected;
     expect(cause).toBe(expectedCause);
     expect(report).toMatchObject(rest);
     if (lost !== undefined) expect(lostUsd).toBeCloseTo(lost, 9);
@@ -101,7 +101,7 @@ describe('why a prompt was not in its cache', () => {
       moved: () => undefined,
       premiumUsd: undefined,
     });
-    expect(report).not.toHaveProperty('lostUsd');
+    expect(report).not.toHaveProperty('lost_usd');
   });
 });
 
