@@ -167,11 +167,7 @@ function inject(cause: Injected, talk: Talk, caches: readonly PrefixCache[], kin
     case 'message_edited': {
       const index = Math.floor((random() * (talk.messages.length - 1)) / 2);
       const message = talk.messages[index];
-      if (message !== undefined)
-        talk.messages = talk.messages.with(index, {
-          ...message,
-          content: `${text(3)} ${String(message.content)}`,
-        } as Message);
+      if (message !== undefined) talk.messages = talk.messages.with(index, { role: 'user', content: text(33) });
       return;
     }
     case 'evicted_or_unknown':
@@ -249,7 +245,7 @@ function ask(
   const step = { endpoint, target: 0, strategy: 'direct', why: 'drawn' };
   const attempts = [{ step, startedAt: at, endedAt: at, firstTokenAt: at, usage, outcome: { ok: true as const } }];
   const plan = { requested: talk.model, steps: [step], rejected: [] };
-  const found = compare.note({ request, startedAt: at, attempts, plan } as never, kind.marks);
+  const found = compare.note({ request, startedAt: at, attempts, plan }, kind.marks);
   if (found !== undefined) {
     const {
       cause,
@@ -257,7 +253,7 @@ function ask(
       line,
       change,
       expected_tokens: expected,
-      cached_tokens: cached,
+      cached_tokens: had,
       lost_usd: lost = 0,
     } = found.report;
     const cold = cause && {
@@ -265,7 +261,7 @@ function ask(
       at: place,
       line,
       change,
-      missed_tokens: expected - cached,
+      missed_tokens: expected - had,
       lost_nano_usd: Math.round(lost * 1e9),
     };
     const size = JSON.stringify({ prompt: writtenPrint(found.print), cold }).length;

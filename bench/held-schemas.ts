@@ -47,7 +47,7 @@ function spoilt(meant: JsonValue, index: number): string | undefined {
   const [key = '', value] = entries[index % Math.max(1, entries.length)] ?? [];
   if (key === '') return undefined;
   const others = entries.filter(([name]) => name !== key);
-  const wrong = typeof value === 'string' ? { wrong: [value] } : String(value);
+  const wrong = typeof value === 'string' ? { wrong: [value] } : JSON.stringify(value);
   return JSON.stringify(Object.fromEntries(index % 2 === 0 ? others : [...others, [key, wrong]]));
 }
 

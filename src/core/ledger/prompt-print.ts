@@ -94,7 +94,7 @@ function hashOfMessage(message: Message, salt: number, count: Count): number {
   }
   const calls = message.role === 'assistant' ? message.tool_calls : undefined;
   for (const call of calls ?? []) {
-    const { name = '', arguments: given = '' } = call.function ?? {};
+    const { name, arguments: given } = call.function;
     count.characters += name.length + given.length;
     hash = sampled(dense(hash, name), given);
   }

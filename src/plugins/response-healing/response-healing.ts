@@ -1,8 +1,6 @@
 import type { Plugin } from '../../contracts/plugin.ts';
 import { definePlugin } from '../../core/pipeline/define-plugin.ts';
-import type { JsonObject } from '../../protocol/json.ts';
-import type { OptionsCheck } from '../../protocol/options.ts';
-import { echo } from '../../protocol/fault.ts';
+import { parseHealingOptions } from '../../protocol/web-options.ts';
 import { onDemand } from '../../platform/wait.ts';
 
 /** Options of the plugin in a request or a default. */
@@ -26,7 +24,7 @@ export function responseHealing(): Plugin {
   return definePlugin<ResponseHealingRequestOptions>({
     id: 'response-healing',
     whenItThrows: 'skip',
-    parseOptions,
+    parseOptions: parseHealingOptions,
     async load() {
       await loadHealing();
     },
@@ -38,17 +36,7 @@ export function responseHealing(): Plugin {
       if (format?.type !== 'json_object' && format?.type !== 'json_schema') return result;
       return (await loadHealing()).healedResult(result, format, ensure !== undefined, context);
     },
-  }) as Plugin;
+  });
 }
 
 const loadHealing = onDemand(() => import('./healed-result.ts'));
-
-function parseOptions({ ensure, ...others }: JsonObject): OptionsCheck<ResponseHealingRequestOptions> {
-  const unknown = Object.keys(others).find((name) => others[name] != null);
-  if (unknown !== undefined) {
-    return { ok: false, path: '', problem: `has the option "ensure" and no other, but has ${echo(unknown)}` };
-  }
-  if (ensure == null) return { ok: true, options: {} };
-  if (ensure === 'schema') return { ok: true, options: { ensure } };
-  return { ok: false, path: 'ensure', problem: `must be "schema", not ${echo(JSON.stringify(ensure))}` };
-}

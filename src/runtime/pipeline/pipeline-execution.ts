@@ -221,11 +221,11 @@ export class PipelineExecution implements Execution {
 
   /** An answer with what plugins and tools add to it, and to its cost. */
   #withPlugins(given: Answer): Answer {
-    const { result } = given;
+    const { result: whole } = given;
     const answer =
-      this.#streamed === undefined || result === undefined
+      this.#streamed === undefined || whole === undefined
         ? given
-        : { ...given, result: undefined, call: heldCall(scatter(result)) };
+        : { ...given, result: undefined, call: heldCall(scatter(whole)) };
     return {
       ...answer,
       get endpoint() {
