@@ -1,3 +1,4 @@
+/** Classes endpoints by how well their tool calls turn out, for the variant `exacto`. */
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { Needs, RoutedRequest } from '../../contracts/request.ts';
 import { type CallCounts, countsOf, throughputOf, UNMEASURED } from './performance.ts';

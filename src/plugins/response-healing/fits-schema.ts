@@ -1,3 +1,4 @@
+/** Decides whether a JSON value fits a JSON Schema. */
 import type { Mismatch } from '../../contracts/failure.ts';
 import { percentDecoded } from '../../platform/data-url.ts';
 import { charactersIn } from '../../protocol/accept/scalars.ts';
