@@ -1,3 +1,5 @@
+/** Words for why the prompt of a request was not in the cache of its provider, and the report of it. */
+
 /** Why the prompt of a request was not in its provider's cache. */
 export type CacheCause =
   /** The first request of its session. */

@@ -89,7 +89,6 @@ export function nextMove(plan: RoutePlan, attempts: readonly Attempt[], situatio
       warmPlace(admitted, open, attempts, situation) ?? { type: 'attempt', step, waitMs: 0, isProbe }
     );
   }
-  // Who is shown its fault is asked something else, so there is nothing to wait for.
   const shown = firstAdmitted(misfittingSteps(open, failures), situation);
   if (shown !== undefined) return { type: 'attempt', step: shown.step, waitMs: 0, isProbe: shown.isProbe };
   const place = firstPlace(untried, situation);
