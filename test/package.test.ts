@@ -99,7 +99,7 @@ describe('the package', () => {
   });
 
   it('has a door for every adapter', () => {
-    const shared = new Set(['node-exchange', 'web-exchange']);
+    const shared = new Set(['node-exchange', 'web-exchange', 'disconnect']);
     const adapters = readdirSync(join(root, 'adapters')).map((file) => file.replace(/\.ts$/, ''));
     const missing = adapters.filter((name) => !shared.has(name) && !doors.includes(`./${name}`));
     expect(missing).toEqual([]);
@@ -348,6 +348,20 @@ describe('the package', () => {
     expect(Object.keys(manifest.dependencies).filter((name) => !listed.includes(name))).toEqual([]);
     expect(listed.length).toBeLessThan(20);
     expect(bill.components.filter(({ licenses }) => licenses.length === 0)).toEqual([]);
+  });
+
+  it('leads from its errors to a page of its own, at an absolute address', () => {
+    pack();
+    const built = (place: string): string =>
+      readdirSync(join(place, 'dist'))
+        .filter((name) => name.endsWith('.js'))
+        .map((name) => readFileSync(join(place, 'dist', name), 'utf8').replaceAll('\\\n', ''))
+        .join('\n');
+    const ofNpm = `https://unpkg.com/signalbox@${manifest.version}/docs`;
+    expect(built(root)).toContain(ofNpm);
+    expect(built(staged)).toContain(`${REPOSITORY}/blob/HEAD/docs`);
+    expect(built(staged)).not.toContain(ofNpm);
+    expect(packed?.files.map(({ path }) => path)).toContain('docs/fallback-and-errors.md');
   });
 
   it('has the notices of everything that is bundled or was computed from', async () => {

@@ -27,7 +27,7 @@ export function batchesIn(
   return { batches: { ...configured, storage }, kept: name };
 }
 
-/** One line of a file of requests, in the shape of OpenAI's Batch API. */
+/** One line of a file of requests, in the format of OpenAI's Batch API. */
 export interface BatchLine {
   readonly customId: string;
   /** Operation, for example `/v1/chat/completions`. */

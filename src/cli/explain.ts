@@ -79,7 +79,7 @@ function linesOf({ requested, applied, steps, rejected, plugins, serverTools }: 
     `Requested: ${requested}`,
     ...appliedLines(applied),
     ...tableOf([HEAD, ...order, ...out]),
-    ...(order.length === 0 ? ['Nobody is left to ask: the request would fail.'] : []),
+    ...(order.length === 0 ? ['No endpoint is left: the request would fail.'] : []),
     ...plugins.flatMap(({ id, because, hooks, stages }) => [
       `Plugin ${id}: ${hooks.join(', ')} (${because})`,
       ...stages.map(({ summary }) => `  ${summary}`),

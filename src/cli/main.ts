@@ -105,7 +105,7 @@ function listCommands(args: readonly string[], io: CommandIo, commands: readonly
   if (group === undefined) print(ABOUT);
   print('Usage: npx signalbox <command> [options]');
   for (const { name, summary } of listed) print(`  ${name.padEnd(width)}  ${summary}`);
-  print('Each command explains itself with --help.');
+  print('Each command has a --help.');
   return isAsked ? 0 : MISUSED;
 }
 

@@ -46,7 +46,7 @@ export interface ResolvedLedger {
 /**
  * Completes the options; undefined where nothing is kept.
  *
- * @param isNeeded - Whether something else of the router reads records, so that there are some without being asked for.
+ * @param isNeeded - Whether something else of the router reads records, so that there are some without being requested.
  * @param alsoKept - Who else of the router keeps prompts and answers, in its own memory.
  */
 export function resolveLedger(

@@ -59,7 +59,7 @@ const positive = { right: 'a number of at least 1', least: 1 };
 
 /** How responses are kept and given again (gaps 9.4). */
 export const RESPONSE_CACHE = {
-  /** True: requests use the cache unless they say no. False: those that ask for it do. Default false. */
+  /** True: requests use the cache unless they say no. False: those that request it do. Default false. */
   enabled: option.flag({ default: false }),
   /** Time that a response is kept, unless a request says otherwise. Default 300. */
   ttlSeconds: option.number(positive, { default: 300, unit: 'seconds' }),

@@ -5,7 +5,7 @@ import type { BudgetPeriod } from '../options/spending.ts';
 
 export type { Budget, BudgetPeriod } from '../options/spending.ts';
 
-/** An upstream call that wants to be paid for. */
+/** An upstream call to be reserved. */
 export interface BudgetClaim {
   readonly account: string;
   /** At least one. */
@@ -37,7 +37,7 @@ export interface BudgetKeeper {
 
 export type { FreeModelLimits, RateLimits } from '../options/spending.ts';
 
-/** A request that wants to begin. */
+/** A request that is about to begin. */
 export interface RateClaim {
   readonly account: string;
   readonly limits: RateLimits;

@@ -12,8 +12,8 @@ export interface Credentials {
 }
 
 /**
- * Tells who is calling, or undefined for nobody we know (contract: authentication). What it throws becomes a 503, never
- * a way in.
+ * Identifies the caller, or undefined for nobody we know (contract: authentication). What it throws becomes a 503,
+ * never a way in.
  */
 export interface Authenticate {
   (credentials: Credentials): MaybePromise<Account | undefined>;
@@ -22,6 +22,6 @@ export interface Authenticate {
 }
 
 /**
- * Who is answered over HTTP without authentication: `local` are callers on this machine, as far as a request can tell.
+ * Who is answered over HTTP without authentication: `local` are callers on this machine, as far as a request shows.
  */
 export type AnonymousCallers = 'anybody' | 'local' | 'nobody';

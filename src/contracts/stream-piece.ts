@@ -65,8 +65,8 @@ export interface FailurePiece {
 }
 
 /**
- * One event of a dialect in the provider's own words, for a caller who speaks that dialect too. Comes before the pieces
- * that say the same; failures have none, because their words are ours.
+ * One event of an API format in the provider's own words, for a caller that uses that API format too. Comes before the
+ * pieces that say the same; failures have none, because their words are ours.
  */
 export interface NativePiece {
   readonly type: 'native';
@@ -102,7 +102,7 @@ export interface UpstreamResult {
   readonly findings?:
     | { readonly alignment?: JsonObject; readonly safeguard_results?: readonly JsonValue[] }
     | undefined;
-  /** The answer in the words of the dialect that was asked in, where the endpoint speaks it. */
+  /** The answer in the words of the API format of the request, where the endpoint supports it. */
   readonly native?: JsonObject | undefined;
 }
 

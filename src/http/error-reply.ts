@@ -46,7 +46,7 @@ function statusAndBody(
 }
 
 /**
- * An error answer for what goes wrong in a host before the router is asked.
+ * An error answer for what goes wrong in a host before the router is called.
  *
  * @param path - Path below the mount; the answer has the shape that callers of this path expect. Default: that of chat.
  */

@@ -53,7 +53,7 @@ const FILTERS: Readonly<Record<string, (value: string) => (served: Served) => bo
 /** Names of the query parameters that filter. */
 export const MODEL_FILTERS: readonly string[] = Object.keys(FILTERS);
 
-/** Models that only make images, sounds or embeddings are listed when they are asked for. */
+/** Models that only make images, sounds or embeddings are listed when they are requested. */
 const DEFAULT_OUTPUT = ['output_modalities', 'text'] as const;
 
 /** Orders of `GET /models` by the value of `sort`. What is unknown comes last. */

@@ -22,7 +22,7 @@ interface StreamFramesOptions {
 type Items = readonly StreamItem[] | undefined;
 
 /**
- * A stream as server-sent events. Frames are made when they are asked for, so a client that does not read holds the
+ * A stream as server-sent events. Frames are made when they are requested, so a client that does not read holds the
  * provider back; what arrived together is one frame. While nothing arrives, comments keep the connection open.
  */
 export class StreamFrames extends Pollable<string | undefined> implements Frames {
@@ -250,7 +250,7 @@ export class ChatFrameWriter implements FrameWriter {
 }
 
 /**
- * Frames for a mount that writes as fast as it can: each is asked for by a poll, which makes no promise where it is
+ * Frames for a mount that writes as fast as it can: each is requested by a poll, which makes no promise where it is
  * there, and gives undefined at the end.
  */
 export function polledFrames(frames: Frames): Pollable<string | undefined> {

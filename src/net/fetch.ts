@@ -19,7 +19,9 @@ import { failure } from '../contracts/failure.ts';
  */
 export function createTransport(network?: NetworkOptions, fetchFunction: typeof fetch = globalThis.fetch): Transport {
   if (network !== undefined) {
-    throw new TransportError(failure('adapter', 'net.proxy and net.ca work on Node only; here, fetch chooses the way'));
+    throw new TransportError(
+      failure('adapter', 'net.proxy and net.ca work on Node only; here, fetch chooses the connection'),
+    );
   }
   return {
     async send(request) {

@@ -20,7 +20,7 @@ const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 /** Headers that only the origin they were meant for may see. */
 const PRIVATE_HEADERS = new Set(['authorization', 'cookie', 'proxy-authorization', 'x-api-key']);
 
-/** Opens the entry point. Its connections are its own: nothing that users ask for travels on those to providers. */
+/** Opens the entry point. Its connections are its own: nothing that users request travels on those to providers. */
 export function guardedOutbound(
   options: OutboundOptions,
   environment: Environment,

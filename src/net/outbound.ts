@@ -10,7 +10,10 @@ export type { OutboundOptions } from '../options/http.ts';
 
 const door = onDemand(async () => (await import('./guarded-outbound.ts')).guardedOutbound);
 
-/** Opens the entry point, with the first request. Its connections are its own: nothing that users ask for travels on those to providers. */
+/**
+ * Opens the entry point, with the first request. Its connections are its own: nothing that users request travels on
+ * those to providers.
+ */
 export function createOutbound(
   options: OutboundOptions,
   environment: Environment,

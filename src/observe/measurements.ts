@@ -7,7 +7,7 @@ import {
   type StageCosts,
 } from '../contracts/events.ts';
 
-/** What measurements are told apart by. All have few values: models come from the catalog, never from callers. */
+/** What measurements are distinguished by. All have few values: models come from the catalog, never from callers. */
 export type LabelName =
   | 'operation'
   | 'provider'

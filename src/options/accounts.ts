@@ -67,7 +67,7 @@ export const PLUGIN_DEFAULT = {
   id: required(option.text<PluginId>()),
   /** Options as they would be in a request's entry. Default: none. */
   options: option.map(option.anything<unknown>('unknown')),
-  /** False: it does not run unless a request asks for it. Default true. */
+  /** False: it does not run unless a request requires it. Default true. */
   enabled: option.flag({ default: true }),
   /** True: what a request says of this plugin is ignored. Default false. */
   preventOverrides: option.flag({ default: false }),

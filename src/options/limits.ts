@@ -35,8 +35,8 @@ export const REQUEST_LIMITS = {
   writeStallMs: option.ms({ default: 60_000 }),
   /**
    * Requests over HTTP at the same time that hold a body or a call upstream: from the last byte of their body until the
-   * last byte of their answer has come, streams included. A slow body holds no place. Default: one for each 128 kB of the
-   * heap that the runtime allows, from 1,000 to 10,000; 2,000 where it does not tell.
+   * last byte of their answer has come, streams included. A slow body holds no place. Default: one for each 128 kB of
+   * the heap that the runtime allows, from 1,000 to 10,000; 2,000 where it does not give it.
    */
   concurrentRequests: computed(option.whole(0)),
 } satisfies OptionTable;

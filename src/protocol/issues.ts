@@ -4,7 +4,7 @@ import { echo, echoKey } from './fault.ts';
 
 type Path = readonly PropertyKey[];
 
-/** The one problem worth telling: where it is and what would be right. */
+/** The one problem to report: where it is and what would be right. */
 export interface Problem {
   readonly path: string;
   readonly problem: string;

@@ -6,7 +6,7 @@ import type { StandardIssue, StandardSchema } from './standard-schema.ts';
 import { isJsonObject, type JsonObject } from './json.ts';
 import type { Schema } from './accept/form.ts';
 
-/** Options of a plugin or server tool after checking, or the one problem worth telling. */
+/** Options of a plugin or server tool after checking, or the one problem to report. */
 export type OptionsCheck<Options> =
   | { readonly ok: true; readonly options: Options }
   | {

@@ -118,8 +118,8 @@ export const toolChoiceSchema = either([
 ]);
 
 /**
- * What a vendor wants back with a tool call, as clients of Google's own chat completions layer carry it. Only the vendor
- * that is named gets to see it.
+ * What a vendor requires back with a tool call, as clients of Google's own chat completions layer carry it. Only the
+ * vendor that is named gets to see it.
  */
 export interface ToolCallExtra {
   readonly google?: {

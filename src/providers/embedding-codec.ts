@@ -20,7 +20,7 @@ export type DecodedEmbeddings =
   | { readonly ok: true; readonly result: UpstreamEmbeddings }
   | { readonly ok: false; readonly failure: AttemptFailure };
 
-/** How one wire asks for embeddings and reads them. Pure: a codec never sends anything. */
+/** How one wire requires embeddings and reads them. Pure: a codec never sends anything. */
 export interface EmbeddingCodec {
   /**
    * Writes a request; as several, one after the other, where one call cannot have all inputs. They are made in their
@@ -47,7 +47,7 @@ export function badEmbeddings(message: string): Extract<DecodedEmbeddings, { ok:
 /** One answer of several that belong to one request. */
 export interface EmbeddingsPart {
   readonly result: UpstreamEmbeddings;
-  /** Inputs that it was asked for. */
+  /** Inputs of the request. */
   readonly inputs: number;
 }
 

@@ -50,7 +50,7 @@ export interface ApiRequest extends Pick<
 > {
   /** Path below the base URL. */
   readonly path: string;
-  /** Whether the same path will be asked for often. Default false. */
+  /** Whether the same path will be requested often. Default false. */
   readonly frequent?: boolean | undefined;
   readonly accept: string;
   /** Type of the body. Default: JSON. */

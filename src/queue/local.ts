@@ -84,7 +84,7 @@ class LocalQueue implements TaskQueue {
       }
       nextMs = await store.nextTaskIn();
     } catch (error) {
-      onProblem(`The batch store cannot be asked for tasks (${problemName(error)})`);
+      onProblem(`Tasks cannot be read from the batch store (${problemName(error)})`);
     }
     if (this.#pump !== pump) return;
     // Without room nothing can be taken before a task ends, which wakes the queue by itself.

@@ -147,7 +147,7 @@ async function refused(
   return last === undefined ? { granted: true } : { granted: false, broken: last };
 }
 
-/** When enough of a window will have been forgotten. Only asked of requests that are refused. */
+/** When enough of a window will have been forgotten. Only used of requests that are refused. */
 async function brokenBy(
   state: StateStore,
   account: string,

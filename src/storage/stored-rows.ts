@@ -18,7 +18,7 @@ export function restored(column: string): string {
   return column.includes('\\') ? (JSON.parse(`"${column}"`) as string) : column;
 }
 
-/** A time or a length of time as columns keep it: whole milliseconds, never shorter than was asked. */
+/** A time or a length of time as columns keep it: whole milliseconds, never shorter than was requested. */
 export function wholeMs(ms: number): number {
   return Math.ceil(ms);
 }

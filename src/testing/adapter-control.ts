@@ -16,7 +16,7 @@ export interface HeldCall {
   finish(): void;
   /** Breaks the answer off, as a lost connection does. */
   breakOff(): void;
-  /** Settles when the call is stopped, because nobody wants the answer any more. */
+  /** Settles when the call is stopped, because the answer is no longer needed. */
   readonly stopped: Promise<void>;
 }
 

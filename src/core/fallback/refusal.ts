@@ -1,7 +1,7 @@
 /**
- * Reads from a provider's refusal which word of a request it does not take, and makes of an endpoint one that is not asked
- * with it. Loaded when something was refused. Never a limit, a tool, a schema or a message: without those, something else
- * would be asked. Of a schema only words that its descriptions can say as well.
+ * Reads from a provider's refusal which word of a request it does not take, and makes of an endpoint one that is not
+ * called with it. Loaded when something was refused. Never a limit, a tool, a schema or a message: without those,
+ * it would be another request. Of a schema only words that its descriptions can say as well.
  */
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import { ALL_PARAMETERS, type ParameterName } from '../../catalog/model.ts';
@@ -14,7 +14,7 @@ import type { AttemptFailure, FailureKind, RefusedWord } from '../../contracts/f
 /** Kinds that a refusal of one word may be taken for. */
 const KINDS: ReadonlySet<FailureKind> = new Set(['unsupported_parameter', 'invalid_request', 'unprocessable']);
 
-/** Parameters without which the same is asked, said less exactly. */
+/** Parameters without which the request means the same, less exactly. */
 const OPTIONAL: ReadonlySet<string> = new Set<ParameterName>([
   'temperature',
   'top_p',
@@ -200,7 +200,7 @@ const NATIVE_NAMES: Readonly<Record<string, readonly string[] | undefined>> = {
   reasoning: ['thinking'],
 };
 
-/** An endpoint that is not asked with what its provider has refused. */
+/** An endpoint that is not called with what its provider has refused. */
 export function withoutRefused(endpoint: Endpoint, refusals: readonly RefusedWord[]): Endpoint {
   const left = new Set<string>(endpoint.parameters ?? ALL_PARAMETERS);
   const fields = new Map<string, string | undefined>(endpoint.refusedFields);
@@ -244,7 +244,8 @@ export function adjustmentsFor(
       if (!hasSchemaWord(request, words)) return [];
       return [`${words.join(', ')} of schemas became part of their descriptions, because ${providerName} refused them`];
     }
-    if (instead !== undefined) return [`${name} was called ${instead}, because ${providerName} refused the other name`];
+    if (instead !== undefined)
+      return [`${name} was sent as ${instead}, because ${providerName} refused the other name`];
     if (isParameter(name) && !isAskedWith(name, request)) return [];
     if (accepted === undefined) return [`${name} was left out, because ${providerName} refused it`];
     return accepted.some((effort) => effort === request.reasoning?.effort)
@@ -256,6 +257,6 @@ export function adjustmentsFor(
 /** A refusal in words, for those who look at an endpoint. */
 export function describeRefusal({ name, accepted, instead, words }: RefusedWord): string {
   if (words !== undefined) return `${words.join(', ')} in schemas`;
-  if (instead !== undefined) return `${name}, which it calls ${instead}`;
+  if (instead !== undefined) return `${name}, which has the name ${instead} there`;
   return accepted === undefined ? name : `${name} other than ${accepted.join(', ')}`;
 }

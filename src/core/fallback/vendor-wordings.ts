@@ -20,7 +20,7 @@ export interface Wording {
   readonly message?: RegExp;
   readonly kind: FailureKind;
   readonly concerns: Concern;
-  /** What callers are told, where that is more than the kind says (gaps 7.3). */
+  /** The message for callers, where that is more than the kind says (gaps 7.3). */
   readonly errorType?: ErrorType;
   /** Where the wording was seen. */
   readonly source: string;

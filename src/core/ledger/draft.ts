@@ -95,7 +95,7 @@ export interface RequestDraft {
         readonly status: number;
         readonly errorType: string;
         readonly committed: boolean;
-        /** As the caller was told. May repeat what the caller sent. */
+        /** As the caller got it. May repeat what the caller sent. */
         readonly message?: string | undefined;
       }
     | undefined;

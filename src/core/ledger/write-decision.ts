@@ -28,12 +28,8 @@ export function noteOf({ plan }: RequestDraft): SeenNotes {
   if (seen === undefined) return () => undefined;
   const { now, states, admissions } = seen;
   return ({ id }) => {
-    const answers = admissions.filter(({ endpoint }) => endpoint.id === id);
-    return seenEndpoint(
-      states.find(({ endpoint }) => endpoint.id === id),
-      answers,
-      now,
-    );
+    const state = states.find(({ endpoint }) => endpoint.id === id);
+    return seenEndpoint(state, admissions.find(({ endpoint }) => endpoint.id === id)?.admission, now);
   };
 }
 
@@ -118,7 +114,7 @@ function isSame(left: readonly Endpoint[], right: readonly Endpoint[]): boolean 
 
 /**
  * Preferences of a request as records have them: what differs from the default, without what the router's own policy
- * adds to every request. A replay puts the policy of its configuration in that place. What a request asked for just as
+ * adds to every request. A replay puts the policy of its configuration in that place. What a request names just as
  * the policy does counts as the policy's.
  */
 export function recordedPreferences(

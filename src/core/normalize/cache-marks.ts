@@ -30,7 +30,7 @@ export function marksItsCache({ cache, tools, messages, native }: NormalizedRequ
   );
 }
 
-/** Whether a body in the words of a dialect has a mark: at the top, on a tool, or on a block of content. */
+/** Whether a body in the words of an API format has a mark: at the top, on a tool, or on a block of content. */
 function isMarked(value: JsonValue | undefined): boolean {
   if (Array.isArray(value)) return value.some(isMarked);
   if (!isJsonObject(value)) return false;
@@ -71,7 +71,7 @@ export function withCacheMarks(request: NormalizedRequest, repeated: RepeatedPre
   };
 }
 
-/** Marks in the words of the Messages API; other dialects have none. */
+/** Marks in the words of the Messages API; other API formats have none. */
 function markedBody(body: JsonObject, whole: boolean): JsonObject {
   const { system, messages } = body;
   const last = Array.isArray(messages) ? messages.at(-1) : undefined;

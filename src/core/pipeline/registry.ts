@@ -20,7 +20,7 @@ export interface PluginRegistry {
   readonly routing: ReadonlySet<string>;
   /** Router models that plugins resolve. */
   readonly models: ReadonlySet<string>;
-  /** Plugins that may take part although nobody asks for them or for their models: by themselves, or by a default. */
+  /** Plugins that may take part although nobody requires them or for their models: by themselves, or by a default. */
   readonly unasked: readonly Plugin[];
 }
 

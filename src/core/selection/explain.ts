@@ -43,7 +43,7 @@ export interface ExplainedStep {
   readonly tokensPerSecond?: number | undefined;
   /** True when it would be passed over right now, because it is cooling down. */
   readonly coolingDown: boolean;
-  /** What its provider has refused lately, so that it is not asked with it; absent where it has refused nothing. */
+  /** What its provider has refused lately, so that it is not called with it; absent where it has refused nothing. */
   readonly refuses?: readonly string[] | undefined;
   /** The numbers that put it in its place; absent where an order, a sort or prices alone decided. */
   readonly decision?: DecisionFigures | undefined;
@@ -66,7 +66,7 @@ export interface ExplainedRejection {
 /** A plugin that would take part. */
 export interface ExplainedPlugin {
   readonly id: string;
-  /** Who wants it: the request, a default of the account or the router, the model that was asked for, or itself. */
+  /** Who wants it: the request, a default of the account or the router, the model that was requested, or itself. */
   readonly because: PluginCause;
   /** Hooks that would run. Of those, only `onCandidates` was run for this explanation. */
   readonly hooks: readonly string[];

@@ -16,7 +16,7 @@ export interface PlanStep {
   /** Index of the requested model that this endpoint serves. */
   readonly target: number;
   readonly strategy: RoutingStrategy;
-  /** True: when a model of such a step refuses the request, those of the others are not asked. */
+  /** True: when a model of such a step refuses the request, those of the others are not called. */
   readonly refusedTogether?: boolean | undefined;
   /** In words, for `explain`. */
   readonly why: string;
@@ -41,7 +41,7 @@ export interface RoutePlan {
   readonly applied?: AppliedConfiguration | undefined;
   /** What was changed in the request for whoever answers it; see {@link RoutedRequest.adjustments}. */
   readonly adjustments?: readonly string[] | undefined;
-  /** API format of the caller's own body, which endpoints get that speak it. Absent for that of chat. */
+  /** API format of the caller's own body, for endpoints that support it natively. Absent for that of chat. */
   readonly native?: DialectName | undefined;
   readonly steps: readonly PlanStep[];
   readonly rejected: readonly Rejection[];
@@ -86,7 +86,7 @@ export function readersFirst(
   const latest = [...origins.values()].at(-1);
   if (latest === undefined || preferences.order.length > 0) return steps;
   const reads = ({ endpoint }: PlanStep): boolean =>
-    originOf(endpoint) === latest && admission?.(endpoint, true).ok !== false;
+    originOf(endpoint) === latest && admission?.(endpoint).ok !== false;
   const readers = steps
     .filter(reads)
     .map((step) => ({ ...step, why: 'made the encrypted reasoning of the conversation' }));
@@ -109,6 +109,5 @@ export interface SeenWorld extends Pick<
 
 export interface SeenAnswer {
   readonly endpoint: Endpoint;
-  readonly warm: boolean;
   readonly admission: Admission;
 }

@@ -16,7 +16,7 @@ interface MetadataFacts {
   /** Milliseconds from the call that answered to the end of its answer. */
   readonly generationTime?: number | undefined;
   readonly pipeline: readonly PipelineStage[];
-  /** What the request asks for in vain, a sentence for each. Default: nothing. */
+  /** What the request requires in vain, a sentence for each. Default: nothing. */
   readonly warnings?: readonly string[] | undefined;
 }
 

@@ -72,7 +72,7 @@ export function withoutReasoning<Said extends Reasoned>(
   return calls.length === 0 ? rest : { ...rest, reasoning_details: calls };
 }
 
-/** Turns a non-streaming response into the pieces of a short stream, for callers who asked for one. */
+/** Turns a non-streaming response into the pieces of a short stream, for callers who requested one. */
 export function scatter(result: UpstreamResult): readonly StreamPiece[] {
   const { systemFingerprint, serviceTier, upstreamId, refusal, usage } = result;
   return [

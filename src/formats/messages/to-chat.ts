@@ -41,7 +41,7 @@ export function messagesToChat(
   const requiredBy = nativeOnly(request);
   const routersOwn = chatOnly(request, routing);
   if (requiredBy !== undefined && routersOwn !== undefined) {
-    const problem = `can only be sent to a provider that speaks this API itself, which has no word for ${routersOwn}`;
+    const problem = `can only be sent to a provider that supports this API natively, which has no field for ${routersOwn}`;
     return failed(faultAt(requiredBy, problem));
   }
   return passed({

@@ -23,7 +23,7 @@ export function requiresNative(request: ResponsesRequest): string | undefined {
 }
 
 /**
- * The path of the first thing that only this router does, so that a provider cannot be asked in the caller's words.
+ * The path of the first thing that only this router does, so that a provider cannot be called in the caller's words.
  *
  * @param routing - Ids of plugins that leave a request alone.
  */

@@ -114,7 +114,7 @@ export function responseId(generationId: string): string {
   return `resp_${tailOf(generationId)}`;
 }
 
-/** The id of an item, which is the same however often it is asked for. */
+/** The id of an item, which is the same however often it is requested. */
 export function itemId(kind: IdKind, generationId: string, outputIndex: number): string {
   return `${kind}_${tailOf(generationId)}_${outputIndex}`;
 }

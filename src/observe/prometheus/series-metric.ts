@@ -65,7 +65,7 @@ export class SeriesMetric {
     return (value) => this.#add(found, value);
   }
 
-  /** What registries ask for, to write it as text. */
+  /** What registries require, to write it as text. */
   getForPromString(): Promise<Read<SharedSample>> {
     const { name, help, type, aggregator } = this;
     const values = [...this.#shown].flatMap((counted) => this.#samplesOf(counted));

@@ -24,7 +24,7 @@ const DEFAULT_INSTRUCTIONS =
   'concrete guidance: what to do, why, and what to watch out for. It decides and it writes the answer, not you.';
 
 /**
- * The server tool `router:advisor` (gaps 2.1): the model asks a stronger one for advice and goes on with it. A request
+ * The server tool `router:advisor` (gaps 2.1): the model calls a stronger one for advice and goes on with it. A request
  * may offer several with names of their own. An advisor remembers what it was asked earlier in the conversation; the
  * rest of it, it only sees with `forward_transcript`.
  */

@@ -11,7 +11,7 @@ export interface Score {
 }
 
 /**
- * Where ranks come from: how good a model is at a kind of task, from 0 to 1, or undefined when that is unknown. Asked
+ * Where ranks come from: how good a model is at a kind of task, from 0 to 1, or undefined when that is unknown. Called
  * for every candidate while a route is planned, so it must answer at once, and the same for the same question. A plain
  * function is a source.
  */

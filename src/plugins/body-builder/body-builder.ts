@@ -5,7 +5,7 @@ import type { Plugin } from '../../contracts/plugin.ts';
 import { textOfMessage } from '../services/inner-call/helper-model.ts';
 
 const SLUG = 'router/bodybuilder';
-/** Asked where a prompt names no model. */
+/** Called where a prompt names no model. */
 const ANY_MODEL = 'router/auto';
 /** Requests that one prompt makes at most. */
 const MAX_REQUESTS = 16;

@@ -82,7 +82,7 @@ export function earlierAnnotations(messages: readonly Message[]): ReadonlyMap<st
   return found;
 }
 
-/** The text of a file as a part of the prompt: quoted, so that it is told apart from what the caller says. */
+/** The text of a file as a part of the prompt: quoted, so that it is distinguished from what the caller says. */
 export function quoted(annotation: FileAnnotation): TextPart {
   const { name = 'document', content } = annotation.file;
   const text = content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n');

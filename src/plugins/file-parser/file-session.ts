@@ -92,7 +92,7 @@ export class FileSession {
   /**
    * Puts uploads into the request itself, for a provider that reads files but knows nothing of our uploads.
    *
-   * @throws {@link RouterError} for an id that the store does not know.
+   * @throws {@link RouterError} for an id that is not in the store.
    */
   async withUploads(messages: readonly Message[], context: PluginContext<FileSession>): Promise<readonly Message[]> {
     if (this.#sources.store === undefined) return messages;

@@ -32,7 +32,7 @@ const MAX_BYTES = 64_000_000;
 const VARIABLE = 'MISTRAL_API_KEY';
 
 /**
- * Mistral's OCR (`POST /v1/ocr`), or a service that speaks the same.
+ * Mistral's OCR (`POST /v1/ocr`), or a service with the same API.
  *
  * @throws {@link ConfigError} when an option cannot be right.
  */

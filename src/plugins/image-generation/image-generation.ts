@@ -37,7 +37,7 @@ export interface ImageGenerationOptions {
 
 /**
  * The server tool `router:image_generation` (gaps 2.1): the model describes an image, and a model that makes images
- * makes it. A model of this router is asked through the router; any other name goes to the service. Images come in
+ * makes it. A model of this router is called through the router; any other name goes to the service. Images come in
  * `message.images`; the model reads where, not the bytes.
  */
 export function imageGenerationTool(

@@ -39,7 +39,7 @@ const DEFAULT_TIMEOUT_MS = 180_000;
 const MEDIA_TYPES = ['png', 'jpeg', 'webp'] as const;
 
 /**
- * Makes images with OpenAI's images API (`POST /images/generations`), or with a service that speaks it.
+ * Makes images with OpenAI's images API (`POST /images/generations`), or with a service with the same API.
  *
  * @throws {@link ConfigError} when the key or the address cannot be right.
  */

@@ -10,7 +10,7 @@ import { inspectJson } from '../../protocol/inspect-json.ts';
 const MAX_PAGES = 20;
 const MAX_ENTRIES = 1_000;
 
-/** Milliseconds after which a server is asked again which tools it has. */
+/** Milliseconds after which the tools of a server are listed again. */
 const LIST_MS = 300_000;
 
 /** Tools that a warning names. */

@@ -79,7 +79,7 @@ const PROGRAM_SERVER: OptionShape<McpProgramServer> = {
   cwd: text,
 };
 
-/** A server is told apart by its form, so that what is wrong is said of the form that was meant. */
+/** A server is distinguished by its form, so that what is wrong is said of the form that was meant. */
 const serverKind: OptionKind = (value, path) =>
   typeof value === 'object' && value !== null && 'command' in value
     ? group(PROGRAM_SERVER, ['command'])(value, path)
@@ -95,7 +95,7 @@ const OPTIONS: OptionShape<McpToolOptions> = {
 const NAME = /^[a-z0-9-]{1,24}$/;
 
 /**
- * Checks the options of `mcpTool`, and the addresses of its servers as far as they tell by themselves.
+ * Checks the options of `mcpTool`, and the addresses of its servers as far as they show it by themselves.
  *
  * @throws {@link ConfigError} with everything that is wrong.
  */

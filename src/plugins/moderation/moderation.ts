@@ -13,7 +13,7 @@ import { openaiModerationFromEnvironment } from './openai-moderation.ts';
 export interface ModerationOptions {
   /** Who decides. Default: OpenAI's moderation, when `OPENAI_API_KEY` is set. */
   readonly service?: ModerationService | undefined;
-  /** Milliseconds for all that is asked about one request. Default 30,000. */
+  /** Milliseconds for all calls about one request. Default 30,000. */
   readonly timeoutMs?: number | undefined;
 }
 

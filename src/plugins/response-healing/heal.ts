@@ -84,7 +84,7 @@ function withoutThinking(text: string): string {
   return rest.includes('{') || rest.includes('[') || rest.includes(':') ? rest : text;
 }
 
-/** A part of an answer that may be what was asked for. */
+/** A part of an answer that may be what was requested. */
 interface Candidate {
   /** JSON. */
   readonly json: string;

@@ -5,7 +5,7 @@ import type { DomainRule, DomainFilter } from '../../contracts/plugin-services.t
 import { echo } from '../../protocol/fault.ts';
 import { matchesWildcard } from '../../catalog/model-patterns.ts';
 
-/** A filter, or the one problem worth telling, as an options parser tells it. */
+/** A filter, or the one problem to report, as an options parser tells it. */
 type FilterCheck =
   | { readonly ok: true; readonly filter: DomainFilter }
   | { readonly ok: false; readonly path: string; readonly problem: string };

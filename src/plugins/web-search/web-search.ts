@@ -67,7 +67,7 @@ const MAX_QUERY_LENGTH = 1_000;
 
 /**
  * The server tool `router:web_search` and its short forms (gaps 2.1, 2.2): the model searches when and as often as it
- * wants to. Where every endpoint of the request has a search of its own, the provider does it.
+ * chooses. Where every endpoint of the request has a search of its own, the provider does it.
  */
 export function webSearchTool(options: WebSearchToolOptions = {}): ServerToolDefinition<WebSearchOptions> {
   checkShape(OPTIONS, options, 'webSearchTool');

@@ -47,11 +47,11 @@ export interface WebRequestOptions {
   readonly engine?: string | undefined;
   /** How thoroughly engines search that can choose. Default: as the engine does. */
   readonly mode?: SearchMode | undefined;
-  /** What comes before the results in the prompt. Default: a text with the date that asks for citations. */
+  /** What comes before the results in the prompt. Default: a text with the date that requires citations. */
   readonly searchPrompt?: string | undefined;
   /** Results. Default 5. */
   readonly maxResults: number;
-  /** Searches, for providers that search as often as they want to. Default: as the provider does. */
+  /** Searches, for providers that search as often as they choose. Default: as the provider does. */
   readonly maxUses?: number | undefined;
   /** Sites that results may be from. */
   readonly domains: DomainFilter;

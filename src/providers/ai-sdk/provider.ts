@@ -13,9 +13,8 @@ import {
 } from './options.ts';
 
 /**
- * A provider made of language models and embedding models of the Vercel AI SDK, which brings every provider that the SDK
- * knows: Bedrock, Vertex, Cohere and so on. The models are recognised by their members; this package needs no part of
- * the SDK.
+ * A provider made of language models and embedding models of the Vercel AI SDK, which brings every provider of the SDK:
+ * Bedrock, Vertex, Cohere and so on. The models are recognised by their members; this package needs no part of the SDK.
  *
  * Routing, retries, fallbacks, timeouts and accounting are the router's: models by themselves never retry.
  *

@@ -204,7 +204,7 @@ export class MessageReader {
     }
     const call = this.#calls;
     if (name === undefined || call >= MAX_CALLS) {
-      pieces.push(broken('The provider sent an impossible tool call'));
+      pieces.push(broken('The provider sent an invalid tool call'));
       return;
     }
     this.#calls += 1;

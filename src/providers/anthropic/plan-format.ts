@@ -8,7 +8,7 @@ import type { Schema } from '../../core/schema/schema-parts.ts';
 import { type Note, rewritten } from '../adjustments.ts';
 import type { Takes } from '../taken-parameters.ts';
 
-/** How the model is held to the form of the answer that was asked for. */
+/** How the model is held to the form of the answer that was requested. */
 export type FormatPlan =
   | { readonly type: 'none' }
   /** By the API itself. */

@@ -25,7 +25,7 @@ const USUAL_OUTPUT = 4_096;
 /**
  * Plans thinking and the token limit together: a budget must be smaller than the limit.
  *
- * @param note - Is told of a limit and of an effort that are not those that were asked for.
+ * @param note - Is called with a limit and of an effort that are not those that were requested.
  */
 export function planThinking(
   request: NormalizedRequest,

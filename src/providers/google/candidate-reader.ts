@@ -57,7 +57,7 @@ export class CandidateReader {
     return this.#broken;
   }
 
-  /** The text so far; empty unless the request asked for a search, whose citations point into it. */
+  /** The text so far; empty unless the request has a search, whose citations point into it. */
   get text(): string {
     return this.#text;
   }

@@ -29,7 +29,7 @@ export function encodeFunctions(
   };
 }
 
-/** Google's own search, which is what `web_search_options` ask for. It cannot be combined with functions. */
+/** Google's own search, which is what `web_search_options` require. It cannot be combined with functions. */
 export function encodeSearch({ parameters }: NormalizedRequest): EncodedTools {
   return parameters.web_search_options === undefined ? {} : { tools: [{ googleSearch: {} }] };
 }

@@ -184,7 +184,7 @@ const MAX_INPUTS = 50_000;
 interface BatchFile {
   /** The endpoint that all of them are for. */
   readonly url: string;
-  /** Model of its requests, as the provider knows it. */
+  /** Model of its requests, as the provider names it. */
   readonly model: unknown;
   readonly lines: readonly string[];
 }

@@ -160,9 +160,9 @@ interface KnownCall {
 }
 
 /**
- * Decodes the events of the Responses wire, and passes each on as it is beside what it means. Items are told apart by
- * their ids or their positions: some servers change the former from event to event, others send the same of the latter
- * for all.
+ * Decodes the events of the Responses wire, and passes each on as it is beside what it means. Items are distinguished
+ * by their ids or their positions: some servers change the former from event to event, others send the same of the
+ * latter for all.
  */
 export class ResponsesStreamDecoder implements StreamDecoder {
   readonly #context: ResponseContext;

@@ -6,7 +6,7 @@ import { isJsonObject } from '../../protocol/json.ts';
 import type { Prompt } from './prompt-types.ts';
 
 const LONGEST_QUESTION = 200;
-/** Texts are made no longer than this, whatever the schema asks for. */
+/** Texts are made no longer than this, whatever the schema requires. */
 const LONGEST_TEXT = 10_000;
 
 /** Texts in the formats that JSON Schema names. */
@@ -116,7 +116,7 @@ export function flatten(schema: Schema, root: Schema, depth = 0): Schema {
   return parts.reduce<Schema>((merged, part) => merge(merged, flatten(part, root, depth + 1)), rest);
 }
 
-/** A schema that asks for what both ask for. */
+/** A schema that requires what both require. */
 export function merge(left: Schema, right: Schema): Schema {
   const merged: Record<string, unknown> = { ...left };
   for (const [key, value] of Object.entries(right)) {

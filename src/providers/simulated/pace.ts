@@ -97,7 +97,7 @@ export interface PacedPieces {
 }
 
 /**
- * Hands out one token after the other as time goes by. A token is only made when somebody asks for it, so that a slow
+ * Hands out one token after the other as time goes by. A token is only made when it is read, so that a slow
  * reader holds the answer back.
  */
 export class PacedStream implements PieceStream {

@@ -102,7 +102,7 @@ class LineReader {
   }
 }
 
-/** The lines of a text, without their ends. Each is valid until the next one is asked for. */
+/** The lines of a text, without their ends. Each is valid until the next one is requested. */
 async function* linesOf(
   pieces: AsyncIterable<Uint8Array>,
   maxBytes: number,

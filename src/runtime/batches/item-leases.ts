@@ -10,7 +10,7 @@ type LeasePorts = Pick<BatchPorts, 'store' | 'environment' | 'itemLease'>;
 interface Claim {
   /** Requests of it without an outcome. */
   open: number;
-  /** When its lease was asked for, the last time that this is known. */
+  /** When its lease was requested, the last time that this is known. */
   from: number;
   renewAt: number;
   /** Times as long as others its leases are. */
@@ -39,8 +39,8 @@ export class ItemLeases {
   /**
    * Keeps the leases of a claim from now on.
    *
-   * @param from - When it was asked for.
-   * @param leaseMs - What it was asked for with.
+   * @param from - When it was requested.
+   * @param leaseMs - What it was requested with.
    * @param factor - Times as long as others its leases are to be.
    */
   hold(token: string, items: number, from: number, leaseMs: number, factor = 1): void {

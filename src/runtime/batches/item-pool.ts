@@ -54,7 +54,7 @@ const UNSTORED_SHARE = 4;
 const MAX_SLICE = 128;
 /** Milliseconds of work that are claimed ahead, as fast as requests went so far. */
 const AHEAD_MS = 1_000;
-/** Milliseconds until requests are asked for again after there were none. */
+/** Milliseconds until requests are looked for again after there were none. */
 const LOOK_AGAIN_MS = 1_000;
 
 /** How a run goes about its requests. */

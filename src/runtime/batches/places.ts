@@ -26,7 +26,7 @@ interface PlaceRequest {
 /** How a request went, as far as the pace depends on it. */
 export type Verdict =
   | { readonly type: 'answered' }
-  /** The provider wants to be asked less often. */
+  /** The provider wants to be called less often. */
   | { readonly type: 'complaint'; readonly retryAfterMs?: number | undefined }
   /** Something that says nothing about the pace. */
   | { readonly type: 'other' };

@@ -1,4 +1,5 @@
 /** The interface between the attempt loop and its upstream calls. */
+import type { TimedKind } from '../../core/selection/adaptive/speed.ts';
 import type { CostPart } from '../../catalog/cost.ts';
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { TokenCalibration } from '../../core/tokens/likely-tokens.ts';
@@ -15,8 +16,8 @@ import type { ReportedUsage, UpstreamResult, ModelRefusal } from '../../contract
 import type { Usage } from '../../protocol/usage.ts';
 
 /**
- * How a call came out: a failure, a non-streaming response, or a stream whose first content is in hand. One that is withheld says
- * nothing but that a content filter kept it back, so that another model may be asked instead.
+ * How a call came out: a failure, a non-streaming response, or a stream whose first content is in hand. One that is
+ * withheld says nothing but that a content filter kept it back, so that another model may be called instead.
  */
 export type CallResult<Result = UpstreamResult> =
   | { readonly type: 'failed'; readonly failure: AttemptFailure }
@@ -25,7 +26,7 @@ export type CallResult<Result = UpstreamResult> =
 
 /** An upstream call, as far as its execution cares. */
 export interface AttemptCall<Result> {
-  /** Makes the call and tells, once, when it either failed, is complete, or has committed. Never throws. */
+  /** Makes the call and reports, once, when it either failed, is complete, or has committed. Never throws. */
   open(onResult: (result: CallResult<Result>) => void): void;
   /** Frees everything. */
   close(): void;
@@ -78,10 +79,13 @@ export interface AttemptedCall<Call = AttemptCall<unknown>, Result = unknown> {
 
 /** Tokens of a call by which its time is judged. */
 export interface CallWork {
+  readonly kind: TimedKind;
   /** What was expected of it alone. */
   readonly tokens: number;
   /** The same with the calls that waited before it. */
   readonly work: number;
+  /** Those that its endpoint was likely spared by its cache. */
+  readonly spared: number;
 }
 
 /** How a call ended: well, or badly. */
@@ -99,7 +103,7 @@ export interface AnswerFacts {
   /** What the cost consists of; absent when the provider reported the cost, or when unknown the price. */
   readonly costParts?: readonly CostPart[] | undefined;
   readonly finishReason: string | null;
-  /** In the provider's own words, where it told. */
+  /** In the provider's own words, where it said so. */
   readonly nativeFinishReason?: string | undefined;
   /** Present when the request had tools and the answer called some: whether the calls were valid. */
   readonly toolCalls?: 'valid' | 'invalid' | undefined;
@@ -121,7 +125,7 @@ export interface Dialing<Request> {
   readonly apiKey: ProviderKey | undefined;
   /** Goes with the call, so that its trace can go on at the provider. */
   readonly traceContext: TraceContext | undefined;
-  /** Whether a refusal is kept back until it is complete, because another model may be asked in its place. */
+  /** Whether a refusal is kept back until it is complete, because another model may be called in its place. */
   readonly holdsRefusals: boolean;
   /** What the router has put into the request beside what the caller sent. */
   readonly addition?: Addition | undefined;
@@ -135,6 +139,6 @@ export interface AttemptLoopOptions<Request> {
   readonly deadlineAt?: number | undefined;
   /** Attempts that were made before this execution, for the numbers in events. */
   readonly attemptsBefore?: number | undefined;
-  /** What the request looks like for one endpoint. Asked once for each, before its first attempt. */
+  /** What the request looks like for one endpoint. Called once for each, before its first attempt. */
   readonly prepare?: ((endpoint: Endpoint) => Request | Promise<Request>) | undefined;
 }

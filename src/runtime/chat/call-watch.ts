@@ -61,7 +61,7 @@ export class CallWatch {
    * Begins to watch, and calls back, once, with what the provider gives, but not later than the clock and the caller
    * allow.
    *
-   * @param onLate - Told of a value that comes after the interruption, when nobody waits for it any more.
+   * @param onLate - Called with a value that comes after the interruption, when nobody waits for it any more.
    */
   whenThere<Value>(
     start: () => Value | PromiseLike<Value>,

@@ -7,7 +7,7 @@ import type { SilencePolicy } from '../../core/selection/adaptive/silence.ts';
 import type { EndpointLoad } from '../endpoints/endpoint-load.ts';
 import type { ReportedLimits } from '../../contracts/provider.ts';
 
-/** Told how an endpoint came before and how it stands now. */
+/** Called with how an endpoint came before and how it stands now. */
 export type HealthListener = (endpoint: Endpoint, before: EndpointHealth, after: EndpointHealth) => void;
 
 /** How records are kept. */

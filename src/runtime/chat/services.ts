@@ -71,7 +71,7 @@ export interface RuntimeServices {
   /** Copies of requests for candidates. Absent where no alias may have one. */
   readonly mirrors: RequestMirrors | undefined;
   readonly events: EventHub;
-  /** Tells the operator what a plugin noticed about the configuration; the same words at most once a minute. */
+  /** Warns the operator of what a plugin noticed about the configuration; the same words at most once a minute. */
   readonly tellNotice: (message: string) => void;
   readonly docsUrl: string;
   readonly registry: PluginRegistry;

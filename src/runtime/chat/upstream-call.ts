@@ -82,7 +82,7 @@ export class UpstreamCall extends Pollable<readonly StreamPiece[] | undefined> {
     return this.#options.request.stream ? this.tracker.seals : this.#seals;
   }
 
-  /** Makes the call and tells, once, when it either failed, is complete, or has committed. Never throws. */
+  /** Makes the call and reports, once, when it either failed, is complete, or has committed. Never throws. */
   open(onResult: (result: CallResult) => void): void {
     const fail = (thrown: unknown): void => onResult(this.#failed(misbehaviour(thrown)));
     const receive = (reply: unknown): void => {
@@ -121,7 +121,7 @@ export class UpstreamCall extends Pollable<readonly StreamPiece[] | undefined> {
     this.#watch.interrupt(reason);
   }
 
-  /** Frees everything; the provider is told if it is still at work. */
+  /** Frees everything; the provider is cancelled if it is still at work. */
   close(): void {
     this.#watch.end();
     if (this.#stream !== undefined) this.#cancelStream();

@@ -15,12 +15,13 @@ import {
 } from '../../core/fallback/health.ts';
 import { endedLately, type LatelyEnded } from '../../core/fallback/outcomes.ts';
 import { chargesAfter } from '../../core/selection/adaptive/charges.ts';
-import { lateAnswerShare, lateEndsAfter, NO_LATE_ENDS } from '../../core/selection/adaptive/hedge.ts';
+import { lateAnswerShare, NO_LATE_ENDS } from '../../core/selection/adaptive/hedge.ts';
 import {
   DEFAULT_PACER_POLICY,
   FREE_PACE,
   paceAfterCall,
   paceAfterPromise,
+  paceAfterReturn,
   paceAfterSending,
   type PacerPolicy,
   placeIn,
@@ -55,13 +56,13 @@ export class EndpointRecords {
   readonly #environment: Environment;
   /** When the process ran again after it had stood still. */
   #ranAgainAt = -Infinity;
-  /** Told of every time for which an endpoint is to be left alone, for those who share it. */
+  /** Called with every time for which an endpoint is not to be called, for those who share it. */
   onCooldown: ((endpoint: Endpoint, cooldown: Cooldown) => void) | undefined;
   readonly #onChange: HealthListener;
   /** What endpoints have refused. */
   readonly refusals: KnownRefusals;
 
-  /** @param onChange - Told when a cooldown or the breaker of an endpoint has changed. */
+  /** @param onChange - Called when a cooldown or the breaker of an endpoint has changed. */
   constructor(
     known: KnownEndpoints,
     { health, adaptive, pacer, silence }: RecordPolicies,
@@ -126,7 +127,7 @@ export class EndpointRecords {
     tokens: number,
     promised: boolean,
   ): Admission {
-    const admitted = admission(health, this.#policy, now);
+    const admitted = admission(health, this.#policy, now, load.outliving(health.breaker, now));
     if (!admitted.ok && admitted.cause !== 'rate_limited') return admitted;
     const room = load.room(endpoint, tokens, this.#crowd, now);
     const isPaced = pace !== undefined && pace.rate !== Infinity && !promised;
@@ -143,15 +144,14 @@ export class EndpointRecords {
   }
 
   /** Calls per second that an endpoint takes, as far as it is known. */
-  rate(endpoint: Endpoint): number {
-    return this.#known.find(endpoint.id)?.record.pace?.rate ?? Infinity;
-  }
+  rate = ({ id }: Endpoint): number => this.#known.find(id)?.record.pace?.rate ?? Infinity;
 
-  /** Promises the next place to somebody who waits for it. */
-  promise(endpoint: Endpoint): void {
+  /** Promises the next place to somebody who waits for it; the result gives it back unused. */
+  promise(endpoint: Endpoint): () => void {
     const known = this.#known.of(endpoint.id);
     const pace = paceAfterPromise(known.record.pace ?? FREE_PACE, this.#environment.now());
     known.record = { ...known.record, pace };
+    return () => (known.record = { ...known.record, pace: paceAfterReturn(known.record.pace ?? FREE_PACE) });
   }
 
   /**
@@ -263,10 +263,13 @@ export class EndpointRecords {
     if (speed !== record.speed) known.record = { ...record, speed };
   }
 
+  /** Whether a call has been answered that began after a time. */
+  answeredSince = ({ endpoint: { id } }: PlanStep, at: number): boolean =>
+    (this.#known.find(id)?.load.answeredStartedAt ?? -Infinity) > at;
+
   /** Notes how a late call ended that was waited for. */
   lateEnded({ id }: Endpoint, hasFailed: boolean): void {
-    const { load } = this.#known.of(id);
-    load.lateEnds = lateEndsAfter(load.lateEnds, hasFailed);
+    this.#known.of(id).load.lateEnded(hasFailed);
   }
 
   /** Share of the late calls of an endpoint that answer after all. */
@@ -331,7 +334,7 @@ export class EndpointRecords {
     return load.running.some(waitsTooLong);
   }
 
-  /** Looks whether an endpoint hangs. If it does, it is left alone, and everybody who waits for it is told. */
+  /** Looks whether an endpoint hangs. If it does, it is not called, and everybody who waits for it is told. */
   checkSilence(endpoint: Endpoint): boolean {
     if (this.#silence === undefined || !(this.isSilent(endpoint) || this.#isUnheard(endpoint))) return false;
     const known = this.#known.of(endpoint.id);

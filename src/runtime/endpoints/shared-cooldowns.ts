@@ -21,7 +21,7 @@ const LAST = 'cooldowns\nlast';
 
 /**
  * Cooldowns that instances tell each other through the state store: an endpoint that one of them was turned away from,
- * or whose breaker it opened, is left alone by all. A numbered list, of which everybody reads what is new: one look a
+ * or whose breaker it opened, is not called by any. A numbered list, of which everybody reads what is new: one look a
  * second and instance, however many requests there are. Everything else about health stays with who has measured it.
  */
 export class SharedCooldowns {

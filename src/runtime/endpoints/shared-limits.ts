@@ -44,7 +44,7 @@ export class SharedLimits {
    * Takes a place for a call.
    *
    * @param tokens - Tokens that it is likely to have.
-   * @param onLate - Told when the store says only after the wait that there was no place.
+   * @param onLate - Called when the store says only after the wait that there was no place.
    */
   take(endpoint: Endpoint, tokens: number, onLate: (full: NoPlace) => void): MaybePromise<SharedPlace | NoPlace> {
     const claim = claimOf(endpoint, tokens, this.#environment.wallClock());

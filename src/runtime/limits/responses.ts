@@ -166,7 +166,7 @@ function readCachedAnswer(text: string | undefined, now: number): CachedAnswer |
   }
 }
 
-/** What is told about an answer from the cache. */
+/** Metadata of an answer from the cache. */
 export function reportHit({ storedAt, expiresAt, sourceId }: CachedAnswer, now: number): CacheReport {
   return {
     status: 'HIT',

@@ -72,7 +72,7 @@ export class Spending {
 
   /**
    * Looks whether anything is left to spend: what is only reserved for calls under way is. Nothing stays reserved.
-   * Accounts that pay providers themselves are not asked.
+   * Accounts that pay providers themselves are not called.
    *
    * @throws {@link RouterError} 402
    */
@@ -115,7 +115,7 @@ export class Spending {
     this.#add(account, others, nanoUsd);
   }
 
-  /** US dollars that were spent with the key of an account, by period; undefined where nobody can tell. */
+  /** US dollars that were spent with the key of an account, by period; undefined where it is not counted. */
   async spentWith(account: Account): Promise<Readonly<Record<BudgetPeriod, number>> | undefined> {
     if (!this.counts(account)) return undefined;
     try {

@@ -19,7 +19,7 @@ import type { PreparedRequest } from './prepared-request.ts';
  * Finds the plugins and server tools of a request.
  *
  * @param chat - The body as a chat request.
- * @param body - As its caller sent it, in whatever dialect: errors name its paths.
+ * @param body - As its caller sent it, in whatever API format: errors name its paths.
  * @throws {@link RouterError} when one is unknown here, or its options are wrong.
  */
 export function preparePipeline(

@@ -15,7 +15,7 @@ export interface DurableObjectContext {
   };
 }
 
-/** What the object is asked, and what it answers: one request for each function of a store. */
+/** What the object is called, and what it answers: one request for each function of a store. */
 type StateQuestion =
   | { readonly ask: 'get' | 'delete'; readonly key: string }
   | { readonly ask: 'set'; readonly key: string; readonly value: JsonValue; readonly ttlMs: number }

@@ -164,7 +164,7 @@ const TABLES = {
   },
 };
 
-/** Which records are asked for. */
+/** Which records are requested. */
 const matches = (
   schema: string,
 ): string => `(:account::text IS NULL OR account = :account) AND (:model::text IS NULL OR model = :model)

@@ -321,7 +321,7 @@ function nested(depth: number): Fault {
   };
 }
 
-/** Number of a fault; a part behind the number tells its variants apart. */
+/** Number of a fault; a part behind the number distinguishes its variants. */
 export type FaultId =
   | keyof typeof BODY_FAULTS
   | keyof typeof CONNECTION_FAULTS

@@ -44,7 +44,7 @@ export class Work {
 
 /** A request that is under way, as its endpoints see it. */
 export interface Turn {
-  /** Tells the request apart from all others. */
+  /** Distinguishes the request from all others. */
   readonly id: string;
   /** Session that prompt caches know it by. */
   readonly session: string;

@@ -27,9 +27,9 @@ export interface TrafficFigures {
   /** US dollars that the providers charge, for cancelled calls too. */
   readonly costUsd: number;
   /**
-   * Cost above that of an oracle which knows every outage and takes the endpoint of the lowest price that works, for the
-   * requests that were answered: 0.1 is ten percent more. Can be a little below 0, because the oracle leaves a warm
-   * cache for a lower price.
+   * Cost above that of an oracle which has the times of all outages and takes the endpoint of the lowest price that
+   * works, for the requests that were answered: 0.1 is ten percent more. Can be a little below 0, because the oracle
+   * leaves a warm cache for a lower price.
    */
   readonly regret: number;
   /** Share of the tokens of answered prompts that came from caches. */
@@ -61,8 +61,8 @@ export interface TrafficReport extends TrafficFigures {
    */
   readonly recoveryMs: number | undefined;
   /**
-   * The same times one by one, without those in which no dearer endpoint answered: nobody missed the endpoint then. To be
-   * put together over several runs, of which one may have a single outage.
+   * The same times one by one, without those in which no more expensive endpoint answered: nobody missed the endpoint
+   * then. To be put together over several runs, of which one may have a single outage.
    */
   readonly missedMs: readonly number[];
   /**
@@ -247,7 +247,7 @@ function commonDeadTimes(servers: readonly SimulatedServer[]): readonly DeadTime
 /** A time from the end of a dead time to the first answer after it. */
 interface Recovery {
   readonly ms: number;
-  /** Whether a dearer endpoint answered meanwhile. */
+  /** Whether a more expensive endpoint answered meanwhile. */
   readonly isMissed: boolean;
 }
 
@@ -311,9 +311,9 @@ interface Known {
 }
 
 /**
- * Knows every outage and every rate limit, and gives each request to the endpoint that works and has the lowest price
- * for it. Sessions are cached there as they are for anybody else, but it does not stay with a dearer endpoint because a
- * prompt is cached there: a router that does can be a little cheaper.
+ * Has the times of all outages and all rate limits, and gives each request to the endpoint that works and has the
+ * lowest price for it. Sessions are cached there as they are for anybody else, but it does not stay with a more
+ * expensive endpoint because a prompt is cached there: a router that does can be a little cheaper.
  */
 export class Oracle {
   readonly #known: readonly Known[];

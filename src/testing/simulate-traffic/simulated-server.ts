@@ -21,7 +21,7 @@ export interface SimulatedCall {
   readonly signal: AbortSignal;
 }
 
-/** What endpoints tell about the calls they got. */
+/** What endpoints report about the calls they got. */
 export interface CallBook {
   turnOf(call: SimulatedCall): Turn;
   /** Counts a call; gives its number among those of its request, from 1 on. */

@@ -117,7 +117,7 @@ export class Replay {
   }
 
   /**
-   * What came of a request, and what that shows of the endpoint that was asked first: calls that follow a failure, and
+   * What came of a request, and what that shows of the endpoint that was called first: calls that follow a failure, and
    * the time that it took, belong to what it means to ask there first.
    */
   #compare(record: LedgerRecord, moved: readonly PlanStep[] | undefined): void {

@@ -116,7 +116,7 @@ export interface ServerToolResultBlock extends CacheMark {
   readonly content: unknown;
 }
 
-/** One block of a message's content, told apart by `type`. */
+/** One block of a message's content, distinguished by `type`. */
 export type MessagesBlock =
   | TextBlock
   | ImageBlock
@@ -237,7 +237,7 @@ export const assistantContentSchema = either([
 export const systemContentSchema = either([text(), list(tagged('type', [textBlock]))]);
 
 /**
- * An object told apart by `type`. Types without a schema pass as they are: Anthropic adds some every month, and an
+ * An object distinguished by `type`. Types without a schema pass as they are: Anthropic adds some every month, and an
  * endpoint that speaks this wire understands them even where we do not.
  *
  * @param elsewhere - Types that exist, but not in this place, with the place where they belong.

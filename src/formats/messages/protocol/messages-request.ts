@@ -111,7 +111,7 @@ export interface MessagesRequest {
     | 'scale'
     | null
     | undefined;
-  /** `fast` asks for the priority tier. */
+  /** `fast` requires the priority tier. */
   readonly speed?: 'standard' | 'fast' | null | undefined;
   /** Another spelling of `models`. `default` leaves the choice to the router. */
   readonly fallbacks?: 'default' | readonly { readonly model: string }[] | null | undefined;

@@ -56,7 +56,7 @@ export interface StopDetails {
 export interface MessagesUsage {
   readonly input_tokens: number;
   readonly output_tokens: number;
-  /** Null when the provider did not tell. */
+  /** Null when the provider did not say. */
   readonly cache_read_input_tokens: number | null;
   readonly cache_creation_input_tokens: number | null;
   readonly cache_creation: {

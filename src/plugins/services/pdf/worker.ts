@@ -8,7 +8,7 @@ import { type PdfJob, replyOfError, tooMuchMemory, type WorkerReply } from './pd
  * can unfold to a gigabyte, and limits on the heap of a thread do not count such buffers.
  *
  * @param maxBytes - Bytes of one buffer.
- * @param onBreach - Told when something wanted more.
+ * @param onBreach - Called when something wanted more.
  */
 function guardAllocations(maxBytes: number, onBreach: () => void): void {
   // The platform's own decompression grows outside of what can be watched; without it, the reader uses its own.

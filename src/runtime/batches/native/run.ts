@@ -134,7 +134,7 @@ async function findUnwrittenPart(
   return 'found';
 }
 
-/** How a batch stands, or undefined while nobody can tell. */
+/** State of a batch, or undefined while nobody can tell. */
 async function stateOf(live: LiveJob, signal: AbortSignal): Promise<NativeState | undefined> {
   const reply = await live.native.poll(live.call(signal));
   return reply.ok ? reply.value : undefined;
