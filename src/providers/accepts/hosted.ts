@@ -1,3 +1,4 @@
+/** What vendors that host open models accept. */
 import type { BuiltInProvider } from '../../options/names.ts';
 import { type FamilyAccepts, type VendorAccepts, withDifferences } from '../../core/accepts.ts';
 import { parametersLackedBy } from '../../catalog/lacked-parameters.ts';
