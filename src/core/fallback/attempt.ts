@@ -1,4 +1,5 @@
-import type { PlanStep } from '../selection/route-plan.ts';
+import type { Endpoint } from '../../catalog/endpoint.ts';
+import type { PlanStep, RoutePlan } from '../selection/route-plan.ts';
 import type { AttemptFailure, Continuation } from '../../contracts/failure.ts';
 import type { Usage } from '../../protocol/usage.ts';
 
@@ -58,4 +59,10 @@ export function triesOf(step: PlanStep, attempts: readonly Attempt[]): number {
 export function countedTries(step: PlanStep, attempts: readonly Attempt[]): number {
   return attempts.filter(({ step: { endpoint }, lastResort: isLast }) => endpoint.id === step.endpoint.id && !isLast)
     .length;
+}
+
+/** Whether a model is left that was not called yet. */
+export function hasOtherModel({ steps }: RoutePlan, attempts: readonly Attempt[], { model }: Endpoint): boolean {
+  const asked = new Set(attempts.map(({ step }) => step.endpoint.model));
+  return steps.some(({ endpoint }) => endpoint.model !== model && !asked.has(endpoint.model));
 }

@@ -389,12 +389,6 @@ function isFinal({ kind }: Pick<AttemptFailure, 'kind'>, returnRefusals = false)
   return FAILURE_RULES[kind].next === 'nothing' || (returnRefusals && kind === 'content_policy');
 }
 
-/** Whether a model is left that was not called yet. */
-export function hasOtherModel({ steps }: RoutePlan, attempts: readonly Attempt[], { model }: Endpoint): boolean {
-  const asked = new Set(attempts.map(({ step }) => step.endpoint.model));
-  return steps.some(({ endpoint }) => endpoint.model !== model && !asked.has(endpoint.model));
-}
-
 const NO_FAILURES: readonly FailedAttempt[] = [];
 
 function stop(reason: StopReason): Move {

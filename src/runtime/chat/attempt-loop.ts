@@ -3,7 +3,7 @@ import { answerOf, calledAt, OK, refusalOf, WITHHELD } from './attempt-answer.ts
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { Admission } from '../../core/fallback/health.ts';
 import { isGone, repetitionShare } from '../../core/fallback/throttle.ts';
-import { hasOtherModel, type Move, nextMove, type StopReason } from '../../core/fallback/next-move.ts';
+import { type Move, nextMove, type StopReason } from '../../core/fallback/next-move.ts';
 import type { RoutedRequest } from '../../contracts/request.ts';
 import { unknownProviders } from '../../core/normalize/unknown-providers.ts';
 import { calibrated, type TokenCalibration } from '../../core/tokens/likely-tokens.ts';
@@ -30,7 +30,7 @@ import { RequestWaits } from './request-waits.ts';
 import { onDemand } from '../../platform/wait.ts';
 import { isLimited } from '../../core/selection/adaptive/endpoint-limits.ts';
 import { mayHedge } from '../../core/selection/adaptive/hedge.ts';
-import type { Attempt } from '../../core/fallback/attempt.ts';
+import { type Attempt, hasOtherModel } from '../../core/fallback/attempt.ts';
 import type { Answer } from './answer.ts';
 import { givenUpUsd, lostOnHedge, lostOnHedges } from './billing.ts';
 import { RequestPlaces } from '../endpoints/request-places.ts';
