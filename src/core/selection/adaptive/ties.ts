@@ -118,7 +118,7 @@ export function breakTie(tied: readonly Timed[]): void {
     least = Math.min(least, value);
     cheapest = Math.min(cheapest, cost);
   }
-  // Sums of money that differ by how they were added up are the same.
+  // Costs that differ by how they were added up are the same.
   const asLittle = cheapest * (1 + ROUNDING);
   const sharper = tied.some(({ queueMs }) => queueMs > 0) ? SHARPER : 1;
   const isKept = tied.some(({ cost, figures }) => cost <= asLittle && figures.warmth > 0);
