@@ -1,10 +1,15 @@
+/** The events that a router emits, and the facts that they carry. */
 import type { AppliedConfiguration } from './request.ts';
 import type { CostPart } from '../catalog/cost.ts';
 import type { Operation } from '../catalog/model.ts';
 import type { Batch, BatchStatus } from '../protocol/batch.ts';
+import type { Choice } from '../protocol/chat-result.ts';
 import type { JsonObject } from '../protocol/json.ts';
+import type { Message } from '../protocol/message.ts';
+import type { FunctionTool, ServerTool } from '../protocol/tools.ts';
 import type { TraceContext } from './trace-context.ts';
 import type { AttemptFailure } from './failure.ts';
+import type { PromptCacheReport } from './prompt-cache.ts';
 import type { Usage } from '../protocol/usage.ts';
 
 /** The numbers that decided about an endpoint. */
@@ -40,7 +45,7 @@ export interface DecisionFigures {
 export interface RequestFacts {
   /** Generation id, `gen-…`: the answer's `id` and the header `X-Generation-Id`. */
   readonly id: string;
-  /** What was asked for: a chat answer or vectors. */
+  /** What was requested: a chat answer or vectors. */
   readonly operation: Operation;
   /**
    * Generation id of the request whose plugin or server tool makes this one; its cost is part of that one's. Of a copy,
@@ -68,15 +73,15 @@ export interface RequestFacts {
 }
 
 /**
- * A request begins: it was understood and is about to be planned or sent. Told in the caller's own turn, before anything
- * is waited for, and followed by one {@link ResultEvent} or one {@link ErrorEvent}.
+ * A request begins: it was understood and is about to be planned or sent. Emitted in the caller's own turn, before
+ * anything is waited for, and followed by one {@link ResultEvent} or one {@link ErrorEvent}.
  */
 export interface RequestEvent {
   /** The request that this belongs to. */
   readonly request: RequestFacts;
   /** Numbers that the caller set, under their wire names. */
   readonly parameters: Readonly<Partial<Record<NumericParameter, number>>>;
-  /** Where the trace of a caller in another process stands, if it told (header `traceparent`). */
+  /** Where the trace of a caller in another process stands, if it sent it (header `traceparent`). */
   readonly traceContext?: TraceContext | undefined;
 }
 
@@ -116,7 +121,7 @@ export interface AttemptStartEvent extends AttemptFacts {
   readonly carry: (traceContext: TraceContext) => void;
 }
 
-/** The first token of a stream is there: from now on the answer goes to the client. Not told of other answers. */
+/** The first token of a stream is there: from now on the answer goes to the client. Not emitted for other answers. */
 export interface FirstTokenEvent extends AttemptFacts {
   /** Milliseconds from the call to its first token. */
   readonly firstTokenMs: number;
@@ -163,13 +168,15 @@ export interface ResultEvent {
   readonly costParts?: readonly CostPart[] | undefined;
   /** Null for embeddings, which end in one way only. */
   readonly finishReason: string | null;
+  /** How much of the prompt was cached, and why not more. Absent without a ledger, and where it is unknown. */
+  readonly cache?: PromptCacheReport | undefined;
 }
 
 /** A request failed, or its client disconnected. */
 export interface ErrorEvent {
   /** The request that this belongs to. */
   readonly request: RequestFacts;
-  /** Who was asked last; absent when nobody was. */
+  /** Who was called last; absent when nobody was. */
   readonly provider?: string | undefined;
   /** Model that was called last, if one was. */
   readonly model?: string | undefined;
@@ -208,7 +215,7 @@ export interface StageCosts {
   readonly modelTokens?: number | undefined;
 }
 
-/** Which hook of which plugin is at work. Hooks that may wait are told of; synchronous ones take no time. */
+/** Which hook of which plugin is at work. Hooks that may wait are reported; synchronous ones take no time. */
 export interface PluginFacts extends StageFacts {
   /** Id of the plugin. */
   readonly plugin: string;
@@ -233,7 +240,7 @@ export interface ToolFacts extends StageFacts {
   readonly name: string;
 }
 
-/** How a call of a server tool came out. The model is told of a failure and goes on. */
+/** How a call of a server tool came out. The model gets a failure as a result and goes on. */
 export type ToolCallOutcome = 'ok' | 'failed' | 'timeout' | 'aborted';
 
 /** A call of a server tool ended. */
@@ -271,7 +278,7 @@ export interface ConfigurationEvent {
   readonly version: number;
 }
 
-/** The router notices something that its operator should know. */
+/** Something concerns the operator of the router. */
 export interface WarningEvent {
   /** Which warning, such as `catalog_stale`: what programs branch on. */
   readonly code: string;
@@ -281,7 +288,39 @@ export interface WarningEvent {
   readonly thrown?: unknown;
 }
 
-/** Something about a batch changed. Told in the process that changed it. */
+/**
+ * What was sent and answered: emitted to listeners of it, and part of no other event. `request` follows the
+ * {@link RequestEvent}; `answer` comes before the {@link ResultEvent}, or before the {@link ErrorEvent} of a stream that had
+ * begun; `tool` comes before the {@link ToolEvent}. Requests for embeddings have none.
+ */
+export type ContentEvent =
+  | {
+      readonly type: 'request';
+      readonly request: RequestFacts;
+      /** As they are sent, before a provider's form is given to them. */
+      readonly messages: readonly Message[];
+      /** Functions of the caller and server tools. */
+      readonly tools: readonly (FunctionTool | ServerTool)[];
+    }
+  | {
+      readonly type: 'answer';
+      readonly request: RequestFacts;
+      /** As the caller gets them. */
+      readonly choices: readonly Choice[];
+    }
+  | {
+      readonly type: 'tool';
+      readonly request: RequestFacts;
+      /** Number of the tool call; see {@link StageFacts}. */
+      readonly stage: number;
+      /** Id of the model's call. */
+      readonly id: string;
+      readonly arguments: JsonObject;
+      /** What the model gets; absent when the client disconnected. */
+      readonly result?: string | undefined;
+    };
+
+/** Something about a batch changed. Emitted in the process that changed it. */
 export type BatchUpdateEvent =
   | {
       readonly type: 'status';
@@ -321,9 +360,10 @@ export interface RouterEvents {
   readonly warning: WarningEvent;
   readonly batch: BatchUpdateEvent;
   readonly configuration: ConfigurationEvent;
+  readonly content: ContentEvent;
 }
 
-/** A function that is told of one kind of event. What it throws is ignored. */
+/** A function that is called with one kind of event. What it throws is ignored. */
 export type RouterListener<Name extends keyof RouterEvents> = (event: RouterEvents[Name]) => void;
 
 /** Listeners by the names of their events. */
@@ -337,7 +377,10 @@ export interface RouterEventSource {
 
 /** Adds several listeners and gives the function that removes them all. */
 export function listen(source: RouterEventSource, listeners: RouterListeners): () => void {
-  const removals = (Object.keys(listeners) as (keyof RouterEvents)[]).flatMap((name) => {
+  const names = Object.keys(listeners) as (keyof RouterEvents)[];
+  // Warnings first: whoever listens to content is the reason of one.
+  names.sort((one, other) => Number(other === 'warning') - Number(one === 'warning'));
+  const removals = names.flatMap((name) => {
     const listener = listeners[name];
     return listener === undefined ? [] : [source.on(name, listener as RouterListener<typeof name>)];
   });

@@ -1,3 +1,4 @@
+/** Failures of upstream calls as data, and what each kind allows to happen next. */
 import type { ErrorType } from '../protocol/error.ts';
 
 /** What went wrong with one upstream call, by how the router reacts to it. */
@@ -27,7 +28,7 @@ export type FailureKind =
   | 'conflict'
   | 'model_not_found'
   | 'invalid_request'
-  /** This provider does not know a parameter; another one may. */
+  /** This provider does not support a parameter; another one may. */
   | 'unsupported_parameter'
   | 'unprocessable'
   | 'context_length'
@@ -35,7 +36,9 @@ export type FailureKind =
   /** The provider refuses the content. */
   | 'content_policy'
   /** The provider's adapter itself failed. */
-  | 'adapter';
+  | 'adapter'
+  /** A complete answer that does not fit the JSON schema of the request, where a plugin holds answers to it. */
+  | 'schema_mismatch';
 
 /**
  * One failed upstream call, as data. Holds nothing secret but what an adapter threw, and at most a little of the
@@ -47,7 +50,7 @@ export interface AttemptFailure {
   readonly message: string;
   /** HTTP status of the provider, when it answered with one. */
   readonly status?: number | undefined;
-  /** Milliseconds until the provider wants to be asked again. */
+  /** Milliseconds until the provider may be called again. */
   readonly retryAfterMs?: number | undefined;
   /**
    * True when nothing that the provider said concerns its account or model as such, so that it may have refused this
@@ -58,7 +61,7 @@ export interface AttemptFailure {
   readonly notListening?: boolean | undefined;
   /** True for a call that was given up because nothing came, while another one was to be had. */
   readonly silent?: boolean | undefined;
-  /** What callers are told, where the provider's words say more than the kind (gaps 7.3). */
+  /** The message for callers, where the provider's words say more than the kind (gaps 7.3). */
   readonly errorType?: ErrorType | undefined;
   /** The provider's own code. */
   readonly providerCode?: string | undefined;
@@ -67,7 +70,9 @@ export interface AttemptFailure {
   /** Where the call went: scheme, host and path. Absent where the provider did not say. */
   readonly address?: string | undefined;
   /** What the provider does not take, where it named that and the call may be made without it. */
-  readonly refusal?: Refusal | undefined;
+  readonly refusal?: RefusedWord | undefined;
+  /** Where a complete answer does not fit its schema. Holds what the model wrote, so only the caller's error says it. */
+  readonly mismatch?: Mismatch | undefined;
   /** What the adapter threw. It may hold anything, so only a warning for the operator tells it. */
   readonly thrown?: unknown;
   /**
@@ -77,9 +82,9 @@ export interface AttemptFailure {
   readonly addition?: Addition | undefined;
 }
 
-/** What a caller hears whose request used up all of its time. */
+/** The message for a caller whose request used up all of its time. */
 export const TOOK_TOO_LONG =
-  'The request took longer than the router gives it; ask for a shorter answer, or raise timeouts.totalMs';
+  'The request took longer than the router allows; request a shorter answer, or raise timeouts.totalMs';
 
 /** Builds a failure. */
 export function failure(
@@ -160,15 +165,17 @@ export const FAILURE_RULES: Readonly<Record<FailureKind, FailureRule>> = {
   too_large: { ...refused, status: 413, errorType: 'payload_too_large' },
   content_policy: { ...refused, status: 403, errorType: 'content_policy_violation' },
   adapter: { ...outage, status: 502, errorType: 'provider_unavailable', sameEndpoint: false },
+  // The endpoint works; how well its answers fit is counted with its performance. When it is asked again is in `nextMove`.
+  schema_mismatch: { ...refused, status: 502, errorType: 'schema_mismatch', next: 'endpoint' },
 };
 
-/** A word of a request that a provider does not take, and without which the same can be asked. */
-export interface Refusal {
+/** A word of a request that a provider does not take, and without which the request means the same. */
+export interface RefusedWord {
   /** Name of the parameter or of the field of the body. */
   readonly name: string;
   /** Values that it takes, where it only refuses others. */
   readonly accepted?: readonly string[] | undefined;
-  /** The name that it wants instead. */
+  /** The name that it requires instead. */
   readonly instead?: string | undefined;
   /** Words of JSON Schema, where it refuses those. They are said in descriptions then. */
   readonly words?: readonly string[] | undefined;
@@ -176,10 +183,22 @@ export interface Refusal {
   readonly passing?: boolean | undefined;
 }
 
+/** The first place where an answer does not fit the schema of its request. */
+export interface Mismatch {
+  /** Path in the answer, such as `steps[2].cost`; `$` for all of it. */
+  readonly path: string;
+  /** What is wrong there, without any value: `must be of type number, not string`. */
+  readonly problem: string;
+  /** The answer as the model gave it. */
+  readonly answer: string;
+  /** True where the call had named the fault of an answer before. Default false. */
+  readonly named?: boolean | undefined;
+}
+
 /** What the router may put into a call beside what the caller sent: text to go on from, or a credit for a refusal. */
 export type Addition = 'prefill' | 'credit';
 
-/** What a caller hears whose endpoint has no key at the moment, because the function that gives it failed. */
+/** The message for a caller whose endpoint has no key at the moment, because the function that gives it failed. */
 export const NO_TOKEN = 'The apiKey function of the provider failed';
 
 /** How a call goes on with the text of another: from that text, or by saying the same once more. */

@@ -1,3 +1,4 @@
+/** Errors as the API shows them, and their types. */
 import type { JsonValue } from './json.ts';
 import type { RouterMetadata } from './metadata.ts';
 
@@ -27,6 +28,7 @@ export const ERROR_TYPES = [
   'unsupported_image_format',
   'image_not_found',
   'image_download_failed',
+  'schema_mismatch',
   'server',
   'timeout',
   'unmapped',

@@ -1,3 +1,4 @@
+/** The options of plugins and tools for the web and for files, and their schemas. */
 import { nullish, optional, type OutputOf } from './accept/schema.ts';
 import { list } from './accept/collections.ts';
 import { anything, constant, flag, integer, text, word } from './accept/scalars.ts';
@@ -120,3 +121,6 @@ export const parseFileParserOptions: OptionsParser<FileParserRequestOptions> = o
 
 /** Options of the plugin `context-compression` (contract: plugin objects; gaps 5.8). */
 export const parseCompressionOptions = optionsParser(closed({ engine: optional(word(['middle-out', 'relevant'])) }));
+
+/** Checks the options of response-healing. */
+export const parseHealingOptions = optionsParser(closed({ ensure: optional(word(['schema'])) }));

@@ -1,10 +1,12 @@
+/** Decides fallback: what happens after an attempt, by `nextMove`. */
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { FallbackPolicy } from '../../options/fallback.ts';
 import type { PlanStep, RoutePlan } from '../selection/route-plan.ts';
 import { backoffMs } from './backoff.ts';
 import type { Admission } from './health.ts';
 import { type AttemptFailure, FAILURE_RULES, type FailureKind } from '../../contracts/failure.ts';
-import { type Attempt, type FailedAttempt, failedAttempts } from './attempt.ts';
+import { type Attempt, countedTries, type FailedAttempt, failedAttempts, failureAt, triesOf } from './attempt.ts';
+import { misfittingSteps } from './misfits.ts';
 
 export type { FallbackPolicy } from '../../options/fallback.ts';
 
@@ -15,9 +17,9 @@ export interface Situation {
   readonly now: number;
   /** When the request's own time is over. */
   readonly deadlineAt: number;
-  /** Asked again before every move: an endpoint may have failed for somebody else meanwhile. */
+  /** Called again before every move: an endpoint may have failed for somebody else meanwhile. */
   readonly admission: (step: PlanStep) => Admission;
-  /** Whether a repetition at an endpoint is let through now. Asked when it would go out. */
+  /** Whether a repetition at an endpoint is let through now. Called when it would go out. */
   readonly mayRepeat: (step: PlanStep) => boolean;
   /** Whether no server has listened at an endpoint for a while, so that nothing is waited for. Default: no. */
   readonly isGone?: ((step: PlanStep) => boolean) | undefined;
@@ -25,7 +27,7 @@ export interface Situation {
   readonly answeredSince?: ((step: PlanStep, at: number) => boolean) | undefined;
   /** Milliseconds that the request may still be held back where calls are let through only now and then. Default 0. */
   readonly holdMs?: number | undefined;
-  /** True right after a wait that an earlier move asked for. */
+  /** True right after a wait that an earlier move requested. */
   readonly waited: boolean;
   /** Random number from 0 to 1. */
   readonly roll: number;
@@ -89,18 +91,21 @@ export function nextMove(plan: RoutePlan, attempts: readonly Attempt[], situatio
       warmPlace(admitted, open, attempts, situation) ?? { type: 'attempt', step, waitMs: 0, isProbe }
     );
   }
+  const shown = firstAdmitted(misfittingSteps(open, failures), situation);
+  if (shown !== undefined) return { type: 'attempt', step: shown.step, waitMs: 0, isProbe: shown.isProbe };
   const place = firstPlace(untried, situation);
   if (place !== undefined) return place;
   return (
     repetition(open, attempts, failures, situation) ??
+    placeAgain(open, attempts, failures, situation) ??
     lastResort(open, attempts, failures, situation) ??
     stop('exhausted')
   );
 }
 
 /**
- * The endpoint that has just refused a word of the request, once more without it. Once in a request: who refuses another
- * word then is not asked again.
+ * The endpoint that has just refused a word of the request, once more without it. Once in a request: who refuses
+ * another word then is not called again.
  */
 function withoutRefusedWord(
   { step, outcome }: FailedAttempt,
@@ -114,9 +119,9 @@ function withoutRefusedWord(
 }
 
 /**
- * An endpoint that is left alone, but may be asked because all are: nobody answers "everything is failing" without having
- * looked. Not one that said for how long, and none where only a rate is in the way. Who is not let through waits a while
- * where calls fail, because the endpoint may be back in a moment.
+ * An endpoint that is not to be called, but may be because none is: nobody answers "everything is failing" without
+ * having looked. Not one that said for how long, and none where only a rate is in the way. Who is not let through waits
+ * a while where calls fail, because the endpoint may be back in a moment.
  */
 function lastResort(
   open: readonly PlanStep[],
@@ -196,7 +201,7 @@ function promisedPlace(open: readonly PlanStep[], situation: Situation): Admitte
 }
 
 /**
- * The endpoint of the same model that has the prompt in its cache, where it is only asked too often and that is over
+ * The endpoint of the same model that has the prompt in its cache, where it is only called too often and that is over
  * soon: a session that moves pays for all of its prompt again. The more is saved, the longer that is worth a wait, and
  * the less, the fewer places the free endpoint has left and the less well the warm one is.
  */
@@ -224,7 +229,9 @@ function warmPlace(
   return undefined;
 }
 
-/** The endpoint that can be called soonest among those that are only asked too often, if that is soon enough, or slow. */
+/**
+ * The endpoint that can be called soonest among those that are only called too often, if that is soon enough, or slow.
+ */
 function firstPlace(
   steps: readonly PlanStep[],
   { admission, placeWaitMs = 0, now, deadlineAt }: Situation,
@@ -346,6 +353,20 @@ function waitBefore(
   return waitMs <= policy.maxWaitMs && now + waitMs < deadlineAt ? waitMs : undefined;
 }
 
+/** A place after a refusal, for who has waited as long as the provider asked for and found that others were first. */
+function placeAgain(
+  open: readonly PlanStep[],
+  attempts: readonly Attempt[],
+  failures: readonly FailedAttempt[],
+  situation: Situation,
+): Move | undefined {
+  if (!situation.waited) return undefined;
+  const isLimited = (step: PlanStep): boolean => failureAt(step, failures)?.outcome.failure.kind === 'rate_limited';
+  const { triesPerEndpoint } = situation.policy;
+  const limited = open.filter((step) => isLimited(step) && triesOf(step, attempts) < triesPerEndpoint);
+  return firstPlace(limited, situation);
+}
+
 /** Milliseconds until a step is due once more; undefined when it may not be repeated. */
 function dueAgainMs(
   step: PlanStep,
@@ -363,27 +384,12 @@ function dueAgainMs(
   return Math.max(0, failed.endedAt + apartMs - now);
 }
 
-/** How a step has failed last. */
-function failureAt({ endpoint }: PlanStep, failures: readonly FailedAttempt[]): FailedAttempt | undefined {
-  return failures.findLast((attempt) => attempt.step.endpoint.id === endpoint.id);
-}
-
-function triesOf(step: PlanStep, attempts: readonly Attempt[]): number {
-  return attempts.filter((attempt) => attempt.step.endpoint.id === step.endpoint.id).length;
-}
-
-/** Tries that count against the limit: not those that were made to see whether an endpoint is back. */
-function countedTries(step: PlanStep, attempts: readonly Attempt[]): number {
-  return attempts.filter(({ step: { endpoint }, lastResort: isLast }) => endpoint.id === step.endpoint.id && !isLast)
-    .length;
-}
-
 /** Whether nothing may be tried after a failure. */
 function isFinal({ kind }: Pick<AttemptFailure, 'kind'>, returnRefusals = false): boolean {
   return FAILURE_RULES[kind].next === 'nothing' || (returnRefusals && kind === 'content_policy');
 }
 
-/** Whether a model is left that was not asked yet. */
+/** Whether a model is left that was not called yet. */
 export function hasOtherModel({ steps }: RoutePlan, attempts: readonly Attempt[], { model }: Endpoint): boolean {
   const asked = new Set(attempts.map(({ step }) => step.endpoint.model));
   return steps.some(({ endpoint }) => endpoint.model !== model && !asked.has(endpoint.model));

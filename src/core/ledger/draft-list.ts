@@ -1,3 +1,4 @@
+/** Keeps drafts of records until they are written, in as few objects as possible. */
 import type { RoutePlan } from '../selection/route-plan.ts';
 import type { DraftedAnswer, DraftedAttempt, RequestDraft } from './draft.ts';
 
@@ -92,6 +93,7 @@ export class PackedDrafts {
     request,
     attempts,
     answer,
+    prompt,
   }: RequestDraft): void {
     const { needs, session } = request;
     const { numbers, things } = this;
@@ -113,6 +115,7 @@ export class PackedDrafts {
     things[thing++] = refused;
     things[thing++] = error;
     things[thing++] = works;
+    things[thing++] = prompt;
     things[thing++] = answer?.endpoint;
     things[thing++] = request.id;
     things[thing++] = request.operation;

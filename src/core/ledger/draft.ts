@@ -1,3 +1,4 @@
+/** The draft of a record: what a request leaves behind for the ledger. */
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { LedgerPlugin, LedgerTool } from '../../contracts/ledger.ts';
 import type { NormalizedRequest, RoutedRequest } from '../../contracts/request.ts';
@@ -10,6 +11,8 @@ import type { PlanStep, RoutePlan } from '../selection/route-plan.ts';
 import type { AttemptFailure } from '../../contracts/failure.ts';
 import type { Attempt } from '../fallback/attempt.ts';
 import type { Catalog } from '../../catalog/catalog.ts';
+import type { PromptCacheReport } from '../../contracts/prompt-cache.ts';
+import type { PromptPrint } from './prompt-print.ts';
 import type { Usage } from '../../protocol/usage.ts';
 
 /** What a record needs of a request. Without its messages: a draft must not keep them in memory. */
@@ -89,15 +92,23 @@ export interface RequestDraft {
   /** True when nothing was planned, because the request was refused before that. */
   readonly refused?: true | undefined;
   readonly answer?: DraftedAnswer | undefined;
+  /** Hashes of the blocks of the prompt, and how much of it came from a cache. Absent where that is unknown. */
+  readonly prompt?: DraftedPrompt | undefined;
   readonly error?:
     | {
         readonly status: number;
         readonly errorType: string;
         readonly committed: boolean;
-        /** As the caller was told. May repeat what the caller sent. */
+        /** As the caller got it. May repeat what the caller sent. */
         readonly message?: string | undefined;
       }
     | undefined;
+}
+
+/** What a request leaves of its prompt. */
+export interface DraftedPrompt {
+  readonly print: PromptPrint;
+  readonly report: PromptCacheReport;
 }
 
 /** How a request was answered. */

@@ -1,10 +1,11 @@
+/** Ranks the endpoints of one model. */
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { SortKey } from '../../protocol/provider-preferences.ts';
 import type { Cutoffs, Preferences, RoutedRequest } from '../../contracts/request.ts';
 import { latencyOf, type PercentileValues, throughputOf } from './performance.ts';
 import type { World } from './world.ts';
 import { stabilityOf } from '../fallback/health.ts';
-import { areComparable, poorAtTools, toolQualities } from './exacto.ts';
+import { areComparable, hasSchema, poorAt, poorAtAnswers, toolQualities } from './exacto.ts';
 import { ONLY_ENDPOINT, rankAdaptively } from './adaptive/rank-adaptive.ts';
 import { wellnessOf } from './adaptive/wellness.ts';
 import { requestPrice } from './adaptive/expected-cost.ts';
@@ -143,7 +144,9 @@ function sortedOrNot(
   return sort === undefined ? unsorted(endpoints, request, world) : sorted(endpoints, sort, request, world);
 }
 
-/** Sorts by what the request asks for; an endpoint that fails or hangs does not stay in front because it was good once. */
+/**
+ * Sorts by what the request requires; an endpoint that fails or hangs does not stay in front because it was good once.
+ */
 function sorted(
   endpoints: readonly Endpoint[],
   sort: SortKey,
@@ -176,7 +179,7 @@ function isWell(endpoint: Endpoint, world: World): boolean {
 function unsorted(endpoints: readonly Endpoint[], request: RoutedRequest, world: World): readonly Ranked[] {
   const { strategy, adaptive } = world;
   if (strategy !== 'adaptive' || adaptive === undefined) return balanced(endpoints, request, world);
-  const poor = request.needs.tools ? poorAtTools(endpoints, world) : undefined;
+  const poor = poorAtAnswers(endpoints, request, world);
   if (poor === undefined || poor.size === 0) return rankAdaptively(endpoints, request, world, adaptive);
   const isPoor = (endpoint: Endpoint): boolean => poor.has(endpoint.id);
   return [
@@ -196,11 +199,13 @@ function unsorted(endpoints: readonly Endpoint[], request: RoutedRequest, world:
  */
 function balanced(endpoints: readonly Endpoint[], request: RoutedRequest, world: World): readonly Ranked[] {
   if (endpoints.length <= 1) return endpoints.map((endpoint) => ({ endpoint, why: ONLY_ENDPOINT }));
-  const qualities = request.needs.tools && areComparable(endpoints) ? toolQualities(endpoints, world) : undefined;
+  const { needs } = request;
+  const qualities = needs.tools && areComparable(endpoints) ? toolQualities(endpoints, world) : undefined;
+  const misfitting = hasSchema(needs) ? poorAt('schema', endpoints, world) : undefined;
   const classes = endpoints.map((endpoint) => {
     const record = world.record(endpoint);
-    const poorTools = qualities?.get(endpoint.id) === 2 ? 1 : 0;
-    return record === undefined ? poorTools : poorTools + 2 * stabilityOf(record.health, world.now);
+    const poor = qualities?.get(endpoint.id) === 2 || misfitting?.has(endpoint.id) === true ? 1 : 0;
+    return record === undefined ? poor : poor + 2 * stabilityOf(record.health, world.now);
   });
   const ranked: Ranked[] = [];
   for (const level of [...new Set(classes)].sort((left, right) => left - right)) {
@@ -217,7 +222,7 @@ function balanced(endpoints: readonly Endpoint[], request: RoutedRequest, world:
   return ranked;
 }
 
-const DEMOTED = 'behind the others: recent failures or bad tool calls';
+const DEMOTED = 'behind the others: recent failures, bad tool calls, or answers that do not fit their schema';
 
 function byPrice(endpoints: readonly Endpoint[], request: RoutedRequest): readonly Endpoint[] {
   return [...endpoints].sort(
@@ -234,8 +239,8 @@ function stickyFirst(ranked: readonly Ranked[], world: World): readonly Ranked[]
 
 /**
  * Picks one endpoint at random with weight 1/price² (gaps 3.3): at a third of the price it is nine times as likely.
- * Where some cost nothing, only those are picked from, all alike. An unknown price counts as the dearest known one. The
- * weight of an endpoint is a factor of all that.
+ * Where some cost nothing, only those are picked from, all alike. An unknown price counts as the most expensive known
+ * one. The weight of an endpoint is a factor of all that.
  *
  * @param roll - Random number from 0 (included) to 1 (excluded).
  * @param priceOf - Price that endpoints are compared by. Default: that of a short prompt.

@@ -1,3 +1,4 @@
+import type { ColdSum } from '../../core/ledger/sum-cold.ts';
 import type { CostPart } from '../../catalog/cost.ts';
 import type { LedgerCost, LedgerFailure, LedgerRecord, LedgerSlot } from '../../contracts/ledger.ts';
 import type { ExplainedRejection, ExplainedStep } from '../../core/selection/explain.ts';
@@ -43,7 +44,7 @@ export interface Timeline {
 /** `GET api/suggestions`: values that requests had lately, by the name of the filter. */
 export type Suggestions = Readonly<Record<string, readonly string[]>>;
 
-/** `GET api/requests/<id>/content`: what was asked and answered. */
+/** `GET api/requests/<id>/content`: the prompt and the answer. */
 export interface ContentView {
   readonly messages: readonly unknown[];
   readonly choices: readonly unknown[];
@@ -245,8 +246,17 @@ export interface CostList {
   readonly total: LedgerCost;
   /** Names of tags that requests had lately. */
   readonly tags: readonly string[];
-  /** The tag that is summed by: the one that was asked for, or the first that there is. */
+  /** The tag that is summed by: the one that was requested, or the first that there is. */
   readonly tag?: string | undefined;
+}
+
+/** What cold prompt caches cost in the last seven days. */
+export interface ColdList {
+  readonly data: readonly ColdSum[];
+  /** Requests that were looked at. */
+  readonly requests: number;
+  /** True when there were more: the latest were looked at. */
+  readonly cut?: true | undefined;
 }
 
 /** A batch of whatever account. */

@@ -1,3 +1,4 @@
+/** Builds spans from the events of a request. */
 import {
   type Attributes,
   type Context,
@@ -22,6 +23,7 @@ import type { TraceContext } from '../../contracts/trace-context.ts';
 import type {
   AttemptEvent,
   AttemptStartEvent,
+  ContentEvent,
   ErrorEvent,
   PluginEvent,
   PluginFacts,
@@ -53,14 +55,22 @@ export class RequestSpans {
   readonly #tracer: Tracer;
   readonly #propagate: boolean;
   readonly #open = new Map<string, OpenRequest>();
+  readonly listeners: RouterListeners;
 
-  /** @param propagate - Whether upstream calls carry the `traceparent` of their span. */
-  constructor(tracer: Tracer, propagate: boolean) {
+  /**
+   * @param propagate - Whether upstream calls carry the `traceparent` of their span.
+   * @param contentOf - What a span gets of content. Default: nothing, and nobody listens to it.
+   */
+  constructor(tracer: Tracer, propagate: boolean, contentOf?: (event: ContentEvent) => Attributes | undefined) {
     this.#tracer = tracer;
     this.#propagate = propagate;
+    this.listeners = {
+      ...this.#listeners,
+      content: contentOf && ((event) => this.#said(event, contentOf)),
+    };
   }
 
-  readonly listeners: RouterListeners = {
+  readonly #listeners: RouterListeners = {
     request: (event) => this.#requestBegins(event),
     attempt_start: (event) => this.#attemptBegins(event),
     attempt: (event) => this.#attemptEnds(event),
@@ -89,7 +99,7 @@ export class RequestSpans {
     this.#open.set(request.id, { span, context: own, attempts: new Map(), stages: new Map() });
   }
 
-  /** The work that asks for it, or whatever its caller is doing here, or what its caller in another process does. */
+  /** The work that requires it, or whatever its caller is doing here, or what its caller in another process does. */
   #contextFor({ request, traceContext }: RequestEvent): Context {
     const active = context.active();
     const outer = request.parent === undefined ? undefined : this.#open.get(request.parent);
@@ -166,6 +176,15 @@ export class RequestSpans {
       span.setStatus({ code: SpanStatusCode.ERROR });
     }
     span.end();
+  }
+
+  /** Spans that nobody samples are not given content. */
+  #said(event: ContentEvent, contentOf: (event: ContentEvent) => Attributes | undefined): void {
+    const open = this.#open.get(event.request.id);
+    const span = event.type === 'tool' ? open?.stages.get(event.stage) : open?.span;
+    if (span?.isRecording() !== true) return;
+    const attributes = contentOf(event);
+    if (attributes !== undefined) span.setAttributes(attributes);
   }
 
   #requestSucceeds(event: ResultEvent): void {

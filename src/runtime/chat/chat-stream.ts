@@ -1,13 +1,14 @@
+/** Streams the answer of an execution to the client. */
 import { namedTier } from '../../catalog/price-at.ts';
 import { judgeToolCalls } from '../../core/selection/tool-validity.ts';
 import { withoutReasoning } from '../../core/stream/pieces.ts';
 import { ChunkEnvelope } from '../../core/stream/envelope.ts';
-import { ToolCallCollector } from '../../core/stream/collect.ts';
+import { ResultCollector, ToolCallCollector } from '../../core/stream/collect.ts';
 import type { ChatChunk } from '../../protocol/chunk.ts';
 import type { JsonObject } from '../../protocol/json.ts';
 import type { RouterMetadata } from '../../protocol/metadata.ts';
 import { PENDING, Pollable, pollable, type Polled, soon } from '../../platform/wait.ts';
-import { announceRequest } from '../events/announce.ts';
+import { announceAnswer, announceRequest } from '../events/announce.ts';
 import { CALLER_GONE, errorOfBrokenStream, errorOfUnknown, withContext } from './router-errors.ts';
 import type { RuntimeServices } from './services.ts';
 import { settleError, settleResult } from './settle.ts';
@@ -19,7 +20,7 @@ import type { Answer, Execution } from './answer.ts';
 /**
  * One thing that goes to the caller: a chunk, or the text of a plain content chunk, still escaped as it was in JSON.
  * The latter saves the HTTP side a parse and a stringify for the commonest chunk. Native pieces come only to callers
- * who asked in a dialect, beside the chunks that say the same.
+ * with requests in an API format, beside the chunks that say the same.
  */
 export type StreamItem = string | ChatChunk | NativePiece;
 
@@ -32,6 +33,8 @@ export class ChatStreamSource extends Pollable<readonly StreamItem[] | undefined
   readonly #execution: Execution;
   /** Only made where the model calls tools. */
   #tools: ToolCallCollector | undefined;
+  /** What was said so far. Only made where somebody listens to it. */
+  #said: ResultCollector | undefined;
   #answer: Answer | undefined;
   /** Who has gone on with the answer after it broke; the chunks say so. */
   #servedBy: Answer['endpoint'] | undefined;
@@ -77,7 +80,7 @@ export class ChatStreamSource extends Pollable<readonly StreamItem[] | undefined
     return this.#execution.request.id;
   }
 
-  /** True once content was handed out: from then on a failure can only be told inside the stream. */
+  /** True once content was handed out: from then on a failure can only be sent inside the stream. */
   get committed(): boolean {
     return this.#answer !== undefined;
   }
@@ -184,6 +187,7 @@ export class ChatStreamSource extends Pollable<readonly StreamItem[] | undefined
         this.#execution.signal.throwIfAborted();
       }
       this.#answer = answer;
+      if (this.#services.events.heard('content')) this.#said = new ResultCollector();
       this.#pieces = pollable(answer.call);
       const { systemFingerprint } = answer.call.tracker.facts;
       this.#envelope = this.#envelopeFor(answer.endpoint, systemFingerprint);
@@ -205,7 +209,7 @@ export class ChatStreamSource extends Pollable<readonly StreamItem[] | undefined
     wake();
   }
 
-  /** Asked after every wait, during which {@link ChatStreamSource.cancel} may have been called. */
+  /** Called after every wait, during which {@link ChatStreamSource.cancel} may have been called. */
   #isCancelled(): boolean {
     return this.#state === 'over';
   }
@@ -217,6 +221,7 @@ export class ChatStreamSource extends Pollable<readonly StreamItem[] | undefined
     answer.call.close();
     const { signal } = this.#execution;
     this.#error = signal.aborted ? signal.reason : withContext(errorOfUnknown(error), this.#errorContext());
+    this.#tellSaid();
     settleError(this.#services, this.#execution, signal.aborted ? CALLER_GONE : errorOfUnknown(error), true);
     return [];
   }
@@ -242,6 +247,7 @@ export class ChatStreamSource extends Pollable<readonly StreamItem[] | undefined
   #forward(answer: Answer, pieces: readonly StreamPiece[], items: StreamItem[]): void {
     const { tracker } = answer.call;
     for (const piece of pieces) {
+      this.#said?.add(piece);
       if (typeof piece === 'string') {
         tracker.countText(piece);
         items.push(piece);
@@ -283,9 +289,10 @@ export class ChatStreamSource extends Pollable<readonly StreamItem[] | undefined
       nativeFinishReason: end.finishes[0]?.native ?? undefined,
       toolCalls: request.tools.length === 0 ? undefined : judgeToolCalls(this.#tools?.finish() ?? [], request.tools),
     });
-    settleResult(this.#services, this.#execution, answer, facts);
+    this.#tellSaid();
+    const cache = settleResult(this.#services, this.#execution, answer, facts);
     const metadata = request.wantsMetadata
-      ? this.#execution.metadata(true, attempt.endedAt - attempt.startedAt)
+      ? { ...this.#execution.metadata(true, attempt.endedAt - attempt.startedAt), ...(cache && { cache }) }
       : undefined;
     for (const { index, reason, native } of end.finishes) items.push(this.envelope.finish(index, reason, native));
     items.push(this.envelope.usage(facts.usage, namedTier(tracker.facts.serviceTier), metadata));
@@ -297,6 +304,7 @@ export class ChatStreamSource extends Pollable<readonly StreamItem[] | undefined
     this.#release();
     answer.call.close();
     const attempt = answer.fail(failure);
+    this.#tellSaid();
     if (failure.kind === 'aborted') {
       this.#error = this.#execution.signal.reason;
       return settleError(this.#services, this.#execution, CALLER_GONE, true);
@@ -305,6 +313,11 @@ export class ChatStreamSource extends Pollable<readonly StreamItem[] | undefined
     const error = withContext(errorOfBrokenStream(attempt as FailedAttempt, context), context);
     this.#error = error;
     settleError(this.#services, this.#execution, error, true);
+  }
+
+  #tellSaid(): void {
+    const said = this.#said;
+    if (said !== undefined) announceAnswer(this.#services, this.#execution.request, () => said.result().choices);
   }
 
   #goOnFrom({ call }: Answer): void {
@@ -335,7 +348,7 @@ interface ErrorContext {
 
 function ignore(): void {}
 
-/** The chunks of a stream that is opened when the first is asked for. Leaving early ends the call upstream. */
+/** The chunks of a stream that is opened when the first is requested. Leaving early ends the call upstream. */
 export async function* chunksOf(open: () => Promise<ChatStreamSource>): AsyncGenerator<ChatChunk, void, undefined> {
   const source = await open();
   try {

@@ -1,3 +1,4 @@
+/** Runs code of plugins within time limits, and the calls that it makes. */
 import { errorOf, RouterError } from '../../protocol/router-error.ts';
 import type { NormalizedRequest } from '../../contracts/request.ts';
 import { inheritedPolicies } from '../../core/pipeline/inherited-policies.ts';
@@ -65,7 +66,7 @@ async function callWithin(
   if (depth > services.maxPluginDepth) {
     throw errorOf(
       422,
-      `"${id}" asks the router within a call that a plugin made; that goes at most ${services.maxPluginDepth} deep`,
+      `"${id}" calls the router within a call of a plugin; at most ${services.maxPluginDepth} levels are allowed`,
     );
   }
   const { account, id: parent, within, preferences } = outer.request;
@@ -153,7 +154,7 @@ async function outcomeOf(start: (signal: AbortSignal) => unknown, signal: AbortS
 }
 
 /** Names of the hooks of a plugin. */
-export type HookName = 'load' | 'onRequest' | 'onCandidates' | 'onAttempt' | 'onChunks' | 'onResult';
+export type HookName = 'load' | 'onRequest' | 'onCandidates' | 'onAttempt' | 'onChunks' | 'onAnswer' | 'onResult';
 
 /** What went wrong with a hook. */
 export type HookFailure = { readonly type: 'threw'; readonly thrown: unknown } | { readonly type: 'late' };

@@ -48,6 +48,18 @@ describe('an endpoint that had fallen silent', () => {
   });
 });
 
+describe('a place after a refusal', () => {
+  const alone = planOver('alpha');
+  const refused = [failedAt(alone, 'alpha', 'rate_limited', { retryAfterMs: 1_000 })];
+  const full = { ...closed({ alpha: 300 }, 'rate_limited'), now: NOW + 1_000, waited: true };
+
+  it('is waited for where others were first when the provider could be called again', () => {
+    expect(next(refused, { ...full, placeWaitMs: 500 }, alone)).toBe('alpha after 300');
+    expect(next(refused, { ...full, placeWaitMs: 200 }, alone)).toBe('stop: exhausted');
+    expect(next([...refused, ...refused, ...refused], { ...full, placeWaitMs: 500 }, alone)).toBe('stop: exhausted');
+  });
+});
+
 describe('the first round', () => {
   it('takes the endpoints of the plan in order and without waiting', () => {
     expect(next([])).toBe('alpha after 0');

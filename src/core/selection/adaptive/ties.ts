@@ -1,3 +1,4 @@
+/** Orders endpoints that cost the same by the time that they take. */
 import type { Endpoint } from '../../../catalog/endpoint.ts';
 import type { World } from '../world.ts';
 import type { AdaptivePolicy } from './policy.ts';
@@ -16,7 +17,7 @@ export interface Timed {
   /** The same if no endpoint were late, and the times by which being late makes this request dearer. */
   cost: number;
   late: number;
-  /** Milliseconds to its first token; undefined where it was not asked for, or is hardly measured. */
+  /** Milliseconds to its first token; undefined where it was not requested, or is hardly measured. */
   ms: number | undefined;
   /** Of that, what it takes for the calls that wait there. */
   queueMs: number;
