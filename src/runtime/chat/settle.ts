@@ -14,7 +14,7 @@ import { factsOf, isListed } from '../events/announce.ts';
 import type { AnswerFacts, AttemptedCall, CallEnd } from './attempt-call.ts';
 import { CALLER_GONE } from './router-errors.ts';
 import type { RuntimeServices } from './services.ts';
-import { type AttemptFailure, failure } from '../../contracts/failure.ts';
+import type { AttemptFailure } from '../../contracts/failure.ts';
 import { growthFactor } from '../../core/selection/adaptive/growth.ts';
 import { usualMedian } from '../../core/selection/adaptive/speed.ts';
 import type { Attempt } from '../../core/fallback/attempt.ts';
@@ -87,7 +87,7 @@ export function settleAttempt(
 }
 
 /** Counts against nobody: the prompt takes longer to compute than calls may take. */
-const TOO_LONG = failure('superseded', 'The call would take longer than its time limit');
+const TOO_LONG: AttemptFailure = { kind: 'superseded', message: 'The call would take longer than its time limit' };
 
 /** Whether a call that ran out of time would by its own length have taken about as long where nothing is wrong. */
 function isLongByItself({ records }: RuntimeServices, { endpoint, work }: AttemptedCall, ms: number): boolean {

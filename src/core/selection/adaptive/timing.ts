@@ -55,13 +55,3 @@ const UNKNOWN_MS = 1_000;
 export function expectedMs({ baseMs, perTokenMs, queueMs }: Timing, tokens: number): number {
   return Math.max(1, baseMs + perTokenMs * tokens + queueMs);
 }
-
-/**
- * How many times as long a call takes as without the calls that wait there already, were nothing of it in the cache: what
- * the cache saves may be spent on waiting.
- *
- * @param all - Its tokens with those that are in the cache. Default none of them are.
- */
-export function queueFactor({ baseMs, perTokenMs, queueMs }: Timing, tokens: number, all = tokens): number {
-  return queueMs === 0 ? 1 : (baseMs + perTokenMs * tokens + queueMs) / Math.max(1, baseMs + perTokenMs * all);
-}
