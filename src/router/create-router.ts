@@ -8,6 +8,7 @@ import type { Provider } from '../contracts/provider.ts';
 import type { RouterConfig } from '../config/router.ts';
 import { ChatService } from './chat.ts';
 import type { EmbeddingService } from './embed.ts';
+import type { KeptStreams } from '../runtime/streams/kept-streams.ts';
 import type { AliasOf, ConfigurationVersion, ModelOf, RequestModel, Router } from './router.ts';
 import { forgetRefusals, partsOf, ReplacedParts, type RouterVersion } from './replaced-parts.ts';
 import { RouterError } from '../protocol/router-error.ts';
@@ -37,6 +38,10 @@ export function routerWith<
       prepareEmbeddings: async (body, options) => (await embeddingsOf(current)).prepareItem(body, options),
     });
   });
+  let kept: KeptStreams | undefined;
+  const streams =
+    resolved.streams &&
+    onDemand(async () => (kept ??= (await loadStreams()).streamsOf(resolved, current.services.events)));
 
   let isClosed = false;
   let current = versionOf({ given: config, resolved });
@@ -61,7 +66,7 @@ export function routerWith<
       services,
       chat,
       configuration: { version, since: services.environment.wallClock() },
-      internals: { config: running.resolved, services, admission, bytesInHand, pinned, checkOpen },
+      internals: { config: running.resolved, services, admission, bytesInHand, streams, pinned, checkOpen },
     };
     return made;
   }
@@ -89,6 +94,14 @@ export function routerWith<
         const prepared = await chat.prepare(countable(body, options.dialect), options, false);
         return countPrepared(services, prepared, options.signal);
       },
+      resume: async (id, options) => {
+        checkOpen();
+        return (await loadStreams()).resume(streams, id, options);
+      },
+      keep: async (id, stream, options) => {
+        checkOpen();
+        return (await loadStreams()).keep(streams, id, stream, options);
+      },
       open: (body, options) => (isClosed ? refused() : version().chat.open(body, options)),
       on: (name, listener) => version().services.events.on(name, listener),
       get ledger() {
@@ -104,11 +117,13 @@ export function routerWith<
       async close() {
         isClosed = true;
         await batches.close();
+        await kept?.close();
         await current.services.mirrors?.close();
         await current.services.ledger?.close();
         await replaced.close();
         await Promise.all(partsOf(current.config).map((part) => part.close?.()));
         await resolved.state.close?.();
+        if (resolved.streams?.store !== resolved.state) await resolved.streams?.store?.close?.();
         releaseNetwork();
       },
     };
@@ -137,6 +152,7 @@ async function embeddingsOf({ services }: RouterVersion): Promise<EmbeddingServi
 
 const loadExplain = onDemand(() => import('./explain.ts'));
 const loadCountTokens = onDemand(() => import('../runtime/chat/count-tokens.ts'));
+const loadStreams = onDemand(() => import('./streams.ts'));
 const loadEmbed = onDemand(() => import('./embed.ts'));
 
 /** A configuration whose providers and aliases tell which names requests may use. */
