@@ -288,6 +288,17 @@ describe('a stream that is kept', () => {
     expect((await send(one, get(stream.id, `from=${last}`))).status).toBe(204);
   });
 
+  it('answers HEAD without reading it', async () => {
+    const house = new House();
+    const one = house.instance();
+    const stream = await house.begin(one);
+    const reply = await handle(one, httpCall({ ...get(stream.id), method: 'HEAD' }));
+    expect(reply).toMatchObject({ type: 'whole', status: 200, body: '' });
+    expect(one.internals.admission.inside).toBe(1);
+    await house.finish(stream);
+    expect(one.internals.admission.inside).toBe(0);
+  });
+
   it.each([
     ['from=-1', 'from must be a whole number of bytes, 0 or more'],
     ['from=x', 'from must be a whole number of bytes, 0 or more'],

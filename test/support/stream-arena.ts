@@ -226,7 +226,7 @@ class StreamStorm {
     });
     const longest = ends.map(({ kept }) => kept).toSorted((one, two) => two.length - one.length)[0] ?? '';
     for (const { kept, error } of ends) {
-      if (!longest.startsWith(kept)) this.#faults.push(`${name}: two readers got different bytes`);
+      if (!longest.startsWith(kept)) this.#faults.push(`${name}: two readers got different bytes: ${difference(longest, kept)}`);
       const said = contentOf(kept, path);
       if (!story.startsWith(said)) this.#faults.push(`${name}: words were lost or doubled in ${said.slice(-80)}`);
       if (error === '' && said !== story) this.#faults.push(`${name}: ended after ${said.length} of ${story.length} characters`);
@@ -341,7 +341,8 @@ class Reader {
       }
       return true;
     } catch {
-      // Cut off: by the storm, by us, or by the end of an instance.
+      // Cut off: by the storm, by us, or by the end of an instance. An error is the end, though, and none of the bytes.
+      if (CLEAR.test(text)) return true;
       await sleep(20);
       return false;
     } finally {
@@ -359,6 +360,13 @@ class Reader {
 /** True where two texts differ only in that one ends with the error in the middle of the other. */
 function isError(longer: string, shorter: string): boolean {
   return CLEAR.test(longer) || CLEAR.test(shorter);
+}
+
+/** Where two texts begin to differ. */
+function difference(one: string, other: string): string {
+  let at = 0;
+  while (one[at] === other[at]) at += 1;
+  return `${at} of ${one.length} and ${other.length}: ${JSON.stringify([one, other].map((text) => text.slice(at - 80, at + 80)))}`;
 }
 
 /** Characters up to the end of the last whole frame. */
