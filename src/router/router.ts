@@ -133,7 +133,7 @@ export interface Router<Model extends string = string> {
    * {@link Router.resume} finds it under this id. Reads it to its end, also when its client disconnects. Needs the option
    * `streams`.
    *
-   * @returns When all of it is kept, or `stop` ended it.
+   * @returns When all of it is kept, or no more of it will be.
    */
   keep(id: string, stream: ReadableStream<string | Uint8Array>, options?: KeepOptions): Promise<void>;
   /** Adds a listener; gives the function that removes it. */

@@ -6,6 +6,7 @@ import type { MaybePromise } from '../platform/wait.ts';
 import { errorOf } from '../protocol/router-error.ts';
 import { type EventHub, warn } from '../runtime/events/events.ts';
 import { KeptStreams } from '../runtime/streams/kept-streams.ts';
+import type { StreamKeeper } from '../runtime/streams/stream-keeper.ts';
 
 /** Which part of a stream is read, and for whom. */
 export interface ResumeOptions {
@@ -21,9 +22,12 @@ export interface ResumeOptions {
 export interface KeepOptions {
   /** Whose stream it is. Default: the anonymous account. */
   readonly account?: Account | undefined;
-  /** Called when a request deletes the stream, or the router is closed: what makes it should end. Default: nothing. */
+  /**
+   * Called when a request deletes the stream, or the router is closed: what makes it should end. Default: the stream is
+   * cancelled.
+   */
   readonly onStop?: (() => void) | undefined;
-  /** Events that readers get at the end where the stream fails, or this instance dies. Default: none. */
+  /** Events that readers get at the end where the stream fails, is cancelled, or this instance dies. Default: none. */
   readonly lost?: string | undefined;
 }
 
@@ -84,10 +88,15 @@ export async function keep(
   if (keeper === undefined) return stream.cancel();
   const reader = stream.getReader();
   const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
-  let isStopped = false;
-  const stop = (): void => {
-    isStopped = true;
+  const breakOff = async (): Promise<void> => {
+    if (lost !== undefined) keeper.push(lost);
+    await keeper.end();
+  };
+  const stop: StreamKeeper['onStop'] = (reason) => {
     onStop?.();
+    // What makes it ends it in its own words, unless there is no time for them.
+    if (reason === 'stopped' && onStop !== undefined) return;
+    void breakOff();
     void reader.cancel().catch(() => {});
   };
   keeper.onStop = stop;
@@ -99,9 +108,8 @@ export async function keep(
       // Nobody could read it.
       if (keeper.isDropped) await reader.cancel();
     }
+    await keeper.end();
   } catch {
-    isStopped = true;
+    await breakOff();
   }
-  if (isStopped && lost !== undefined) keeper.push(lost);
-  await keeper.end();
 }

@@ -221,7 +221,8 @@ class StreamStorm {
     const ends = readers.map(({ text, faults }) => {
       this.#bytes += Buffer.byteLength(text);
       this.#faults.push(...faults.map((fault) => `${name}: ${fault}`));
-      const broken = /(?:event: error\n)?data: [^\n]*(?:"finish_reason":"error"|"type":"error")/.exec(text);
+      // An error may close a frame that its reader has a part of.
+      const broken = /\n{2,4}(?:event: error\n)?data: [^\n]*(?:"finish_reason":"error"|"type":"error")/.exec(text);
       return { kept: broken === null ? text : text.slice(0, broken.index), error: broken === null ? '' : text.slice(broken.index) };
     });
     const longest = ends.map(({ kept }) => kept).toSorted((one, two) => two.length - one.length)[0] ?? '';
