@@ -28,6 +28,7 @@ const TASKS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     routing: 'Routing',
     'fallback-and-errors': 'Fallback and errors',
     streaming: 'Streaming',
+    'resuming-streams': 'Resuming streams',
     batches: 'Batches',
     'batches-from-the-ai-sdk': 'Batches from the AI SDK',
     'limits-and-budgets': 'Limits and budgets',
