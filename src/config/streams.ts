@@ -16,8 +16,8 @@ export const STREAMS = {
   /** Time for which a stream is kept after its end. Default 300,000 (5 minutes). */
   keepMs: option.ms({ default: 300_000 }),
   /**
-   * Time for which a response is still read from its provider, and paid for, while nobody reads the stream. Whoever resumes it
-   * within this time gets all of it. Default 0: it is cancelled when its client disconnects.
+   * Time for which a response is still read from its provider, and paid for, while nobody reads the stream. Whoever
+   * resumes it within this time gets all of it; with 0, it is cancelled when its client disconnects. Default 0.
    */
   leaveAfterMs: option.ms({ default: 0 }),
   /** Bytes of one stream. A longer one goes on without being kept. Default 4,000,000. */
