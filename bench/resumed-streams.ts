@@ -93,11 +93,13 @@ async function memory(): Promise<void> {
     const after = await heap();
     const body = await new Response(await router.resume('stream-99')).arrayBuffer();
     const each = (after - before) / 200;
-    console.log(`  ${what.padEnd(16)} ${body.byteLength} bytes: ${each.toFixed(0)}, ${(each - body.byteLength).toFixed(0)} more`);
+    console.log(
+      `  ${what.padEnd(16)} ${body.byteLength} bytes: ${each.toFixed(0)}, ${(each - body.byteLength).toFixed(0)} more`,
+    );
     await router.close();
   }
 }
 
 console.log('Heap of one more kept stream in memory, beside its bytes:');
 await memory();
-if (!process.argv.includes("--memory")) await cpu();
+if (!process.argv.includes('--memory')) await cpu();

@@ -4,7 +4,7 @@ import { type MaybePromise, PENDING, Pollable, type Polled } from '../platform/w
 import { RouterError } from '../protocol/router-error.ts';
 import type { KeptStreams } from '../runtime/streams/kept-streams.ts';
 import type { StopReason, StreamKeeper } from '../runtime/streams/stream-keeper.ts';
-import type { ModelReply, ModelRequest, StreamedReply } from './model-reply.ts';
+import type { StreamFormat } from '../runtime/streams/stream-layout.ts';
 import type { StreamFrames } from './stream-frames.ts';
 
 /** Milliseconds between two looks for readers of a stream that has outlived its time without one. */
@@ -14,9 +14,12 @@ const LOOK_MS = 2_000;
 export interface Keeping {
   /** Ends the call of the provider: with the client, until the stream is kept. */
   readonly signal: AbortSignal;
-  /** From now on what is sent is kept, and the client may leave. */
-  keep(reply: StreamedReply, id: string, request: ModelRequest): Promise<ModelReply>;
+  /** Frames that are kept when they are sent. From now on the client may leave. */
+  keep(frames: StreamFrames, account: string, id: string, format: StreamFormat): Promise<EndingFrames>;
 }
+
+/** Frames that can say when they are over. */
+export type EndingFrames = Frames & Pick<StreamFrames, 'onEnd'>;
 
 /**
  * Gets ready to keep the stream of a request.
@@ -31,16 +34,16 @@ export async function keepingOf(load: () => MaybePromise<KeptStreams>, client: A
   else client.addEventListener('abort', abort);
   return {
     signal: controller.signal,
-    async keep(reply, id, { account, context }) {
-      const keeper = await streams.begin(account.id, id, context.dialect?.name ?? 'chat');
-      if (keeper === undefined) return reply;
+    async keep(frames, account, id, format) {
+      const keeper = await streams.begin(account, id, format);
+      if (keeper === undefined) return frames;
       // A client that left before it got the id has nothing to resume.
       if (controller.signal.aborted) {
         keeper.drop();
-        return reply;
+        return frames;
       }
       client.removeEventListener('abort', abort);
-      return { ...reply, frames: new KeptFrames(reply.frames, streams, keeper, client) };
+      return new KeptFrames(frames, streams, keeper, client);
     },
   };
 }
@@ -49,7 +52,7 @@ export async function keepingOf(load: () => MaybePromise<KeptStreams>, client: A
  * Frames of which each is kept when it is sent. When the client leaves, they are read on without it, as long as the
  * option says or somebody else reads them.
  */
-class KeptFrames extends Pollable<string | undefined> implements Frames {
+class KeptFrames extends Pollable<string | undefined> implements EndingFrames {
   readonly #frames: StreamFrames;
   readonly #streams: KeptStreams;
   readonly #keeper: StreamKeeper;

@@ -30,13 +30,10 @@ export interface ModelRequest {
   readonly verbatim?: readonly string[] | undefined;
 }
 
-/** The answer of a model as a stream. */
-export type StreamedReply = Extract<HttpReply, { type: 'stream' }> & { readonly frames: StreamFrames };
+type StreamReply = Extract<HttpReply, { type: 'stream' }>;
 
 /** The answer of a model: at once, or as a stream that can say when it is over. */
-export type ModelReply =
-  | WholeReply
-  | (Extract<HttpReply, { type: 'stream' }> & { readonly frames: Pick<StreamFrames, 'onEnd'> });
+export type ModelReply = WholeReply | (StreamReply & { readonly frames: Pick<StreamFrames, 'onEnd'> });
 
 /** Headers of every stream of events. */
 export const STREAM_HEADERS = {
@@ -71,7 +68,9 @@ export async function answerChat(internals: RouterInternals, request: ModelReque
   try {
     if (opened.type === 'stream') {
       const reply = await sendStream(internals, opened, dialect, request, format);
-      return keeping === undefined ? reply : await keeping.keep(reply, opened.id, request);
+      if (keeping === undefined) return reply;
+      const frames = await keeping.keep(reply.frames, account.id, opened.id, dialect?.name ?? 'chat');
+      return { ...reply, frames };
     }
     const answer = await opened.answer;
     const body = dialect?.whole(answer, format()) ?? answer.result;
@@ -91,7 +90,7 @@ async function sendStream(
   dialect: Dialect | undefined,
   { context }: ModelRequest,
   format: () => DialectContext,
-): Promise<StreamedReply> {
+): Promise<StreamReply & { readonly frames: StreamFrames }> {
   const { keepAlive, fallback, environment, limits } = config;
   const { stream: source } = opened;
   const frames = new StreamFrames({

@@ -49,7 +49,13 @@ export type StreamOperation = { readonly name: 'stream_resume' | 'stream_stop'; 
 /** Operations that only read the catalog. */
 export type CatalogOperation = Exclude<
   Operation,
-  { name: 'openapi' } | ModelOperation | BatchOperation | FileOperation | KeyOperation | LedgerOperation | StreamOperation
+  | { name: 'openapi' }
+  | ModelOperation
+  | BatchOperation
+  | FileOperation
+  | KeyOperation
+  | LedgerOperation
+  | StreamOperation
 >;
 
 /** Operations that are done for an account. */

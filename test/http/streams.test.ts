@@ -19,9 +19,7 @@ class House {
       providers: [this.provider],
       environment: this.environment,
       streams: { store: this.store, ...streams },
-      authenticate: apiKeys(
-        Object.entries(KEYS).map(([key, id]) => ({ key, id })),
-      ),
+      authenticate: apiKeys(Object.entries(KEYS).map(([key, id]) => ({ key, id }))),
       on: {
         result: ({ usage }) => this.settled.push(`result ${usage?.total_tokens}`),
         error: ({ status }) => this.settled.push(`error ${status}`),
@@ -33,7 +31,12 @@ class House {
   /** Begins a stream; what its client was sent is in `sent`. */
   async begin(router: Router, path = '/chat/completions', body: object = chatBody({ stream: true })) {
     const client = new AbortController();
-    const call = httpCall({ path, body, headers: { authorization: 'Bearer sk-one-0123456789' }, signal: client.signal });
+    const call = httpCall({
+      path,
+      body,
+      headers: { authorization: 'Bearer sk-one-0123456789' },
+      signal: client.signal,
+    });
     const { calls } = this.provider;
     const before = calls.length;
     const answer = handle(router, call);
@@ -281,7 +284,10 @@ describe('a stream that is kept', () => {
     const { text } = await send(one, get(stream.id, 'ids=true'));
     expect(text.replaceAll(/^id: \d+\n/gm, '')).toBe(stream.sent);
     const [, id = ''] = /^id: (\d+)$/m.exec(text) ?? [];
-    const rest = await send(one, { ...get(stream.id), headers: { authorization: 'Bearer sk-one-0123456789', 'last-event-id': id } });
+    const rest = await send(one, {
+      ...get(stream.id),
+      headers: { authorization: 'Bearer sk-one-0123456789', 'last-event-id': id },
+    });
     expect(rest.text).toBe(after(stream.sent, Number(id)));
     const [last = ''] = [...text.matchAll(/^id: (\d+)$/gm)].map(([, one]) => one).slice(-1);
     expect(last).toBe(String(bytesOf(stream.sent)));

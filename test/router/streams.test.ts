@@ -161,7 +161,10 @@ describe('router.keep and router.resume', () => {
 
   it('lose and double nothing, whatever is sent when', async () => {
     const piece = fc.record({
-      text: fc.oneof(fc.string({ unit: 'grapheme' }), fc.string().map((text) => text.repeat(900))),
+      text: fc.oneof(
+        fc.string({ unit: 'grapheme' }),
+        fc.string().map((text) => text.repeat(900)),
+      ),
       ms: fc.nat(900),
     });
     await fc.assert(

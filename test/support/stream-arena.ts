@@ -146,7 +146,9 @@ class StreamStorm {
 
   async #start(): Promise<Instance> {
     const { redis, keepMs } = this.#options;
-    const child = fork(PROGRAM, [redis, this.#upstream, String(keepMs)], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+    const child = fork(PROGRAM, [redis, this.#upstream, String(keepMs)], {
+      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    });
     const [{ address }] = (await once(child, 'message')) as [{ readonly address: string }];
     child.on('message', ({ metered }: { readonly metered: string }) => {
       this.#metered.set(metered, (this.#metered.get(metered) ?? 0) + 1);
@@ -159,7 +161,7 @@ class StreamStorm {
     const dice = random();
     const at = Math.floor(random() * this.#instances.length);
     const instance = this.#instances[at];
-    if (dice > 0.2 || instance === undefined || instance.isPaused) {
+    if (dice > 0.3 || instance === undefined || instance.isPaused) {
       const readers = [...this.#readers].filter(({ isBegun }) => isBegun);
       const reader = readers[Math.floor(random() * readers.length)];
       if (reader === undefined) return;
@@ -167,7 +169,7 @@ class StreamStorm {
       reader.reload();
       return;
     }
-    if (dice > 0.1) {
+    if (dice > 0.12) {
       this.#pauses += 1;
       instance.isPaused = true;
       instance.child.kill('SIGSTOP');
@@ -222,15 +224,22 @@ class StreamStorm {
       this.#bytes += Buffer.byteLength(text);
       this.#faults.push(...faults.map((fault) => `${name}: ${fault}`));
       // An error may close a frame that its reader has a part of.
-      const broken = /\n{2,4}(?:event: error\n)?data: [^\n]*(?:"finish_reason":"error"|"type":"error")/.exec(text);
-      return { kept: broken === null ? text : text.slice(0, broken.index), error: broken === null ? '' : text.slice(broken.index) };
+      const broken = /(?:^|\n{2,4})(?:event: error\n)?data: [^\n]*(?:"finish_reason":"error"|"type":"error")/.exec(
+        text,
+      );
+      return {
+        kept: broken === null ? text : text.slice(0, broken.index),
+        error: broken === null ? '' : text.slice(broken.index),
+      };
     });
     const longest = ends.map(({ kept }) => kept).toSorted((one, two) => two.length - one.length)[0] ?? '';
     for (const { kept, error } of ends) {
-      if (!longest.startsWith(kept)) this.#faults.push(`${name}: two readers got different bytes: ${difference(longest, kept)}`);
+      if (!longest.startsWith(kept))
+        this.#faults.push(`${name}: two readers got different bytes: ${difference(longest, kept)}`);
       const said = contentOf(kept, path);
       if (!story.startsWith(said)) this.#faults.push(`${name}: words were lost or doubled in ${said.slice(-80)}`);
-      if (error === '' && said !== story) this.#faults.push(`${name}: ended after ${said.length} of ${story.length} characters`);
+      if (error === '' && said !== story)
+        this.#faults.push(`${name}: ended after ${said.length} of ${story.length} characters`);
       if (error !== '' && !CLEAR.test(error)) this.#faults.push(`${name}: ended with ${error.slice(0, 300)}`);
     }
     if (ends.every(({ error }) => error === '')) this.#whole += 1;

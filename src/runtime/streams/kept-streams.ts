@@ -182,7 +182,10 @@ export class KeptStreams {
     const keys = keysOf(account, id);
     const head = readHead(await this.#options.store.get(keys.head));
     if (head === undefined) {
-      throw errorOf(404, 'There is no such stream: it was never kept, or its time is over, or it is of another account');
+      throw errorOf(
+        404,
+        'There is no such stream: it was never kept, or its time is over, or it is of another account',
+      );
     }
     if (head.isDropped) {
       throw errorOf(404, 'This stream is not kept: it has more bytes than streams.maxBytes or streams.maxTotalBytes');

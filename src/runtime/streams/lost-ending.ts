@@ -19,7 +19,13 @@ export function lostEnding(format: StreamFormat, id: string, first: string, last
       return `event: error\n${dataFrame(JSON.stringify({ ...DIALECT_ERRORS.messages.error({ status: error.status, detail }), type: 'error' }))}`;
     case 'responses': {
       const failure = failureOf({ status: error.status, detail });
-      const data = { type: 'error', sequence_number: nextNumber(last), ...failure, param: null, error_type: error.errorType };
+      const data = {
+        type: 'error',
+        sequence_number: nextNumber(last),
+        ...failure,
+        param: null,
+        error_type: error.errorType,
+      };
       return `event: error\n${dataFrame(JSON.stringify(data))}${DONE_FRAME}`;
     }
     case 'chat':
