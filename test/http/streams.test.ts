@@ -183,7 +183,7 @@ describe.each(FORMATS)('a stream of %s', (path, body) => {
     const rest = reading.read.slice(stream.sent.length);
     expect(rest.match(/is gone/g)?.length).toBeGreaterThan(0);
     expect(rest.endsWith('\n\n')).toBe(true);
-    for (const line of rest.split('\n').filter((one) => one.startsWith('data: {'))) JSON.parse(line.slice(6));
+    for (const line of rest.split('\n').filter((text) => text.startsWith('data: {'))) JSON.parse(line.slice(6));
     const again = await house.resume(two, stream.id);
     await house.environment.advance(1_000);
     expect(again).toMatchObject({ read: reading.read, isOver: true });
@@ -289,7 +289,7 @@ describe('a stream that is kept', () => {
       headers: { authorization: 'Bearer sk-one-0123456789', 'last-event-id': id },
     });
     expect(rest.text).toBe(after(stream.sent, Number(id)));
-    const [last = ''] = [...text.matchAll(/^id: (\d+)$/gm)].map(([, one]) => one).slice(-1);
+    const [last = ''] = [...text.matchAll(/^id: (\d+)$/gm)].map(([, place]) => place).slice(-1);
     expect(last).toBe(String(bytesOf(stream.sent)));
     expect((await send(one, get(stream.id, `from=${last}`))).status).toBe(204);
   });

@@ -112,15 +112,14 @@ class StreamStorm {
   async run(): Promise<void> {
     const { instances = 3, streams = 12 } = this.#options;
     for (let index = 0; index < instances; index += 1) this.#instances.push(await this.#start());
-    let isOver = false;
+    const left = (): number => this.#options.blows - this.#kills - this.#pauses - this.#reloads;
     const stories = Array.from({ length: streams }, async () => {
-      while (!isOver) await this.#story();
+      while (left() > 0) await this.#story();
     });
-    while (this.#kills + this.#pauses + this.#reloads < this.#options.blows) {
+    while (left() > 0) {
       await sleep(40 + 80 * this.#options.random());
       await this.#strike();
     }
-    isOver = true;
     await Promise.all(stories);
   }
 
@@ -258,7 +257,7 @@ function contentOf(text: string, path: string): string {
     };
     if (path === '/chat/completions') said += event.choices?.[0]?.delta?.content ?? '';
     else if (path === '/messages') said += typeof event.delta === 'object' ? (event.delta.text ?? '') : '';
-    else if (event.type === 'response.output_text.delta') said += String(event.delta);
+    else if (event.type === 'response.output_text.delta') said += typeof event.delta === 'string' ? event.delta : '';
   }
   return said;
 }

@@ -96,7 +96,7 @@ export function described(description: string, schema: object): object {
 }
 
 /** An answer about a generation, whose schema is no component. */
-export function generated(description: string, type?: string, schema: object = {}): object {
+export function ofGeneration(description: string, type?: string, schema: object = {}): object {
   return { description, headers: GENERATED, ...(type === undefined ? {} : { content: { [type]: { schema } } }) };
 }
 

@@ -1,7 +1,7 @@
 import type { StreamOperation } from '../routes.ts';
 import type { DocumentedOperation } from './documented-operation.ts';
 import type { Parameter } from './parameters.ts';
-import { COMMON_ERRORS, errors, generated } from './responses.ts';
+import { COMMON_ERRORS, errors, ofGeneration } from './responses.ts';
 
 const TEXT = { type: 'string' } as const;
 const BYTES = { type: 'integer', minimum: 0 } as const;
@@ -46,8 +46,8 @@ export const STREAM_OPERATIONS: Readonly<Record<StreamOperation['name'], Documen
       summary: 'Read the rest of a stream, byte for byte as it was sent. Where the option `streams` is on.',
       parameters: [...STREAM_PATH, ...PLACE],
       responses: {
-        200: generated('The rest, as it comes.', 'text/event-stream', TEXT),
-        204: generated('The stream is over, and the reader has all of it.'),
+        200: ofGeneration('The rest, as it comes.', 'text/event-stream', TEXT),
+        204: ofGeneration('The stream is over, and the reader has all of it.'),
         ...errors(STREAM_ERRORS, 'Error'),
       },
     },
@@ -60,7 +60,7 @@ export const STREAM_OPERATIONS: Readonly<Record<StreamOperation['name'], Documen
       summary: 'Stop a stream that goes on, at its provider too, or forget one that is over.',
       parameters: STREAM_PATH,
       responses: {
-        200: generated('What becomes of it.', 'application/json', STOPPED),
+        200: ofGeneration('What becomes of it.', 'application/json', STOPPED),
         ...errors(STREAM_ERRORS, 'Error'),
       },
     },
