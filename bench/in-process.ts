@@ -60,7 +60,9 @@ const router = createRouter({
   ],
 });
 const messages = [{ role: 'user' as const, content: 'Hello there' }];
-const long = (JSON.parse(WORKLOADS[1]?.body ?? '') as { messages: typeof messages }).messages;
+const long = (
+  JSON.parse(WORKLOADS.find(({ name }) => name.includes('40 messages'))?.body ?? '') as { messages: typeof messages }
+).messages;
 
 async function rawCall(): Promise<void> {
   const body = JSON.stringify({ model: 'm', messages });

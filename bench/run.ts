@@ -3,7 +3,7 @@ import { WORKLOADS, type Workload } from './workloads.ts';
 
 /**
  * CPU time of the server process per request, beside two reference proxies, interleaved in one run.
- * Usage: npm run bench [-- --rounds 5 --processes 2 --servers pipe,parse,node --workload stream]
+ * Usage: npm run bench [-- --rounds 5 --processes 5 --servers pipe,parse,node --workload stream]
  */
 /** Rounds that are not counted, and for how long there are more of them: in its first seconds V8 compiles. */
 const WARM_ROUNDS = 6;
@@ -15,8 +15,8 @@ for (let index = 2; index < process.argv.length; index += 2) {
   options.set((process.argv[index] ?? '').replace(/^--/, ''), process.argv[index + 1] ?? '');
 }
 const rounds = Number(options.get('rounds') ?? 5);
-/** Two processes of the same server differ by up to a quarter: where V8 puts code and data is chance. */
-const processes = Number(options.get('processes') ?? 2);
+/** Two processes of the same server differ by up to a third, so several are measured: the median and the worst count. */
+const processes = Number(options.get('processes') ?? 5);
 const servers = options.get('servers')?.split(',') ?? SERVERS;
 const workloads = WORKLOADS.filter((workload) => workload.name.includes(options.get('workload') ?? ''));
 
@@ -25,10 +25,14 @@ function median(values: readonly number[]): number {
   return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
 }
 
-/** What one process of a server took: microseconds per request, and how many times as much as the proxy that parses. */
+/** What one process of a server took. */
 interface Measured {
+  /** Microseconds of CPU per request. */
   readonly perRequest: number;
+  /** How many times as much as the proxy that parses took. */
   readonly ratio: number;
+  /** Share of the time in which the process was running: 1 when its core was full. */
+  readonly busy: number;
 }
 
 /** Measures one process of each server, by turns. */
@@ -43,25 +47,29 @@ async function measure(workload: Workload, upstream: number): Promise<Map<string
     }
   }
   const used = new Map<string, number[]>(running.map(({ name }) => [name, []]));
+  const took = new Map<string, number>();
   for (let round = 0; round < rounds; round += 1) {
     for (const server of running) {
       const before = await cpuOf(server);
+      const startedAt = performance.now();
       await load(server, workload, workload.requests);
+      took.set(server.name, (took.get(server.name) ?? 0) + performance.now() - startedAt);
       used.get(server.name)?.push((await cpuOf(server)) - before);
     }
   }
   for (const { child } of running) child.kill();
   const measured = [...used].map(([name, values]): [string, Measured] => {
     const ratios = values.map((value, round) => value / (used.get('parse')?.[round] ?? Number.NaN));
-    return [name, { perRequest: median(values) / workload.requests, ratio: median(ratios) }];
+    const busy = values.reduce((sum, value) => sum + value, 0) / 1_000 / (took.get(name) ?? Number.NaN);
+    return [name, { perRequest: median(values) / workload.requests, ratio: median(ratios), busy }];
   });
   return new Map(measured);
 }
 
 const upstream = await startUpstream();
 console.log(
-  `CPU of the server process in µs per request: median of ${rounds} rounds, mean of ${processes} processes of each ` +
-    'server; and the ratio to "parse", with that of each process.',
+  `CPU of the server process in µs per request: median of ${rounds} rounds in each of ${processes} processes of each ` +
+    'server; of the processes the median and the worst; how full the core was; and the ratio to "parse" of each.',
 );
 if (!servers.includes('parse')) console.log('(no "parse" in this run: ratios are missing)');
 for (const workload of workloads) {
@@ -69,12 +77,13 @@ for (const workload of workloads) {
   for (let run = 0; run < processes; run += 1) runs.push(await measure(workload, upstream.port));
   console.log(`\n${workload.name}`);
   for (const name of servers) {
-    const found = runs.map((run) => run.get(name) ?? { perRequest: Number.NaN, ratio: Number.NaN });
-    const mean = (of: (one: Measured) => number): number => found.reduce((sum, one) => sum + of(one), 0) / found.length;
-    const each = found.map(({ ratio }) => ratio.toFixed(2)).join(', ');
-    const time = mean(({ perRequest }) => perRequest).toFixed(0);
+    const found = runs.flatMap((run) => run.get(name) ?? []);
+    const ratios = found.map(({ ratio }) => ratio);
+    const time = median(found.map(({ perRequest }) => perRequest)).toFixed(0);
+    const busy = (100 * median(found.map((one) => one.busy))).toFixed(0);
     console.log(
-      `  ${name.padEnd(10)} ${time.padStart(6)} µs   ${mean(({ ratio }) => ratio).toFixed(2)} × parse  (${each})`,
+      `  ${name.padEnd(10)} ${time.padStart(6)} µs   ${median(ratios).toFixed(2)} × parse, worst ${Math.max(...ratios).toFixed(2)}` +
+        `   core ${busy.padStart(3)} %   (${ratios.map((ratio) => ratio.toFixed(2)).join(', ')})`,
     );
   }
 }

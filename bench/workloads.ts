@@ -52,6 +52,13 @@ export const WORKLOADS: readonly Workload[] = [
     concurrency: 8,
   },
   {
+    // So many at a time that the core of the server is full: requests wait for it, and so does the collector.
+    name: 'saturated, 1 kB answer, 64 at a time',
+    body: whole([{ role: 'user', content: 'Hello there' }]),
+    requests: 6_000,
+    concurrency: 64,
+  },
+  {
     name: 'whole, 40 messages with tools',
     body: whole(conversation(40), { tools: TOOLS }),
     requests: 2_000,
