@@ -3,7 +3,7 @@ import type { Environment, Timer } from '../platform/environment.ts';
 import { type MaybePromise, PENDING, Pollable, type Polled } from '../platform/wait.ts';
 import { RouterError } from '../protocol/router-error.ts';
 import type { KeptStreams } from '../runtime/streams/kept-streams.ts';
-import type { StopReason, StreamKeeper } from '../runtime/streams/stream-keeper.ts';
+import type { StreamStopReason, StreamKeeper } from '../runtime/streams/stream-keeper.ts';
 import type { StreamFormat } from '../runtime/streams/stream-layout.ts';
 import type { StreamFrames } from './stream-frames.ts';
 
@@ -187,6 +187,6 @@ const ENDINGS = {
     errorType: 'unmapped',
     message: 'The client disconnected, and nobody resumed the stream within the time of streams.leaveAfterMs',
   },
-} as const satisfies Readonly<Record<StopReason | 'left', object>>;
+} as const satisfies Readonly<Record<StreamStopReason | 'left', object>>;
 
 function ignore(): void {}

@@ -13,7 +13,7 @@ export const FLUSH_MS = 500;
 const SLACK_MS = 20_000;
 
 /** Why a stream ends early: somebody wanted it to stop, or its router is closed. */
-export type StopReason = 'stopped' | 'closed';
+export type StreamStopReason = 'stopped' | 'closed';
 
 /** What a keeper works with. */
 export interface KeeperContext {
@@ -51,7 +51,7 @@ export class StreamKeeper {
   #state: 'open' | 'ended' | 'dropped' = 'open';
   #waiting: (() => void)[] = [];
   /** Ends the stream at its source, with an error as its last event. */
-  onStop: (reason: StopReason) => void = ignore;
+  onStop: (reason: StreamStopReason) => void = ignore;
 
   constructor(context: KeeperContext) {
     this.#context = context;
