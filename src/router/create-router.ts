@@ -50,6 +50,11 @@ export function routerWith<
   tellAtStart(current, noteCopy());
   return routerOver(() => current);
 
+  function openStreams(): ReturnType<typeof loadStreams> {
+    checkOpen();
+    return loadStreams();
+  }
+
   function checkOpen(): void {
     if (isClosed) throw new RouterError(CLOSED);
   }
@@ -94,14 +99,8 @@ export function routerWith<
         const prepared = await chat.prepare(countable(body, options.dialect), options, false);
         return countPrepared(services, prepared, options.signal);
       },
-      resume: async (id, options) => {
-        checkOpen();
-        return (await loadStreams()).resume(streams, id, options);
-      },
-      keep: async (id, stream, options) => {
-        checkOpen();
-        return (await loadStreams()).keep(streams, id, stream, options);
-      },
+      resume: async (...asked) => (await openStreams()).resume(streams, ...asked),
+      keep: async (...asked) => (await openStreams()).keep(streams, ...asked),
       open: (body, options) => (isClosed ? refused() : version().chat.open(body, options)),
       on: (name, listener) => version().services.events.on(name, listener),
       get ledger() {
@@ -123,7 +122,6 @@ export function routerWith<
         await replaced.close();
         await Promise.all(partsOf(current.config).map((part) => part.close?.()));
         await resolved.state.close?.();
-        if (resolved.streams?.store !== resolved.state) await resolved.streams?.store?.close?.();
         releaseNetwork();
       },
     };

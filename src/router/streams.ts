@@ -37,6 +37,7 @@ export function streamsOf({ streams, state, environment }: ResolvedConfig, event
   return new KeptStreams({
     ...options,
     store,
+    ownsStore: store !== state,
     environment,
     warn: (message) => warn(events, { code: 'streams_not_kept', message }),
   });

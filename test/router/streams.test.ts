@@ -120,6 +120,20 @@ describe('router.keep and router.resume', () => {
     expect(await textOf(await two.resume('chat-1'))).toBe(event('one') + event(hasWords ? 'aborted' : 'lost'));
   });
 
+  it('close a store of their own with the router, and leave the state store to it', async () => {
+    for (const isShared of [true, false]) {
+      let closed = 0;
+      const store = { ...memoryStore(), close: () => Promise.resolve(void (closed += 1)) };
+      const state = isShared ? { state: store } : {};
+      const router = createRouter({ providers: [simulated()], ...state, streams: { store } });
+      const { stream, end } = fed();
+      end();
+      await router.keep('chat-1', stream);
+      await router.close();
+      expect(closed).toBe(1);
+    }
+  });
+
   it('leave a stream alone whose reader stops', async () => {
     const { environment, one } = instances();
     const { stream, push, end } = fed();

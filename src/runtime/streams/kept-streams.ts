@@ -26,6 +26,8 @@ const STOP_MS = 60_000;
 /** What kept streams work with. */
 export interface KeptStreamsOptions {
   readonly store: StateStore;
+  /** True where the store is closed with the streams. Default false: somebody else closes it. */
+  readonly ownsStore?: boolean | undefined;
   readonly keepMs: number;
   readonly leaveAfterMs: number;
   readonly maxBytes: number;
@@ -170,12 +172,13 @@ export class KeptStreams {
     }
   }
 
-  /** Ends what goes on, and writes what is not written yet. */
+  /** Ends what goes on, writes what is not written yet, and closes a store of its own. */
   async close(): Promise<void> {
     const open = [...this.#open.values()];
     for (const keeper of open) keeper.onStop('closed');
     await Promise.all(open.map((keeper) => keeper.end()));
     this.#stopBeat();
+    if (this.#options.ownsStore) await this.#options.store.close?.();
   }
 
   async #find(account: string, id: string): Promise<readonly [StreamKeys, StreamHead]> {
