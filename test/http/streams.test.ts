@@ -190,6 +190,43 @@ describe.each(FORMATS)('a stream of %s', (path, body) => {
   });
 });
 
+describe('a store that was away for a moment', () => {
+  it('leaves no reader waiting for the end of a stream that it missed', async () => {
+    const house = new House();
+    const leaky = { ...house.store };
+    const [one, two] = [house.instance({ store: leaky }), house.instance()];
+    const [stream, other] = [await house.begin(one), await house.begin(one)];
+    await house.environment.advance(800);
+    const reading = await house.resume(two, stream.id);
+    leaky.set = () => {};
+    await house.finish(stream, 'the end');
+    leaky.set = house.store.set;
+    await house.environment.advance(4_000);
+    expect(reading.isOver).toBe(true);
+    expect(reading.read).toContain('is gone');
+    // Its instance lives, and so does the other one.
+    const second = await house.resume(two, other.id);
+    await house.finish(other, 'the end');
+    await house.environment.advance(1_000);
+    expect(second).toMatchObject({ isOver: true, read: other.sent });
+  });
+
+  it('finds a stream that it missed the beginning of', async () => {
+    const house = new House();
+    const leaky = { ...house.store };
+    const [one, two] = [house.instance({ store: leaky }), house.instance()];
+    leaky.set = () => {};
+    const stream = await house.begin(one);
+    leaky.set = house.store.set;
+    expect((await send(two, get(stream.id))).status).toBe(404);
+    await house.environment.advance(2_500);
+    const reading = await house.resume(two, stream.id);
+    await house.finish(stream, 'the end');
+    await house.environment.advance(1_000);
+    expect(reading).toMatchObject({ isOver: true, read: stream.sent });
+  });
+});
+
 describe('a stream that is kept', () => {
   it('is there for its own account only', async () => {
     const house = new House();

@@ -7,8 +7,10 @@ import { readStream, type ReadOptions } from './read-stream.ts';
 import {
   aliveKey,
   CHUNK_BYTES,
+  isAbandoned,
   keysOf,
   readHead,
+  type SignOfLife,
   type StreamFormat,
   type StreamHead,
   type StreamKeys,
@@ -60,6 +62,8 @@ export class KeptStreams {
   #owner: string | undefined;
   #beat: Timer | undefined;
   #stops = 0;
+  /** Number of the stream that begins next. */
+  #next = 0;
   #warnedAt = -Infinity;
 
   constructor(options: KeptStreamsOptions) {
@@ -84,9 +88,11 @@ export class KeptStreams {
     const { store, environment, keepMs, maxBytes } = this.#options;
     this.#owner ??= environment.randomText(16);
     const keys = keysOf(account, id);
+    const number = this.#next;
+    this.#next += 1;
     const keeper: StreamKeeper = new StreamKeeper({
       keys,
-      head: { format, owner: this.#owner, lost },
+      head: { format, owner: this.#owner, number, lost },
       store,
       environment,
       keepMs,
@@ -146,13 +152,14 @@ export class KeptStreams {
    */
   async stop(account: string, id: string): Promise<StopResult> {
     const { store } = this.#options;
-    const [keys, { bytes, owner, isDropped }] = await this.#find(account, id);
+    const [keys, head] = await this.#find(account, id);
+    const { bytes, owner, isDropped } = head;
     const keeper = this.#open.get(keys.head);
     if (keeper?.isOpen === true) {
       keeper.onStop('stopped');
       return 'stopping';
     }
-    const goesOn = bytes === undefined && !isDropped && (await store.get(aliveKey(owner))) !== undefined;
+    const goesOn = bytes === undefined && !isDropped && !isAbandoned(head, await store.get(aliveKey(owner)));
     if (!goesOn) {
       await this.#delete(keys, bytes === undefined ? Infinity : Math.ceil(bytes / CHUNK_BYTES));
       return 'deleted';
@@ -241,7 +248,8 @@ export class KeptStreams {
       this.#beat = undefined;
       if (this.#open.size > 0) void this.#live().catch((error: unknown) => this.#warn(error));
     }, BEAT_MS);
-    await store.set(aliveKey(owner), true, ALIVE_MS);
+    const open = [...this.#open.values()].map(({ number }) => number);
+    await store.set(aliveKey(owner), { next: this.#next, open } satisfies SignOfLife, ALIVE_MS);
     const stops = read.number(await store.get(stopsKey(owner))) ?? 0;
     const wasAsked = stops !== this.#stops;
     this.#stops = stops;

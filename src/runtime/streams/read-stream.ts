@@ -4,7 +4,7 @@ import { fromByteText } from '../../platform/byte-text.ts';
 import { wait } from '../../platform/wait.ts';
 import * as read from '../../platform/json.ts';
 import { lostEnding } from './lost-ending.ts';
-import { aliveKey, CHUNK_BYTES, readHead, type StreamHead, type StreamKeys } from './stream-layout.ts';
+import { aliveKey, CHUNK_BYTES, isAbandoned, readHead, type StreamHead, type StreamKeys } from './stream-layout.ts';
 import type { StreamKeeper } from './stream-keeper.ts';
 
 /** Milliseconds between two looks at a stream of another instance. */
@@ -116,7 +116,7 @@ async function* readBytes(context: ReaderContext, from: number): AsyncGenerator<
     const head = readHead(await store.get(keys.head));
     if (head === undefined || head.isDropped || keeper?.isDropped === true) return 'lost';
     if (head.bytes !== undefined && offset >= head.bytes) return 'complete';
-    const isMissing = head.bytes !== undefined || (await store.get(aliveKey(head.owner))) === undefined;
+    const isMissing = head.bytes !== undefined || isAbandoned(head, await store.get(aliveKey(head.owner)));
     misses = isMissing ? misses + 1 : 0;
     if (misses >= MISSES) return 'lost';
     if (environment.now() - notedAt >= READER_NOTE_MS) {

@@ -18,7 +18,7 @@ export type StreamStopReason = 'stopped' | 'closed';
 /** What a keeper works with. */
 export interface KeeperContext {
   readonly keys: StreamKeys;
-  readonly head: Pick<StreamHead, 'format' | 'owner' | 'lost'>;
+  readonly head: Pick<StreamHead, 'format' | 'owner' | 'number' | 'lost'>;
   readonly store: StateStore;
   readonly environment: Environment;
   readonly keepMs: number;
@@ -47,6 +47,8 @@ export class StreamKeeper {
   #writing: Promise<void> | undefined;
   #isWanted = false;
   #counted = 0;
+  /** True once the head was written a second time. */
+  #isSettled = false;
   #refreshedAt: number;
   #state: 'open' | 'ended' | 'dropped' = 'open';
   #waiting: (() => void)[] = [];
@@ -56,6 +58,10 @@ export class StreamKeeper {
   constructor(context: KeeperContext) {
     this.#context = context;
     this.#refreshedAt = context.environment.now();
+  }
+
+  get number(): number {
+    return this.#context.head.number;
   }
 
   get keys(): StreamKeys {
@@ -137,7 +143,13 @@ export class StreamKeeper {
   /** Writes anew what would be gone before a stream that lasts is over. */
   async refresh(): Promise<void> {
     const { environment, keepMs, store, keys } = this.#context;
-    if (this.#state !== 'open' || environment.now() - this.#refreshedAt < keepMs) return;
+    if (this.#state !== 'open') return;
+    if (!this.#isSettled && environment.now() > this.#refreshedAt) {
+      // The store may have been away when the stream began.
+      this.#isSettled = true;
+      await this.#writeHead();
+    }
+    if (environment.now() - this.#refreshedAt < keepMs) return;
     this.#refreshedAt = environment.now();
     await this.#writeHead();
     for (let index = 0; index < this.#full; index += 1) {

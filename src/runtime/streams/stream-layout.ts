@@ -18,6 +18,8 @@ export interface StreamHead {
   readonly format: StreamFormat;
   /** The instance that reads it from its provider. */
   readonly owner: string;
+  /** Its number among the streams of its owner. */
+  readonly number: number;
   /** Bytes of all of it. Undefined while it goes on. */
   readonly bytes: number | undefined;
   /** True where it outgrew its limit: nothing of it is kept. */
@@ -47,9 +49,27 @@ export function keysOf(account: string, id: string): StreamKeys {
   };
 }
 
-/** The key that is there while an instance lives. */
+/** The key that is there while an instance lives: {@link SignOfLife}. */
 export function aliveKey(owner: string): string {
   return `stream owner\n${owner}`;
+}
+
+/** What an instance says of itself now and then. */
+export interface SignOfLife {
+  /** Number that its next stream gets. */
+  readonly next: number;
+  /** Numbers of its streams that go on. */
+  readonly open: readonly number[];
+}
+
+/**
+ * True for a stream that nobody sends any more: its owner is gone, or no longer has it. The store may have been away when
+ * it ended.
+ */
+export function isAbandoned({ number }: StreamHead, sign: JsonValue | undefined): boolean {
+  if (sign === undefined) return true;
+  const { next, open } = read.object(sign);
+  return number < (read.number(next) ?? 0) && !read.list(open).includes(number);
 }
 
 /** Counts how often streams of an instance were to stop. */
@@ -58,10 +78,11 @@ export function stopsKey(owner: string): string {
 }
 
 /** A head as it is stored. */
-export function storedHead({ format, owner, bytes, isDropped, lost }: StreamHead): JsonValue {
+export function storedHead({ format, owner, number, bytes, isDropped, lost }: StreamHead): JsonValue {
   return {
     format,
     owner,
+    number,
     ...(bytes === undefined ? {} : { bytes }),
     ...(isDropped ? { dropped: true } : {}),
     ...(lost === undefined ? {} : { lost }),
@@ -70,9 +91,16 @@ export function storedHead({ format, owner, bytes, isDropped, lost }: StreamHead
 
 /** A head that was stored; undefined for what is none. */
 export function readHead(value: JsonValue | undefined): StreamHead | undefined {
-  const { format, owner, bytes, dropped, lost } = read.object(value);
+  const { format, owner, number, bytes, dropped, lost } = read.object(value);
   if (!isFormat(format) || typeof owner !== 'string') return undefined;
-  return { format, owner, bytes: read.count(bytes), isDropped: dropped === true, lost: read.string(lost) };
+  return {
+    format,
+    owner,
+    number: read.count(number) ?? 0,
+    bytes: read.count(bytes),
+    isDropped: dropped === true,
+    lost: read.string(lost),
+  };
 }
 
 function isFormat(value: unknown): value is StreamFormat {
