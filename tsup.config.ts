@@ -35,13 +35,14 @@ export default defineConfig({
   plugins: [pureCalls()],
   esbuildPlugins: [
     wholeLayers([
-      'src/entries/webhooks.ts',
-      'src/entries/catalog.ts',
-      'adapters/fetch.ts',
-      'src/minimal.ts',
+      // Needs nothing else, and packages import one name of it: a handler of webhooks, a plugin, a class of errors.
+      ['src/entries/webhooks.ts', 'src/core/pipeline/define-plugin.ts', 'src/protocol/router-error.ts'],
+      ['src/entries/catalog.ts'],
+      ['adapters/fetch.ts'],
+      ['src/minimal.ts'],
       // Loaded on first use below, and exported above: alone, it does not bring all of the main entry with it.
-      'src/storage/memory-storage.ts',
-      'src/index.ts',
+      ['src/storage/memory-storage.ts'],
+      ['src/index.ts'],
     ]),
   ],
 });

@@ -1,3 +1,4 @@
+/** Mounts a router in Express 4 and 5. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { checkMount, errorReplyOf, handle } from '../src/entries/mount.ts';
 import type { Router } from '../src/entries/router.ts';

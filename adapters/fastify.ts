@@ -1,3 +1,4 @@
+/** Mounts a router in Fastify 5 as a plugin. */
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import { checkMount, errorReplyOf, handle, type HttpReply } from '../src/entries/mount.ts';
 import type { Router } from '../src/entries/router.ts';

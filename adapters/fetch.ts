@@ -1,3 +1,4 @@
+/** Mounts a router wherever Web `Request` and `Response` are spoken: Hono, Bun, Deno, Workers. */
 import { checkMount, handle, type HttpReply, notFoundReply } from '../src/entries/mount.ts';
 import type { Router } from '../src/entries/router.ts';
 import { webCall, type WebCallOptions, webResponse } from './web-exchange.ts';
@@ -7,14 +8,14 @@ export interface FetchRouterOptions {
   /** Path that the API is under. Default `/v1`. */
   readonly basePath?: string | undefined;
   /**
-   * Address of the client, where the runtime tells it. Only needed for routers without authentication, which answer
+   * Address of the client, where the runtime gives it. Only needed for routers without authentication, which answer
    * callers on their own machine only.
    */
   readonly remoteAddress?: WebCallOptions['remoteAddress'];
 }
 
 /**
- * Serves a router from anything that speaks Web `Request` and `Response`: Hono, Bun, Deno, Workers.
+ * Serves a router from anything with Web `Request` and `Response`: Hono, Bun, Deno, Workers.
  *
  * @throws {@link ConfigError} when it is not given a router, or the base path does not begin with a slash.
  * @example

@@ -1,3 +1,4 @@
+/** Mounts a router in a catch-all route of the Next.js App Router. */
 import type { Router } from '../src/entries/router.ts';
 import { checkMount } from '../src/entries/mount.ts';
 import { fetchRouter } from './fetch.ts';

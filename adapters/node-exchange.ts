@@ -1,3 +1,4 @@
+/** Turns requests of Node's servers into calls, and writes replies to their sockets with backpressure. */
 import { type IncomingMessage, ServerResponse } from 'node:http';
 import type { Http2ServerRequest, Http2ServerResponse, ServerHttp2Stream } from 'node:http2';
 import {
@@ -10,6 +11,7 @@ import {
   polledFrames,
   type UnreadBody,
 } from '../src/entries/mount.ts';
+import { isCutOff } from './disconnect.ts';
 
 /** Where a request is below the mount. */
 export interface Location {
@@ -37,16 +39,6 @@ export type NodeResponse = ServerResponse | Http2ServerResponse;
 function streamOf(response: NodeResponse): ServerHttp2Stream | undefined {
   return 'stream' in response ? response.stream : undefined;
 }
-
-/** True when the response was closed before it was complete. A closed HTTP/2 stream always counts as finished. */
-function isCutOff(response: ServerResponse): boolean {
-  const stream = streamOf(response);
-  if (stream === undefined) return !response.writableFinished;
-  return !response.writableEnded || stream.rstCode !== NO_ERROR;
-}
-
-/** What an HTTP/2 stream is closed with that was not cancelled: `NGHTTP2_NO_ERROR`. */
-const NO_ERROR = 0;
 
 /** True when nothing that is written reaches the client any more. Responses of HTTP/2 have no `destroyed`. */
 function isClosed(response: ServerResponse): boolean {

@@ -1,3 +1,4 @@
+/** Mounts a router in Node's own HTTP servers. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { checkMount, handle, notFoundReply } from '../src/entries/mount.ts';
 import type { Router } from '../src/entries/router.ts';

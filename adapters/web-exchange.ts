@@ -1,3 +1,4 @@
+/** Turns Web requests into calls, and replies into Web responses. */
 import {
   BodyError,
   type Frames,
@@ -7,8 +8,9 @@ import {
   type Pollable,
   polledFrames,
 } from '../src/entries/mount.ts';
+import { type ClosableResponse, isCutOff } from './disconnect.ts';
 
-/** What a Web `Request` does not tell by itself. */
+/** What a Web `Request` does not have. */
 export interface WebCallOptions {
   readonly remoteAddress?: ((request: Request) => string | undefined) | undefined;
 }
@@ -34,12 +36,41 @@ export function webCall(request: Request, basePath: string, { remoteAddress }: W
           : collect(request, headers().get('content-length'), maxBytes, timeoutMs, onBytes),
       chunks: (maxBytes, idleMs) => piecesOf(request, maxBytes, idleMs),
     },
-    signal: request.signal,
+    signal: disconnectOf(request),
     remoteAddress: remoteAddress?.(request),
   };
 }
 
-/** Every look-up in Web headers checks and folds the name anew, which for the names we ask for costs more than this. */
+/** What srvx, the server below h3 and Nitro, gives with a request that came to one of Node's servers. */
+interface NodeHosted {
+  readonly runtime?: { readonly node?: { readonly res?: HostedResponse | undefined } | undefined } | undefined;
+}
+
+interface HostedResponse extends ClosableResponse {
+  once(event: 'close', listener: () => void): unknown;
+}
+
+/** Signals of requests whose own is not used. */
+const disconnects = new WeakMap<Request, AbortSignal>();
+
+/**
+ * Aborted when the client disconnects. The signal of the request, unless the host gives Node's response: srvx before
+ * 0.9, which Nitro 3.0.0 brings, aborts the signal as soon as the body has been read.
+ */
+function disconnectOf(request: Request): AbortSignal {
+  const response = (request as NodeHosted).runtime?.node?.res;
+  if (response === undefined) return request.signal;
+  const known = disconnects.get(request);
+  if (known !== undefined) return known;
+  const controller = new AbortController();
+  response.once('close', () => {
+    if (isCutOff(response)) controller.abort();
+  });
+  disconnects.set(request, controller.signal);
+  return controller.signal;
+}
+
+/** Every look-up in Web headers checks and folds the name anew, which for the names we require costs more than this. */
 function copyOf(headers: Headers): ReadonlyMap<string, string> {
   const copy = new Map<string, string>();
   headers.forEach((value, name) => copy.set(name, value));
@@ -219,7 +250,7 @@ export function webResponse(request: Request, reply: HttpReply): Response {
   return new Response(new ReadableStream(new FrameSource(request, reply), PULLED), { status, headers });
 }
 
-/** Nothing is made before it is asked for. */
+/** Nothing is made before it is requested. */
 const PULLED = { highWaterMark: 0 };
 const ENCODER = new TextEncoder();
 
@@ -269,7 +300,7 @@ class FrameSource {
 
   #give(frame: string | undefined, controller: ReadableStreamDefaultController<Uint8Array>): void {
     this.#isWanted = false;
-    const isLast = frame === undefined || this.#request.signal.aborted;
+    const isLast = frame === undefined || disconnectOf(this.#request).aborted;
     if (!isLast) {
       this.#beginStall(controller);
       controller.enqueue(ENCODER.encode(frame));

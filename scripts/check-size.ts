@@ -12,6 +12,8 @@ interface Budget {
   readonly names: string;
   /** Most kilobytes, compressed. */
   readonly kilobytes: number;
+  /** Most kilobytes before compression, where they are limited, too. */
+  readonly minifiedKilobytes?: number;
   /** See {@link loadedSize}. */
   readonly split?: boolean;
 }
@@ -20,6 +22,10 @@ const BUDGETS: readonly Budget[] = [
   { entry: 'signalbox', names: '*', kilobytes: 200 },
   { entry: 'signalbox', names: '{ createRouter }', kilobytes: 162 },
   { entry: 'signalbox', names: '{ verifyWebhook }', kilobytes: 8, split: false },
+  // What a bundler takes of files that join many modules: everything beside the name must be seen to be unused.
+  { entry: 'signalbox', names: '{ definePlugin }', kilobytes: 5, minifiedKilobytes: 5, split: false },
+  { entry: 'signalbox', names: '{ RouterError }', kilobytes: 3, minifiedKilobytes: 3, split: false },
+  { entry: 'signalbox/fetch', names: '{ fetchRouter }', kilobytes: 25, minifiedKilobytes: 80, split: false },
   { entry: 'signalbox/minimal', names: '{ createRouter }', kilobytes: 108 },
   { entry: 'signalbox/webhooks', names: '{ verifyWebhook }', kilobytes: 8 },
 ];
@@ -27,10 +33,10 @@ const BUDGETS: readonly Budget[] = [
 const kilo = (bytes: number): string => (bytes / 1_000).toFixed(1);
 
 const rows: Record<string, string | number>[] = [];
-for (const { entry, names, kilobytes, split } of BUDGETS) {
+for (const { entry, names, kilobytes, minifiedKilobytes = Infinity, split } of BUDGETS) {
   if (!ENTRY_POINTS.some(({ specifier }) => specifier === entry)) continue;
   const { minified, compressed } = await loadedSize(entry, names, split);
-  const fits = compressed <= kilobytes * 1_000;
+  const fits = compressed <= kilobytes * 1_000 && minified <= minifiedKilobytes * 1_000;
   rows.push({
     import: `${names} from '${entry}'`,
     'minified kB': kilo(minified),

@@ -1,15 +1,27 @@
+/**
+ * Prints the figures of the house: what its rules count (circles, climbing arrows, files of a request, long functions,
+ * parameters, purposes, names, options, tests, lines of what is published), how large it is, and what each entry point
+ * reaches and weighs. Needs a build. Usage: npm run figures [-- --list] (what is counted, with its places)
+ */
 import { build } from 'esbuild';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { readFileSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { readProjectFile, sourceFiles } from '../test/support/source-files.ts';
+import { arrowsOf, circlesOf, climbingArrows } from '../test/support/import-graph.ts';
+import { readProjectFile, sourceFiles, statesItsPurpose } from '../test/support/source-files.ts';
+import { testOf } from '../test/support/tested-by.ts';
 import { ENTRY_POINTS } from './entry-points.ts';
+import { declarationsIn, type WrittenFunction } from './figures/declarations.ts';
 import { loadedSize } from './loaded-size.ts';
 
-/**
- * How large the house is and how it hangs together: files, lines, files with one importer, what each entry point reaches
- * and weighs, and how many single files the import test lets through. Needs a build. Usage: npm run figures
- */
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
+const LISTS = process.argv.includes('--list');
+const LONG_FUNCTION = 60;
+const MANY_PARAMETERS = 4;
 const files = sourceFiles('src', 'adapters');
+
+printRules();
 
 const lengths = files.map(({ text }) => text.trimEnd().split('\n').length).toSorted((left, right) => left - right);
 const percentile = (share: number): number => lengths[Math.floor(lengths.length * share)] ?? 0;
@@ -24,7 +36,6 @@ console.table({
   'median lines of a file': percentile(0.5),
   '90th percentile': percentile(0.9),
   'files with one importer': [...importers.values()].filter(({ size }) => size === 1).length,
-  'exemptions in the import test': exemptions().length,
 });
 
 const rows: Record<string, string | number>[] = [];
@@ -38,6 +49,44 @@ for (const { specifier, source } of ENTRY_POINTS) {
   });
 }
 console.table(rows);
+
+/** What the rules of the house count, and with `--list` where. */
+function printRules(): void {
+  const arrows = arrowsOf(files);
+  const { functions, exported } = declarationsIn(files.map(({ path }) => path));
+  const long = functions.filter(({ lines }) => lines > LONG_FUNCTION);
+  const many = functions.filter(({ parameters }) => parameters > MANY_PARAMETERS);
+  const booleans = functions.filter((one) => one.booleans.length > 0);
+  const exportedOf = (some: readonly WrittenFunction[]): number => some.filter(({ isExported }) => isExported).length;
+  const silent = files.filter((file) => !statesItsPurpose(file)).map(({ path }) => path);
+  const shared = [...exported].filter(([, paths]) => paths.length > 1);
+  const untested = files.filter((file) => testOf(file) === undefined).map(({ path }) => path);
+  const options = readProjectFile('docs/configuration.md').match(/^\| \[?`/gm) ?? [];
+  console.table({
+    'circles / climbing arrows': `${circlesOf(arrows).length} / ${climbingArrows(arrows).length}`,
+    'files of a plain request / streamed': filesOfRequests(),
+    [`functions longer than ${LONG_FUNCTION} lines`]: long.length,
+    [`functions with more than ${MANY_PARAMETERS} parameters (exported)`]: `${many.length} (${exportedOf(many)})`,
+    'functions with boolean parameters (exported)': `${booleans.length} (${exportedOf(booleans)})`,
+    'files whose purpose is not stated': silent.length,
+    'names defined in several files': shared.length,
+    'public options': options.length,
+    'files with a test at the mirrored path, or listed': `${files.length - untested.length} of ${files.length}`,
+    'longest line of published code / bytes of an uncaught error': `${longestLine()} / ${bytesOfUncaughtError()}`,
+  });
+  if (!LISTS) return;
+  const placed = ({ place, name, lines, parameters, isExported }: WrittenFunction): string =>
+    `${place} ${name}${isExported ? ', exported' : ''}: ${lines} lines, ${parameters} parameters`;
+  for (const [title, lines] of Object.entries({
+    'longer functions': long.map(placed),
+    'more parameters': many.map(placed),
+    'boolean parameters': booleans.map((one) => `${placed(one)}, ${one.booleans.join(' and ')}`),
+    'no purpose': silent,
+    'names of several files': shared.map(([name, paths]) => `${name}: ${paths.join(' ')}`),
+    'no test': untested,
+  }))
+    console.log([`${title}: ${lines.length}`, ...lines].join('\n  '));
+}
 
 /** Files of ours that are loaded with a file, without those that are imported on first use. */
 async function reachedFrom(source: string): Promise<readonly string[]> {
@@ -64,10 +113,34 @@ async function reachedFrom(source: string): Promise<readonly string[]> {
   return [...reached];
 }
 
-/** Files that the import test lets through one by one: they are in the list of a layer, but are no layer themselves. */
-function exemptions(): readonly string[] {
-  const [, table = ''] = /const LAYERS[^{]*\{([\s\S]*?)\n\};/.exec(readProjectFile('test/architecture.test.ts')) ?? [];
-  const layers = new Set([...table.matchAll(/^ {2}'?([\w./-]+)'?:/gm)].map(([, layer]) => layer));
-  const allowed = new Set([...table.matchAll(/'((?:src|adapters)\/[^']*\.ts)'/g)].map(([, path = '']) => path));
-  return [...allowed].filter((path) => !layers.has(path));
+/** Files that one plain request passes through, non-streaming and streaming. */
+function filesOfRequests(): string {
+  const printed = execFileSync(process.execPath, ['scripts/trace-request.ts', '--files'], {
+    cwd: ROOT,
+    encoding: 'utf8',
+  });
+  return [...printed.matchAll(/^(?:non-)?streaming: (\d+) files/gm)].map(([, count]) => count).join(' / ');
+}
+
+/** The longest line of a published file. */
+function longestLine(): number {
+  const published = readdirSync(join(ROOT, 'dist'), { recursive: true, encoding: 'utf8' }).filter((file) =>
+    file.endsWith('.js'),
+  );
+  return Math.max(
+    ...published.flatMap((file) =>
+      readFileSync(join(ROOT, 'dist', file), 'utf8')
+        .split('\n')
+        .map(({ length }) => length),
+    ),
+  );
+}
+
+/** Bytes that a program prints which ends with an uncaught error of the router. */
+function bytesOfUncaughtError(): number {
+  const program = "import { createRouter, openai } from 'signalbox'; createRouter({ providers: [openai()] });";
+  const { OPENAI_API_KEY: _, ...env } = process.env;
+  return Buffer.byteLength(
+    spawnSync(process.execPath, ['--input-type=module', '--eval', program], { cwd: ROOT, env }).stderr,
+  );
 }

@@ -1,4 +1,4 @@
-import { build } from 'esbuild';
+import { build, type Plugin } from 'esbuild';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { brotliCompressSync } from 'node:zlib';
@@ -7,6 +7,16 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url));
 
 const { peerDependencies } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
   readonly peerDependencies: Readonly<Record<string, string>>;
+};
+
+/** Keeps what is loaded on first use out of a bundle. */
+const LEAVE_IMPORTS_ON_USE: Plugin = {
+  name: 'leave-imports-on-use',
+  setup(bundle) {
+    bundle.onResolve({ filter: /^/ }, ({ kind, path }) =>
+      kind === 'dynamic-import' ? { path, external: true } : undefined,
+    );
+  },
 };
 
 /** What a program loads before its first line runs, in bytes. */
@@ -22,8 +32,8 @@ interface LoadedSize {
  * users install beside this one, do not count. Needs a build.
  *
  * @param names - An export clause such as `{ createRouter }`, or `*`.
- * @param split - Whether the bundler splits its output, so that what is loaded on first use does not count. Without,
- *   all is in one file. Default true; esbuild splits by what any of the resulting files uses, so a name that uses next to
+ * @param split - Whether the bundler splits its output. Without, it leaves imports on first use as they are, as if they
+ *   were never reached. Default true; esbuild splits by what any of the resulting files uses, so a name that uses next to
  *   nothing is charged with what the files that it never loads share.
  */
 export async function loadedSize(specifier: string, names: string, split = true): Promise<LoadedSize> {
@@ -41,6 +51,7 @@ export async function loadedSize(specifier: string, names: string, split = true)
     external: Object.keys(peerDependencies).flatMap((name) => [name, `${name}/*`]),
     // Not the project's own `paths`: they lead to the sources.
     tsconfigRaw: {},
+    plugins: split ? [] : [LEAVE_IMPORTS_ON_USE],
     logLevel: 'error',
   });
   const entry = Object.entries(metafile.outputs).find(([, { entryPoint }]) => entryPoint === '<stdin>')?.[0];

@@ -13,7 +13,8 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { packedPage } from './package/links.ts';
+import { documentationOf, documentationOnNpm, repositoryAddress } from './build/documentation.ts';
+import { movedAddress, packedPage } from './package/links.ts';
 
 /**
  * Puts what is published into `package/`: the files of this folder, with links and addresses that work elsewhere. Needs
@@ -33,8 +34,10 @@ const target = out ?? join(root, 'package');
 const PLACEHOLDER = 'https://repository.invalid/signalbox';
 
 interface Manifest extends Readonly<Record<string, unknown>> {
+  readonly name: string;
   readonly version: string;
   readonly files: readonly string[];
+  readonly homepage?: string;
   readonly repository?: string | { readonly url: string };
 }
 
@@ -50,11 +53,9 @@ function lacks(problem: string): void {
   process.stderr.write(`Not fit for a release: ${problem}\n`);
 }
 
-/** The address of the repository, without \`git+\` and \`.git\`. */
-function repositoryAddress(): string {
-  const { repository } = manifest;
-  const named = process.env['SIGNALBOX_REPOSITORY'] || (typeof repository === 'object' ? repository.url : repository);
-  const address = named?.replace(/^git\+/, '').replace(/\.git$|\/+$/g, '');
+/** The address of the repository, which a release must have. */
+function checkedRepository(): string {
+  const address = repositoryAddress(manifest);
   if (address === undefined) {
     lacks('name the repository: set SIGNALBOX_REPOSITORY, or "repository" in package.json, to its https address.');
     return PLACEHOLDER;
@@ -102,6 +103,26 @@ function billOfMaterials(published: object): string {
   }
 }
 
+/**
+ * Puts the address of the documentation into what was built, where a release has another one than the build had: the
+ * build runs before anybody names the repository.
+ */
+function placeDocumentation(): void {
+  if (repository === PLACEHOLDER) return;
+  const [before, after] = [documentationOnNpm(manifest), documentationOf(manifest)];
+  let places = 0;
+  for (const file of files.filter((one) => /^dist\/[^/]*\.js$/.test(one))) {
+    const text = readFileSync(join(target, file), 'utf8');
+    // The second time for one that is there already, in two lines.
+    const moved = movedAddress(movedAddress(text, before, after), after, after);
+    places += Number(moved.includes(after));
+    if (moved !== text) writeFileSync(join(target, file), moved);
+  }
+  if (places > 0) return;
+  process.stderr.write(`What was built has neither ${before} nor ${after} for errors to lead to; run npm run build.\n`);
+  process.exit(1);
+}
+
 /** Paths of the files that npm takes from this folder. */
 function packedFiles(): readonly string[] {
   const [packed] = JSON.parse(npm(['pack', '--dry-run', '--json'], root)) as [
@@ -110,7 +131,7 @@ function packedFiles(): readonly string[] {
   return packed.files.map(({ path }) => path);
 }
 
-const repository = repositoryAddress();
+const repository = checkedRepository();
 const { GITHUB_REF_TYPE: refType, GITHUB_REF_NAME: refName } = process.env;
 if (refType === 'tag' && refName !== `v${version}`)
   lacks(`the tag ${refName ?? ''} is not v${version}, to which links lead.`);
@@ -118,7 +139,7 @@ const { scripts, devDependencies, overrides, allowScripts, files: _files, ...res
 void [scripts, devDependencies, overrides, allowScripts];
 const published = {
   ...rest,
-  homepage: `${repository}#readme`,
+  homepage: manifest.homepage ?? `${repository}#readme`,
   repository: { type: 'git', url: `git+${repository}.git` },
   bugs: { url: `${repository}/issues` },
 };
@@ -140,6 +161,7 @@ for (const file of files) {
   if (!/\.md$|^llms\.txt$/.test(file)) cpSync(join(root, file), place);
   else writeFileSync(place, packedPage(file, readFileSync(join(root, file), 'utf8'), pages));
 }
+placeDocumentation();
 writeFileSync(join(target, 'CHANGELOG.md'), changes);
 writeFileSync(join(target, 'package.json'), `${JSON.stringify(published, undefined, 2)}\n`);
 writeFileSync(join(target, 'sbom.cdx.json'), billOfMaterials(published));

@@ -43,7 +43,7 @@ else {
 function publicExamples(): readonly Example[] {
   return readPublicPrompts(given.filter(([name]) => SET_NAMES.includes(name))).map(({ task, text }) => ({
     task,
-    text: promptOf([{ role: 'user', content: text }], false).text,
+    text: promptOf([{ role: 'user', content: text }], { hasTools: false }).text,
   }));
 }
 

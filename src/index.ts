@@ -1,3 +1,5 @@
+/** The entry point `signalbox`: everything that most programs need. */
+
 export { createRouter } from './router/default-router.ts';
 export * from './entries/router.ts';
 export * from './entries/providers.ts';

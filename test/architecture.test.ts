@@ -1,7 +1,11 @@
+import { existsSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
+import { ENTRY_POINTS } from '../scripts/entry-points.ts';
 import { defaultPlugins } from '../src/plugins/defaults.ts';
 import { arrowsOf, circlesOf, climbingArrows, roomOf } from './support/import-graph.ts';
-import { codeOf, sourceFiles } from './support/source-files.ts';
+import { codeOf, sourceFiles, statesItsPurpose } from './support/source-files.ts';
+import { COMPILER, testOf, TESTED_BY } from './support/tested-by.ts';
 
 /** The one file that may import each package. */
 const PACKAGE_OWNERS: Readonly<Record<string, readonly string[]>> = {
@@ -18,6 +22,7 @@ const PACKAGE_OWNERS: Readonly<Record<string, readonly string[]>> = {
   'gpt-tokenizer/encoding/cl100k_base': ['src/platform/gpt-tokenizer.ts'],
   'gpt-tokenizer/encoding/o200k_base': ['src/platform/gpt-tokenizer.ts'],
   'fastest-levenshtein': ['src/protocol/near-name.ts'],
+  htmlparser2: ['src/plugins/services/pages/html-tokens.ts'],
   'ipaddr.js': ['src/net/outbound-url.ts'],
   jsonrepair: ['src/plugins/response-healing/heal.ts'],
   'lru-cache': ['src/storage/memory.ts'],
@@ -72,6 +77,33 @@ function reachedFrom(paths: readonly string[]): ReadonlySet<string> {
   for (const path of reached) for (const target of importsOf(path)) if (target.endsWith('.ts')) reached.add(target);
   return reached;
 }
+
+/** Tests of what was built, which import no source. */
+const RUN_WHAT_IS_BUILT = new Set(['test/package.test.ts', 'test/public-api.test.ts']);
+
+/** For each test, all files that it imports, at once and on first use. */
+function filesReachedBy(tests: readonly string[]): ReadonlyMap<string, ReadonlySet<string>> {
+  const entries = new Map(ENTRY_POINTS.map(({ specifier, source }) => [specifier, source]));
+  const known = new Map([...files, ...sourceFiles('test')].map((file) => [file.path, file]));
+  return new Map(
+    tests.map((test) => {
+      const reached = new Set([test]);
+      for (const path of reached) {
+        for (const { target, typeOnly } of known.get(path)?.imports ?? []) {
+          const next = entries.get(target) ?? IMPORTED_AS[target] ?? target;
+          if (!typeOnly && known.has(next)) reached.add(next);
+        }
+      }
+      return [test, reached];
+    }),
+  );
+}
+
+/** What tests load under the names of package.json that depend on the platform. */
+const IMPORTED_AS: Readonly<Record<string, string>> = {
+  '#transport': 'src/net/undici.ts',
+  '#pdf-runner': 'src/plugins/services/pdf/runner-node.ts',
+};
 
 describe('the house', () => {
   it('has a room for every file', () => {
@@ -182,6 +214,49 @@ describe('the house', () => {
       .filter((file) => file.path.startsWith('src/core/'))
       .flatMap((file) => (named.test(withoutComments(file.text)) ? [file.path] : []));
     expect(found).toEqual([]);
+  });
+
+  it('opens each file with what it is for', () => {
+    expect(files.filter((file) => !statesItsPurpose(file)).map((file) => file.path)).toEqual([]);
+  });
+
+  it('takes a comment about something in a file for none about the file', () => {
+    const states = (text: string): boolean => statesItsPurpose({ path: 'src/core/next-move.ts', text });
+    const two = 'export function nextMove() {}\nexport const LIMIT = 1;\n';
+    expect(states(`/** Decides what is next. */\nimport { a } from './a.ts';\n\n${two}`)).toBe(true);
+    expect(states(`import { a } from './a.ts';\n\n/** Decides what is next. */\n\n${two}`)).toBe(true);
+    expect(states(`import { a } from './a.ts';\n\n/** Decides what is next. */\n${two}`)).toBe(true);
+    expect(states(`/** The limit. */\nexport const LIMIT = 1;\n`)).toBe(true);
+    expect(states(`/** The limit. */\nexport const LIMIT = 1;\n/** Decides. */\nexport function nextMove() {}\n`)).toBe(
+      false,
+    );
+    expect(states(`/** Milliseconds. */\nconst LIMIT = 1;\n${two}`)).toBe(false);
+    expect(states(`${two}/** Decides what is next. */\n`)).toBe(false);
+  });
+
+  it('has a test for every file, at the mirrored path or in the list', () => {
+    expect(files.filter((file) => testOf(file) === undefined).map((file) => file.path)).toEqual([]);
+  });
+
+  it('lists a test only where there is none at the mirrored path, and one that reaches the file', () => {
+    const listed = Object.keys(TESTED_BY);
+    expect(listed.length).toBeGreaterThan(400);
+    const sources = new Map(files.map((file) => [file.path, file]));
+    const stale = listed.filter((path) => {
+      const file = sources.get(path);
+      return file === undefined || testOf(file) !== TESTED_BY[path] || testOf(file) === COMPILER;
+    });
+    expect(stale, 'these are gone, or have a test of their own').toEqual([]);
+    const root = fileURLToPath(new URL('..', import.meta.url));
+    expect(Object.values(TESTED_BY).filter((test) => !existsSync(root + test))).toEqual([]);
+    const reached = filesReachedBy(
+      [...new Set(Object.values(TESTED_BY))].filter((test) => !RUN_WHAT_IS_BUILT.has(test)),
+    );
+    const wrong = listed.filter((path) => {
+      const test = TESTED_BY[path] ?? '';
+      return reached.get(test)?.has(path) === false;
+    });
+    expect(wrong, 'the listed test does not import these').toEqual([]);
   });
 
   it('keeps files small', () => {

@@ -99,18 +99,19 @@ describe('the package', () => {
   });
 
   it('has a door for every adapter', () => {
-    const shared = new Set(['node-exchange', 'web-exchange']);
+    const shared = new Set(['node-exchange', 'web-exchange', 'disconnect']);
     const adapters = readdirSync(join(root, 'adapters')).map((file) => file.replace(/\.ts$/, ''));
     const missing = adapters.filter((name) => !shared.has(name) && !doors.includes(`./${name}`));
     expect(missing).toEqual([]);
   });
 
-  it('depends on ten small packages and runs nothing when it is installed', () => {
+  it('depends on eleven small packages and runs nothing when it is installed', () => {
     expect(Object.keys(manifest.dependencies)).toEqual([
       '@remix-run/multipart-parser',
       '@streamparser/json',
       'eventsource-parser',
       'fastest-levenshtein',
+      'htmlparser2',
       'ipaddr.js',
       'jsonrepair',
       'lru-cache',
@@ -229,6 +230,28 @@ describe('the package', () => {
     expect(printed).toBe('Hello from a page\n');
   });
 
+  it('exports one value under a name, whichever entry point it is imported from', async () => {
+    const program = `
+      const values = {};
+      for (const door of ${JSON.stringify(doors)}) {
+        for (const [name, value] of Object.entries(await import('signalbox' + door.slice(1)))) {
+          (values[name] ??= []).push(value);
+        }
+      }
+      const shared = Object.entries(values).filter(([, all]) => all.length > 1);
+      const different = shared.filter(([, all]) => new Set(all).size > 1).map(([name]) => name);
+      console.log(JSON.stringify({ shared: shared.length, different }));
+      process.exit();`;
+    const printed = execFileSync(process.execPath, ['--input-type=module', '--eval', program], {
+      cwd: root,
+      encoding: 'utf8',
+    });
+    const { shared, different } = JSON.parse(printed) as { shared: number; different: string[] };
+    expect(shared).toBeGreaterThan(70);
+    // `signalbox/minimal` has its own, without lists by default.
+    expect(different).toEqual(['createRouter']);
+  });
+
   it('bundles its main door for a runtime without Node', async () => {
     const result = await build({
       entryPoints: [join(root, 'dist/index.js')],
@@ -325,6 +348,20 @@ describe('the package', () => {
     expect(Object.keys(manifest.dependencies).filter((name) => !listed.includes(name))).toEqual([]);
     expect(listed.length).toBeLessThan(20);
     expect(bill.components.filter(({ licenses }) => licenses.length === 0)).toEqual([]);
+  });
+
+  it('leads from its errors to a page of its own, at an absolute address', () => {
+    pack();
+    const built = (place: string): string =>
+      readdirSync(join(place, 'dist'))
+        .filter((name) => name.endsWith('.js'))
+        .map((name) => readFileSync(join(place, 'dist', name), 'utf8').replaceAll('\\\n', ''))
+        .join('\n');
+    const ofNpm = `https://unpkg.com/signalbox@${manifest.version}/docs`;
+    expect(built(root)).toContain(ofNpm);
+    expect(built(staged)).toContain(`${REPOSITORY}/blob/HEAD/docs`);
+    expect(built(staged)).not.toContain(ofNpm);
+    expect(packed?.files.map(({ path }) => path)).toContain('docs/fallback-and-errors.md');
   });
 
   it('has the notices of everything that is bundled or was computed from', async () => {

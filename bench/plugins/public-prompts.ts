@@ -101,7 +101,7 @@ export function tellPublicPrompts(given: readonly string[]): void {
     if (read === undefined) throw new RangeError(`no prompt set "${name}"; there are ${Object.keys(SETS).join(', ')}`);
     const prompts = read(path);
     const right = prompts.filter(({ text, tasks }) =>
-      tasks.includes(classify(promptOf([{ role: 'user', content: text }], false)).task),
+      tasks.includes(classify(promptOf([{ role: 'user', content: text }], { hasTools: false })).task),
     ).length;
     const share = ((100 * right) / prompts.length).toFixed(1);
     console.log(`classification: ${right} of ${prompts.length} prompts of ${name} right (${share} %)`);

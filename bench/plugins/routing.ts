@@ -15,7 +15,7 @@ export async function routingCases(): Promise<readonly PluginCase[]> {
   const prompts = examples.map(([, text = '']) => text);
   const right = examples.filter(([task], index) => mostLikely(prompts[index] ?? '').task === task).length;
   console.log(`classification: ${right} of ${prompts.length} held-back prompts right`);
-  const { text: long } = promptOf([{ role: 'user', content: prompts.join('\n') }], false);
+  const { text: long } = promptOf([{ role: 'user', content: prompts.join('\n') }], { hasTools: false });
   const slugs = Array.from({ length: 300 }, (_, index) => `author-${index % 30}/model-${index}-large-instruct`);
   const usual = ['author-1/*', '*-instruct', 'author-2/model-32-large-instruct'];
   const hostile = Array.from({ length: 1_024 }, (_, index) => `*${'a*r'.repeat(20)}${index}*`.slice(0, 64));

@@ -7,11 +7,14 @@ const DOCS = fileURLToPath(new URL('..', import.meta.url));
 const ROOT = join(DOCS, '..');
 
 /** Lines of code, and tables, are longer than the theme's column for prose; of a picture, the one of the theme is shown. */
-const STYLES = `:root { --vp-code-font-size: .8em }
+const STYLES = `:root { --vp-code-font-size: .8em; --vp-sidebar-width: 240px }
 .VPDoc.has-aside .content-container { max-width: 780px !important }
-.vp-doc td { min-width: 5.5em; overflow-wrap: break-word }
-.vp-doc td:last-child { min-width: 14em }
-.vp-doc td code { overflow-wrap: anywhere }
+.VPDoc.has-aside .aside { max-width: 240px }
+.vp-doc table { font-size: .9em; line-height: 1.5 }
+.vp-doc th, .vp-doc td { padding: 6px 12px }
+.vp-doc td { vertical-align: top; overflow-wrap: break-word }
+.vp-doc td:last-child:nth-child(-n+4):not(:first-child), .vp-doc td:nth-child(2):nth-last-child(4) { min-width: 15em }
+.vp-doc td:first-child code { white-space: nowrap }
 .dark .only-light, html:not(.dark) .only-dark { display: none }`;
 
 /** Pages by task, in the order of a reader. Each page must be here: `npm run docs` fails otherwise. */

@@ -61,7 +61,7 @@ const codec: Codec = {
   },
 };
 
-/** A turn in Semaphore's words. What the wire cannot say is refused with its path, and another provider is asked. */
+/** A turn in Semaphore's words. What the wire cannot say is refused with its path, and another provider is called. */
 function encodeTurn(message: Message, index: number): Json {
   const say = encodeContent(message.content, `messages[${index}].content`);
   switch (message.role) {
@@ -121,14 +121,14 @@ class Reader implements StreamDecoder {
     if (isJsonObject(value)) this.read(event, value, pieces);
   }
 
-  /** The server sent a non-streaming response although a stream was asked for. */
+  /** The server sent a non-streaming response although a stream was requested. */
   body(text: string, pieces: StreamPiece[]): void {
     const decoded = decodeWhole(text, this.#context);
     if (decoded.ok) pieces.push(...scatter(decoded.result));
     else pieces.push({ type: 'failure', failure: decoded.failure });
   }
 
-  /** Nothing is held back. A stream without its `end` has no finish; by that the router knows that it ended early. */
+  /** Nothing is held back. A stream without its `end` has no finish; by that the router sees that it ended early. */
   end(): void {}
 
   read(event: string, { problem, think, say, ended, counted, ...use }: Json, pieces: StreamPiece[]): void {

@@ -224,7 +224,7 @@ function Cancel({ batch, again }: { readonly batch: BatchView; readonly again: (
   };
   return (
     <div role="alertdialog" aria-label="Cancel this batch" class="confirm">
-      <p>What is answered already is kept and paid for. The rest is not run. This cannot be undone.</p>
+      <p>Requests that are completed stay, and are charged. The others are not run. This cannot be undone.</p>
       <button type="button" class="danger" onClick={() => void cancel()}>
         ⊘ Yes, cancel it
       </button>

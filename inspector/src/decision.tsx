@@ -35,13 +35,13 @@ export function candidatesThen({ candidates }: LedgerRecord): readonly Candidate
 function restingOf({ seen, warmth = 0 }: LedgerCandidate): string | undefined {
   const admission = warmth > 0 ? seen?.warm : seen?.cold;
   if (admission === undefined || admission.ok) return undefined;
-  return `${words(admission.cause ?? 'left alone')}${admission.wait_ms === undefined ? '' : `, for ${ms(admission.wait_ms)} more`}`;
+  return `${words(admission.cause ?? 'not called')}${admission.wait_ms === undefined ? '' : ` for another ${ms(admission.wait_ms)}`}`;
 }
 
 export function candidatesNow({ steps }: PlanNow): readonly Candidate[] {
   return steps.map((step: ExplainedStep) => ({
     endpoint: `${step.tag}#${step.model}`,
-    why: step.refuses === undefined ? step.why : `${step.why}, asked without ${step.refuses.join(' and ')}`,
+    why: step.refuses === undefined ? step.why : `${step.why}, called without ${step.refuses.join(' and ')}`,
     costUsd: step.decision?.expectedCostUsd ?? step.estimatedCostUsd,
     laterUsd: step.decision?.laterCostUsd,
     warmth: step.decision?.warmth,
@@ -178,7 +178,7 @@ export function Roll({ page: { record, draw } }: { readonly page: RequestPage })
       <figcaption>
         {decision.session_draw === undefined
           ? `Each endpoint has a chance to be first. The random number ${decision.roll.toFixed(4)} drew ${tagOf(first ?? '')}.`
-          : 'Each endpoint has a chance to be first. The session drew, so that its requests stay together.'}
+          : 'Each endpoint has a chance to be first. The session decides, so that its requests stay together.'}
       </figcaption>
       <div class="roll-band" aria-hidden="true">
         {drawn.map((endpoint) => {
@@ -286,10 +286,10 @@ export function Summary({ record }: { readonly record: LedgerRecord }): JSX.Elem
           <b>{reason}</b>{' '}
         </>
       )}
-      {refused === true && 'It was refused before anything was planned, so nobody was called. '}
+      {refused === true && 'It was refused before a route was planned, so no provider was called. '}
       {(applied?.splits ?? []).map(({ alias, model, by }) => (
         <>
-          The alias <b>{alias}</b> is divided: by {SPLIT_BY[by]} it stood for <b>{model}</b>.{' '}
+          The alias <b>{alias}</b> is divided: by {SPLIT_BY[by]} it was resolved to <b>{model}</b>.{' '}
         </>
       ))}
       {(applied?.rules ?? []).length > 0 && (

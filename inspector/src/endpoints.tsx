@@ -67,7 +67,7 @@ function Plan({ model }: { readonly model: string }): JSX.Element {
   const { answer, problem } = useAsked<PlanNow>(`plan?model=${encodeURIComponent(model)}`, EVERY_MS);
   return (
     <div class="plan">
-      <Hint>What a plain request (“Hello”, no preferences) would do at this moment. Nobody is called.</Hint>
+      <Hint>What a plain request (“Hello”, no preferences) would do at this moment. No provider is called.</Hint>
       <Problem problem={problem} />
       {answer !== undefined && (
         <>
@@ -182,9 +182,9 @@ function History(line: {
 
 /** Why no call goes to an endpoint, and for how long. */
 export function restOf({ ms: left, cause, asked }: NonNullable<EndpointView['rest']>): string {
-  if (cause === 'pace') return `its rate is used up; free again in ${ms(left)}`;
+  if (cause === 'pace') return `its rate limit is reached; available again in ${ms(left)}`;
   const why = cause === 'breaker' ? 'too many calls failed' : words(cause);
-  return `no calls for ${ms(left)}: ${why}${asked ? ', as it asked for' : ''}`;
+  return `no calls for ${ms(left)}: ${why}${asked ? ', as it requested' : ''}`;
 }
 
 function limitsOf({ rpm, tpm, concurrency }: EndpointView['limits']): string {

@@ -7,8 +7,8 @@ import { useAsked } from './asked.ts';
 export const FILTERS = {
   model: 'any model',
   provider: 'any provider',
-  endpoint: 'answered, or asked last',
-  called: 'called at all',
+  endpoint: 'answered or last',
+  called: 'called by any attempt',
   account: 'any account',
   error: 'any, or a type',
   tag: 'name:value',

@@ -81,7 +81,7 @@ export function words(name: string): string {
 
 const OUTCOMES: Readonly<Record<string, string>> = {
   ok: '✓ answered',
-  superseded: '⊘ given up: another call was first',
+  superseded: '⊘ cancelled: another call answered first',
   aborted: '⊘ the client disconnected',
 };
 
@@ -96,25 +96,25 @@ const EXCLUSIONS: Readonly<Record<string, string>> = {
   allowed_models: 'this model is not allowed here',
   allowed_providers: 'the request or its account does not allow this provider',
   'data_policy:training': 'it may store or train on prompts, which is not allowed',
-  'data_policy:zdr': 'it keeps data, and zero data retention is asked for',
+  'data_policy:zdr': 'it keeps data, and zero data retention is required',
   distillable: 'its answers may not be used to train other models',
   max_price: 'it costs more than the request allows',
   region: 'it does not declare a region that is allowed',
   quantization: 'its quantization is not one of those that are allowed',
   require_parameters: 'it does not support a parameter of the request',
-  input_modality: 'it does not read this kind of input',
-  output_modality: 'it does not make this kind of output',
+  input_modality: 'it does not accept this kind of input',
+  output_modality: 'it does not produce this kind of output',
   dimensions: 'it cannot make vectors of this length',
   tools: 'it does not support tools',
   tool_choice: 'it does not support this tool choice',
-  reasoning: 'it does not support reasoning as asked for',
+  reasoning: 'it does not support reasoning as requested',
   service_tier: 'it is of another service tier',
   response_format: 'it does not support this response format',
-  max_output_tokens: 'its answers are not long enough',
+  max_output_tokens: 'its responses cannot be long enough',
   context_length: 'the prompt is too long for it',
-  dialect: 'it does not speak this API format',
+  dialect: 'it does not support this API format',
   allow_fallbacks: 'fallbacks are not allowed, and it is not the first',
-  plugin: 'a plugin took it away',
+  plugin: 'a plugin excluded it',
 };
 
 /** Those whose detail is a number of tokens. */

@@ -33,7 +33,7 @@ export function Requests(): JSX.Element {
         <Span />
         <Filters names={NAMES} />
         <button type="button" onClick={again}>
-          ↻ Look again
+          ↻ Reload
         </button>
         {filter !== '' && (
           <button

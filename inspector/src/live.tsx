@@ -203,7 +203,7 @@ export function RequestTable({
 
 const CONNECTION = {
   connecting: 'Connecting …',
-  live: '● Live. The list stands still while you point at it.',
+  live: '● Live. The list pauses while the pointer is on it.',
   lost: '○ The connection is lost; trying again.',
 } as const;
 

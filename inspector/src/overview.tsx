@@ -82,7 +82,7 @@ function Circuits({ answer: { circuits, now } }: { readonly answer: OverviewAnsw
                 <td class="c-state">{CIRCUITS[endpoint.circuit]}</td>
                 <td>{endpoint.tag}</td>
                 <td>{endpoint.model}</td>
-                <td>{endpoint.rest === undefined ? 'one call at a time finds out' : restOf(endpoint.rest)}</td>
+                <td>{endpoint.rest === undefined ? 'one call at a time tests it' : restOf(endpoint.rest)}</td>
                 <td>
                   <a href={requests({ called: endpoint.id, from: String(now - HOUR_MS) })}>its requests</a>
                 </td>
@@ -129,7 +129,7 @@ function Failures({ answer }: { readonly answer: OverviewAnswer }): JSX.Element 
           <thead>
             <tr>
               <th>error</th>
-              <th>endpoint, asked last</th>
+              <th>endpoint, called last</th>
               <th class="c-num">requests</th>
               <th class="c-num">latest</th>
               <th>which</th>
@@ -140,7 +140,7 @@ function Failures({ answer }: { readonly answer: OverviewAnswer }): JSX.Element 
               <tr key={`${error} ${endpoint}`} class="failed">
                 <td class="c-state">✕ {words(error)}</td>
                 <td>
-                  {endpoint === undefined ? 'none was asked' : `${tagOf(endpoint)} · ${endpoint.split('#')[1] ?? ''}`}
+                  {endpoint === undefined ? 'none was called' : `${tagOf(endpoint)} · ${endpoint.split('#')[1] ?? ''}`}
                 </td>
                 <td class="c-num" data-label="requests">
                   {count(number)}

@@ -59,7 +59,7 @@ export function OneRequest(): JSX.Element {
         <h1>Request {id}</h1>
         <p class="empty" role="status">
           {problem === undefined
-            ? 'Looking it up …'
+            ? 'Loading …'
             : `${problem}. If it is still running, it appears here when it has ended.`}
         </p>
       </>
@@ -123,7 +123,7 @@ function Copies({ page: { copies = [] } }: { readonly page: RequestPage }): JSX.
           </tbody>
         </table>
       </div>
-      <Hint>Their answers were shown to nobody, and are not among the costs of this request.</Hint>
+      <Hint>Their responses were not returned to the client, and their costs are not part of this request.</Hint>
     </section>
   );
 }
@@ -180,8 +180,8 @@ export function Decision({
         {!brief && now !== undefined && (
           <Hint>
             “Now” is the plan that a request of the same model, length and preferences would get at this moment, by
-            another random number, with what was learnt since. The prompt is not kept, so what depends on its words or
-            on its session’s cache may differ.
+            another random number, with what has been measured since. The prompt is not kept, so what depends on its
+            words or on its session’s cache may differ.
           </Hint>
         )}
         {!brief && refused !== undefined && <Hint>Now it would be refused: {refused}</Hint>}
@@ -207,7 +207,7 @@ function Errors({ record }: { readonly record: LedgerRecord }): JSX.Element | nu
       {type !== undefined && (
         <p>
           {record.reason !== undefined && <b>{record.reason} </b>}
-          The caller got <b>{status}</b> with <code>{type}</code>
+          The client received <b>{status}</b> with <code>{type}</code>
           {committed === true
             ? ', after part of the stream had been sent: from then on nothing can be tried again.'
             : '.'}
@@ -240,7 +240,7 @@ function Errors({ record }: { readonly record: LedgerRecord }): JSX.Element | nu
           </table>
         </div>
       )}
-      <Hint>Providers’ own words are not kept: they may repeat the prompt.</Hint>
+      <Hint>Error messages of providers are not kept: they may repeat the prompt.</Hint>
     </section>
   );
 }
@@ -363,8 +363,8 @@ function Facts({ record }: { readonly record: LedgerRecord }): JSX.Element {
     ['began', dateTime(record.at)],
     ['account', record.account],
     ['API format', `${record.format}${record.stream ? ', streaming' : ''}`],
-    ['model asked for', record.requested],
-    [record.error_type === undefined ? 'model that answered' : 'model asked last', record.model],
+    ['requested model', record.requested],
+    [record.error_type === undefined ? 'model that answered' : 'model called last', record.model],
     ['refused because', record.reason],
     ['rules', record.applied?.rules?.join(', ')],
     ['split', record.applied?.splits?.map(({ alias, model, by }) => `${alias} → ${model}, by ${by}`).join(', ')],
@@ -387,7 +387,7 @@ function Facts({ record }: { readonly record: LedgerRecord }): JSX.Element {
       ),
     ],
     [
-      record.mirror === undefined ? 'made by' : 'copy, shown to nobody, of',
+      record.mirror === undefined ? 'made by' : 'copy, not returned to the client, of',
       record.parent === undefined ? undefined : <a href={addressOf('requests', record.parent)}>{record.parent}</a>,
     ],
     [

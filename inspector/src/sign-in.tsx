@@ -24,7 +24,7 @@ export function SignIn(): JSX.Element {
       </form>
       <p class="hint">
         The key stays in the memory of this page: a reload forgets it.
-        {signedIn.value && ' The one that was entered is not enough.'}
+        {signedIn.value && ' The key that was entered is not valid, or has another scope.'}
       </p>
     </section>
   );

@@ -141,7 +141,7 @@ export function TryIt(): JSX.Element {
               ⊘ Stop
             </button>
           )}
-          <Hint>Goes through the router’s own API like any request, is counted and costs what it costs.</Hint>
+          <Hint>Sent through the router’s own API like any request: it is counted and charged.</Hint>
         </form>
         <section class="answer" aria-live="polite" aria-busy={busy}>
           {sent === undefined ? (
@@ -178,11 +178,7 @@ function Answer({ sent }: { readonly sent: Sent }): JSX.Element {
 function Decided({ id }: { readonly id: string }): JSX.Element {
   const { page, problem } = useRequest(id);
   if (page === undefined)
-    return (
-      <p class="empty">
-        {problem === undefined ? 'Looking up the decision …' : 'The decision is being written down …'}
-      </p>
-    );
+    return <p class="empty">{problem === undefined ? 'Loading the decision …' : 'The decision is being stored …'}</p>;
   return (
     <>
       <Summary record={page.record} />

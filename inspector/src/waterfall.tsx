@@ -67,7 +67,7 @@ export function Waterfall({ record }: { readonly record: LedgerRecord }): JSX.El
           ))}
         </tbody>
       </table>
-      {lines.length === 0 && <p class="empty">Nobody was called.</p>}
+      {lines.length === 0 && <p class="empty">No provider was called.</p>}
     </div>
   );
 }
@@ -78,7 +78,7 @@ function noteOf({ hedge, refusal, kept, continued }: LedgerRecord['attempts'][nu
     hedge === true ? 'hedge' : '',
     refusal === undefined ? '' : `refused: ${words(refusal)}`,
     kept === true ? 'broke, text kept' : '',
-    continued === undefined ? '' : `went on, by ${continued}`,
+    continued === undefined ? '' : `continued by ${continued}`,
   ];
   return notes.filter((note) => note !== '').join(', ');
 }

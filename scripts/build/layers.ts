@@ -6,8 +6,8 @@ import { type SourceFile, sourceFiles } from '../../test/support/source-files.ts
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
 /**
- * Makes esbuild write a layer into one file: what is loaded with the first of these entry points, then what the second
- * loads beside that, and so on. By itself, esbuild makes a file for every set of entry points that share something, and
+ * Makes esbuild write a layer into one file: what is loaded with the first of these groups of modules, then what the
+ * second loads beside that, and so on. By itself, esbuild makes a file for every set of entry points that share something, and
  * finding and reading a hundred small files costs Node more than what is in them.
  *
  * It has no option for that. But modules that the same entry points load are in one file, so here each entry point that
@@ -16,9 +16,9 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url));
  * In no layer is what cannot be loaded without Node: other entry points load the whole layer, also on runtimes that have
  * no such modules.
  */
-export function wholeLayers(entryPoints: readonly string[]): Plugin {
+export function wholeLayers(groups: readonly (readonly string[])[]): Plugin {
   const files = new Map(sourceFiles('src', 'adapters').map((file) => [file.path, file]));
-  const layers = layersOf(files, entryPoints);
+  const layers = layersOf(files, groups);
 
   /** What takes the place of an entry point: all that it exports, and the layers that it needs. */
   const doorTo = (path: string): string => {
@@ -53,7 +53,7 @@ export function wholeLayers(entryPoints: readonly string[]): Plugin {
 type Files = ReadonlyMap<string, SourceFile>;
 
 /** Paths of the modules of each layer. */
-function layersOf(files: Files, entryPoints: readonly string[]): readonly (readonly string[])[] {
+function layersOf(files: Files, groups: readonly (readonly string[])[]): readonly (readonly string[])[] {
   const taken = new Set<string>();
   const known = new Map<string, boolean>();
   const needsNode = (path: string): boolean => {
@@ -65,8 +65,8 @@ function layersOf(files: Files, entryPoints: readonly string[]): readonly (reado
     known.set(path, needs);
     return needs;
   };
-  return entryPoints.map((entryPoint) => {
-    const reached = new Set([entryPoint]);
+  return groups.map((group) => {
+    const reached = new Set(group);
     for (const path of reached)
       for (const target of loadedWith(files, path)) if (files.has(target)) reached.add(target);
     const own = [...reached].filter((path) => !taken.has(path) && !needsNode(path));

@@ -59,7 +59,7 @@ of an object with names of your own. Providers, plugins and storages have option
   ' ',
 );
 
-const COLUMNS = ['| Option | Type | Default | Unit | What it is |', '|---|---|---|---|---|'];
+const COLUMNS = ['| Option | What it is | Type | Default | Unit |', '|---|---|---|---|---|'];
 
 /**
  * The text of \`docs/configuration.md\`.
@@ -128,13 +128,13 @@ function deepRows(
   shown: Map<OptionTable, string>,
 ): readonly string[] {
   return Object.entries(table).flatMap(([name, { kind }]) => {
-    const [row = ''] = rowsOf(table, path, [name], words);
+    const rows = (note?: string): readonly string[] => rowsOf(table, path, [name], words, note);
     const inner = innerTable(kind, below(path, name));
-    if (inner === undefined) return [row];
+    if (inner === undefined) return rows();
     const before = shown.get(inner.table);
-    if (before !== undefined) return [row.replace(/ \|$/, ` Options as in \`${before}\`. |`)];
+    if (before !== undefined) return rows(` Options as in \`${before}\`.`);
     shown.set(inner.table, inner.path);
-    return [row, ...deepRows(inner.table, inner.path, words, shown)];
+    return [...rows(), ...deepRows(inner.table, inner.path, words, shown)];
   });
 }
 
@@ -143,12 +143,14 @@ function rowsOf(
   path: string,
   names: readonly string[],
   words: ReadonlyMap<OptionTable, TableWords>,
+  note = '',
 ): readonly string[] {
   return names.map((name) => {
     const one = table[name];
     if (one === undefined) throw new Error(`There is no option ${below(path, name)}`);
     const { type, usual, unit, words: text } = describeOption(below(path, name), one, commentOf(table, name, words));
-    const cells = [`\`${below(path, name)}\``, type, usual, unit, text.replaceAll(/(?<!\\)\|/g, '\\|')];
+    const what = `${text.replaceAll(/(?<!\\)\|/g, '\\|')}${note}`;
+    const cells = [`\`${below(path, name)}\``, what, type, usual, unit];
     return `| ${cells.join(' | ')} |`;
   });
 }

@@ -47,3 +47,9 @@ function packedLink(page: string, link: string, { repository, ref, isPacked, isF
   const base = repository.includes('gitlab') ? `${repository}/-` : repository;
   return `${base}/${kind}/${ref}/${place}${fragment === undefined ? '' : `#${fragment}`}`;
 }
+
+/** Code in which another address takes the place of one, also where the build has broken its line. */
+export function movedAddress(code: string, before: string, after: string): string {
+  const letters = before.split('').map((letter) => letter.replace(/[\\^$.*+?()[\]{}|/-]/, '\\$&'));
+  return code.replaceAll(new RegExp(letters.join('(?:\\\\\n)?'), 'g'), () => after);
+}

@@ -33,10 +33,10 @@ export interface Catalog {
   readonly freeEndpoints: readonly Endpoint[];
 }
 
-/** Models that are asked for but not declared are remembered up to this many. */
+/** Models that are requested but not declared are remembered up to this many. */
 const MAX_UNDECLARED_MODELS = 1_000;
 
-/** Builds the tables that every request reads. What sources know is put under what the program declares. */
+/** Builds the tables that every request reads. What sources have is put under what the program declares. */
 export function buildCatalog(
   providers: readonly CatalogProvider[],
   models: Readonly<Record<string, ModelInfo>> = {},
@@ -143,7 +143,7 @@ function completeDeclarations(
   return [...declared, ...discovered];
 }
 
-/** Every tier with a price of its own is an endpoint of its own, so that tiers can be asked for. */
+/** Every tier with a price of its own is an endpoint of its own, so that tiers can be requested. */
 function offersOf({ endpoint }: ModelFacts): readonly EndpointDeclaration[] {
   const tiers = (['priority', 'flex'] as const).filter((tier) => endpoint?.price?.serviceTiers?.[tier] !== undefined);
   return [{}, ...tiers.map((tier) => ({ tier }))];
@@ -203,9 +203,9 @@ function priceOf(
 }
 
 /**
- * Tells the endpoints of a model which tiers are endpoints too, so that the others are not asked for them, and what
- * their provider's other tiers cost: a provider may serve a request in another tier than it was asked for, and charges
- * that one (gaps 2.7).
+ * Tells the endpoints of a model which tiers are endpoints too, so that the others are not called for them, and what
+ * their provider's other tiers cost: a provider may serve a request in another tier than requested, and charges that
+ * one (gaps 2.7).
  */
 export function linkTiers(endpoints: readonly Endpoint[]): readonly Endpoint[] {
   if (endpoints.every(({ tier }) => tier === 'default')) return endpoints;

@@ -1,3 +1,4 @@
+/** Makes the endpoints of a declaration: one for each credential that the provider has. */
 import type { Endpoint, EndpointOwner } from './endpoint.ts';
 
 /** The endpoints that come of a declaration: one for each key of its provider. */

@@ -1,3 +1,4 @@
+/** The endpoint: one provider's offer of one model, with what is declared and known of it. */
 import type { DialectName } from '../protocol/dialect.ts';
 import type { Quantization } from '../protocol/provider-preferences.ts';
 import type { ReasoningEffort } from '../protocol/reasoning.ts';
@@ -58,9 +59,9 @@ export interface Endpoint {
   readonly toolChoices?: ReadonlySet<ToolChoiceKind> | undefined;
   readonly inputModalities?: ReadonlySet<Modality> | undefined;
   readonly outputModalities?: ReadonlySet<Modality> | undefined;
-  /** True when its provider knows how to ask for embeddings; whether the model makes any is told by its outputs. */
+  /** True when its provider can request embeddings; whether the model makes any follows from its outputs. */
   readonly canEmbed: boolean;
-  /** Efforts that the model knows, and whether reasoning cannot be switched off. */
+  /** Efforts that the model supports, and whether reasoning cannot be switched off. */
   readonly reasoning?: { readonly efforts?: readonly ReasoningEffort[]; readonly mandatory?: boolean } | undefined;
   /** True when the provider stores prompts or trains on them. */
   readonly dataCollection: boolean;
@@ -69,7 +70,7 @@ export interface Endpoint {
   readonly distillable?: boolean | undefined;
   readonly quantization: Quantization;
   readonly moderated: boolean;
-  /** Shapes besides chat that the provider speaks itself. */
+  /** API formats besides chat that the provider supports natively. */
   readonly dialects: readonly DialectName[];
   /** True when repeated prefixes are cached without asking. */
   readonly implicitCaching: boolean;
@@ -97,8 +98,8 @@ export interface Endpoint {
   /** How often it is drawn beside others, as a factor. Default 1. */
   readonly weight?: number | undefined;
   /**
-   * Fields of a body that its provider has refused, with the names that it wants instead of them; without one, they are
-   * left out. Absent until it has refused one.
+   * Fields of a body that its provider has refused, with the names that it requires instead of them; without one, they
+   * are left out. Absent until it has refused one.
    */
   readonly refusedFields?: ReadonlyMap<string, string | undefined> | undefined;
   /** Words of JSON Schema that its provider has refused, which are said in descriptions. Absent until it has refused one. */
@@ -118,7 +119,7 @@ export interface EndpointDeclaration {
   readonly upstreamModel?: string | undefined;
   /** Variant by which requests name it: `author/slug:free`, `:extended` or `:thinking`. Default: none. */
   readonly variant?: StaticVariant | undefined;
-  /** Service tier; requests ask for another than `default` by `service_tier`. Default `default`. */
+  /** Service tier; requests require another than `default` by `service_tier`. Default `default`. */
   readonly tier?: EndpointTier | undefined;
   /** Where it runs, such as `eu`. Default: unknown. */
   readonly region?: string | undefined;
@@ -233,11 +234,11 @@ export interface EndpointOwner {
   readonly name: string;
   readonly dataCollection?: boolean | undefined;
   readonly zeroDataRetention?: boolean | undefined;
-  /** Present when the provider can be asked for embeddings. */
+  /** Present when the provider makes embeddings. */
   readonly embed?: unknown;
-  /** Shapes besides chat in which it may be asked. Default: none. */
+  /** API formats besides chat in which it may be called. Default: none. */
   readonly dialects?: readonly DialectName[] | undefined;
-  /** Its own web search, which `web_search_options` ask for, if all its models have it. Default: none. */
+  /** Its own web search, which `web_search_options` require, if all its models have it. Default: none. */
   readonly nativeSearch?: NativeSearch | undefined;
   /** True when its models read PDFs by themselves, as far as nothing else is known of them. Default false. */
   readonly readsFiles?: boolean | undefined;
@@ -320,11 +321,11 @@ function upstreamName({ slug, vendor = slug }: EndpointOwner, model: string): st
 /** A provider as the catalog sees it. */
 export interface CatalogProvider extends EndpointOwner {
   readonly models: Readonly<Record<string, EndpointDeclaration | readonly EndpointDeclaration[]>>;
-  /** True when any model under the provider's own slug may be asked for, declared or not. */
+  /** True when any model under the provider's own slug may be requested, declared or not. */
   readonly acceptsAnyModel?: boolean | undefined;
 }
 
-/** Fields of an endpoint that a source may know. */
+/** Fields of an endpoint that a source may have. */
 export type EndpointFacts = Pick<
   EndpointDeclaration,
   | 'price'
@@ -337,7 +338,7 @@ export type EndpointFacts = Pick<
   | 'reasoning'
 >;
 
-/** Fields of a model that a source may know. */
+/** Fields of a model that a source may have. */
 export type KnownInfo = Pick<ModelInfo, 'name' | 'description' | 'created' | 'family' | 'knowledgeCutoff' | 'status'>;
 
 /** Name of a fact. */
@@ -362,7 +363,7 @@ export interface Model extends ModelInfo {
 }
 
 /**
- * Whether an endpoint may be asked for this, by its declaration; `unknown` when nobody declared what comes out of it.
+ * Whether an endpoint may be called for this, by its declaration; `unknown` when nobody declared what comes out of it.
  * An endpoint serves embeddings when it declares the output `embeddings`, and chat when it declares any other.
  */
 export function serves({ outputModalities, canEmbed }: Endpoint, operation: Operation): 'yes' | 'no' | 'unknown' {
@@ -374,7 +375,7 @@ export function serves({ outputModalities, canEmbed }: Endpoint, operation: Oper
 }
 
 /**
- * The endpoint as embeddings are asked of it. Where it may serve chat as well, its health is kept apart: a model that
+ * The endpoint for embeddings. Where it may serve chat as well, its health is kept apart: a model that
  * refuses to make embeddings is no worse at chat.
  */
 export function asEmbeddingEndpoint(endpoint: Endpoint): Endpoint {

@@ -1,3 +1,4 @@
+/** Facts about models from several sources: how they are merged, compared and locked. */
 import type { EndpointFacts, KnownInfo, FactName, FactOrigin } from './endpoint.ts';
 import type { Price } from './price.ts';
 
@@ -10,8 +11,8 @@ export interface ModelFacts {
 }
 
 /**
- * What sources know of the models of vendors: the content of a lock file, and what every source of facts gives.
- * Plain data, so that it can be stored, compared and merged.
+ * What sources have of the models of vendors: the content of a lock file, and what every source of facts gives. Plain
+ * data, so that it can be stored, compared and merged.
  */
 export interface CatalogFacts {
   /** Version of this form. */
@@ -24,7 +25,7 @@ export interface CatalogFacts {
 /** Nothing is known. */
 export const NO_FACTS: CatalogFacts = { version: 1, origins: [], vendors: {} };
 
-/** What one source knows of a model, before it is put under the source's name. */
+/** What one source has of a model, before it is put under the source's name. */
 export type SourcedFacts = Pick<ModelFacts, 'info' | 'endpoint'>;
 
 /** Puts the models of one source under its name. What is empty is left out: fields, and vendors without models. */
@@ -98,7 +99,7 @@ function priceDifference(
 }
 
 /**
- * Merges what several sources know, field by field: the first one that knows a field wins, and every field keeps its
+ * Merges what several sources have, field by field: the first one that has a field wins, and every field keeps its
  * origin. A price is one field: rates of different sources never mix.
  */
 export function mergeFacts(sources: readonly CatalogFacts[]): CatalogFacts {

@@ -10,7 +10,7 @@ export const GENAI_PRICES = '@pydantic/genai-prices';
 
 /**
  * Reads facts about models from the providers of `@pydantic/genai-prices`: prices with their tiers, start dates and
- * hours, and context lengths. Whatever it is given, it never throws; what it does not understand stays unknown.
+ * hours, and context lengths. Whatever it is given, it never throws; what it cannot read stays unknown.
  *
  * @param today - `YYYY-MM-DD`. The data carries no date of its own, so that it counts as being from the day of the
  * latest price change up to today that it knows.

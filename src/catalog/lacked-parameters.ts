@@ -1,10 +1,11 @@
+/** The one table of request parameters that a vendor or an API format cannot express. */
 import { type ParameterName, SUPPORTED_PARAMETERS } from './model.ts';
 
 /**
  * Who has no words for a parameter of chat completions: vendors, with `local` for servers of one's own; `responses` for
- * OpenAI's Responses API; and `messages` for bodies of the Messages API, which have no field of that name, whatever says it
- * there. The one place that says so: what routing excludes, what records of vendors refuse and what bodies of other formats
- * cannot say is written from it. The compiler asks for a row for each parameter.
+ * OpenAI's Responses API; and `messages` for bodies of the Messages API, which have no field of that name, whatever
+ * says it there. The one place that says so: what routing excludes, what records of vendors refuse and what bodies of
+ * other formats cannot say is written from it. The compiler requires a row for each parameter.
  */
 const LACKED_BY = {
   temperature: '',

@@ -11,8 +11,8 @@ export const LITELLM = 'litellm';
 
 /**
  * Reads facts about models from JSON in the form of LiteLLM's `model_prices_and_context_window.json`. Whatever it is
- * given, it never throws: what it does not understand stays unknown, and fields that it does not know are passed over.
- * Models that answer with neither text nor embeddings are left out.
+ * given, it never throws: what it cannot read stays unknown, and unknown fields are passed over. Models that answer
+ * with neither text nor embeddings are left out.
  *
  * @param date - Day on which the data was fetched, `YYYY-MM-DD`.
  * @param slugs - Vendors to read, by our slug; others go by the source's own names. Default: those we know.
@@ -40,7 +40,7 @@ export function parseLiteLlm(
   return factsOf({ source: LITELLM, date, licence: 'MIT' }, vendors);
 }
 
-/** Kinds of models that can be asked here. */
+/** Kinds of models that can be called here. */
 const MODES: ReadonlySet<unknown> = new Set(['chat', 'completion', 'responses', 'embedding']);
 
 function factsOfModel(model: JsonObject, date: string): SourcedFacts {

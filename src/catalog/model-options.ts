@@ -1,3 +1,4 @@
+/** The options by which a program declares the models of a provider. */
 import type { CallTimeouts, EndpointDeclaration } from './endpoint.ts';
 import type { Price, Rates } from './price.ts';
 import {

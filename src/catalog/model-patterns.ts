@@ -1,7 +1,8 @@
+/** Patterns for model slugs, such as `openai/gpt-5*`. */
 import { MAX_MODEL_SLUG_LENGTH } from '../protocol/limits.ts';
 import { foldSlug } from './slug.ts';
 
-/** A list of model patterns, ready to be asked for many models. */
+/** A list of model patterns, ready to be matched with many models. */
 interface ModelPatterns {
   /** True when some pattern fits the slug. */
   matches(slug: string): boolean;

@@ -1,3 +1,5 @@
+/** The vocabulary for models: operations, parameters, modalities and tool choices. */
+
 export type { ModelInfo } from '../options/model-info.ts';
 
 /** What a request asks of a model. */

@@ -13,7 +13,7 @@ export const MODELS_DEV = 'models.dev';
 
 /**
  * Reads facts about models from JSON in the form of models.dev's `api.json`. Whatever it is given, it never throws:
- * what it does not understand stays unknown, and fields that it does not know are passed over.
+ * what it cannot read stays unknown, and unknown fields are passed over.
  *
  * @param date - Day on which the data was fetched, `YYYY-MM-DD`.
  * @param slugs - Vendors to read, by our slug; others go by the source's own names. Default: those we know.

@@ -1,3 +1,4 @@
+/** The rates that a price has at a time, in a tier and for a length of prompt. */
 import type { BilledTier, Price, Rates } from './price.ts';
 
 const SECONDS_OF_A_DAY = 86_400;

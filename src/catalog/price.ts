@@ -1,3 +1,5 @@
+/** The price of an endpoint, and how two prices compare. */
+
 /** Rates by the kind of thing that is billed: token rates are US dollars per million tokens, the others per unit. */
 export interface Rates {
   /** USD per million input tokens. */

@@ -1,14 +1,15 @@
+/** Reads model slugs: author, variants, and spellings that mean the same. */
 import type { SortKey } from '../protocol/provider-preferences.ts';
 import type { EndpointTier } from './endpoint.ts';
 
-/** What the variants at the end of a slug ask for. */
+/** What the variants at the end of a slug require. */
 interface SlugVariants {
   /** The slug without the variants that only change routing; static variants stay. */
   readonly slug: string;
   readonly sort?: SortKey | undefined;
   /** Tier that competes beside the default one. */
   readonly admitTier?: EndpointTier | undefined;
-  /** `:online` asks for the web plugin. */
+  /** `:online` requires the web plugin. */
   readonly online: boolean;
 }
 

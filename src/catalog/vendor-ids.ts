@@ -1,3 +1,5 @@
+/** The names under which sources of prices list the vendors that this package knows. */
+
 /** Names that sources have for a vendor. */
 interface VendorIds {
   /** Key in the `api.json` of models.dev. */

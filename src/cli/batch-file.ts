@@ -1,3 +1,4 @@
+/** Reads files of batch requests for the command line. */
 import { resolve } from 'node:path';
 import process from 'node:process';
 import type { BatchesOptions } from '../config/batches.ts';
@@ -26,7 +27,7 @@ export function batchesIn(
   return { batches: { ...configured, storage }, kept: name };
 }
 
-/** One line of a file of requests, in the shape of OpenAI's Batch API. */
+/** One line of a file of requests, in the format of OpenAI's Batch API. */
 export interface BatchLine {
   readonly customId: string;
   /** Operation, for example `/v1/chat/completions`. */

@@ -1,3 +1,4 @@
+/** The commands `signalbox batches submit`, `watch` and `results`. */
 import { timerMs } from '../platform/environment.ts';
 import { access } from 'node:fs/promises';
 import { resolve } from 'node:path';
@@ -31,7 +32,7 @@ interface ServerRequest {
 class UnansweredError extends CommandError {
   /** True when the server was there and began to answer, so that its address is right. */
   readonly isReached: boolean;
-  /** Milliseconds after which the server wants to be asked again. */
+  /** Milliseconds after which the server may be called again. */
   readonly retryAfterMs: number;
 
   constructor(message: string, isReached: boolean, retryAfterMs = 0) {
@@ -144,8 +145,8 @@ const FIRST_WAIT_MS = 1_000;
 const LONGEST_WAIT_MS = 60_000;
 
 /**
- * A server that is asked again when it does not answer, after waits that double up to a minute. It is said once that it
- * is away. A server that was never there is not waited for: more likely its address is wrong.
+ * A server that is called again when it does not answer, after waits that double up to a minute. It is said once that
+ * it is away. A server that was never there is not waited for: more likely its address is wrong.
  *
  * @param onBack - Called when a server that was away has answered.
  */
@@ -164,7 +165,7 @@ function patientServer(
         wasThere ||= error.isReached;
         if (!wasThere) return undefined;
         const reason = error.message.replace(/\.?$/, '.');
-        if (awaySince === undefined) io.complain(`${reason} Asking again for ${PATIENCE_MINUTES} minutes.`);
+        if (awaySince === undefined) io.complain(`${reason} Trying again for ${PATIENCE_MINUTES} minutes.`);
         awaySince ??= io.now();
         const leftMs = awaySince + PATIENCE_MS - io.now();
         if (leftMs <= 0) throw new CommandError(`No answer for ${PATIENCE_MINUTES} minutes. ${reason}`);
@@ -251,7 +252,7 @@ function textOf({ customId, body }: BatchLine): string {
 const WATCH_USAGE = `<id> [options]
 
 Shows the progress of a batch until it ends. The exit code is 0 when it is completed, and 1 when it ended otherwise.
-A server that becomes unreachable meanwhile is asked again, less and less often, for ${PATIENCE_MINUTES} minutes.
+A server that becomes unreachable meanwhile is called again, less and less often, for ${PATIENCE_MINUTES} minutes.
 
   --every <seconds>  Time between two looks. Default: 2
   --json             Print the batch as JSON when it has ended
@@ -302,7 +303,7 @@ function progressLine({ status, request_counts: counts }: Batch): string {
 const RESULTS_USAGE = `<id> [options]
 
 Prints the results of a completed batch, one per line, in the order of its requests. Nothing is printed
-before all of them are here: when the answer ends early it is asked for again, for ${PATIENCE_MINUTES} minutes.
+before all of them have arrived: when the response ends early it is requested again, for ${PATIENCE_MINUTES} minutes.
 
   --json             Changes nothing: each line is a JSON object
 ${SERVER_HELP}`;

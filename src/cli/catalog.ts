@@ -1,3 +1,4 @@
+/** The commands `signalbox catalog refresh` and `show`. */
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import {
@@ -178,7 +179,7 @@ function amount(value: Price[keyof Price]): string {
 
 const SHOW_USAGE = `[<vendor> | <vendor>/<model> ...] [options]
 
-Shows what a lock file knows. Without a name: its sources and vendors; with that of a vendor: its models; with that
+Shows the content of a lock file. Without a name: its sources and vendors; with that of a vendor: its models; with that
 of a model: every field, and the source, date and licence that it comes from.
 
   --file <path>  Default: ${LOCK_FILE}

@@ -1,3 +1,4 @@
+/** The command `signalbox check`, which validates a configuration. */
 import { parseArgs } from 'node:util';
 import { ConfigError } from '../protocol/router-error.ts';
 import type { Provider } from '../contracts/provider.ts';
@@ -12,10 +13,10 @@ const PROBE_MS = 5_000;
 const USAGE = `[options]
 
 Checks a configuration and prints everything that is wrong with it, or its models and which providers can be reached.
-Providers are asked for their list of models, which costs nothing. Exit code 1 when something is wrong.
+The list of models of each provider is requested, which costs nothing. Exit code 1 when something is wrong.
 
 ${CONFIG_HELP}
-  --offline        Ask no provider
+  --offline        Call no provider
   --json           Print it as one JSON object`;
 
 /** `signalbox check`: checks a configuration. */
@@ -72,7 +73,7 @@ interface Found {
 
 async function examine(router: Router, offline: boolean): Promise<Found> {
   const { config, services } = router.internals;
-  const states = await Promise.all(config.providers.map((one) => (offline ? 'not asked' : probe(one))));
+  const states = await Promise.all(config.providers.map((one) => (offline ? 'not called' : probe(one))));
   const providers = config.providers.map(({ slug, models, acceptsAnyModel }, index) => ({
     provider: slug,
     ...(acceptsAnyModel === true ? {} : { models: Object.keys(models).length }),
@@ -93,10 +94,10 @@ function linesOf(router: Router, { providers, models }: Found): readonly string[
 }
 
 /** States with which nothing is wrong. */
-const GOOD: ReadonlySet<string> = new Set(['reachable', 'not asked', 'cannot be asked']);
+const GOOD: ReadonlySet<string> = new Set(['reachable', 'not called', 'has no check']);
 
 async function probe(provider: Provider): Promise<string> {
-  if (provider.check === undefined) return 'cannot be asked';
+  if (provider.check === undefined) return 'has no check';
   const signal = AbortSignal.timeout(PROBE_MS);
   return (await provider.check(signal)) ?? 'reachable';
 }

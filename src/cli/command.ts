@@ -48,7 +48,7 @@ export class MisuseError extends CommandError {}
 /** Characters of an answer that is no error of the router which are shown. */
 const SHOWN_LENGTH = 200;
 
-/** What a server says that did not do what it was asked. */
+/** What a server says that did not do what was requested. */
 export function refusal(status: number, text: string): string {
   const message = read.text(read.object(read.parseObject(text)?.['error'])?.['message']);
   const said = `The server answered ${status}: ${message ?? text.slice(0, SHOWN_LENGTH)}`;

@@ -1,3 +1,4 @@
+/** The command `signalbox explain`, which prints the routing plan of a request. */
 import { RouterError } from '../protocol/router-error.ts';
 import type { ExplainedStep, Explanation } from '../core/selection/explain.ts';
 import type { ChatRequest } from '../protocol/chat-request.ts';
@@ -78,7 +79,7 @@ function linesOf({ requested, applied, steps, rejected, plugins, serverTools }: 
     `Requested: ${requested}`,
     ...appliedLines(applied),
     ...tableOf([HEAD, ...order, ...out]),
-    ...(order.length === 0 ? ['Nobody is left to ask: the request would fail.'] : []),
+    ...(order.length === 0 ? ['No endpoint is left: the request would fail.'] : []),
     ...plugins.flatMap(({ id, because, hooks, stages }) => [
       `Plugin ${id}: ${hooks.join(', ')} (${because})`,
       ...stages.map(({ summary }) => `  ${summary}`),

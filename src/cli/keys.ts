@@ -1,3 +1,4 @@
+/** The commands `signalbox keys create`, `list`, `rotate` and `revoke`. */
 import { parseArgs } from 'node:util';
 import type { CreatedKey, KeyManagement, StoredKey } from '../contracts/key-store.ts';
 import type { Account, Scope } from '../contracts/account.ts';
@@ -70,7 +71,7 @@ export const keysCreate: Command = {
 Prints the key, this once: what is stored is its hash.
 
   --account <id>   Account that the key belongs to
-  --name <text>    For people. Default: the id of the account
+  --name <text>    A name to show. Default: the id of the account
   --scope <scope>  inference or management; may be given twice. Default: inference
   --limit <usd>    What may be spent with the key, in US dollars. Default: no limit
   --limit-reset <period>  daily, weekly or monthly. Default: never

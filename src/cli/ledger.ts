@@ -1,3 +1,4 @@
+/** The commands that read a ledger: `signalbox ledger export` and `signalbox replay`. */
 import { createWriteStream, closeSync, existsSync, openSync, readSync } from 'node:fs';
 import { once } from 'node:events';
 import { resolve } from 'node:path';
@@ -37,7 +38,7 @@ ledger of a configuration names.
                    The key is taken from SIGNALBOX_API_KEY; it is no option, so that it is not in the list of
                    processes.`;
 
-/** Records that are asked for at a time. */
+/** Records that are requested at a time. */
 const PAGE = 1_000;
 /** Milliseconds in which a server answers with a page. */
 const TIMEOUT_MS = 60_000;
@@ -200,7 +201,7 @@ function* recordsIn(lines: Iterable<string>, name: string): Generator<LedgerReco
     const value = parse(line);
     if (!isJsonObject(value) || value['version'] !== 1 || !Array.isArray(value['candidates'])) {
       throw new CommandError(
-        `${name}, line ${number}, is no record of a ledger; export it with "signalbox ledger export".`,
+        `${name}, line ${number}, is not a record of a ledger; export it with "signalbox ledger export".`,
       );
     }
     yield value as unknown as LedgerRecord;

@@ -1,3 +1,4 @@
+/** Loads a configuration for the command line, from a file or from the environment, and reloads it. */
 import { existsSync, watch } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join, resolve, basename, dirname } from 'node:path';

@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+/** The entry point of the program `signalbox`: finds the command and runs it. */
 import { type Command, CommandError, type CommandIo, MisuseError } from './command.ts';
 import { ConfigError } from '../protocol/router-error.ts';
 import { nearName } from '../protocol/near-name.ts';
@@ -104,7 +105,7 @@ function listCommands(args: readonly string[], io: CommandIo, commands: readonly
   if (group === undefined) print(ABOUT);
   print('Usage: npx signalbox <command> [options]');
   for (const { name, summary } of listed) print(`  ${name.padEnd(width)}  ${summary}`);
-  print('Each command explains itself with --help.');
+  print('Each command has a --help.');
   return isAsked ? 0 : MISUSED;
 }
 

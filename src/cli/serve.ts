@@ -1,3 +1,4 @@
+/** The commands `signalbox serve` and `signalbox demo`. */
 import process from 'node:process';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -53,8 +54,9 @@ export const serve: Command = {
     const server = createServer(nodeRouter(router, { basePath: '/v1' }));
     const url = await listen(server, port, host);
     await startBatches(router, server);
-    for (const line of greeting(router, url, { from, kept })) io.print(line);
+    // Before anything is printed: who reads it may change the file at once, or send SIGHUP.
     const stopReloading = reloadConfiguration(router, io, { named: values.config, path });
+    for (const line of greeting(router, url, { from, kept })) io.print(line);
     await stopped(io.stop);
     stopReloading();
     await close(server, router);

@@ -1,3 +1,4 @@
+/** The options of batches and their webhooks: defaults, and what is wrong between them. */
 import type { Account } from '../contracts/account.ts';
 import type { TaskQueueFactory } from '../contracts/task-queue.ts';
 import { NO_FAIL_POINT, type ReachFailPoint } from '../runtime/batches/ports.ts';
@@ -49,7 +50,7 @@ export interface BatchesOptions extends OptionsOf<typeof BATCHES> {}
 /** Batches with nothing missing. */
 export interface ResolvedBatches extends Omit<ResolvedOf<typeof BATCHES>, 'limits' | 'storage'> {
   readonly limits: BatchLimits;
-  /** The storage: always the same one. That in memory is loaded when it is first asked for. */
+  /** The storage: always the same one. That in memory is loaded when it is first requested. */
   readonly openStorage: () => MaybePromise<BatchStore>;
 }
 

@@ -15,14 +15,14 @@ import type { WarningEvent } from '../contracts/events.ts';
 
 /**
  * A page that shows what a router does, served by every mount below `<base>/inspector`. Made by `inspector()` of
- * `signalbox/inspector`; nothing of it is loaded before somebody asks for the page.
+ * `signalbox/inspector`; nothing of it is loaded before the page is requested.
  */
 export interface Inspector {
   /** Answers a request below `/inspector`, or gives undefined for an address that is not one of its own. */
   readonly answer: (router: InspectedRouter, call: InspectorCall) => Promise<InspectorReply | undefined>;
-  /** Is told of each warning of the router. */
+  /** Is called with each warning of the router. */
   readonly warned?: ((warning: WarningEvent) => void) | undefined;
-  /** Keeps prompts and answers. Absent where nobody asked for it: then nothing of them is kept. */
+  /** Keeps prompts and answers. Absent where nobody requested it: then nothing of them is kept. */
   readonly content?: ContentSink | undefined;
 }
 

@@ -46,13 +46,12 @@ export interface ResolvedLedger {
 /**
  * Completes the options; undefined where nothing is kept.
  *
- * @param isNeeded - Whether something else of the router reads records, so that there are some without being asked for.
+ * @param isNeeded - Whether something else of the router reads records, so that there are some without being requested.
  * @param alsoKept - Who else of the router keeps prompts and answers, in its own memory.
  */
 export function resolveLedger(
   given: boolean | LedgerOptions | undefined,
-  isNeeded = false,
-  alsoKept?: ContentSink,
+  { isNeeded = false, alsoKept }: { readonly isNeeded?: boolean; readonly alsoKept?: ContentSink | undefined } = {},
 ): ResolvedLedger | undefined {
   if (given === false || (given === undefined && !isNeeded)) return undefined;
   const { store, keep, tags, bufferRecords, flushMs, content, redact } = fill(LEDGER, Object(given) as object);

@@ -1,3 +1,4 @@
+/** The options of rate limits, budgets and the response cache: defaults, and what is wrong between them. */
 import type { BudgetKeeper, RateLimiter } from '../contracts/account-limits.ts';
 import type { ResponseCacheStore, StateStore } from '../contracts/state-store.ts';
 import { computed, fill, option, type OptionsOf, type OptionTable } from '../options/option.ts';
@@ -58,7 +59,7 @@ const positive = { right: 'a number of at least 1', least: 1 };
 
 /** How responses are kept and given again (gaps 9.4). */
 export const RESPONSE_CACHE = {
-  /** True: requests use the cache unless they say no. False: those that ask for it do. Default false. */
+  /** True: requests use the cache unless they say no. False: those that request it do. Default false. */
   enabled: option.flag({ default: false }),
   /** Time that a response is kept, unless a request says otherwise. Default 300. */
   ttlSeconds: option.number(positive, { default: 300, unit: 'seconds' }),
@@ -117,7 +118,10 @@ interface LimitServices {
 }
 
 /** What is wrong between options; each by itself is checked by its kind. */
-export function* limitsProblems(cache: ResponseCacheOptions = {}, shared = false): Generator<ConfigProblem> {
+export function* limitsProblems(
+  cache: ResponseCacheOptions = {},
+  { shared = false }: { readonly shared?: boolean | undefined } = {},
+): Generator<ConfigProblem> {
   if (cache.maxBytes !== undefined && (shared || cache.store !== undefined)) {
     yield {
       path: 'responseCache.maxBytes',

@@ -1,3 +1,4 @@
+/** Finds what is wrong between options that are valid each by itself, for the error at start-up. */
 import type { EndpointDeclaration } from '../catalog/endpoint.ts';
 import { batchProblems } from './batches.ts';
 import { chatFieldsProblem } from '../protocol/chat-request.ts';
@@ -36,7 +37,7 @@ export function* findProblems(config: ResolvedConfig, known: readonly ConfigProb
   }
 }
 
-/** A model that is declared to make embeddings needs a provider that can be asked for some. */
+/** A model that is declared to make embeddings needs a provider that makes some. */
 function* embeddingProblems(providers: readonly Provider[]): Generator<ConfigProblem> {
   for (const [index, provider] of providers.entries()) {
     if (provider.embed !== undefined) continue;

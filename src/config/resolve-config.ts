@@ -1,3 +1,4 @@
+/** Completes a configuration with its defaults and checks it. */
 import { DOCUMENTATION } from '../platform/documentation.ts';
 import { NO_FACTS } from '../catalog/facts.ts';
 import { resolveBatches, resolveWebhooks } from './batches.ts';
@@ -123,7 +124,10 @@ export function resolveConfig(
     inspector: config.inspector ?? running?.resolved.inspector,
     ledger:
       running === undefined
-        ? resolveLedger(config.ledger, config.inspector !== undefined, config.inspector?.content)
+        ? resolveLedger(config.ledger, {
+            isNeeded: config.inspector !== undefined,
+            alsoKept: config.inspector?.content,
+          })
         : running.resolved.ledger,
     batches: running?.resolved.batches ?? resolveBatches(config.batches, { ...environment, ...limits }),
     webhooks: running?.resolved.webhooks ?? resolveWebhooks(config.webhooks),
@@ -136,7 +140,7 @@ export function resolveConfig(
   const problems = [
     ...faults,
     ...findProblems(resolved, faults),
-    ...limitsProblems(config.responseCache, resolved.sharesState),
+    ...limitsProblems(config.responseCache, { shared: resolved.sharesState }),
     ...ledgerProblems(config.ledger),
   ];
   if (problems.length > 0) throw new ConfigError(problems);

@@ -1,3 +1,4 @@
+/** The type of a configuration in which nothing is missing. */
 import type { CatalogFacts } from '../catalog/facts.ts';
 import type { ResolvedBatches, ResolvedWebhooks } from './batches.ts';
 import type { ResolvedLimits } from './limits.ts';

@@ -6,12 +6,14 @@ import {
   flag,
   groupOf,
   having,
+  kind,
   kindOf,
   kindsOf,
   listOf,
   text,
   wholeNumber,
 } from '../platform/option-kinds.ts';
+import { isStandardSchema } from '../protocol/standard-schema.ts';
 import { computed, type Option, option, type OptionsOf, type OptionTable, type Partially } from '../options/option.ts';
 import type { Preset } from '../core/normalize/preset.ts';
 import { CHAT_FIELDS, chatFieldsProblem, type ChatRequest } from '../protocol/chat-request.ts';
@@ -80,12 +82,16 @@ const providerCheck = having(
   },
 );
 
+/** What checks the options of a plugin or a server tool. */
+const standardSchema = kind('a Standard Schema, as of zod, valibot or arktype', isStandardSchema);
+
 /** What the router needs of a plugin. */
 const pluginCheck = having(
   'a plugin',
   { id: text, whenItThrows: text },
   {
     parseOptions: callable,
+    options: standardSchema,
     models: listOf(text),
     runsUnasked: callable,
     onRequest: callable,
@@ -103,6 +109,7 @@ const serverToolCheck = having(
   { type: text, describe: callable, execute: callable },
   {
     parseOptions: callable,
+    options: standardSchema,
     native: callable,
     nameOf: callable,
     innerTools: callable,
@@ -136,7 +143,7 @@ export const LISTENERS = {
   result: option.callable<RouterListener<'result'>>('(event: ResultEvent) => void'),
   /** A request failed, or its client disconnected. */
   error: option.callable<RouterListener<'error'>>('(event: ErrorEvent) => void'),
-  /** The router notices something that its operator should know. */
+  /** Something concerns the operator of the router. */
   warning: option.callable<RouterListener<'warning'>>('(event: WarningEvent) => void'),
   /** Something about a batch changed, in the process that changed it. */
   batch: option.callable<RouterListener<'batch'>>('(event: BatchUpdateEvent) => void'),
@@ -175,7 +182,7 @@ const aliasModels = kindOf(option.either(option.text(), option.list(option.text(
 const aliasSplit = groupOf(SPLIT);
 const aliasMirrored = groupOf(MIRRORED);
 
-/** An alias is told apart by its form, so that what is wrong is said of the form that was meant. */
+/** An alias is distinguished by its form, so that what is wrong is said of the form that was meant. */
 const aliasCheck: OptionKind = function* check(value, path) {
   const isObject = typeof value === 'object' && value !== null;
   const isSplit = isObject && 'split' in value;
@@ -290,7 +297,7 @@ export const ROUTER = {
    * where fallbacks are not allowed or a provider runs tools. `false`: never. Default: on.
    */
   hedge: option.either(option.flag(), option.object<Partially<HedgePolicy>>(HEDGE)),
-  /** Longest cooldown of an endpoint, whatever its provider asks for. Default 3,600,000 (1 hour). */
+  /** Longest cooldown of an endpoint, whatever its provider requires. Default 3,600,000 (1 hour). */
   maxCooldownMs: option.ms({ default: 3_600_000 }),
   /** Time without a request after which a session sticks to its endpoint no more. Default 600,000. */
   stickyTtlMs: option.ms({ default: 600_000 }),
@@ -336,7 +343,7 @@ export const ROUTER = {
   identitySecret: computed(option.text()),
   /**
    * Page that `availability.docs_url` of errors leads to; a code is appended after `#`. Default: the page about
-   * fallback and errors, below the package's homepage.
+   * fallback and errors: below `homepage` of package.json or in its `repository`, else among the files that npm has.
    */
   docsUrl: computed(option.text()),
   /**

@@ -1,10 +1,11 @@
+/** The contracts of rate limiters and budget keepers, and what passes between them and the runtime. */
 import type { RateLimits } from '../options/spending.ts';
 import type { MaybePromise } from '../platform/wait.ts';
 import type { BudgetPeriod } from '../options/spending.ts';
 
 export type { Budget, BudgetPeriod } from '../options/spending.ts';
 
-/** An upstream call that wants to be paid for. */
+/** An upstream call to be reserved. */
 export interface BudgetClaim {
   readonly account: string;
   /** At least one. */
@@ -36,7 +37,7 @@ export interface BudgetKeeper {
 
 export type { FreeModelLimits, RateLimits } from '../options/spending.ts';
 
-/** A request that wants to begin. */
+/** A request that is about to begin. */
 export interface RateClaim {
   readonly account: string;
   readonly limits: RateLimits;

@@ -1,3 +1,4 @@
+/** The account of a request: what its key may do. */
 import type { Account, Scope } from '../options/accounts.ts';
 
 export type {

@@ -1,3 +1,4 @@
+/** The contract of authentication: credentials in, an account out. */
 import type { Account } from './account.ts';
 import type { MaybePromise } from '../platform/wait.ts';
 import type { KeyManagement } from './key-store.ts';
@@ -11,8 +12,8 @@ export interface Credentials {
 }
 
 /**
- * Tells who is calling, or undefined for nobody we know (contract: authentication). What it throws becomes a 503, never
- * a way in.
+ * Identifies the caller, or undefined for nobody we know (contract: authentication). What it throws becomes a 503,
+ * never a way in.
  */
 export interface Authenticate {
   (credentials: Credentials): MaybePromise<Account | undefined>;
@@ -21,6 +22,6 @@ export interface Authenticate {
 }
 
 /**
- * Who is answered over HTTP without authentication: `local` are callers on this machine, as far as a request can tell.
+ * Who is answered over HTTP without authentication: `local` are callers on this machine, as far as a request shows.
  */
 export type AnonymousCallers = 'anybody' | 'local' | 'nobody';

@@ -1,3 +1,5 @@
+/** The contract of stores for files of batches. */
+
 /** What is said about a page of a list, besides what is on it. */
 export interface ListPage {
   /** Whether more comes behind it. */
@@ -33,8 +35,8 @@ export interface BatchFileListQuery {
 
 /**
  * Files that batches are made of, in the same place as the batches. A file comes in pieces and is read in pieces, so
- * that none is ever in memory as a whole. What holds for the calls of a `BatchStore` holds here: a call that rejects may
- * have done what it was asked, and each can be made again. An account sees its own files only.
+ * that none is ever in memory as a whole. What holds for the calls of a `BatchStore` holds here: a call that rejects
+ * may have been carried out, and each can be made again. An account sees its own files only.
  */
 export interface BatchFileStore {
   /** Begins a file that nobody sees yet. Beginning the same file again changes nothing. */

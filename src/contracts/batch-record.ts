@@ -1,3 +1,4 @@
+/** The batch as stores keep it. */
 import type { BatchEndpoint, BatchRequestCounts, BatchStatus } from '../protocol/batch.ts';
 import type { JsonObject } from '../protocol/json.ts';
 import type { Account } from './account.ts';
@@ -38,9 +39,9 @@ export interface BatchRecord {
         'policy' | 'defaultModel' | 'pluginDefaults' | 'rateLimits' | 'budget' | 'batchWeight' | 'keyId' | 'keyBudget'
       >
     | undefined;
-  /** Where the end is told. */
+  /** Address that gets the webhook. */
   readonly callbackUrl?: string | undefined;
-  /** How telling it went so far. */
+  /** State of the webhook. */
   readonly webhook?: WebhookState | undefined;
   readonly counts: BatchRequestCounts;
   readonly usage?: Usage | undefined;
@@ -66,11 +67,11 @@ export type BatchEffect = 'validate' | 'run' | 'finalize' | 'stop' | 'notify';
 /** How a try ended: with a status, or without any answer. */
 export interface WebhookTry {
   readonly status?: number | undefined;
-  /** Milliseconds that the receiver asked for. */
+  /** Milliseconds that the receiver requested. */
   readonly retryAfterMs?: number | undefined;
 }
 
-/** How the delivery of the end of a batch stands. Times are epoch milliseconds of the store's clock. */
+/** State of the delivery of the end of a batch. Times are epoch milliseconds of the store's clock. */
 export interface WebhookState {
   readonly status: 'pending' | 'delivered' | 'given_up';
   /** All tries, of which the last are remembered, the oldest first. */

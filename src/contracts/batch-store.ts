@@ -1,3 +1,4 @@
+/** The contract of stores for batches: requests, claims, outcomes and tasks. */
 import type { BatchItemError, BatchStatus } from '../protocol/batch.ts';
 import type { JsonObject, JsonValue } from '../protocol/json.ts';
 import type { BatchFileStore, ListPage } from './batch-file-store.ts';
@@ -82,13 +83,13 @@ export interface BatchListQuery {
 
 /**
  * A key under which a client may create the same batch again without creating another. Each account has keys of its
- * own, and a key is forgotten with its batch.
+ * own, and a key is deleted with its batch.
  */
 export interface IdempotencyKey {
   readonly key: string;
   /** Stands for the content: the same key with other content is an error. */
   readonly fingerprint: string;
-  /** Milliseconds after which the key is forgotten. */
+  /** Milliseconds after which the key expires. */
   readonly ttlMs: number;
 }
 
@@ -119,9 +120,9 @@ export class DuplicateCustomIdError extends Error {
  * nobody. Times are those of the store's own clock, so that workers on several machines agree. `signalbox/testing` has the list of checks that every store must
  * pass.
  *
- * A call that rejects may have done what it was asked all the same, when only the answer got lost. So each can be made
- * again: what was done already is not done twice. Only {@link BatchStore.addItems} cannot: its draft is to be discarded.
- * Reasons that a person can do something about are told by a `StorageError`.
+ * A call that rejects may have been carried out all the same, when only the answer got lost. So each can be made
+ * again: what was done already is not done twice. Only {@link BatchStore.addItems} cannot: its draft is to be
+ * discarded. Reasons that a person can do something about are a `StorageError`.
  */
 export interface BatchStore {
   /** True when what was published survives the end of the process. */

@@ -1,3 +1,4 @@
+/** The events that a router emits, and the facts that they carry. */
 import type { AppliedConfiguration } from './request.ts';
 import type { CostPart } from '../catalog/cost.ts';
 import type { Operation } from '../catalog/model.ts';
@@ -40,7 +41,7 @@ export interface DecisionFigures {
 export interface RequestFacts {
   /** Generation id, `gen-…`: the answer's `id` and the header `X-Generation-Id`. */
   readonly id: string;
-  /** What was asked for: a chat answer or vectors. */
+  /** What was requested: a chat answer or vectors. */
   readonly operation: Operation;
   /**
    * Generation id of the request whose plugin or server tool makes this one; its cost is part of that one's. Of a copy,
@@ -68,15 +69,15 @@ export interface RequestFacts {
 }
 
 /**
- * A request begins: it was understood and is about to be planned or sent. Told in the caller's own turn, before anything
- * is waited for, and followed by one {@link ResultEvent} or one {@link ErrorEvent}.
+ * A request begins: it was understood and is about to be planned or sent. Emitted in the caller's own turn, before
+ * anything is waited for, and followed by one {@link ResultEvent} or one {@link ErrorEvent}.
  */
 export interface RequestEvent {
   /** The request that this belongs to. */
   readonly request: RequestFacts;
   /** Numbers that the caller set, under their wire names. */
   readonly parameters: Readonly<Partial<Record<NumericParameter, number>>>;
-  /** Where the trace of a caller in another process stands, if it told (header `traceparent`). */
+  /** Where the trace of a caller in another process stands, if it sent it (header `traceparent`). */
   readonly traceContext?: TraceContext | undefined;
 }
 
@@ -116,7 +117,7 @@ export interface AttemptStartEvent extends AttemptFacts {
   readonly carry: (traceContext: TraceContext) => void;
 }
 
-/** The first token of a stream is there: from now on the answer goes to the client. Not told of other answers. */
+/** The first token of a stream is there: from now on the answer goes to the client. Not emitted for other answers. */
 export interface FirstTokenEvent extends AttemptFacts {
   /** Milliseconds from the call to its first token. */
   readonly firstTokenMs: number;
@@ -169,7 +170,7 @@ export interface ResultEvent {
 export interface ErrorEvent {
   /** The request that this belongs to. */
   readonly request: RequestFacts;
-  /** Who was asked last; absent when nobody was. */
+  /** Who was called last; absent when nobody was. */
   readonly provider?: string | undefined;
   /** Model that was called last, if one was. */
   readonly model?: string | undefined;
@@ -208,7 +209,7 @@ export interface StageCosts {
   readonly modelTokens?: number | undefined;
 }
 
-/** Which hook of which plugin is at work. Hooks that may wait are told of; synchronous ones take no time. */
+/** Which hook of which plugin is at work. Hooks that may wait are reported; synchronous ones take no time. */
 export interface PluginFacts extends StageFacts {
   /** Id of the plugin. */
   readonly plugin: string;
@@ -233,7 +234,7 @@ export interface ToolFacts extends StageFacts {
   readonly name: string;
 }
 
-/** How a call of a server tool came out. The model is told of a failure and goes on. */
+/** How a call of a server tool came out. The model gets a failure as a result and goes on. */
 export type ToolCallOutcome = 'ok' | 'failed' | 'timeout' | 'aborted';
 
 /** A call of a server tool ended. */
@@ -271,7 +272,7 @@ export interface ConfigurationEvent {
   readonly version: number;
 }
 
-/** The router notices something that its operator should know. */
+/** Something concerns the operator of the router. */
 export interface WarningEvent {
   /** Which warning, such as `catalog_stale`: what programs branch on. */
   readonly code: string;
@@ -281,7 +282,7 @@ export interface WarningEvent {
   readonly thrown?: unknown;
 }
 
-/** Something about a batch changed. Told in the process that changed it. */
+/** Something about a batch changed. Emitted in the process that changed it. */
 export type BatchUpdateEvent =
   | {
       readonly type: 'status';
@@ -323,7 +324,7 @@ export interface RouterEvents {
   readonly configuration: ConfigurationEvent;
 }
 
-/** A function that is told of one kind of event. What it throws is ignored. */
+/** A function that is called with one kind of event. What it throws is ignored. */
 export type RouterListener<Name extends keyof RouterEvents> = (event: RouterEvents[Name]) => void;
 
 /** Listeners by the names of their events. */

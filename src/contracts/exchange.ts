@@ -1,11 +1,13 @@
+/** One HTTP call and its reply, independent of the host that serves them. */
+
 /** Reads the bytes of a body that nobody has read yet. */
 export interface UnreadBody {
   readonly type: 'unread';
   /**
    * Collects the body.
    *
-   * @param onBytes - Is told of every piece, so that bytes are counted while they come; what it throws ends the reading.
-   * Hosts that cannot tell leave it alone.
+   * @param onBytes - Is called with every piece, so that bytes are counted while they come; what it throws ends the
+   * reading. Hosts that cannot do so leave it out.
    * @throws {@link BodyError} when it is larger than `maxBytes`, cut short, too slow, or read already.
    */
   collect(maxBytes: number, timeoutMs: number, onBytes?: (bytes: number) => void): Promise<Uint8Array>;
@@ -35,25 +37,25 @@ export interface HttpCall {
   readonly query: string;
   /** A header by its lower-case name. */
   readonly header: (name: string) => string | undefined;
-  /** Lower-case names of all headers, where the host tells them: then nobody has to ask for many that are not there. */
+  /** Lower-case names of all headers, where the host gives them: then nobody has to request many that are not there. */
   readonly headerNames?: (() => readonly string[]) | undefined;
   readonly body: UnreadBody | ParsedBody;
   /** Aborted when the client disconnects. */
   readonly signal: AbortSignal;
-  /** Address of the other end of the connection, where the host knows it. */
+  /** Address of the other end of the connection, where the host gives it. */
   readonly remoteAddress?: string | undefined;
-  /** Version of HTTP that the other end speaks, such as `1.1`, where the host knows it. */
+  /** Version of HTTP of the other end, such as `1.1`, where the host gives it. */
   readonly httpVersion?: string | undefined;
 }
 
-/** What tells who calls. */
+/** What identifies the caller. */
 export type CallOrigin = Pick<HttpCall, 'header' | 'headerNames' | 'remoteAddress' | 'httpVersion'>;
 
 /** Header names and values. */
 export type HttpHeaders = Readonly<Record<string, string>>;
 
 /**
- * The frames of a stream, made when they are asked for. To be written one after the other, waiting while the client
+ * The frames of a stream, made when they are requested. To be written one after the other, waiting while the client
  * does not read. Ending early ends the call upstream.
  */
 export interface Frames extends AsyncIterator<string, undefined, undefined>, AsyncIterable<string> {

@@ -1,3 +1,4 @@
+/** Failures of upstream calls as data, and what each kind allows to happen next. */
 import type { ErrorType } from '../protocol/error.ts';
 
 /** What went wrong with one upstream call, by how the router reacts to it. */
@@ -27,7 +28,7 @@ export type FailureKind =
   | 'conflict'
   | 'model_not_found'
   | 'invalid_request'
-  /** This provider does not know a parameter; another one may. */
+  /** This provider does not support a parameter; another one may. */
   | 'unsupported_parameter'
   | 'unprocessable'
   | 'context_length'
@@ -47,7 +48,7 @@ export interface AttemptFailure {
   readonly message: string;
   /** HTTP status of the provider, when it answered with one. */
   readonly status?: number | undefined;
-  /** Milliseconds until the provider wants to be asked again. */
+  /** Milliseconds until the provider may be called again. */
   readonly retryAfterMs?: number | undefined;
   /**
    * True when nothing that the provider said concerns its account or model as such, so that it may have refused this
@@ -56,7 +57,7 @@ export interface AttemptFailure {
   readonly doubtful?: boolean | undefined;
   /** True for a connection that was refused: no server listens there. */
   readonly notListening?: boolean | undefined;
-  /** What callers are told, where the provider's words say more than the kind (gaps 7.3). */
+  /** The message for callers, where the provider's words say more than the kind (gaps 7.3). */
   readonly errorType?: ErrorType | undefined;
   /** The provider's own code. */
   readonly providerCode?: string | undefined;
@@ -65,7 +66,7 @@ export interface AttemptFailure {
   /** Where the call went: scheme, host and path. Absent where the provider did not say. */
   readonly address?: string | undefined;
   /** What the provider does not take, where it named that and the call may be made without it. */
-  readonly refusal?: Refusal | undefined;
+  readonly refusal?: RefusedWord | undefined;
   /** What the adapter threw. It may hold anything, so only a warning for the operator tells it. */
   readonly thrown?: unknown;
   /**
@@ -75,9 +76,9 @@ export interface AttemptFailure {
   readonly addition?: Addition | undefined;
 }
 
-/** What a caller hears whose request used up all of its time. */
+/** The message for a caller whose request used up all of its time. */
 export const TOOK_TOO_LONG =
-  'The request took longer than the router gives it; ask for a shorter answer, or raise timeouts.totalMs';
+  'The request took longer than the router allows; request a shorter answer, or raise timeouts.totalMs';
 
 /** Builds a failure. */
 export function failure(
@@ -160,13 +161,13 @@ export const FAILURE_RULES: Readonly<Record<FailureKind, FailureRule>> = {
   adapter: { ...outage, status: 502, errorType: 'provider_unavailable', sameEndpoint: false },
 };
 
-/** A word of a request that a provider does not take, and without which the same can be asked. */
-export interface Refusal {
+/** A word of a request that a provider does not take, and without which the request means the same. */
+export interface RefusedWord {
   /** Name of the parameter or of the field of the body. */
   readonly name: string;
   /** Values that it takes, where it only refuses others. */
   readonly accepted?: readonly string[] | undefined;
-  /** The name that it wants instead. */
+  /** The name that it requires instead. */
   readonly instead?: string | undefined;
   /** Words of JSON Schema, where it refuses those. They are said in descriptions then. */
   readonly words?: readonly string[] | undefined;
@@ -177,7 +178,7 @@ export interface Refusal {
 /** What the router may put into a call beside what the caller sent: text to go on from, or a credit for a refusal. */
 export type Addition = 'prefill' | 'credit';
 
-/** What a caller hears whose endpoint has no key at the moment, because the function that gives it failed. */
+/** The message for a caller whose endpoint has no key at the moment, because the function that gives it failed. */
 export const NO_TOKEN = 'The apiKey function of the provider failed';
 
 /** How a call goes on with the text of another: from that text, or by saying the same once more. */

@@ -1,3 +1,4 @@
+/** The contract of stores for API keys. */
 import type { Account } from './account.ts';
 import type { MaybePromise } from '../platform/wait.ts';
 
@@ -53,7 +54,7 @@ export interface KeyStore {
 export interface NewKey {
   /** What `authenticate` gives for the key. Without `providerKeys`: they would be there for everybody who reads the store. */
   readonly account: Account;
-  /** For people. Default: the id of the account. */
+  /** A name to show. Default: the id of the account. */
   readonly name?: string | undefined;
   /** Epoch milliseconds, or a date, from which on it is refused. Default: never. */
   readonly expiresAt?: number | Date | undefined;

@@ -8,7 +8,7 @@ export interface LedgerDecision {
   readonly created: number;
   /** Fewest tokens that the prompt can have. */
   readonly prompt_tokens: number;
-  /** Likely tokens of the prompt. Absent where nobody asked for them. */
+  /** Likely tokens of the prompt. Absent where nobody requested them. */
   readonly likely_prompt_tokens?: number | undefined;
   readonly output_tokens?: number | undefined;
   readonly images?: number | undefined;
@@ -28,7 +28,7 @@ export interface LedgerDecision {
   /** Parameters that the request uses, by name. */
   readonly parameters?: readonly string[] | undefined;
   readonly service_tier?: string | undefined;
-  /** True when the `-pro` editions of models were asked for. */
+  /** True when the `-pro` editions of models were requested. */
   readonly pro?: true | undefined;
   /** True when reasoning was switched off. */
   readonly no_reasoning?: true | undefined;

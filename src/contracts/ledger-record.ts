@@ -1,3 +1,4 @@
+/** The record of one request as the ledger keeps it. */
 import type { AppliedConfiguration } from './request.ts';
 import type { LedgerDecision } from './ledger-decision.ts';
 import type { FailureKind } from './failure.ts';
@@ -131,13 +132,13 @@ export interface LedgerRecord {
   readonly finish_reason?: string | undefined;
   /** In the words of the provider, where they are others. */
   readonly native_finish_reason?: string | undefined;
-  /** Who answered, or was asked last. Absent when nobody was. */
+  /** Who answered, or was called last. Absent when nobody was. */
   readonly endpoint?: string | undefined;
   readonly provider?: string | undefined;
   readonly model?: string | undefined;
   /** True when the account's own key at the provider was used. */
   readonly own_key?: true | undefined;
-  /** Of the answer: what the caller was told, without what plugins' own requests used. */
+  /** Of the answer: what the caller got, without what plugins' own requests used. */
   readonly usage?: LedgerUsage | undefined;
   /**
    * What was charged: all attempts, and services of plugins and tools; 0 for what is free. Requests that plugins make are

@@ -1,3 +1,4 @@
+/** The contract of ledgers: what is written, and what can be queried. */
 import type { MaybePromise } from '../platform/wait.ts';
 import type { Choice } from '../protocol/chat-result.ts';
 import type { Message } from '../protocol/message.ts';
@@ -25,11 +26,12 @@ export type { LedgerDecision, LedgerPreferences, LedgerTarget } from './ledger-d
  * credentials that are no good (401) is nobody's and is not recorded.
  *
  * Served over HTTP, below the base path of a mount:
- * - `GET /generation?id=gen-…`: one generation in the shape of the hosted service (gaps 10), for its own account or with
- *   the scope `management`; anybody else gets the same 404 as for an unknown id.
+ * - `GET /generation?id=gen-…`: one generation in the format of the hosted service (gaps 10), for its own account or
+ *   with the scope `management`; anybody else gets the same 404 as for an unknown id.
  * - `GET /ledger?after=&limit=&order=&format=jsonl|csv` and the filters of {@link LedgerFilter} (`account`, `model`,
- *   `provider`, `endpoint`, `called`, `error`, `session`, `batch`, `stream`, `longer_than_ms`, `tag=name:value`, `from`, `to`), with the scope `management`. JSON lines are records
- *   as they are here. The header `X-Next-Cursor` tells where to go on; it is absent on the last page.
+ *   `provider`, `endpoint`, `called`, `error`, `session`, `batch`, `stream`, `longer_than_ms`, `tag=name:value`,
+ *   `from`, `to`), with the scope `management`. JSON lines are records as they are here. The header `X-Next-Cursor`
+ *   says where to go on; it is absent on the last page.
  * - `GET /ledger/costs?by=model|account|tag|day|provider|endpoint&tag=name&from=&to=&account=`, with the scope
  *   `management`: `{ "object": "list", "data": LedgerCost[], "total": LedgerCost }`.
  */
@@ -43,7 +45,7 @@ export interface Ledger {
   read(query?: LedgerQuery): LedgerPage | Promise<LedgerPage>;
   /** One record by its generation id; undefined when it is not known, or not any more. */
   one(id: string): LedgerRecord | undefined | Promise<LedgerRecord | undefined>;
-  /** What requests cost, by one of their properties: exact sums, the dearest first, days in order. */
+  /** What requests cost, by one of their properties: exact sums, the most expensive first, days in order. */
   costs(query: LedgerCostQuery): readonly LedgerCost[] | Promise<readonly LedgerCost[]>;
   /**
    * Requests, failures, cost and time to the first token over time, in order. Slots without requests are left out. Absent
@@ -64,11 +66,11 @@ export interface Ledger {
 /** Which records to read. Everything that is given must hold. */
 export interface LedgerFilter {
   readonly account?: string | undefined;
-  /** Id of the model that answered, or was asked last. */
+  /** Id of the model that answered, or was called last. */
   readonly model?: string | undefined;
-  /** Slug of the provider that answered, or was asked last. */
+  /** Slug of the provider that answered, or was called last. */
   readonly provider?: string | undefined;
-  /** Id of the endpoint that answered, or was asked last. */
+  /** Id of the endpoint that answered, or was called last. */
   readonly endpoint?: string | undefined;
   /** Id of an endpoint that was called, whether it answered or another one did after it. */
   readonly called?: string | undefined;
@@ -181,7 +183,7 @@ export interface LedgerFailureQuery {
 
 /** Requests that failed in one way. */
 export interface LedgerFailure {
-  /** Endpoint that was asked last; absent where none was asked. */
+  /** Endpoint that was called last; absent where none was called. */
   readonly endpoint?: string | undefined;
   readonly error_type: string;
   readonly requests: number;

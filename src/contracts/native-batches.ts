@@ -1,3 +1,4 @@
+/** The contract of batch APIs that providers have themselves. */
 import type { ProviderKey } from '../options/accounts.ts';
 import type { Endpoint } from '../catalog/endpoint.ts';
 import type { NormalizedRequest, NormalizedEmbeddingRequest } from './request.ts';
@@ -37,7 +38,7 @@ export interface NativeLookup extends NativeCall {
 
 /** A batch that is to be handed over. */
 export interface NativeSubmission extends NativeLookup {
-  /** The requests, in order. May be asked for again; the iterator rejects when one cannot go this way. */
+  /** The requests, in order. May be requested again; the iterator rejects when one cannot go this way. */
   readonly items: () => AsyncIterable<NativeItem>;
 }
 
@@ -60,7 +61,7 @@ export interface NativeJob {
   readonly expiresAt?: number | undefined;
 }
 
-/** How a batch at a provider stands (upstreams 5.5). A word that is not known means `running`. */
+/** State of a batch at a provider (upstreams 5.5). A word that is not known means `running`. */
 export type NativeState =
   | { readonly status: 'running'; readonly expiresAt?: number | undefined }
   | {
@@ -103,7 +104,7 @@ export interface NativeBatches {
    * parts, each a batch of its own, under a key of its own.
    */
   submit(submission: NativeSubmission): Promise<NativeReply<NativeJob>>;
-  /** Asks how a batch stands. */
+  /** Requests the state of a batch. */
   poll(call: NativeJobCall): Promise<NativeReply<NativeState>>;
   /** The outcomes of a batch that has ended, in any order. Rejects when they cannot be read to the end. */
   results(call: NativeJobCall): AsyncIterable<NativeResult>;
@@ -113,7 +114,7 @@ export interface NativeBatches {
     request: NativeItem['request'],
     endpoint: Endpoint,
   ): Extract<ProviderReply, { readonly type: 'failed' | 'whole' }> | EmbeddingReply;
-  /** Asks the provider to stop. What is finished stays. */
+  /** Sends the provider a cancellation. What is finished stays. */
   cancel(call: NativeJobCall): Promise<NativeReply<undefined>>;
   /** Deletes what the provider stored: `unsupported` when it can only delete the files around its batch. */
   remove(call: NativeJobCall): Promise<NativeReply<'deleted' | 'unsupported'>>;

@@ -1,4 +1,6 @@
-/** What a {@link PdfReader} is asked. */
+/** The contract of PDF readers and OCR engines. */
+
+/** The input of a {@link PdfReader}. */
 export interface PdfRequest {
   /** The whole file. */
   readonly data: Uint8Array;
@@ -43,7 +45,7 @@ export type PdfProblem =
   /** Nothing that reads PDFs is installed or configured here. */
   | 'unavailable';
 
-/** A PDF that could not be read. Its text may be shown to whoever sent the file or asked for it. */
+/** A PDF that could not be read. Its text may be shown to whoever sent the file or requested it. */
 export class PdfError extends Error {
   override readonly name = 'PdfError';
   readonly problem: PdfProblem;
@@ -54,7 +56,7 @@ export class PdfError extends Error {
   }
 }
 
-/** What an {@link OcrEngine} is asked. */
+/** The input of an {@link OcrEngine}. */
 export interface OcrRequest {
   /** The whole PDF. */
   readonly data: Uint8Array;
@@ -84,7 +86,7 @@ export interface OcrEngine {
   /**
    * Reads one file.
    *
-   * @throws {@link RouterError} when there is no text; its message is told to the caller.
+   * @throws {@link RouterError} when there is no text; its message is sent to the caller.
    */
   read(request: OcrRequest): Promise<OcrText>;
   /** Frees connections. May be called more than once. */

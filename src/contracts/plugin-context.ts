@@ -1,3 +1,4 @@
+/** What hooks of plugins are called with. */
 import type { Catalog } from '../catalog/catalog.ts';
 import type { ChatRequest } from '../protocol/chat-request.ts';
 import type { ChatResult } from '../protocol/chat-result.ts';
@@ -43,10 +44,10 @@ export interface InnerCallOptions {
   readonly timeoutMs?: number | undefined;
 }
 
-/** Why a plugin takes part: who asked for it. `model` is a router model of its own, `itself` its `runsUnasked`. */
+/** Why a plugin takes part: who requested it. `model` is a router model of its own, `itself` its `runsUnasked`. */
 export type PluginCause = 'request' | 'account' | 'router' | 'model' | 'itself';
 
-/** What synchronous hooks know besides their input. */
+/** Context of synchronous hooks. */
 export interface PlanContext<State = unknown> {
   /** Who wanted the plugin to take part. */
   readonly because: PluginCause;
@@ -65,7 +66,7 @@ export interface PlanContext<State = unknown> {
   target(model: string, strategy?: RoutingStrategy): ModelTarget | undefined;
 }
 
-/** What `onChunks` knows besides its input. */
+/** Context of `onChunks`. */
 export interface ChunksContext<State = unknown> extends PlanContext<State> {
   /**
    * Leaves an entry in `router_metadata.pipeline`, also while the answer streams: the transform may call it. Without
@@ -74,7 +75,7 @@ export interface ChunksContext<State = unknown> extends PlanContext<State> {
   stage(record: StageRecord): void;
 }
 
-/** What hooks that may wait know besides their input. Made for one hook of one request; useless afterwards. */
+/** Context of hooks that may wait. Made for one hook of one request; useless afterwards. */
 export interface PluginContext<State = unknown> {
   /** Who wanted the plugin to take part. */
   readonly because: PluginCause;
@@ -95,7 +96,7 @@ export interface PluginContext<State = unknown> {
   /** Types of the server tools that this router has. */
   readonly serverTools: ReadonlySet<string>;
   /**
-   * Asks the router itself, on behalf of the same account. Runs the plugins that the inner request names and no
+   * Calls the router itself, on behalf of the same account. Runs the plugins that the inner request names and no
    * others. The outer request's rules about providers, data and prices hold. What the call used and cost is added to
    * the outer answer's `usage`, and it leaves a stage of type `call`.
    *
@@ -114,7 +115,7 @@ export interface PluginContext<State = unknown> {
   onError(metadata: JsonObject): void;
 }
 
-/** What a hook that chooses models knows and can tell, besides its input. Nothing here waits. */
+/** Context of a hook that chooses models. Nothing here waits. */
 export interface CandidatesContext<State = unknown> extends PlanContext<State> {
   /**
    * Id of the endpoint that this session was last served by for the same router model; undefined without a session, for
@@ -123,18 +124,18 @@ export interface CandidatesContext<State = unknown> extends PlanContext<State> {
   readonly sticky: string | undefined;
   /**
    * The models of a list that the request can use, each with the endpoints that pass all of its filters: account and
-   * data policies, prices, modalities, context and so on. What is left out is told to `explain` and to errors.
+   * data policies, prices, modalities, context and so on. What is left out is reported by `explain` and errors.
    */
   usable(targets: readonly ModelTarget[]): readonly UsableTarget[];
-  /** Tells `explain` and errors that a model was left out, and why. */
+  /** Reports to `explain` and errors that a model was left out, and why. */
   leaveOut(target: ModelTarget, why: string): void;
   /** Median tokens per second of the last five minutes; undefined when nobody measured it. */
   throughput(endpoint: Endpoint): number | undefined;
   /** Leaves an entry in `router_metadata.pipeline` and in the explanation. Without one, the runtime writes its own. */
   stage(record: StageRecord): void;
   /**
-   * Tells the operator something about the router's configuration, in a `warning` event with the code
-   * `plugin_notice`; the same words at most once a minute. No prompts.
+   * Warns the operator of something about the router's configuration, in a `warning` event with the code `plugin_notice`;
+   * the same words at most once a minute. No prompts.
    */
   warn(message: string): void;
 }

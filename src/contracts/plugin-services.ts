@@ -1,10 +1,11 @@
+/** The contracts of the services that plugins are built on: pages, moderation, images, search, files. */
 import type { JsonObject } from '../protocol/json.ts';
 import type { SearchContextSize, SearchMode, UserLocation } from '../protocol/web-options.ts';
 
-/** What a {@link PageFetcher} is asked. */
+/** The input of a {@link PageFetcher}. */
 export interface PageRequest {
   readonly url: string;
-  /** Asked about every address before it is called, redirects included; throws to refuse one. */
+  /** Called with every address before it is called, redirects included; throws to refuse one. */
   readonly admit: (url: URL) => void;
   /** Aborted when nobody waits any more. */
   readonly signal: AbortSignal;
@@ -23,7 +24,7 @@ export interface FetchedPage {
   readonly cost?: number | undefined;
 }
 
-/** Brings pages. The addresses come from models, and so from anybody: an implementation decides what may be asked. */
+/** Brings pages. The addresses come from models, and so from anybody: an implementation decides what may be called. */
 export interface PageFetcher {
   /**
    * Fetches one page.
@@ -35,12 +36,12 @@ export interface PageFetcher {
   close?(): Promise<void>;
 }
 
-/** A page that could not be read. Its text is told to the model. */
+/** A page that could not be read. Its text is reported to the model. */
 export class PageError extends Error {
   override readonly name = 'PageError';
 }
 
-/** What a {@link ModerationService} is asked about. */
+/** The input of a {@link ModerationService}. */
 export interface ModerationInput {
   /** Texts of the request, in order. */
   readonly texts: readonly string[];
@@ -73,12 +74,12 @@ export interface ModerationService {
   close?(): Promise<void>;
 }
 
-/** What an {@link ImageGenerator} is asked. */
+/** The input of an {@link ImageGenerator}. */
 export interface ImageRequest {
   readonly prompt: string;
   /** Model that the caller named, without a vendor in front. Default: the generator's own. */
   readonly model?: string | undefined;
-  /** Size, quality and so on, in the words of OpenAI's images API; what a service does not know it may refuse. */
+  /** Size, quality and so on, in the words of OpenAI's images API; a service may refuse what it does not support. */
   readonly options: JsonObject;
   readonly signal: AbortSignal;
 }
@@ -94,18 +95,18 @@ export interface GeneratedImages {
 /** A service outside this router that makes images. */
 export interface ImageGenerator {
   readonly id: string;
-  /** @throws {@link RouterError} when there is no image; its text is read by the model that asked. */
+  /** @throws {@link RouterError} when there is no image; its text is read by the calling model. */
   generate(request: ImageRequest): Promise<GeneratedImages>;
   /** Frees what it holds. May be called more than once. */
   close?(): Promise<void>;
 }
 
-/** What a {@link SearchEngine} is asked. */
+/** The input of a {@link SearchEngine}. */
 export interface SearchQuery {
   readonly query: string;
   /** Results that are wanted; an engine may give fewer, and what is above is cut off. */
   readonly maxResults: number;
-  /** An engine that does not know a mode takes its usual one. */
+  /** An engine that does not support a mode takes its usual one. */
   readonly mode?: SearchMode | undefined;
   readonly contextSize?: SearchContextSize | undefined;
   /** Characters of each result; wins over `contextSize`. */
@@ -142,7 +143,7 @@ export interface SearchEngine {
   /**
    * Searches once.
    *
-   * @throws {@link RouterError} when there is no answer; its message is told to callers and to models.
+   * @throws {@link RouterError} when there is no answer; its message is sent to callers and to models.
    */
   search(query: SearchQuery): Promise<SearchAnswer>;
   /** Frees connections. May be called more than once. */
@@ -174,15 +175,15 @@ export interface DomainRule {
 export interface StoredFile {
   readonly data: Uint8Array;
   readonly name?: string | undefined;
-  /** For example `application/pdf`. Default: told by how the data begins. */
+  /** For example `application/pdf`. Default: by how the data begins. */
   readonly mediaType?: string | undefined;
 }
 
-/** What is asked of a {@link FileStore}. */
+/** The input of a {@link FileStore}. */
 export interface FileQuery {
   /** As it is in `file.file_id`. */
   readonly id: string;
-  /** Id of the account that asks. A file of another account must be answered like one that does not exist. */
+  /** Id of the account. A file of another account must be answered like one that does not exist. */
   readonly account: string;
   /** Aborted when nobody waits any more. */
   readonly signal: AbortSignal;

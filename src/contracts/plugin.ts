@@ -1,8 +1,10 @@
+/** The contract of plugins. */
 import type { Endpoint } from '../catalog/endpoint.ts';
 import type { RouterError } from '../protocol/router-error.ts';
 import type { ChatResult, Choice } from '../protocol/chat-result.ts';
 import type { RoutingStrategy } from '../protocol/metadata.ts';
 import type { OptionsParser } from '../protocol/options.ts';
+import type { StandardSchema } from '../protocol/standard-schema.ts';
 import type { ModelTarget, Needs, NormalizedRequest } from './request.ts';
 import type { Awaitable, ChunksContext, PluginContext, CandidatesContext } from './plugin-context.ts';
 import type { DeltaPiece, ReportedUsage } from './stream-piece.ts';
@@ -11,7 +13,7 @@ import type { DeltaPiece, ReportedUsage } from './stream-piece.ts';
 export type Verdict<State = unknown> =
   /** Go on, with a changed request if there is a change. The state comes back in the plugin's later hooks. */
   | { readonly type: 'continue'; readonly change?: RequestChange | undefined; readonly state?: State | undefined }
-  /** This is the answer; no provider is asked. Later plugins' `onRequest` do not run; chunk and result hooks do. */
+  /** This is the answer; no provider is called. Later plugins' `onRequest` do not run; chunk and result hooks do. */
   | { readonly type: 'answer'; readonly answer: PluginAnswer }
   /** Refuse the request. Always ends it, whatever `whenItThrows` says. */
   | { readonly type: 'block'; readonly error: RouterError };
@@ -19,7 +21,7 @@ export type Verdict<State = unknown> =
 /** An answer that a plugin gives in place of a provider. */
 export interface PluginAnswer {
   readonly choices: readonly Choice[];
-  /** Model that the answer names. Default: the one that was asked for. */
+  /** Model that the answer names. Default: the one that was requested. */
   readonly model?: string | undefined;
   /** Display name of who answered. Default: the plugin's id. */
   readonly provider?: string | undefined;
@@ -34,7 +36,7 @@ export interface PluginAnswer {
  * it, and a request names it in `plugins: [{ id, ...options }]` (contract: plugins; gaps 5).
  *
  * It takes part in a request when the request names it, when the account or the router has it as a default, when the
- * request asks for one of its {@link Plugin.models}, or when {@link Plugin.runsUnasked} says so; a request switches it
+ * request requires one of its {@link Plugin.models}, or when {@link Plugin.runsUnasked} says so; a request switches it
  * off with `enabled: false`. Then its hooks run once each, in the order in which plugins were registered; what comes
  * back from the model goes through them in the opposite order, like through the layers of an onion.
  *
@@ -50,9 +52,14 @@ export interface Plugin<Options = unknown, State = unknown> {
   readonly id: string;
   /**
    * Checks and completes the options of an entry; gets them without `id` and `enabled`, and an empty object when the
-   * plugin runs without an entry. Without this function, the plugin has no options and refuses any.
+   * plugin runs without an entry. Without this function or {@link Plugin.options}, the plugin has none and refuses any.
    */
   readonly parseOptions?: OptionsParser<Options> | undefined;
+  /**
+   * A schema of zod, valibot, arktype or another library that implements Standard Schema, in the place of
+   * `parseOptions`. It must not answer by a promise. Options that are null are not set, so it does not see them.
+   */
+  readonly options?: StandardSchema<Options> | undefined;
   /**
    * `fail`: the request fails, with the {@link RouterError} that was thrown or with {@link Plugin.failStatus}. `skip`:
    * it goes on as if the plugin were not there. A caller who leaves ends everything in any case.
@@ -99,7 +106,7 @@ export interface Plugin<Options = unknown, State = unknown> {
   /**
    * While the route is planned: filter and order the models that may answer. Gets the targets of the request in order,
    * each with the endpoints that serve it, and gives back those to use: fewer, others, in another order, or with fewer
-   * endpoints. Endpoints that were left out are told to `explain`. Synchronous and pure, because `explain` calls it
+   * endpoints. Endpoints that were left out are reported by `explain`. Synchronous and pure, because `explain` calls it
    * too: the same input gives the same output. No targets at all is a 404.
    *
    * Targets that a plugin adds to a request for one of its {@link Plugin.models} stand for that router model: they take
@@ -113,7 +120,7 @@ export interface Plugin<Options = unknown, State = unknown> {
   ): readonly ModelTarget[];
 
   /**
-   * Before a request goes to an endpoint for the first time: what to change for this endpoint alone. Asked again only
+   * Before a request goes to an endpoint for the first time: what to change for this endpoint alone. Called again only
    * when a tool loop has changed the messages. For what depends on the endpoint: its context length, its modalities.
    */
   onAttempt?(
@@ -124,8 +131,9 @@ export interface Plugin<Options = unknown, State = unknown> {
   ): Awaitable<RequestChange | undefined>;
 
   /**
-   * How the content of the answer is rewritten as it comes, or undefined to leave it as it is. Asked once per request,
-   * before the first chunk. A non-streaming response goes through it too, unless the plugin has {@link Plugin.onResult}.
+   * How the content of the answer is rewritten as it comes, or undefined to leave it as it is. Called once per request,
+   * before the first chunk. A non-streaming response goes through it too, unless the plugin has {@link
+   * Plugin.onResult}.
    */
   onChunks?(request: NormalizedRequest, options: Options, context: ChunksContext<State>): ChunkTransform | undefined;
 

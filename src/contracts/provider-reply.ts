@@ -1,3 +1,4 @@
+/** What a call of a provider comes to: a response or a stream of pieces. */
 import type { AttemptFailure } from './failure.ts';
 import type { StreamPiece, UpstreamEmbeddings, UpstreamResult } from './stream-piece.ts';
 

@@ -1,3 +1,4 @@
+/** The contract of providers. */
 import type { CallTimeouts, CatalogProvider, Endpoint } from '../catalog/endpoint.ts';
 import type { ProviderKey } from '../options/accounts.ts';
 import type { NormalizedRequest, NormalizedEmbeddingRequest } from './request.ts';
@@ -20,7 +21,7 @@ export interface ProviderCall {
   readonly traceContext?: TraceContext | undefined;
   /** Aborted when the client disconnects, when a deadline passes, or when the answer is no longer wanted. */
   readonly signal: AbortSignal;
-  /** What the provider tells while the call is under way. All are optional to call. */
+  /** What the provider reports while the call is under way. All are optional to call. */
   readonly progress: CallProgress;
 }
 
@@ -35,11 +36,11 @@ export type TokenCountCall = Pick<ProviderCall, 'request' | 'endpoint' | 'apiKey
 /** How many tokens a provider makes of a prompt. */
 export interface ProviderTokenCount {
   readonly inputTokens: number;
-  /** The provider's own answer, where the caller asked in the dialect that the provider speaks. */
+  /** The provider's own answer, where the caller asked in the API format that the provider supports natively. */
   readonly native?: JsonObject | undefined;
 }
 
-/** What a provider may tell about a call. */
+/** What a provider may report about a call. */
 export interface CallProgress {
   /** A connection is being made; the connect timeout runs from here to {@link CallProgress.connected}. */
   readonly connecting: () => void;
@@ -47,7 +48,7 @@ export interface CallProgress {
   /** The body that goes to the provider, for `debug.echo_upstream_body`. No headers and no keys. */
   readonly sending: (body: () => JsonValue) => void;
   /**
-   * What the provider says in an answer about the requests and tokens that it will still take. Then it is not asked for
+   * What the provider says in an answer about the requests and tokens that it will still take. Then it is not requested
    * more before there is room again. Absent where nobody wants to know.
    */
   readonly limits?: ((limits: ReportedLimits) => void) | undefined;
@@ -73,7 +74,7 @@ export interface Provider<Model extends string = string> extends CatalogProvider
   /** Time limits of calls, in milliseconds, before those of the router. Default: none of its own. */
   readonly timeouts?: CallTimeouts | undefined;
   /**
-   * True when the provider caches of a prompt only what marks tell it to (`cache_control`). The router then sets marks by
+   * True when the provider caches of a prompt only what marks name (`cache_control`). The router then sets marks by
    * itself where an account repeats a prompt. Default false.
    */
   readonly cacheMarks?: boolean | undefined;
@@ -86,7 +87,7 @@ export interface Provider<Model extends string = string> extends CatalogProvider
   chat(call: ProviderCall): Promise<ProviderReply>;
   /**
    * Makes one upstream call for embeddings. Resolves with one vector for each input, in their order, or with a failure.
-   * Left out by providers that make none: they are then never asked.
+   * Left out by providers that make none: they are then never called.
    */
   embed?(call: EmbeddingCall): Promise<EmbeddingReply>;
   /**

@@ -1,3 +1,4 @@
+/** The normalized request: the form that all rooms behind normalization work with. */
 import type { Endpoint, EndpointTier } from '../catalog/endpoint.ts';
 import type { FallbackPolicy } from '../options/fallback.ts';
 import type { Modality, Operation, ParameterName, ToolChoiceKind } from '../catalog/model.ts';
@@ -143,7 +144,7 @@ export interface Preferences {
   readonly minThroughput?: Cutoffs | undefined;
   /** Seconds to the first token. */
   readonly maxLatency?: Cutoffs | undefined;
-  /** True: a refusal goes to the caller, and no other model is asked. */
+  /** True: a refusal goes to the caller, and no other model is called. */
   readonly returnRefusals: boolean;
   /** What follows when a stream breaks after its first token. Absent: as the router is configured. */
   readonly afterFirstToken?: FallbackPolicy['afterFirstToken'] | undefined;
@@ -194,7 +195,7 @@ export interface AppliedConfiguration {
   readonly mirror?: MirrorChoice | undefined;
 }
 
-/** What routing, attempts and accounting need of a request, whatever it asks for. */
+/** What routing, attempts and accounting need of a request, whatever it requires. */
 export interface RoutedRequest {
   readonly operation: Operation;
   /** Generation id. */
@@ -202,7 +203,7 @@ export interface RoutedRequest {
   /** Unix seconds. */
   readonly created: number;
   readonly stream: boolean;
-  /** What the caller asked for, for `router_metadata`. */
+  /** What the caller requested, for `router_metadata`. */
   readonly requested: string;
   readonly targets: readonly ModelTarget[];
   /** Absent where neither rules nor splits nor mirrors took part. */
@@ -224,14 +225,14 @@ export interface RoutedRequest {
   readonly account: Account;
   readonly metadata?: Readonly<Record<string, string>> | undefined;
   readonly trace?: JsonObject | undefined;
-  /** Where the caller's own trace stands, as far as it told. */
+  /** Where the caller's own trace stands, as far as it sent it. */
   readonly traceContext?: TraceContext | undefined;
   readonly wantsMetadata: boolean;
   /** Present when a plugin or server tool makes this request, or when it is a copy: of which other one, and how deep. */
   readonly within?: Within | undefined;
   /** API format in which it came. Absent for that of chat. */
   readonly format?: DialectName | undefined;
-  /** The caller's own body, when it came in a dialect that some endpoints speak. */
+  /** The caller's own body, when it came in an API format that some endpoints have natively. */
   readonly native?: NativeRequest | undefined;
   /** True for a request of a batch. Absent otherwise. */
   readonly batched?: boolean | undefined;
@@ -241,7 +242,7 @@ export interface RoutedRequest {
   readonly anthropicBetas?: readonly string[] | undefined;
   /** Long texts of the body that JSON writes as they are, without an escape, such as images. */
   readonly verbatim?: readonly string[] | undefined;
-  /** Fields that this contract does not know; they go to the provider untouched. */
+  /** Fields that this contract does not define; they go to the provider untouched. */
   readonly extra: JsonObject;
 }
 
@@ -271,7 +272,7 @@ export interface NormalizedRequest extends RoutedRequest {
   readonly fallbackCredit?: string | undefined;
 }
 
-/** A caller's body in a dialect, for endpoints that speak it themselves. */
+/** A caller's body in an API format, for endpoints that have it natively. */
 export interface NativeRequest {
   readonly dialect: DialectName;
   /**
@@ -280,8 +281,8 @@ export interface NativeRequest {
    */
   readonly body: JsonObject;
   /**
-   * Path of something that only the dialect itself can say. When present, endpoints that do not speak the dialect are
-   * left out, and without any that do the caller is told about this path.
+   * Path of something that only the API format itself can say. When present, endpoints that do not support the API
+   * format are left out, and without any that do the caller is told about this path.
    */
   readonly requiredBy?: string | undefined;
 }
@@ -298,7 +299,7 @@ export interface NormalizedEmbeddingRequest extends RoutedRequest {
   readonly operation: 'embeddings';
   /** What becomes one vector each, in order. */
   readonly inputs: readonly EmbeddingItem[];
-  /** How the caller wants the vectors. What a provider is asked for is its codec's business. */
+  /** How the caller wants the vectors. How a provider is called is its codec's business. */
   readonly encodingFormat: EncodingFormat;
   /** Length that the vectors must have. */
   readonly dimensions?: number | undefined;

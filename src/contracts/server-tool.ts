@@ -1,7 +1,9 @@
+/** The contract of server tools. */
 import type { RouterError } from '../protocol/router-error.ts';
 import type { Annotation, OutputImage } from '../protocol/chat-result.ts';
 import type { JsonObject, JsonValue } from '../protocol/json.ts';
 import type { OptionsParser } from '../protocol/options.ts';
+import type { StandardSchema } from '../protocol/standard-schema.ts';
 import type { ServerTool } from '../protocol/tools.ts';
 import type { NormalizedRequest, RequestParameters } from './request.ts';
 import type { Awaitable, PluginContext, ServiceUse } from './plugin-context.ts';
@@ -28,23 +30,23 @@ export interface ToolOutcome {
   readonly fails?: RouterError | undefined;
 }
 
-/** What a server tool knows besides its arguments. */
+/** Context of a server tool. */
 export interface ToolContext extends Omit<PluginContext, 'because' | 'state' | 'used' | 'onError'> {
   /** The request that this call belongs to, with the conversation so far. Frozen. */
   readonly request: NormalizedRequest;
-  /** Name under which the model knows the tool. */
+  /** Name of the tool for the model. */
   readonly name: string;
   /** Counted from 1 over all calls of this tool in this request. */
   readonly use: number;
 }
 
-/** What a server tool knows that makes functions of an entry. */
+/** Context of a server tool that makes functions of an entry. */
 export interface ToolExpansion {
   /** Aborted when the time of the tool is up, or the client disconnects. */
   readonly signal: AbortSignal;
   /** Milliseconds of the router's own clock, which never goes backwards. */
   readonly now: () => number;
-  /** Tells the operator what is wrong outside of the router, as a warning, at most once a minute. Not for prompts. */
+  /** Warns the operator of what is wrong outside of the router, as a warning, at most once a minute. Not for prompts. */
   warn(message: string): void;
 }
 
@@ -53,7 +55,7 @@ export interface ToolExpansion {
  * model calls it like a function, and the router goes on with the result until the model has its answer
  * (gaps 2.1, 5.11). `createRouter({ serverTools })` registers it.
  *
- * The model knows it under its name without the prefix. A call that throws, takes too long or exceeds its budget is a
+ * The model sees it under its name without the prefix. A call that throws, takes too long or exceeds its budget is a
  * result that says so to the model, never an error of the request.
  *
  * @typeParam Options - What {@link ServerToolDefinition.parseOptions} makes of the `parameters` of the request.
@@ -61,8 +63,10 @@ export interface ToolExpansion {
 export interface ServerToolDefinition<Options = unknown> {
   /** Type in requests: `router:` and lower-case letters and `_`. */
   readonly type: `router:${string}`;
-  /** Checks and completes the `parameters` of a request's entry. Without it, the tool has none and refuses any. */
+  /** Checks and completes the `parameters` of a request's entry. Without it or a schema, the tool refuses any. */
   readonly parseOptions?: OptionsParser<Options> | undefined;
+  /** A schema in the place of `parseOptions`, as in `options` of a plugin. */
+  readonly options?: StandardSchema<Options> | undefined;
   /** Milliseconds that one call may take. Default: `timeouts.serverToolMs` of the router, which is 30,000. */
   readonly timeoutMs?: number | undefined;
   /**
@@ -72,15 +76,15 @@ export interface ServerToolDefinition<Options = unknown> {
   readonly repeatable?: boolean | undefined;
 
   /**
-   * Leaves the work to the provider where every endpoint of the request can do it: gives the parameters that ask for
-   * it, and the function is not offered. Asked before {@link ServerToolDefinition.describe}; pure. Default: never.
+   * Leaves the work to the provider where every endpoint of the request can do it: gives the parameters that request
+   * it, and the function is not offered. Called before {@link ServerToolDefinition.describe}; pure. Default: never.
    */
   native?(options: Options, request: NormalizedRequest): RequestParameters | undefined;
 
   /**
    * Makes several functions of one entry, such as the tools of a server elsewhere: gives the options of each, which the
-   * other functions of this definition then get in the place of those of the entry. Asked once when a request runs, with
-   * the time of a call, and not by `explain`. Default: an entry is one function.
+   * other functions of this definition then get in the place of those of the entry. Called once when a request runs,
+   * with the time of a call, and not by `explain`. Default: an entry is one function.
    *
    * @throws {@link RouterError} that ends the request; anything else ends it with 502.
    */

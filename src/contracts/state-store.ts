@@ -1,3 +1,4 @@
+/** The contract of stores for small shared state: counters, sessions, the response cache. */
 import type { MaybePromise } from '../platform/wait.ts';
 import type { JsonValue } from '../protocol/json.ts';
 
@@ -83,7 +84,7 @@ export interface CacheWish {
   readonly clear?: boolean | undefined;
 }
 
-/** What a caller is told about the cache (gaps 9.4). */
+/** What the response says about the cache (gaps 9.4). */
 export type CacheReport =
   | { readonly status: 'MISS'; readonly ttlSeconds: number }
   | {

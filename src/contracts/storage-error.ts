@@ -1,7 +1,9 @@
+/** The error that stores fail with. */
+
 /** Marks our errors across copies of this package: `instanceof` fails when two of them are loaded. */
 const STORAGE_ERROR = Symbol.for('signalbox.StorageError');
 
-/** Why a store cannot do what it was asked. */
+/** Why a store cannot do its work. */
 export type StorageErrorReason =
   /** The package or the part of the runtime that it needs is not there. */
   | 'driver_missing'
@@ -28,7 +30,7 @@ export type StorageErrorReason =
   | 'failed';
 
 /**
- * A store cannot do what it was asked. Its text says what would help, and never repeats what is stored.
+ * A store cannot do its work. Its text says what would help, and never repeats what is stored.
  *
  * @example
  * ```ts

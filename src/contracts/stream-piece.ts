@@ -55,7 +55,7 @@ export interface FactsPiece {
   /** The provider's id of the answer, for support requests. */
   readonly upstreamId?: string | undefined;
   /** What the provider says about the refusal that the answer is. */
-  readonly refusal?: Refusal | undefined;
+  readonly refusal?: ModelRefusal | undefined;
 }
 
 /** The provider reports an error inside the stream, or the stream broke a rule of its wire. */
@@ -65,8 +65,8 @@ export interface FailurePiece {
 }
 
 /**
- * One event of a dialect in the provider's own words, for a caller who speaks that dialect too. Comes before the pieces
- * that say the same; failures have none, because their words are ours.
+ * One event of an API format in the provider's own words, for a caller that uses that API format too. Comes before the
+ * pieces that say the same; failures have none, because their words are ours.
  */
 export interface NativePiece {
   readonly type: 'native';
@@ -97,12 +97,12 @@ export interface UpstreamResult {
   readonly serviceTier?: string | undefined;
   readonly upstreamId?: string | undefined;
   /** What the provider says about the refusal that the answer is. */
-  readonly refusal?: Refusal | undefined;
+  readonly refusal?: ModelRefusal | undefined;
   /** What a provider found out about the answer's tool calls; shown as it is (contract: batch result body). */
   readonly findings?:
     | { readonly alignment?: JsonObject; readonly safeguard_results?: readonly JsonValue[] }
     | undefined;
-  /** The answer in the words of the dialect that was asked in, where the endpoint speaks it. */
+  /** The answer in the words of the API format of the request, where the endpoint supports it. */
   readonly native?: JsonObject | undefined;
 }
 
@@ -114,7 +114,7 @@ export interface UpstreamEmbeddings {
 }
 
 /** What a provider says about a model's refusal to answer. */
-export interface Refusal {
+export interface ModelRefusal {
   /** Its word for the reason. */
   readonly category?: string | undefined;
   /** What makes the same request cheaper at another of its models. Never logged. */

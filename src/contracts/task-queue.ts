@@ -1,3 +1,4 @@
+/** The contract of task queues. */
 import type { JsonObject } from '../protocol/json.ts';
 import type { Environment } from '../platform/environment.ts';
 import type { BatchStore, ClaimedTask } from './batch-store.ts';
@@ -13,7 +14,7 @@ export type TaskResult =
       readonly reset?: boolean | undefined;
     };
 
-/** What a running task hears of its queue. */
+/** What a running task gets from its queue. */
 export interface TaskSignals {
   /** Aborted when the lease is lost, or when there is no time left to finish: stop at once, and write nothing more. */
   readonly signal: AbortSignal;
@@ -28,7 +29,7 @@ export type TaskHandler = (task: ClaimedTask, signals: TaskSignals) => Promise<T
 export interface QueuePorts {
   readonly store: BatchStore;
   readonly environment: Environment;
-  /** Told what went wrong, without the words of a request in it. */
+  /** Called with what went wrong, without the words of a request in it. */
   readonly onProblem: (problem: string) => void;
 }
 
@@ -37,7 +38,7 @@ export type TaskQueueFactory = (ports: QueuePorts) => TaskQueue;
 
 /**
  * Decides when and where tasks run. They are saved in the batch store together with the change that they follow from,
- * so a queue may lose everything that it knows and nothing is lost: it only has to find them again.
+ * so a queue may lose all of its state and nothing is lost: it only has to find them again.
  */
 export interface TaskQueue {
   /** Begins to run tasks. */

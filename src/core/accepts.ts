@@ -4,7 +4,7 @@ import type { HeldSchemaRules, SchemaRules } from './schema/schema-rules.ts';
 
 /**
  * What a provider accepts, as data. There is one record for each vendor, in a file of its own in `providers/accepts`,
- * with what its model families take differently. No field is optional, so the compiler asks for every field of every
+ * with what its model families take differently. No field is optional, so the compiler requires every field of every
  * vendor; a new field is added here, and in what writes requests. Each group of facts names its source and date.
  *
  * Three kinds of facts are elsewhere, because they are needed where no record is: what a vendor has no words for is in the
@@ -72,7 +72,7 @@ export interface AcceptedConversation extends Sourced {
   readonly toolIds: 'any' | 'word-characters' | 'at-most-40' | 'nine-alphanumeric';
 }
 
-/** Which JSON Schema it takes; what it does not take is rewritten, or told in a description. */
+/** Which JSON Schema it takes; what it does not take is rewritten, or becomes part of a description. */
 export interface AcceptedSchemas extends Sourced {
   readonly tools: SchemaRules;
   /** Tools with `strict: true`. Undefined: they go as others do, because nothing more is known. */
@@ -90,11 +90,13 @@ export interface AcceptedSchemas extends Sourced {
 
 /** What of reasoning it takes. */
 export interface AcceptedReasoning extends Sourced {
-  /** Efforts that may be asked for, and the nearest is sent for others; an empty list where none may be. */
+  /** Efforts that may be requested, and the nearest is sent for others; an empty list where none may be. */
   readonly efforts: readonly ReasoningEffort[];
   /** Whether it reasons when nothing is said of it. */
   readonly byDefault: boolean;
-  /** How it is told how much to reason: by an effort, by a budget of tokens, by either of them; or it is not told. */
+  /**
+   * How the amount of reasoning is set: by an effort, by a budget of tokens, by either of them; or it cannot be set.
+   */
   readonly control: 'effort' | 'budget' | 'either' | 'none';
   /** Fewest and most tokens of a budget that is not zero. Undefined where it takes none. */
   readonly budget: { readonly least: number; readonly most: number } | undefined;
@@ -103,9 +105,9 @@ export interface AcceptedReasoning extends Sourced {
    * (`between_tools`), or by its lowest effort or budget, which may be `none`.
    */
   readonly off: 'disabled' | 'between_tools' | 'lowest';
-  /** Highest effort that may be asked for while it is kept from reasoning. Undefined: any. */
+  /** Highest effort that may be requested while it is kept from reasoning. Undefined: any. */
   readonly mostEffortWhenOff: ReasoningEffort | undefined;
-  /** Whether the text of its reasoning is only shown to those who ask for it. */
+  /** Whether the text of its reasoning is only shown to those who request it. */
   readonly hidden: boolean;
   /**
    * Whether the reasoning of earlier turns goes back, or its signature: `required` where turns with tool calls are refused
@@ -128,9 +130,9 @@ export interface AcceptedParameters extends Sourced {
   readonly maxOutput: number | undefined;
   /** The limit of an answer's tokens where a request names none and the API demands one. Undefined: it demands none. */
   readonly usualOutput: number | undefined;
-  /** Whether a tool call can be forced; otherwise the model is told to make one. */
+  /** Whether a tool call can be forced; otherwise the model is instructed to make one. */
   readonly forcedTools: 'always' | 'without-budget' | 'never';
-  /** The API that it is asked by: `responses` for models that are only there. */
+  /** The API that it is called by: `responses` for models that are only there. */
   readonly wire: 'chat' | 'responses';
   /** The API on which function tools work while it reasons: `responses` where chat completions refuse them. */
   readonly toolsWire: 'chat' | 'responses';

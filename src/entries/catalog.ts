@@ -1,3 +1,5 @@
+/** The entry point `signalbox/catalog`: sources of facts about models. */
+
 export { readCatalogLock, writeCatalogLock } from '../runtime/catalog/lock-file.ts';
 export { findCatalog, genaiPrices } from '../runtime/catalog/genai-prices.ts';
 export type { GenaiPricesOptions } from '../runtime/catalog/genai-prices.ts';

@@ -1,2 +1,4 @@
+/** The entry point `signalbox/opentelemetry`. */
+
 export { openTelemetry } from '../observe/opentelemetry/open-telemetry.ts';
 export type { OpenTelemetryOptions } from '../observe/opentelemetry/send-telemetry.ts';

@@ -151,4 +151,5 @@ export type {
 } from '../contracts/server-tool.ts';
 export { textAnswer } from '../core/pipeline/define-plugin.ts';
 export type { OptionsCheck, OptionsParser } from '../protocol/options.ts';
+export type { StandardIssue, StandardResult, StandardSchema } from '../protocol/standard-schema.ts';
 export type { FusionTeam, FusionTeams } from '../plugins/fusion/team.ts';

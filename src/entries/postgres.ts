@@ -1,3 +1,5 @@
+/** The entry point `signalbox/postgres`. */
+
 export { postgresKeys } from '../storage/postgres/postgres-keys.ts';
 export type { PostgresKeysOptions } from '../storage/postgres/postgres-keys.ts';
 export { postgresStorage } from '../storage/postgres/postgres-storage.ts';

@@ -1,3 +1,5 @@
+/** The entry point `signalbox/provider`: what authors of providers need. */
+
 // A provider from a codec and the shared transport.
 export { httpProvider } from '../providers/http-provider.ts';
 export type { HttpProviderOptions } from '../providers/http-provider.ts';

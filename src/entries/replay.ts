@@ -1,3 +1,4 @@
+/** The entry point `signalbox/replay`: replays a ledger under another configuration. */
 import type { RouterConfig } from '../config/router.ts';
 import type { LedgerRecord } from '../contracts/ledger.ts';
 import { Replay } from '../core/ledger/replay/replay.ts';

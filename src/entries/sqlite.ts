@@ -1,3 +1,5 @@
+/** The entry point `signalbox/sqlite`. */
+
 export { sqliteKeys } from '../storage/sqlite/sqlite-keys.ts';
 export type { SqliteKeysOptions } from '../storage/sqlite/sqlite-keys.ts';
 export { sqliteStorage } from '../storage/sqlite/sqlite-storage.ts';

@@ -1,3 +1,5 @@
+/** The entry point `signalbox/testing`: checks for authors of parts, faults and simulated traffic. */
+
 export { seededRandom } from '../providers/simulated/chance.ts';
 export { simulated } from '../providers/simulated/provider.ts';
 export type { SimulatedOptions } from '../providers/simulated/options.ts';

@@ -1,3 +1,4 @@
+/** The contract of API formats besides chat completions: their way to the chat form and back. */
 import type { ChatResult } from '../protocol/chat-result.ts';
 import type { ChatChunk } from '../protocol/chunk.ts';
 import type { DialectName } from '../protocol/dialect.ts';
@@ -9,21 +10,21 @@ import type { RouterMetadata } from '../protocol/metadata.ts';
 import type { NormalizedRequest, NativeRequest } from '../contracts/request.ts';
 import type { NativePiece } from '../contracts/stream-piece.ts';
 
-/** A body in a dialect, understood. */
+/** A body in an API format, understood. */
 export interface DialectRequest {
   /** The same request as a chat body; it is checked like any other. */
   readonly chat: JsonObject;
-  /** Absent when even an endpoint that speaks the dialect must be asked in the chat form. */
+  /** Absent when even an endpoint that supports the API format must be called in the chat form. */
   readonly native?: Omit<NativeRequest, 'dialect'> | undefined;
 }
 
-/** A non-streaming response: in the chat form, and in the dialect's own words where an endpoint spoke it. */
+/** A non-streaming response: in the chat form, and in the API format's own words where an endpoint used it. */
 export interface WholeAnswer {
   readonly result: ChatResult;
   readonly native?: JsonObject | undefined;
 }
 
-/** An error, as a dialect wraps it. */
+/** An error, as an API format wraps it. */
 export interface DialectError {
   readonly status: number;
   readonly detail: ErrorDetail;
@@ -31,7 +32,7 @@ export interface DialectError {
   readonly requestId?: string | undefined;
 }
 
-/** What answers in a dialect are made with, besides the answer. */
+/** What answers in an API format are made with, besides the answer. */
 export interface DialectContext {
   /** The caller's body: several shapes repeat parts of it. */
   readonly body: JsonObject;
@@ -54,10 +55,10 @@ interface DialectSpelling {
   readonly processing: string;
 }
 
-/** Writes one stream in a dialect. Holds the state of that stream; gives server-sent events as text, or nothing. */
+/** Writes one stream in an API format. Holds the state of that stream; gives server-sent events as text, or nothing. */
 export interface DialectStreamWriter {
   /**
-   * One thing of the stream. Where an endpoint speaks the dialect, native pieces come beside the chunks that say the
+   * One thing of the stream. Where an endpoint speaks the API format, native pieces come beside the chunks that say the
    * same: once one has come, chunks only matter for what a native piece cannot know, such as cost.
    */
   write(item: ChatChunk | NativePiece): string;
@@ -74,7 +75,9 @@ export interface DialectStreamWriter {
 /** Estimates the tokens of a prompt for a model, given with its author. */
 export type PromptEstimate = (request: NormalizedRequest, model: string) => number;
 
-/** How a dialect says errors. Known without the rest of the dialect, which is loaded for the first request in it. */
+/**
+ * How an API format says errors. Known without the rest of the API format, which is loaded for the first request in it.
+ */
 export interface DialectErrors {
   readonly name: DialectName;
   /** A second header in which its clients look for the id of the request. */
@@ -91,7 +94,7 @@ export interface DialectErrors {
  */
 export interface Dialect extends DialectErrors {
   /**
-   * Checks a body and translates it. Faults name paths of the dialect.
+   * Checks a body and translates it. Faults name paths of the API format.
    *
    * @param routing - Ids of plugins that change nothing of a request. Default: none.
    */
@@ -100,11 +103,11 @@ export interface Dialect extends DialectErrors {
   whole(answer: WholeAnswer, context: DialectContext): JsonObject;
   /** Starts writing a stream. */
   streamWriter(context: DialectContext): DialectStreamWriter;
-  /** How tokens of a prompt are estimated, for {@link DialectContext.promptTokens}. Default: nobody asks for them. */
+  /** How tokens of a prompt are estimated, for {@link DialectContext.promptTokens}. Default: nobody requires them. */
   readonly estimate?: PromptEstimate | undefined;
   /**
-   * The whole response that an error is in this dialect, or undefined for one that is an error here too. Streams write
-   * such an answer in {@link DialectStreamWriter.fail}. Default: every error is one.
+   * The whole response that an error is in this API format, or undefined for one that is an error here too. Streams
+   * write such an answer in {@link DialectStreamWriter.fail}. Default: every error is one.
    */
   absorb?(error: DialectError, context: DialectContext): JsonObject | undefined;
 }

@@ -1,3 +1,4 @@
+/** Writes errors in the envelope of each API format. */
 import { type DialectName, THREAD_PATH } from '../protocol/dialect.ts';
 import type { DialectError, DialectErrors } from './dialect.ts';
 import type { ErrorType } from '../protocol/error.ts';

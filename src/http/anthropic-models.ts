@@ -1,3 +1,4 @@
+/** Answers `GET /models` in the form of Anthropic's API. */
 import type { Endpoint, Model } from '../catalog/endpoint.ts';
 import { errorOf } from '../protocol/router-error.ts';
 

@@ -1,3 +1,4 @@
+/** Authentication by a fixed list of API keys. */
 import type { Account } from '../contracts/account.ts';
 import { ACCOUNT_OPTIONS } from '../runtime/limits/accounts.ts';
 import { group, kind, listOf, type OptionKind, type OptionShape, textThat } from '../platform/option-kinds.ts';

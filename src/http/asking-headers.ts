@@ -1,9 +1,10 @@
+/** Reads the request headers that change what the router does. */
 import type { Brand } from '../config/router.ts';
 import type { HttpCall, HttpHeaders } from '../contracts/exchange.ts';
 import { type Spelling, SPELLINGS } from './spelling.ts';
 import type { CacheReport, CacheWish } from '../contracts/state-store.ts';
 
-/** Names of the header that asks for metadata, current and legacy, in both spellings. */
+/** Names of the header that requires metadata, current and legacy, in both spellings. */
 const METADATA_HEADERS: readonly (readonly [string, Brand])[] = [
   ['x-router-metadata', 'router'],
   ['x-router-experimental-metadata', 'router'],
@@ -29,8 +30,8 @@ const ASKING: ReadonlySet<string> = new Set([
 export type HeaderLookup = HttpCall['header'];
 
 /**
- * The look-up of headers that ask for something; undefined where nothing is asked, as in nearly every request. Where the
- * host tells which headers there are, one look at their names shows it.
+ * The look-up of headers that request something; undefined where none does, as in nearly every request. Where
+ * the host tells which headers there are, one look at their names shows it.
  */
 export function askingHeaders({
   header,

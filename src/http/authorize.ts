@@ -1,3 +1,4 @@
+/** Authenticates a call and checks the scope of its key. */
 import type { AnonymousCallers, Authenticate, Credentials } from '../contracts/authenticate.ts';
 import type { Cors } from '../config/router.ts';
 import { type Account, ANONYMOUS, hasScope, type Scope } from '../contracts/account.ts';
@@ -60,7 +61,7 @@ function anonymous(call: CallOrigin, { anonymous: who, cors }: AuthorizeOptions[
 }
 
 const ANSWERED = {
-  local: 'it answers callers on its own machine only, and none behind a proxy',
+  local: 'it answers clients on the same machine only, and none behind a proxy',
   nobody: 'it answers nobody in production',
 } as const;
 
@@ -75,7 +76,7 @@ function checked(
     const reason = error instanceof NoAccount ? error.message : error instanceof Error ? error.name : typeof error;
     warn(services.events, {
       code: 'authenticate',
-      message: `authenticate failed (${reason}); callers get a 503 until it gives an account or undefined again`,
+      message: `authenticate failed (${reason}); callers get a 503 until it returns an account or undefined again`,
     });
     throw unavailable();
   };
@@ -99,7 +100,9 @@ function accountOf(answer: unknown): Account | undefined {
 class NoAccount extends TypeError {
   constructor(answer: unknown) {
     const given = typeof answer === 'object' ? 'an object without an id' : typeof answer;
-    super(`it gave ${answer === true ? 'true' : given}, and must give an account such as { id: "acme" }, or undefined`);
+    super(
+      `it gave ${answer === true ? 'true' : given}, but must return an account such as { id: "acme" }, or undefined`,
+    );
   }
 }
 

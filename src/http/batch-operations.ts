@@ -1,3 +1,4 @@
+/** Answers the operations on batches. */
 import type { Account } from '../contracts/account.ts';
 import { RouterError } from '../protocol/router-error.ts';
 import { type Batch, BATCH_STATUSES, type BatchResultItem, type BatchStatus } from '../protocol/batch.ts';
@@ -92,7 +93,7 @@ async function createFile(router: Router, call: HttpCall, account: Account): Pro
   const { fileBytes } = router.internals.config.batches.limits;
   return inPlace(router, call, account, async (limits) => {
     limits.hold.add(FILE_IN_HAND);
-    return uploadFile(router.batches.files, call, account, limits, fileBytes);
+    return uploadFile(router.batches.files, call, account, { limits, fileBytes });
   });
 }
 

@@ -1,3 +1,4 @@
+/** Reads uploads of batches while they arrive, within limits of size and time. */
 import { errorOf, type RouterError } from '../protocol/router-error.ts';
 import type { BatchRequest } from '../protocol/batch.ts';
 import { BATCH_FIELDS, type BatchFields, parseBatchFields } from '../protocol/create-batch.ts';
@@ -47,7 +48,7 @@ interface Upload {
 const BITE = 64 * 1024;
 
 /**
- * Begins to read the body of `POST /batches`: what describes the batch at once, its requests while they are asked for.
+ * Begins to read the body of `POST /batches`: what describes the batch at once, its requests while they are requested.
  * The fields must come before `requests`, so that nothing has to be kept (contract: create a batch; gaps 8.2).
  *
  * @throws {@link RouterError} 400, 408, 413 or 415, here or while the requests are read.
@@ -182,7 +183,7 @@ export function errorOfUpload(error: unknown, maxBytes: number): unknown {
   return error instanceof JsonStreamError ? errorOfStream(error) : errorOfBody(error, maxBytes);
 }
 
-/** Milliseconds that are waited for a body before it is asked how fast it comes. */
+/** Milliseconds that are waited for a body before its pace is judged. */
 const RATE_GRACE_MS = 10_000;
 
 /** The body in small pieces, unpacked, within its size and its time. */
@@ -233,7 +234,7 @@ async function* paced(
 }
 
 function tooSlow(): RouterError {
-  return errorOf(408, 'The request body came too slowly; send it again, in smaller batches');
+  return errorOf(408, 'The request body arrived too slowly; send it again, in smaller batches');
 }
 
 async function* whole(body: UnreadBody, maxBytes: number, timeoutMs: number): AsyncGenerator<Uint8Array, void> {

@@ -1,3 +1,4 @@
+/** Reads the body of a request within its limits and passes it on to a model. */
 import type { RouterInternals } from '../router/router.ts';
 import type { Slot, ByteHold } from '../runtime/endpoints/concurrency.ts';
 import { type HttpCall, BodyError } from '../contracts/exchange.ts';
@@ -165,14 +166,13 @@ export function errorOfBody(error: unknown, maxBytes: number): unknown {
   return new RouterError({
     status: 408,
     errorType: 'timeout',
-    message: 'The request body came too slowly; send it again, or raise limits.bodyTimeoutMs',
+    message: 'The request body arrived too slowly; send it again, or raise limits.bodyTimeoutMs',
   });
 }
 
 /** The error for a body that the host has read and not handed on. The caller has done nothing wrong, nor helps a repeat. */
 export function bodyIsTaken(): RouterError {
-  const message =
-    'The host has read the request body; it has to leave it to the router: mount the router before whatever reads bodies';
+  const message = 'The host has read the request body before the router: mount the router before whatever reads bodies';
   return errorOf(500, message, { retryable: false });
 }
 

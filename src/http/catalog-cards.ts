@@ -1,3 +1,4 @@
+/** Writes models, endpoints and providers as the catalog operations show them. */
 import type { Catalog } from '../catalog/catalog.ts';
 import { type Endpoint, type EndpointOwner, type Model, serves } from '../catalog/endpoint.ts';
 import { EMBEDDING_PARAMETERS, SUPPORTED_PARAMETERS } from '../catalog/model.ts';

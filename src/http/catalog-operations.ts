@@ -1,3 +1,4 @@
+/** Answers the operations on models, endpoints and providers. */
 import { type Account, ANONYMOUS } from '../contracts/account.ts';
 import { RouterError } from '../protocol/router-error.ts';
 import type { RouterInternals } from '../router/router.ts';
@@ -35,7 +36,7 @@ export async function catalogReply(
   return wholeReply(answerCatalog(services, operation, query, mayUse), headers);
 }
 
-/** Models are listed in the shape of Anthropic's API for its clients, which send this header with everything. */
+/** Models are listed in the format of Anthropic's API for its clients, which send this header with everything. */
 export function dialectOfList({ header }: HttpCall, match: Exclude<Match, undefined>): DialectErrors | undefined {
   if (match.type !== 'operation' || (match.operation.name !== 'models' && match.operation.name !== 'model')) return;
   return header('anthropic-version') === undefined ? undefined : DIALECT_ERRORS.messages;
@@ -60,7 +61,7 @@ async function anthropicReply(
   return wholeReply(anthropicModel(found), headers);
 }
 
-/** Who asks for what everybody may see. Credentials that are no good are none here. */
+/** Who requests what everybody may see. Credentials that are no good are none here. */
 async function knownAccount(call: HttpCall, internals: RouterInternals): Promise<Account> {
   if (call.header('authorization') === undefined && call.header('x-api-key') === undefined) return ANONYMOUS;
   try {

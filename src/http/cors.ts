@@ -1,3 +1,4 @@
+/** Answers preflight requests and adds the headers of CORS. */
 import type { Cors } from '../config/router.ts';
 import { errorOf, type RouterError } from '../protocol/router-error.ts';
 import { shortened } from '../protocol/fault.ts';

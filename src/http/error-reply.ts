@@ -1,3 +1,4 @@
+/** Turns whatever was thrown into an error response. */
 import type { DialectErrors } from '../formats/dialect.ts';
 import { OWN_RATE_LIMIT } from '../core/limits/limit-errors.ts';
 import { RouterError } from '../protocol/router-error.ts';
@@ -37,7 +38,7 @@ function statusAndBody(
   error: RouterError,
   { dialect, wantsMetadata, account, headers }: ErrorReplyContext,
 ): { readonly status: number; readonly body: object } {
-  const body = errorBody(error, wantsMetadata);
+  const body = errorBody(error, { wantsMetadata });
   if (dialect === undefined) return { status: error.status, body: { ...body, user_id: account ?? null } };
   const { error: detail, router_metadata: metadata } = body;
   const wrapped = { status: error.status, detail, metadata, requestId: headers['x-request-id'] };
@@ -45,7 +46,7 @@ function statusAndBody(
 }
 
 /**
- * An error answer for what goes wrong in a host before the router is asked.
+ * An error answer for what goes wrong in a host before the router is called.
  *
  * @param path - Path below the mount; the answer has the shape that callers of this path expect. Default: that of chat.
  */
@@ -86,7 +87,7 @@ const TYPE_OF_STATUS: Readonly<Record<number, ErrorType>> = {
 const NEUTRAL: Spelling = { metadataField: 'router_metadata', processing: '', headers: 'x-router' };
 
 /** The body of an error. A 500 is masked: what failed inside is nobody's business outside. */
-export function errorBody(error: RouterError, wantsMetadata: boolean): ErrorBody {
+export function errorBody(error: RouterError, { wantsMetadata }: { readonly wantsMetadata: boolean }): ErrorBody {
   const shown = wantsMetadata && error.status !== 500 ? error.routerMetadata : undefined;
   return { error: error.toDetail(), ...(shown === undefined ? {} : { router_metadata: shown }) };
 }

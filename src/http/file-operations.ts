@@ -1,3 +1,4 @@
+/** Answers the operations on files. */
 import type { Account } from '../contracts/account.ts';
 import { read } from '../protocol/accept/schema.ts';
 import { expiresAfterSchema } from '../protocol/create-batch.ts';
@@ -29,8 +30,7 @@ export async function uploadFile(
   files: Files,
   call: HttpCall,
   account: Account,
-  limits: UploadLimits,
-  fileBytes: number,
+  { limits, fileBytes }: { readonly limits: UploadLimits; readonly fileBytes: number },
 ): Promise<FileObject> {
   const bytes = fileBytes + FRAME_BYTES;
   if (Number(call.header('content-length') ?? 0) > bytes) throw tooLarge(fileBytes);

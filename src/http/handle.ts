@@ -96,7 +96,7 @@ function admitted(internals: RouterInternals, operation: AccountOperation, call:
   return ledger.noting(facts, call.signal, admit, () => forbidden && refusedRequest(operation, call, forbidden));
 }
 
-/** Does what a client asks for that may do it. */
+/** Does what a client requests that may do it. */
 function perform(
   internals: RouterInternals,
   operation: AccountOperation,
@@ -199,12 +199,23 @@ async function streamReply(...request: Parameters<typeof AnswerStreamsFunction>)
 /** The answer that a failure is. */
 function failedReply({ services }: RouterInternals, context: ErrorReplyContext, error: unknown): WholeReply {
   if (isUnexpected(error)) warn(services.events, unexpected(error));
-  return errorReply(error, context);
+  return errorReply(isAborted(error) ? new RouterError(ABORTED) : error, context);
+}
+
+/** Seen by a client only where a host aborts the signal of a request whose client is still connected. */
+const ABORTED = {
+  status: 500,
+  errorType: 'server',
+  message: 'The request ended early: the server that the router runs in aborted its signal',
+} as const;
+
+function isAborted(error: unknown): boolean {
+  return error instanceof Error && error.name === 'AbortError';
 }
 
 /** True for a fault of ours or of the host. A client that disconnects is none. */
 function isUnexpected(error: unknown): error is Error {
-  return error instanceof Error && !RouterError.isInstance(error) && error.name !== 'AbortError';
+  return error instanceof Error && !RouterError.isInstance(error) && !isAborted(error);
 }
 
 /** The caller sees a plain 500, so the operator must hear of it; not in the error's own words, which may repeat a prompt. */
@@ -212,7 +223,7 @@ function unexpected(error: Error): WarningEvent {
   return { code: 'internal', message: `A request failed inside the router: ${error.name} ${placeOf(error)}`.trim() };
 }
 
-/** The document is made when somebody asks for it for the first time, and its makers are loaded then. */
+/** The document is made when it is requested for the first time, and its makers are loaded then. */
 async function openApiReply(spelling: Spelling, headers: HttpHeaders): Promise<HttpReply> {
   const { openApiText } = await import('./openapi/text.ts');
   return {

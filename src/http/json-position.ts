@@ -1,3 +1,5 @@
+/** Finds the line and column of a mistake in JSON, for errors. */
+
 /** Characters of a body in which the place of a mistake is looked for. */
 const MAX_LENGTH = 1_000_000;
 

@@ -1,3 +1,4 @@
+/** Reads JSON of any size item by item, as its bytes arrive. */
 import { Tokenizer, TokenParser, TokenType } from '@streamparser/json';
 import { type Scan, scanJson } from '../protocol/scan-json.ts';
 import { ItemSplitter, type RawItem, SplitError } from '../platform/item-splitter.ts';

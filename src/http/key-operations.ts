@@ -1,3 +1,4 @@
+/** Answers the operations on stored API keys. */
 import { nanoFromUsd, usdFromNano } from '../catalog/cost.ts';
 import type { Budget } from '../options/spending.ts';
 import type { KeyChanges, KeyManagement, NewKey, StoredKey } from '../contracts/key-store.ts';

@@ -1,3 +1,4 @@
+/** Answers the operations on the ledger. */
 import type { LedgerCostKey, LedgerCostQuery, LedgerQuery } from '../contracts/ledger.ts';
 import { type Account, hasScope } from '../contracts/account.ts';
 import { CSV_HEAD, csvLine } from '../core/ledger/csv.ts';

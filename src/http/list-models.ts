@@ -1,3 +1,4 @@
+/** Answers `GET /models`, with filters and orders. */
 import { type Endpoint, declareEndpoint, type Model, serves } from '../catalog/endpoint.ts';
 import { blendedPrice } from '../catalog/price.ts';
 import { errorOf, type RouterError } from '../protocol/router-error.ts';
@@ -52,7 +53,7 @@ const FILTERS: Readonly<Record<string, (value: string) => (served: Served) => bo
 /** Names of the query parameters that filter. */
 export const MODEL_FILTERS: readonly string[] = Object.keys(FILTERS);
 
-/** Models that only make images, sounds or embeddings are listed when they are asked for. */
+/** Models that only make images, sounds or embeddings are listed when they are requested. */
 const DEFAULT_OUTPUT = ['output_modalities', 'text'] as const;
 
 /** Orders of `GET /models` by the value of `sort`. What is unknown comes last. */

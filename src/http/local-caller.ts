@@ -1,3 +1,4 @@
+/** Decides whether a call comes from the same machine. */
 import type { Cors } from '../config/router.ts';
 import type { CallOrigin } from '../contracts/exchange.ts';
 

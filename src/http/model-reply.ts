@@ -1,3 +1,4 @@
+/** Answers calls that need a model: chat, embeddings and token counts. */
 import type { Account } from '../contracts/account.ts';
 import type { Dialect, DialectContext, DialectError, DialectStreamWriter } from '../formats/dialect.ts';
 import { type TraceContext, traceContextOf } from '../contracts/trace-context.ts';
@@ -16,7 +17,7 @@ import { onDemand } from '../platform/wait.ts';
 
 /** What everything that answers a call depends on. */
 export interface CallContext extends ErrorReplyContext {
-  /** Looks up headers that ask for something; undefined where none does. */
+  /** Looks up headers that request something; undefined where none does. */
   readonly asking: HeaderLookup | undefined;
 }
 
@@ -115,7 +116,7 @@ function writerOf(
   return new DialectFrameWriter(dialect, format(), source, { wantsMetadata, requestId: headers['x-request-id'] });
 }
 
-/** To be asked when the answer, or its first part, is there: only then it is known how the cache was used. */
+/** To be called when the answer, or its first part, is there: only then it is known how the cache was used. */
 function headersOf({ id, cache }: OpenedChat, { asking, headers, spelling }: CallContext): HttpHeaders {
   const own = { ...headers, 'x-generation-id': id };
   const report = cache();
@@ -158,7 +159,7 @@ function traceOf({ services }: RouterInternals, call: HttpCall): TraceContext | 
   return traceContextOf(call.header('traceparent'), call.header('tracestate'));
 }
 
-/** Callers who speak Anthropic's own dialect name its beta features in its own header. */
+/** Callers who speak Anthropic's own API format name its beta features in its own header. */
 function betasOf(call: HttpCall, { asking, dialect }: CallContext): string | undefined {
   const named = asking?.('x-anthropic-beta');
   return dialect?.name === 'messages' ? (named ?? call.header('anthropic-beta')) : named;
@@ -192,14 +193,14 @@ export function wholeReply(body: object, headers: HttpHeaders): WholeReply {
   };
 }
 
-/** Wraps an error as a dialect does. */
+/** Wraps an error as an API format does. */
 function dialectError(thrown: unknown, wantsMetadata: boolean, requestId?: string): DialectError {
   const error = errorOfUnknown(thrown);
-  const { error: detail, router_metadata: metadata } = errorBody(error, wantsMetadata);
+  const { error: detail, router_metadata: metadata } = errorBody(error, { wantsMetadata });
   return { status: error.status, detail, metadata, requestId };
 }
 
-/** The frames of a stream in a dialect. */
+/** The frames of a stream in an API format. */
 class DialectFrameWriter implements FrameWriter {
   readonly #source: ChatStreamSource;
   readonly #writer: DialectStreamWriter;

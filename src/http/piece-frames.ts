@@ -1,3 +1,4 @@
+/** Sends a body while it is read from a store. */
 import type { Frames, HttpHeaders, HttpReply } from '../contracts/exchange.ts';
 
 /** The pieces of a body. The last one is returned instead of yielded, so that the end is known together with it. */

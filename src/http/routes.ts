@@ -1,10 +1,11 @@
+/** Finds the operation of a method and path. */
 import type { DialectErrors } from '../formats/dialect.ts';
 import { DIALECT_ERRORS } from '../formats/errors.ts';
 import type { Scope } from '../contracts/account.ts';
 import { percentDecoded } from '../platform/data-url.ts';
 import type { DialectName } from '../protocol/dialect.ts';
 
-/** What a request asks for. */
+/** What a request requires. */
 export type Operation =
   | ModelOperation
   | BatchOperation
@@ -177,7 +178,10 @@ export const PATHS: readonly string[] = [
   '/openapi.json',
 ];
 
-/** The dialect that is spoken at a path below the mount, whatever the method; undefined where answers have the shape of chat. */
+/**
+ * The API format that is spoken at a path below the mount, whatever the method; undefined where answers have the shape
+ * of chat.
+ */
 export function dialectAt(path: string): DialectErrors | undefined {
   return DIALECTS.get(withoutSlash(path));
 }

@@ -1,3 +1,4 @@
+/** Authentication by API keys in a store, and their management. */
 import type { Authenticate } from '../contracts/authenticate.ts';
 import type { CreatedKey, KeyManagement, KeyStore, NewKey, StoredKey } from '../contracts/key-store.ts';
 import type { Account } from '../contracts/account.ts';
@@ -18,7 +19,10 @@ import { ACCOUNT_OPTIONS } from '../runtime/limits/accounts.ts';
 export interface StoredApiKeysOptions {
   /** Where the keys live: `sqliteKeys`, `postgresKeys` or `memoryKeys`. */
   readonly store: KeyStore;
-  /** Asked first, for keys that are not stored: `apiKeys([...])`, such as the one that manages the others. Default: none. */
+  /**
+   * Called first, for keys that are not stored: `apiKeys([...])`, such as the one that manages the others. Default:
+   * none.
+   */
   readonly beside?: Authenticate | undefined;
   /**
    * Gives the account that a stored key stands for, from what is stored: the place for what should not be stored, such

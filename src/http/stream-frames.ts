@@ -1,3 +1,4 @@
+/** Writes streams as server-sent events. */
 import type { KeepAlive } from '../config/router.ts';
 import type { ChatStreamSource, StreamItem } from '../runtime/chat/chat-stream.ts';
 import type { Environment, Timer } from '../platform/environment.ts';
@@ -22,7 +23,7 @@ interface StreamFramesOptions {
 type Items = readonly StreamItem[] | undefined;
 
 /**
- * A stream as server-sent events. Frames are made when they are asked for, so a client that does not read holds the
+ * A stream as server-sent events. Frames are made when they are requested, so a client that does not read holds the
  * provider back; what arrived together is one frame. While nothing arrives, comments keep the connection open.
  */
 export class StreamFrames extends Pollable<string | undefined> implements Frames {
@@ -251,14 +252,14 @@ export class ChatFrameWriter implements FrameWriter {
   /** One error chunk, then the end as always (gaps 4.4). */
   fail(thrown: unknown): string {
     const { source, spelling, wantsMetadata } = this.#options;
-    const { error, router_metadata: metadata } = errorBody(errorOfUnknown(thrown), wantsMetadata);
+    const { error, router_metadata: metadata } = errorBody(errorOfUnknown(thrown), { wantsMetadata });
     const chunk = source.envelope.error(error, metadata);
     return dataFrame(JSON.stringify(spell(chunk, spelling))) + DONE_FRAME;
   }
 }
 
 /**
- * Frames for a mount that writes as fast as it can: each is asked for by a poll, which makes no promise where it is
+ * Frames for a mount that writes as fast as it can: each is requested by a poll, which makes no promise where it is
  * there, and gives undefined at the end.
  */
 export function polledFrames(frames: Frames): Pollable<string | undefined> {

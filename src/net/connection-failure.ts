@@ -1,3 +1,4 @@
+/** Turns errors of sockets, TLS and HTTP parsers into failures: the one entry for foreign errors of the network. */
 import { type AttemptFailure, failure } from '../contracts/failure.ts';
 
 /** Codes of errors that say: this address or this certificate will not do, whenever we ask. */

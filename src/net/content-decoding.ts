@@ -1,3 +1,4 @@
+/** Decompresses response bodies on Node. */
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { TransportError } from './transport.ts';
 import { failure } from '../contracts/failure.ts';
@@ -28,7 +29,7 @@ interface FilteredResponse {
 }
 
 /**
- * Puts decompression between the wire and the reader, if the body is compressed. We ask for plain bodies, but some
+ * Puts decompression between the wire and the reader, if the body is compressed. We require plain bodies, but some
  * servers do not listen. The limit on the response's size applies to what comes out, so a few bytes that unpack to
  * gigabytes stop early. A coding that is not known fails the body and leaves status and headers readable.
  */

@@ -1,3 +1,4 @@
+/** The transport over the platform's own `fetch`, for every platform but Node. */
 import type { NetworkOptions } from '../options/http.ts';
 import { connectionFailure } from './connection-failure.ts';
 import {
@@ -18,7 +19,9 @@ import { failure } from '../contracts/failure.ts';
  */
 export function createTransport(network?: NetworkOptions, fetchFunction: typeof fetch = globalThis.fetch): Transport {
   if (network !== undefined) {
-    throw new TransportError(failure('adapter', 'net.proxy and net.ca work on Node only; here, fetch chooses the way'));
+    throw new TransportError(
+      failure('adapter', 'net.proxy and net.ca work on Node only; here, fetch chooses the connection'),
+    );
   }
   return {
     async send(request) {

@@ -1,3 +1,4 @@
+/** Connects on Node to public addresses only, for URLs that users give. */
 import { lookup as systemLookup } from 'node:dns';
 import { isIP, type LookupFunction } from 'node:net';
 import { buildConnector } from 'undici';
@@ -75,7 +76,7 @@ export function guardedHost(guard: AddressGuard, lookup: Lookup = lookupAll): Ho
 }
 
 const UNKNOWN_NAME =
-  'The name cannot be looked up here, and behind a proxy only addresses that were looked at are called; let this machine look up public names, or name the host in allowedHosts';
+  'The name cannot be looked up here, and behind a proxy only addresses that were checked are called; allow look-ups of public names on this machine, or name the host in allowedHosts';
 
 /** A host without brackets, and with its port as it is in URLs: undici gives an IPv6 address without brackets. */
 function hostOf(target: buildConnector.Options): { readonly hostname: string; readonly host: string } {

@@ -1,3 +1,4 @@
+/** Fetches URLs that users give, with redirects, limits and the address guard; loaded on first use. */
 import { fill } from '../options/option.ts';
 import { OUTBOUND, type OutboundOptions } from '../options/http.ts';
 import { type AddressGuard, type Transport, TransportError, type TransportResponse } from './transport.ts';
@@ -19,7 +20,7 @@ const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 /** Headers that only the origin they were meant for may see. */
 const PRIVATE_HEADERS = new Set(['authorization', 'cookie', 'proxy-authorization', 'x-api-key']);
 
-/** Opens the entry point. Its connections are its own: nothing that users ask for travels on those to providers. */
+/** Opens the entry point. Its connections are its own: nothing that users request travels on those to providers. */
 export function guardedOutbound(
   options: OutboundOptions,
   environment: Environment,

@@ -1,3 +1,4 @@
+/** Works around interim responses, which undici refuses. */
 import type { Socket } from 'node:net';
 
 /** The response that tells a client to go on and send its body. */
@@ -9,8 +10,8 @@ const DIGIT_ONE = 0x31;
 const MAX_LENGTH = 1_024;
 
 /**
- * Lets a provider say `100 Continue` before its response. undici takes that for an attack, because it never asks for it;
- * but servers and gateways send it unasked, and it means nothing once the body is on its way.
+ * Lets a provider say `100 Continue` before its response. undici takes that for an attack, because it never requires
+ * it; but servers and gateways send it unasked, and it means nothing once the body is on its way.
  *
  * It is recognised at the beginning of what the socket gives. A body of JSON cannot look like it: there a line that begins
  * like this ends in a quotation mark or in an escaped end of line.

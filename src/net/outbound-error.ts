@@ -1,6 +1,8 @@
+/** The error of a request to a URL that a user gave. */
+
 /** Why a request to a URL that a user gave did not come to an answer. */
 type OutboundProblem =
-  /** The URL itself must not be asked: scheme, port, credentials or a literal address that is not public. */
+  /** The URL itself must not be called: scheme, port, credentials or a literal address that is not public. */
   | 'refused'
   /** No connection, a name that leads nowhere public, a connection that broke: deliberately one word for all. */
   | 'unreachable'

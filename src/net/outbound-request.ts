@@ -18,7 +18,7 @@ export interface OutboundRequest {
   readonly timeoutMs: number;
   /** Redirects that are followed. Default 0: a redirect is an answer like any other. */
   readonly maxRedirects?: number | undefined;
-  /** Asked about every URL before it is called, redirects included; throws to refuse one. */
+  /** Called with every URL before it is called, redirects included; throws to refuse one. */
   readonly admit?: ((url: URL) => void) | undefined;
 }
 
@@ -49,7 +49,7 @@ export interface OutboundStream extends Pick<OutboundResponse, 'status' | 'url' 
 /** The one entry point to URLs that users give. */
 export interface Outbound {
   /**
-   * Asks a URL.
+   * Calls a URL.
    *
    * @throws {@link OutboundError}, whose text is fit for the user who gave the URL.
    */

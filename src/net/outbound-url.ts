@@ -1,7 +1,8 @@
+/** Decides which URLs that users give may be requested. */
 import ipaddr from 'ipaddr.js';
 import { OutboundError } from './outbound-error.ts';
 
-/** Which URLs may be asked. */
+/** Which URLs may be called. */
 export interface OutboundRules {
   /** `https` for webhooks; `any` also takes plain HTTP. */
   readonly schemes: 'https' | 'any';
@@ -11,8 +12,8 @@ export interface OutboundRules {
 }
 
 /**
- * Reads a URL and refuses it when it must not be asked. Names are not looked up here; what they lead to is checked when
- * the connection is made, so that nothing can change in between.
+ * Reads a URL and refuses it when it must not be called. Names are not looked up here; what they lead to is checked
+ * when the connection is made, so that nothing can change in between.
  *
  * @throws {@link OutboundError} with the problem `refused`.
  */

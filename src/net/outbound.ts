@@ -1,3 +1,4 @@
+/** The one entry point for requests to URLs that users give. */
 import type { OutboundOptions } from '../options/http.ts';
 import type { Environment } from '../platform/environment.ts';
 import { onDemand } from '../platform/wait.ts';
@@ -9,7 +10,10 @@ export type { OutboundOptions } from '../options/http.ts';
 
 const door = onDemand(async () => (await import('./guarded-outbound.ts')).guardedOutbound);
 
-/** Opens the entry point, with the first request. Its connections are its own: nothing that users ask for travels on those to providers. */
+/**
+ * Opens the entry point, with the first request. Its connections are its own: nothing that users request travels on
+ * those to providers.
+ */
 export function createOutbound(
   options: OutboundOptions,
   environment: Environment,

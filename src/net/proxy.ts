@@ -100,7 +100,10 @@ function unreachableProxy(error: unknown): AttemptFailure {
 /** Texts of a proxy are pages for people, and may name what is behind it. */
 function refusalOf(status: number): AttemptFailure {
   if (status === 407) {
-    return failure('unreachable', 'The proxy wants a user name and a password, or refuses those of its address (407)');
+    return failure(
+      'unreachable',
+      'The proxy requires a user name and a password, or refuses those in its address (407)',
+    );
   }
   return failure(status >= 500 ? 'connection' : 'unreachable', `The proxy did not open a connection (${status})`);
 }

@@ -1,3 +1,4 @@
+/** The contract of transports, and how their responses are read. */
 import { TextPieces } from '../platform/decode-text.ts';
 import { type MaybePromise, PENDING, pollable, whenThere } from '../platform/wait.ts';
 import { type AttemptFailure, failure as failureOf } from '../contracts/failure.ts';

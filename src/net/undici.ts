@@ -1,3 +1,4 @@
+/** The transport on Node, over undici's dispatcher. */
 import { Agent, buildConnector, Client, type Dispatcher, Pool } from 'undici';
 import type { NetworkOptions } from '../options/http.ts';
 import { guardedConnector, guardedHost, type Lookup } from './guarded-connector.ts';
@@ -60,7 +61,7 @@ function transportOver(connector: buildConnector.connector, prepare?: typeof ski
   const others = new Agent({ factory: (origin) => new Pool(origin, options) });
   const pools = new Map<string, Dispatcher>();
   const fresh = new Agent({ factory: (origin) => new Pool(origin, { ...options, pipelining: 0 }) });
-  /** A URL puts its parts together anew each time; those of providers are asked for with every call. */
+  /** A URL puts its parts together anew each time; those of providers are requested with every call. */
   const places = new WeakMap<URL, Place>();
   const sendAgain: SendAgain = (request, call) =>
     dispatch({ ...placeOf(request.url), dispatcher: fresh }, request, call);

@@ -1,3 +1,4 @@
+/** Logs what a router does, through the logger of the program. */
 import type { Usage } from '../protocol/usage.ts';
 import type { RequestFacts, RouterListeners, StageCosts } from '../contracts/events.ts';
 

@@ -1,3 +1,4 @@
+/** Defines what is measured of a router, for Prometheus and OpenTelemetry alike. */
 import {
   type ErrorEvent,
   listen,
@@ -6,7 +7,7 @@ import {
   type StageCosts,
 } from '../contracts/events.ts';
 
-/** What measurements are told apart by. All have few values: models come from the catalog, never from callers. */
+/** What measurements are distinguished by. All have few values: models come from the catalog, never from callers. */
 export type LabelName =
   | 'operation'
   | 'provider'

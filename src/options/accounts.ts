@@ -1,3 +1,4 @@
+/** The options of accounts: prices, routing policies, plugins and provider credentials. */
 import { type Option, option, type OptionsOf, type OptionTable, required } from './option.ts';
 import type { PluginId, ProviderName } from './names.ts';
 import { type Budget, BUDGET, RATE_LIMITS, type RateLimits } from './spending.ts';
@@ -66,7 +67,7 @@ export const PLUGIN_DEFAULT = {
   id: required(option.text<PluginId>()),
   /** Options as they would be in a request's entry. Default: none. */
   options: option.map(option.anything<unknown>('unknown')),
-  /** False: it does not run unless a request asks for it. Default true. */
+  /** False: it does not run unless a request requires it. Default true. */
   enabled: option.flag({ default: true }),
   /** True: what a request says of this plugin is ignored. Default false. */
   preventOverrides: option.flag({ default: false }),

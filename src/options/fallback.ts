@@ -1,3 +1,4 @@
+/** The options of fallback, circuit breakers and timeouts. */
 import { option, type OptionTable, type ResolvedOf } from './option.ts';
 
 /** How long to wait between tries of the same endpoint. */
@@ -26,7 +27,7 @@ export const FALLBACK = {
   /** Waits between tries of the same endpoint. */
   backoff: option.section<BackoffPolicy>(BACKOFF),
   /**
-   * Longest wait before a repetition, in milliseconds; when a provider asks for more, there is none. Also the time for
+   * Longest wait before a repetition, in milliseconds; when a provider requires more, there is none. Also the time for
    * which a request waits in all where its calls are held back because nearly all of them fail. Default 2,000.
    */
   maxWaitMs: option.ms({ default: 2_000 }),

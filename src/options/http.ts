@@ -1,3 +1,4 @@
+/** The options of the HTTP API and of outgoing connections. */
 import { option, type OptionsOf, type OptionTable, required, type ResolvedOf } from './option.ts';
 
 /** Spelling of names in answers; on input both are always understood. */

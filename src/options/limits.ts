@@ -1,3 +1,4 @@
+/** The options that limit requests and batches to protect the process. */
 import { computed, type FilledOf, option, type OptionTable, type ResolvedOf } from './option.ts';
 
 /** Limits of requests that protect the process. What exceeds one is refused before any provider is called. */
@@ -34,8 +35,8 @@ export const REQUEST_LIMITS = {
   writeStallMs: option.ms({ default: 60_000 }),
   /**
    * Requests over HTTP at the same time that hold a body or a call upstream: from the last byte of their body until the
-   * last byte of their answer has come, streams included. A slow body holds no place. Default: one for each 128 kB of the
-   * heap that the runtime allows, from 1,000 to 10,000; 2,000 where it does not tell.
+   * last byte of their answer has come, streams included. A slow body holds no place. Default: one for each 128 kB of
+   * the heap that the runtime allows, from 1,000 to 10,000; 2,000 where it does not give it.
    */
   concurrentRequests: computed(option.whole(0)),
 } satisfies OptionTable;

@@ -10,7 +10,7 @@ export const MODEL_INFO = {
   created: option.amount({ unit: 'seconds' }),
   /** Family for `~author/family-latest`. Default: guessed from the slug's beginning. */
   family: option.text(),
-  /** Last day, or month, that the model's training knows of: `YYYY-MM-DD` or `YYYY-MM`. */
+  /** Last day, or month, of the model's training data: `YYYY-MM-DD` or `YYYY-MM`. */
   knowledgeCutoff: option.text(),
   /** Day from which it is served no more, as `GET /models` shows it: `YYYY-MM-DD`. */
   expirationDate: option.text(),

@@ -52,7 +52,7 @@ export interface Option<Value = unknown, Left extends When = When, Whole = unkno
   readonly default?: unknown;
   /** Unit of its number. Counts have none. */
   readonly unit?: string | undefined;
-  /** Name of its TypeScript type, where the kind does not tell it. */
+  /** Name of its TypeScript type, where the kind does not give it. */
   readonly type?: string | undefined;
   /** Carries the types; never there. */
   readonly types?: { readonly value: Value; readonly whole: Whole };

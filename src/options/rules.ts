@@ -1,3 +1,4 @@
+/** The options of rules, splits, mirrors and aliases. */
 import { type Check, option, type OptionsOf, type OptionTable, required } from './option.ts';
 import { BUDGET, type Budget } from './spending.ts';
 
@@ -20,7 +21,7 @@ export interface RuleCondition extends OptionsOf<typeof RULE_CONDITION> {}
 
 /** A rule for requests. */
 export const RULE = {
-  /** Name of the rule, which `explain`, `router_metadata`, events and errors tell. */
+  /** Name of the rule, which `explain`, `router_metadata`, events and errors name. */
   id: required(option.text()),
   /** Which requests it is for. Default: all. */
   when: option.object<RuleCondition>(RULE_CONDITION, { default: {} }),

@@ -1,3 +1,4 @@
+/** The options of rate limits and budgets of accounts. */
 import { option, type OptionsOf, type OptionTable, required } from './option.ts';
 
 const limit = () => option.number({ right: 'a non-negative number', least: 0, endless: true });

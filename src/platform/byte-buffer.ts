@@ -1,3 +1,5 @@
+/** Collects bytes in memory that is reused. */
+
 /** Bytes that a buffer keeps for what comes next. More than that is given back, so that one long item costs nobody for long. */
 const KEPT_BYTES = 4 * 1024 * 1024;
 const FIRST_BYTES = 64 * 1024;

@@ -1,3 +1,5 @@
+/** Reads and writes data URLs and base64. */
+
 /** Bytes that are spelled at once: a call with more arguments would overflow the stack. A multiple of three. */
 const SLICE = 24_576;
 

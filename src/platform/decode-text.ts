@@ -1,3 +1,4 @@
+/** Decodes UTF-8, and parses JSON around its long texts. */
 import { isUnbrokenBase64 } from '../protocol/base64.ts';
 import type { StringSpan } from '../protocol/scan-json.ts';
 import { nodeModule } from './node-module.ts';

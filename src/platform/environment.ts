@@ -1,3 +1,4 @@
+/** The clock, randomness and timers of the router, which tests replace. */
 import { nodeModule } from './node-module.ts';
 /** Handle of a timer. */
 export type Timer = unknown;
@@ -13,7 +14,7 @@ export interface Environment {
   readonly wallClock: () => number;
   /** A number from 0 (included) to 1 (excluded). */
   readonly random: () => number;
-  /** Milliseconds of CPU that this process has used. Absent where the runtime does not tell. */
+  /** Milliseconds of CPU that this process has used. Absent where the runtime does not give it. */
   readonly cpuTime?: () => number | undefined;
   /** Letters and digits, unguessable. */
   readonly randomText: (length: number) => string;
@@ -84,7 +85,7 @@ export function readEnvironment(name: string): string | undefined {
   return process?.env?.[name]?.trim() || undefined;
 }
 
-/** Milliseconds of CPU that this process has used; undefined where the runtime does not tell. */
+/** Milliseconds of CPU that this process has used; undefined where the runtime does not give it. */
 function cpuTime(): number | undefined {
   const { process } = globalThis as {
     process?: { cpuUsage?: () => { readonly user: number; readonly system: number } };
@@ -93,7 +94,7 @@ function cpuTime(): number | undefined {
   return used === undefined ? undefined : (used.user + used.system) / 1_000;
 }
 
-/** Bytes that the runtime allows its heap to have; undefined where it does not tell. */
+/** Bytes that the runtime allows its heap to have; undefined where it does not give it. */
 export function heapLimit(): number | undefined {
   const v8 = nodeModule<{ getHeapStatistics?: () => unknown }>('node:v8');
   const { heap_size_limit: limit } = Object(v8?.getHeapStatistics?.()) as { heap_size_limit?: unknown };

@@ -1,3 +1,4 @@
+/** Counts tokens exactly with the optional package `gpt-tokenizer`. */
 import { type MaybePromise, onDemand } from './wait.ts';
 
 /** Vocabularies of the package `gpt-tokenizer` that are used here. */

@@ -1,3 +1,4 @@
+/** SHA-256 and HMAC on every platform. */
 import type { MaybePromise } from './wait.ts';
 import { nodeModule } from './node-module.ts';
 

@@ -1,3 +1,4 @@
+/** Splits the bytes of a JSON array into its items. */
 import { ByteBuffer } from './byte-buffer.ts';
 
 /** Bytes of JSON that mean something outside of strings. */

@@ -1,3 +1,4 @@
+/** Reads JSON with its long texts cut short. */
 import { endOfString } from '../protocol/scan-json.ts';
 
 const QUOTE = 0x22;

@@ -1,3 +1,4 @@
+/** Reads values out of JSON whose form is unknown. */
 import { isJsonObject, type JsonObject, type JsonValue } from '../protocol/json.ts';
 
 // Readers of JSON of which nothing is known yet. None of them throws. What is not of the kind that a reader is named

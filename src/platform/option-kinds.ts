@@ -1,3 +1,4 @@
+/** The kinds of values that options of factories have, and what is wrong with others. */
 import type { NumberRange, Option, OptionTable } from '../options/option.ts';
 import { echo } from '../protocol/fault.ts';
 import { nearName } from '../protocol/near-name.ts';
@@ -35,7 +36,7 @@ export const callable = kind('a function', (value) => typeof value === 'function
 export const amount = kind('a non-negative number', (value) => isNumber(value) && value >= 0);
 export const milliseconds = kind('a non-negative number of milliseconds', (value) => isNumber(value) && value >= 0);
 
-/** A text of some form. Nothing of a text that does not have it is told. */
+/** A text of some form. Nothing of a text that does not have it is shown. */
 export function textThat(right: string, isRight: (text: string) => boolean): OptionKind {
   return (value, path) => {
     if (isText(value) && isRight(value)) return [];

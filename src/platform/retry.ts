@@ -1,3 +1,4 @@
+/** Repeats what failed, outside the path of requests: stores, webhooks, catalog sources. */
 import { timerMs } from './environment.ts';
 import pRetry from 'p-retry';
 

@@ -1,4 +1,4 @@
-/** A secret that shows itself only to who asks for it by name: printed, logged or serialised it is `[redacted]`. */
+/** A secret that shows itself only to code that reveals it by name: printed, logged or serialised it is `[redacted]`. */
 export class Secret {
   #value: string | (() => string);
 

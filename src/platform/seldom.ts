@@ -1,3 +1,4 @@
+/** Limits how often the same warning is printed. */
 import type { Environment } from './environment.ts';
 
 /** Milliseconds in which the same words are told once. */

@@ -77,8 +77,8 @@ export function orElse<Value>(
 }
 
 /**
- * Loads something when it is first asked for, and keeps it: an `import()` of a module that is there already takes longer
- * than planning a route. What could not be loaded is tried again by whoever asks next.
+ * Loads something when it is first requested, and keeps it: an `import()` of a module that is there already takes
+ * longer than planning a route. What could not be loaded is tried again by whoever asks next.
  */
 export function onDemand<Value>(load: () => Promise<Value>): () => MaybePromise<Value> {
   let kept: { readonly value: MaybePromise<Value> } | undefined;
@@ -105,7 +105,7 @@ export const PENDING: unique symbol = Symbol('pending');
 /** What a poll gives: what is there, or that there is nothing yet. */
 export type Polled<Value> = Value | typeof PENDING;
 
-/** Something that is read piece after piece, by one reader. A base class, so that foreign readers are told apart. */
+/** Something that is read piece after piece, by one reader. A base class, so that foreign readers are distinguished. */
 export abstract class Pollable<Value> {
   /**
    * Gives what is there. Where nothing is, calls `wake` when to ask again, never before the poll has returned; that of a

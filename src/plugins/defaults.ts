@@ -1,3 +1,4 @@
+/** The plugins and server tools that a router has by default. */
 import type { Plugin } from '../contracts/plugin.ts';
 import type { ServerToolDefinition } from '../contracts/server-tool.ts';
 import { advisorTool } from './advisor/advisor.ts';

@@ -1,3 +1,4 @@
+/** Batches and their results, as the API shows them. */
 import type { ErrorType } from './error.ts';
 import type { JsonValue } from './json.ts';
 import type { Usage } from './usage.ts';
@@ -67,11 +68,11 @@ export interface BatchErrors {
   }[];
 }
 
-/** How the delivery of a webhook stands. */
+/** State of the delivery of a webhook. */
 export interface BatchWebhook {
-  /** `given_up`: the receiver wants no more (410), or ten tries failed. */
+  /** `given_up`: the receiver answered 410 (Gone), or ten tries failed. */
   readonly status: 'pending' | 'delivered' | 'given_up';
-  /** Tries so far, those that were asked for by hand included. */
+  /** Tries so far, those that were requested by hand included. */
   readonly tries: number;
   /** The last five, the oldest first. */
   readonly attempts: readonly {
@@ -120,7 +121,7 @@ export interface Batch {
   readonly failed_at: number | null;
   readonly expired_at: number | null;
   readonly cancelled_at: number | null;
-  /** How telling `callback_url` of the end went so far; null where there is no such URL, or nobody was told yet. */
+  /** State of the webhook to `callback_url`; null where there is no such URL, or none was sent yet. */
   readonly webhook: BatchWebhook | null;
   /** As it was sent. */
   readonly metadata: Readonly<Record<string, string>> | null;

@@ -1,3 +1,4 @@
+/** The schema of a catalog lock file. */
 import { later, optional, read } from './accept/schema.ts';
 import { either } from './accept/choices.ts';
 import type { AnySchema } from './accept/form.ts';

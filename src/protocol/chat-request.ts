@@ -1,3 +1,4 @@
+/** The body of `POST /chat/completions`, and its schema. */
 import { nullish, optional, read } from './accept/schema.ts';
 import { either } from './accept/choices.ts';
 import { jsonObject, list, mapOf } from './accept/collections.ts';
@@ -35,7 +36,7 @@ import {
 } from './reasoning.ts';
 import { type Tool, type ToolChoice, toolChoiceSchema, toolSchema } from './tools.ts';
 
-/** Capacity class asked for. `fast` is an alias of `priority`. */
+/** Capacity class requested. `fast` is an alias of `priority`. */
 export type ServiceTier = 'auto' | 'default' | 'fast' | 'flex' | 'priority' | 'scale';
 
 /** What the answer may consist of. */
@@ -144,7 +145,7 @@ export interface ChatFields<Model extends string = string> {
   readonly include_reasoning?: boolean | null | undefined;
   /** How long the answer is to be. Preferred, not required. */
   readonly verbosity?: 'low' | 'medium' | 'high' | 'xhigh' | 'max' | null | undefined;
-  /** Capacity class: `flex` is cheaper and slower, `priority` dearer and faster. Default `auto`. */
+  /** Capacity class: `flex` is cheaper and slower, `priority` more expensive and faster. Default `auto`. */
   readonly service_tier?: ServiceTier | null | undefined;
   /** Text that most of the answer will repeat, for providers that answer faster then. */
   readonly prediction?: { readonly type: 'content'; readonly content: string | readonly TextPart[] } | null | undefined;
@@ -262,10 +263,10 @@ export const chatRequestFields = {
   transforms: nullish(list(constant('middle-out'), { most: 1 })),
 };
 
-/** Schema of a {@link ChatRequest}. Loose: what it does not know, it keeps. */
+/** Schema of a {@link ChatRequest}. Loose: it keeps unknown members. */
 export const chatRequestSchema = loose(chatRequestFields);
 
-/** Names of the fields that a chat request knows. */
+/** Names of the fields of a chat request. */
 export const CHAT_FIELDS: ReadonlySet<string> = new Set(Object.keys(chatRequestFields));
 
 const someFields = loose({ ...chatRequestFields, messages: optional(chatRequestFields.messages) });

@@ -1,3 +1,4 @@
+/** The response of chat completions. */
 import type { ErrorDetail } from './error.ts';
 import type { JsonObject, JsonValue } from './json.ts';
 import type { RouterMetadata } from './metadata.ts';
@@ -71,7 +72,7 @@ export interface ResultToolCall {
   readonly index: number;
   readonly type: 'function';
   readonly function: { readonly name: string; readonly arguments: string };
-  /** What the vendor whose model made the call wants back with it. */
+  /** What the vendor whose model made the call requires back with it. */
   readonly extra_content?: ToolCallExtra;
 }
 
@@ -116,7 +117,7 @@ export interface ChatResult {
   /** What the provider found out about tool calls of the answer, as it said it. */
   readonly alignment?: JsonObject;
   readonly safeguard_results?: readonly JsonValue[];
-  /** Present when the request asked for it. */
+  /** Present when the request enabled it. */
   readonly router_metadata?: RouterMetadata;
 }
 

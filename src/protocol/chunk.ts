@@ -1,3 +1,4 @@
+/** The chunks of a chat completions stream. */
 import type { Annotation, FinishReason, Logprobs, OutputAudio, OutputImage } from './chat-result.ts';
 import type { ErrorDetail } from './error.ts';
 import type { JsonValue } from './json.ts';
@@ -12,7 +13,7 @@ export interface ToolCallDelta {
   readonly id?: string;
   readonly type?: 'function';
   readonly function?: { readonly name?: string; readonly arguments?: string };
-  /** What the vendor whose model made the call wants back with it. */
+  /** What the vendor whose model made the call requires back with it. */
   readonly extra_content?: ToolCallExtra;
 }
 
@@ -39,9 +40,9 @@ export interface ChunkChoice {
 }
 
 /**
- * Data of one server-sent event of a stream (contract: stream chunk; gaps 4.3, 6.3).
- * `id`, `created`, `model` and `provider` stay the same through a stream. The usage chunk, the last before `[DONE]`,
- * has no choices and carries `router_metadata` when the request asked for it.
+ * Data of one server-sent event of a stream (contract: stream chunk; gaps 4.3, 6.3). `id`, `created`, `model` and
+ * `provider` stay the same through a stream. The usage chunk, the last before `[DONE]`, has no choices and carries
+ * `router_metadata` when the request enabled it.
  */
 export interface ChatChunk {
   readonly id: string;
@@ -57,6 +58,6 @@ export interface ChatChunk {
   readonly usage?: Usage;
   readonly error?: ErrorDetail;
   readonly router_metadata?: RouterMetadata;
-  /** The body that went to a provider, when `debug.echo_upstream_body` asked for it. */
+  /** The body that went to a provider, when `debug.echo_upstream_body` requested it. */
   readonly debug?: { readonly echo_upstream_body: JsonValue };
 }

@@ -1,3 +1,4 @@
+/** The content parts of messages, and their schemas. */
 import { nullish, optional, ruled } from './accept/schema.ts';
 import { either, tagged } from './accept/choices.ts';
 import { list } from './accept/collections.ts';

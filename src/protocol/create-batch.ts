@@ -1,3 +1,4 @@
+/** The body of `POST /batches`, and its schemas. */
 import { nullish, read } from './accept/schema.ts';
 import { list, mapOf } from './accept/collections.ts';
 import { constant, flag, integer, text, word } from './accept/scalars.ts';
@@ -23,7 +24,7 @@ export interface BatchFields {
   /** Model of every request. Left out: the one that all requests name themselves. */
   readonly model?: string | null | undefined;
   readonly completion_window?: '24h' | null | undefined;
-  /** HTTPS URL that is told when the batch has ended. */
+  /** HTTPS URL that gets a webhook when the batch has ended. */
   readonly callback_url?: string | null | undefined;
   readonly provider?: BatchProvider | null | undefined;
   /** Id of an uploaded file with one request per line, in place of `requests`. */

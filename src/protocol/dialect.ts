@@ -1,5 +1,9 @@
-/** Shapes besides chat completions in which callers may ask: Anthropic's Messages and OpenAI's Responses. */
+/** The names of the API formats besides chat completions. */
+
+/**
+ * API formats besides chat completions in which callers may send requests: Anthropic's Messages and OpenAI's Responses.
+ */
 export type DialectName = 'messages' | 'responses';
 
-/** Where a request asks for a conversation that the server keeps. Its clients know how to go on without one. */
+/** Where a request requires a conversation that the server keeps. Its clients know how to go on without one. */
 export const THREAD_PATH = 'thread';

@@ -1,3 +1,4 @@
+/** The body and the response of `POST /embeddings`, and their schemas. */
 import { jsonObject, list } from './accept/collections.ts';
 import { loose } from './accept/object.ts';
 import { constant, integer, word } from './accept/scalars.ts';
@@ -54,7 +55,7 @@ export interface EmbeddingRequest<Model extends string = string> {
   readonly model?: Model | null | undefined;
   /**
    * Up to three models to fall back to, after `model`. Vectors of different models cannot be compared, so name only
-   * those that make the same ones; the answer's `model` tells which it was.
+   * those that make the same ones; the answer's `model` says which it was.
    */
   readonly models?: readonly Model[] | null | undefined;
   /** Default `float`. */
@@ -93,7 +94,7 @@ export const embeddingRequestFields = {
   stream: nullish(constant(false)),
 };
 
-/** Schema of an {@link EmbeddingRequest}, apart from its input. Loose: what it does not know, it keeps. */
+/** Schema of an {@link EmbeddingRequest}, apart from its input. Loose: it keeps unknown members. */
 export const embeddingRequestSchema = loose(embeddingRequestFields);
 
 /** Schema of a {@link MultimodalInput}. */
@@ -133,7 +134,7 @@ export interface EmbeddingResult<Vector = readonly number[] | string> {
   /** One vector for each input, in their order. */
   readonly data: readonly Embedding<Vector>[];
   readonly usage: EmbeddingUsage;
-  /** Present when the request asked for it. */
+  /** Present when the request enabled it. */
   readonly router_metadata?: RouterMetadata;
 }
 

@@ -1,3 +1,4 @@
+/** Errors as the API shows them, and their types. */
 import type { JsonValue } from './json.ts';
 import type { RouterMetadata } from './metadata.ts';
 

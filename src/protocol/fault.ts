@@ -1,3 +1,4 @@
+/** What is wrong with a request, as data, and how its values are quoted. */
 import type { Availability, ErrorType } from './error.ts';
 
 /** What is wrong with a request, found before anything was sent upstream. */

@@ -1,3 +1,4 @@
+/** Schemas of fields that several requests have. */
 import type { Shape, Schema } from './accept/form.ts';
 import { type Members, strict } from './accept/object.ts';
 import { text } from './accept/scalars.ts';

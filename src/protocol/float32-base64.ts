@@ -1,3 +1,5 @@
+/** Writes and reads vectors as base64. */
+
 /** Node's and Bun's way with bytes, ten times as fast as what every runtime has. */
 interface FastBytes {
   from(text: string, encoding: 'base64'): Uint8Array;

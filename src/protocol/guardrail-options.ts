@@ -1,3 +1,4 @@
+/** The options of guardrails, and their schema. */
 import { nullish, ruled } from './accept/schema.ts';
 import { tagged } from './accept/choices.ts';
 import { list } from './accept/collections.ts';
@@ -8,7 +9,7 @@ import { type OptionsParser, optionsParser } from './options.ts';
 /** What a guardrail does with what it finds: note it, take it out, or refuse the request. */
 export type GuardrailAction = 'flag' | 'redact' | 'block';
 
-/** Personal data that guardrails know, under the names of their placeholders (gaps 7.4). */
+/** Personal data of guardrails, under the names of their placeholders (gaps 7.4). */
 export const PII_KINDS = ['EMAIL', 'PHONE', 'CREDIT_CARD', 'IBAN', 'IP_ADDRESS', 'SSN'] as const;
 
 /** A kind of personal data. */

@@ -1,3 +1,4 @@
+/** The options of plugins and tools that call other models, and their schemas. */
 import { defaulted, nullish, optional, type OutputOf, read, ruled } from './accept/schema.ts';
 import { jsonObject, list } from './accept/collections.ts';
 import { anything, constant, flag, integer, number, text, word } from './accept/scalars.ts';
@@ -11,7 +12,7 @@ import { modelPatternsSchema } from './plugins.ts';
 import { stripped } from './accept/object.ts';
 import type { Schema } from './accept/form.ts';
 
-/** Names of the panels that fusion knows. */
+/** Names of the panels of fusion. */
 const FUSION_PRESETS = ['general-high', 'general-budget', 'general-fast'] as const;
 
 const slug = identifier(1, MAX_MODEL_SLUG_LENGTH);
@@ -121,7 +122,7 @@ export type FusionToolOptions = OutputOf<typeof fusionToolSchema>;
 export type AdvisorOptions = OutputOf<typeof advisorSchema>;
 /** What a request says about `router:subagent`. */
 export type SubagentOptions = OutputOf<typeof subagentSchema>;
-/** Name of a panel that fusion knows. */
+/** Name of a panel of fusion. */
 export type FusionPreset = (typeof FUSION_PRESETS)[number];
 
 const autoFields = {

@@ -1,3 +1,4 @@
+/** Refuses JSON that is too deep, too large or otherwise dangerous. */
 import { formatPath } from './issues.ts';
 import { tooDeep, tooManyNames, tooManyNodes } from './scan-json.ts';
 

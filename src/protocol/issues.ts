@@ -1,9 +1,10 @@
+/** Describes in one sentence what a schema refused. */
 import type { Issue } from './accept/form.ts';
 import { echo, echoKey } from './fault.ts';
 
 type Path = readonly PropertyKey[];
 
-/** The one problem worth telling: where it is and what would be right. */
+/** The one problem to report: where it is and what would be right. */
 export interface Problem {
   readonly path: string;
   readonly problem: string;

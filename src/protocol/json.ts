@@ -1,3 +1,5 @@
+/** The types of JSON values. */
+
 /** Anything that JSON can say. */
 export type JsonValue = string | number | boolean | null | readonly JsonValue[] | JsonObject;
 

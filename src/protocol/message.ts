@@ -1,3 +1,4 @@
+/** The messages of a chat, and their schemas. */
 import { nullish, optional } from './accept/schema.ts';
 import { tagged } from './accept/choices.ts';
 import { jsonObject, list } from './accept/collections.ts';
@@ -45,7 +46,7 @@ export interface ToolCall {
   readonly id: string;
   readonly type: 'function';
   readonly function: { readonly name: string; readonly arguments: string };
-  /** What the vendor whose model made the call wants back with it. */
+  /** What the vendor whose model made the call requires back with it. */
   readonly extra_content?: ToolCallExtra | null | undefined;
 }
 
@@ -79,7 +80,7 @@ export interface ToolMessage {
   readonly cache_control?: CacheControl | null | undefined;
 }
 
-/** One message of a conversation, told apart by `role` (contract: chat request; gaps 1.1). */
+/** One message of a conversation, distinguished by `role` (contract: chat request; gaps 1.1). */
 export type Message = SystemMessage | UserMessage | AssistantMessage | ToolMessage;
 
 const name = nullish(identifier(0, 256));

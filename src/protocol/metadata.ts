@@ -1,3 +1,4 @@
+/** `router_metadata`: the explanation of a request's routing. */
 import type { JsonObject } from './json.ts';
 
 /** How the model was chosen. Open: plugins may add words. */

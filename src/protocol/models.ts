@@ -1,3 +1,5 @@
+/** Models, endpoints and providers, as the catalog operations show them. */
+
 /** A model as `GET /models` lists it (gaps 10). Prices are strings in USD per token or unit. */
 export interface ModelCard {
   readonly id: string;

@@ -1,8 +1,12 @@
+/** How options of plugins and server tools are checked. */
 import { read } from './accept/schema.ts';
+import { shortened } from './fault.ts';
+import { formatPath } from './issues.ts';
+import type { StandardIssue, StandardSchema } from './standard-schema.ts';
 import { isJsonObject, type JsonObject } from './json.ts';
 import type { Schema } from './accept/form.ts';
 
-/** Options of a plugin or server tool after checking, or the one problem worth telling. */
+/** Options of a plugin or server tool after checking, or the one problem to report. */
 export type OptionsCheck<Options> =
   | { readonly ok: true; readonly options: Options }
   | {
@@ -15,6 +19,24 @@ export type OptionsCheck<Options> =
 
 /** Checks the options of a plugin or server tool. */
 export type OptionsParser<Options> = (value: JsonObject) => OptionsCheck<Options>;
+
+/**
+ * Checks options by a schema of the author's own library. Null means "not set", as everywhere in a request, so the schema
+ * does not see it.
+ *
+ * @throws Error when the schema answers later: a request is understood without waiting.
+ */
+export function checkBySchema<Options>(schema: StandardSchema<Options>, value: JsonObject): OptionsCheck<Options> {
+  const result = schema['~standard'].validate(withoutNulls(value));
+  if ('then' in result) throw new Error(`A schema of ${schema['~standard'].vendor} answers later`);
+  if (result.issues === undefined) return { ok: true, options: result.value };
+  const [{ message, path = [] }] = [...result.issues, NO_REASON] as [StandardIssue];
+  const steps = path.map((step) => (typeof step === 'object' ? step.key : step));
+  return { ok: false, path: formatPath(steps), problem: `is not valid: ${shortened(message)}` };
+}
+
+/** What is said of a value that a schema refuses without a word. */
+const NO_REASON: StandardIssue = { message: 'the schema gives no reason' };
 
 /** Makes an {@link OptionsParser} from a schema. Null means "not set", as everywhere in a request. */
 export function optionsParser<Options>(schema: Schema<Options>): OptionsParser<Options> {

@@ -1,3 +1,4 @@
+/** Checks what plugins return. */
 import { nullish, optional, read, ruled } from './accept/schema.ts';
 import type { AnySchema } from './accept/form.ts';
 import { jsonObject, list } from './accept/collections.ts';

@@ -1,3 +1,4 @@
+/** The field `plugins` of requests, and its schema. */
 import type { PluginId } from '../options/names.ts';
 import { nullish, ruled } from './accept/schema.ts';
 import { list } from './accept/collections.ts';
@@ -5,7 +6,7 @@ import { loose } from './accept/object.ts';
 import { flag, text } from './accept/scalars.ts';
 import { MAX_MODEL_PATTERN_LENGTH, MAX_MODEL_PATTERNS, MAX_MODEL_PATTERNS_TOTAL_LENGTH } from './limits.ts';
 
-/** Ids that the contract knows; which of them a router has is up to its program. */
+/** Ids that the contract defines; which of them a router has is up to its program. */
 export const CONTRACT_PLUGINS: readonly PluginId[] = [
   'auto-router',
   'auto-beta-router',

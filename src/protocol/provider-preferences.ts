@@ -1,3 +1,4 @@
+/** The field `provider` of requests: preferences of routing, and their schema. */
 import { REFUSALS } from '../options/accounts.ts';
 import { AFTER_FIRST_TOKEN } from '../options/fallback.ts';
 import type { ProviderName } from '../options/names.ts';

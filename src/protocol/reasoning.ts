@@ -1,3 +1,4 @@
+/** Reasoning options, response formats and stop conditions, and their schemas. */
 import { nullish } from './accept/schema.ts';
 import { loose } from './accept/object.ts';
 import { constant, flag, integer, number, text, word } from './accept/scalars.ts';
@@ -53,7 +54,7 @@ export type ReasoningDetail = ReasoningDetailBase &
         readonly arguments: string;
         readonly result: string;
         readonly tool_call_id?: string | undefined;
-        /** What the provider wants to get back with the call. */
+        /** What the provider requires back with the call. */
         readonly extra_content?: ToolCallExtra | undefined;
       }
   );

@@ -1,3 +1,4 @@
+/** The errors that calls of a router reject with. */
 import type { Availability, ErrorDetail, ErrorType } from './error.ts';
 import type { JsonObject } from './json.ts';
 import type { RouterMetadata } from './metadata.ts';

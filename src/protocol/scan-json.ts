@@ -1,3 +1,5 @@
+/** Scans JSON in bytes for its depth and size, before it is parsed. */
+
 /** What a body may hold, as far as its bytes show. */
 export interface ScanLimits {
   /** Levels of nesting. */

@@ -1,3 +1,4 @@
+/** The options of server tools, and their schemas. */
 import { list } from './accept/collections.ts';
 import { optional } from './accept/schema.ts';
 import { loose } from './accept/object.ts';

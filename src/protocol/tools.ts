@@ -1,3 +1,4 @@
+/** Functions and server tools in requests, and their schemas. */
 import { nullish, optional, ruled } from './accept/schema.ts';
 import { either } from './accept/choices.ts';
 import { loose } from './accept/object.ts';
@@ -117,8 +118,8 @@ export const toolChoiceSchema = either([
 ]);
 
 /**
- * What a vendor wants back with a tool call, as clients of Google's own chat completions layer carry it. Only the vendor
- * that is named gets to see it.
+ * What a vendor requires back with a tool call, as clients of Google's own chat completions layer carry it. Only the
+ * vendor that is named gets to see it.
  */
 export interface ToolCallExtra {
   readonly google?: {

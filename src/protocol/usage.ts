@@ -15,7 +15,7 @@ export interface Usage {
   readonly cost_details?: CostDetails;
   readonly prompt_tokens_details?: PromptTokensDetails;
   readonly completion_tokens_details?: CompletionTokensDetails;
-  /** Cache writes by lifetime, where the provider tells them apart. */
+  /** Cache writes by lifetime, where the provider distinguishes them. */
   readonly cache_creation?: {
     readonly ephemeral_5m_input_tokens?: number;
     readonly ephemeral_1h_input_tokens?: number;

@@ -1,3 +1,4 @@
+/** The options of plugins and tools for the web and for files, and their schemas. */
 import { nullish, optional, type OutputOf } from './accept/schema.ts';
 import { list } from './accept/collections.ts';
 import { anything, constant, flag, integer, text, word } from './accept/scalars.ts';

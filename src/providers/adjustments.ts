@@ -11,7 +11,7 @@ export function leftOut(name: string): string {
   return `${name} was left out, because the model does not take it`;
 }
 
-/** A number that is sent lower, or higher, than it was asked for. */
+/** A number that is sent lower, or higher, than requested. */
 export function limited(name: string, sent: number): string {
   return `${name} was set to ${sent}, the nearest that the model takes`;
 }

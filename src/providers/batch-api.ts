@@ -1,3 +1,4 @@
+/** The HTTP calls that batch APIs of providers are made of. */
 import type { JsonObject } from '../protocol/json.ts';
 import { type ErrorContext, readFailedStatus, readJsonAnswer } from './upstream-failure.ts';
 import { readJsonLines } from './json-lines.ts';

@@ -1,3 +1,4 @@
+/** Writes and reads the requests of batches by the codecs of single requests. */
 import type { Endpoint } from '../catalog/endpoint.ts';
 import { EncodeError, type BatchCodecs } from './codec.ts';
 import type { NativeBatches, NativeItem, NativeReply, NativeSubmission } from '../contracts/native-batches.ts';

@@ -1,3 +1,4 @@
+/** Checks the options of providers. */
 import type { ProviderKey } from '../options/accounts.ts';
 import {
   amount,
@@ -17,7 +18,7 @@ import { ConfigError, type ConfigProblem } from '../protocol/router-error.ts';
 interface CheckedOptions {
   readonly slug: string;
   readonly baseURL: string;
-  /** A function is only asked when a call is made. */
+  /** A function is only called when a call is made. */
   readonly apiKey?: ProviderKey | undefined;
   readonly keys?: readonly (ProviderKey | NamedKey)[] | undefined;
   readonly net?: object | undefined;
@@ -52,7 +53,7 @@ export function checkProviderOptions(options: CheckedOptions): ConfigProblem[] {
     problems.push({ path: `${where}.keys`, problem: 'must hold a key, and take the place of apiKey' });
   }
   if (options.net !== undefined && options.transport !== undefined) {
-    problems.push({ path: `${where}.net`, problem: 'cannot be beside transport, which chooses the way by itself' });
+    problems.push({ path: `${where}.net`, problem: 'cannot be beside transport, which chooses the connection itself' });
   }
   return problems;
 }

@@ -1,3 +1,4 @@
+/** Classifies errors of providers into kinds of failure: the one status table. */
 import type { ErrorType } from '../protocol/error.ts';
 import { VENDOR_WORDINGS, type Wording } from '../core/fallback/vendor-wordings.ts';
 import type { ErrorShape } from './error-shape.ts';
@@ -35,13 +36,13 @@ export interface Classified {
   readonly kind: FailureKind;
   /** True when nothing in it says that other requests would be refused as well; see `AttemptFailure.doubtful`. */
   readonly doubtful: boolean;
-  /** What callers are told, where that is more than the kind says. */
+  /** The message for callers, where that is more than the kind says. */
   readonly errorType?: ErrorType | undefined;
 }
 
 /**
- * Kinds that put an endpoint to sleep, by statuses that servers also give for what was asked. 401 is not among them: it
- * says by itself that the key is not accepted.
+ * Kinds that put an endpoint to sleep, by statuses that servers also give for the request itself. 401 is not among them:
+ * it says by itself that the key is not accepted.
  */
 const DOUBTFUL_STATUSES: ReadonlySet<number> = new Set([402, 403, 404]);
 

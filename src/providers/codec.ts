@@ -1,3 +1,4 @@
+/** The contract of codecs: how one API writes requests and reads responses. */
 import type { Endpoint, EndpointTier } from '../catalog/endpoint.ts';
 import type { ParameterName } from '../catalog/model.ts';
 import type { NormalizedRequest, RequestedTier } from '../contracts/request.ts';
@@ -33,7 +34,8 @@ export interface Codec {
   /**
    * Body of the request, to be serialised once.
    *
-   * @param note - Is told what is changed in the request because the provider does not take it. Default: nobody is.
+   * @param note - Is called with what is changed in the request because the provider does not take it. Default: nobody
+   * is.
    * @throws {@link EncodeError} when the wire cannot say what the request says.
    */
   encode(request: NormalizedRequest, endpoint: Endpoint, note?: Note): Readonly<Record<string, unknown>>;
@@ -56,11 +58,11 @@ export interface Codec {
   takesAddresses?(endpoint: Endpoint): boolean;
   /** How the tokens of a prompt are counted; left out for wires that cannot. */
   readonly tokenCount?: TokenCountCodec | undefined;
-  /** How embeddings are asked for; left out for wires that have none. */
+  /** How embeddings are requested; left out for wires that have none. */
   readonly embeddings?: EmbeddingCodec | undefined;
 }
 
-/** How one wire is asked for the number of tokens of a prompt. */
+/** How the number of tokens of a prompt is requested. */
 export interface TokenCountCodec {
   /** Path below the base URL. */
   path(request: NormalizedRequest, endpoint: Endpoint): string;
@@ -74,7 +76,9 @@ export interface TokenCountCodec {
   decode(body: JsonObject): ProviderTokenCount | undefined;
 }
 
-/** Thrown by a codec for a request that its wire cannot say. Nothing is sent then, and another provider may be asked. */
+/**
+ * Thrown by a codec for a request that its wire cannot say. Nothing is sent then, and another provider may be called.
+ */
 export class EncodeError extends Error {
   readonly failure: AttemptFailure;
 
@@ -100,7 +104,7 @@ export const EFFORT_SHARES: EffortShares = {
 };
 
 /**
- * The service tier to ask a provider for (gaps 2.7). A tier endpoint asks for its own tier. A default endpoint asks for
+ * The service tier to ask a provider for (gaps 2.7). A tier endpoint requires its own tier. A default endpoint requires
  * the wanted one only where nobody declared tiers, so that the provider decides: where the tier has endpoints of its
  * own, the default ones are what a request falls back to, at their own price.
  *
@@ -193,7 +197,10 @@ export function batchesOnFirstUse(
 
 /** How a provider's requests are written and answers read, for its batch API. */
 export interface BatchCodecs {
-  /** The codec for a request: that of its own dialect where the provider speaks it, or of the wire that its model wants. */
+  /**
+   * The codec for a request: that of its own API format where the provider supports it, or of the wire that its model
+   * wants.
+   */
   readonly codecFor: (request: NormalizedRequest, endpoint: Endpoint) => Codec;
   readonly embeddings: EmbeddingCodec | undefined;
 }

@@ -1,3 +1,4 @@
+/** The contract of codecs for embeddings, and the joining of partial answers. */
 import type { Endpoint } from '../catalog/endpoint.ts';
 import type { ErrorContext } from './upstream-failure.ts';
 import { type AttemptFailure, failure } from '../contracts/failure.ts';
@@ -19,7 +20,7 @@ export type DecodedEmbeddings =
   | { readonly ok: true; readonly result: UpstreamEmbeddings }
   | { readonly ok: false; readonly failure: AttemptFailure };
 
-/** How one wire asks for embeddings and reads them. Pure: a codec never sends anything. */
+/** How one wire requires embeddings and reads them. Pure: a codec never sends anything. */
 export interface EmbeddingCodec {
   /**
    * Writes a request; as several, one after the other, where one call cannot have all inputs. They are made in their
@@ -46,7 +47,7 @@ export function badEmbeddings(message: string): Extract<DecodedEmbeddings, { ok:
 /** One answer of several that belong to one request. */
 export interface EmbeddingsPart {
   readonly result: UpstreamEmbeddings;
-  /** Inputs that it was asked for. */
+  /** Inputs of the request. */
   readonly inputs: number;
 }
 

@@ -19,7 +19,7 @@ export class FileAddresses {
   /**
    * A request whose files are all data. The same request where they are already.
    *
-   * @throws {@link EncodeError} when one cannot be fetched, so that another endpoint may be asked.
+   * @throws {@link EncodeError} when one cannot be fetched, so that another endpoint may be called.
    */
   async withData(request: NormalizedRequest, signal: AbortSignal): Promise<NormalizedRequest> {
     const fetched = new Map<string, string>();
@@ -51,7 +51,9 @@ export class FileAddresses {
     } catch (error) {
       if (signal.aborted) throw error;
       const problem = problemOfDownload(error);
-      throw new EncodeError(`${where}.file.file_data is no use to this provider. ${problem}; send a data URL instead`);
+      throw new EncodeError(
+        `${where}.file.file_data cannot be used with this provider. ${problem}; send a data URL instead`,
+      );
     }
   }
 }

@@ -1,3 +1,4 @@
+/** Folds the record of what a vendor accepts for each endpoint, once. */
 import type { Endpoint } from '../catalog/endpoint.ts';
 import { type Accepts, acceptsOf, type FamilyAccepts, type VendorAccepts, withDifferences } from '../core/accepts.ts';
 

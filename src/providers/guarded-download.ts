@@ -1,3 +1,4 @@
+/** Downloads files for models that do not fetch addresses themselves. */
 import { OutboundError } from '../net/outbound-error.ts';
 import { createOutbound } from '../net/outbound.ts';
 import { systemEnvironment } from '../platform/environment.ts';
@@ -11,8 +12,8 @@ export interface DownloadedFile {
 }
 
 /**
- * Brings a file that a request names by its address, for models that do not fetch by themselves. The address comes
- * from a caller: whoever implements this decides which hosts may be asked, and how much may be read.
+ * Brings a file that a request names by its address, for models that do not fetch by themselves. The address comes from
+ * a caller: whoever implements this decides which hosts may be called, and how much may be read.
  */
 export type DownloadFile = (url: URL, signal: AbortSignal) => Promise<DownloadedFile>;
 

@@ -1,3 +1,4 @@
+/** Builds a provider from a codec: credentials, transport, limits and redaction for all of them. */
 import type { CallTimeouts, Endpoint, EndpointDeclaration, NativeSearch } from '../catalog/endpoint.ts';
 import type { NormalizedRequest } from '../contracts/request.ts';
 import type { TraceContext } from '../contracts/trace-context.ts';
@@ -63,7 +64,7 @@ export interface HttpProviderOptions<Model extends string = string> extends Prov
   readonly prefill?: ((upstreamModel: string) => boolean) | undefined;
   /** How requests are written and responses read. */
   readonly codec: Codec | CodecOnFirstUse;
-  /** Codecs for callers who ask in a dialect that this provider speaks itself. */
+  /** Codecs for callers with requests in an API format that this provider supports natively. */
   readonly dialectCodecs?: Readonly<Partial<Record<DialectName, Codec | CodecOnFirstUse>>> | undefined;
   /** The provider's own batch API, spoken with the same address and keys. Default: batches are run request by request. */
   readonly batches?: ((api: ProviderApi, codecs: BatchCodecs) => NativeBatches) | BatchesOnFirstUse | undefined;
@@ -71,7 +72,7 @@ export interface HttpProviderOptions<Model extends string = string> extends Prov
 
 /** Most bytes of a streamed answer, decompressed. */
 const MAX_STREAM_BYTES = 512_000_000;
-/** Most bytes of an answer with embeddings: as many vectors as a request may ask for, written as numbers. */
+/** Most bytes of an answer with embeddings: as many vectors as a request may have inputs, written as numbers. */
 const MAX_EMBEDDING_BYTES = 2 * MAX_WHOLE_BYTES;
 
 /** Most bytes of an answer that is a number. */
@@ -94,7 +95,7 @@ interface Sending {
  * Builds a provider from a codec and the shared transport: connections, deadlines, cancellation, limits of size, the
  * reading of event streams, error bodies and the hiding of keys are all here.
  *
- * @param problems - What else is wrong with the configuration, to be told together with what is found here.
+ * @param problems - What else is wrong with the configuration, to be reported together with what is found here.
  * @throws {@link ConfigError} when the slug, the address or the key cannot be right.
  */
 export function httpProvider<const Model extends string = string>(

@@ -1,3 +1,4 @@
+/** Reads bodies of JSON lines. */
 import { isJsonObject, type JsonObject } from '../protocol/json.ts';
 import { MAX_WHOLE_BYTES, parseJson } from './upstream-failure.ts';
 import type { TransportResponse } from '../net/transport.ts';

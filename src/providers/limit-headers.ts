@@ -1,3 +1,4 @@
+/** Reads rate limits from the headers of responses. */
 import { durationMs, retryAfterMs } from '../core/fallback/http-date.ts';
 import type { TransportResponse } from '../net/transport.ts';
 import type { ReportedLimit, ReportedLimits } from '../contracts/provider.ts';

@@ -1,3 +1,4 @@
+/** Reads streamed responses piece by piece. */
 import { PlainBody } from './upstream-failure.ts';
 import { SseReader } from './sse.ts';
 import { PENDING, Pollable, pollable, type Polled } from '../platform/wait.ts';

@@ -1,3 +1,4 @@
+/** Sends requests to one provider: address, credentials and headers. */
 import type { ProviderKey, ProviderKeyFunction } from '../options/accounts.ts';
 import type { NetworkOptions } from '../options/http.ts';
 import type { Endpoint, EndpointKey } from '../catalog/endpoint.ts';
@@ -49,7 +50,7 @@ export interface ApiRequest extends Pick<
 > {
   /** Path below the base URL. */
   readonly path: string;
-  /** Whether the same path will be asked for often. Default false. */
+  /** Whether the same path will be requested often. Default false. */
   readonly frequent?: boolean | undefined;
   readonly accept: string;
   /** Type of the body. Default: JSON. */

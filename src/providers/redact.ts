@@ -1,3 +1,4 @@
+/** Makes texts of providers fit to be shown: without secrets, and short. */
 import { toBase64 } from '../platform/data-url.ts';
 
 /** Characters of a provider's text that may be shown. */

@@ -1,3 +1,4 @@
+/** Finds when a provider may be called again. */
 import { durationMs, MAX_RETRY_AFTER_MS, retryAfterMs } from '../core/fallback/http-date.ts';
 import type { ErrorShape } from './error-shape.ts';
 import { resetOfUsedUpMs } from './limit-headers.ts';
@@ -9,8 +10,9 @@ const BUSY = new Set([429, 498, 503, 529]);
 const SLOW_DOWN_MS = 60_000;
 
 /**
- * Milliseconds until a provider wants to be asked again, from the first source that says so: its `Retry-After`
- * headers, the end of a used-up day, `RetryInfo` in the body, the reset of a limit that is used up, and its message last.
+ * Milliseconds until a provider may be called again, from the first source that says so: its `Retry-After`
+ * headers, the end of a used-up day, `RetryInfo` in the body, the reset of a limit that is used up, and its message
+ * last.
  */
 export function retryHintMs(
   status: number,

@@ -1,3 +1,4 @@
+/** Keeps the signatures of texts and images in reasoning details. */
 import type { Message, ToolCall } from '../protocol/message.ts';
 
 /** Which part of an answer a signature came with. */
@@ -34,7 +35,7 @@ const PART_ID = /^(text|image):(\d{1,10})(?:-(\d{1,10}))?$/;
 export function withSignatures(
   messages: readonly Message[],
   recall: (id: string, name: string) => string | undefined,
-  keepsOthers: boolean,
+  { keepsOthers }: { readonly keepsOthers: boolean },
 ): readonly Message[] {
   let changed = false;
   const signed = messages.map((message): Message => {

@@ -1,3 +1,4 @@
+/** Splits streams into server-sent events. */
 import { createParser, type EventSourceParser } from 'eventsource-parser';
 import { TextPieces } from '../platform/decode-text.ts';
 import type { StreamPiece } from '../contracts/stream-piece.ts';

@@ -44,7 +44,7 @@ function isDeclared({ parameters, unknownParameters }: Endpoint, name: Parameter
   return parameters?.has(name) === true && unknownParameters?.has(name) !== true;
 }
 
-/** Whether reasoning can be asked for. */
+/** Whether reasoning can be requested. */
 export function takesReasoning(takes: Takes): boolean {
   return takes('reasoning') || takes('reasoning_effort');
 }

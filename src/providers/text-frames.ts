@@ -1,3 +1,5 @@
+/** Recognises stream frames that differ in their text only, and reads them without parsing. */
+
 /** Text that cannot be part of a frame by chance; put in the place of a frame's text to find out where that is. */
 const SENTINEL = 'signalbox-sentinel-7f3a';
 

@@ -1,3 +1,4 @@
+/** Translates ids of tool calls for APIs that restrict them. */
 import type { NormalizedRequest } from '../contracts/request.ts';
 import type { Message } from '../protocol/message.ts';
 

@@ -1,3 +1,4 @@
+/** Turns error responses of providers into failures. */
 import { type Classified, classifyError, statusOfWords } from './classify.ts';
 import { type ErrorShape, readErrorShape } from './error-shape.ts';
 import { presentable } from './redact.ts';
@@ -102,7 +103,7 @@ function parseOrText(body: string): unknown {
 /** Bytes of an error body that are read: an error that needs more is a page of somebody else's. */
 const MAX_ERROR_BYTES = 64 * 1024;
 
-/** The failure that a status tells of. An error body that cannot be read must not hide it. */
+/** The failure that a status means. An error body that cannot be read must not hide it. */
 export function readFailedStatus(
   response: TransportResponse,
   context: ErrorContext,

@@ -1,3 +1,4 @@
+/** The task queue within one process. */
 import { checkShape, type OptionShape, wholeNumber } from '../platform/option-kinds.ts';
 import type { Timer } from '../platform/environment.ts';
 import { TASK_PUMP_OPTIONS, TaskPump, type TaskPumpOptions, problemName, runDueTasks } from './task-pump.ts';
@@ -83,7 +84,7 @@ class LocalQueue implements TaskQueue {
       }
       nextMs = await store.nextTaskIn();
     } catch (error) {
-      onProblem(`The batch store cannot be asked for tasks (${problemName(error)})`);
+      onProblem(`Tasks cannot be read from the batch store (${problemName(error)})`);
     }
     if (this.#pump !== pump) return;
     // Without room nothing can be taken before a task ends, which wakes the queue by itself.

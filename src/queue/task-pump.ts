@@ -1,3 +1,4 @@
+/** Runs due tasks, within limits. */
 import type { ClaimedTask } from '../contracts/batch-store.ts';
 import type { QueuePorts, TaskHandler, TaskResult } from '../contracts/task-queue.ts';
 import { LeaseLength, RENEWALS } from '../core/batch/lease.ts';
@@ -152,7 +153,7 @@ export class TaskPump {
   }
 }
 
-/** Time in which a lease does not end: from when it was asked for. Monotonic milliseconds. */
+/** Time in which a lease does not end: from when it was requested. Monotonic milliseconds. */
 interface Span {
   readonly from: number;
   readonly to: number;
@@ -241,9 +242,9 @@ const PLAIN = /^\w{1,60}$/;
 const CONNECTION = /connection terminated|connection timeout|timeout expired|query read timeout|not queryable/i;
 
 /**
- * What may be told of an error: its name, its code, and a few words that are known to hold nothing else. Its message may
- * hold the address and the password of a database. Also for errors that somebody has copied into a plain object, and for
- * several in one.
+ * What may be shown of an error: its name, its code, and a few words that are known to hold nothing else. Its message
+ * may hold the address and the password of a database. Also for errors that somebody has copied into a plain object,
+ * and for several in one.
  *
  * @returns For example `AggregateError, ECONNREFUSED`.
  */

@@ -1,6 +1,6 @@
 /**
  * The router as a provider of the AI SDK: its models are language and embedding models of the SDK's interface, called
- * in-process. What a call means is decided in `dialects/ai-sdk`; here it is done.
+ * in-process. What a call means is decided in `formats/ai-sdk`; here it is done.
  */
 import type {
   EmbeddingModelV2,

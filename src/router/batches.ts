@@ -1,3 +1,4 @@
+/** The batches of a router, loaded on first use. */
 import type { BatchResultItem } from '../protocol/batch.ts';
 import type { BatchFiles } from '../runtime/batches/files.ts';
 import type { Batches } from '../runtime/batches/batches.ts';

@@ -1,3 +1,4 @@
+/** Builds the services of the runtime from a configuration. */
 import { buildCatalog } from '../catalog/catalog.ts';
 import { buildRegistry, modelsOfPlugins } from '../core/pipeline/registry.ts';
 import { applyingTo } from '../core/normalize/applied.ts';

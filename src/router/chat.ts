@@ -1,3 +1,4 @@
+/** The way of a chat request through the router, from its body to its answer. */
 import { ANONYMOUS } from '../contracts/account.ts';
 import type { WholeAnswer } from '../formats/dialect.ts';
 import { wantsCache } from '../core/limits/cache-rule.ts';
@@ -125,7 +126,7 @@ export class ChatService {
    *
    * @param streamed - Whether the response streams. Default: as the body says.
    * @param inner - The call of a plugin or a server tool that it is. Default: none.
-   * @throws {@link RouterError} that names the first place that is wrong, or what it asks for that is not here.
+   * @throws {@link RouterError} that names the first place that is wrong, or what it requires that is not here.
    */
   async prepare(body: unknown, options: OpenOptions, streamed?: boolean, inner?: InnerCall): Promise<PreparedRequest> {
     const services = this.#services;

@@ -1,3 +1,4 @@
+/** Makes routers: `routerWith`, which every `createRouter` calls. */
 import { shareNetwork } from '../net/network.ts';
 import { ByteBudget, Concurrency } from '../runtime/endpoints/concurrency.ts';
 import { BatchesOnUse } from './batches.ts';
@@ -76,7 +77,7 @@ export function routerWith<
     return made;
   }
 
-  /** A router that answers by the version which is in force when it is asked, until it is closed. */
+  /** A router that answers by the version which is in force when it is called, until it is closed. */
   function routerOver(version: () => RouterVersion): Router {
     const open = (): RouterVersion => {
       checkOpen();
@@ -153,7 +154,7 @@ const loadCountTokens = onDemand(() => import('../runtime/chat/count-tokens.ts')
 const loadStreams = onDemand(() => import('./streams.ts'));
 const loadEmbed = onDemand(() => import('./embed.ts'));
 
-/** A configuration whose providers and aliases tell which names requests may use. */
+/** A configuration whose providers and aliases define which names requests may use. */
 export type ConfigWith<
   Providers extends readonly Provider[],
   Aliases extends Readonly<Record<string, Alias>>,
@@ -223,7 +224,7 @@ const SIMULATED = {
 const NO_CALLERS = {
   code: 'no_callers',
   message:
-    'NODE_ENV is production and nothing says who may call over HTTP, so every request over HTTP gets a 401. Pass ' +
+    'NODE_ENV is production and neither authenticate nor allowAnonymous is set, so every request over HTTP gets a 401. Pass ' +
     'authenticate, or allowAnonymous: true, to createRouter; allowAnonymous: false if nobody calls over HTTP.',
 } as const;
 

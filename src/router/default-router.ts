@@ -1,3 +1,4 @@
+/** `createRouter` of the entry point `signalbox`, with all plugins and tools by default. */
 import type { Alias } from '../options/rules.ts';
 import type { Provider } from '../contracts/provider.ts';
 import type { DefaultLists } from '../config/resolve-config.ts';

@@ -5,7 +5,7 @@ import { planForExplanation } from '../runtime/pipeline/pipeline-execution.ts';
 import type { RuntimeServices } from '../runtime/chat/services.ts';
 import { worldOf } from '../runtime/chat/plan.ts';
 import type { PreparedRequest } from '../runtime/pipeline/prepared-request.ts';
-import type { Refusal } from '../contracts/failure.ts';
+import type { RefusedWord } from '../contracts/failure.ts';
 
 /** Plans a prepared request as a call would, and puts the plan into words. Calls nobody. */
 export async function explainPrepared(services: RuntimeServices, prepared: PreparedRequest): Promise<Explanation> {
@@ -14,7 +14,7 @@ export async function explainPrepared(services: RuntimeServices, prepared: Prepa
   const world = worldOf(services, { roll: 0 });
   const admission = services.records.admissionAt(world.now);
   const coolingDown = (endpoint: Endpoint): boolean => !admission(endpoint).ok;
-  const refusals = (endpoint: Endpoint): readonly Refusal[] =>
+  const refusals = (endpoint: Endpoint): readonly RefusedWord[] =>
     services.records.refusals.of(endpoint, world.now)?.refusals ?? [];
   const explanation = explainPlan(plan, request, participants, world, coolingDown, refusals);
   const warnings = unknownProviders(request.preferences, services.facts.catalog);

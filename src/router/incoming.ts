@@ -1,3 +1,4 @@
+/** Reads bodies of every API format into the chat form. */
 import { ANONYMOUS } from '../contracts/account.ts';
 import { traceContextOf } from '../contracts/trace-context.ts';
 import type { OpenOptions } from './router.ts';
@@ -15,7 +16,7 @@ const LOADERS: Readonly<Record<DialectName, () => MaybePromise<Dialect>>> = {
   responses: onDemand(async () => (await import('../formats/responses/responses.ts')).RESPONSES),
 };
 
-/** Loads a dialect. Most routers only get chat completions, so each is loaded by the first request in it. */
+/** Loads an API format. Most routers only get chat completions, so each is loaded by the first request in it. */
 export function loadDialect(name: DialectName): MaybePromise<Dialect> {
   const load = LOADERS[name];
   if (load === undefined) throw new RangeError(`no dialect "${name}"`);

@@ -1,3 +1,4 @@
+/** Closes the parts of earlier configurations once no request uses them. */
 import type { RunningConfig } from '../config/resolve-config.ts';
 import type { RunningServices } from './build-services.ts';
 import type { ChatService } from './chat.ts';

@@ -1,3 +1,4 @@
+/** The interface of a router. */
 import type { Provider } from '../contracts/provider.ts';
 import type { RouterConfig } from '../config/router.ts';
 import type { Account, RoutingPolicy } from '../contracts/account.ts';
@@ -34,7 +35,7 @@ export interface CallOptions {
   readonly sessionId?: string | undefined;
   /** Whether a chat request uses the response cache. Default: as configured. */
   readonly cache?: CacheWish | undefined;
-  /** Beta features of Anthropic to be asked for, by commas, where the request goes there. */
+  /** Beta features of Anthropic to be requested, by commas, where the request goes there. */
   readonly anthropicBeta?: string | undefined;
   /** Where the caller's trace stands, for callers in other processes. One that is not valid is left out. */
   readonly traceContext?: TraceContext | undefined;
@@ -49,7 +50,7 @@ export type VectorOf<Request extends EmbeddingRequest> = Request extends { reado
     : readonly number[]
   : readonly number[];
 
-/** What comes with a body whose shape is told by its path. */
+/** What comes with a body whose format follows from its path. */
 export interface OpenOptions extends CallOptions {
   /** Shape of the body, if it is not a chat request. */
   readonly dialect?: DialectName | undefined;
@@ -66,7 +67,10 @@ export type OpenedChat = {
   readonly id: string;
   /** Tokens of the prompt, by an estimate that comes with the API format that needs it. */
   readonly promptTokens: (estimate: PromptEstimate) => number;
-  /** How the response cache was used; undefined when it was not. To be asked when the answer, or its first part, is there. */
+  /**
+   * How the response cache was used; undefined when it was not. To be called when the answer, or its first part, is
+   * there.
+   */
   readonly cache: () => CacheReport | undefined;
 } & (
   | { readonly type: 'whole'; readonly answer: Promise<WholeAnswer> }
@@ -144,7 +148,7 @@ export interface Router<Model extends string = string> {
    * Puts another configuration in force, for requests that begin from now on; those under way end on the one that they
    * began with. Health, sessions, budgets, limits, batches, and the connections of providers that are in both go on.
    * Options that belong to the process (`state`, `streams`, `batches`, `webhooks`, `identitySecret`, `environment`, `on`)
-   * may only be left out, or be what they were. An event `configuration` tells of it.
+   * may only be left out, or be what they were. An event `configuration` reports it.
    *
    * @throws {@link ConfigError} with everything that is wrong at once; nothing has changed then.
    */

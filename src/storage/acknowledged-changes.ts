@@ -1,3 +1,4 @@
+/** Remembers which changes of a state store were acknowledged, so that each is made once. */
 import type { ChangeName } from '../contracts/state-store.ts';
 import { boundedMap } from './memory.ts';
 

@@ -1,3 +1,4 @@
+/** Rows and pages of ledgers, for every database. */
 import type {
   LedgerCost,
   LedgerCostQuery,
@@ -19,9 +20,9 @@ import {
 import { ConfigError } from '../protocol/router-error.ts';
 import { restored, storable } from './stored-rows.ts';
 
-/** Records on a page where nothing else is asked for. */
+/** Records on a page where nothing else is requested. */
 export const DEFAULT_PAGE = 100;
-/** Days for which records are kept, unless told otherwise. */
+/** Days for which records are kept, unless set otherwise. */
 export const DEFAULT_KEEP_DAYS = 30;
 /** Records that are deleted in one transaction. */
 export const PURGE_PAGE = 1_000;

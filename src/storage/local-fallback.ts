@@ -1,3 +1,4 @@
+/** Replaces a failing state store by local memory. */
 import { timerMs } from '../platform/environment.ts';
 import { callable, flag, milliseconds, type OptionShape, withFunctions } from '../platform/option-kinds.ts';
 import { type MaybePromise, nextTurn } from '../platform/wait.ts';
@@ -9,7 +10,7 @@ import { StorageError } from '../contracts/storage-error.ts';
 export interface LocalFallbackOptions {
   /** Milliseconds after which an answer is no longer waited for. Default 250. */
   readonly timeoutMs?: number | undefined;
-  /** Milliseconds for which the store is left alone after a failure, so that nobody waits for it. Default 1,000. */
+  /** Milliseconds for which the store is not called after a failure, so that nobody waits for it. Default 1,000. */
   readonly restMs?: number | undefined;
   /** Where state lives meanwhile. Default: {@link memoryStore}. */
   readonly local?: StateStore | undefined;
@@ -20,7 +21,7 @@ export interface LocalFallbackOptions {
    * that a program fails at its start. Default false: it goes on with state of its own, and a warning.
    */
   readonly required?: boolean | undefined;
-  /** Told once when the store is lost, and once when it takes changes again. Default: on the console. */
+  /** Called once when the store is lost, and once when it takes changes again. Default: on the console. */
   readonly warn?: ((message: string) => void) | undefined;
   /** Monotonic milliseconds. Default: the process's own clock. */
   readonly now?: (() => number) | undefined;

@@ -1,3 +1,4 @@
+/** The batch store in memory. */
 import { callable, checkShape } from '../platform/option-kinds.ts';
 import type { BatchStore } from '../contracts/batch-store.ts';
 import { Content, DeletedPlaces, newestAfter, recordsOf, tasksOf } from './memory-batches/records.ts';

@@ -1,3 +1,4 @@
+/** The state store and the key store in memory. */
 import { callable, checkShape, type OptionShape, wholeNumber } from '../platform/option-kinds.ts';
 import { LRUCache } from 'lru-cache';
 import type { JsonValue } from '../protocol/json.ts';

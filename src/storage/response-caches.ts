@@ -1,3 +1,4 @@
+/** The response cache in memory and in a state store. */
 import { sizedMap } from './memory.ts';
 import type { ResponseCacheStore, StateStore } from '../contracts/state-store.ts';
 import * as read from '../platform/json.ts';

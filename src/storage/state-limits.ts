@@ -1,3 +1,4 @@
+/** Rate limits and budgets by the counters of a state store. */
 import { MINUTE_SLOT_MS, sharesOf } from '../core/limits/rate-limits.ts';
 import { sufficesLater } from '../core/limits/limit-errors.ts';
 import type { ChangedCounters, CounterChange, StateStore } from '../contracts/state-store.ts';
@@ -146,7 +147,7 @@ async function refused(
   return last === undefined ? { granted: true } : { granted: false, broken: last };
 }
 
-/** When enough of a window will have been forgotten. Only asked of requests that are refused. */
+/** When enough of a window will have been forgotten. Only used of requests that are refused. */
 async function brokenBy(
   state: StateStore,
   account: string,

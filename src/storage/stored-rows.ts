@@ -1,3 +1,4 @@
+/** Turns values into columns and back, for every database. */
 import type { JsonObject } from '../protocol/json.ts';
 import type { ClaimedItem, ClaimedTask, ItemOutcome, StoredItem, StoredOutcome } from '../contracts/batch-store.ts';
 import type { BatchFileRecord } from '../contracts/batch-file-store.ts';
@@ -17,7 +18,7 @@ export function restored(column: string): string {
   return column.includes('\\') ? (JSON.parse(`"${column}"`) as string) : column;
 }
 
-/** A time or a length of time as columns keep it: whole milliseconds, never shorter than was asked. */
+/** A time or a length of time as columns keep it: whole milliseconds, never shorter than was requested. */
 export function wholeMs(ms: number): number {
   return Math.ceil(ms);
 }

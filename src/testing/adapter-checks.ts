@@ -1,3 +1,4 @@
+/** The checks for authors of mounts. */
 import { ADAPTER_BODY_LIMIT, type AdapterControl, LONG_TEXT } from './adapter-control.ts';
 
 /** A check that every mount of a router must pass. */
@@ -8,8 +9,8 @@ export interface AdapterCheck {
    * Calls the mounted router over HTTP.
    *
    * @param baseURL - Address of the mount, for example `http://127.0.0.1:3000/v1`; its path must not be empty.
-   * @param fetch - What calls it. Default: the global `fetch`, which speaks HTTP/1.1. A host that also serves HTTP/2 is
-   * checked once more with one that speaks that.
+   * @param fetch - What calls it. Default: the global `fetch`, which uses HTTP/1.1. A host that also serves HTTP/2 is
+   * checked once more with one that supports it.
    * @throws Error that says what did not hold.
    */
   readonly run: (baseURL: string, control: AdapterControl, fetch?: CheckFetch) => Promise<void>;

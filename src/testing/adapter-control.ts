@@ -1,3 +1,4 @@
+/** The router and the upstream that the checks for mounts work with. */
 import { apiKeys } from '../http/api-keys.ts';
 import { escapeText } from '../core/stream/pieces.ts';
 import type { Provider, ProviderCall } from '../contracts/provider.ts';
@@ -15,7 +16,7 @@ export interface HeldCall {
   finish(): void;
   /** Breaks the answer off, as a lost connection does. */
   breakOff(): void;
-  /** Settles when the call is stopped, because nobody wants the answer any more. */
+  /** Settles when the call is stopped, because the answer is no longer needed. */
   readonly stopped: Promise<void>;
 }
 

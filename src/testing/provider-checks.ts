@@ -5,12 +5,12 @@ import { cancellationChecks, failureChecks } from './provider-checks/failure-che
 
 /**
  * The checks for authors of providers. They need no test runner: each is a name and a function. Together they hold a
- * provider to what the router relies on: it gives every answer exactly, tells every failure by its kind, frees its
+ * provider to what the router relies on: it gives every answer exactly, reports every failure by its kind, frees its
  * upstream when nobody waits any more, calls it once, and never throws.
  *
- * Bring a {@link ProviderHarness}: the provider under check, and an upstream of your own making that speaks its wire and
- * does what each check has it do. Every check that asks for more than your provider can do is to be left out; see
- * {@link providerChecksFor}.
+ * Bring a {@link ProviderHarness}: the provider under check, and an upstream of your own making with its API, which does
+ * what each check has it do. Every check that needs more than your provider can do is to be left out; see {@link
+ * providerChecksFor}.
  *
  * @example
  * ```ts

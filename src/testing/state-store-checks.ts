@@ -1,3 +1,4 @@
+/** The checks for authors of state stores. */
 import type { JsonValue } from '../protocol/json.ts';
 import type { StateStore } from '../contracts/state-store.ts';
 import { expectHolds, expectSame } from './provider-checks/harness.ts';

@@ -59,6 +59,31 @@ describe('a Fastify app', () => {
     expect(text).not.toContain('secret');
   });
 
+  it('has its own limit of bodies for its own routes, and hooks up to the answer', async () => {
+    const ran: string[] = [];
+    const app = fastify({ bodyLimit: 100 });
+    app.addHook('onRequest', async (_request, reply) => void reply.header('x-team', 'signals'));
+    app.addHook('preHandler', async () => void ran.push('preHandler'));
+    app.addHook('preSerialization', async () => void ran.push('preSerialization'));
+    app.addHook('onSend', async () => void ran.push('onSend'));
+    app.addHook('onResponse', async () => void ran.push('onResponse'));
+    app.post('/own', async () => ({ fine: true }));
+    await app.register(fastifyRouter, { router: makeRouter(), prefix: '/v1' });
+    await app.ready();
+    await using mounted = await listen(app.server);
+    const long = { messages: [{ role: 'user', content: 'word '.repeat(100) }] };
+    const response = await ask(mounted, long);
+    expect([response.status, response.headers.get('x-team')]).toEqual([200, 'signals']);
+    await response.text();
+    await expect.poll(() => ran).toEqual(['preHandler', 'onResponse']);
+    const headers = { 'content-type': 'application/json' };
+    const own = await fetch(new URL('/own', mounted.baseURL), { method: 'POST', headers, body: JSON.stringify(long) });
+    expect(own.status).toBe(413);
+    const streamed = await ask(mounted, { ...long, stream: true });
+    expect((await streamed.text()).endsWith('data: [DONE]\n\n')).toBe(true);
+    await expect.poll(() => ran.filter((hook) => hook === 'onResponse')).toHaveLength(3);
+  });
+
   it('may answer in its hooks by itself', async () => {
     await using mounted = await serve((app) => {
       app.addHook('onRequest', async (_request, reply) => reply.code(403).send({ mine: true }));

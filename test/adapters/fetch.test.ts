@@ -1,3 +1,4 @@
+import { EventEmitter } from 'node:events';
 import { setImmediate } from 'node:timers/promises';
 import { type HttpReply, createRouter } from 'signalbox';
 import { fetchRouter } from 'signalbox/fetch';
@@ -81,6 +82,48 @@ describe('a fetch handler', () => {
     controller.abort();
     await answer;
     expect(held?.cancelled).toBe(true);
+  });
+
+  /** A request as srvx gives it: its signal is aborted as soon as the body is read, as in srvx 0.8 and so in Nitro 3.0.0. */
+  function hosted(fields: Record<string, unknown>, nodeResponse: object): Request {
+    const controller = new AbortController();
+    const request = post(fields, { signal: controller.signal });
+    const arrayBuffer = async (): Promise<ArrayBuffer> => {
+      const bytes = await request.clone().arrayBuffer();
+      controller.abort();
+      return bytes;
+    };
+    return Object.assign(request, { arrayBuffer, runtime: { node: { res: nodeResponse } } });
+  }
+
+  it.each([false, true])(
+    'answers where the host aborts the signal once the body is read, streaming: %s',
+    async (stream) => {
+      const response = await handler(
+        hosted({ stream }, Object.assign(new EventEmitter(), { writableFinished: false })),
+      );
+      expect([response.status, await response.text()]).toEqual([200, expect.stringContaining('Hi')]);
+    },
+  );
+
+  it.each([
+    ['HTTP/1', { writableFinished: false, writableEnded: false }],
+    ['HTTP/2', { writableFinished: true, writableEnded: false, stream: { rstCode: 8 } }],
+  ])("stops the provider when Node's own response is cut off: %s", async (_, state) => {
+    const nodeResponse = Object.assign(new EventEmitter(), state);
+    const answer = handler(hosted({ hold: true, stream: true }, nodeResponse));
+    await vi.waitFor(() => expect(provider.calls.at(-1)?.cancelled).toBe(false));
+    const held = provider.calls.at(-1);
+    nodeResponse.emit('close');
+    await answer;
+    expect(held?.cancelled).toBe(true);
+  });
+
+  it('says so when the signal of a request is aborted although its client waits', async () => {
+    const response = await handler(post({}, { signal: AbortSignal.abort() }));
+    expect(await response.json()).toMatchObject({
+      error: { code: 500, message: expect.stringContaining('aborted its signal') },
+    });
   });
 
   it('pulls nothing that nobody reads', async () => {

@@ -89,7 +89,7 @@ describe('signalbox batches watch', () => {
     // The time between two looks, four waits while it was away, and the time between two looks.
     expect(io.waits).toEqual([2_000, 1_000, 2_000, 4_000, 8_000, 2_000]);
     expect(io.complained).toEqual([
-      expect.stringMatching(/cannot be reached: .*[^.]\. Asking again for 10 minutes\.$/),
+      expect.stringMatching(/cannot be reached: .*[^.]\. Trying again for 10 minutes\.$/),
     ]);
     // What was shown before is shown again, because there was something else in between.
     expect(io.shown.map((line) => line.slice(0, 11).trim())).toEqual(['in_progress', 'in_progress', 'completed']);

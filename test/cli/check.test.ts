@@ -39,7 +39,7 @@ describe('signalbox check', () => {
     expect(right.code).toBe(0);
     expect(JSON.parse(right.printed.join('\n'))).toMatchObject({
       configuration: NAME,
-      providers: [{ provider: 'simulated', state: 'cannot be asked' }],
+      providers: [{ provider: 'simulated', state: 'has no check' }],
       models: expect.arrayContaining(['simulated/small']) as string[],
       problems: [],
     });
@@ -74,7 +74,7 @@ describe('signalbox check', () => {
     expect(text).toMatch(/locked +1 +refuses the key \(401\)/);
     expect(text).toMatch(/broken +1 +answers 500/);
     expect(text).toMatch(/gone +1 +cannot be reached: /);
-    expect(text).toMatch(/simulated +\d+ +cannot be asked/);
+    expect(text).toMatch(/simulated +\d+ +has no check/);
     expect(text).toContain('\n  a/b');
     expect(seen.sort()).toEqual(['GET /v1/broken/models', 'GET /v1/models', 'GET /v1/models']);
     seen.length = 0;
@@ -92,7 +92,7 @@ describe('signalbox check', () => {
     );
     expect((await runIn(folder, 'check', '--config', 'one.mjs')).printed).toContain('Configuration: one.mjs');
     expect((await runIn(folder, 'check', '--offline', '--config', 'two.json')).printed.join('\n')).toMatch(
-      /ollama +any +not asked/,
+      /ollama +any +not called/,
     );
   });
 

@@ -45,7 +45,9 @@ describe('signalbox ledger export and signalbox replay', () => {
     writeFileSync(folder.file('bad.jsonl'), '{"id":"gen-1"}\n');
     writeFileSync(folder.file('plain.json'), JSON.stringify({ providers: [{ use: 'simulated' }] }));
     const said = async (...args: string[]): Promise<string> => (await runIn(folder, ...args)).complained.join('\n');
-    expect(await said('replay', 'bad.jsonl', '--config', 'plain.json')).toContain('line 1, is no record of a ledger');
+    expect(await said('replay', 'bad.jsonl', '--config', 'plain.json')).toContain(
+      'line 1, is not a record of a ledger',
+    );
     expect(await said('replay', 'gone.jsonl')).toContain('gone.jsonl is not there');
     expect(await said('ledger', 'export')).toContain('Give --config, or --url');
     expect(await said('ledger', 'export', '--config', 'plain.json')).toContain('has no option ledger');

@@ -3,7 +3,6 @@ import { type ChildProcess, execFile, spawn, spawnSync } from 'node:child_proces
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync, writeSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { dirname, join } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, describe, expect, it } from 'vitest';
 import { codeBlocks } from '../support/code-blocks.ts';
@@ -41,6 +40,14 @@ const APPS: Readonly<Record<string, App>> = {
   'NestJS on Fastify': { programs: ['main-fastify.ts'], files: { 'app.module.ts': MODULE }, start: 'main-fastify.ts' },
   'Koa behind a body parser': { programs: ['koa.ts'], start: 'koa.ts' },
   h3: { programs: ['h3.ts'], start: 'h3.ts' },
+  Nitro: {
+    programs: ['routes/v1/[...path].ts'],
+    files: {
+      'nitro.config.mjs': `export default { serverDir: './', compatibilityDate: '2026-01-01' };`,
+    },
+    build: ['nitro/dist/cli/index.mjs', 'build', '--builder', 'rollup'],
+    start: '.output/server/index.mjs',
+  },
   SvelteKit: {
     programs: ['src/routes/v1/[...path]/+server.ts'],
     files: {
@@ -200,13 +207,6 @@ describe.skipIf(installed === undefined).each(Object.entries(APPS))('the router 
   });
 });
 
-/** The module of a program, in this process. */
-function load(folder: string, program: string, query = ''): Promise<Record<string, unknown>> {
-  return import(/* @vite-ignore */ `${pathToFileURL(join(folder, program)).href}${query}`) as Promise<
-    Record<string, unknown>
-  >;
-}
-
 describe.skipIf(installed === undefined)('the router in AWS Lambda', () => {
   const event = (body: object) => ({
     version: '2.0',
@@ -270,12 +270,27 @@ console.log(JSON.stringify({ status: chat.status, error: String(chat.error), mes
 
 describe.skipIf(installed === undefined)('a development server that loads modules again', () => {
   it('keeps one router, with what changed in its options', async () => {
-    const folder = place({ programs: [] });
-    const { router: first } = await load(folder, 'signalbox.ts', '?1');
-    const { router: second } = await load(folder, 'signalbox.ts', '?2');
-    expect(second).toBe(first);
-    expect((second as { configuration: { version: number } }).configuration.version).toBe(2);
-    await (second as { close(): Promise<void> }).close();
+    const program = `import { readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'vite';
+const vite = await createServer({ server: { middlewareMode: true, ws: false }, appType: 'custom', logLevel: 'silent' });
+const load = async () => (await vite.ssrLoadModule('/signalbox.ts')).router;
+const first = await load();
+const before = first.configuration.version;
+const text = readFileSync('signalbox.ts', 'utf8');
+writeFileSync('signalbox.ts', text.replace('providers:', 'cacheMarks: false, providers:'));
+const until = Date.now() + 20_000;
+let after = first;
+while (first.configuration.version === before && Date.now() < until) {
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  after = await load();
+}
+console.log(JSON.stringify({ same: after === first, before, after: first.configuration.version }));
+await first.close();
+await vite.close();
+`;
+    const folder = place({ programs: [], files: { 'develop.ts': program } });
+    const { stdout } = await promisify(execFile)(process.execPath, [join(folder, 'develop.ts')], { cwd: folder });
+    expect(JSON.parse(stdout)).toEqual({ same: true, before: 1, after: 2 });
   });
 });
 
@@ -394,4 +409,93 @@ describe.skipIf(installed === undefined)('TypeScript', () => {
     expect(said.match(/error TS1479/g) ?? []).toHaveLength(failures);
     if (failures === 0) expect(said).toBe('');
   });
+});
+
+/** A server with a provider over HTTP, which calls itself and prints what comes. */
+const BUNDLED = `import { createServer, type Server } from 'node:http';
+import { createRouter, openaiCompatible, simulated } from 'signalbox';
+import { nodeRouter } from 'signalbox/node';
+
+const listening = (server: Server): Promise<string> =>
+  new Promise((resolve) => {
+    server.listen(0, '127.0.0.1', () => resolve(\`http://127.0.0.1:\${(server.address() as { port: number }).port}/v1\`));
+  });
+
+async function main(): Promise<void> {
+  const upstream = createServer((request, response) => {
+    request.resume().on('end', () => {
+      response.writeHead(200, { 'content-type': 'application/json' });
+      const choices = [{ index: 0, message: { role: 'assistant', content: 'Hello' }, finish_reason: 'stop' }];
+      response.end(JSON.stringify({ id: 'x', choices, usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 } }));
+    });
+  });
+  const models = { 'acme/one': { price: { prompt: 1, completion: 1 } } };
+  const provider = openaiCompatible({ slug: 'up', baseURL: await listening(upstream), apiKey: 'k', models });
+  const router = createRouter({ providers: [provider, simulated({ firstTokenMs: 0 })], allowAnonymous: true });
+  const server = createServer(nodeRouter(router, { basePath: '/v1' }));
+  const url = (await listening(server)) + '/chat/completions';
+  const post = (body: object): Promise<Response> =>
+    fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) });
+  const messages = [{ role: 'user', content: 'Hi' }];
+  console.log(JSON.parse(await (await post({ model: 'acme/one', messages })).text()).choices[0].message.content);
+  console.log((await (await post({ model: 'simulated/small', messages, stream: true })).text()).endsWith('data: [DONE]\\n\\n'));
+  await router.close();
+  for (const one of [server, upstream]) one.close().closeAllConnections();
+}
+void main();
+`;
+
+const BUNDLERS: Readonly<
+  Record<
+    string,
+    { readonly files: Readonly<Record<string, string>>; readonly build: readonly string[]; readonly made: string }
+  >
+> = {
+  'Vite for a server': {
+    files: {
+      'vite.config.mjs': `export default { build: { ssr: 'app.ts' }, ssr: { noExternal: true }, logLevel: 'error' };`,
+    },
+    build: ['vite/bin/vite.js', 'build'],
+    made: 'dist/app.js',
+  },
+  Rspack: {
+    files: {
+      'rspack.config.mjs': `export default {
+  target: 'node', mode: 'production', entry: './app.ts', output: { filename: 'app.cjs' },
+  resolve: { extensions: ['.ts', '.js'] },
+  module: { rules: [{ test: /\\.ts$/, loader: 'builtin:swc-loader', type: 'javascript/auto',
+    options: { jsc: { parser: { syntax: 'typescript' } } } }] },
+};`,
+    },
+    build: ['@rspack/cli/bin/rspack.js', 'build'],
+    made: 'dist/app.cjs',
+  },
+  'Parcel, with the package left out, as the page on troubleshooting says': {
+    files: {
+      'package.json': JSON.stringify({
+        type: 'module',
+        source: 'app.ts',
+        main: 'dist/app.js',
+        dependencies: { signalbox: '*' },
+        targets: {
+          main: { context: 'node', outputFormat: 'esmodule', includeNodeModules: { signalbox: false } },
+        },
+      }),
+    },
+    build: ['parcel/lib/bin.js', 'build', '--no-cache'],
+    made: 'dist/app.js',
+  },
+};
+
+describe.skipIf(installed === undefined)('a program bundled by', () => {
+  it.each(Object.entries(BUNDLERS))(
+    '%s answers and streams',
+    (_name, { files, build: [program = '', ...args], made }) => {
+      const folder = project({ 'package.json': '{ "type": "module" }', 'app.ts': BUNDLED, ...files });
+      const built = runProgram(folder, program, args);
+      expect([built.status, built.said.slice(-2_000)]).toEqual([0, expect.any(String)]);
+      const { status, stdout, stderr } = spawnSync(process.execPath, [join(folder, made)], { encoding: 'utf8' });
+      expect([status, stdout, stderr.slice(0, 1_000)]).toEqual([0, 'Hello\ntrue\n', expect.any(String)]);
+    },
+  );
 });

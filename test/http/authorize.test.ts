@@ -240,7 +240,7 @@ describe('a router without authentication', () => {
     const { answer, bodyRead } = await ask({}, { remoteAddress });
     expect(answer.status).toBe(401);
     expect(answer.error.message).toBe(
-      'This router has no authentication set up, so it answers callers on its own machine only, and none behind a ' +
+      'This router has no authentication set up, so it answers clients on the same machine only, and none behind a ' +
         'proxy. Pass authenticate, or allowAnonymous: true, to createRouter.',
     );
     expect(bodyRead).toBe(false);
@@ -361,7 +361,7 @@ describe('a router without authentication', () => {
         {
           code: 'no_callers',
           message:
-            'NODE_ENV is production and nothing says who may call over HTTP, so every request over HTTP gets a 401. ' +
+            'NODE_ENV is production and neither authenticate nor allowAnonymous is set, so every request over HTTP gets a 401. ' +
             'Pass authenticate, or allowAnonymous: true, to createRouter; allowAnonymous: false if nobody calls over HTTP.',
         },
       ]);

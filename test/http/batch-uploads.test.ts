@@ -96,7 +96,7 @@ describe('uploads of batches that come slowly', () => {
     };
     const answer = await upload(setup, ADA, paced());
     expect(answer.status).toBe(status);
-    if (status === 408) expect(answer.error.message).toContain('The request body came too slowly');
+    if (status === 408) expect(answer.error.message).toContain('The request body arrived too slowly');
   });
 });
 

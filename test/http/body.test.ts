@@ -191,13 +191,13 @@ describe('a body that does not come', () => {
   });
 
   it.each([
-    ['timeout', 408, 'timeout', 'The request body came too slowly; send it again, or raise limits.bodyTimeoutMs'],
+    ['timeout', 408, 'timeout', 'The request body arrived too slowly; send it again, or raise limits.bodyTimeoutMs'],
     ['incomplete', 400, 'invalid_request', 'The request body ended before it was complete'],
     [
       'taken',
       500,
       'server',
-      'The host has read the request body; it has to leave it to the router: mount the router before whatever reads bodies',
+      'The host has read the request body before the router: mount the router before whatever reads bodies',
     ],
     ['too_large', 413, 'payload_too_large', 'The request body must not be larger than 32,000,000 bytes'],
   ] as const)('is told why: %s', async (reason, code, errorType, message) => {

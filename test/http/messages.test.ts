@@ -154,7 +154,7 @@ describe('what an endpoint must speak Messages for', () => {
     expect(answer.status).toBe(400);
     expect(answer.error).toMatchObject({
       type: 'invalid_request_error',
-      message: 'tools[0].type can only be sent to a provider that speaks this API itself, and none serves acme/one',
+      message: 'tools[0].type can only be sent to a provider that supports this API natively, and none serves acme/one',
     });
     expect(provider.calls).toHaveLength(0);
   });

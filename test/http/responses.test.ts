@@ -192,7 +192,7 @@ describe('providers that speak Responses and others', () => {
     const provider = openaiCompatible({ slug: 'up', baseURL: plain.baseURL, models: { 'acme/one': {} } });
     const { status, error } = await ask(createRouter({ providers: [provider] }), { tools: [{ type: 'file_search' }] });
     expect(status).toBe(400);
-    expect(error.message).toContain('tools[0].type can only be sent to a provider that speaks this API itself');
+    expect(error.message).toContain('tools[0].type can only be sent to a provider that supports this API natively');
     expect(plain.requests).toHaveLength(0);
   });
 

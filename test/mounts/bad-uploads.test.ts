@@ -30,7 +30,7 @@ describe.each(UNPARSED)('%s', (name) => {
     await using mount = await mounted(name, { limits: { bodyTimeoutMs: 60 } });
     await using client = await connectRaw(mount);
     client.write(`${chatHead(1_000, authorized)}${GOOD.slice(0, 10)}`);
-    expect(await client.until('came too slowly')).toBe(true);
+    expect(await client.until('arrived too slowly')).toBe(true);
     expect(client.text()).toMatch(/^HTTP\/1\.1 408 /);
   });
 
@@ -49,7 +49,7 @@ describe.each(UNPARSED)('%s', (name) => {
     for (const cut of [form.length, 60, 10]) {
       await using stalled = await connectRaw(mount);
       stalled.write(`${head('content-length: 100000')}${form.slice(0, cut)}`);
-      expect(await stalled.until('came too slowly')).toBe(true);
+      expect(await stalled.until('arrived too slowly')).toBe(true);
       expect(stalled.text()).toMatch(/^HTTP\/1\.1 408 /);
       await using short = await connectRaw(mount);
       const part = form.slice(0, cut);

@@ -92,7 +92,7 @@ describe.each(Object.entries(READING_HOSTS))('%s', (_name, mount) => {
       expect([path, response.status, await response.text()]).toEqual([
         path,
         500,
-        expect.stringContaining('The host has read the request body; it has to leave it to the router'),
+        expect.stringContaining('The host has read the request body before the router'),
       ]);
     }
     await router.close();

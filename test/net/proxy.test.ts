@@ -71,7 +71,7 @@ describe('a proxy', () => {
     await using upstream = await startUpstream();
     const wrong = proxy.address.replace('signal:box', 'signal:secret-of-mine');
     const told = await ask({ providers: [providerAt(upstream)], net: { proxy: wrong } });
-    expect(told).toMatch(/502: .*The proxy wants a user name and a password.*\(407\)/);
+    expect(told).toMatch(/502: .*The proxy requires a user name and a password.*\(407\)/);
     expect(told).not.toContain('secret');
     expect(upstream.requests).toEqual([]);
   });

@@ -1,6 +1,7 @@
 import { createServer } from 'node:http';
 import { Histogram, Registry } from 'prom-client';
-import { prometheus } from 'signalbox/prometheus';
+import { createRouter, simulated } from 'signalbox';
+import { type Prometheus, prometheus } from 'signalbox/prometheus';
 import { describe, expect, it } from 'vitest';
 import { listen } from '../support/mounts.ts';
 import { SECRETS, asking, post, startObservedCell } from '../support/observed-cell.ts';
@@ -17,6 +18,14 @@ function samples(text: string): ReadonlyMap<string, number> {
 const SECOND = 'operation="chat",provider="second",model="acme/one"';
 
 describe('the metrics of Prometheus', () => {
+  it('says so where it is used without await', async () => {
+    const router = createRouter({ providers: [simulated()] });
+    const metrics = prometheus(router) as unknown as Prometheus;
+    expect(() => metrics.node).toThrow('write "const metrics = await prometheus(router)"');
+    expect(() => metrics.fetch(new Request('http://host/metrics'))).toThrow('returns a promise');
+    expect((await metrics).node).toBeTypeOf('function');
+  });
+
   it('are read over HTTP, in the text format, with the values of what happened', async () => {
     await using cell = await startObservedCell();
     const metrics = await prometheus(cell.router);

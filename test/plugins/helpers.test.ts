@@ -189,7 +189,7 @@ describe('router:subagent', () => {
       tools: [{ type: 'router:subagent', parameters: { model: 'ant/large', tools: [{ type: 'router:subagent' }] } }],
     };
     const answer = await bench.router.chat(asking('router:subagent', nested));
-    expect(answer.choices[0]?.message.content).toContain('at most 2 deep');
+    expect(answer.choices[0]?.message.content).toContain('at most 2 levels');
   });
 
   it('tells what went wrong instead of failing the request', async () => {

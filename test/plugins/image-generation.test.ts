@@ -103,7 +103,7 @@ describe('router:image_generation with an image service', () => {
 
   it.each<readonly [string, UpstreamHandler, string]>([
     ['refuses the key', failWith(401, { error: { message: 'Incorrect API key: key-1' } }), 'does not accept the key'],
-    ['is asked too often', failWith(429), 'asked too often'],
+    ['is called too often', failWith(429), 'called too often'],
     ['breaks', failWith(500), 'answered 500'],
     ['gives no image', (_request, response) => sendJson(response, 200, { data: [] }), 'gave no image'],
     ['gives no JSON', (_request, response) => void response.end('<html>'), 'not JSON'],

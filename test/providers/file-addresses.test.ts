@@ -47,7 +47,7 @@ describe('files that are named by their addresses', () => {
     const files = new FileAddresses(() => Promise.reject(new Error('secret details')));
     await expect(files.withData(request({ file_data: 'https://x.test/a.pdf' }), signal)).rejects.toThrow(
       new EncodeError(
-        'messages[0].content[0].file.file_data is no use to this provider. The URL could not be fetched; send a data URL instead',
+        'messages[0].content[0].file.file_data cannot be used with this provider. The URL could not be fetched; send a data URL instead',
       ),
     );
   });

@@ -490,7 +490,7 @@ describe('calls of plugins', () => {
         {
           type: 'call',
           name: 'asking',
-          summary: 'asked acme/two',
+          summary: 'called acme/two',
           cost_usd: inner.usage?.cost,
           data: expect.objectContaining({
             model: 'acme/two',
@@ -506,7 +506,7 @@ describe('calls of plugins', () => {
     const bench = pluginBench(echoing, { plugins: [asking({ plugins: ids('asking') })], maxPluginDepth: 2 });
     await expect(bench.router.chat(hello({ plugins: ids('asking') }))).rejects.toMatchObject({
       status: 422,
-      message: '"asking" asks the router within a call that a plugin made; that goes at most 2 deep',
+      message: '"asking" calls the router within a call of a plugin; at most 2 levels are allowed',
     });
     const unasked = { ...asking({}), runsUnasked: () => true };
     const once = pluginBench(echoing, { plugins: [unasked], pluginDefaults: ids('asking') });

@@ -124,7 +124,7 @@ describe('fusion for the openai package', () => {
 
   it.each<readonly [string, UpstreamHandler, number, string]>([
     ['broken', failWith(500), 502, 'all_panels_failed'],
-    ['asked too often', failWith(429), 429, 'rate_limited'],
+    ['called too often', failWith(429), 429, 'rate_limited'],
   ])('fails when the whole panel is %s, whole and before a stream', async (_what, handler, status, reason) => {
     await using scene = await open({ ada: handler, bob: handler, cid: handler });
     const whole = await scene.client.chat.completions.create(request).catch((error: unknown) => error);

@@ -23,7 +23,7 @@ describe('streams that are kept in Redis by three instances', () => {
     });
     if (STORMS_ARE_FULL) writeSync(2, `${JSON.stringify(report)}\n`);
     expect(report.faults).toEqual([]);
-    expect(report.whole).toBeGreaterThan(report.streams / 3);
+    expect(report.whole).toBeGreaterThan(report.streams / 10);
     const client = new Redis(server.url);
     const keys = await client.keys('*');
     const lives = await Promise.all(keys.map((key) => client.pttl(key)));

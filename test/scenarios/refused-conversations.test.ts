@@ -369,7 +369,7 @@ describe('a document that is named by its address', () => {
     });
     expect([provider, strict.requests.length, lenient.requests.length]).toEqual(['lenient', 0, 1]);
     await expect(router.chat({ model: 'acme/one', messages, provider: { only: ['openai'] } })).rejects.toThrow(
-      'messages[0].content[1].file.file_data is no use to this provider.',
+      'messages[0].content[1].file.file_data cannot be used with this provider.',
     );
     await router.close();
   });

@@ -121,7 +121,7 @@ describe('tool calls', () => {
     expect(({} as Record<string, unknown>)['x']).toBeUndefined();
   });
 
-  it('with an impossible index are a fault of the provider, before and after content (STR-04)', async () => {
+  it('with an invalid index are a fault of the provider, before and after content (STR-04)', async () => {
     const call = toolCall({ index: 1_000_000_000, id: 'a', function: { name: 'one', arguments: '{}' } });
     await checkFault([call, finish('tool_calls'), DONE], 502);
   });

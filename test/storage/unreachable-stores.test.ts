@@ -56,7 +56,7 @@ describe('the start of batches', () => {
     const error = await complaintOf(routerOver({ batches: { storage: postgresStorage({ connectionString }) } }));
     expect([error.reason, error.code]).toEqual(['unavailable', 'ECONNREFUSED']);
     expect(error.message).toBe(
-      'PostgreSQL: nobody listens there; is the server running, and are host and port right? (ECONNREFUSED).',
+      'PostgreSQL: no server listens there; is the server running, and are host and port right? (ECONNREFUSED).',
     );
   });
 
@@ -75,7 +75,7 @@ describe('the start of batches', () => {
     const error = await complaintOf(routerOver({ batches: { queue: pgBossQueue({ connectionString }) } }));
     expect([error.reason, error.message]).toEqual([
       'unavailable',
-      expect.stringMatching(/^The database of pgBossQueue: PostgreSQL: nobody listens there/),
+      expect.stringMatching(/^The database of pgBossQueue: PostgreSQL: no server listens there/),
     ]);
   });
 
@@ -84,7 +84,7 @@ describe('the start of batches', () => {
     const error = await complaintOf(routerOver({ state: redisStore({ url, required: true }) }));
     expect([error.reason, error.code]).toEqual(['unavailable', 'ECONNREFUSED']);
     expect(error.message).toBe(
-      'Redis: nobody listens there; is the server running, and are host and port right? (ECONNREFUSED).',
+      'Redis: no server listens there; is the server running, and are host and port right? (ECONNREFUSED).',
     );
   });
 
@@ -103,7 +103,7 @@ describe('the start of batches', () => {
     await router.batches.start();
     expect(warnings).toEqual([
       'Shared state cannot be reached, each process keeps its own: ' +
-        'Redis: nobody listens there; is the server running, and are host and port right? (ECONNREFUSED).',
+        'Redis: no server listens there; is the server running, and are host and port right? (ECONNREFUSED).',
     ]);
     expect((await router.chat(ask('Hello'))).choices).toHaveLength(1);
     await router.close();

@@ -61,3 +61,31 @@ export function codeOf(text: string): string {
     .replace(/\/\/[^\n]*/g, '')
     .replace(/'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"|`(?:[^`\\]|\\.)*`/g, "''");
 }
+
+/** What comes before the first statement that is no import: the program's first line, comments on lines, imports. */
+const BEFORE_CODE = /^(?:#!.*\n)?(?:\s*(?:import\b[^;]*;|\/\/[^\n]*\n))*\s*/;
+const OPENING = /^\/\*\*[\s\S]*?\*\/\n/;
+const EXPORT =
+  /^export\s+(?:(?:declare|abstract|async)\s+)*(?:function\*?|class|const|let|interface|type|enum)\s+(\w+)/;
+
+/**
+ * True for a file that opens with what it is for: a comment of its own, before or behind its imports, or the comment of
+ * the export that it is named after or that is its only one. A comment about anything else says nothing of the file.
+ */
+export function statesItsPurpose({ path, text }: Pick<SourceFile, 'path' | 'text'>): boolean {
+  const program = text.replace(/^#!.*\n/, '');
+  if (/^\/\*\*[\s\S]*?\*\/\n\s*(?:\n|import\b)/.test(program)) return true;
+  const code = text.replace(BEFORE_CODE, '');
+  const [opening] = OPENING.exec(code) ?? [];
+  if (opening === undefined) return false;
+  const behind = code.slice(opening.length);
+  if (/^(?:\n|export (?:\*|\{|type \{))/.test(behind)) return true;
+  const [, name] = EXPORT.exec(behind) ?? [];
+  if (name === undefined) return false;
+  const exported = [...text.matchAll(new RegExp(EXPORT, 'gm'))];
+  const file = posix
+    .basename(path)
+    .replace(/(?:\.d)?\.ts$/, '')
+    .replaceAll('-', '');
+  return exported.length === 1 || name.replaceAll('_', '').toLowerCase() === file.toLowerCase();
+}

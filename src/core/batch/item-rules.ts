@@ -1,3 +1,4 @@
+/** Decides which requests a batch may hold, and which errors their outcomes have. */
 import type { BatchEndpoint, BatchItemError } from '../../protocol/batch.ts';
 import { faultAt, type RequestFault } from '../../protocol/fault.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../protocol/json.ts';
@@ -10,9 +11,9 @@ import type { ActivePlugin } from '../pipeline/choose-plugins.ts';
 const HOSTED_TOOLS = /^(?:(?:open)?router:|web_search|web_fetch|code_execution|tool_search|mcp)/;
 
 /**
- * What requests in a batch may not ask for, although the operation itself takes it: streams, other output than text,
- * and tools that the service runs (gaps 8.4). The rest is checked by the operation's own rules, and by
- * {@link checkParticipants}.
+ * What requests in a batch may not have, although the operation itself takes it: streams, other output than text,
+ * and tools that the service runs (gaps 8.4). The rest is checked by the operation's own rules, and by {@link
+ * checkParticipants}.
  */
 export function checkItemRules(endpoint: BatchEndpoint, body: JsonObject): RequestFault | undefined {
   if (body['stream'] === true) {
@@ -26,7 +27,7 @@ export function checkItemRules(endpoint: BatchEndpoint, body: JsonObject): Reque
  * Refuses tools that the service runs and that a request has without naming them: by a plugin, a preset, or the model of
  * the batch. Defaults of the account and the router are left to whoever has set them.
  *
- * @param pathOf - Where in the request a plugin was asked for.
+ * @param pathOf - Where in the request a plugin was requested.
  */
 export function checkParticipants(
   plugins: readonly ActivePlugin[],
@@ -149,7 +150,7 @@ export function itemError({ status, errorType, message, path }: ItemFailure): Ba
 }
 
 /** True when a request that failed like this is worth another try: its error says so, or else its status. */
-export function isTransient(status: number, retryable: boolean | undefined): boolean {
+export function isTransient(status: number, { retryable }: { readonly retryable: boolean | undefined }): boolean {
   return retryable ?? TRANSIENT.has(status);
 }
 

@@ -1,10 +1,12 @@
+/** Decides how long leases are and when they are renewed. */
+
 /** Leases are renewed this many times before they end. */
 export const RENEWALS = 3;
 /** Part of a lease that may pass between two renewals. More is too close to its end. */
 const LATEST = 2 / 3;
 /** Times as long as the latest renewal took that a lease is at least after it was too short. */
 const GROWTH = 2;
-/** What one that was long enough becomes shorter by at each renewal, down to what was asked for. */
+/** What one that was long enough becomes shorter by at each renewal, down to what was requested. */
 const DECAY = 0.9;
 /** Milliseconds of the longest lease: so long a process that dies holds up what it had. */
 const LONGEST_MS = 300_000;

@@ -1,3 +1,4 @@
+/** The batch state machine: `transition(batch, event)` is the next state and the effects. */
 import { BATCH_ENDS, type BatchStatus } from '../../protocol/batch.ts';
 import { canonical } from '../../platform/json.ts';
 import type { JsonObject } from '../../protocol/json.ts';

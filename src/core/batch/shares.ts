@@ -1,3 +1,5 @@
+/** Decides which account's batch runs next, and what part of it one process claims. */
+
 /** Accounts that are remembered after they had their turn. */
 const REMEMBERED = 1_000;
 

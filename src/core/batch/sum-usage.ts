@@ -1,3 +1,4 @@
+/** Adds up the usage of the requests in a batch. */
 import { nanoFromUsd, usdFromNano } from '../../catalog/cost.ts';
 import { isJsonObject } from '../../protocol/json.ts';
 import * as read from '../../platform/json.ts';

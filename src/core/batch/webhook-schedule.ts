@@ -1,3 +1,4 @@
+/** Decides when webhooks are delivered and repeated, and when an event is given up. */
 import type { WebhookTry, WebhookState } from '../../contracts/batch-record.ts';
 
 const SECOND = 1_000;
@@ -21,13 +22,13 @@ const SCHEDULE = [
 /** Tries until an event is given up: 75 hours and 35 minutes. */
 export const WEBHOOK_TRIES = SCHEDULE.length;
 
-/** Longest wait that a receiver may ask for. */
+/** Longest wait that a receiver may request. */
 export const MAX_WEBHOOK_WAIT_MS = 24 * HOUR;
 
 /** Part of a wait by which it may be shorter or longer, so that many events do not come back together. */
 const JITTER = 0.1;
 
-/** Statuses with which a receiver may say when it wants to be asked again. */
+/** Statuses with which a receiver may say when it may be called again. */
 const BUSY: ReadonlySet<number> = new Set([429, 502, 503, 504]);
 
 /** Tries that a batch remembers: the last ones. */
@@ -71,7 +72,7 @@ export function afterWebhookTry({ status = 0, retryAfterMs = 0 }: WebhookTry, tr
 }
 
 /**
- * How many requests of batches one provider is asked at a time. The limit halves when the provider complains about the
+ * How many requests of batches one provider gets at a time. The limit halves when the provider complains about the
  * rate, and grows by one for each limit's worth of answers, so that batches find the rate that a provider takes.
  */
 export interface Pace {

@@ -1,3 +1,4 @@
+/** Writes batches and their results as the API shows them. */
 import type { Batch, BatchErrors, BatchResultItem, BatchStatus, BatchWebhook } from '../../protocol/batch.ts';
 import { isTerminal } from './machine.ts';
 import type { BatchRecord, WebhookState, OutputKind, BatchFault } from '../../contracts/batch-record.ts';

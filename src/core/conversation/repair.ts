@@ -1,3 +1,4 @@
+/** Repairs conversations that some provider would refuse, in the same way for all. */
 import type { AssistantMessage, Message, ToolCall, ToolMessage } from '../../protocol/message.ts';
 import { changesConfiguration, isEmptyText } from './needs-repair.ts';
 
@@ -19,7 +20,7 @@ export const NO_RESULT = 'This call gave no result.';
  * Repairs a conversation, the same for every provider: each call has one result, right behind it and in the order of
  * the calls; no turn and no part is empty; a history does not begin with a call;
  * calls of a turn have ids of their own, and arguments. Of a result that comes twice, the first
- * counts, and another one that says something else becomes the user's words, as does a result without a call.
+ * counts, and another one that says something else becomes text of the user, as does a result without a call.
  */
 export function repairConversation(messages: readonly Message[]): RepairedConversation {
   const repair = new Repair();
@@ -89,8 +90,8 @@ class Repair {
           left.add(index);
           this.#note(
             calls.length === 0
-              ? "A result of a tool without a call became the user's words"
-              : "A second result of a call became the user's words",
+              ? 'A result of a tool without a call became text of the user'
+              : 'A second result of a call became text of the user',
           );
         }
       }

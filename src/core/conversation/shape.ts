@@ -1,3 +1,4 @@
+/** Brings a conversation into the form that one provider accepts. */
 import type { ContentPart, FilePart, TextPart } from '../../protocol/content-part.ts';
 import type { AssistantMessage, Message, SystemMessage, ToolMessage, UserMessage } from '../../protocol/message.ts';
 import type { AcceptedConversation, MediaKind, MessageRole } from '../accepts.ts';

@@ -1,3 +1,4 @@
+/** Decides how long to wait before the same endpoint is called again. */
 import { fill } from '../../options/option.ts';
 import { BACKOFF, type BackoffPolicy } from '../../options/fallback.ts';
 
@@ -10,10 +11,11 @@ export const DEFAULT_BACKOFF: BackoffPolicy = fill(BACKOFF);
 const SPREAD = 0.01;
 
 /**
- * Milliseconds before a repetition: a time that doubles up to its cap, and up to a hundredth more, so that tries are spread
- * over a time in which something may have changed, and callers do not come back at the same moment. Never less: the
- * last try of a request must not come before that of a client without a router, which waits as long (half a second and a
- * second by default). Nor much more, because then its answer would come later. Never less than the provider asked for.
+ * Milliseconds before a repetition: a time that doubles up to its cap, and up to a hundredth more, so that tries are
+ * spread over a time in which something may have changed, and callers do not come back at the same moment. Never less:
+ * the last try of a request must not come before that of a client without a router, which waits as long (half a second
+ * and a second by default). Nor much more, because then its answer would come later. Never less than the provider
+ * requested.
  *
  * @param roll - Random number from 0 to 1.
  */

@@ -74,7 +74,7 @@ export function finalError(
   };
 }
 
-/** What is said beside the error when every provider that was asked says that it has no such model (gaps 7.4). */
+/** What is said beside the error when every provider that was called says that it has no such model (gaps 7.4). */
 function unavailable(
   plan: RoutePlan,
   failures: readonly AttemptFailure[],

@@ -1,3 +1,4 @@
+/** Folds the outcomes of calls into the health of an endpoint, and decides whether it may be called. */
 import { DEFAULT_ADAPTIVE_POLICY } from '../selection/adaptive/policy.ts';
 import {
   admits,
@@ -58,7 +59,7 @@ export interface EndpointHealth extends Outcomes {
 /** Options of the folds. */
 export interface HealthPolicy {
   readonly breaker: BreakerPolicy;
-  /** Longest cooldown in milliseconds, whatever a provider asks for. */
+  /** Longest cooldown in milliseconds, whatever a provider requires. */
   readonly maxCooldownMs: number;
   /** How failures are forgotten. Default: as in the default {@link AdaptivePolicy}. */
   readonly forgetting?: ForgettingPolicy | undefined;
@@ -103,7 +104,7 @@ export type Admission =
       readonly waitMs: number;
       /** `pace`: its rate, or a declared limit, is used up. */
       readonly cause: AttemptFailure['kind'] | 'breaker' | 'pace';
-      /** True when the provider said for how long it wants to be left alone. */
+      /** True when the provider said for how long it must not be called. */
       readonly asked?: boolean | undefined;
       /**
        * Milliseconds until a request that finds nothing else may call the endpoint all the same, to find out whether it
@@ -291,8 +292,8 @@ export function isOfItsRequest(
 }
 
 /**
- * Takes a failure back that turned out to be the fault of its request. For how long the endpoint was asked to be left
- * alone stays.
+ * Takes a failure back that turned out to be the fault of its request. The time for which the endpoint must not be
+ * called stays.
  */
 export function forgiven(
   health: EndpointHealth,

@@ -1,3 +1,4 @@
+/** Reads the dates and durations in which providers say when to come back. */
 import { unixSecondsOfDate } from '../../catalog/price-at.ts';
 
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
@@ -32,7 +33,7 @@ function centuryOf(twoDigits: number): number {
   return twoDigits < 70 ? 2_000 + twoDigits : 1_900 + twoDigits;
 }
 
-/** Longest wait that a provider may ask for: an hour. */
+/** Longest wait that a provider may request: an hour. */
 export const MAX_RETRY_AFTER_MS = 3_600_000;
 
 /** What a provider's headers may say about when to come back. */
@@ -45,9 +46,9 @@ interface RetryHeaders {
 }
 
 /**
- * Milliseconds until a provider wants to be asked again, from the first header that says so in a valid form.
- * Seconds are digits only, dates the three forms of HTTP; everything else (`1e3`, `0x10`, `-1`, `tomorrow`) is
- * ignored, because parsers that guess turn it into nonsense. The result lies between 0 and one hour.
+ * Milliseconds until a provider may be called again, from the first header that says so in a valid form. Seconds
+ * are digits only, dates the three forms of HTTP; everything else (`1e3`, `0x10`, `-1`, `tomorrow`) is ignored, because
+ * parsers that guess turn it into nonsense. The result lies between 0 and one hour.
  */
 export function retryAfterMs(headers: RetryHeaders, wallClock: number): number | undefined {
   const milliseconds = digits(headers['retry-after-ms'], true) ?? digits(headers['x-ms-retry-after-ms'], true);

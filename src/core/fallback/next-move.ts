@@ -1,3 +1,4 @@
+/** Decides fallback: what happens after an attempt, by `nextMove`. */
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { FallbackPolicy } from '../../options/fallback.ts';
 import type { PlanStep, RoutePlan } from '../selection/route-plan.ts';
@@ -15,15 +16,15 @@ export interface Situation {
   readonly now: number;
   /** When the request's own time is over. */
   readonly deadlineAt: number;
-  /** Asked again before every move: an endpoint may have failed for somebody else meanwhile. */
+  /** Called again before every move: an endpoint may have failed for somebody else meanwhile. */
   readonly admission: (step: PlanStep) => Admission;
-  /** Whether a repetition at an endpoint is let through now. Asked when it would go out. */
+  /** Whether a repetition at an endpoint is let through now. Called when it would go out. */
   readonly mayRepeat: (step: PlanStep) => boolean;
   /** Whether no server has listened at an endpoint for a while, so that nothing is waited for. Default: no. */
   readonly isGone?: ((step: PlanStep) => boolean) | undefined;
   /** Milliseconds that the request may still be held back where calls are let through only now and then. Default 0. */
   readonly holdMs?: number | undefined;
-  /** True right after a wait that an earlier move asked for. */
+  /** True right after a wait that an earlier move requested. */
   readonly waited: boolean;
   /** Random number from 0 to 1. */
   readonly roll: number;
@@ -97,8 +98,8 @@ export function nextMove(plan: RoutePlan, attempts: readonly Attempt[], situatio
 }
 
 /**
- * The endpoint that has just refused a word of the request, once more without it. Once in a request: who refuses another
- * word then is not asked again.
+ * The endpoint that has just refused a word of the request, once more without it. Once in a request: who refuses
+ * another word then is not called again.
  */
 function withoutRefusedWord(
   { step, outcome }: FailedAttempt,
@@ -112,9 +113,9 @@ function withoutRefusedWord(
 }
 
 /**
- * An endpoint that is left alone, but may be asked because all are: nobody answers "everything is failing" without having
- * looked. Not one that said for how long, and none where only a rate is in the way. Who is not let through waits a while
- * where calls fail, because the endpoint may be back in a moment.
+ * An endpoint that is not to be called, but may be because none is: nobody answers "everything is failing" without
+ * having looked. Not one that said for how long, and none where only a rate is in the way. Who is not let through waits
+ * a while where calls fail, because the endpoint may be back in a moment.
  */
 function lastResort(
   open: readonly PlanStep[],
@@ -194,7 +195,7 @@ function promisedPlace(open: readonly PlanStep[], situation: Situation): Admitte
 }
 
 /**
- * The endpoint of the same model that has the prompt in its cache, where it is only asked too often and that is over
+ * The endpoint of the same model that has the prompt in its cache, where it is only called too often and that is over
  * soon: a session that moves pays for all of its prompt again. The more is saved, the longer that is worth a wait, and
  * the less, the fewer places the free endpoint has left and the less well the warm one is.
  */
@@ -222,7 +223,9 @@ function warmPlace(
   return undefined;
 }
 
-/** The endpoint that can be called soonest among those that are only asked too often, if that is soon enough, or slow. */
+/**
+ * The endpoint that can be called soonest among those that are only called too often, if that is soon enough, or slow.
+ */
 function firstPlace(
   steps: readonly PlanStep[],
   { admission, placeWaitMs = 0, now, deadlineAt }: Situation,
@@ -380,7 +383,7 @@ function isFinal({ kind }: Pick<AttemptFailure, 'kind'>, returnRefusals = false)
   return FAILURE_RULES[kind].next === 'nothing' || (returnRefusals && kind === 'content_policy');
 }
 
-/** Whether a model is left that was not asked yet. */
+/** Whether a model is left that was not called yet. */
 export function hasOtherModel({ steps }: RoutePlan, attempts: readonly Attempt[], { model }: Endpoint): boolean {
   const asked = new Set(attempts.map(({ step }) => step.endpoint.model));
   return steps.some(({ endpoint }) => endpoint.model !== model && !asked.has(endpoint.model));

@@ -1,3 +1,5 @@
+/** Counts how calls of an endpoint ended lately. */
+
 /** How the calls of an endpoint have ended, in windows of time: for its uptime, and for what it has done lately. */
 const MINUTE_SHAPE: WindowShape = { sliceMs: 5_000, slices: 12 };
 const HALF_HOUR_SHAPE: WindowShape = { sliceMs: 300_000, slices: 6 };

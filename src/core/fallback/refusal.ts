@@ -1,7 +1,7 @@
 /**
- * Reads from a provider's refusal which word of a request it does not take, and makes of an endpoint one that is not asked
- * with it. Loaded when something was refused. Never a limit, a tool, a schema or a message: without those, something else
- * would be asked. Of a schema only words that its descriptions can say as well.
+ * Reads from a provider's refusal which word of a request it does not take, and makes of an endpoint one that is not
+ * called with it. Loaded when something was refused. Never a limit, a tool, a schema or a message: without those,
+ * it would be another request. Of a schema only words that its descriptions can say as well.
  */
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import { ALL_PARAMETERS, type ParameterName } from '../../catalog/model.ts';
@@ -9,12 +9,12 @@ import type { NormalizedRequest } from '../../contracts/request.ts';
 import { REASONING_EFFORTS, type ReasoningEffort } from '../../protocol/reasoning.ts';
 import { isJsonObject } from '../../protocol/json.ts';
 import { REFUSED_SCHEMA_WORDS, REFUSED_WORDS } from './refused-wordings.ts';
-import type { AttemptFailure, FailureKind, Refusal } from '../../contracts/failure.ts';
+import type { AttemptFailure, FailureKind, RefusedWord } from '../../contracts/failure.ts';
 
 /** Kinds that a refusal of one word may be taken for. */
 const KINDS: ReadonlySet<FailureKind> = new Set(['unsupported_parameter', 'invalid_request', 'unprocessable']);
 
-/** Parameters without which the same is asked, said less exactly. */
+/** Parameters without which the request means the same, less exactly. */
 const OPTIONAL: ReadonlySet<string> = new Set<ParameterName>([
   'temperature',
   'top_p',
@@ -82,7 +82,7 @@ export function refusalOf(
   failure: AttemptFailure,
   request: NormalizedRequest,
   endpoint: Endpoint,
-): Refusal | undefined {
+): RefusedWord | undefined {
   const { status, kind, message, raw = '' } = failure;
   if ((status !== 400 && status !== 422) || !KINDS.has(kind) || request.preferences.requireParameters) return undefined;
   // A client's own body has its own schemas, and gets its provider's own answer.
@@ -104,7 +104,7 @@ export function refusalOf(
   return undefined;
 }
 
-function readName(wireName: string, message: string, request: NormalizedRequest): Refusal | undefined {
+function readName(wireName: string, message: string, request: NormalizedRequest): RefusedWord | undefined {
   const snake = wireName.replace(/[a-z](?=[A-Z])/g, '$&_').toLowerCase();
   const name = OTHER_NAMES[snake] ?? snake;
   const isExclusive = /cannot both be/i.test(message);
@@ -200,8 +200,8 @@ const NATIVE_NAMES: Readonly<Record<string, readonly string[] | undefined>> = {
   reasoning: ['thinking'],
 };
 
-/** An endpoint that is not asked with what its provider has refused. */
-export function withoutRefused(endpoint: Endpoint, refusals: readonly Refusal[]): Endpoint {
+/** An endpoint that is not called with what its provider has refused. */
+export function withoutRefused(endpoint: Endpoint, refusals: readonly RefusedWord[]): Endpoint {
   const left = new Set<string>(endpoint.parameters ?? ALL_PARAMETERS);
   const fields = new Map<string, string | undefined>(endpoint.refusedFields);
   let efforts = endpoint.reasoning?.efforts;
@@ -235,7 +235,7 @@ export function withoutRefused(endpoint: Endpoint, refusals: readonly Refusal[])
 
 /** What is different in a request for an endpoint that has refused something, a sentence for each change. */
 export function adjustmentsFor(
-  refusals: readonly Refusal[],
+  refusals: readonly RefusedWord[],
   request: NormalizedRequest,
   { providerName }: Endpoint,
 ): readonly string[] {
@@ -244,7 +244,8 @@ export function adjustmentsFor(
       if (!hasSchemaWord(request, words)) return [];
       return [`${words.join(', ')} of schemas became part of their descriptions, because ${providerName} refused them`];
     }
-    if (instead !== undefined) return [`${name} was called ${instead}, because ${providerName} refused the other name`];
+    if (instead !== undefined)
+      return [`${name} was sent as ${instead}, because ${providerName} refused the other name`];
     if (isParameter(name) && !isAskedWith(name, request)) return [];
     if (accepted === undefined) return [`${name} was left out, because ${providerName} refused it`];
     return accepted.some((effort) => effort === request.reasoning?.effort)
@@ -254,8 +255,8 @@ export function adjustmentsFor(
 }
 
 /** A refusal in words, for those who look at an endpoint. */
-export function describeRefusal({ name, accepted, instead, words }: Refusal): string {
+export function describeRefusal({ name, accepted, instead, words }: RefusedWord): string {
   if (words !== undefined) return `${words.join(', ')} in schemas`;
-  if (instead !== undefined) return `${name}, which it calls ${instead}`;
+  if (instead !== undefined) return `${name}, which has the name ${instead} there`;
   return accepted === undefined ? name : `${name} other than ${accepted.join(', ')}`;
 }

@@ -1,3 +1,4 @@
+/** Decides how many calls an endpoint gets while it fails. */
 import type { EndpointHealth } from './health.ts';
 import { endedLately } from './outcomes.ts';
 

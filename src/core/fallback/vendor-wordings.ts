@@ -1,3 +1,4 @@
+/** The one table of how providers word their refusals. */
 import type { ErrorType } from '../../protocol/error.ts';
 import type { FailureKind } from '../../contracts/failure.ts';
 
@@ -19,7 +20,7 @@ export interface Wording {
   readonly message?: RegExp;
   readonly kind: FailureKind;
   readonly concerns: Concern;
-  /** What callers are told, where that is more than the kind says (gaps 7.3). */
+  /** The message for callers, where that is more than the kind says (gaps 7.3). */
   readonly errorType?: ErrorType;
   /** Where the wording was seen. */
   readonly source: string;

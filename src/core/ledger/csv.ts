@@ -1,3 +1,4 @@
+/** Writes records of the ledger as CSV. */
 import type { LedgerRecord } from '../../contracts/ledger.ts';
 import { isoTime } from './civil-time.ts';
 

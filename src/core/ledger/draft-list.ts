@@ -1,3 +1,4 @@
+/** Keeps drafts of records until they are written, in as few objects as possible. */
 import type { RoutePlan } from '../selection/route-plan.ts';
 import type { DraftedAnswer, DraftedAttempt, RequestDraft } from './draft.ts';
 

@@ -1,3 +1,4 @@
+/** The draft of a record: what a request leaves behind for the ledger. */
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { LedgerPlugin, LedgerTool } from '../../contracts/ledger.ts';
 import type { NormalizedRequest, RoutedRequest } from '../../contracts/request.ts';
@@ -94,7 +95,7 @@ export interface RequestDraft {
         readonly status: number;
         readonly errorType: string;
         readonly committed: boolean;
-        /** As the caller was told. May repeat what the caller sent. */
+        /** As the caller got it. May repeat what the caller sent. */
         readonly message?: string | undefined;
       }
     | undefined;

@@ -5,8 +5,8 @@ import { isoTime } from './civil-time.ts';
 import { partOfEndpoint } from './sum-costs.ts';
 
 /**
- * One generation in the shape of the hosted service (gaps 10). What the router does not know is null. Requests that its
- * plugins and tools made are generations of their own, and so are their costs.
+ * One generation in the format of the hosted service (gaps 10). What the router does not know is null. Requests that
+ * its plugins and tools made are generations of their own, and so are their costs.
  *
  * @param nameOf - Display name of a provider.
  */

@@ -1,3 +1,5 @@
+/** Names the reason for which a request was refused without a call. */
+
 /** How a request ended for its caller, as far as a reason can be given. */
 interface RefusedEnd {
   readonly status: number;

@@ -1,3 +1,4 @@
+/** Writes down what a decision observed of an endpoint, and reads it back. */
 import type { SeenAdmission, SeenEndpoint, SeenPercentiles } from '../../contracts/ledger.ts';
 import { type Admission, type EndpointHealth, UNKNOWN_HEALTH } from '../fallback/health.ts';
 import { UNCALIBRATED } from '../tokens/likely-tokens.ts';

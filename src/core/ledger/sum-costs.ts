@@ -1,3 +1,4 @@
+/** Sums records by endpoint, by time and by failure. */
 import type {
   LedgerCost,
   LedgerCostKey,
@@ -17,7 +18,7 @@ type Counts = { -readonly [Name in keyof Omit<LedgerCost, 'key'>]: number };
 
 /**
  * What a record adds to sums by endpoint: a line for each endpoint that was called, and one for services. The answer
- * counts as a request of the endpoint that gave it, a failure as one of the endpoint that was asked last; where nobody
+ * counts as a request of the endpoint that gave it, a failure as one of the endpoint that was called last; where nobody
  * was, it counts under the empty key.
  */
 export function linesByEndpoint(record: LedgerRecord): readonly LedgerCost[] {
@@ -125,7 +126,10 @@ export function addLines(lines: Iterable<LedgerCost>): readonly LedgerCost[] {
 
 const NAMES = Object.keys(NOTHING) as readonly (keyof Counts)[];
 
-/** The dearest first, days in order; equal ones by their keys, so that the same records always give the same list. */
+/**
+ * The most expensive first, days in order; equal ones by their keys, so that the same records always give the same
+ * list.
+ */
 export function inOrder(costs: readonly LedgerCost[], by: LedgerCostKey): readonly LedgerCost[] {
   const byKey = (left: LedgerCost, right: LedgerCost): number =>
     left.key < right.key ? -1 : Number(left.key > right.key);
@@ -134,7 +138,7 @@ export function inOrder(costs: readonly LedgerCost[], by: LedgerCostKey): readon
   );
 }
 
-/** Whether a record is among those that are asked for. */
+/** Whether a record is among those that are requested. */
 export function matchesFilter(record: LedgerRecord, filter: LedgerFilter): boolean {
   const { account, model, provider, endpoint, error, tag, session, from = -Infinity, to = Infinity } = filter;
   const { batch, stream, longerThanMs = 0, called } = filter;

@@ -1,3 +1,4 @@
+/** Writes down what a routing decision depended on, so that it can be replayed. */
 import type { CachedPrompts } from '../selection/world.ts';
 import type { Catalog } from '../../catalog/catalog.ts';
 import type { Endpoint } from '../../catalog/endpoint.ts';
@@ -87,7 +88,7 @@ function latestLast(origins: Iterable<string>): readonly string[] {
 
 function writeTarget(target: ModelTarget, catalog: Catalog): LedgerTarget {
   const { requested, model, strategy, sort, admitTier, router, shortened, endpoints } = target;
-  const all = endpointsOf(model, target.shuffled === true, catalog);
+  const all = endpointsOf(model, catalog, { shuffled: target.shuffled === true });
   return {
     requested,
     ...(model === requested ? {} : { model }),
@@ -103,7 +104,11 @@ function writeTarget(target: ModelTarget, catalog: Catalog): LedgerTarget {
 }
 
 /** Endpoints of a target before plugins chose among them. */
-export function endpointsOf(model: string, shuffled: boolean, catalog: Catalog): readonly Endpoint[] {
+export function endpointsOf(
+  model: string,
+  catalog: Catalog,
+  { shuffled }: { readonly shuffled: boolean },
+): readonly Endpoint[] {
   return shuffled ? catalog.freeEndpoints : catalog.endpoints(model);
 }
 
@@ -113,7 +118,7 @@ function isSame(left: readonly Endpoint[], right: readonly Endpoint[]): boolean 
 
 /**
  * Preferences of a request as records have them: what differs from the default, without what the router's own policy
- * adds to every request. A replay puts the policy of its configuration in that place. What a request asked for just as
+ * adds to every request. A replay puts the policy of its configuration in that place. What a request names just as
  * the policy does counts as the policy's.
  */
 export function recordedPreferences(

@@ -1,3 +1,4 @@
+/** Makes the record of a request from its draft. */
 import { nanoFromUsd } from '../../catalog/cost.ts';
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type {

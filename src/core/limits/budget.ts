@@ -1,3 +1,4 @@
+/** The periods of budgets, and when each begins anew. */
 import type { BudgetPeriod } from '../../options/spending.ts';
 import { unixSecondsOfDay } from '../../catalog/price-at.ts';
 

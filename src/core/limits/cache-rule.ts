@@ -1,3 +1,4 @@
+/** Decides whether and how a request uses the response cache. */
 import type { NormalizedRequest } from '../../contracts/request.ts';
 import type { CacheWish } from '../../contracts/state-store.ts';
 
@@ -16,7 +17,7 @@ export interface CacheRule {
 /** The longest time that an answer is kept: a day. */
 const MAX_TTL_SECONDS = 86_400;
 
-/** Whether the response cache is asked for (gaps 9.3): by the request, its preset, or the configuration. */
+/** Whether the response cache is requested (gaps 9.3): by the request, its preset, or the configuration. */
 export function wantsCache(
   { responseCache: preset }: Pick<NormalizedRequest, 'responseCache'>,
   wish: CacheWish | undefined,
@@ -27,7 +28,8 @@ export function wantsCache(
 
 /**
  * Whether and how a request uses the response cache (gaps 9.4). A preset that says no is not overruled. Prompts that
- * must not be retained are not kept here either, nor is what only one dialect can say: answers are kept in the chat form.
+ * must not be retained are not kept here either, nor is what only one API format can say: answers are kept in the chat
+ * form.
  */
 export function cacheRule(request: NormalizedRequest, wish: CacheWish, policy: CachePolicy): CacheRule | undefined {
   const { responseCache: preset, preferences, native, echoUpstreamBody } = request;

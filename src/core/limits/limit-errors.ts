@@ -1,3 +1,4 @@
+/** The errors of requests that exceed a rate limit or a budget. */
 import { RouterError } from '../../protocol/router-error.ts';
 import { usdFromNano } from '../../catalog/cost.ts';
 import type { MostCost } from './most-cost.ts';
@@ -97,7 +98,7 @@ export function unpricedError(model: string, providerName: string): RouterError 
   return new RouterError({
     status: 402,
     errorType: 'payment_required',
-    message: `This account has a budget, and the price of ${model} is unknown at ${providerName}; ask for a model with a price`,
+    message: `This account has a budget, and the price of ${model} is unknown at ${providerName}; choose a model with a price`,
     metadata: { provider_name: null, limit_source: 'unknown_price' },
     retryable: false,
   });

@@ -43,7 +43,7 @@ export function mostCost(
   return bounds.reduce((most, one) => (one.nanoUsd > most.nanoUsd ? one : most));
 }
 
-/** Rates that may hold: those for short and long prompts, and those of the tier that was asked for. */
+/** Rates that may hold: those for short and long prompts, and those of the tier that was requested. */
 function possibleRates(
   { created: at, serviceTier }: RoutedRequest,
   { price, tier, declaredTiers }: Endpoint,
@@ -87,7 +87,7 @@ function answerRate(rates: Rates, { needs }: RoutedRequest): number {
   );
 }
 
-/** Images of an answer that asks for some; more than these four are rare, and charged when they come. */
+/** Images of an answer to a request for some; more than these four are rare, and charged when they come. */
 const IMAGES_OUT = 4;
 
 function imagesOut({ outputImage = 0 }: Rates, { needs }: RoutedRequest): number {

@@ -1,3 +1,4 @@
+/** Decides which rate limits apply to a request and what it takes of each. */
 import type { RateLimits } from '../../options/spending.ts';
 import type { RateLimitName, LimitedTag, RateShare } from '../../contracts/account-limits.ts';
 

@@ -1,3 +1,4 @@
+/** Applies the rules, splits and mirrors of a configuration to a request. */
 import type { Mirror } from '../../options/rules.ts';
 import type { RequestFault } from '../../protocol/fault.ts';
 import type { ProviderPreferences } from '../../protocol/provider-preferences.ts';

@@ -1,3 +1,4 @@
+/** Finds the repeated beginning of a prompt, and marks it for the prompt cache of the provider. */
 import type { CacheControl } from '../../protocol/content-part.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../protocol/json.ts';
 import type { Message } from '../../protocol/message.ts';
@@ -29,7 +30,7 @@ export function marksItsCache({ cache, tools, messages, native }: NormalizedRequ
   );
 }
 
-/** Whether a body in the words of a dialect has a mark: at the top, on a tool, or on a block of content. */
+/** Whether a body in the words of an API format has a mark: at the top, on a tool, or on a block of content. */
 function isMarked(value: JsonValue | undefined): boolean {
   if (Array.isArray(value)) return value.some(isMarked);
   if (!isJsonObject(value)) return false;
@@ -70,7 +71,7 @@ export function withCacheMarks(request: NormalizedRequest, repeated: RepeatedPre
   };
 }
 
-/** Marks in the words of the Messages API; other dialects have none. */
+/** Marks in the words of the Messages API; other API formats have none. */
 function markedBody(body: JsonObject, whole: boolean): JsonObject {
   const { system, messages } = body;
   const last = Array.isArray(messages) ? messages.at(-1) : undefined;

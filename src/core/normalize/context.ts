@@ -1,3 +1,4 @@
+/** What normalization depends on besides the body of a request. */
 import type { Catalog } from '../../catalog/catalog.ts';
 import type { DialectName } from '../../protocol/dialect.ts';
 import type { Account, RoutingPolicy } from '../../contracts/account.ts';
@@ -11,7 +12,7 @@ import type { CompiledRules } from './rules.ts';
 
 /** What a request says of itself that rules, splits and mirrors look at. */
 export interface Applicant {
-  /** What it asks for in the first place. */
+  /** What it requires in the first place. */
   readonly requested: string;
   readonly metadata: Readonly<Record<string, string>> | null | undefined;
   /** What its session, or its conversation, is known by; undefined where it has none. */
@@ -34,12 +35,12 @@ export interface AppliedRules {
   /**
    * What took part; undefined where nothing did.
    *
-   * @param beside - What the request asks for beside an answer. Default: it is never copied.
+   * @param beside - What the request requires beside an answer. Default: it is never copied.
    */
   readonly record: (beside?: AskedBeside) => AppliedConfiguration | undefined;
 }
 
-/** What the router knows before it reads a request. */
+/** What the router has before it reads a request. */
 export interface RouterFacts {
   readonly catalog: Catalog;
   /** Rules for all accounts. */

@@ -1,3 +1,4 @@
+/** Normalizes messages and reasoning options. */
 import type { CacheControl, ContentPart } from '../../protocol/content-part.ts';
 import type { AssistantMessage, Message, SystemMessage } from '../../protocol/message.ts';
 import type { ChatRequest } from '../../protocol/chat-request.ts';

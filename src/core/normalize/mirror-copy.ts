@@ -1,3 +1,4 @@
+/** Makes the copy of a request that a mirror sends. */
 import type { Mirror } from '../../options/rules.ts';
 import type { ModelTarget, NormalizedRequest, MirrorChoice } from '../../contracts/request.ts';
 
@@ -17,7 +18,7 @@ interface CopyParts extends Pick<NormalizedRequest, 'id' | 'created'> {
  * The copy of a request. It belongs to an account of its own, whose budget is that of the mirror, so nothing of it is
  * counted for the caller: neither rate limits nor budgets, and none of the caller's own keys is used. What the caller
  * may not use, or does not want, the copy does not use either; only the order of providers is not for the candidate.
- * One endpoint is asked once.
+ * One endpoint is called once.
  */
 export function copyOf(
   request: NormalizedRequest,

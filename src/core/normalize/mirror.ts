@@ -1,8 +1,9 @@
+/** Decides whether a request is mirrored. */
 import type { Mirror } from '../../options/rules.ts';
 import type { AppliedConfiguration, NormalizedRequest } from '../../contracts/request.ts';
 import { fractionOf } from './split.ts';
 
-/** What a request asks for beside an answer. */
+/** What a request requires beside an answer. */
 export interface AskedBeside {
   /** Whether it offers functions of its caller. */
   readonly functions: boolean;
@@ -11,8 +12,8 @@ export interface AskedBeside {
 }
 
 /**
- * Whether a request is copied: the same key always is or never is, wherever it is asked, and a larger share copies what
- * a smaller one did and more.
+ * Whether a request is copied: the same key always is or never is, in every instance, and a larger share copies
+ * what a smaller one did and more.
  */
 export function isDrawn(alias: string, { model, share }: Mirror, key: string): boolean {
   return fractionOf(`mirror\n${alias}\n${model}\n${key}`) < share;

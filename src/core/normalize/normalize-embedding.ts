@@ -1,3 +1,4 @@
+/** Normalizes requests for embeddings. */
 import type { ParameterName } from '../../catalog/model.ts';
 import { type EmbeddingRequest, itemsOf } from '../../protocol/embedding.ts';
 import { type Checked, failed, faultAt, passed } from '../../protocol/fault.ts';

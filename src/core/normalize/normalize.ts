@@ -1,3 +1,4 @@
+/** Request normalization: `normalizeChatRequest` turns a checked body into the one form behind it. */
 import { CHAT_FIELDS, type ChatRequest, type ServiceTier } from '../../protocol/chat-request.ts';
 import { type Checked, failed, faultAt, passed } from '../../protocol/fault.ts';
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';

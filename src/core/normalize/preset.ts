@@ -101,7 +101,7 @@ export function normalizePreferences(
   return known;
 }
 
-/** Preferences of requests that ask for nothing themselves, by the one policy that they are under. */
+/** Preferences of requests that request nothing themselves, by the one policy that they are under. */
 const OF_POLICY = new WeakMap<RoutingPolicy, Preferences>();
 const SHARED = new WeakSet<Preferences>();
 

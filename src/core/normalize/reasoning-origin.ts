@@ -1,3 +1,4 @@
+/** Finds which provider encrypted or signed the reasoning of a conversation, since no other can read it. */
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../protocol/json.ts';
 import type { Message } from '../../protocol/message.ts';
@@ -88,7 +89,7 @@ function readable(message: Message, isForeign: (seal: unknown) => boolean): Mess
   return { ...message, reasoning_details: details };
 }
 
-/** In the words of the dialects: items of `input`, and blocks of `messages`. */
+/** In the words of the API formats: items of `input`, and blocks of `messages`. */
 function readableBody(body: JsonObject, isForeign: (seal: unknown) => boolean): JsonObject {
   const { input, messages } = body;
   return {

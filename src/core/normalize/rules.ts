@@ -1,3 +1,4 @@
+/** Compiles the rules of a configuration, and finds those that apply to a request. */
 import { modelPatterns, matchesWildcard } from '../../catalog/model-patterns.ts';
 import type { Rule } from '../../options/rules.ts';
 import type { RequestFault } from '../../protocol/fault.ts';

@@ -1,3 +1,4 @@
+/** Separates server tools from functions and normalizes the spelling of their types. */
 import {
   type FunctionTool,
   isFunctionTool,
@@ -6,7 +7,7 @@ import {
   WEB_SEARCH_SHORT_FORMS,
 } from '../../protocol/tools.ts';
 
-/** Tools, told apart by who runs them. */
+/** Tools, distinguished by who runs them. */
 interface SortedTools {
   readonly functions: readonly FunctionTool[];
   readonly server: readonly ServerTool[];

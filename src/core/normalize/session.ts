@@ -1,3 +1,4 @@
+/** Finds the session of a request, or recognises its conversation. */
 import type { ChatRequest } from '../../protocol/chat-request.ts';
 import { type Checked, failed, faultAt, passed } from '../../protocol/fault.ts';
 import { MAX_SESSION_ID_LENGTH } from '../../protocol/limits.ts';

@@ -1,7 +1,8 @@
+/** Chooses the share of a traffic split that a request belongs to. */
 import type { Split, SplitShare } from '../../options/rules.ts';
 
 /**
- * Chooses a share by weighted rendezvous hashing: the same key gets the same model wherever it is asked, and a change
+ * Chooses a share by weighted rendezvous hashing: the same key gets the same model in every instance, and a change
  * of the weights moves no more keys than it must.
  *
  * @returns Undefined where every weight is 0.

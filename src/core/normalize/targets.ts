@@ -1,3 +1,4 @@
+/** Resolves model slugs to the models of the catalog that may answer. */
 import { type Catalog, latestOfFamily } from '../../catalog/catalog.ts';
 import { splitVariants } from '../../catalog/slug.ts';
 import { type Checked, failed, passed, type RequestFault, shortened } from '../../protocol/fault.ts';
@@ -11,7 +12,7 @@ import { chooseShare } from './split.ts';
 import type { Operation } from '../../catalog/model.ts';
 import { serves } from '../../catalog/endpoint.ts';
 
-/** Targets of a request and whether one of them asked for web search. */
+/** Targets of a request and whether one of them requested web search. */
 interface ResolvedTargets {
   readonly targets: readonly ModelTarget[];
   /** True when a slug ended in `:online`. */
@@ -38,9 +39,9 @@ export interface TargetContext {
   readonly splitKey?: ((by: SplitChoice['by']) => string) | undefined;
   /** The model that a divided alias led to before, which stays while it has a share. Default: none. */
   readonly keptModel?: ((alias: string, by: SplitChoice['by']) => string | undefined) | undefined;
-  /** Told of every choice that an alias made. */
+  /** Called with every choice that an alias made. */
   readonly onSplit?: ((choice: SplitChoice) => void) | undefined;
-  /** Told of every alias whose requests are copied, and of the name as it was sent that led there. */
+  /** Called with every alias whose requests are copied, and of the name as it was sent that led there. */
   readonly onMirror?: ((alias: string, mirror: Mirror, requested: string) => void) | undefined;
   /** True when models stand for their `-pro` editions (gaps 2.5, `reasoning.mode`). Default false. */
   readonly pro?: boolean | undefined;

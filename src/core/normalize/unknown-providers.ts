@@ -1,3 +1,4 @@
+/** Words the warning about preferences that name unknown providers. */
 import type { Catalog } from '../../catalog/catalog.ts';
 import { nearNames } from '../../protocol/near-name.ts';
 import { shortened } from '../../protocol/fault.ts';

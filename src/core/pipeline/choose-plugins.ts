@@ -1,3 +1,4 @@
+/** The plugin pipeline: `choosePlugins` decides which plugins take part in a request, and in which order. */
 import { RouterError } from '../../protocol/router-error.ts';
 import { type Checked, echo, failed, faultAt, passed, type RequestFault } from '../../protocol/fault.ts';
 import type { JsonObject } from '../../protocol/json.ts';
@@ -50,7 +51,7 @@ export function choosePlugins(request: NormalizedRequest, context: ChoosingConte
   for (const plugin of isAsked ? registry.plugins.values() : registry.unasked) {
     const wish = wishFor(plugin, request, context);
     if (wish === undefined) continue;
-    const checked = foreign(`plugin "${plugin.id}"`, () => checkOptions(plugin.parseOptions, wish.options));
+    const checked = foreign(`plugin "${plugin.id}"`, () => checkOptions(plugin, wish.options));
     if (checked.ok) active.push({ plugin, options: checked.options, because: wish.because });
     else if (wish.because === 'account')
       throw brokenDefault(plugin.id, pathBelow('options', checked.path), checked.problem);

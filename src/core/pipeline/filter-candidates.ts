@@ -1,3 +1,4 @@
+/** Applies the filters of plugins to the candidate models of a request. */
 import type { Catalog } from '../../catalog/catalog.ts';
 import type { ModelTarget, NormalizedRequest } from '../../contracts/request.ts';
 import type { Rejection } from '../selection/route-plan.ts';

@@ -1,3 +1,4 @@
+/** Gives plugins a request that they cannot change, and applies the changes that they return. */
 import type { Needs, NormalizedRequest } from '../../contracts/request.ts';
 import { deriveNeeds } from '../normalize/normalize.ts';
 import { type RequestChange, CHANGEABLE } from '../../contracts/plugin.ts';
@@ -74,7 +75,7 @@ export function changedMembers(change: RequestChange): readonly string[] {
  * A request that endpoints get in the chat form, because the caller's own body no longer says what it says.
  *
  * @param because - What changes the request or its answer, for the error.
- * @throws {@link RouterError} 400 when the caller's body says something that only its dialect can say.
+ * @throws {@link RouterError} 400 when the caller's body says something that only its API format can say.
  */
 export function withoutNative(request: NormalizedRequest, because: string): NormalizedRequest {
   const { native, ...rest } = request;

@@ -1,3 +1,4 @@
+/** Finds where in the client's own body a plugin or server tool is named, for errors. */
 import type { RequestFault } from '../../protocol/fault.ts';
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
 import { serverToolType } from '../normalize/server-tools.ts';
@@ -6,7 +7,7 @@ import * as read from '../../platform/json.ts';
 import { PLUGIN_SHORT_FORMS } from '../../protocol/plugins.ts';
 
 /**
- * Where in a caller's own body a server tool stands, whatever dialect the body is in.
+ * Where in a caller's own body a server tool stands, whatever API format the body is in.
  *
  * @param body - As the caller sent it.
  * @param occurrence - Which one of several tools of this type, from 0.
@@ -23,7 +24,7 @@ export function pathOfServerTool(body: unknown, type: string, occurrence: number
 
 /**
  * The fault of a server tool as its caller must read it: options may be beside `type` instead of under `parameters`,
- * and dialects have names of their own for some.
+ * and API formats have names of their own for some.
  */
 export function faultInBody(fault: RequestFault, body: unknown): RequestFault {
   const [, start = '', place = '', option = '', rest = ''] =
@@ -62,7 +63,7 @@ function typeIn({ type }: JsonObject): string | undefined {
   return web === undefined ? serverToolType(type) : `router:${web}`;
 }
 
-/** Where in a body a plugin was asked for: its last entry, or a field that stands for one. */
+/** Where in a body a plugin was requested: its last entry, or a field that stands for one. */
 export function pathOfPlugin(body: ChatRequest, id: string): string {
   const index = body.plugins?.findLastIndex((entry) => entry.id === id) ?? -1;
   if (index >= 0) return `plugins[${index}]`;

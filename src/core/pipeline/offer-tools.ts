@@ -1,3 +1,4 @@
+/** Offers the server tools of a request to the model as functions. */
 import { type Checked, echo, failed, faultAt, passed, type RequestFault } from '../../protocol/fault.ts';
 import { type FunctionTool, REFUSED_SERVER_TOOLS, type ServerTool, type ToolChoice } from '../../protocol/tools.ts';
 import { deriveNeeds } from '../normalize/normalize.ts';
@@ -197,7 +198,7 @@ function checkServerTool(tool: ServerTool, path: string, registry: PluginRegistr
   const definition = registry.serverTools.get(type);
   if (definition === undefined || REFUSED_SERVER_TOOLS.includes(type)) return failed(unknownTool(type, path, registry));
   const owner = `server tool "${type}"`;
-  const checked = foreign(owner, () => checkOptions(definition.parseOptions, { ...parameters } as JsonObject));
+  const checked = foreign(owner, () => checkOptions(definition, { ...parameters } as JsonObject));
   if (!checked.ok) return failed(faultAt(pathBelow(`${path}.parameters`, checked.path), checked.problem));
   const { options } = checked;
   const inner = foreign(owner, () => definition.innerTools?.(options)) ?? [];

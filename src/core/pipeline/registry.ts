@@ -1,10 +1,11 @@
+/** The registry of plugins and server tools of a router, and what is wrong with it. */
 import type { Plugin, PluginDefault } from '../../contracts/plugin.ts';
 import type { ServerToolDefinition } from '../../contracts/server-tool.ts';
 import type { ConfigProblem } from '../../protocol/router-error.ts';
 import { echo } from '../../protocol/fault.ts';
 import type { JsonObject } from '../../protocol/json.ts';
 import { REFUSED_SERVER_TOOLS } from '../../protocol/tools.ts';
-import { checkOptions, pathBelow } from './plugin-options.ts';
+import { checkOptions, pathBelow, problemOfOwner } from './plugin-options.ts';
 
 /** Everything that was registered, in order. */
 export interface PluginRegistry {
@@ -19,7 +20,7 @@ export interface PluginRegistry {
   readonly routing: ReadonlySet<string>;
   /** Router models that plugins resolve. */
   readonly models: ReadonlySet<string>;
-  /** Plugins that may take part although nobody asks for them or for their models: by themselves, or by a default. */
+  /** Plugins that may take part although nobody requires them or for their models: by themselves, or by a default. */
   readonly unasked: readonly Plugin[];
 }
 
@@ -78,7 +79,8 @@ export function* registryProblems(
   }
 }
 
-function* pluginProblems({ id, whenItThrows, timeoutMs, models = [] }: Plugin, path: string): Generator<ConfigProblem> {
+function* pluginProblems(plugin: Plugin, path: string): Generator<ConfigProblem> {
+  const { id, whenItThrows, timeoutMs, models = [] } = plugin;
   if (!/^[a-zA-Z0-9-]{1,64}$/.test(id)) {
     yield { path: `${path}.id`, problem: `must be 1 to 64 letters, digits and "-", not ${echo(id)}` };
   }
@@ -86,19 +88,27 @@ function* pluginProblems({ id, whenItThrows, timeoutMs, models = [] }: Plugin, p
     yield { path: `${path}.whenItThrows`, problem: `must be "fail" or "skip", not ${echo(whenItThrows)}` };
   }
   yield* timeoutProblems(timeoutMs, path);
+  yield* optionsProblems(plugin, path);
   for (const [index, model] of models.entries()) {
     if (/^[^/\s:]+\/[^/\s:]+$/.test(model)) continue;
     yield { path: `${path}.models[${index}]`, problem: `must be a slug such as "router/auto", not ${echo(model)}` };
   }
 }
 
-function* toolProblems({ type, timeoutMs }: ServerToolDefinition, path: string): Generator<ConfigProblem> {
+function* toolProblems(tool: ServerToolDefinition, path: string): Generator<ConfigProblem> {
+  const { type, timeoutMs } = tool;
   if (!/^router:[a-z_]{1,57}$/.test(type)) {
     yield { path: `${path}.type`, problem: `must be "router:" and lower-case letters or "_", not ${echo(type)}` };
   } else if (REFUSED_SERVER_TOOLS.includes(type)) {
     yield { path: `${path}.type`, problem: `must not be "${type}": chat completions always refuse it` };
   }
   yield* timeoutProblems(timeoutMs, path);
+  yield* optionsProblems(tool, path);
+}
+
+function* optionsProblems(owner: Plugin | ServerToolDefinition, path: string): Generator<ConfigProblem> {
+  const problem = problemOfOwner(owner);
+  if (problem !== undefined) yield { path: `${path}.options`, problem };
 }
 
 function* timeoutProblems(timeoutMs: number | undefined, path: string): Generator<ConfigProblem> {
@@ -116,6 +126,7 @@ function* defaultProblems(
     const known = plugins.map((one) => one.id).join(', ') || 'none';
     return yield { path: `${path}.id`, problem: `must be the id of a registered plugin (${known}), not ${echo(id)}` };
   }
-  const checked = checkOptions(plugin.parseOptions, { ...options } as JsonObject);
+  if (problemOfOwner(plugin) !== undefined) return;
+  const checked = checkOptions(plugin, { ...options } as JsonObject);
   if (!checked.ok) yield { path: pathBelow(`${path}.options`, checked.path), problem: checked.problem };
 }

@@ -1,3 +1,4 @@
+/** Brings server tool calls of earlier turns back into a conversation, and limits the loop of tools. */
 import type { AssistantMessage, Message, ToolCall } from '../../protocol/message.ts';
 import { isJsonObject } from '../../protocol/json.ts';
 import type { ReasoningDetail, StopCondition } from '../../protocol/reasoning.ts';
@@ -80,7 +81,7 @@ function nameOf({ tool_name: name }: ServerCallDetail): string {
 
 /** What a loop of server tools has done so far. */
 export interface LoopProgress {
-  /** Calls of server tools that the model asked for. Each is one step. */
+  /** Calls of server tools that the requested model. Each is one step. */
   readonly steps: number;
   /** Names of all tools that were called, also the caller's own. */
   readonly called: ReadonlySet<string>;

@@ -1,3 +1,4 @@
+/** Takes calls of server tools out of a turn of the model. */
 import type { Delta, ToolCallDelta } from '../../protocol/chunk.ts';
 import type { DeltaPiece } from '../../contracts/stream-piece.ts';
 

@@ -1,3 +1,4 @@
+/** Chains the stream transforms of plugins. */
 import { unescapeText } from '../stream/pieces.ts';
 import type { ChunkTransform } from '../../contracts/plugin.ts';
 import type { DeltaPiece, StreamPiece } from '../../contracts/stream-piece.ts';

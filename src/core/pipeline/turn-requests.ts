@@ -1,3 +1,4 @@
+/** Makes the requests of the turns in a loop of server tools, and one stream of their answers. */
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { ResultMessage, ResultToolCall } from '../../protocol/chat-result.ts';
 import type { Message } from '../../protocol/message.ts';

@@ -1,3 +1,4 @@
+/** Classes endpoints by how well their tool calls turn out, for the variant `exacto`. */
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import { countsOf, throughputOf, UNMEASURED } from './performance.ts';
 import type { World } from './world.ts';

@@ -1,3 +1,4 @@
+/** Describes a routing plan for a dry run. */
 import type { Endpoint, FactOrigin } from '../../catalog/endpoint.ts';
 import { ratesAt } from '../../catalog/price-at.ts';
 import { describeRefusal } from '../fallback/refusal.ts';
@@ -14,7 +15,7 @@ import { medianLatency, medianThroughput } from './sort.ts';
 import type { World } from './world.ts';
 import type { ExclusionReason } from '../../contracts/exclusion-reason.ts';
 import type { DecisionFigures } from '../../contracts/events.ts';
-import type { Refusal } from '../../contracts/failure.ts';
+import type { RefusedWord } from '../../contracts/failure.ts';
 
 const HOOKS = ['onRequest', 'onCandidates', 'onAttempt', 'onChunks', 'onResult'] as const;
 
@@ -42,7 +43,7 @@ export interface ExplainedStep {
   readonly tokensPerSecond?: number | undefined;
   /** True when it would be passed over right now, because it is cooling down. */
   readonly coolingDown: boolean;
-  /** What its provider has refused lately, so that it is not asked with it; absent where it has refused nothing. */
+  /** What its provider has refused lately, so that it is not called with it; absent where it has refused nothing. */
   readonly refuses?: readonly string[] | undefined;
   /** The numbers that put it in its place; absent where an order, a sort or prices alone decided. */
   readonly decision?: DecisionFigures | undefined;
@@ -65,7 +66,7 @@ export interface ExplainedRejection {
 /** A plugin that would take part. */
 export interface ExplainedPlugin {
   readonly id: string;
-  /** Who wants it: the request, a default of the account or the router, the model that was asked for, or itself. */
+  /** Who wants it: the request, a default of the account or the router, the model that was requested, or itself. */
   readonly because: PluginCause;
   /** Hooks that would run. Of those, only `onCandidates` was run for this explanation. */
   readonly hooks: readonly string[];
@@ -112,7 +113,7 @@ export function explainPlan(
   { plugins, tools, stages }: Participants,
   world: World,
   coolingDown: (endpoint: Endpoint) => boolean,
-  refusals: (endpoint: Endpoint) => readonly Refusal[] = () => [],
+  refusals: (endpoint: Endpoint) => readonly RefusedWord[] = () => [],
 ): Explanation {
   const { needs, created } = request;
   const promptTokens = likelyPromptTokens(request);
@@ -159,7 +160,7 @@ export function explainPlan(
   };
 }
 
-function refusesOf(refusals: readonly Refusal[]): Pick<ExplainedStep, 'refuses'> {
+function refusesOf(refusals: readonly RefusedWord[]): Pick<ExplainedStep, 'refuses'> {
   return refusals.length === 0 ? {} : { refuses: refusals.map(describeRefusal) };
 }
 

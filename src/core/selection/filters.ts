@@ -1,3 +1,4 @@
+/** The hard filters of routing, in their order: which endpoints a request may use at all. */
 import { type Endpoint, serves } from '../../catalog/endpoint.ts';
 import type { ParameterName, ToolChoiceKind } from '../../catalog/model.ts';
 import type { SelectionPolicy } from './world.ts';
@@ -70,7 +71,7 @@ type Filter = (
 ) => Exclusion | undefined;
 
 /**
- * The hard filters in the order in which they are asked (gaps 3.4). The order matters when nobody is left: the
+ * The hard filters in the order in which they are called (gaps 3.4). The order matters when nobody is left: the
  * endpoint that came furthest tells the caller what the last obstacle was.
  */
 const FILTERS: readonly (readonly [filter: Filter, matters: (request: RoutedRequest) => boolean])[] = [
@@ -92,7 +93,7 @@ const FILTERS: readonly (readonly [filter: Filter, matters: (request: RoutedRequ
   [contextLength, () => true],
 ];
 
-/** The filters that may leave an endpoint out for this request, in their order: most ask for nothing that matters. */
+/** The filters that may leave an endpoint out for this request, in their order: most do not concern it. */
 export function filtersFor(request: RoutedRequest): readonly Filter[] {
   return FILTERS.filter(([, matters]) => matters(request)).map(([filter]) => filter);
 }
@@ -100,7 +101,7 @@ export function filtersFor(request: RoutedRequest): readonly Filter[] {
 /**
  * The first rule that an endpoint breaks, and how far it came; undefined when it qualifies.
  *
- * @param filters - Those of {@link filtersFor}, where many endpoints are asked about.
+ * @param filters - Those of {@link filtersFor}, where many endpoints are checked.
  */
 export function firstExclusion(
   endpoint: Endpoint,
@@ -137,7 +138,7 @@ export function progressOf(reason: (typeof PROGRESS)[number]): number {
   return PROGRESS.indexOf(reason);
 }
 
-/** Every reason: the compiler refuses to ask for the progress of one that is not here. */
+/** Every reason: the compiler refuses one that is not here. */
 const PROGRESS = [
   'rule',
   'allowed_models',
@@ -203,7 +204,7 @@ function quantization(endpoint: Endpoint, { preferences }: RoutedRequest): Exclu
   return { reason: 'quantization', detail: endpoint.quantization };
 }
 
-/** Some things can only be said in the caller's own dialect. */
+/** Some things can only be said in the caller's own API format. */
 function dialect(endpoint: Endpoint, { native }: RoutedRequest): Exclusion | undefined {
   if (native?.requiredBy === undefined || endpoint.dialects.includes(native.dialect)) return undefined;
   return { reason: 'dialect', detail: native.requiredBy };

@@ -120,7 +120,7 @@ function describe(
     case 'dialect':
       return {
         code: 'no_endpoints',
-        message: `${furthest.detail} can only be sent to a provider that speaks this API itself, and none serves ${plan.requested}`,
+        message: `${furthest.detail} can only be sent to a provider that supports this API natively, and none serves ${plan.requested}`,
       };
     case 'plugin':
       return { code: 'no_endpoints', message: RESTRICTED };

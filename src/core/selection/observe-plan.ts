@@ -56,8 +56,8 @@ export function planSeen(request: RoutedRequest, world: World): RoutePlan {
 const NONE: readonly SeenAnswer[] = [];
 
 /**
- * Where one question was answered with more than a plain yes, the other one is asked too: what a record does not tell is
- * answered alike in a replay, and a prompt that is in a cache may go where another must not.
+ * Where one question was answered with more than a plain yes, the other one is evaluated too: what a record does not tell
+ * is answered alike in a replay, and a prompt that is in a cache may go where another must not.
  */
 function answerBoth(admissions: SeenAnswer[], ask: NonNullable<World['admission']>): void {
   for (const { endpoint, warm } of admissions.slice()) {

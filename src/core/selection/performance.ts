@@ -1,3 +1,5 @@
+/** Measures the speed and tool-call quality of endpoints in rolling histograms. */
+
 /**
  * How fast an endpoint is and how well its tool calls turn out, as rolling histograms in plain data.
  * Latency is milliseconds to the first token, throughput tokens per second after it.

@@ -1,3 +1,4 @@
+/** Ranks the endpoints of one model. */
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { SortKey } from '../../protocol/provider-preferences.ts';
 import type { Cutoffs, Preferences, RoutedRequest } from '../../contracts/request.ts';
@@ -143,7 +144,9 @@ function sortedOrNot(
   return sort === undefined ? unsorted(endpoints, request, world) : sorted(endpoints, sort, request, world);
 }
 
-/** Sorts by what the request asks for; an endpoint that fails or hangs does not stay in front because it was good once. */
+/**
+ * Sorts by what the request requires; an endpoint that fails or hangs does not stay in front because it was good once.
+ */
 function sorted(
   endpoints: readonly Endpoint[],
   sort: SortKey,
@@ -234,8 +237,8 @@ function stickyFirst(ranked: readonly Ranked[], world: World): readonly Ranked[]
 
 /**
  * Picks one endpoint at random with weight 1/price² (gaps 3.3): at a third of the price it is nine times as likely.
- * Where some cost nothing, only those are picked from, all alike. An unknown price counts as the dearest known one. The
- * weight of an endpoint is a factor of all that.
+ * Where some cost nothing, only those are picked from, all alike. An unknown price counts as the most expensive known
+ * one. The weight of an endpoint is a factor of all that.
  *
  * @param roll - Random number from 0 (included) to 1 (excluded).
  * @param priceOf - Price that endpoints are compared by. Default: that of a short prompt.

@@ -1,3 +1,4 @@
+/** Provider selection: `planRoute` decides which endpoints serve a request, and in which order. */
 import type { DialectName } from '../../protocol/dialect.ts';
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { World } from './world.ts';
@@ -15,7 +16,7 @@ export interface PlanStep {
   /** Index of the requested model that this endpoint serves. */
   readonly target: number;
   readonly strategy: RoutingStrategy;
-  /** True: when a model of such a step refuses the request, those of the others are not asked. */
+  /** True: when a model of such a step refuses the request, those of the others are not called. */
   readonly refusedTogether?: boolean | undefined;
   /** In words, for `explain`. */
   readonly why: string;
@@ -40,7 +41,7 @@ export interface RoutePlan {
   readonly applied?: AppliedConfiguration | undefined;
   /** What was changed in the request for whoever answers it; see {@link RoutedRequest.adjustments}. */
   readonly adjustments?: readonly string[] | undefined;
-  /** API format of the caller's own body, which endpoints get that speak it. Absent for that of chat. */
+  /** API format of the caller's own body, for endpoints that support it natively. Absent for that of chat. */
   readonly native?: DialectName | undefined;
   readonly steps: readonly PlanStep[];
   readonly rejected: readonly Rejection[];

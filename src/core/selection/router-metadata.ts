@@ -1,3 +1,4 @@
+/** Writes `router_metadata`, which explains the routing of a request. */
 import type { PipelineStage, RouterMetadata, RoutingDecision } from '../../protocol/metadata.ts';
 import { hasForeignReasoning } from '../normalize/reasoning-origin.ts';
 import type { RoutePlan } from './route-plan.ts';
@@ -15,7 +16,7 @@ interface MetadataFacts {
   /** Milliseconds from the call that answered to the end of its answer. */
   readonly generationTime?: number | undefined;
   readonly pipeline: readonly PipelineStage[];
-  /** What the request asks for in vain, a sentence for each. Default: nothing. */
+  /** What the request requires in vain, a sentence for each. Default: nothing. */
   readonly warnings?: readonly string[] | undefined;
 }
 

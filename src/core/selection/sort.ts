@@ -1,3 +1,4 @@
+/** Sorts endpoints by price, latency or throughput. */
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { SortKey } from '../../protocol/provider-preferences.ts';
 import { toolQualities } from './exacto.ts';

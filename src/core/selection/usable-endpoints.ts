@@ -1,3 +1,4 @@
+/** Finds the endpoints that a request may use, and caches the answer per kind of request. */
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { ModelTarget, Preferences, RoutedRequest } from '../../contracts/request.ts';
 import { areOfPolicy } from '../normalize/preset.ts';

@@ -1,3 +1,4 @@
+/** What a routing decision knows of the endpoints at one moment. */
 import type { ReasoningOrigins } from '../normalize/reasoning-origin.ts';
 import type { TokenCalibration } from '../tokens/likely-tokens.ts';
 import type { Endpoint } from '../../catalog/endpoint.ts';

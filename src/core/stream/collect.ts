@@ -1,3 +1,4 @@
+/** Folds a stream into a non-streaming response. */
 import type {
   Annotation,
   Choice,

@@ -1,3 +1,4 @@
+/** Checks that usage reports consist of counts, and joins two reports of one answer. */
 import { isJsonObject } from '../../protocol/json.ts';
 import * as read from '../../platform/json.ts';
 import type { ReportedUsage } from '../../contracts/stream-piece.ts';

@@ -1,3 +1,4 @@
+/** Writes the chunks of a stream, and the frames that carry them. */
 import type { FinishReason, Logprobs } from '../../protocol/chat-result.ts';
 import type { ChatChunk, Delta } from '../../protocol/chunk.ts';
 import type { ErrorDetail } from '../../protocol/error.ts';

@@ -1,3 +1,5 @@
+/** Follows JSON that arrives in pieces, to find whether it is complete. */
+
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const OPEN_BRACE = 0x7b;

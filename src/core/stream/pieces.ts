@@ -1,3 +1,4 @@
+/** Reads, makes and changes the pieces that every stream consists of. */
 import type { Choice, FinishReason } from '../../protocol/chat-result.ts';
 import type { Delta } from '../../protocol/chunk.ts';
 import type { ReasoningDetail } from '../../protocol/reasoning.ts';
@@ -71,7 +72,7 @@ export function withoutReasoning<Said extends Reasoned>(
   return calls.length === 0 ? rest : { ...rest, reasoning_details: calls };
 }
 
-/** Turns a non-streaming response into the pieces of a short stream, for callers who asked for one. */
+/** Turns a non-streaming response into the pieces of a short stream, for callers who requested one. */
 export function scatter(result: UpstreamResult): readonly StreamPiece[] {
   const { systemFingerprint, serviceTier, upstreamId, refusal, usage } = result;
   return [

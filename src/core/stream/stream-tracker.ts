@@ -1,3 +1,4 @@
+/** Watches a stream and decides whether it ended well. */
 import type { Delta, ToolCallDelta } from '../../protocol/chunk.ts';
 import { quarterTokens } from '../tokens/token-estimate.ts';
 import { isCounted, moreUsage } from './counted-usage.ts';
@@ -20,8 +21,9 @@ export type StreamEnd =
 const NO_FACTS: FactsPiece = { type: 'facts' };
 
 /**
- * Watches the pieces of one stream and knows at its end whether it was complete. Finish and usage are held back until
- * then, so that there is exactly one of each, after everything else, whatever the order in which a provider sent them.
+ * Watches the pieces of one stream and determines at its end whether it was complete. Finish and usage are held back
+ * until then, so that there is exactly one of each, after everything else, whatever the order in which a provider sent
+ * them.
  *
  * Some servers say with every event that the choice has ended. So the last word counts, and content behind a word takes
  * it back: only the next one, or the end mark, ends the choice.

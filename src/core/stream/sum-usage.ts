@@ -1,3 +1,4 @@
+/** Adds up usage and cost over several calls of one request. */
 import { nanoFromUsd, usdFromNano } from '../../catalog/cost.ts';
 import type { ServiceUse } from '../../contracts/plugin-context.ts';
 import type { CostDetails, Usage } from '../../protocol/usage.ts';

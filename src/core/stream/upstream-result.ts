@@ -1,3 +1,4 @@
+/** Checks the vectors that a provider answered with. */
 import { type AttemptFailure, failure } from '../../contracts/failure.ts';
 import type { NormalizedEmbeddingRequest } from '../../contracts/request.ts';
 import type { UpstreamEmbeddings } from '../../contracts/stream-piece.ts';

@@ -1,3 +1,4 @@
+/** Settles what an answer used and what it costs. */
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import { type Cost, type CostPart, nanoFromUsd, priceUsage, usdFromNano } from '../../catalog/cost.ts';
 import { billedTier, ratesAt } from '../../catalog/price-at.ts';

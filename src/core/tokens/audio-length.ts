@@ -1,3 +1,4 @@
+/** Finds the length of audio from the head of its file, to estimate tokens. */
 import { big, byteLength, bytesAt, little } from './base64-bytes.ts';
 
 /** Bytes at the start and at the end of a file in which its length is looked for. */

@@ -1,3 +1,5 @@
+/** Reads single bytes of a file in base64 without decoding the rest. */
+
 /** Bytes of a file in base64, as characters, without decoding the rest; fewer where it ends, undefined where it is none. */
 export function bytesAt(base64: string, from: number, length: number): string | undefined {
   const group = Math.floor(from / 3);

@@ -1,3 +1,4 @@
+/** Writes declarations of tools as models read them, to estimate their tokens. */
 import type { FunctionTool } from '../../protocol/tools.ts';
 import type { JsonSchemaFormat } from '../../protocol/reasoning.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../protocol/json.ts';

@@ -1,3 +1,4 @@
+/** Estimates the likely number of tokens of texts, calibrated by what endpoints report. */
 import { prepareRates, scanTokens } from './token-scan.ts';
 
 /**

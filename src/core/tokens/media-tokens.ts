@@ -1,3 +1,4 @@
+/** Estimates the tokens of images, by the rule of each vendor. */
 import type { ImagePart } from '../../protocol/content-part.ts';
 import type { ImageSize } from './image-size.ts';
 

@@ -1,3 +1,4 @@
+/** Finds the pages of a PDF without parsing it, to estimate tokens. */
 import { byteLength, bytesAt } from './base64-bytes.ts';
 
 /** What a PDF is counted by. */

@@ -1,3 +1,4 @@
+/** Estimates the tokens of a prompt part by part, in the vocabulary of a model. */
 import type { ContentPart } from '../../protocol/content-part.ts';
 import type { Message } from '../../protocol/message.ts';
 import { imageSize } from './image-size.ts';
@@ -37,7 +38,7 @@ type Counted = Pick<NormalizedRequest, 'messages' | 'tools' | 'responseFormat'> 
   Partial<Pick<NormalizedRequest, 'toolChoice' | 'reasoning' | 'format'>>;
 
 /**
- * Takes a prompt apart: its messages, the tools that it offers, and the schema that it asks for.
+ * Takes a prompt apart: its messages, the tools that it offers, and the schema that it requires.
  *
  * @param model - With its author, whose way to count is followed where it is known.
  * @param pdfs - PDFs that were read, by their base64; the text of others is guessed.

@@ -1,3 +1,4 @@
+/** Estimates tokens from the length of a prompt alone. */
 import type { Modality } from '../../catalog/model.ts';
 import type { Message } from '../../protocol/message.ts';
 import { likelyTextTokens } from './likely-tokens.ts';
@@ -27,8 +28,8 @@ export interface EstimatedPrompt {
 const ESTIMATES = new WeakMap<readonly Message[], number>();
 
 /**
- * The likely number of tokens in a prompt without its media, for prices and estimates; never none. Worked out when it is
- * asked for.
+ * The likely number of tokens in a prompt without its media, for prices and estimates; never none. Worked out when it
+ * is requested.
  */
 export function likelyPromptTokens({ needs, messages, likelyTokens: counted }: EstimatedPrompt): number {
   if (counted !== undefined) return Math.max(1, counted);
@@ -132,7 +133,7 @@ const LOOKS = 128;
 
 /** Engines see at once that it fits nowhere in a text that they keep as Latin-1. */
 const DENSE = /[\u3040-\ud7ff]/;
-/** Texts up to so many characters are asked as a whole first. */
+/** Texts up to so many characters are called as a whole first. */
 const SHORT_TEXT = 4 * LOOKS;
 
 /** How many characters of a text are Han, kana or Hangul, going by some that are evenly spread. */

@@ -1,3 +1,5 @@
+/** Scans texts and adds up what their parts cost in tokens. */
+
 /** What one word costs, and each of its letters. */
 interface WordRate {
   readonly word: number;

@@ -31,7 +31,7 @@ export interface VendorCounts {
   /** Tokens of the frame of a system message, and tokens more of a prompt that has none. */
   readonly perSystemMessage: number;
   readonly withoutSystem: number;
-  /** Tokens more of a prompt whose reasoning is asked for. */
+  /** Tokens more of a prompt whose reasoning is requested. */
   readonly reasoning: number;
   /** Tokens around a call of a tool, and around its result. */
   readonly perCall: number;

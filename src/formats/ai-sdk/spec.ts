@@ -146,7 +146,7 @@ export interface LanguageCall {
   readonly providerOptions?: ProviderOptions | undefined;
 }
 
-/** Something of a call that is not done as it was asked for. */
+/** Something of a call that is not done as requested. */
 export type CallWarning =
   | { readonly type: 'unsupported'; readonly feature: string; readonly details?: string }
   | { readonly type: 'unsupported-setting'; readonly setting: string; readonly details?: string }

@@ -40,7 +40,9 @@ export function blockOptions(body: JsonObject): BlockOptions {
 function translated(result: ChatResult, options: BlockOptions): MessagesResult {
   const [choice] = result.choices;
   const refusal = choice?.message.refusal ?? null;
-  const reason = stopReason(choice?.finish_reason ?? null, choice?.native_finish_reason ?? null, refusal !== null);
+  const reason = stopReason(choice?.finish_reason ?? null, choice?.native_finish_reason ?? null, {
+    refused: refusal !== null,
+  });
   return {
     id: result.id,
     type: 'message',
@@ -182,7 +184,11 @@ const WORDS: Readonly<Record<FinishReason, readonly [StopReason, ...StopReason[]
 };
 
 /** Why an answer ended. A refusal that is in the answer counts as one, whatever reason was given with it. */
-export function stopReason(finish: FinishReason | null, native: string | null, refused: boolean): StopReason | null {
+export function stopReason(
+  finish: FinishReason | null,
+  native: string | null,
+  { refused }: { readonly refused: boolean },
+): StopReason | null {
   if (finish === null) return refused ? 'refusal' : null;
   if (refused && finish === 'stop') return 'refusal';
   const [usual, ...others] = WORDS[finish];

@@ -86,7 +86,9 @@ export class MessagesStreamWriter implements DialectStreamWriter {
     this.#blocks.end();
     const { usage, metadata } = this.#facts;
     const refusal = this.#refusal.length === 0 ? null : this.#refusal.join('');
-    const reason = stopReason(this.#finish?.reason ?? null, this.#finish?.native ?? null, refusal !== null);
+    const reason = stopReason(this.#finish?.reason ?? null, this.#finish?.native ?? null, {
+      refused: refusal !== null,
+    });
     this.#emit({
       type: 'message_delta',
       delta: {

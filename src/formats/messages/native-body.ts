@@ -1,3 +1,4 @@
+/** Decides whether a Messages body may go to an endpoint as it came, and writes it. */
 import { parametersLackedBy } from '../../catalog/lacked-parameters.ts';
 import type { JsonObject, JsonValue } from '../../protocol/json.ts';
 import type { MessagesRequest, MessagesTurn } from './protocol/messages-request.ts';
@@ -38,7 +39,7 @@ const CHAT_OPTIONS: readonly string[] = [
 
 /**
  * Path of the first thing that the router itself has to do with a request, so that even an endpoint of this wire is
- * asked in the chat form: options of the chat request, tools of the router, plugins that change what is sent.
+ * called in the chat form: options of the chat request, tools of the router, plugins that change what is sent.
  *
  * @param routing - Ids of plugins that change nothing of it.
  */
@@ -84,9 +85,9 @@ const NATIVE_TIERS: Readonly<Record<string, string | undefined>> = {
 };
 
 /**
- * Path of the first thing that the chat form cannot say, so that only an endpoint that speaks this wire can be asked:
- * files that lie with Anthropic, tools it defines, its containers, and blocks that are newer than this router.
- * What only saves time or cost, such as `context_management`, is no such thing and goes to native endpoints only.
+ * Path of the first thing that the chat form cannot say, so that only an endpoint that speaks this wire can be called:
+ * files that lie with Anthropic, tools it defines, its containers, and blocks that are newer than this router. What
+ * only saves time or cost, such as `context_management`, is no such thing and goes to native endpoints only.
  */
 export function nativeOnly(request: MessagesRequest): string | undefined {
   if (request.max_tokens === 0) return 'max_tokens';

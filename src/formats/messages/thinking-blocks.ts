@@ -1,3 +1,4 @@
+/** Turns reasoning details into thinking blocks and back, in the order of the answer. */
 import type { RedactedThinkingBlock, ThinkingBlock } from './protocol/block.ts';
 import type { ReasoningDetail } from '../../protocol/reasoning.ts';
 import type { BlockDelta, ResultBlock } from './protocol/messages-result.ts';

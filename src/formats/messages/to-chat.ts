@@ -1,3 +1,4 @@
+/** Translates bodies of `POST /messages` into the chat form. */
 import { CHAT_FIELDS } from '../../protocol/chat-request.ts';
 import { type Checked, failed, faultAt, passed } from '../../protocol/fault.ts';
 import type { JsonObject, JsonValue } from '../../protocol/json.ts';
@@ -40,7 +41,7 @@ export function messagesToChat(
   const requiredBy = nativeOnly(request);
   const routersOwn = chatOnly(request, routing);
   if (requiredBy !== undefined && routersOwn !== undefined) {
-    const problem = `can only be sent to a provider that speaks this API itself, which has no word for ${routersOwn}`;
+    const problem = `can only be sent to a provider that supports this API natively, which has no field for ${routersOwn}`;
     return failed(faultAt(requiredBy, problem));
   }
   return passed({

@@ -1,3 +1,4 @@
+/** Decides whether a Responses body may go to an endpoint as it came, and adopts its answer. */
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
 import { type InputItem, isTranslatedItem } from './protocol/input-item.ts';
 import type { ResponsesRequest } from './protocol/responses-request.ts';
@@ -22,7 +23,7 @@ export function requiresNative(request: ResponsesRequest): string | undefined {
 }
 
 /**
- * The path of the first thing that only this router does, so that a provider cannot be asked in the caller's words.
+ * The path of the first thing that only this router does, so that a provider cannot be called in the caller's words.
  *
  * @param routing - Ids of plugins that leave a request alone.
  */

@@ -1,3 +1,4 @@
+/** Builds the output items of a response from the pieces of a stream, with an event for each step. */
 import type { Logprobs, OutputImage } from '../../protocol/chat-result.ts';
 import type { Delta, ToolCallDelta } from '../../protocol/chunk.ts';
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
@@ -294,7 +295,7 @@ class CustomCallWriter extends CallWriter {
     conclude(this.place, this.item(status));
   }
 
-  /** The text inside the arguments; what is not the object that was asked for is taken as it is. */
+  /** The text inside the arguments; what is not the object that was requested is taken as it is. */
   protected input(): string {
     const text = this.pieces.join('');
     return read.string(read.object(read.parse(text))['input']) ?? text;

@@ -1,3 +1,4 @@
+/** Writes single output items of the Responses API. */
 import type { JsonObject, JsonValue } from '../../protocol/json.ts';
 import type { Annotation, TokenLogprob } from '../../protocol/chat-result.ts';
 
@@ -11,7 +12,7 @@ export type Emit = (type: string, members: Readonly<Record<string, JsonValue | u
 export interface ItemPlace {
   readonly emit: Emit;
   readonly id: string;
-  /** Position in `output`. Events of items that grow at the same time are told apart by it. */
+  /** Position in `output`. Events of items that grow at the same time are distinguished by it. */
   readonly outputIndex: number;
 }
 
@@ -60,7 +61,7 @@ export class MessageWriter implements OutputItemWriter {
     announce(place, this.item('in_progress'));
   }
 
-  /** Adds text, and the likelihoods of its tokens where they were asked for. */
+  /** Adds text, and the likelihoods of its tokens where they were requested. */
   text(text: string, logprobs: readonly TokenLogprob[] = []): void {
     const part = this.#textPart();
     const likelihoods = logprobs.map(likelihoodOf);

@@ -1,10 +1,11 @@
+/** Turns reasoning into items of the Responses API and back. */
 import type { ReasoningDetail } from '../../protocol/reasoning.ts';
 import type { ReasoningItem, ServerCallItem } from './protocol/input-item.ts';
 import { isOwnItemId } from './response-object.ts';
 import type { JsonObject } from '../../protocol/json.ts';
 import { announce, conclude, type ItemPlace, type ItemStatus, type OutputItemWriter } from './output-items.ts';
 
-/** Earlier reasoning in the chat form: as plain text, and in the pieces that its provider wants back. */
+/** Earlier reasoning in the chat form: as plain text, and in the pieces that its provider requires back. */
 interface EarlierReasoning {
   readonly text: string;
   readonly details: readonly ReasoningDetail[];

@@ -1,3 +1,4 @@
+/** Writes the response object of the Responses API. */
 import type { FinishReason } from '../../protocol/chat-result.ts';
 import type { JsonObject, JsonValue } from '../../protocol/json.ts';
 import type { RouterMetadata } from '../../protocol/metadata.ts';
@@ -113,7 +114,7 @@ export function responseId(generationId: string): string {
   return `resp_${tailOf(generationId)}`;
 }
 
-/** The id of an item, which is the same however often it is asked for. */
+/** The id of an item, which is the same however often it is requested. */
 export function itemId(kind: IdKind, generationId: string, outputIndex: number): string {
   return `${kind}_${tailOf(generationId)}_${outputIndex}`;
 }

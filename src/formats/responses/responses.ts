@@ -166,7 +166,7 @@ class ResponsesStreamWriter implements DialectStreamWriter {
     this.#emit('response.in_progress', { response });
   }
 
-  /** No event of OpenAI's: only who asks for it gets it. */
+  /** No event of OpenAI's: only clients that request it get it. */
   #tellDebug(body: JsonValue): void {
     this.#begin();
     this.#emit('response.debug', { debug: { echo_upstream_body: body } });

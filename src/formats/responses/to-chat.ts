@@ -1,3 +1,4 @@
+/** Translates bodies of `POST /responses` into the chat form. */
 import { type Checked, failed, faultAt, passed } from '../../protocol/fault.ts';
 import type { JsonObject, JsonValue } from '../../protocol/json.ts';
 import type { RequestLimits } from '../../protocol/limits.ts';
@@ -84,7 +85,7 @@ export function toChat(
   const requiredBy = requiresNative(request);
   const forbidden = forbidsNative(request, routing);
   if (requiredBy !== undefined && forbidden !== undefined) {
-    const problem = `can only be sent to a provider that speaks this API itself, which ${forbidden} rules out`;
+    const problem = `can only be sent to a provider that supports this API natively, which ${forbidden} rules out`;
     return failed(faultAt(requiredBy, problem));
   }
   const chat = chatBody(request);

@@ -1,3 +1,4 @@
+/** Translates tools of the Responses API into the chat form. */
 import type { JsonObject, JsonValue } from '../../protocol/json.ts';
 import {
   type CustomToolEntry,

@@ -1,3 +1,4 @@
+/** The inspector's view of batches. */
 import type { InspectedRouter } from '../../config/inspector.ts';
 import { ANONYMOUS, type Account } from '../../contracts/account.ts';
 import type { Batch } from '../../protocol/batch.ts';

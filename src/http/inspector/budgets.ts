@@ -1,10 +1,11 @@
+/** The inspector's view of budgets. */
 import type { InspectedRouter } from '../../config/inspector.ts';
 import { usdFromNano, nanoFromUsd } from '../../catalog/cost.ts';
 import type { Budget } from '../../core/limits/budget.ts';
 import { ANONYMOUS } from '../../contracts/account.ts';
 import type { BudgetView, BudgetViewList } from './wire.ts';
 
-/** Accounts and keys that are shown: each is asked for in the store of amounts. */
+/** Accounts and keys that are shown: each is looked up in the store of amounts. */
 const MOST_ACCOUNTS = 50;
 const MOST_KEYS = 100;
 const WEEK_MS = 7 * 86_400_000;

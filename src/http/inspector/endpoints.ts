@@ -1,3 +1,4 @@
+/** The inspector's view of endpoints and plans. */
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import { ratesAt } from '../../catalog/price-at.ts';
 import type { InspectedRouter } from '../../config/inspector.ts';
@@ -104,7 +105,7 @@ export function endpointView({ internals }: InspectedRouter, endpoint: Endpoint,
   };
 }
 
-/** Half open: the time of an opening is over, and one call at a time finds out. */
+/** Half open: the time of an opening is over, and one call at a time tests it. */
 function circuitOf(record: EndpointRecord | undefined, now: number): EndpointView['circuit'] {
   if (record === undefined || record.health.breaker.state === 'closed') return 'closed';
   return now >= record.health.breaker.openUntil ? 'half_open' : 'open';

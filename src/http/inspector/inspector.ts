@@ -1,3 +1,4 @@
+/** Mounts the inspector: a page that shows what a router decides and what it costs. */
 import type { InspectedRouter, Inspector } from '../../config/inspector.ts';
 import { callable, checkShape, flag, type OptionShape } from '../../platform/option-kinds.ts';
 import type { LedgerContent } from '../../contracts/ledger.ts';
@@ -30,7 +31,7 @@ const OPTIONS: OptionShape<InspectorOptions> = { allow: callable, content: flag 
  * Who may see it: whom the host's own check lets in; clients on this machine, as long as the router has no
  * `authenticate` and is not in production; otherwise callers with an API key that has the scope `management`.
  *
- * Nothing of it is loaded before somebody asks for it, and it listens to the router only while a page is open.
+ * Nothing of it is loaded before it is requested, and it listens to the router only while a page is open.
  *
  * @example
  * ```ts

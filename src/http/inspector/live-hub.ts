@@ -1,3 +1,4 @@
+/** Collects the requests under way for all open pages of the inspector. */
 import type { InspectedRouter } from '../../config/inspector.ts';
 import type { RequestDraft } from '../../core/ledger/draft.ts';
 import type { Environment, Timer } from '../../platform/environment.ts';

@@ -1,3 +1,4 @@
+/** The rows of requests under way, and the filters for them. */
 import type { LedgerFilter } from '../../contracts/ledger.ts';
 import type { LiveRow } from './wire.ts';
 

@@ -1,3 +1,4 @@
+/** Sends one open page of the inspector its updates. */
 import type { LiveHub } from './live-hub.ts';
 import type { RowFilter } from './live-row.ts';
 import type { LiveRow, LiveUpdate } from './wire.ts';
@@ -11,7 +12,7 @@ const MOST_RUNNING = 40;
 /** Updates without news before a comment keeps the connection open: about ten seconds. */
 const QUIET_TICKS = 33;
 
-/** The updates of one page, made when they are asked for: a page that does not read gets fewer of them. */
+/** The updates of one page, made when they are requested: a page that does not read gets fewer of them. */
 export class LiveStream implements AsyncIterableIterator<string, undefined, undefined> {
   readonly #hub: LiveHub;
   readonly #filter: RowFilter;

@@ -1,3 +1,5 @@
+/** Declares the page of the inspector, which the build writes. */
+
 /** The page, which `npm run build` makes of the folder `inspector`. */
 declare module '#inspector-page' {
   /** HTML with everything inside. */

@@ -1,3 +1,4 @@
+/** The inspector's view of requests, from the ledger. */
 import { type CostPart, priceUsage } from '../../catalog/cost.ts';
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import { ratesAt } from '../../catalog/price-at.ts';
@@ -207,7 +208,7 @@ function explainAgain({ internals }: InspectedRouter, record: LedgerRecord): Pic
   return { now: planOf(internals, plan) };
 }
 
-/** What an endpoint is not asked with any more, because its provider refused it. */
+/** What an endpoint is not called with any more, because its provider refused it. */
 function refusesOf(
   { records, environment }: RuntimeServices,
   endpoint: Endpoint,

@@ -1,3 +1,4 @@
+/** Serves the page of the inspector and its data. */
 import type { InspectedRouter, InspectorCall, InspectorReply } from '../../config/inspector.ts';
 import { invalid } from '../body.ts';
 import { errorReply } from '../error-reply.ts';
@@ -233,7 +234,7 @@ async function isAllowed(
 /** Set by the page on everything that changes something; no other site can make a browser send it. */
 const PAGE_HEADER = 'x-signalbox-inspector';
 
-/** @throws {@link RouterError} 403 when a change was not asked for by the page itself. */
+/** @throws {@link RouterError} 403 when a change was not requested by the page itself. */
 function refuseForeignPages({ header }: InspectorCall): void {
   if (header(PAGE_HEADER) !== undefined) return;
   const message = `Changes need the header ${PAGE_HEADER}, which only the inspector's own page sends`;
@@ -244,7 +245,7 @@ function refuseForeignPages({ header }: InspectorCall): void {
 export interface InspectorOptions {
   /**
    * The host's own check, for hosts that know their users by a cookie or a header of their own: true for a request that
-   * may see everything. Asked before the other rules, which apply where it says false. What it throws refuses.
+   * may see everything. Called before the other rules, which apply where it says false. What it throws refuses.
    * Default: none.
    */
   readonly allow?: ((request: InspectorRequest) => MaybePromise<boolean>) | undefined;

@@ -43,7 +43,7 @@ export interface Timeline {
 /** `GET api/suggestions`: values that requests had lately, by the name of the filter. */
 export type Suggestions = Readonly<Record<string, readonly string[]>>;
 
-/** `GET api/requests/<id>/content`: what was asked and answered. */
+/** `GET api/requests/<id>/content`: the prompt and the answer. */
 export interface ContentView {
   readonly messages: readonly unknown[];
   readonly choices: readonly unknown[];
@@ -245,7 +245,7 @@ export interface CostList {
   readonly total: LedgerCost;
   /** Names of tags that requests had lately. */
   readonly tags: readonly string[];
-  /** The tag that is summed by: the one that was asked for, or the first that there is. */
+  /** The tag that is summed by: the one that was requested, or the first that there is. */
   readonly tag?: string | undefined;
 }
 

@@ -1,3 +1,4 @@
+/** The JSON Schemas among the components of the OpenAPI document. */
 import * as z from 'zod';
 import { optional } from '../../protocol/accept/schema.ts';
 import { either } from '../../protocol/accept/choices.ts';

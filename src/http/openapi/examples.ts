@@ -1,3 +1,4 @@
+/** The examples of the OpenAPI document. */
 import type { JsonValue } from '../../protocol/json.ts';
 import examples from './examples.json' with { type: 'json' };
 

@@ -1,3 +1,4 @@
+/** Documents the operations on API keys and the ledger. */
 import { COST_KEYS, LEDGER_FORMATS } from '../ledger-operations.ts';
 import type { KeyOperation, LedgerOperation } from '../routes.ts';
 import type { Parameter } from './parameters.ts';
@@ -30,7 +31,10 @@ const AMOUNTS = {
   limit: { ...LIMIT, description: 'US dollars that may be spent with the key.' },
   limit_remaining: { ...LIMIT, description: 'What is left of `limit`.' },
   limit_reset: { ...RESET, description: 'When `limit` begins anew; null for never.' },
-  include_byok_in_limit: { const: false, description: 'Own keys at providers cost a limit nothing.' },
+  include_byok_in_limit: {
+    const: false,
+    description: 'Calls with provider keys of the account do not count towards a limit.',
+  },
   usage: SPENT,
   usage_daily: { ...SPENT, description: 'Likewise, of this day in UTC.' },
   usage_weekly: { ...SPENT, description: 'Likewise, of this week, which began on Monday.' },

@@ -1,3 +1,4 @@
+/** Documents every operation that a router answers. */
 import type { DialectName } from '../../protocol/dialect.ts';
 import { type ComponentName, reference } from './component-schemas.ts';
 import type { Operation } from '../routes.ts';
@@ -88,14 +89,14 @@ function manages(
   return { operationId, summary, parameters, responses };
 }
 
-/** Chat, and the shapes besides it in which callers may ask. */
+/** Chat, and the shapes besides it in which callers may send requests. */
 const DIALECT_OPERATIONS: Readonly<Record<DialectName, DocumentedOperation>> = {
   messages: {
     method: 'post',
     path: '/messages',
     operation: asks(
       'createMessage',
-      'Ask a model in the shape of Anthropic’s Messages.',
+      'Call a model in the API format of Anthropic’s Messages.',
       'MessagesRequest',
       { schema: 'MessagesResult', events: 'MessagesEvent' },
       { error: 'MessagesError', parameters: MESSAGES_HEADERS },
@@ -106,7 +107,7 @@ const DIALECT_OPERATIONS: Readonly<Record<DialectName, DocumentedOperation>> = {
     path: '/responses',
     operation: asks(
       'createResponse',
-      'Ask a model in the shape of OpenAI’s Responses. Nothing is stored.',
+      'Call a model in the API format of OpenAI’s Responses. Nothing is stored.',
       'ResponsesRequest',
       { schema: 'ResponsesResult', events: 'ResponsesEvent' },
       { error: 'ResponsesError' },
@@ -119,7 +120,7 @@ const OPERATIONS: Readonly<Record<Operation['name'], DocumentedOperation>> = {
   chat: {
     method: 'post',
     path: '/chat/completions',
-    operation: asks('createChatCompletion', 'Ask a model.', 'ChatRequest', {
+    operation: asks('createChatCompletion', 'Call a model.', 'ChatRequest', {
       schema: 'ChatResult',
       events: 'ChatChunk',
     }),
@@ -129,7 +130,7 @@ const OPERATIONS: Readonly<Record<Operation['name'], DocumentedOperation>> = {
     path: '/embeddings',
     operation: asks(
       'createEmbeddings',
-      'Turn texts into vectors.',
+      'Create embeddings of texts.',
       'EmbeddingRequest',
       { schema: 'EmbeddingResult' },
       { parameters: CALL_HEADERS },
@@ -140,7 +141,7 @@ const OPERATIONS: Readonly<Record<Operation['name'], DocumentedOperation>> = {
     path: '/messages/count_tokens',
     operation: {
       operationId: 'countTokens',
-      summary: 'Count the tokens of a prompt in the shape of Anthropic’s Messages. Costs nothing.',
+      summary: 'Count the tokens of a prompt in the API format of Anthropic’s Messages. Costs nothing.',
       parameters: COUNTING_HEADERS,
       ...body('TokenCountRequest'),
       responses: { 200: success('The count.', 'TokenCount'), ...errors(MODEL_ERRORS, 'MessagesError') },
@@ -151,7 +152,7 @@ const OPERATIONS: Readonly<Record<Operation['name'], DocumentedOperation>> = {
     path: '/batches',
     operation: {
       operationId: 'createBatch',
-      summary: 'Ask many things at once: `requests`, behind all other fields, or an uploaded file.',
+      summary: 'Create a batch: `requests`, after all other fields, or an uploaded file.',
       parameters: CREATE_BATCH_HEADERS,
       ...body('NewBatch'),
       responses: {
@@ -204,7 +205,7 @@ const OPERATIONS: Readonly<Record<Operation['name'], DocumentedOperation>> = {
   file_retrieve: {
     method: 'get',
     path: '/files/{id}',
-    operation: manages('retrieveFile', 'Get what is known of a file.', 'File', FILE_PATH),
+    operation: manages('retrieveFile', 'Get the metadata of a file.', 'File', FILE_PATH),
   },
   file_content: {
     method: 'get',
@@ -227,14 +228,19 @@ const OPERATIONS: Readonly<Record<Operation['name'], DocumentedOperation>> = {
   batch_redeliver: {
     method: 'post',
     path: '/batches/{id}/redeliver',
-    operation: manages('redeliverWebhook', 'Tell `callback_url` of the end of a batch again.', 'Batch', BATCH_PATH),
+    operation: manages(
+      'redeliverWebhook',
+      'Send the webhook of a batch to its `callback_url` again.',
+      'Batch',
+      BATCH_PATH,
+    ),
   },
   models: {
     method: 'get',
     path: '/models',
     operation: reads(
       'listModels',
-      'List models; with the header `anthropic-version`, in the shape of Anthropic’s Models API.',
+      'List models; with the header `anthropic-version`, in the API format of Anthropic’s Models API.',
       'ModelList',
       [...MODELS_QUERY, ANTHROPIC_VERSION],
     ),
@@ -252,7 +258,7 @@ const OPERATIONS: Readonly<Record<Operation['name'], DocumentedOperation>> = {
   endpoints: {
     method: 'get',
     path: '/models/{author}/{slug}/endpoints',
-    operation: reads('listEndpoints', 'List who serves a model.', 'EndpointList', MODEL_PATH),
+    operation: reads('listEndpoints', 'List the endpoints of a model.', 'EndpointList', MODEL_PATH),
   },
   endpoints_private: {
     method: 'get',

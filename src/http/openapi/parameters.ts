@@ -1,3 +1,4 @@
+/** The parameters and headers of the OpenAPI document. */
 import { BATCH_STATUSES } from '../../protocol/batch.ts';
 import { MAX_SESSION_ID_LENGTH } from '../../protocol/limits.ts';
 import { MODEL_FILTERS, MODEL_ORDERS } from '../list-models.ts';
@@ -21,7 +22,7 @@ export const CALL_HEADERS: readonly Parameter[] = [
     in: 'header',
     description:
       '`enabled` adds `router_metadata` to the answer. `X-Router-Experimental-Metadata` is an older name of it; ' +
-      '`X-OpenRouter-Metadata` asks for `openrouter_metadata`.',
+      '`X-OpenRouter-Metadata` adds `openrouter_metadata`.',
     schema: TEXT,
   },
   {
@@ -70,7 +71,7 @@ export const TEXT_HEADERS: readonly Parameter[] = [
   {
     name: 'X-Router-Cache-Clear',
     in: 'header',
-    description: '`true`: what is kept for this request is forgotten, and the answer made anew.',
+    description: '`true`: what is kept for this request is deleted, and a new response is made.',
     schema: { enum: ['true', 'false'] },
   },
   {
@@ -131,7 +132,7 @@ export const ANTHROPIC_VERSION: Parameter = {
   name: 'Anthropic-Version',
   in: 'header',
   description:
-    'Any version: the answer has the shape of Anthropic’s Models API, with its `limit`, `after_id` and `before_id`.',
+    'Any version: the answer has the API format of Anthropic’s Models API, with its `limit`, `after_id` and `before_id`.',
   schema: TEXT,
 };
 

@@ -1,3 +1,4 @@
+/** The responses of the OpenAPI document, errors included. */
 import { type ComponentName, reference } from './component-schemas.ts';
 
 /** What each status of an error means (contract: errors). 405, 415 and 431 come from HTTP itself. */
@@ -13,12 +14,12 @@ const MEANINGS = {
   413: 'The body is too large.',
   415: 'The body is not JSON, or compressed in a way that is not understood.',
   422: 'The request is well formed and cannot be carried out.',
-  429: 'Too many requests; `Retry-After` says when to come again.',
+  429: 'Too many requests; `Retry-After` says when to try again.',
   431: 'The headers are too large.',
   500: 'A fault inside the router.',
   502: 'The provider failed.',
   503: 'Not available at the moment.',
-  504: 'The provider did not answer in time, in the words of this wire.',
+  504: 'The provider did not answer in time, in the format of this API.',
   524: 'The provider did not answer in time.',
   529: 'The provider is overloaded.',
 } as const;
@@ -46,7 +47,7 @@ export const HEADERS = {
   },
   RateLimitLimit: { description: 'What the limit that was reached allows.', schema: { type: 'integer' } },
   RateLimitRemaining: { description: 'What is left of it.', schema: { type: 'integer', minimum: 0 } },
-  RateLimitReset: { description: 'When it begins anew, in epoch milliseconds.', schema: { type: 'integer' } },
+  RateLimitReset: { description: 'When it resets, in epoch milliseconds.', schema: { type: 'integer' } },
   CacheStatus: {
     description: 'Whether the answer came from the response cache. Absent where the cache took no part.',
     schema: { enum: ['HIT', 'MISS'] },

@@ -1,3 +1,4 @@
+/** Writes the OpenAPI document. */
 import type { Spelling } from '../spelling.ts';
 import { componentSchemas } from './component-schemas.ts';
 import { VERSION } from '../../platform/documentation.ts';
@@ -29,7 +30,7 @@ export interface OpenApiDocument {
 
 /**
  * Makes the OpenAPI 3.1 document of everything that a router answers, from the schemas that requests are checked with.
- * Takes some 30 ms, so nobody makes it before it is asked for. Members are spelled in the neutral way (gaps 0.2).
+ * Takes some 30 ms, so nobody makes it before it is requested. Members are spelled in the neutral way (gaps 0.2).
  *
  * @param version - That of the package. Default: the one that was built.
  */

@@ -1,3 +1,4 @@
+/** Turns the schemas of requests into schemas of zod, which write the OpenAPI document. */
 import * as z from 'zod';
 import {
   type AnySchema,

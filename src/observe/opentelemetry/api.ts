@@ -1,3 +1,5 @@
+/** Loads the optional package `@opentelemetry/api`. */
+
 export {
   ROOT_CONTEXT,
   SpanKind,

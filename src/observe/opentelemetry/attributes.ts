@@ -1,3 +1,4 @@
+/** The attributes of spans, by the semantic conventions for generative AI. */
 import type { Attributes } from './api.ts';
 import type { Usage } from '../../protocol/usage.ts';
 import type { AttemptFacts, NumericParameter, RequestEvent, RequestFacts, StageCosts } from '../../contracts/events.ts';

@@ -7,7 +7,8 @@ import type { OpenTelemetryOptions } from './send-telemetry.ts';
  * request, and in it one for each upstream call, hook of a plugin and call of a server tool. Prompts and answers are
  * never recorded.
  *
- * Await it before the first request, which is not seen otherwise. A request is a child of the span that is active where it is made, or else of the `traceparent` header it came with.
+ * Await it before the first request, which is not seen otherwise. A request is a child of the span that is active where
+ * it is made, or else of the `traceparent` header it came with.
  *
  * @example
  * ```ts
@@ -28,6 +29,8 @@ async function load(): Promise<typeof Sending> {
   try {
     return await import('./send-telemetry.ts');
   } catch (cause) {
+    // Such as a file that a bundler has lost: what failed says more than a sentence about another package.
+    if (!String(cause).includes('@opentelemetry/api')) throw cause;
     const message =
       'openTelemetry() needs the package @opentelemetry/api; install it with "npm install @opentelemetry/api"';
     throw new Error(message, { cause });

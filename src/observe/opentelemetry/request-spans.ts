@@ -1,3 +1,4 @@
+/** Builds spans from the events of a request. */
 import {
   type Attributes,
   type Context,
@@ -89,7 +90,7 @@ export class RequestSpans {
     this.#open.set(request.id, { span, context: own, attempts: new Map(), stages: new Map() });
   }
 
-  /** The work that asks for it, or whatever its caller is doing here, or what its caller in another process does. */
+  /** The work that requires it, or whatever its caller is doing here, or what its caller in another process does. */
   #contextFor({ request, traceContext }: RequestEvent): Context {
     const active = context.active();
     const outer = request.parent === undefined ? undefined : this.#open.get(request.parent);

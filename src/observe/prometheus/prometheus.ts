@@ -1,3 +1,4 @@
+/** Exports measurements to Prometheus. */
 import { type Labels, measure, type Measurement, MEASUREMENTS, type Series, type SeriesOf } from '../measurements.ts';
 import type { Counter, Gauge, Histogram, Metric, Registry } from 'prom-client';
 import { completeLabels, SeriesMetric } from './series-metric.ts';
@@ -12,9 +13,9 @@ export interface PrometheusOptions {
 /** The metrics of a router. */
 export interface Prometheus {
   readonly registry: Registry;
-  /** Answers `GET /metrics` where `Request` and `Response` are spoken: Hono, Next, Bun, Deno. */
+  /** Answers `GET /metrics` in hosts of `Request` and `Response`: Hono, Next, Bun, Deno. */
   readonly fetch: (request: Request) => Promise<Response>;
-  /** Answers `GET /metrics` where `node:http` is spoken: Express too. Never rejects. */
+  /** Answers `GET /metrics` in hosts of `node:http`: Express too. Never rejects. */
   readonly node: (request: MetricsReader, response: MetricsWriter) => Promise<void>;
   /** Ends it. What was counted stays in the registry. */
   readonly detach: () => void;
@@ -22,17 +23,35 @@ export interface Prometheus {
 
 /**
  * Counts what a router does, for Prometheus. Needs the package `prom-client`. Await it before the first request, which is
- * not counted otherwise. Labels have few values: a model that the
- * catalog does not list is counted as `other`, and accounts, sessions and users are no labels.
+ * not counted otherwise. Labels have few values: a model that the catalog does not list is counted as `other`, and
+ * accounts, sessions and users are no labels.
  *
  * @example
  * ```ts
  * const metrics = await prometheus(router);
  * app.get('/metrics', metrics.node);
  * ```
- * @throws Error that names the command which installs `prom-client`, where that is missing.
+ * @throws Error that names the command which installs `prom-client`, where that is missing; and where a member of
+ * what it returns is used without `await`.
  */
-export async function prometheus(router: RouterEventSource, options: PrometheusOptions = {}): Promise<Prometheus> {
+export function prometheus(router: RouterEventSource, options: PrometheusOptions = {}): Promise<Prometheus> {
+  // Without `await`, a host would be given no handler, and complain of that in words of its own.
+  return Object.defineProperties(register(router, options), MEMBERS);
+}
+
+/** The members of what is awaited, on the promise itself. */
+const MEMBERS: Readonly<Record<keyof Prometheus, { readonly get: () => never }>> = {
+  registry: { get: refuseWithoutAwait },
+  fetch: { get: refuseWithoutAwait },
+  node: { get: refuseWithoutAwait },
+  detach: { get: refuseWithoutAwait },
+};
+
+function refuseWithoutAwait(): never {
+  throw new Error('prometheus() returns a promise; write "const metrics = await prometheus(router)"');
+}
+
+async function register(router: RouterEventSource, options: PrometheusOptions): Promise<Prometheus> {
   const registry = options.registry ?? (await newRegistry());
   const detach = measure(router, metricsIn(registry));
   return { registry, fetch: fetchHandler(registry), node: nodeHandler(registry), detach };
@@ -61,7 +80,7 @@ interface Answer {
   readonly body: string;
 }
 
-/** Answers with the metrics, for hosts that speak `Request` and `Response`. */
+/** Answers with the metrics, for hosts of `Request` and `Response`. */
 function fetchHandler(exposed: Exposed): (request: Request) => Promise<Response> {
   return async ({ method }) => {
     const { status, headers, body } = await answer(exposed, method);
@@ -69,7 +88,7 @@ function fetchHandler(exposed: Exposed): (request: Request) => Promise<Response>
   };
 }
 
-/** Answers with the metrics, for hosts that speak as `node:http` does. */
+/** Answers with the metrics, for hosts of `node:http`. */
 function nodeHandler(exposed: Exposed): (request: MetricsReader, response: MetricsWriter) => Promise<void> {
   return async ({ method = 'GET' }, response) => {
     const { status, headers, body } = await answer(exposed, method);

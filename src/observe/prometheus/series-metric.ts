@@ -1,3 +1,4 @@
+/** A metric of Prometheus whose series are looked up once. */
 import type { LabelName, Labels, Measurement, Series } from '../measurements.ts';
 
 /** One line of a metric, as a registry of `prom-client` reads it. */
@@ -64,7 +65,7 @@ export class SeriesMetric {
     return (value) => this.#add(found, value);
   }
 
-  /** What registries ask for, to write it as text. */
+  /** What registries require, to write it as text. */
   getForPromString(): Promise<Read<SharedSample>> {
     const { name, help, type, aggregator } = this;
     const values = [...this.#shown].flatMap((counted) => this.#samplesOf(counted));

@@ -1,3 +1,4 @@
+/** The server tool `router:advisor`: a model consults a stronger one. */
 import { checkShape } from '../../platform/option-kinds.ts';
 import type { ServerToolDefinition, ToolContext, ToolOutcome } from '../../contracts/server-tool.ts';
 import { defineServerTool } from '../../core/pipeline/define-plugin.ts';
@@ -23,7 +24,7 @@ const DEFAULT_INSTRUCTIONS =
   'concrete guidance: what to do, why, and what to watch out for. It decides and it writes the answer, not you.';
 
 /**
- * The server tool `router:advisor` (gaps 2.1): the model asks a stronger one for advice and goes on with it. A request
+ * The server tool `router:advisor` (gaps 2.1): the model calls a stronger one for advice and goes on with it. A request
  * may offer several with names of their own. An advisor remembers what it was asked earlier in the conversation; the
  * rest of it, it only sees with `forward_transcript`.
  */

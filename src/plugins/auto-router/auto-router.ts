@@ -1,3 +1,4 @@
+/** The plugins behind `router/auto` and `router/auto-beta`: choose a model by the kind of prompt. */
 import type { ModelTarget, NormalizedRequest } from '../../contracts/request.ts';
 import { callable, checkShape, listOf, type OptionShape, text } from '../../platform/option-kinds.ts';
 import type { Plugin } from '../../contracts/plugin.ts';
@@ -32,13 +33,13 @@ import type { StageRecord, CandidatesContext } from '../../contracts/plugin-cont
 
 /** Options of {@link autoRouter} and {@link autoBetaRouter}. */
 export interface AutoRouterOptions {
-  /** Tells the task of a prompt. Default: a classifier of ours that calls nobody. */
+  /** Classifies the task of a prompt. Default: a classifier of ours that calls nobody. */
   readonly classify?: TaskClassifier | undefined;
-  /** Tells how good a model is at a task. Default: the scores of the catalog. */
+  /** Returns how good a model is at a task. Default: the scores of the catalog. */
   readonly rank?: RankingSource | undefined;
   /**
    * Ids of models in the order that holds where no candidate has a score. Default: the longest context first, then the
-   * newest, then the dearest.
+   * newest, then the most expensive.
    */
   readonly defaultModels?: readonly string[] | undefined;
   /** Models that a request may be answered by: the first choice and its fallbacks. Default 4. */
@@ -55,7 +56,7 @@ const OPTIONS: OptionShape<AutoRouterOptions> = {
 /**
  * The plugin `auto-router`, which resolves `router/auto` (contract: plugin objects; gaps 5.1): of the models that the
  * request can use and its caller allows, it takes the best one overall, or one that is better at the task of the prompt
- * by more than chance explains. A request that asks for a cost band gets the best quality per cost within it, and never
+ * by more than chance explains. A request that requires a cost band gets the best quality per cost within it, and never
  * a model that another one beats in both. It costs nothing and calls nobody. When the classifier or the ranking fails,
  * the request goes on without it, and the stage says so; without any score it ranks by context length, age and price
  * alone and says that too; when nothing is left, it is a 404.
@@ -97,7 +98,7 @@ function modelRouter(
   });
 
   function choose(request: NormalizedRequest, entry: AutoRouterEntry, context: CandidatesContext) {
-    const prompt = promptOf(request.messages, request.needs.tools);
+    const prompt = promptOf(request.messages, { hasTools: request.needs.tools });
     const classified = classifySafely(classify, prompt);
     const candidates = candidatesFor(request, context, entry);
     const { isScored } = loadedRanking();

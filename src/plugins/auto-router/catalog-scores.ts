@@ -1,3 +1,4 @@
+/** Scores models by the catalog, the default source of ranks for the auto router. */
 import type { Candidate } from '../services/inner-call/candidates.ts';
 import { scoreNamesOf } from './task-types.ts';
 
@@ -10,7 +11,7 @@ export interface Score {
 }
 
 /**
- * Where ranks come from: how good a model is at a kind of task, from 0 to 1, or undefined when that is unknown. Asked
+ * Where ranks come from: how good a model is at a kind of task, from 0 to 1, or undefined when that is unknown. Called
  * for every candidate while a route is planned, so it must answer at once, and the same for the same question. A plain
  * function is a source.
  */

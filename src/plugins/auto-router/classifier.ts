@@ -1,3 +1,4 @@
+/** Classifies prompts by the kind of task. */
 import { decodeWeights, LEVELS, type WeightTable } from './weight-table.ts';
 import { featuresOf } from './features.ts';
 import type { TaskType } from './task-types.ts';
@@ -25,8 +26,8 @@ export interface TaskProbability {
 }
 
 /**
- * Tells what kind of task a prompt is. It is asked while a route is planned, so it must answer at once, and the same
- * for the same prompt; nothing can be waited for. A plain function is a classifier.
+ * Classifies the task of a prompt. It is called while a route is planned, so it must answer at once, and the same for
+ * the same prompt; nothing can be waited for. A plain function is a classifier.
  */
 export interface TaskClassifier {
   (prompt: Prompt): Classification;
@@ -54,7 +55,7 @@ const LEAST_KNOWN = 4;
  * autoRouter({ classify: Object.assign((prompt: Prompt) => local(prompt), { load: local.load }) });
  * ```
  *
- * @throws Error when it is asked before `load` has succeeded: guesses that change once the weights are there would not
+ * @throws Error when it is called before `load` has succeeded: guesses that change once the weights are there would not
  * be the same for the same prompt.
  */
 export function localClassifier(): LocalClassifier {
@@ -92,12 +93,12 @@ export async function loadWeights(): Promise<void> {
   loaded ??= decodeWeights(WEIGHTS);
 }
 
-/** Decoded when it is first needed: most processes never ask for a router model. */
+/** Decoded when it is first needed: most processes never use a router model. */
 let loaded: WeightTable | undefined;
 
 function loadedTable(): WeightTable {
   if (loaded !== undefined) return loaded;
-  throw new Error('localClassifier() was asked before its weights were there: await its load() first');
+  throw new Error('localClassifier() was called before its weights were loaded: await its load() first');
 }
 
 /** Tasks that are less likely than this are left out of a classification. */
@@ -164,7 +165,10 @@ export interface SafeClassification {
 /** Tasks that models are compared by. Each costs a question per model, and the rest says next to nothing. */
 const MOST_TASKS = 8;
 
-/** Asks a classifier. One that throws or gives back something else is one that knows nothing (gaps 5.1: never an error). */
+/**
+ * Calls a classifier. One that throws or gives back something else is one that knows nothing (gaps 5.1: never an
+ * error).
+ */
 export function classifySafely(classify: TaskClassifier, prompt: Prompt): SafeClassification {
   try {
     const { task, confidence, probabilities: given } = classify(prompt);
@@ -193,7 +197,7 @@ function sharesOf(given: readonly TaskProbability[]): readonly TaskProbability[]
   return likely.map(({ task, probability }) => ({ task, probability: probability / total }));
 }
 
-/** What a classifier is told about a request. */
+/** The input of a classifier. */
 export interface Prompt {
   /** What the user asked last, and what before when that is short; long texts without their middle. */
   readonly text: string;
@@ -210,7 +214,7 @@ const TAIL = 400;
 const SHORT = 40;
 
 /** Finds what the user wants in a conversation. Answers, tool results and instructions are not looked at. */
-export function promptOf(messages: readonly Message[], hasTools: boolean): Prompt {
+export function promptOf(messages: readonly Message[], { hasTools }: { readonly hasTools: boolean }): Prompt {
   const asked = messages.filter((message) => message.role === 'user').slice(-2);
   const last = asked.at(-1);
   const text = textOf(last);

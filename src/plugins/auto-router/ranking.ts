@@ -1,3 +1,4 @@
+/** Ranks candidate models for a classified prompt. */
 import { byPrice, bySize, type Candidate } from '../services/inner-call/candidates.ts';
 import { bestOfTier } from '../services/inner-call/value.ts';
 import type { TaskProbability } from './classifier.ts';
@@ -7,7 +8,7 @@ import { TASK_TYPES } from './task-types.ts';
 /** What candidates were ordered by. */
 export type RankedBy = 'scores' | 'default_models' | 'size';
 
-/** Prompts that speak for no difference between two models, before any was asked. */
+/** Prompts that speak for no difference between two models, before any was called. */
 const PRIOR_COUNT = 20;
 /** Standard errors that a gain must exceed. */
 const STANDARD_ERRORS = 1;
@@ -102,7 +103,7 @@ function scoreOf(rank: RankingSource, candidate: Candidate, task: string): Count
 export interface RankingRules {
   readonly shares: readonly TaskProbability[];
   readonly defaultModels: readonly string[];
-  /** How much worse than the best a good value may be, where the caller asked for low costs; undefined otherwise. */
+  /** How much worse than the best a good value may be, where the caller requested low costs; undefined otherwise. */
   readonly farWorse: number | undefined;
   /** Places that matter. */
   readonly places: number;
@@ -119,7 +120,7 @@ interface Ranking {
 
 /**
  * Orders candidates. With scores: the best model overall, unless another one is better at the tasks of this prompt by
- * more than chance explains; where the caller asked for low costs, the cost band by quality per cost, and a model from
+ * more than chance explains; where the caller requested low costs, the cost band by quality per cost, and a model from
  * outside of it in the place of one that it beats in both. Models without scores come behind. Without any score: the
  * default models, else by size.
  */
@@ -185,7 +186,7 @@ function byGain(rated: readonly Rated[], shares: readonly TaskProbability[], pla
  * What a model gains over another one at the tasks of a prompt, beyond chance: n/(n+20) · mean gain − 1 · its standard
  * error, over the tasks by how likely they are. Errors of tasks are added up as if they were one: often the same score
  * stands behind several. Scores are means, so the error is that of two independent measurements, which is rather too
- * large for models that were asked the same prompts. A task that one of the two has no score for says nothing.
+ * large for models that got the same prompts. A task that one of the two has no score for says nothing.
  */
 export function provenGain(one: Rated, base: Rated, shares: readonly TaskProbability[]): number {
   let gain = 0;

@@ -1,7 +1,9 @@
+/** The kinds of task that prompts are classified by. */
+
 /**
- * The kinds of task that the classifier tells apart, and the scores that say how good a model is at each, in the order
- * in which they are looked for. Before those a score with the name of the task itself counts, then one with the name
- * of its group (`code` for `code:review`); last of all `general`.
+ * The kinds of task that the classifier distinguishes, and the scores that say how good a model is at each, in the
+ * order in which they are looked for. Before those a score with the name of the task itself counts, then one with the
+ * name of its group (`code` for `code:review`); last of all `general`.
  */
 const SCORES_OF_TASKS = {
   'code:generation': ['coding'],
@@ -39,7 +41,7 @@ const SCORES_OF_TASKS = {
   general: [],
 } as const satisfies Readonly<Record<string, readonly string[]>>;
 
-/** A kind of task. `vision` and `agent` are told by the request, not by its words; `general` is anything else. */
+/** A kind of task. `vision` and `agent` follow from the request, not from its words; `general` is anything else. */
 export type TaskType = keyof typeof SCORES_OF_TASKS;
 
 /** All kinds of task. */
@@ -55,7 +57,7 @@ function namesFor(task: string, related: readonly string[]): readonly string[] {
   return [...new Set([task, ...group, ...related, 'general'])];
 }
 
-/** Asked for every candidate of every request, so they are put together once. */
+/** Called for every candidate of every request, so they are put together once. */
 const NAMES: ReadonlyMap<string, readonly string[]> = new Map(
   Object.entries(SCORES_OF_TASKS).map(([task, related]) => [task, namesFor(task, related)]),
 );

@@ -1,3 +1,4 @@
+/** Stores and reads the trained weights of the classifier. */
 import type { TaskType } from './task-types.ts';
 
 /** Trained weights as they are stored. */

@@ -1,10 +1,11 @@
+/** The plugin behind `router/bodybuilder`: answers with request bodies. */
 import type { Catalog } from '../../catalog/catalog.ts';
 import { definePlugin, textAnswer } from '../../core/pipeline/define-plugin.ts';
 import type { Plugin } from '../../contracts/plugin.ts';
 import { textOfMessage } from '../services/inner-call/helper-model.ts';
 
 const SLUG = 'router/bodybuilder';
-/** Asked where a prompt names no model. */
+/** Called where a prompt names no model. */
 const ANY_MODEL = 'router/auto';
 /** Requests that one prompt makes at most. */
 const MAX_REQUESTS = 16;

@@ -1,3 +1,4 @@
+/** The plugin `context-compression`: makes prompts fit the context of a model. */
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { ModelTarget, NormalizedRequest } from '../../contracts/request.ts';
 import { mostTokens } from '../../core/tokens/token-ceiling.ts';
@@ -33,7 +34,7 @@ export interface ContextCompressionOptions {
    */
   readonly engine?: CompressionEngine | undefined;
   /**
-   * Loads an exact counter of tokens, for example {@link gptTokens}. It is asked when a prompt seems too long for an
+   * Loads an exact counter of tokens, for example {@link gptTokens}. It is called when a prompt seems too long for an
    * endpoint. Default: an estimate that is rather too high than too low.
    */
   readonly countTokens?: (() => Awaitable<TokenCounter>) | undefined;
@@ -72,9 +73,9 @@ const ID = 'context-compression';
 
 /**
  * The plugin `context-compression` (contract: plugins; gaps 5.8): takes the middle out of prompts that are too long for
- * an endpoint. Runs when a request names it or says `transforms: ["middle-out"]`, for all endpoints; and without being
- * asked for endpoints with a context of at most 8,192 tokens, unless a request says `enabled: false` or
- * `transforms: []`. Register it behind plugins that add to the prompt.
+ * an endpoint. Runs when a request names it or says `transforms: ["middle-out"]`, for all endpoints; and by itself
+ * for endpoints with a context of at most 8,192 tokens, unless a request says `enabled: false` or `transforms:
+ * []`. Register it behind plugins that add to the prompt.
  */
 export function contextCompression(options: ContextCompressionOptions = {}): Plugin<ContextCompressionRequestOptions> {
   checkShape(OPTIONS, options, 'contextCompression');
@@ -106,7 +107,7 @@ export function contextCompression(options: ContextCompressionOptions = {}): Plu
     let closer: number | undefined;
     return {
       tokens,
-      least: leastTokens(request.messages, sizes, engine === 'relevant'),
+      least: leastTokens(request.messages, sizes, { withInstructions: engine === 'relevant' }),
       roomAt,
       isTooLong(endpoint) {
         const { whole } = roomAt(endpoint);
@@ -198,7 +199,9 @@ function closerEstimate(most: number, request: NormalizedRequest, imageTokens: n
   return most > MOST_DOUBT * likely ? most : Math.min(most, Math.ceil(likely + CAUTION * (most - likely)));
 }
 
-/** Whoever asks for compression gets it everywhere; unasked it is for small contexts. Never for those that only draw. */
+/**
+ * A request that names compression gets it everywhere; by itself it is for small contexts. Never for those that only draw.
+ */
 function mayShorten(endpoint: Endpoint, because: PluginCause): boolean {
   return !onlyDraws(endpoint) && (because !== 'itself' || isSmall(endpoint));
 }
@@ -290,7 +293,7 @@ function contextOf({ contextLength, maxPromptTokens }: Endpoint): number {
   return Math.min(contextLength ?? Infinity, maxPromptTokens ?? Infinity);
 }
 
-/** Endpoints with a context of at most so many tokens get shortened prompts without being asked for (gaps 5.8). */
+/** Endpoints with a context of at most so many tokens get shortened prompts unrequested (gaps 5.8). */
 const SMALL_CONTEXT = 8_192;
 
 /** Tokens that a model needs to begin an answer with, when the request sets no limit. */
@@ -323,7 +326,7 @@ function tokensBesideMessages({ tools, responseFormat }: NormalizedRequest, coun
   return 3 + functions + schema;
 }
 
-/** True for an endpoint whose prompts are shortened without being asked for. */
+/** True for an endpoint whose prompts are shortened unrequested. */
 function isSmall({ contextLength }: Endpoint): boolean {
   return contextLength !== undefined && contextLength <= SMALL_CONTEXT;
 }

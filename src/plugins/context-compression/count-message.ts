@@ -1,3 +1,4 @@
+/** Counts the tokens of messages, and what of them could be shortened. */
 import type { ContentPart } from '../../protocol/content-part.ts';
 import type { Message } from '../../protocol/message.ts';
 import type { NormalizedRequest } from '../../contracts/request.ts';

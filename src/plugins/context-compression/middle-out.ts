@@ -1,3 +1,4 @@
+/** Compresses a prompt by removing what is in its middle. */
 import type { ContentPart, RefusalPart } from '../../protocol/content-part.ts';
 import type { Message } from '../../protocol/message.ts';
 import { type CountedMessage, Measured, type TokenCounter } from './count-message.ts';

@@ -1,3 +1,4 @@
+/** Groups messages that must be kept or removed together. */
 import type { Message } from '../../protocol/message.ts';
 import { type CountedMessage, Measured } from './count-message.ts';
 
@@ -55,7 +56,7 @@ export function keptUnits(units: readonly Unit[], messages: readonly Message[]):
 export function leastTokens(
   messages: readonly Message[],
   sizes: readonly CountedMessage[],
-  withInstructions: boolean,
+  { withInstructions }: { readonly withInstructions: boolean },
 ): number {
   const units = unitsOf(messages);
   const indexes = [...keptUnits(units, messages)].flatMap((index) => units[index]?.messages ?? []);

@@ -1,12 +1,13 @@
+/** Finds the passages of a text that ask a question. */
 import type { Passage } from './passages.ts';
 
-/** What is asked in a text of many passages: those at its edges with a question, or what says that it is one. */
+/** The question in a text of many passages: those at its edges with a question, or what says that it is one. */
 const QUESTION_MARK = /[?？؟]/;
 const QUESTION_LABEL =
   /^[\s#*]{0,6}(?:question|query|task|frage|aufgabe|pregunta|domanda|pergunta|вопрос|问题|問題|質問)[\s*]{0,3}[:：]/i;
 /** Passages at each end of a text that are looked at for a question. */
 const EDGE = 2;
-/** Characters of a passage at an end that may be what is asked without a question mark. */
+/** Characters of a passage at an end that may be the question, without a question mark. */
 const SHORT = 400;
 
 /** Places of the passages of a text that ask something. */

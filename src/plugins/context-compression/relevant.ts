@@ -1,3 +1,4 @@
+/** Compresses a prompt by relevance to its last question. */
 import type { Message } from '../../protocol/message.ts';
 import { type CountedMessage, type CountedText, Measured, type TokenCounter } from './count-message.ts';
 import { type Compressed, GAP, middleOut, type PromptLimits, written } from './middle-out.ts';
@@ -363,7 +364,7 @@ function textIn({ text, passages }: Divided, place: number): string {
   return text.slice(from, to);
 }
 
-/** What is asked in a message that may have documents, too. */
+/** The question in a message that may have documents, too. */
 function questionIn(text: string, passage: number): string {
   if (text.length <= LONG * passage) return text;
   const passages = passagesOf(text, passage);

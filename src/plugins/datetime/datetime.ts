@@ -1,3 +1,4 @@
+/** The server tool `router:datetime`: the date and time in a time zone. */
 import type { ServerToolDefinition } from '../../contracts/server-tool.ts';
 import { defineServerTool } from '../../core/pipeline/define-plugin.ts';
 import type { OptionsCheck } from '../../protocol/options.ts';
@@ -12,8 +13,8 @@ export interface DatetimeOptions {
 }
 
 /**
- * The server tool `router:datetime` (gaps 2.1): tells the model what time it is, as `{ datetime, timezone }` with the
- * offset from UTC. The model may ask for another time zone than the request's.
+ * The server tool `router:datetime` (gaps 2.1): returns the current time, as `{ datetime, timezone }` with the offset
+ * from UTC. The model may request another time zone than the request's.
  */
 export function datetime(): ServerToolDefinition<DatetimeOptions> {
   return defineServerTool({
@@ -49,7 +50,7 @@ function parseOptions(value: JsonObject): OptionsCheck<DatetimeOptions> {
   return { ok: false, path: 'timezone', problem };
 }
 
-/** True for a name that this platform knows as a time zone. */
+/** True for a name that is known to this platform as a time zone. */
 export function isTimeZone(name: string): boolean {
   try {
     return new Intl.DateTimeFormat('en-US', { timeZone: name }).resolvedOptions().timeZone !== '';

@@ -1,3 +1,4 @@
+/** The plugin `file-parser`: turns files in prompts into text. */
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { NormalizedRequest } from '../../contracts/request.ts';
 import type { Plugin, RequestChange } from '../../contracts/plugin.ts';
@@ -47,7 +48,7 @@ const OPTIONS: OptionShape<FileParserOptions> = {
  * Takes part in every request with files that some endpoint cannot take, asked or not.
  *
  * Engines: `native` leaves files to the model; `cloudflare-ai` (also called `pdf-text`) takes the text out on this
- * machine; `mistral-ocr` asks the OCR engine. Without a choice files stay as they are where the endpoint reads them,
+ * machine; `mistral-ocr` calls the OCR engine. Without a choice files stay as they are where the endpoint reads them,
  * and are read by the OCR engine, or without one on this machine, where it does not.
  */
 export function fileParser(options: FileParserOptions = {}): Plugin<FileParserRequestOptions, FileSession> {

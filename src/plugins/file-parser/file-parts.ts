@@ -1,3 +1,4 @@
+/** Finds the files of a conversation, and puts their text in their place. */
 import type { ContentPart, FilePart, ImagePart, TextPart } from '../../protocol/content-part.ts';
 import type { Message } from '../../protocol/message.ts';
 import { RouterError } from '../../protocol/router-error.ts';
@@ -81,7 +82,7 @@ export function earlierAnnotations(messages: readonly Message[]): ReadonlyMap<st
   return found;
 }
 
-/** The text of a file as a part of the prompt: quoted, so that it is told apart from what the caller says. */
+/** The text of a file as a part of the prompt: quoted, so that it is distinguished from what the caller says. */
 export function quoted(annotation: FileAnnotation): TextPart {
   const { name = 'document', content } = annotation.file;
   const text = content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n');

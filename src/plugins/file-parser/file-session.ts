@@ -1,3 +1,4 @@
+/** Reads the files of one request, each once and within common limits. */
 import { frozenCopy } from '../../core/pipeline/frozen.ts';
 import type { PluginContext } from '../../contracts/plugin-context.ts';
 import type { ContentPart, ImagePart, TextPart } from '../../protocol/content-part.ts';
@@ -91,7 +92,7 @@ export class FileSession {
   /**
    * Puts uploads into the request itself, for a provider that reads files but knows nothing of our uploads.
    *
-   * @throws {@link RouterError} for an id that the store does not know.
+   * @throws {@link RouterError} for an id that is not in the store.
    */
   async withUploads(messages: readonly Message[], context: PluginContext<FileSession>): Promise<readonly Message[]> {
     if (this.#sources.store === undefined) return messages;

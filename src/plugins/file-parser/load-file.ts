@@ -1,3 +1,4 @@
+/** Loads the bytes of a file part from its data URL or address. */
 import { OutboundError } from '../../net/outbound-error.ts';
 import { parseDataUrl, percentDecoded } from '../../platform/data-url.ts';
 import type { FileStore } from '../../contracts/plugin-services.ts';

@@ -1,3 +1,4 @@
+/** Mistral's OCR as an engine of the file parser. */
 import { amount, checkShape, type OptionShape } from '../../platform/option-kinds.ts';
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
 import { toBase64 } from '../../platform/data-url.ts';
@@ -31,7 +32,7 @@ const MAX_BYTES = 64_000_000;
 const VARIABLE = 'MISTRAL_API_KEY';
 
 /**
- * Mistral's OCR (`POST /v1/ocr`), or a service that speaks the same.
+ * Mistral's OCR (`POST /v1/ocr`), or a service with the same API.
  *
  * @throws {@link ConfigError} when an option cannot be right.
  */

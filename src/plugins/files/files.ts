@@ -1,3 +1,4 @@
+/** The server tool `router:files`: files that a model may list, read and write. */
 import { checkShape, type OptionShape, withFunctions, callable } from '../../platform/option-kinds.ts';
 import type { ServerToolDefinition } from '../../contracts/server-tool.ts';
 import { defineServerTool } from '../../core/pipeline/define-plugin.ts';

@@ -1,3 +1,4 @@
+/** Runs the panel and the analyst of one call of fusion; loaded on first use. */
 import type { ToolContext, ToolOutcome } from '../../contracts/server-tool.ts';
 import type { NormalizedRequest } from '../../contracts/request.ts';
 import type { ChatRequest } from '../../protocol/chat-request.ts';
@@ -214,7 +215,7 @@ interface PanelOutcome {
   readonly lost: readonly LostMember[];
 }
 
-/** What every member is asked. */
+/** The request to every member. */
 interface PanelQuestion {
   readonly panel: readonly string[];
   /** The request of one member. */
@@ -266,7 +267,7 @@ async function callMember(model: string, question: PanelQuestion, context: ToolC
   }
 }
 
-/** Nobody was asked, or the one who was refused the request itself: with less in it, it may work. */
+/** Nobody was called, or the one who was refused the request itself: with less in it, it may work. */
 export function isRefused(thrown: unknown): boolean {
   return RouterError.isInstance(thrown) && (thrown.status === 400 || thrown.status === 404);
 }

@@ -1,3 +1,4 @@
+/** The plugin and the server tool `fusion`: several models answer, one compares. */
 import type { PlanContext } from '../../contracts/plugin-context.ts';
 import type { Plugin } from '../../contracts/plugin.ts';
 import type { ServerToolDefinition } from '../../contracts/server-tool.ts';
@@ -26,8 +27,9 @@ import { type FusionTeam, type FusionTeams, outerModels, FUSION_TOOL } from './t
 export interface FusionOptions {
   /**
    * Who the presets are. Default: three models picked from the router's catalog by price and benchmark scores, of
-   * different authors where possible: the dearer half without the dearest for `general-high`, the cheaper half without
-   * the cheapest for `general-budget`, the cheapest third, at their fastest providers, for `general-fast`.
+   * different authors where possible: the more expensive half without the most expensive for `general-high`, the
+   * cheaper half without the cheapest for `general-budget`, the cheapest third, at their fastest providers, for
+   * `general-fast`.
    */
   readonly presets?: FusionTeams | undefined;
   /** Milliseconds that each member of a panel may take; who takes longer is lost. Default 120,000. */
@@ -50,8 +52,8 @@ const DEFAULT_ANALYST_MS = 90_000;
 
 /**
  * The server tool `router:fusion` (gaps 5.10): a panel of models answers at the same time, an analyst compares what
- * they say, and the model that asked writes the answer. Members that fail are told in `failed_models`; an analyst that
- * fails leaves the answers without an `analysis`. One call a request, and none within a panel.
+ * they say, and the calling model writes the answer. Members that fail are in `failed_models`; an analyst that fails
+ * leaves the answers without an `analysis`. One call a request, and none within a panel.
  */
 export function fusionTool(options: FusionOptions = {}): ServerToolDefinition<FusionToolOptions> {
   checkShape(FUSION_OPTIONS, options, 'fusionTool');

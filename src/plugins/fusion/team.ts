@@ -1,3 +1,4 @@
+/** Chooses the panel and the analyst of fusion. */
 import type { Catalog } from '../../catalog/catalog.ts';
 import type { NormalizedRequest } from '../../contracts/request.ts';
 import type { FusionPreset } from '../../protocol/inner-model-options.ts';
@@ -68,7 +69,9 @@ export function chooseTeam(wish: TeamWish, context: TeamContext): ChosenTeam {
 export function outerModels(wish: TeamWish, { catalog, request, teams }: TeamContext): readonly string[] {
   const preset = wish.preset ?? DEFAULT_PRESET;
   const named = wish.model ?? teams[preset]?.model;
-  return named === undefined ? rankModels(catalog, request, RULES[preset], true).slice(0, PANEL_SIZE) : [named];
+  return named === undefined
+    ? rankModels(catalog, request, RULES[preset], { needsTools: true }).slice(0, PANEL_SIZE)
+    : [named];
 }
 
 /** Type of the tool. */

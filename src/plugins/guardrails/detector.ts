@@ -1,3 +1,4 @@
+/** Makes guardrails ready to look at texts. */
 import { type Guardrail, PII_KINDS } from '../../protocol/guardrail-options.ts';
 import { fold, type FoldedText, PhraseList, type Words, wordsOf } from './phrases.ts';
 import { PII_FINDERS } from './pii-kinds.ts';

@@ -1,3 +1,4 @@
+/** The plugin `guardrails`: finds prompt injection, personal data and forbidden content. */
 import { frozenCopy } from '../../core/pipeline/frozen.ts';
 import type { NormalizedRequest } from '../../contracts/request.ts';
 import type { PluginContext } from '../../contracts/plugin-context.ts';
@@ -23,7 +24,7 @@ export interface GuardrailsOptions {
   readonly id?: string | undefined;
   /**
    * True: also looks at what plugins that were registered before put into a prompt, such as the text of PDFs and of web
-   * pages, right before it goes to a provider. Requests in another dialect than chat then go out in the chat form.
+   * pages, right before it goes to a provider. Requests in another API format than chat then go out in the chat form.
    * Default false.
    */
   readonly prepared?: boolean | undefined;
@@ -66,7 +67,7 @@ interface Seen {
 /**
  * The plugin `guardrails` (gaps 6.5, 7.4): looks for prompt injections, personal data and words of the program's own in
  * every request, and flags, redacts or blocks. Rules come from the program and its accounts; requests can neither
- * change them nor switch them off. What is redacted cannot be put back. Matched text is told nowhere.
+ * change them nor switch them off. What is redacted cannot be put back. Matched text is in no message.
  *
  * @throws {@link ConfigError} when a rule cannot be right.
  */

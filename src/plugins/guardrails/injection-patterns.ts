@@ -1,3 +1,5 @@
+/** The patterns by which prompt injection is recognised. */
+
 /** Words of which one must be at this place of a pattern; `*` at the end stands for any ending. */
 type Slot = readonly string[];
 

@@ -1,3 +1,4 @@
+/** Finds many phrases in a text in one pass. */
 import type { Finding } from './finding.ts';
 
 /** One word of a phrase: itself, its beginning, its end, or any. */

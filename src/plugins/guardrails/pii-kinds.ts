@@ -1,3 +1,4 @@
+/** Finds personal data, by kind. */
 import { literalAddress } from '../../net/outbound-url.ts';
 import type { PiiKind } from '../../protocol/guardrail-options.ts';
 import type { Finding } from './finding.ts';

@@ -1,3 +1,4 @@
+/** Applies guardrails to a stream, over a window of text that is held back. */
 import type { ChunkTransform } from '../../contracts/plugin.ts';
 import type { StageRecord } from '../../contracts/plugin-context.ts';
 import type { Delta, ToolCallDelta } from '../../protocol/chunk.ts';

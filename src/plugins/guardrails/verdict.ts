@@ -1,3 +1,4 @@
+/** Turns what guardrails found into stages, errors and redacted texts. */
 import type { StageRecord } from '../../contracts/plugin-context.ts';
 import { errorOf, type RouterError } from '../../protocol/router-error.ts';
 import { type Detector, TextView } from './detector.ts';

@@ -1,3 +1,4 @@
+/** The server tool `router:image_generation`. */
 import { checkShape, milliseconds, type OptionShape, withFunctions } from '../../platform/option-kinds.ts';
 import type { ServerToolDefinition, ToolContext, ToolOutcome } from '../../contracts/server-tool.ts';
 import { defineServerTool } from '../../core/pipeline/define-plugin.ts';
@@ -36,7 +37,7 @@ export interface ImageGenerationOptions {
 
 /**
  * The server tool `router:image_generation` (gaps 2.1): the model describes an image, and a model that makes images
- * makes it. A model of this router is asked through the router; any other name goes to the service. Images come in
+ * makes it. A model of this router is called through the router; any other name goes to the service. Images come in
  * `message.images`; the model reads where, not the bytes.
  */
 export function imageGenerationTool(

@@ -1,3 +1,4 @@
+/** OpenAI's images API as a generator of images. */
 import { amount, checkShape, group, type OptionShape } from '../../platform/option-kinds.ts';
 import { errorOf } from '../../protocol/router-error.ts';
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
@@ -38,7 +39,7 @@ const DEFAULT_TIMEOUT_MS = 180_000;
 const MEDIA_TYPES = ['png', 'jpeg', 'webp'] as const;
 
 /**
- * Makes images with OpenAI's images API (`POST /images/generations`), or with a service that speaks it.
+ * Makes images with OpenAI's images API (`POST /images/generations`), or with a service with the same API.
  *
  * @throws {@link ConfigError} when the key or the address cannot be right.
  */

@@ -1,3 +1,4 @@
+/** Keeps the connection to one MCP server, shared by all requests. */
 import * as read from '../../platform/json.ts';
 import type { ToolExpansion } from '../../contracts/server-tool.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../protocol/json.ts';
@@ -9,7 +10,7 @@ import { inspectJson } from '../../protocol/inspect-json.ts';
 const MAX_PAGES = 20;
 const MAX_ENTRIES = 1_000;
 
-/** Milliseconds after which a server is asked again which tools it has. */
+/** Milliseconds after which the tools of a server are listed again. */
 const LIST_MS = 300_000;
 
 /** Tools that a warning names. */

@@ -1,3 +1,4 @@
+/** The server tool `router:mcp`: tools of MCP servers. */
 import { defineServerTool } from '../../core/pipeline/define-plugin.ts';
 import type { ServerToolDefinition, ToolOutcome } from '../../contracts/server-tool.ts';
 import { createOutbound } from '../../net/outbound.ts';
@@ -37,8 +38,8 @@ const DEFAULT_MAX_BYTES = 4_000_000;
  * `{ type: 'router:mcp', parameters: { server: 'tickets', allowed_tools: ['search'] } }`.
  *
  * Needs the package `@modelcontextprotocol/sdk`, which is loaded when a request first offers a server. Connections are
- * shared by all requests and closed by `router.close()`. A server that cannot be asked which tools it has, or has none,
- * fails the request with 502; a call that fails is a result that says so to the model.
+ * shared by all requests and closed by `router.close()`. A server whose tools cannot be listed, or that has
+ * none, fails the request with 502; a call that fails is a result that says so to the model.
  *
  * @example
  * ```ts

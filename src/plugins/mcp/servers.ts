@@ -1,3 +1,4 @@
+/** The options of MCP servers. */
 import { fill } from '../../options/option.ts';
 import { OUTBOUND, type OutboundOptions } from '../../options/http.ts';
 import { OutboundError } from '../../net/outbound-error.ts';
@@ -78,7 +79,7 @@ const PROGRAM_SERVER: OptionShape<McpProgramServer> = {
   cwd: text,
 };
 
-/** A server is told apart by its form, so that what is wrong is said of the form that was meant. */
+/** A server is distinguished by its form, so that what is wrong is said of the form that was meant. */
 const serverKind: OptionKind = (value, path) =>
   typeof value === 'object' && value !== null && 'command' in value
     ? group(PROGRAM_SERVER, ['command'])(value, path)
@@ -94,7 +95,7 @@ const OPTIONS: OptionShape<McpToolOptions> = {
 const NAME = /^[a-z0-9-]{1,24}$/;
 
 /**
- * Checks the options of `mcpTool`, and the addresses of its servers as far as they tell by themselves.
+ * Checks the options of `mcpTool`, and the addresses of its servers as far as they show it by themselves.
  *
  * @throws {@link ConfigError} with everything that is wrong.
  */

@@ -1,3 +1,4 @@
+/** Opens sessions with MCP servers, by the optional package of the MCP SDK. */
 import type * as ClientModule from '@modelcontextprotocol/sdk/client/index.js';
 import type * as ProgramModule from '@modelcontextprotocol/sdk/client/stdio.js';
 import type * as HttpModule from '@modelcontextprotocol/sdk/client/streamableHttp.js';
@@ -16,12 +17,12 @@ type McpProblem =
   | 'unreachable'
   /** 401 or 403. */
   | 'credentials'
-  /** The server has forgotten the session, and so has not done what it was asked. */
+  /** The server has forgotten the session, and so has not carried out the call. */
   | 'forgotten'
   | 'timeout'
   /** The connection ended while something was under way. */
   | 'closed'
-  /** It answered with something that is not of the protocol. */
+  /** It answered with something that is not MCP. */
   | 'invalid'
   /** It answered with an error of its own. */
   | 'refused';
@@ -43,7 +44,7 @@ export class McpFailure extends Error {
 /** An initialised connection to an MCP server. */
 export interface McpSession {
   /**
-   * @param signal - The server is told when it is aborted.
+   * @param signal - The server gets a cancellation when it is aborted.
    * @throws {@link McpFailure}
    */
   request(method: string, params: JsonObject, signal: AbortSignal): Promise<JsonObject>;
@@ -95,7 +96,7 @@ export async function openSession(options: SessionOptions): Promise<McpSession> 
     async request(method, params, caller) {
       // The SDK tells the server of every abort, also of one that comes when everything is over.
       const own = new AbortController();
-      const leave = (): void => own.abort('The caller does not wait any more');
+      const leave = (): void => own.abort('The client has disconnected');
       caller.addEventListener('abort', leave);
       try {
         caller.throwIfAborted();
@@ -195,18 +196,18 @@ function failureOf(error: unknown): McpFailure {
     const said = String(message).replace(/^MCP error -?\d+: /, '');
     return new McpFailure('refused', `answered with an error (${String(code)})`, said.slice(0, MAX_SAID));
   }
-  return new McpFailure('invalid', 'answered with something that is not of the protocol');
+  return new McpFailure('invalid', 'answered with something that is not MCP');
 }
 
 function answered(status: number): McpFailure {
   if (status === 401 || status === 403) {
     return new McpFailure('credentials', `does not accept the credentials that are configured here (${status})`);
   }
-  if (status === 404) return new McpFailure('forgotten', 'is not at its address, or has forgotten the session (404)');
+  if (status === 404) return new McpFailure('forgotten', 'is not at its address, or has ended the session (404)');
   const isHttp = status >= 300 && status < 600;
   return isHttp
     ? new McpFailure('unreachable', `answered ${status}`)
-    : new McpFailure('invalid', 'answered with something that is not of the protocol');
+    : new McpFailure('invalid', 'answered with something that is not MCP');
 }
 
 function ignore(): void {}
@@ -218,7 +219,7 @@ interface GuardedFetchOptions {
   readonly timeoutMs: number;
   /** Bytes of an answer. */
   readonly maxBytes: number;
-  /** Told when a response ends early or is too large: whoever waits for what was in it would wait for nothing. */
+  /** Called when a response ends early or is too large: whoever waits for what was in it would wait for nothing. */
   readonly onBroken: () => void;
 }
 

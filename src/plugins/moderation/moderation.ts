@@ -1,3 +1,4 @@
+/** The plugin `moderation`: has prompts and answers judged by a moderation service. */
 import type { NormalizedRequest } from '../../contracts/request.ts';
 import { checkShape, milliseconds, type OptionShape, withFunctions } from '../../platform/option-kinds.ts';
 import type { Plugin } from '../../contracts/plugin.ts';
@@ -12,7 +13,7 @@ import { openaiModerationFromEnvironment } from './openai-moderation.ts';
 export interface ModerationOptions {
   /** Who decides. Default: OpenAI's moderation, when `OPENAI_API_KEY` is set. */
   readonly service?: ModerationService | undefined;
-  /** Milliseconds for all that is asked about one request. Default 30,000. */
+  /** Milliseconds for all calls about one request. Default 30,000. */
   readonly timeoutMs?: number | undefined;
 }
 

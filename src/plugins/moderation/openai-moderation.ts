@@ -1,3 +1,4 @@
+/** OpenAI's moderation API as a moderation service. */
 import { checkShape } from '../../platform/option-kinds.ts';
 import { errorOf, type RouterError } from '../../protocol/router-error.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../protocol/json.ts';
@@ -27,7 +28,7 @@ const SLICE_LENGTH = 8_000;
 const SLICES_A_CALL = 16;
 
 /**
- * OpenAI's moderation (`POST /moderations`), or a service that speaks the same. Texts are judged piece by piece, and
+ * OpenAI's moderation (`POST /moderations`), or a service with the same API. Texts are judged piece by piece, and
  * pictures one by one, each call after the other, until something is flagged.
  *
  * @throws {@link ConfigError} when an option cannot be right.
@@ -95,7 +96,7 @@ function reasonsOf({ categories }: JsonObject): readonly string[] {
 }
 
 function unreadable(): RouterError {
-  return errorOf(502, 'The moderation service openai gave an answer that says nothing');
+  return errorOf(502, 'The moderation service openai gave a result without scores');
 }
 
 /** Characters that two slices share, so that nothing hides at a cut. */

@@ -1,3 +1,4 @@
+/** The plugin behind `router/pareto-code`: the best coding model for its price. */
 import type { ModelTarget, NormalizedRequest } from '../../contracts/request.ts';
 import { callable, checkShape, type OptionShape } from '../../platform/option-kinds.ts';
 import type { Plugin } from '../../contracts/plugin.ts';
@@ -38,8 +39,8 @@ const MAX_MODELS = 3;
  * tier for when it is not there; another model in the place of one that it beats in both; with `max_price` the best one for that price. It costs nothing and calls nobody.
  *
  * Models without a coding score are no candidates as long as some have one. Where none has, the third of them with the
- * longest contexts stands for the high tier, and so on, of equals the newest, then the dearest first; the stage and a
- * warning say so.
+ * longest contexts stands for the high tier, and so on, of equals the newest, then the most expensive first; the stage
+ * and a warning say so.
  */
 export function paretoRouter(options: ParetoRouterOptions = {}): Plugin<ParetoRouterEntry> {
   checkShape(OPTIONS, options, 'paretoRouter');
@@ -119,7 +120,7 @@ function choose(
   return chosen;
 }
 
-/** Without any score, a place in the order of size is in: larger, newer and dearer models are mostly better. */
+/** Without any score, a place in the order of size is in: larger, newer and more expensive models are mostly better. */
 function scoresBySize(candidates: readonly Candidate[]): ReadonlyMap<Candidate, number> {
   const inOrder = [...candidates].sort(bySize);
   return new Map(inOrder.map((candidate, index) => [candidate, 1 - (index + 0.5) / inOrder.length]));
@@ -170,13 +171,13 @@ export const TIERS = ['high', 'medium', 'low'] as const;
 /** One of {@link TIERS}. */
 type Tier = (typeof TIERS)[number];
 
-/** The tier that a request asks for with `min_coding_score` (contract), and that a share of the pool falls into. */
+/** The tier that a request requires with `min_coding_score` (contract), and that a share of the pool falls into. */
 export function tierOf(score: number): Tier {
   if (score >= 0.66) return 'high';
   return score >= 0.33 ? 'medium' : 'low';
 }
 
-/** Tiers by how near they are: the one that was asked for, then the better one, then the weaker one. */
+/** Tiers by how near they are: the one that was requested, then the better one, then the weaker one. */
 const NEIGHBOURS: Readonly<Record<Tier, readonly Tier[]>> = {
   high: ['high', 'medium', 'low'],
   medium: ['medium', 'high', 'low'],
@@ -264,7 +265,7 @@ function cheapestFirst(left: Coder, right: Coder): number {
 
 /**
  * The pareto frontier: models for which no other is both as cheap and better, or as good and cheaper. Best score first,
- * which is also the dearest first.
+ * which is also the most expensive first.
  */
 export function frontier(coders: readonly Coder[]): readonly Coder[] {
   const found: Coder[] = [];

@@ -1,3 +1,5 @@
+/** Decides where a text in broken JSON ends. */
+
 /** What a text is in: it is a key, or a value in an object, an array or a tuple. */
 export type TextPlace = 'key' | Bracket;
 

@@ -1,3 +1,4 @@
+/** Decides whether a JSON value fits a JSON Schema. */
 import { percentDecoded } from '../../platform/data-url.ts';
 import { charactersIn } from '../../protocol/accept/scalars.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../protocol/json.ts';

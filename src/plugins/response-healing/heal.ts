@@ -1,3 +1,4 @@
+/** Repairs answers that should be JSON and are not. */
 import { fitsSchema } from './fits-schema.ts';
 import type { JsonObject, JsonValue } from '../../protocol/json.ts';
 import { readEscape, writesLatex } from './read-text.ts';
@@ -83,7 +84,7 @@ function withoutThinking(text: string): string {
   return rest.includes('{') || rest.includes('[') || rest.includes(':') ? rest : text;
 }
 
-/** A part of an answer that may be what was asked for. */
+/** A part of an answer that may be what was requested. */
 interface Candidate {
   /** JSON. */
   readonly json: string;
@@ -123,7 +124,7 @@ const ALONE = /^\s{0,200}(?:\/\*[^*]{0,200}\*\/\s{0,20})?(?:json\s{1,20}|<\w{1,4
 /** Finds everything in a text that is an object or array, or could be made one. In the order of their places. */
 function findCandidates(text: string, latex: boolean): readonly Candidate[] {
   const found: Candidate[] = [];
-  const keyFirst = KEY_FIRST.test(text) ? tidy(`{${text}`, 0, latex) : undefined;
+  const keyFirst = KEY_FIRST.test(text) ? tidy(`{${text}`, 0, { latex }) : undefined;
   if (keyFirst?.json !== undefined) {
     const repairs = [...new Set(['brackets', ...keyFirst.repairs])];
     return [{ ...keyFirst, repairs, kind: 'object', alone: true, start: 0 }];
@@ -151,7 +152,7 @@ function findCandidates(text: string, latex: boolean): readonly Candidate[] {
       start = nextBracket(text, strict.end);
       continue;
     }
-    const tidied = tidy(text, start, latex);
+    const tidied = tidy(text, start, { latex });
     spent += strict.end + tidied.end - 2 * start;
     // Without a single quote it is more likely code or a sentence than data, unless it stands alone.
     const isSentence = !alone && tidied.bareTexts === true && !/["'“„`]/.test(text.slice(start, tidied.end));
@@ -199,7 +200,7 @@ function repairedSpan(
 ): Pick<Candidate, 'json' | 'end' | 'closed' | 'repairs' | 'doubtful'> | undefined {
   const written = text.slice(start, end);
   // Without a single quote it is more likely code or a sentence than data.
-  const json = /["'“„`]/.test(written) ? repair(written, latex) : undefined;
+  const json = /["'“„`]/.test(written) ? repair(written, { latex }) : undefined;
   if (json === undefined || json[0] !== written[0]) return undefined;
   return { json, end, closed: true, repairs: ['rewritten'], doubtful: false };
 }
@@ -276,7 +277,7 @@ const MAX_REPAIRED_LENGTH = 32_768;
  *
  * @returns JSON, or undefined when there is nothing to be done.
  */
-export function repair(text: string, latex: boolean): string | undefined {
+export function repair(text: string, { latex }: { readonly latex: boolean }): string | undefined {
   if (text.length > MAX_REPAIRED_LENGTH || isDeep(text)) return undefined;
   try {
     const repaired = jsonrepair(withKnownEscapes(text, latex));

@@ -1,3 +1,4 @@
+/** Reads quoted texts of broken JSON. */
 import {
   endsText,
   HALF_QUOTED_ITEM,
@@ -147,7 +148,7 @@ const HOLDS_BARE_MEMBERS = /,[ \t]{0,20}\n\s{0,200}[\p{L}_]\w{0,40}"?[ \t]{0,5}[
  *
  * @param guessed - Whether quotes within it were taken for a part of it.
  */
-export function swallowsMembers(written: string, guessed: boolean): boolean {
+export function swallowsMembers(written: string, { guessed }: { readonly guessed: boolean }): boolean {
   return HOLDS_MEMBERS.test(written) || (guessed && HOLDS_BARE_MEMBERS.test(written));
 }
 

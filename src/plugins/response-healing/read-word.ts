@@ -1,3 +1,4 @@
+/** Reads literals, numbers and unquoted words of broken JSON. */
 import type { JsonObject, JsonValue } from '../../protocol/json.ts';
 import { fitsSchema } from './fits-schema.ts';
 import { isQuote, readText } from './read-text.ts';
@@ -122,7 +123,11 @@ interface ReadBareText {
 }
 
 /** Reads words that lack their first quote, or both, where it is plain how far they go. Undefined for others. */
-export function readBareText(source: string, at: number, isMember: boolean): ReadBareText | undefined {
+export function readBareText(
+  source: string,
+  at: number,
+  { isMember }: { readonly isMember: boolean },
+): ReadBareText | undefined {
   const half = match(NO_FIRST_QUOTE, source, at);
   const text = half === '' ? match(isMember ? BARE_TEXT : BARE_ITEM, source, at) : half;
   if (text === '') return undefined;

@@ -1,3 +1,4 @@
+/** The plugin `response-healing`: repairs JSON in answers. */
 import type { Plugin } from '../../contracts/plugin.ts';
 import { definePlugin } from '../../core/pipeline/define-plugin.ts';
 import type { StageRecord } from '../../contracts/plugin-context.ts';
@@ -11,7 +12,7 @@ type JsonFormat = Extract<ResponseFormat, { readonly type: 'json_object' | 'json
 
 /**
  * The plugin `response-healing` (contract: plugins; gaps 5.7): makes JSON of non-streaming responses that should be
- * JSON and are not quite. Takes part when a request names it and asks for `json_object` or `json_schema`; streams pass
+ * JSON and are not quite. Takes part when a request names it and requires `json_object` or `json_schema`; streams pass
  * unchanged.
  *
  * Text that is JSON already is never changed. What cannot be healed without inventing something stays as it is: an

@@ -1,3 +1,4 @@
+/** Reads broken JSON in one pass and writes it as valid JSON. */
 import {
   indentOf,
   meaningOf,
@@ -42,7 +43,7 @@ const ELLIPSIS = /\.{3}|…/y;
  *
  * @param latex - Whether the text has commands of LaTeX that cannot be escapes.
  */
-export function tidy(source: string, at: number, latex: boolean): Tidied | NotTidied {
+export function tidy(source: string, at: number, { latex }: { readonly latex: boolean }): Tidied | NotTidied {
   return new Tidier(source, at, latex).run();
 }
 
@@ -182,7 +183,7 @@ class Tidier {
 
   /** A text that lacks its first quote, or both. */
   #bareText(frame: Frame): boolean {
-    const read = readBareText(this.#source, this.#at, frame.kind === 'object');
+    const read = readBareText(this.#source, this.#at, { isMember: frame.kind === 'object' });
     if (read === undefined) return false;
     this.#at = read.end;
     if (!read.halfQuoted) this.#bareTexts = true;
@@ -194,7 +195,7 @@ class Tidier {
   #quotedValue(frame: Frame): boolean {
     const began = this.#at;
     const text = this.#text(frame.kind, frame);
-    this.#doubtful ||= swallowsMembers(this.#source.slice(began, text.end), text.guessed);
+    this.#doubtful ||= swallowsMembers(this.#source.slice(began, text.end), { guessed: text.guessed });
     if (text.closed) {
       this.#skipSpace();
       if (this.#source[this.#at] === '+') return false;

@@ -1,3 +1,4 @@
+/** Finds the models of a catalog that fulfil conditions. */
 import type { Catalog } from '../../catalog/catalog.ts';
 import type { Endpoint, Model } from '../../catalog/endpoint.ts';
 import { defined } from '../../catalog/facts.ts';
@@ -35,7 +36,7 @@ const ABILITIES = ['tools', 'structured_outputs', 'reasoning'];
 
 /**
  * The models of a catalog that the account may use and that fulfil every condition, best first (gaps 2.1). What nobody
- * declared does not fulfil a condition: whoever asks for a model that reads images wants one that is known to. Pure.
+ * declared does not fulfil a condition: whoever filters for models that read images expects one that is known to. Pure.
  */
 export function findModels(
   catalog: Catalog,

@@ -1,3 +1,4 @@
+/** The server tool `router:experimental__search_models`. */
 import type { ServerToolDefinition } from '../../contracts/server-tool.ts';
 import { defineServerTool } from '../../core/pipeline/define-plugin.ts';
 import type { JsonObject, JsonValue } from '../../protocol/json.ts';

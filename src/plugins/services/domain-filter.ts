@@ -1,10 +1,11 @@
+/** Filters pages by their domains. */
 import { percentDecoded } from '../../platform/data-url.ts';
 import type { DomainRule, DomainFilter } from '../../contracts/plugin-services.ts';
 
 import { echo } from '../../protocol/fault.ts';
 import { matchesWildcard } from '../../catalog/model-patterns.ts';
 
-/** A filter, or the one problem worth telling, as an options parser tells it. */
+/** A filter, or the one problem to report, as an options parser tells it. */
 type FilterCheck =
   | { readonly ok: true; readonly filter: DomainFilter }
   | { readonly ok: false; readonly path: string; readonly problem: string };

@@ -1,3 +1,4 @@
+/** Calls services of plugins that speak JSON over HTTP. */
 import { timerMs } from '../../platform/environment.ts';
 import { errorOf, RouterError } from '../../protocol/router-error.ts';
 import type { JsonObject } from '../../protocol/json.ts';
@@ -101,7 +102,7 @@ export class JsonService {
     const { status } = response;
     if (status !== 200) {
       response.cancel();
-      if (status === 429) throw this.#failure('is asked too often (429)', 503);
+      if (status === 429) throw this.#failure('is called too often (429)', 503);
       if (status === 401 || status === 403)
         throw this.#failure(`does not accept the key that is configured here (${status})`);
       if (refusedInput !== undefined && REFUSALS.has(status)) {

@@ -1,3 +1,4 @@
+/** The kinds of values that options of plugins have. */
 import { OUTBOUND } from '../../options/http.ts';
 import {
   groupOf,
@@ -18,7 +19,7 @@ export const count = wholeNumber(0);
 export const positive = wholeNumber(1);
 /** What becomes of a request whose plugin throws. */
 export const whenItThrowsKind = oneOf<'fail' | 'skip'>({ fail: true, skip: true });
-/** How a service is asked. */
+/** How a service is called. */
 export const transportKind = withFunctions('a transport', 'send', 'close');
 /** Options that every service with a key and a model has. */
 export const SERVICE_OPTIONS = {
@@ -32,5 +33,5 @@ export const SERVICE_OPTIONS = {
 export const pdfReaderKind = withFunctions('a reader of PDFs, such as localPdfReader() makes one', 'read');
 /** Search engines. */
 export const enginesKind = listOf(withFunctions('a search engine, such as exa() makes one', 'search'));
-/** What may be asked at addresses that users give. */
+/** What may be called at addresses that users give. */
 export const outboundKind: OptionKind = groupOf(OUTBOUND);

@@ -1,3 +1,4 @@
+/** Visits every text of a prompt. */
 import * as read from '../../platform/json.ts';
 import type { AssistantMessage, Message, ToolCall } from '../../protocol/message.ts';
 

@@ -1,3 +1,4 @@
+/** The server tool `router:subagent`: a model delegates a task to a cheaper one. */
 import { checkShape } from '../../platform/option-kinds.ts';
 import type { ServerToolDefinition, ToolContext, ToolOutcome } from '../../contracts/server-tool.ts';
 import { defineServerTool } from '../../core/pipeline/define-plugin.ts';

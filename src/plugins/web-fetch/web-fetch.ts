@@ -1,3 +1,4 @@
+/** The plugin and the server tool that fetch pages for a model. */
 import type { Plugin } from '../../contracts/plugin.ts';
 import { definePlugin, defineServerTool } from '../../core/pipeline/define-plugin.ts';
 import type { JsonObject } from '../../protocol/json.ts';
@@ -53,8 +54,8 @@ const OPTIONS: OptionShape<WebFetchToolOptions> = {
 };
 
 /**
- * The server tool `router:web_fetch` (gaps 2.1, 2.2): the model reads pages, as text. Only public hosts are asked
- * unless `outbound.allowedHosts` says otherwise. What goes wrong is told to the model and is never an error of the
+ * The server tool `router:web_fetch` (gaps 2.1, 2.2): the model reads pages, as text. Only public hosts are called
+ * unless `outbound.allowedHosts` says otherwise. What goes wrong is reported to the model and is never an error of the
  * request.
  */
 export function webFetchTool(options: WebFetchToolOptions = {}): ServerToolDefinition<WebFetchOptions> {

@@ -1,3 +1,4 @@
+/** The server tool `router:web_search`. */
 import { checkShape, milliseconds, type OptionShape } from '../../platform/option-kinds.ts';
 import type { ServerToolDefinition } from '../../contracts/server-tool.ts';
 import { defineServerTool } from '../../core/pipeline/define-plugin.ts';
@@ -66,7 +67,7 @@ const MAX_QUERY_LENGTH = 1_000;
 
 /**
  * The server tool `router:web_search` and its short forms (gaps 2.1, 2.2): the model searches when and as often as it
- * wants to. Where every endpoint of the request has a search of its own, the provider does it.
+ * chooses. Where every endpoint of the request has a search of its own, the provider does it.
  */
 export function webSearchTool(options: WebSearchToolOptions = {}): ServerToolDefinition<WebSearchOptions> {
   checkShape(OPTIONS, options, 'webSearchTool');
@@ -79,7 +80,7 @@ export function webSearchTool(options: WebSearchToolOptions = {}): ServerToolDef
     maxUses: ({ maxUses }) => maxUses ?? Infinity,
 
     native(wish, request) {
-      if (chooseSearch(request, wish, engines, false)?.type !== 'native') return undefined;
+      if (chooseSearch(request, wish, engines, { insist: false })?.type !== 'native') return undefined;
       const { web_search_options: own } = request.parameters;
       return { web_search_options: { ...own, ...nativeOptions(wish) } };
     },

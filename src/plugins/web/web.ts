@@ -1,3 +1,4 @@
+/** The plugin `web`: adds search results to a prompt. */
 import type { ChunkTransform, Plugin } from '../../contracts/plugin.ts';
 import { definePlugin } from '../../core/pipeline/define-plugin.ts';
 import { checkShape, milliseconds, type OptionShape } from '../../platform/option-kinds.ts';
@@ -46,11 +47,11 @@ export interface WebRequestOptions {
   readonly engine?: string | undefined;
   /** How thoroughly engines search that can choose. Default: as the engine does. */
   readonly mode?: SearchMode | undefined;
-  /** What comes before the results in the prompt. Default: a text with the date that asks for citations. */
+  /** What comes before the results in the prompt. Default: a text with the date that requires citations. */
   readonly searchPrompt?: string | undefined;
   /** Results. Default 5. */
   readonly maxResults: number;
-  /** Searches, for providers that search as often as they want to. Default: as the provider does. */
+  /** Searches, for providers that search as often as they choose. Default: as the provider does. */
   readonly maxUses?: number | undefined;
   /** Sites that results may be from. */
   readonly domains: DomainFilter;
@@ -84,7 +85,7 @@ export function web(options: WebPluginOptions = {}): Plugin<WebRequestOptions, W
     parseOptions: (value) => parseOptions(value, engines),
 
     async onRequest(request, wish, context) {
-      const choice = chooseSearch(request, wish, engines, true);
+      const choice = chooseSearch(request, wish, engines, { insist: true });
       if (choice === undefined) return { type: 'block', error: nobodySearches(request.targets) };
       if (choice.type === 'native') {
         const own = request.parameters.web_search_options;
@@ -117,7 +118,8 @@ export function web(options: WebPluginOptions = {}): Plugin<WebRequestOptions, W
 
     onCandidates(targets, { tools }, wish, { state }) {
       const asked = { targets, tools };
-      const native = state === undefined ? chooseSearch(asked, wish, engines, true)?.type === 'native' : state.native;
+      const native =
+        state === undefined ? chooseSearch(asked, wish, engines, { insist: true })?.type === 'native' : state.native;
       return native ? withNativeSearch(asked, wish) : targets;
     },
 

@@ -1,3 +1,4 @@
+/** Schemas of alternatives: unions, and objects that a member distinguishes. */
 import { isJsonObject } from '../json.ts';
 import {
   type AnySchema,
@@ -42,7 +43,7 @@ export function either<const Options extends readonly AnySchema[]>(
   };
 }
 
-/** An object of one of several kinds, told apart by a member. */
+/** An object of one of several kinds, distinguished by a member. */
 export function tagged<const Options extends readonly AnySchema[]>(
   tag: string,
   options: Options,

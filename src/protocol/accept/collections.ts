@@ -1,3 +1,4 @@
+/** Schemas of lists and of objects with arbitrary keys. */
 import { echoKey } from '../fault.ts';
 import { isJsonObject } from '../json.ts';
 import {

@@ -1,3 +1,5 @@
+/** The types that all schemas of requests are made of. */
+
 /** Any schema. */
 export type AnySchema = Schema<unknown>;
 /** Schemas of the members of an object, by name. */
@@ -50,7 +52,7 @@ export interface MapLimits {
   readonly key?: readonly [RegExp, string];
 }
 
-/** What an object does with members that it does not know: keeps them, refuses them, or takes them out. */
+/** What an object does with unknown members: keeps them, refuses them, or takes them out. */
 export type Strangers = 'kept' | 'refused' | 'dropped';
 
 /** A schema as data. */
@@ -83,7 +85,7 @@ export interface Misplaced {
   readonly path: readonly string[];
 }
 
-/** Finds the schema that the members of an object ask for, or what is wrong with them. */
+/** Finds the schema that the members of an object require, or what is wrong with them. */
 export type Narrowing = (value: Readonly<Record<string, unknown>>) => AnySchema | Misplaced | undefined;
 
 interface Located {
@@ -114,7 +116,7 @@ export type Issue = Located &
         readonly code: 'invalid_union';
         /** The issues of each alternative. */
         readonly errors: readonly (readonly Issue[])[];
-        /** The words that tell the alternatives apart, when that is what is wrong. */
+        /** The words that distinguish the alternatives, when that is what is wrong. */
         readonly options?: readonly unknown[];
       }
     | { readonly code: 'custom'; readonly message: string }
@@ -139,8 +141,9 @@ export function hasMajor(issues: readonly Issue[], from: number): boolean {
 export const REFUSED: unique symbol = Symbol('refused');
 
 /**
- * What a value has to be. Written once as a table of small schemas, and read in two ways: `accept` is all that a correct
- * request pays, `parse` is asked after a refusal and says what is wrong. The OpenAPI document is written from `form`.
+ * What a value has to be. Written once as a table of small schemas, and read in two ways: `accept` is all that a
+ * correct request pays, `parse` is called after a refusal and says what is wrong. The OpenAPI document is written from
+ * `form`.
  *
  * Values come back as they are, by reference, unless something about them changes (a default, a trimmed text, a member
  * that is taken out): then what holds them is copied.

@@ -1,3 +1,4 @@
+/** Schemas of objects with known members. */
 import { isJsonObject } from '../json.ts';
 import { type Issue, type Shape, type Strangers, below, hasMajor, wrongKind, REFUSED, type Schema } from './form.ts';
 import type { OutputOf } from './schema.ts';

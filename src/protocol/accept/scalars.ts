@@ -1,3 +1,4 @@
+/** Schemas of strings, numbers, booleans and constants. */
 import { HAS_NUL, type Issue, type NumberLimits, type TextLimits, wrongKind, REFUSED, type Schema } from './form.ts';
 
 /** A text. Its characters are counted as Unicode counts them, so an emoji is one. */

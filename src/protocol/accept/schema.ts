@@ -1,10 +1,11 @@
+/** Reads values by schemas, and makes schemas optional, nullable or defaulted. */
 import { type Issue, REFUSED, type Schema, type Rule } from './form.ts';
 import { describeIssues, type Problem } from '../issues.ts';
 
 /** The type of the values that a schema accepts. */
 export type OutputOf<One> = One extends Schema<infer Output> ? Output : never;
 
-/** A value that satisfies a schema, or the one problem worth telling. */
+/** A value that satisfies a schema, or the one problem to report. */
 type Reading<Output> = { readonly ok: true; readonly value: Output } | ({ readonly ok: false } & Problem);
 
 /** The value as a schema gives it back, or a refusal without reasons. */

@@ -1,3 +1,4 @@
+/** What providers behind the AI SDK accept. */
 import { type AcceptedConversation, acceptsOf } from '../../core/accepts.ts';
 import { ANY_SERVER } from './any-server.ts';
 import { ANY_MEDIA, LISTS, NO_MEDIA } from './usual.ts';

@@ -1,3 +1,4 @@
+/** What Google accepts on the Gemini API and on Vertex AI. */
 import { parametersLackedBy } from '../../catalog/lacked-parameters.ts';
 import type { ParameterName } from '../../catalog/model.ts';
 import type { FamilyAccepts, VendorAccepts } from '../../core/accepts.ts';

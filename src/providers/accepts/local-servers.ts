@@ -1,3 +1,4 @@
+/** What Ollama, vLLM and LM Studio accept. */
 import { parametersLackedBy } from '../../catalog/lacked-parameters.ts';
 import type { VendorAccepts } from '../../core/accepts.ts';
 import { ANY_MEDIA, CACHED_TOKENS, CACHE_WRITE_TOKENS, IMAGES, NO_MEDIA, OPEN_MODELS, STRINGS } from './usual.ts';

@@ -1,3 +1,4 @@
+/** Removes blank texts from conversations for providers that refuse them. */
 import type { Message } from '../../protocol/message.ts';
 import { FILLER } from '../../core/conversation/repair.ts';
 

@@ -1,3 +1,4 @@
+/** Calls models of the AI SDK; loaded on first use. */
 import type { AiSdkDeclaration, AiSdkOptions } from './options.ts';
 import type { TraceContext } from '../../contracts/trace-context.ts';
 import { isJsonObject, type JsonValue } from '../../protocol/json.ts';
@@ -85,7 +86,7 @@ export function aiSdkCalls(options: AiSdkOptions, declarations: ReadonlyMap<stri
     const recall = (id: string, name: string): string | undefined =>
       signatures.recall(request.account.id, `${id}\n${name}`);
     const isGoogles = family.signature === 'google' || /gemini|gemma/i.test(modelId);
-    const messages = withSignatures(request.messages, recall, isGoogles);
+    const messages = withSignatures(request.messages, recall, { keepsOthers: isGoogles });
     return messages === request.messages ? request : { ...request, messages };
   }
 

@@ -1,3 +1,4 @@
+/** Reads usage and finish reasons of the AI SDK, in all its versions. */
 import { endWord } from '../../core/stream/pieces.ts';
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
 import type { AiSdkFamily } from './families.ts';

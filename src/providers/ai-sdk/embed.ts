@@ -1,3 +1,4 @@
+/** Calls embedding models of the AI SDK. */
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
 import { type EmbeddingsPart, joinEmbeddings } from '../embedding-codec.ts';
 import type { EmbeddingCall } from '../../contracts/provider.ts';
@@ -49,7 +50,7 @@ function readAnswer(answer: unknown, inputs: number, sink: WarningSink): Embeddi
     return failure('bad_response', 'The model gave an answer without embeddings');
   }
   const vectors = inOrder(embeddings, isJsonObject(response) ? response['body'] : null);
-  if (vectors === undefined) return failure('bad_response', 'The provider sent embeddings with impossible indexes');
+  if (vectors === undefined) return failure('bad_response', 'The provider sent embeddings with invalid indexes');
   const tokens = isJsonObject(usage) ? usage['tokens'] : undefined;
   // A model that does not count says so with NaN.
   const counted = typeof tokens === 'number' && Number.isSafeInteger(tokens) && tokens >= 0;
@@ -139,7 +140,7 @@ function textOf(input: EmbeddingItem, path: string): string {
 
 function lengthOption(dimensions: number, { embeddings }: AiSdkFamily): JsonObject {
   if (embeddings !== undefined) return { [embeddings.dimensions]: dimensions };
-  throw new EncodeError('dimensions cannot be said to this model: leave it out, or declare a model of AI SDK 7');
+  throw new EncodeError('dimensions cannot be passed to this model: leave it out, or declare a model of AI SDK 7');
 }
 
 function typeOption(inputType: string | undefined, { embeddings }: AiSdkFamily): JsonObject {

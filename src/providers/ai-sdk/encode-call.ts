@@ -1,3 +1,4 @@
+/** Writes a request as the call options of the AI SDK. */
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { ParameterName } from '../../catalog/model.ts';
 import type { NormalizedRequest, RequestParameters } from '../../contracts/request.ts';
@@ -250,7 +251,7 @@ const SAID_ELSEWHERE = new Set<keyof RequestParameters>([
 
 /**
  * Everything that the interface has no member for, as options of the model's own provider. Fields that this contract
- * does not know are passed under the same key, for the provider to understand or to ignore.
+ * does not define are passed under the same key, for the provider to understand or to ignore.
  */
 function providerOptions(context: OptionsContext): JsonObject {
   const { request, family } = context;
@@ -265,7 +266,7 @@ function providerOptions(context: OptionsContext): JsonObject {
   };
 }
 
-/** The reasoning that was asked for: an option of its own in version 4, an option of the provider otherwise. */
+/** The reasoning that was requested: an option of its own in version 4, an option of the provider otherwise. */
 function reasoningOptions(context: OptionsContext): { effort?: ReasoningEffort; options: JsonObject } {
   const { request, endpoint, family, version, takes, note, modelId } = context;
   const { reasoning, parameters } = request;
@@ -386,7 +387,7 @@ function output({ request: { outputModalities, audio, imageConfig }, family }: O
   };
 }
 
-/** A tier endpoint asks for its own tier; where nobody declared tiers, the provider decides about the wanted one. */
+/** A tier endpoint requires its own tier; where nobody declared tiers, the provider decides about the wanted one. */
 function tier({ request, endpoint, family }: OptionsContext): JsonObject {
   const wanted = tierToAsk(endpoint, request.serviceTier, endpoint.parameters === undefined);
   if (wanted === undefined) return {};

@@ -1,3 +1,4 @@
+/** What is known of single providers of the AI SDK beyond their common interface. */
 import type { AcceptedConversation } from '../../core/accepts.ts';
 import { compatibleConversation, SDK_CONVERSATIONS } from '../accepts/ai-sdk.ts';
 import type { JsonObject } from '../../protocol/json.ts';
@@ -48,7 +49,7 @@ export interface AiSdkFamily {
   readonly parallelTools?: ((allowed: boolean) => JsonObject) | undefined;
   /** Whether the strictness of answer schemas is an option. Default false. */
   readonly strictSchemas?: boolean | undefined;
-  /** Names of service tiers; those that are not listed cannot be asked for. */
+  /** Names of service tiers; those that are not listed cannot be requested. */
   readonly tiers?: Readonly<Record<string, string>> | undefined;
   /** Asks for the steps of reasoning to be shown. */
   readonly showReasoning?: JsonObject | undefined;
@@ -148,7 +149,7 @@ function isAdaptive(modelId: string): boolean {
   return acceptsOf(ANTHROPIC, modelId).reasoning.control === 'effort';
 }
 
-/** Models of Bedrock that are no Claude are told apart by their packages. */
+/** Models of Bedrock that are no Claude are distinguished by their packages. */
 function claudeConversation(modelId: string): AcceptedConversation {
   const { claude } = SDK_CONVERSATIONS;
   const { prefill } = acceptsOf(ANTHROPIC, modelId).conversation;

@@ -85,7 +85,7 @@ export function fileData(media: Media, version: SpecVersion, key: string): FileD
     }
     case 'reference':
       if (version !== 'v4') {
-        throw new EncodeError('file.file_id cannot be said to this model: send the file itself as file_data');
+        throw new EncodeError('file.file_id cannot be passed to this model: send the file itself as file_data');
       }
       return { type: 'reference', reference: { [key]: media.id } };
   }
@@ -199,6 +199,8 @@ async function bring(
     return { kind: 'data', base64, mediaType: typeOfData(type, base64), ...named };
   } catch (error) {
     if (signal.aborted) throw error;
-    throw new EncodeError(`${where} is no use to this model. ${problemOfDownload(error)}; send a data URL instead`);
+    throw new EncodeError(
+      `${where} cannot be used with this model. ${problemOfDownload(error)}; send a data URL instead`,
+    );
   }
 }

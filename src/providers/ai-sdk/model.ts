@@ -1,3 +1,4 @@
+/** The model interfaces of the AI SDK, in the versions that are supported. */
 import type { JsonObject, JsonValue } from '../../protocol/json.ts';
 import type { ReasoningEffort } from '../../protocol/reasoning.ts';
 

@@ -1,3 +1,4 @@
+/** The options of `fromAiSdk`. */
 import type { CallTimeouts, EndpointDeclaration } from '../../catalog/endpoint.ts';
 import {
   anything,
@@ -55,7 +56,7 @@ export interface AiSdkCommonOptions {
    * internet. `false`: such requests are not for these models.
    */
   readonly download?: DownloadFile | false | undefined;
-  /** Told of every warning that a model gives. Default: warnings are dropped. */
+  /** Called with every warning that a model gives. Default: warnings are dropped. */
   readonly onWarning?: ((warning: AiSdkWarning) => void) | undefined;
   /** Texts that must never show, such as the keys that the models were made with. Texts like keys never do. */
   readonly secrets?: readonly string[] | undefined;

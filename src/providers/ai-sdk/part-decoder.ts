@@ -1,3 +1,4 @@
+/** Turns stream parts of the AI SDK into pieces. */
 import { escapeText } from '../../core/stream/pieces.ts';
 import type { Delta, ToolCallDelta } from '../../protocol/chunk.ts';
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
@@ -27,7 +28,7 @@ export interface DecodingContext extends ErrorContext {
   readonly originalId: OriginalId;
   /** Names of the tools that the caller runs. */
   readonly ownTools: ReadonlySet<string>;
-  /** Keeps what the provider wants back with a call, for clients that lose it. */
+  /** Keeps what the provider requires back with a call, for clients that lose it. */
   readonly onExtra: (call: CallWithExtra) => void;
   /** False for a non-streaming response, which is read as if it had been streamed. */
   readonly streamed: boolean;
@@ -143,7 +144,7 @@ export class PartDecoder {
 
   #calls(calls: readonly ToolCallDelta[] | undefined, pieces: StreamPiece[]): void {
     if (calls === undefined) {
-      const message = 'The provider sent an impossible number of tool calls';
+      const message = 'The provider sent an invalid number of tool calls';
       pieces.push({ type: 'failure', failure: failure('bad_response', message) });
     } else if (calls.length > 0) {
       this.#hasToolCalls = true;

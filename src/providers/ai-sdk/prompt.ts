@@ -1,3 +1,4 @@
+/** Writes messages as a prompt of the AI SDK. */
 import type { CacheControl, ContentPart, TextPart } from '../../protocol/content-part.ts';
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
 import type { AssistantMessage, Message, SystemMessage, ToolMessage, UserMessage } from '../../protocol/message.ts';

@@ -1,3 +1,4 @@
+/** The provider `fromAiSdk`: models of the Vercel AI SDK as endpoints. */
 import type { EndpointDeclaration } from '../../catalog/endpoint.ts';
 import type { Provider } from '../../contracts/provider.ts';
 import { onDemand } from '../../platform/wait.ts';
@@ -12,9 +13,8 @@ import {
 } from './options.ts';
 
 /**
- * A provider made of language models and embedding models of the Vercel AI SDK, which brings every provider that the SDK
- * knows: Bedrock, Vertex, Cohere and so on. The models are recognised by their members; this package needs no part of
- * the SDK.
+ * A provider made of language models and embedding models of the Vercel AI SDK, which brings every provider of the SDK:
+ * Bedrock, Vertex, Cohere and so on. The models are recognised by their members; this package needs no part of the SDK.
  *
  * Routing, retries, fallbacks, timeouts and accounting are the router's: models by themselves never retry.
  *

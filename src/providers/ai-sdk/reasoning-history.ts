@@ -1,3 +1,4 @@
+/** Writes earlier reasoning with its signatures into a prompt of the AI SDK. */
 import type { JsonObject } from '../../protocol/json.ts';
 import type { ReasoningDetail } from '../../protocol/reasoning.ts';
 import type { AiSdkFamily } from './families.ts';

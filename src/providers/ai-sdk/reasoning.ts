@@ -1,3 +1,4 @@
+/** Reads reasoning and its signatures from answers of the AI SDK. */
 import * as read from '../../platform/json.ts';
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
 import type { ReasoningDetail } from '../../protocol/reasoning.ts';

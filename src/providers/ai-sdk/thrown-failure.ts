@@ -1,3 +1,4 @@
+/** Turns what models of the AI SDK throw into failures. */
 import type { JsonObject } from '../../protocol/json.ts';
 import { isErrorBody } from '../error-shape.ts';
 import { type ErrorContext, failureInBand, failureOfResponse, parseJson } from '../upstream-failure.ts';
@@ -15,7 +16,7 @@ const BY_NAME: Readonly<Record<string, { readonly kind: FailureKind; readonly me
   AI_EmptyResponseBodyError: { kind: 'bad_response', message: 'The provider sent an empty answer' },
   AI_InvalidResponseDataError: {
     kind: 'bad_response',
-    message: 'The provider ended its response early, or sent an impossible one',
+    message: 'The provider ended its response early, or sent an invalid one',
   },
   AI_JSONParseError: { kind: 'bad_response', message: 'The provider sent an answer that is not valid JSON' },
   AI_TypeValidationError: { kind: 'bad_response', message: 'The provider sent an answer of an unknown form' },

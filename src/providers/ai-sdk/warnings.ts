@@ -1,10 +1,11 @@
+/** Passes on and judges the warnings of the AI SDK. */
 import type { ParameterName } from '../../catalog/model.ts';
 import type { RoutedRequest } from '../../contracts/request.ts';
 import { isJsonObject } from '../../protocol/json.ts';
 import * as read from '../../platform/json.ts';
 import { type AttemptFailure, failure } from '../../contracts/failure.ts';
 
-/** Something that a model could not do as it was asked, in the words of the SDK. */
+/** Something that a model could not do as requested, in the words of the SDK. */
 export interface AiSdkWarning {
   /** Slug of the provider in this router. */
   readonly provider: string;

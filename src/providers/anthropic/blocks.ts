@@ -1,3 +1,4 @@
+/** The content blocks of the Messages API, as requests carry them. */
 import type { RedactedThinkingBlock, ThinkingBlock } from '../../formats/messages/protocol/block.ts';
 import type { CacheControl } from '../../protocol/content-part.ts';
 import type { FinishReason } from '../../protocol/chat-result.ts';

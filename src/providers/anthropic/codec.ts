@@ -1,3 +1,4 @@
+/** The codec of Anthropic's Messages API. */
 import type { NormalizedRequest } from '../../contracts/request.ts';
 import type { ProviderTokenCount } from '../../contracts/provider.ts';
 import { type JsonObject, isJsonObject } from '../../protocol/json.ts';
@@ -27,7 +28,7 @@ const FILES_BETA = 'files-api-2025-04-14';
 const PATH = '/messages';
 
 /**
- * The Messages API for callers who ask in the chat form.
+ * The Messages API for callers with requests in the chat form.
  *
  * @param betas - Beta features of every request.
  */
@@ -46,7 +47,10 @@ export function messagesCodec(betas: readonly string[]): Codec {
   };
 }
 
-/** The Messages API for callers who ask in its own shape: their body goes out as it is, and the answer comes back so. */
+/**
+ * The Messages API for callers with requests in its own shape: their body goes out as it is, and the answer comes back
+ * so.
+ */
 export function nativeMessagesCodec(betas: readonly string[]): Codec {
   return {
     path: () => PATH,

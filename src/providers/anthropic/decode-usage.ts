@@ -1,3 +1,4 @@
+/** Reads usage reports of the Messages API. */
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
 import * as read from '../../platform/json.ts';
 import type { ReportedUsage } from '../../contracts/stream-piece.ts';

@@ -1,3 +1,4 @@
+/** Writes messages as turns of the Messages API. */
 import type { NormalizedRequest } from '../../contracts/request.ts';
 import type {
   AssistantMessage,
@@ -41,7 +42,7 @@ interface Conversation {
 export function encodeConversation(
   { messages }: NormalizedRequest,
   accepts: AcceptedConversation,
-  withThinking: boolean,
+  { withThinking }: { readonly withThinking: boolean },
 ): Conversation {
   const writer = new ConversationWriter(accepts, withThinking);
   for (const [index, message] of messages.entries()) writer.add(message, index, messages);

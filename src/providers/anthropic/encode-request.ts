@@ -1,3 +1,4 @@
+/** Writes requests for the Messages API. */
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { NormalizedRequest } from '../../contracts/request.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../protocol/json.ts';
@@ -22,7 +23,7 @@ export type EncodedBody = Readonly<Record<string, unknown>>;
 
 /**
  * A non-streaming response longer than this may take more than ten minutes, in which nothing is heard and connections
- * are cut, so it is asked for as a stream and put together by the router.
+ * are cut, so it is requested as a stream and put together by the router.
  */
 const MOST_WHOLE_TOKENS = 21_333;
 
@@ -34,7 +35,7 @@ const FOREIGN = new Set(['store', 'safety_identifier', 'functions', 'function_ca
  * the client left out stay out, except for the token limit, which the API insists on.
  *
  * @param accepts - The record of the endpoint.
- * @param note - Is told what is changed because the model does not take it. Default: nobody is.
+ * @param note - Is called with what is changed because the model does not take it. Default: nobody is.
  * @throws {@link EncodeError} for content that this wire has no form for, and for a parameter that the model does not take
  * and the request requires.
  */
@@ -44,7 +45,9 @@ export function encodeRequest(
   accepts: Accepts,
   note: Note = UNNOTED,
 ): EncodedBody {
-  const conversation = encodeConversation(request, accepts.conversation, accepts.reasoning.control !== 'none');
+  const conversation = encodeConversation(request, accepts.conversation, {
+    withThinking: accepts.reasoning.control !== 'none',
+  });
   const { turns } = conversation;
   const asked = withoutUntaken(request, parametersTaken(request, endpoint, accepts, false));
   const thinking = planThinking(asked, endpoint, accepts, turns, note);
@@ -74,7 +77,7 @@ export function encodeRequest(
   };
 }
 
-/** Reasoning that the endpoint does not take is not asked for. */
+/** Reasoning that the endpoint does not take is not requested. */
 function withoutUntaken(request: NormalizedRequest, takes: Takes): NormalizedRequest {
   const { verbosity, ...parameters } = request.parameters;
   return {
@@ -289,7 +292,7 @@ function toolsOfHistory(turns: readonly Turn[]): EncodedTools {
 }
 
 /**
- * Anthropic's own search, which is what `web_search_options` ask for; undefined when they do not. How much context a
+ * Anthropic's own search, which is what `web_search_options` require; undefined when they do not. How much context a
  * search brings is the model's decision here.
  *
  * @throws {@link EncodeError} when a function of the caller has the name of the search.

@@ -1,3 +1,4 @@
+/** Reads one message of the Messages API, streamed or not. */
 import { endWord, escapeText } from '../../core/stream/pieces.ts';
 import type { Delta } from '../../protocol/chunk.ts';
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
@@ -203,7 +204,7 @@ export class MessageReader {
     }
     const call = this.#calls;
     if (name === undefined || call >= MAX_CALLS) {
-      pieces.push(broken('The provider sent an impossible tool call'));
+      pieces.push(broken('The provider sent an invalid tool call'));
       return;
     }
     this.#calls += 1;

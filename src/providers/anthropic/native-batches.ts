@@ -1,3 +1,4 @@
+/** Anthropic's Message Batches. */
 import { BatchApi, jobId } from '../batch-api.ts';
 import { batchedReader, MAX_BATCH_BYTES, writeParts } from '../batch-codecs.ts';
 import type {
@@ -125,7 +126,7 @@ async function findBatch(calls: BatchApi, lookup: NativeLookup): Promise<NativeR
 /** One of them may be the one that is looked for: only its results tell. */
 const STILL_RUNNING: NativeReply<never> = {
   ok: false,
-  failure: failure('overloaded', 'A batch of this size is running, and only its results tell whose it is'),
+  failure: failure('overloaded', 'A batch of this size is running, and only its results show whose it is'),
 };
 
 function sizeOf(batch: JsonObject): number {
@@ -147,8 +148,8 @@ function expiryOf({ expires_at: date }: JsonObject): number | undefined {
 }
 
 /**
- * How a batch stands (upstreams 5.5). Its counts do not move before it ends, and an end has no word for how it came:
- * the counts tell. Some requests that expired among others that were answered do not make the whole expire.
+ * State of a batch (upstreams 5.5). Its counts do not move before it ends, and an end has no word for how it came: the
+ * counts tell. Some requests that expired among others that were answered do not make the whole expire.
  */
 function stateOf(batch: JsonObject): NativeState {
   if (batch['processing_status'] !== 'ended') return { status: 'running', expiresAt: expiryOf(batch) };

@@ -1,3 +1,4 @@
+/** Decides how a Claude model is held to the requested response format. */
 import type { NormalizedRequest } from '../../contracts/request.ts';
 import type { Accepts } from '../../core/accepts.ts';
 import type { JsonObject } from '../../protocol/json.ts';
@@ -7,7 +8,7 @@ import type { Schema } from '../../core/schema/schema-parts.ts';
 import { type Note, rewritten } from '../adjustments.ts';
 import type { Takes } from '../taken-parameters.ts';
 
-/** How the model is held to the form of the answer that was asked for. */
+/** How the model is held to the form of the answer that was requested. */
 export type FormatPlan =
   | { readonly type: 'none' }
   /** By the API itself. */

@@ -1,3 +1,4 @@
+/** Decides the thinking budget and the token limit of a request to Anthropic. */
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { NormalizedRequest } from '../../contracts/request.ts';
 import type { AcceptedReasoning, Accepts } from '../../core/accepts.ts';
@@ -24,7 +25,7 @@ const USUAL_OUTPUT = 4_096;
 /**
  * Plans thinking and the token limit together: a budget must be smaller than the limit.
  *
- * @param note - Is told of a limit and of an effort that are not those that were asked for.
+ * @param note - Is called with a limit and of an effort that are not those that were requested.
  */
 export function planThinking(
   request: NormalizedRequest,

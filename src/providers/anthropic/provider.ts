@@ -1,3 +1,4 @@
+/** The provider `anthropic`. */
 import { checkProviderShape, keyPlace } from '../check-options.ts';
 import { readEnvironment } from '../../platform/environment.ts';
 import { CHAT_PROVIDER_OPTIONS, type ChatProviderOptions } from '../openai-compatible/options.ts';

@@ -1,3 +1,4 @@
+/** Reads responses of Gemini, streamed or not. */
 import { endWord, escapeText } from '../../core/stream/pieces.ts';
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
 import { isError } from '../error-shape.ts';
@@ -60,7 +61,7 @@ export class AnswerReader {
   #candidate(candidate: JsonObject, pieces: StreamPiece[]): void {
     const index = candidate['index'] ?? 0;
     if (typeof index !== 'number' || !Number.isInteger(index) || index < 0 || index >= MAX_CANDIDATES) {
-      const problem = failure('bad_response', 'The provider sent a candidate with an impossible index');
+      const problem = failure('bad_response', 'The provider sent a candidate with an invalid index');
       pieces.push({ type: 'failure', failure: problem });
       return;
     }

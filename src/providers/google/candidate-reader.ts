@@ -1,3 +1,4 @@
+/** Reads the parts of one candidate in a response of Gemini. */
 import type { NormalizedRequest } from '../../contracts/request.ts';
 import type { Delta } from '../../protocol/chunk.ts';
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
@@ -56,7 +57,7 @@ export class CandidateReader {
     return this.#broken;
   }
 
-  /** The text so far; empty unless the request asked for a search, whose citations point into it. */
+  /** The text so far; empty unless the request has a search, whose citations point into it. */
   get text(): string {
     return this.#text;
   }

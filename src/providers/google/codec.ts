@@ -1,3 +1,4 @@
+/** The codec of Google's native API. */
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
 import type { NormalizedRequest } from '../../contracts/request.ts';

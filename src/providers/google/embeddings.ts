@@ -1,3 +1,4 @@
+/** The codec of Google's native embeddings. */
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { ContentPart } from '../../protocol/content-part.ts';
 import type { EmbeddingItem } from '../../protocol/embedding.ts';

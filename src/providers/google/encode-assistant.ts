@@ -1,3 +1,4 @@
+/** Writes assistant turns for Gemini, with their thought signatures. */
 import type { ContentPart, RefusalPart } from '../../protocol/content-part.ts';
 import type { AssistantMessage, ToolCall } from '../../protocol/message.ts';
 import { parseJson } from '../upstream-failure.ts';

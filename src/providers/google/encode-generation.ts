@@ -1,3 +1,4 @@
+/** Writes `generationConfig` for Gemini. */
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { ParameterName } from '../../catalog/model.ts';
 import type { AcceptedReasoning, Accepts } from '../../core/accepts.ts';
@@ -114,7 +115,7 @@ function encodeOutput({ outputModalities, audio, imageConfig }: NormalizedReques
 function encodeSpeech(audio: JsonObject | undefined): object {
   const { format, voice } = audio ?? {};
   if (format !== undefined && format !== 'pcm16') {
-    throw new EncodeError("audio.format must be 'pcm16' for this model: Google gives sound in no other form");
+    throw new EncodeError("audio.format must be 'pcm16' for this model: Google returns audio in no other format");
   }
   if (typeof voice !== 'string') return {};
   return { speechConfig: { voiceConfig: { prebuiltVoiceConfig: { voiceName: voice } } } };

@@ -1,3 +1,4 @@
+/** Writes requests for Gemini. */
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { NormalizedRequest } from '../../contracts/request.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../protocol/json.ts';
@@ -43,7 +44,7 @@ const TIERS: Readonly<Record<string, string>> = { default: 'standard', flex: 'fl
  * client left out stay out.
  *
  * @param accepts - The record of the endpoint.
- * @param note - Is told what is changed because the model does not take it. Default: nobody is.
+ * @param note - Is called with what is changed because the model does not take it. Default: nobody is.
  * @throws {@link EncodeError} for what Google cannot be told, and for a parameter that the model does not take and the
  * request requires.
  */
@@ -93,7 +94,7 @@ function passedOn(extra: JsonObject): JsonObject {
   return Object.fromEntries(known.map(([name, value]) => [PASSED_ON[name] ?? name, value]));
 }
 
-/** A tier endpoint asks for its own tier; where nobody declared tiers, Google decides about the wanted one. */
+/** A tier endpoint requires its own tier; where nobody declared tiers, Google decides about the wanted one. */
 function encodeTier({ serviceTier }: NormalizedRequest, endpoint: Endpoint, { vertex }: GoogleSurface): object {
   if (vertex) return {};
   const tier = tierToAsk(endpoint, serviceTier, endpoint.parameters === undefined);

@@ -1,3 +1,4 @@
+/** Writes functions and Google's own search for Gemini. */
 import type { NormalizedRequest } from '../../contracts/request.ts';
 import type { FunctionTool, ToolChoice } from '../../protocol/tools.ts';
 import { toolSchema } from '../../core/schema/rewrite-schema.ts';
@@ -28,7 +29,7 @@ export function encodeFunctions(
   };
 }
 
-/** Google's own search, which is what `web_search_options` ask for. It cannot be combined with functions. */
+/** Google's own search, which is what `web_search_options` require. It cannot be combined with functions. */
 export function encodeSearch({ parameters }: NormalizedRequest): EncodedTools {
   return parameters.web_search_options === undefined ? {} : { tools: [{ googleSearch: {} }] };
 }

@@ -1,3 +1,4 @@
+/** Writes images, audio, video and files for Gemini. */
 import type { AudioPart, ContentPart, FilePart } from '../../protocol/content-part.ts';
 import { EncodeError } from '../codec.ts';
 import type { Accepts } from '../../core/accepts.ts';

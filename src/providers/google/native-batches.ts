@@ -1,3 +1,4 @@
+/** The batch mode of the Gemini API. */
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
 import type {
   NativeCall,
@@ -44,8 +45,8 @@ function isTwin(operation: JsonObject, key: string): boolean {
 }
 
 /**
- * How a batch stands (upstreams 5.5). States have one prefix on the wire and another one in client libraries; those
- * that are unknown are no reason to give the batch up.
+ * State of a batch (upstreams 5.5). States have one prefix on the wire and another one in client libraries; those that
+ * are unknown are no reason to give the batch up.
  *
  * @param present - Makes a text of the provider's fit to be shown.
  */

@@ -1,3 +1,4 @@
+/** Joins tool arguments that Gemini streams value by value. */
 import type { JsonObject } from '../../protocol/json.ts';
 
 /** What a place may be in; the members of both are set by name. */

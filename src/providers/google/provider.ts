@@ -1,3 +1,4 @@
+/** The provider `google`. */
 import type { ConfigProblem } from '../../protocol/router-error.ts';
 import type { JsonObject } from '../../protocol/json.ts';
 import { checkProviderShape, keyPlace } from '../check-options.ts';
@@ -23,7 +24,7 @@ export interface SafetySetting {
 /** Options of {@link google}. */
 export interface GoogleOptions<Model extends string = string> extends ChatProviderOptions<Model> {
   /**
-   * How the key is sent: `api-key` in `x-goog-api-key`, `bearer` as an OAuth access token, as Vertex AI wants it.
+   * How the key is sent: `api-key` in `x-goog-api-key`, `bearer` as an OAuth access token, as Vertex AI requires it.
    * Default `api-key`.
    */
   readonly authorization?: 'api-key' | 'bearer' | undefined;

@@ -1,3 +1,4 @@
+/** The types of Google's native API. */
 import type { JsonValue } from '../../protocol/json.ts';
 
 /** Bytes inside a request, as base64. */

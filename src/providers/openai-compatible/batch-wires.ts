@@ -1,3 +1,4 @@
+/** The differences between batch APIs over files. */
 import type { NativeState } from '../../contracts/native-batches.ts';
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
 import type { BatchedBody } from '../batch-codecs.ts';
@@ -9,7 +10,7 @@ interface BatchInput {
   readonly file: string;
   /** The endpoint that all requests are for, with `/v1`. */
   readonly url: string;
-  /** Model of the requests, as the provider knows it. */
+  /** Model of the requests, as the provider names it. */
   readonly model: unknown;
   /** How the batch is marked as ours. */
   readonly metadata: JsonObject;
@@ -39,7 +40,7 @@ export interface BatchWire {
   /** When a batch ends by itself, in epoch milliseconds. */
   expiryOf(batch: JsonObject): number | undefined;
   /**
-   * How a batch stands (upstreams 5.5). States that are unknown are no reason to give it up.
+   * State of a batch (upstreams 5.5). States that are unknown are no reason to give it up.
    *
    * @param present - Makes a text of the provider's fit to be shown.
    */
@@ -137,7 +138,7 @@ const JOB_WIRE: BatchWire = {
   },
 };
 
-/** Jobs do not say when they end by themselves: after the time that was asked for. */
+/** Jobs do not say when they end by themselves: after the time that was requested. */
 function jobExpiryOf({ created_at: seconds }: JsonObject): number | undefined {
   return typeof seconds === 'number' && seconds > 0 ? (seconds + WINDOW_HOURS * 3_600) * 1_000 : undefined;
 }

@@ -1,3 +1,4 @@
+/** The codec of chat completions, for every vendor that speaks them. */
 import type { Codec, StreamDecoder, SseEvent } from '../codec.ts';
 import type { VendorAccepts } from '../../core/accepts.ts';
 import type { NormalizedRequest } from '../../contracts/request.ts';
@@ -33,7 +34,7 @@ import { failure } from '../../contracts/failure.ts';
 import type { StreamPiece } from '../../contracts/stream-piece.ts';
 
 /**
- * The chat completions wire in one dialect.
+ * The chat completions API in one variant.
  *
  * @param vendor - What the server accepts. Default: what every server does.
  * @param responses - The Responses wire of the same server, for models that want it. Default: it has none.
@@ -198,7 +199,7 @@ export class ChatStreamDecoder implements StreamDecoder {
   #choice(choice: JsonObject, pieces: StreamPiece[]): void {
     const index = choice['index'] ?? 0;
     if (typeof index !== 'number' || !Number.isInteger(index) || index < 0 || index >= MAX_CHOICES) {
-      return this.#broken('a choice with an impossible index', pieces);
+      return this.#broken('a choice with an invalid index', pieces);
     }
     const before = pieces.length;
     const source = this.#sourceOf(index, choice);
@@ -221,7 +222,7 @@ export class ChatStreamDecoder implements StreamDecoder {
   #delta(index: number, source: JsonObject, rawLogprobs: unknown, pieces: StreamPiece[]): void {
     const called = source['tool_calls'] ?? legacyCall(source['function_call']);
     const calls = called == null ? NO_CALLS : this.#indexer(index).read(called);
-    if (calls === undefined) return this.#broken('an impossible number of tool calls', pieces);
+    if (calls === undefined) return this.#broken('an invalid number of tool calls', pieces);
     const content = decodeContent(source);
     if (content.annotations !== undefined) noteCited(content.annotations, this.#cited);
     const logprobs = rawLogprobs == null ? undefined : decodeLogprobs(rawLogprobs);

@@ -1,3 +1,4 @@
+/** Counts the tokens of a prompt by OpenAI's own operation. */
 import { ToolIds } from '../tool-ids.ts';
 import { FORTY_CHARACTERS } from './dialect.ts';
 import type { NormalizedRequest } from '../../contracts/request.ts';

@@ -1,3 +1,4 @@
+/** Reads responses of chat completions, whatever server wrote them. */
 import { ToolCallCollector } from '../../core/stream/collect.ts';
 import type {
   Annotation,
@@ -34,7 +35,7 @@ export interface DecodeContext extends ErrorContext {
   readonly usage?: ReportedUsageNames | undefined;
   /** Gives ids to tool calls that came without one, and the caller's ids back to those that it knows. */
   readonly request: Pick<NormalizedRequest, 'id' | 'messages'>;
-  /** Keeps what the server wants back with a call, for clients that lose it. Default: nothing does. */
+  /** Keeps what the server requires back with a call, for clients that lose it. Default: nothing does. */
   readonly onExtra?: ((call: CallWithExtra) => void) | undefined;
 }
 
@@ -54,7 +55,7 @@ export function decodeResult(body: string, context: DecodeContext): DecodedResul
   let hasBroken = false;
   for (const choice of choices) {
     const one = decodeChoice(choice, decoded.length, parsed, context);
-    if (one === undefined) return bad('The provider sent an impossible answer');
+    if (one === undefined) return bad('The provider sent an invalid answer');
     hasBroken ||= one.finish_reason === 'error';
     decoded.push(one);
   }

@@ -1,3 +1,4 @@
+/** Reads usage reports of chat completions, wherever servers put them. */
 import type { ReportedUsageNames } from '../../core/accepts.ts';
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
 import { CACHED_TOKENS, CACHE_WRITE_TOKENS } from '../accepts/usual.ts';

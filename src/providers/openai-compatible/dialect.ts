@@ -5,9 +5,9 @@ import type { BatchPath } from './native-batches.ts';
 import { LISTS } from '../accepts/usual.ts';
 import { type ToolIdRule, WORD_CHARACTERS } from '../tool-ids.ts';
 
-/** How a server that speaks the chat completions wire differs from the others. Data only. */
+/** How a server with the chat completions API differs from the others. Data only. */
 export interface Dialect {
-  /** Field of the token limit. Default `max_tokens`, which more servers know. */
+  /** Field of the token limit. Default `max_tokens`, which more servers support. */
   readonly maxTokensField?: 'max_tokens' | 'max_completion_tokens' | undefined;
   /** Field for the hashed end user. Default `user`; `none` for servers that refuse it. */
   readonly userField?: 'user' | 'safety_identifier' | 'user_id' | 'none' | undefined;
@@ -24,11 +24,11 @@ export interface Dialect {
   readonly developerRole?: boolean | undefined;
   /** Whether `stream_options` may be sent; without it many servers report no usage. Default true. */
   readonly streamOptions?: boolean | undefined;
-  /** Whether the server pads its chunks unless told not to. Default false. */
+  /** Whether the server pads its chunks unless set not to. Default false. */
   readonly padsChunks?: boolean | undefined;
-  /** How reasoning is asked for. Default `reasoning_effort`. */
+  /** How reasoning is requested. Default `reasoning_effort`. */
   readonly reasoning?: 'reasoning_effort' | 'reasoning' | 'thinking' | undefined;
-  /** Efforts the server knows; others are sent as the nearest of them. Default: all but `max`. */
+  /** Efforts the server supports; others are sent as the nearest of them. Default: all but `max`. */
   readonly efforts?: readonly ReasoningEffort[] | undefined;
   /** Default `seed`. */
   readonly seedField?: 'seed' | 'random_seed' | undefined;
@@ -47,7 +47,7 @@ export interface Dialect {
   readonly reasoningHistory?: 'reasoning' | 'reasoning_content' | 'reasoning_details' | undefined;
   /** Whether messages may carry `name`; otherwise a user's name is put in front of the text. Default true. */
   readonly messageNames?: boolean | undefined;
-  /** Whether images may be asked for in `original` detail; otherwise it is sent as `high`. Default false. */
+  /** Whether images may be requested in `original` detail; otherwise it is sent as `high`. Default false. */
   readonly originalImages?: boolean | undefined;
   /** Whether its models read PDFs in file parts, as far as nothing else is known of them. Default false. */
   readonly readsFiles?: boolean | undefined;
@@ -55,7 +55,7 @@ export interface Dialect {
   readonly prefill?: boolean | undefined;
   /** Highest temperature; higher ones are lowered to it. Default 2. */
   readonly maxTemperature?: number | undefined;
-  /** Service tiers that may be asked for. Default none. */
+  /** Service tiers that may be requested. Default none. */
   readonly serviceTiers?: readonly string[] | undefined;
   /** Whether `prompt_cache_key` and `prompt_cache_options` are known. Default false. */
   readonly promptCacheFields?: boolean | undefined;
@@ -65,7 +65,7 @@ export interface Dialect {
   readonly responsesExtensions?: boolean | undefined;
   /** Parameters this vendor never takes, whatever the model. */
   readonly unsupported?: readonly ParameterName[] | undefined;
-  /** How embeddings are asked for. */
+  /** How embeddings are requested. */
   readonly embeddings?: EmbeddingDialect | undefined;
   /** Whether completion tokens leave reasoning tokens out although they are charged. Default false. */
   readonly reasoningOutsideCompletion?: boolean | undefined;
@@ -73,7 +73,7 @@ export interface Dialect {
 
 /** How a server's embeddings differ from those of others. Data only. */
 export interface EmbeddingDialect {
-  /** Whether vectors may be asked for in base64. Default false: nothing is said, and either form is understood. */
+  /** Whether vectors may be requested in base64. Default false: nothing is said, and either form is understood. */
   readonly base64?: boolean | undefined;
   /** Field of the vectors' length. Default `dimensions`. */
   readonly dimensionsField?: 'dimensions' | 'output_dimension' | undefined;

@@ -1,3 +1,4 @@
+/** The codec of OpenAI's embeddings. */
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import { decodeFloat32 } from '../../protocol/float32-base64.ts';
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
@@ -10,7 +11,7 @@ import type { NormalizedEmbeddingRequest } from '../../contracts/request.ts';
 
 type Vector = Float32Array | readonly number[];
 
-/** The embeddings wire of OpenAI in one dialect. */
+/** The embeddings API of OpenAI in one variant. */
 export function embeddingsCodec(dialect: Dialect): EmbeddingCodec {
   return {
     encode: (request, endpoint) => ({ path: '/embeddings', body: encode(request, endpoint, dialect) }),
@@ -19,7 +20,7 @@ export function embeddingsCodec(dialect: Dialect): EmbeddingCodec {
 }
 
 /**
- * Vectors are asked for in base64 where the server is known to write it, whatever the caller wants: it is a third of
+ * Vectors are requested in base64 where the server is known to write it, whatever the client requests: it is a third of
  * the size of numbers and needs no parsing.
  */
 function encode(
@@ -55,14 +56,14 @@ function decode(body: string, dialect: Dialect, context: ErrorContext): DecodedE
     // In the order of indexes, not of arrival; a server that sends none means the order of the inputs.
     const index = item['index'] ?? position;
     if (typeof index !== 'number' || !isFree(vectors, index, items.length)) {
-      return badEmbeddings('The provider sent embeddings with impossible indexes');
+      return badEmbeddings('The provider sent embeddings with invalid indexes');
     }
     vectors[index] = vector;
   }
   return { ok: true, result: { vectors, usage: decodeUsage(countedOnce(usage), dialect) } };
 }
 
-/** Servers that do not know the format that was asked for send the other one. */
+/** Servers that do not know the format that was requested send the other one. */
 function vectorOf(embedding: unknown): Vector | undefined {
   if (typeof embedding === 'string') return decodeFloat32(embedding);
   return Array.isArray(embedding) ? (embedding as readonly number[]) : undefined;

@@ -1,3 +1,4 @@
+/** Writes messages for chat completions. */
 import type { CacheControl, ContentPart } from '../../protocol/content-part.ts';
 import type { AcceptedConversation } from '../../core/accepts.ts';
 import { mediaKind } from '../../core/conversation/shape.ts';
@@ -31,8 +32,8 @@ function lastTextOf(content: Message['content']): number {
 }
 
 /**
- * Writes a message as a server of this dialect accepts it. Members that only this contract knows are taken out: strict
- * servers refuse what they do not know.
+ * Writes a message as a server of this variant accepts it. Members that only this contract knows are taken out:
+ * strict servers refuse unknown members.
  */
 export function encodeMessage(message: Message, dialect: Dialect, ids: ToolIds | undefined): unknown {
   switch (message.role) {

@@ -1,3 +1,4 @@
+/** Writes requests for chat completions. */
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { ParameterName } from '../../catalog/model.ts';
 import type { NormalizedRequest, ReasoningRequest } from '../../contracts/request.ts';
@@ -21,11 +22,11 @@ import { REASONING_EFFORTS, type ReasoningEffort, type ResponseFormat } from '..
 export type EncodedBody = Readonly<Record<string, unknown>>;
 
 /**
- * Writes a request in a dialect of the chat completions wire. Parameters that the endpoint or the vendor does not
+ * Writes a request in a variant of the chat completions API. Parameters that the endpoint or the vendor does not
  * take are left out; those the client left out stay out.
  *
  * @param accepts - The record of the endpoint.
- * @param note - Is told what is changed because the model does not take it. Default: nobody is.
+ * @param note - Is called with what is changed because the model does not take it. Default: nobody is.
  * @throws {@link EncodeError} for content that the server does not take.
  */
 export function encodeRequest(
@@ -60,7 +61,7 @@ export function encodeRequest(
 
 type JsonSchemaFormat = Extract<ResponseFormat, { type: 'json_schema' }>;
 
-/** Whether a model must be asked by Responses: it is only there, or it takes no tools elsewhere while it reasons. */
+/** Whether a model must be called by Responses: it is only there, or it takes no tools elsewhere while it reasons. */
 export function wantsResponses(request: NormalizedRequest, endpoint: Endpoint, accepts: Accepts): boolean {
   const { wire, toolsWire } = accepts.parameters;
   if (wire === 'responses') return true;
@@ -73,7 +74,9 @@ export function reasonsBy(effort: ReasoningEffort | undefined, { reasoning }: Ac
   return effort === undefined ? reasoning.byDefault : effort !== 'none';
 }
 
-/** Notes an effort that is not the one that was asked for. Budgets are shares of a limit, so any effort stands for one. */
+/**
+ * Notes an effort that is not the one that was requested. Budgets are shares of a limit, so any effort stands for one.
+ */
 export function noteEffort({ effort: wanted }: ReasoningRequest, sent: ReasoningEffort | undefined, note: Note): void {
   if (wanted !== undefined && wanted !== sent) note(nearest('reasoning_effort', sent));
 }
@@ -217,7 +220,7 @@ function markedMessages({ messages, cache }: NormalizedRequest, { cacheMarks }: 
 }
 
 /**
- * Writes messages as a server of this dialect accepts them. Those that need no change are passed on as they are, and
+ * Writes messages as a server of this variant accepts them. Those that need no change are passed on as they are, and
  * nearly all do: a plain message is the same everywhere, unless its role or its tool call id has another spelling.
  *
  * @throws {@link EncodeError} for media that the server does not take.
@@ -254,7 +257,7 @@ function hasCalls(message: Message): boolean {
   return message.role === 'assistant' && (message.tool_calls?.length ?? 0) > 0;
 }
 
-/** A tier endpoint asks for its own tier; where nobody declared tiers, the provider decides about the wanted one. */
+/** A tier endpoint requires its own tier; where nobody declared tiers, the provider decides about the wanted one. */
 export function encodeTier(
   { serviceTier }: NormalizedRequest,
   endpoint: Endpoint,
@@ -293,7 +296,7 @@ const SHARES: readonly (readonly [number, ReasoningEffort])[] = [
   [0.15, 'low'],
 ];
 
-/** The effort to ask for: the nearest that the model takes; undefined where there is nothing to say. */
+/** The effort to request: the nearest that the model takes; undefined where there is nothing to say. */
 export function encodedEffort(
   { reasoning, parameters }: NormalizedRequest,
   endpoint: Endpoint,
@@ -318,7 +321,7 @@ export function effortToAsk(
   return usable.length === 0 ? undefined : nearestEffort(wanted, usable, mandatory);
 }
 
-/** Writes the reasoning options in the way of the dialect. */
+/** Writes the reasoning options in the way of the variant. */
 function encodeReasoning(reasoning: ReasoningRequest, effort: ReasoningEffort | undefined, dialect: Dialect): object {
   switch (dialect.reasoning ?? 'reasoning_effort') {
     case 'reasoning':

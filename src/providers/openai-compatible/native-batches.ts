@@ -1,3 +1,4 @@
+/** Batch APIs over files, as OpenAI has them. */
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
 import { BatchApi, jobId, unreadable } from '../batch-api.ts';
 import { batchedReader, MAX_BATCH_BYTES, writeParts } from '../batch-codecs.ts';
@@ -183,7 +184,7 @@ const MAX_INPUTS = 50_000;
 interface BatchFile {
   /** The endpoint that all of them are for. */
   readonly url: string;
-  /** Model of its requests, as the provider knows it. */
+  /** Model of its requests, as the provider names it. */
   readonly model: unknown;
   readonly lines: readonly string[];
 }

@@ -1,3 +1,4 @@
+/** The options of providers that speak chat completions. */
 import type { ProviderKey } from '../../options/accounts.ts';
 import type { AcceptedConversation } from '../../core/accepts.ts';
 import type { CallTimeouts, EndpointDeclaration } from '../../catalog/endpoint.ts';
@@ -58,8 +59,8 @@ export interface ChatProviderOptions<Model extends string = string> {
   /** Time limits of calls, in milliseconds, before those of the router. Default: none of its own. */
   readonly timeouts?: CallTimeouts | undefined;
   /**
-   * Shapes besides chat completions that this server speaks itself: callers who ask in one of them get its own words.
-   * Default: what the vendor speaks at its own address, and none at any other.
+   * API formats besides chat completions that this server supports natively: callers with requests in one of them get
+   * its own words. Default: what the vendor supports at its own address, and none at any other.
    */
   readonly nativeDialects?: readonly NativeDialect[] | undefined;
   /**
@@ -111,7 +112,7 @@ export const CHAT_PROVIDER_OPTIONS: OptionShape<ChatProviderOptions> = {
   transport: withFunctions('a transport', 'send', 'close'),
 };
 
-/** Options of a server that speaks the chat completions wire. */
+/** Options of a server with the chat completions API. */
 export const OPENAI_COMPATIBLE_OPTIONS: OptionShape<OpenAiCompatibleOptions> = {
   ...CHAT_PROVIDER_OPTIONS,
   dialect: group<Dialect>({
@@ -164,5 +165,5 @@ export const OPENAI_COMPATIBLE_OPTIONS: OptionShape<OpenAiCompatibleOptions> = {
   keyHeader: text,
 };
 
-/** Shapes besides chat completions that servers of this family speak. */
+/** API formats besides chat completions that servers of this family support. */
 export type NativeDialect = Extract<DialectName, 'responses'>;

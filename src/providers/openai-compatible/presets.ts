@@ -1,3 +1,4 @@
+/** The table of vendors that speak chat completions, and how they differ. */
 import { parametersLackedBy } from '../../catalog/lacked-parameters.ts';
 import type { BuiltInProvider } from '../../options/names.ts';
 import type { Dialect } from './dialect.ts';
@@ -15,7 +16,7 @@ export interface VendorPreset {
   readonly apiKeyVariables: readonly string[];
   /** True: an endpoint that stores or trains on prompts by default. */
   readonly dataCollection?: boolean | undefined;
-  /** Shapes besides chat completions that the vendor speaks at its own address. */
+  /** API formats besides chat completions that the vendor supports at its own address. */
   readonly nativeDialects?: readonly NativeDialect[] | undefined;
   /** True: the vendor has a batch API at its own address. */
   readonly nativeBatches?: boolean | undefined;

@@ -1,3 +1,4 @@
+/** The provider `openaiCompatible`, and the base of every vendor that speaks chat completions. */
 import type { VendorAccepts } from '../../core/accepts.ts';
 import type { BatchPath } from './native-batches.ts';
 import type { BatchesOnFirstUse, Codec, CodecOnFirstUse } from '../codec.ts';
@@ -10,7 +11,7 @@ import type { Dialect } from './dialect.ts';
 import type { DialectName } from '../../protocol/dialect.ts';
 
 /**
- * A provider that speaks the chat completions wire.
+ * A provider with the chat completions API.
  *
  * @throws {@link ConfigError} when the slug, the address or the key cannot be right.
  */
@@ -24,10 +25,10 @@ export type LoadAccepts = () => Promise<VendorAccepts>;
 const anyServer: LoadAccepts = async () => (await import('../accepts/any-server.ts')).ANY_SERVER;
 
 /**
- * A provider that speaks the chat completions wire, of a vendor that is known.
+ * A provider with the chat completions API, of a vendor that is known.
  *
- * @param hasResponses - Whether it speaks Responses at the same address, for models that are only there. Default: where
- * callers may use it natively.
+ * @param hasResponses - Whether it supports Responses at the same address, for models that are only there. Default:
+ * where callers may use it natively.
  * @param ofVendor - Its slug, for what is known of its models.
  * @throws {@link ConfigError} as {@link openaiCompatible} does.
  */
@@ -116,7 +117,7 @@ function nativeCodecs(
   return { responses: { hasEmbeddings: false, load } };
 }
 
-/** Whether any model of a vendor is asked by Responses, whatever the caller speaks. */
+/** Whether any model of a vendor is called by Responses, whatever API format the request has. */
 function mayWantResponses({ families }: VendorAccepts): boolean {
   return families.some(
     ({ accepts: { parameters } }) => parameters?.wire === 'responses' || parameters?.toolsWire === 'responses',

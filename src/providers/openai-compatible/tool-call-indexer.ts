@@ -1,3 +1,4 @@
+/** Puts fragments of tool calls in order, whatever index their server gives. */
 import type { ToolCallDelta } from '../../protocol/chunk.ts';
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
 import type { OriginalId } from '../tool-ids.ts';
@@ -11,11 +12,11 @@ interface Fragment {
   readonly id: string | undefined;
   readonly name: string | undefined;
   readonly text: string;
-  /** What the server wants back with the call. */
+  /** What the server requires back with the call. */
   readonly extra: ToolCallExtra | undefined;
 }
 
-/** A call, as the caller knows it, and what its server wants back with it. */
+/** A call, as the caller knows it, and what its server requires back with it. */
 export interface CallWithExtra {
   readonly id: string;
   readonly name: string;
@@ -58,7 +59,7 @@ export class ToolCallIndexer {
   /**
    * @param newId - Makes an id for a call that came without one.
    * @param originalId - The caller's id for one that came. Default: the same.
-   * @param onExtra - Gets what the server wants back with a call.
+   * @param onExtra - Gets what the server requires back with a call.
    */
   constructor(
     newId: (index: number) => string,

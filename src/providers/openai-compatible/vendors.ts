@@ -1,3 +1,4 @@
+/** The factories of vendors that speak chat completions, each in a line. */
 import type { ConfigProblem } from '../../protocol/router-error.ts';
 import { checkProviderShape, keyPlace } from '../check-options.ts';
 import type { Provider } from '../../contracts/provider.ts';
@@ -52,7 +53,7 @@ export const together: VendorFactory = vendor(VENDOR_PRESETS.together);
 export const fireworks: VendorFactory = vendor(VENDOR_PRESETS.fireworks);
 /** DeepInfra. Key: `DEEPINFRA_API_KEY`. */
 export const deepinfra: VendorFactory = vendor(VENDOR_PRESETS.deepinfra);
-/** DeepSeek, which keeps prompts unless told otherwise. Key: `DEEPSEEK_API_KEY`. */
+/** DeepSeek, which keeps prompts unless set otherwise. Key: `DEEPSEEK_API_KEY`. */
 export const deepseek: VendorFactory = vendor(VENDOR_PRESETS.deepseek);
 /** Mistral. Key: `MISTRAL_API_KEY`. */
 export const mistral: VendorFactory = vendor(VENDOR_PRESETS.mistral);

@@ -1,3 +1,4 @@
+/** The codec of OpenAI's Responses API. */
 import type { Codec, StreamDecoder, SseEvent } from '../codec.ts';
 import type { VendorAccepts } from '../../core/accepts.ts';
 import { repairItems } from './repair-items.ts';
@@ -159,9 +160,9 @@ interface KnownCall {
 }
 
 /**
- * Decodes the events of the Responses wire, and passes each on as it is beside what it means. Items are told apart by
- * their ids or their positions: some servers change the former from event to event, others send the same of the latter
- * for all.
+ * Decodes the events of the Responses wire, and passes each on as it is beside what it means. Items are distinguished
+ * by their ids or their positions: some servers change the former from event to event, others send the same of the
+ * latter for all.
  */
 export class ResponsesStreamDecoder implements StreamDecoder {
   readonly #context: ResponseContext;

@@ -1,3 +1,4 @@
+/** Reads responses of the Responses API. */
 import type { Annotation, FinishReason, Logprobs, ResultMessage, ResultToolCall } from '../../protocol/chat-result.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../protocol/json.ts';
 import { isError, isErrorBody } from '../error-shape.ts';

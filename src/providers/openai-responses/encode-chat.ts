@@ -57,9 +57,9 @@ export function encodeChat(
   const takes: Takes = (name) => !NO_WORDS.has(name) && taken(name);
   noteLeftOut(request, takes, note);
   const lacking = preferences.requireParameters ? needs.parameters.find((name) => NO_WORDS.has(name)) : undefined;
-  if (lacking !== undefined) throw new EncodeError(`The Responses API has no words for the parameter ${lacking}`);
+  if (lacking !== undefined) throw new EncodeError(`The Responses API has no field for the parameter ${lacking}`);
   if (request.outputModalities?.some((modality) => modality !== 'text') === true) {
-    throw new EncodeError('The Responses API gives text only');
+    throw new EncodeError('The Responses API returns text only');
   }
   const { max_completion_tokens: limit, temperature, top_p: topP } = parameters;
   const likelihoods = parameters.logprobs === true && takes('logprobs');

@@ -1,3 +1,4 @@
+/** Repairs the input items of a Responses body. */
 import { NO_RESULT } from '../../core/conversation/repair.ts';
 import { nameOfFile } from '../../core/conversation/shape.ts';
 import * as read from '../../platform/json.ts';

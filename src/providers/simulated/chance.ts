@@ -1,3 +1,5 @@
+/** Seeded randomness for simulated providers. */
+
 /** A source of numbers from 0 (included) to 1 (excluded) that gives the same ones for the same seed, everywhere. */
 export function seededRandom(seed: number): () => number {
   // Mulberry32: one word of state is plenty where nothing has to be unguessable.

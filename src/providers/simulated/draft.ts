@@ -1,3 +1,4 @@
+/** Makes up the answer of a simulated model. */
 import type { Chance } from './chance.ts';
 import { writeAnswer, writeReasoning } from './prose.ts';
 import type { SimulatedAnswer, SimulatedToolCall } from './options.ts';
@@ -155,7 +156,7 @@ class JsonWriter {
       case 'null':
         return null;
       default:
-        return textFor(schema, name, this.#prompt, this.#chance, this.#variation);
+        return textFor(schema, name, this.#prompt, { chance: this.#chance, variation: this.#variation });
     }
   }
 

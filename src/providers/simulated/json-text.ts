@@ -1,3 +1,4 @@
+/** Makes up JSON and texts that fit a schema, for simulated models. */
 import type { Chance } from './chance.ts';
 import { COMMON_TOPICS, properNounOf, writeSentence } from './prose.ts';
 import { percentDecoded } from '../../platform/data-url.ts';
@@ -5,7 +6,7 @@ import { isJsonObject } from '../../protocol/json.ts';
 import type { Prompt } from './prompt-types.ts';
 
 const LONGEST_QUESTION = 200;
-/** Texts are made no longer than this, whatever the schema asks for. */
+/** Texts are made no longer than this, whatever the schema requires. */
 const LONGEST_TEXT = 10_000;
 
 /** Texts in the formats that JSON Schema names. */
@@ -45,7 +46,12 @@ const PROSE = /(?:summary|description|explanation|reason|reasoning|answer|commen
  *
  * @param variation - Above 0 the text carries a number, to find different texts.
  */
-export function textFor(schema: Schema, name: string, prompt: Prompt, chance: Chance, variation: number): string {
+export function textFor(
+  schema: Schema,
+  name: string,
+  prompt: Prompt,
+  { chance, variation }: { readonly chance: Chance; readonly variation: number },
+): string {
   const least = Math.min(lengthOf(schema, 'minLength') ?? 0, LONGEST_TEXT);
   const most = lengthOf(schema, 'maxLength') ?? LONGEST_TEXT;
   const number = chance.integer(1, 99) + variation;
@@ -110,7 +116,7 @@ export function flatten(schema: Schema, root: Schema, depth = 0): Schema {
   return parts.reduce<Schema>((merged, part) => merge(merged, flatten(part, root, depth + 1)), rest);
 }
 
-/** A schema that asks for what both ask for. */
+/** A schema that requires what both require. */
 export function merge(left: Schema, right: Schema): Schema {
   const merged: Record<string, unknown> = { ...left };
   for (const [key, value] of Object.entries(right)) {

@@ -1,3 +1,4 @@
+/** The options of `simulated`. */
 import { ConfigError, type ConfigProblem } from '../../protocol/router-error.ts';
 import { anyNumber, anyText, checkProviderShape } from '../check-options.ts';
 import type { Environment } from '../../platform/environment.ts';

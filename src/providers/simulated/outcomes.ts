@@ -1,3 +1,4 @@
+/** Decides how calls of a simulated provider come out. */
 import { Chance } from './chance.ts';
 import { type AttemptFailure, failure, type FailureKind } from '../../contracts/failure.ts';
 

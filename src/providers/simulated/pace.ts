@@ -1,3 +1,4 @@
+/** The speed of simulated models. */
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { Environment, Timer } from '../../platform/environment.ts';
 import type { Chance } from './chance.ts';
@@ -96,7 +97,7 @@ export interface PacedPieces {
 }
 
 /**
- * Hands out one token after the other as time goes by. A token is only made when somebody asks for it, so that a slow
+ * Hands out one token after the other as time goes by. A token is only made when it is read, so that a slow
  * reader holds the answer back.
  */
 export class PacedStream implements PieceStream {

@@ -1,3 +1,4 @@
+/** What simulated models read of a conversation, as types. */
 import type { FunctionTool } from '../../protocol/tools.ts';
 
 /** The results of tools that a conversation ends in. */

@@ -1,3 +1,4 @@
+/** Reads what a simulated model needs of a conversation. */
 import type { ContentPart } from '../../protocol/content-part.ts';
 import type { Message } from '../../protocol/message.ts';
 import { topicsOf } from './prose.ts';
@@ -69,7 +70,7 @@ const SENTENCES: Readonly<Record<ReasoningEffort, number>> = {
 /** About how many tokens a sentence has. */
 const TOKENS_PER_SENTENCE = 16;
 
-/** What `json_object` asks for: an object about the question, whose members are ours to choose. */
+/** What `json_object` requires: an object about the question, whose members are ours to choose. */
 const ANY_OBJECT = {
   type: 'object',
   properties: {

@@ -1,3 +1,4 @@
+/** Writes the prose of simulated models. */
 import type { Chance } from './chance.ts';
 import { isJsonObject } from '../../protocol/json.ts';
 import * as read from '../../platform/json.ts';
@@ -75,7 +76,7 @@ const OPENINGS = [
 ] as const;
 
 /** Says once that nobody real has answered. */
-const NOTICE = 'This answer is simulated: no model was asked, so please take nothing in it as fact.';
+const NOTICE = 'This answer is simulated: no model was called, so please take nothing in it as fact.';
 
 const BODY = [
   'When it comes to {a}, the first thing to settle is what a good outcome would look like.',
@@ -128,7 +129,7 @@ const THOUGHTS = [
 /** Topics for questions that have none of their own. */
 export const COMMON_TOPICS = ['the question', 'the context', 'the details'] as const;
 
-/** Words that say nothing about what somebody asks for. */
+/** Words that say nothing about the question. */
 const STOPWORDS = new Set(
   (
     'about above after again against also although always another answer anything around away back because ' +

@@ -6,10 +6,10 @@ import { checkOptions, SIMULATED_MODELS, type SimulatedModel, type SimulatedOpti
 import type { Simulation } from './simulation.ts';
 
 /**
- * A provider that asks nobody: it makes up its answers, takes its time over them, and fails when it is told to. For
+ * A provider that calls nobody: it makes up its answers, takes its time over them, and fails as its script says. For
  * trying the router without a key, and for tests. The same seed and messages give the same response, streaming or not.
  *
- * It follows what the request asks for as far as the endpoint takes it: token limits, stop sequences, tools, JSON
+ * It follows what the request requires as far as the endpoint takes it: token limits, stop sequences, tools, JSON
  * answers, reasoning, prompt caches. Every prose answer says once that it is simulated.
  *
  * @example

@@ -1,3 +1,4 @@
+/** Makes the responses of simulated models. */
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { NormalizedRequest } from '../../contracts/request.ts';
 import { conversationKey } from '../../core/normalize/session.ts';

@@ -1,3 +1,4 @@
+/** Runs the calls of a simulated provider; loaded on first use. */
 import { ResultCollector } from '../../core/stream/collect.ts';
 import type { JsonValue } from '../../protocol/json.ts';
 import type { Environment } from '../../platform/environment.ts';

@@ -1,3 +1,4 @@
+/** The task queue over pg-boss, for many instances. */
 import { checkShape, kind, type OptionShape, text, wholeNumber } from '../../platform/option-kinds.ts';
 import type { Timer } from '../../platform/environment.ts';
 import { TASK_PUMP_OPTIONS, TaskPump, type TaskPumpOptions, problemName, runDueTasks } from '../task-pump.ts';

@@ -1,3 +1,4 @@
+/** Applies events to batches, saves them, and notifies listeners. */
 import type { Environment } from '../../platform/environment.ts';
 import type { EventHub } from '../events/events.ts';
 import { wireBatch } from '../../core/batch/wire-batch.ts';

@@ -1,3 +1,4 @@
+/** The batches of a router: the operations on them. */
 import { type Account, ANONYMOUS } from '../../contracts/account.ts';
 import { isTerminal } from '../../core/batch/machine.ts';
 import { wireBatch, wireResult } from '../../core/batch/wire-batch.ts';
@@ -63,7 +64,7 @@ export interface Batches {
    */
   cancel(id: string, options?: BatchOptions): Promise<Batch>;
   /**
-   * Tells `callback_url` of the end of a batch once more, at once and then on the usual schedule.
+   * Sends the webhook of a batch to its `callback_url` once more, at once and then on the usual schedule.
    *
    * @throws {@link RouterError} 404 when there is none of this id, 409 when it has not ended or has no `callback_url`.
    */
@@ -75,7 +76,7 @@ export interface Batches {
    */
   delete(id: string, options?: BatchOptions): Promise<DeletedBatch>;
   /**
-   * The results of a completed batch, in the order of its requests, read from the storage as they are asked for.
+   * The results of a completed batch, in the order of its requests, read from the storage as they are requested.
    *
    * @throws {@link RouterError} 404 when there is none of this id, 409 when it is not completed.
    */
@@ -174,11 +175,11 @@ export class BatchService implements Batches {
 
   async redeliver(id: string, options: BatchOptions = {}): Promise<Batch> {
     const record = await this.#find(id, options);
-    if (record.callbackUrl === undefined) throw errorOf(409, 'The batch has no callback_url that could be told');
+    if (record.callbackUrl === undefined) throw errorOf(409, 'The batch has no callback_url to notify');
     const outcome = await applyEvent(this.#ports, record, { type: 'tell_again' });
     if (outcome === undefined) throw unknownBatch();
     if (outcome.applied) return wireBatch(outcome.batch);
-    throw errorOf(409, `The batch is ${outcome.batch.status}; its callback_url is told once it has ended`);
+    throw errorOf(409, `The batch is ${outcome.batch.status}; its callback_url is notified once it has ended`);
   }
 
   async delete(id: string, options: BatchOptions = {}): Promise<DeletedBatch> {

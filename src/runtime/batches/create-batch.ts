@@ -1,3 +1,4 @@
+/** Creates batches from requests that arrive one by one. */
 import { type Account, ANONYMOUS } from '../../contracts/account.ts';
 import { INITIAL_EFFECTS } from '../../core/batch/machine.ts';
 import { faultOfLine } from '../../core/batch/wire-batch.ts';

@@ -1,3 +1,4 @@
+/** Delivers the webhooks of batches. */
 import type { Brand } from '../../options/http.ts';
 import type { ClaimedTask } from '../../contracts/batch-store.ts';
 import type { TaskResult, TaskSignals } from '../../contracts/task-queue.ts';
@@ -69,7 +70,7 @@ export class Notifier {
       return { type: 'again', afterMs: next.afterMs, memo: { tries }, reset: true };
     }
     if (next.type === 'given_up') {
-      const why = next.reason === 'gone' ? 'its receiver wants no more (410)' : `${WEBHOOK_TRIES} tries failed`;
+      const why = next.reason === 'gone' ? 'its receiver answered 410 (Gone)' : `${WEBHOOK_TRIES} tries failed`;
       warn(events, { code: 'webhook_given_up', message: `The webhook of batch ${batch.id} was given up: ${why}` });
     }
     return DONE;
@@ -137,7 +138,7 @@ export async function deliverWebhook(webhook: Webhook, ports: WebhookPorts, sign
   }
 }
 
-/** Receivers may ask for a day; so their wait is not cut to the hour that providers get. */
+/** Receivers may request a day; so their wait is not cut to the hour that providers get. */
 function waitOf({ header }: OutboundStream, now: number): number | undefined {
   const value = header('retry-after')?.trim();
   if (value === undefined) return undefined;

@@ -1,3 +1,4 @@
+/** Writes the requests of a new batch into its draft. */
 import type { BatchRequest } from '../../protocol/batch.ts';
 import { parseBatchRequest } from '../../protocol/create-batch.ts';
 import { echo, faultAt } from '../../protocol/fault.ts';

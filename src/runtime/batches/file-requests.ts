@@ -1,3 +1,4 @@
+/** Reads the requests of a batch from a stored file. */
 import type { BatchFileRecord } from '../../contracts/batch-file-store.ts';
 import type { BatchStore } from '../../contracts/batch-store.ts';
 import type { BatchEndpoint, BatchRequest } from '../../protocol/batch.ts';
@@ -101,7 +102,7 @@ class LineReader {
   }
 }
 
-/** The lines of a text, without their ends. Each is valid until the next one is asked for. */
+/** The lines of a text, without their ends. Each is valid until the next one is requested. */
 async function* linesOf(
   pieces: AsyncIterable<Uint8Array>,
   maxBytes: number,

@@ -1,3 +1,4 @@
+/** The files of batches: upload, list, content, deletion. */
 import { type Account, ANONYMOUS } from '../../contracts/account.ts';
 import { batchOfFile, outputFileId, outputLine, seconds } from '../../core/batch/wire-batch.ts';
 import type { BatchLimits } from '../../options/limits.ts';
@@ -57,7 +58,7 @@ export interface BatchFiles {
   /** Files that were uploaded, newest first. Those that batches end in are found by their batches. */
   list(options?: ListFilesOptions): Promise<FileList>;
   /**
-   * The content of a file, in pieces, read from the storage as they are asked for.
+   * The content of a file, in pieces, read from the storage as they are requested.
    *
    * @throws {@link RouterError} 404 when there is none of this id.
    */
@@ -260,7 +261,7 @@ export function kindOf({ error }: Pick<StoredOutcome, 'error'>): OutputKind {
 /**
  * The content of an uploaded file, as it was stored.
  *
- * @param memory - Two buffers that pieces are put into by turns: then each is valid until the next one is asked for.
+ * @param memory - Two buffers that pieces are put into by turns: then each is valid until the next one is requested.
  */
 export async function* piecesOf(
   { files }: Pick<BatchStore, 'files'>,

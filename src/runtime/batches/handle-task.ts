@@ -1,3 +1,4 @@
+/** Runs the tasks of batches. */
 import { isTerminal } from '../../core/batch/machine.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../protocol/json.ts';
 import type { TaskHandler, TaskResult, TaskSignals } from '../../contracts/task-queue.ts';
@@ -200,18 +201,21 @@ async function runItems(
   signal.addEventListener('abort', abort);
   if (signal.aborted) abort();
   try {
-    return await inOneSlice(ports, batch, left, end, async (yielding) => {
-      const careful = task.attempts >= CAREFUL_AFTER;
-      const manner = { perBatch: careful ? 1 : limits.perBatch, ahead: !careful, fresh: false };
-      const signals = { signal: end.signal, stopping, yielding };
-      const account = await ports.accountOf(batch);
-      const { exhausted } = await ports.sharedRuns.instead(batch.id, () =>
-        new ItemPool(ports, batch, account, signals, manner).run(),
-      );
-      const now = await store.find(batch.account, batch.id);
-      if (now?.status !== 'in_progress') return DONE;
-      if (isDrained(now)) return await drained(ports, now);
-      return { type: 'again', afterMs: exhausted ? LOOK_AGAIN_MS : 0, reset: true };
+    return await inOneSlice(ports, batch, left, {
+      end,
+      run: async (yielding) => {
+        const careful = task.attempts >= CAREFUL_AFTER;
+        const manner = { perBatch: careful ? 1 : limits.perBatch, ahead: !careful, fresh: false };
+        const signals = { signal: end.signal, stopping, yielding };
+        const account = await ports.accountOf(batch);
+        const { exhausted } = await ports.sharedRuns.instead(batch.id, () =>
+          new ItemPool(ports, batch, account, signals, manner).run(),
+        );
+        const now = await store.find(batch.account, batch.id);
+        if (now?.status !== 'in_progress') return DONE;
+        if (isDrained(now)) return await drained(ports, now);
+        return { type: 'again', afterMs: exhausted ? LOOK_AGAIN_MS : 0, reset: true };
+      },
     });
   } finally {
     signal.removeEventListener('abort', abort);

@@ -1,3 +1,4 @@
+/** Runs single requests of batches on the ordinary path. */
 import * as read from '../../platform/json.ts';
 import type { DialectName } from '../../protocol/dialect.ts';
 import type { Endpoint } from '../../catalog/endpoint.ts';
@@ -43,7 +44,7 @@ export interface PreparedCall<Request, Answer> {
 
 /** A request that has a plan. */
 interface PlannedCall<Answer> {
-  /** Slug of the provider that is asked first; empty when there is none. */
+  /** Slug of the provider that is called first; empty when there is none. */
   readonly provider: string;
   /** @throws {@link RouterError} when nobody could answer; the signal's reason when aborted. */
   readonly answer: (signal: AbortSignal) => Promise<Answer>;
@@ -62,7 +63,7 @@ export interface OrdinaryCalls {
   route(request: BatchedRequest): readonly Endpoint[];
 }
 
-/** An answer to a request of a batch, in the shape of the batch's endpoint. */
+/** An answer to a request of a batch, in the format of the batch's endpoint. */
 interface ItemAnswer {
   readonly statusCode: number;
   readonly requestId: string;
@@ -83,7 +84,7 @@ interface PreparedItem {
 
 /** A request that has a plan. */
 interface PlannedItem {
-  /** Slug of the provider that is asked first; empty when there is none. */
+  /** Slug of the provider that is called first; empty when there is none. */
   readonly provider: string;
   /**
    * Runs it by the ordinary path.
@@ -155,7 +156,7 @@ export class ItemCalls {
     return this.#calls.route(request);
   }
 
-  /** Writes an answer in the shape of an endpoint. */
+  /** Writes an answer in the format of an endpoint. */
   chatAnswer(endpoint: BatchEndpoint, body: JsonObject, answer: WholeAnswer): ItemAnswer {
     const { result } = answer;
     const dialect = DIALECT_OF[endpoint];

@@ -1,3 +1,4 @@
+/** Holds and renews the leases of claimed requests. */
 import { RENEWALS } from '../../core/batch/lease.ts';
 import type { Timer } from '../../platform/environment.ts';
 import type { BatchPorts } from './ports.ts';
@@ -9,7 +10,7 @@ type LeasePorts = Pick<BatchPorts, 'store' | 'environment' | 'itemLease'>;
 interface Claim {
   /** Requests of it without an outcome. */
   open: number;
-  /** When its lease was asked for, the last time that this is known. */
+  /** When its lease was requested, the last time that this is known. */
   from: number;
   renewAt: number;
   /** Times as long as others its leases are. */
@@ -38,8 +39,8 @@ export class ItemLeases {
   /**
    * Keeps the leases of a claim from now on.
    *
-   * @param from - When it was asked for.
-   * @param leaseMs - What it was asked for with.
+   * @param from - When it was requested.
+   * @param leaseMs - What it was requested with.
    * @param factor - Times as long as others its leases are to be.
    */
   hold(token: string, items: number, from: number, leaseMs: number, factor = 1): void {

@@ -1,3 +1,4 @@
+/** Runs the requests of one batch, several at a time. */
 import type { Account } from '../../contracts/account.ts';
 import { ClaimedShare } from '../../core/batch/shares.ts';
 import { isTransient, itemError, POISONED_ITEM } from '../../core/batch/item-rules.ts';
@@ -53,7 +54,7 @@ const UNSTORED_SHARE = 4;
 const MAX_SLICE = 128;
 /** Milliseconds of work that are claimed ahead, as fast as requests went so far. */
 const AHEAD_MS = 1_000;
-/** Milliseconds until requests are asked for again after there were none. */
+/** Milliseconds until requests are looked for again after there were none. */
 const LOOK_AGAIN_MS = 1_000;
 
 /** How a run goes about its requests. */
@@ -367,7 +368,7 @@ export class ItemPool {
       const path = read.string(metadata['path']);
       return {
         error: itemError({ status, errorType, message, path }),
-        again: isTransient(status, retryable),
+        again: isTransient(status, { retryable }),
         paced,
         short,
         retryAfterMs,

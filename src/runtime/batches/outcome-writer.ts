@@ -1,3 +1,4 @@
+/** Stores outcomes of batch requests in groups. */
 import type { ItemOutcome } from '../../contracts/batch-store.ts';
 import type { BatchPorts } from './ports.ts';
 import { nextTurn } from '../../platform/wait.ts';
@@ -90,7 +91,7 @@ export class OutcomeWriter {
     }
   }
 
-  /** Tells how far the batch is. Nobody waits for it, and what was stored while the store is asked is told once. */
+  /** Tells how far the batch is. Nobody waits for it, and what was stored while the store is read is reported once. */
   #tell(): void {
     if (!this.#ports.events.heard('batch')) return;
     this.#untold = true;

@@ -1,3 +1,4 @@
+/** Decides how many requests or outcomes are read at a time. */
 import { echo } from '../../protocol/fault.ts';
 import { errorOf, type RouterError } from '../../protocol/router-error.ts';
 

@@ -1,3 +1,4 @@
+/** Shares the capacity for batch requests among the batches of a process. */
 import { Turns } from '../../core/batch/shares.ts';
 import {
   afterAnswer,
@@ -25,7 +26,7 @@ interface PlaceRequest {
 /** How a request went, as far as the pace depends on it. */
 export type Verdict =
   | { readonly type: 'answered' }
-  /** The provider wants to be asked less often. */
+  /** The provider wants to be called less often. */
   | { readonly type: 'complaint'; readonly retryAfterMs?: number | undefined }
   /** Something that says nothing about the pace. */
   | { readonly type: 'other' };

@@ -1,3 +1,4 @@
+/** What the tasks of batches work with. */
 import type { Account } from '../../contracts/account.ts';
 import type { LeaseLength } from '../../core/batch/lease.ts';
 import type { Provider } from '../../contracts/provider.ts';
@@ -41,7 +42,7 @@ export interface BatchPorts {
   readonly spending: Spending;
   /** Where the outcomes of requests are noted that a provider ran as a batch of its own. Undefined: nowhere. */
   readonly ledger: RequestLedger | undefined;
-  /** What the router knows of models and rules. */
+  /** What the router has of models and rules. */
   readonly facts: RouterFacts;
   readonly providers: ReadonlyMap<string, Provider>;
   /** Who a batch runs for. */
@@ -60,7 +61,7 @@ export const FAIL_POINTS = [
   'create.reading',
   /** All requests are in the draft, which is no batch yet. */
   'create.written',
-  /** The batch is there, and nobody has been told. */
+  /** The batch is there, and no task was announced. */
   'create.published',
   /** In the middle of the validation. */
   'validate.reading',
@@ -90,9 +91,9 @@ export const FAIL_POINTS = [
   'stop.started',
   /** Its requests are marked, and the batch is not cancelled yet. */
   'stop.marked',
-  /** A batch has ended, and nobody was told. */
+  /** A batch has ended, and no webhook was sent. */
   'notify.started',
-  /** The receiver was told, and that is not written yet. */
+  /** The webhook was received, and that is not written yet. */
   'notify.sent',
   /** Another try is planned. */
   'notify.deferred',

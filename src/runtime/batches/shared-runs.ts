@@ -1,3 +1,4 @@
+/** Helps to run batches whose task is in another process. */
 import type { Timer } from '../../platform/environment.ts';
 import { seldom } from '../../platform/seldom.ts';
 import { warn } from '../events/events.ts';
@@ -113,10 +114,13 @@ export class SharedRuns implements RunSharing {
     const { store, limits } = ports;
     const left = (batch.expiresAt ?? Infinity) - (await store.now());
     if (left <= 0) return;
-    await inOneSlice(ports, batch, left, aborting, async (yielding) => {
-      const signals = { signal: aborting.signal, stopping, yielding };
-      const manner = { perBatch: limits.perBatch, ahead: true, fresh: true };
-      await new ItemPool(ports, batch, await ports.accountOf(batch), signals, manner).run();
+    await inOneSlice(ports, batch, left, {
+      end: aborting,
+      run: async (yielding) => {
+        const signals = { signal: aborting.signal, stopping, yielding };
+        const manner = { perBatch: limits.perBatch, ahead: true, fresh: true };
+        await new ItemPool(ports, batch, await ports.accountOf(batch), signals, manner).run();
+      },
     });
     const now = await store.find(batch.account, batch.id);
     if (now?.status !== 'in_progress') return;
@@ -136,8 +140,7 @@ export async function inOneSlice<Result>(
   { environment, limits, watchers }: BatchPorts,
   { id }: BatchRecord,
   left: number,
-  end: AbortController,
-  run: (yielding: AbortSignal) => Promise<Result>,
+  { end, run }: { readonly end: AbortController; readonly run: (yielding: AbortSignal) => Promise<Result> },
 ): Promise<Result> {
   const turn = new AbortController();
   const abort = (): void => end.abort();

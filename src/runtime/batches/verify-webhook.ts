@@ -1,3 +1,4 @@
+/** Verifies webhooks on the side of their receiver. */
 import { isJsonObject } from '../../protocol/json.ts';
 import type { BatchWebhookEvent } from '../../protocol/batch.ts';
 

@@ -1,3 +1,4 @@
+/** Facts about models from the optional package `@pydantic/genai-prices`. */
 import type { CatalogFacts } from '../../catalog/facts.ts';
 import { GENAI_PRICES, parseGenaiPrices } from '../../catalog/genai-prices.ts';
 import { VENDOR_IDS, vendorIdOf } from '../../catalog/vendor-ids.ts';

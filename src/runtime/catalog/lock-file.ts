@@ -1,3 +1,4 @@
+/** Reads and writes the catalog lock file. */
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { open, rename, rm } from 'node:fs/promises';

@@ -1,3 +1,4 @@
+/** The answer of an execution, as everything behind it reads it. */
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { NormalizedRequest, RoutedRequest } from '../../contracts/request.ts';
 import type { RoutePlan } from '../../core/selection/route-plan.ts';
@@ -34,7 +35,7 @@ export interface AnswerCall {
 /** How an answer ended, apart from what it used. */
 interface AnswerEnd {
   readonly finishReason: string | null;
-  /** In the provider's own words, where it told. */
+  /** In the provider's own words, where it said so. */
   readonly nativeFinishReason?: string | undefined;
   /** Present when the request had tools and the answer called some: whether the calls were valid. */
   readonly toolCalls?: 'valid' | 'invalid' | undefined;
@@ -66,7 +67,7 @@ export interface Answer<Call = AnswerCall, Result = UpstreamResult> {
   settle(end: AnswerEnd): SettledAnswer;
   /** Notes that it broke. */
   fail(failure: AttemptFailure, how?: AnswerBreak): Attempt;
-  /** Frees it when nobody wants it any more. */
+  /** Frees it when it is no longer needed. */
   abandon(): void;
   /** Lets plugins rewrite a non-streaming response. Absent where there are none. */
   polish?(result: ChatResult): Promise<ChatResult>;
@@ -96,7 +97,7 @@ export interface Execution {
   readonly report?: CacheReport;
 }
 
-/** What recording an end needs of an execution, whatever it asks for. */
+/** What recording an end needs of an execution, whatever it requires. */
 export interface Recorded {
   readonly request: RoutedRequest;
   /** Monotonic milliseconds. */

@@ -45,7 +45,7 @@ export function refusalOf({ call }: { readonly call: AttemptCall<unknown> }, end
   return end.failure === WITHHELD ? (call.reported.refusal?.category ?? 'other') : undefined;
 }
 
-/** Of an answer that is a refusal, and in whose place another model is asked. */
+/** Of an answer that is a refusal, and in whose place another model is called. */
 export const WITHHELD = failure('content_policy', 'A content filter kept the entire response back');
 
 /** A failure with the place where the call went. */

@@ -87,7 +87,7 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
     }
   }
 
-  /** Makes a call of the kind that is asked for. */
+  /** Makes a call of the kind that is requested. */
   protected abstract dial(dialing: Dialing<Request>): Call;
 
   /** What an answer used and cost, as far as it was read. */

@@ -1,3 +1,4 @@
+/** Finds the cooldowns that a failure began. */
 import type { Cooldown, EndpointHealth } from '../../core/fallback/health.ts';
 
 /** Whether the cooldown or the circuit of an endpoint is another, whatever was counted meanwhile. */
@@ -8,7 +9,7 @@ export function hasChanged(before: EndpointHealth, after: EndpointHealth): boole
   return before.cooldown !== after.cooldown || !isSame;
 }
 
-/** The cooldown that a failure began: one that was asked for, or the opening of a breaker. */
+/** The cooldown that a failure began: one that was requested, or the opening of a breaker. */
 export function beganWith(
   before: EndpointHealth,
   after: EndpointHealth,

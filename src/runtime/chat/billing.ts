@@ -1,3 +1,4 @@
+/** Computes what calls cost, failed and hedged ones included. */
 import { scatter } from '../../core/stream/pieces.ts';
 import { nanoFromUsd, usdFromNano } from '../../catalog/cost.ts';
 import type { Endpoint } from '../../catalog/endpoint.ts';

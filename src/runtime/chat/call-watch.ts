@@ -1,3 +1,4 @@
+/** Watches over the time limits of one upstream call. */
 import type { Environment, Timer } from '../../platform/environment.ts';
 import { soon } from '../../platform/wait.ts';
 import type { CallTimeouts } from '../../catalog/endpoint.ts';
@@ -60,7 +61,7 @@ export class CallWatch {
    * Begins to watch, and calls back, once, with what the provider gives, but not later than the clock and the caller
    * allow.
    *
-   * @param onLate - Told of a value that comes after the interruption, when nobody waits for it any more.
+   * @param onLate - Called with a value that comes after the interruption, when nobody waits for it any more.
    */
   whenThere<Value>(
     start: () => Value | PromiseLike<Value>,

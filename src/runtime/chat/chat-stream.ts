@@ -1,3 +1,4 @@
+/** Streams the answer of an execution to the client. */
 import { namedTier } from '../../catalog/price-at.ts';
 import { judgeToolCalls } from '../../core/selection/tool-validity.ts';
 import { withoutReasoning } from '../../core/stream/pieces.ts';
@@ -19,7 +20,7 @@ import type { Answer, Execution } from './answer.ts';
 /**
  * One thing that goes to the caller: a chunk, or the text of a plain content chunk, still escaped as it was in JSON.
  * The latter saves the HTTP side a parse and a stringify for the commonest chunk. Native pieces come only to callers
- * who asked in a dialect, beside the chunks that say the same.
+ * with requests in an API format, beside the chunks that say the same.
  */
 export type StreamItem = string | ChatChunk | NativePiece;
 
@@ -77,7 +78,7 @@ export class ChatStreamSource extends Pollable<readonly StreamItem[] | undefined
     return this.#execution.request.id;
   }
 
-  /** True once content was handed out: from then on a failure can only be told inside the stream. */
+  /** True once content was handed out: from then on a failure can only be sent inside the stream. */
   get committed(): boolean {
     return this.#answer !== undefined;
   }
@@ -205,7 +206,7 @@ export class ChatStreamSource extends Pollable<readonly StreamItem[] | undefined
     wake();
   }
 
-  /** Asked after every wait, during which {@link ChatStreamSource.cancel} may have been called. */
+  /** Called after every wait, during which {@link ChatStreamSource.cancel} may have been called. */
   #isCancelled(): boolean {
     return this.#state === 'over';
   }
@@ -335,7 +336,7 @@ interface ErrorContext {
 
 function ignore(): void {}
 
-/** The chunks of a stream that is opened when the first is asked for. Leaving early ends the call upstream. */
+/** The chunks of a stream that is opened when the first is requested. Leaving early ends the call upstream. */
 export async function* chunksOf(open: () => Promise<ChatStreamSource>): AsyncGenerator<ChatChunk, void, undefined> {
   const source = await open();
   try {

@@ -45,8 +45,8 @@ export class Continuing {
   }
 
   /**
-   * Makes a call; undefined where it is made as always. The answer in a provider's own words could not be gone on with by
-   * another, so it is asked in the chat form.
+   * Makes a call; undefined where it is made as always. The answer in a provider's own words could not be gone on with
+   * by another, so it is called in the chat form.
    */
   dial(dialing: Dialing<NormalizedRequest>): UpstreamCall | undefined {
     if (!this.#isWanted) return undefined;

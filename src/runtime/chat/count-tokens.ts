@@ -1,3 +1,4 @@
+/** Counts the tokens of a prompt, by the provider or by an estimate. */
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import { inVocabularyOf, promptParts } from '../../core/tokens/prompt-parts.ts';
 import { likelyTextTokens } from '../../core/tokens/likely-tokens.ts';
@@ -17,9 +18,9 @@ import type { PreparedRequest } from '../pipeline/prepared-request.ts';
 export interface TokenCount {
   readonly input_tokens: number;
   /**
-   * `provider`: the provider that would answer first; `gpt-tokenizer`: that package, with a factor for the vocabulary of
-   * the model's author; `estimate`: by script and kind of content, mostly within 15 %, or of media whose size the
-   * request does not tell, such as an image behind an address.
+   * `provider`: the provider that would answer first; `gpt-tokenizer`: that package, with a factor for the vocabulary
+   * of the model's author; `estimate`: by script and kind of content, mostly within 15 %, or of media whose size is not
+   * in the request, such as an image behind an address.
    */
   readonly counted_by: 'provider' | 'gpt-tokenizer' | 'estimate';
   /** Name of the provider that counted. */
@@ -29,7 +30,9 @@ export interface TokenCount {
 /** Milliseconds that a provider may take to count. Clients ask before each turn, and an estimate is there at once. */
 const MOST_MS = 5_000;
 
-/** A body that is to be counted as one that is to be answered: in some dialects those have fields that are required. */
+/**
+ * A body that is to be counted as one that is to be answered: in some API formats those have fields that are required.
+ */
 export function countable(body: unknown, dialect: DialectName | undefined): unknown {
   if (dialect !== 'messages' || !isJsonObject(body)) return body;
   const { thinking } = body;
@@ -79,7 +82,7 @@ export async function pdfsOf(messages: readonly Message[]): Promise<ReadonlyMap<
   return pdfs;
 }
 
-/** The endpoint that would be asked first; none where nobody may get the prompt. */
+/** The endpoint that would be called first; none where nobody may get the prompt. */
 async function firstEndpoint(services: RuntimeServices, { request }: PreparedRequest): Promise<Endpoint | undefined> {
   try {
     return endpointsNow(services, await planRequest(services, request))[0];

@@ -1,3 +1,4 @@
+/** Plans and answers requests for embeddings. */
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import { flawOfVectors } from '../../core/stream/upstream-result.ts';
 import type { RoutePlan } from '../../core/selection/route-plan.ts';

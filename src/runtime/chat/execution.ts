@@ -1,3 +1,4 @@
+/** Runs one chat request from its plan to the call that answers it. */
 import type { NormalizedRequest } from '../../contracts/request.ts';
 import { withoutForeignReasoning } from '../../core/normalize/reasoning-origin.ts';
 import type { RoutePlan } from '../../core/selection/route-plan.ts';

@@ -1,3 +1,4 @@
+/** One call under way, as the attempt loop waits for it. */
 import type { PlanStep } from '../../core/selection/route-plan.ts';
 import type { Environment, Timer } from '../../platform/environment.ts';
 import type { CallResult } from './attempt-call.ts';

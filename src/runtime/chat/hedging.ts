@@ -1,3 +1,4 @@
+/** Starts a second call when the first is late. */
 import type { Admission } from '../../core/fallback/health.ts';
 import type { RoutedRequest } from '../../contracts/request.ts';
 import { growthFactor } from '../../core/selection/adaptive/growth.ts';
@@ -36,7 +37,7 @@ const LOOK_AGAIN_MS = 200;
 const UNSUSPICIOUS = -3;
 /** Part of what shows that an endpoint hangs from which on it may be one. A single late call is not as much. */
 const SUSPECT = 0.5;
-const SILENT = failure('timeout', 'The provider has fallen silent');
+const SILENT = failure('timeout', 'The provider stopped sending');
 const SUPERSEDED = failure('superseded', 'Another call of the same request answered first');
 
 /**
@@ -106,8 +107,8 @@ export class Hedging<Call extends AttemptCall<Result>, Result> {
   }
 
   /**
-   * Makes the second call as soon as it is paid for: at once where the first is a probe or its endpoint silent, from the
-   * purse of hedges otherwise. Undefined when the first answers meanwhile, or when nobody else can be asked.
+   * Makes the second call as soon as it is paid for: at once where the first is a probe or its endpoint silent, from
+   * the purse of hedges otherwise. Undefined when the first answers meanwhile, or when nobody else can be called.
    */
   async #second(first: Flight<Call, Result>): Promise<Flight<Call, Result> | undefined> {
     const { services, signal, launchBeside } = this.#own;
@@ -140,7 +141,7 @@ export class Hedging<Call extends AttemptCall<Result>, Result> {
     return this.#settle !== undefined;
   }
 
-  /** The endpoint that would be asked if the calls under way failed: one that is well, and not itself waited for. */
+  /** The endpoint that would be called if the calls under way failed: one that is well, and not itself waited for. */
   #stepBeside(...flights: readonly Flight<Call, Result>[]): PlanStep | undefined {
     const { services, plan, attempts, admission } = this.#own;
     const { records, fallback } = services;
@@ -183,7 +184,7 @@ export class Hedging<Call extends AttemptCall<Result>, Result> {
   }
 
   /**
-   * Looks now and then whether all of these calls wait in vain, and gives them up if somebody else can be asked. The
+   * Looks now and then whether all of these calls wait in vain, and gives them up if somebody else can be called. The
    * result ends that.
    */
   #lookForSilence(flights: readonly Flight<Call, Result>[]): () => void {

@@ -1,3 +1,4 @@
+/** Remembers which beginnings of prompts each endpoint has cached. */
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { NormalizedRequest } from '../../contracts/request.ts';
 import { CACHE_MS } from '../../core/selection/adaptive/policy.ts';

@@ -1,16 +1,16 @@
-/** What providers have refused, by endpoint, so that they are not asked with it again. */
+/** What providers have refused, by endpoint, so that they are not called with it again. */
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { withoutRefused } from '../../core/fallback/refusal.ts';
-import type { Refusal } from '../../contracts/failure.ts';
+import type { RefusedWord } from '../../contracts/failure.ts';
 
-/** An endpoint as it is asked since it refused something. */
+/** An endpoint as it is called since it refused something. */
 export interface RefusingEndpoint {
   /** As it is in the catalog. */
   readonly from: Endpoint;
-  /** As it is asked. */
+  /** As it is called. */
   readonly endpoint: Endpoint;
-  readonly refusals: readonly Refusal[];
-  /** Monotonic milliseconds until which it is asked so: a provider may take tomorrow what it refused today. */
+  readonly refusals: readonly RefusedWord[];
+  /** Monotonic milliseconds until which it is called so: a provider may take tomorrow what it refused today. */
   readonly until: number;
 }
 
@@ -25,7 +25,7 @@ const KEPT_MS = 3_600_000;
 export class KnownRefusals {
   readonly #known = new Map<string, RefusingEndpoint>();
 
-  /** How an endpoint is asked; undefined for one that has refused nothing. */
+  /** How an endpoint is called; undefined for one that has refused nothing. */
   of(endpoint: Endpoint, now: number): RefusingEndpoint | undefined {
     if (this.#known.size === 0) return undefined;
     const known = this.#known.get(endpoint.id);
@@ -39,9 +39,9 @@ export class KnownRefusals {
   /**
    * Notes a refusal, unless it says nothing about other requests.
    *
-   * @param without - Makes the endpoint that is asked.
+   * @param without - Makes the endpoint that is called.
    */
-  learn(endpoint: Endpoint, refusal: Refusal, without: typeof withoutRefused, now: number): void {
+  learn(endpoint: Endpoint, refusal: RefusedWord, without: typeof withoutRefused, now: number): void {
     if (refusal.passing === true) return;
     const before = this.of(endpoint, now)?.refusals ?? [];
     const others = before.filter(({ name }) => name !== refusal.name);

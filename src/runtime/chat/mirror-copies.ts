@@ -1,3 +1,4 @@
+/** Sends and counts copies of mirrored requests. */
 import { fill } from '../../options/option.ts';
 import { type Mirror, MIRROR } from '../../options/rules.ts';
 import { copyOf } from '../../core/normalize/mirror-copy.ts';
@@ -76,7 +77,7 @@ export class MirrorCopies {
       // What it came to has been noted where it was settled.
       if (!RouterError.isInstance(error) || error.status !== 402 || error.retryable === true) return;
       this.#restsUntil.set(choice.alias, environment.now() + REST_MS);
-      const why = `its budget does not pay for a copy (${error.message})`;
+      const why = `its budget does not allow a copy (${error.message})`;
       services.tellNotice(`Nothing is copied for the alias "${choice.alias}" for a minute: ${why}`);
     }
   }

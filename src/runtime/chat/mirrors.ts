@@ -30,7 +30,8 @@ export class MirrorsOnUse implements RequestMirrors {
     if (this.#isClosed) return;
     this.#loaded ??= import('./mirror-copies.ts').then(({ MirrorCopies: Loaded }) => new Loaded(), nothing);
     const mirrors = await this.#loaded;
-    if (mirrors === undefined) services.tellNotice('Requests are not copied: what does it could not be loaded');
+    if (mirrors === undefined)
+      services.tellNotice('Requests are not copied: the code that copies them could not be loaded');
     mirrors?.copy(services, request, choice);
   }
 

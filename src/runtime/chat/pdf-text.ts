@@ -1,3 +1,4 @@
+/** Counts the characters of PDFs, to estimate their tokens. */
 import { pagesIn, type PdfContent, searchedIn } from '../../core/tokens/pdf-pages.ts';
 import { byteLength } from '../../core/tokens/base64-bytes.ts';
 import { unpack } from '../../platform/unpack.ts';

@@ -1,3 +1,4 @@
+/** Plans requests on the state of the endpoints at this moment. */
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { NormalizedRequest, RoutedRequest } from '../../contracts/request.ts';
 import type { ReasoningOrigins } from '../../core/normalize/reasoning-origin.ts';
@@ -33,7 +34,7 @@ export function planRequest(
   return planLater(services, request, { news, served, origins, roll });
 }
 
-/** Plans a request once the store has told. All was asked at the same time, so a slow store is waited for once. */
+/** Plans a request once the store has told. Everything was read at the same time, so a slow store is waited for once. */
 async function planLater(
   services: RuntimeServices,
   request: NormalizedRequest,
@@ -48,7 +49,7 @@ async function planLater(
   return planOn(services, request, worldOf(services, { request, served, prompts, origins, roll }));
 }
 
-/** What the store was asked for a plan. */
+/** What is read of the store for a plan. */
 interface AskedOfStore {
   /** Cooldowns that other instances tell of. */
   readonly news: Promise<unknown> | undefined;
@@ -110,14 +111,14 @@ export function planOn({ ledger }: RuntimeServices, request: RoutedRequest, worl
   return ledger === undefined ? planRoute(request, world) : planSeen(request, world);
 }
 
-/** Endpoints in the order of a plan; those that are asked nothing at the moment come last. */
+/** Endpoints in the order of a plan; those that must not be called at the moment come last. */
 export function endpointsNow({ records }: Pick<RuntimeServices, 'records'>, plan: RoutePlan): readonly Endpoint[] {
   const endpoints = plan.steps.map(({ endpoint }) => endpoint);
   const open = endpoints.filter((endpoint) => records.admission(endpoint).ok);
   return [...open, ...endpoints.filter((endpoint) => !open.includes(endpoint))];
 }
 
-/** Slug of the provider that is asked first by a plan as things are; empty when there is none. */
+/** Slug of the provider that is called first by a plan as things are; empty when there is none. */
 export function firstProvider(services: Pick<RuntimeServices, 'records'>, plan: RoutePlan): string {
   return endpointsNow(services, plan)[0]?.provider ?? '';
 }

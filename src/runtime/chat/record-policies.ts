@@ -1,3 +1,4 @@
+/** The rules by which records of endpoints are kept. */
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { EndpointHealth, HealthPolicy } from '../../core/fallback/health.ts';
 import type { PacerPolicy } from '../../core/selection/adaptive/pacer.ts';
@@ -6,7 +7,7 @@ import type { SilencePolicy } from '../../core/selection/adaptive/silence.ts';
 import type { EndpointLoad } from '../endpoints/endpoint-load.ts';
 import type { ReportedLimits } from '../../contracts/provider.ts';
 
-/** Told how an endpoint came before and how it stands now. */
+/** Called with how an endpoint came before and how it stands now. */
 export type HealthListener = (endpoint: Endpoint, before: EndpointHealth, after: EndpointHealth) => void;
 
 /** How records are kept. */

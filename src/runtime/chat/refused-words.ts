@@ -1,4 +1,6 @@
-/** What a request does about words of it that a provider refuses: it is asked once more without one, and so are others. */
+/**
+ * What a request does about words of it that a provider refuses: it is called once more without one, and so are others.
+ */
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { NormalizedRequest, RoutedRequest } from '../../contracts/request.ts';
 import { onDemand } from '../../platform/wait.ts';
@@ -10,8 +12,8 @@ import type { Attempt } from '../../core/fallback/attempt.ts';
 const loadRefusals = onDemand(() => import('../../core/fallback/refusal.ts'));
 
 /**
- * How an endpoint is asked that has refused something; undefined for any other, and where a request insists on all of its
- * words.
+ * How an endpoint is called that has refused something; undefined for any other, and where a request insists on all of
+ * its words.
  *
  * @param attempts - Those of the request so far: a word that was refused beside another one is left out of it alone.
  */

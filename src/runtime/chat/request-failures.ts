@@ -1,3 +1,4 @@
+/** Takes back failures that turn out to be the fault of their request. */
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { CountedHealth } from '../../core/fallback/health.ts';
 import { type AttemptFailure, FAILURE_RULES } from '../../contracts/failure.ts';

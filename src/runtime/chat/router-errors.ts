@@ -1,3 +1,4 @@
+/** Makes the errors that requests end in. */
 import { RouterError, type RouterErrorOptions } from '../../protocol/router-error.ts';
 import type { RequestFault } from '../../protocol/fault.ts';
 import type { JsonObject } from '../../protocol/json.ts';

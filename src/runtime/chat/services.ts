@@ -1,3 +1,4 @@
+/** The services that the runtime works with. */
 import type { FallbackPolicy } from '../../core/fallback/next-move.ts';
 import type { PluginRegistry } from '../../core/pipeline/registry.ts';
 import type { SelectionPolicy, SelectionStrategy } from '../../core/selection/world.ts';
@@ -70,7 +71,7 @@ export interface RuntimeServices {
   /** Copies of requests for candidates. Absent where no alias may have one. */
   readonly mirrors: RequestMirrors | undefined;
   readonly events: EventHub;
-  /** Tells the operator what a plugin noticed about the configuration; the same words at most once a minute. */
+  /** Warns the operator of what a plugin noticed about the configuration; the same words at most once a minute. */
   readonly tellNotice: (message: string) => void;
   readonly docsUrl: string;
   readonly registry: PluginRegistry;

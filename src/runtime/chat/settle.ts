@@ -1,3 +1,4 @@
+/** Settles calls and requests: usage, cost, events, records. */
 import { usdFromNano } from '../../catalog/cost.ts';
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { CountedHealth } from '../../core/fallback/health.ts';

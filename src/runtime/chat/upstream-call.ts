@@ -1,3 +1,4 @@
+/** One upstream call, from the connection to the last byte. */
 import { sealOf } from '../../core/normalize/reasoning-origin.ts';
 import { ResultCollector } from '../../core/stream/collect.ts';
 import { withCountedUsage } from '../../core/stream/counted-usage.ts';
@@ -12,7 +13,7 @@ import { type MaybePromise, PENDING, Pollable, pollable, type Polled, whenThere 
 import type { CallResult, Dialing, Reported } from './attempt-call.ts';
 import type { PieceStream, ProviderReply } from '../../contracts/provider-reply.ts';
 import { type AttemptFailure, failure, FAILURE_RULES, type FailureKind } from '../../contracts/failure.ts';
-import type { StreamPiece, UpstreamResult, Refusal } from '../../contracts/stream-piece.ts';
+import type { StreamPiece, UpstreamResult, ModelRefusal } from '../../contracts/stream-piece.ts';
 
 /** The tracker of calls whose stream has not begun: nobody lets it see anything. */
 const NOTHING_TRACKED = new StreamTracker();
@@ -50,7 +51,7 @@ export class UpstreamCall extends Pollable<readonly StreamPiece[] | undefined> {
   /** True once what was said is why there is no answer. */
   #isRefusing = false;
   /** What was said of the refusal that an answer is which came whole. */
-  #refusal: Refusal | undefined;
+  #refusal: ModelRefusal | undefined;
   #silentReads = 0;
   /** What was encrypted in an answer that came whole. */
   #seals: readonly string[] | undefined;
@@ -81,7 +82,7 @@ export class UpstreamCall extends Pollable<readonly StreamPiece[] | undefined> {
     return this.#options.request.stream ? this.tracker.seals : this.#seals;
   }
 
-  /** Makes the call and tells, once, when it either failed, is complete, or has committed. Never throws. */
+  /** Makes the call and reports, once, when it either failed, is complete, or has committed. Never throws. */
   open(onResult: (result: CallResult) => void): void {
     const fail = (thrown: unknown): void => onResult(this.#failed(misbehaviour(thrown)));
     const receive = (reply: unknown): void => {
@@ -120,7 +121,7 @@ export class UpstreamCall extends Pollable<readonly StreamPiece[] | undefined> {
     this.#watch.interrupt(reason);
   }
 
-  /** Frees everything; the provider is told if it is still at work. */
+  /** Frees everything; the provider is cancelled if it is still at work. */
   close(): void {
     this.#watch.end();
     if (this.#stream !== undefined) this.#cancelStream();

@@ -1,3 +1,4 @@
+/** Limits concurrent requests and the memory of their bodies. */
 import { RouterError } from '../../protocol/router-error.ts';
 
 /** A place among the requests that are handled at the same time. */

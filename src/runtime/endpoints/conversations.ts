@@ -1,3 +1,4 @@
+/** Keeps conversations with the endpoint that has them cached. */
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { NormalizedRequest } from '../../contracts/request.ts';
 import { conversationKey } from '../../core/normalize/session.ts';
@@ -159,7 +160,9 @@ function cacheAtWork({ price }: Endpoint, usage: Usage | undefined): boolean {
   return price === undefined || (price.cacheRead !== undefined && price.cacheRead < price.prompt);
 }
 
-/** Milliseconds that a request waits for the store, which is only asked about what this process has not seen itself. */
+/**
+ * Milliseconds that a request waits for the store, which is only read for what this process has not seen itself.
+ */
 const WAIT_MS = 50;
 
 interface KnownOrigin {

@@ -1,3 +1,4 @@
+/** Counts what is under way at each endpoint. */
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import {
   type Allowance,

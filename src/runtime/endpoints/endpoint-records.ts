@@ -55,13 +55,13 @@ export class EndpointRecords {
   readonly #environment: Environment;
   /** When the process ran again after it had stood still. */
   #ranAgainAt = -Infinity;
-  /** Told of every time for which an endpoint is to be left alone, for those who share it. */
+  /** Called with every time for which an endpoint is not to be called, for those who share it. */
   onCooldown: ((endpoint: Endpoint, cooldown: Cooldown) => void) | undefined;
   readonly #onChange: HealthListener;
   /** What endpoints have refused. */
   readonly refusals: KnownRefusals;
 
-  /** @param onChange - Told when a cooldown or the breaker of an endpoint has changed. */
+  /** @param onChange - Called when a cooldown or the breaker of an endpoint has changed. */
   constructor(
     known: KnownEndpoints,
     { health, adaptive, pacer, silence }: RecordPolicies,
@@ -331,7 +331,7 @@ export class EndpointRecords {
     return load.running.some(waitsTooLong);
   }
 
-  /** Looks whether an endpoint hangs. If it does, it is left alone, and everybody who waits for it is told. */
+  /** Looks whether an endpoint hangs. If it does, it is not called, and everybody who waits for it is told. */
   checkSilence(endpoint: Endpoint): boolean {
     if (this.#silence === undefined || !(this.isSilent(endpoint) || this.#isUnheard(endpoint))) return false;
     const known = this.#known.of(endpoint.id);

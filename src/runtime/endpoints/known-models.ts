@@ -1,3 +1,4 @@
+/** Finds the facts about models for a configuration. */
 import { type CatalogFacts, mergeFacts, NO_FACTS, onlyVendors } from '../../catalog/facts.ts';
 import { ConfigError, type ConfigProblem } from '../../protocol/router-error.ts';
 import { checkCatalogLock } from '../../protocol/catalog-lock.ts';

@@ -1,3 +1,4 @@
+/** Remembers which prompts accounts send repeatedly. */
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import { marksItsCache, prefixKeysOf, type RepeatedPrefix, withCacheMarks } from '../../core/normalize/cache-marks.ts';
 import type { NormalizedRequest } from '../../contracts/request.ts';

@@ -1,3 +1,4 @@
+/** Shares cooldowns among instances through the state store. */
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { Cooldown } from '../../core/fallback/health.ts';
 import { isJsonObject, type JsonValue } from '../../protocol/json.ts';
@@ -20,7 +21,7 @@ const LAST = 'cooldowns\nlast';
 
 /**
  * Cooldowns that instances tell each other through the state store: an endpoint that one of them was turned away from,
- * or whose breaker it opened, is left alone by all. A numbered list, of which everybody reads what is new: one look a
+ * or whose breaker it opened, is not called by any. A numbered list, of which everybody reads what is new: one look a
  * second and instance, however many requests there are. Everything else about health stays with who has measured it.
  */
 export class SharedCooldowns {

@@ -1,3 +1,4 @@
+/** Applies declared rate limits of endpoints across all instances. */
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { ChangedCounters, StateStore } from '../../contracts/state-store.ts';
 import { changesAfter, claimOf, type EndpointClaim, slicesOf, waitForRoom } from '../../core/limits/endpoint-claim.ts';
@@ -43,7 +44,7 @@ export class SharedLimits {
    * Takes a place for a call.
    *
    * @param tokens - Tokens that it is likely to have.
-   * @param onLate - Told when the store says only after the wait that there was no place.
+   * @param onLate - Called when the store says only after the wait that there was no place.
    */
   take(endpoint: Endpoint, tokens: number, onLate: (full: NoPlace) => void): MaybePromise<SharedPlace | NoPlace> {
     const claim = claimOf(endpoint, tokens, this.#environment.wallClock());

@@ -1,3 +1,4 @@
+/** Shares pacing and hedging among the requests of a process. */
 import {
   EMPTY_PURSE,
   type HedgePolicy,
@@ -34,7 +35,7 @@ export class SharedPacing {
    * Milliseconds that a request may wait for a place because no endpoint is free; 0 when enough others do.
    *
    * @param waitedMs - What it has waited so far.
-   * @param perSecond - Calls that all endpoints of the request together take. Asked only where others wait.
+   * @param perSecond - Calls that all endpoints of the request together take. Called only where others wait.
    */
   placeWaitMs(waitedMs: number, perSecond: () => number): number {
     if (this.#pacer === false) return 0;
@@ -122,7 +123,7 @@ export class SharedPacing {
     if (this.#hedge !== false) this.#purse = purseAfterAnswer(this.#purse, this.#hedge, countable(usd));
   }
 
-  /** Whether another endpoint may be asked after one that refused. */
+  /** Whether another endpoint may be called after one that refused. */
   get mayRetryRefusal(): boolean {
     return this.#bucket.retries >= 1;
   }

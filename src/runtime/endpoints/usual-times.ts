@@ -99,7 +99,7 @@ interface ReportedPrompt {
 export class UsualTokens {
   /**
    * Models of each account, the latest first. Not one map by both names: putting them together for each request takes
-   * longer than looking twice. And no map for each account: most ask for one model, and accounts come and go.
+   * longer than looking twice. And no map for each account: most use one model, and accounts come and go.
    */
   readonly #accounts: RecordMap<readonly UsualLengths[]>;
 

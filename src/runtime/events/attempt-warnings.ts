@@ -1,3 +1,4 @@
+/** Warns the operator of failures that do not pass by themselves. */
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import { warn } from './events.ts';
 import { kindOf, placeOf } from '../chat/router-errors.ts';

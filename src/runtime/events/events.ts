@@ -1,3 +1,4 @@
+/** Calls the listeners of a router. */
 import type { RequestFollower } from './request-follower.ts';
 import type { WarningEvent, RouterEvents, RouterListener, RouterEventSource } from '../../contracts/events.ts';
 
@@ -6,7 +7,7 @@ export class EventHub implements RouterEventSource {
   readonly #listeners = new Map<keyof RouterEvents, Set<(event: never) => void>>();
   /** Those who follow requests without events. */
   followers: readonly RequestFollower[] = [];
-  /** False where nobody listens or follows: then whoever would tell of something need not even ask for whom. */
+  /** False where nobody listens or follows: then whoever would tell of something need not even look for whom. */
   isHeard = false;
   /** Who keeps warnings beside those who listen: it does not keep them from the console. */
   warned: ((warning: WarningEvent) => void) | undefined;
@@ -60,7 +61,7 @@ export class EventHub implements RouterEventSource {
 
 function ignore(): void {}
 
-/** Tells the operator something that must not go unheard: by event, or on the console when nobody listens. */
+/** Warns the operator of something that must not go unheard: by event, or on the console when nobody listens. */
 export function warn(events: EventHub, warning: WarningEvent): void {
   if (!events.heard('warning')) console.warn(`signalbox: ${warning.message}`);
   events.emit('warning', warning);

@@ -32,7 +32,7 @@ export class StageMeter {
     this.#serviceNanoUsd += Math.max(0, nanoFromUsd(cost));
   }
 
-  /** Notes what a model used that was asked on the way. */
+  /** Notes what a model used that was called on the way. */
   asked(usage: Usage | undefined): void {
     if (usage === undefined) return;
     this.#modelTokens = (this.#modelTokens ?? 0) + usage.total_tokens;

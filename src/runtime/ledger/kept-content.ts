@@ -1,3 +1,4 @@
+/** Keeps prompts and answers for programs that opted in. */
 import type { ContentSink, LedgerContent, RedactContent } from '../../contracts/ledger.ts';
 import { ResultCollector } from '../../core/stream/collect.ts';
 import type { Choice } from '../../protocol/chat-result.ts';

@@ -1,3 +1,4 @@
+/** Writes the ledger of a router in the background. */
 import type { Ledger, LedgerCostQuery, LedgerQuery, LedgerRecord } from '../../contracts/ledger.ts';
 import {
   drafted,
@@ -113,7 +114,10 @@ export class RequestLedger implements ReadableLedger {
     });
   }
 
-  /** Lets a program keep the prompt and the answer of a request that asked for it. What does that is loaded by the first one. */
+  /**
+   * Lets a program keep the prompt and the answer of a request that requested it. What does that is loaded by the first
+   * one.
+   */
   keeping(execution: Execution): MaybePromise<Execution> {
     const { content, events } = this.#options;
     if (content === undefined) return execution;
@@ -138,7 +142,7 @@ export class RequestLedger implements ReadableLedger {
   }
 
   /**
-   * Notes that a request was refused before anything was planned. No event tells of such a request.
+   * Notes that a request was refused before anything was planned. There is no event for such a request.
    *
    * @param startedAt - Monotonic milliseconds at which it came.
    */

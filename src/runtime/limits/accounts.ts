@@ -1,3 +1,4 @@
+/** Checks the accounts that authentication returns. */
 import type { Secret } from '../../platform/secret.ts';
 import { ACCOUNT } from '../../options/accounts.ts';
 import { type ConfigProblem, RouterError } from '../../protocol/router-error.ts';
@@ -37,7 +38,7 @@ function accountLimitProblems(account: Account): readonly ConfigProblem[] {
  * Lets an account pass whose limits and budgets mean something.
  *
  * @throws {@link RouterError} 503 for one whose do not: what it may use or spend is then not known, and neither all nor
- * nothing of it would be right. What is wrong is told to the operator, in a `warning` with the code `account`.
+ * nothing of it would be right. What is wrong is reported to the operator, in a `warning` with the code `account`.
  */
 export type CheckAccount = (account: Account) => void;
 

@@ -1,3 +1,4 @@
+/** Answers a request from the response cache, or fills the cache with its answer. */
 import { declareEndpoint, type Endpoint } from '../../catalog/endpoint.ts';
 import type { CacheRule } from '../../core/limits/cache-rule.ts';
 import { mayAnswer } from '../../core/limits/kept-answer.ts';
@@ -33,7 +34,7 @@ const NO_USAGE = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0, repo
 
 /**
  * A request that is answered from the cache if it can be, and whose answer is kept if it cannot. Equal requests at the
- * same time ask upstream once; when the one that asks comes to no answer, the others go on by themselves.
+ * same time ask upstream once; when that call comes to no answer, the others go on by themselves.
  */
 export class CachedExecution implements Execution {
   readonly startedAt: number;
@@ -191,7 +192,7 @@ export class CachedExecution implements Execution {
   }
 }
 
-/** Stands for an answer where only the metadata of a request is asked for that came to none. */
+/** Stands for an answer where only the metadata of a request is requested that came to none. */
 const NOTHING: CachedAnswer = {
   sourceId: '',
   storedAt: 0,

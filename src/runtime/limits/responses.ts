@@ -1,3 +1,4 @@
+/** The response cache of a router. */
 import { type CachePolicy, type CacheRule, cacheRule } from '../../core/limits/cache-rule.ts';
 import type { KeptAnswer } from '../../core/limits/kept-answer.ts';
 import type { NormalizedRequest } from '../../contracts/request.ts';
@@ -165,7 +166,7 @@ function readCachedAnswer(text: string | undefined, now: number): CachedAnswer |
   }
 }
 
-/** What is told about an answer from the cache. */
+/** Metadata of an answer from the cache. */
 export function reportHit({ storedAt, expiresAt, sourceId }: CachedAnswer, now: number): CacheReport {
   return {
     status: 'HIT',

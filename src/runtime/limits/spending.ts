@@ -1,3 +1,4 @@
+/** Holds accounts to their budgets, call by call. */
 import { fill } from '../../options/option.ts';
 import { BUDGET, type TaggedBudgets } from '../../options/spending.ts';
 import { tagsOf } from '../../core/limits/rate-limits.ts';
@@ -71,7 +72,7 @@ export class Spending {
 
   /**
    * Looks whether anything is left to spend: what is only reserved for calls under way is. Nothing stays reserved.
-   * Accounts that pay providers themselves are not asked.
+   * Accounts that pay providers themselves are not called.
    *
    * @throws {@link RouterError} 402
    */
@@ -114,7 +115,7 @@ export class Spending {
     this.#add(account, others, nanoUsd);
   }
 
-  /** US dollars that were spent with the key of an account, by period; undefined where nobody can tell. */
+  /** US dollars that were spent with the key of an account, by period; undefined where it is not counted. */
   async spentWith(account: Account): Promise<Readonly<Record<BudgetPeriod, number>> | undefined> {
     if (!this.counts(account)) return undefined;
     try {

@@ -1,3 +1,4 @@
+/** Starts a request through the response cache. */
 import type { NormalizedRequest } from '../../contracts/request.ts';
 import type { CacheWish } from '../../contracts/state-store.ts';
 import { type MaybePromise, onDemand } from '../../platform/wait.ts';

@@ -1,3 +1,4 @@
+/** Runs code of plugins within time limits, and the calls that it makes. */
 import { errorOf, RouterError } from '../../protocol/router-error.ts';
 import type { NormalizedRequest } from '../../contracts/request.ts';
 import { inheritedPolicies } from '../../core/pipeline/inherited-policies.ts';
@@ -65,7 +66,7 @@ async function callWithin(
   if (depth > services.maxPluginDepth) {
     throw errorOf(
       422,
-      `"${id}" asks the router within a call that a plugin made; that goes at most ${services.maxPluginDepth} deep`,
+      `"${id}" calls the router within a call of a plugin; at most ${services.maxPluginDepth} levels are allowed`,
     );
   }
   const { account, id: parent, within, preferences } = outer.request;

@@ -64,7 +64,7 @@ export class Ledger {
     if (usage !== undefined) this.#inner = this.#inner === undefined ? usage : addUsage(this.#inner, usage);
     this.stage(id, {
       type: 'call',
-      summary: `asked ${model}`,
+      summary: `called ${model}`,
       cost_usd: usage?.cost ?? null,
       data: {
         generation_id: generation,
@@ -81,7 +81,7 @@ export class Ledger {
     return this.#inner !== undefined || this.#uses.some(({ cost }) => Boolean(cost));
   }
 
-  /** Notes calls of server tools: those the model asked for, and those that were carried out. */
+  /** Notes calls of server tools: those the requested model, and those that were carried out. */
   toolCalls(requested: number, executed: number): void {
     this.#requested += requested;
     this.#executed += executed;

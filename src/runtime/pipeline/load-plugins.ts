@@ -1,3 +1,4 @@
+/** Loads plugins on their first use. */
 import type { Plugin } from '../../contracts/plugin.ts';
 import type { ActivePlugin } from '../../core/pipeline/choose-plugins.ts';
 import type { RuntimeServices } from '../chat/services.ts';

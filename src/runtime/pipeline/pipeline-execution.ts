@@ -1,3 +1,4 @@
+/** Runs a request that plugins or server tools take part in. */
 import { declareEndpoint, type Endpoint } from '../../catalog/endpoint.ts';
 import type { PluginAnswer } from '../../contracts/plugin.ts';
 import type { NormalizedRequest } from '../../contracts/request.ts';
@@ -144,7 +145,7 @@ export class PipelineExecution implements Execution {
     return withContext(error, { generationId: this.#request.id, routerMetadata: this.metadata(false), metadata });
   }
 
-  /** Everything that happens before the first provider is asked. */
+  /** Everything that happens before the first provider is called. */
   async #prepare(): Promise<Execution> {
     await this.#plugins.load();
     const outcome = await this.#plugins.onRequest(this.#request);

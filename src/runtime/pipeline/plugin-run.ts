@@ -1,3 +1,4 @@
+/** Runs the hooks of the plugins of one request. */
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { PlanContext, PluginContext, StageRecord } from '../../contracts/plugin-context.ts';
 import type { PluginAnswer, RequestChange, Verdict } from '../../contracts/plugin.ts';

@@ -10,6 +10,6 @@ export interface PreparedRequest {
   readonly tools: ReadonlyMap<string, OfferedTool>;
   /** Types of the server tools whose work the provider does by itself. */
   readonly nativeTools: readonly string[];
-  /** As its caller sent it, in whatever dialect: faults name its paths. */
+  /** As its caller sent it, in whatever API format: faults name its paths. */
   readonly body: unknown;
 }

@@ -1,3 +1,4 @@
+/** Starts requests: finds their plugins, plans and executes them. */
 import type { NormalizedRequest } from '../../contracts/request.ts';
 import { choosePlugins } from '../../core/pipeline/choose-plugins.ts';
 import { faultInBody } from '../../core/pipeline/locate-tool.ts';
@@ -18,7 +19,7 @@ import type { PreparedRequest } from './prepared-request.ts';
  * Finds the plugins and server tools of a request.
  *
  * @param chat - The body as a chat request.
- * @param body - As its caller sent it, in whatever dialect: errors name its paths.
+ * @param body - As its caller sent it, in whatever API format: errors name its paths.
  * @throws {@link RouterError} when one is unknown here, or its options are wrong.
  */
 export function preparePipeline(

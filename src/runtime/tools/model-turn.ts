@@ -1,3 +1,4 @@
+/** Reads one turn of the model in a loop of server tools. */
 import { ServerCallFilter } from '../../core/pipeline/server-call-filter.ts';
 import { judgeToolCalls } from '../../core/selection/tool-validity.ts';
 import { ResultCollector } from '../../core/stream/collect.ts';

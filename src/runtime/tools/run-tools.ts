@@ -1,3 +1,4 @@
+/** Runs the server tools that a turn called. */
 import * as read from '../../platform/json.ts';
 import type { NormalizedRequest } from '../../contracts/request.ts';
 import { frozenRequest } from '../../core/pipeline/frozen.ts';

@@ -1,3 +1,4 @@
+/** The loop of server tools: turns of the model and calls of tools by turns. */
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { NormalizedRequest } from '../../contracts/request.ts';
 import { unknownProviders } from '../../core/normalize/unknown-providers.ts';
@@ -116,7 +117,7 @@ export class ToolLoop implements Execution {
     return undefined;
   }
 
-  /** What all turns make together, as the answer of the last endpoint that was asked before it was handed out. */
+  /** What all turns make together, as the answer of the last endpoint that was called before it was handed out. */
   #answerOf(call: AnswerCall, result?: UpstreamResult): Answer {
     const { endpoint, firstTokenAt } = this.#lastAnswer();
     return {

@@ -1,3 +1,4 @@
+/** The state store over Cloudflare Durable Objects. */
 import * as read from '../../platform/json.ts';
 import type { ChangedCounters, ChangeName, CounterChange, StateStore } from '../../contracts/state-store.ts';
 import type { JsonValue } from '../../protocol/json.ts';
@@ -14,7 +15,7 @@ export interface DurableObjectContext {
   };
 }
 
-/** What the object is asked, and what it answers: one request for each function of a store. */
+/** What the object is called, and what it answers: one request for each function of a store. */
 type StateQuestion =
   | { readonly ask: 'get' | 'delete'; readonly key: string }
   | { readonly ask: 'set'; readonly key: string; readonly value: JsonValue; readonly ttlMs: number }

@@ -1,3 +1,4 @@
+/** Requests, outcomes and leases of batches in memory. */
 import {
   type BatchStore,
   DuplicateCustomIdError,
@@ -13,9 +14,9 @@ interface Item extends StoredItem, Lease {
 }
 
 /**
- * The requests of one batch. What a worker asks for again and again costs as much as there are requests under way, not
- * as many as the batch has: those that nobody ever claimed lie behind a mark, and those that somebody did are kept apart
- * until they have their outcome.
+ * The requests of one batch. What a worker looks up again and again costs as much as there are requests under way, not
+ * as many as the batch has: those that nobody ever claimed lie behind a mark, and those that somebody did are kept
+ * apart until they have their outcome.
  */
 class ItemList {
   readonly #items: Item[] = [];

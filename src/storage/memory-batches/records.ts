@@ -1,3 +1,4 @@
+/** Batch records and tasks in memory. */
 import { isTerminal } from '../../core/batch/machine.ts';
 import type { BatchStore, BatchTask, ClaimedTask, IdempotencyKey } from '../../contracts/batch-store.ts';
 import { Entries, free, type Lease, nameOf } from './items.ts';

@@ -1,3 +1,4 @@
+/** Runs statements and transactions in PostgreSQL. */
 import { timerMs } from '../../platform/environment.ts';
 import { StorageError } from '../../contracts/storage-error.ts';
 import { retry, type RetryPolicy } from '../../platform/retry.ts';

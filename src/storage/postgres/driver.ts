@@ -1,3 +1,4 @@
+/** Loads the optional package `pg` and interprets its errors. */
 import { StorageError, type StorageErrorReason } from '../../contracts/storage-error.ts';
 import type * as Pg from 'pg';
 
@@ -18,13 +19,13 @@ const MEANINGS: Readonly<Record<string, readonly [reason: StorageErrorReason, ad
   '53100': ['full', 'the server has no room left; make room on its disk'],
   '53300': ['unavailable', 'the server has no connection left; use smaller pools'],
   '53': ['unavailable', 'the server lacks something; look at its log'],
-  '55P03': ['busy', 'somebody else held a row for too long'],
+  '55P03': ['busy', 'another transaction held a row for too long'],
   '57014': ['busy', 'the statement took too long and was cancelled'],
   '57': ['unavailable', 'the server is starting, stopping or ended the connection'],
   '58': ['unavailable', 'the server had trouble with its disk; look at its log'],
   XX: ['corrupt', 'the server found damage; look at its log'],
-  ECONNREFUSED: ['unavailable', 'nobody listens there; is the server running, and are host and port right?'],
-  ENOENT: ['unavailable', 'nobody listens there; is the server running, and is the path right?'],
+  ECONNREFUSED: ['unavailable', 'no server listens there; is the server running, and are host and port right?'],
+  ENOENT: ['unavailable', 'no server listens there; is the server running, and is the path right?'],
   ENOTFOUND: ['unavailable', 'there is no such host; is its name right?'],
   ETIMEDOUT: ['unavailable', 'the server does not answer; is it up, and does a firewall let this machine through?'],
 };
@@ -32,7 +33,7 @@ const MEANINGS: Readonly<Record<string, readonly [reason: StorageErrorReason, ad
 /** What all other codes of the operating system mean. */
 const BROKEN = ['unavailable', 'the connection broke'] as const;
 /** What all other codes of the server mean. */
-const UNFORESEEN = ['failed', 'something unforeseen happened'] as const;
+const UNFORESEEN = ['failed', 'an unexpected error occurred'] as const;
 
 /** Codes after which the same transaction may work: others came in between. */
 const AGAIN = new Set(['40001', '40P01']);
@@ -71,7 +72,7 @@ export function postgresFailure(error: unknown): unknown {
     return isDriver
       ? new StorageError(
           'unavailable',
-          'PostgreSQL: the connection broke or could not be had; is the server up, and has it connections left?',
+          'PostgreSQL: the connection broke or could not be opened; is the server up, and has it free connections?',
         )
       : error;
   }
@@ -91,7 +92,7 @@ export interface PostgresClient {
   ): Promise<{ readonly rows: readonly Readonly<Record<string, unknown>>[]; readonly rowCount: number | null }>;
   /** @param destroy - True when the connection is not fit to be used again. */
   release(destroy?: boolean): void;
-  /** Calls back when the connection breaks while nothing is asked of it. */
+  /** Calls back when the connection breaks while it is idle. */
   on?(event: 'error', listener: (error: Error) => void): unknown;
   /** Ends what {@link PostgresClient.on} began. */
   off?(event: 'error', listener: (error: Error) => void): unknown;
@@ -143,7 +144,7 @@ export async function openPool({
 
 /**
  * Hears connections that break in the moment in which they are handed out, when neither the pool nor we listen to them
- * yet: unheard, that would end the process. What is asked of them fails. May be called again for the same pool.
+ * yet: unheard, that would end the process. Statements on them fail. May be called again for the same pool.
  */
 export function heard<Pool extends PostgresPool>(pool: Pool): Pool {
   pool.off?.('acquire', hear);

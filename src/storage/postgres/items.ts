@@ -1,3 +1,4 @@
+/** Requests and tasks of batches in PostgreSQL. */
 import type { BatchStore } from '../../contracts/batch-store.ts';
 import {
   claimedItems,

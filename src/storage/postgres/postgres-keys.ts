@@ -1,3 +1,4 @@
+/** The key store in PostgreSQL. */
 import type { KeyStore } from '../../contracts/key-store.ts';
 import { checkShape } from '../../platform/option-kinds.ts';
 import { keyColumns, keyOfRow, storable } from '../stored-rows.ts';
@@ -58,7 +59,7 @@ export function postgresKeys(options: PostgresKeysOptions): KeyStore {
   checkOptions(options, 'postgresKeys');
   const { schema = 'signalbox_keys', migrate: allowed = true } = options;
   const database = databaseAt(options, statementsOf(quoted(schema)));
-  const opened = migratedOnUse(database, schema, allowed, TABLES);
+  const opened = migratedOnUse(database, schema, allowed, { tables: TABLES });
 
   return {
     async find(hash) {

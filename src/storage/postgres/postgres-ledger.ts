@@ -1,3 +1,4 @@
+/** The ledger in PostgreSQL. */
 import type { Ledger, LedgerCostKey, LedgerRecord } from '../../contracts/ledger.ts';
 import { anything, checkShape, type OptionShape } from '../../platform/option-kinds.ts';
 import {
@@ -163,7 +164,7 @@ const TABLES = {
   },
 };
 
-/** Which records are asked for. */
+/** Which records are requested. */
 const matches = (
   schema: string,
 ): string => `(:account::text IS NULL OR account = :account) AND (:model::text IS NULL OR model = :model)
@@ -306,7 +307,7 @@ export function postgresLedger(options: PostgresLedgerOptions): Ledger {
   const texts = Object.entries(statementsOf(quoted(schema)));
   const statements = Object.fromEntries(texts.map(([name, text]) => [name, numbered(text)])) as Record<Name, Statement>;
   const database = databaseAt<Name>({ ...options, connections }, statements);
-  const opened = migratedOnUse(database, schema, allowed, TABLES);
+  const opened = migratedOnUse(database, schema, allowed, { tables: TABLES });
   let purgedAt = -Infinity;
 
   async function purge(): Promise<void> {

@@ -1,3 +1,4 @@
+/** The batch store in PostgreSQL. */
 import { checkShape } from '../../platform/option-kinds.ts';
 import type { BatchStore } from '../../contracts/batch-store.ts';
 import { draftsOf, recordsOf, UNIQUE_VIOLATION } from './records.ts';

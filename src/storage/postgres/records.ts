@@ -1,3 +1,4 @@
+/** Batch records and drafts in PostgreSQL. */
 import {
   type BatchStore,
   DuplicateCustomIdError,
@@ -84,7 +85,7 @@ export function recordsOf(database: PostgresDatabase): Records {
         await session.run('deleteKeys', owner);
         return true;
       });
-      if (hidden) await purge(database, owner, true);
+      if (hidden) await purge(database, owner, { keepsPlace: true });
       return hidden;
     },
   };
@@ -229,7 +230,11 @@ const PAGE = 1_000;
  * @param keepsPlace - Whether its row stays for a while: a list may go on behind it.
  * @returns True when it was this call that deleted the last of it.
  */
-export async function purge(database: PostgresDatabase, owner: BatchOwner, keepsPlace = false): Promise<boolean> {
+export async function purge(
+  database: PostgresDatabase,
+  owner: BatchOwner,
+  { keepsPlace = false }: { readonly keepsPlace?: boolean | undefined } = {},
+): Promise<boolean> {
   await database.run('deleteTasks', owner);
   await database.run('deleteKeys', owner);
   for (;;) {

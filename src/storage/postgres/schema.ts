@@ -1,3 +1,4 @@
+/** The tables in PostgreSQL, and their migrations. */
 import { StorageError } from '../../contracts/storage-error.ts';
 import { PostgresDatabase, type Query } from './database.ts';
 import { anything, flag, kind, type OptionShape } from '../../platform/option-kinds.ts';
@@ -54,7 +55,7 @@ export function migratedOnUse<Name extends string>(
   database: PostgresDatabase<Name>,
   schema: string,
   allowed: boolean,
-  tables: PostgresTables,
+  { tables }: { readonly tables: PostgresTables },
 ): () => Promise<PostgresDatabase<Name>> {
   let migrated: Promise<void> | undefined;
   return async () => {

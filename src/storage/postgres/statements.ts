@@ -1,3 +1,4 @@
+/** The statements of the batch store in PostgreSQL. */
 import { BATCH_ENDS } from '../../protocol/batch.ts';
 
 const TERMINAL = BATCH_ENDS.map((status) => `'${status}'`).join(', ');
@@ -21,7 +22,7 @@ const THIS_FILE = "account = :account AND id = :fileId AND stage = 'file'";
 const RECORD = 'record, total, completed, failed';
 
 /**
- * Everything that is asked on behalf of an account, over the tables of a schema. Each names the account; a test looks
+ * Every statement on behalf of an account, over the tables of a schema. Each names the account; a test looks
  * at every one. Values are written `:name`.
  */
 export function accountStatements(schema: string) {

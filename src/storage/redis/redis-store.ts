@@ -1,3 +1,4 @@
+/** The state store in Redis. */
 import { anything, checkShape, kind, type OptionShape } from '../../platform/option-kinds.ts';
 import { ConfigError, type ConfigProblem } from '../../protocol/router-error.ts';
 import type { JsonValue } from '../../protocol/json.ts';
@@ -256,11 +257,11 @@ function checkOptions(client: RedisClient | undefined, url: string | undefined):
 
 /** What codes of the operating system, and the first words of Redis's own errors, mean for somebody who has to act. */
 const MEANINGS: Readonly<Record<string, readonly [reason: StorageErrorReason, advice: string]>> = {
-  ECONNREFUSED: ['unavailable', 'nobody listens there; is the server running, and are host and port right?'],
-  ENOENT: ['unavailable', 'nobody listens there; is the server running, and is the path right?'],
+  ECONNREFUSED: ['unavailable', 'no server listens there; is the server running, and are host and port right?'],
+  ENOENT: ['unavailable', 'no server listens there; is the server running, and is the path right?'],
   ENOTFOUND: ['unavailable', 'there is no such host; is its name right?'],
   ETIMEDOUT: ['unavailable', 'the server does not answer; is it up, and does a firewall let this machine through?'],
-  NOAUTH: ['unavailable', 'the server wants a password; put it into the url'],
+  NOAUTH: ['unavailable', 'the server requires a password; add it to the url'],
   WRONGPASS: ['unavailable', 'the server refused the user or the password'],
   NOPERM: ['unavailable', 'the user lacks a permission; let it use all keys below the prefix, EVAL and PING'],
   LOADING: ['unavailable', 'the server is still reading its data'],

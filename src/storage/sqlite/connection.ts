@@ -1,3 +1,4 @@
+/** Opens SQLite files and runs statements in short slices. */
 import { closeSync, openSync, statSync } from 'node:fs';
 import type * as Sqlite from 'node:sqlite';
 import type { DatabaseSync } from 'node:sqlite';
@@ -235,7 +236,7 @@ export class SqliteConnection<Name extends string = StatementName> {
   }
 }
 
-/** `node:sqlite`, asked for at run time so that older versions of Node get a sentence instead of a stack. */
+/** `node:sqlite`, loaded at run time so that older versions of Node get a sentence instead of a stack. */
 function loadDriver(): typeof Sqlite {
   const driver = process.getBuiltinModule?.('node:sqlite') as typeof Sqlite | undefined;
   if (driver !== undefined) return driver;

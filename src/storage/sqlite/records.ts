@@ -1,3 +1,4 @@
+/** Batch records and drafts in SQLite. */
 import { type BatchStore, DuplicateCustomIdError, type PublishOutcome } from '../../contracts/batch-store.ts';
 import {
   type BatchOwner,
@@ -83,7 +84,7 @@ export function recordsOf(connection: SqliteConnection, now: () => number): Reco
         connection.run('deleteKeys', owner);
         return true;
       });
-      if (hidden) await purge(connection, owner, true);
+      if (hidden) await purge(connection, owner, { keepsPlace: true });
       return hidden;
     },
   };
@@ -176,7 +177,11 @@ export function draftsOf(connection: SqliteConnection, now: () => number): Draft
  * @param keepsPlace - Whether its row stays for a while: a list may go on behind it.
  * @returns True when it was this call that deleted the last of it.
  */
-export async function purge(connection: SqliteConnection, owner: BatchOwner, keepsPlace = false): Promise<boolean> {
+export async function purge(
+  connection: SqliteConnection,
+  owner: BatchOwner,
+  { keepsPlace = false }: { readonly keepsPlace?: boolean | undefined } = {},
+): Promise<boolean> {
   let deleted = false;
   await connection.writeInSlices((hasTime) => {
     do {

@@ -1,3 +1,4 @@
+/** The key store in SQLite. */
 import type { KeyStore } from '../../contracts/key-store.ts';
 import { anything, checkShape, type OptionShape } from '../../platform/option-kinds.ts';
 import { keyColumns, keyOfRow, storable } from '../stored-rows.ts';

@@ -1,3 +1,4 @@
+/** The ledger in SQLite. */
 import type { Ledger, LedgerCostKey } from '../../contracts/ledger.ts';
 import { anything, callable, checkShape, type OptionShape } from '../../platform/option-kinds.ts';
 import {

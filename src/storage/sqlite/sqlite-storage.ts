@@ -1,3 +1,4 @@
+/** The batch store in SQLite. */
 import { anything, callable, checkShape, type OptionShape } from '../../platform/option-kinds.ts';
 import { ConfigError } from '../../protocol/router-error.ts';
 import type { BatchStore, ItemOutcome } from '../../contracts/batch-store.ts';

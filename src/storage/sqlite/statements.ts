@@ -1,3 +1,4 @@
+/** The tables and statements of the batch store in SQLite. */
 import { BATCH_ENDS } from '../../protocol/batch.ts';
 
 /**
@@ -103,7 +104,7 @@ const HELD_ITEMS = 'items INDEXED BY items_held';
 const CLAIMED = `position, custom_id, attempts,
       (SELECT body FROM requests WHERE ${OF_BATCH} AND requests.position = items.position) AS body`;
 
-/** Everything that is asked on behalf of an account. Each names the account; a test looks at every one. */
+/** Every statement on behalf of an account. Each names the account; a test looks at every one. */
 export const ACCOUNT_STATEMENTS = {
   insertDraft: `INSERT INTO batches (account, id, stage, touched_at) VALUES (:account, :batchId, 'draft', :now)
     ON CONFLICT (account, id) DO UPDATE SET touched_at = :now WHERE account = :account AND stage = 'draft'`,

@@ -1,3 +1,4 @@
+/** What the checks for batch stores are made of. */
 import type { BatchStore, ClaimedItem, ClaimedTask, ItemOutcome, StoredItem } from '../../contracts/batch-store.ts';
 import type { BatchItemError } from '../../protocol/batch.ts';
 import type { JsonValue } from '../../protocol/json.ts';
@@ -5,7 +6,7 @@ import type { BatchRecord, BatchEffect } from '../../contracts/batch-record.ts';
 
 /** The store under check, as its author sets it up. */
 export interface BatchStoreHarness {
-  /** Gives an open store with nothing in it. Each check asks once, and closes what it got. */
+  /** Gives an open store with nothing in it. Each check calls it once, and closes what it got. */
   readonly create: () => Promise<BatchStore>;
   /**
    * Gives another open store over the data of the one that was created last, as another process would have it. Absent

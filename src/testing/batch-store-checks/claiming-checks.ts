@@ -1,3 +1,4 @@
+/** Checks for batch stores: claims, and the deletion of what expired. */
 import { BATCH_STATUSES } from '../../protocol/batch.ts';
 import { expectHolds, expectSame } from '../provider-checks/harness.ts';
 import {

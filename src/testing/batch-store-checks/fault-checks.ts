@@ -1,3 +1,4 @@
+/** Checks for batch stores: a call that fails does no harm. */
 import type { BatchStore } from '../../contracts/batch-store.ts';
 import { expectHolds } from '../provider-checks/harness.ts';
 import { type BatchStoreCheck, type Bench, check } from './check.ts';

@@ -1,3 +1,4 @@
+/** Checks for batch stores: files. */
 import type { BatchFileRecord } from '../../contracts/batch-file-store.ts';
 import type { BatchStore } from '../../contracts/batch-store.ts';
 import { expectHolds, expectSame } from '../provider-checks/harness.ts';

@@ -1,3 +1,4 @@
+/** Checks for batch stores: a batch runs through an outage of its store. */
 import { StorageError } from '../../contracts/storage-error.ts';
 import type { BatchStore } from '../../contracts/batch-store.ts';
 import { expectHolds } from '../provider-checks/harness.ts';

@@ -1,3 +1,4 @@
+/** Checks for batch stores: outcomes, changes and deletion. */
 import { BATCH_STATUSES } from '../../protocol/batch.ts';
 import type { BatchStore } from '../../contracts/batch-store.ts';
 import { expectHolds, expectSame } from '../provider-checks/harness.ts';

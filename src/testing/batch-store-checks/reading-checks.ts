@@ -1,3 +1,4 @@
+/** Checks for batch stores: reading, and the separation of accounts. */
 import { BATCH_STATUSES, type BatchStatus } from '../../protocol/batch.ts';
 import type { BatchListQuery, BatchStore } from '../../contracts/batch-store.ts';
 import { expectHolds, expectSame } from '../provider-checks/harness.ts';

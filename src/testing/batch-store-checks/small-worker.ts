@@ -1,3 +1,4 @@
+/** A client and a worker for batches, as small as the checks need them. */
 import type { BatchStore, ClaimedTask } from '../../contracts/batch-store.ts';
 import { expectSame } from '../provider-checks/harness.ts';
 import { answered, draftRecord, indexesOf, refused, someItems } from './check.ts';

@@ -1,3 +1,5 @@
+/** Makes certificates at run time, for faults of TLS. */
+
 /** What is wrong with a certificate; `valid` is right for `localhost` and 127.0.0.1 once its issuer is trusted. */
 export type CertificateKind = 'valid' | 'self-signed' | 'expired' | 'wrong-host';
 

@@ -1,3 +1,4 @@
+/** One request to a fault upstream, and the means to answer it well or badly. */
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { type FaultWire, type WireError, wordsOf, type RecordedRequest } from './wire.ts';
@@ -48,12 +49,12 @@ export class FaultExchange {
     this.#onEnd = options.onEnd;
   }
 
-  /** True when the request asks for a stream. */
+  /** True when the request is for a stream. */
   get streaming(): boolean {
     return this.wire.streams(this.request);
   }
 
-  /** Model that the request asks for. */
+  /** Model of the request. */
   get model(): string {
     return this.wire.modelOf(this.request) ?? 'unknown';
   }
@@ -68,12 +69,12 @@ export class FaultExchange {
     return this.#events.join('');
   }
 
-  /** Body of a good answer in the form that was asked for. */
+  /** Body of a good answer in the form that was requested. */
   get body(): string {
     return this.streaming ? this.streamBody : JSON.stringify(this.completion);
   }
 
-  /** Content type of an answer in the form that was asked for. */
+  /** Content type of an answer in the form that was requested. */
   get contentType(): string {
     return this.streaming ? 'text/event-stream' : 'application/json';
   }

@@ -1,3 +1,4 @@
+/** Starts a server that plays the faults of providers, over real sockets. */
 import type { Fault } from './fault.ts';
 import type { Server as HttpServer, IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo, Server, Socket } from 'node:net';
@@ -249,7 +250,7 @@ export interface FaultUpstreamOptions extends FaultSettings {
   readonly text?: string | undefined;
   /** Factor for all waits; 0.01 makes ten seconds a tenth of one. Default 1. */
   readonly timeScale?: number | undefined;
-  /** The wire it speaks. Default `chat`. */
+  /** Its API. Default `chat`. */
   readonly wire?: FaultWireName | undefined;
   /** Has `ok` answered over TLS, with this certificate. */
   readonly certificate?: CertificateKind | undefined;

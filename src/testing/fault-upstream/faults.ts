@@ -1,3 +1,4 @@
+/** The table of all faults that a fault upstream can play. */
 import type { Fault } from './fault.ts';
 import type { FaultExchange } from './exchange.ts';
 import type { WireError, RecordedRequest } from './wire.ts';
@@ -320,7 +321,7 @@ function nested(depth: number): Fault {
   };
 }
 
-/** Number of a fault; a part behind the number tells its variants apart. */
+/** Number of a fault; a part behind the number distinguishes its variants. */
 export type FaultId =
   | keyof typeof BODY_FAULTS
   | keyof typeof CONNECTION_FAULTS

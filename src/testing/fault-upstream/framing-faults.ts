@@ -1,3 +1,4 @@
+/** Faults of HTTP/1.1 framing and of compressed bodies. */
 import type { FaultExchange } from './exchange.ts';
 import type { Fault } from './fault.ts';
 
@@ -179,7 +180,7 @@ const ZEROS = 1024 * 1024;
 
 type Coding = 'gzip' | 'brotli' | 'double';
 
-/** Faults of compressed bodies. Nobody asked for a compressed one, which does not stop a server. */
+/** Faults of compressed bodies. Nobody requested a compressed one, which does not stop a server. */
 export const ENCODING_FAULTS = {
   'U-55-gzip': bomb('gzip', 'gzip'),
   'U-55-brotli': bomb('brotli', 'br'),

@@ -1,4 +1,6 @@
-/** What a request asks for, as far as the fault upstream cares. */
+/** How fault upstreams answer in each API. */
+
+/** What a request requires, as far as the fault upstream cares. */
 interface AskedFor {
   readonly model: string;
   /** What a good answer says. */
@@ -15,9 +17,9 @@ export interface WireError {
 
 /** How one wire writes good answers, and the few bad ones that have a form of their own in each wire. */
 export interface FaultWire {
-  /** Whether a request asks for a stream. */
+  /** Whether a request is for a stream. */
   streams(request: RecordedRequest): boolean;
-  /** Model that a request asks for, if it names one. */
+  /** Model of a request, if it names one. */
   modelOf(request: RecordedRequest): string | undefined;
   /** A non-streaming response. */
   completion(asked: AskedFor): Record<string, unknown>;
@@ -246,14 +248,17 @@ function googleError({ message, code, type }: WireError, status: number | undefi
   };
 }
 
-/** The wires that a fault upstream can speak: `chat` is that of chat completions, `anthropic` the Messages API, `google` Google's own. */
+/**
+ * The wires of a fault upstream: `chat` is that of chat completions, `anthropic` the Messages API, `google` Google's
+ * own.
+ */
 export const FAULT_WIRES = {
   chat: CHAT_WIRE,
   anthropic: ANTHROPIC_WIRE,
   google: GOOGLE_WIRE,
 } as const satisfies Readonly<Record<string, FaultWire>>;
 
-/** Name of a wire that a fault upstream can speak. */
+/** Name of a wire of a fault upstream. */
 export type FaultWireName = keyof typeof FAULT_WIRES;
 
 /** A request that the upstream has received. */

@@ -1,3 +1,4 @@
+/** Checks for providers: good answers. */
 import {
   type Outcome,
   PROMPT,
@@ -23,7 +24,7 @@ const ADD_TOOL = {
   ],
 } as const;
 
-/** Has an answer given in a form and asks for it in the same form. */
+/** Has an answer given in a form and requires it in the same form. */
 async function answered(harness: ProviderHarness, answer: ScriptedAnswer, form: Form): Promise<Outcome> {
   harness.play({ type: 'answer', form, answer });
   const outcome = await ask(harness, { stream: form === 'stream', body: answer.toolCalls && ADD_TOOL });

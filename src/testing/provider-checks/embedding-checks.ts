@@ -1,3 +1,4 @@
+/** Checks for providers: embeddings. */
 import {
   CHECK_CONTEXT,
   type ProviderCheck,
@@ -130,7 +131,7 @@ export const embeddingChecks: readonly ProviderCheck[] = [
 /** Inputs of the largest request (gaps 7.4). */
 const MOST_INPUTS = 2_048;
 
-/** How a check asks for embeddings. */
+/** The requests of a check for embeddings. */
 interface EmbeddingAsking {
   readonly input: readonly string[];
   readonly dimensions?: number | undefined;
@@ -169,7 +170,7 @@ function requestFor(
 
 function ignore(): void {}
 
-/** Length of scripted vectors when nobody asks for another. */
+/** Length of scripted vectors when nobody requires another. */
 const USUAL_LENGTH = 4;
 const STEPS = 4_096;
 
@@ -177,7 +178,7 @@ const STEPS = 4_096;
  * The vector with which a scripted upstream answers for an input: the same for the same text, and another for another
  * one. Its numbers are exact as 32-bit floats, in base64 and in decimals.
  *
- * @param length - How many numbers were asked for. Default 4.
+ * @param length - How many numbers were requested. Default 4.
  */
 export function scriptedVector(text: string, length: number = USUAL_LENGTH): readonly number[] {
   let state = 7;

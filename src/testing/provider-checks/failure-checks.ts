@@ -1,3 +1,4 @@
+/** Checks for providers: failures and cancellation. */
 import {
   type ProviderCheck,
   type ProviderHarness,

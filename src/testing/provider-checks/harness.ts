@@ -1,3 +1,4 @@
+/** What the checks for providers are made of. */
 import { type Catalog, buildCatalog } from '../../catalog/catalog.ts';
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { Provider } from '../../contracts/provider.ts';
@@ -46,7 +47,7 @@ export type ScriptedExchange =
       readonly type: 'answer';
       readonly form: 'whole' | 'stream';
       readonly answer: ScriptedAnswer;
-      /** Sends the body in two parts, cut at this byte. Only asked of an upstream with the ability `bytes`. */
+      /** Sends the body in two parts, cut at this byte. Only used of an upstream with the ability `bytes`. */
       readonly cutAt?: number | undefined;
     }
   /** Answers with an error status and, as its wire has it, a body with this message. */
@@ -61,7 +62,7 @@ export type ScriptedExchange =
   /** Streams the same, then an error as its wire has it inside streams, and ends. */
   | { readonly type: 'stream error'; readonly answer: ScriptedAnswer; readonly message: string }
   /**
-   * Answers calls for embeddings with `scriptedVector` of each input, in the length that is asked for. Only asked of an
+   * Answers calls for embeddings with `scriptedVector` of each input, in the length that is requested. Only used of an
    * upstream with the ability `embeddings`; one without `bytes` may answer with vectors of its own.
    */
   | {
@@ -71,13 +72,13 @@ export type ScriptedExchange =
     }
   /** Takes the request and never answers. */
   | { readonly type: 'silence' }
-  /** Sends this body, whatever it is. Only asked of an upstream with the ability `bytes`. */
+  /** Sends this body, whatever it is. Only used of an upstream with the ability `bytes`. */
   | { readonly type: 'body'; readonly status: number; readonly contentType: string; readonly body: string };
 
 /**
  * What a provider can do beside text. Checks of other things are left out.
  *
- * - `bytes`: its upstream speaks HTTP, so bodies can be cut and made nonsense of, and requests can be looked at.
+ * - `bytes`: its upstream uses HTTP, so bodies can be cut and made nonsense of, and requests can be looked at.
  * - `cancellation`: an abort reaches its upstream.
  * - `embeddings`: it has `embed`, and a model that makes embeddings.
  */
@@ -93,13 +94,13 @@ export interface ProviderHarness {
   play(exchange: ScriptedExchange): void;
   /** Calls that the upstream took since {@link ProviderHarness.play}: with `bytes`, head and body of each as text. */
   readonly calls: readonly string[];
-  /** Bytes of bodies that the upstream sent since {@link ProviderHarness.play}. Only asked with `bytes`. */
+  /** Bytes of bodies that the upstream sent since {@link ProviderHarness.play}. Only used with `bytes`. */
   readonly sentBytes: number;
   /** Calls that the upstream is still busy with: neither answered to the end nor closed by the provider. */
   readonly underWay: number;
 }
 
-/** How a check asks. */
+/** The requests of a check. */
 interface Asking {
   readonly stream: boolean;
   /** Members of the request's body. */

@@ -4,7 +4,7 @@ import { seededRandom } from '../../providers/simulated/chance.ts';
 export class Chance {
   readonly uniform: () => number;
 
-  /** @param stream - Tells apart the parts of a world, so that more draws in one do not change another. */
+  /** @param stream - Distinguishes the parts of a world, so that more draws in one do not change another. */
   constructor(seed: number, stream: string) {
     let mixed = seed >>> 0;
     for (let index = 0; index < stream.length; index += 1)

@@ -1,3 +1,4 @@
+/** Calls of a simulated inference server. */
 import { blocksOfSession } from './block-cache.ts';
 import type { InferenceJob, InferenceServer } from './inference-server.ts';
 import type { PoisonRequests } from './world.ts';
@@ -43,7 +44,7 @@ export class Work {
 
 /** A request that is under way, as its endpoints see it. */
 export interface Turn {
-  /** Tells the request apart from all others. */
+  /** Distinguishes the request from all others. */
   readonly id: string;
   /** Session that prompt caches know it by. */
   readonly session: string;

@@ -1,3 +1,4 @@
+/** A simulated inference server with continuous batching. */
 import { BLOCK_TOKENS, BlockCache } from './block-cache.ts';
 import type { PendingTimer, VirtualClock } from './virtual-clock.ts';
 import type { SimulatedInference } from './world.ts';

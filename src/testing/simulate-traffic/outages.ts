@@ -1,3 +1,4 @@
+/** The outages of simulated endpoints. */
 import type { Price } from '../../catalog/price.ts';
 import { Bursts } from './bursts.ts';
 import { Chance } from './chance.ts';

@@ -1,3 +1,4 @@
+/** The report of simulated traffic. */
 import { BlockCache } from './block-cache.ts';
 import { type SimulatedServer, CACHE_MS, costOf, RateBucket } from './simulated-server.ts';
 import type { Price } from '../../catalog/price.ts';
@@ -26,9 +27,9 @@ export interface TrafficFigures {
   /** US dollars that the providers charge, for cancelled calls too. */
   readonly costUsd: number;
   /**
-   * Cost above that of an oracle which knows every outage and takes the endpoint of the lowest price that works, for the
-   * requests that were answered: 0.1 is ten percent more. Can be a little below 0, because the oracle leaves a warm
-   * cache for a lower price.
+   * Cost above that of an oracle which has the times of all outages and takes the endpoint of the lowest price that
+   * works, for the requests that were answered: 0.1 is ten percent more. Can be a little below 0, because the oracle
+   * leaves a warm cache for a lower price.
    */
   readonly regret: number;
   /** Share of the tokens of answered prompts that came from caches. */
@@ -60,8 +61,8 @@ export interface TrafficReport extends TrafficFigures {
    */
   readonly recoveryMs: number | undefined;
   /**
-   * The same times one by one, without those in which no dearer endpoint answered: nobody missed the endpoint then. To be
-   * put together over several runs, of which one may have a single outage.
+   * The same times one by one, without those in which no more expensive endpoint answered: nobody missed the endpoint
+   * then. To be put together over several runs, of which one may have a single outage.
    */
   readonly missedMs: readonly number[];
   /**
@@ -121,9 +122,15 @@ export function reportOf(
   logs: readonly RequestLog[],
   servers: readonly SimulatedServer[],
   oracle: Oracle,
-  answers: ReadonlyMap<string, readonly number[]>,
-  deadCalls: readonly DeadCall[],
-  durationMs: number,
+  {
+    answers,
+    deadCalls,
+    durationMs,
+  }: {
+    readonly answers: ReadonlyMap<string, readonly number[]>;
+    readonly deadCalls: readonly DeadCall[];
+    readonly durationMs: number;
+  },
 ): TrafficReport {
   const deadTimes = servers.reduce((sum, { schedule }) => sum + schedule.deadTimes.length, 0);
   const victims = logs.reduce((sum, { met }) => sum + met.size, 0);
@@ -240,7 +247,7 @@ function commonDeadTimes(servers: readonly SimulatedServer[]): readonly DeadTime
 /** A time from the end of a dead time to the first answer after it. */
 interface Recovery {
   readonly ms: number;
-  /** Whether a dearer endpoint answered meanwhile. */
+  /** Whether a more expensive endpoint answered meanwhile. */
   readonly isMissed: boolean;
 }
 
@@ -304,9 +311,9 @@ interface Known {
 }
 
 /**
- * Knows every outage and every rate limit, and gives each request to the endpoint that works and has the lowest price
- * for it. Sessions are cached there as they are for anybody else, but it does not stay with a dearer endpoint because a
- * prompt is cached there: a router that does can be a little cheaper.
+ * Has the times of all outages and all rate limits, and gives each request to the endpoint that works and has the
+ * lowest price for it. Sessions are cached there as they are for anybody else, but it does not stay with a more
+ * expensive endpoint because a prompt is cached there: a router that does can be a little cheaper.
  */
 export class Oracle {
   readonly #known: readonly Known[];

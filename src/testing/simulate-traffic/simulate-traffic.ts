@@ -1,3 +1,4 @@
+/** Sends simulated traffic through a real router, in virtual time. */
 import { RouterError } from '../../protocol/router-error.ts';
 import type { Message } from '../../protocol/message.ts';
 import type { Provider } from '../../contracts/provider.ts';
@@ -134,7 +135,11 @@ class Simulation implements CallBook {
       });
     }
     await this.#clock.run(() => this.#sessionsLeft === 0);
-    return reportOf(this.#logs, this.#servers, this.#oracle, this.#answers, this.#deadCalls, this.#clock.elapsedMs);
+    return reportOf(this.#logs, this.#servers, this.#oracle, {
+      answers: this.#answers,
+      deadCalls: this.#deadCalls,
+      durationMs: this.#clock.elapsedMs,
+    });
   }
 
   turnOf(call: SimulatedCall): Turn {

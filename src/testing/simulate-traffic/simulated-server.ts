@@ -1,3 +1,4 @@
+/** The endpoints of a simulated world. */
 import type { EndpointDeclaration } from '../../catalog/endpoint.ts';
 import type { Price } from '../../catalog/price.ts';
 import { type ProviderCall, failedReply } from '../../contracts/provider.ts';
@@ -20,7 +21,7 @@ export interface SimulatedCall {
   readonly signal: AbortSignal;
 }
 
-/** What endpoints tell about the calls they got. */
+/** What endpoints report about the calls they got. */
 export interface CallBook {
   turnOf(call: SimulatedCall): Turn;
   /** Counts a call; gives its number among those of its request, from 1 on. */
@@ -98,7 +99,7 @@ export class SimulatedServer {
     const breaksBefore = chance.uniform() < breaks.before;
     const breaksAfter = chance.uniform() < breaks.after;
     const hasTools = (call.request.tools?.length ?? 0) > 0;
-    const tool = hasTools ? toolCall(chance.uniform() < (this.endpoint.brokenToolCalls ?? 0)) : undefined;
+    const tool = hasTools ? toolCall({ isBroken: chance.uniform() < (this.endpoint.brokenToolCalls ?? 0) }) : undefined;
     if (mode === 'down') return this.#after(call, failMs ?? FAILURE_MS, () => failedReply(OUT));
     const waitMs = this.#bucket?.take(startedMs) ?? 0;
     if (waitMs > 0) return this.#after(call, FAILURE_MS, () => failedReply(this.#limited(waitMs)));

@@ -13,7 +13,7 @@ export interface SimulatedToolCall {
 }
 
 /** Calls the function of simulated requests; a broken call ends within its arguments. */
-export function toolCall(isBroken: boolean): SimulatedToolCall {
+export function toolCall({ isBroken }: { readonly isBroken: boolean }): SimulatedToolCall {
   const text = isBroken ? '{"text": "simul' : '{"text": "simulated"}';
   const call = {
     id: 'call_1',

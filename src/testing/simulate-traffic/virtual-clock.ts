@@ -1,3 +1,4 @@
+/** The virtual clock of simulations. */
 import { seededRandom } from '../../providers/simulated/chance.ts';
 import type { Environment } from '../../platform/environment.ts';
 import { nextTurn } from '../../platform/wait.ts';

@@ -1,3 +1,4 @@
+/** The description of a simulated world. */
 import type { Price } from '../../catalog/price.ts';
 
 /** The time to the first token of an endpoint: lognormal, as measured times are. */
@@ -68,7 +69,7 @@ export type Outage = {
       /** Costs something else meanwhile. */
       readonly kind: 'price';
       readonly price: Price;
-      /** Whether the router knows it beforehand. Default true; otherwise only the cost of each answer says so. */
+      /** Whether it is declared to the router. Default true; otherwise only the cost of each answer says so. */
       readonly announced?: boolean;
     }
 );
@@ -103,7 +104,7 @@ export interface SimulatedEndpoint {
   readonly provider?: string | undefined;
   /** US dollars per million tokens. `cacheRead` defaults to a tenth of `prompt`. */
   readonly price: Price;
-  /** What the router is told of the price. Default: what is true; `false`: nothing, as with servers of one's own. */
+  /** What is declared of the price. Default: what is true; `false`: nothing, as with servers of one's own. */
   readonly declaresPrice?: boolean | undefined;
   /** Whether the usage of its answers says what they cost. Default false. */
   readonly reportsCost?: boolean | undefined;
@@ -125,7 +126,7 @@ export interface SimulatedEndpoint {
   /** Share of its tool calls whose arguments are no JSON. Default 0. */
   readonly brokenToolCalls?: number | undefined;
   readonly outages?: readonly Outage[] | undefined;
-  /** What the router is told of its limits. Default: nothing, so it has to find out. */
+  /** What is declared of its limits. Default: nothing, so it has to find out. */
   readonly declared?:
     | {
         readonly rpm?: number | undefined;

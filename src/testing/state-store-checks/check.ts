@@ -1,8 +1,9 @@
+/** What the checks for state stores are made of. */
 import type { StateStore } from '../../contracts/state-store.ts';
 
 /** The store under check, as its author sets it up. */
 export interface StateStoreHarness {
-  /** Gives a store with nothing in it. Each check asks once, and closes what it got. */
+  /** Gives a store with nothing in it. Each check calls it once, and closes what it got. */
   readonly create: () => StateStore | Promise<StateStore>;
   /** Gives another store over the same data. Absent where data belongs to one process. */
   readonly attach?: (() => StateStore | Promise<StateStore>) | undefined;

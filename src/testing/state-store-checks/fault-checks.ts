@@ -1,3 +1,4 @@
+/** Checks for state stores: a server that hangs, refuses changes or is replaced. */
 import type { StateStore } from '../../contracts/state-store.ts';
 import type { JsonValue } from '../../protocol/json.ts';
 import { expectSame } from '../provider-checks/harness.ts';

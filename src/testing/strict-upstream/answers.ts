@@ -11,7 +11,7 @@ interface Said {
 
 /** How one API writes a response. */
 export interface AnswerWire {
-  /** Whether a request asks for a stream. */
+  /** Whether a request is for a stream. */
   streams(body: JsonObject, path: string): boolean;
   /** What a request forces, or allows: the call or the text of the response. */
   saidFor(body: JsonObject, text: string): Said;

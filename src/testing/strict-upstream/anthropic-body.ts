@@ -130,7 +130,7 @@ export function familyOf(model: string): ModelFamily {
   return FAMILIES.find(({ name }) => name.test(model)) ?? { ...OF_4_7, name: /^/ };
 }
 
-/** Type of thinking that a request asks for. */
+/** Type of thinking that a request requires. */
 export function thinkingOf({ body }: Pick<StrictRequest, 'body'>): string | undefined {
   return read.string(read.object(body['thinking'])['type']);
 }

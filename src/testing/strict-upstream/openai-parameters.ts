@@ -48,7 +48,7 @@ function isResponses({ path }: StrictRequest): boolean {
   return path.includes('/responses');
 }
 
-/** The effort that a request asks for, on either wire. */
+/** The effort that a request requires, on either wire. */
 function effortOf(request: StrictRequest): string | undefined {
   const { body } = request;
   return read.text(isResponses(request) ? read.object(body['reasoning'])['effort'] : body['reasoning_effort']);

@@ -61,7 +61,7 @@ const GEMINI_MODEL = /\/models\/([^/:]+):\w+/;
 /**
  * Starts a server on a free port of 127.0.0.1 that checks requests as a vendor does, by rules from public documents and
  * reports. What breaks a rule is refused with the vendor's status, error body and words; everything else gets a small
- * valid response, streaming where asked, with a call where one is forced. Runs on Node only.
+ * valid response, streaming where requested, with a call where one is forced. Runs on Node only.
  *
  * @param vendor - The vendor, or the server of open models; the API follows from the path of each request.
  * @throws RangeError when `without` names a rule that the vendor does not have.

@@ -221,7 +221,7 @@ describe('the reason for an end', () => {
     ['content_filter', 'SAFETY', false, 'refusal'],
     [null, null, false, null],
   ])('%s (%s, refused: %s) is %s', (finish, native, refused, expected) => {
-    expect(stopReason(finish, native, refused)).toBe(expected);
+    expect(stopReason(finish, native, { refused })).toBe(expected);
   });
 });
 

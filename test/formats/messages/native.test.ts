@@ -144,7 +144,7 @@ describe('what only an endpoint that speaks Messages understands', () => {
         status: 400,
         path: 'container',
         message:
-          'container can only be sent to a provider that speaks this API itself, which has no word for plugins[1].',
+          'container can only be sent to a provider that supports this API natively, which has no field for plugins[1].',
       },
     });
   });

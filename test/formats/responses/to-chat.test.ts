@@ -390,7 +390,7 @@ describe('what only a provider of this API understands', () => {
   it('cannot be asked for beside what only this router does', () => {
     const body = responsesBody({ tools: [{ type: 'file_search' }], plugins: [{ id: 'web' }] });
     expect(sentenceOf(body)).toBe(
-      'tools[0].type can only be sent to a provider that speaks this API itself, which plugins[0] rules out.',
+      'tools[0].type can only be sent to a provider that supports this API natively, which plugins[0] rules out.',
     );
   });
 });

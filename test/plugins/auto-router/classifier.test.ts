@@ -85,7 +85,7 @@ describe('the task classifier', () => {
 
   it('needs less than 200 µs a prompt', () => {
     const texts = heldBack().map(({ text }) => text);
-    const longest = promptOf([user(texts.join('\n'))], false).text;
+    const longest = promptOf([user(texts.join('\n'))], { hasTools: false }).text;
     let [usual, long] = [Infinity, Infinity];
     // The best of many rounds: the first ones compile, and in others somebody else has the core, too.
     for (let round = 0; round < 60 && (usual >= 0.2 || long >= 0.4); round += 1) {
@@ -146,7 +146,7 @@ describe('the task classifier', () => {
     'is not slowed down by a text of nothing but %j',
     (piece) => {
       const text = piece.repeat(40_000);
-      const { text: looked } = promptOf([user(text)], false);
+      const { text: looked } = promptOf([user(text)], { hasTools: false });
       expect(looked.length).toBeLessThanOrEqual(1_201);
       const cpuMs = cpuClock();
       for (let round = 0; round < 20; round += 1) localClassifier()({ text: looked, ...WORDS });
@@ -230,24 +230,24 @@ describe('what a classifier is told', () => {
       { role: 'assistant', content: null, tool_calls: [] } as unknown as Message,
       { role: 'tool', tool_call_id: 'c', content: 'a long result' } as Message,
     ];
-    expect(promptOf(messages, true)).toEqual({
+    expect(promptOf(messages, { hasTools: true })).toEqual({
       text: 'in Go please\nWrite a function that sorts a list of names',
       hasImage: false,
       hasTools: true,
     });
     const long = 'Please explain in detail how the tides of the sea come about';
-    expect(promptOf([user('Hello there'), user(long)], false).text).toBe(long);
+    expect(promptOf([user('Hello there'), user(long)], { hasTools: false }).text).toBe(long);
   });
 
   it('is the text of parts, with an image or without', () => {
     const image = { type: 'image_url', image_url: { url: 'https://example.com/a.png' } } as const;
     const parts = [{ type: 'text', text: 'What does this sign say? I cannot read it.' } as const, image];
-    expect(promptOf([user(parts)], false)).toEqual({
+    expect(promptOf([user(parts)], { hasTools: false })).toEqual({
       text: 'What does this sign say? I cannot read it.',
       hasImage: true,
       hasTools: false,
     });
-    expect(promptOf([], false)).toEqual({ text: '', ...WORDS });
+    expect(promptOf([], { hasTools: false })).toEqual({ text: '', ...WORDS });
   });
 });
 

@@ -7,7 +7,7 @@ const prompt = { text: 'Solve the equation 3x + 5 = 20', hasImage: false, hasToo
 
 it('the weights are loaded with the first request for a router model, and a classifier without them says so', async () => {
   const local = localClassifier();
-  expect(() => local(prompt)).toThrow('localClassifier() was asked before its weights were there: await its load()');
+  expect(() => local(prompt)).toThrow('localClassifier() was called before its weights were loaded: await its load()');
   const models = { 'acme/one': { usd: 1, info: { scores: { general: 0.5 } } } };
   const request = { model: 'router/auto', messages: [{ role: 'user', content: prompt.text } as const] };
   const taskFor = async (classify?: typeof local) => {

@@ -149,7 +149,7 @@ describe('middle-out', () => {
     fc.assert(
       fc.property(conversation, fc.integer({ min: 0, max: 200 }), (messages, more) => {
         const sizes = messages.map((message) => countMessage(message, mostTokens, 1_600));
-        expect(compress(messages, leastTokens(messages, sizes, false) + more)).toBeDefined();
+        expect(compress(messages, leastTokens(messages, sizes, { withInstructions: false }) + more)).toBeDefined();
       }),
       runs(200),
     );

@@ -359,12 +359,12 @@ describe('what goes wrong with an MCP server', () => {
     [
       'an address of something else',
       async () => ({ url: (await http(serveStatus(404))).url }),
-      'is not at its address, or has forgotten the session (404)',
+      'is not at its address, or has ended the session (404)',
     ],
     [
       'a server that speaks something else',
       async () => ({ url: (await http(serveStatus(200))).url }),
-      'answered with something that is not of the protocol',
+      'answered with something that is not MCP',
     ],
   ])('is an error that says so: %s', async (_, server, message) => {
     const model = turns('Made up.');

@@ -208,7 +208,7 @@ describe('sources of a search', () => {
 describe('what makes no sense', () => {
   it.each([
     ['an event that is not JSON', 'data: {"candidates":\n\n', 'bad_response'],
-    ['a candidate with an impossible index', 'data: {"candidates":[{"index":1e9}]}\n\n', 'bad_response'],
+    ['a candidate with an invalid index', 'data: {"candidates":[{"index":1e9}]}\n\n', 'bad_response'],
     ['an error event without a wrapper', 'event: error\ndata: {"message":"no","status":"INTERNAL"}\n\n', 'server'],
   ])('breaks the stream: %s', async (_name, text, kind) => {
     const pieces = await decodeGoogleStream([new TextEncoder().encode(`${text}data: {}\n\n`)]);

@@ -38,11 +38,11 @@ describe('a body that came with a good status and is no answer', () => {
     ['no choices', '{"choices":[]}', 'an answer without choices'],
     ['null choices', '{"choices":null}', 'an answer without choices'],
     ['choices that are no objects', '{"choices":[1]}', 'an answer without choices'],
-    ['a choice without a message', '{"choices":[{"index":0}]}', 'an impossible answer'],
+    ['a choice without a message', '{"choices":[{"index":0}]}', 'an invalid answer'],
     [
       'too many tool calls',
       answer({ tool_calls: Array.from({ length: 1_002 }, () => ({ function: { name: 'f' } })) }),
-      'an impossible answer',
+      'an invalid answer',
     ],
   ])('is a failure: %s', (_name, body, problem) => {
     expect(problemOf(body)).toEqual({ kind: 'bad_response', message: `The provider sent ${problem}` });

@@ -150,12 +150,12 @@ const REFUSED: readonly Row[] = [
   ...[1e9, 128, -1, 1.5, '0', 'x', true, []].map((index): Row => [
     `a choice with the index ${JSON.stringify(index)}`,
     [{ choices: [{ index, delta: { content: 'a' } }] }],
-    [impossible('a choice with an impossible index')],
+    [impossible('a choice with an invalid index')],
   ]),
   [
     'a tool call with an index of a billion',
     [choice({ tool_calls: [{ index: 1e9, id: 'a', function: { name: 'f' } }] })],
-    [impossible('an impossible number of tool calls')],
+    [impossible('an invalid number of tool calls')],
   ],
 ];
 

@@ -65,7 +65,7 @@ describe('a chat request for Responses', () => {
 
   it('cannot be one that insists on a parameter of chat completions', () => {
     expect(() => encoded({ seed: 1, provider: { require_parameters: true } }, 'codex-mini')).toThrow(
-      'The Responses API has no words for the parameter seed',
+      'The Responses API has no field for the parameter seed',
     );
   });
 

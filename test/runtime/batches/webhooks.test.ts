@@ -239,7 +239,7 @@ describe('deliveries', () => {
     const { id: waiting } = await router.batches.create(chatBatch(1, { callback_url: HOOK_URL }));
     expect(await refusal(router.batches.redeliver(waiting))).toMatchObject({
       status: 409,
-      message: 'The batch is validating; its callback_url is told once it has ended',
+      message: 'The batch is validating; its callback_url is notified once it has ended',
     });
     expect(await refusal(router.batches.redeliver('batch_none'))).toMatchObject({ status: 404 });
   });

@@ -1,3 +1,4 @@
+/** Makes recorded decisions again under another configuration. */
 import type { Catalog } from '../../../catalog/catalog.ts';
 import type { Endpoint, EndpointTier } from '../../../catalog/endpoint.ts';
 import type { Modality, ParameterName, ToolChoiceKind } from '../../../catalog/model.ts';
@@ -263,7 +264,7 @@ export class DecideAgain {
 
   #chosen(target: LedgerTarget): ModelTarget {
     const { requested, model = requested, strategy = 'direct', sort, admit_tier: admitTier, router, shuffled } = target;
-    const all = endpointsOf(model, shuffled === true, this.#rules.catalog);
+    const all = endpointsOf(model, this.#rules.catalog, { shuffled: shuffled === true });
     const byId = (ids: readonly string[]): readonly Endpoint[] =>
       ids.flatMap((id) => all.find((endpoint) => endpoint.id === id) ?? []);
     return {

@@ -1,3 +1,5 @@
+/** Estimates with confidence intervals, from requests near a time. */
+
 const CHUNK = 4_096;
 
 /**
@@ -95,8 +97,8 @@ export class LocalMeans {
   }
 
   /**
-   * What a request would have shown there, times a scale; undefined where none went there. To be asked after everything
-   * was added.
+   * What a request would have shown there, times a scale; undefined where none went there. To be called after
+   * everything was added.
    *
    * @param isChance - Whether the request would have turned out by chance as the others did. False where somebody else
    *   counts that.

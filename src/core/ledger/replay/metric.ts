@@ -1,7 +1,8 @@
+/** The metrics by which a replay compares two configurations. */
 import { LocalMeans, NumberList, intervalOf } from './local-means.ts';
 import type { Estimated } from './replay-report.ts';
 
-/** Endpoints of a plan that are looked at: it is rare that more are asked. */
+/** Endpoints of a plan that are looked at: it is rare that more are called. */
 export const MOST_WAYS = 3;
 
 /** What a request costs at the first endpoints of its plan. Filled anew for each request, so that none is made for each. */

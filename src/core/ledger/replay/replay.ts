@@ -1,3 +1,4 @@
+/** Replays a ledger and compares its decisions with those of another configuration. */
 import { nanoFromUsd } from '../../../catalog/cost.ts';
 import type { Endpoint } from '../../../catalog/endpoint.ts';
 import { ratesAt } from '../../../catalog/price-at.ts';
@@ -116,7 +117,7 @@ export class Replay {
   }
 
   /**
-   * What came of a request, and what that shows of the endpoint that was asked first: calls that follow a failure, and
+   * What came of a request, and what that shows of the endpoint that was called first: calls that follow a failure, and
    * the time that it took, belong to what it means to ask there first.
    */
   #compare(record: LedgerRecord, moved: readonly PlanStep[] | undefined): void {

@@ -6,7 +6,7 @@ import { type AdaptivePolicy, type CrowdPolicy, OWN_MS } from './policy.ts';
  * calls that began among many are late, and calls that began among few are not. In an outage both are.
  */
 export interface Crowd {
-  /** Calls at a time that are answered in time: beyond these, others are asked first. */
+  /** Calls at a time that are answered in time: beyond these, others are called first. */
   readonly inTime: CallLimit;
   /** Calls at a time with which it gets at least as much done as with fewer: beyond these, one more may serve nobody. */
   readonly useful: CallLimit;

@@ -1,3 +1,4 @@
+/** Decides whether the declared and reported rate limits of an endpoint have room for a call. */
 import type { ReportedLimit } from '../../../contracts/provider.ts';
 
 /** What an endpoint is declared to take. */

@@ -1,3 +1,4 @@
+/** Estimates what a request costs at an endpoint, cached prompts included. */
 import type { Endpoint } from '../../../catalog/endpoint.ts';
 import { blendedPrice, type Rates } from '../../../catalog/price.ts';
 import { ratesAt } from '../../../catalog/price-at.ts';

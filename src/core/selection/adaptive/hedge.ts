@@ -1,3 +1,4 @@
+/** Decides when a late call is hedged, and limits what hedges may cost. */
 import { fill } from '../../../options/option.ts';
 import { HEDGE, type HedgePolicy } from '../../../options/selection.ts';
 import type { RoutedRequest } from '../../../contracts/request.ts';
@@ -55,7 +56,7 @@ export function purseAfterAnswer(purse: HedgePurse, policy: HedgePolicy, usd: nu
  * Sets aside what a hedge may cost, before it begins; undefined when there is not enough. So hedges never cost more than
  * was paid in, however many are under way.
  *
- * @param mostUsd - What the dearer of its two calls costs when it is given up.
+ * @param mostUsd - What the more expensive of its two calls costs when it is given up.
  */
 export function purseAfterHedge(purse: HedgePurse, mostUsd: number): HedgePurse | undefined {
   return purse.usd < mostUsd ? undefined : { ...purse, usd: purse.usd - mostUsd };

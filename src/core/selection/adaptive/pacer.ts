@@ -1,3 +1,4 @@
+/** Decides at which rate an endpoint is called, by how it answered before. */
 import { fill } from '../../../options/option.ts';
 import { PACER, type PacerPolicy } from '../../../options/selection.ts';
 

@@ -1,3 +1,4 @@
+/** The constants of adaptive selection. */
 import { ADAPTIVE, type AdaptivePolicy } from '../../../options/selection.ts';
 import { fill } from '../../../options/option.ts';
 

@@ -1,3 +1,4 @@
+/** Ranks endpoints by the expected cost of starting a request there. */
 import type { Endpoint } from '../../../catalog/endpoint.ts';
 import type { RoutedRequest } from '../../../contracts/request.ts';
 import {
@@ -195,12 +196,13 @@ function sharpnessIn({ usualAnswerTokens }: World, { sharpness, knownSharpness }
   return usualAnswerTokens === undefined ? sharpness : knownSharpness;
 }
 
-/** What costs nothing is compared as if it cost this share of the dearest, so that health still tells. */
+/** What costs nothing is compared as if it cost this share of the most expensive, so that health still tells. */
 const NEXT_TO_NOTHING = 1e-6;
 
 /**
- * An unknown price counts as the dearest known one. What is wrong with an endpoint passes, so it weighs on this request
- * and not on those that follow. A session under way has been drawn before: it moves by what that saves, not by chance.
+ * An unknown price counts as the most expensive known one. What is wrong with an endpoint passes, so it weighs on this
+ * request and not on those that follow. A session under way has been drawn before: it moves by what that saves, not by
+ * chance.
  *
  * @param further - Further requests that count.
  */

@@ -1,3 +1,4 @@
+/** Decides whether an endpoint hangs, by the calls that wait for it. */
 import { fill } from '../../../options/option.ts';
 import { SILENCE, type SilencePolicy } from '../../../options/selection.ts';
 import { MINIMUM_CALLS, OWN_MS } from './policy.ts';

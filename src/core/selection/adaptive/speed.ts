@@ -1,3 +1,4 @@
+/** Folds the times of calls into the usual speed of an endpoint. */
 import { MINIMUM_CALLS, type SpeedPolicy } from './policy.ts';
 import { type Growth, growthAfter, growthFactor } from './growth.ts';
 import { fading } from '../../fallback/condition.ts';

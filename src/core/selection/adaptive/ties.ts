@@ -1,3 +1,4 @@
+/** Orders endpoints that cost the same by the time that they take. */
 import type { Endpoint } from '../../../catalog/endpoint.ts';
 import type { World } from '../world.ts';
 import type { AdaptivePolicy } from './policy.ts';
@@ -13,7 +14,7 @@ export interface Timed {
   readonly known: number;
   /** What endpoints are compared by. */
   value: number;
-  /** Milliseconds to its first token; undefined where it was not asked for, or is hardly measured. */
+  /** Milliseconds to its first token; undefined where it was not requested, or is hardly measured. */
   ms: number | undefined;
   isTimed: boolean;
   /** Times as long as the fastest of those that cost as little; 1 where there are none. */

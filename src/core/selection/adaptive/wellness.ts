@@ -1,3 +1,4 @@
+/** Folds failures into the probability that an endpoint serves the next call well. */
 import type { AdaptivePolicy } from './policy.ts';
 import type { EndpointRecord } from '../world.ts';
 import { fading } from '../../fallback/condition.ts';

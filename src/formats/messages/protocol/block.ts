@@ -1,3 +1,4 @@
+/** The content blocks of Anthropic's Messages, and their schemas. */
 import { nullish } from '../../../protocol/accept/schema.ts';
 import { either, tagged, narrowed } from '../../../protocol/accept/choices.ts';
 import { jsonObject, list } from '../../../protocol/accept/collections.ts';
@@ -115,7 +116,7 @@ export interface ServerToolResultBlock extends CacheMark {
   readonly content: unknown;
 }
 
-/** One block of a message's content, told apart by `type`. */
+/** One block of a message's content, distinguished by `type`. */
 export type MessagesBlock =
   | TextBlock
   | ImageBlock
@@ -236,7 +237,7 @@ export const assistantContentSchema = either([
 export const systemContentSchema = either([text(), list(tagged('type', [textBlock]))]);
 
 /**
- * An object told apart by `type`. Types without a schema pass as they are: Anthropic adds some every month, and an
+ * An object distinguished by `type`. Types without a schema pass as they are: Anthropic adds some every month, and an
  * endpoint that speaks this wire understands them even where we do not.
  *
  * @param elsewhere - Types that exist, but not in this place, with the place where they belong.

@@ -1,3 +1,4 @@
+/** The body of `POST /messages`, and its schema. */
 import { nullish, read } from '../../../protocol/accept/schema.ts';
 import { either, tagged } from '../../../protocol/accept/choices.ts';
 import { loose, strict } from '../../../protocol/accept/object.ts';
@@ -110,7 +111,7 @@ export interface MessagesRequest {
     | 'scale'
     | null
     | undefined;
-  /** `fast` asks for the priority tier. */
+  /** `fast` requires the priority tier. */
   readonly speed?: 'standard' | 'fast' | null | undefined;
   /** Another spelling of `models`. `default` leaves the choice to the router. */
   readonly fallbacks?: 'default' | readonly { readonly model: string }[] | null | undefined;

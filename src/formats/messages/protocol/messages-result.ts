@@ -1,3 +1,4 @@
+/** The response and the stream events of Anthropic's Messages. */
 import type { Availability, ErrorMetadata, ErrorType } from '../../../protocol/error.ts';
 import type { RouterMetadata } from '../../../protocol/metadata.ts';
 import type { RedactedThinkingBlock, ThinkingBlock } from './block.ts';
@@ -55,7 +56,7 @@ export interface StopDetails {
 export interface MessagesUsage {
   readonly input_tokens: number;
   readonly output_tokens: number;
-  /** Null when the provider did not tell. */
+  /** Null when the provider did not say. */
   readonly cache_read_input_tokens: number | null;
   readonly cache_creation_input_tokens: number | null;
   readonly cache_creation: {

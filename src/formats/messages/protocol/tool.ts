@@ -1,3 +1,4 @@
+/** The tools of Anthropic's Messages, and their schemas. */
 import { nullish, optional } from '../../../protocol/accept/schema.ts';
 import { narrowed, tagged } from '../../../protocol/accept/choices.ts';
 import { jsonObject, list } from '../../../protocol/accept/collections.ts';

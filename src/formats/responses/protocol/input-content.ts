@@ -1,3 +1,4 @@
+/** The content parts of inputs to the Responses API, and their schemas. */
 import { nullish, ruled } from '../../../protocol/accept/schema.ts';
 import { either, tagged } from '../../../protocol/accept/choices.ts';
 import { list } from '../../../protocol/accept/collections.ts';

@@ -1,3 +1,4 @@
+/** The input items of the Responses API, and their schemas. */
 import { nullish } from '../../../protocol/accept/schema.ts';
 import type { AnySchema } from '../../../protocol/accept/form.ts';
 import { jsonObject, list } from '../../../protocol/accept/collections.ts';

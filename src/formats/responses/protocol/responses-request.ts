@@ -1,3 +1,4 @@
+/** The body of `POST /responses`, and its schema. */
 import { nullish, read } from '../../../protocol/accept/schema.ts';
 import { either, tagged } from '../../../protocol/accept/choices.ts';
 import { jsonObject, list } from '../../../protocol/accept/collections.ts';

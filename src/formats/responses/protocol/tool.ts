@@ -1,3 +1,4 @@
+/** The tools of the Responses API, and their schemas. */
 import { nullish, optional } from '../../../protocol/accept/schema.ts';
 import { either, tagged } from '../../../protocol/accept/choices.ts';
 import type { AnySchema } from '../../../protocol/accept/form.ts';

@@ -1,3 +1,4 @@
+/** The schemas of files and batches in the OpenAPI document. */
 import * as z from 'zod';
 import {
   BATCH_ENDPOINTS,

@@ -1,3 +1,4 @@
+/** The schemas of chat and embedding results in the OpenAPI document. */
 import * as z from 'zod';
 import type { JsonObject, JsonValue } from '../../../protocol/json.ts';
 import type {

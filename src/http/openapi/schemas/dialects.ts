@@ -1,3 +1,4 @@
+/** The schemas of the Messages and Responses APIs in the OpenAPI document. */
 import * as z from 'zod';
 import type {
   MessagesErrorBody,

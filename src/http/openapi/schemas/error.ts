@@ -1,3 +1,4 @@
+/** The schemas of errors and router metadata in the OpenAPI document. */
 import * as z from 'zod';
 import {
   type Availability,

@@ -1,3 +1,4 @@
+/** The schemas of models, endpoints and providers in the OpenAPI document. */
 import * as z from 'zod';
 import type {
   Architecture,

@@ -1,3 +1,4 @@
+/** The schemas of usage and cost in the OpenAPI document. */
 import * as z from 'zod';
 import type { EmbeddingUsage } from '../../../protocol/embedding.ts';
 import { count, wireObject } from './wire-object.ts';

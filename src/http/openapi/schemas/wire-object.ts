@@ -1,3 +1,4 @@
+/** Makes schemas of objects that the router writes, checked against their types. */
 import * as z from 'zod';
 import type { JsonObject, JsonValue } from '../../../protocol/json.ts';
 

@@ -1,3 +1,4 @@
+/** Finds the models that a model router may choose among. */
 import type { Catalog } from '../../../catalog/catalog.ts';
 import type { Endpoint, Model } from '../../../catalog/endpoint.ts';
 import { modelPatterns } from '../../../catalog/model-patterns.ts';
@@ -109,8 +110,8 @@ export function byPrice(left: Candidate, right: Candidate): number {
 }
 
 /**
- * Orders by what is known of models without scores: the longest context first, then the newest, then the dearest. What
- * is not known comes last.
+ * Orders by what is known of models without scores: the longest context first, then the newest, then the most
+ * expensive. What is not known comes last.
  */
 export function bySize(left: Candidate, right: Candidate): number {
   return (
@@ -159,7 +160,7 @@ interface SafeScores {
   readonly failed: boolean;
 }
 
-/** Asks for the score of every candidate. A source that throws knows none; a value that is no number is none. */
+/** Requests the score of every candidate. A source that throws knows none; a value that is no number is none. */
 export function safeScores(
   candidates: readonly Candidate[],
   scoreOf: (candidate: Candidate) => number | undefined,

@@ -1,3 +1,4 @@
+/** Calls another model on behalf of a tool: the advisor and the subagent. */
 import type { ToolContext, ToolFunction } from '../../../contracts/server-tool.ts';
 import type { ChatResult } from '../../../protocol/chat-result.ts';
 import type { AdvisorOptions } from '../../../protocol/inner-model-options.ts';
@@ -22,7 +23,7 @@ export const HELPER_TOOL_OPTIONS: OptionShape<HelperToolOptions> = { model: text
 /** What advisors and subagents have in common. */
 type HelperOptions = Omit<AdvisorOptions, 'forward_transcript' | 'stream'>;
 
-/** The model that a request names, or the best one of the catalog by a rule; at last the one that asks. */
+/** The model that a request names, or the best one of the catalog by a rule; at last the calling model. */
 export function helperModel(
   { model }: HelperOptions,
   rule: ModelRule,
@@ -31,7 +32,7 @@ export function helperModel(
   return model ?? rankModels(catalog, request, rule)[0] ?? request.targets[0]?.model ?? request.requested;
 }
 
-/** Asks a helper. */
+/** Calls a helper. */
 export function askHelper(
   model: string,
   instructions: string,
@@ -70,9 +71,9 @@ export function textOfAnswer({ choices, model }: ChatResult): string {
   throw errorOf(502, `${model} gave no text (finish reason: ${reason})`);
 }
 
-/** What may be told of a failed call. Errors of ours are written for whoever asked; what others throw is not. */
+/** What may be shown of a failed call. Errors of ours are written for whoever asked; what others throw is not. */
 export function reasonOfFailure(thrown: unknown): string {
-  return RouterError.isInstance(thrown) ? thrown.message : 'The model could not be asked';
+  return RouterError.isInstance(thrown) ? thrown.message : 'The model could not be called';
 }
 
 /** The text of a message, without media. */
@@ -85,7 +86,7 @@ export function textOfMessage({ content }: Message): string {
 /** How another model is to answer, as a request says it. */
 type InnerSampling = Pick<AdvisorOptions, 'max_completion_tokens' | 'reasoning' | 'temperature'>;
 
-/** What another model is asked. */
+/** The request to another model. */
 interface InnerQuestion {
   readonly model: string;
   readonly instructions?: string | undefined;

@@ -1,3 +1,4 @@
+/** Ranks models of the catalog by a rule, such as strong or small. */
 import { type Endpoint, type Model, serves } from '../../../catalog/endpoint.ts';
 import type { Catalog } from '../../../catalog/catalog.ts';
 import { blendedPrice } from '../../../catalog/price.ts';
@@ -8,13 +9,16 @@ import { DEFAULT_SELECTION_POLICY } from '../../../core/selection/world.ts';
 
 /** Which models of the router's own catalog are wanted. Names of models go stale; this does not. */
 export interface ModelRule {
-  /** Share of all models that are cheaper, from 0 to 1: `{ from: 0.5, to: 0.9 }` is the dearer half without the dearest. */
+  /**
+   * Share of all models that are cheaper, from 0 to 1: `{ from: 0.5, to: 0.9 }` is the more expensive half without the
+   * most expensive.
+   */
   readonly band: { readonly from: number; readonly to: number };
   /** Among models of the band without scores. */
   readonly prefer: 'dearest' | 'cheapest';
 }
 
-/** Strong models: the dearer half, but not the few that cost many times as much as all others. */
+/** Strong models: the more expensive half, but not the few that cost many times as much as all others. */
 export const STRONG: ModelRule = { band: { from: 0.5, to: 0.9 }, prefer: 'dearest' };
 /** Models that cost little and are still good. */
 export const ECONOMICAL: ModelRule = { band: { from: 0.15, to: 0.5 }, prefer: 'dearest' };
@@ -38,7 +42,7 @@ export function rankModels(
   catalog: Catalog,
   request: NormalizedRequest,
   rule: ModelRule,
-  needsTools = false,
+  { needsTools = false }: { readonly needsTools?: boolean | undefined } = {},
 ): readonly string[] {
   const asked = asPrompt(request, needsTools);
   const candidates = [...catalog.models.values()].flatMap((model) => rankedOf(model, catalog, asked));

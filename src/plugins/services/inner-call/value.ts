@@ -1,3 +1,4 @@
+/** Weighs the quality of models against their cost. */
 import { FAR_WORSE } from './candidates.ts';
 
 /** What is weighed against each other. */

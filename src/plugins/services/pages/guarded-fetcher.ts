@@ -1,3 +1,4 @@
+/** Fetches pages for models, through the guarded entry point to the network. */
 import { timerMs } from '../../../platform/environment.ts';
 import { checkShape, milliseconds, type OptionShape, text } from '../../../platform/option-kinds.ts';
 import { OutboundError } from '../../../net/outbound-error.ts';
@@ -13,7 +14,7 @@ import type { Outbound } from '../../../net/outbound-request.ts';
 
 /** Options of {@link guardedFetcher}. */
 export interface GuardedFetcherOptions {
-  /** What may be asked: ports, and hosts of your own network. Default: ports 80, 443 and 8443 of public hosts. */
+  /** What may be called: ports, and hosts of your own network. Default: ports 80, 443 and 8443 of public hosts. */
   readonly outbound?: OutboundOptions | undefined;
   /** Bytes of a page that are read, after decompression; the rest is cut off. Default 5,000,000. */
   readonly maxBytes?: number | undefined;

@@ -1,4 +1,5 @@
-import { type HtmlToken, attributeOf, decodeEntities, htmlTokens } from './html-tokens.ts';
+/** Reads the text of an HTML page, without navigation and scripts. */
+import { type HtmlToken, htmlTokens } from './html-tokens.ts';
 import { nextTurn } from '../../../platform/wait.ts';
 
 /** What a page says, without what it looks like. */
@@ -31,7 +32,7 @@ const MAX_PARAGRAPH = 200_000;
 const PIECE = 10;
 
 /**
- * Reads a page without a parser: scripts, styles and what is around the content are left out, headings, lists, links
+ * Reads a page tag by tag, without a tree: scripts, styles and what is around the content are left out, headings, lists, links
  * and table rows become Markdown. Takes time in proportion to the page's length, whatever is in it, and lets everything
  * else have a turn every few milliseconds.
  */
@@ -67,7 +68,7 @@ export async function readHtml(html: string, baseURL: string): Promise<ReadableP
   // A page that puts everything into what usually is around the content is read as a whole.
   const whole = text === '' && content.end > content.start ? await bareText(html) : text;
   return {
-    title: decodeEntities(title).replaceAll(/\s+/g, ' ').trim().slice(0, MAX_TITLE_LENGTH) || undefined,
+    title: title.replaceAll(/\s+/g, ' ').trim().slice(0, MAX_TITLE_LENGTH) || undefined,
     content: whole,
   };
 }
@@ -95,7 +96,7 @@ async function bareText(html: string): Promise<string> {
   const work = new Work();
   for (const token of htmlTokens(html)) {
     if (work.isEnough(token)) await nextTurn();
-    if (token.type === 'text' && !inTitle) texts.push(decodeEntities(token.text).replaceAll(/\s+/g, ' ').trim());
+    if (token.type === 'text' && !inTitle) texts.push(token.text.replaceAll(/\s+/g, ' ').trim());
     inTitle = token.type === 'open' && token.name === 'title';
   }
   return texts.filter((text) => text !== '').join(' ');
@@ -118,6 +119,8 @@ class Work {
   }
 }
 
+type Opened = Extract<HtmlToken, { readonly type: 'open' }>;
+
 /** Puts texts together as lines of Markdown. */
 class TextWriter {
   readonly #lines: string[] = [];
@@ -134,8 +137,7 @@ class TextWriter {
     this.#baseURL = baseURL;
   }
 
-  text(raw: string): void {
-    const text = decodeEntities(raw);
+  text(text: string): void {
     this.#push(this.#preformatted > 0 ? text : text.replaceAll(/\s+/g, ' '));
   }
 
@@ -146,7 +148,7 @@ class TextWriter {
     this.#line.push(text);
   }
 
-  open(name: string, attributes: string): void {
+  open(name: string, { href, alt }: Opened['attributes']): void {
     const heading = HEADING.exec(name)?.[1];
     if (heading !== undefined) {
       this.block();
@@ -159,8 +161,8 @@ class TextWriter {
     else if (name === 'pre') {
       this.block();
       this.#preformatted += 1;
-    } else if (name === 'a') this.#link = this.#linkTo(attributeOf(attributes, 'href'));
-    else if (name === 'img') this.#push(attributeOf(attributes, 'alt') ?? '');
+    } else if (name === 'a') this.#link = this.#linkTo(href);
+    else if (name === 'img') this.#push(alt ?? '');
   }
 
   close(name: string): void {

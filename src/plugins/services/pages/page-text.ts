@@ -1,3 +1,4 @@
+/** Turns the body of a page into text, by its type. */
 import { type FetchedPage, PageError } from '../../../contracts/plugin-services.ts';
 import { PdfError, type PdfReader } from '../../../contracts/pdf-reader.ts';
 import type { ReadablePage } from './html-text.ts';

@@ -1,3 +1,4 @@
+/** Extracts the text of a PDF with the optional package unpdf. */
 import type * as Package from 'unpdf';
 import { PdfError, type PdfText } from '../../../contracts/pdf-reader.ts';
 import type { PdfJob } from './pdf-job.ts';

@@ -1,3 +1,4 @@
+/** Reads PDFs on this machine, within limits. */
 import { callable, checkShape, milliseconds, type OptionShape } from '../../../platform/option-kinds.ts';
 import { PdfError, type PdfReader, type PdfText } from '../../../contracts/pdf-reader.ts';
 import type { PdfJob, RunPdfJob } from './pdf-job.ts';

@@ -1,3 +1,4 @@
+/** Runs the PDF reader on Node, in a thread of its own for each file. */
 import { timerMs } from '../../../platform/environment.ts';
 import { existsSync } from 'node:fs';
 import process from 'node:process';

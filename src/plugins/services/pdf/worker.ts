@@ -1,3 +1,4 @@
+/** The program of the thread that reads one PDF. */
 import { parentPort, workerData } from 'node:worker_threads';
 import { extractText } from './extract-text.ts';
 import { type PdfJob, replyOfError, tooMuchMemory, type WorkerReply } from './pdf-job.ts';
@@ -7,7 +8,7 @@ import { type PdfJob, replyOfError, tooMuchMemory, type WorkerReply } from './pd
  * can unfold to a gigabyte, and limits on the heap of a thread do not count such buffers.
  *
  * @param maxBytes - Bytes of one buffer.
- * @param onBreach - Told when something wanted more.
+ * @param onBreach - Called when something wanted more.
  */
 function guardAllocations(maxBytes: number, onBreach: () => void): void {
   // The platform's own decompression grows outside of what can be watched; without it, the reader uses its own.

@@ -1,3 +1,4 @@
+/** Brave Search as a search engine. */
 import type { JsonObject } from '../../../protocol/json.ts';
 import type { DomainRule, DomainFilter, SearchEngine } from '../../../contracts/plugin-services.ts';
 

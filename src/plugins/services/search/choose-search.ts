@@ -1,3 +1,4 @@
+/** Chooses the search engine of a request, or the provider's own search. */
 import type { Endpoint } from '../../../catalog/endpoint.ts';
 import type { DomainFilter, DomainRule, SearchEngine } from '../../../contracts/plugin-services.ts';
 import type { ModelTarget, NormalizedRequest } from '../../../contracts/request.ts';
@@ -50,7 +51,7 @@ export function chooseSearch(
   request: Pick<NormalizedRequest, 'targets' | 'tools'>,
   wish: SearchWish,
   engines: readonly SearchEngine[],
-  insist: boolean,
+  { insist }: { readonly insist: boolean },
 ): SearchChoice | undefined {
   const { engine = 'auto' } = wish;
   const named = engines.find(({ id }) => id === engine);

@@ -1,3 +1,4 @@
+/** The options that all search engines share, and how they read results. */
 import {
   amount,
   checkShape,
@@ -12,7 +13,7 @@ import type { JsonValue } from '../../../protocol/json.ts';
 import type { SearchResult } from '../../../contracts/plugin-services.ts';
 import * as read from '../../../platform/json.ts';
 
-/** What all search engines may be told. */
+/** Options of all search engines. */
 export interface SearchEngineOptions {
   /** Address of the service, without a path. Default: the vendor's own. */
   readonly baseURL?: string | undefined;
@@ -24,7 +25,7 @@ export interface SearchEngineOptions {
   readonly transport?: Transport | undefined;
 }
 
-/** What all search engines may be told. */
+/** Options of all search engines. */
 export const SEARCH_ENGINE_OPTIONS: OptionShape<SearchEngineOptions> = {
   baseURL: httpAddress,
   pricePerSearch: amount,
@@ -32,7 +33,7 @@ export const SEARCH_ENGINE_OPTIONS: OptionShape<SearchEngineOptions> = {
   transport: transportKind,
 };
 
-/** Options of an engine that wants a key. */
+/** Options of an engine that requires a key. */
 export interface KeyedSearchEngineOptions extends SearchEngineOptions {
   readonly apiKey: string;
 }
@@ -43,7 +44,7 @@ const KEYED_OPTIONS: OptionShape<KeyedSearchEngineOptions> = {
 };
 
 /**
- * Checks the options of an engine that wants a key, and gives its address.
+ * Checks the options of an engine that requires a key, and gives its address.
  *
  * @throws {@link ConfigError} with everything that is wrong with them.
  */

@@ -1,3 +1,4 @@
+/** Exa as a search engine. */
 import { isJsonObject, type JsonObject } from '../../../protocol/json.ts';
 import type { SearchMode } from '../../../protocol/web-options.ts';
 import type { SearchEngine, SearchQuery } from '../../../contracts/plugin-services.ts';

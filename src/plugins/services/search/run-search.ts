@@ -1,3 +1,4 @@
+/** Runs a search and writes its results for a prompt. */
 import { RouterError } from '../../../protocol/router-error.ts';
 import { isAdmitted } from '../domain-filter.ts';
 import { plainText } from '../pages/page-text.ts';

@@ -1,3 +1,4 @@
+/** SearXNG as a search engine. */
 import { checkShape } from '../../../platform/option-kinds.ts';
 import type { DomainFilter, SearchEngine } from '../../../contracts/plugin-services.ts';
 

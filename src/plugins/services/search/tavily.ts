@@ -1,3 +1,4 @@
+/** Tavily as a search engine. */
 import type { SearchMode } from '../../../protocol/web-options.ts';
 import type { SearchEngine } from '../../../contracts/plugin-services.ts';
 import { JsonService } from '../json-service.ts';
@@ -9,7 +10,7 @@ const MAX_RESULTS = 20;
 const MAX_QUERY_LENGTH = 400;
 /** Excerpts of one page that Tavily joins, by how much context is wanted. It gives several only in `advanced` depth. */
 const CHUNKS = { low: 1, medium: 2, high: 3 } as const;
-/** Tavily's depths by the mode that asks for them. */
+/** Tavily's depths by the mode that requires them. */
 const DEPTHS: Readonly<Partial<Record<SearchMode, string>>> = {
   instant: 'ultra-fast',
   turbo: 'ultra-fast',

@@ -1,3 +1,4 @@
+/** Reads and writes what a batch remembers of its job at a provider. */
 import * as read from '../../../platform/json.ts';
 import type { Endpoint } from '../../../catalog/endpoint.ts';
 import { isJsonObject, type JsonObject } from '../../../protocol/json.ts';

@@ -1,3 +1,4 @@
+/** Stores the results of a provider's batch API. */
 import type { Endpoint } from '../../../catalog/endpoint.ts';
 import type { Account } from '../../../contracts/account.ts';
 import { CANCELLED_ITEM, EXPIRED_ITEM, itemError } from '../../../core/batch/item-rules.ts';

@@ -1,3 +1,4 @@
+/** Finds the providers to which a batch can go as a whole. */
 import type { Endpoint } from '../../../catalog/endpoint.ts';
 import type { Account } from '../../../contracts/account.ts';
 import type {

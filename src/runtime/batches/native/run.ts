@@ -1,3 +1,4 @@
+/** Runs a batch on the batch API of its provider. */
 import { CANCELLED_ITEM, EXPIRED_ITEM, MISSING_ITEM } from '../../../core/batch/item-rules.ts';
 import type {
   NativeState,
@@ -133,7 +134,7 @@ async function findUnwrittenPart(
   return 'found';
 }
 
-/** How a batch stands, or undefined while nobody can tell. */
+/** State of a batch, or undefined while nobody can tell. */
 async function stateOf(live: LiveJob, signal: AbortSignal): Promise<NativeState | undefined> {
   const reply = await live.native.poll(live.call(signal));
   return reply.ok ? reply.value : undefined;

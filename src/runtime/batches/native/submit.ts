@@ -1,3 +1,4 @@
+/** Submits a batch to the batch API of its provider, at most once. */
 import type { NativeItem, NativeJob, NativeReply } from '../../../contracts/native-batches.ts';
 import type { TaskResult, TaskSignals } from '../../../contracts/task-queue.ts';
 import type { ClaimedTask } from '../../../contracts/batch-store.ts';

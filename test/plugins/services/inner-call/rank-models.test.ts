@@ -21,7 +21,7 @@ function ranked(
   asked = request(),
   needsTools = false,
 ): readonly string[] {
-  return rankModels(buildCatalog([{ slug: 'p', name: 'P', models }]), asked, rule, needsTools);
+  return rankModels(buildCatalog([{ slug: 'p', name: 'P', models }]), asked, rule, { needsTools });
 }
 
 const priced = (price: number, more: EndpointDeclaration = {}): EndpointDeclaration => ({

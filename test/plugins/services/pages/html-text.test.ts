@@ -78,6 +78,10 @@ describe('the simple reader of HTML', () => {
 
   it.each([
     ['&eacute;&Ouml;&euro;&#8364;&#x20AC;&amp;lt;', 'éÖ€€€&lt;'],
+    ['&beta;&Ccaron;&hellip;hy&shy;phen &lt;p&gt;', 'βČ…hyphen <p>'],
+    ['<a href="/?a=1&amp;b=2" href=/x>x</a>', '[x](https://example.com/?a=1&b=2)'],
+    [`<p title="never closed>x</p><p title='nor this>y`, 'x\n\ny'],
+    ['<svg><title>no</title></svg>x<template><template></template>y', 'xy'],
     ['&unknown; &amp &#0; &#xD800; &#99999999;', '&unknown; & \ufffd \ufffd \ufffd'],
     ['1 < 2 > 0 & <3', '1 < 2 > 0 & <3'],
     ['<p title="a > b">x</p>', 'x'],
@@ -185,12 +189,12 @@ describe('tokens of HTML', () => {
     const tokens = [...htmlTokens('a<b c=d>e</b><script>x</script><title>t</title>')];
     expect(tokens).toEqual([
       { type: 'text', text: 'a' },
-      { type: 'open', name: 'b', attributes: ' c=d' },
+      { type: 'open', name: 'b', attributes: {} },
       { type: 'text', text: 'e' },
       { type: 'close', name: 'b' },
-      { type: 'open', name: 'script', attributes: '' },
+      { type: 'open', name: 'script', attributes: {} },
       { type: 'close', name: 'script' },
-      { type: 'open', name: 'title', attributes: '' },
+      { type: 'open', name: 'title', attributes: {} },
       { type: 'text', text: 't' },
       { type: 'close', name: 'title' },
     ]);

@@ -56,7 +56,7 @@ describe.each(['exa', 'tavily', 'brave', 'searxng'] as const)('the engine %s', (
 
   it.each([
     ['a key that is refused', 401, 502, 'does not accept the key that is configured here (401)'],
-    ['too many requests', 429, 503, 'is asked too often (429)'],
+    ['too many requests', 429, 503, 'is called too often (429)'],
     ['a server error', 500, 502, 'answered 500'],
     ['a redirect', 302, 502, 'answered 302'],
   ])('says what is wrong after %s, and no word of the service', async (_what, answered, status, message) => {
