@@ -1,3 +1,4 @@
+/** The option `streams`: where streams are kept that can be resumed, and for how long. */
 import type { StateStore } from '../contracts/state-store.ts';
 import { computed, option, type OptionsOf, type OptionTable } from '../options/option.ts';
 

@@ -1,3 +1,4 @@
+/** Keeps the frames of a stream over HTTP while they are sent, and reads them on when their client leaves. */
 import type { Frames } from '../contracts/exchange.ts';
 import type { Environment, Timer } from '../platform/environment.ts';
 import { type MaybePromise, PENDING, Pollable, type Polled } from '../platform/wait.ts';

@@ -1,3 +1,4 @@
+/** What programs call to keep and to resume streams; loaded by the first that is. */
 import { type Account, ANONYMOUS } from '../contracts/account.ts';
 import type { ResolvedConfig } from '../config/resolved-config.ts';
 import { STREAMS } from '../config/streams.ts';

@@ -1,3 +1,4 @@
+/** The operations on kept streams, as the OpenAPI document has them. */
 import type { StreamOperation } from '../routes.ts';
 import type { DocumentedOperation } from './documented-operation.ts';
 import type { Parameter } from './parameters.ts';

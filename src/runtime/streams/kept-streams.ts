@@ -1,3 +1,4 @@
+/** The kept streams of one instance: those that it sends, and those of others that it reads. */
 import type { StateStore } from '../../contracts/state-store.ts';
 import { beginsCharacter } from '../../platform/byte-text.ts';
 import type { Environment, Timer } from '../../platform/environment.ts';

@@ -1,3 +1,4 @@
+/** Reads a kept stream from any byte on, at the instance that sends it or at another one. */
 import type { StateStore } from '../../contracts/state-store.ts';
 import type { Environment } from '../../platform/environment.ts';
 import { fromByteText } from '../../platform/byte-text.ts';

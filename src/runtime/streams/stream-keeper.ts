@@ -1,3 +1,4 @@
+/** Writes one stream into a state store while it is sent. */
 import type { StateStore } from '../../contracts/state-store.ts';
 import type { Environment, Timer } from '../../platform/environment.ts';
 import { toByteText } from '../../platform/byte-text.ts';
