@@ -32,8 +32,8 @@ export function candidatesThen({ candidates }: LedgerRecord): readonly Candidate
   }));
 }
 
-function restingOf({ seen, warmth = 0 }: LedgerCandidate): string | undefined {
-  const admission = warmth > 0 ? seen?.warm : seen?.cold;
+function restingOf({ seen }: LedgerCandidate): string | undefined {
+  const admission = seen?.admission;
   if (admission === undefined || admission.ok) return undefined;
   return `${words(admission.cause ?? 'not called')}${admission.wait_ms === undefined ? '' : ` for another ${ms(admission.wait_ms)}`}`;
 }

@@ -1,4 +1,5 @@
 /** The one table of request parameters that a vendor or an API format cannot express. */
+import type { BuiltInProvider } from '../options/names.ts';
 import { type ParameterName, SUPPORTED_PARAMETERS } from './model.ts';
 
 /**
@@ -13,22 +14,22 @@ const LACKED_BY = {
   top_k: 'openai azure groq deepseek mistral xai responses',
   min_p: 'openai azure anthropic google groq deepseek mistral xai responses messages',
   top_a: 'openai azure anthropic google groq together fireworks deepinfra deepseek mistral xai responses messages',
-  frequency_penalty: 'anthropic responses messages',
-  presence_penalty: 'anthropic responses messages',
+  frequency_penalty: 'anthropic responses messages cerebras minimax zhipu',
+  presence_penalty: 'anthropic responses messages cerebras minimax zhipu',
   repetition_penalty: 'openai azure anthropic google groq deepseek mistral xai responses messages',
   max_tokens: '',
   max_completion_tokens: 'messages',
-  logit_bias: 'anthropic google groq deepseek mistral responses messages',
+  logit_bias: 'anthropic google groq deepseek mistral responses messages cerebras cohere minimax',
   logprobs: 'anthropic groq mistral messages',
-  top_logprobs: 'anthropic groq mistral messages',
-  prediction: 'anthropic google groq together deepinfra deepseek xai local responses messages',
+  top_logprobs: 'anthropic groq mistral messages cohere',
+  prediction: 'anthropic google groq together deepinfra deepseek xai local responses messages cohere',
   seed: 'anthropic deepseek responses messages',
   response_format: 'messages',
   structured_outputs: '',
   stop: 'responses messages',
   tools: '',
   tool_choice: '',
-  parallel_tool_calls: 'google messages',
+  parallel_tool_calls: 'google messages cohere',
   include_reasoning: 'messages',
   reasoning: 'messages',
   reasoning_effort: 'messages',
@@ -41,7 +42,7 @@ type Lacking = Names<(typeof LACKED_BY)[keyof typeof LACKED_BY]>;
 
 type Names<Row> = Row extends `${infer First} ${infer Rest}` ? First | Names<Rest> : Exclude<Row, ''>;
 
-/** The parameters that a vendor or an API has no words for. */
-export function parametersLackedBy(name: Lacking): readonly ParameterName[] {
+/** The parameters that a vendor or an API has no words for. None are known of vendors that are not in the table. */
+export function parametersLackedBy(name: Lacking | BuiltInProvider): readonly ParameterName[] {
   return SUPPORTED_PARAMETERS.filter((parameter) => LACKED_BY[parameter].split(' ').includes(name));
 }

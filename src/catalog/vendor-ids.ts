@@ -27,6 +27,12 @@ export const VENDOR_IDS: Readonly<Record<string, VendorIds>> = {
   xai: { modelsDev: 'xai', genaiPrices: 'x-ai', liteLlm: 'xai' },
   openrouter: { modelsDev: 'openrouter', genaiPrices: 'openrouter', liteLlm: 'openrouter' },
   azure: { modelsDev: 'azure', genaiPrices: 'azure', liteLlm: 'azure' },
+  bedrock: { modelsDev: 'amazon-bedrock', genaiPrices: 'aws', liteLlm: 'bedrock_converse' },
+  github: { modelsDev: 'github-models', liteLlm: 'github' },
+  cloudflare: { modelsDev: 'cloudflare-workers-ai', liteLlm: 'cloudflare' },
+  moonshot: { modelsDev: 'moonshotai', genaiPrices: 'moonshotai', liteLlm: 'moonshot' },
+  qwen: { modelsDev: 'alibaba', liteLlm: 'dashscope' },
+  zhipu: { modelsDev: 'zhipuai', liteLlm: 'zai' },
 };
 
 /** What a source calls a vendor; vendors that are not listed are called by their slug. */

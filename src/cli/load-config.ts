@@ -11,6 +11,7 @@ import { apiKeys } from '../http/api-keys.ts';
 import { isJsonObject } from '../protocol/json.ts';
 import { nearName } from '../protocol/near-name.ts';
 import { anthropic } from '../providers/anthropic/provider.ts';
+import { bedrock } from '../providers/bedrock/provider.ts';
 import { google } from '../providers/google/provider.ts';
 import { readEnvironment } from '../platform/environment.ts';
 import { openaiCompatible } from '../providers/openai-compatible/provider.ts';
@@ -102,6 +103,19 @@ const FACTORIES: Readonly<Record<string, Make>> = {
   vllm: vendors.vllm,
   lmstudio: vendors.lmstudio,
   azure: vendors.azure,
+  bedrock,
+  cerebras: vendors.cerebras,
+  perplexity: vendors.perplexity,
+  cohere: vendors.cohere,
+  huggingface: vendors.huggingface,
+  sambanova: vendors.sambanova,
+  nvidia: vendors.nvidia,
+  github: vendors.github,
+  cloudflare: vendors.cloudflare,
+  moonshot: vendors.moonshot,
+  qwen: vendors.qwen,
+  minimax: vendors.minimax,
+  zhipu: vendors.zhipu,
   openaiCompatible,
   simulated,
 } satisfies Readonly<Record<BuiltInProvider | 'openaiCompatible', Make>>;

@@ -16,7 +16,6 @@ import {
 import { BATCH_LIMITS, type BatchLimits } from '../options/limits.ts';
 import { OUTBOUND, type OutboundOptions } from '../options/http.ts';
 import type { ConfigProblem } from '../protocol/router-error.ts';
-import { localQueue } from '../queue/local.ts';
 import { Secret } from '../platform/secret.ts';
 import { bytesOfSecret } from '../runtime/batches/verify-webhook.ts';
 import type { GuardedTransportFactory } from '../net/outbound-request.ts';
@@ -48,8 +47,10 @@ export const BATCHES = {
 export interface BatchesOptions extends OptionsOf<typeof BATCHES> {}
 
 /** Batches with nothing missing. */
-export interface ResolvedBatches extends Omit<ResolvedOf<typeof BATCHES>, 'limits' | 'storage'> {
+export interface ResolvedBatches extends Omit<ResolvedOf<typeof BATCHES>, 'limits' | 'storage' | 'queue'> {
   readonly limits: BatchLimits;
+  /** Undefined: `localQueue()`, which is loaded with the first batch. */
+  readonly queue: TaskQueueFactory | undefined;
   /** The storage: always the same one. That in memory is loaded when it is first requested. */
   readonly openStorage: () => MaybePromise<BatchStore>;
 }
@@ -92,7 +93,7 @@ export function resolveBatches(
       (inMemory ??= import('../storage/memory-storage.ts').then(({ memoryStorage }) =>
         memoryStorage({ now: wallClock }),
       )),
-    queue: queue ?? localQueue(),
+    queue,
     accountOf,
     limits: { ...limits, keepFree: limits.keepFree ?? Math.floor(concurrentRequests / 2) },
     failPoint: failPoint ?? NO_FAIL_POINT,

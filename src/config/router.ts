@@ -149,6 +149,8 @@ export const LISTENERS = {
   batch: option.callable<RouterListener<'batch'>>('(event: BatchUpdateEvent) => void'),
   /** `router.update` put another configuration in force. */
   configuration: option.callable<RouterListener<'configuration'>>('(event: ConfigurationEvent) => void'),
+  /** Told what requests ask and are answered, which no other event holds; a warning says that it is on. Default: nobody. */
+  content: option.callable<RouterListener<'content'>>('(event: ContentEvent) => void'),
 } satisfies { readonly [Name in keyof RouterEvents]: Option<RouterListener<Name>> };
 
 /** What a preset says beside fields of requests. */

@@ -3,7 +3,10 @@ import type { AppliedConfiguration } from './request.ts';
 import type { CostPart } from '../catalog/cost.ts';
 import type { Operation } from '../catalog/model.ts';
 import type { Batch, BatchStatus } from '../protocol/batch.ts';
+import type { Choice } from '../protocol/chat-result.ts';
 import type { JsonObject } from '../protocol/json.ts';
+import type { Message } from '../protocol/message.ts';
+import type { FunctionTool, ServerTool } from '../protocol/tools.ts';
 import type { TraceContext } from './trace-context.ts';
 import type { AttemptFailure } from './failure.ts';
 import type { Usage } from '../protocol/usage.ts';
@@ -282,6 +285,38 @@ export interface WarningEvent {
   readonly thrown?: unknown;
 }
 
+/**
+ * What was sent and answered: emitted to listeners of it, and part of no other event. `request` follows the
+ * {@link RequestEvent}; `answer` comes before the {@link ResultEvent}, or before the {@link ErrorEvent} of a stream that had
+ * begun; `tool` comes before the {@link ToolEvent}. Requests for embeddings have none.
+ */
+export type ContentEvent =
+  | {
+      readonly type: 'request';
+      readonly request: RequestFacts;
+      /** As they are sent, before a provider's form is given to them. */
+      readonly messages: readonly Message[];
+      /** Functions of the caller and server tools. */
+      readonly tools: readonly (FunctionTool | ServerTool)[];
+    }
+  | {
+      readonly type: 'answer';
+      readonly request: RequestFacts;
+      /** As the caller gets them. */
+      readonly choices: readonly Choice[];
+    }
+  | {
+      readonly type: 'tool';
+      readonly request: RequestFacts;
+      /** Number of the tool call; see {@link StageFacts}. */
+      readonly stage: number;
+      /** Id of the model's call. */
+      readonly id: string;
+      readonly arguments: JsonObject;
+      /** What the model gets; absent when the client disconnected. */
+      readonly result?: string | undefined;
+    };
+
 /** Something about a batch changed. Emitted in the process that changed it. */
 export type BatchUpdateEvent =
   | {
@@ -322,6 +357,7 @@ export interface RouterEvents {
   readonly warning: WarningEvent;
   readonly batch: BatchUpdateEvent;
   readonly configuration: ConfigurationEvent;
+  readonly content: ContentEvent;
 }
 
 /** A function that is called with one kind of event. What it throws is ignored. */
@@ -338,7 +374,10 @@ export interface RouterEventSource {
 
 /** Adds several listeners and gives the function that removes them all. */
 export function listen(source: RouterEventSource, listeners: RouterListeners): () => void {
-  const removals = (Object.keys(listeners) as (keyof RouterEvents)[]).flatMap((name) => {
+  const names = Object.keys(listeners) as (keyof RouterEvents)[];
+  // Warnings first: whoever listens to content is the reason of one.
+  names.sort((one, other) => Number(other === 'warning') - Number(one === 'warning'));
+  const removals = names.flatMap((name) => {
     const listener = listeners[name];
     return listener === undefined ? [] : [source.on(name, listener as RouterListener<typeof name>)];
   });

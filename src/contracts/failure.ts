@@ -57,6 +57,8 @@ export interface AttemptFailure {
   readonly doubtful?: boolean | undefined;
   /** True for a connection that was refused: no server listens there. */
   readonly notListening?: boolean | undefined;
+  /** True for a call that was given up because nothing came, while another one was to be had. */
+  readonly silent?: boolean | undefined;
   /** The message for callers, where the provider's words say more than the kind (gaps 7.3). */
   readonly errorType?: ErrorType | undefined;
   /** The provider's own code. */

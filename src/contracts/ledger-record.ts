@@ -50,7 +50,7 @@ export type LedgerFormat = 'chat' | 'responses' | 'messages' | 'embeddings';
  *     },
  *     {
  *       "endpoint": "delta#acme/writer", "why": "no call is let through now", "health": 0.41, "headroom": 0, "share": 0,
- *       "seen": { "condition": [0.41, 350], "cold": { "ok": false, "cause": "rate_limited", "wait_ms": 4200, "asked": true } }
+ *       "seen": { "condition": [0.41, 350], "admission": { "ok": false, "cause": "rate_limited", "wait_ms": 4200, "asked": true } }
  *     }
  *   ],
  *   "excluded": [{ "endpoint": "gamma#acme/writer", "reason": "context_length", "detail": "8192" }],
@@ -222,9 +222,8 @@ export interface SeenEndpoint {
   readonly condition?: readonly [value: number, ageMs: number, lostUsd?: number] | undefined;
   /** Logarithm of how many times as long as usual calls took, and its age in milliseconds. */
   readonly lateness?: readonly [value: number, ageMs: number] | undefined;
-  /** Why a call was not simply let through whose prompt was not, or was, in its cache. Absent where it was. */
-  readonly cold?: SeenAdmission | undefined;
-  readonly warm?: SeenAdmission | undefined;
+  /** Why a call was not simply let through. Absent where it was. */
+  readonly admission?: SeenAdmission | undefined;
   /** p50, p75, p90 and p99 of the last five minutes; a value of b stands for 2^(b/8) ms to the first token. */
   readonly latency?: SeenPercentiles | undefined;
   /** Likewise, for 2^(b/8) tokens a second. */

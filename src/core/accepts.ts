@@ -163,10 +163,18 @@ export interface VendorAccepts {
   readonly families: readonly FamilyAccepts[];
 }
 
-/** Folds the record of a vendor for one of its models. To be done once for each endpoint. */
-export function acceptsOf({ all, families }: VendorAccepts, upstreamModel: string): Accepts {
-  const name = upstreamModel.toLowerCase();
-  const family = families.find(({ models }) => models.test(name));
+/**
+ * Folds the record of a vendor for one of its models. To be done once for each endpoint.
+ *
+ * @param otherName - A name of the same model that counts where the first is in no family: deployments have names of their
+ * own, which do not say what is behind them. Default: none.
+ */
+export function acceptsOf({ all, families }: VendorAccepts, upstreamModel: string, otherName?: string): Accepts {
+  const named = (model: string): FamilyAccepts | undefined => {
+    const name = model.toLowerCase();
+    return families.find(({ models }) => models.test(name));
+  };
+  const family = named(upstreamModel) ?? (otherName === undefined ? undefined : named(otherName));
   return family === undefined ? all : withDifferences(all, family.accepts);
 }
 

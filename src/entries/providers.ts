@@ -1,23 +1,37 @@
 /** Public surface: who answers. */
 export {
   azure,
+  cerebras,
+  cloudflare,
+  cohere,
   deepinfra,
   deepseek,
   fireworks,
+  github,
   groq,
+  huggingface,
   lmstudio,
+  minimax,
   mistral,
+  moonshot,
+  nvidia,
   ollama,
   openai,
   openrouter,
+  perplexity,
+  qwen,
+  sambanova,
   together,
   vllm,
   xai,
+  zhipu,
 } from '../providers/openai-compatible/vendors.ts';
 export type { AzureOptions, VendorFactory } from '../providers/openai-compatible/vendors.ts';
 export { providersFromEnvironment } from '../providers/from-environment.ts';
 export { anthropic } from '../providers/anthropic/provider.ts';
 export type { AnthropicOptions } from '../providers/anthropic/provider.ts';
+export { bedrock } from '../providers/bedrock/provider.ts';
+export type { BedrockOptions } from '../providers/bedrock/provider.ts';
 export { google } from '../providers/google/provider.ts';
 export type { GoogleOptions, SafetySetting } from '../providers/google/provider.ts';
 export { openaiCompatible } from '../providers/openai-compatible/provider.ts';

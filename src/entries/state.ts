@@ -82,6 +82,7 @@ export type {
   ResultEvent,
   RouterEventSource,
   RouterEvents,
+  ContentEvent,
   RouterListener,
   RouterListeners,
   StageCosts,

@@ -4,20 +4,33 @@
 export type BuiltInProvider =
   | 'anthropic'
   | 'azure'
+  | 'bedrock'
+  | 'cerebras'
+  | 'cloudflare'
+  | 'cohere'
   | 'deepinfra'
   | 'deepseek'
   | 'fireworks'
+  | 'github'
   | 'google'
   | 'groq'
+  | 'huggingface'
   | 'lmstudio'
+  | 'minimax'
   | 'mistral'
+  | 'moonshot'
+  | 'nvidia'
   | 'ollama'
   | 'openai'
   | 'openrouter'
+  | 'perplexity'
+  | 'qwen'
+  | 'sambanova'
   | 'simulated'
   | 'together'
   | 'vllm'
-  | 'xai';
+  | 'xai'
+  | 'zhipu';
 
 /** A provider by its slug or its display name, or one of its endpoints. Those of the package complete in the editor. */
 export type ProviderName = BuiltInProvider | (string & {});

@@ -98,15 +98,15 @@ export const PACER = {
    * unless it is 0. Default 2.
    */
   burstSeconds: option.amount({ default: 2, unit: 'seconds' }),
-  /** Time that a request waits at most for a free endpoint; 0 refuses at once. Default 2,250. */
-  maxWaitMs: option.ms({ default: 2_250 }),
+  /** Time that a request waits at most for a free endpoint; 0 refuses at once. Default 2,750. */
+  maxWaitMs: option.ms({ default: 2_750 }),
   /**
    * Time that a request waits at most for a place where its prompt is cached, although another endpoint is free; as
    * much shorter as it saves less than all of the cost there. 0: it never does. Default 600.
    */
   warmWaitMs: option.ms({ default: 600 }),
-  /** Seconds' worth of the rates of all endpoints that may wait at a time. Default 2.25. */
-  queueSeconds: option.amount({ default: 2.25, unit: 'seconds' }),
+  /** Seconds' worth of the rates of all endpoints that may wait at a time. Default 2.75. */
+  queueSeconds: option.amount({ default: 2.75, unit: 'seconds' }),
   /** Further endpoints that may be called after a 429, per request. Default 3. */
   retriesPerRequest: option.amount({ default: 3 }),
   /** Such retries that may be saved up. Default 20. */

@@ -15,12 +15,17 @@ export function foldAccepts(vendor: VendorAccepts, differences: FamilyAccepts['a
     const known = folded.get(endpoint);
     if (known !== undefined) return known;
     const accepts = withoutWords(
-      withDifferences(acceptsOf(vendor, endpoint.upstreamModel), differences),
+      withDifferences(acceptsOf(vendor, endpoint.upstreamModel, nameIn(endpoint.model)), differences),
       endpoint.refusedSchemaWords,
     );
     folded.set(endpoint, accepts);
     return accepts;
   };
+}
+
+/** The name of a model in its id of this router: `gpt-5` of `openai/gpt-5:free`. */
+function nameIn(model: string): string {
+  return model.slice(model.lastIndexOf('/') + 1).replace(/:.*$/, '');
 }
 
 /** A record without words of schemas that the provider has refused. */

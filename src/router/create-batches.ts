@@ -3,6 +3,7 @@ import { LeaseLength } from '../core/batch/lease.ts';
 import type { Endpoint } from '../catalog/endpoint.ts';
 import { planRoute } from '../core/selection/plan-route.ts';
 import { createOutbound } from '../net/outbound.ts';
+import { localQueue } from '../queue/local.ts';
 import { BatchService } from '../runtime/batches/batches.ts';
 import { type BatchedRequest, ItemCalls, type OrdinaryCalls } from '../runtime/batches/item-calls.ts';
 import { BatchPlaces, SharedPaces } from '../runtime/batches/places.ts';
@@ -31,7 +32,7 @@ export async function createBatches(
   const { limits, accountOf, failPoint } = batches;
   const store = await batches.openStorage();
   const { events } = current();
-  const queue = batches.queue({
+  const queue = (batches.queue ?? localQueue())({
     store,
     environment,
     onProblem: seldom(environment, (message) => warn(events, { code: 'batch_queue', message })),

@@ -26,7 +26,7 @@ describe('telemetry', () => {
   it('listens until it is ended, and then not at all', async () => {
     await using telemetry = startTelemetry();
     const events = sourceOfEvents();
-    const end = sendTelemetry(events.source, telemetry);
+    const end = await sendTelemetry(events.source, telemetry);
     expect(events.count()).toBeGreaterThan(5);
     events.emit('warning', { code: 'catalog_stale', message: 'Facts are old' });
     end();

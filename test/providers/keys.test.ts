@@ -1,12 +1,15 @@
 import {
   anthropic,
   azure,
+  bedrock,
+  cloudflare,
   type ChatProviderOptions,
   createRouter,
   google,
   mistral,
   openai,
   openaiCompatible,
+  perplexity,
   type ProviderKey,
 } from 'signalbox';
 import { fakeEnvironment } from 'signalbox/testing';
@@ -243,6 +246,9 @@ describe('one vendor more than once', () => {
       anthropic(options),
       google(options),
       azure({ ...options, resource: 'r', models: {} }),
+      bedrock({ ...options, region: 'eu-central-1' }),
+      perplexity(options),
+      cloudflare({ ...options, baseURL: 'https://llm.example.com' }),
       openaiCompatible({ ...options, baseURL: 'https://llm.example.com' }),
     ];
     expect(all.map(({ slug }) => slug)).toEqual(all.map(() => 'second'));

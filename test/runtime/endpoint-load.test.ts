@@ -20,7 +20,9 @@ describe('the calls under way at an endpoint', () => {
             index: -1,
             among: 0,
             tokens: 0,
+            spared: 0,
             work: 0,
+            mostWork: 0,
           };
           load.waiting(call);
           calls.push({ call, end: () => load.waited(call, true, undefined, DEFAULT_ADAPTIVE_POLICY, 0) });

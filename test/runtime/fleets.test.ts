@@ -9,7 +9,7 @@ import {
   type TrafficReport,
   type TrafficWorld,
 } from '../../src/entries/testing.ts';
-import { balancer, leastBusy } from '../../bench/fleets/policies.ts';
+import { balancer, leastBusy, prefixHashing } from '../../bench/fleets/policies.ts';
 import { atLoad, conversations, dearer, fleet, regions, slowAndFast } from '../../bench/fleets/worlds.ts';
 
 type Options = NonNullable<Parameters<typeof createRouter>[0]>;
@@ -37,6 +37,22 @@ describe('a fleet of equal servers', () => {
     expect(report.firstTokenMs.p99).toBeLessThan(1.05 * other.firstTokenMs.p99);
     expect(report.cachedShare).toBeGreaterThan(other.cachedShare);
     expect(report.attemptsPerRequest).toBeLessThan(1.1);
+  });
+
+  it('sends prompts where they are cached at 75 % load, with hardly any second call', async () => {
+    const busy = { ...world, traffic: { trace: atLoad(conversations(1, 2_000), 8, 0.75) } };
+    const report = await ours(busy);
+    const other = await simulateTraffic(busy, (_, wire) =>
+      balancer(
+        world.endpoints.map(({ name }) => wire.direct(name)),
+        prefixHashing(),
+      ),
+    );
+    expect(report.success).toBeGreaterThan(0.999);
+    expect(report.firstTokenMs.p50).toBeLessThan(other.firstTokenMs.p50);
+    expect(report.firstTokenMs.p99).toBeLessThan(other.firstTokenMs.p99);
+    expect(report.cachedShare).toBeGreaterThan(0.35);
+    expect(report.attemptsPerRequest).toBeLessThan(1.02);
   });
 
   it.each([

@@ -258,3 +258,39 @@ describe('in a simulated world', () => {
     expect(without.firstTokenMs.p90).toBeGreaterThan(8_000);
   });
 });
+
+describe('calls in vain, where every endpoint has been tried', () => {
+  it('are left for an endpoint that answers again, also when it was the first to hang', async () => {
+    const hang = (fromMs: number, toMs: number) => [{ kind: 'hang', fromMs, toMs } as const];
+    const end = (name: string, fromMs: number, toMs: number) => ({
+      name,
+      price: { prompt: 0.3, completion: 1.2 },
+      latency: { medianMs: 600 },
+      outages: hang(fromMs, toMs),
+    });
+    const world = {
+      seed: 7,
+      endpoints: [end('one', 30_000, 95_000), end('other', 27_000, 40_000)],
+      traffic: { requests: 600, perSecond: 10, turns: 1, promptTokens: 300, answerTokens: 80, streaming: 0.5 },
+    };
+    const tookMs: number[] = [];
+    const { success } = await simulateTraffic(world, (setup) => {
+      const router = createRouter({ ...setup });
+      const { now } = setup.environment;
+      const timed = async <Value>(work: () => Promise<Value>): Promise<Value> => {
+        const startedAt = now();
+        const value = await work();
+        tookMs.push(now() - startedAt);
+        return value;
+      };
+      return {
+        chat: (...call) => timed(() => router.chat(...call)),
+        stream: (...call) => router.stream(...call),
+      };
+    });
+    expect(success).toBe(1);
+    // One of the outages ends after 13 s. Second calls are limited, so a few requests wait for longer.
+    const long = tookMs.filter((ms) => ms > 30_000);
+    expect(long.length).toBeLessThan(0.1 * tookMs.length);
+  });
+});

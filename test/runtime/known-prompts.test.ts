@@ -69,6 +69,24 @@ describe('known prompts', () => {
     expect(known.find(request)).toBeUndefined();
   });
 
+  it('are there for as long as answers show where what is cached costs as much', async () => {
+    const environment = fakeEnvironment();
+    const known = new KnownPrompts(environment);
+    const own = ['c', 'd'].map((id) => ({ id, tag: id, price: undefined }) as unknown as Endpoint);
+    const [c = a] = own;
+    const request = asked([said(long('x', 400))], 'one', own);
+    known.note(request, c);
+    await environment.advance(400_000);
+    expect(known.find(request)?.[0]?.share).toBeGreaterThan(0.85);
+    for (let answer = 0; answer < 40; answer += 1) known.answered(c, 2_000, 0);
+    expect(known.find(request)).toBeUndefined();
+    for (let answer = 0; answer < 1_500; answer += 1) known.answered(c, 2_000, 1_900);
+    expect(known.find(request)?.[0]?.share).toBeGreaterThan(0.85);
+    // What is too short to be of use, and what others discount, shows nothing.
+    for (let answer = 0; answer < 40; answer += 1) known.answered(c, 500, 0);
+    expect(known.find(request)).toBeDefined();
+  });
+
   it('are shared by all accounts at endpoints without a price', () => {
     const environment = fakeEnvironment();
     const known = new KnownPrompts(environment);

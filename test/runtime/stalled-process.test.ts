@@ -23,7 +23,9 @@ async function known() {
       index: -1,
       among: 0,
       tokens: 0,
+      spared: 0,
       work: 0,
+      mostWork: 0,
     } as const;
     load.waiting(call);
     return call;

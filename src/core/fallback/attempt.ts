@@ -43,3 +43,19 @@ export function failedAttempts(attempts: readonly Attempt[]): readonly FailedAtt
 }
 
 const NONE: readonly FailedAttempt[] = [];
+
+/** How a step has failed last. */
+export function failureAt({ endpoint }: PlanStep, failures: readonly FailedAttempt[]): FailedAttempt | undefined {
+  return failures.findLast((attempt) => attempt.step.endpoint.id === endpoint.id);
+}
+
+/** How often a step has been tried. */
+export function triesOf(step: PlanStep, attempts: readonly Attempt[]): number {
+  return attempts.filter((attempt) => attempt.step.endpoint.id === step.endpoint.id).length;
+}
+
+/** Tries that count against the limit: not those that were made to see whether an endpoint is back. */
+export function countedTries(step: PlanStep, attempts: readonly Attempt[]): number {
+  return attempts.filter(({ step: { endpoint }, lastResort: isLast }) => endpoint.id === step.endpoint.id && !isLast)
+    .length;
+}

@@ -138,7 +138,7 @@ const SUSPECTED_MS = 60_000;
 const AFTER_FAILURES = { atOnce: 20, perSecond: 3 };
 /** … and where an endpoint refused our account. */
 const AFTER_REFUSALS = { atOnce: 1, perSecond: 1 };
-/** Such calls that may wait for their answers at a time, and after how many milliseconds it is looked again. */
+/** Such calls that may wait for their answers at a time, and how many milliseconds are between those beyond. */
 const MOST_AT_A_TIME = 30;
 const CROWDED_MS = 1_000;
 
@@ -154,8 +154,12 @@ export const UNKNOWN_HEALTH: EndpointHealth = {
   notListening: false,
 };
 
-/** Whether the endpoint may be called now, and if not, when and why. */
-export function admission(health: EndpointHealth, policy: HealthPolicy, now: number): Admission {
+/**
+ * Whether the endpoint may be called now, and if not, when and why.
+ *
+ * @param outliving - Calls under way that outlive those that fail, as `outlives` has it. Default 0.
+ */
+export function admission(health: EndpointHealth, policy: HealthPolicy, now: number, outliving = 0): Admission {
   const { cooldown, breaker } = health;
   if (cooldown !== undefined && isCooling(cooldown, now)) {
     const { cause, since, until, asked } = cooldown;
@@ -172,7 +176,7 @@ export function admission(health: EndpointHealth, policy: HealthPolicy, now: num
     ok: false,
     waitMs,
     cause: 'breaker',
-    lastResortMs: lastResortAfterMs(health, 'breaker', breaker.openedAt, now),
+    lastResortMs: lastResortAfterMs(health, 'breaker', breaker.openedAt, now, outliving),
     isTried: breaker.probes > 0,
   };
 }
@@ -187,8 +191,11 @@ function isCooling(cooldown: Cooldown, now: number): boolean {
 type Cause = Extract<Admission, { ok: false }>['cause'];
 
 /** Milliseconds until the next call as a last resort. */
-function lastResortAfterMs(health: EndpointHealth, cause: Cause, since: number, now: number): number {
-  if (health.breaker.probes >= MOST_AT_A_TIME) return CROWDED_MS;
+function lastResortAfterMs(health: EndpointHealth, cause: Cause, since: number, now: number, outliving = 0): number {
+  const { lastResort, breaker } = health;
+  if (outliving > 0 && breaker.probes < MOST_AT_A_TIME + outliving) return 0;
+  // Those under way may never be answered, by an endpoint that is back meanwhile.
+  if (breaker.probes >= MOST_AT_A_TIME) return Math.max(0, CROWDED_MS - Math.abs(now - (lastResort?.at ?? since)));
   const missing = 1 - lastResortCalls(health, cause, since, now);
   return missing <= 0 ? 0 : Math.ceil((missing * 1_000) / allowed(cause).perSecond);
 }

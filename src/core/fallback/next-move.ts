@@ -5,7 +5,7 @@ import type { PlanStep, RoutePlan } from '../selection/route-plan.ts';
 import { backoffMs } from './backoff.ts';
 import type { Admission } from './health.ts';
 import { type AttemptFailure, FAILURE_RULES, type FailureKind } from '../../contracts/failure.ts';
-import { type Attempt, type FailedAttempt, failedAttempts } from './attempt.ts';
+import { type Attempt, countedTries, type FailedAttempt, failedAttempts, failureAt, triesOf } from './attempt.ts';
 
 export type { FallbackPolicy } from '../../options/fallback.ts';
 
@@ -22,6 +22,8 @@ export interface Situation {
   readonly mayRepeat: (step: PlanStep) => boolean;
   /** Whether no server has listened at an endpoint for a while, so that nothing is waited for. Default: no. */
   readonly isGone?: ((step: PlanStep) => boolean) | undefined;
+  /** Whether an endpoint has answered a call that began after a time. Default: no. */
+  readonly answeredSince?: ((step: PlanStep, at: number) => boolean) | undefined;
   /** Milliseconds that the request may still be held back where calls are let through only now and then. Default 0. */
   readonly holdMs?: number | undefined;
   /** True right after a wait that an earlier move requested. */
@@ -92,6 +94,7 @@ export function nextMove(plan: RoutePlan, attempts: readonly Attempt[], situatio
   if (place !== undefined) return place;
   return (
     repetition(open, attempts, failures, situation) ??
+    placeAgain(open, attempts, failures, situation) ??
     lastResort(open, attempts, failures, situation) ??
     stop('exhausted')
   );
@@ -347,35 +350,35 @@ function waitBefore(
   return waitMs <= policy.maxWaitMs && now + waitMs < deadlineAt ? waitMs : undefined;
 }
 
+/** A place after a refusal, for who has waited as long as the provider asked for and found that others were first. */
+function placeAgain(
+  open: readonly PlanStep[],
+  attempts: readonly Attempt[],
+  failures: readonly FailedAttempt[],
+  situation: Situation,
+): Move | undefined {
+  if (!situation.waited) return undefined;
+  const isLimited = (step: PlanStep): boolean => failureAt(step, failures)?.outcome.failure.kind === 'rate_limited';
+  const { triesPerEndpoint } = situation.policy;
+  const limited = open.filter((step) => isLimited(step) && triesOf(step, attempts) < triesPerEndpoint);
+  return firstPlace(limited, situation);
+}
+
 /** Milliseconds until a step is due once more; undefined when it may not be repeated. */
 function dueAgainMs(
   step: PlanStep,
   tries: number,
   failures: readonly FailedAttempt[],
-  { policy, now, roll, waited, isGone }: Situation,
+  { policy, now, roll, waited, isGone, answeredSince }: Situation,
 ): number | undefined {
   const failed = failureAt(step, failures);
   if (failed === undefined || isGone?.(step) === true) return undefined;
-  const { kind, retryAfterMs } = failed.outcome.failure;
+  const { kind, retryAfterMs, silent } = failed.outcome.failure;
+  if (silent === true && answeredSince?.(step, failed.startedAt) === true) return 0;
   if (!FAILURE_RULES[kind].sameEndpoint) return undefined;
   // Whoever has waited has waited by another number.
   const apartMs = retryAfterMs ?? backoffMs(policy.backoff, tries - 1, waited ? 0 : roll);
   return Math.max(0, failed.endedAt + apartMs - now);
-}
-
-/** How a step has failed last. */
-function failureAt({ endpoint }: PlanStep, failures: readonly FailedAttempt[]): FailedAttempt | undefined {
-  return failures.findLast((attempt) => attempt.step.endpoint.id === endpoint.id);
-}
-
-function triesOf(step: PlanStep, attempts: readonly Attempt[]): number {
-  return attempts.filter((attempt) => attempt.step.endpoint.id === step.endpoint.id).length;
-}
-
-/** Tries that count against the limit: not those that were made to see whether an endpoint is back. */
-function countedTries(step: PlanStep, attempts: readonly Attempt[]): number {
-  return attempts.filter(({ step: { endpoint }, lastResort: isLast }) => endpoint.id === step.endpoint.id && !isLast)
-    .length;
 }
 
 /** Whether nothing may be tried after a failure. */

@@ -32,3 +32,17 @@ const GONE_AFTER_MS = 10_000;
 export function isGone(health: EndpointHealth | undefined, now: number): boolean {
   return health?.notListening === true && now - health.breaker.succeededAt >= GONE_AFTER_MS;
 }
+
+/**
+ * Whether a call under way outlives those that fail, because it takes clearly longer: then its endpoint is likely back. An
+ * answer takes longer than such failures do, and who waits for it misses what is up for a moment.
+ *
+ * @param ms - For how long it has been under way.
+ * @param failedAfterMs - How long calls took at most that have failed since the last success; 0 where none has.
+ */
+export function outlives(ms: number, failedAfterMs: number): boolean {
+  return failedAfterMs > 0 && ms > OUTLIVES * failedAfterMs + OUTLIVES_BY_MS;
+}
+
+const OUTLIVES = 2;
+const OUTLIVES_BY_MS = 100;

@@ -14,16 +14,11 @@ const LONG_AGO_MS = -3_600_000;
 /** Writes down what a decision saw of an endpoint. Undefined where it is as with one of which nothing bad is known. */
 export function seenEndpoint(
   state: SeenState | undefined,
-  answers: readonly { readonly warm: boolean; readonly admission: Admission }[],
+  admission: Admission | undefined,
   now: number,
 ): SeenEndpoint | undefined {
-  const cold = answers.find(({ warm }) => !warm)?.admission;
-  const warm = answers.find((one) => one.warm)?.admission;
-  const asked = {
-    ...(cold === undefined ? {} : { cold: seenAdmission(cold) }),
-    ...(warm === undefined ? {} : { warm: seenAdmission(warm) }),
-  };
-  if (state === undefined) return answers.length === 0 ? undefined : asked;
+  const asked = admission === undefined ? {} : { admission: seenAdmission(admission) };
+  if (state === undefined) return admission === undefined ? undefined : asked;
   const { condition, lateness, lateAt, tools, tokens = 1, charges, timing } = state;
   const { latency, throughput, stability, before } = state.measures;
   const seen: SeenEndpoint = {
@@ -141,11 +136,9 @@ export function timingIn(seen: SeenEndpoint | undefined): Timing | undefined {
   return { baseMs, perTokenMs, queueMs };
 }
 
-/** Whether an endpoint might be called. A question that nobody asked then is answered as the other one was. */
-export function admissionOf(endpoint: SeenEndpoint | undefined, isWarm: boolean): Admission {
-  if (endpoint === undefined) return ADMITTED;
-  const { cold, warm } = endpoint;
-  const seen = isWarm ? (warm ?? cold) : (cold ?? warm);
+/** Whether an endpoint might be called. */
+export function admissionOf(endpoint: SeenEndpoint | undefined): Admission {
+  const seen = endpoint?.admission;
   if (seen === undefined) return ADMITTED;
   const { ok, probe, headroom, cause = 'pace', wait_ms: waitMs = 0, asked } = seen;
   return ok ? { ok, probe, headroom } : { ok, cause, waitMs, asked, headroom };

@@ -28,12 +28,8 @@ export function noteOf({ plan }: RequestDraft): SeenNotes {
   if (seen === undefined) return () => undefined;
   const { now, states, admissions } = seen;
   return ({ id }) => {
-    const answers = admissions.filter(({ endpoint }) => endpoint.id === id);
-    return seenEndpoint(
-      states.find(({ endpoint }) => endpoint.id === id),
-      answers,
-      now,
-    );
+    const state = states.find(({ endpoint }) => endpoint.id === id);
+    return seenEndpoint(state, admissions.find(({ endpoint }) => endpoint.id === id)?.admission, now);
   };
 }
 

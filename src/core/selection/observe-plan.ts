@@ -26,9 +26,9 @@ export function planSeen(request: RoutedRequest, world: World): RoutePlan {
               if (timing !== undefined) (timings ??= new Map()).set(endpoint, timing);
               return timing;
             }),
-          admission: (endpoint: Endpoint, warm: boolean): Admission => {
-            const admission = ask(endpoint, warm);
-            if (!isPlain(admission)) (admissions ??= []).push({ endpoint, warm, admission });
+          admission: (endpoint: Endpoint): Admission => {
+            const admission = ask(endpoint);
+            if (!isPlain(admission)) (admissions ??= []).push({ endpoint, admission });
             return admission;
           },
         };
@@ -41,7 +41,6 @@ export function planSeen(request: RoutedRequest, world: World): RoutePlan {
   // Where endpoints are compared with each other, all counts; else only what they have shown.
   const toolsFrom = looksAtTools(request) ? toolsCountFrom(compared) : undefined;
   const countsTokens = mayBeTight(compared, request);
-  if (ask !== undefined && admissions !== undefined) answerBoth(admissions, ask);
   const when = { now, isExact, toolsFrom, countsTokens };
   const states: SeenState[] = [];
   for (const { endpoint } of compared) {
@@ -54,17 +53,6 @@ export function planSeen(request: RoutedRequest, world: World): RoutePlan {
 }
 
 const NONE: readonly SeenAnswer[] = [];
-
-/**
- * Where one question was answered with more than a plain yes, the other one is evaluated too: what a record does not tell
- * is answered alike in a replay, and a prompt that is in a cache may go where another must not.
- */
-function answerBoth(admissions: SeenAnswer[], ask: NonNullable<World['admission']>): void {
-  for (const { endpoint, warm } of admissions.slice()) {
-    if (admissions.some((one) => one.endpoint === endpoint && one.warm !== warm)) continue;
-    admissions.push({ endpoint, warm: !warm, admission: ask(endpoint, !warm) });
-  }
-}
 
 /** Whether the order may hang on how fast endpoints are, or on how often they failed in half an hour. */
 function looksAtMeasures({ preferences, targets, serviceTier }: RoutedRequest, { strategy }: World): boolean {

@@ -170,7 +170,7 @@ function sorted(
 function isWell(endpoint: Endpoint, world: World): boolean {
   const { adaptive } = world;
   if (adaptive === undefined) return true;
-  const admitted = world.admission?.(endpoint, true);
+  const admitted = world.admission?.(endpoint);
   if (admitted !== undefined && (!admitted.ok || admitted.probe === true)) return admitted.ok;
   return wellnessOf(world.record(endpoint), adaptive, world.now).health >= adaptive.unwellBelow;
 }

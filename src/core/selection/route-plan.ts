@@ -86,7 +86,7 @@ export function readersFirst(
   const latest = [...origins.values()].at(-1);
   if (latest === undefined || preferences.order.length > 0) return steps;
   const reads = ({ endpoint }: PlanStep): boolean =>
-    originOf(endpoint) === latest && admission?.(endpoint, true).ok !== false;
+    originOf(endpoint) === latest && admission?.(endpoint).ok !== false;
   const readers = steps
     .filter(reads)
     .map((step) => ({ ...step, why: 'made the encrypted reasoning of the conversation' }));
@@ -109,6 +109,5 @@ export interface SeenWorld extends Pick<
 
 export interface SeenAnswer {
   readonly endpoint: Endpoint;
-  readonly warm: boolean;
   readonly admission: Admission;
 }

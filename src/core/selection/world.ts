@@ -55,12 +55,8 @@ export interface World {
   readonly served?: ServedBy | undefined;
   /** Endpoints that have computed the beginning of the prompt before, for any session. */
   readonly prompts?: CachedPrompts | undefined;
-  /**
-   * Whether an endpoint may be called now. Left out: every one may.
-   *
-   * @param warm - Whether the prompt is likely to be in its cache.
-   */
-  readonly admission?: ((endpoint: Endpoint, warm: boolean) => Admission) | undefined;
+  /** Whether an endpoint may be called now. Left out: every one may. */
+  readonly admission?: ((endpoint: Endpoint) => Admission) | undefined;
   /** What a call of the request's kind takes at an endpoint at the moment; undefined where it is hardly measured. */
   readonly timing?: ((endpoint: Endpoint) => Timing | undefined) | undefined;
   /** Tokens that answers of this account and model usually have; undefined where nothing is known. */

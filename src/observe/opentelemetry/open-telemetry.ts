@@ -5,7 +5,7 @@ import type { OpenTelemetryOptions } from './send-telemetry.ts';
 /**
  * Sends traces and metrics of a router to OpenTelemetry, by its semantic conventions for generative AI: a span for each
  * request, and in it one for each upstream call, hook of a plugin and call of a server tool. Prompts and answers are
- * never recorded.
+ * recorded where `content` says so, and never otherwise.
  *
  * Await it before the first request, which is not seen otherwise. A request is a child of the span that is active where
  * it is made, or else of the `traceparent` header it came with.
@@ -15,6 +15,7 @@ import type { OpenTelemetryOptions } from './send-telemetry.ts';
  * const detach = await openTelemetry(router);
  * ```
  * @returns What ends it; spans of requests under way end with it.
+ * @throws {@link ConfigError} when an option is not what it should be.
  * @throws Error that names the command which installs `@opentelemetry/api`, where that is missing.
  */
 export async function openTelemetry(

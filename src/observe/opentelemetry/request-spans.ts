@@ -23,6 +23,7 @@ import type { TraceContext } from '../../contracts/trace-context.ts';
 import type {
   AttemptEvent,
   AttemptStartEvent,
+  ContentEvent,
   ErrorEvent,
   PluginEvent,
   PluginFacts,
@@ -54,14 +55,22 @@ export class RequestSpans {
   readonly #tracer: Tracer;
   readonly #propagate: boolean;
   readonly #open = new Map<string, OpenRequest>();
+  readonly listeners: RouterListeners;
 
-  /** @param propagate - Whether upstream calls carry the `traceparent` of their span. */
-  constructor(tracer: Tracer, propagate: boolean) {
+  /**
+   * @param propagate - Whether upstream calls carry the `traceparent` of their span.
+   * @param contentOf - What a span gets of content. Default: nothing, and nobody listens to it.
+   */
+  constructor(tracer: Tracer, propagate: boolean, contentOf?: (event: ContentEvent) => Attributes | undefined) {
     this.#tracer = tracer;
     this.#propagate = propagate;
+    this.listeners = {
+      ...this.#listeners,
+      content: contentOf && ((event) => this.#said(event, contentOf)),
+    };
   }
 
-  readonly listeners: RouterListeners = {
+  readonly #listeners: RouterListeners = {
     request: (event) => this.#requestBegins(event),
     attempt_start: (event) => this.#attemptBegins(event),
     attempt: (event) => this.#attemptEnds(event),
@@ -167,6 +176,15 @@ export class RequestSpans {
       span.setStatus({ code: SpanStatusCode.ERROR });
     }
     span.end();
+  }
+
+  /** Spans that nobody samples are not given content. */
+  #said(event: ContentEvent, contentOf: (event: ContentEvent) => Attributes | undefined): void {
+    const open = this.#open.get(event.request.id);
+    const span = event.type === 'tool' ? open?.stages.get(event.stage) : open?.span;
+    if (span?.isRecording() !== true) return;
+    const attributes = contentOf(event);
+    if (attributes !== undefined) span.setAttributes(attributes);
   }
 
   #requestSucceeds(event: ResultEvent): void {

@@ -10,7 +10,10 @@ import {
 } from '../measurements.ts';
 import { conventionalProvider } from './attributes.ts';
 import { RequestSpans } from './request-spans.ts';
-import { listen, type RouterEventSource } from '../../contracts/events.ts';
+import type { RedactSpanContent } from './content.ts';
+import { readEnvironment } from '../../platform/environment.ts';
+import { callable, checkShape, flag, type OptionShape, wholeNumber } from '../../platform/option-kinds.ts';
+import { type ContentEvent, listen, type RouterEventSource } from '../../contracts/events.ts';
 
 const SCOPE = 'signalbox';
 
@@ -18,15 +21,36 @@ const SCOPE = 'signalbox';
  * Sends traces and metrics of a router, and gives what ends it.
  *
  * @param options - Those of `openTelemetry`.
+ * @throws {@link ConfigError} when an option is not what it should be.
  */
-export function sendTelemetry(router: RouterEventSource, options: OpenTelemetryOptions): () => void {
-  const { tracerProvider = trace, meterProvider = metrics, propagate = true } = options;
-  const spans = new RequestSpans(tracerProvider.getTracer(SCOPE), propagate);
+export async function sendTelemetry(router: RouterEventSource, options: OpenTelemetryOptions): Promise<() => void> {
+  const { tracerProvider = trace, meterProvider = metrics, propagate = true, content, redact, contentBytes } = options;
+  checkShape(CONTENT_OPTIONS, { content, redact, contentBytes }, 'openTelemetry');
+  const contentOf = (content ?? isContentWanted()) ? await contentRecorder(options) : undefined;
+  const spans = new RequestSpans(tracerProvider.getTracer(SCOPE), propagate, contentOf);
   const removals = [listen(router, spans.listeners), measure(router, instrumentsOf(meterProvider.getMeter(SCOPE)))];
   return () => {
     for (const remove of removals) remove();
     spans.close();
   };
+}
+
+/** Variable by which instrumentations of generative AI are told to record content. */
+const CONTENT_VARIABLE = 'OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT';
+
+/** Whether the environment wants content on spans. Events with content, which the variable may ask for, are not made. */
+function isContentWanted(): boolean {
+  return /^(?:true|span_only|span_and_event)$/i.test(readEnvironment(CONTENT_VARIABLE) ?? '');
+}
+
+const CONTENT_BYTES = 64_000;
+
+async function contentRecorder({
+  redact,
+  contentBytes = CONTENT_BYTES,
+}: OpenTelemetryOptions): Promise<(event: ContentEvent) => Attributes | undefined> {
+  const { contentAttributes } = await import('./content.ts');
+  return (event) => contentAttributes(event, redact, contentBytes);
 }
 
 const ATTRIBUTES: Readonly<Record<LabelName, string>> = {
@@ -89,4 +113,24 @@ export interface OpenTelemetryOptions {
    * the HTTP client adds its own. Default true.
    */
   readonly propagate?: boolean | undefined;
+  /**
+   * Whether spans hold prompts, answers, and arguments and results of server tools, in the form of the semantic conventions.
+   * A warning says that it is on. Default: what `OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT` says (`true`,
+   * `SPAN_ONLY` and `SPAN_AND_EVENT` switch it on), else false.
+   */
+  readonly content?: boolean | undefined;
+  /**
+   * Takes out of content what must not be recorded, before it is on a span; undefined records nothing of it. Default: all of
+   * it is recorded.
+   */
+  readonly redact?: RedactSpanContent | undefined;
+  /** Bytes that each attribute with content may have; longer texts in it are cut. At least 100. Default 64,000. */
+  readonly contentBytes?: number | undefined;
 }
+
+/** What is checked: the providers are whatever the SDK makes of them. */
+const CONTENT_OPTIONS: OptionShape<Pick<OpenTelemetryOptions, 'content' | 'redact' | 'contentBytes'>> = {
+  content: flag,
+  redact: callable,
+  contentBytes: wholeNumber(100),
+};

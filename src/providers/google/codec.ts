@@ -10,7 +10,7 @@ import { GOOGLE, VERTEX } from '../accepts/google.ts';
 import { foldAccepts } from '../fold-accepts.ts';
 import { encodeRequest } from './encode-request.ts';
 import { SignatureMemory } from '../signed-parts.ts';
-import { googleEmbeddings } from './embeddings.ts';
+import { googleEmbeddings, vertexEmbeddings } from './embeddings.ts';
 import { type GoogleSurface, modelPath } from './wire.ts';
 import { scatter } from '../../core/stream/pieces.ts';
 import { ResultCollector } from '../../core/stream/collect.ts';
@@ -49,7 +49,7 @@ export function googleCodec(surface: GoogleSurface, safetySettings: readonly Jso
     decodeResult: (body, context, request) => decodeResult(body, answerContext(context, request)),
     streamDecoder: (context, request) =>
       new GoogleStreamDecoder({ ...answerContext(context, request), streamed: true }),
-    embeddings: surface.vertex ? undefined : googleEmbeddings(),
+    embeddings: surface.vertex ? vertexEmbeddings() : googleEmbeddings(),
   };
 }
 

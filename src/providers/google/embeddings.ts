@@ -10,6 +10,7 @@ import {
   type EncodedEmbeddingRequest,
 } from '../embedding-codec.ts';
 import { parseDataUrl } from '../../platform/data-url.ts';
+import * as read from '../../platform/json.ts';
 import { EncodeError } from '../codec.ts';
 import { isErrorBody } from '../error-shape.ts';
 import { type ErrorContext, failureInBand, readJsonAnswer } from '../upstream-failure.ts';
@@ -39,6 +40,71 @@ export function googleTask(inputType: string): string {
 /** Google's own embeddings wire: `batchEmbedContents` of the Gemini API. */
 export function googleEmbeddings(): EmbeddingCodec {
   return { encode, decode };
+}
+
+/**
+ * The embeddings of Vertex AI, which has two methods: `embedContent` with one input for newer models of Gemini and for open
+ * models of its own servers, `predict` with texts for all others (cloud.google.com/vertex-ai/generative-ai/docs/
+ * model-reference/text-embeddings-api, the rule of googleapis/js-genai, 2026-11).
+ */
+export function vertexEmbeddings(): EmbeddingCodec {
+  return { encode: encodeForVertex, decode: decodeOfVertex };
+}
+
+/** Texts that one `predict` may have. */
+const MAX_TEXTS = 250;
+
+function encodeForVertex(
+  { inputs, dimensions, inputType, extra }: NormalizedEmbeddingRequest,
+  { upstreamModel }: Endpoint,
+): readonly EncodedEmbeddingRequest[] {
+  const model = modelPath(upstreamModel);
+  const task = inputType === undefined ? undefined : googleTask(inputType);
+  const size = dimensions === undefined ? {} : { outputDimensionality: dimensions };
+  if (/gemini(?!-embedding-001)|maas/.test(upstreamModel)) {
+    const config = { ...size, ...(task === undefined ? {} : { taskType: task }) };
+    return inputs.map((input, index) => ({
+      path: `/${model}:embedContent`,
+      body: {
+        ...extra,
+        content: { role: 'user', parts: partsOf(input, `input[${index}]`) },
+        ...(Object.keys(config).length === 0 ? {} : { embedContentConfig: config }),
+      },
+      inputs: 1,
+    }));
+  }
+  const instances = inputs.map((input, index) => ({
+    content: textOf(input, `input[${index}]`),
+    ...(task === undefined ? {} : { task_type: task }),
+  }));
+  const most = upstreamModel.includes('gemini-embedding') ? 1 : MAX_TEXTS;
+  return Array.from({ length: Math.ceil(instances.length / most) }, (_, call) => {
+    const some = instances.slice(call * most, (call + 1) * most);
+    return { path: `/${model}:predict`, body: { ...extra, instances: some, parameters: size }, inputs: some.length };
+  });
+}
+
+function textOf(input: EmbeddingItem, path: string): string {
+  if (typeof input === 'string') return input;
+  const parts = partsOf(input, path);
+  const texts = parts.flatMap(({ text }) => (typeof text === 'string' ? [text] : []));
+  if (texts.length === parts.length) return texts.join('');
+  throw new EncodeError(`${path} must be text, because this model of Vertex AI takes nothing else`);
+}
+
+function decodeOfVertex(body: string, context: ErrorContext): DecodedEmbeddings {
+  const answer = readJsonAnswer(body, 'embeddings');
+  if (!answer.ok) return answer;
+  if (isErrorBody(answer.value)) return { ok: false, failure: failureInBand(answer.value, context) };
+  const { predictions, embedding, usageMetadata } = answer.value;
+  if (embedding !== undefined) return vectorsOf([embedding], usageOf(usageMetadata));
+  if (!Array.isArray(predictions)) return badEmbeddings('The provider sent an answer without embeddings');
+  const embeddings = (predictions as readonly unknown[]).map((one) =>
+    isJsonObject(one) ? one['embeddings'] : undefined,
+  );
+  const counts = embeddings.map((one) => read.number(read.object(read.object(one)['statistics'])['token_count']));
+  const tokens = counts.reduce((sum, count) => (sum === undefined || count === undefined ? undefined : sum + count), 0);
+  return vectorsOf(embeddings, usageOf({ promptTokenCount: tokens }));
 }
 
 function encode(request: NormalizedEmbeddingRequest, { upstreamModel }: Endpoint): readonly EncodedEmbeddingRequest[] {
@@ -91,13 +157,17 @@ function decode(body: string, context: ErrorContext): DecodedEmbeddings {
   if (isErrorBody(answer.value)) return { ok: false, failure: failureInBand(answer.value, context) };
   const { embeddings, usageMetadata } = answer.value;
   if (!Array.isArray(embeddings)) return badEmbeddings('The provider sent an answer without embeddings');
+  return vectorsOf(embeddings, usageOf(usageMetadata));
+}
+
+function vectorsOf(embeddings: readonly unknown[], usage: ReportedUsage | undefined): DecodedEmbeddings {
   const vectors: (readonly number[])[] = [];
-  for (const embedding of embeddings as readonly unknown[]) {
+  for (const embedding of embeddings) {
     const values = isJsonObject(embedding) ? embedding['values'] : undefined;
     if (!Array.isArray(values)) return badEmbeddings('The provider sent a broken embedding');
     vectors.push(values as readonly number[]);
   }
-  return { ok: true, result: { vectors, usage: usageOf(usageMetadata) } };
+  return { ok: true, result: { vectors, usage } };
 }
 
 /** Only newer models count what they read. */

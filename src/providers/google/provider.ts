@@ -95,8 +95,7 @@ export function google<const Model extends string = string>(options: GoogleOptio
       readsFiles: true,
       codec: {
         unsupported: parametersLackedBy('google'),
-        // Vertex has another wire for embeddings.
-        hasEmbeddings: !vertex,
+        hasEmbeddings: true,
         async load() {
           const { googleCodec } = await import('./codec.ts');
           return googleCodec({ vertex, baseURL }, options.safetySettings as readonly JsonObject[] | undefined);

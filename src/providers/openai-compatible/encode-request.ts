@@ -42,7 +42,7 @@ export function encodeRequest(
   const body: Record<string, unknown> = {
     ...request.extra,
     model: endpoint.upstreamModel,
-    messages: encodeMessages(markedMessages(request, dialect), dialect, accepts),
+    messages: encodeMessages(orderedMessages(request, markedMessages(request, dialect), accepts), dialect, accepts),
   };
   encodeParameters(request, dialect, accepts, takes, body, note);
   if (request.tools.length > 0) Object.assign(body, encodeTools(request, dialect, accepts, takes, note));
@@ -120,12 +120,18 @@ function encodeSearch(options: JsonObject): JsonObject {
 function encodeTools(
   { tools, toolChoice }: NormalizedRequest,
   dialect: Dialect,
-  { schemas }: Accepts,
+  { schemas, parameters: { forcedTools } }: Accepts,
   takes: Takes,
   note: Note,
 ): EncodedBody {
   if (tools.length === 0 || !takes('tools')) return {};
-  const choice = takes('tool_choice') ? encodeChoice(toolChoice, dialect) : undefined;
+  const isFree = forcedTools !== 'never' || toolChoice === undefined || toolChoice === 'auto';
+  if (!isFree && toolChoice === 'none') {
+    note('tools were left out, because the model cannot be kept from calling them');
+    return {};
+  }
+  if (!isFree) note('tool_choice became an instruction, because the model cannot be forced to call a tool');
+  const choice = takes('tool_choice') && isFree ? encodeChoice(toolChoice, dialect) : undefined;
   const changed = new ChangedSchemas(note);
   const written = tools.map(({ cache_control: mark, function: { name, description, parameters, strict } }, index) => ({
     type: 'function',
@@ -141,6 +147,19 @@ function encodeTools(
     tools: written,
     ...(choice === undefined ? {} : { tool_choice: choice }),
   };
+}
+
+/** The messages, with the order to call a tool behind them where the model can be told in no other way. */
+function orderedMessages(
+  { tools, toolChoice }: NormalizedRequest,
+  messages: readonly Message[],
+  { parameters: { forcedTools } }: Accepts,
+): readonly Message[] {
+  if (forcedTools !== 'never' || tools.length === 0) return messages;
+  const isNamed = typeof toolChoice === 'object' && 'function' in toolChoice;
+  if (!isNamed && toolChoice !== 'required') return messages;
+  const which = isNamed ? `the tool ${toolChoice.function.name}` : 'one of the tools';
+  return [...messages, { role: 'user', content: `Call ${which} now.` }];
 }
 
 /** The schema of a function's arguments, and whether calls are held to it, where they can be. */

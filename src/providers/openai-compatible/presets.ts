@@ -2,13 +2,14 @@
 import { parametersLackedBy } from '../../catalog/lacked-parameters.ts';
 import type { BuiltInProvider } from '../../options/names.ts';
 import type { Dialect } from './dialect.ts';
-import type { LoadAccepts } from './provider.ts';
+import type { HostedVendor } from '../accepts/hosted.ts';
 import type { NativeDialect } from './options.ts';
 
 /** A vendor whose wire is chat completions: an address, where its key stands, and its quirks. */
 export interface VendorPreset {
   readonly slug: string;
   readonly name: string;
+  /** Address; a name in braces is a variable of the environment. */
   readonly baseURL: string;
   /** Environment variable that may hold another address. */
   readonly baseURLVariable?: string | undefined;
@@ -21,14 +22,43 @@ export interface VendorPreset {
   /** True: the vendor has a batch API at its own address. */
   readonly nativeBatches?: boolean | undefined;
   readonly dialect: Dialect;
-  /** What it accepts, loaded with the first call. */
-  readonly accepts: LoadAccepts;
+  /**
+   * True where the variable of the key is one that other programs set for purposes of their own: then the key alone does
+   * not put the vendor into a router without `providers`. Default false.
+   */
+  readonly sharesKey?: boolean | undefined;
+}
+
+/** A vendor with little that is special besides its address. Its record is in `accepts/hosted.ts`. */
+function hosted(
+  slug: HostedVendor,
+  name: string,
+  baseURL: string,
+  apiKeyVariables: readonly string[],
+  more: Partial<VendorPreset> = {},
+): VendorPreset {
+  return {
+    slug,
+    name,
+    baseURL,
+    apiKeyVariables,
+    ...more,
+    dialect: { unsupported: parametersLackedBy(slug), ...more.dialect },
+  };
 }
 
 const LOCAL: Dialect = {
   reasoningHistory: 'reasoning',
   unsupported: parametersLackedBy('local'),
 };
+
+/** A key that other programs use, too. */
+const SHARED = { sharesKey: true };
+/** Earlier reasoning goes back as it came. */
+const THINKING: Partial<VendorPreset> = { dialect: { reasoningHistory: 'reasoning_content' } };
+/** Names in braces are variables of the environment. */
+const MODEL_STUDIO = 'https://{DASHSCOPE_WORKSPACE_ID}.ap-southeast-1.maas.aliyuncs.com/compatible-mode/v1';
+const CLOUDFLARE = 'https://api.cloudflare.com/client/v4/accounts/{CLOUDFLARE_ACCOUNT_ID}/ai/v1';
 
 /** Vendors that differ only in these facts (`spec` of the upstreams; nothing here goes stale with their models). */
 export const VENDOR_PRESETS = {
@@ -40,7 +70,6 @@ export const VENDOR_PRESETS = {
     apiKeyVariables: ['OPENAI_API_KEY'],
     nativeDialects: ['responses'],
     nativeBatches: true,
-    accepts: async () => (await import('../accepts/openai.ts')).OPENAI,
     dialect: {
       batchPriceFactor: 0.5,
       readsFiles: true,
@@ -63,7 +92,6 @@ export const VENDOR_PRESETS = {
     baseURL: 'https://api.groq.com/openai/v1',
     apiKeyVariables: ['GROQ_API_KEY'],
     nativeBatches: true,
-    accepts: async () => (await import('../accepts/groq.ts')).GROQ,
     dialect: {
       batchPriceFactor: 0.5,
       batchPaths: ['/chat/completions'],
@@ -78,7 +106,6 @@ export const VENDOR_PRESETS = {
     name: 'Together',
     baseURL: 'https://api.together.xyz/v1',
     apiKeyVariables: ['TOGETHER_API_KEY', 'TOGETHER_AI_API_KEY'],
-    accepts: async () => (await import('../accepts/together.ts')).TOGETHER,
     dialect: { reasoningHistory: 'reasoning', unsupported: parametersLackedBy('together') },
   },
   fireworks: {
@@ -86,7 +113,6 @@ export const VENDOR_PRESETS = {
     name: 'Fireworks',
     baseURL: 'https://api.fireworks.ai/inference/v1',
     apiKeyVariables: ['FIREWORKS_API_KEY'],
-    accepts: async () => (await import('../accepts/fireworks.ts')).FIREWORKS,
     dialect: { reasoningHistory: 'reasoning_content', unsupported: parametersLackedBy('fireworks') },
   },
   deepinfra: {
@@ -94,7 +120,6 @@ export const VENDOR_PRESETS = {
     name: 'DeepInfra',
     baseURL: 'https://api.deepinfra.com/v1/openai',
     apiKeyVariables: ['DEEPINFRA_API_KEY', 'DEEPINFRA_TOKEN'],
-    accepts: async () => (await import('../accepts/deepinfra.ts')).DEEPINFRA,
     dialect: { reasoningHistory: 'reasoning_content', unsupported: parametersLackedBy('deepinfra') },
   },
   deepseek: {
@@ -103,7 +128,6 @@ export const VENDOR_PRESETS = {
     baseURL: 'https://api.deepseek.com',
     apiKeyVariables: ['DEEPSEEK_API_KEY'],
     dataCollection: true,
-    accepts: async () => (await import('../accepts/deepseek.ts')).DEEPSEEK,
     dialect: {
       userField: 'user_id',
       reasoning: 'thinking',
@@ -117,7 +141,6 @@ export const VENDOR_PRESETS = {
     baseURL: 'https://api.mistral.ai/v1',
     apiKeyVariables: ['MISTRAL_API_KEY'],
     nativeBatches: true,
-    accepts: async () => (await import('../accepts/mistral.ts')).MISTRAL,
     dialect: {
       batchWire: 'jobs',
       batchPaths: ['/chat/completions', '/embeddings'],
@@ -137,7 +160,6 @@ export const VENDOR_PRESETS = {
     name: 'xAI',
     baseURL: 'https://api.x.ai/v1',
     apiKeyVariables: ['XAI_API_KEY'],
-    accepts: async () => (await import('../accepts/xai.ts')).XAI,
     dialect: {
       maxTokensField: 'max_completion_tokens',
       reasoningHistory: 'reasoning_content',
@@ -151,7 +173,6 @@ export const VENDOR_PRESETS = {
     baseURL: 'https://openrouter.ai/api/v1',
     apiKeyVariables: ['OPENROUTER_API_KEY'],
     nativeDialects: ['responses'],
-    accepts: async () => (await import('../accepts/openrouter.ts')).OPENROUTER,
     dialect: {
       readsFiles: true,
       responsesExtensions: true,
@@ -170,7 +191,6 @@ export const VENDOR_PRESETS = {
     baseURL: 'http://127.0.0.1:11434/v1',
     baseURLVariable: 'OLLAMA_BASE_URL',
     apiKeyVariables: [],
-    accepts: async () => (await import('../accepts/local-servers.ts')).OLLAMA,
     dialect: { ...LOCAL },
   },
   vllm: {
@@ -178,7 +198,6 @@ export const VENDOR_PRESETS = {
     name: 'vLLM',
     baseURL: 'http://127.0.0.1:8000/v1',
     apiKeyVariables: [],
-    accepts: async () => (await import('../accepts/local-servers.ts')).VLLM,
     dialect: { ...LOCAL, embeddings: { base64: true }, reasoningHistory: 'reasoning_content' },
   },
   lmstudio: {
@@ -186,13 +205,34 @@ export const VENDOR_PRESETS = {
     name: 'LM Studio',
     baseURL: 'http://127.0.0.1:1234/v1',
     apiKeyVariables: [],
-    accepts: async () => (await import('../accepts/local-servers.ts')).LM_STUDIO,
     dialect: LOCAL,
   },
+  // One line each. Where the address and the record are from, and when, is in the record.
+  cerebras: hosted('cerebras', 'Cerebras', 'https://api.cerebras.ai/v1', ['CEREBRAS_API_KEY']),
+  perplexity: hosted('perplexity', 'Perplexity', 'https://api.perplexity.ai', ['PERPLEXITY_API_KEY', 'PPLX_API_KEY']),
+  cohere: hosted('cohere', 'Cohere', 'https://api.cohere.ai/compatibility/v1', ['COHERE_API_KEY', 'CO_API_KEY'], {
+    dialect: { userField: 'none', embeddings: { user: false } },
+  }),
+  huggingface: hosted('huggingface', 'Hugging Face', 'https://router.huggingface.co/v1', ['HF_TOKEN'], SHARED),
+  sambanova: hosted('sambanova', 'SambaNova', 'https://api.sambanova.ai/v1', ['SAMBANOVA_API_KEY']),
+  nvidia: hosted('nvidia', 'NVIDIA', 'https://integrate.api.nvidia.com/v1', ['NVIDIA_API_KEY']),
+  github: hosted('github', 'GitHub Models', 'https://models.github.ai/inference', ['GITHUB_TOKEN'], SHARED),
+  cloudflare: hosted('cloudflare', 'Cloudflare', CLOUDFLARE, ['CLOUDFLARE_API_TOKEN', 'CLOUDFLARE_API_KEY'], SHARED),
+  moonshot: hosted('moonshot', 'Moonshot AI', 'https://api.moonshot.ai/v1', ['MOONSHOT_API_KEY'], THINKING),
+  qwen: hosted('qwen', 'Qwen', MODEL_STUDIO, ['DASHSCOPE_API_KEY'], THINKING),
+  minimax: hosted('minimax', 'MiniMax', 'https://api.minimax.io/v1', ['MINIMAX_API_KEY'], THINKING),
+  zhipu: hosted('zhipu', 'Zhipu AI', 'https://open.bigmodel.cn/api/paas/v4', ['ZHIPU_API_KEY', 'ZHIPUAI_API_KEY'], {
+    dialect: { reasoningHistory: 'reasoning_content', messageNames: false, streamOptions: false },
+  }),
 } as const satisfies Readonly<Partial<Record<BuiltInProvider, VendorPreset>>>;
+
+/** Slug of one of them. */
+export type PresetVendor = keyof typeof VENDOR_PRESETS;
 
 /** Dialect of Azure OpenAI, which has no fixed address. */
 export const AZURE_DIALECT: Dialect = {
+  batchPriceFactor: 0.5,
+  batchPaths: ['/chat/completions', '/responses'],
   readsFiles: true,
   embeddings: { base64: true },
   maxTokensField: 'max_completion_tokens',

@@ -3,7 +3,7 @@ import type { ConfigProblem } from '../../protocol/router-error.ts';
 import { checkProviderShape, keyPlace } from '../check-options.ts';
 import type { Provider } from '../../contracts/provider.ts';
 import { readEnvironment } from '../../platform/environment.ts';
-import { AZURE_DIALECT, VENDOR_PRESETS, type VendorPreset } from './presets.ts';
+import { AZURE_DIALECT, type PresetVendor, VENDOR_PRESETS, type VendorPreset } from './presets.ts';
 import { chatCompletionsProvider } from './provider.ts';
 import { anything, type OptionShape } from '../../platform/option-kinds.ts';
 import { CHAT_PROVIDER_OPTIONS, type ChatProviderOptions, type ModelTable } from './options.ts';
@@ -21,8 +21,15 @@ function vendor(preset: VendorPreset): VendorFactory {
     const path = `providers.${slug}.apiKey`;
     const problem = `is missing: pass apiKey, or set ${variables} in the environment`;
     const missing = apiKey === undefined && options.keys === undefined && variables !== '' ? [{ path, problem }] : [];
+    const baseURL = options.baseURL ?? addressFromEnvironment(preset);
+    const [, variable] = /\{(\w+)\}/.exec(baseURL) ?? [];
+    if (variable !== undefined) {
+      missing.push({
+        path: `providers.${slug}.baseURL`,
+        problem: `is missing: pass baseURL, or set ${variable} in the environment`,
+      });
+    }
     checkProviderShape<ChatProviderOptions>(CHAT_PROVIDER_OPTIONS, options, preset, missing);
-    const baseURL = options.baseURL ?? addressFromEnvironment(preset) ?? preset.baseURL;
     return chatCompletionsProvider(
       {
         ...options,
@@ -35,7 +42,7 @@ function vendor(preset: VendorPreset): VendorFactory {
         dialect: preset.dialect,
         apiKey,
       },
-      preset.accepts,
+      async () => (await import('../accepts/by-vendor.ts')).recordOf(preset.slug as PresetVendor),
       // Behind another address is a proxy of the vendor, which would refuse the same on chat completions.
       preset.nativeDialects?.includes('responses'),
       preset.slug,
@@ -67,6 +74,36 @@ export const ollama: VendorFactory = vendor(VENDOR_PRESETS.ollama);
 export const vllm: VendorFactory = vendor(VENDOR_PRESETS.vllm);
 /** A local LM Studio, at `http://127.0.0.1:1234/v1`. Needs no key. */
 export const lmstudio: VendorFactory = vendor(VENDOR_PRESETS.lmstudio);
+/** Cerebras. Key: `CEREBRAS_API_KEY`. */
+export const cerebras: VendorFactory = vendor(VENDOR_PRESETS.cerebras);
+/** Perplexity. Key: `PERPLEXITY_API_KEY`. */
+export const perplexity: VendorFactory = vendor(VENDOR_PRESETS.perplexity);
+/** Cohere, over its compatibility API. Key: `COHERE_API_KEY`. */
+export const cohere: VendorFactory = vendor(VENDOR_PRESETS.cohere);
+/** The router of Hugging Face. Key: `HF_TOKEN`, which alone does not put it into a router without `providers`. */
+export const huggingface: VendorFactory = vendor(VENDOR_PRESETS.huggingface);
+/** SambaNova. Key: `SAMBANOVA_API_KEY`. */
+export const sambanova: VendorFactory = vendor(VENDOR_PRESETS.sambanova);
+/** NVIDIA NIM, by default at NVIDIA's own address. Key: `NVIDIA_API_KEY`. */
+export const nvidia: VendorFactory = vendor(VENDOR_PRESETS.nvidia);
+/** GitHub Models. Key: `GITHUB_TOKEN`, which alone does not put it into a router without `providers`. */
+export const github: VendorFactory = vendor(VENDOR_PRESETS.github);
+/**
+ * Cloudflare Workers AI. Key: `CLOUDFLARE_API_TOKEN`, which alone does not put it into a router without `providers`. Its
+ * address holds the account: `CLOUDFLARE_ACCOUNT_ID`, or `baseURL`.
+ */
+export const cloudflare: VendorFactory = vendor(VENDOR_PRESETS.cloudflare);
+/** Moonshot AI, the vendor of Kimi. Key: `MOONSHOT_API_KEY`. */
+export const moonshot: VendorFactory = vendor(VENDOR_PRESETS.moonshot);
+/**
+ * Qwen at Alibaba's Model Studio, in Singapore. Key: `DASHSCOPE_API_KEY`. Its address holds the workspace:
+ * `DASHSCOPE_WORKSPACE_ID`, or `baseURL`.
+ */
+export const qwen: VendorFactory = vendor(VENDOR_PRESETS.qwen);
+/** MiniMax, at its international address. Key: `MINIMAX_API_KEY`. */
+export const minimax: VendorFactory = vendor(VENDOR_PRESETS.minimax);
+/** Zhipu AI, the vendor of GLM. Key: `ZHIPU_API_KEY`. */
+export const zhipu: VendorFactory = vendor(VENDOR_PRESETS.zhipu);
 
 /** Options of {@link azure}. */
 export interface AzureOptions<Model extends string = string> extends ChatProviderOptions<Model> {
@@ -139,12 +176,24 @@ export function azure<const Model extends string>(options: AzureOptions<Model>):
 /** The vendors whose keys are in the environment. */
 export function vendorsFromEnvironment(): readonly Provider[] {
   return Object.values(VENDOR_PRESETS as Readonly<Record<string, VendorPreset>>)
-    .filter((preset) => keyFromEnvironment(preset) !== undefined)
+    .filter((preset) => preset.sharesKey !== true && keyFromEnvironment(preset) !== undefined)
+    .filter((preset) => !addressFromEnvironment(preset).includes('{'))
     .map((preset) => vendor(preset)());
 }
 
-function addressFromEnvironment({ baseURLVariable: name }: VendorPreset): string | undefined {
-  return name === undefined ? undefined : readEnvironment(name);
+/**
+ * The address of a vendor, with what the environment says of it. A variable that is not set stays in its braces, and so does
+ * one that could lead elsewhere.
+ */
+function addressFromEnvironment({ baseURLVariable: name, baseURL }: VendorPreset): string {
+  const named = name === undefined ? undefined : readEnvironment(name);
+  return (
+    named ??
+    baseURL.replace(/\{(\w+)\}/, (braces, variable: string) => {
+      const value = readEnvironment(variable);
+      return value !== undefined && /^[\w-]+$/.test(value) ? value : braces;
+    })
+  );
 }
 
 function keyFromEnvironment(preset: VendorPreset): string | undefined {

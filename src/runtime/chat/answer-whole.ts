@@ -5,7 +5,7 @@ import type { NormalizedRequest } from '../../contracts/request.ts';
 import { judgeToolCalls } from '../../core/selection/tool-validity.ts';
 import { withoutReasoning } from '../../core/stream/pieces.ts';
 import type { ChatResult, Choice } from '../../protocol/chat-result.ts';
-import { announceRequest } from '../events/announce.ts';
+import { announceAnswer, announceRequest } from '../events/announce.ts';
 import { CALLER_GONE, errorOfUnknown } from './router-errors.ts';
 import type { RuntimeServices } from './services.ts';
 import { settleError, settleResult } from './settle.ts';
@@ -83,6 +83,7 @@ function conclude(
   answer: Answer,
   { result, attempt, facts }: Finished,
 ): ChatResult {
+  if (services.events.isHeard) announceAnswer(services, execution.request, () => result.choices);
   settleResult(services, execution, answer, facts);
   if (!execution.request.wantsMetadata) return result;
   return { ...result, router_metadata: execution.metadata(true, attempt.endedAt - attempt.startedAt) };

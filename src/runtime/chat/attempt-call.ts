@@ -1,4 +1,5 @@
 /** The interface between the attempt loop and its upstream calls. */
+import type { TimedKind } from '../../core/selection/adaptive/speed.ts';
 import type { CostPart } from '../../catalog/cost.ts';
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { TokenCalibration } from '../../core/tokens/likely-tokens.ts';
@@ -78,10 +79,13 @@ export interface AttemptedCall<Call = AttemptCall<unknown>, Result = unknown> {
 
 /** Tokens of a call by which its time is judged. */
 export interface CallWork {
+  readonly kind: TimedKind;
   /** What was expected of it alone. */
   readonly tokens: number;
   /** The same with the calls that waited before it. */
   readonly work: number;
+  /** Those that its endpoint was likely spared by its cache. */
+  readonly spared: number;
 }
 
 /** How a call ended: well, or badly. */

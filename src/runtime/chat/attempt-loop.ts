@@ -25,7 +25,7 @@ import type { SharedPlace } from '../endpoints/shared-limits.ts';
 import { RequestFailures } from './request-failures.ts';
 import { Reservation } from '../limits/spending.ts';
 import { accountOf, settleAttempt } from './settle.ts';
-import { tokensToCompute } from './call-work.ts';
+import { expectedWork } from './call-work.ts';
 import { RequestWaits } from './request-waits.ts';
 import { onDemand } from '../../platform/wait.ts';
 import { isLimited } from '../../core/selection/adaptive/endpoint-limits.ts';
@@ -227,6 +227,7 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
       admission: this.#admission,
       mayRepeat: (step) => environment.random() < repetitionShare(healthAt(step), now),
       isGone: (step) => isGone(healthAt(step), now),
+      answeredSince: records.answeredSince,
       holdMs: this.#waits.holdMs,
       waited,
       roll: environment.random(),
@@ -295,8 +296,7 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
     const startedAt = environment.now();
     const sent = { tokens: this.#likelyTokens(endpoint), promised: this.#waits.promised === endpoint.id };
     const { generation, onLimits, load } = records.started(endpoint, startedAt, sent);
-    this.#waits.promised = undefined;
-    this.#waits.end();
+    this.#waits.end(endpoint.id);
     const attempt = (this.#options.attemptsBefore ?? 0) + this.#attempts.length + (hedge ? 2 : 1);
     const limits = timeoutsOf(timeouts, provider, endpoint);
     const refusing = refusingAt(this.#services, this.request, this.#attempts, endpoint, startedAt);
@@ -317,10 +317,10 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
     this.#places?.begin(call, endpoint, place);
     const patience = Math.max(1, (this.request.stream ? limits.firstTokenMs : limits.answerMs) / timeouts.firstTokenMs);
     const adjustments = refusing && adjustmentsAt(refusing, this.request);
-    const tokens = tokensToCompute(this.#services, this.request, step.figures?.warmth);
+    const work = expectedWork(this.#services, this.request, step.figures?.warmth);
     const made = { step, call, startedAt, generation, attempt, hedge, isProbe, isLastResort, patience };
     const kind = this.request.stream ? 'streaming' : 'whole';
-    const flight = new Flight<Call, Result>({ ...made, tokens, adjustments }, kind);
+    const flight = new Flight<Call, Result>({ ...made, ...work, adjustments }, kind);
     load.waiting(flight);
     call.open((result) => {
       const now = environment.now();

@@ -5,6 +5,7 @@ import { ANSWER_TOKENS } from '../../core/selection/adaptive/rank-adaptive.ts';
 import type { Measurement } from '../../core/selection/performance.ts';
 import type { AnswerFacts, AttemptedCall, CallWork } from './attempt-call.ts';
 import type { RuntimeServices } from './services.ts';
+import type { RunningCall } from '../endpoints/endpoint-load.ts';
 import type { Attempt } from '../../core/fallback/attempt.ts';
 import type { Usage } from '../../protocol/usage.ts';
 
@@ -28,15 +29,21 @@ export function measurementOf(
 }
 
 /**
- * Tokens that an endpoint likely has to compute until a call has its answer: what of the prompt it has in no cache, and
- * where the answer comes in one piece that too.
+ * Tokens that an endpoint likely has to compute until a call has its answer, and those that it is spared: of the prompt,
+ * what it has in no cache, and where the answer comes in one piece that too.
  */
-export function tokensToCompute({ usualTokens }: RuntimeServices, request: RoutedRequest, warmth = 0): number {
+export function expectedWork(
+  { usualTokens }: RuntimeServices,
+  request: RoutedRequest,
+  warmth = 0,
+): Pick<RunningCall, 'tokens' | 'spared'> {
   const { needs, stream, operation, account, targets } = request;
-  const prompt = roughPromptTokens(needs) * (1 - warmth);
-  if (stream || operation !== 'chat') return prompt;
+  const prompt = roughPromptTokens(needs);
+  const spared = prompt * warmth;
+  if (stream || operation !== 'chat') return { tokens: prompt - spared, spared };
   const { usualAnswerTokens = ANSWER_TOKENS } = usualTokens.of(account.id, targets[0]?.model);
-  return prompt + PER_ANSWER_TOKEN * Math.min(usualAnswerTokens, needs.outputTokens ?? Infinity);
+  const answer = PER_ANSWER_TOKEN * Math.min(usualAnswerTokens, needs.outputTokens ?? Infinity);
+  return { tokens: prompt - spared + answer, spared };
 }
 
 /** The same, once it is known. Prompts are still counted as roughly as before, so that both can be compared. */

@@ -3,12 +3,12 @@ import { namedTier } from '../../catalog/price-at.ts';
 import { judgeToolCalls } from '../../core/selection/tool-validity.ts';
 import { withoutReasoning } from '../../core/stream/pieces.ts';
 import { ChunkEnvelope } from '../../core/stream/envelope.ts';
-import { ToolCallCollector } from '../../core/stream/collect.ts';
+import { ResultCollector, ToolCallCollector } from '../../core/stream/collect.ts';
 import type { ChatChunk } from '../../protocol/chunk.ts';
 import type { JsonObject } from '../../protocol/json.ts';
 import type { RouterMetadata } from '../../protocol/metadata.ts';
 import { PENDING, Pollable, pollable, type Polled, soon } from '../../platform/wait.ts';
-import { announceRequest } from '../events/announce.ts';
+import { announceAnswer, announceRequest } from '../events/announce.ts';
 import { CALLER_GONE, errorOfBrokenStream, errorOfUnknown, withContext } from './router-errors.ts';
 import type { RuntimeServices } from './services.ts';
 import { settleError, settleResult } from './settle.ts';
@@ -33,6 +33,8 @@ export class ChatStreamSource extends Pollable<readonly StreamItem[] | undefined
   readonly #execution: Execution;
   /** Only made where the model calls tools. */
   #tools: ToolCallCollector | undefined;
+  /** What was said so far. Only made where somebody listens to it. */
+  #said: ResultCollector | undefined;
   #answer: Answer | undefined;
   /** Who has gone on with the answer after it broke; the chunks say so. */
   #servedBy: Answer['endpoint'] | undefined;
@@ -185,6 +187,7 @@ export class ChatStreamSource extends Pollable<readonly StreamItem[] | undefined
         this.#execution.signal.throwIfAborted();
       }
       this.#answer = answer;
+      if (this.#services.events.heard('content')) this.#said = new ResultCollector();
       this.#pieces = pollable(answer.call);
       const { systemFingerprint } = answer.call.tracker.facts;
       this.#envelope = this.#envelopeFor(answer.endpoint, systemFingerprint);
@@ -218,6 +221,7 @@ export class ChatStreamSource extends Pollable<readonly StreamItem[] | undefined
     answer.call.close();
     const { signal } = this.#execution;
     this.#error = signal.aborted ? signal.reason : withContext(errorOfUnknown(error), this.#errorContext());
+    this.#tellSaid();
     settleError(this.#services, this.#execution, signal.aborted ? CALLER_GONE : errorOfUnknown(error), true);
     return [];
   }
@@ -243,6 +247,7 @@ export class ChatStreamSource extends Pollable<readonly StreamItem[] | undefined
   #forward(answer: Answer, pieces: readonly StreamPiece[], items: StreamItem[]): void {
     const { tracker } = answer.call;
     for (const piece of pieces) {
+      this.#said?.add(piece);
       if (typeof piece === 'string') {
         tracker.countText(piece);
         items.push(piece);
@@ -284,6 +289,7 @@ export class ChatStreamSource extends Pollable<readonly StreamItem[] | undefined
       nativeFinishReason: end.finishes[0]?.native ?? undefined,
       toolCalls: request.tools.length === 0 ? undefined : judgeToolCalls(this.#tools?.finish() ?? [], request.tools),
     });
+    this.#tellSaid();
     settleResult(this.#services, this.#execution, answer, facts);
     const metadata = request.wantsMetadata
       ? this.#execution.metadata(true, attempt.endedAt - attempt.startedAt)
@@ -298,6 +304,7 @@ export class ChatStreamSource extends Pollable<readonly StreamItem[] | undefined
     this.#release();
     answer.call.close();
     const attempt = answer.fail(failure);
+    this.#tellSaid();
     if (failure.kind === 'aborted') {
       this.#error = this.#execution.signal.reason;
       return settleError(this.#services, this.#execution, CALLER_GONE, true);
@@ -306,6 +313,11 @@ export class ChatStreamSource extends Pollable<readonly StreamItem[] | undefined
     const error = withContext(errorOfBrokenStream(attempt as FailedAttempt, context), context);
     this.#error = error;
     settleError(this.#services, this.#execution, error, true);
+  }
+
+  #tellSaid(): void {
+    const said = this.#said;
+    if (said !== undefined) announceAnswer(this.#services, this.#execution.request, () => said.result().choices);
   }
 
   #goOnFrom({ call }: Answer): void {

@@ -24,6 +24,8 @@ export interface MadeCall<Call> {
   readonly patience: number;
   /** Tokens that its endpoint likely has to compute for it. */
   readonly tokens: number;
+  /** Tokens that it likely has in its cache. */
+  readonly spared: number;
   /** What was changed in the request for this call alone; see `Attempt.adjustments`. */
   readonly adjustments?: readonly string[] | undefined;
 }
@@ -41,10 +43,12 @@ export class Flight<Call, Result> implements MadeCall<Call>, RunningCall {
   readonly kind: TimedKind;
   readonly patience: number;
   readonly tokens: number;
+  readonly spared: number;
   readonly adjustments: readonly string[] | undefined;
   index = -1;
   among = 0;
   work = 0;
+  mostWork = 0;
   /** When its result came; its start until then. */
   arrivedAt: number;
   #result: CallResult<Result> | undefined;
@@ -68,6 +72,7 @@ export class Flight<Call, Result> implements MadeCall<Call>, RunningCall {
     this.kind = kind;
     this.patience = made.patience;
     this.tokens = made.tokens;
+    this.spared = made.spared;
     this.adjustments = made.adjustments;
     this.arrivedAt = made.startedAt;
   }

@@ -3,6 +3,8 @@ import type { Admission } from '../../core/fallback/health.ts';
 import type { RoutedRequest } from '../../contracts/request.ts';
 import { growthFactor } from '../../core/selection/adaptive/growth.ts';
 import { hedgeDelay } from '../../core/selection/adaptive/hedge.ts';
+import { expectedMs } from '../../core/selection/adaptive/timing.ts';
+import { expectedWork } from './call-work.ts';
 import type { PlanStep, RoutePlan } from '../../core/selection/route-plan.ts';
 import type { AttemptCall, CallResult } from './attempt-call.ts';
 import type { Flight } from './flight.ts';
@@ -37,7 +39,7 @@ const LOOK_AGAIN_MS = 200;
 const UNSUSPICIOUS = -3;
 /** Part of what shows that an endpoint hangs from which on it may be one. A single late call is not as much. */
 const SUSPECT = 0.5;
-const SILENT = failure('timeout', 'The provider stopped sending');
+const SILENT = failure('timeout', 'The provider stopped sending', { silent: true });
 const SUPERSEDED = failure('superseded', 'Another call of the same request answered first');
 
 /**
@@ -55,7 +57,7 @@ export function lateAfterMs<Call, Result>(
   const { endpoint } = step;
   const usual = records.usual(endpoint, kind);
   const isKnown = usual !== undefined && hedge !== false;
-  const factor = growthFactor(usual?.growth, flight.work);
+  const factor = growthFactor(usual?.growth, flight.mostWork);
   const delayMs = isKnown ? hedgeDelay(usual, hedge, { isProbe, isSuspect, factor }) : undefined;
   return delayMs ?? records.unheardMs(endpoint, flight);
 }
@@ -120,7 +122,8 @@ export class Hedging<Call extends AttemptCall<Result>, Result> {
       const lateMs = lateAfterMs(services, first, isSuspect) ?? Infinity;
       const isLate = isOut || environment.now() - first.startedAt >= lateMs;
       const step = isLate ? this.#stepBeside(first) : undefined;
-      const mayRescue = step !== undefined && services.pacing.mayRescue(environment.now());
+      const isBetter = step !== undefined && (isOut || this.#isSooner(step, first));
+      const mayRescue = isBetter && services.pacing.mayRescue(environment.now());
       if (mayRescue && (isOut || this.#pay(first.step, step))) {
         services.pacing.rescue(services.records.lateAnswerShare(first.step.endpoint));
         const second = await launchBeside(step, isWanted);
@@ -131,6 +134,20 @@ export class Hedging<Call extends AttemptCall<Result>, Result> {
       await first.again(environment, LOOK_AGAIN_MS);
     }
     return undefined;
+  }
+
+  /**
+   * Whether another endpoint would have answered by now: where all have long queues, a second call would make them longer
+   * and come too late.
+   */
+  #isSooner({ endpoint, figures }: PlanStep, { kind, startedAt }: Flight<Call, Result>): boolean {
+    const { services, request } = this.#own;
+    const now = services.environment.now();
+    const timing = services.records.timingAt(now, kind)(endpoint);
+    return (
+      timing === undefined ||
+      expectedMs(timing, expectedWork(services, request, figures?.warmth).tokens) < now - startedAt
+    );
   }
 
   /** Sets aside what a second call may cost: either of the two may be the one that is given up. */
@@ -146,14 +163,28 @@ export class Hedging<Call extends AttemptCall<Result>, Result> {
     const { services, plan, attempts, admission } = this.#own;
     const { records, fallback } = services;
     if (attempts.length + flights.length >= fallback.maxAttempts) return undefined;
-    const tried = new Set([...flights, ...attempts].map(({ step }) => step).map(({ endpoint }) => endpoint.id));
-    const open = plan.steps.filter((step) => {
-      if (tried.has(step.endpoint.id)) return false;
+    const well = plan.steps.filter((step) => {
       const admitted = admission(step);
       return admitted.ok && admitted.probe !== true;
     });
+    const tried = new Set([...flights, ...attempts].map(({ step }) => step.endpoint.id));
+    const untried = well.filter(({ endpoint }) => !tried.has(endpoint.id));
+    const open = untried.length > 0 ? untried : well.filter((step) => this.#isBack(step, flights));
     const heard = open.filter(({ endpoint }) => records.silence(endpoint) > UNSUSPICIOUS);
     return heard.find((step) => (admission(step).headroom ?? 1) >= 0) ?? heard[0] ?? open[0];
+  }
+
+  /**
+   * Whether an endpoint that has failed this request, or lets it wait in vain, has answered a later call, and may be tried
+   * once more.
+   */
+  #isBack(step: PlanStep, flights: readonly Flight<Call, Result>[]): boolean {
+    const { services, attempts } = this.#own;
+    const ofIt = (one: Pick<Attempt, 'step'>): boolean => one.step.endpoint.id === step.endpoint.id;
+    const [waiting, ended] = [flights.filter(ofIt), attempts.filter(ofIt)];
+    if (waiting.length + ended.length >= services.fallback.triesPerEndpoint) return false;
+    if (!waiting.every((flight) => this.#waitsInVain(flight))) return false;
+    return [...waiting, ...ended].every(({ startedAt }) => services.records.answeredSince(step, startedAt));
   }
 
   /** Waits for the first of two calls that answers, and gives up the other; both, when both endpoints turn out to hang. */
@@ -226,11 +257,11 @@ export class Hedging<Call extends AttemptCall<Result>, Result> {
   }
 
   /** Whether a call has waited longer than practically all calls of its endpoint take. */
-  #isOverdue({ step, startedAt, kind, work }: Flight<Call, Result>): boolean {
+  #isOverdue({ step, startedAt, kind, mostWork }: Flight<Call, Result>): boolean {
     const { environment, records } = this.#own.services;
     const usual = records.usual(step.endpoint, kind);
     const longest = usual && usualLongest(usual);
-    return longest !== undefined && environment.now() - startedAt > longest * growthFactor(usual?.growth, work);
+    return longest !== undefined && environment.now() - startedAt > longest * growthFactor(usual?.growth, mostWork);
   }
 }
 

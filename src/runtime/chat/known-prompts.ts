@@ -11,6 +11,12 @@ const LEAST_TOKENS = 250;
 /** Times as long as providers are taken to keep a prompt for which it may still be there. */
 const MAY_BE_THERE = 6;
 
+/** Tokens from which on a prompt that is not there is no matter of blocks. */
+const LEAST_EXPECTED = 1_024;
+const KEPT_LONGER = 0.002;
+const KEPT_SHORTER = 0.05;
+const LEAST_KEPT_MS = 60_000;
+
 /** Places of a set, in each of which the oldest entry makes room. */
 const WAYS = 4;
 /** Entries of the table at first and at most: 16 MB then, which are the beginnings of about 100,000 prompts. */
@@ -19,6 +25,14 @@ const MOST_ENTRIES = 1 << 21;
 /** Share of the entries that are used before the table grows. */
 const FULL = 0.6;
 const SECOND_MS = 1_000;
+
+/** What is known of the cache of an endpoint. */
+interface EndpointCache {
+  /** What tells the same beginning at other endpoints from this one. */
+  readonly salt: number;
+  /** Milliseconds for which a prompt that is not used may be there. */
+  keptMs: number;
+}
 
 /**
  * Which beginnings of prompts each endpoint has computed lately, so that prompts that begin alike go there, whichever
@@ -32,7 +46,7 @@ export class KnownPrompts {
   #used = 0;
   /** When the table was made, so that seconds since then are small numbers above 0. */
   readonly #since: number;
-  readonly #salts = new WeakMap<Endpoint, number>();
+  readonly #caches = new WeakMap<Endpoint, EndpointCache>();
   /** A request is planned and sent one after the other. */
   #latest: { readonly messages: unknown; readonly blocks: PromptBlocks | undefined } | undefined;
 
@@ -48,15 +62,16 @@ export class KnownPrompts {
     if (blocks === undefined) return undefined;
     const now = this.#seconds();
     const fresh = Math.max(1, now - Math.floor(CACHE_MS / SECOND_MS));
-    const oldest = Math.max(1, now - Math.floor((CACHE_MS * MAY_BE_THERE) / SECOND_MS));
     let found: CachedPrompts[number][] | undefined;
     for (const { endpoints } of request.targets) {
       for (const endpoint of endpoints) {
-        const salt = this.#saltOf(endpoint, request);
+        const cache = this.#cacheOf(endpoint);
+        const salt = isOwn(endpoint) ? cache.salt : hashOf(request.account.id, cache.salt);
+        const oldest = Math.max(1, now - Math.floor(cache.keptMs / SECOND_MS));
         const first = this.#usedAtOf(mixed(blocks.hashes[0] ?? 0, salt));
         if (first < oldest) continue;
         const before = this.#shareAt(blocks, salt, oldest);
-        const share = first < fresh ? 0 : this.#shareAt(blocks, salt, fresh);
+        const share = isWithoutDiscount(endpoint) ? before : first < fresh ? 0 : this.#shareAt(blocks, salt, fresh);
         (found ??= []).push({ endpoint: endpoint.id, share, before });
       }
     }
@@ -69,7 +84,8 @@ export class KnownPrompts {
     const blocks = this.#blocksOf(request);
     if (blocks === undefined) return;
     const now = this.#seconds();
-    const salt = this.#saltOf(endpoint, request);
+    const { salt: own } = this.#cacheOf(endpoint);
+    const salt = isOwn(endpoint) ? own : hashOf(request.account.id, own);
     for (const hash of blocks.hashes) this.#put(mixed(hash, salt), now);
     this.#put(mixed(blocks.whole, salt), now);
   }
@@ -99,14 +115,27 @@ export class KnownPrompts {
     return this.#latest.blocks;
   }
 
-  /** What tells the same beginning at other endpoints, and of other accounts, from this one. */
-  #saltOf(endpoint: Endpoint, { account }: NormalizedRequest): number {
-    let salt = this.#salts.get(endpoint);
-    if (salt === undefined) {
-      salt = hashOf(endpoint.id, endpoint.tag.length);
-      this.#salts.set(endpoint, salt);
+  /**
+   * Learns from an answer how long an endpoint keeps prompts: what it computes pushes out what was not used for the longest
+   * time. As long as it may be, less a few percent of the prompts that are taken to be there and are not.
+   *
+   * @param expected - Tokens of the prompt that were taken to be in its cache.
+   * @param cached - Those that were.
+   */
+  answered(endpoint: Endpoint, expected: number, cached: number): void {
+    if (expected < LEAST_EXPECTED || !isWithoutDiscount(endpoint)) return;
+    const cache = this.#cacheOf(endpoint);
+    const keptMs = cache.keptMs * (2 * cached >= expected ? 1 + KEPT_LONGER : 1 - KEPT_SHORTER);
+    cache.keptMs = Math.max(LEAST_KEPT_MS, Math.min(CACHE_MS * MAY_BE_THERE, keptMs));
+  }
+
+  #cacheOf(endpoint: Endpoint): EndpointCache {
+    let cache = this.#caches.get(endpoint);
+    if (cache === undefined) {
+      cache = { salt: hashOf(endpoint.id, endpoint.tag.length), keptMs: CACHE_MS * MAY_BE_THERE };
+      this.#caches.set(endpoint, cache);
     }
-    return isOwn(endpoint) ? salt : hashOf(account.id, salt);
+    return cache;
   }
 
   #seconds(): number {
@@ -155,6 +184,11 @@ export class KnownPrompts {
 /** A server of one's own, as far as it is known: nobody sells what has no price. */
 function isOwn({ price }: Endpoint): boolean {
   return price === undefined || (price.prompt === 0 && price.completion === 0);
+}
+
+/** Where what is cached costs as much as the rest, it saves time alone, and how long it is kept is nobody's promise. */
+function isWithoutDiscount({ price }: Endpoint): boolean {
+  return price === undefined || (price.cacheRead !== undefined && price.cacheRead >= price.prompt);
 }
 
 /** Where one endpoint is left, nothing is to be chosen. */

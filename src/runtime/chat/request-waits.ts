@@ -14,6 +14,8 @@ export class RequestWaits {
   forPlaceMs = 0;
   /** Endpoint at which a place was promised. */
   promised: string | undefined;
+  /** Gives that place back. */
+  #giveBack: (() => void) | undefined;
   /** Its turn, while it waits until an endpoint has fewer of our calls. */
   #turn: Turn | undefined;
 
@@ -35,8 +37,14 @@ export class RequestWaits {
     return { ok: false, waitMs: LOOK_AGAIN_MS, cause: 'pace', crowded: true };
   }
 
-  /** Waits no more, because a call is made or nothing is left to wait for. */
-  end(): void {
+  /**
+   * Waits no more, because a call is made or nothing is left to wait for. A promised place that is not used is free again.
+   *
+   * @param called - Endpoint of the call.
+   */
+  end(called?: string): void {
+    if (this.promised !== called) this.#giveBack?.();
+    this.promised = this.#giveBack = undefined;
     if (this.#turn === undefined) return;
     this.#services.pacing.leave(this.#turn);
     this.#turn = undefined;
@@ -57,7 +65,8 @@ export class RequestWaits {
     }
     if (forPlace === undefined) return wait(environment, waitMs, this.#signal);
     const startedAt = environment.now();
-    records.promise(step.endpoint);
+    this.#giveBack?.();
+    this.#giveBack = records.promise(step.endpoint);
     this.promised = step.endpoint.id;
     const leave = forPlace === 'first' ? pacing.enter() : undefined;
     await wait(environment, waitMs, this.#signal);

@@ -6,6 +6,7 @@ import type { RoutedRequest } from '../../contracts/request.ts';
 import { likelyPromptTokens } from '../../core/tokens/token-estimate.ts';
 import { expectedCost, requestRates, roughPromptTokens } from '../../core/selection/adaptive/expected-cost.ts';
 import { failureUsd } from '../../core/selection/adaptive/wellness.ts';
+import type { PlanStep } from '../../core/selection/route-plan.ts';
 import type { RouterError } from '../../protocol/router-error.ts';
 import { measurementOf } from './call-work.ts';
 import { warnOfFailure, warnOfUnknownPrice } from '../events/attempt-warnings.ts';
@@ -13,7 +14,9 @@ import { factsOf, isListed } from '../events/announce.ts';
 import type { AnswerFacts, AttemptedCall, CallEnd } from './attempt-call.ts';
 import { CALLER_GONE } from './router-errors.ts';
 import type { RuntimeServices } from './services.ts';
-import type { AttemptFailure } from '../../contracts/failure.ts';
+import { type AttemptFailure, failure } from '../../contracts/failure.ts';
+import { growthFactor } from '../../core/selection/adaptive/growth.ts';
+import { usualMedian } from '../../core/selection/adaptive/speed.ts';
 import type { Attempt } from '../../core/fallback/attempt.ts';
 import type { Usage } from '../../protocol/usage.ts';
 import type { Answer, Execution, Recorded } from './answer.ts';
@@ -38,7 +41,7 @@ export function settleAttempt(
   const { outcome, endedAt, chargedNanoUsd = 0 } = attempt;
   const { generation, endpoint } = answer;
   // A prompt that a text was added to is not the one that was estimated.
-  if (facts !== undefined && attempt.continued === undefined) learnFrom(services, sent, endpoint, facts, endedAt);
+  if (facts !== undefined && attempt.continued === undefined) learnFrom(services, sent, attempt.step, facts, endedAt);
   if (chargedNanoUsd > 0) services.spending.count(execution.request.account, chargedNanoUsd);
   const measured = outcome.ok ? measurementOf(attempt, answer, execution.request, facts) : undefined;
   const seals = facts && answer.call.seals;
@@ -49,13 +52,15 @@ export function settleAttempt(
   else {
     const roll = services.environment.random();
     const { id: request } = execution.request;
-    const { failure } = outcome;
-    const charged = ABANDONED.has(failure.kind) ? 0 : spentOnFailed(answer, execution.request, failure);
+    const { failure: cause } = outcome;
+    const charged = ABANDONED.has(cause.kind) ? 0 : spentOnFailed(answer, execution.request, cause);
     // What is charged at an unknown price counts as nothing beside the time.
     const lostUsd = failureUsd(endedAt - attempt.startedAt, usdFromNano(charged ?? 0));
-    const failed = { ok: false, failure, generation, request, account, again: isAgain, roll, lostUsd } as const;
+    const isLong = cause.kind === 'timeout' && isLongByItself(services, answer, endedAt - attempt.startedAt);
+    const counts = isLong ? TOO_LONG : cause;
+    const failed = { ok: false, failure: counts, generation, request, account, again: isAgain, roll, lostUsd } as const;
     counted = services.records.ended(endpoint, failed, undefined, endedAt);
-    warnOfFailure(services, endpoint, failure);
+    warnOfFailure(services, endpoint, cause);
   }
   if (outcome.ok && facts !== undefined && facts.usage.cost === undefined) warnOfUnknownPrice(services, endpoint);
   if (!services.events.isHeard) return counted;
@@ -79,19 +84,33 @@ export function settleAttempt(
   return counted;
 }
 
+/** Counts against nobody: the prompt takes longer to compute than calls may take. */
+const TOO_LONG = failure('superseded', 'The call would take longer than its time limit');
+
+/** Whether a call that ran out of time would by its own length have taken about as long where nothing is wrong. */
+function isLongByItself({ records }: RuntimeServices, { endpoint, work }: AttemptedCall, ms: number): boolean {
+  const usual = work && records.usual(endpoint, work.kind);
+  const median = usual && usualMedian(usual);
+  if (work === undefined || median === undefined) return false;
+  return 2 * median * growthFactor(usual?.growth, work.tokens + work.spared) >= ms;
+}
+
 /**
- * Learns from the usage of an answer: what hedges may cost, and how many tokens the endpoint counts in a prompt of nothing
+ * Learns from the usage of an answer: how long prompts are cached, what hedges may cost, and how many tokens the endpoint counts in a prompt of nothing
  * but text, beside what was estimated for it.
  *
  * @param sent - The request as it went to this endpoint.
  */
 function learnFrom(
-  { records, pacing }: RuntimeServices,
+  { records, pacing, prompts }: RuntimeServices,
   sent: RoutedRequest,
-  endpoint: Endpoint,
+  { endpoint, figures }: PlanStep,
   { usage, costParts }: AnswerFacts,
   now: number,
 ): void {
+  const cached = usage.prompt_tokens_details?.cached_tokens;
+  if (figures !== undefined && figures.warmth > 0 && cached !== undefined)
+    prompts.answered(endpoint, figures.warmth * usage.prompt_tokens, cached);
   const usd = usage.cost_details?.upstream_inference_cost ?? undefined;
   pacing.answered(usd);
   // What the provider says itself has no parts.

@@ -21,8 +21,10 @@ import {
   crowdRoom,
   lateness,
 } from '../../core/selection/adaptive/crowd.ts';
+import type { Breaker } from '../../core/fallback/breaker.ts';
+import { outlives } from '../../core/fallback/throttle.ts';
 import { growthFactor } from '../../core/selection/adaptive/growth.ts';
-import { NO_LATE_ENDS } from '../../core/selection/adaptive/hedge.ts';
+import { lateEndsAfter, NO_LATE_ENDS } from '../../core/selection/adaptive/hedge.ts';
 import type { CrowdPolicy } from '../../core/selection/adaptive/policy.ts';
 import { FIRST_CALLS, isKnownStill, type Timing, timingOf } from '../../core/selection/adaptive/timing.ts';
 import type { WaitingCall } from '../../core/selection/adaptive/silence.ts';
@@ -46,8 +48,12 @@ export interface RunningCall {
   among: number;
   /** Tokens that it has to compute, as far as that is known. */
   readonly tokens: number;
-  /** The same with those of the calls that waited before it. */
+  /** Those that its endpoint is likely spared by its cache. */
+  readonly spared: number;
+  /** What it has to compute, with what the calls have that waited before it. */
   work: number;
+  /** The same if nothing of it were in the cache any more. */
+  mostWork: number;
 }
 
 const UNLIMITED: Room = { waitMs: 0, headroom: 1 };
@@ -68,8 +74,14 @@ export class EndpointLoad {
   readonly #running: RunningCall[] = [];
   /** Tokens that these have to compute. */
   #waitingTokens = 0;
+  /** Tokens that the cache likely spares them. */
+  #sparedTokens = 0;
   /** Monotonic milliseconds. */
   lastSuccessAt = -Infinity;
+  /** When the latest of the calls began that were answered. */
+  answeredStartedAt = -Infinity;
+  /** Milliseconds that calls took at most that have failed since the last success. */
+  #failedAfterMs = 0;
   /** How calls ended that were so late that another was made beside them, or would have been. */
   lateEnds = NO_LATE_ENDS;
   #calls = 0;
@@ -110,7 +122,7 @@ export class EndpointLoad {
    */
   waitingCalls(now: number, since: number, usualOf: (kind: TimedKind) => UsualTime | undefined): WaitingCall[] {
     const calls: WaitingCall[] = [];
-    for (const { startedAt, kind, work } of this.#running) {
+    for (const { startedAt, kind, mostWork: work } of this.#running) {
       const usual = usualOf(kind);
       if (usual !== undefined) calls.push({ ageMs: now - Math.max(startedAt, since), usual, work });
     }
@@ -122,7 +134,9 @@ export class EndpointLoad {
     call.index = this.#running.length;
     call.among = this.#calls;
     this.#waitingTokens += call.tokens;
+    this.#sparedTokens += call.spared;
     call.work = this.#waitingTokens;
+    call.mostWork = call.work + this.#sparedTokens;
     this.#running.push(call);
   }
 
@@ -138,19 +152,40 @@ export class EndpointLoad {
     policies: CrowdPolicies,
     now: number,
   ): void {
-    if (isAnswered) this.lastSuccessAt = now;
     const running = this.#running;
     const { index, startedAt, among: calls } = call;
+    if (isAnswered) {
+      this.lastSuccessAt = now;
+      this.answeredStartedAt = Math.max(this.answeredStartedAt, startedAt);
+      this.#failedAfterMs = 0;
+    }
     if (running[index] !== call) return;
+    if (!isAnswered) this.#failedAfterMs = Math.max(this.#failedAfterMs, now - startedAt);
     const last = running.pop();
     if (last !== undefined && last !== call) {
       running[index] = last;
       last.index = index;
     }
     this.#waitingTokens = running.length === 0 ? 0 : this.#waitingTokens - call.tokens;
+    this.#sparedTokens = running.length === 0 ? 0 : this.#sparedTokens - call.spared;
     if (usual === undefined) return;
     const late = lateness((now - startedAt) / growthFactor(usual.growth, call.work), usual.mean, calls);
     this.#crowd = crowdAfter(this.#crowd, policies, { calls, startedAt, late, isAnswered }, now);
+  }
+
+  /** Calls under way that outlive those that fail, where its circuit is open; of those since it opened. */
+  outliving({ probes, openedAt }: Breaker, now: number): number {
+    if (probes === 0) return 0;
+    let count = 0;
+    for (const { startedAt } of this.#running) {
+      if (startedAt >= openedAt && outlives(now - startedAt, this.#failedAfterMs)) count += 1;
+    }
+    return count;
+  }
+
+  /** Notes how a late call ended that was waited for. */
+  lateEnded(hasFailed: boolean): void {
+    this.lateEnds = lateEndsAfter(this.lateEnds, hasFailed);
   }
 
   /** Whether there is room for a call of so many tokens. */

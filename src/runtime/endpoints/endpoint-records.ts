@@ -15,12 +15,13 @@ import {
 } from '../../core/fallback/health.ts';
 import { endedLately, type LatelyEnded } from '../../core/fallback/outcomes.ts';
 import { chargesAfter } from '../../core/selection/adaptive/charges.ts';
-import { lateAnswerShare, lateEndsAfter, NO_LATE_ENDS } from '../../core/selection/adaptive/hedge.ts';
+import { lateAnswerShare, NO_LATE_ENDS } from '../../core/selection/adaptive/hedge.ts';
 import {
   DEFAULT_PACER_POLICY,
   FREE_PACE,
   paceAfterCall,
   paceAfterPromise,
+  paceAfterReturn,
   paceAfterSending,
   type PacerPolicy,
   placeIn,
@@ -126,7 +127,7 @@ export class EndpointRecords {
     tokens: number,
     promised: boolean,
   ): Admission {
-    const admitted = admission(health, this.#policy, now);
+    const admitted = admission(health, this.#policy, now, load.outliving(health.breaker, now));
     if (!admitted.ok && admitted.cause !== 'rate_limited') return admitted;
     const room = load.room(endpoint, tokens, this.#crowd, now);
     const isPaced = pace !== undefined && pace.rate !== Infinity && !promised;
@@ -143,15 +144,14 @@ export class EndpointRecords {
   }
 
   /** Calls per second that an endpoint takes, as far as it is known. */
-  rate(endpoint: Endpoint): number {
-    return this.#known.find(endpoint.id)?.record.pace?.rate ?? Infinity;
-  }
+  rate = ({ id }: Endpoint): number => this.#known.find(id)?.record.pace?.rate ?? Infinity;
 
-  /** Promises the next place to somebody who waits for it. */
-  promise(endpoint: Endpoint): void {
+  /** Promises the next place to somebody who waits for it; the result gives it back unused. */
+  promise(endpoint: Endpoint): () => void {
     const known = this.#known.of(endpoint.id);
     const pace = paceAfterPromise(known.record.pace ?? FREE_PACE, this.#environment.now());
     known.record = { ...known.record, pace };
+    return () => (known.record = { ...known.record, pace: paceAfterReturn(known.record.pace ?? FREE_PACE) });
   }
 
   /**
@@ -263,10 +263,13 @@ export class EndpointRecords {
     if (speed !== record.speed) known.record = { ...record, speed };
   }
 
+  /** Whether a call has been answered that began after a time. */
+  answeredSince = ({ endpoint: { id } }: PlanStep, at: number): boolean =>
+    (this.#known.find(id)?.load.answeredStartedAt ?? -Infinity) > at;
+
   /** Notes how a late call ended that was waited for. */
   lateEnded({ id }: Endpoint, hasFailed: boolean): void {
-    const { load } = this.#known.of(id);
-    load.lateEnds = lateEndsAfter(load.lateEnds, hasFailed);
+    this.#known.of(id).load.lateEnded(hasFailed);
   }
 
   /** Share of the late calls of an endpoint that answer after all. */

@@ -6,6 +6,8 @@ import type { World } from '../../core/selection/world.ts';
 import type { RecordMap } from './endpoint-load.ts';
 import {
   type EndpointSpeed,
+  grownAfter,
+  levelOf,
   speedAfter,
   speedAfterGivingUp,
   type TimedCall,
@@ -49,7 +51,8 @@ export class UsualTimes {
   ): EndpointSpeed | undefined {
     const { speed: policy } = this.#adaptive;
     const expected = usualAmongPeers(known, this.#peers.get(model), kind);
-    const speed = speedAfterGivingUp(known ?? UNKNOWN_SPEED, policy, { kind, ms, tokens, expected }, now);
+    const growth = expected?.growth;
+    const speed = speedAfterGivingUp(known ?? UNKNOWN_SPEED, policy, { kind, ms, tokens, growth, expected }, now);
     return speed === UNKNOWN_SPEED ? undefined : speed;
   }
 
@@ -69,8 +72,11 @@ export class UsualTimes {
     // What others take matters only of an endpoint that was hardly called itself.
     const isKnown = speed !== undefined && speed[kind].calls >= MINIMUM_CALLS;
     const expected = isKnown ? undefined : usualAmongPeers(speed, peers, kind);
-    this.#peers.set(model, speedAfter(peers ?? UNKNOWN_SPEED, policy, { kind, ms, tokens, expected: undefined }, now));
-    return speedAfter(speed ?? UNKNOWN_SPEED, policy, { kind, ms, tokens, expected }, now);
+    const growth = peers?.[kind].growth;
+    const call: TimedCall = { kind, ms, tokens, growth, expected };
+    const all = speedAfter(peers ?? UNKNOWN_SPEED, policy, { kind, ms, tokens, growth }, now);
+    this.#peers.set(model, grownAfter(all, call, levelOf(speed, peers, kind)));
+    return speedAfter(speed ?? UNKNOWN_SPEED, policy, call, now);
   }
 }
 

@@ -3,6 +3,7 @@ import type { PlanStep } from '../../core/selection/route-plan.ts';
 import { type TraceContext, traceContextOf } from '../../contracts/trace-context.ts';
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { EndpointHealth } from '../../core/fallback/health.ts';
+import type { Choice } from '../../protocol/chat-result.ts';
 import type { NormalizedRequest, RoutedRequest } from '../../contracts/request.ts';
 import type { AttemptedCall } from '../chat/attempt-call.ts';
 import type { RuntimeServices } from '../chat/services.ts';
@@ -11,9 +12,24 @@ import type { RequestFacts, RequestEvent, NumericParameter } from '../../contrac
 /** Emits the `request` event. To be called once for each request that will end in a result or an error. */
 export function announceRequest({ events }: RuntimeServices, { request }: { readonly request: RoutedRequest }): void {
   for (const follower of events.followers) follower.begins(request);
-  if (!events.heard('request')) return;
-  const { traceContext } = request;
-  events.emit('request', { request: factsOf(request), parameters: numbersOf(request), traceContext });
+  if (events.heard('request')) {
+    const { traceContext } = request;
+    events.emit('request', { request: factsOf(request), parameters: numbersOf(request), traceContext });
+  }
+  if (request.operation === 'chat' && events.heard('content')) {
+    const { messages, tools, serverTools } = request as NormalizedRequest;
+    events.emit('content', { type: 'request', request: factsOf(request), messages, tools: [...tools, ...serverTools] });
+  }
+}
+
+/** Emits the `content` event of an answer, before the event of its end. */
+export function announceAnswer(
+  { events }: Pick<RuntimeServices, 'events'>,
+  request: NormalizedRequest,
+  choices: () => readonly Choice[],
+): void {
+  if (events.heard('content'))
+    events.emit('content', { type: 'answer', request: factsOf(request), choices: choices() });
 }
 
 /** Emits the `attempt_start` event, and gives the headers that a listener wants to go with the call. */

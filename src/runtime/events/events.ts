@@ -21,6 +21,7 @@ export class EventHub implements RouterEventSource {
     }
     listeners.add(listener);
     this.isHeard = true;
+    if (name === 'content') warn(this, CONTENT);
     return () => {
       listeners.delete(listener);
       this.#lookWhoIsLeft();
@@ -60,6 +61,11 @@ export class EventHub implements RouterEventSource {
 }
 
 function ignore(): void {}
+
+const CONTENT = {
+  code: 'content_recorded',
+  message: 'Prompts, answers, and arguments and results of tools are given to a listener or to traces',
+} as const;
 
 /** Warns the operator of something that must not go unheard: by event, or on the console when nobody listens. */
 export function warn(events: EventHub, warning: WarningEvent): void {

@@ -2,6 +2,7 @@ import { nanoFromUsd } from '../../catalog/cost.ts';
 import type { NormalizedRequest } from '../../contracts/request.ts';
 import { factsOf } from './announce.ts';
 import type { RuntimeServices } from '../chat/services.ts';
+import type { JsonObject } from '../../protocol/json.ts';
 import type { Usage } from '../../protocol/usage.ts';
 import type { PluginFacts, PluginOutcome, StageCosts, ToolCallOutcome } from '../../contracts/events.ts';
 
@@ -57,6 +58,14 @@ export class StageMeter {
     const { events } = this.#services;
     if (!events.heard('tool_start')) return;
     events.emit('tool_start', { request: factsOf(this.#request), stage: this.stage, tool, name });
+  }
+
+  /** Tells those who listen to it what a tool was called with, and what the model is told. */
+  toolSaid(id: string, args: JsonObject, result: string | undefined): void {
+    const { events } = this.#services;
+    if (!events.heard('content')) return;
+    const request = factsOf(this.#request);
+    events.emit('content', { type: 'tool', request, stage: this.stage, id, arguments: args, result });
   }
 
   toolEnds(tool: string, name: string, outcome: ToolCallOutcome): void {

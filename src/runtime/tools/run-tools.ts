@@ -75,11 +75,14 @@ async function runTool(call: ResultToolCall, run: ToolRun): Promise<FinishedCall
   const meter = new StageMeter(services, run.request, ledger.nextWork());
   meter.toolStarts(tool.definition.type, tool.name);
   let told: ToolCallOutcome = 'aborted';
+  let result: string | undefined;
   try {
     const { finished, outcome } = await execute(call, run, { tool, args, use, meter });
     told = outcome;
+    ({ result } = finished);
     return finished;
   } finally {
+    meter.toolSaid(call.id, args, result);
     meter.toolEnds(tool.definition.type, tool.name, told);
   }
 }

@@ -193,7 +193,7 @@ describe('calls of an endpoint that is left alone', () => {
     expect(resortMs(health, now)).toBeLessThanOrEqual(334);
   });
 
-  it('are at most thirty at a time, and all are let through once one succeeds', () => {
+  it('are thirty at a time and one a second beyond, and all are let through once one succeeds', () => {
     let health = outOf(UNKNOWN_HEALTH, 1e8);
     let sent = 0;
     for (let now = 1e8; now < 1e8 + 25_000; now += 400) {
@@ -201,8 +201,26 @@ describe('calls of an endpoint that is left alone', () => {
       health = observeStart(health, POLICY, now);
       sent += 1;
     }
-    expect(sent).toBe(30);
+    // None is ever answered: 30 in the first seconds, and then one each time that a second has passed.
+    expect(sent).toBeGreaterThan(35);
+    expect(sent).toBeLessThan(50);
     expect(admission(succeeded(health, 1e8 + 60_000), POLICY, 1e8 + 60_000)).toEqual({ ok: true });
+  });
+
+  it('do not wait for each other while some outlive those that fail, thirty more than these at a time', () => {
+    let health = outOf(UNKNOWN_HEALTH, 1e8);
+    for (let call = 0; call < 20; call += 1) health = observeStart(health, POLICY, 1e8);
+    expect(resortMs(health, 1e8 + 200)).toBeGreaterThan(0);
+    const resortBeside = (outliving: number): number | undefined => {
+      const admitted = admission(health, POLICY, 1e8 + 200, outliving);
+      return admitted.ok ? undefined : admitted.lastResortMs;
+    };
+    for (let call = 20; call < 35; call += 1) {
+      expect(resortBeside(5)).toBe(0);
+      health = observeStart(health, POLICY, 1e8 + 200);
+    }
+    expect(resortBeside(5)).toBe(1_000);
+    expect(resortBeside(35)).toBe(0);
   });
 
   it('is one a second where our account was refused', () => {

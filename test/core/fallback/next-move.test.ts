@@ -31,6 +31,35 @@ function closed(waits: Readonly<Record<string, number>>, cause: 'breaker' | 'rat
   };
 }
 
+describe('an endpoint that had fallen silent', () => {
+  const alone = planOver('alpha');
+  const silent = [failedAt(alone, 'alpha', failure('timeout', 'for a test', { silent: true }))];
+
+  it('is tried again at once when it has answered a call that began later', () => {
+    expect(next(silent, { answeredSince: (_, at) => at === NOW }, alone)).toBe('alpha after 0');
+    expect(next(silent, { answeredSince: () => false }, alone)).toBe('stop: exhausted');
+    expect(next(silent, {}, alone)).toBe('stop: exhausted');
+  });
+
+  it('is not where the call ran out of its time, or its tries are over', () => {
+    const answeredSince = (): boolean => true;
+    expect(next([failedAt(alone, 'alpha', 'timeout')], { answeredSince }, alone)).toBe('stop: exhausted');
+    expect(next([...silent, ...silent, ...silent], { answeredSince }, alone)).toBe('stop: exhausted');
+  });
+});
+
+describe('a place after a refusal', () => {
+  const alone = planOver('alpha');
+  const refused = [failedAt(alone, 'alpha', 'rate_limited', { retryAfterMs: 1_000 })];
+  const full = { ...closed({ alpha: 300 }, 'rate_limited'), now: NOW + 1_000, waited: true };
+
+  it('is waited for where others were first when the provider could be called again', () => {
+    expect(next(refused, { ...full, placeWaitMs: 500 }, alone)).toBe('alpha after 300');
+    expect(next(refused, { ...full, placeWaitMs: 200 }, alone)).toBe('stop: exhausted');
+    expect(next([...refused, ...refused, ...refused], { ...full, placeWaitMs: 500 }, alone)).toBe('stop: exhausted');
+  });
+});
+
 describe('the first round', () => {
   it('takes the endpoints of the plan in order and without waiting', () => {
     expect(next([])).toBe('alpha after 0');

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type EndpointHealth, observe, UNKNOWN_HEALTH } from '../../../src/core/fallback/health.ts';
-import { isGone, repetitionShare } from '../../../src/core/fallback/throttle.ts';
+import { isGone, outlives, repetitionShare } from '../../../src/core/fallback/throttle.ts';
 import { runs } from '../../support/properties.ts';
 import { HEALTH_POLICY } from '../../support/records.ts';
 import { NOW } from '../../support/requests.ts';
@@ -68,5 +68,17 @@ describe('an endpoint where no server listens', () => {
     expect(isGone(answered, 1e8 + 9_999)).toBe(false);
     expect(isGone(answered, 1e8 + 10_000)).toBe(true);
     expect(isGone(succeeded(answered, 1e8 + 10_000), 1e8 + 60_000)).toBe(false);
+  });
+});
+
+describe('a call that outlives those that fail', () => {
+  it('takes clearly longer', () => {
+    expect(outlives(219, 60)).toBe(false);
+    expect(outlives(221, 60)).toBe(true);
+    expect(outlives(8_000, 5_000)).toBe(false);
+  });
+
+  it('is not to be seen where none has failed', () => {
+    expect(outlives(60_000, 0)).toBe(false);
   });
 });

@@ -21,6 +21,7 @@ import {
   FREE_PACE,
   type Pace,
   paceAfterPromise,
+  paceAfterReturn,
   paceAfterRefusal,
   paceAfterSending,
   paceAfterSuccess,
@@ -39,6 +40,8 @@ import { failure } from '../../../src/contracts/failure.ts';
 import { FAULTLESS, conditionAfter, conditionNow } from '../../../src/core/fallback/condition.ts';
 import {
   UNKNOWN_SPEED,
+  grownAfter,
+  levelOf,
   slownessOf,
   speedAfter,
   speedAfterGivingUp,
@@ -426,6 +429,24 @@ describe('speed', () => {
     }
   });
 
+  it('does not seem to grow with tokens because who is slower has more calls waiting', () => {
+    const ends = { one: UNKNOWN_SPEED, other: UNKNOWN_SPEED };
+    let all = UNKNOWN_SPEED;
+    for (let index = 0; index < 400; index += 1) {
+      const name = index % 2 === 0 ? 'one' : 'other';
+      const [usualMs, waiting] = name === 'one' ? [200, 600] : [800, 6_000];
+      const timed = {
+        kind: 'streaming' as const,
+        ms: usualMs * Math.exp(0.3 * Math.sin(3 * index)),
+        tokens: waiting * (1 + 0.3 * Math.cos(7 * index)),
+      };
+      const level = levelOf(ends[name], all, 'streaming');
+      all = grownAfter(speedAfter(all, POLICY.speed, timed, NOW), timed, level);
+      ends[name] = speedAfter(ends[name], POLICY.speed, timed, NOW);
+    }
+    expect(all.streaming.growth?.perTokenMs).toBe(0);
+  });
+
   it('expects of a new endpoint what is usual elsewhere, where its first call takes far longer', () => {
     const expected = { ...steady.streaming };
     const first = speedAfter(UNKNOWN_SPEED, POLICY.speed, { ...call(4_000), expected }, NOW);
@@ -592,6 +613,13 @@ describe('the pacer', () => {
     const sent = paceAfterSending(promised, NOW + 2_000, true);
     expect(sent.busyUntil).toBe(promised.busyUntil);
     expect(sent.taken).toBe(1);
+  });
+
+  it('gives a promised place that is not used to the others', () => {
+    const known = paceAfterRefusal(crowd(5), policy, undefined, NOW);
+    const promised = paceAfterPromise(paceAfterPromise(known, NOW), NOW);
+    expect(paceAfterReturn(promised).busyUntil).toBeCloseTo(paceAfterPromise(known, NOW).busyUntil, 6);
+    expect(paceAfterReturn(FREE_PACE)).toBe(FREE_PACE);
   });
 
   it('gives one place when a provider wants to be called again, and then one for each that the rate holds', () => {

@@ -36,6 +36,13 @@ describe('how times grow with tokens', () => {
     }
   });
 
+  it('refers to the same number of tokens after the first calls', () => {
+    let growth = learnt(100, (tokens) => 100 + tokens / 7);
+    const { tokens } = growth ?? { tokens: 0 };
+    for (let call = 0; call < 100; call += 1) growth = growthAfter(growth, 90_000, 13_000);
+    expect(growth?.tokens).toBe(tokens);
+  });
+
   it('is not known of a few calls', () => {
     expect(
       growthFactor(

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Dialect } from '../../../src/providers/openai-compatible/dialect.ts';
 import { AZURE_DIALECT, VENDOR_PRESETS } from '../../../src/providers/openai-compatible/presets.ts';
 import { acceptsOfVendor, encodedWhole } from '../../support/encoded.ts';
+import { readProjectFile } from '../../support/source-files.ts';
 
 /** A request that touches everything in which vendors differ. */
 const RICH = {
@@ -218,6 +219,35 @@ const VENDORS: Readonly<Record<string, readonly [dialect: Dialect, differences: 
     VENDOR_PRESETS.lmstudio.dialect,
     { messages: messages({ 2: { reasoning: 'Hm.' } }), verbosity: undefined, prediction: undefined },
   ],
+  cerebras: [VENDOR_PRESETS.cerebras.dialect, { frequency_penalty: undefined }],
+  perplexity: [VENDOR_PRESETS.perplexity.dialect, {}],
+  cohere: [VENDOR_PRESETS.cohere.dialect, { prediction: undefined, parallel_tool_calls: undefined, user: undefined }],
+  huggingface: [VENDOR_PRESETS.huggingface.dialect, {}],
+  sambanova: [VENDOR_PRESETS.sambanova.dialect, {}],
+  nvidia: [VENDOR_PRESETS.nvidia.dialect, {}],
+  github: [VENDOR_PRESETS.github.dialect, {}],
+  cloudflare: [VENDOR_PRESETS.cloudflare.dialect, {}],
+  moonshot: [
+    VENDOR_PRESETS.moonshot.dialect,
+    { messages: messages({ 2: { reasoning_content: 'Hm.' } }), temperature: 1 },
+  ],
+  qwen: [VENDOR_PRESETS.qwen.dialect, { messages: messages({ 2: { reasoning_content: 'Hm.' } }) }],
+  minimax: [
+    VENDOR_PRESETS.minimax.dialect,
+    { messages: messages({ 2: { reasoning_content: 'Hm.' } }), temperature: 1 },
+  ],
+  zhipu: [
+    VENDOR_PRESETS.zhipu.dialect,
+    {
+      messages: [
+        ...messages({ 1: { name: undefined, content: withoutName }, 2: { reasoning_content: 'Hm.' } }),
+        { role: 'user', content: 'Call one of the tools now.' },
+      ],
+      temperature: 1,
+      tool_choice: undefined,
+      stream_options: undefined,
+    },
+  ],
 };
 
 describe('a rich request', () => {
@@ -230,5 +260,25 @@ describe('a rich request', () => {
 
   it('is written here for every vendor there is', () => {
     expect(Object.keys(VENDORS).sort()).toEqual([...Object.keys(VENDOR_PRESETS), 'azure'].sort());
+  });
+});
+
+describe('the page about providers', () => {
+  const page = readProjectFile('docs/providers.md');
+  const [, rows = ''] = /^## Addresses and sources\n[\s\S]*?\|---\|---\|---\|\n([\s\S]*?)\n\n/m.exec(page) ?? [];
+
+  it('has the address of each vendor, its source and when that was read, as the records have them', async () => {
+    const expected = await Promise.all(
+      Object.entries(VENDOR_PRESETS).map(async ([slug, { baseURL }]) => {
+        const { all } = await acceptsOfVendor(slug);
+        return `| \`${slug}\` | \`${baseURL}\` | ${all.parameters.source} |`;
+      }),
+    );
+    expect(rows.split('\n')).toEqual(expected);
+  });
+
+  it.each(Object.values(VENDOR_PRESETS))('has the variables of the key of $slug', ({ slug, apiKeyVariables }) => {
+    const [, cell = ''] = new RegExp(`^\\| \`${slug}\` \\|([^|]*)\\|`, 'm').exec(page) ?? [];
+    expect([...cell.matchAll(/`(\w+)`/g)].map(([, name]) => name)).toEqual(apiKeyVariables);
   });
 });

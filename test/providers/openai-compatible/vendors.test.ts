@@ -3,7 +3,9 @@ import {
   ConfigError,
   type NativeDialect,
   azure,
+  cloudflare,
   createRouter,
+  github,
   groq,
   ollama,
   openai,
@@ -31,7 +33,7 @@ function withoutKeys(): void {
   for (const { apiKeyVariables } of Object.values(VENDOR_PRESETS)) {
     for (const name of apiKeyVariables) vi.stubEnv(name, undefined);
   }
-  vi.stubEnv('ANTHROPIC_API_KEY', undefined);
+  for (const name of ['ANTHROPIC_API_KEY', 'AWS_BEARER_TOKEN_BEDROCK']) vi.stubEnv(name, undefined);
 }
 
 describe('a vendor', () => {
@@ -64,6 +66,37 @@ describe('a vendor', () => {
     expect(preset.name).not.toBe('');
     expect(new URL(preset.baseURL).protocol).toBe(preset.apiKeyVariables.length > 0 ? 'https:' : 'http:');
     expect(preset.baseURL.endsWith('/')).toBe(false);
+  });
+});
+
+describe('a vendor whose address holds a variable', () => {
+  it('asks for it, and takes only what cannot lead elsewhere', async () => {
+    withoutKeys();
+    vi.stubEnv('CLOUDFLARE_ACCOUNT_ID', undefined);
+    const missing = [
+      'providers.cloudflare.baseURL is missing: pass baseURL, or set CLOUDFLARE_ACCOUNT_ID in the environment',
+    ];
+    expect(problemsOf(() => cloudflare({ apiKey: 'k' }))).toEqual(missing);
+    vi.stubEnv('CLOUDFLARE_ACCOUNT_ID', 'evil/../../x');
+    expect(problemsOf(() => cloudflare({ apiKey: 'k' }))).toEqual(missing);
+    vi.stubEnv('CLOUDFLARE_ACCOUNT_ID', '0123abc');
+    expect(problemsOf(() => cloudflare({ apiKey: 'k' }))).toEqual([]);
+    await using upstream = await startUpstream();
+    const router = createRouter({ providers: [cloudflare({ apiKey: 'k', baseURL: upstream.baseURL })] });
+    await router.chat({ model: 'cloudflare/@cf/meta/llama', messages: [{ role: 'user', content: 'Hi' }] });
+    expect(upstream.requests[0]).toMatchObject({ path: '/v1/chat/completions', body: { model: '@cf/meta/llama' } });
+    await router.close();
+  });
+
+  it('is not put into a router without providers before it is whole, nor by a key that others use, too', () => {
+    withoutKeys();
+    vi.stubEnv('DASHSCOPE_WORKSPACE_ID', undefined);
+    vi.stubEnv('DASHSCOPE_API_KEY', 'sk-1');
+    for (const name of ['GITHUB_TOKEN', 'HF_TOKEN', 'CLOUDFLARE_API_TOKEN']) vi.stubEnv(name, 'token');
+    expect(providersFromEnvironment()).toEqual([]);
+    expect(github()).toMatchObject({ slug: 'github', name: 'GitHub Models' });
+    vi.stubEnv('DASHSCOPE_WORKSPACE_ID', 'ws-1');
+    expect(providersFromEnvironment().map(({ slug }) => slug)).toEqual(['qwen']);
   });
 });
 

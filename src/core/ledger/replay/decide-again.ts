@@ -206,8 +206,7 @@ export class DecideAgain {
 
   readonly #timing = (endpoint: Endpoint): Timing | undefined => timingIn(this.#seenOf(endpoint)?.seen);
 
-  readonly #admission = (endpoint: Endpoint, isWarm: boolean): Admission =>
-    admissionOf(this.#seenOf(endpoint)?.seen, isWarm);
+  readonly #admission = (endpoint: Endpoint): Admission => admissionOf(this.#seenOf(endpoint)?.seen);
 
   /** Most requests are of few accounts without keys of their own. */
   #account(id: string, keys: LedgerDecision['own_keys']): Account {

@@ -11,7 +11,7 @@ export interface Growth {
   /** Milliseconds of a call without any tokens, and of each token; the latter is 0 where nothing is clear. */
   readonly baseMs: number;
   readonly perTokenMs: number;
-  /** Tokens of a call in the mean. */
+  /** Tokens of a call in the mean of the first calls: means of times are those of such a call, so it stays what it is. */
   readonly tokens: number;
 }
 
@@ -34,6 +34,7 @@ const NOTHING: Growth = {
 
 /** Share of what is known that remains with each call: about the latest two hundred count. */
 const KEPT = 0.995;
+const REFERENCE_CALLS = 50;
 /** Calls that show whether there is a line. */
 const LEAST_CALLS = 12;
 /** Standard errors by which a slope must differ from none: times that have nothing to do with tokens show one by chance. */
@@ -57,8 +58,8 @@ export function growthAfter(growth: Growth = NOTHING, tokens: number, ms: number
     yy: KEPT * sums.yy + weight * y * y,
   };
   const known = KEPT * calls + 1;
-  const meanTokens = growth.tokens + (tokens - growth.tokens) / Math.min(known, 1 / (1 - KEPT));
-  return { calls: known, sums: next, tokens: meanTokens, ...lineThrough(next, known) };
+  const reference = known > REFERENCE_CALLS ? growth.tokens : growth.tokens + (tokens - growth.tokens) / known;
+  return { calls: known, sums: next, tokens: reference, ...lineThrough(next, known) };
 }
 
 function lineThrough({ weight, x, y, xx, xy, yy }: GrowthSums, calls: number): Pick<Growth, 'baseMs' | 'perTokenMs'> {

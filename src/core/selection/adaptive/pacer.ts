@@ -75,6 +75,11 @@ export function paceAfterPromise(pace: Pace, now: number): Pace {
   return { ...pace, busyUntil: busyAfter(pace, now) };
 }
 
+/** Folds in that a place that was promised is not used: it is free for others. */
+export function paceAfterReturn(pace: Pace): Pace {
+  return pace.rate === Infinity ? pace : { ...pace, busyUntil: pace.busyUntil - SECOND_MS / pace.rate };
+}
+
 function busyAfter({ rate, busyUntil }: Pace, now: number): number {
   return rate === Infinity ? busyUntil : Math.max(now, busyUntil) + SECOND_MS / rate;
 }

@@ -13,7 +13,7 @@ import {
 import { chargedNow } from './charges.ts';
 import type { CachedPrompts, World } from '../world.ts';
 import { type AdaptivePolicy, CACHE_MS } from './policy.ts';
-import { addQueues, breakTies, type Timed } from './ties.ts';
+import { addQueues, bestOf, breakTie, cheapestOf, type Timed } from './ties.ts';
 import { type RememberedFailures, wellnessOf } from './wellness.ts';
 import type { DecisionFigures } from '../../../contracts/events.ts';
 
@@ -91,7 +91,7 @@ function weigh(
     served === undefined || served.length === 0 ? 0 : cachedTokens(served, endpoint, CACHE_MS, world.now);
   const known = prompts && promptAt(prompts, endpoint);
   const cached = known === undefined ? ofSession : Math.max(ofSession, known.share * expected.prompt);
-  const admission = world.admission?.(endpoint, cached > 0);
+  const admission = world.admission?.(endpoint);
   const { health, slowness, failures } = wellnessOf(world.record(endpoint), policy, world.now);
   const headroom = admission?.headroom ?? 1;
   const isProbe = admission?.ok === true && admission.probe === true;
@@ -109,8 +109,11 @@ function weigh(
     isRefused: admission?.ok === false,
     failures: isProbe ? fewAtMost(failures, 1 - policy.afterProbe) : failures,
     value: 0,
+    cost: 0,
+    late: 1,
     known: known?.before ?? 0,
     ms: undefined,
+    queueMs: 0,
     isTimed: false,
     slower: 1,
   };
@@ -220,9 +223,11 @@ function compare(
   if (world.timing !== undefined && weighed.length > 1) {
     const answer = request.stream || request.operation !== 'chat' ? 0 : expectedAnswer(request, world);
     const work = { prompt: roughPromptTokens(request.needs), answer: PER_ANSWER_TOKEN * answer };
+    const cheapest = cheapestOf(weighed);
     // Whoever takes the place of one with a long queue may have one, too.
     while (addQueues(weighed, best, work, world.timing, policy)) best = compareCosts(weighed, dearest, further);
-    breakTies(weighed, best);
+    breakTie(cheapest);
+    if (!cheapest.some(({ value }) => value === best)) breakTie(bestOf(weighed, best));
   }
   const sharpness = sharpnessIn(world, policy) * (1 + further);
   let total = 0;
@@ -247,8 +252,10 @@ function compareCosts(weighed: readonly Weighed[], dearest: number, further: num
   for (const one of weighed) {
     const { expectedCostUsd = dearest, laterCostUsd = expectedCostUsd, health } = one.figures;
     const promptness = one.failures === undefined ? health : health / (1 - one.failures.share + Number.EPSILON);
-    if (promptness < AS_USUAL) one.value /= power(Math.max(promptness, Number.EPSILON), LATE_WEIGHT);
-    if (further > 0) one.value += further * laterCostUsd;
+    one.late = promptness < AS_USUAL ? 1 / power(Math.max(promptness, Number.EPSILON), LATE_WEIGHT) : 1;
+    const later = further > 0 ? further * laterCostUsd : 0;
+    one.cost = one.value + later;
+    one.value = one.value * one.late + later;
     if (one.value < best && !one.isRefused) best = one.value;
   }
   return best;

@@ -21,7 +21,7 @@ export interface UsualTime {
   readonly calls: number;
   readonly mean: number;
   readonly variance: number;
-  /** How times grow with tokens; absent where they were not counted. */
+  /** How times grow with tokens at all endpoints of the model; absent where they were not counted. */
   readonly growth?: Growth | undefined;
 }
 
@@ -67,6 +67,8 @@ export interface TimedCall {
   readonly ms: number;
   /** Tokens that were computed until then; undefined where they are unknown. */
   readonly tokens?: number | undefined;
+  /** How times grow with tokens at all endpoints of its model. */
+  readonly growth?: Growth | undefined;
   /** What is expected of the endpoint by what is usual among all that serve its model. */
   readonly expected?: UsualTime | undefined;
 }
@@ -80,13 +82,12 @@ export interface TimedCall {
 export function speedAfter(
   speed: EndpointSpeed,
   policy: SpeedPolicy,
-  { kind, ms, tokens, expected }: TimedCall,
+  { kind, ms, tokens, expected, growth }: TimedCall,
   now: number,
   isGivenUp = false,
 ): EndpointSpeed {
   const own = speed[kind];
-  const growth = clearer(own, expected);
-  const time = Math.log(Math.max(1, ms / growthFactor(growth, tokens)));
+  const time = Math.log(Math.max(1, ms / growthFactor(growth ?? own.growth, tokens)));
   const usual = own.calls > 0 ? own : begun(own, expected, isGivenUp ? Infinity : time);
   const late = usual.calls === 0 ? 0 : time - usual.mean;
   const before = speed.lateness * fading(now - speed.at);
@@ -94,8 +95,7 @@ export function speedAfter(
   const isExpected = expected !== undefined && usual.calls < MINIMUM_CALLS && expected.calls >= MINIMUM_CALLS;
   const isFar = isGivenUp || isFarAbove(isExpected ? expected : usual, time);
   const mostGain = !isFar || usual.calls === 0 ? 1 : Math.min(1, sinceChange(speed, now) / policy.settleMs);
-  const grown = tokens === undefined || isGivenUp ? own.growth : growthAfter(own.growth, tokens, ms);
-  const next = usualAfter(usual, time, mostGain, grown);
+  const next = usualAfter(usual, time, mostGain, own.growth);
   return {
     // Not by a computed name: that costs more than everything else here.
     streaming: kind === 'streaming' ? next : speed.streaming,
@@ -119,7 +119,7 @@ export function speedAfterGivingUp(
   const own = speed[call.kind];
   const usual = own.calls > 0 ? own : call.expected;
   if (usual === undefined || (own.calls === 0 && usual.calls < MINIMUM_CALLS)) return speed;
-  const late = Math.log(Math.max(1, call.ms / growthFactor(clearer(own, usual), call.tokens))) - usual.mean;
+  const late = Math.log(Math.max(1, call.ms / growthFactor(call.growth, call.tokens))) - usual.mean;
   if (own.calls < MINIMUM_CALLS) return late > 0 ? speedAfter(speed, policy, call, now, true) : speed;
   const before = speed.lateness * fading(now - speed.at);
   return late <= before ? speed : { ...speed, lateness: before + policy.fastGain * (late - before), at: now };
@@ -145,9 +145,22 @@ export function slownessOf({ lateness, at }: EndpointSpeed, now: number): number
   return lateness === 0 ? 1 : Math.exp(lateness * fading(now - at));
 }
 
-/** What is known of an endpoint itself of how times grow, as soon as it is clear, and what is expected of it until then. */
-function clearer(own: UsualTime | undefined, expected: UsualTime | undefined): Growth | undefined {
-  return own?.growth !== undefined && own.growth.perTokenMs > 0 ? own.growth : (expected?.growth ?? own?.growth);
+/**
+ * Folds in how long a call took at an endpoint into how times grow at all that serve its model, as if all were as fast:
+ * what one endpoint shows is too little, and whoever knows its queue to be shorter than it is makes it longer.
+ *
+ * @param level - How many times as long as at the others a call takes there.
+ */
+export function grownAfter(speed: EndpointSpeed, { kind, ms, tokens }: TimedCall, level: number): EndpointSpeed {
+  const own = speed[kind];
+  const next = tokens === undefined ? own : { ...own, growth: growthAfter(own.growth, tokens, ms / level) };
+  return kind === 'streaming' ? { ...speed, streaming: next } : { ...speed, whole: next };
+}
+
+/** How many times as long as among all that serve its model a call takes at an endpoint; 1 where it is hardly known. */
+export function levelOf(speed: EndpointSpeed | undefined, peers: EndpointSpeed | undefined, kind: TimedKind): number {
+  if (speed === undefined || peers === undefined || speed[kind].calls < MINIMUM_CALLS) return 1;
+  return Math.exp(speed[kind].mean - peers[kind].mean);
 }
 
 /** Milliseconds within which 95 % of the calls usually answer; undefined with too few of them. */
@@ -184,8 +197,7 @@ export function usualAmongPeers(
   const own = speed?.[kind];
   const usual = peers?.[kind];
   if (own !== undefined && own.calls >= MINIMUM_CALLS) {
-    const growth = clearer(own, usual);
-    return growth === own.growth ? own : { ...own, growth };
+    return usual?.growth === undefined ? own : { ...own, growth: usual.growth };
   }
   if (peers === undefined || usual === undefined) return undefined;
   let calls = 0;
@@ -201,7 +213,7 @@ export function usualAmongPeers(
     calls: usual.calls,
     mean: usual.mean + longer / (calls + 1),
     variance: usual.variance * (1 + 1 / (calls + 1)),
-    growth: clearer(own, usual),
+    growth: usual.growth,
   };
 }
 

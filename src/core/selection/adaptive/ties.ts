@@ -14,8 +14,13 @@ export interface Timed {
   readonly known: number;
   /** What endpoints are compared by. */
   value: number;
+  /** The same if no endpoint were late, and the times by which being late makes this request dearer. */
+  cost: number;
+  late: number;
   /** Milliseconds to its first token; undefined where it was not requested, or is hardly measured. */
   ms: number | undefined;
+  /** Of that, what it takes for the calls that wait there. */
+  queueMs: number;
   isTimed: boolean;
   /** Times as long as the fastest of those that cost as little; 1 where there are none. */
   slower: number;
@@ -32,6 +37,12 @@ const COMPETES = 1.3;
 const SAME_COST = 1.02;
 
 /**
+ * Times that counts what a call has to compute: those that come after it wait for that, too. So a call waits a little for
+ * the endpoint that has most of its prompt rather than make another one compute all of it.
+ */
+const WORK_WEIGHT = 3;
+
+/**
  * What comes first at endpoints that may be drawn is added to what they take: those of our calls that wait there. An
  * endpoint with a queue answers late as if it were slow. True if anything has become worse.
  */
@@ -42,17 +53,27 @@ export function addQueues(
   timing: NonNullable<World['timing']>,
   { toleratedSlowness }: AdaptivePolicy,
 ): boolean {
-  let isWorse = false;
+  const timed: Timed[] = [];
+  let queues = 0;
+  let usualMs = 0;
   for (const one of weighed) {
     if (one.isTimed || one.isRefused || one.value > best * COMPETES) continue;
     one.isTimed = true;
     const time = timing(one.endpoint);
     if (time === undefined) continue;
-    const tokens = prompt * (1 - Math.max(one.figures.warmth, one.known)) + answer;
-    one.ms = expectedMs(time, tokens);
-    const left = toleratedSlowness / queueFactor(time, tokens);
-    if (left >= 1) continue;
-    one.figures.health *= left;
+    one.ms = expectedMs(time, WORK_WEIGHT * (prompt * (1 - Math.max(one.figures.warmth, one.known)) + answer));
+    one.queueMs = time.queueMs;
+    usualMs += time.baseMs + time.perTokenMs * WORK_WEIGHT * (prompt + answer);
+    queues += time.queueMs;
+    timed.push(one);
+  }
+  if (queues === 0) return false;
+  // One measure for all: that which is fast without a queue need not be left by those that wait longer elsewhere.
+  const inTimeMs = (toleratedSlowness * Math.max(1, usualMs)) / timed.length;
+  let isWorse = false;
+  for (const { figures, ms = 0 } of timed) {
+    if (ms <= inTimeMs) continue;
+    figures.health *= inTimeMs / ms;
     isWorse = true;
   }
   return isWorse;
@@ -61,21 +82,56 @@ export function addQueues(
 /** Times as slow as others from which on a session moves away from the endpoint that has its prompt for less. */
 const MOVES = 2;
 
+const ROUNDING = 1e-9;
+
 /**
- * Among endpoints that cost the same, the one is better that answers sooner. Those of which nothing is known find out. A
- * session stays where its prompt is cached for less, however little that is, unless others are much faster.
+ * How much more sharply than by cost endpoints are preferred by time where there are queues: whoever waits in the longer one
+ * makes it longer still, and the other one runs empty.
  */
-export function breakTies(weighed: readonly Timed[], best: number): void {
-  const tied = weighed.filter(({ value, isRefused }) => !isRefused && value <= best * SAME_COST);
+const SHARPER = 4;
+
+/** Endpoints that cost as little as the cheapest, however late they are. */
+export function cheapestOf(weighed: readonly Timed[]): readonly Timed[] {
+  let least = Infinity;
+  for (const { cost, isRefused } of weighed) if (!isRefused && cost < least) least = cost;
+  return weighed.filter(({ cost, isRefused }) => !isRefused && cost <= least * SAME_COST);
+}
+
+/** Endpoints that are as good as the best. */
+export function bestOf(weighed: readonly Timed[], best: number): readonly Timed[] {
+  return weighed.filter(({ value, isRefused }) => !isRefused && value <= best * SAME_COST);
+}
+
+/**
+ * Among endpoints that cost the same, the one is better that answers sooner, and all are as good as that. Those of which
+ * nothing is known find out. A session stays where its prompt is cached for less, however little that is, unless others are
+ * much faster.
+ */
+export function breakTie(tied: readonly Timed[]): void {
   if (tied.length <= 1) return;
+  let leastMs = Infinity;
   let fastest = Infinity;
-  for (const { ms = Infinity } of tied) fastest = Math.min(fastest, ms);
-  const isKept = tied.some(({ value, figures }) => value === best && figures.warmth > 0);
-  const stays = isKept && tied.some(({ value }) => value > best);
+  let least = Infinity;
+  let cheapest = Infinity;
+  for (const { ms = Infinity, late, value, cost } of tied) {
+    leastMs = Math.min(leastMs, ms);
+    fastest = Math.min(fastest, ms * late);
+    least = Math.min(least, value);
+    cheapest = Math.min(cheapest, cost);
+  }
+  // Sums of money that differ by how they were added up are the same.
+  const asLittle = cheapest * (1 + ROUNDING);
+  const sharper = tied.some(({ queueMs }) => queueMs > 0) ? SHARPER : 1;
+  const isKept = tied.some(({ cost, figures }) => cost <= asLittle && figures.warmth > 0);
+  const stays = isKept && tied.some(({ cost }) => cost > asLittle);
   for (const one of tied) {
-    if (!stays) one.value = best;
-    const times = fastest < Infinity ? (one.ms ?? fastest) / fastest : 1;
-    one.slower = stays ? Math.max(1, times / MOVES) : times;
+    const { ms = leastMs, late } = one;
+    if (stays) one.slower = leastMs < Infinity ? Math.max(1, ms / leastMs / MOVES) : 1;
+    else {
+      one.slower =
+        leastMs < Infinity ? Math.max(1, ((ms * late) / fastest) ** sharper) : Math.max(1, one.value / least);
+      one.value = least;
+    }
     const { headroom } = one.figures;
     if (headroom < 1 && headroom >= 0) one.slower *= 2 - headroom;
   }

@@ -39,7 +39,7 @@ export function timingOf(usual: UsualTime | undefined, calls: number, waitingTok
   const growth = usual?.growth;
   if (growth === undefined || growth.perTokenMs === 0) return { baseMs: usualMs * crowding, perTokenMs: 0, queueMs: 0 };
   const { baseMs, perTokenMs, tokens } = growth;
-  // As long as a call of the usual length usually takes.
+  // As long as a call of the usual length usually takes there.
   const scale = (usualMs / (baseMs + perTokenMs * tokens)) * crowding;
   return {
     baseMs: baseMs * scale,
@@ -56,7 +56,12 @@ export function expectedMs({ baseMs, perTokenMs, queueMs }: Timing, tokens: numb
   return Math.max(1, baseMs + perTokenMs * tokens + queueMs);
 }
 
-/** How many times as long as without the calls that wait there already. */
-export function queueFactor({ baseMs, perTokenMs, queueMs }: Timing, tokens: number): number {
-  return queueMs === 0 ? 1 : 1 + queueMs / Math.max(1, baseMs + perTokenMs * tokens);
+/**
+ * How many times as long a call takes as without the calls that wait there already, were nothing of it in the cache: what
+ * the cache saves may be spent on waiting.
+ *
+ * @param all - Its tokens with those that are in the cache. Default none of them are.
+ */
+export function queueFactor({ baseMs, perTokenMs, queueMs }: Timing, tokens: number, all = tokens): number {
+  return queueMs === 0 ? 1 : (baseMs + perTokenMs * tokens + queueMs) / Math.max(1, baseMs + perTokenMs * all);
 }
