@@ -32,6 +32,7 @@ const TASKS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     'fallback-and-errors': 'Fallback and errors',
     streaming: 'Streaming',
     'resuming-streams': 'Resuming streams',
+    'prompt-caches': 'Prompt caches',
     batches: 'Batches',
     'batches-from-the-ai-sdk': 'Batches from the AI SDK',
     'limits-and-budgets': 'Limits and budgets',

@@ -1,7 +1,8 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { LedgerCost } from '../../src/contracts/ledger.ts';
-import type { CostList } from '../../src/http/inspector/wire.ts';
+import type { CacheCause } from '../../src/contracts/prompt-cache.ts';
+import type { ColdList, CostList } from '../../src/http/inspector/wire.ts';
 import { addressOf, place, setQuery } from './address.ts';
 import { useAsked } from './asked.ts';
 import { Meter } from './charts.tsx';
@@ -103,7 +104,69 @@ export function Cost(): JSX.Element {
         ) : (
           <Table by={by} costs={answer.data} tag={answer.tag} />
         ))}
+      <Cold />
     </>
+  );
+}
+
+/** What can be done about a cause. */
+const ADVICE: Readonly<Record<CacheCause, string>> = {
+  first: 'nothing: a session begins',
+  expired: 'ask sooner, or mark the prompt with a longer ttl',
+  other_endpoint: 'send a session_id, or pin the provider',
+  model_changed: 'stay with one model in a session',
+  tools_changed: 'send the same tools in the same order',
+  system_changed: 'move this line behind the instructions, to the last message',
+  message_edited: 'leave what was sent as it is, and add to it',
+  too_short: 'nothing: no provider caches prompts of this length',
+  not_marked: 'mark the end of what repeats with cache_control',
+  evicted_or_unknown: 'nothing in the prompt: the provider no longer had it',
+};
+
+/** Why prompts were in no cache in the last seven days, and which line of which prompt to move. */
+function Cold(): JSX.Element | undefined {
+  const { answer } = useAsked<ColdList>('cold', 6 * EVERY_MS);
+  if (answer === undefined || answer.data.length === 0) return undefined;
+  return (
+    <section>
+      <h2>Cold prompt caches, last 7 days</h2>
+      <p class="summary">
+        What the cached price would have saved in {count(answer.requests)} requests
+        {answer.cut === true && ', the latest of them'}.
+      </p>
+      <div class="table-frame">
+        <table class="costs">
+          <thead>
+            <tr>
+              <th>cause</th>
+              <th class="c-num">lost</th>
+              <th class="c-num">requests</th>
+              <th class="c-num">tokens</th>
+              <th>where most</th>
+              <th>what to do</th>
+            </tr>
+          </thead>
+          <tbody>
+            {answer.data.map(({ cause, requests, missed_tokens: missed, lost_nano_usd: lost, places: [most] }) => (
+              <tr key={cause}>
+                <td>{cause}</td>
+                <td class="c-num">{money(lost)}</td>
+                <td class="c-num">{count(requests)}</td>
+                <td class="c-num">{count(missed)}</td>
+                <td>
+                  {most !== undefined && (
+                    <a href={addressOf('requests', most.example)}>
+                      {most.place === '' ? most.requested : `${most.place} of ${most.requested}`}
+                    </a>
+                  )}
+                </td>
+                <td>{ADVICE[cause]}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </section>
   );
 }
 

@@ -9,6 +9,7 @@ import type { Message } from '../protocol/message.ts';
 import type { FunctionTool, ServerTool } from '../protocol/tools.ts';
 import type { TraceContext } from './trace-context.ts';
 import type { AttemptFailure } from './failure.ts';
+import type { PromptCacheReport } from './prompt-cache.ts';
 import type { Usage } from '../protocol/usage.ts';
 
 /** The numbers that decided about an endpoint. */
@@ -167,6 +168,8 @@ export interface ResultEvent {
   readonly costParts?: readonly CostPart[] | undefined;
   /** Null for embeddings, which end in one way only. */
   readonly finishReason: string | null;
+  /** How much of the prompt was cached, and why not more. Absent without a ledger, and where it is unknown. */
+  readonly cache?: PromptCacheReport | undefined;
 }
 
 /** A request failed, or its client disconnected. */

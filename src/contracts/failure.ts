@@ -36,7 +36,9 @@ export type FailureKind =
   /** The provider refuses the content. */
   | 'content_policy'
   /** The provider's adapter itself failed. */
-  | 'adapter';
+  | 'adapter'
+  /** A complete answer that does not fit the JSON schema of the request, where a plugin holds answers to it. */
+  | 'schema_mismatch';
 
 /**
  * One failed upstream call, as data. Holds nothing secret but what an adapter threw, and at most a little of the
@@ -69,6 +71,8 @@ export interface AttemptFailure {
   readonly address?: string | undefined;
   /** What the provider does not take, where it named that and the call may be made without it. */
   readonly refusal?: RefusedWord | undefined;
+  /** Where a complete answer does not fit its schema. Holds what the model wrote, so only the caller's error says it. */
+  readonly mismatch?: Mismatch | undefined;
   /** What the adapter threw. It may hold anything, so only a warning for the operator tells it. */
   readonly thrown?: unknown;
   /**
@@ -161,6 +165,8 @@ export const FAILURE_RULES: Readonly<Record<FailureKind, FailureRule>> = {
   too_large: { ...refused, status: 413, errorType: 'payload_too_large' },
   content_policy: { ...refused, status: 403, errorType: 'content_policy_violation' },
   adapter: { ...outage, status: 502, errorType: 'provider_unavailable', sameEndpoint: false },
+  // The endpoint works; how well its answers fit is counted with its performance. When it is asked again is in `nextMove`.
+  schema_mismatch: { ...refused, status: 502, errorType: 'schema_mismatch', next: 'endpoint' },
 };
 
 /** A word of a request that a provider does not take, and without which the request means the same. */
@@ -175,6 +181,18 @@ export interface RefusedWord {
   readonly words?: readonly string[] | undefined;
   /** True where it is refused beside another word only, so that nothing is learned about other requests. */
   readonly passing?: boolean | undefined;
+}
+
+/** The first place where an answer does not fit the schema of its request. */
+export interface Mismatch {
+  /** Path in the answer, such as `steps[2].cost`; `$` for all of it. */
+  readonly path: string;
+  /** What is wrong there, without any value: `must be of type number, not string`. */
+  readonly problem: string;
+  /** The answer as the model gave it. */
+  readonly answer: string;
+  /** True where the call had named the fault of an answer before. Default false. */
+  readonly named?: boolean | undefined;
 }
 
 /** What the router may put into a call beside what the caller sent: text to go on from, or a credit for a refusal. */

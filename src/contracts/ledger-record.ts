@@ -2,6 +2,7 @@
 import type { AppliedConfiguration } from './request.ts';
 import type { LedgerDecision } from './ledger-decision.ts';
 import type { FailureKind } from './failure.ts';
+import type { CacheCause, PromptCacheReport } from './prompt-cache.ts';
 import type { ExclusionReason } from './exclusion-reason.ts';
 
 /** API format in which a request came. `embeddings` has one only. */
@@ -157,8 +158,33 @@ export interface LedgerRecord {
   readonly attempts: readonly LedgerAttempt[];
   readonly plugins?: readonly LedgerPlugin[] | undefined;
   readonly tools?: readonly LedgerTool[] | undefined;
+  /**
+   * Salted hashes of the blocks of the prompt, and nothing of its text: how many tools, blocks of instructions and
+   * messages there were, and base64 of eight bits for each of the first 90. The beginning that two prompts of one fleet
+   * share is the beginning that these share. Absent where the provider did not say what it used.
+   */
+  readonly prompt?: string | undefined;
+  /** Why the prompt was not in the provider's cache. Absent where it was, and where that is unknown. */
+  readonly cold?: LedgerCold | undefined;
   /** What else the decision depended on. Absent where nothing was planned: a plugin or the response cache answered. */
   readonly decision?: LedgerDecision | undefined;
+}
+
+/** Why a prompt was not in its provider's cache. */
+export interface LedgerCold {
+  readonly cause: CacheCause;
+  /** First place that differs from the last request of the session: `tools[2]`, `system[0]`, `messages[5]`. */
+  readonly at?: string | undefined;
+  /** Line of that block, counted from 1, where it has several. */
+  readonly line?: number | undefined;
+  /** How tools differ. */
+  readonly change?: PromptCacheReport['change'];
+  /** Why the session moved to another endpoint. */
+  readonly moved?: string | undefined;
+  /** Tokens that would have come from the cache. Absent for none. */
+  readonly missed_tokens?: number | undefined;
+  /** What the cached price would have saved. Absent for nothing. */
+  readonly lost_nano_usd?: number | undefined;
 }
 
 /** Tokens of an answer. */
@@ -258,11 +284,15 @@ export interface SeenAdmission {
   readonly asked?: true | undefined;
 }
 
-/** How the tool calls of an endpoint turned out. */
+/** How the tool calls of an endpoint turned out, and its answers that were held to a schema. */
 export interface SeenTools {
   readonly requests: number;
   readonly tool_requests: number;
   readonly bad_tool_calls: number;
+  /** Absent where none was held to a schema. */
+  readonly schema_answers?: number | undefined;
+  /** Those of them that did not fit. */
+  readonly misfits?: number | undefined;
   /** Bucket of the median, as in {@link SeenEndpoint.throughput}. */
   readonly throughput?: number | undefined;
 }

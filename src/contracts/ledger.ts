@@ -8,6 +8,7 @@ export type {
   LedgerFormat,
   LedgerRecord,
   LedgerUsage,
+  LedgerCold,
   LedgerCandidate,
   LedgerExclusion,
   SeenEndpoint,

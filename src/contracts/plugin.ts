@@ -6,6 +6,7 @@ import type { RoutingStrategy } from '../protocol/metadata.ts';
 import type { OptionsParser } from '../protocol/options.ts';
 import type { StandardSchema } from '../protocol/standard-schema.ts';
 import type { ModelTarget, Needs, NormalizedRequest } from './request.ts';
+import type { Mismatch } from './failure.ts';
 import type { Awaitable, ChunksContext, PluginContext, CandidatesContext } from './plugin-context.ts';
 import type { DeltaPiece, ReportedUsage } from './stream-piece.ts';
 
@@ -137,6 +138,15 @@ export interface Plugin<Options = unknown, State = unknown> {
    */
   onChunks?(request: NormalizedRequest, options: Options, context: ChunksContext<State>): ChunkTransform | undefined;
 
+  /**
+   * Whether the answers to a request are judged before one of them is taken, and how; undefined to take any. Asked once
+   * per request, before the first call; synchronous, so {@link Plugin.load} gets what it needs. A judge sees every
+   * complete answer of an endpoint, may repair it, and may refuse it: then the next endpoint is asked, and once the fault
+   * is named, as far as `fallback.maxAttempts` allows. When nothing fits, the request fails with a 502 of the type
+   * `schema_mismatch`. A stream is held back until its answer is judged. Answers that call tools are not judged.
+   */
+  onAnswer?(request: NormalizedRequest, options: Options, context: ChunksContext<State>): AnswerJudge | undefined;
+
   /** Rewrites a non-streaming response. Streams do not pass here. Only `choices` may be changed; the rest is for reading. */
   onResult?(
     result: ChatResult,
@@ -148,6 +158,16 @@ export interface Plugin<Options = unknown, State = unknown> {
   /** Frees what the plugin holds. Called by `router.close()`; may be called more than once. */
   close?(): Awaitable<void>;
 }
+
+/** Judges the choices of a complete answer. Pure. One that throws is handled as {@link Plugin.whenItThrows} says. */
+export type AnswerJudge = (choices: readonly Choice[]) => AnswerVerdict;
+
+/** What becomes of an answer that a plugin has judged. */
+export type AnswerVerdict =
+  /** It is taken, with other choices where it was repaired. */
+  | { readonly type: 'taken'; readonly choices?: readonly Choice[] | undefined }
+  /** It is refused for what is wrong with it. */
+  | { readonly type: 'refused'; readonly mismatch: Mismatch };
 
 export type { PluginDefault } from '../options/accounts.ts';
 

@@ -75,6 +75,7 @@ export type {
 export { gptTokens } from '../plugins/context-compression/count-message.ts';
 export type { TokenCounter } from '../plugins/context-compression/count-message.ts';
 export { responseHealing } from '../plugins/response-healing/response-healing.ts';
+export type { ResponseHealingRequestOptions } from '../plugins/response-healing/response-healing.ts';
 export { web } from '../plugins/web/web.ts';
 export type { WebPluginOptions, WebRequestOptions } from '../plugins/web/web.ts';
 export { webSearchTool } from '../plugins/web-search/web-search.ts';
@@ -140,7 +141,8 @@ export type {
   UsableTarget,
 } from '../contracts/plugin-context.ts';
 export type { RequestChange } from '../contracts/plugin.ts';
-export type { ChunkTransform } from '../contracts/plugin.ts';
+export type { AnswerJudge, AnswerVerdict, ChunkTransform } from '../contracts/plugin.ts';
+export type { Mismatch } from '../contracts/failure.ts';
 export { defineServerTool } from '../core/pipeline/define-plugin.ts';
 export type {
   ServerToolDefinition,

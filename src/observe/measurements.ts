@@ -120,6 +120,22 @@ export const MEASUREMENTS = {
     labels: ['tool', 'outcome'],
     buckets: SECONDS,
   },
+  coldCaches: {
+    name: 'signalbox.cache.cold',
+    prometheus: 'signalbox_cold_caches_total',
+    kind: 'counter',
+    unit: '{request}',
+    description: 'Requests whose prompt was not in the cache of its provider, by the cause.',
+    labels: ['provider', 'model', 'cause'],
+  },
+  coldCost: {
+    name: 'signalbox.cache.cold.cost',
+    prometheus: 'signalbox_cold_caches_cost_usd_total',
+    kind: 'counter',
+    unit: '{USD}',
+    description: 'What cached prices would have saved for these requests.',
+    labels: ['provider', 'model', 'cause'],
+  },
   cooldowns: {
     name: 'signalbox.endpoint.cooldowns',
     prometheus: 'signalbox_endpoint_cooldowns_total',
@@ -191,6 +207,11 @@ export function measure(source: RouterEventSource, seriesOf: SeriesOf): () => vo
       const answered = models(request.operation)(provider)(modelOf(event)).answered(originOf(request));
       answered.requests(undefined)(durationMs / 1_000);
       if (request.stream) answered.firstChunk(firstTokenMs / 1_000);
+      const { cause, lost_usd: lostUsd = 0 } = event.cache ?? {};
+      if (cause === undefined) return;
+      const labels = { provider, model: modelOf(event), cause };
+      seriesOf('coldCaches', labels)(1);
+      if (lostUsd > 0) seriesOf('coldCost', labels)(lostUsd);
     },
     error(event) {
       const { request, provider, durationMs, errorType, status } = event;

@@ -28,6 +28,7 @@ export const ERROR_TYPES = [
   'unsupported_image_format',
   'image_not_found',
   'image_download_failed',
+  'schema_mismatch',
   'server',
   'timeout',
   'unmapped',

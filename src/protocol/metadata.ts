@@ -90,6 +90,24 @@ export interface RouterMetadata {
   readonly params?: JsonObject;
   /** Milliseconds from the call to the provider to the end of its answer. */
   readonly generation_time?: number;
+  /** How much of the prompt came from the provider's cache, and why not more. Present where a ledger is kept. */
+  readonly cache?: {
+    /** Tokens that would have come from it, had the request gone on from the last one of its session. */
+    readonly expected_tokens: number;
+    readonly cached_tokens: number;
+    /** Absent where as much was cached as could be. */
+    readonly cause?: string | undefined;
+    /** First place that differs from the last request: `tools[2]`, `system[0]`, `messages[5]`. */
+    readonly at?: string | undefined;
+    /** Line of that block, counted from 1, where it has several. */
+    readonly line?: number | undefined;
+    /** How tools differ: `content`, `order`, `added` or `removed`. */
+    readonly change?: string | undefined;
+    /** Why the session moved to another endpoint. */
+    readonly moved?: string | undefined;
+    /** US dollars that the cached price would have saved. */
+    readonly lost_usd?: number | undefined;
+  };
   /** Only stages that changed something. */
   readonly pipeline?: readonly PipelineStage[];
   /** What the configuration has made of the request: rules that changed something, models that aliases divide, a copy. */

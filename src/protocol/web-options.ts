@@ -121,3 +121,6 @@ export const parseFileParserOptions: OptionsParser<FileParserRequestOptions> = o
 
 /** Options of the plugin `context-compression` (contract: plugin objects; gaps 5.8). */
 export const parseCompressionOptions = optionsParser(closed({ engine: optional(word(['middle-out', 'relevant'])) }));
+
+/** Checks the options of response-healing. */
+export const parseHealingOptions = optionsParser(closed({ ensure: optional(word(['schema'])) }));

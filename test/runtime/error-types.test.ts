@@ -2,7 +2,7 @@ import { createRouter, type ErrorEvent, openaiCompatible, type RouterConfig } fr
 import { describe, expect, it } from 'vitest';
 import { fetchRouter } from '../../adapters/fetch.ts';
 import type { ErrorType } from '../../src/protocol/error.ts';
-import { failWith, startUpstream, type UpstreamHandler } from '../support/upstream.ts';
+import { answerWith, failWith, startUpstream, type UpstreamHandler } from '../support/upstream.ts';
 
 /** How an error of a type comes about. */
 interface Cause {
@@ -58,6 +58,14 @@ const CAUSES: Readonly<Record<ErrorType, Cause>> = {
   },
   // The total time would be a 408, the silence of a provider is a 524; 504 is what the contract's table has for both.
   timeout: { status: 524, handler: () => undefined, config: { timeouts: { answerMs: 50 } } },
+  schema_mismatch: {
+    status: 502,
+    handler: answerWith('no JSON'),
+    request: {
+      response_format: { type: 'json_schema', json_schema: { name: 'one', schema: { type: 'object' } } },
+      plugins: [{ id: 'response-healing', ensure: 'schema' }],
+    },
+  },
   unmapped: { status: 499, handler: () => undefined, leaves: true },
 };
 

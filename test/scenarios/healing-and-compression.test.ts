@@ -131,7 +131,7 @@ describe('response-healing over the wire', () => {
             original_length: FENCED.length,
             healed_length: healed.length,
             repairs: ['extracted', 'quotes', 'escapes', 'literals', 'commas'],
-            ...(format === PERSON ? { schema: 'not checked completely' } : {}),
+            ...(format === PERSON ? { schema: 'fits' } : {}),
           },
         },
       ]);

@@ -60,6 +60,12 @@ export function finalError(
       message: failure.message,
     };
   }
+  // An answer there was, and it is kept: that says more than what came after it.
+  const misfit = failures.findLast(({ outcome }) => outcome.failure.mismatch !== undefined);
+  if (misfit !== undefined) {
+    const previous = failures.filter((one) => one !== misfit);
+    return { ...base, ...ruled('schema_mismatch'), attempt: misfit, previous, message: misfit.outcome.failure.message };
+  }
   const ofLastModel = failures.filter((one) => one.step.endpoint.model === last.step.endpoint.model);
   const reasons = ofLastModel.map(({ outcome }) => outcome.failure);
   return {

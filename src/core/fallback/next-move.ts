@@ -6,6 +6,7 @@ import { backoffMs } from './backoff.ts';
 import type { Admission } from './health.ts';
 import { type AttemptFailure, FAILURE_RULES, type FailureKind } from '../../contracts/failure.ts';
 import { type Attempt, countedTries, type FailedAttempt, failedAttempts, failureAt, triesOf } from './attempt.ts';
+import { misfittingSteps } from './misfits.ts';
 
 export type { FallbackPolicy } from '../../options/fallback.ts';
 
@@ -90,6 +91,8 @@ export function nextMove(plan: RoutePlan, attempts: readonly Attempt[], situatio
       warmPlace(admitted, open, attempts, situation) ?? { type: 'attempt', step, waitMs: 0, isProbe }
     );
   }
+  const shown = firstAdmitted(misfittingSteps(open, failures), situation);
+  if (shown !== undefined) return { type: 'attempt', step: shown.step, waitMs: 0, isProbe: shown.isProbe };
   const place = firstPlace(untried, situation);
   if (place !== undefined) return place;
   return (

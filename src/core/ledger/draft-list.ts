@@ -93,6 +93,7 @@ export class PackedDrafts {
     request,
     attempts,
     answer,
+    prompt,
   }: RequestDraft): void {
     const { needs, session } = request;
     const { numbers, things } = this;
@@ -114,6 +115,7 @@ export class PackedDrafts {
     things[thing++] = refused;
     things[thing++] = error;
     things[thing++] = works;
+    things[thing++] = prompt;
     things[thing++] = answer?.endpoint;
     things[thing++] = request.id;
     things[thing++] = request.operation;

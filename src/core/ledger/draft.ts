@@ -11,6 +11,8 @@ import type { PlanStep, RoutePlan } from '../selection/route-plan.ts';
 import type { AttemptFailure } from '../../contracts/failure.ts';
 import type { Attempt } from '../fallback/attempt.ts';
 import type { Catalog } from '../../catalog/catalog.ts';
+import type { PromptCacheReport } from '../../contracts/prompt-cache.ts';
+import type { PromptPrint } from './prompt-print.ts';
 import type { Usage } from '../../protocol/usage.ts';
 
 /** What a record needs of a request. Without its messages: a draft must not keep them in memory. */
@@ -90,6 +92,8 @@ export interface RequestDraft {
   /** True when nothing was planned, because the request was refused before that. */
   readonly refused?: true | undefined;
   readonly answer?: DraftedAnswer | undefined;
+  /** Hashes of the blocks of the prompt, and how much of it came from a cache. Absent where that is unknown. */
+  readonly prompt?: DraftedPrompt | undefined;
   readonly error?:
     | {
         readonly status: number;
@@ -99,6 +103,12 @@ export interface RequestDraft {
         readonly message?: string | undefined;
       }
     | undefined;
+}
+
+/** What a request leaves of its prompt. */
+export interface DraftedPrompt {
+  readonly print: PromptPrint;
+  readonly report: PromptCacheReport;
 }
 
 /** How a request was answered. */

@@ -3,7 +3,7 @@ import type { SeenAdmission, SeenEndpoint, SeenPercentiles } from '../../contrac
 import { type Admission, type EndpointHealth, UNKNOWN_HEALTH } from '../fallback/health.ts';
 import { UNCALIBRATED } from '../tokens/likely-tokens.ts';
 import type { Timing } from '../selection/adaptive/timing.ts';
-import type { EndpointPerformance } from '../selection/performance.ts';
+import { type EndpointPerformance, NO_CALLS } from '../selection/performance.ts';
 import type { EndpointRecord } from '../selection/world.ts';
 import { BUCKETS, type SeenState } from '../selection/observed-endpoint.ts';
 import { UNKNOWN_SPEED } from '../selection/adaptive/speed.ts';
@@ -90,6 +90,7 @@ function performanceOf({ latency, throughput, tools, before = {} }: SeenEndpoint
   const older = { latency: oneIn(before.latency), throughput: oneIn(before.throughput) };
   if (tools === undefined) return { slices: [{ ...EMPTY_SLICE, ...older, start: EARLIER_MS }, recent] };
   const { requests, tool_requests: toolRequests, bad_tool_calls: badToolCalls, throughput: median } = tools;
+  const { schema_answers: schemaAnswers = 0, misfits = 0 } = tools;
   const earlier = {
     ...EMPTY_SLICE,
     latency: older.latency,
@@ -100,7 +101,15 @@ function performanceOf({ latency, throughput, tools, before = {} }: SeenEndpoint
   };
   // Of a throughput from before, the last half hour knows nothing either where its tool calls have none.
   const longAgo = median === undefined ? older.throughput : EMPTY;
-  const first = { ...EMPTY_SLICE, start: LONG_AGO_MS, toolRequests, badToolCalls, throughput: longAgo };
+  const first = {
+    ...EMPTY_SLICE,
+    start: LONG_AGO_MS,
+    toolRequests,
+    badToolCalls,
+    schemaAnswers,
+    misfits,
+    throughput: longAgo,
+  };
   return { slices: [first, earlier, recent] };
 }
 
@@ -108,7 +117,7 @@ function performanceOf({ latency, throughput, tools, before = {} }: SeenEndpoint
 type Buckets = EndpointPerformance['slices'][number]['latency'];
 
 const EMPTY: Buckets = { first: 0, counts: [] };
-const EMPTY_SLICE = { requests: 0, toolRequests: 0, badToolCalls: 0, latency: EMPTY, throughput: EMPTY };
+const EMPTY_SLICE = { ...NO_CALLS, latency: EMPTY, throughput: EMPTY };
 
 /** A single value. */
 function oneIn(bucket: number | undefined): Buckets {

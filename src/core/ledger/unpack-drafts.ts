@@ -53,6 +53,7 @@ function readDraft(from: Reader): RequestDraft {
   const refused = from.thing<RequestDraft['refused']>();
   const error = from.thing<RequestDraft['error']>();
   const works = from.thing<RequestDraft['works']>();
+  const prompt = from.thing<RequestDraft['prompt']>();
   const endpoint = from.thing<DraftedAnswer['endpoint'] | undefined>();
   return {
     at,
@@ -63,6 +64,7 @@ function readDraft(from: Reader): RequestDraft {
     refused,
     error,
     works,
+    prompt,
     request: readRequest(from),
     plan: readPlan(from),
     attempts: times(attempts, () => readAttempt(from)),

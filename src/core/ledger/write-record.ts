@@ -11,7 +11,8 @@ import type {
   LedgerUsage,
 } from '../../contracts/ledger.ts';
 import type { PlanStep, Rejection, RoutePlan } from '../selection/route-plan.ts';
-import type { DraftedAttempt, DraftedUsage, DraftedWork, RequestDraft } from './draft.ts';
+import { writtenPrint } from './prompt-print.ts';
+import type { DraftedAttempt, DraftedPrompt, DraftedUsage, DraftedWork, RequestDraft } from './draft.ts';
 import { refusalReason } from './refusal-reason.ts';
 import { decisionOf, noteOf, type SeenNotes } from './write-decision.ts';
 import { FAILURE_RULES } from '../../contracts/failure.ts';
@@ -72,7 +73,36 @@ export function writeRecord(draft: RequestDraft, context: RecordContext): Ledger
     attempts: attempts.map((attempt, index) => writeAttempt(attempt, index, startedAt)),
     ...(plugins.length === 0 ? {} : { plugins }),
     ...(tools.length === 0 ? {} : { tools }),
+    ...(draft.prompt === undefined ? {} : promptOf(draft.prompt)),
     ...decisionOf(draft),
+  };
+}
+
+/** Hashes of the prompt, and why it was not in a cache. */
+function promptOf({ print, report }: DraftedPrompt): Pick<LedgerRecord, 'prompt' | 'cold'> {
+  const prompt = writtenPrint(print);
+  const {
+    cause,
+    at,
+    line,
+    change,
+    moved,
+    expected_tokens: expected,
+    cached_tokens: cached,
+    lost_usd: lost = 0,
+  } = report;
+  if (cause === undefined) return { prompt };
+  return {
+    prompt,
+    cold: {
+      cause,
+      ...(at === undefined ? {} : { at }),
+      ...(line === undefined ? {} : { line }),
+      ...(change === undefined ? {} : { change }),
+      ...(moved === undefined ? {} : { moved }),
+      ...(expected <= cached ? {} : { missed_tokens: expected - cached }),
+      ...(lost === 0 ? {} : { lost_nano_usd: nanoFromUsd(lost) }),
+    },
   };
 }
 
@@ -132,7 +162,10 @@ function nativeReasonOf(answer: RequestDraft['answer']): Pick<LedgerRecord, 'nat
 /** What the models of the request itself used, in all turns. */
 function usageOfAnswer({ attempts, answer }: RequestDraft): LedgerUsage | undefined {
   const used = attempts.flatMap(({ outcome, usage, kept }) =>
-    (outcome.ok || kept === true) && usage !== undefined ? [usage] : [],
+    (outcome.ok || kept === true || (answer !== undefined && outcome.failure.kind === 'schema_mismatch')) &&
+    usage !== undefined
+      ? [usage]
+      : [],
   );
   if (used.length === 0) return answer === undefined || attempts.length > 0 ? undefined : writeUsage(answer.usage);
   return used.map(writeUsage).reduce(addUsage);

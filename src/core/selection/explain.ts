@@ -17,7 +17,7 @@ import type { ExclusionReason } from '../../contracts/exclusion-reason.ts';
 import type { DecisionFigures } from '../../contracts/events.ts';
 import type { RefusedWord } from '../../contracts/failure.ts';
 
-const HOOKS = ['onRequest', 'onCandidates', 'onAttempt', 'onChunks', 'onResult'] as const;
+const HOOKS = ['onRequest', 'onCandidates', 'onAttempt', 'onChunks', 'onAnswer', 'onResult'] as const;
 
 /** Tokens of an answer that an estimate assumes when the request sets no limit. */
 const ASSUMED_OUTPUT_TOKENS = 500;

@@ -1,7 +1,7 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { Admission } from '../fallback/health.ts';
 import type { RoutedRequest } from '../../contracts/request.ts';
-import { areComparable } from './exacto.ts';
+import { areComparable, hasSchema } from './exacto.ts';
 import type { Timing } from './adaptive/timing.ts';
 import type { World } from './world.ts';
 import { mayBeTight, planRoute } from './plan-route.ts';
@@ -61,7 +61,9 @@ function looksAtMeasures({ preferences, targets, serviceTier }: RoutedRequest, {
 }
 
 function looksAtTools({ needs, preferences, targets }: RoutedRequest): boolean {
-  return needs.tools || preferences.sort === 'exacto' || targets.some(({ sort }) => sort === 'exacto');
+  return (
+    needs.tools || hasSchema(needs) || preferences.sort === 'exacto' || targets.some(({ sort }) => sort === 'exacto')
+  );
 }
 
 /** Answers with tool calls from which on what is known of them may decide: the best endpoint may have had few. */

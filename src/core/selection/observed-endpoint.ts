@@ -62,7 +62,7 @@ interface SeenWhen {
   readonly now: number;
   /** How fast it is. */
   readonly isExact: boolean;
-  /** How its tool calls turned out, where it had so many; undefined where that does not count. */
+  /** How its tool calls and held answers turned out, where it had so many; undefined where that does not count. */
   readonly toolsFrom: number | undefined;
   /** How it counts tokens. */
   readonly countsTokens: boolean;
@@ -121,13 +121,14 @@ function bucketOf(value: number): number {
 
 function toolsOf(performance: EndpointPerformance, now: number, least: number): SeenTools | undefined {
   const longer = countsOf(performance, now, TWO_HOURS_MS);
-  if (longer.toolRequests < least) return undefined;
+  if (longer.toolRequests < least && longer.schemaAnswers < least) return undefined;
   const recent = countsOf(performance, now, HALF_HOUR_MS);
   const median = throughputOf(performance, now, HALF_HOUR_MS)?.p50;
   return {
     requests: recent.requests,
     tool_requests: longer.toolRequests,
     bad_tool_calls: longer.badToolCalls,
+    ...(longer.schemaAnswers === 0 ? {} : { schema_answers: longer.schemaAnswers, misfits: longer.misfits }),
     ...(median === undefined ? {} : { throughput: bucketOf(median) }),
   };
 }

@@ -1,7 +1,7 @@
 /** Measures the speed and tool-call quality of endpoints in rolling histograms. */
 
 /**
- * How fast an endpoint is and how well its tool calls turn out, as rolling histograms in plain data.
+ * How fast an endpoint is, how well its tool calls turn out and how well its answers fit schemas, as rolling histograms in plain data.
  * Latency is milliseconds to the first token, throughput tokens per second after it.
  */
 export interface EndpointPerformance {
@@ -18,18 +18,16 @@ interface RecentCall {
   readonly latency: number | undefined;
   readonly throughput: number | undefined;
   readonly toolCalls: Measurement['toolCalls'];
+  readonly schema: Measurement['schema'];
   readonly before: RecentCall | undefined;
   /** How many there are, with those before. */
   readonly count: number;
 }
 
 /** Measures of fifty seconds. */
-interface PerformanceSlice {
+interface PerformanceSlice extends CallCounts {
   /** Monotonic milliseconds. */
   readonly start: number;
-  readonly requests: number;
-  readonly toolRequests: number;
-  readonly badToolCalls: number;
   readonly latency: Histogram;
   readonly throughput: Histogram;
 }
@@ -40,7 +38,7 @@ interface Histogram {
   readonly counts: readonly number[];
 }
 
-/** What one successful call showed. */
+/** What one call showed: one that succeeded, or one whose complete answer did not fit its schema. */
 export interface Measurement {
   readonly latencyMs?: number | undefined;
   /** True when `latencyMs` is the time to the end of an answer in one piece. */
@@ -50,6 +48,8 @@ export interface Measurement {
   readonly computedTokens?: number | undefined;
   /** Present when the request had tools: whether all calls were valid. */
   readonly toolCalls?: 'valid' | 'invalid' | undefined;
+  /** Present when the answer was held to a JSON schema: whether it fits, after it was healed. */
+  readonly schema?: 'fits' | 'misfits' | undefined;
 }
 
 /** Values at percentiles. */
@@ -81,8 +81,8 @@ export function measure({ slices, recent }: EndpointPerformance, seen: Measureme
   const throughput = bucketOf(seen.tokensPerSecond);
   const newest = recent?.start ?? slices.at(-1)?.start ?? -Infinity;
   const start = Math.max(newest, Math.floor(now / SLICE_MS) * SLICE_MS);
-  const { toolCalls } = seen;
-  const measured = { slices, recent: { start, latency, throughput, toolCalls, before: recent, count } };
+  const { toolCalls, schema } = seen;
+  const measured = { slices, recent: { start, latency, throughput, toolCalls, schema, before: recent, count } };
   return count < MOST_RECENT ? measured : { slices: slicesOf(measured) };
 }
 
@@ -93,11 +93,11 @@ export function slicesOf({ slices, recent }: EndpointPerformance): readonly Perf
   for (let call: RecentCall | undefined = recent; call !== undefined; call = call.before) calls.push(call);
   let kept = [...slices];
   let own: OpenSlice | undefined;
-  for (const { start, latency, throughput, toolCalls } of calls.toReversed()) {
+  for (const { start, latency, throughput, toolCalls, schema } of calls.toReversed()) {
     const last = kept.at(-1);
     if (last === undefined || last.start < start) {
       kept = kept.filter((one) => one.start > start - KEPT_MS);
-      own = openSlice({ start, requests: 0, toolRequests: 0, badToolCalls: 0, latency: EMPTY, throughput: EMPTY });
+      own = openSlice({ ...NO_CALLS, start, latency: EMPTY, throughput: EMPTY });
       kept.push(own);
     } else if (own === undefined) {
       own = openSlice(last);
@@ -106,6 +106,8 @@ export function slicesOf({ slices, recent }: EndpointPerformance): readonly Perf
     own.requests += 1;
     if (toolCalls !== undefined) own.toolRequests += 1;
     if (toolCalls === 'invalid') own.badToolCalls += 1;
+    if (schema !== undefined) own.schemaAnswers += 1;
+    if (schema === 'misfits') own.misfits += 1;
     tally(own.latency, latency);
     tally(own.throughput, throughput);
   }
@@ -131,7 +133,13 @@ export interface CallCounts {
   readonly requests: number;
   readonly toolRequests: number;
   readonly badToolCalls: number;
+  /** Answers that were held to a JSON schema, and those of them that did not fit. */
+  readonly schemaAnswers: number;
+  readonly misfits: number;
 }
+
+/** Counts before anything was called. */
+export const NO_CALLS: CallCounts = { requests: 0, toolRequests: 0, badToolCalls: 0, schemaAnswers: 0, misfits: 0 };
 
 /** Counts over the last `spanMs` milliseconds. */
 export function countsOf(performance: EndpointPerformance, now: number, spanMs: number): CallCounts {
@@ -197,20 +205,22 @@ class Reading {
 }
 
 function countsIn(slices: readonly PerformanceSlice[], recent: RecentCall | undefined, first: number): CallCounts {
-  let requests = 0;
-  let toolRequests = 0;
-  let badToolCalls = 0;
+  const sum: OpenCounts = { ...NO_CALLS };
   for (const slice of slices) {
-    requests += slice.requests;
-    toolRequests += slice.toolRequests;
-    badToolCalls += slice.badToolCalls;
+    sum.requests += slice.requests;
+    sum.toolRequests += slice.toolRequests;
+    sum.badToolCalls += slice.badToolCalls;
+    sum.schemaAnswers += slice.schemaAnswers;
+    sum.misfits += slice.misfits;
   }
   for (let call = recent; isSince(call, first); call = call.before) {
-    requests += 1;
-    if (call.toolCalls !== undefined) toolRequests += 1;
-    if (call.toolCalls === 'invalid') badToolCalls += 1;
+    sum.requests += 1;
+    if (call.toolCalls !== undefined) sum.toolRequests += 1;
+    if (call.toolCalls === 'invalid') sum.badToolCalls += 1;
+    if (call.schema !== undefined) sum.schemaAnswers += 1;
+    if (call.schema === 'misfits') sum.misfits += 1;
   }
-  return { requests, toolRequests, badToolCalls };
+  return sum;
 }
 
 /** A slice that measures are added to. */
@@ -218,9 +228,13 @@ interface OpenSlice extends PerformanceSlice {
   requests: number;
   toolRequests: number;
   badToolCalls: number;
+  schemaAnswers: number;
+  misfits: number;
   readonly latency: OpenHistogram;
   readonly throughput: OpenHistogram;
 }
+
+type OpenCounts = { -readonly [Name in keyof CallCounts]: CallCounts[Name] };
 
 interface OpenHistogram {
   first: number;

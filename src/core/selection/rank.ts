@@ -5,7 +5,7 @@ import type { Cutoffs, Preferences, RoutedRequest } from '../../contracts/reques
 import { latencyOf, type PercentileValues, throughputOf } from './performance.ts';
 import type { World } from './world.ts';
 import { stabilityOf } from '../fallback/health.ts';
-import { areComparable, poorAtTools, toolQualities } from './exacto.ts';
+import { areComparable, hasSchema, poorAt, poorAtAnswers, toolQualities } from './exacto.ts';
 import { ONLY_ENDPOINT, rankAdaptively } from './adaptive/rank-adaptive.ts';
 import { wellnessOf } from './adaptive/wellness.ts';
 import { requestPrice } from './adaptive/expected-cost.ts';
@@ -179,7 +179,7 @@ function isWell(endpoint: Endpoint, world: World): boolean {
 function unsorted(endpoints: readonly Endpoint[], request: RoutedRequest, world: World): readonly Ranked[] {
   const { strategy, adaptive } = world;
   if (strategy !== 'adaptive' || adaptive === undefined) return balanced(endpoints, request, world);
-  const poor = request.needs.tools ? poorAtTools(endpoints, world) : undefined;
+  const poor = poorAtAnswers(endpoints, request, world);
   if (poor === undefined || poor.size === 0) return rankAdaptively(endpoints, request, world, adaptive);
   const isPoor = (endpoint: Endpoint): boolean => poor.has(endpoint.id);
   return [
@@ -199,11 +199,13 @@ function unsorted(endpoints: readonly Endpoint[], request: RoutedRequest, world:
  */
 function balanced(endpoints: readonly Endpoint[], request: RoutedRequest, world: World): readonly Ranked[] {
   if (endpoints.length <= 1) return endpoints.map((endpoint) => ({ endpoint, why: ONLY_ENDPOINT }));
-  const qualities = request.needs.tools && areComparable(endpoints) ? toolQualities(endpoints, world) : undefined;
+  const { needs } = request;
+  const qualities = needs.tools && areComparable(endpoints) ? toolQualities(endpoints, world) : undefined;
+  const misfitting = hasSchema(needs) ? poorAt('schema', endpoints, world) : undefined;
   const classes = endpoints.map((endpoint) => {
     const record = world.record(endpoint);
-    const poorTools = qualities?.get(endpoint.id) === 2 ? 1 : 0;
-    return record === undefined ? poorTools : poorTools + 2 * stabilityOf(record.health, world.now);
+    const poor = qualities?.get(endpoint.id) === 2 || misfitting?.has(endpoint.id) === true ? 1 : 0;
+    return record === undefined ? poor : poor + 2 * stabilityOf(record.health, world.now);
   });
   const ranked: Ranked[] = [];
   for (const level of [...new Set(classes)].sort((left, right) => left - right)) {
@@ -220,7 +222,7 @@ function balanced(endpoints: readonly Endpoint[], request: RoutedRequest, world:
   return ranked;
 }
 
-const DEMOTED = 'behind the others: recent failures or bad tool calls';
+const DEMOTED = 'behind the others: recent failures, bad tool calls, or answers that do not fit their schema';
 
 function byPrice(endpoints: readonly Endpoint[], request: RoutedRequest): readonly Endpoint[] {
   return [...endpoints].sort(

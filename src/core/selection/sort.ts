@@ -1,7 +1,7 @@
 /** Sorts endpoints by price, latency or throughput. */
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { SortKey } from '../../protocol/provider-preferences.ts';
-import { toolQualities } from './exacto.ts';
+import { answerQualities } from './exacto.ts';
 import { type EndpointPerformance, latencyOf, throughputOf } from './performance.ts';
 import type { World } from './world.ts';
 import { type PricedRequest, requestPrice } from './adaptive/expected-cost.ts';
@@ -47,7 +47,7 @@ function valueFor(
     case 'throughput':
       return (endpoint) => (isUnknown(endpoint, world) ? -Infinity : negative(speedOf(endpoint, world, throughputOf)));
     case 'exacto': {
-      const qualities = toolQualities(endpoints, world);
+      const qualities = answerQualities(endpoints, request, world);
       return (endpoint) => qualities.get(endpoint.id);
     }
   }

@@ -4,6 +4,7 @@ import type { Endpoint } from '../../catalog/endpoint.ts';
 import { ratesAt } from '../../catalog/price-at.ts';
 import type { InspectedRouter } from '../../config/inspector.ts';
 import type { LedgerAttempt, LedgerCost, LedgerCostKey, LedgerRecord, LedgerUsage } from '../../contracts/ledger.ts';
+import { ColdSums } from '../../core/ledger/sum-cold.ts';
 import { addLines, NOTHING } from '../../core/ledger/sum-costs.ts';
 import { accountOfMirror } from '../../core/normalize/mirror-copy.ts';
 import { invalid } from '../body.ts';
@@ -12,7 +13,7 @@ import { describeRefusal } from '../../core/fallback/refusal.ts';
 import type { RuntimeServices } from '../../runtime/chat/services.ts';
 import { RouterError } from '../../protocol/router-error.ts';
 import { filterOf } from './live-row.ts';
-import type { CostList, LiveRow, PlanNow, RecordPage, RequestList, RequestPage } from './wire.ts';
+import type { ColdList, CostList, LiveRow, PlanNow, RecordPage, RequestList, RequestPage } from './wire.ts';
 import { DecideAgain } from '../../core/ledger/replay/decide-again.ts';
 import type { RoutePlan } from '../../core/selection/route-plan.ts';
 import { worldOf } from '../../runtime/chat/plan.ts';
@@ -114,6 +115,26 @@ export async function costList(router: InspectedRouter, query: URLSearchParams):
   if (by === 'tag' && tag === undefined) return { data: [], total: sumOf([]), tags };
   const data = await ledger.costs({ by, from, ...(by === 'tag' ? { tag } : {}) });
   return { data, total: sumOf(data), tags, ...(by === 'tag' ? { tag } : {}) };
+}
+
+/** Records that are looked at for one table. */
+const MOST_COLD = 20_000;
+
+/** What cold prompt caches cost in a week, by cause. */
+export async function coldList(router: InspectedRouter): Promise<ColdList> {
+  const ledger = ledgerOf(router);
+  if (ledger === undefined) return { data: [], requests: 0 };
+  const from = router.internals.config.environment.wallClock() - 7 * 86_400_000;
+  const sums = new ColdSums();
+  let requests = 0;
+  let after: string | undefined;
+  do {
+    const page = await ledger.read({ from, after, limit: EXPORT_PAGE, order: 'latest' });
+    for (const record of page.records) sums.add(record);
+    requests += page.records.length;
+    after = page.next;
+  } while (after !== undefined && requests < MOST_COLD);
+  return { data: sums.all, requests, ...(after === undefined ? {} : { cut: true }) };
 }
 
 function sumOf(costs: readonly LedgerCost[]): LedgerCost {

@@ -10,7 +10,7 @@ import { budgetList } from './budgets.ts';
 import { overviewOf, suggestionsOf, timelineOf, type KeptWarning } from './overview.ts';
 import { LiveHub } from './live-hub.ts';
 import { LiveStream } from './live-stream.ts';
-import { costList, ledgerPage, recordPage, requestPage } from './requests.ts';
+import { coldList, costList, ledgerPage, recordPage, requestPage } from './requests.ts';
 import { filterOf, rowFilter } from './live-row.ts';
 import type { ContentView, InspectorFacts } from './wire.ts';
 import { authorize } from '../authorize.ts';
@@ -115,6 +115,8 @@ export class InspectorServer {
         return planNow(this.#router, query.get('model') ?? '');
       case 'costs':
         return costList(this.#router, query);
+      case 'cold':
+        return coldList(this.#router);
       case 'batches':
         return listBatches(this.#router);
       default:

@@ -1,3 +1,4 @@
+import type { ColdSum } from '../../core/ledger/sum-cold.ts';
 import type { CostPart } from '../../catalog/cost.ts';
 import type { LedgerCost, LedgerFailure, LedgerRecord, LedgerSlot } from '../../contracts/ledger.ts';
 import type { ExplainedRejection, ExplainedStep } from '../../core/selection/explain.ts';
@@ -247,6 +248,15 @@ export interface CostList {
   readonly tags: readonly string[];
   /** The tag that is summed by: the one that was requested, or the first that there is. */
   readonly tag?: string | undefined;
+}
+
+/** What cold prompt caches cost in the last seven days. */
+export interface ColdList {
+  readonly data: readonly ColdSum[];
+  /** Requests that were looked at. */
+  readonly requests: number;
+  /** True when there were more: the latest were looked at. */
+  readonly cut?: true | undefined;
 }
 
 /** A batch of whatever account. */

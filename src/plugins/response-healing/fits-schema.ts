@@ -1,8 +1,10 @@
 /** Decides whether a JSON value fits a JSON Schema. */
+import type { Mismatch } from '../../contracts/failure.ts';
 import { percentDecoded } from '../../platform/data-url.ts';
 import { charactersIn } from '../../protocol/accept/scalars.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../protocol/json.ts';
 import { canonical, list, number } from '../../platform/json.ts';
+import { matchesPattern } from './safe-pattern.ts';
 
 /** Subschemas that are applied before the answer is "nobody can say": a schema can be made to branch without end. */
 const MAX_STEPS = 100_000;
@@ -13,12 +15,29 @@ const NOT_UNDERSTOOD = ['unevaluatedProperties', 'unevaluatedItems', '$dynamicRe
 
 /**
  * Whether a JSON value fits a JSON Schema (2020-12, with what drafts 4 and 7 and OpenAPI 3.0 say differently): true or
- * false when that is certain, undefined when nobody can say. Formats are remarks, as the standard has it; patterns,
- * references to elsewhere and `unevaluated…` are not worked out; an unknown keyword says nothing. So false is only ever
- * said of values that do not fit.
+ * false when that is certain, undefined when nobody can say. Formats are remarks, as the standard has it; references to
+ * elsewhere, `unevaluated…` and expressions whose work has no limit are not worked out; an unknown keyword says nothing.
+ * So false is only ever said of values that do not fit.
  */
 export function fitsSchema(schema: JsonValue, value: JsonValue): Verdict {
   return new Validation(schema).check(schema, value, 0);
+}
+
+/**
+ * The first place where a value does not fit a schema, by path, and what is wrong there; undefined for one that fits or
+ * of which nobody can say. Names of the schema and of the value are said, values never.
+ */
+export function firstMismatch(schema: JsonValue, value: JsonValue): SchemaMismatch | undefined {
+  return new Validation(schema).mismatch(schema, value, { path: '', depth: 0 });
+}
+
+/** Where a value does not fit a schema. */
+type SchemaMismatch = Pick<Mismatch, 'path' | 'problem'>;
+
+/** Where a search for a mismatch stands. */
+interface Place {
+  readonly path: string;
+  readonly depth: number;
 }
 
 class Validation {
@@ -90,12 +109,18 @@ class Validation {
   #member(schema: JsonObject, key: string, value: JsonValue, depth: number): Verdict {
     const { properties, patternProperties, additionalProperties } = schema;
     const own = isJsonObject(properties) && Object.hasOwn(properties, key) ? properties[key] : undefined;
-    const declared = own === undefined ? true : this.check(own, value, depth);
-    // Whether a pattern matches the key is not worked out, so neither is what it says of the value.
-    if (patternProperties !== undefined) return declared === false ? false : undefined;
-    return own !== undefined || additionalProperties === undefined
-      ? declared
-      : this.check(additionalProperties, value, depth);
+    const verdicts = own === undefined ? [] : [this.check(own, value, depth)];
+    let isUnsure = false;
+    for (const [pattern, one] of members(patternProperties)) {
+      const matches = matchesPattern(pattern, key);
+      if (matches === true) verdicts.push(this.check(one, value, depth));
+      else if (matches === undefined) isUnsure = true;
+    }
+    if (isUnsure) verdicts.push(undefined);
+    else if (verdicts.length === 0 && additionalProperties !== undefined) {
+      return this.check(additionalProperties, value, depth);
+    }
+    return all(verdicts);
   }
 
   *#ofArray(schema: JsonObject, value: readonly JsonValue[], depth: number): Generator<Verdict> {
@@ -116,7 +141,91 @@ class Validation {
     );
   }
 
-  #referred(reference: string, value: JsonValue, depth: number): Verdict {
+  /** The first place where a value does not fit; see {@link firstMismatch}. */
+  mismatch(schema: JsonValue | undefined, value: JsonValue, place: Place): SchemaMismatch | undefined {
+    if (this.check(schema, value, place.depth) !== false) return undefined;
+    const { path } = place;
+    const at = path === '' ? '$' : path;
+    if (!isJsonObject(schema)) return { path: at, problem: 'must not be there' };
+    const inside = this.#within(schema, value, { path, depth: place.depth + 1 });
+    return inside ?? { path: at, problem: this.#problem(schema, value, place.depth) };
+  }
+
+  /** The same for the parts of a value, and for schemas that a schema refers to. */
+  #within(schema: JsonObject, value: JsonValue, place: Place): SchemaMismatch | undefined {
+    const { $ref: reference, properties, items, prefixItems, additionalProperties, allOf } = schema;
+    const referred = typeof reference === 'string' ? this.#find(reference) : undefined;
+    const parts: (() => SchemaMismatch | undefined)[] = [];
+    if (referred !== undefined) parts.push(() => this.mismatch(referred, value, place));
+    if (isJsonObject(value)) {
+      const declared = isJsonObject(properties) ? properties : {};
+      for (const [key, one] of Object.entries(value)) {
+        const path = /^\w{1,80}$/.test(key)
+          ? `${place.path}.${key}`.replace(/^\./, '')
+          : `${place.path}[${JSON.stringify(key.slice(0, 80))}]`;
+        const part = Object.hasOwn(declared, key)
+          ? declared[key]
+          : isJsonObject(additionalProperties)
+            ? additionalProperties
+            : true;
+        parts.push(() => this.mismatch(part, one ?? null, { ...place, path }));
+      }
+    }
+    if (Array.isArray(value)) {
+      const first = Array.isArray(prefixItems) ? prefixItems : list(items);
+      const rest = Array.isArray(items) ? schema['additionalItems'] : items;
+      for (const [index, one] of value.entries()) {
+        const path = `${place.path === '' ? '$' : place.path}[${index}]`;
+        parts.push(() => this.mismatch(first[index] ?? rest ?? true, one, { ...place, path }));
+      }
+    }
+    if (Array.isArray(allOf)) for (const one of allOf) parts.push(() => this.mismatch(one, value, place));
+    const form = this.#likelyForm(schema, value, place.depth);
+    if (form !== undefined) parts.push(() => this.mismatch(form, value, place));
+    for (const part of parts) {
+      const found = part();
+      if (found !== undefined) return found;
+    }
+    return undefined;
+  }
+
+  /** Of several forms, none of which fits, the only one for a value of this type: what is wrong is within it. */
+  #likelyForm({ anyOf, oneOf }: JsonObject, value: JsonValue, depth: number): JsonValue | undefined {
+    const given = anyOf ?? oneOf;
+    const forms = (Array.isArray(given) ? (given as readonly JsonValue[]) : []).filter((form) => {
+      const named = isJsonObject(form) && typeof form['$ref'] === 'string' ? this.#find(form['$ref']) : form;
+      if (!isJsonObject(named) || named['type'] === undefined) return true;
+      return this.check({ type: named['type'] }, value, depth) !== false;
+    });
+    return forms.length === 1 && this.check(forms[0], value, depth) === false ? forms[0] : undefined;
+  }
+
+  /** What is wrong with a value itself. */
+  #problem(schema: JsonObject, value: JsonValue, depth: number): string {
+    const { type, required, properties, patternProperties } = schema;
+    if (type !== undefined && this.check({ type }, value, depth) === false) {
+      return `must be of type ${[type].flat().map(String).join(' or ')}, not ${typeOf(value)}`;
+    }
+    if (isJsonObject(value)) {
+      const missing = list(required).find((name) => typeof name === 'string' && !Object.hasOwn(value, name));
+      if (missing !== undefined) return `must have ${JSON.stringify(missing)}`;
+      const declared = isJsonObject(properties) ? properties : {};
+      const extra = Object.keys(value).find((key) => !Object.hasOwn(declared, key));
+      if (extra !== undefined && patternProperties === undefined && schema['additionalProperties'] === false) {
+        return `must not have ${JSON.stringify(extra.slice(0, 80))}`;
+      }
+    }
+    if (schema['const'] !== undefined) return 'must be the value of "const"';
+    for (const [keyword, words] of PROBLEMS) {
+      const limit = schema[keyword];
+      if (limit === undefined || this.check({ [keyword]: limit }, value, depth) !== false) continue;
+      return typeof limit === 'number' || typeof limit === 'string' ? `${words} ${limit}` : words;
+    }
+    return 'does not fit its schema';
+  }
+
+  /** What a reference within the schema stands for. */
+  #find(reference: string): JsonValue | undefined {
     if (!/^#(?:\/|$)/.test(reference)) return undefined;
     let found: JsonValue | undefined = this.#root;
     for (const segment of reference.split('/').slice(1)) {
@@ -124,8 +233,41 @@ class Validation {
       if (Array.isArray(found)) found = found[Number(name)];
       else found = isJsonObject(found) && Object.hasOwn(found, name) ? found[name] : undefined;
     }
+    return found;
+  }
+
+  #referred(reference: string, value: JsonValue, depth: number): Verdict {
+    const found = this.#find(reference);
     return found === undefined ? undefined : this.check(found, value, depth);
   }
+}
+
+/** What a value must be under keywords that are looked at one by one. */
+const PROBLEMS: readonly (readonly [keyword: string, words: string])[] = [
+  ['enum', 'must be one of the values of "enum"'],
+  ['minimum', 'must be at least'],
+  ['maximum', 'must be at most'],
+  ['exclusiveMinimum', 'must be more than'],
+  ['exclusiveMaximum', 'must be less than'],
+  ['multipleOf', 'must be a multiple of'],
+  ['minLength', 'must have so many characters at least:'],
+  ['maxLength', 'must have so many characters at most:'],
+  ['pattern', 'must match the expression'],
+  ['minItems', 'must have so many items at least:'],
+  ['maxItems', 'must have so many items at most:'],
+  ['uniqueItems', 'must have no item twice'],
+  ['minProperties', 'must have so many members at least:'],
+  ['maxProperties', 'must have so many members at most:'],
+  ['contains', 'must have an item that fits "contains"'],
+  ['propertyNames', 'must have no names that do not fit "propertyNames"'],
+  ['anyOf', 'must fit one of the forms of "anyOf"'],
+  ['oneOf', 'must fit exactly one of the forms of "oneOf"'],
+  ['not', 'must not fit "not"'],
+];
+
+function typeOf(value: JsonValue): string {
+  if (value === null) return 'null';
+  return Array.isArray(value) ? 'array' : typeof value;
 }
 
 function members(value: JsonValue | undefined): readonly (readonly [string, JsonValue])[] {
@@ -134,7 +276,6 @@ function members(value: JsonValue | undefined): readonly (readonly [string, Json
     : [];
 }
 
-/** A segment of a reference with its percent signs resolved; as it is where they mean nothing. */
 /** What the keywords about a value by itself say: its type, its set of values, limits of numbers and texts. */
 function* scalarVerdicts(schema: JsonObject, value: JsonValue): Generator<Verdict> {
   if (schema['type'] !== undefined) yield any([schema['type']].flat().map((type) => isOfType(value, type)));
@@ -183,8 +324,7 @@ function* numberVerdicts(schema: JsonObject, value: number): Generator<Verdict> 
 function* textVerdicts({ minLength, maxLength, pattern }: JsonObject, value: string): Generator<Verdict> {
   if (typeof minLength === 'number') yield charactersIn(value) >= minLength;
   if (typeof maxLength === 'number') yield charactersIn(value) <= maxLength;
-  // Expressions of callers are not run: one can be made to compute for hours.
-  if (pattern !== undefined) yield undefined;
+  if (pattern !== undefined) yield typeof pattern === 'string' ? matchesPattern(pattern, value) : undefined;
 }
 
 /**

@@ -25,7 +25,12 @@ export type Healed =
       readonly fits: boolean;
     }
   /** It stays as it is, because nothing in it can be made JSON without inventing something. */
-  | { readonly type: 'failed'; readonly reason: HealFailure };
+  | {
+      readonly type: 'failed';
+      readonly reason: HealFailure;
+      /** The JSON in it that came first and does not fit the schema. */
+      readonly misfit?: string | undefined;
+    };
 
 /** Why a text was not healed. */
 type HealFailure = 'no JSON found' | 'cut off' | 'does not fit the schema' | 'too long';
@@ -61,6 +66,7 @@ export function heal(text: string, { schema, complete = true }: HealOptions = {}
   return {
     type: 'failed',
     reason: schema === undefined ? 'no JSON found' : 'does not fit the schema',
+    ...(schema === undefined || ranked[0] === undefined ? {} : { misfit: ranked[0].json }),
   };
 }
 

@@ -84,9 +84,10 @@ function conclude(
   { result, attempt, facts }: Finished,
 ): ChatResult {
   if (services.events.isHeard) announceAnswer(services, execution.request, () => result.choices);
-  settleResult(services, execution, answer, facts);
+  const cache = settleResult(services, execution, answer, facts);
   if (!execution.request.wantsMetadata) return result;
-  return { ...result, router_metadata: execution.metadata(true, attempt.endedAt - attempt.startedAt) };
+  const metadata = execution.metadata(true, attempt.endedAt - attempt.startedAt);
+  return { ...result, router_metadata: cache === undefined ? metadata : { ...metadata, cache } };
 }
 
 function unreasoned(choice: Choice): Choice {

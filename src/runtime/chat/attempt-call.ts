@@ -38,6 +38,8 @@ export interface AttemptCall<Result> {
   readonly seals?: readonly string[] | undefined;
   /** What its provider changed in the request, a sentence for each change. Absent where nothing was. */
   readonly adjustments?: readonly string[] | undefined;
+  /** Says of an answer that was held to a schema that it fits. Absent for all others. */
+  readonly schema?: 'fits' | undefined;
   /** Where it went; undefined where its provider did not say. */
   readonly address?: (() => string) | undefined;
 }

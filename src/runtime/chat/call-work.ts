@@ -12,7 +12,7 @@ import type { Usage } from '../../protocol/usage.ts';
 /** What an answer shows of its endpoint. Embeddings generate nothing: their speed is that of reading. */
 export function measurementOf(
   attempt: Attempt,
-  answer: Pick<AttemptedCall, 'startedAt' | 'firstTokenAt' | 'result' | 'work'>,
+  answer: Pick<AttemptedCall, 'call' | 'startedAt' | 'firstTokenAt' | 'result' | 'work'>,
   { operation, needs }: RoutedRequest,
   facts: AnswerFacts | undefined,
 ): Measurement {
@@ -25,6 +25,7 @@ export function measurementOf(
     tokensPerSecond: tokens !== undefined && seconds > 0 ? tokens / seconds : undefined,
     computedTokens: answer.work && facts && computedTokens(answer.work, needs, facts.usage, streamed),
     toolCalls: facts?.toolCalls,
+    schema: answer.call.schema,
   };
 }
 

@@ -290,9 +290,9 @@ export class ChatStreamSource extends Pollable<readonly StreamItem[] | undefined
       toolCalls: request.tools.length === 0 ? undefined : judgeToolCalls(this.#tools?.finish() ?? [], request.tools),
     });
     this.#tellSaid();
-    settleResult(this.#services, this.#execution, answer, facts);
+    const cache = settleResult(this.#services, this.#execution, answer, facts);
     const metadata = request.wantsMetadata
-      ? this.#execution.metadata(true, attempt.endedAt - attempt.startedAt)
+      ? { ...this.#execution.metadata(true, attempt.endedAt - attempt.startedAt), ...(cache && { cache }) }
       : undefined;
     for (const { index, reason, native } of end.finishes) items.push(this.envelope.finish(index, reason, native));
     items.push(this.envelope.usage(facts.usage, namedTier(tracker.facts.serviceTier), metadata));

@@ -13,15 +13,28 @@ import type { RuntimeServices } from './services.ts';
 import { UpstreamCall } from './upstream-call.ts';
 import { onDemand } from '../../platform/wait.ts';
 import type { UpstreamResult } from '../../contracts/stream-piece.ts';
+import type { Attempt } from '../../core/fallback/attempt.ts';
 import type { Answer, Execution } from './answer.ts';
 import { billAnswer } from './billing.ts';
 
 const continuing = onDemand(async () => (await import('./continuing.ts')).Continuing);
 
+/** Makes the calls of a request whose answers plugins judge before one of them is taken. */
+export interface JudgedCalls {
+  /** @param attempts - Those of the request that have ended. */
+  dial(dialing: Dialing<NormalizedRequest>, attempts: readonly Attempt[]): UpstreamCall;
+}
+
+/** What a chat request shares with others, and who judges its answers. */
+interface ChatExecutionOptions extends AttemptLoopOptions<NormalizedRequest> {
+  readonly judged?: JudgedCalls | undefined;
+}
+
 /** One chat request from its plan to the call that answers it. */
 export class ChatExecution extends AttemptLoop<NormalizedRequest, UpstreamCall, UpstreamResult> implements Execution {
   /** Sets marks for the provider's cache. Absent where the prompt is not known to be repeated. */
   readonly #marked: ReturnType<RepeatedPrefixes['markerFor']> | undefined;
+  readonly #judged: JudgedCalls | undefined;
   readonly #policy: FallbackPolicy;
   readonly #prompts: KnownPrompts;
   /** The call that was made last. */
@@ -34,9 +47,10 @@ export class ChatExecution extends AttemptLoop<NormalizedRequest, UpstreamCall, 
     chat: NormalizedRequest,
     plan: RoutePlan,
     signal: AbortSignal,
-    options?: AttemptLoopOptions<NormalizedRequest>,
+    options?: ChatExecutionOptions,
   ) {
     super(services, chat, plan, signal, options);
+    this.#judged = options?.judged;
     this.#marked = services.prefixes?.markerFor(plan);
     this.#policy = services.fallback;
     this.#prompts = services.prompts;
@@ -66,7 +80,8 @@ export class ChatExecution extends AttemptLoop<NormalizedRequest, UpstreamCall, 
     const request = this.#marked === undefined ? readable : this.#marked(readable, provider, endpoint);
     const asked = request === prepared ? dialing : { ...dialing, request };
     this.#prompts.note(this.request, endpoint);
-    this.#call = this.#continuing?.dial(asked) ?? new UpstreamCall(this.#withCredit(asked));
+    const made = this.#judged?.dial(asked, this.attempts) ?? this.#continuing?.dial(asked);
+    this.#call = made ?? new UpstreamCall(this.#withCredit(asked));
     return this.#call;
   }
 

@@ -18,6 +18,7 @@ import { type AttemptFailure, failure } from '../../contracts/failure.ts';
 import { growthFactor } from '../../core/selection/adaptive/growth.ts';
 import { usualMedian } from '../../core/selection/adaptive/speed.ts';
 import type { Attempt } from '../../core/fallback/attempt.ts';
+import type { PromptCacheReport } from '../../contracts/prompt-cache.ts';
 import type { Usage } from '../../protocol/usage.ts';
 import type { Answer, Execution, Recorded } from './answer.ts';
 import { spentOnFailed, chargedFor, ABANDONED, usageOfFailed } from './billing.ts';
@@ -59,7 +60,8 @@ export function settleAttempt(
     const isLong = cause.kind === 'timeout' && isLongByItself(services, answer, endedAt - attempt.startedAt);
     const counts = isLong ? TOO_LONG : cause;
     const failed = { ok: false, failure: counts, generation, request, account, again: isAgain, roll, lostUsd } as const;
-    counted = services.records.ended(endpoint, failed, undefined, endedAt);
+    const observed = cause.mismatch === undefined ? undefined : MISFIT;
+    counted = services.records.ended(endpoint, failed, observed, endedAt);
     warnOfFailure(services, endpoint, cause);
   }
   if (outcome.ok && facts !== undefined && facts.usage.cost === undefined) warnOfUnknownPrice(services, endpoint);
@@ -94,6 +96,9 @@ function isLongByItself({ records }: RuntimeServices, { endpoint, work }: Attemp
   if (work === undefined || median === undefined) return false;
   return 2 * median * growthFactor(usual?.growth, work.tokens + work.spared) >= ms;
 }
+
+/** What an answer shows of its endpoint that was refused because it does not fit its schema. */
+const MISFIT = { schema: 'misfits' } as const;
 
 /**
  * Learns from the usage of an answer: how long prompts are cached, what hedges may cost, and how many tokens the endpoint counts in a prompt of nothing
@@ -136,7 +141,7 @@ function isTextCounted({ needs, operation }: RoutedRequest, { estimated }: Usage
 
 /** A provider's words may repeat what the caller said, and events end up in logs. */
 function inOurWords(failure: AttemptFailure): AttemptFailure {
-  const { raw, thrown: _, ...told } = failure;
+  const { raw, thrown: _, mismatch: __, ...told } = failure;
   return raw === undefined ? told : { ...told, message: `The provider answered ${told.status ?? 'with an error'}` };
 }
 
@@ -160,20 +165,24 @@ export function accountOf(
 
 const UNCOUNTED = { firstTokenAt: undefined, usage: undefined, chargedNanoUsd: undefined };
 
-/** Records that a chat request was answered: the sticky session and the `result` event. */
+/**
+ * Records that a chat request was answered: the sticky session and the `result` event.
+ *
+ * @returns How much of its prompt was cached, where a ledger compares that.
+ */
 export function settleResult(
   services: RuntimeServices,
   execution: Execution,
   answer: Answer,
   facts: AnswerFacts,
-): void {
+): PromptCacheReport | undefined {
   services.sticky.remember(execution.request, answer.endpoint, facts.usage)?.catch(() => {
     services.events.emit('warning', {
       code: 'state_store',
       message: 'A sticky session could not be stored; check the store in "state"',
     });
   });
-  announceResult(services, execution, answer, facts);
+  return announceResult(services, execution, answer, facts);
 }
 
 /** Emits the `result` event. */
@@ -182,7 +191,7 @@ export function announceResult(
   execution: Recorded,
   answer: Pick<Answer, 'endpoint' | 'firstTokenAt'>,
   facts: AnswerFacts,
-): void {
+): PromptCacheReport | undefined {
   const { rateTicket, account } = execution.request;
   if (rateTicket !== undefined) services.rates.settle(rateTicket, facts.usage.total_tokens);
   services.usualTokens.note(
@@ -195,16 +204,15 @@ export function announceResult(
   );
   const { usage, finishReason, nativeFinishReason } = facts;
   const { endpoint, firstTokenAt } = answer;
-  services.ledger?.answered(services.facts, execution, {
-    endpoint,
-    firstTokenAt,
-    usage,
-    finishReason,
-    nativeFinishReason,
-  });
-  if (!services.events.isHeard) return;
+  const cache = services.ledger?.answered(
+    services.facts,
+    execution,
+    { endpoint, firstTokenAt, usage, finishReason, nativeFinishReason },
+    services.providers.get(endpoint.provider)?.cacheMarks === true,
+  );
+  if (!services.events.isHeard) return cache;
   for (const follower of services.events.followers) follower.answered(execution, answer, facts);
-  if (!services.events.heard('result')) return;
+  if (!services.events.heard('result')) return cache;
   services.events.emit('result', {
     request: factsOf(execution.request),
     provider: answer.endpoint.provider,
@@ -216,7 +224,9 @@ export function announceResult(
     usage: facts.usage,
     costParts: facts.costParts,
     finishReason: facts.finishReason,
+    cache,
   });
+  return cache;
 }
 
 /** Records that a request failed, or that its client disconnected. */

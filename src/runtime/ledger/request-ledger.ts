@@ -3,6 +3,7 @@ import type { Ledger, LedgerCostQuery, LedgerQuery, LedgerRecord } from '../../c
 import {
   drafted,
   type DraftedAnswer,
+  type DraftedPrompt,
   draftedRefusal,
   type DraftedWork,
   type RefusedRequest,
@@ -19,6 +20,8 @@ import { andThen, type MaybePromise, onDemand, orElse, valueWithin } from '../..
 import { generationId } from '../../protocol/chat-result.ts';
 import { type EventHub, warn } from '../events/events.ts';
 import { CALLER_GONE, errorOfUnknown } from '../chat/router-errors.ts';
+import type { PromptCacheReport } from '../../contracts/prompt-cache.ts';
+import type { ColdCaches } from './cold-caches.ts';
 import type { ContentOptions } from './kept-content.ts';
 import type { Execution, Recorded } from '../chat/answer.ts';
 
@@ -77,10 +80,14 @@ export class RequestLedger implements ReadableLedger {
   #writing: Promise<boolean> | undefined;
   #failures = 0;
   #dropped = 0;
+  /** The last prompts of sessions. */
+  readonly #cold: () => MaybePromise<ColdCaches>;
   #isClosed = false;
 
   constructor(options: RequestLedgerOptions) {
     this.#options = options;
+    const { secret, events } = options;
+    this.#cold = onDemand(async () => (await import('./cold-caches.ts')).coldCaches(secret(), events));
   }
 
   /** Records that were dropped since the router began, because the store was too slow or away. */
@@ -124,9 +131,26 @@ export class RequestLedger implements ReadableLedger {
     return andThen(loadKeeping(), ({ keepContent }) => keepContent(execution, content, events));
   }
 
-  /** Notes that a request was answered. */
-  answered(facts: DecisionContext, execution: Recorded, answer: DraftedAnswer): void {
-    this.#add(facts, execution, { answer });
+  /**
+   * Notes that a request was answered, and says why its prompt was not in its provider's cache.
+   *
+   * @param takesMarks - Whether marks for the cache are words of the provider's API. Left out: nothing is compared.
+   */
+  answered(
+    facts: DecisionContext,
+    execution: Recorded,
+    answer: DraftedAnswer,
+    takesMarks?: boolean,
+  ): PromptCacheReport | undefined {
+    const prompt = takesMarks === undefined ? undefined : this.#compared(execution, takesMarks);
+    this.#add(facts, execution, { answer, prompt });
+    return prompt?.report;
+  }
+
+  /** Compares a prompt with the last of its session. What does that is loaded by the first: nothing is said of those meanwhile. */
+  #compared(execution: Recorded, takesMarks: boolean): DraftedPrompt | undefined {
+    const noted = andThen(this.#cold(), (cold) => cold.note(execution, takesMarks));
+    return noted instanceof Promise ? undefined : noted;
   }
 
   /** Notes that a request failed, or that its caller disconnected. */
@@ -214,7 +238,7 @@ export class RequestLedger implements ReadableLedger {
     await this.#options.store.close?.();
   }
 
-  #add(facts: DecisionContext, execution: Recorded, end: Pick<RequestDraft, 'answer' | 'error'>): void {
+  #add(facts: DecisionContext, execution: Recorded, end: Pick<RequestDraft, 'answer' | 'error' | 'prompt'>): void {
     const { request, plan, attempts, startedAt, report } = execution;
     const { environment } = this.#options;
     const endedAt = environment.now();
@@ -232,6 +256,7 @@ export class RequestLedger implements ReadableLedger {
       cache: report === undefined ? undefined : report.status === 'HIT' ? 'hit' : 'miss',
       answer: end.answer,
       error: end.error,
+      prompt: end.prompt,
     });
   }
 

@@ -154,7 +154,7 @@ async function outcomeOf(start: (signal: AbortSignal) => unknown, signal: AbortS
 }
 
 /** Names of the hooks of a plugin. */
-export type HookName = 'load' | 'onRequest' | 'onCandidates' | 'onAttempt' | 'onChunks' | 'onResult';
+export type HookName = 'load' | 'onRequest' | 'onCandidates' | 'onAttempt' | 'onChunks' | 'onAnswer' | 'onResult';
 
 /** What went wrong with a hook. */
 export type HookFailure = { readonly type: 'threw'; readonly thrown: unknown } | { readonly type: 'late' };

@@ -22,7 +22,9 @@ import { handleHookFailure } from './inner-call.ts';
 import { Ledger } from './ledger.ts';
 import { loadPlugins, needsLoading } from './load-plugins.ts';
 import { PluginRun } from './plugin-run.ts';
-import { TransformedCall } from './transformed-call.ts';
+import { scatter } from '../../core/stream/pieces.ts';
+import { JudgedAnswers } from './judged-answers.ts';
+import { heldCall, TransformedCall } from './transformed-call.ts';
 import type { Attempt } from '../../core/fallback/attempt.ts';
 import type { Answer, AnswerCall, Execution } from '../chat/answer.ts';
 import { planRequest, servedBefore } from '../chat/plan.ts';
@@ -76,6 +78,10 @@ export class PipelineExecution implements Execution {
   readonly #plugins: PluginRun;
   #request: NormalizedRequest;
   #plan: RoutePlan;
+  /** Judges answers, where plugins want to. */
+  #judged: JudgedAnswers | undefined;
+  /** The request of a stream that is held back until its answer is judged: providers are asked for all of it at once. */
+  #streamed: NormalizedRequest | undefined;
   /** Who asks the providers. Undefined as long as nobody does. */
   #inner: Execution | undefined;
 
@@ -91,7 +97,7 @@ export class PipelineExecution implements Execution {
   }
 
   get request(): NormalizedRequest {
-    return this.#inner?.request ?? this.#request;
+    return this.#streamed ?? this.#inner?.request ?? this.#request;
   }
 
   get plan(): RoutePlan {
@@ -125,9 +131,10 @@ export class PipelineExecution implements Execution {
 
   /** What the models of the request, its plugins and its tools used and cost. */
   #billed(models: Pick<Settlement, 'usage' | 'costParts'>): Pick<Settlement, 'usage' | 'costParts'> {
+    const { usage, costParts: parts } = this.#judged?.total(models) ?? models;
     // Parts of a cost add up to it; what plugins and tools cost is not among them.
-    const costParts = this.#ledger.hasCosts ? undefined : models.costParts;
-    return { usage: this.#ledger.total(models.usage), costParts };
+    const costParts = this.#ledger.hasCosts ? undefined : parts;
+    return { usage: this.#ledger.total(usage), costParts };
   }
 
   async #polish(result: ChatResult): Promise<ChatResult> {
@@ -158,9 +165,11 @@ export class PipelineExecution implements Execution {
     const offer = offerTools(this.#request, this.#services.registry, this.#body, expanded);
     if (!offer.ok) throw errorOfFault(offer.fault);
     const offered = { ...offer.value.request, needs: { ...offer.value.request.needs, ...needs } };
-    const { request, plan } = await this.#planned(offered);
+    const { request: planned, plan } = await this.#planned(offered);
     this.#plan = plan;
     this.signal.throwIfAborted();
+    const request = this.#held(planned);
+    const judged = this.#judged;
     const prepare = this.#plugins.prepares
       ? (one: NormalizedRequest, endpoint: Endpoint) => this.#plugins.onAttempt(one, endpoint)
       : undefined;
@@ -170,12 +179,23 @@ export class PipelineExecution implements Execution {
       this.#ledger.stage('server-tools', { type: 'server_tools', summary, data: { mode: 'native', tools: native } });
     }
     if (tools.size > 0) {
-      const options = { request, plan, tools, signal: this.signal, ledger: this.#ledger, prepare };
+      const options = { request, plan, tools, signal: this.signal, ledger: this.#ledger, prepare, judged };
       return new ToolLoop(this.#services, options);
     }
     return new ChatExecution(this.#services, request, plan, this.signal, {
       prepare: prepare && ((endpoint) => prepare(request, endpoint)),
+      judged,
     });
+  }
+
+  /** The request as it is asked: where answers are judged, for answers in one piece. */
+  #held(request: NormalizedRequest): NormalizedRequest {
+    const judge = this.#plugins.judge(request);
+    if (judge === undefined) return request;
+    this.#judged = new JudgedAnswers(judge);
+    if (!request.stream) return request;
+    this.#streamed = request;
+    return { ...request, stream: false };
   }
 
   async #planned(request: NormalizedRequest): Promise<{ request: NormalizedRequest; plan: RoutePlan }> {
@@ -201,7 +221,12 @@ export class PipelineExecution implements Execution {
   }
 
   /** An answer with what plugins and tools add to it, and to its cost. */
-  #withPlugins(answer: Answer): Answer {
+  #withPlugins(given: Answer): Answer {
+    const { result: whole } = given;
+    const answer =
+      this.#streamed === undefined || whole === undefined
+        ? given
+        : { ...given, result: undefined, call: heldCall(scatter(whole)) };
     return {
       ...answer,
       get endpoint() {

@@ -1,7 +1,7 @@
 /** Runs the hooks of the plugins of one request. */
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { PlanContext, PluginContext, StageRecord } from '../../contracts/plugin-context.ts';
-import type { PluginAnswer, RequestChange, Verdict } from '../../contracts/plugin.ts';
+import type { AnswerJudge, PluginAnswer, RequestChange, Verdict } from '../../contracts/plugin.ts';
 import type { NormalizedRequest } from '../../contracts/request.ts';
 import type { ActivePlugin } from '../../core/pipeline/choose-plugins.ts';
 import { targetOf } from '../../core/pipeline/filter-candidates.ts';
@@ -9,10 +9,10 @@ import { type ChangedRequest, applyChange, changedMembers, frozenCopy } from '..
 import { TransformChain } from '../../core/pipeline/transform-chain.ts';
 import { ResultCollector } from '../../core/stream/collect.ts';
 import { scatter } from '../../core/stream/pieces.ts';
-import type { ChatResult, Choice } from '../../protocol/chat-result.ts';
-import { MAX_PLUGIN_OUTPUT_LENGTH } from '../../protocol/limits.ts';
-import { completeChoices, problemOfChange, problemOfChoices } from '../../protocol/plugin-output.ts';
+import type { ChatResult } from '../../protocol/chat-result.ts';
+import { completeChoices } from '../../protocol/plugin-output.ts';
 import { RouterError } from '../../protocol/router-error.ts';
+import { checkAnswerVerdict, checkChange, checkResult, checkVerdict, TAKEN } from './checked-output.ts';
 import { warn } from '../events/events.ts';
 import type { RuntimeServices } from '../chat/services.ts';
 import { StageMeter } from '../events/stage-meter.ts';
@@ -87,7 +87,11 @@ export class PluginRun {
   /** True when some plugin may rewrite what goes to an endpoint or what comes back, which it sees in the chat form. */
   get rewrites(): boolean {
     return this.#active.some(
-      ({ plugin }) => plugin.onAttempt !== undefined || plugin.onChunks !== undefined || plugin.onResult !== undefined,
+      ({ plugin }) =>
+        plugin.onAttempt !== undefined ||
+        plugin.onChunks !== undefined ||
+        plugin.onAnswer !== undefined ||
+        plugin.onResult !== undefined,
     );
   }
 
@@ -163,6 +167,38 @@ export class PluginRun {
     return new TransformChain(transforms, ({ owner, thrown }) =>
       this.broken(owner, 'onChunks', { type: 'threw', thrown }),
     );
+  }
+
+  /** How the plugins judge answers before one is taken, the last registered first; undefined where none does. */
+  judge(request: NormalizedRequest): AnswerJudge | undefined {
+    const judges = this.#active.toReversed().flatMap((active) => {
+      const { plugin, options } = active;
+      try {
+        const stage = (record: StageRecord): void => this.#ledger.stage(plugin.id, record);
+        const judge = plugin.onAnswer?.(request, options, { ...this.#planContext(active), stage });
+        return judge === undefined ? [] : [{ active, judge }];
+      } catch (thrown) {
+        // What a plugin says of the request itself is for the caller.
+        if (RouterError.isInstance(thrown) && thrown.status < 500) throw thrown;
+        this.broken(active, 'onAnswer', { type: 'threw', thrown });
+        return [];
+      }
+    });
+    if (judges.length === 0) return undefined;
+    return (choices) => {
+      let current = choices;
+      for (const { active, judge } of judges) {
+        if (!this.#active.includes(active)) continue;
+        try {
+          const verdict = checkAnswerVerdict(judge(frozenCopy(current)));
+          if (verdict.type === 'refused') return verdict;
+          current = verdict.choices ?? current;
+        } catch (thrown) {
+          this.broken(active, 'onAnswer', { type: 'threw', thrown });
+        }
+      }
+      return current === choices ? TAKEN : { type: 'taken', choices: current };
+    };
   }
 
   /** Runs a non-streaming response through all plugins, the last registered first. */
@@ -340,52 +376,4 @@ function outcomeOf(value: unknown, summary: string | undefined): PluginOutcome {
 function charactersOf({ messages }: NormalizedRequest): number {
   const inspection = inspectJson(messages, { depth: Infinity, nodes: Infinity });
   return inspection.ok ? inspection.characters : 0;
-}
-
-/** Checks what `onRequest` gave back and copies it. Throws a TypeError that says what is wrong. */
-function checkVerdict(value: unknown, charactersBefore: number): Verdict {
-  const verdict = expectObject(value, 'onRequest must give back a verdict such as { type: "continue" }') as Verdict;
-  switch (verdict.type) {
-    case 'continue': {
-      const { change, state } = verdict;
-      return { type: 'continue', change: change && checkChange(change, charactersBefore), state };
-    }
-    case 'answer':
-      return { type: 'answer', answer: checkAnswer(verdict.answer) };
-    case 'block':
-      if (RouterError.isInstance(verdict.error)) return verdict;
-      throw new TypeError('a verdict of type "block" must have a RouterError as its error');
-    default:
-      throw new TypeError('the type of a verdict must be "continue", "answer" or "block"');
-  }
-}
-
-/** Checks a change and copies it. Throws a TypeError that says what is wrong. */
-function checkChange(value: unknown, charactersBefore: number): RequestChange {
-  const change = expectObject(value, 'a change must be an object');
-  const problem = problemOfChange(change, charactersBefore + MAX_PLUGIN_OUTPUT_LENGTH);
-  if (problem !== undefined) throw new TypeError(`the change is not valid: ${problem}`);
-  return frozenCopy(change);
-}
-
-/** Checks a non-streaming response that was rewritten; what was not to be changed stays as it was. */
-function checkResult(value: unknown, before: ChatResult): ChatResult {
-  const { choices } = expectObject(value, 'onResult must give back the result') as Partial<ChatResult>;
-  return { ...before, choices: checkChoices(choices) };
-}
-
-function checkAnswer(value: unknown): PluginAnswer {
-  const answer = expectObject(value, 'a verdict of type "answer" must have an answer') as PluginAnswer;
-  return { ...answer, choices: checkChoices(answer.choices) };
-}
-
-function checkChoices(value: unknown): readonly Choice[] {
-  const problem = problemOfChoices(value, 2 * MAX_PLUGIN_OUTPUT_LENGTH);
-  if (problem !== undefined) throw new TypeError(`the choices are not valid: ${problem}`);
-  return completeChoices(frozenCopy(value) as readonly Choice[]);
-}
-
-function expectObject(value: unknown, expected: string): object {
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
-  throw new TypeError(expected);
 }

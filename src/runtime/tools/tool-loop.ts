@@ -13,7 +13,7 @@ import { addUsage } from '../../core/stream/sum-usage.ts';
 import type { ResultToolCall } from '../../protocol/chat-result.ts';
 import type { RouterMetadata } from '../../protocol/metadata.ts';
 import type { Settlement } from '../../core/stream/usage.ts';
-import { ChatExecution } from '../chat/execution.ts';
+import { ChatExecution, type JudgedCalls } from '../chat/execution.ts';
 import { heldCall } from '../pipeline/transformed-call.ts';
 import type { Ledger } from '../pipeline/ledger.ts';
 import type { RuntimeServices } from '../chat/services.ts';
@@ -36,6 +36,8 @@ interface ToolLoopOptions {
   readonly ledger: Ledger;
   /** Plugins that change a request for an endpoint. */
   readonly prepare?: ((request: NormalizedRequest, endpoint: Endpoint) => Promise<NormalizedRequest>) | undefined;
+  /** What makes the calls, where answers are judged. */
+  readonly judged?: JudgedCalls | undefined;
 }
 
 /**
@@ -179,6 +181,7 @@ export class ToolLoop implements Execution {
       // What a stream has shown makes progress; a non-streaming response, or one that shows nothing yet, has its time in total.
       deadlineAt: this.#committed && request.stream ? undefined : this.startedAt + this.#services.timeouts.totalMs,
       attemptsBefore: this.#attempts.length,
+      judged: this.#options.judged,
       prepare:
         prepare === undefined && !toolsOff
           ? undefined

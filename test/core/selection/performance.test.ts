@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
+  type CallCounts,
   type EndpointPerformance,
   UNMEASURED,
   countsOf,
@@ -135,6 +136,7 @@ describe('the windows', () => {
     const call = fc.record({
       latencyMs: fc.integer({ min: 1, max: 1e6 }),
       toolCalls: fc.constantFrom('valid', 'invalid', undefined),
+      schema: fc.constantFrom('fits', 'misfits', undefined),
       at: fc.oneof(fc.integer({ min: 0, max: 400_000 }), fc.integer({ min: 0, max: 9_000_000 })),
     });
     const spans = [50_000, FIVE_MINUTES, 1_800_000, 7_200_000];
@@ -152,10 +154,14 @@ describe('the windows', () => {
           for (const span of [...spans, FIVE_MINUTES]) {
             expect(latencyOf(together, now, span)).toEqual(latencyOf(oneByOne, now, span));
             const inTime = oneByOne.slices.filter(({ start }) => start + 50_000 > now - span);
-            const sum = (of: 'requests' | 'toolRequests' | 'badToolCalls'): number =>
-              inTime.reduce((total, slice) => total + slice[of], 0);
-            const [requests, toolRequests, badToolCalls] = [sum('requests'), sum('toolRequests'), sum('badToolCalls')];
-            expect(countsOf(together, now, span)).toEqual({ requests, toolRequests, badToolCalls });
+            const sum = (of: keyof CallCounts): number => inTime.reduce((total, slice) => total + slice[of], 0);
+            expect(countsOf(together, now, span)).toEqual({
+              requests: sum('requests'),
+              toolRequests: sum('toolRequests'),
+              badToolCalls: sum('badToolCalls'),
+              schemaAnswers: sum('schemaAnswers'),
+              misfits: sum('misfits'),
+            });
           }
         }
       }),

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { UNKNOWN_HEALTH } from '../../../src/core/fallback/health.ts';
-import { poorAtTools } from '../../../src/core/selection/exacto.ts';
+import { poorAt } from '../../../src/core/selection/exacto.ts';
 import { type EndpointPerformance, measure, UNMEASURED } from '../../../src/core/selection/performance.ts';
 import { runs } from '../../support/properties.ts';
 import { sceneOf, worldOf } from '../../support/requests.ts';
@@ -9,15 +9,15 @@ import { sceneOf, worldOf } from '../../support/requests.ts';
 /** Answers with tool calls of an endpoint, and how many of them were broken. */
 type Calls = readonly [calls: number, broken: number];
 
-/** Endpoints of one model that are poor at tools. */
-function poorOf(counts: readonly Calls[]): readonly string[] {
+/** Endpoints of one model that are poor at answers of a shape. */
+function poorOf(counts: readonly Calls[], shape: 'tools' | 'schema' = 'tools'): readonly string[] {
   const slugs = counts.map((_, index) => `p${index}`);
   const scene = sceneOf({
     providers: Object.fromEntries(slugs.map((slug) => [slug, { 'acme/one': { price: { prompt: 1, completion: 1 } } }])),
   });
   const endpoints = scene.catalog.endpoints('acme/one');
-  const performances = new Map(counts.map((count, index) => [`p${index}`, performanceOf(count)]));
-  const found = poorAtTools(endpoints, {
+  const performances = new Map(counts.map((count, index) => [`p${index}`, performanceOf(count, shape)]));
+  const found = poorAt(shape, endpoints, {
     ...worldOf(),
     now: 1_000,
     record: ({ provider }) => ({
@@ -30,10 +30,15 @@ function poorOf(counts: readonly Calls[]): readonly string[] {
   return endpoints.filter(({ id }) => found.has(id)).map(({ provider }) => provider);
 }
 
-function performanceOf([calls, broken]: Calls): EndpointPerformance {
+function performanceOf([calls, broken]: Calls, shape: 'tools' | 'schema'): EndpointPerformance {
   let performance = UNMEASURED;
   for (let call = 0; call < calls; call += 1) {
-    performance = measure(performance, { toolCalls: call < broken ? 'invalid' : 'valid' }, 0);
+    const isBroken = call < broken;
+    const seen =
+      shape === 'tools'
+        ? ({ toolCalls: isBroken ? 'invalid' : 'valid' } as const)
+        : ({ schema: isBroken ? 'misfits' : 'fits' } as const);
+    performance = measure(performance, seen, 0);
   }
   return performance;
 }
@@ -99,6 +104,7 @@ describe('endpoints that are poor at tools', () => {
     ['a single endpoint', [[400, 400]], []],
   ])('%s', (_, counts, poor) => {
     expect(poorOf(counts)).toEqual(poor);
+    expect(poorOf(counts, 'schema')).toEqual(poor);
   });
 
   it('are never all: the one that breaks the fewest stays', () => {

@@ -4,6 +4,7 @@ import { nodeRouter } from 'signalbox/node';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type {
   BatchErrors,
+  ColdList,
   CostList,
   EndpointList,
   Overview,
@@ -40,6 +41,13 @@ async function ask<Answer>(path: string): Promise<Answer> {
 }
 
 describe('what the page is told', () => {
+  it('of cold prompt caches, by cause', async () => {
+    const { data, requests } = await ask<ColdList>('cold');
+    expect(requests).toBeGreaterThan(10);
+    expect(data.map(({ cause }) => cause)).toContain('first');
+    expect(data.every((one) => one.requests > 0 && one.places.length > 0)).toBe(true);
+  });
+
   it('of requests: the latest first, by every filter', async () => {
     const { rows } = await ask<RequestList>('requests');
     expect(rows.map(({ at }) => at)).toEqual(rows.map(({ at }) => at).toSorted((left, right) => right - left));

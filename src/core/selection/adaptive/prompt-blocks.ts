@@ -100,7 +100,8 @@ function hashed(begun: number, text: string, from: number, to: number): number {
   return hash;
 }
 
-function fourOf(text: string, index: number): number {
+/** Four characters from a place on, as one number. */
+export function fourOf(text: string, index: number): number {
   return (
     text.charCodeAt(index) ^
     (text.charCodeAt(index + 1) << 8) ^

@@ -66,6 +66,17 @@ export const routerMetadataSchema = wireObject<RouterMetadata>(
     generation_time: z.number().min(0),
     pipeline: z.array(pipelineStage),
     warnings: z.array(z.string()),
+    cache: wireObject<NonNullable<RouterMetadata['cache']>>(
+      { expected_tokens: count, cached_tokens: count },
+      {
+        cause: z.string(),
+        at: z.string(),
+        line: count,
+        change: z.string(),
+        moved: z.string(),
+        lost_usd: z.number().min(0),
+      },
+    ),
     applied: wireObject<NonNullable<RouterMetadata['applied']>>(
       {},
       {

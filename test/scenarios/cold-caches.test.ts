@@ -1,0 +1,184 @@
+import { createRouter, openaiCompatible, type ResultEvent, type Router, type WarningEvent } from 'signalbox';
+import { describe, expect, it } from 'vitest';
+import { startUpstream, type Upstream, type UpstreamHandler } from '../support/upstream.ts';
+
+const MODEL = 'acme/one';
+const INSTRUCTIONS = `${'You are an agent that works with care.\n'.repeat(150)}The time is 14:03:22.\nBe brief.`;
+const TOOLS = ['read', 'write'].map((name) => ({
+  type: 'function',
+  function: { name, parameters: { type: 'object' } },
+}));
+
+/** A provider with a prefix cache: what was sent before, block by block, is cached. */
+function caching(): UpstreamHandler {
+  const known = new Set<string>();
+  return ({ body }, response) => {
+    const {
+      messages,
+      tools = [],
+      model,
+      stream,
+    } = body as { messages: object[]; tools?: object[]; model: string; stream?: boolean };
+    let prefix = model;
+    let tokens = 0;
+    let cached = 0;
+    for (const block of [...tools, ...messages]) {
+      const text = JSON.stringify(block);
+      prefix += text;
+      tokens += Math.ceil(text.length / 4);
+      if (known.has(prefix)) cached = tokens;
+      known.add(prefix);
+    }
+    const usage = { prompt_tokens: tokens, completion_tokens: 5, prompt_tokens_details: { cached_tokens: cached } };
+    const message = { role: 'assistant', content: 'Done' };
+    if (stream !== true) {
+      response.writeHead(200, { 'content-type': 'application/json' });
+      response.end(JSON.stringify({ choices: [{ index: 0, message, finish_reason: 'stop' }], usage }));
+      return;
+    }
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    const head = { id: 'c', object: 'chat.completion.chunk', created: 1, model };
+    const events = [
+      { ...head, choices: [{ index: 0, delta: message, finish_reason: null }] },
+      { ...head, choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] },
+      { ...head, choices: [], usage },
+    ];
+    for (const event of events) response.write(`data: ${JSON.stringify(event)}\n\n`);
+    response.end('data: [DONE]\n\n');
+  };
+}
+
+interface Scene extends AsyncDisposable {
+  readonly router: Router;
+  readonly results: ResultEvent[];
+  readonly warnings: WarningEvent[];
+  /** Asks, and gives what metadata says of the cache. */
+  ask(body: object, stream?: boolean): Promise<object | undefined>;
+}
+
+async function open(options: { readonly ledger?: boolean; readonly count?: number } = {}): Promise<Scene> {
+  const { ledger = true, count = 1 } = options;
+  const upstreams: Upstream[] = [];
+  for (let index = 0; index < count; index += 1) upstreams.push(await startUpstream(caching()));
+  const results: ResultEvent[] = [];
+  const warnings: WarningEvent[] = [];
+  const price = { prompt: 1, completion: 2, cacheRead: 0.1 };
+  const router = createRouter({
+    providers: upstreams.map(({ baseURL }, index) =>
+      openaiCompatible({
+        slug: `p${index}`,
+        baseURL,
+        models: { [MODEL]: { price, implicitCaching: true }, 'acme/two': { price, implicitCaching: true } },
+      }),
+    ),
+    ledger,
+    on: { result: (event) => results.push(event), warning: (event) => warnings.push(event) },
+  });
+  if (ledger) {
+    // What compares prompts is loaded by the first request.
+    await router.chat({ model: MODEL, messages: [{ role: 'user', content: 'Hi' }] });
+    while (results.at(-1)?.cache === undefined) {
+      await router.chat({
+        model: MODEL,
+        messages: [{ role: 'user', content: `Hi ${results.length}` }],
+        session_id: `${results.length}`,
+      });
+    }
+  }
+  return {
+    router,
+    results,
+    warnings,
+    async ask(body, stream = false) {
+      const request = { model: MODEL, session_id: 's', ...body } as never;
+      if (!stream) return (await router.chat(request, { metadata: true })).router_metadata?.cache;
+      let cache: object | undefined;
+      for await (const chunk of router.stream(request, { metadata: true }))
+        cache = chunk.router_metadata?.cache ?? cache;
+      return cache;
+    },
+    async [Symbol.asyncDispose]() {
+      await router.close();
+      for (const upstream of upstreams) await upstream[Symbol.asyncDispose]();
+    },
+  };
+}
+
+const turn = (count: number, system = INSTRUCTIONS): object[] => [
+  { role: 'system', content: system },
+  ...Array.from({ length: count }, (_, index) => ({
+    role: index % 2 === 0 ? 'user' : 'assistant',
+    content: `Turn ${index}. ${'Words of it. '.repeat(60)}`,
+  })),
+];
+
+describe('why a prompt was not in the cache of its provider', () => {
+  it.each([false, true])('is in metadata, with what it cost (stream: %s)', async (stream) => {
+    await using scene = await open();
+    expect(await scene.ask({ messages: turn(3), tools: TOOLS }, stream)).toMatchObject({ cause: 'first', lost_usd: 0 });
+    const warm = await scene.ask({ messages: turn(5), tools: TOOLS }, stream);
+    expect(warm).toMatchObject({ expected_tokens: expect.any(Number) });
+    expect(warm).not.toHaveProperty('cause');
+    const later = turn(7, INSTRUCTIONS.replace(':22', ':23'));
+    const cold = await scene.ask({ messages: later, tools: TOOLS }, stream);
+    expect(cold).toMatchObject({ cause: 'system_changed', at: 'system[0]', line: 151 });
+    expect((cold as { lost_usd: number }).lost_usd).toBeGreaterThan(0.001);
+    expect(
+      await scene.ask({ messages: turn(9, INSTRUCTIONS.replace(':22', ':23')), tools: TOOLS.toReversed() }, stream),
+    ).toMatchObject({
+      cause: 'tools_changed',
+      at: 'tools[0]',
+      change: 'order',
+    });
+    expect(await scene.ask({ model: 'acme/two', messages: later, tools: TOOLS.toReversed() }, stream)).toMatchObject({
+      cause: 'model_changed',
+    });
+  });
+
+  it('is found of a session that nobody named', async () => {
+    await using scene = await open();
+    await scene.ask({ messages: turn(3), session_id: undefined });
+    const later = turn(5, INSTRUCTIONS.replace(':22', ':23'));
+    expect(await scene.ask({ messages: later, session_id: undefined })).toMatchObject({
+      cause: 'system_changed',
+      line: 151,
+    });
+  });
+
+  it('names the endpoint that the session left, and why', async () => {
+    await using scene = await open({ count: 2 });
+    await scene.ask({ messages: turn(3), provider: { only: ['p0'] } });
+    expect(await scene.ask({ messages: turn(5), provider: { only: ['p1'] } })).toMatchObject({
+      cause: 'other_endpoint',
+      moved: expect.stringContaining('it was excluded'),
+    });
+  });
+
+  it('is in the record, without a word of the prompt, and small', async () => {
+    await using scene = await open();
+    await scene.ask({ messages: turn(39), tools: TOOLS });
+    await scene.ask({ messages: turn(41, INSTRUCTIONS.replace(':22', ':23')), tools: TOOLS });
+    const { records = [] } = (await scene.router.ledger?.read({ order: 'latest', limit: 1 })) ?? {};
+    const { prompt, cold } = records[0] ?? {};
+    expect(cold).toMatchObject({ cause: 'system_changed', at: 'system[0]', line: 151 });
+    expect(JSON.stringify({ prompt, cold }).length).toBeLessThanOrEqual(200);
+    expect(JSON.stringify(records)).not.toContain('works with care');
+  });
+
+  it('is told to the operator once, when a session meets it three times in a row', async () => {
+    await using scene = await open();
+    for (let time = 0; time < 6; time += 1) {
+      await scene.ask({ messages: turn(3 + 2 * time, INSTRUCTIONS.replace(':22', `:3${time}`)) });
+    }
+    const told = scene.warnings.filter(({ code }) => code === 'cache_cold');
+    expect(told).toHaveLength(1);
+    expect(told[0]?.message).toContain('system_changed at system[0], line 151');
+    expect(told[0]?.message).not.toContain('The time is');
+  });
+
+  it('is not looked for without a ledger', async () => {
+    await using scene = await open({ ledger: false });
+    expect(await scene.ask({ messages: turn(3) })).toBeUndefined();
+    expect(scene.results[0]).not.toHaveProperty('cache.cause');
+  });
+});
