@@ -258,6 +258,7 @@ class FrameWriting {
   readonly #isFramed: boolean;
   #isOver = false;
   #isFull = false;
+  #hasBegun = false;
 
   constructor(response: ServerResponse, reply: StreamReply, onEnd: () => void, onError: (error: unknown) => void) {
     this.#response = response;
@@ -272,7 +273,7 @@ class FrameWriting {
     try {
       while (!this.#isOver && !this.#isFull) {
         const frame = this.#source.poll(this.goOn);
-        if (frame === PENDING) return;
+        if (frame === PENDING) return this.#sendHeaders();
         this.#write(frame);
       }
     } catch (error) {
@@ -281,8 +282,16 @@ class FrameWriting {
     }
   };
 
+  /** Headers go with the first frame, unless that is not there yet. */
+  #sendHeaders(): void {
+    if (this.#hasBegun) return;
+    this.#hasBegun = true;
+    this.#response.flushHeaders();
+  }
+
   #write(frame: string | undefined): void {
     const response = this.#response;
+    this.#hasBegun = true;
     if (frame === undefined) return this.#end();
     if (isClosed(response)) {
       void this.#reply.frames.return?.();

@@ -2,7 +2,7 @@ import { type Router, type RouterConfig, createRouter, openaiCompatible } from '
 import { UPSTREAM } from './harness.ts';
 
 /** The router under test: everything switched on, one healthy endpoint and a second one behind it. */
-export function benchRouter(more: Pick<RouterConfig, 'authenticate' | 'rateLimits'> = {}): Router {
+export function benchRouter(more: Pick<RouterConfig, 'authenticate' | 'rateLimits' | 'streams'> = {}): Router {
   const models = {
     'bench/model': {
       upstreamModel: 'upstream-model',

@@ -31,6 +31,7 @@ const TASKS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     routing: 'Routing',
     'fallback-and-errors': 'Fallback and errors',
     streaming: 'Streaming',
+    'resuming-streams': 'Resuming streams',
     'prompt-caches': 'Prompt caches',
     batches: 'Batches',
     'batches-from-the-ai-sdk': 'Batches from the AI SDK',

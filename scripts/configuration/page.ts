@@ -40,7 +40,7 @@ const GROUPS: Readonly<Record<string, readonly (keyof typeof ROUTER)[]>> = {
     'identitySecret',
   ],
   'Plugins and server tools': ['plugins', 'pluginDefaults', 'maxPluginDepth', 'serverTools'],
-  'State, batches and webhooks': ['state', 'batches', 'webhooks'],
+  'State, streams, batches and webhooks': ['state', 'streams', 'batches', 'webhooks'],
   'Responses and events': ['brand', 'docsUrl', 'keepAlive', 'inspector', 'ledger', 'on'],
   Tests: ['environment'],
 };

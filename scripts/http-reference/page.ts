@@ -20,6 +20,7 @@ interface Described {
 /** Sections of the page by the first word of a path. Paths of no section fail the script. */
 const SECTIONS: Readonly<Record<string, readonly string[]>> = {
   'Ask a model': ['chat', 'messages', 'responses', 'embeddings'],
+  'Resume a stream': ['streams'],
   Batches: ['batches', 'files'],
   'Models and providers': ['models', 'model', 'endpoints', 'providers'],
   'API keys': ['key', 'keys'],

@@ -47,7 +47,17 @@ export interface RunningConfig {
 }
 
 /** Options that belong to the process: what is stored, open or listening cannot change under requests. */
-const FIXED = ['net', 'state', 'ledger', 'batches', 'webhooks', 'identitySecret', 'environment', 'on'] as const;
+const FIXED = [
+  'net',
+  'state',
+  'streams',
+  'ledger',
+  'batches',
+  'webhooks',
+  'identitySecret',
+  'environment',
+  'on',
+] as const;
 
 /**
  * Completes a configuration with its defaults.

@@ -26,7 +26,6 @@ import type { ProviderPreferences } from '../protocol/provider-preferences.ts';
 import type { Provider } from '../contracts/provider.ts';
 import type { Environment } from '../platform/environment.ts';
 import type { CatalogInput } from '../runtime/endpoints/known-models.ts';
-import type { StateStore } from '../contracts/state-store.ts';
 import { BATCHES, type BatchesOptions, WEBHOOKS, type WebhooksOptions } from './batches.ts';
 import {
   BUDGETS,
@@ -37,6 +36,7 @@ import {
   type ResponseCacheOptions,
 } from './limits.ts';
 import type { Inspector } from './inspector.ts';
+import { STATE_STORE, STREAMS, type StreamsOptions } from './streams.ts';
 import { LEDGER, type LedgerOptions } from './ledger.ts';
 import { PLUGIN_DEFAULT, type PluginDefault, ROUTING_POLICY, type RoutingPolicy } from '../options/accounts.ts';
 import {
@@ -316,14 +316,12 @@ export const ROUTER = {
   /** Comments on quiet streams. */
   keepAlive: option.section<KeepAlive>(KEEP_ALIVE),
   /** Where small shared state lives. Default: the memory of this process. */
-  state: computed(
-    option.contract<StateStore>('StateStore', 'a store, such as redisStore() makes one', [
-      'get',
-      'set',
-      'delete',
-      'increment',
-    ]),
-  ),
+  state: computed(STATE_STORE),
+  /**
+   * Streams over HTTP that can be resumed, at another instance too: `{ store, keepMs, leaveAfterMs }`. `{}` takes the
+   * defaults. Default: off, and a stream that is cut is lost.
+   */
+  streams: option.object<StreamsOptions>(STREAMS),
   /** What accounts may use in a minute. An account from `authenticate` may bring its own. Default: no limits. */
   rateLimits: option.object<RateLimitsOptions>(RATE_LIMITS_OPTIONS),
   /** What accounts may spend. An account from `authenticate` may bring its own. Default: no budgets. */

@@ -56,6 +56,10 @@ export type {
 } from '../contracts/account-limits.ts';
 export type { CacheReport, CacheWish, ResponseCacheStore } from '../contracts/state-store.ts';
 
+/** Public surface: streams that can be resumed. */
+export type { StreamsOptions } from '../config/streams.ts';
+export type { KeepOptions, ResumeOptions } from '../router/streams.ts';
+
 /** Public surface: what is kept of requests. */
 export type * from '../contracts/ledger.ts';
 export type { LedgerOptions } from '../config/ledger.ts';

@@ -28,6 +28,7 @@ const ALLOWED = [
   'Authorization',
   'Content-Type',
   'Idempotency-Key',
+  'Last-Event-ID',
   'x-api-key',
   'anthropic-version',
   'anthropic-beta',

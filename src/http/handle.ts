@@ -11,6 +11,7 @@ import { corsHeaders, NO_CORS, preflightReply } from './cors.ts';
 import { errorReply, type ErrorReplyContext } from './error-reply.ts';
 import type { HttpCall, HttpHeaders, HttpReply, WholeReply } from '../contracts/exchange.ts';
 import type { answerLedger as AnswerLedgerFunction } from './ledger-operations.ts';
+import type { answerStreams as AnswerStreamsFunction } from './stream-operations.ts';
 import { type CallContext, answerChat, answerEmbeddings, answerTokenCount } from './model-reply.ts';
 import {
   type AccountOperation,
@@ -112,6 +113,9 @@ function perform(
     case 'ledger':
     case 'ledger_costs':
       return ledgerReply(internals.pinned, operation, call, account, context.headers);
+    case 'stream_resume':
+    case 'stream_stop':
+      return streamReply(internals, operation, call, account, context.headers);
     default:
       return isKeys(operation)
         ? keyReply(internals, operation, call, account, context.headers)
@@ -184,6 +188,12 @@ async function keyReply(
 async function ledgerReply(...request: Parameters<typeof AnswerLedgerFunction>): Promise<HttpReply> {
   const { answerLedger } = await import('./ledger-operations.ts');
   return answerLedger(...request);
+}
+
+/** What reads streams that are kept is loaded by the first request that is about one. */
+async function streamReply(...request: Parameters<typeof AnswerStreamsFunction>): Promise<HttpReply> {
+  const { answerStreams } = await import('./stream-operations.ts');
+  return answerStreams(...request);
 }
 
 /** The answer that a failure is. */

@@ -13,6 +13,7 @@ import { ChatFrameWriter, type FrameWriter, StreamFrames } from './stream-frames
 import type { JsonObject } from '../protocol/json.ts';
 import type { ChatStreamSource, StreamItem } from '../runtime/chat/chat-stream.ts';
 import { errorOfUnknown } from '../runtime/chat/router-errors.ts';
+import { onDemand } from '../platform/wait.ts';
 
 /** What everything that answers a call depends on. */
 export interface CallContext extends ErrorReplyContext {
@@ -30,10 +31,13 @@ export interface ModelRequest {
   readonly verbatim?: readonly string[] | undefined;
 }
 
-/** The answer of a model: at once, or as a stream that can say when it is over. */
-export type ModelReply = WholeReply | (Extract<HttpReply, { type: 'stream' }> & { readonly frames: StreamFrames });
+type StreamReply = Extract<HttpReply, { type: 'stream' }>;
 
-const STREAM_HEADERS = {
+/** The answer of a model: at once, or as a stream that can say when it is over. */
+export type ModelReply = WholeReply | (StreamReply & { readonly frames: Pick<StreamFrames, 'onEnd'> });
+
+/** Headers of every stream of events. */
+export const STREAM_HEADERS = {
   'content-type': 'text/event-stream; charset=utf-8',
   // Compression and proxies would hold events back.
   'cache-control': 'no-cache, no-transform',
@@ -43,9 +47,10 @@ const STREAM_HEADERS = {
 /** @throws {@link RouterError} for everything that is wrong, before anything of the answer is sent. */
 export async function answerChat(internals: RouterInternals, request: ModelRequest): Promise<ModelReply> {
   const { call, account, context, body: asked, verbatim } = request;
+  const keeping = internals.streams && (await (await loadKeeping()).keepingOf(internals.streams, call.signal));
   const opening = internals.pinned.open(asked, {
     account,
-    signal: call.signal,
+    signal: keeping?.signal ?? call.signal,
     metadata: context.wantsMetadata,
     sessionId: sessionAsked(context.asking),
     anthropicBeta: betasOf(call, context),
@@ -62,7 +67,12 @@ export async function answerChat(internals: RouterInternals, request: ModelReque
   const promptTokens = estimate && (() => opened.promptTokens(estimate));
   const format = (): DialectContext => dialectContext(asked, opened.id, environment, context.spelling, promptTokens);
   try {
-    if (opened.type === 'stream') return await sendStream(internals, opened, dialect, request, format);
+    if (opened.type === 'stream') {
+      const reply = await sendStream(internals, opened, dialect, request, format);
+      if (keeping === undefined) return reply;
+      const frames = await keeping.keep(reply.frames, account.id, opened.id, dialect?.name ?? 'chat');
+      return { ...reply, frames };
+    }
     const answer = await opened.answer;
     const body = dialect?.whole(answer, format()) ?? answer.result;
     return wholeReply(context.wantsMetadata ? spell(body, context.spelling) : body, headersOf(opened, context));
@@ -73,13 +83,15 @@ export async function answerChat(internals: RouterInternals, request: ModelReque
   }
 }
 
+const loadKeeping = onDemand(() => import('./kept-frames.ts'));
+
 async function sendStream(
   { config }: RouterInternals,
   opened: Extract<OpenedChat, { type: 'stream' }>,
   dialect: Dialect | undefined,
   { context }: ModelRequest,
   format: () => DialectContext,
-): Promise<ModelReply> {
+): Promise<StreamReply & { readonly frames: StreamFrames }> {
   const { keepAlive, fallback, environment, limits } = config;
   const { stream: source } = opened;
   const frames = new StreamFrames({

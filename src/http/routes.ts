@@ -11,6 +11,7 @@ export type Operation =
   | BatchOperation
   | KeyOperation
   | LedgerOperation
+  | StreamOperation
   | FileOperation
   | { readonly name: 'models' }
   | { readonly name: 'models_count' }
@@ -43,10 +44,19 @@ export type KeyOperation =
   | { readonly name: 'key_create' | 'key_list' | 'key_current' }
   | { readonly name: 'key_retrieve' | 'key_update' | 'key_delete' | 'key_rotate'; readonly id: string };
 
+/** Operations on streams that are kept. */
+export type StreamOperation = { readonly name: 'stream_resume' | 'stream_stop'; readonly id: string };
+
 /** Operations that only read the catalog. */
 export type CatalogOperation = Exclude<
   Operation,
-  { name: 'openapi' } | ModelOperation | BatchOperation | FileOperation | KeyOperation | LedgerOperation
+  | { name: 'openapi' }
+  | ModelOperation
+  | BatchOperation
+  | FileOperation
+  | KeyOperation
+  | LedgerOperation
+  | StreamOperation
 >;
 
 /** Operations that are done for an account. */
@@ -127,6 +137,8 @@ const ROUTES: readonly Route[] = [
   { method: 'PATCH', pattern: new RegExp(`^/keys/${ID}$`), operation: (id) => ({ name: 'key_update', id }) },
   { method: 'DELETE', pattern: new RegExp(`^/keys/${ID}$`), operation: (id) => ({ name: 'key_delete', id }) },
   { method: 'POST', pattern: new RegExp(`^/keys/${ID}/rotate$`), operation: (id) => ({ name: 'key_rotate', id }) },
+  { method: 'GET', pattern: new RegExp(`^/streams/${ID}$`), operation: (id) => ({ name: 'stream_resume', id }) },
+  { method: 'DELETE', pattern: new RegExp(`^/streams/${ID}$`), operation: (id) => ({ name: 'stream_stop', id }) },
   { method: 'GET', pattern: /^\/generation$/, operation: () => ({ name: 'generation' }) },
   { method: 'GET', pattern: /^\/ledger$/, operation: () => ({ name: 'ledger' }) },
   { method: 'GET', pattern: /^\/ledger\/costs$/, operation: () => ({ name: 'ledger_costs' }) },

@@ -8,6 +8,7 @@ import { commentFrame, dataFrame, DONE_FRAME } from '../core/stream/envelope.ts'
 import { errorOfUnknown } from '../runtime/chat/router-errors.ts';
 import { spell, type Spelling } from './spelling.ts';
 import { errorBody } from './error-reply.ts';
+import type { RouterError } from '../protocol/router-error.ts';
 
 /** What the frames of one stream depend on. */
 interface StreamFramesOptions {
@@ -86,6 +87,14 @@ export class StreamFrames extends Pollable<string | undefined> implements Frames
   async next(): Promise<IteratorResult<string, undefined>> {
     const value = await this.read();
     return value === undefined ? { done: true, value } : { done: false, value };
+  }
+
+  /** Ends the stream early, also at its provider. Gives its last frames, which say why. */
+  stop(error: RouterError): string {
+    if (this.#over) return '';
+    this.#end();
+    this.#options.source.cancel();
+    return this.#options.writer.fail(error);
   }
 
   return(): Promise<IteratorResult<string, undefined>> {

@@ -9,6 +9,7 @@ import type { Provider } from '../contracts/provider.ts';
 import type { RouterConfig } from '../config/router.ts';
 import { ChatService } from './chat.ts';
 import type { EmbeddingService } from './embed.ts';
+import type { KeptStreams } from '../runtime/streams/kept-streams.ts';
 import type { AliasOf, ConfigurationVersion, ModelOf, RequestModel, Router } from './router.ts';
 import { forgetRefusals, partsOf, ReplacedParts, type RouterVersion } from './replaced-parts.ts';
 import { RouterError } from '../protocol/router-error.ts';
@@ -38,6 +39,10 @@ export function routerWith<
       prepareEmbeddings: async (body, options) => (await embeddingsOf(current)).prepareItem(body, options),
     });
   });
+  let kept: KeptStreams | undefined;
+  const streams =
+    resolved.streams &&
+    onDemand(async () => (kept ??= (await loadStreams()).streamsOf(resolved, current.services.events)));
 
   let isClosed = false;
   let current = versionOf({ given: config, resolved });
@@ -45,6 +50,11 @@ export function routerWith<
   listen(current.services.events, resolved.on);
   tellAtStart(current, noteCopy());
   return routerOver(() => current);
+
+  function openStreams(): ReturnType<typeof loadStreams> {
+    checkOpen();
+    return loadStreams();
+  }
 
   function checkOpen(): void {
     if (isClosed) throw new RouterError(CLOSED);
@@ -62,7 +72,7 @@ export function routerWith<
       services,
       chat,
       configuration: { version, since: services.environment.wallClock() },
-      internals: { config: running.resolved, services, admission, bytesInHand, pinned, checkOpen },
+      internals: { config: running.resolved, services, admission, bytesInHand, streams, pinned, checkOpen },
     };
     return made;
   }
@@ -90,6 +100,8 @@ export function routerWith<
         const prepared = await chat.prepare(countable(body, options.dialect), options, false);
         return countPrepared(services, prepared, options.signal);
       },
+      resume: async (...asked) => (await openStreams()).resume(streams, ...asked),
+      keep: async (...asked) => (await openStreams()).keep(streams, ...asked),
       open: (body, options) => (isClosed ? refused() : version().chat.open(body, options)),
       on: (name, listener) => version().services.events.on(name, listener),
       get ledger() {
@@ -105,6 +117,7 @@ export function routerWith<
       async close() {
         isClosed = true;
         await batches.close();
+        await kept?.close();
         await current.services.mirrors?.close();
         await current.services.ledger?.close();
         await replaced.close();
@@ -138,6 +151,7 @@ async function embeddingsOf({ services }: RouterVersion): Promise<EmbeddingServi
 
 const loadExplain = onDemand(() => import('./explain.ts'));
 const loadCountTokens = onDemand(() => import('../runtime/chat/count-tokens.ts'));
+const loadStreams = onDemand(() => import('./streams.ts'));
 const loadEmbed = onDemand(() => import('./embed.ts'));
 
 /** A configuration whose providers and aliases define which names requests may use. */

@@ -16,6 +16,9 @@ import type { ChatStreamSource } from '../runtime/chat/chat-stream.ts';
 import type { ByteBudget, Concurrency } from '../runtime/endpoints/concurrency.ts';
 import type { ReadableLedger } from '../runtime/ledger/request-ledger.ts';
 import type { RuntimeServices } from '../runtime/chat/services.ts';
+import type { KeptStreams } from '../runtime/streams/kept-streams.ts';
+import type { MaybePromise } from '../platform/wait.ts';
+import type { KeepOptions, ResumeOptions } from './streams.ts';
 import type { ResolvedConfig } from '../config/resolved-config.ts';
 import type { CacheReport, CacheWish } from '../contracts/state-store.ts';
 import type { RouterEvents, RouterListener } from '../contracts/events.ts';
@@ -120,6 +123,23 @@ export interface Router<Model extends string = string> {
    * @throws {@link RouterError} when the request is bad.
    */
   explain(request: ChatRequest<Model>, options?: CallOptions): Promise<Explanation>;
+  /**
+   * The rest of a stream that is kept, byte for byte as it was sent: of one that was sent over HTTP, by its
+   * `X-Generation-Id`, or of one that was given to {@link Router.keep}. Goes on as long as the stream does, at whichever
+   * instance that is. Needs the option `streams`.
+   *
+   * @throws {@link RouterError} 404 for a stream that is not kept, or is another account's; 400 for a place that there is
+   * not.
+   */
+  resume(id: string, options?: ResumeOptions): Promise<ReadableStream<Uint8Array>>;
+  /**
+   * Keeps a stream of events that the program sends itself, such as the messages of the AI SDK, so that
+   * {@link Router.resume} finds it under this id. Reads it to its end, also when its client disconnects. Needs the option
+   * `streams`.
+   *
+   * @returns When all of it is kept, or no more of it will be.
+   */
+  keep(id: string, stream: ReadableStream<string | Uint8Array>, options?: KeepOptions): Promise<void>;
   /** Adds a listener; gives the function that removes it. */
   on<Name extends keyof RouterEvents>(name: Name, listener: RouterListener<Name>): () => void;
   /** What was kept of requests; undefined without the option `ledger`. What waits to be written is written first. */
@@ -127,8 +147,8 @@ export interface Router<Model extends string = string> {
   /**
    * Puts another configuration in force, for requests that begin from now on; those under way end on the one that they
    * began with. Health, sessions, budgets, limits, batches, and the connections of providers that are in both go on.
-   * Options that belong to the process (`state`, `batches`, `webhooks`, `identitySecret`, `environment`, `on`) may only
-   * be left out, or be what they were. An event `configuration` reports it.
+   * Options that belong to the process (`state`, `streams`, `batches`, `webhooks`, `identitySecret`, `environment`, `on`)
+   * may only be left out, or be what they were. An event `configuration` reports it.
    *
    * @throws {@link ConfigError} with everything that is wrong at once; nothing has changed then.
    */
@@ -165,6 +185,8 @@ export interface RouterInternals {
   readonly admission: Concurrency;
   /** Room for the bodies of requests. */
   readonly bytesInHand: ByteBudget;
+  /** Streams that can be resumed, loaded by the first that is; undefined without the option `streams`. */
+  readonly streams: (() => MaybePromise<KeptStreams>) | undefined;
   /**
    * Does nothing while the router is open.
    *

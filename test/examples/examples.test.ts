@@ -17,8 +17,8 @@ const PROGRAMS = {
   'custom-plugin/main.ts': [/answered by simulated\/small\n/, /answered by simulated\/large\n$/],
   'batch-with-webhook/main.ts': [/^202: batch_/, /The webhook says batch\.completed/, /green: 200\n$/],
 } as const;
-/** Run by tests of their own: as a provider, in Next.js, with PostgreSQL and Redis, and beside the page that shows it. */
-const ELSEWHERE = ['custom-provider', 'next-app', 'multi-instance', 'observability'];
+/** Run by tests of their own: as a provider, in Next.js, in a browser, with PostgreSQL and Redis, and beside the page that shows it. */
+const ELSEWHERE = ['custom-provider', 'next-app', 'ai-sdk-chat', 'multi-instance', 'observability'];
 
 async function started(server: ChildProcess): Promise<string> {
   if (server.stdout === null) throw new Error('The server has no output');
@@ -50,7 +50,7 @@ describe('the examples', () => {
       const readme = readProjectFile(`examples/${name}/README.md`);
       expect(readme).toMatch(/^From a clone.*`npm ci && npm (?:start|run build)/m);
       // `npm init` makes projects of CommonJS, where none of these programs runs; a bundler reads those of Next.
-      const start = name === 'next-app' ? '' : 'npm pkg set type=module && ';
+      const start = ['next-app', 'ai-sdk-chat'].includes(name) ? '' : 'npm pkg set type=module && ';
       const own = readme
         .split('\n')
         .find((line) => line.startsWith(`In a project of your own: \`${start}npm install `));

@@ -90,7 +90,7 @@ describe('a page of a named site', () => {
       'access-control-expose-headers': EXPOSED,
       'access-control-allow-methods': 'POST',
       'access-control-allow-headers':
-        'Authorization, Content-Type, Idempotency-Key, x-api-key, anthropic-version, anthropic-beta, ' +
+        'Authorization, Content-Type, Idempotency-Key, Last-Event-ID, x-api-key, anthropic-version, anthropic-beta, ' +
         'anthropic-dangerous-direct-browser-access, x-session-id, x-claude-code-session-id, x-anthropic-beta, traceparent, tracestate, User-Agent, OpenAI-Organization, OpenAI-Project, OpenAI-Beta, HTTP-Referer, X-Title, X-Router-Metadata, ' +
         'X-Router-Experimental-Metadata, X-Router-Title, X-Router-Categories, X-Router-Cache, X-Router-Cache-TTL, X-Router-Cache-Clear, X-OpenRouter-Metadata, ' +
         'X-OpenRouter-Experimental-Metadata, X-OpenRouter-Title, X-OpenRouter-Categories, X-OpenRouter-Cache, X-OpenRouter-Cache-TTL, X-OpenRouter-Cache-Clear',

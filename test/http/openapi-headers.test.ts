@@ -41,7 +41,11 @@ const OF_HTTP =
 
 /** Names of the headers that the router looks for in one call. */
 async function headersRead(method: string, path: string): Promise<ReadonlySet<string>> {
-  const router = createRouter({ providers: [instant()], on: { request: () => undefined, warning: () => undefined } });
+  const router = createRouter({
+    providers: [instant()],
+    streams: {},
+    on: { request: () => undefined, warning: () => undefined },
+  });
   const names = new Set<string>();
   const call = httpCall({ method, path, body: BODIES[path], headers: { 'content-type': 'application/json' } });
   const watched: HttpCall = {

@@ -3,6 +3,7 @@ import type { DialectName } from '../../protocol/dialect.ts';
 import { type ComponentName, reference } from './component-schemas.ts';
 import type { Operation } from '../routes.ts';
 import { KEY_OPERATIONS, LEDGER_OPERATIONS } from './management.ts';
+import { STREAM_OPERATIONS } from './streams.ts';
 import {
   ANTHROPIC_VERSION,
   BATCHES_QUERY,
@@ -182,6 +183,7 @@ const OPERATIONS: Readonly<Record<Operation['name'], DocumentedOperation>> = {
   },
   ...KEY_OPERATIONS,
   ...LEDGER_OPERATIONS,
+  ...STREAM_OPERATIONS,
   file_create: {
     method: 'post',
     path: '/files',

@@ -96,6 +96,11 @@ export function described(description: string, schema: object): object {
   return { description, headers: MEANT, content: { 'application/json': { schema } } };
 }
 
+/** An answer about a generation, whose schema is no component. */
+export function ofGeneration(description: string, type?: string, schema: object = {}): object {
+  return { description, headers: GENERATED, ...(type === undefined ? {} : { content: { [type]: { schema } } }) };
+}
+
 /** A success that is no JSON. */
 export function plain(description: string, type: string): object {
   return { description, headers: MEANT, content: { [type]: { schema: { type: 'string' } } } };
