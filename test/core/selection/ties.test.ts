@@ -59,4 +59,10 @@ describe('endpoints that cost the same', () => {
     breakTie(bestOf(all, 1));
     expect(all[1]?.value).toBe(1.01);
   });
+
+  it('hold a session also where nothing is cheaper, unless others answer clearly sooner', () => {
+    // Three times as long, but a tenth of a second is less than a prompt cache is worth.
+    expect(first(100, {}, { warmth: 0.9, queueMs: 60 })).toBe(1);
+    expect(first(100, {}, { warmth: 0.9, queueMs: 400 })).toBe(0);
+  });
 });

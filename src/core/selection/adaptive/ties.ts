@@ -84,6 +84,9 @@ const MOVES = 2;
 
 const ROUNDING = 1e-9;
 
+/** Milliseconds by which another endpoint must answer sooner to be worth leaving the one that has the prompt. */
+const WORTH_MOVING_MS = 100;
+
 /**
  * How much more sharply than by cost endpoints are preferred by time where there are queues: whoever waits in the longer one
  * makes it longer still, and the other one runs empty.
@@ -124,6 +127,9 @@ export function breakTie(tied: readonly Timed[]): void {
   const sharper = tied.some(({ queueMs }) => queueMs > 0) ? SHARPER : 1;
   const isKept = tied.some(({ cost, figures }) => cost <= asLittle && figures.warmth > 0);
   const stays = isKept && tied.some(({ cost }) => cost > asLittle);
+  const isAtHome = tied.some(
+    ({ ms = leastMs, late, figures }) => figures.warmth > 0 && ms * late - fastest < WORTH_MOVING_MS,
+  );
   for (const one of tied) {
     const { ms = leastMs, late } = one;
     if (stays) one.slower = leastMs < Infinity ? Math.max(1, ms / leastMs / MOVES) : 1;
@@ -132,6 +138,7 @@ export function breakTie(tied: readonly Timed[]): void {
         leastMs < Infinity ? Math.max(1, ((ms * late) / fastest) ** sharper) : Math.max(1, one.value / least);
       one.value = least;
     }
+    if (isAtHome && one.figures.warmth === 0) one.slower = Math.max(one.slower, MOVES);
     const { headroom } = one.figures;
     if (headroom < 1 && headroom >= 0) one.slower *= 2 - headroom;
   }
