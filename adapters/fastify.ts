@@ -119,7 +119,7 @@ function answerBadUrls(instance: FastifyInstanceLike, locateBelow: Locator): voi
   const options = optionsOf(instance);
   if (options === undefined) return;
   const others = options.frameworkErrors;
-  const tellError: FrameworkErrors = (error, request, reply) => {
+  const replyWithError: FrameworkErrors = (error, request, reply) => {
     const location = locateBelow(request.raw.url ?? '/');
     if (location !== undefined && error.statusCode === 400) {
       return send(request, reply, errorReplyOf(400, 'The path cannot be decoded', location.path));
@@ -131,7 +131,7 @@ function answerBadUrls(instance: FastifyInstanceLike, locateBelow: Locator): voi
     const [, raw] = rawOf(request, reply);
     return raw.writeHead(statusCode, headers).end(body);
   };
-  options.frameworkErrors = tellError;
+  options.frameworkErrors = replyWithError;
 }
 
 function optionsOf(instance: object): { frameworkErrors?: FrameworkErrors | undefined } | undefined {

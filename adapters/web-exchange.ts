@@ -111,11 +111,11 @@ function collect(
 ): Promise<Uint8Array> {
   const declared = Number(length ?? Number.NaN);
   return declared <= maxBytes
-    ? takeWhole(request, maxBytes, timeoutMs)
+    ? takeComplete(request, maxBytes, timeoutMs)
     : takePieces(request, maxBytes, timeoutMs, onBytes);
 }
 
-function takeWhole(request: Request, maxBytes: number, timeoutMs: number): Promise<Uint8Array> {
+function takeComplete(request: Request, maxBytes: number, timeoutMs: number): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => reject(new BodyError('timeout')), timeoutMs);
     request.arrayBuffer().then(

@@ -56,7 +56,7 @@ const CONTESTANTS: readonly Contestant[] = [
   { name: 'sort: throughput', make: sorting('throughput'), only: OUTAGES },
   { name: 'sort: exacto', make: sorting('exacto'), only: OUTAGES },
   { name: 'no hedge', make: made({ hedge: false }), only: ['hang', '× 8'] },
-  { name: 'no silence test', make: made({ silence: false }), only: ['hang', '× 8'] },
+  { name: 'no hang detection', make: made({ hangDetection: false }), only: ['hang', '× 8'] },
   { name: 'no pacer', make: made({ pacer: false }), only: ['surge'] },
 ];
 

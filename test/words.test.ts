@@ -31,6 +31,26 @@ const WORDS: readonly (readonly [found: RegExp, instead: string])[] = [
   [/\btwins?\b|\bstubborn\b|\bpolish\b/i, 'what it is'],
 ];
 
+/** The same in names: a part of an identifier, and what to write. */
+const NAMES: ReadonlyMap<string, string> = new Map([
+  ['bite', 'chunk'],
+  ['crowd', 'concurrencyLimit'],
+  ['desk', 'sharedBuffer'],
+  ['dialect', 'apiFormat, quirks'],
+  ['flight', 'runningAttempt, sharedRequest'],
+  ['purse', 'hedgeBudget'],
+  ['scatter', 'piecesOf'],
+  ['stubborn', 'fixedByPlugin'],
+  ['tell', 'notify'],
+  ['told', 'notified'],
+  ['twin', 'existingJob'],
+  ['unheard', 'firstResponse'],
+  ['unwell', 'degraded'],
+  ['wellness', 'healthScore'],
+  ['wish', 'requested, requestedOptions'],
+  ['wishes', 'requestedOptions'],
+]);
+
 /** Texts that say such a word for another reason. */
 const EXCEPTIONS: readonly string[] = [
   // Dutch, to recognise the language of a prompt.
@@ -110,6 +130,24 @@ describe('comments and messages', () => {
 
   it('have no exception that is needed no more', () => {
     expect(EXCEPTIONS.filter((one) => !findings.some(({ place }) => place === one))).toEqual([]);
+  });
+});
+
+describe('names in code', () => {
+  it('are the terms of the field', () => {
+    const code = sourceFiles('src', 'adapters').map(({ path, text }) => ({ path, text: text.replaceAll(TEXTS, ' ') }));
+    const wrong = code.flatMap(({ path, text }) =>
+      [...new Set(text.match(/[A-Za-z_$][\w$]*/g))].flatMap((name) => {
+        const parts = name
+          .replaceAll(/([a-z\d])([A-Z])/g, '$1 $2')
+          .toLowerCase()
+          .split(/[ _]+/);
+        const instead = parts.map((part) => NAMES.get(part)).find((one) => one !== undefined);
+        return instead === undefined ? [] : [`${path}: ${name} (write: ${instead})`];
+      }),
+    );
+    expect(code.length).toBeGreaterThan(700);
+    expect(wrong).toEqual([]);
   });
 });
 

@@ -14,7 +14,7 @@ import {
   parseJson,
   readEnvironment,
   readJsonAnswer,
-  scatter,
+  piecesOf,
 } from 'signalbox/provider';
 
 type Json = Readonly<Record<string, unknown>>;
@@ -124,7 +124,7 @@ class Reader implements StreamDecoder {
   /** The server sent a non-streaming response although a stream was requested. */
   body(text: string, pieces: StreamPiece[]): void {
     const decoded = decodeWhole(text, this.#context);
-    if (decoded.ok) pieces.push(...scatter(decoded.result));
+    if (decoded.ok) pieces.push(...piecesOf(decoded.result));
     else pieces.push({ type: 'failure', failure: decoded.failure });
   }
 

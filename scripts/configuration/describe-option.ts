@@ -55,7 +55,7 @@ function typeOf(one: Option): string {
   return one.kind.is === 'number' ? `\`number\`${rangeOf(one.kind)}` : `\`${typeName(one).replaceAll('|', '\\|')}\``;
 }
 
-function rangeOf({ least, most, whole = false, endless = false }: NumberRange): string {
+function rangeOf({ least, most, integer: whole = false, endless = false }: NumberRange): string {
   const range =
     most === undefined ? `≥ ${least.toLocaleString('en-US')}` : `${least} to ${most.toLocaleString('en-US')}`;
   return `${whole ? ', whole' : ''}, ${range}${endless ? ' or `Infinity`' : ''}`;

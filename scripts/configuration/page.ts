@@ -17,7 +17,7 @@ const GROUPS: Readonly<Record<string, readonly (keyof typeof ROUTER)[]>> = {
     'strategy',
     'adaptive',
     'pacer',
-    'silence',
+    'hangDetection',
     'hedge',
     'rules',
     'stickyTtlMs',

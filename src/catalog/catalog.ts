@@ -168,21 +168,21 @@ function completed(
   facts: ModelFacts,
   origins: readonly FactOrigin[],
 ): CompletedDeclaration {
-  const told = defined(declared);
+  const stated = defined(declared);
   const { price, abilities, ...rest } = defined(facts.endpoint);
   const added: EndpointFacts = {
     ...rest,
-    ...(told.parameters === undefined && abilities !== undefined
-      ? { abilities: { ...abilities, ...told.abilities } }
+    ...(stated.parameters === undefined && abilities !== undefined
+      ? { abilities: { ...abilities, ...stated.abilities } }
       : {}),
-    ...defined({ price: priceOf(told, price) }),
+    ...defined({ price: priceOf(stated, price) }),
   };
-  const names = (Object.keys(added) as FactName[]).filter((name) => !Object.hasOwn(told, name));
+  const names = (Object.keys(added) as FactName[]).filter((name) => !Object.hasOwn(stated, name));
   const sourced = names.flatMap((name) => {
     const origin = origins[facts.from[name] ?? -1];
     return origin === undefined ? [] : [[name, origin] as const];
   });
-  const declaration = { ...added, ...told, ...(added.abilities === undefined ? {} : { abilities: added.abilities }) };
+  const declaration = { ...added, ...stated, ...(added.abilities === undefined ? {} : { abilities: added.abilities }) };
   return { model, declaration, origins: Object.fromEntries(sourced), info: facts.info };
 }
 

@@ -1,5 +1,5 @@
 /** The endpoint: one provider's offer of one model, with what is declared and known of it. */
-import type { DialectName } from '../protocol/dialect.ts';
+import type { ApiFormatName } from '../protocol/api-format.ts';
 import type { Quantization } from '../protocol/provider-preferences.ts';
 import type { ReasoningEffort } from '../protocol/reasoning.ts';
 import {
@@ -71,7 +71,7 @@ export interface Endpoint {
   readonly quantization: Quantization;
   readonly moderated: boolean;
   /** API formats besides chat that the provider supports natively. */
-  readonly dialects: readonly DialectName[];
+  readonly apiFormats: readonly ApiFormatName[];
   /** True when repeated prefixes are cached without asking. */
   readonly implicitCaching: boolean;
   /** True when it goes on from an assistant message at the end of the prompt. Undefined where that is unknown. */
@@ -237,7 +237,7 @@ export interface EndpointOwner {
   /** Present when the provider makes embeddings. */
   readonly embed?: unknown;
   /** API formats besides chat in which it may be called. Default: none. */
-  readonly dialects?: readonly DialectName[] | undefined;
+  readonly apiFormats?: readonly ApiFormatName[] | undefined;
   /** Its own web search, which `web_search_options` require, if all its models have it. Default: none. */
   readonly nativeSearch?: NativeSearch | undefined;
   /** True when its models read PDFs by themselves, as far as nothing else is known of them. Default false. */
@@ -279,7 +279,7 @@ export function declareEndpoint(
     zeroDataRetention: declared.zeroDataRetention ?? owner.zeroDataRetention ?? false,
     quantization: declared.quantization ?? 'unknown',
     moderated: declared.moderated ?? false,
-    dialects: owner.dialects ?? [],
+    apiFormats: owner.apiFormats ?? [],
     nativeSearch: owner.nativeSearch,
     readsFiles: owner.readsFiles ?? false,
     implicitCaching: declared.implicitCaching ?? false,

@@ -3,17 +3,17 @@ import type { CallTimeouts, EndpointDeclaration } from './endpoint.ts';
 import type { Price, Rates } from './price.ts';
 import {
   amount,
-  anything,
-  either,
-  flag,
+  unknown,
+  union,
+  boolean,
   group,
-  listOf,
-  mapOf,
+  array,
+  record,
   milliseconds,
   type OptionKind,
   type OptionShape,
-  text,
-  wholeNumber,
+  string,
+  integer,
 } from '../platform/option-kinds.ts';
 
 const rates: OptionShape<Rates> = {
@@ -36,9 +36,9 @@ const rates: OptionShape<Rates> = {
 
 const price: OptionKind = group<Price>({
   ...rates,
-  above: listOf(group<Rates & { promptTokens: number }>({ ...rates, promptTokens: amount }, ['promptTokens'])),
-  serviceTiers: mapOf(either(amount, (value, path) => price(value, path))),
-  changes: listOf(
+  above: array(group<Rates & { promptTokens: number }>({ ...rates, promptTokens: amount }, ['promptTokens'])),
+  serviceTiers: record(union(amount, (value, path) => price(value, path))),
+  changes: array(
     group<{ from: number; hours: object; price: Price }>(
       {
         from: amount,
@@ -50,34 +50,34 @@ const price: OptionKind = group<Price>({
   ),
 });
 
-const tokens = wholeNumber(1);
+const tokens = integer(1);
 
 /** What may be said of one way in which a provider offers a model. */
 export const DECLARATION_OPTIONS: OptionShape<EndpointDeclaration> = {
-  upstreamModel: text,
-  variant: text,
-  tier: text,
-  region: text,
-  tag: text,
+  upstreamModel: string,
+  variant: string,
+  tier: string,
+  region: string,
+  tag: string,
   price,
   contextLength: tokens,
   maxPromptTokens: tokens,
   maxOutputTokens: tokens,
-  parameters: listOf(text),
-  abilities: mapOf(flag),
-  toolChoices: listOf(text),
-  inputModalities: listOf(text),
-  outputModalities: listOf(text),
-  reasoning: mapOf(anything),
-  dataCollection: flag,
-  zeroDataRetention: flag,
-  distillable: flag,
-  quantization: text,
-  moderated: flag,
-  implicitCaching: flag,
-  prefill: flag,
-  scores: mapOf(amount),
-  scoreCounts: mapOf(amount),
+  parameters: array(string),
+  abilities: record(boolean),
+  toolChoices: array(string),
+  inputModalities: array(string),
+  outputModalities: array(string),
+  reasoning: record(unknown),
+  dataCollection: boolean,
+  zeroDataRetention: boolean,
+  distillable: boolean,
+  quantization: string,
+  moderated: boolean,
+  implicitCaching: boolean,
+  prefill: boolean,
+  scores: record(amount),
+  scoreCounts: record(amount),
   rpm: tokens,
   tpm: tokens,
   concurrency: tokens,
@@ -95,6 +95,6 @@ export const callTimeouts: OptionKind = group<CallTimeouts>({
 const declaration = group(DECLARATION_OPTIONS);
 
 /** The models that a provider offers, by id. */
-export const modelTable: OptionKind = mapOf((value, path) =>
-  Array.isArray(value) ? listOf(declaration)(value, path) : declaration(value, path),
+export const modelTable: OptionKind = record((value, path) =>
+  Array.isArray(value) ? array(declaration)(value, path) : declaration(value, path),
 );

@@ -90,11 +90,11 @@ function listCommands(args: readonly string[], io: CommandIo, commands: readonly
   const [group] = words;
   const inGroup = commands.filter(({ name }) => name.startsWith(`${group} `));
   const isGroup = inGroup.length > 0 && words.slice(1).every((word) => HELP_WORDS.has(word));
-  const isAsked = group === undefined || HELP_WORDS.has(group) || (isGroup && args.length > 1);
+  const isRequested = group === undefined || HELP_WORDS.has(group) || (isGroup && args.length > 1);
   const listed = inGroup.length > 0 ? inGroup : commands;
   const width = Math.max(...listed.map(({ name }) => name.length));
-  const print = (line: string): void => (isAsked ? io.print(line) : io.complain(line));
-  if (!isAsked) {
+  const print = (line: string): void => (isRequested ? io.print(line) : io.complain(line));
+  if (!isRequested) {
     const given = args.slice(0, inGroup.length > 0 ? 2 : 1).join(' ');
     const near = nearName(
       given,
@@ -106,7 +106,7 @@ function listCommands(args: readonly string[], io: CommandIo, commands: readonly
   print('Usage: npx signalbox <command> [options]');
   for (const { name, summary } of listed) print(`  ${name.padEnd(width)}  ${summary}`);
   print('Each command has a --help.');
-  return isAsked ? 0 : MISUSED;
+  return isRequested ? 0 : MISUSED;
 }
 
 /** What `parseArgs` throws for arguments that it does not know. */

@@ -61,7 +61,7 @@ export const WEBHOOKS = {
    * Secrets that sign, each `whsec_` and the base64 of 24 to 64 random bytes. Two while receivers are moved from one to
    * the other. Default: none, and webhooks are not signed.
    */
-  secrets: option.list(option.anyText()),
+  secrets: option.array(option.anyString()),
   ...OUTBOUND,
   /** Makes the connections. For tests. Default: connections that reach public addresses only. */
   createTransport: option.callable<GuardedTransportFactory>(

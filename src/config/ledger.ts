@@ -12,14 +12,14 @@ export const LEDGER = {
     option.contract<Ledger>('Ledger', 'a ledger, such as sqliteLedger() makes one', ['append', 'read', 'one', 'costs']),
   ),
   /** Records in the memory of this process, without `store`. Default 1,000. */
-  keep: option.whole(1, { default: 1_000 }),
+  keep: option.integer(1, { default: 1_000 }),
   /** Names of members of `metadata` that are kept with the record of a request, to sum costs by. Default: none. */
-  tags: option.list(option.text(), { default: [] }),
+  tags: option.array(option.string(), { default: [] }),
   /**
    * Records that wait to be written to the store at most. When it is slower than requests come, or away, more are
    * dropped, and a `warning` with the code `ledger_dropped` says so. Default 10,000.
    */
-  bufferRecords: option.whole(1, { default: 10_000 }),
+  bufferRecords: option.integer(1, { default: 10_000 }),
   /** Time for which records are collected before they are written together. Default 1,000. */
   flushMs: option.ms({ default: 1_000 }),
   /**

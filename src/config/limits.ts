@@ -38,9 +38,9 @@ export const BUDGETS = {
    * What becomes of calls whose price is unknown, for accounts that have a budget: `refuse` answers with 402, `allow`
    * reserves nothing and counts what the provider reports. Default `refuse`.
    */
-  unknownPrice: option.word(['refuse', 'allow'], { default: 'refuse' }),
+  unknownPrice: option.enum(['refuse', 'allow'], { default: 'refuse' }),
   /** Tokens that are reserved for an answer when neither the request nor the endpoint limits it. Default 16,384. */
-  unknownAnswerTokens: option.whole(0, { default: 16_384, unit: 'tokens' }),
+  unknownAnswerTokens: option.integer(0, { default: 16_384, unit: 'tokens' }),
   /** Time after which what a dead process had reserved is free again; at the latest twice that. Default 900,000. */
   holdMs: option.number(
     { right: 'a number of at least 1,000 milliseconds', least: 1_000 },
@@ -60,7 +60,7 @@ const positive = { right: 'a number of at least 1', least: 1 };
 /** How responses are kept and given again (gaps 9.4). */
 export const RESPONSE_CACHE = {
   /** True: requests use the cache unless they say no. False: those that request it do. Default false. */
-  enabled: option.flag({ default: false }),
+  enabled: option.boolean({ default: false }),
   /** Time that a response is kept, unless a request says otherwise. Default 300. */
   ttlSeconds: option.number(positive, { default: 300, unit: 'seconds' }),
   /** Bytes of one response; larger ones are not kept. Default 1,000,000. */

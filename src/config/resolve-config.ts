@@ -6,7 +6,7 @@ import { limitsProblems, resolveLimits } from './limits.ts';
 import { ledgerProblems, resolveLedger } from './ledger.ts';
 import { fill, sameOption } from '../options/option.ts';
 import { ROUTER, ROUTER_OPTIONS, type RouterConfig } from './router.ts';
-import { HEDGE, PACER, SILENCE } from '../options/selection.ts';
+import { HEDGE, PACER, HANG_DETECTION } from '../options/selection.ts';
 import { optionProblems } from '../platform/option-kinds.ts';
 import { ConfigError, type ConfigProblem } from '../protocol/router-error.ts';
 import type { Plugin } from '../contracts/plugin.ts';
@@ -112,7 +112,8 @@ export function resolveConfig(
       refusalMs: pacer === false ? undefined : pacer.refusalMs,
     },
     pacer,
-    silence: config.silence === false ? false : fill(SILENCE, Object(config.silence) as object),
+    hangDetection:
+      config.hangDetection === false ? false : fill(HANG_DETECTION, Object(config.hangDetection) as object),
     hedge: config.hedge === false ? false : fill(HEDGE, Object(config.hedge) as object),
     state,
     sharesState,

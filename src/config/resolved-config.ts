@@ -6,7 +6,7 @@ import type { ResolvedLedger } from './ledger.ts';
 import type { RequestLimits } from '../options/limits.ts';
 import type { ResolvedOf } from '../options/option.ts';
 import type { ROUTER } from './router.ts';
-import type { HedgePolicy, PacerPolicy, SilencePolicy } from '../options/selection.ts';
+import type { HedgePolicy, PacerPolicy, HangDetectionPolicy } from '../options/selection.ts';
 import type { HealthPolicy } from '../core/fallback/health.ts';
 import type { Secret } from '../platform/secret.ts';
 import type { AnonymousCallers } from '../contracts/authenticate.ts';
@@ -17,7 +17,7 @@ type Reshaped =
   | 'breaker'
   | 'maxCooldownMs'
   | 'pacer'
-  | 'silence'
+  | 'hangDetection'
   | 'hedge'
   | 'rateLimits'
   | 'limits'
@@ -41,7 +41,7 @@ export interface ResolvedConfig extends Omit<ResolvedOf<typeof ROUTER>, Reshaped
   readonly health: HealthPolicy;
   readonly limits: RequestLimits;
   readonly pacer: PacerPolicy | false;
-  readonly silence: SilencePolicy | false;
+  readonly hangDetection: HangDetectionPolicy | false;
   readonly hedge: HedgePolicy | false;
   /** True when the program said where state lives: others may share it. */
   readonly sharesState: boolean;

@@ -3,15 +3,15 @@ import {
   type OptionKind,
   type OptionShape,
   callable,
-  flag,
+  boolean,
   groupOf,
   having,
   kind,
   kindOf,
   kindsOf,
-  listOf,
-  text,
-  wholeNumber,
+  array,
+  string,
+  integer,
 } from '../platform/option-kinds.ts';
 import { isStandardSchema } from '../protocol/standard-schema.ts';
 import { computed, type Option, option, type OptionsOf, type OptionTable, type Partially } from '../options/option.ts';
@@ -48,8 +48,8 @@ import {
   type PacerPolicy,
   SELECTION,
   type SelectionPolicy,
-  SILENCE,
-  type SilencePolicy,
+  HANG_DETECTION,
+  type HangDetectionPolicy,
 } from '../options/selection.ts';
 import {
   BREAKER,
@@ -70,14 +70,14 @@ import type { RouterEvents, RouterListener, RouterListeners } from '../contracts
 /** What the router needs of a provider; a provider may have more for itself. */
 const providerCheck = having(
   'a provider, such as openai() makes one',
-  { slug: text, models: modelTable, chat: callable },
+  { slug: string, models: modelTable, chat: callable },
   {
-    name: text,
+    name: string,
     embed: callable,
     check: callable,
     close: callable,
-    dataCollection: flag,
-    zeroDataRetention: flag,
+    dataCollection: boolean,
+    zeroDataRetention: boolean,
     timeouts: callTimeouts,
   },
 );
@@ -88,11 +88,11 @@ const standardSchema = kind('a Standard Schema, as of zod, valibot or arktype', 
 /** What the router needs of a plugin. */
 const pluginCheck = having(
   'a plugin',
-  { id: text, whenItThrows: text },
+  { id: string, whenItThrows: string },
   {
     parseOptions: callable,
     options: standardSchema,
-    models: listOf(text),
+    models: array(string),
     runsUnasked: callable,
     onRequest: callable,
     onCandidates: callable,
@@ -106,7 +106,7 @@ const pluginCheck = having(
 /** What the router needs of a server tool. */
 const serverToolCheck = having(
   'a server tool',
-  { type: text, describe: callable, execute: callable },
+  { type: string, describe: callable, execute: callable },
   {
     parseOptions: callable,
     options: standardSchema,
@@ -154,7 +154,7 @@ export const LISTENERS = {
 } satisfies { readonly [Name in keyof RouterEvents]: Option<RouterListener<Name>> };
 
 /** What a preset says beside fields of requests. */
-const OWN: OptionShape<Omit<Preset, keyof ChatRequest>> = { cache_enabled: flag, cache_ttl_seconds: wholeNumber(1) };
+const OWN: OptionShape<Omit<Preset, keyof ChatRequest>> = { cache_enabled: boolean, cache_ttl_seconds: integer(1) };
 
 const ownMembers = having('an object with fields of a request', {}, OWN);
 const KNOWN = [...CHAT_FIELDS, ...Object.keys(OWN)];
@@ -180,7 +180,7 @@ const preset: OptionKind = function* check(value, path) {
   if (wrong !== undefined) yield { path: `${path}.${wrong.path}`, problem: wrong.problem };
 };
 
-const aliasModels = kindOf(option.either(option.text(), option.list(option.text())));
+const aliasModels = kindOf(option.union(option.string(), option.array(option.string())));
 const aliasSplit = groupOf(SPLIT);
 const aliasMirrored = groupOf(MIRRORED);
 
@@ -203,16 +203,16 @@ export const ROUTER = {
    * What serves models. At least one. Default: the providers whose keys are in the environment, and the simulated
    * provider when there are none; the router then says so in a `warning` with the code `simulated`.
    */
-  providers: computed(option.list(option.checked<Provider>('Provider', providerCheck))),
+  providers: computed(option.array(option.checked<Provider>('Provider', providerCheck))),
   /** What is known about models, by id: names, descriptions, families, aliases. Default: nothing. */
-  models: option.map(option.object<ModelInfo>(MODEL_INFO), { default: {} }),
+  models: option.record(option.object<ModelInfo>(MODEL_INFO), { default: {} }),
   /**
    * Facts about the vendors' models from external sources: prices, limits, abilities. The parsed JSON of a lock file
    * that `npx signalbox catalog refresh` wrote, facts from `signalbox/catalog`, or several, of which the first that has
    * a field is used. What is declared here or at the providers takes precedence. Default: the lock file
    * `signalbox.catalog.json` of the working directory, if there is one; `[]` for none.
    */
-  catalog: computed(option.anything<CatalogInput | readonly CatalogInput[]>('CatalogInput | CatalogInput[]')),
+  catalog: computed(option.unknown<CatalogInput | readonly CatalogInput[]>('CatalogInput | CatalogInput[]')),
   /** Age from which facts of a source make a `warning` with the code `catalog_stale`. Default 30. */
   catalogMaxAgeDays: option.number(
     { right: 'a number of days', least: 0, endless: true },
@@ -223,30 +223,30 @@ export const ROUTER = {
    * `{ split: [{ model, weight: 95 }, { model, weight: 5 }], by: 'session' }`, or for a model whose requests are copied
    * to a candidate: `{ model, mirror: { model, share: 0.05, budget: { limitUsd: 5, period: 'day' } } }`. Default: none.
    */
-  aliases: option.map(option.checked<Alias>('string | string[] | Split | Mirrored', aliasCheck), { default: {} }),
+  aliases: option.record(option.checked<Alias>('string | string[] | Split | Mirrored', aliasCheck), { default: {} }),
   /**
    * What happens to requests before they are routed: models are rewritten, requests refused, preferences set. In
    * order; `explain`, `router_metadata` and events name the rules that applied. Default: none.
    */
-  rules: option.list(option.object<Rule<ProviderPreferences>>(RULE), { default: [] }),
+  rules: option.array(option.object<Rule<ProviderPreferences>>(RULE), { default: [] }),
   /**
    * Stored request fields, by name. Beside them, `cache_enabled` and `cache_ttl_seconds` say how their requests use the
    * response cache. Default: none.
    */
-  presets: option.map(option.checked<Preset>('Partial<ChatRequest>', preset), { default: {} }),
+  presets: option.record(option.checked<Preset>('Partial<ChatRequest>', preset), { default: {} }),
   /** Model for requests that name none. Default: none. */
-  defaultModel: option.text(),
+  defaultModel: option.string(),
   /**
    * Plugins that requests may name, in the order in which their hooks run. Takes the place of the default list; to add
    * to it, give `[...defaultPlugins(), mine]`. Default: `defaultPlugins()`.
    */
-  plugins: computed(option.list(option.checked<Plugin>('Plugin', pluginCheck))),
+  plugins: computed(option.array(option.checked<Plugin>('Plugin', pluginCheck))),
   /** Plugins that run although requests do not name them. Those of an account come before these. Default: none. */
-  pluginDefaults: option.list(option.object<PluginDefault>(PLUGIN_DEFAULT), { default: [] }),
+  pluginDefaults: option.array(option.object<PluginDefault>(PLUGIN_DEFAULT), { default: [] }),
   /** Levels of calls of the router that plugins and server tools may make. Default 2. */
-  maxPluginDepth: option.whole(0, { default: 2 }),
+  maxPluginDepth: option.integer(0, { default: 2 }),
   /** Tools that the router runs itself. Takes the place of the default list. Default: `defaultServerTools()`. */
-  serverTools: computed(option.list(option.checked<ServerToolDefinition>('ServerToolDefinition', serverToolCheck))),
+  serverTools: computed(option.array(option.checked<ServerToolDefinition>('ServerToolDefinition', serverToolCheck))),
   /** Routing rules for all accounts. Accounts and requests can only tighten them. Default: none. */
   policy: option.object<RoutingPolicy>(ROUTING_POLICY, { default: {} }),
   /**
@@ -258,7 +258,7 @@ export const ROUTER = {
    * True: clients over HTTP need no credentials, wherever they are. With `NODE_ENV=production` and without
    * `authenticate`, `false` does without the warning that every request over HTTP gets a 401. Default false.
    */
-  allowAnonymous: option.flag({ default: false }),
+  allowAnonymous: option.boolean({ default: false }),
   /** Sites whose pages may call from a browser. Default: none. */
   cors: option.object<Cors>(CORS),
   /**
@@ -267,7 +267,7 @@ export const ROUTER = {
    */
   net: option.object<NetworkOptions>(NETWORK),
   /** Spelling of names in answers; on input both are always understood. Default `router`. */
-  brand: option.word(BRANDS, { default: 'router' }),
+  brand: option.enum(BRANDS, { default: 'router' }),
   /** Limits of requests that protect the process. */
   limits: option.section<DeclaredRequestLimits>(REQUEST_LIMITS),
   /** How long the router waits for providers, plugins and server tools. */
@@ -282,23 +282,23 @@ export const ROUTER = {
    * How endpoints are chosen where a request gives neither `order` nor `sort`. `adaptive` draws by expected cost and
    * health, `balanced` by 1/price² among the stable ones. Default `adaptive`.
    */
-  strategy: option.word(['adaptive', 'balanced'], { default: 'adaptive' }),
+  strategy: option.enum(['adaptive', 'balanced'], { default: 'adaptive' }),
   /**
    * Constants of the strategy `adaptive`, and of the health that every strategy looks at. Unstable, as are the numbers of
-   * `pacer`, `silence` and `hedge`: a later version may rename or drop any of them.
+   * `pacer`, `hangDetection` and `hedge`: a later version may rename or drop any of them.
    */
   adaptive: option.section<AdaptivePolicy>(ADAPTIVE),
   /**
    * How fast endpoints are called after they refused a call with 429. `false`: as fast as requests come. Default: on.
    */
-  pacer: option.either(option.flag(), option.object<Partially<PacerPolicy>>(PACER)),
+  pacer: option.union(option.boolean(), option.object<Partially<PacerPolicy>>(PACER)),
   /** When an endpoint that stopped answering is no longer called. `false`: only timeouts notice. Default: on. */
-  silence: option.either(option.flag(), option.object<Partially<SilencePolicy>>(SILENCE)),
+  hangDetection: option.union(option.boolean(), option.object<Partially<HangDetectionPolicy>>(HANG_DETECTION)),
   /**
    * When a second endpoint is called because the first is late: before the first byte, once per request, and never
    * where fallbacks are not allowed or a provider runs tools. `false`: never. Default: on.
    */
-  hedge: option.either(option.flag(), option.object<Partially<HedgePolicy>>(HEDGE)),
+  hedge: option.union(option.boolean(), option.object<Partially<HedgePolicy>>(HEDGE)),
   /** Longest cooldown of an endpoint, whatever its provider requires. Default 3,600,000 (1 hour). */
   maxCooldownMs: option.ms({ default: 3_600_000 }),
   /** Time without a request after which a session sticks to its endpoint no more. Default 600,000. */
@@ -307,7 +307,7 @@ export const ROUTER = {
    * Whether prompts that an account repeats are marked for the caches of providers that cache nothing without marks.
    * Requests with marks of their own are left as they are. Default true.
    */
-  cacheMarks: option.flag({ default: true }),
+  cacheMarks: option.boolean({ default: true }),
   /**
    * Time for which the state store remembers which provider made encrypted reasoning. Only that provider can read it,
    * so conversations go back there. Default 86,400,000 (1 day).
@@ -333,7 +333,7 @@ export const ROUTER = {
    * this process. Prompts and answers are not kept. Default: on with an `inspector`, otherwise off, which costs a
    * request nothing.
    */
-  ledger: option.either(option.flag(), option.object<LedgerOptions>(LEDGER)),
+  ledger: option.union(option.boolean(), option.object<LedgerOptions>(LEDGER)),
   /** Batches: where they live, what runs them, and their limits. */
   batches: option.object<BatchesOptions>(BATCHES),
   /** How owners of batches are notified when these end. */
@@ -342,12 +342,12 @@ export const ROUTER = {
    * Secret behind the pseudonyms that providers see for end users. Set it to keep them the same over restarts and
    * across instances. Default: random for each router.
    */
-  identitySecret: computed(option.text()),
+  identitySecret: computed(option.string()),
   /**
    * Page that `availability.docs_url` of errors leads to; a code is appended after `#`. Default: the page about
    * fallback and errors: below `homepage` of package.json or in its `repository`, else among the files that npm has.
    */
-  docsUrl: computed(option.text()),
+  docsUrl: computed(option.string()),
   /**
    * A page that shows what the router decides and what it costs, served below `<base>/inspector`: `inspector()` from
    * `signalbox/inspector`. Default: none.

@@ -22,9 +22,9 @@ export const STREAMS = {
    */
   leaveAfterMs: option.ms({ default: 0 }),
   /** Bytes of one stream. A longer one goes on without being kept. Default 4,000,000. */
-  maxBytes: option.whole(1, { default: 4_000_000 }),
+  maxBytes: option.integer(1, { default: 4_000_000 }),
   /** Bytes of all streams that one instance keeps. The oldest that have ended go first. Default 64,000,000. */
-  maxTotalBytes: option.whole(1, { default: 64_000_000 }),
+  maxTotalBytes: option.integer(1, { default: 64_000_000 }),
 } satisfies OptionTable;
 
 /** Streams that can be read again from where a reader stopped. */

@@ -64,7 +64,7 @@ export interface Frames extends AsyncIterator<string, undefined, undefined>, Asy
 }
 
 /** An answer that is sent at once. */
-export interface WholeReply {
+export interface CompleteReply {
   readonly type: 'whole';
   readonly status: number;
   readonly headers: HttpHeaders;
@@ -73,7 +73,7 @@ export interface WholeReply {
 
 /** The answer to an {@link HttpCall}. */
 export type HttpReply =
-  | WholeReply
+  | CompleteReply
   | {
       readonly type: 'stream';
       readonly status: number;

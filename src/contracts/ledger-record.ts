@@ -226,7 +226,7 @@ export interface LedgerCandidate {
    */
   readonly share?: number | undefined;
   /** What the decision saw of it. Absent for one that was never called. */
-  readonly seen?: SeenEndpoint | undefined;
+  readonly seen?: ObservedEndpoint | undefined;
 }
 
 /** An endpoint that was left out. */
@@ -236,28 +236,28 @@ export interface LedgerExclusion {
   /** What exactly did not fit, for example `image` or `context 8,192`. */
   readonly detail?: string | undefined;
   /** What the decision saw of it, where it was compared before it was left out. */
-  readonly seen?: SeenEndpoint | undefined;
+  readonly seen?: ObservedEndpoint | undefined;
 }
 
 /**
  * What a decision saw of an endpoint: enough to decide again. Not rounded, because a decision may hang on the last digit.
  * What is absent is as with an endpoint of which nothing bad is known.
  */
-export interface SeenEndpoint {
+export interface ObservedEndpoint {
   /** What failures had left of it, how many milliseconds before the decision that was, and US dollars that a call lost by them. */
   readonly condition?: readonly [value: number, ageMs: number, lostUsd?: number] | undefined;
   /** Logarithm of how many times as long as usual calls took, and its age in milliseconds. */
   readonly lateness?: readonly [value: number, ageMs: number] | undefined;
   /** Why a call was not simply let through. Absent where it was. */
-  readonly admission?: SeenAdmission | undefined;
+  readonly admission?: ObservedAdmission | undefined;
   /** p50, p75, p90 and p99 of the last five minutes; a value of b stands for 2^(b/8) ms to the first token. */
-  readonly latency?: SeenPercentiles | undefined;
+  readonly latency?: ObservedPercentiles | undefined;
   /** Likewise, for 2^(b/8) tokens a second. */
-  readonly throughput?: SeenPercentiles | undefined;
+  readonly throughput?: ObservedPercentiles | undefined;
   /** Medians of two hours, where nothing was measured in the last five minutes. */
   readonly before?: { readonly latency?: number | undefined; readonly throughput?: number | undefined } | undefined;
   /** Of the last half hour and two hours, for how its tool calls turned out. Present where that was compared. */
-  readonly tools?: SeenTools | undefined;
+  readonly tools?: ObservedTools | undefined;
   /** Tokens that it counts for one that was estimated. Present where the context might have been too short. */
   readonly tokens?: number | undefined;
   /** How many times as much as its declared price it charged. Absent where it is that. */
@@ -269,10 +269,10 @@ export interface SeenEndpoint {
 }
 
 /** Buckets at the percentiles 50, 75, 90 and 99. */
-export type SeenPercentiles = readonly [p50: number, p75: number, p90: number, p99: number];
+export type ObservedPercentiles = readonly [p50: number, p75: number, p90: number, p99: number];
 
 /** Whether an endpoint might be called. */
-export interface SeenAdmission {
+export interface ObservedAdmission {
   readonly ok: boolean;
   /** True when the call would have found out whether an endpoint that was out is back. */
   readonly probe?: true | undefined;
@@ -285,7 +285,7 @@ export interface SeenAdmission {
 }
 
 /** How the tool calls of an endpoint turned out, and its answers that were held to a schema. */
-export interface SeenTools {
+export interface ObservedTools {
   readonly requests: number;
   readonly tool_requests: number;
   readonly bad_tool_calls: number;
@@ -293,7 +293,7 @@ export interface SeenTools {
   readonly schema_answers?: number | undefined;
   /** Those of them that did not fit. */
   readonly misfits?: number | undefined;
-  /** Bucket of the median, as in {@link SeenEndpoint.throughput}. */
+  /** Bucket of the median, as in {@link ObservedEndpoint.throughput}. */
   readonly throughput?: number | undefined;
 }
 

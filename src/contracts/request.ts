@@ -3,7 +3,7 @@ import type { Endpoint, EndpointTier } from '../catalog/endpoint.ts';
 import type { FallbackPolicy } from '../options/fallback.ts';
 import type { Modality, Operation, ParameterName, ToolChoiceKind } from '../catalog/model.ts';
 import type { CacheControl } from '../protocol/content-part.ts';
-import type { DialectName } from '../protocol/dialect.ts';
+import type { ApiFormatName } from '../protocol/api-format.ts';
 import type { JsonObject } from '../protocol/json.ts';
 import type { Message } from '../protocol/message.ts';
 import type { RoutingStrategy } from '../protocol/metadata.ts';
@@ -231,7 +231,7 @@ export interface RoutedRequest {
   /** Present when a plugin or server tool makes this request, or when it is a copy: of which other one, and how deep. */
   readonly within?: Within | undefined;
   /** API format in which it came. Absent for that of chat. */
-  readonly format?: DialectName | undefined;
+  readonly format?: ApiFormatName | undefined;
   /** The caller's own body, when it came in an API format that some endpoints have natively. */
   readonly native?: NativeRequest | undefined;
   /** True for a request of a batch. Absent otherwise. */
@@ -274,7 +274,7 @@ export interface NormalizedRequest extends RoutedRequest {
 
 /** A caller's body in an API format, for endpoints that have it natively. */
 export interface NativeRequest {
-  readonly dialect: DialectName;
+  readonly apiFormat: ApiFormatName;
   /**
    * The body as the caller sent it, without the routing fields. The codec that sends it writes the endpoint's model
    * name, `stream`, and the stand-in of the end user over what is there.

@@ -75,7 +75,7 @@ export interface ResponseCacheStore {
 }
 
 /** What a caller says about the response cache (gaps 9.3). */
-export interface CacheWish {
+export interface RequestedCache {
   /** Whether the answer may come from the cache, and be kept there. Default: as the router is configured. */
   readonly enabled?: boolean | undefined;
   /** Seconds that an answer is kept, from 1 to 86,400; what lies outside is moved to the nearest. */

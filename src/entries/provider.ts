@@ -13,7 +13,7 @@ export type {
   SseEvent,
 } from '../providers/codec.ts';
 export type { DecodedEmbeddings, EmbeddingCodec, EncodedEmbeddingRequest } from '../providers/embedding-codec.ts';
-export type { DialectName } from '../protocol/dialect.ts';
+export type { ApiFormatName } from '../protocol/api-format.ts';
 
 // To use keys that a function gives.
 export { withKey } from '../providers/issued-tokens.ts';
@@ -33,7 +33,7 @@ export type { JsonAnswer } from '../providers/upstream-failure.ts';
 export { parseJson } from '../providers/upstream-failure.ts';
 export { escapeText, unescapeText } from '../core/stream/pieces.ts';
 export { collectAnswer } from '../providers/piece-stream.ts';
-export { scatter } from '../core/stream/pieces.ts';
+export { piecesOf } from '../core/stream/pieces.ts';
 export { failureInBand } from '../providers/upstream-failure.ts';
 export type { ErrorContext } from '../providers/upstream-failure.ts';
 export type { ErrorShape } from '../providers/error-shape.ts';

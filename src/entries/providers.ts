@@ -39,9 +39,9 @@ export type {
   ChatProviderOptions,
   ModelTable,
   OpenAiCompatibleOptions,
-  NativeDialect,
+  NativeApiFormat,
 } from '../providers/openai-compatible/options.ts';
-export type { Dialect, EmbeddingDialect } from '../providers/openai-compatible/dialect.ts';
+export type { VendorQuirks, EmbeddingQuirks } from '../providers/openai-compatible/vendor-quirks.ts';
 export type { BatchPath } from '../providers/openai-compatible/native-batches.ts';
 export { fromAiSdk } from '../providers/ai-sdk/provider.ts';
 export type { DownloadFile, DownloadedFile } from '../providers/guarded-download.ts';

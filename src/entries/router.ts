@@ -10,7 +10,7 @@ export type {
   RouterInternals,
   VectorOf,
 } from '../router/router.ts';
-export type { PromptEstimate } from '../formats/dialect.ts';
+export type { PromptEstimate } from '../formats/api-format.ts';
 export type { TokenCount } from '../runtime/chat/count-tokens.ts';
 export type { Brand, Cors, KeepAlive, RouterConfig } from '../config/router.ts';
 export type { NetworkOptions } from '../options/http.ts';
@@ -54,7 +54,7 @@ export type {
   RateTicket,
   ShortBudget,
 } from '../contracts/account-limits.ts';
-export type { CacheReport, CacheWish, ResponseCacheStore } from '../contracts/state-store.ts';
+export type { CacheReport, RequestedCache, ResponseCacheStore } from '../contracts/state-store.ts';
 
 /** Public surface: streams that can be resumed. */
 export type { StreamsOptions } from '../config/streams.ts';

@@ -1,6 +1,6 @@
 /** Writes errors in the envelope of each API format. */
-import { type DialectName, THREAD_PATH } from '../protocol/dialect.ts';
-import type { DialectError, DialectErrors } from './dialect.ts';
+import { type ApiFormatName, THREAD_PATH } from '../protocol/api-format.ts';
+import type { ApiFormatError, ApiFormatErrors } from './api-format.ts';
 import type { ErrorType } from '../protocol/error.ts';
 import type { JsonObject, JsonValue } from '../protocol/json.ts';
 import type { MessagesErrorBody, MessagesErrorType } from './messages/protocol/messages-result.ts';
@@ -19,14 +19,14 @@ const MESSAGES_TYPES: Readonly<Partial<Record<ErrorType, MessagesErrorType>>> = 
 };
 
 /** The HTTP status that clients of Messages expect (upstreams 2.14): they tell errors apart by it. */
-export function messagesStatus({ status, detail }: Pick<DialectError, 'status' | 'detail'>): number {
+export function messagesStatus({ status, detail }: Pick<ApiFormatError, 'status' | 'detail'>): number {
   if (status === 422) return 400;
   if (status === 524) return 504;
   return status === 503 && detail.metadata?.error_type === 'provider_overloaded' ? 529 : status;
 }
 
 /** Writes an error in the envelope of Messages. Whatever else the router knows is beside the message. */
-export function messagesError({ status, detail, metadata, requestId }: DialectError): JsonObject {
+export function messagesError({ status, detail, metadata, requestId }: ApiFormatError): JsonObject {
   const { message, availability, metadata: facts } = detail;
   const { error_type: cause, ...known } = facts ?? { error_type: undefined };
   const body: MessagesErrorBody = {
@@ -54,7 +54,7 @@ function messagesTypeOf(cause: ErrorType | undefined, status: number): MessagesE
 }
 
 /** Errors of Anthropic's Messages (gaps 7.3; upstreams 2.14). */
-export const MESSAGES_ERRORS: DialectErrors = {
+export const MESSAGES_ERRORS: ApiFormatErrors = {
   name: 'messages',
   requestIdHeader: 'request-id',
   error: messagesError,
@@ -85,17 +85,17 @@ const LENGTH_ERRORS: ReadonlySet<ErrorType> = new Set([
 ]);
 
 /** The precise cause of an error. */
-export function errorTypeOf({ detail }: DialectError): ErrorType {
+export function errorTypeOf({ detail }: ApiFormatError): ErrorType {
   return detail.metadata?.error_type ?? detail.error_type ?? 'unmapped';
 }
 
 /** True for an error that Responses reports as an incomplete response of length zero. */
-export function isLengthError(error: DialectError): boolean {
+export function isLengthError(error: ApiFormatError): boolean {
   return LENGTH_ERRORS.has(errorTypeOf(error));
 }
 
 /** The `error` member of a failed response of Responses. */
-export function failureOf(error: DialectError): JsonObject {
+export function failureOf(error: ApiFormatError): JsonObject {
   return { code: RESPONSES_CODES[errorTypeOf(error)] ?? 'server_error', message: error.detail.message };
 }
 
@@ -103,7 +103,7 @@ export function failureOf(error: DialectError): JsonObject {
  * The body of an error response: that of chat completions, with the members beside it that OpenAI's clients read
  * (contract: errors; gaps 7.1, 7.3).
  */
-function responsesError(error: DialectError): JsonObject {
+function responsesError(error: ApiFormatError): JsonObject {
   const { detail, metadata } = error;
   return {
     error: {
@@ -124,10 +124,10 @@ function typeOfStatus(status: number): string {
 }
 
 /** Errors of OpenAI's Responses (gaps 7.3). */
-export const RESPONSES_ERRORS: DialectErrors = { name: 'responses', error: responsesError };
+export const RESPONSES_ERRORS: ApiFormatErrors = { name: 'responses', error: responsesError };
 
 /** Errors in each API format besides chat completions; known before the format itself is loaded. */
-export const DIALECT_ERRORS: Readonly<Record<DialectName, DialectErrors>> = {
+export const API_FORMAT_ERRORS: Readonly<Record<ApiFormatName, ApiFormatErrors>> = {
   messages: MESSAGES_ERRORS,
   responses: RESPONSES_ERRORS,
 };

@@ -1,7 +1,7 @@
 /** Authentication by a fixed list of API keys. */
 import type { Account } from '../contracts/account.ts';
 import { ACCOUNT_OPTIONS } from '../runtime/limits/accounts.ts';
-import { group, kind, listOf, type OptionKind, type OptionShape, textThat } from '../platform/option-kinds.ts';
+import { group, kind, array, type OptionKind, type OptionShape, stringThat } from '../platform/option-kinds.ts';
 import { ConfigError } from '../protocol/router-error.ts';
 import { sha256 } from '../platform/hash.ts';
 import type { MaybePromise } from '../platform/wait.ts';
@@ -25,11 +25,11 @@ const SENDABLE = /^[\x21-\x7e]+(?: +[\x21-\x7e]+)*$/;
 
 const KEY_OPTIONS: OptionShape<ApiKey> = {
   ...ACCOUNT_OPTIONS,
-  key: textThat(
+  key: stringThat(
     `one line of at least ${MIN_KEY_LENGTH} visible ASCII characters, without white space around them, as they come in a header`,
     (value) => value.length >= MIN_KEY_LENGTH && SENDABLE.test(value),
   ),
-  sha256: textThat('64 hexadecimal digits', (value) => /^[0-9a-f]{64}$/i.test(value)),
+  sha256: stringThat('64 hexadecimal digits', (value) => /^[0-9a-f]{64}$/i.test(value)),
   expiresAt: kind(
     'epoch milliseconds or a date',
     (value) => (typeof value === 'number' || value instanceof Date) && !Number.isNaN(Number(value)),
@@ -53,7 +53,7 @@ const keyEntry: OptionKind = function* check(value, path) {
  * @throws {@link ConfigError} when a key is too short, given twice, or missing, or something else of it is wrong.
  */
 export function apiKeys(keys: readonly ApiKey[], now: () => number = Date.now): Authenticate {
-  const problems = [...listOf(keyEntry)(keys, 'apiKeys')];
+  const problems = [...array(keyEntry)(keys, 'apiKeys')];
   if (problems.length > 0) throw new ConfigError(problems);
   const accounts = new Map<string, { readonly account: Account; readonly expiresAt: number }>();
   const hashing = keys.map(({ key, sha256: digest, expiresAt, ...account }, index) => {

@@ -11,7 +11,7 @@ import { readUpload, type UploadLimits } from './batch-upload.ts';
 import { invalid } from './body.ts';
 import type { HttpCall, HttpHeaders, HttpReply } from '../contracts/exchange.ts';
 import { contentReply, listFiles, uploadFile } from './file-operations.ts';
-import { wholeReply } from './model-reply.ts';
+import { completeReply } from './model-reply.ts';
 import { type Pieces, replyInPieces } from './piece-frames.ts';
 import type { BatchOperation, FileOperation } from './routes.ts';
 
@@ -39,34 +39,34 @@ export async function answerBatches(
   try {
     switch (operation.name) {
       case 'batch_create':
-        return { ...wholeReply(await create(router, call, account), headers), status: 202 };
+        return { ...completeReply(await create(router, call, account), headers), status: 202 };
       case 'file_create':
-        return wholeReply(await createFile(router, call, account), headers);
+        return completeReply(await createFile(router, call, account), headers);
       case 'file_list':
-        return wholeReply(await listFiles(batches.files, call, account), headers);
+        return completeReply(await listFiles(batches.files, call, account), headers);
       case 'file_retrieve':
-        return wholeReply(await batches.files.retrieve(operation.id, { account }), headers);
+        return completeReply(await batches.files.retrieve(operation.id, { account }), headers);
       case 'file_delete':
-        return wholeReply(await batches.files.delete(operation.id, { account }), headers);
+        return completeReply(await batches.files.delete(operation.id, { account }), headers);
       case 'file_content': {
         const { writeStallMs } = router.internals.config.limits;
         return await contentReply(batches.files.content(operation.id, { account }), headers, writeStallMs);
       }
       case 'batch_list':
-        return wholeReply(await batches.list({ ...listOptions(new URLSearchParams(call.query)), account }), headers);
+        return completeReply(await batches.list({ ...listOptions(new URLSearchParams(call.query)), account }), headers);
       case 'batch_cancel':
-        return wholeReply(await batches.cancel(operation.id, { account }), headers);
+        return completeReply(await batches.cancel(operation.id, { account }), headers);
       case 'batch_redeliver':
-        return wholeReply(await batches.redeliver(operation.id, { account }), headers);
+        return completeReply(await batches.redeliver(operation.id, { account }), headers);
       case 'batch_delete': {
         const { deletion, ...batch } = await batches.delete(operation.id, { account });
         const { router: done, ...rest } = deletion;
         // The member has the name of the brand (gaps 0.2).
-        return wholeReply({ ...batch, deletion: { [router.internals.config.brand]: done, ...rest } }, headers);
+        return completeReply({ ...batch, deletion: { [router.internals.config.brand]: done, ...rest } }, headers);
       }
       case 'batch_retrieve': {
         const batch = await batches.retrieve(operation.id, { account });
-        if (batch.status !== 'completed') return wholeReply(batch, headers);
+        if (batch.status !== 'completed') return completeReply(batch, headers);
         const { writeStallMs } = router.internals.config.limits;
         const results = batches.results(batch.id, { account });
         const own = { ...headers, 'content-type': 'application/json' };

@@ -45,7 +45,7 @@ interface Upload {
 }
 
 /** Bytes that are parsed before everybody else has a turn. */
-const BITE = 64 * 1024;
+const CHUNK_BYTES = 64 * 1024;
 
 /**
  * Begins to read the body of `POST /batches`: what describes the batch at once, its requests while they are requested.
@@ -129,7 +129,7 @@ async function* givenRequests(
     hold.add(bytes);
     yield request as BatchRequest;
     unrested += bytes;
-    if (unrested < BITE) continue;
+    if (unrested < CHUNK_BYTES) continue;
     unrested = 0;
     await nextTurn();
   }
@@ -164,12 +164,12 @@ async function* readParts(bites: AsyncIterable<Uint8Array>, limits: UploadLimits
     itemBytes: bodyBytes,
   });
   try {
-    for await (const bite of bites) {
+    for await (const chunk of bites) {
       const before = stream.pending;
-      limits.hold.set(before + bite.byteLength);
-      const parts = stream.write(bite);
+      limits.hold.set(before + chunk.byteLength);
+      const parts = stream.write(chunk);
       // An item that has become complete stays in hand until somebody wants the next one.
-      limits.hold.set(before + bite.byteLength + stream.pending);
+      limits.hold.set(before + chunk.byteLength + stream.pending);
       yield* parts;
     }
     stream.end();
@@ -208,8 +208,8 @@ export async function* uploadedBytes(
     if (length > bytes) throw tooLarge(bytes);
     if (!isPlain(coding)) checkRatio(length, sent.bytes, requests.compressionRatio);
     if (environment.now() > endsAt) throw tooSlow();
-    for (let start = 0; start < chunk.byteLength; start += BITE) {
-      yield chunk.subarray(start, start + BITE);
+    for (let start = 0; start < chunk.byteLength; start += CHUNK_BYTES) {
+      yield chunk.subarray(start, start + CHUNK_BYTES);
       await nextTurn();
     }
   }
@@ -222,14 +222,14 @@ async function* paced(
   sent: { bytes: number },
 ): AsyncGenerator<Uint8Array, void> {
   let waitedMs = 0;
-  let asked = environment.now();
+  let requested = environment.now();
   for await (const chunk of raw) {
-    waitedMs += environment.now() - asked;
+    waitedMs += environment.now() - requested;
     sent.bytes += chunk.byteLength;
     const late = waitedMs - RATE_GRACE_MS;
     if (late > 0 && sent.bytes * 1_000 < late * batches.uploadBytesPerSecond) throw tooSlow();
     yield chunk;
-    asked = environment.now();
+    requested = environment.now();
   }
 }
 

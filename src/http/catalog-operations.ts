@@ -5,12 +5,12 @@ import type { RouterInternals } from '../router/router.ts';
 import { authorize } from './authorize.ts';
 import type { ErrorReplyContext } from './error-reply.ts';
 import type { HttpCall, HttpHeaders, HttpReply } from '../contracts/exchange.ts';
-import { wholeReply } from './model-reply.ts';
+import { completeReply } from './model-reply.ts';
 import { policiesOf } from '../core/normalize/normalize.ts';
 import { modelRules } from '../core/normalize/preset.ts';
 import type { CatalogOperation, Match } from './routes.ts';
-import type { DialectErrors } from '../formats/dialect.ts';
-import { DIALECT_ERRORS } from '../formats/errors.ts';
+import type { ApiFormatErrors } from '../formats/api-format.ts';
+import { API_FORMAT_ERRORS } from '../formats/errors.ts';
 import { shortened } from '../protocol/fault.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import { splitVariants } from '../catalog/slug.ts';
@@ -23,7 +23,7 @@ export async function catalogReply(
   internals: RouterInternals,
   operation: CatalogOperation,
   call: HttpCall,
-  { headers, dialect }: ErrorReplyContext,
+  { headers, apiFormat }: ErrorReplyContext,
 ): Promise<HttpReply> {
   const { services, config } = internals;
   // Probes of load balancers read the catalog.
@@ -32,14 +32,14 @@ export async function catalogReply(
   const mayUse = modelRules(policiesOf(account, services.facts));
   const query = new URLSearchParams(call.query);
   const isList = operation.name === 'models' || operation.name === 'model';
-  if (isList && dialect !== undefined) return anthropicReply(services, operation, query, mayUse, headers);
-  return wholeReply(answerCatalog(services, operation, query, mayUse), headers);
+  if (isList && apiFormat !== undefined) return anthropicReply(services, operation, query, mayUse, headers);
+  return completeReply(answerCatalog(services, operation, query, mayUse), headers);
 }
 
 /** Models are listed in the format of Anthropic's API for its clients, which send this header with everything. */
-export function dialectOfList({ header }: HttpCall, match: Exclude<Match, undefined>): DialectErrors | undefined {
+export function apiFormatOfList({ header }: HttpCall, match: Exclude<Match, undefined>): ApiFormatErrors | undefined {
   if (match.type !== 'operation' || (match.operation.name !== 'models' && match.operation.name !== 'model')) return;
-  return header('anthropic-version') === undefined ? undefined : DIALECT_ERRORS.messages;
+  return header('anthropic-version') === undefined ? undefined : API_FORMAT_ERRORS.messages;
 }
 
 /** Lists of models as clients of Anthropic know them; loaded when one of them asks. */
@@ -54,11 +54,11 @@ async function anthropicReply(
   const { facts, environment } = services;
   const at = Math.floor(environment.wallClock() / 1_000);
   const served = filterModels({ ...facts, mayUse }, new URLSearchParams(), at);
-  if (operation.name === 'models') return wholeReply(anthropicModels(served, query), headers);
+  if (operation.name === 'models') return completeReply(anthropicModels(served, query), headers);
   const id = modelNamed(facts.catalog, operation.slug);
   const found = served.find(({ model }) => model.id === id || model.id === operation.slug);
   if (found === undefined) throw unknownModel(operation.slug);
-  return wholeReply(anthropicModel(found), headers);
+  return completeReply(anthropicModel(found), headers);
 }
 
 /** Who requests what everybody may see. Credentials that are no good are none here. */

@@ -85,14 +85,14 @@ export function preflightReply(
   if (call.method !== 'OPTIONS' || call.header('access-control-request-method') === undefined) return undefined;
   if (headers === NO_CORS) return undefined;
   if (headers['access-control-allow-origin'] === undefined) throw strangePage(call.header('origin') ?? 'this site');
-  const asked = (call.header('access-control-request-headers') ?? '').toLowerCase().split(/\s*,\s*/);
+  const requested = (call.header('access-control-request-headers') ?? '').toLowerCase().split(/\s*,\s*/);
   return {
     type: 'whole',
     status: 204,
     headers: {
       ...headers,
       'access-control-allow-methods': allow,
-      'access-control-allow-headers': [ALLOWED, ...more, ...asked.filter((name) => HARMLESS.test(name))].join(', '),
+      'access-control-allow-headers': [ALLOWED, ...more, ...requested.filter((name) => HARMLESS.test(name))].join(', '),
       'access-control-max-age': MAX_AGE,
     },
     body: '',

@@ -1,14 +1,14 @@
 /** Turns whatever was thrown into an error response. */
-import type { DialectErrors } from '../formats/dialect.ts';
+import type { ApiFormatErrors } from '../formats/api-format.ts';
 import { OWN_RATE_LIMIT } from '../core/limits/limit-errors.ts';
 import { RouterError } from '../protocol/router-error.ts';
 import type { ErrorBody, ErrorType } from '../protocol/error.ts';
 import { isJsonObject } from '../protocol/json.ts';
 import { errorOfUnknown } from '../runtime/chat/router-errors.ts';
 import { spell, type Spelling } from './spelling.ts';
-import type { HttpHeaders, WholeReply } from '../contracts/exchange.ts';
+import type { HttpHeaders, CompleteReply } from '../contracts/exchange.ts';
 import { describeMissing } from './not-found.ts';
-import { dialectAt } from './routes.ts';
+import { apiFormatAt } from './routes.ts';
 
 /** What an error answer depends on besides the error. */
 export interface ErrorReplyContext {
@@ -17,13 +17,13 @@ export interface ErrorReplyContext {
   /** Headers of every answer. */
   readonly headers: HttpHeaders;
   /** Shape of the call, if it is not chat: errors have that shape too. */
-  readonly dialect?: DialectErrors | undefined;
+  readonly apiFormat?: ApiFormatErrors | undefined;
   /** Account id, once it is known. */
   readonly account?: string | undefined;
 }
 
 /** Turns whatever was thrown into an error answer (contract: errors; gaps 7). */
-export function errorReply(thrown: unknown, context: ErrorReplyContext): WholeReply {
+export function errorReply(thrown: unknown, context: ErrorReplyContext): CompleteReply {
   const error = errorOfUnknown(thrown);
   const { status, body } = statusAndBody(error, context);
   return {
@@ -36,13 +36,13 @@ export function errorReply(thrown: unknown, context: ErrorReplyContext): WholeRe
 
 function statusAndBody(
   error: RouterError,
-  { dialect, wantsMetadata, account, headers }: ErrorReplyContext,
+  { apiFormat, wantsMetadata, account, headers }: ErrorReplyContext,
 ): { readonly status: number; readonly body: object } {
   const body = errorBody(error, { wantsMetadata });
-  if (dialect === undefined) return { status: error.status, body: { ...body, user_id: account ?? null } };
+  if (apiFormat === undefined) return { status: error.status, body: { ...body, user_id: account ?? null } };
   const { error: detail, router_metadata: metadata } = body;
   const wrapped = { status: error.status, detail, metadata, requestId: headers['x-request-id'] };
-  return { status: dialect.status?.(wrapped) ?? error.status, body: dialect.error(wrapped) };
+  return { status: apiFormat.status?.(wrapped) ?? error.status, body: apiFormat.error(wrapped) };
 }
 
 /**
@@ -50,10 +50,10 @@ function statusAndBody(
  *
  * @param path - Path below the mount; the answer has the shape that callers of this path expect. Default: that of chat.
  */
-export function errorReplyOf(status: number, message: string, path?: string): WholeReply {
+export function errorReplyOf(status: number, message: string, path?: string): CompleteReply {
   const error = new RouterError({ status, errorType: TYPE_OF_STATUS[status] ?? 'invalid_request', message });
-  const dialect = path === undefined ? undefined : dialectAt(path);
-  return errorReply(error, { spelling: NEUTRAL, wantsMetadata: false, headers: {}, dialect });
+  const apiFormat = path === undefined ? undefined : apiFormatAt(path);
+  return errorReply(error, { spelling: NEUTRAL, wantsMetadata: false, headers: {}, apiFormat });
 }
 
 /**
@@ -67,7 +67,7 @@ export function notFoundReply(request?: {
   readonly path: string;
   /** Path of the mount, without a slash at its end. */
   readonly mount: string;
-}): WholeReply {
+}): CompleteReply {
   if (request === undefined) return errorReplyOf(404, 'There is nothing at this path');
   return errorReplyOf(404, describeMissing(request.method, request.path, request.mount));
 }
@@ -100,10 +100,10 @@ function retryAfterSeconds(ms: number): string {
 /** The headers that `metadata` repeats (gaps 7.6). Those of a provider are about our account with it. */
 function ownRateLimit({ limit_source: source, headers }: RouterError['metadata']): HttpHeaders {
   if (source !== OWN_RATE_LIMIT || !isJsonObject(headers)) return {};
-  const told = Object.entries(headers).flatMap(([name, value]) =>
+  const shown = Object.entries(headers).flatMap(([name, value]) =>
     typeof value === 'string' ? [[name.toLowerCase(), value] as const] : [],
   );
-  return Object.fromEntries(told);
+  return Object.fromEntries(shown);
 }
 
 function errorHeaders(error: RouterError): HttpHeaders {

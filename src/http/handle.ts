@@ -5,17 +5,17 @@ import { warn } from '../runtime/events/events.ts';
 import { placeOf } from '../runtime/chat/router-errors.ts';
 import { authorize } from './authorize.ts';
 import type { answerBatches as AnswerBatchesFunction } from './batch-operations.ts';
-import { askingHeaders, negotiate } from './asking-headers.ts';
+import { askingHeaders, negotiate } from './request-headers.ts';
 import { type AnswerOfModel, receive, type UnreadRequest } from './body.ts';
 import { corsHeaders, NO_CORS, preflightReply } from './cors.ts';
 import { errorReply, type ErrorReplyContext } from './error-reply.ts';
-import type { HttpCall, HttpHeaders, HttpReply, WholeReply } from '../contracts/exchange.ts';
+import type { HttpCall, HttpHeaders, HttpReply, CompleteReply } from '../contracts/exchange.ts';
 import type { answerLedger as AnswerLedgerFunction } from './ledger-operations.ts';
 import type { answerStreams as AnswerStreamsFunction } from './stream-operations.ts';
 import { type CallContext, answerChat, answerEmbeddings, answerTokenCount } from './model-reply.ts';
 import {
   type AccountOperation,
-  dialectAt,
+  apiFormatAt,
   isCatalog,
   isKeys,
   type KeyOperation,
@@ -24,11 +24,11 @@ import {
   scopeOf,
   type ModelOperation,
 } from './routes.ts';
-import type { RefusedRequest } from '../core/ledger/draft.ts';
+import type { RefusedRequest } from '../core/ledger/pending-record.ts';
 import type { MaybePromise } from '../platform/wait.ts';
 import type { Spelling } from './spelling.ts';
 import type { ResolvedConfig } from '../config/resolved-config.ts';
-import { catalogReply, dialectOfList } from './catalog-operations.ts';
+import { catalogReply, apiFormatOfList } from './catalog-operations.ts';
 import type { WarningEvent } from '../contracts/events.ts';
 
 /**
@@ -79,11 +79,11 @@ function contextOf(
 ): CallContext {
   const asking = askingHeaders(call);
   const { wantsMetadata, spelling } = negotiate(asking, brand);
-  const dialect = match.dialect ?? dialectOfList(call, match);
+  const apiFormat = match.apiFormat ?? apiFormatOfList(call, match);
   const id = `req_${environment.randomText(24)}`;
   const headers: Record<string, string> = cors === NO_CORS ? { 'x-request-id': id } : { 'x-request-id': id, ...cors };
-  if (dialect?.requestIdHeader !== undefined) headers[dialect.requestIdHeader] = id;
-  return { asking, spelling, wantsMetadata, dialect, headers };
+  if (apiFormat?.requestIdHeader !== undefined) headers[apiFormat.requestIdHeader] = id;
+  return { asking, spelling, wantsMetadata, apiFormat, headers };
 }
 
 /** The account for which something may be done; who it is refused to is noted. */
@@ -127,21 +127,21 @@ function perform(
 function modelReply(
   internals: RouterInternals,
   operation: ModelOperation,
-  asked: UnreadRequest,
+  requested: UnreadRequest,
 ): MaybePromise<HttpReply> {
   const { ledger, facts } = internals.services;
   const answer = ANSWERS[operation.name];
   const tokens = operation.name === 'embeddings' ? mostNumbers(internals) : 0;
-  if (ledger === undefined) return receive(internals, asked, tokens, answer);
+  if (ledger === undefined) return receive(internals, requested, tokens, answer);
   let isRead = false;
   const reply = (): Promise<HttpReply> =>
-    receive(internals, asked, tokens, (...request) => {
+    receive(internals, requested, tokens, (...request) => {
       isRead = true;
       return answer(...request);
     });
   // From the reading of its body on, the router notes by itself what becomes of a request.
-  const refused = () => (isRead ? undefined : refusedRequest(operation, asked.call, asked.account));
-  return ledger.noting(facts, asked.call.signal, reply, refused);
+  const refused = () => (isRead ? undefined : refusedRequest(operation, requested.call, requested.account));
+  return ledger.noting(facts, requested.call.signal, reply, refused);
 }
 
 const ANSWERS: Readonly<Record<ModelOperation['name'], AnswerOfModel>> = {
@@ -154,7 +154,7 @@ const ANSWERS: Readonly<Record<ModelOperation['name'], AnswerOfModel>> = {
 function refusedRequest({ name }: AccountOperation, call: HttpCall, account: Account): RefusedRequest | undefined {
   if (name !== 'chat' && name !== 'embeddings') return undefined;
   const body = call.body.type === 'parsed' ? call.body.value : undefined;
-  return { operation: name, account, format: dialectAt(call.path)?.name, body };
+  return { operation: name, account, format: apiFormatAt(call.path)?.name, body };
 }
 
 /** Numbers that a request for embeddings may have on top of what bodies may hold: tokens instead of text. */
@@ -197,7 +197,7 @@ async function streamReply(...request: Parameters<typeof AnswerStreamsFunction>)
 }
 
 /** The answer that a failure is. */
-function failedReply({ services }: RouterInternals, context: ErrorReplyContext, error: unknown): WholeReply {
+function failedReply({ services }: RouterInternals, context: ErrorReplyContext, error: unknown): CompleteReply {
   if (isUnexpected(error)) warn(services.events, unexpected(error));
   return errorReply(isAborted(error) ? new RouterError(ABORTED) : error, context);
 }

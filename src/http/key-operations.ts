@@ -10,8 +10,8 @@ import { ACCOUNT_OPTIONS } from '../runtime/limits/accounts.ts';
 import type { Spending } from '../runtime/limits/spending.ts';
 import { keyOf } from './authorize.ts';
 import { checkContentType, errorOfBody, invalid } from './body.ts';
-import type { HttpCall, HttpHeaders, UnreadBody, WholeReply } from '../contracts/exchange.ts';
-import { wholeReply } from './model-reply.ts';
+import type { HttpCall, HttpHeaders, UnreadBody, CompleteReply } from '../contracts/exchange.ts';
+import { completeReply } from './model-reply.ts';
 import type { KeyOperation } from './routes.ts';
 
 /** Bytes of a body about a key. */
@@ -44,14 +44,14 @@ export async function answerKeys(
   call: HttpCall,
   account: Account,
   before: HttpHeaders,
-): Promise<WholeReply> {
+): Promise<CompleteReply> {
   // No cache on the way may keep a key.
   const headers = { ...before, 'cache-control': 'no-store' };
   const cardOf = async (key: StoredKey): Promise<JsonObject> => card(key, await amountsOf(key.account, spending));
   switch (operation.name) {
     case 'key_current': {
       const hash = await sha256(keyOf(call) ?? '');
-      return wholeReply(
+      return completeReply(
         { data: currentCard(account, await keys.find(hash), await amountsOf(account, spending)) },
         headers,
       );
@@ -60,18 +60,18 @@ export async function answerKeys(
       const after = new URLSearchParams(call.query).get('after') ?? undefined;
       if (after !== undefined && !/^[0-9a-f]{64}$/.test(after)) throw wrong('after', 'must be the hash of a key');
       const found = await keys.list({ account: account.id, after });
-      return wholeReply({ data: await Promise.all(found.map(cardOf)) }, headers);
+      return completeReply({ data: await Promise.all(found.map(cardOf)) }, headers);
     }
     case 'key_create': {
       const made = await keys.create(wantedBy(account, await bodyOf(call)));
-      return { ...wholeReply({ data: await cardOf(made.stored), key: made.key }, headers), status: 201 };
+      return { ...completeReply({ data: await cardOf(made.stored), key: made.key }, headers), status: 201 };
     }
     case 'key_retrieve':
-      return wholeReply({ data: await cardOf(await own(keys, operation.id, account)) }, headers);
+      return completeReply({ data: await cardOf(await own(keys, operation.id, account)) }, headers);
     case 'key_update': {
       const { hash, account: stored } = await own(keys, operation.id, account);
       const changed = await keys.update(hash, changesBy(stored, await bodyOf(call)));
-      return wholeReply({ data: await cardOf(changed) }, headers);
+      return completeReply({ data: await cardOf(changed) }, headers);
     }
     case 'key_rotate': {
       const { hash } = await own(keys, operation.id, account);
@@ -80,12 +80,12 @@ export async function answerKeys(
         throw wrong('overlap_seconds', `must be a number of seconds from 0 to ${MOST_OVERLAP}`);
       }
       const made = await keys.rotate(hash, seconds * 1_000);
-      return { ...wholeReply({ data: await cardOf(made.stored), key: made.key }, headers), status: 201 };
+      return { ...completeReply({ data: await cardOf(made.stored), key: made.key }, headers), status: 201 };
     }
     case 'key_delete': {
       const { hash } = await own(keys, operation.id, account);
       await keys.revoke(hash);
-      return wholeReply({ deleted: true }, headers);
+      return completeReply({ deleted: true }, headers);
     }
   }
 }

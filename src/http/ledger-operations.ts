@@ -10,8 +10,8 @@ import type { Router } from '../router/router.ts';
 import { warn } from '../runtime/events/events.ts';
 import type { ReadableLedger } from '../runtime/ledger/request-ledger.ts';
 import { invalid } from './body.ts';
-import type { HttpCall, HttpHeaders, WholeReply } from '../contracts/exchange.ts';
-import { wholeReply } from './model-reply.ts';
+import type { HttpCall, HttpHeaders, CompleteReply } from '../contracts/exchange.ts';
+import { completeReply } from './model-reply.ts';
 import type { LedgerOperation } from './routes.ts';
 
 /** What costs may be summed by. */
@@ -36,7 +36,7 @@ export async function answerLedger(
   call: HttpCall,
   account: Account,
   headers: HttpHeaders,
-): Promise<WholeReply> {
+): Promise<CompleteReply> {
   const { ledger } = router;
   if (ledger === undefined) throw notFound('This router keeps no ledger. Pass ledger: true to createRouter.');
   const query = new URLSearchParams(call.query);
@@ -45,14 +45,14 @@ export async function answerLedger(
   try {
     switch (operation.name) {
       case 'generation':
-        return wholeReply({ data: await generation(router, ledger, query, account) }, own);
+        return completeReply({ data: await generation(router, ledger, query, account) }, own);
       case 'ledger':
         return await page(ledger, query, own);
       case 'ledger_costs': {
-        const asked = costQuery(query);
-        const data = await ledger.costs(asked);
+        const requested = costQuery(query);
+        const data = await ledger.costs(requested);
         const [total = { key: 'total', ...NOTHING }] = addLines(data.map((line) => ({ ...line, key: 'total' })));
-        return wholeReply({ object: 'list', data, total }, own);
+        return completeReply({ object: 'list', data, total }, own);
       }
     }
   } catch (error) {
@@ -77,7 +77,7 @@ async function generation(
   return generationOf(record, (slug) => providers.get(slug)?.name ?? slug);
 }
 
-async function page(ledger: ReadableLedger, query: URLSearchParams, headers: HttpHeaders): Promise<WholeReply> {
+async function page(ledger: ReadableLedger, query: URLSearchParams, headers: HttpHeaders): Promise<CompleteReply> {
   const format = word(query, 'format', LEDGER_FORMATS) ?? 'jsonl';
   const { records, next } = await ledger.read(ledgerQuery(query));
   const isCsv = format === 'csv';

@@ -86,8 +86,8 @@ export function listModels(facts: ListedFacts, query: URLSearchParams, at: numbe
 
 /** Models that pass every filter of a query. */
 export function filterModels(facts: ListedFacts, query: URLSearchParams, at: number): readonly Served[] {
-  const asked = query.has('output_modalities') ? [...query] : [...query, DEFAULT_OUTPUT];
-  const active = asked.flatMap(([name, value]) => {
+  const requested = query.has('output_modalities') ? [...query] : [...query, DEFAULT_OUTPUT];
+  const active = requested.flatMap(([name, value]) => {
     const filter = Object.hasOwn(FILTERS, name) ? FILTERS[name] : undefined;
     return filter === undefined ? [] : [filter(value)];
   });

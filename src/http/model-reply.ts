@@ -1,14 +1,14 @@
 /** Answers calls that need a model: chat, embeddings and token counts. */
 import type { Account } from '../contracts/account.ts';
-import type { Dialect, DialectContext, DialectError, DialectStreamWriter } from '../formats/dialect.ts';
+import type { ApiFormat, ApiFormatContext, ApiFormatError, ApiFormatStreamWriter } from '../formats/api-format.ts';
 import { type TraceContext, traceContextOf } from '../contracts/trace-context.ts';
 import type { EmbeddingRequest } from '../protocol/embedding.ts';
 import type { OpenedChat, RouterInternals } from '../router/router.ts';
-import { loadDialect } from '../router/incoming.ts';
+import { loadApiFormat } from '../router/incoming.ts';
 import { spell, type Spelling } from './spelling.ts';
-import { cacheHeaders, cacheWish, type HeaderLookup, sessionAsked } from './asking-headers.ts';
+import { cacheHeaders, requestedCache, type HeaderLookup, sessionRequested } from './request-headers.ts';
 import { errorBody, type ErrorReplyContext } from './error-reply.ts';
-import type { HttpCall, HttpHeaders, HttpReply, WholeReply } from '../contracts/exchange.ts';
+import type { HttpCall, HttpHeaders, HttpReply, CompleteReply } from '../contracts/exchange.ts';
 import { ChatFrameWriter, type FrameWriter, StreamFrames } from './stream-frames.ts';
 import type { JsonObject } from '../protocol/json.ts';
 import type { ChatStreamSource, StreamItem } from '../runtime/chat/chat-stream.ts';
@@ -34,7 +34,7 @@ export interface ModelRequest {
 type StreamReply = Extract<HttpReply, { type: 'stream' }>;
 
 /** The answer of a model: at once, or as a stream that can say when it is over. */
-export type ModelReply = WholeReply | (StreamReply & { readonly frames: Pick<StreamFrames, 'onEnd'> });
+export type ModelReply = CompleteReply | (StreamReply & { readonly frames: Pick<StreamFrames, 'onEnd'> });
 
 /** Headers of every stream of events. */
 export const STREAM_HEADERS = {
@@ -46,38 +46,39 @@ export const STREAM_HEADERS = {
 
 /** @throws {@link RouterError} for everything that is wrong, before anything of the answer is sent. */
 export async function answerChat(internals: RouterInternals, request: ModelRequest): Promise<ModelReply> {
-  const { call, account, context, body: asked, verbatim } = request;
+  const { call, account, context, body: requested, verbatim } = request;
   const keeping = internals.streams && (await (await loadKeeping()).keepingOf(internals.streams, call.signal));
-  const opening = internals.pinned.open(asked, {
+  const opening = internals.pinned.open(requested, {
     account,
     signal: keeping?.signal ?? call.signal,
     metadata: context.wantsMetadata,
-    sessionId: sessionAsked(context.asking),
+    sessionId: sessionRequested(context.asking),
     anthropicBeta: betasOf(call, context),
     traceContext: traceOf(internals, call),
-    dialect: context.dialect?.name,
-    cache: context.asking && cacheWish(context.asking),
+    apiFormat: context.apiFormat?.name,
+    cache: context.asking && requestedCache(context.asking),
     verbatim,
   });
-  const loading = context.dialect && loadDialect(context.dialect.name);
+  const loading = context.apiFormat && loadApiFormat(context.apiFormat.name);
   const opened = await opening;
-  const dialect = loading && (await loading);
+  const apiFormat = loading && (await loading);
   const { environment } = internals.config;
-  const estimate = dialect?.estimate;
+  const estimate = apiFormat?.estimate;
   const promptTokens = estimate && (() => opened.promptTokens(estimate));
-  const format = (): DialectContext => dialectContext(asked, opened.id, environment, context.spelling, promptTokens);
+  const format = (): ApiFormatContext =>
+    apiFormatContext(requested, opened.id, environment, context.spelling, promptTokens);
   try {
     if (opened.type === 'stream') {
-      const reply = await sendStream(internals, opened, dialect, request, format);
+      const reply = await sendStream(internals, opened, apiFormat, request, format);
       if (keeping === undefined) return reply;
-      const frames = await keeping.keep(reply.frames, account.id, opened.id, dialect?.name ?? 'chat');
+      const frames = await keeping.keep(reply.frames, account.id, opened.id, apiFormat?.name ?? 'chat');
       return { ...reply, frames };
     }
     const answer = await opened.answer;
-    const body = dialect?.whole(answer, format()) ?? answer.result;
-    return wholeReply(context.wantsMetadata ? spell(body, context.spelling) : body, headersOf(opened, context));
+    const body = apiFormat?.complete(answer, format()) ?? answer.result;
+    return completeReply(context.wantsMetadata ? spell(body, context.spelling) : body, headersOf(opened, context));
   } catch (error) {
-    const absorbed = dialect && absorb(error, opened, dialect, format(), context);
+    const absorbed = apiFormat && absorb(error, opened, apiFormat, format(), context);
     if (absorbed !== undefined) return absorbed;
     throw error;
   }
@@ -88,15 +89,15 @@ const loadKeeping = onDemand(() => import('./kept-frames.ts'));
 async function sendStream(
   { config }: RouterInternals,
   opened: Extract<OpenedChat, { type: 'stream' }>,
-  dialect: Dialect | undefined,
+  apiFormat: ApiFormat | undefined,
   { context }: ModelRequest,
-  format: () => DialectContext,
+  format: () => ApiFormatContext,
 ): Promise<StreamReply & { readonly frames: StreamFrames }> {
   const { keepAlive, fallback, environment, limits } = config;
   const { stream: source } = opened;
   const frames = new StreamFrames({
     source,
-    writer: writerOf(opened, dialect, context, format),
+    writer: writerOf(opened, apiFormat, context, format),
     keepAlive,
     maxWaitMs: fallback.maxWaitMs,
     environment,
@@ -108,12 +109,12 @@ async function sendStream(
 
 function writerOf(
   { stream: source }: Extract<OpenedChat, { type: 'stream' }>,
-  dialect: Dialect | undefined,
+  apiFormat: ApiFormat | undefined,
   { spelling, wantsMetadata, headers }: ErrorReplyContext,
-  format: () => DialectContext,
+  format: () => ApiFormatContext,
 ): FrameWriter {
-  if (dialect === undefined) return new ChatFrameWriter({ source, spelling, wantsMetadata });
-  return new DialectFrameWriter(dialect, format(), source, { wantsMetadata, requestId: headers['x-request-id'] });
+  if (apiFormat === undefined) return new ChatFrameWriter({ source, spelling, wantsMetadata });
+  return new ApiFormatFrameWriter(apiFormat, format(), source, { wantsMetadata, requestId: headers['x-request-id'] });
 }
 
 /** To be called when the answer, or its first part, is there: only then it is known how the cache was used. */
@@ -127,30 +128,30 @@ function headersOf({ id, cache }: OpenedChat, { asking, headers, spelling }: Cal
 export async function answerEmbeddings(
   internals: RouterInternals,
   { call, account, context, body }: ModelRequest,
-): Promise<WholeReply> {
+): Promise<CompleteReply> {
   const result = await internals.pinned.embed(body as EmbeddingRequest, {
     account,
     signal: call.signal,
     metadata: context.wantsMetadata,
-    sessionId: sessionAsked(context.asking),
+    sessionId: sessionRequested(context.asking),
     traceContext: traceOf(internals, call),
   });
-  return wholeReply(spell(result, context.spelling), { ...context.headers, 'x-generation-id': result.id });
+  return completeReply(spell(result, context.spelling), { ...context.headers, 'x-generation-id': result.id });
 }
 
 /** Answers `POST /messages/count_tokens`. */
 export async function answerTokenCount(
   { pinned }: RouterInternals,
   { call, account, context, body }: ModelRequest,
-): Promise<WholeReply> {
+): Promise<CompleteReply> {
   const count = await pinned.countTokens(body, {
     account,
     signal: call.signal,
-    sessionId: sessionAsked(context.asking),
+    sessionId: sessionRequested(context.asking),
     anthropicBeta: betasOf(call, context),
-    dialect: 'messages',
+    apiFormat: 'messages',
   });
-  return wholeReply(count, context.headers);
+  return completeReply(count, context.headers);
 }
 
 /** Where the trace of the caller stands, if anybody here wants to know. */
@@ -160,31 +161,31 @@ function traceOf({ services }: RouterInternals, call: HttpCall): TraceContext | 
 }
 
 /** Callers who speak Anthropic's own API format name its beta features in its own header. */
-function betasOf(call: HttpCall, { asking, dialect }: CallContext): string | undefined {
+function betasOf(call: HttpCall, { asking, apiFormat }: CallContext): string | undefined {
   const named = asking?.('x-anthropic-beta');
-  return dialect?.name === 'messages' ? (named ?? call.header('anthropic-beta')) : named;
+  return apiFormat?.name === 'messages' ? (named ?? call.header('anthropic-beta')) : named;
 }
 
-/** The answer that an error is in the caller's dialect, if it is one. */
+/** The answer that an error is in the caller's API format, if it is one. */
 function absorb(
   thrown: unknown,
   opened: OpenedChat,
-  dialect: Dialect,
-  answer: DialectContext,
+  apiFormat: ApiFormat,
+  answer: ApiFormatContext,
   { wantsMetadata, headers }: ErrorReplyContext,
-): WholeReply | undefined {
-  const error = dialectError(thrown, wantsMetadata);
-  const whole = dialect.absorb?.(error, answer);
-  if (whole === undefined) return undefined;
+): CompleteReply | undefined {
+  const error = apiFormatError(thrown, wantsMetadata);
+  const complete = apiFormat.absorb?.(error, answer);
+  if (complete === undefined) return undefined;
   const own = { ...headers, 'x-generation-id': opened.id };
-  if (opened.type === 'whole') return wholeReply(whole, own);
+  if (opened.type === 'whole') return completeReply(complete, own);
   // The stream failed before it began: all its events are known.
-  const frames = dialect.streamWriter(answer).fail(error);
+  const frames = apiFormat.streamWriter(answer).fail(error);
   return { type: 'whole', status: 200, headers: { ...own, ...STREAM_HEADERS }, body: frames };
 }
 
 /** A JSON body that is sent at once. */
-export function wholeReply(body: object, headers: HttpHeaders): WholeReply {
+export function completeReply(body: object, headers: HttpHeaders): CompleteReply {
   return {
     type: 'whole',
     status: 200,
@@ -194,29 +195,29 @@ export function wholeReply(body: object, headers: HttpHeaders): WholeReply {
 }
 
 /** Wraps an error as an API format does. */
-function dialectError(thrown: unknown, wantsMetadata: boolean, requestId?: string): DialectError {
+function apiFormatError(thrown: unknown, wantsMetadata: boolean, requestId?: string): ApiFormatError {
   const error = errorOfUnknown(thrown);
   const { error: detail, router_metadata: metadata } = errorBody(error, { wantsMetadata });
   return { status: error.status, detail, metadata, requestId };
 }
 
 /** The frames of a stream in an API format. */
-class DialectFrameWriter implements FrameWriter {
+class ApiFormatFrameWriter implements FrameWriter {
   readonly #source: ChatStreamSource;
-  readonly #writer: DialectStreamWriter;
+  readonly #writer: ApiFormatStreamWriter;
   readonly #wantsMetadata: boolean;
   readonly #requestId: string | undefined;
 
   constructor(
-    dialect: Dialect,
-    context: DialectContext,
+    apiFormat: ApiFormat,
+    context: ApiFormatContext,
     source: ChatStreamSource,
-    asked: { readonly wantsMetadata: boolean; readonly requestId?: string | undefined },
+    requested: { readonly wantsMetadata: boolean; readonly requestId?: string | undefined },
   ) {
     this.#source = source;
-    this.#writer = dialect.streamWriter(context);
-    this.#wantsMetadata = asked.wantsMetadata;
-    this.#requestId = asked.requestId;
+    this.#writer = apiFormat.streamWriter(context);
+    this.#wantsMetadata = requested.wantsMetadata;
+    this.#requestId = requested.requestId;
   }
 
   items(items: readonly StreamItem[]): string {
@@ -237,18 +238,18 @@ class DialectFrameWriter implements FrameWriter {
   }
 
   fail(thrown: unknown): string {
-    return this.#writer.fail(dialectError(thrown, this.#wantsMetadata, this.#requestId));
+    return this.#writer.fail(apiFormatError(thrown, this.#wantsMetadata, this.#requestId));
   }
 }
 
 /** What answers to one call are made with. */
-function dialectContext(
+function apiFormatContext(
   body: unknown,
   generationId: string,
   environment: { wallClock(): number; randomText(length: number): string },
   spelling: Spelling,
   promptTokens?: () => number,
-): DialectContext {
+): ApiFormatContext {
   return {
     // A request that was understood is an object.
     body: body as JsonObject,

@@ -1,9 +1,9 @@
 /** Finds the operation of a method and path. */
-import type { DialectErrors } from '../formats/dialect.ts';
-import { DIALECT_ERRORS } from '../formats/errors.ts';
+import type { ApiFormatErrors } from '../formats/api-format.ts';
+import { API_FORMAT_ERRORS } from '../formats/errors.ts';
 import type { Scope } from '../contracts/account.ts';
 import { percentDecoded } from '../platform/data-url.ts';
-import type { DialectName } from '../protocol/dialect.ts';
+import type { ApiFormatName } from '../protocol/api-format.ts';
 
 /** What a request requires. */
 export type Operation =
@@ -23,7 +23,7 @@ export type Operation =
 
 /** Operations that a model answers. */
 export type ModelOperation =
-  | { readonly name: 'chat'; readonly dialect?: DialectName | undefined }
+  | { readonly name: 'chat'; readonly apiFormat?: ApiFormatName | undefined }
   | { readonly name: 'embeddings' | 'count_tokens' };
 
 /** Operations on batches. */
@@ -97,8 +97,8 @@ export type Match =
       | { readonly type: 'operation'; readonly operation: Operation }
       | { readonly type: 'wrong_method'; readonly allow: string }
     ) & {
-      /** What is spoken at this path, as {@link dialectAt} tells. */
-      readonly dialect?: DialectErrors | undefined;
+      /** What is spoken at this path, as {@link apiFormatAt} tells. */
+      readonly apiFormat?: ApiFormatErrors | undefined;
       /** True for a path that is ours only where API keys are stored. Default false. */
       readonly needsKeys?: boolean | undefined;
     })
@@ -119,10 +119,10 @@ const ID = '([^/]+)';
 const ROUTES: readonly Route[] = [
   { method: 'POST', pattern: /^\/chat\/completions$/, operation: () => ({ name: 'chat' }) },
   { method: 'POST', pattern: /^\/embeddings$/, operation: () => ({ name: 'embeddings' }) },
-  ...Object.values(DIALECT_ERRORS).map(({ name: dialect }): Route => ({
+  ...Object.values(API_FORMAT_ERRORS).map(({ name: apiFormat }): Route => ({
     method: 'POST',
-    pattern: new RegExp(`^/${dialect}$`),
-    operation: () => ({ name: 'chat', dialect }),
+    pattern: new RegExp(`^/${apiFormat}$`),
+    operation: () => ({ name: 'chat', apiFormat }),
   })),
   { method: 'POST', pattern: /^\/messages\/count_tokens$/, operation: () => ({ name: 'count_tokens' }) },
   { method: 'POST', pattern: /^\/batches$/, operation: () => ({ name: 'batch_create' }) },
@@ -169,7 +169,7 @@ const ROUTES: readonly Route[] = [
 export const PATHS: readonly string[] = [
   '/chat/completions',
   '/embeddings',
-  ...Object.keys(DIALECT_ERRORS).map((name) => `/${name}`),
+  ...Object.keys(API_FORMAT_ERRORS).map((name) => `/${name}`),
   '/messages/count_tokens',
   '/batches',
   '/files',
@@ -182,13 +182,13 @@ export const PATHS: readonly string[] = [
  * The API format that is spoken at a path below the mount, whatever the method; undefined where answers have the shape
  * of chat.
  */
-export function dialectAt(path: string): DialectErrors | undefined {
-  return DIALECTS.get(withoutSlash(path));
+export function apiFormatAt(path: string): ApiFormatErrors | undefined {
+  return API_FORMATS.get(withoutSlash(path));
 }
 
-const DIALECTS: ReadonlyMap<string, DialectErrors> = new Map([
-  ...Object.values(DIALECT_ERRORS).map((dialect) => [`/${dialect.name}`, dialect] as const),
-  ['/messages/count_tokens', DIALECT_ERRORS.messages],
+const API_FORMATS: ReadonlyMap<string, ApiFormatErrors> = new Map([
+  ...Object.values(API_FORMAT_ERRORS).map((apiFormat) => [`/${apiFormat.name}`, apiFormat] as const),
+  ['/messages/count_tokens', API_FORMAT_ERRORS.messages],
 ]);
 
 const CHAT: Match = { type: 'operation', operation: { name: 'chat' } };
@@ -196,7 +196,7 @@ const CHAT: Match = { type: 'operation', operation: { name: 'chat' } };
 /** Finds the operation behind a method and a path below the mount. A slash at the end makes no difference. */
 export function matchRoute(method: string, path: string): Match {
   if (path === '/chat/completions' && method === 'POST') return CHAT;
-  const dialect = dialectAt(path);
+  const apiFormat = apiFormatAt(path);
   const trimmed = withoutSlash(path);
   const needsKeys = /^\/keys?(?:$|\/)/.test(trimmed) || undefined;
   const allowed: string[] = [];
@@ -205,12 +205,12 @@ export function matchRoute(method: string, path: string): Match {
     if (found === null) continue;
     if (route.method === method || (route.method === 'GET' && method === 'HEAD')) {
       const [, id = ''] = found;
-      return { type: 'operation', operation: route.operation(percentDecoded(id) ?? id), dialect, needsKeys };
+      return { type: 'operation', operation: route.operation(percentDecoded(id) ?? id), apiFormat, needsKeys };
     }
     allowed.push(route.method === 'GET' ? 'GET, HEAD' : route.method);
   }
   if (allowed.length === 0) return undefined;
-  return { type: 'wrong_method', allow: [...new Set(allowed)].join(', '), dialect, needsKeys };
+  return { type: 'wrong_method', allow: [...new Set(allowed)].join(', '), apiFormat, needsKeys };
 }
 
 function withoutSlash(path: string): string {

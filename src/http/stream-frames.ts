@@ -73,7 +73,7 @@ export class StreamFrames extends Pollable<string | undefined> implements Frames
     }
     if (this.#over) return undefined;
     try {
-      // What a dialect holds back for later makes no frame.
+      // What an API format holds back for later makes no frame.
       for (;;) {
         const frame = this.#pollFrame(wake);
         if (frame !== '' || this.#over) return frame;

@@ -3,7 +3,7 @@ import type { Frames, HttpCall, HttpHeaders, HttpReply } from '../contracts/exch
 import type { RouterInternals } from '../router/router.ts';
 import { loaded } from '../router/streams.ts';
 import { invalid } from './body.ts';
-import { STREAM_HEADERS, wholeReply } from './model-reply.ts';
+import { STREAM_HEADERS, completeReply } from './model-reply.ts';
 import type { StreamOperation } from './routes.ts';
 
 /**
@@ -22,7 +22,7 @@ export async function answerStreams(
   const streams = await loaded(load);
   const own = { ...headers, ...(id.startsWith('gen-') && { 'x-generation-id': id }), 'cache-control': 'no-store' };
   if (name === 'stream_stop') {
-    return wholeReply({ id, object: 'stream', status: await streams.stop(account.id, id) }, own);
+    return completeReply({ id, object: 'stream', status: await streams.stop(account.id, id) }, own);
   }
   const options = { from: placeOf(call), hasIds: idsWanted(call) };
   const leaving = new AbortController();

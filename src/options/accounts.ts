@@ -5,7 +5,7 @@ import { type Budget, BUDGET, RATE_LIMITS, type RateLimits } from './spending.ts
 
 /** Null is none, as it is in requests. */
 const price = (): Option<number | string | null, 'optional', number | string | null> =>
-  option.either(option.amount({ unit: 'US dollars' }), option.text());
+  option.union(option.amount({ unit: 'US dollars' }), option.string());
 
 /** Highest prices in US dollars, as numbers or numeric texts. What has no known price is excluded. */
 export const MAX_PRICE = {
@@ -30,27 +30,27 @@ export const REFUSALS = ['fallback', 'return'] as const;
 /** Routing rules of an account or of the whole router. */
 export const ROUTING_POLICY = {
   /** Providers that may be used at all. Default: all. */
-  only: option.list(option.text<ProviderName>()),
+  only: option.array(option.string<ProviderName>()),
   /** Providers that are never used. Default: none. */
-  ignore: option.list(option.text<ProviderName>()),
+  ignore: option.array(option.string<ProviderName>()),
   /**
    * Models that may be used at all, with `*` for any characters: `['openai/*', '*-mini']`. Whatever leads to another
    * one (an alias, a preset, a fallback, a plugin) is refused with 403, and lists of models leave it out. Default: all.
    */
-  allowedModels: option.list(option.text()),
+  allowedModels: option.array(option.string()),
   /** Models that are never used, in the same form. Default: none. */
-  excludedModels: option.list(option.text()),
+  excludedModels: option.array(option.string()),
   /** `deny`: no provider that stores prompts or trains on them. Default: as requests say. */
-  dataCollection: option.word(['allow', 'deny']),
+  dataCollection: option.enum(['allow', 'deny']),
   /** True: only endpoints with zero data retention. Default: as requests say. */
-  zeroDataRetention: option.flag(),
+  zeroDataRetention: option.boolean(),
   /** True: only models whose author permits distillation. Default: as requests say. */
-  enforceDistillableText: option.flag(),
+  enforceDistillableText: option.boolean(),
   /**
    * Regions that may be used, by what endpoints declare: `eu` is also `eu-central-1`. Endpoints without a region are
    * excluded. Default: all.
    */
-  regions: option.list(option.text()),
+  regions: option.array(option.string()),
   /** Highest prices; a request's own limit applies where it is lower. Default: none. */
   maxPrice: option.object<HighestPrices>(MAX_PRICE),
   /**
@@ -58,19 +58,19 @@ export const ROUTING_POLICY = {
    * `return` hands the refusal to the caller, so that none is routed around; `return` here is not overruled by a
    * request. Default: as requests say, which is `fallback` where they say nothing.
    */
-  refusals: option.word(REFUSALS),
+  refusals: option.enum(REFUSALS),
 } satisfies OptionTable;
 
 /** A plugin that runs although requests do not name it. */
 export const PLUGIN_DEFAULT = {
   /** Id of the plugin. */
-  id: required(option.text<PluginId>()),
+  id: required(option.string<PluginId>()),
   /** Options as they would be in a request's entry. Default: none. */
-  options: option.map(option.anything<unknown>('unknown')),
+  options: option.record(option.unknown<unknown>('unknown')),
   /** False: it does not run unless a request requires it. Default true. */
-  enabled: option.flag({ default: true }),
+  enabled: option.boolean({ default: true }),
   /** True: what a request says of this plugin is ignored. Default false. */
-  preventOverrides: option.flag({ default: false }),
+  preventOverrides: option.boolean({ default: false }),
 } satisfies OptionTable;
 
 /**
@@ -109,13 +109,13 @@ export const ACCOUNT_PROVIDER_KEY = {
    * for all requests of an account.
    */
   apiKey: required(
-    option.either(
+    option.union(
       option.callable<ProviderKeyFunction>('ProviderKeyFunction'),
-      option.textThat('a function, or one line of visible characters without spaces', /^[\x21-\x7e]+$/),
+      option.stringThat('a function, or one line of visible characters without spaces', /^[\x21-\x7e]+$/),
     ),
   ),
   /** True: use it only after the shared capacity failed. False: use it before everything else. Default false. */
-  fallback: option.flag({ default: false }),
+  fallback: option.boolean({ default: false }),
 } satisfies OptionTable;
 
 /** A provider key that belongs to the account ("bring your own key"). */
@@ -129,17 +129,17 @@ const SCOPES = ['inference', 'management'] as const;
 /** Who is calling: what `authenticate` gives, and what `apiKeys([...])` takes with each key. */
 export const ACCOUNT = {
   /** Key of everything that is stored for this account. Never sent to a provider. */
-  id: required(option.text()),
+  id: required(option.string()),
   /** What the caller may do. Default: inference only. */
-  scopes: option.list(option.word(SCOPES)),
+  scopes: option.array(option.enum(SCOPES)),
   /** Routing rules of the account. Default: those of the router. */
   policy: option.object<RoutingPolicy>(ROUTING_POLICY),
   /** Model for requests that name none. Default: that of the router. */
-  defaultModel: option.text(),
+  defaultModel: option.string(),
   /** The account's own provider keys, by provider slug. Default: none. */
-  providerKeys: option.map(option.object<AccountProviderKey>(ACCOUNT_PROVIDER_KEY)),
+  providerKeys: option.record(option.object<AccountProviderKey>(ACCOUNT_PROVIDER_KEY)),
   /** Plugins that run for this account although its requests do not name them (gaps 5). Default: none. */
-  pluginDefaults: option.list(option.object<PluginDefault>(PLUGIN_DEFAULT)),
+  pluginDefaults: option.array(option.object<PluginDefault>(PLUGIN_DEFAULT)),
   /** What the account may use in a minute. Default: field by field the limits for everybody. */
   rateLimits: option.object<RateLimits>(RATE_LIMITS),
   /** What the account may spend, with all its keys. Default: the budget for everybody, if there is one. */
@@ -148,9 +148,9 @@ export const ACCOUNT = {
    * Places for requests of batches that the account gets for each one of an account of weight 1, where both have
    * requests that wait. Default 1.
    */
-  batchWeight: option.whole(1, { default: 1 }),
+  batchWeight: option.integer(1, { default: 1 }),
   /** Which of the account's keys this is. Never the key itself. */
-  keyId: option.text(),
+  keyId: option.string(),
   /** What may be spent with this key, beside the budget of the account. Needs `keyId`. Default: no budget. */
   keyBudget: option.object<Budget>(BUDGET),
 } satisfies OptionTable;

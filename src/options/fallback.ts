@@ -18,12 +18,12 @@ export const AFTER_FIRST_TOKEN = ['error', 'continue'] as const;
 /** Limits of the attempts for one request. There is no other place where anything is retried. */
 export const FALLBACK = {
   /** Upstream calls per request, over all providers and models. Default 8. */
-  maxAttempts: option.whole(1, { default: 8 }),
+  maxAttempts: option.integer(1, { default: 8 }),
   /**
    * Calls of one endpoint per request. An endpoint is called again when no other is left, and once before another model
    * is tried. Default 3.
    */
-  triesPerEndpoint: option.whole(1, { default: 3 }),
+  triesPerEndpoint: option.integer(1, { default: 3 }),
   /** Waits between tries of the same endpoint. */
   backoff: option.section<BackoffPolicy>(BACKOFF),
   /**
@@ -37,7 +37,7 @@ export const FALLBACK = {
    * declared to take that, and answers anew otherwise, as long as it repeats what was sent; both calls are paid for.
    * Default `error`.
    */
-  afterFirstToken: option.word(AFTER_FIRST_TOKEN, { default: 'error' }),
+  afterFirstToken: option.enum(AFTER_FIRST_TOKEN, { default: 'error' }),
 } satisfies OptionTable;
 
 /** Limits of the attempts for one request. There is no other place where anything is retried. */
@@ -56,7 +56,7 @@ export const BREAKER = {
   /** Longest opening in milliseconds. Default 30,000. */
   maxOpenMs: option.ms({ default: 30_000 }),
   /** Probes at a time when half open. Default 1. */
-  probes: option.whole(1, { default: 1 }),
+  probes: option.integer(1, { default: 1 }),
   /** How many times as long as the one before an opening lasts. Default 1.2. */
   growth: option.amount({ default: 1.2 }),
   /** Share by which an opening may be longer or shorter, so that instances do not probe together. Default 0.2. */

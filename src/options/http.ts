@@ -24,12 +24,12 @@ const HEADER_NAME = /^[\w!#$%&'*+.^`|~-]{1,100}$/;
 /** Which sites' pages may call from a browser. */
 export const CORS = {
   /** Origins such as `https://app.example.com`; `'*'` for pages of all sites. */
-  origins: required(option.anything<'*' | readonly string[]>("'*' | string[]")),
+  origins: required(option.unknown<'*' | readonly string[]>("'*' | string[]")),
   /**
    * Names of more headers that these pages may send, such as `X-Team`. The router's own, and those of the SDKs of OpenAI,
    * Anthropic and Vercel, always may. Default: none.
    */
-  headers: option.list(option.textThat('the name of a header, such as "X-Team"', HEADER_NAME)),
+  headers: option.array(option.stringThat('the name of a header, such as "X-Team"', HEADER_NAME)),
 } satisfies OptionTable;
 
 /** Which sites' pages may call from a browser. */
@@ -39,18 +39,18 @@ export interface Cors extends OptionsOf<typeof CORS> {}
 const HOST_AND_PORT = /^(?:\[[\da-f:]+\]|[^\s/:A-Z]+):\d{1,5}$/;
 
 /** A certificate in PEM. */
-const PEM = () => option.textThat('a certificate in PEM, with its BEGIN line', /-----BEGIN CERTIFICATE-----/);
+const PEM = () => option.stringThat('a certificate in PEM, with its BEGIN line', /-----BEGIN CERTIFICATE-----/);
 
 /** Which addresses that users give may be called. */
 export const OUTBOUND = {
   /** Ports that may be called. Default 80, 443, 8443. */
-  ports: option.list(option.whole(1), { default: [80, 443, 8_443] }),
+  ports: option.array(option.integer(1), { default: [80, 443, 8_443] }),
   /**
    * Hosts that may be called whatever their address, as `host:port`: a search engine in the same network, for example.
    * Default: none.
    */
-  allowedHosts: option.list(
-    option.textThat('a host in small letters with its port, such as "wiki.internal:443"', HOST_AND_PORT),
+  allowedHosts: option.array(
+    option.stringThat('a host in small letters with its port, such as "wiki.internal:443"', HOST_AND_PORT),
   ),
 } satisfies OptionTable;
 
@@ -63,14 +63,14 @@ export const NETWORK = {
    * Address of an HTTP proxy, such as `http://user:password@proxy.example.com:3128`. Connections through it are opened
    * with CONNECT. Hosts of this machine are called without it. Default: `HTTPS_PROXY` and `HTTP_PROXY` of the environment.
    */
-  proxy: option.textThat('the http(s) address of a proxy, without a path', /^https?:\/\/[^\s/]+\/?$/),
+  proxy: option.stringThat('the http(s) address of a proxy, without a path', /^https?:\/\/[^\s/]+\/?$/),
   /**
    * Hosts that are called without the proxy, as `NO_PROXY` has them: `example.com` with all below it, `*.example.com` for
    * those below it alone, `10.0.0.5:8000` for one port, `*` for all. Default: `NO_PROXY` of the environment.
    */
-  noProxy: option.list(option.text()),
+  noProxy: option.array(option.string()),
   /** Certificates in PEM of authorities that are trusted besides those that Node trusts. Default: none. */
-  ca: option.either(option.list(PEM()), PEM()),
+  ca: option.union(option.array(PEM()), PEM()),
 } satisfies OptionTable;
 
 /** How connections leave the process. */

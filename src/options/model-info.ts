@@ -3,33 +3,33 @@ import { option, type OptionsOf, type OptionTable } from './option.ts';
 /** What is known about a model, whichever provider serves it. */
 export const MODEL_INFO = {
   /** Display name. Default: the id. */
-  name: option.text(),
+  name: option.string(),
   /** What the model is, as `GET /models` shows it. */
-  description: option.either(option.textThat('an empty string', /^$/), option.text()),
+  description: option.union(option.stringThat('an empty string', /^$/), option.string()),
   /** Unix seconds. Decides which model of a family is the latest. */
   created: option.amount({ unit: 'seconds' }),
   /** Family for `~author/family-latest`. Default: guessed from the slug's beginning. */
-  family: option.text(),
+  family: option.string(),
   /** Last day, or month, of the model's training data: `YYYY-MM-DD` or `YYYY-MM`. */
-  knowledgeCutoff: option.text(),
+  knowledgeCutoff: option.string(),
   /** Day from which it is served no more, as `GET /models` shows it: `YYYY-MM-DD`. */
-  expirationDate: option.text(),
+  expirationDate: option.string(),
   /** Stage of its life. A deprecated model is never the latest of its family. */
-  status: option.word(['alpha', 'beta', 'deprecated']),
+  status: option.enum(['alpha', 'beta', 'deprecated']),
   /** Family of its tokenizer, as `GET /models` shows it. */
-  tokenizer: option.text(),
+  tokenizer: option.string(),
   /** Format of its instructions, as `GET /models` shows it. */
-  instructType: option.text(),
+  instructType: option.string(),
   /** Other ids that mean this model. Default: none. */
-  aliases: option.list(option.text()),
+  aliases: option.array(option.string()),
   /** Permanent id when `id` is a moving name. Default: the id. */
-  canonicalSlug: option.text(),
+  canonicalSlug: option.string(),
   /** Benchmark scores from 0 to 1, by task; the default of its endpoints' scores. */
-  scores: option.map(option.amount()),
+  scores: option.record(option.amount()),
   /** How many prompts each of the scores was measured on: model routers follow well-founded differences alone. */
-  scoreCounts: option.map(option.amount()),
+  scoreCounts: option.record(option.amount()),
   /** Parameters this model is usually called with, as `GET /models` shows them. */
-  defaultParameters: option.map(option.anything<unknown>('unknown')),
+  defaultParameters: option.record(option.unknown<unknown>('unknown')),
 } satisfies OptionTable;
 
 /** What is known about a model, whichever provider serves it. Everything is optional. */

@@ -31,7 +31,7 @@ export interface NumberRange {
   readonly right: string;
   readonly least: number;
   readonly most?: number;
-  readonly whole?: boolean;
+  readonly integer?: boolean;
   /** True: `Infinity` is right too. */
   readonly endless?: boolean;
 }
@@ -55,7 +55,7 @@ export interface Option<Value = unknown, Left extends When = When, Whole = unkno
   /** Name of its TypeScript type, where the kind does not give it. */
   readonly type?: string | undefined;
   /** Carries the types; never there. */
-  readonly types?: { readonly value: Value; readonly whole: Whole };
+  readonly types?: { readonly value: Value; readonly integer: Whole };
 }
 
 /** Options by name, in the order in which they are listed. */
@@ -65,7 +65,7 @@ export type OptionTable = Readonly<Record<string, Option>>;
 export type ValueOf<One extends Option> = NonNullable<One['types']>['value'];
 
 /** What an option is for the router. */
-type WholeOf<One extends Option> = NonNullable<One['types']>['whole'];
+type WholeOf<One extends Option> = NonNullable<One['types']>['integer'];
 
 /** Options of a table as programs write them. */
 export type OptionsOf<Table extends OptionTable> = {
@@ -158,8 +158,8 @@ export const option = {
     return plain({ is: 'number', right, least: 0 }, { unit: 'milliseconds', ...said } as Saying & Said<number>);
   },
   /** A whole number from `least` on. */
-  whole: <const Saying extends Said<number> = object>(least: number, said?: Saying): Plain<number, Saying> =>
-    plain({ is: 'number', right: `a whole number from ${least} on`, least, whole: true }, said),
+  integer: <const Saying extends Said<number> = object>(least: number, said?: Saying): Plain<number, Saying> =>
+    plain({ is: 'number', right: `a whole number from ${least} on`, least, integer: true }, said),
   /** A number that is not negative. */
   amount: <const Saying extends Said<number> = object>(said?: Saying): Plain<number, Saying> =>
     plain({ is: 'number', right: 'a non-negative number', least: 0 }, said),
@@ -169,34 +169,34 @@ export const option = {
   /** A number in a range of its own. */
   number: <const Saying extends Said<number> = object>(range: NumberRange, said?: Saying): Plain<number, Saying> =>
     plain({ is: 'number', ...range }, said),
-  flag: <const Saying extends Said<boolean> = object>(said?: Saying): Plain<boolean, Saying> =>
+  boolean: <const Saying extends Said<boolean> = object>(said?: Saying): Plain<boolean, Saying> =>
     plain({ is: 'flag' }, said),
   /** A text that is not empty. */
-  text: <Value extends string = string, const Saying extends Said<Value> = object>(
+  string: <Value extends string = string, const Saying extends Said<Value> = object>(
     said?: Saying,
   ): Plain<Value, Saying> => plain({ is: 'text' }, said),
   /** A text, whatever it says. */
-  anyText: (): Option<string, 'optional', string> =>
+  anyString: (): Option<string, 'optional', string> =>
     plain({ is: 'pattern', right: 'a string', pattern: /^/ }, undefined),
   /** A text of some form. Faults do not repeat it: it may be a secret. */
-  textThat: (right: string, pattern: RegExp): Option<string, 'optional', string> =>
+  stringThat: (right: string, pattern: RegExp): Option<string, 'optional', string> =>
     plain({ is: 'pattern', right, pattern }, undefined),
   /** One of some words. */
-  word: <const Word extends string, const Saying extends Said<Word> = object>(
+  enum: <const Word extends string, const Saying extends Said<Word> = object>(
     words: readonly Word[],
     said?: Saying,
   ): Plain<Word, Saying> => plain({ is: 'word', words }, said),
-  list: <Value, const Saying extends Said<readonly Value[]> = object>(
+  array: <Value, const Saying extends Said<readonly Value[]> = object>(
     of: Option<Value>,
     said?: Saying,
   ): Plain<readonly Value[], Saying> => plain({ is: 'list', of }, said),
   /** An object with names of the program's own. */
-  map: <Value, const Saying extends Said<Readonly<Record<string, Value>>> = object>(
+  record: <Value, const Saying extends Said<Readonly<Record<string, Value>>> = object>(
     of: Option<Value>,
     said?: Saying,
   ): Plain<Readonly<Record<string, Value>>, Saying> => plain({ is: 'map', of }, said),
   /** One of two kinds; what is wrong with a value is what is wrong with it as the second. */
-  either: <One, Other>(one: Option<One>, other: Option<Other>): Option<One | Other, 'optional', One | Other> =>
+  union: <One, Other>(one: Option<One>, other: Option<Other>): Option<One | Other, 'optional', One | Other> =>
     plain({ is: 'either', one, other }, undefined),
   /** Options that are filled with their defaults, all of which have one, or have one computed. */
   section: <Whole extends object>(options: {
@@ -219,5 +219,5 @@ export const option = {
   checked: <Value>(type: string, check: Check): Option<Value, 'optional', Value> =>
     plain({ is: 'checked', check }, undefined, type),
   /** Anything here: it is looked at where it is used. */
-  anything: <Value>(type: string): Option<Value, 'optional', Value> => plain({ is: 'anything' }, undefined, type),
+  unknown: <Value>(type: string): Option<Value, 'optional', Value> => plain({ is: 'anything' }, undefined, type),
 };

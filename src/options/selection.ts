@@ -6,12 +6,12 @@ export const SELECTION = {
    * What to do with an ability that is not declared: `allow` sends the request and lets the provider decide,
    * `exclude` treats it as absent. Default `allow`.
    */
-  unknownCapability: option.word(['allow', 'exclude'], { default: 'allow' }),
+  unknownCapability: option.enum(['allow', 'exclude'], { default: 'allow' }),
   /**
    * `exclude`: no endpoint without tool support gets a request with tools. `prefer`: it may, when none supports them.
    * Default `exclude`.
    */
-  toolSupport: option.word(['exclude', 'prefer'], { default: 'exclude' }),
+  toolSupport: option.enum(['exclude', 'prefer'], { default: 'exclude' }),
 } satisfies OptionTable;
 
 /** Choices of the embedding program about selection. */
@@ -31,7 +31,7 @@ export const SPEED = {
 export interface SpeedPolicy extends ResolvedOf<typeof SPEED> {}
 
 /** How many calls at a time an endpoint gets before it is slow by them. */
-export const CROWD = {
+export const CONCURRENCY_LIMIT = {
   /**
    * Calls at a time that an endpoint gets until it has answered among so many in time; then twice as many. Default 3.
    */
@@ -50,7 +50,7 @@ export const CROWD = {
 } satisfies OptionTable;
 
 /** How many calls at a time an endpoint gets before it is slow by them. */
-export interface CrowdPolicy extends ResolvedOf<typeof CROWD> {}
+export interface ConcurrencyLimitPolicy extends ResolvedOf<typeof CONCURRENCY_LIMIT> {}
 
 /** Constants of the strategy `adaptive`, and of the health that every strategy looks at. */
 export const ADAPTIVE = {
@@ -65,7 +65,7 @@ export const ADAPTIVE = {
   /** First tokens may come this many times as late as usual before it costs health. Default 2. */
   toleratedSlowness: option.number(aboveNothing, { default: 2 }),
   /** Health below which a `sort` puts an endpoint behind the others. Default 0.7. */
-  unwellBelow: option.share({ default: 0.7 }),
+  degradedBelow: option.share({ default: 0.7 }),
   /**
    * Further requests that count where a session has its prompt cached: it moves when that is cheaper with them. 0 looks
    * at each request by itself. Default 3.
@@ -74,7 +74,7 @@ export const ADAPTIVE = {
   /** How the times to the first token are followed. */
   speed: option.section<SpeedPolicy>(SPEED),
   /** How many calls at a time an endpoint gets. */
-  crowd: option.section<CrowdPolicy>(CROWD),
+  concurrencyLimit: option.section<ConcurrencyLimitPolicy>(CONCURRENCY_LIMIT),
 } satisfies OptionTable;
 
 /**
@@ -122,7 +122,7 @@ export const PACER = {
 export interface PacerPolicy extends ResolvedOf<typeof PACER> {}
 
 /** When an endpoint whose calls do not answer is taken for one that hangs. */
-export const SILENCE = {
+export const HANG_DETECTION = {
   /**
    * Logarithm of the likelihood of so much silence below which it is no longer taken for chance: 1 in 160,000. Default
    * -12.
@@ -135,11 +135,11 @@ export const SILENCE = {
    * while nothing is known of its model either: another one is called beside it. For non-streaming responses, and for
    * endpoints whose own time limit is longer than the router's, it is longer in the same proportion. Default 9,000.
    */
-  unheardMs: option.ms({ default: 9_000 }),
+  firstResponseMs: option.ms({ default: 9_000 }),
 } satisfies OptionTable;
 
 /** When an endpoint whose calls do not answer is taken for one that hangs. */
-export interface SilencePolicy extends ResolvedOf<typeof SILENCE> {}
+export interface HangDetectionPolicy extends ResolvedOf<typeof HANG_DETECTION> {}
 
 /** When a second endpoint is called because the first is late. */
 export const HEDGE = {

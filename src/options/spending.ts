@@ -36,7 +36,7 @@ export const TAGGED_RATE_LIMITS = {
    * By a key of the request's `metadata`: what each of its values may use in a minute, within its account. Requests
    * without the key are not held to it. Default: none.
    */
-  tags: option.map(option.object<RateLimits>(RATE_LIMITS)),
+  tags: option.record(option.object<RateLimits>(RATE_LIMITS)),
   /** What each `session_id` may use in a minute, within its account. Default: no limit. */
   session: option.object<RateLimits>(RATE_LIMITS),
 } satisfies OptionTable;
@@ -60,7 +60,7 @@ export const BUDGET = {
     option.number({ right: `US dollars from 0 to ${MOST_USD}`, least: 0, most: MOST_USD }, { unit: 'US dollars' }),
   ),
   /** After which time it begins anew, by the calendar and UTC; `total` never does. Default `total`. */
-  period: option.word(BUDGET_PERIODS, { default: 'total' }),
+  period: option.enum(BUDGET_PERIODS, { default: 'total' }),
 } satisfies OptionTable;
 
 /** What may be spent. */
@@ -72,7 +72,7 @@ export const TAGGED_BUDGETS = {
    * By a key of the request's `metadata`: what may be spent by each of its values, within its account. Requests without
    * the key are not held to it. Default: none.
    */
-  tags: option.map(option.object<Budget>(BUDGET)),
+  tags: option.record(option.object<Budget>(BUDGET)),
   /** What may be spent by each `session_id`, within its account. Default: no budget. */
   session: option.object<Budget>(BUDGET),
 } satisfies OptionTable;

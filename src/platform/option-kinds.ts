@@ -29,15 +29,15 @@ const isNumber = (value: unknown): value is number => typeof value === 'number' 
 const isText = (value: unknown): value is string => typeof value === 'string';
 
 /** Takes anything: checked elsewhere, or by nobody. */
-export const anything: OptionKind = () => [];
-export const text = kind('a non-empty string', (value) => isText(value) && value.trim() !== '');
-export const flag = kind('true or false', (value) => typeof value === 'boolean');
+export const unknown: OptionKind = () => [];
+export const string = kind('a non-empty string', (value) => isText(value) && value.trim() !== '');
+export const boolean = kind('true or false', (value) => typeof value === 'boolean');
 export const callable = kind('a function', (value) => typeof value === 'function');
 export const amount = kind('a non-negative number', (value) => isNumber(value) && value >= 0);
 export const milliseconds = kind('a non-negative number of milliseconds', (value) => isNumber(value) && value >= 0);
 
 /** A text of some form. Nothing of a text that does not have it is shown. */
-export function textThat(right: string, isRight: (text: string) => boolean): OptionKind {
+export function stringThat(right: string, isRight: (string: string) => boolean): OptionKind {
   return (value, path) => {
     if (isText(value) && isRight(value)) return [];
     return [{ path, problem: isText(value) ? `must be ${right}` : `must be ${right}, not ${describe(value)}` }];
@@ -45,16 +45,16 @@ export function textThat(right: string, isRight: (text: string) => boolean): Opt
 }
 
 /** A key, or something else that is in a header. */
-export const headerText = textThat('one line of visible characters, without spaces', (value) =>
+export const headerText = stringThat('one line of visible characters, without spaces', (value) =>
   /^[\x21-\x7e]+$/.test(value),
 );
-export const httpAddress = textThat(
+export const httpAddress = stringThat(
   'an http(s) address',
   (value) => URL.canParse(value) && /^https?:$/.test(new URL(value).protocol),
 );
 
 /** A whole number from `least` on. */
-export function wholeNumber(least: number): OptionKind {
+export function integer(least: number): OptionKind {
   return kind(`a whole number from ${least} on`, (value) => Number.isInteger(value) && Number(value) >= least);
 }
 
@@ -67,7 +67,7 @@ export function withFunctions(right: string, ...names: readonly string[]): Optio
 }
 
 /** One of some words, all of them. */
-export function oneOf<Word extends string>(words: Readonly<Record<Word, true>>): OptionKind {
+export function enumeration<Word extends string>(words: Readonly<Record<Word, true>>): OptionKind {
   const all = Object.keys(words);
   const right = all.map((word) => `"${word}"`).join(' or ');
   return function* check(value, path) {
@@ -79,7 +79,7 @@ export function oneOf<Word extends string>(words: Readonly<Record<Word, true>>):
 }
 
 /** A list whose items are of one kind. */
-export function listOf(item: OptionKind): OptionKind {
+export function array(item: OptionKind): OptionKind {
   return function* check(value, path) {
     if (!Array.isArray(value)) yield { path, problem: `must be a list, not ${describe(value)}` };
     else for (const [index, one] of value.entries()) yield* item(one, `${path}[${index}]`);
@@ -87,12 +87,12 @@ export function listOf(item: OptionKind): OptionKind {
 }
 
 /** Either of two kinds; the problem is that of the second. */
-export function either(first: OptionKind, second: OptionKind): OptionKind {
+export function union(first: OptionKind, second: OptionKind): OptionKind {
   return (value, path) => ([...first(value, path)].length === 0 ? [] : second(value, path));
 }
 
 /** An object with names of the program's own and values of one kind. */
-export function mapOf(item: OptionKind): OptionKind {
+export function record(item: OptionKind): OptionKind {
   return function* check(value, path) {
     if (!isObject(value)) yield { path, problem: `must be an object, not ${describe(value)}` };
     else for (const [name, one] of Object.entries(value)) yield* item(one, below(path, name));
@@ -205,21 +205,21 @@ export function kindOf({ kind: one }: Option): OptionKind {
     case 'number':
       return kind(one.right, (value) => isInRange(one, value));
     case 'flag':
-      return flag;
+      return boolean;
     case 'anything':
-      return anything;
+      return unknown;
     case 'text':
-      return text;
+      return string;
     case 'pattern':
-      return textThat(one.right, (value) => one.pattern.test(value));
+      return stringThat(one.right, (value) => one.pattern.test(value));
     case 'word':
-      return oneOf(Object.fromEntries(one.words.map((word) => [word, true])));
+      return enumeration(Object.fromEntries(one.words.map((word) => [word, true])));
     case 'list':
-      return listOf(kindOf(one.of));
+      return array(kindOf(one.of));
     case 'map':
-      return mapOf(kindOf(one.of));
+      return record(kindOf(one.of));
     case 'either':
-      return either(kindOf(one.one), kindOf(one.other));
+      return union(kindOf(one.one), kindOf(one.other));
     case 'section':
     case 'object':
       return groupOf(one.options);
@@ -232,7 +232,8 @@ export function kindOf({ kind: one }: Option): OptionKind {
   }
 }
 
-function isInRange({ least, most = Infinity, whole = false, endless = false }: NumberRange, value: unknown): boolean {
+function isInRange(range: NumberRange, value: unknown): boolean {
+  const { least, most = Infinity, endless = false } = range;
   if (typeof value !== 'number' || Number.isNaN(value) || (!endless && !Number.isFinite(value))) return false;
-  return value >= least && value <= most && (!whole || Number.isInteger(value));
+  return value >= least && value <= most && (range.integer !== true || Number.isInteger(value));
 }

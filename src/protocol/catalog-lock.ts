@@ -1,10 +1,10 @@
 /** The schema of a catalog lock file. */
-import { later, optional, read } from './accept/schema.ts';
-import { either } from './accept/choices.ts';
+import { lazy, optional, read } from './accept/schema.ts';
+import { union } from './accept/choices.ts';
 import type { AnySchema } from './accept/form.ts';
-import { list, record } from './accept/collections.ts';
+import { array, record } from './accept/collections.ts';
 import { stripped } from './accept/object.ts';
-import { constant, flag, integer, number, text, word } from './accept/scalars.ts';
+import { literal, boolean, integer, number, string, enumeration } from './accept/scalars.ts';
 import type { Problem } from './issues.ts';
 import { REASONING_EFFORTS } from './reasoning.ts';
 
@@ -38,35 +38,37 @@ const hours = stripped({ from: minute, to: minute });
 const TIERS = ['default', 'priority', 'flex', 'batch'] as const;
 
 /** Prices hold prices: those of other tiers and of other times. */
-const price: AnySchema = later(() =>
+const price: AnySchema = lazy(() =>
   stripped({
     ...rates,
-    above: optional(list(stripped({ ...someRates, promptTokens: number({ least: 0 }) }))),
-    serviceTiers: optional(record(either([number({ least: 0 }), price]), TIERS)),
-    changes: optional(list(stripped({ from: optional(number()), hours: optional(hours), price }))),
+    above: optional(array(stripped({ ...someRates, promptTokens: number({ least: 0 }) }))),
+    serviceTiers: optional(record(union([number({ least: 0 }), price]), TIERS)),
+    changes: optional(array(stripped({ from: optional(number()), hours: optional(hours), price }))),
   }),
 );
 
-const modality = word(['text', 'image', 'audio', 'video', 'file', 'embeddings']);
+const modality = enumeration(['text', 'image', 'audio', 'video', 'file', 'embeddings']);
 
 const endpoint = stripped({
   price: optional(price),
   contextLength: tokens,
   maxPromptTokens: tokens,
   maxOutputTokens: tokens,
-  abilities: optional(record(flag)),
-  inputModalities: optional(list(modality)),
-  outputModalities: optional(list(modality)),
-  reasoning: optional(stripped({ efforts: optional(list(word(REASONING_EFFORTS))), mandatory: optional(flag) })),
+  abilities: optional(record(boolean)),
+  inputModalities: optional(array(modality)),
+  outputModalities: optional(array(modality)),
+  reasoning: optional(
+    stripped({ efforts: optional(array(enumeration(REASONING_EFFORTS))), mandatory: optional(boolean) }),
+  ),
 });
 
 const info = stripped({
-  name: optional(text()),
-  description: optional(text()),
+  name: optional(string()),
+  description: optional(string()),
   created: optional(number()),
-  family: optional(text()),
-  knowledgeCutoff: optional(text()),
-  status: optional(word(['alpha', 'beta', 'deprecated'])),
+  family: optional(string()),
+  knowledgeCutoff: optional(string()),
+  status: optional(enumeration(['alpha', 'beta', 'deprecated'])),
 });
 
 const model = stripped({
@@ -77,12 +79,12 @@ const model = stripped({
 
 /** Schema of a catalog lock. */
 export const lockSchema = stripped({
-  version: constant(1),
-  origins: list(
+  version: literal(1),
+  origins: array(
     stripped({
-      source: text(),
-      date: text({ pattern: [/^\d{4}-\d{2}-\d{2}/, 'must begin with YYYY-MM-DD'] }),
-      licence: text(),
+      source: string(),
+      date: string({ pattern: [/^\d{4}-\d{2}-\d{2}/, 'must begin with YYYY-MM-DD'] }),
+      licence: string(),
     }),
   ),
   vendors: record(record(model)),

@@ -1,9 +1,9 @@
 /** The body of `POST /chat/completions`, and its schema. */
 import { nullish, optional, read } from './accept/schema.ts';
-import { either } from './accept/choices.ts';
-import { jsonObject, list, mapOf } from './accept/collections.ts';
+import { union } from './accept/choices.ts';
+import { jsonObject, array, mapOf } from './accept/collections.ts';
 import { loose } from './accept/object.ts';
-import { anything, constant, flag, integer, number, text, word } from './accept/scalars.ts';
+import { unknown, literal, boolean, integer, number, string, enumeration } from './accept/scalars.ts';
 import { type CacheControl, cacheControlSchema, type TextPart } from './content-part.ts';
 import { identifier } from './fields.ts';
 import {
@@ -190,23 +190,23 @@ export interface ChatFields<Model extends string = string> {
 const slug = identifier(1, MAX_MODEL_SLUG_LENGTH);
 const unit = nullish(number({ least: 0, most: 1 }));
 const penalty = nullish(number({ least: -2, most: 2 }));
-const stopSequence = text({ least: 1 });
+const stopSequence = string({ least: 1 });
 
 /** Schema of `metadata`. */
-export const metadataSchema = mapOf(text({ most: MAX_METADATA_VALUE_LENGTH }), {
+export const metadataSchema = mapOf(string({ most: MAX_METADATA_VALUE_LENGTH }), {
   pairs: MAX_METADATA_PAIRS,
   keyLength: MAX_METADATA_KEY_LENGTH,
 });
 
 /** Schemas of the fields of a {@link ChatRequest}. */
 export const chatRequestFields = {
-  messages: list(messageSchema, { least: 1 }),
+  messages: array(messageSchema, { least: 1 }),
   model: nullish(slug),
   models: nullish(
-    list(slug, { most: MAX_FALLBACK_MODELS, says: `'models' array must have ${MAX_FALLBACK_MODELS} items or fewer.` }),
+    array(slug, { most: MAX_FALLBACK_MODELS, says: `'models' array must have ${MAX_FALLBACK_MODELS} items or fewer.` }),
   ),
-  stream: nullish(flag),
-  stream_options: nullish(loose({ include_usage: nullish(flag) })),
+  stream: nullish(boolean),
+  stream_options: nullish(loose({ include_usage: nullish(boolean) })),
   temperature: nullish(number({ least: 0, most: 2 })),
   top_p: unit,
   top_k: nullish(integer({ least: 0 })),
@@ -221,46 +221,46 @@ export const chatRequestFields = {
       key: [/^\d{1,10}$/, 'ids of tokens, such as "1234"'],
     }),
   ),
-  logprobs: nullish(flag),
+  logprobs: nullish(boolean),
   top_logprobs: nullish(integer({ least: 0, most: MAX_TOP_LOGPROBS })),
   max_completion_tokens: nullish(integer({ least: 1, most: MAX_OUTPUT_TOKENS })),
   max_tokens: nullish(integer({ least: 1, most: MAX_OUTPUT_TOKENS })),
   seed: nullish(integer()),
-  stop: nullish(either([stopSequence, list(stopSequence, { most: MAX_STOP_SEQUENCES })])),
+  stop: nullish(union([stopSequence, array(stopSequence, { most: MAX_STOP_SEQUENCES })])),
   user: nullish(identifier(0, MAX_USER_LENGTH)),
   session_id: nullish(identifier(0, MAX_SESSION_ID_LENGTH)),
   metadata: nullish(metadataSchema),
-  modalities: nullish(list(word(['text', 'image', 'audio']), { most: 3 })),
-  audio: nullish(loose({ voice: either([text(), jsonObject]), format: text() })),
-  parallel_tool_calls: nullish(flag),
-  tools: nullish(list(toolSchema)),
+  modalities: nullish(array(enumeration(['text', 'image', 'audio']), { most: 3 })),
+  audio: nullish(loose({ voice: union([string(), jsonObject]), format: string() })),
+  parallel_tool_calls: nullish(boolean),
+  tools: nullish(array(toolSchema)),
   tool_choice: nullish(toolChoiceSchema),
   max_tool_calls: nullish(integer({ least: 1, most: MAX_SERVER_TOOL_STEPS })),
   response_format: nullish(responseFormatSchema),
   reasoning: nullish(reasoningOptionsSchema),
   reasoning_effort: nullish(reasoningEffortSchema),
-  include_reasoning: nullish(flag),
-  verbosity: nullish(word(['low', 'medium', 'high', 'xhigh', 'max'])),
-  service_tier: nullish(word(['auto', 'default', 'fast', 'flex', 'priority', 'scale'])),
+  include_reasoning: nullish(boolean),
+  verbosity: nullish(enumeration(['low', 'medium', 'high', 'xhigh', 'max'])),
+  service_tier: nullish(enumeration(['auto', 'default', 'fast', 'flex', 'priority', 'scale'])),
   prediction: nullish(
     loose({
-      type: constant('content'),
-      content: either([text(), list(loose({ type: constant('text'), text: text() }))]),
+      type: literal('content'),
+      content: union([string(), array(loose({ type: literal('text'), text: string() }))]),
     }),
   ),
   cache_control: nullish(cacheControlSchema),
   prompt_cache_key: nullish(identifier(0, MAX_SESSION_ID_LENGTH)),
-  prompt_cache_options: nullish(loose({ mode: constant('explicit'), ttl: nullish(text()) })),
-  image_config: nullish(mapOf(either([text(), number(), list(anything)]))),
-  web_search_options: nullish(loose({ search_context_size: nullish(word(['low', 'medium', 'high'])) })),
-  debug: nullish(loose({ echo_upstream_body: nullish(flag) })),
+  prompt_cache_options: nullish(loose({ mode: literal('explicit'), ttl: nullish(string()) })),
+  image_config: nullish(mapOf(union([string(), number(), array(unknown)]))),
+  web_search_options: nullish(loose({ search_context_size: nullish(enumeration(['low', 'medium', 'high'])) })),
+  debug: nullish(loose({ echo_upstream_body: nullish(boolean) })),
   provider: nullish(providerPreferencesSchema),
-  plugins: nullish(list(pluginEntrySchema, { most: 64 })),
+  plugins: nullish(array(pluginEntrySchema, { most: 64 })),
   preset: nullish(slug),
-  route: nullish(either([word(['fallback', 'sort']), jsonObject])),
+  route: nullish(union([enumeration(['fallback', 'sort']), jsonObject])),
   stop_server_tools_when: nullish(stopConditionsSchema),
   trace: nullish(jsonObject),
-  transforms: nullish(list(constant('middle-out'), { most: 1 })),
+  transforms: nullish(array(literal('middle-out'), { most: 1 })),
 };
 
 /** Schema of a {@link ChatRequest}. Loose: it keeps unknown members. */

@@ -1,9 +1,9 @@
 /** The content parts of messages, and their schemas. */
-import { nullish, optional, ruled } from './accept/schema.ts';
-import { either, tagged } from './accept/choices.ts';
-import { list } from './accept/collections.ts';
+import { nullish, optional, refine } from './accept/schema.ts';
+import { union, discriminatedUnion } from './accept/choices.ts';
+import { array } from './accept/collections.ts';
 import { loose } from './accept/object.ts';
-import { constant, text, word } from './accept/scalars.ts';
+import { literal, string, enumeration } from './accept/scalars.ts';
 import { isBase64 } from './base64.ts';
 
 /** Marks a block as a prompt-cache breakpoint, Anthropic style. `ttl` is `5m` when left out. */
@@ -66,19 +66,19 @@ export interface RefusalPart {
 export type ContentPart = TextPart | ImagePart | AudioPart | VideoPart | FilePart;
 
 export const cacheControlSchema = loose({
-  type: constant('ephemeral'),
-  ttl: optional(word(['5m', '1h'])),
+  type: literal('ephemeral'),
+  ttl: optional(enumeration(['5m', '1h'])),
 });
 
 /** Members that mark a part as a breakpoint of a prompt cache. */
 export const cacheMarks = {
   cache_control: nullish(cacheControlSchema),
-  prompt_cache_breakpoint: nullish(loose({ mode: constant('explicit') })),
+  prompt_cache_breakpoint: nullish(loose({ mode: literal('explicit') })),
 };
 
 /** Refuses what is neither a data URL nor http(s): other schemes never reach a provider or our own fetcher. */
-export const mediaUrl = ruled(
-  ruled(text({ least: 1 }), {
+export const mediaUrl = refine(
+  refine(string({ least: 1 }), {
     test: (url) => /^(?:https?:\/\/[^\s]|data:)/i.test(url.slice(0, 16)),
     says: 'must be an http(s) URL or a data URL',
   }),
@@ -99,46 +99,46 @@ function isDataUrl(url: string): boolean {
 }
 
 /** Media as base64, where an address is not possible. */
-export const base64Data = ruled(text({ least: 1 }), {
+export const base64Data = refine(string({ least: 1 }), {
   test: (data) => isBase64(data, 0),
   says: 'must be valid base64, and no URL',
 });
 
-const textPartSchema = loose({ type: constant('text'), text: text(), ...cacheMarks });
+const textPartSchema = loose({ type: literal('text'), text: string(), ...cacheMarks });
 
 const imagePartSchema = loose({
-  type: constant('image_url'),
-  image_url: loose({ url: mediaUrl, detail: optional(word(['auto', 'low', 'high', 'original'])) }),
+  type: literal('image_url'),
+  image_url: loose({ url: mediaUrl, detail: optional(enumeration(['auto', 'low', 'high', 'original'])) }),
   ...cacheMarks,
 });
 
 const audioPartSchema = loose({
-  type: constant('input_audio'),
-  input_audio: loose({ data: base64Data, format: text({ least: 1, most: 32 }) }),
+  type: literal('input_audio'),
+  input_audio: loose({ data: base64Data, format: string({ least: 1, most: 32 }) }),
   ...cacheMarks,
 });
 
-const videoUrl = loose({ url: mediaUrl, processing: optional(word(['agentic', 'static'])) });
-const videoPartSchema = loose({ type: constant('video_url'), video_url: videoUrl, ...cacheMarks });
-const inputVideoPartSchema = loose({ type: constant('input_video'), video_url: videoUrl, ...cacheMarks });
+const videoUrl = loose({ url: mediaUrl, processing: optional(enumeration(['agentic', 'static'])) });
+const videoPartSchema = loose({ type: literal('video_url'), video_url: videoUrl, ...cacheMarks });
+const inputVideoPartSchema = loose({ type: literal('input_video'), video_url: videoUrl, ...cacheMarks });
 
 const filePartSchema = loose({
-  type: constant('file'),
-  file: ruled(
+  type: literal('file'),
+  file: refine(
     loose({
-      filename: optional(text({ most: 512 })),
+      filename: optional(string({ most: 512 })),
       file_data: optional(mediaUrl),
-      file_id: optional(text({ least: 1, most: 512 })),
+      file_id: optional(string({ least: 1, most: 512 })),
     }),
     { test: (file) => file.file_data !== undefined || file.file_id !== undefined, says: 'needs file_data or file_id' },
   ),
   ...cacheMarks,
 });
 
-const refusalPartSchema = loose({ type: constant('refusal'), refusal: text() });
+const refusalPartSchema = loose({ type: literal('refusal'), refusal: string() });
 
 /** Content of system and developer messages: text only. */
-export const textContentSchema = either([text(), list(tagged('type', [textPartSchema]), { least: 1 })]);
+export const textContentSchema = union([string(), array(discriminatedUnion('type', [textPartSchema]), { least: 1 })]);
 
 const anyPart = [
   textPartSchema,
@@ -150,13 +150,15 @@ const anyPart = [
 ] as const;
 
 /** Content of user messages. */
-export const contentSchema = either([text(), list(tagged('type', anyPart), { least: 1 })]);
+export const contentSchema = union([string(), array(discriminatedUnion('type', anyPart), { least: 1 })]);
 
 /** Content of tool messages: a tool may have nothing to say. */
-export const toolContentSchema = either([text(), list(tagged('type', anyPart))]);
+export const toolContentSchema = union([string(), array(discriminatedUnion('type', anyPart))]);
 
 /** Parts of an input that is to be embedded. */
-export const embeddedContentSchema = list(tagged('type', anyPart), { least: 1 });
+export const embeddedContentSchema = array(discriminatedUnion('type', anyPart), { least: 1 });
 
 /** Content of assistant messages: refusals may come back, and null is normal beside tool calls. */
-export const assistantContentSchema = nullish(either([text(), list(tagged('type', [...anyPart, refusalPartSchema]))]));
+export const assistantContentSchema = nullish(
+  union([string(), array(discriminatedUnion('type', [...anyPart, refusalPartSchema]))]),
+);

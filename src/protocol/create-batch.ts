@@ -1,7 +1,7 @@
 /** The body of `POST /batches`, and its schemas. */
 import { nullish, read } from './accept/schema.ts';
-import { list, mapOf } from './accept/collections.ts';
-import { constant, flag, integer, text, word } from './accept/scalars.ts';
+import { array, mapOf } from './accept/collections.ts';
+import { literal, boolean, integer, string, enumeration } from './accept/scalars.ts';
 import { BATCH_ENDPOINTS, type BatchEndpoint } from './batch.ts';
 import { type Checked, failed, faultAt, passed } from './fault.ts';
 import { closed, identifier } from './fields.ts';
@@ -61,22 +61,22 @@ const MAX_URL_LENGTH = 2_048;
 const EXPIRY_SECONDS = { least: 3_600, most: 2_592_000 };
 
 /** When something expires, counted from its creation. */
-export const expiresAfterSchema = closed({ anchor: constant('created_at'), seconds: integer(EXPIRY_SECONDS) });
+export const expiresAfterSchema = closed({ anchor: literal('created_at'), seconds: integer(EXPIRY_SECONDS) });
 
 /** Schemas of the members of {@link BatchFields}. */
 export const batchFields = {
-  endpoint: word(BATCH_ENDPOINTS),
+  endpoint: enumeration(BATCH_ENDPOINTS),
   model: nullish(identifier(1, MAX_MODEL_SLUG_LENGTH)),
-  completion_window: nullish(constant('24h')),
+  completion_window: nullish(literal('24h')),
   callback_url: nullish(identifier(1, MAX_URL_LENGTH)),
   provider: nullish(
     closed({
-      only: nullish(list(identifier(1, 128), { least: 1, most: 256 })),
-      allow_fallbacks: nullish(flag),
+      only: nullish(array(identifier(1, 128), { least: 1, most: 256 })),
+      allow_fallbacks: nullish(boolean),
     }),
   ),
   input_file_id: nullish(identifier(1, 128)),
-  metadata: nullish(mapOf(text({ most: 512 }), { pairs: 16, keyLength: 64 })),
+  metadata: nullish(mapOf(string({ most: 512 }), { pairs: 16, keyLength: 64 })),
   output_expires_after: nullish(expiresAfterSchema),
 };
 

@@ -1,7 +1,7 @@
 /** The body and the response of `POST /embeddings`, and their schemas. */
-import { jsonObject, list } from './accept/collections.ts';
+import { jsonObject, array } from './accept/collections.ts';
 import { loose } from './accept/object.ts';
-import { constant, integer, word } from './accept/scalars.ts';
+import { literal, integer, enumeration } from './accept/scalars.ts';
 import { nullish, read } from './accept/schema.ts';
 import { metadataSchema } from './chat-request.ts';
 import { type ContentPart, embeddedContentSchema } from './content-part.ts';
@@ -81,9 +81,9 @@ const slug = identifier(1, MAX_MODEL_SLUG_LENGTH);
 export const embeddingRequestFields = {
   model: nullish(slug),
   models: nullish(
-    list(slug, { most: MAX_FALLBACK_MODELS, says: `'models' array must have ${MAX_FALLBACK_MODELS} items or fewer.` }),
+    array(slug, { most: MAX_FALLBACK_MODELS, says: `'models' array must have ${MAX_FALLBACK_MODELS} items or fewer.` }),
   ),
-  encoding_format: nullish(word(['float', 'base64'])),
+  encoding_format: nullish(enumeration(['float', 'base64'])),
   dimensions: nullish(integer({ least: 1, most: MAX_DIMENSIONS })),
   input_type: nullish(identifier(1, MAX_INPUT_TYPE_LENGTH)),
   user: nullish(identifier(0, MAX_USER_LENGTH)),
@@ -91,7 +91,7 @@ export const embeddingRequestFields = {
   metadata: nullish(metadataSchema),
   provider: nullish(providerPreferencesSchema),
   trace: nullish(jsonObject),
-  stream: nullish(constant(false)),
+  stream: nullish(literal(false)),
 };
 
 /** Schema of an {@link EmbeddingRequest}, apart from its input. Loose: it keeps unknown members. */
@@ -101,7 +101,7 @@ export const embeddingRequestSchema = loose(embeddingRequestFields);
 export const multimodalItemSchema = loose({ content: embeddedContentSchema });
 
 /** Schema of an input that consists of parts. */
-export const multimodalInputSchema = loose({ input: list(multimodalItemSchema) });
+export const multimodalInputSchema = loose({ input: array(multimodalItemSchema) });
 
 /** One vector. */
 export interface Embedding<Vector = readonly number[] | string> {

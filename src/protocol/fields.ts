@@ -1,18 +1,18 @@
 /** Schemas of fields that several requests have. */
 import type { Shape, Schema } from './accept/form.ts';
 import { type Members, strict } from './accept/object.ts';
-import { text } from './accept/scalars.ts';
+import { string } from './accept/scalars.ts';
 import { echo } from './fault.ts';
 import { MAX_NAME_LENGTH } from './limits.ts';
 import { nearName } from './near-name.ts';
 
 /** Text in which a NUL byte is refused: ids, slugs and names end up in keys, headers and databases. */
 export function identifier(least: number, most: number): Schema<string> {
-  return text({ least, most, withoutNul: true });
+  return string({ least, most, withoutNul: true });
 }
 
 /** Name of a function or of a JSON schema, as the field's providers agree on it. */
-export const functionName = text({
+export const functionName = string({
   least: 1,
   most: MAX_NAME_LENGTH,
   pattern: [/^[a-zA-Z0-9_-]+$/, 'may hold only letters, digits, "_" and "-"'],

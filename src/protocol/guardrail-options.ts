@@ -1,8 +1,8 @@
 /** The options of guardrails, and their schema. */
-import { nullish, ruled } from './accept/schema.ts';
-import { tagged } from './accept/choices.ts';
-import { list } from './accept/collections.ts';
-import { constant, text, word } from './accept/scalars.ts';
+import { nullish, refine } from './accept/schema.ts';
+import { discriminatedUnion } from './accept/choices.ts';
+import { array } from './accept/collections.ts';
+import { literal, string, enumeration } from './accept/scalars.ts';
 import { closed, identifier } from './fields.ts';
 import { type OptionsParser, optionsParser } from './options.ts';
 
@@ -57,25 +57,25 @@ export type Guardrail = InjectionGuardrail | PiiGuardrail | ContentGuardrail;
 const basics = {
   id: identifier(1, 128),
   scope: nullish(identifier(1, 64)),
-  action: word(['flag', 'redact', 'block']),
-  on: nullish(word(['request', 'response', 'both'])),
+  action: enumeration(['flag', 'redact', 'block']),
+  on: nullish(enumeration(['request', 'response', 'both'])),
 };
 
-const pattern = ruled(text({ least: 1, most: 256 }), {
+const pattern = refine(string({ least: 1, most: 256 }), {
   test: (written) => problemOfPattern(written) === undefined,
   says: (written) => problemOfPattern(written) ?? '',
 });
 
 const MAX_PATTERNS = 1_000;
 
-const guardrail = tagged('type', [
-  closed({ type: constant('prompt-injection'), ...basics, patterns: nullish(list(pattern, { most: MAX_PATTERNS })) }),
-  closed({ type: constant('pii'), ...basics, kinds: nullish(list(word(PII_KINDS), { least: 1 })) }),
+const guardrail = discriminatedUnion('type', [
+  closed({ type: literal('prompt-injection'), ...basics, patterns: nullish(array(pattern, { most: MAX_PATTERNS })) }),
+  closed({ type: literal('pii'), ...basics, kinds: nullish(array(enumeration(PII_KINDS), { least: 1 })) }),
   closed({
-    type: constant('content'),
+    type: literal('content'),
     ...basics,
-    label: text({ pattern: [/^[\p{L}\p{N} _-]{1,64}$/u, 'may hold only letters, digits, blanks, "_" and "-"'] }),
-    patterns: list(pattern, { least: 1, most: MAX_PATTERNS }),
+    label: string({ pattern: [/^[\p{L}\p{N} _-]{1,64}$/u, 'may hold only letters, digits, blanks, "_" and "-"'] }),
+    patterns: array(pattern, { least: 1, most: MAX_PATTERNS }),
   }),
 ]);
 
@@ -85,7 +85,7 @@ export interface GuardrailRequestOptions {
 }
 
 /** Schema of options of the plugin `guardrails`. */
-export const guardrailOptionsSchema = closed({ rules: nullish(list(guardrail, { most: 50 })) });
+export const guardrailOptionsSchema = closed({ rules: nullish(array(guardrail, { most: 50 })) });
 
 /** Checks rules of the plugin `guardrails`. */
 export const parseGuardrailOptions = optionsParser(guardrailOptionsSchema) as OptionsParser<GuardrailRequestOptions>;

@@ -1,7 +1,7 @@
 /** The options of plugins and tools that call other models, and their schemas. */
-import { defaulted, nullish, optional, type OutputOf, read, ruled } from './accept/schema.ts';
-import { jsonObject, list } from './accept/collections.ts';
-import { anything, constant, flag, integer, number, text, word } from './accept/scalars.ts';
+import { defaulted, nullish, optional, type OutputOf, read, refine } from './accept/schema.ts';
+import { jsonObject, array } from './accept/collections.ts';
+import { unknown, literal, boolean, integer, number, string, enumeration } from './accept/scalars.ts';
 import { cacheControlSchema } from './content-part.ts';
 import { closed, identifier } from './fields.ts';
 import { MAX_FUSION_MODELS, MAX_FUSION_TOOL_CALLS, MAX_FUSION_TOOLS, MAX_MODEL_SLUG_LENGTH } from './limits.ts';
@@ -20,11 +20,11 @@ const slug = identifier(1, MAX_MODEL_SLUG_LENGTH);
 const SERVER_TOOL = 'must be a server tool such as "router:web_search"';
 
 const serverTool = closed({
-  type: ruled(text({ says: SERVER_TOOL }), { test: isServerToolType, says: SERVER_TOOL }),
+  type: refine(string({ says: SERVER_TOOL }), { test: isServerToolType, says: SERVER_TOOL }),
   parameters: nullish(jsonObject),
 }) as Schema<ServerTool>;
 
-const reasoning = ruled(
+const reasoning = refine(
   closed({
     effort: nullish(reasoningEffortSchema),
     max_tokens: nullish(integer({ least: 1 })),
@@ -45,15 +45,15 @@ const sampling = {
 const isFusion = (type: string): boolean => /^(?:open)?router[:/]fusion(?:-flash)?(?::|$)/.test(type);
 const ITSELF = 'must not be fusion itself: panels do not deliberate within panels';
 
-const otherModel = ruled(slug, { test: (model) => !isFusion(model), says: ITSELF });
+const otherModel = refine(slug, { test: (model) => !isFusion(model), says: ITSELF });
 
 const fusion = {
-  analysis_models: optional(list(otherModel, { least: 1, most: MAX_FUSION_MODELS })),
+  analysis_models: optional(array(otherModel, { least: 1, most: MAX_FUSION_MODELS })),
   model: optional(otherModel),
-  preset: optional(word(FUSION_PRESETS)),
+  preset: optional(enumeration(FUSION_PRESETS)),
   max_tool_calls: optional(integer({ least: 1, most: MAX_FUSION_TOOL_CALLS })),
   tools: optional(
-    list(ruled(serverTool, { test: ({ type }) => !isFusion(type), says: ITSELF, path: ['type'] }), {
+    array(refine(serverTool, { test: ({ type }) => !isFusion(type), says: ITSELF, path: ['type'] }), {
       most: MAX_FUSION_TOOLS,
     }),
   ),
@@ -70,14 +70,14 @@ export const fusionToolSchema = closed({
   ...fusion,
   ...sampling,
   cache_control: optional(cacheControlSchema),
-  on_failure: optional(word(['tell', 'error'])),
+  on_failure: optional(enumeration(['tell', 'error'])),
 });
 
 /** `parameters` of `router:fusion` (gaps 5.10). `on_failure` is this router's own. */
 export const parseFusionToolOptions = optionsParser(fusionToolSchema);
 
 /** Name of one of several advisors or subagents (gaps 2.1). */
-const instanceName = text({
+const instanceName = string({
   isTrimmed: true,
   pattern: [/^[a-zA-Z0-9 _-]{1,64}$/, 'must be 1 to 64 letters, digits, spaces, "_" and "-"'],
 });
@@ -90,14 +90,14 @@ const MAX_INNER_TOOL_CALLS = 25;
 const helper = {
   name: optional(instanceName),
   model: optional(slug),
-  instructions: optional(text({ most: MAX_INSTRUCTIONS_LENGTH })),
-  tools: optional(list(serverTool, { most: MAX_FUSION_TOOLS })),
+  instructions: optional(string({ most: MAX_INSTRUCTIONS_LENGTH })),
+  tools: optional(array(serverTool, { most: MAX_FUSION_TOOLS })),
   max_tool_calls: optional(integer({ least: 1, most: MAX_INNER_TOOL_CALLS })),
   ...sampling,
 };
 
 /** Schema of {@link AdvisorOptions}. */
-export const advisorSchema = closed({ ...helper, forward_transcript: optional(flag), stream: optional(flag) });
+export const advisorSchema = closed({ ...helper, forward_transcript: optional(boolean), stream: optional(boolean) });
 
 /** `parameters` of `router:advisor` (gaps 2.1). `stream` changes nothing for chat completions. */
 export const parseAdvisorOptions = optionsParser(advisorSchema);
@@ -107,8 +107,8 @@ const NO_FUNCTIONS = 'must be left out: a subagent cannot call functions of the 
 /** Schema of {@link SubagentOptions}. */
 export const subagentSchema = closed({
   ...helper,
-  inherit_functions: optional(constant(false, NO_FUNCTIONS)),
-  inherited_function_names: optional(list(anything, { most: 0, says: NO_FUNCTIONS })),
+  inherit_functions: optional(literal(false, NO_FUNCTIONS)),
+  inherited_function_names: optional(array(unknown, { most: 0, says: NO_FUNCTIONS })),
 });
 
 /** `parameters` of `router:subagent` (gaps 2.1). */
@@ -128,18 +128,18 @@ export type FusionPreset = (typeof FUSION_PRESETS)[number];
 const autoFields = {
   allowed_models: optional(modelPatternsSchema),
   excluded_models: optional(modelPatternsSchema),
-  cost_tier: optional(word(['low', 'medium', 'high', 'xhigh', 'max'])),
+  cost_tier: optional(enumeration(['low', 'medium', 'high', 'xhigh', 'max'])),
   cost_quality_tradeoff: optional(integer({ least: 0, most: 10 })),
 };
 
 /** Schema of {@link AutoRouterEntry}. */
-export const autoRouterSchema = closed({ ...autoFields, pin_model: optional(flag) });
+export const autoRouterSchema = closed({ ...autoFields, pin_model: optional(boolean) });
 
 /** Schema of {@link ParetoRouterEntry}. */
 export const paretoRouterSchema = closed({
   max_price: optional(number({ least: 0 })),
   min_coding_score: optional(number({ least: 0, most: 1 })),
-  price_source: optional(word(['prompt', 'weighted_avg'])),
+  price_source: optional(enumeration(['prompt', 'weighted_avg'])),
 });
 
 /** Options of `auto-router` (contract: plugin objects; gaps 5.1). */
@@ -157,15 +157,15 @@ export const parseAutoBetaRouterOptions = optionsParser(closed(autoFields));
 /** Checks an entry of `pareto-router`. */
 export const parseParetoRouterOptions = optionsParser(paretoRouterSchema);
 
-const some = <Item>(item: Schema<Item>): Schema<Item[]> => defaulted(list(item), () => []);
+const some = <Item>(item: Schema<Item>): Schema<Item[]> => defaulted(array(item), () => []);
 
 /** Schema of a {@link FusionAnalysis}. */
 export const analysisSchema = stripped({
-  consensus: some(text()),
-  contradictions: some(stripped({ topic: text(), stances: some(stripped({ model: text(), stance: text() })) })),
-  partial_coverage: some(stripped({ models: some(text()), point: text() })),
-  unique_insights: some(stripped({ model: text(), insight: text() })),
-  blind_spots: some(text()),
+  consensus: some(string()),
+  contradictions: some(stripped({ topic: string(), stances: some(stripped({ model: string(), stance: string() })) })),
+  partial_coverage: some(stripped({ models: some(string()), point: string() })),
+  unique_insights: some(stripped({ model: string(), insight: string() })),
+  blind_spots: some(string()),
 });
 
 /** What the analyst of a panel found (gaps 5.10). */

@@ -1,9 +1,9 @@
 /** The messages of a chat, and their schemas. */
 import { nullish, optional } from './accept/schema.ts';
-import { tagged } from './accept/choices.ts';
-import { jsonObject, list } from './accept/collections.ts';
+import { discriminatedUnion } from './accept/choices.ts';
+import { jsonObject, array } from './accept/collections.ts';
 import { loose } from './accept/object.ts';
-import { constant, text } from './accept/scalars.ts';
+import { literal, string } from './accept/scalars.ts';
 import {
   assistantContentSchema,
   type CacheControl,
@@ -95,35 +95,35 @@ const systemFields = {
 
 const toolCallSchema = loose({
   id: identifier(1, 512),
-  type: constant('function'),
-  function: loose({ name: text({ least: 1, most: 256 }), arguments: text() }),
-  extra_content: nullish(loose({ google: optional(loose({ thought_signature: optional(text()) })) })),
+  type: literal('function'),
+  function: loose({ name: string({ least: 1, most: 256 }), arguments: string() }),
+  extra_content: nullish(loose({ google: optional(loose({ thought_signature: optional(string()) })) })),
 });
 
 const assistantSchema = loose({
-  role: constant('assistant'),
+  role: literal('assistant'),
   content: assistantContentSchema,
   name,
-  refusal: nullish(text()),
-  reasoning: nullish(text()),
-  reasoning_content: nullish(text()),
-  reasoning_details: nullish(list(loose({ type: text() }))),
-  tool_calls: nullish(list(toolCallSchema)),
-  images: nullish(list(loose({ image_url: loose({ url: mediaUrl }) }))),
+  refusal: nullish(string()),
+  reasoning: nullish(string()),
+  reasoning_content: nullish(string()),
+  reasoning_details: nullish(array(loose({ type: string() }))),
+  tool_calls: nullish(array(toolCallSchema)),
+  images: nullish(array(loose({ image_url: loose({ url: mediaUrl }) }))),
   audio: nullish(jsonObject),
-  model: nullish(text()),
-  annotations: nullish(list(loose({ type: text() }))),
+  model: nullish(string()),
+  annotations: nullish(array(loose({ type: string() }))),
   ...cacheMark,
 });
 
 /** Schema of one {@link Message}. */
-export const messageSchema = tagged('role', [
-  loose({ role: constant('system'), ...systemFields }),
-  loose({ role: constant('developer'), ...systemFields }),
-  loose({ role: constant('user'), content: contentSchema, name, ...cacheMark }),
+export const messageSchema = discriminatedUnion('role', [
+  loose({ role: literal('system'), ...systemFields }),
+  loose({ role: literal('developer'), ...systemFields }),
+  loose({ role: literal('user'), content: contentSchema, name, ...cacheMark }),
   assistantSchema,
   loose({
-    role: constant('tool'),
+    role: literal('tool'),
     content: toolContentSchema,
     tool_call_id: identifier(1, 512),
     name,

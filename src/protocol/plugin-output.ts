@@ -1,9 +1,9 @@
 /** Checks what plugins return. */
-import { nullish, optional, read, ruled } from './accept/schema.ts';
+import { nullish, optional, read, refine } from './accept/schema.ts';
 import type { AnySchema } from './accept/form.ts';
-import { jsonObject, list } from './accept/collections.ts';
+import { jsonObject, array } from './accept/collections.ts';
 import { loose } from './accept/object.ts';
-import { constant, flag, integer, text, word } from './accept/scalars.ts';
+import { literal, boolean, integer, string, enumeration } from './accept/scalars.ts';
 import type { Choice } from './chat-result.ts';
 import { messageSchema } from './message.ts';
 import { responseFormatSchema } from './reasoning.ts';
@@ -13,23 +13,23 @@ import { inspectJson } from './inspect-json.ts';
 /** What plugins may give back is bounded like what callers may send. */
 const LIMITS = { depth: 64, nodes: 400_000 };
 
-const functionTool = ruled(toolSchema, { test: (tool) => isFunctionTool(tool as Tool), says: 'must be a function' });
+const functionTool = refine(toolSchema, { test: (tool) => isFunctionTool(tool as Tool), says: 'must be a function' });
 const serverTool = loose({
-  type: ruled(text(), { test: isServerToolType, says: 'must be the type of a server tool' }),
+  type: refine(string(), { test: isServerToolType, says: 'must be the type of a server tool' }),
   parameters: nullish(jsonObject),
 });
-const modality = word(['text', 'image', 'audio', 'video', 'file']);
+const modality = enumeration(['text', 'image', 'audio', 'video', 'file']);
 
 /** The members of a change that are JSON. Loose about the rest: those are typed, and only read by us. */
 export const changeSchema = loose({
-  messages: optional(list(messageSchema, { least: 1 })),
+  messages: optional(array(messageSchema, { least: 1 })),
   parameters: optional(jsonObject),
-  tools: optional(list(functionTool)),
-  serverTools: optional(list(serverTool)),
+  tools: optional(array(functionTool)),
+  serverTools: optional(array(serverTool)),
   toolChoice: optional(toolChoiceSchema),
   responseFormat: optional(responseFormatSchema),
-  reasoning: optional(loose({ exclude: flag })),
-  outputModalities: optional(list(modality)),
+  reasoning: optional(loose({ exclude: boolean })),
+  outputModalities: optional(array(modality)),
   preferences: optional(jsonObject),
   extra: optional(jsonObject),
   needs: optional(jsonObject),
@@ -37,18 +37,18 @@ export const changeSchema = loose({
 
 const choiceSchema = loose({
   index: integer({ least: 0 }),
-  finish_reason: nullish(word(['stop', 'length', 'tool_calls', 'content_filter'])),
+  finish_reason: nullish(enumeration(['stop', 'length', 'tool_calls', 'content_filter'])),
   message: loose({
-    role: constant('assistant'),
-    content: nullish(text()),
-    refusal: nullish(text()),
-    reasoning: nullish(text()),
-    tool_calls: optional(list(loose({ id: text(), function: loose({ name: text(), arguments: text() }) }))),
+    role: literal('assistant'),
+    content: nullish(string()),
+    refusal: nullish(string()),
+    reasoning: nullish(string()),
+    tool_calls: optional(array(loose({ id: string(), function: loose({ name: string(), arguments: string() }) }))),
   }),
 });
 
 /** What choices of an answer that a plugin gives back have to be. */
-export const choicesSchema = list(choiceSchema, { least: 1 });
+export const choicesSchema = array(choiceSchema, { least: 1 });
 
 /** What is wrong with a change that a plugin gives back; undefined when nothing is. */
 export function problemOfChange(change: object, maxCharacters: number): string | undefined {

@@ -1,9 +1,9 @@
 /** The field `plugins` of requests, and its schema. */
 import type { PluginId } from '../options/names.ts';
-import { nullish, ruled } from './accept/schema.ts';
-import { list } from './accept/collections.ts';
+import { nullish, refine } from './accept/schema.ts';
+import { array } from './accept/collections.ts';
 import { loose } from './accept/object.ts';
-import { flag, text } from './accept/scalars.ts';
+import { boolean, string } from './accept/scalars.ts';
 import { MAX_MODEL_PATTERN_LENGTH, MAX_MODEL_PATTERNS, MAX_MODEL_PATTERNS_TOTAL_LENGTH } from './limits.ts';
 
 /** Ids that the contract defines; which of them a router has is up to its program. */
@@ -37,13 +37,13 @@ export const PLUGIN_SHORT_FORMS = { transforms: 'context-compression', online: '
 
 /** Schema of a {@link PluginEntry}; each plugin checks its own options. */
 export const pluginEntrySchema = loose({
-  id: text({ least: 1, most: 64 }),
-  enabled: nullish(flag),
+  id: string({ least: 1, most: 64 }),
+  enabled: nullish(boolean),
 });
 
 /** A list of model patterns with `*` wildcards, within the contract's three limits. */
-export const modelPatternsSchema = ruled(
-  list(text({ least: 1, most: MAX_MODEL_PATTERN_LENGTH }), { most: MAX_MODEL_PATTERNS }),
+export const modelPatternsSchema = refine(
+  array(string({ least: 1, most: MAX_MODEL_PATTERN_LENGTH }), { most: MAX_MODEL_PATTERNS }),
   {
     test: (patterns) =>
       patterns.reduce((total, pattern) => total + pattern.length, 0) <= MAX_MODEL_PATTERNS_TOTAL_LENGTH,

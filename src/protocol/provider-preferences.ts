@@ -3,9 +3,9 @@ import { REFUSALS } from '../options/accounts.ts';
 import { AFTER_FIRST_TOKEN } from '../options/fallback.ts';
 import type { ProviderName } from '../options/names.ts';
 import { nullish } from './accept/schema.ts';
-import { either } from './accept/choices.ts';
-import { list } from './accept/collections.ts';
-import { flag, number, text, word } from './accept/scalars.ts';
+import { union } from './accept/choices.ts';
+import { array } from './accept/collections.ts';
+import { boolean, number, string, enumeration } from './accept/scalars.ts';
 import { closed } from './fields.ts';
 
 /** Weight formats that `quantizations` may name. */
@@ -114,17 +114,17 @@ export interface ProviderPreferences {
   readonly after_first_token?: 'error' | 'continue' | null | undefined;
 }
 
-const providerList = nullish(list(text({ least: 1, most: 128 }), { most: 256 }));
-const sortKey = word(['price', 'throughput', 'latency', 'exacto']);
+const providerList = nullish(array(string({ least: 1, most: 128 }), { most: 256 }));
+const sortKey = enumeration(['price', 'throughput', 'latency', 'exacto']);
 const cutoff = nullish(number({ least: 0 }));
 const percentiles = nullish(
-  either([number({ least: 0 }), closed({ p50: cutoff, p75: cutoff, p90: cutoff, p99: cutoff })]),
+  union([number({ least: 0 }), closed({ p50: cutoff, p75: cutoff, p90: cutoff, p99: cutoff })]),
 );
 
 const amount = nullish(
-  either([
+  union([
     number({ least: 0 }),
-    text({ pattern: [/^\d+(?:\.\d+)?$/, 'must be a number of US dollars, such as 0.5 or "0.5"'] }),
+    string({ pattern: [/^\d+(?:\.\d+)?$/, 'must be a number of US dollars, such as 0.5 or "0.5"'] }),
   ]),
 );
 
@@ -133,17 +133,17 @@ export const providerPreferencesSchema = closed({
   order: providerList,
   only: providerList,
   ignore: providerList,
-  allow_fallbacks: nullish(flag),
-  require_parameters: nullish(flag),
-  data_collection: nullish(word(['allow', 'deny'])),
-  zdr: nullish(flag),
-  enforce_distillable_text: nullish(flag),
-  regions: nullish(list(text({ least: 1, most: 128 }), { most: 64 })),
-  quantizations: nullish(list(word(QUANTIZATIONS), { most: QUANTIZATIONS.length })),
-  sort: nullish(either([sortKey, closed({ by: nullish(sortKey), partition: nullish(word(['model', 'none'])) })])),
+  allow_fallbacks: nullish(boolean),
+  require_parameters: nullish(boolean),
+  data_collection: nullish(enumeration(['allow', 'deny'])),
+  zdr: nullish(boolean),
+  enforce_distillable_text: nullish(boolean),
+  regions: nullish(array(string({ least: 1, most: 128 }), { most: 64 })),
+  quantizations: nullish(array(enumeration(QUANTIZATIONS), { most: QUANTIZATIONS.length })),
+  sort: nullish(union([sortKey, closed({ by: nullish(sortKey), partition: nullish(enumeration(['model', 'none'])) })])),
   max_price: nullish(closed({ prompt: amount, completion: amount, request: amount, image: amount, audio: amount })),
   preferred_min_throughput: percentiles,
   preferred_max_latency: percentiles,
-  refusals: nullish(word(REFUSALS)),
-  after_first_token: nullish(word(AFTER_FIRST_TOKEN)),
+  refusals: nullish(enumeration(REFUSALS)),
+  after_first_token: nullish(enumeration(AFTER_FIRST_TOKEN)),
 });

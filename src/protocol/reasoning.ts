@@ -1,9 +1,9 @@
 /** Reasoning options, response formats and stop conditions, and their schemas. */
 import { nullish } from './accept/schema.ts';
 import { loose } from './accept/object.ts';
-import { constant, flag, integer, number, text, word } from './accept/scalars.ts';
-import { either, tagged } from './accept/choices.ts';
-import { jsonObject, list } from './accept/collections.ts';
+import { literal, boolean, integer, number, string, enumeration } from './accept/scalars.ts';
+import { union, discriminatedUnion } from './accept/choices.ts';
+import { jsonObject, array } from './accept/collections.ts';
 import { closed, functionName } from './fields.ts';
 import type { ToolCallExtra } from './tools.ts';
 
@@ -59,17 +59,17 @@ export type ReasoningDetail = ReasoningDetailBase &
       }
   );
 
-export const reasoningEffortSchema = word(REASONING_EFFORTS);
+export const reasoningEffortSchema = enumeration(REASONING_EFFORTS);
 
 /** Members of {@link ReasoningOptions}. */
 export const reasoningMembers = {
   effort: nullish(reasoningEffortSchema),
   max_tokens: nullish(integer({ least: 1 })),
-  enabled: nullish(flag),
-  exclude: nullish(flag),
-  summary: nullish(word(['auto', 'concise', 'detailed'])),
-  context: nullish(word(['auto', 'all_turns', 'current_turn'])),
-  mode: nullish(word(['standard', 'pro'])),
+  enabled: nullish(boolean),
+  exclude: nullish(boolean),
+  summary: nullish(enumeration(['auto', 'concise', 'detailed'])),
+  context: nullish(enumeration(['auto', 'all_turns', 'current_turn'])),
+  mode: nullish(enumeration(['standard', 'pro'])),
 };
 
 export const reasoningOptionsSchema = loose(reasoningMembers);
@@ -91,20 +91,20 @@ export type ResponseFormat =
   | { readonly type: 'python' };
 
 /** Schema of {@link ResponseFormat}. */
-export const responseFormatSchema = tagged('type', [
-  loose({ type: constant('text') }),
-  loose({ type: constant('json_object') }),
+export const responseFormatSchema = discriminatedUnion('type', [
+  loose({ type: literal('text') }),
+  loose({ type: literal('json_object') }),
   loose({
-    type: constant('json_schema'),
+    type: literal('json_schema'),
     json_schema: loose({
       name: functionName,
-      description: nullish(text()),
+      description: nullish(string()),
       schema: nullish(jsonObject),
-      strict: nullish(flag),
+      strict: nullish(boolean),
     }),
   }),
-  loose({ type: constant('grammar'), grammar: text({ least: 1, most: 1_000_000 }) }),
-  loose({ type: constant('python') }),
+  loose({ type: literal('grammar'), grammar: string({ least: 1, most: 1_000_000 }) }),
+  loose({ type: literal('python') }),
 ]);
 
 /** A condition that ends the loop of server tools (gaps 2.6). Several in a list are joined by "or". */
@@ -116,13 +116,13 @@ export type StopCondition =
   | { readonly type: 'max_cost'; readonly max_cost_in_dollars: number }
   | { readonly type: 'finish_reason_is'; readonly reason: string };
 
-const stopConditionSchema = tagged('type', [
-  closed({ type: constant('step_count_is'), step_count: integer({ least: 0 }) }),
-  closed({ type: constant('has_tool_call'), tool_name: text({ least: 1 }) }),
-  closed({ type: constant('max_tokens_used'), max_tokens: integer({ least: 0 }) }),
-  closed({ type: constant('max_cost'), max_cost_in_dollars: number({ least: 0 }) }),
-  closed({ type: constant('finish_reason_is'), reason: text({ least: 1 }) }),
+const stopConditionSchema = discriminatedUnion('type', [
+  closed({ type: literal('step_count_is'), step_count: integer({ least: 0 }) }),
+  closed({ type: literal('has_tool_call'), tool_name: string({ least: 1 }) }),
+  closed({ type: literal('max_tokens_used'), max_tokens: integer({ least: 0 }) }),
+  closed({ type: literal('max_cost'), max_cost_in_dollars: number({ least: 0 }) }),
+  closed({ type: literal('finish_reason_is'), reason: string({ least: 1 }) }),
 ]);
 
 /** Schema of one {@link StopCondition} or a list of them. */
-export const stopConditionsSchema = either([list(stopConditionSchema, { least: 1 }), stopConditionSchema]);
+export const stopConditionsSchema = union([array(stopConditionSchema, { least: 1 }), stopConditionSchema]);

@@ -1,14 +1,14 @@
 /** The options of server tools, and their schemas. */
-import { list } from './accept/collections.ts';
+import { array } from './accept/collections.ts';
 import { optional } from './accept/schema.ts';
 import { loose } from './accept/object.ts';
-import { integer, text } from './accept/scalars.ts';
+import { integer, string } from './accept/scalars.ts';
 import { closed, identifier } from './fields.ts';
 import { MAX_MODEL_SLUG_LENGTH } from './limits.ts';
 import { optionsParser } from './options.ts';
 
 /** Schema of `parameters` of `router:datetime`. */
-export const datetimeSchema = closed({ timezone: optional(text({ least: 1, most: 64 })) });
+export const datetimeSchema = closed({ timezone: optional(string({ least: 1, most: 64 })) });
 
 /** `parameters` of `router:datetime` (gaps 2.1). */
 export const parseDatetimeOptions = optionsParser(datetimeSchema);
@@ -25,13 +25,13 @@ export const parseFilesOptions = optionsParser(closed({}));
 /** Schema of `parameters` of `router:image_generation`. */
 export const imageSchema = loose({
   model: optional(identifier(1, MAX_MODEL_SLUG_LENGTH)),
-  quality: optional(text({ least: 1, most: 64 })),
-  size: optional(text({ least: 1, most: 64 })),
-  aspect_ratio: optional(text({ least: 1, most: 64 })),
-  background: optional(text({ least: 1, most: 64 })),
-  output_format: optional(text({ least: 1, most: 64 })),
+  quality: optional(string({ least: 1, most: 64 })),
+  size: optional(string({ least: 1, most: 64 })),
+  aspect_ratio: optional(string({ least: 1, most: 64 })),
+  background: optional(string({ least: 1, most: 64 })),
+  output_format: optional(string({ least: 1, most: 64 })),
   output_compression: optional(integer({ least: 0, most: 100 })),
-  moderation: optional(text({ least: 1, most: 64 })),
+  moderation: optional(string({ least: 1, most: 64 })),
   n: optional(integer({ least: 1, most: 10 })),
 });
 
@@ -43,8 +43,8 @@ export const parseImageOptions = optionsParser(imageSchema);
 
 /** Schema of `parameters` of `router:mcp`. */
 export const mcpSchema = closed({
-  server: text({ least: 1, most: 64 }),
-  allowed_tools: optional(list(text({ least: 1, most: 128 }), { least: 1, most: 128 })),
+  server: string({ least: 1, most: 64 }),
+  allowed_tools: optional(array(string({ least: 1, most: 128 }), { least: 1, most: 128 })),
 });
 
 /** `parameters` of `router:mcp`: a server that the router has by this name, and which of its tools. */

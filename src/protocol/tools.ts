@@ -1,9 +1,9 @@
 /** Functions and server tools in requests, and their schemas. */
-import { nullish, optional, ruled } from './accept/schema.ts';
-import { either } from './accept/choices.ts';
+import { nullish, optional, refine } from './accept/schema.ts';
+import { union } from './accept/choices.ts';
 import { loose } from './accept/object.ts';
 import { jsonObject } from './accept/collections.ts';
-import { constant, flag, text, word } from './accept/scalars.ts';
+import { literal, boolean, string, enumeration } from './accept/scalars.ts';
 import { type CacheControl, cacheControlSchema } from './content-part.ts';
 import { functionName } from './fields.ts';
 
@@ -84,33 +84,33 @@ export function isFunctionTool(tool: Tool): tool is FunctionTool {
 const TYPES = 'must be "function" or a server tool such as "router:web_search"';
 
 const functionToolSchema = loose({
-  type: constant('function', TYPES),
+  type: literal('function', TYPES),
   function: loose({
     name: functionName,
-    description: nullish(text()),
+    description: nullish(string()),
     parameters: nullish(jsonObject),
-    strict: nullish(flag),
+    strict: nullish(boolean),
   }),
   cache_control: nullish(cacheControlSchema),
 });
 
-const serverToolType = ruled(text({ says: TYPES }), { test: isServerToolType, says: TYPES, decides: true });
+const serverToolType = refine(string({ says: TYPES }), { test: isServerToolType, says: TYPES, decides: true });
 
 const serverToolSchema = loose({ type: serverToolType, parameters: nullish(jsonObject) });
 
 /** Schema of one {@link Tool}. The members of a server tool's `parameters` are checked by that tool. */
-export const toolSchema = either([functionToolSchema, serverToolSchema]);
+export const toolSchema = union([functionToolSchema, serverToolSchema]);
 
-const choiceType = ruled(text({ says: TYPES }), {
+const choiceType = refine(string({ says: TYPES }), {
   test: (type) => type === 'function' || isServerToolType(type),
   says: TYPES,
   decides: true,
 });
 
 /** Schema of {@link ToolChoice}. */
-export const toolChoiceSchema = either([
-  word(['none', 'auto', 'required']),
-  ruled(loose({ type: choiceType, function: optional(loose({ name: text({ least: 1 }) })) }), {
+export const toolChoiceSchema = union([
+  enumeration(['none', 'auto', 'required']),
+  refine(loose({ type: choiceType, function: optional(loose({ name: string({ least: 1 }) })) }), {
     test: (choice) => choice.type !== 'function' || choice.function !== undefined,
     path: ['function'],
     says: 'is required and must be an object with a name',

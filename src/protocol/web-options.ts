@@ -1,7 +1,7 @@
 /** The options of plugins and tools for the web and for files, and their schemas. */
 import { nullish, optional, type OutputOf } from './accept/schema.ts';
-import { list } from './accept/collections.ts';
-import { anything, constant, flag, integer, text, word } from './accept/scalars.ts';
+import { array } from './accept/collections.ts';
+import { unknown, literal, boolean, integer, string, enumeration } from './accept/scalars.ts';
 import { closed } from './fields.ts';
 import { optionsParser, type OptionsParser } from './options.ts';
 
@@ -10,19 +10,19 @@ const MAX_DOMAINS = 300;
 /** Characters in one rule. */
 const MAX_DOMAIN_LENGTH = 512;
 
-const domains = optional(list(text({ least: 1, most: MAX_DOMAIN_LENGTH }), { most: MAX_DOMAINS }));
-const place = nullish(text({ least: 1, most: 256 }));
+const domains = optional(array(string({ least: 1, most: MAX_DOMAIN_LENGTH }), { most: MAX_DOMAINS }));
+const place = nullish(string({ least: 1, most: 256 }));
 
 const placeOfUser = { city: place, region: place, country: place, timezone: place };
 
 /** Where the user is, roughly, for search engines that ask. */
-const userLocation = optional(closed({ type: optional(constant('approximate')), ...placeOfUser }));
+const userLocation = optional(closed({ type: optional(literal('approximate')), ...placeOfUser }));
 
 /** The same in the plugin, where the contract requires the type. */
-const typedUserLocation = optional(closed({ type: constant('approximate'), ...placeOfUser }));
+const typedUserLocation = optional(closed({ type: literal('approximate'), ...placeOfUser }));
 
-const handles = optional(list(text({ least: 1, most: 256 }), { most: 20 }));
-const date = optional(text({ least: 1, most: 64 }));
+const handles = optional(array(string({ least: 1, most: 256 }), { most: 20 }));
+const date = optional(string({ least: 1, most: 64 }));
 
 /** What a search of X is limited to (gaps 2.2). Accepted, and said not to be applied where nothing searches there. */
 const xSearch = nullish(
@@ -31,26 +31,26 @@ const xSearch = nullish(
     excluded_x_handles: handles,
     from_date: date,
     to_date: date,
-    enable_image_understanding: optional(flag),
-    enable_video_understanding: optional(flag),
+    enable_image_understanding: optional(boolean),
+    enable_video_understanding: optional(boolean),
   }),
 );
 
 /** How thoroughly an engine searches, in the words of all engines together. */
 const mode = optional(
-  word(['instant', 'fast', 'turbo', 'auto', 'basic', 'advanced', 'deep-lite', 'deep', 'deep-reasoning']),
+  enumeration(['instant', 'fast', 'turbo', 'auto', 'basic', 'advanced', 'deep-lite', 'deep', 'deep-reasoning']),
 );
 
-const engine = optional(text({ least: 1, most: 64 }));
+const engine = optional(string({ least: 1, most: 64 }));
 const maxResults = optional(integer({ least: 1, most: 25 }));
 const maxUses = optional(integer({ least: 1 }));
-const contextSize = optional(word(['low', 'medium', 'high']));
+const contextSize = optional(enumeration(['low', 'medium', 'high']));
 
 /** Schema of options of the plugin `web`. */
 export const webSchema = closed({
   engine,
   mode,
-  search_prompt: optional(text({ least: 1, most: 20_000 })),
+  search_prompt: optional(string({ least: 1, most: 20_000 })),
   max_results: maxResults,
   max_uses: maxUses,
   include_domains: domains,
@@ -85,7 +85,7 @@ export const parseWebSearchOptions = optionsParser(webSearchSchema);
 /** Schema of options of the plugin `web-fetch`. */
 export const webFetchSchema = closed({
   // A provider's own fetching is used by no wire, so `native` is served by the router, as in a search (gaps 2.1).
-  engine: optional(word(['auto', 'native', 'router', 'openrouter'])),
+  engine: optional(enumeration(['auto', 'native', 'router', 'openrouter'])),
   max_uses: maxUses,
   max_content_tokens: optional(integer({ least: 1, most: 1_000_000 })),
   allowed_domains: domains,
@@ -112,15 +112,17 @@ export interface FileParserRequestOptions {
 
 /** Schema of options of the plugin `file-parser`. */
 export const fileParserSchema = closed({
-  pdf: nullish(closed({ engine: nullish(word(['native', 'cloudflare-ai', 'mistral-ocr', 'pdf-text'])) })),
-  max_files: nullish(anything),
+  pdf: nullish(closed({ engine: nullish(enumeration(['native', 'cloudflare-ai', 'mistral-ocr', 'pdf-text'])) })),
+  max_files: nullish(unknown),
 });
 
 /** Checks the options of the plugin `file-parser`. `max_files`, which some clients send, says nothing. */
 export const parseFileParserOptions: OptionsParser<FileParserRequestOptions> = optionsParser(fileParserSchema);
 
 /** Options of the plugin `context-compression` (contract: plugin objects; gaps 5.8). */
-export const parseCompressionOptions = optionsParser(closed({ engine: optional(word(['middle-out', 'relevant'])) }));
+export const parseCompressionOptions = optionsParser(
+  closed({ engine: optional(enumeration(['middle-out', 'relevant'])) }),
+);
 
 /** Checks the options of response-healing. */
-export const parseHealingOptions = optionsParser(closed({ ensure: optional(word(['schema'])) }));
+export const parseHealingOptions = optionsParser(closed({ ensure: optional(enumeration(['schema'])) }));

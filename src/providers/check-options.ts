@@ -2,14 +2,14 @@
 import type { ProviderKey } from '../options/accounts.ts';
 import {
   amount,
-  either,
+  union,
   group,
   kind,
-  listOf,
-  oneOf,
+  array,
+  enumeration,
   optionProblems,
   type OptionShape,
-  wholeNumber,
+  integer,
 } from '../platform/option-kinds.ts';
 import { namedKeys, type NamedKey } from './provider-api.ts';
 import { ConfigError, type ConfigProblem } from '../protocol/router-error.ts';
@@ -91,16 +91,16 @@ export const keyOrFunction = kind(
   (value) => typeof value === 'string' || typeof value === 'function',
 );
 /** Several keys, each with what is said of it. */
-export const severalKeys = listOf(
-  either(
+export const severalKeys = array(
+  union(
     group<NamedKey>(
       {
         apiKey: keyOrFunction,
         name: anyText,
         weight: amount,
-        rpm: wholeNumber(1),
-        tpm: wholeNumber(1),
-        concurrency: wholeNumber(1),
+        rpm: integer(1),
+        tpm: integer(1),
+        concurrency: integer(1),
       },
       ['apiKey'],
     ),
@@ -111,7 +111,7 @@ export const severalKeys = listOf(
   ),
 );
 /** Where a key goes: in the header of the vendor, or as an access token in `authorization`. */
-export const keyPlace = oneOf({ 'api-key': true, bearer: true });
+export const keyPlace = enumeration({ 'api-key': true, bearer: true });
 /** A number, whatever it is. */
 export const anyNumber = kind('a number', (value) => typeof value === 'number');
 /** What may be behind a header's name. */

@@ -42,11 +42,11 @@ export class FileAddresses {
 
   async #fetch(address: string, where: string, signal: AbortSignal): Promise<string> {
     try {
-      const { data, mediaType: told = '' } = await this.#download(new URL(address), signal);
-      const type = told.split(';')[0]?.trim().toLowerCase() ?? '';
+      const { data, mediaType: stated = '' } = await this.#download(new URL(address), signal);
+      const type = stated.split(';')[0]?.trim().toLowerCase() ?? '';
       // Stores of files often say no more than that it is bytes.
-      const isTold = type !== '' && type !== 'application/octet-stream';
-      const mediaType = isTold ? type : (typeOfName(new URL(address).pathname) ?? 'application/pdf');
+      const isStated = type !== '' && type !== 'application/octet-stream';
+      const mediaType = isStated ? type : (typeOfName(new URL(address).pathname) ?? 'application/pdf');
       return `data:${mediaType};base64,${toBase64(data)}`;
     } catch (error) {
       if (signal.aborted) throw error;

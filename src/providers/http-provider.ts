@@ -3,7 +3,7 @@ import type { CallTimeouts, Endpoint, EndpointDeclaration, NativeSearch } from '
 import type { NormalizedRequest } from '../contracts/request.ts';
 import type { TraceContext } from '../contracts/trace-context.ts';
 import { ConfigError, type ConfigProblem } from '../protocol/router-error.ts';
-import type { DialectName } from '../protocol/dialect.ts';
+import type { ApiFormatName } from '../protocol/api-format.ts';
 import type { JsonValue } from '../protocol/json.ts';
 import { checkProviderOptions } from './check-options.ts';
 import {
@@ -65,7 +65,7 @@ export interface HttpProviderOptions<Model extends string = string> extends Prov
   /** How requests are written and responses read. */
   readonly codec: Codec | CodecOnFirstUse;
   /** Codecs for callers with requests in an API format that this provider supports natively. */
-  readonly dialectCodecs?: Readonly<Partial<Record<DialectName, Codec | CodecOnFirstUse>>> | undefined;
+  readonly apiFormatCodecs?: Readonly<Partial<Record<ApiFormatName, Codec | CodecOnFirstUse>>> | undefined;
   /** The provider's own batch API, spoken with the same address and keys. Default: batches are run request by request. */
   readonly batches?: ((api: ProviderApi, codecs: BatchCodecs) => NativeBatches) | BatchesOnFirstUse | undefined;
 }
@@ -103,17 +103,19 @@ export function httpProvider<const Model extends string = string>(
   problems: readonly ConfigProblem[] = [],
 ): Provider<Model> {
   const { slug, name = slug, models, dataCollection, zeroDataRetention } = options;
-  const { nativeSearch, readsFiles, prefill, dialectCodecs = {} } = options;
+  const { nativeSearch, readsFiles, prefill, apiFormatCodecs = {} } = options;
   const all = [...checkProviderOptions(options), ...problems];
   if (all.length > 0) throw new ConfigError(all);
   const api = new ProviderApi(options);
 
   const fileAddresses = onFirstUse(async () => new (await import('./file-addresses.ts')).FileAddresses());
   const mainCodec = codecSource(options.codec);
-  const nativeCodecs = new Map(Object.entries(dialectCodecs).map(([dialect, codec]) => [dialect, codecSource(codec)]));
+  const nativeCodecs = new Map(
+    Object.entries(apiFormatCodecs).map(([apiFormat, codec]) => [apiFormat, codecSource(codec)]),
+  );
 
   function codecFor({ native }: NormalizedRequest): OnFirstUse<Codec> {
-    return (native === undefined ? undefined : nativeCodecs.get(native.dialect)) ?? mainCodec;
+    return (native === undefined ? undefined : nativeCodecs.get(native.apiFormat)) ?? mainCodec;
   }
 
   /** What is there is not waited for: from here to the transport, a call goes on in one turn. */
@@ -139,7 +141,7 @@ export function httpProvider<const Model extends string = string>(
       const { response: answered, context } = sent instanceof Promise ? await sent : sent;
       call.progress.calling?.(() => addressOf(context));
       const response = await answered;
-      tellLimits(response, context, call);
+      notifyLimits(response, context, call);
       const failed = readFailedStatus(response, context);
       if (failed !== undefined) return failedReply(await failed);
       const answer = answerContext(response, context);
@@ -167,7 +169,7 @@ export function httpProvider<const Model extends string = string>(
         const { response: answered, context } = await post(call, codec, sending);
         call.progress.calling?.(() => addressOf(context));
         const response = await answered;
-        tellLimits(response, context, call);
+        notifyLimits(response, context, call);
         const failed = await readFailedStatus(response, context);
         if (failed !== undefined) return failedReply(failed);
         const decoded = embeddings.decode(await readText(response), context);
@@ -258,13 +260,15 @@ export function httpProvider<const Model extends string = string>(
   async function batchCodecs(): Promise<BatchCodecs> {
     const main = await mainCodec.load();
     const natives = new Map<string, Codec>();
-    for (const [dialect, codec] of nativeCodecs) natives.set(dialect, await codec.load());
+    for (const [apiFormat, codec] of nativeCodecs) natives.set(apiFormat, await codec.load());
     return codecsOf(main, natives);
   }
 
   function batchesOf(batches: NonNullable<HttpProviderOptions['batches']>): NativeBatches {
     if (typeof batches !== 'function') return batchesOnFirstUse(batches, api, batchCodecs);
-    const natives = Object.entries(dialectCodecs).map(([dialect, codec]) => [dialect, loadedCodec(codec)] as const);
+    const natives = Object.entries(apiFormatCodecs).map(
+      ([apiFormat, codec]) => [apiFormat, loadedCodec(codec)] as const,
+    );
     return batches(api, codecsOf(loadedCodec(options.codec), new Map(natives)));
   }
 
@@ -282,7 +286,7 @@ export function httpProvider<const Model extends string = string>(
     nativeSearch,
     readsFiles,
     prefill,
-    dialects: Object.keys(dialectCodecs) as DialectName[],
+    apiFormats: Object.keys(apiFormatCodecs) as ApiFormatName[],
     unsupported: options.codec.unsupported,
     cacheMarks: options.codec.cacheMarks,
     chat,
@@ -301,7 +305,7 @@ function codecsOf(main: Codec, natives: ReadonlyMap<string, Codec>): BatchCodecs
   return {
     codecFor(request, endpoint) {
       const { native } = request;
-      const codec = (native === undefined ? undefined : natives.get(native.dialect)) ?? main;
+      const codec = (native === undefined ? undefined : natives.get(native.apiFormat)) ?? main;
       return codec.insteadFor?.(request, endpoint) ?? codec;
     },
     embeddings: main.embeddings,
@@ -314,9 +318,9 @@ function loadedCodec(codec: Codec | CodecOnFirstUse): Codec {
 }
 
 /** Tells what an answer says about what the provider will still take. */
-function tellLimits(response: TransportResponse, { wallClock }: ErrorContext, { progress }: PostedCall): void {
-  const told = progress.limits && reportedLimits(response, wallClock);
-  if (told !== undefined) progress.limits?.(told);
+function notifyLimits(response: TransportResponse, { wallClock }: ErrorContext, { progress }: PostedCall): void {
+  const stated = progress.limits && reportedLimits(response, wallClock);
+  if (stated !== undefined) progress.limits?.(stated);
 }
 
 /** What an answer that came with a good status is read with. */

@@ -46,9 +46,9 @@ export function resetOfUsedUpMs(header: Header, wallClock: number): number | und
 
 function firstOf(names: readonly LimitHeaders[], answer: Answer, wallClock: number): ReportedLimit | undefined {
   for (const { remaining: name, limit, reset } of names) {
-    const told = answer.header(name);
+    const stated = answer.header(name);
     // Most providers tell nothing of most limits.
-    const remaining = told === undefined ? undefined : wholeNumber(told);
+    const remaining = stated === undefined ? undefined : wholeNumber(stated);
     if (remaining === undefined) continue;
     const resetMs = untilReset(answer.header(reset), wallClock);
     // Without a time nobody can say when there will be more.

@@ -109,8 +109,8 @@ export class ResponsePieceStream extends Pollable<readonly StreamPiece[] | undef
 }
 
 /** Bytes that are joined in one place, again and again: what comes out of them is a text, which has a place of its own. */
-const DESK_BYTES = 64 * 1024;
-let desk: Uint8Array | undefined;
+const SHARED_BUFFER_BYTES = 64 * 1024;
+let sharedBuffer: Uint8Array | undefined;
 
 /** What arrived together as one: decoding and splitting it costs by the piece. Valid until the next call. */
 function joined(chunks: readonly Uint8Array[]): Uint8Array {
@@ -118,7 +118,8 @@ function joined(chunks: readonly Uint8Array[]): Uint8Array {
   if (only !== undefined && chunks.length === 1) return only;
   let length = 0;
   for (const chunk of chunks) length += chunk.byteLength;
-  const place = length > DESK_BYTES ? new Uint8Array(length) : (desk ??= new Uint8Array(DESK_BYTES));
+  const place =
+    length > SHARED_BUFFER_BYTES ? new Uint8Array(length) : (sharedBuffer ??= new Uint8Array(SHARED_BUFFER_BYTES));
   let at = 0;
   for (const chunk of chunks) {
     place.set(chunk, at);

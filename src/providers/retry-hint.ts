@@ -20,7 +20,7 @@ export function retryHintMs(
   shape: ErrorShape,
   wallClock: number,
 ): number | undefined {
-  const told = retryAfterMs(
+  const stated = retryAfterMs(
     {
       'retry-after-ms': header('retry-after-ms'),
       'x-ms-retry-after-ms': header('x-ms-retry-after-ms'),
@@ -29,10 +29,11 @@ export function retryHintMs(
     },
     wallClock,
   );
-  if (!BUSY.has(status)) return told;
+  if (!BUSY.has(status)) return stated;
   // The delay that comes with a used-up day says nothing about when the next one begins.
   if (shape.quotas?.some((quota) => /PerDay/i.test(quota)) === true) return untilNextDayMs(wallClock);
-  const hint = told ?? durationMs(shape.retryDelay) ?? resetOfUsedUpMs(header, wallClock) ?? waitInWords(shape.message);
+  const hint =
+    stated ?? durationMs(shape.retryDelay) ?? resetOfUsedUpMs(header, wallClock) ?? waitInWords(shape.message);
   if (!/slow_down|ramp_limit|acceleration/i.test(`${shape.code ?? ''} ${shape.type ?? ''}`)) return hint;
   return Math.max(hint ?? 0, SLOW_DOWN_MS);
 }

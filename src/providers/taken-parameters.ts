@@ -18,7 +18,7 @@ export type Takes = (name: ParameterName) => boolean;
  * @throws {@link EncodeError} for a request that requires all of its parameters, when the model refuses one of them.
  */
 export function parametersTaken(
-  { preferences, needs, parameters: asked }: NormalizedRequest,
+  { preferences, needs, parameters: requested }: NormalizedRequest,
   endpoint: Endpoint,
   { parameters }: Accepts,
   reasons: boolean,
@@ -34,7 +34,7 @@ export function parametersTaken(
   const takes: Takes = (name) =>
     !unsupported.includes(name) && endpoint.parameters?.has(name) !== false && !isRefused(name);
   if (exclusive.length === 0) return takes;
-  const excluded = exclusive.filter(([first]) => first in asked && takes(first));
+  const excluded = exclusive.filter(([first]) => first in requested && takes(first));
   return excluded.length === 0 ? takes : (name) => takes(name) && !excluded.some(([, second]) => second === name);
 }
 

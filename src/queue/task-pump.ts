@@ -4,7 +4,7 @@ import type { QueuePorts, TaskHandler, TaskResult } from '../contracts/task-queu
 import { LeaseLength, RENEWALS } from '../core/batch/lease.ts';
 import { backoffMs } from '../core/fallback/backoff.ts';
 import type { Timer } from '../platform/environment.ts';
-import { type OptionShape, wholeNumber } from '../platform/option-kinds.ts';
+import { type OptionShape, integer } from '../platform/option-kinds.ts';
 
 /** Bounds of a queue. */
 export interface TaskPumpOptions {
@@ -16,8 +16,8 @@ export interface TaskPumpOptions {
 
 /** Kinds of {@link TaskPumpOptions}. */
 export const TASK_PUMP_OPTIONS: OptionShape<TaskPumpOptions> = {
-  concurrency: wholeNumber(1),
-  leaseMs: wholeNumber(1),
+  concurrency: integer(1),
+  leaseMs: integer(1),
 };
 
 /** Runs what is due until nothing is due any more, or until the time is up. */
@@ -73,11 +73,11 @@ export class TaskPump {
     // What this process holds itself and was too slow to renew is not for it to take away.
     await Promise.all([...this.#held].map((held) => held.renewIfDue()));
     const token = environment.randomText(24);
-    const askedAt = environment.now();
+    const requestedAt = environment.now();
     const leaseMs = this.#lease.ms;
     const tasks = await store.claimTasks({ limit, leaseMs, token });
-    if (tasks.length > 0) this.#lease.renewed(environment.now() - askedAt);
-    for (const task of tasks) this.#begin(task, { from: askedAt, to: askedAt + leaseMs });
+    if (tasks.length > 0) this.#lease.renewed(environment.now() - requestedAt);
+    for (const task of tasks) this.#begin(task, { from: requestedAt, to: requestedAt + leaseMs });
     return tasks.length;
   }
 

@@ -112,7 +112,7 @@ export function buildServices(
         environment,
       ),
     checkAccount: accountCheck(environment, events),
-    tellNotice: seldom(environment, (message) => warn(events, { code: 'plugin_notice', message })),
+    notifyOperator: seldom(environment, (message) => warn(events, { code: 'plugin_notice', message })),
     rates: new Rates(config.usage.limiter, config.usage.rateLimits, environment, events),
     spending: new Spending(config.usage.keeper, config.usage.spending, events, config.authenticate?.keys !== undefined),
     ledger:

@@ -1,6 +1,6 @@
 /** The way of a chat request through the router, from its body to its answer. */
 import { ANONYMOUS } from '../contracts/account.ts';
-import type { WholeAnswer } from '../formats/dialect.ts';
+import type { CompleteAnswer } from '../formats/api-format.ts';
 import { wantsCache } from '../core/limits/cache-rule.ts';
 import { normalizeChatRequest } from '../core/normalize/normalize.ts';
 import type { NormalizedRequest } from '../contracts/request.ts';
@@ -11,7 +11,7 @@ import type { ChatChunk } from '../protocol/chunk.ts';
 import { isJsonObject } from '../protocol/json.ts';
 import { checkSaid, parseChatRequest } from '../protocol/parse-chat-request.ts';
 import type { ItemOptions, PreparedCall } from '../runtime/batches/item-calls.ts';
-import { answerWhole } from '../runtime/chat/answer-whole.ts';
+import { answerComplete } from '../runtime/chat/answer-complete.ts';
 import { ChatStreamSource, chunksOf } from '../runtime/chat/chat-stream.ts';
 import { type CallerSignal, clientSignal, contextOf, streamSignal, translated } from './incoming.ts';
 import { errorOfFault } from '../runtime/chat/router-errors.ts';
@@ -34,7 +34,7 @@ interface BegunChat {
 
 /**
  * The way of a chat request, from its body to its answer: parse, normalize, admit, plan, execute, settle. Settling
- * belongs to whoever reads the answer to its end: {@link answerWhole} or {@link ChatStreamSource}.
+ * belongs to whoever reads the answer to its end: {@link answerComplete} or {@link ChatStreamSource}.
  *
  * Streaming and non-streaming requests, over HTTP and in-process, go the way of `#begin`. Items of batches are planned
  * before they are admitted, and calls of plugins are admitted with the request that they belong to.
@@ -53,7 +53,7 @@ export class ChatService {
     const promptTokens: OpenedChat['promptTokens'] = (estimate) => estimate(request, request.targets[0]?.model ?? '');
     const cache: OpenedChat['cache'] = () => execution.report;
     if (!request.stream) {
-      return { id, cache, promptTokens, type: 'whole', answer: answerWhole(this.#services, execution) };
+      return { id, cache, promptTokens, type: 'whole', answer: answerComplete(this.#services, execution) };
     }
     const stream = new ChatStreamSource(this.#services, execution, caller.abort, caller.release);
     return { id, cache, promptTokens, type: 'stream', stream };
@@ -62,7 +62,7 @@ export class ChatService {
   /** Answers an in-process request with a non-streaming response. */
   async chat(body: unknown, options: CallOptions = {}): Promise<ChatResult> {
     const { execution } = await this.#noted(body, options, false);
-    return (await answerWhole(this.#services, execution)).result;
+    return (await answerComplete(this.#services, execution)).result;
   }
 
   /** Answers an in-process request with a stream. */
@@ -82,9 +82,9 @@ export class ChatService {
       return this.#begin(body, options, streamed, (one) => (request = one));
     };
     return ledger.noting(facts, options.signal, begin, () => {
-      const { account = ANONYMOUS, dialect: format } = options;
-      const asked = streamed === undefined || !isJsonObject(body) ? body : { ...body, stream: streamed };
-      return { operation: 'chat', account, format, body: asked, request };
+      const { account = ANONYMOUS, apiFormat: format } = options;
+      const requested = streamed === undefined || !isJsonObject(body) ? body : { ...body, stream: streamed };
+      return { operation: 'chat', account, format, body: requested, request };
     });
   }
 
@@ -111,7 +111,7 @@ export class ChatService {
       ? throughCache(this.#services, request, {
           body,
           plugins: prepared.plugins,
-          wish: cache,
+          requestedCache: cache,
           signal: caller.signal,
           start,
         })
@@ -130,15 +130,17 @@ export class ChatService {
    */
   async prepare(body: unknown, options: OpenOptions, streamed?: boolean, inner?: InnerCall): Promise<PreparedRequest> {
     const services = this.#services;
-    const { dialect } = options;
-    const { chat, native } = dialect === undefined ? { chat: body } : await translated(services, body, dialect);
+    const { apiFormat } = options;
+    const { chat, native } = apiFormat === undefined ? { chat: body } : await translated(services, body, apiFormat);
     const parsed = parseChatRequest(chat, services.limits);
     if (!parsed.ok) throw errorOfFault(parsed.fault);
-    const unsaid = dialect === undefined ? checkSaid(parsed.value.messages) : undefined;
+    const unsaid = apiFormat === undefined ? checkSaid(parsed.value.messages) : undefined;
     if (unsaid !== undefined) throw errorOfFault(unsaid);
-    const asked = streamed === undefined ? parsed.value : { ...parsed.value, stream: streamed };
-    const repaired = needsRepair(asked.messages) ? (await loadRepair()).repairConversation(asked.messages) : undefined;
-    const request = repaired === undefined ? asked : { ...asked, messages: repaired.messages };
+    const requested = streamed === undefined ? parsed.value : { ...parsed.value, stream: streamed };
+    const repaired = needsRepair(requested.messages)
+      ? (await loadRepair()).repairConversation(requested.messages)
+      : undefined;
+    const request = repaired === undefined ? requested : { ...requested, messages: repaired.messages };
     const found = contextOf(services, request.user, options, native, inner);
     const context = found instanceof Promise ? await found : found;
     const normalized = normalizeChatRequest(request, context, services.facts);
@@ -161,12 +163,12 @@ export class ChatService {
   }
 
   /** Reads a request of a batch, which is admitted when it runs. */
-  async prepareItem(body: unknown, options: ItemOptions): Promise<PreparedCall<NormalizedRequest, WholeAnswer>> {
+  async prepareItem(body: unknown, options: ItemOptions): Promise<PreparedCall<NormalizedRequest, CompleteAnswer>> {
     const prepared = await this.prepare(body, { ...options, batch: true }, false);
-    const plan = async (): ReturnType<PreparedCall<NormalizedRequest, WholeAnswer>['plan']> => {
+    const plan = async (): ReturnType<PreparedCall<NormalizedRequest, CompleteAnswer>['plan']> => {
       const early = await planEarly(this.#services, prepared);
-      const answer = async (signal: AbortSignal): Promise<WholeAnswer> =>
-        answerWhole(this.#services, await execute(this.#services, await this.#admit(early.planned), signal));
+      const answer = async (signal: AbortSignal): Promise<CompleteAnswer> =>
+        answerComplete(this.#services, await execute(this.#services, await this.#admit(early.planned), signal));
       return { provider: firstProvider(this.#services, early.plan), answer };
     };
     return { request: prepared.request, plugins: prepared.plugins, plan };
@@ -184,6 +186,6 @@ export class ChatService {
     };
     const refused = () => ({ operation: 'chat', account, parent, body, request }) as const;
     const execution = await (ledger === undefined ? begin() : ledger.noting(facts, signal, begin, refused));
-    return (await answerWhole(this.#services, execution)).result;
+    return (await answerComplete(this.#services, execution)).result;
   }
 }

@@ -6,7 +6,7 @@ import { createOutbound } from '../net/outbound.ts';
 import { localQueue } from '../queue/local.ts';
 import { BatchService } from '../runtime/batches/batches.ts';
 import { type BatchedRequest, ItemCalls, type OrdinaryCalls } from '../runtime/batches/item-calls.ts';
-import { BatchPlaces, SharedPaces } from '../runtime/batches/places.ts';
+import { BatchPlaces, SharedPaces } from '../runtime/batches/slots.ts';
 import { SharedRuns } from '../runtime/batches/shared-runs.ts';
 import { BatchWatchers } from '../runtime/batches/ports.ts';
 import type { Concurrency } from '../runtime/endpoints/concurrency.ts';
@@ -60,7 +60,7 @@ export async function createBatches(
     limits,
     itemLease: new LeaseLength(limits.leaseMs),
     calls: new ItemCalls({ ...ordinary, route }, environment),
-    places: new BatchPlaces(
+    slots: new BatchPlaces(
       environment,
       limits,
       admission,

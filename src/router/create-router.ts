@@ -48,7 +48,7 @@ export function routerWith<
   let current = versionOf({ given: config, resolved });
   const releaseNetwork = shareNetwork(resolved.net);
   listen(current.services.events, resolved.on);
-  tellAtStart(current, noteCopy());
+  notifyAtStart(current, noteCopy());
   return routerOver(() => current);
 
   function openStreams(): ReturnType<typeof loadStreams> {
@@ -97,11 +97,11 @@ export function routerWith<
       countTokens: async (body, options = {}) => {
         const { services, chat } = open();
         const { countPrepared, countable } = await loadCountTokens();
-        const prepared = await chat.prepare(countable(body, options.dialect), options, false);
+        const prepared = await chat.prepare(countable(body, options.apiFormat), options, false);
         return countPrepared(services, prepared, options.signal);
       },
-      resume: async (...asked) => (await openStreams()).resume(streams, ...asked),
-      keep: async (...asked) => (await openStreams()).keep(streams, ...asked),
+      resume: async (...requested) => (await openStreams()).resume(streams, ...requested),
+      keep: async (...requested) => (await openStreams()).keep(streams, ...requested),
       open: (body, options) => (isClosed ? refused() : version().chat.open(body, options)),
       on: (name, listener) => version().services.events.on(name, listener),
       get ledger() {
@@ -137,7 +137,7 @@ export function routerWith<
     forgetRefusals(before, next);
     current = next;
     replaced.add(before, next);
-    tellAtStart(next, 1);
+    notifyAtStart(next, 1);
     next.services.events.emit('configuration', { version: next.configuration.version });
     return next.configuration;
   }
@@ -183,7 +183,7 @@ async function* refusedStream(): ReturnType<Router['stream']> {
 }
 
 /** Warns of what is valid in a configuration and may still not be meant. */
-function tellAtStart({ config, services }: RouterVersion, copies: number): void {
+function notifyAtStart({ config, services }: RouterVersion, copies: number): void {
   const { events, environment } = services;
   events.warned = config.inspector?.warned;
   if (config.simulatedByDefault) warn(events, SIMULATED);

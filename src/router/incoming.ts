@@ -4,22 +4,22 @@ import { traceContextOf } from '../contracts/trace-context.ts';
 import type { OpenOptions } from './router.ts';
 import { generationId } from '../protocol/chat-result.ts';
 import { andThen, type MaybePromise, onDemand } from '../platform/wait.ts';
-import type { Dialect } from '../formats/dialect.ts';
+import type { ApiFormat } from '../formats/api-format.ts';
 import type { InnerCall, RuntimeServices } from '../runtime/chat/services.ts';
-import type { DialectName } from '../protocol/dialect.ts';
+import type { ApiFormatName } from '../protocol/api-format.ts';
 import { errorOfFault } from '../runtime/chat/router-errors.ts';
 import type { NativeRequest } from '../contracts/request.ts';
 import type { RequestContext } from '../core/normalize/context.ts';
 
-const LOADERS: Readonly<Record<DialectName, () => MaybePromise<Dialect>>> = {
+const LOADERS: Readonly<Record<ApiFormatName, () => MaybePromise<ApiFormat>>> = {
   messages: onDemand(async () => (await import('../formats/messages/messages.ts')).MESSAGES),
   responses: onDemand(async () => (await import('../formats/responses/responses.ts')).RESPONSES),
 };
 
 /** Loads an API format. Most routers only get chat completions, so each is loaded by the first request in it. */
-export function loadDialect(name: DialectName): MaybePromise<Dialect> {
+export function loadApiFormat(name: ApiFormatName): MaybePromise<ApiFormat> {
   const load = LOADERS[name];
-  if (load === undefined) throw new RangeError(`no dialect "${name}"`);
+  if (load === undefined) throw new RangeError(`no API format "${name}"`);
   return load();
 }
 
@@ -38,12 +38,12 @@ export interface ChatBody {
 export async function translated(
   { limits, registry }: Pick<RuntimeServices, 'limits' | 'registry'>,
   body: unknown,
-  dialect: DialectName,
+  apiFormat: ApiFormatName,
 ): Promise<ChatBody> {
-  const translation = (await loadDialect(dialect)).toChat(body, limits, registry.routing);
+  const translation = (await loadApiFormat(apiFormat)).toChat(body, limits, registry.routing);
   if (!translation.ok) throw errorOfFault(translation.fault);
   const { chat, native } = translation.value;
-  return { chat, native: native && { ...native, dialect } };
+  return { chat, native: native && { ...native, apiFormat } };
 }
 
 /** What comes with a request besides its body: who asks, its id, its time. */
@@ -68,7 +68,7 @@ export function contextOf(
     within: inner && { parent: inner.parent, depth: inner.depth, by: inner.by, stage: inner.stage },
     policies: inner?.policies ?? options.policies,
     native,
-    format: options.dialect,
+    format: options.apiFormat,
     batch: options.batch,
     anthropicBeta: options.anthropicBeta,
     verbatim: options.verbatim,

@@ -3,13 +3,13 @@ import type { Provider } from '../contracts/provider.ts';
 import type { RouterConfig } from '../config/router.ts';
 import type { Account, RoutingPolicy } from '../contracts/account.ts';
 import type { TraceContext } from '../contracts/trace-context.ts';
-import type { PromptEstimate, WholeAnswer } from '../formats/dialect.ts';
+import type { PromptEstimate, CompleteAnswer } from '../formats/api-format.ts';
 import type { Explanation } from '../core/selection/explain.ts';
 import type { ChatRequest } from '../protocol/chat-request.ts';
 import type { ChatResult } from '../protocol/chat-result.ts';
 import type { ChatChunk } from '../protocol/chunk.ts';
 import type { EmbeddingRequest, EmbeddingResult } from '../protocol/embedding.ts';
-import type { DialectName } from '../protocol/dialect.ts';
+import type { ApiFormatName } from '../protocol/api-format.ts';
 import type { TokenCount } from '../runtime/chat/count-tokens.ts';
 import type { Batches } from '../runtime/batches/batches.ts';
 import type { ChatStreamSource } from '../runtime/chat/chat-stream.ts';
@@ -20,7 +20,7 @@ import type { KeptStreams } from '../runtime/streams/kept-streams.ts';
 import type { MaybePromise } from '../platform/wait.ts';
 import type { KeepOptions, ResumeOptions } from './streams.ts';
 import type { ResolvedConfig } from '../config/resolved-config.ts';
-import type { CacheReport, CacheWish } from '../contracts/state-store.ts';
+import type { CacheReport, RequestedCache } from '../contracts/state-store.ts';
 import type { RouterEvents, RouterListener } from '../contracts/events.ts';
 
 /** What comes with a call besides its body. */
@@ -34,7 +34,7 @@ export interface CallOptions {
   /** Session for requests that name none in their body. */
   readonly sessionId?: string | undefined;
   /** Whether a chat request uses the response cache. Default: as configured. */
-  readonly cache?: CacheWish | undefined;
+  readonly cache?: RequestedCache | undefined;
   /** Beta features of Anthropic to be requested, by commas, where the request goes there. */
   readonly anthropicBeta?: string | undefined;
   /** Where the caller's trace stands, for callers in other processes. One that is not valid is left out. */
@@ -53,7 +53,7 @@ export type VectorOf<Request extends EmbeddingRequest> = Request extends { reado
 /** What comes with a body whose format follows from its path. */
 export interface OpenOptions extends CallOptions {
   /** Shape of the body, if it is not a chat request. */
-  readonly dialect?: DialectName | undefined;
+  readonly apiFormat?: ApiFormatName | undefined;
   /** True for a request of a batch; its generation id says so. Default false. */
   readonly batch?: boolean | undefined;
   /** Rules that hold besides those of the account. */
@@ -73,7 +73,7 @@ export type OpenedChat = {
    */
   readonly cache: () => CacheReport | undefined;
 } & (
-  | { readonly type: 'whole'; readonly answer: Promise<WholeAnswer> }
+  | { readonly type: 'whole'; readonly answer: Promise<CompleteAnswer> }
   | { readonly type: 'stream'; readonly stream: ChatStreamSource }
 );
 

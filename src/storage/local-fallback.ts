@@ -1,6 +1,6 @@
 /** Replaces a failing state store by local memory. */
 import { timerMs } from '../platform/environment.ts';
-import { callable, flag, milliseconds, type OptionShape, withFunctions } from '../platform/option-kinds.ts';
+import { callable, boolean, milliseconds, type OptionShape, withFunctions } from '../platform/option-kinds.ts';
 import { type MaybePromise, nextTurn } from '../platform/wait.ts';
 import { memoryStore } from './memory.ts';
 import type { ChangedCounters, ChangeName, CounterChange, StateStore } from '../contracts/state-store.ts';
@@ -30,7 +30,7 @@ export interface LocalFallbackOptions {
 /** What stores check of these options, beside their own. */
 export const LOCAL_FALLBACK_OPTIONS = {
   openTimeoutMs: milliseconds,
-  required: flag,
+  required: boolean,
   timeoutMs: milliseconds,
   restMs: milliseconds,
   local: withFunctions('a store', 'get', 'set'),
@@ -94,7 +94,7 @@ export function withLocalFallback(store: StateStore, options: LocalFallbackOptio
     return now() < restsUntil ? false : comesBack();
   }
 
-  async function ask<Value>(call: (asked: StateStore) => Value | Promise<Value>): Promise<Value> {
+  async function ask<Value>(call: (requested: StateStore) => Value | Promise<Value>): Promise<Value> {
     const there = isThere();
     if (!(there instanceof Promise ? await there : there)) return call(local);
     try {
@@ -172,10 +172,10 @@ export function withLocalFallback(store: StateStore, options: LocalFallbackOptio
   }
 
   return {
-    get: (key) => ask((asked) => asked.get(key)),
-    set: (key, value, ttlMs) => ask((asked) => asked.set(key, value, ttlMs)),
-    delete: (key) => ask((asked) => asked.delete(key)),
-    increment: (key, by, ttlMs) => ask((asked) => asked.increment(key, by, ttlMs)),
+    get: (key) => ask((requested) => requested.get(key)),
+    set: (key, value, ttlMs) => ask((requested) => requested.set(key, value, ttlMs)),
+    delete: (key) => ask((requested) => requested.delete(key)),
+    increment: (key, by, ttlMs) => ask((requested) => requested.increment(key, by, ttlMs)),
     change,
     async open() {
       try {

@@ -1,5 +1,5 @@
 /** The state store and the key store in memory. */
-import { callable, checkShape, type OptionShape, wholeNumber } from '../platform/option-kinds.ts';
+import { callable, checkShape, type OptionShape, integer } from '../platform/option-kinds.ts';
 import { LRUCache } from 'lru-cache';
 import type { JsonValue } from '../protocol/json.ts';
 import type { KeyStore, StoredKey } from '../contracts/key-store.ts';
@@ -13,7 +13,7 @@ export interface MemoryStoreOptions {
   readonly now?: (() => number) | undefined;
 }
 
-const OPTIONS: OptionShape<MemoryStoreOptions> = { maxEntries: wholeNumber(1), now: callable };
+const OPTIONS: OptionShape<MemoryStoreOptions> = { maxEntries: integer(1), now: callable };
 
 /** State in the memory of this process: fast, limited in size, gone when the process ends. */
 export function memoryStore(options: MemoryStoreOptions = {}): StateStore {

@@ -200,8 +200,8 @@ export const adapterChecks: readonly AdapterCheck[] = [
   }),
 
   check('leaves paths that are not the router’s to the host', async (caller) => {
-    const strangers = ['/nothing', '/chat', '/chat/completions/more', 'x/chat/completions', '/../chat/completions'];
-    for (const path of strangers) {
+    const unknownKeys = ['/nothing', '/chat', '/chat/completions/more', 'x/chat/completions', '/../chat/completions'];
+    for (const path of unknownKeys) {
       const response = await caller.post(path, caller.body('Hi'));
       await response.text();
       expectThat(response.status === 404, `${path} is not found, but gave ${response.status}`);

@@ -26,7 +26,7 @@ async function open(mount: (typeof MOUNTS)[string]): Promise<Scene> {
         name: 'First',
         baseURL: first.baseURL,
         models,
-        dialect: { embeddings: { base64: true } },
+        quirks: { embeddings: { base64: true } },
       }),
       openaiCompatible({ slug: 'second', name: 'Second', baseURL: second.baseURL, models }),
     ],

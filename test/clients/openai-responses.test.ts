@@ -33,7 +33,7 @@ async function open(mount: (router: Router) => Promise<Mounted>, native: boolean
     name: 'Up',
     baseURL: upstream.baseURL,
     models: { 'acme/one': { price: { prompt: 1, completion: 2 } } },
-    nativeDialects: native ? ['responses'] : [],
+    nativeApiFormats: native ? ['responses'] : [],
   });
   const router: Router = createRouter({
     providers: [provider],

@@ -81,8 +81,8 @@ describe('options of whatever makes a part of a router', () => {
     ['azure', untyped(azure, { apiKey: KEY, resource: 'r', model: {} }), 'providers.azure.model … "models"?'],
     [
       'openaiCompatible',
-      untyped(openaiCompatible, { slug: 'x', baseURL: 'https://x.test', dialect: { usrField: 'user' } }),
-      'providers.x.dialect.usrField … "userField"?',
+      untyped(openaiCompatible, { slug: 'x', baseURL: 'https://x.test', quirks: { usrField: 'user' } }),
+      'providers.x.quirks.usrField … "userField"?',
     ],
     ['simulated', untyped(simulated, { sed: 1 }), 'providers.simulated.sed … "seed"?'],
     ['memoryStore', untyped(memoryStore, { maxEntrys: 1 }), 'memoryStore.maxEntrys … "maxEntries"?'],

@@ -19,15 +19,15 @@ describe('an option on the page', () => {
       'A. B. Default 3,600,000 (1 hour).',
       ['`number`, ≥ 0', '3,600,000 (1 hour)', 'milliseconds'],
     ],
-    [option.whole(1, { default: 2, unit: 'bytes' }), 'A. Default 2.', ['`number`, whole, ≥ 1', '2', 'bytes']],
+    [option.integer(1, { default: 2, unit: 'bytes' }), 'A. Default 2.', ['`number`, whole, ≥ 1', '2', 'bytes']],
     [option.share({ default: 0.5 }), 'A. Default 0.5.', ['`number`, 0 to 1', '0.5']],
-    [option.flag({ default: false }), 'A. Default false.', ['`boolean`', 'false']],
-    [option.word(['a', 'b'], { default: 'b' }), 'A. Default `b`.', ["`'a' \\| 'b'`", '`b`']],
-    [option.list(option.word(['a', 'b'])), 'A.', ["`('a' \\| 'b')[]`", '']],
-    [option.list(option.whole(1), { default: [80, 8_443] }), 'A. Default 80, 8443.', ['`number[]`', '80, 8443']],
-    [option.map(option.text(), { default: {} }), 'A. Default: none.', ['`Record<string, string>`', 'none']],
-    [option.either(option.amount(), option.text()), 'A.', ['`number \\| string`', '']],
-    [required(option.text()), 'A.', ['`string`', 'required']],
+    [option.boolean({ default: false }), 'A. Default false.', ['`boolean`', 'false']],
+    [option.enum(['a', 'b'], { default: 'b' }), 'A. Default `b`.', ["`'a' \\| 'b'`", '`b`']],
+    [option.array(option.enum(['a', 'b'])), 'A.', ["`('a' \\| 'b')[]`", '']],
+    [option.array(option.integer(1), { default: [80, 8_443] }), 'A. Default 80, 8443.', ['`number[]`', '80, 8443']],
+    [option.record(option.string(), { default: {} }), 'A. Default: none.', ['`Record<string, string>`', 'none']],
+    [option.union(option.amount(), option.string()), 'A.', ['`number \\| string`', '']],
+    [required(option.string()), 'A.', ['`string`', 'required']],
     [computed(option.callable<() => void>('Maker')), 'A. Default: one.', ['`Maker`', 'one']],
   ])('has its type, default and unit', (one, comment, [type, usual, unit = '']) => {
     const { words, ...rest } = describeOption('x', one, comment);
@@ -37,11 +37,11 @@ describe('an option on the page', () => {
   });
 
   it.each<[string, Option, string, string]>([
-    ['has no comment', option.text(), '', 'x.y has no comment'],
+    ['has no comment', option.string(), '', 'x.y has no comment'],
     ['names another default', option.ms({ default: 1_000 }), 'A. Default 2,000.', 'must end with "Default 1,000."'],
     ['names no default', option.ms({ default: 1_000 }), 'A.', 'must end with "Default 1,000."'],
     ['names a default that is none', option.ms(), 'A. Default 2,000.', 'has no fixed default'],
-    ['does not say what is computed', computed(option.whole(0)), 'A.', 'computed default'],
+    ['does not say what is computed', computed(option.integer(0)), 'A.', 'computed default'],
   ])('is refused when its comment %s', (_name, one, comment, expected) => {
     expect(() => describeOption('x.y', one, comment)).toThrow(expected);
   });

@@ -103,7 +103,7 @@ describe('POST /messages', () => {
       ],
       parameters: { max_completion_tokens: 7 },
       metadata: { team: 'ops' },
-      native: { dialect: 'messages', body: { system: 'Be brief.', metadata: { user_id: 'ada' } } },
+      native: { apiFormat: 'messages', body: { system: 'Be brief.', metadata: { user_id: 'ada' } } },
     });
   });
 

@@ -24,8 +24,14 @@ const answering = (fed: FedCall): void => {
 
 /** Two providers of one model in order: one that speaks Responses, one that does not. */
 async function mixed(native: Upstream, plain: Upstream): Promise<Router> {
-  const provider = (slug: string, upstream: Upstream, nativeDialects: 'responses'[]) =>
-    openaiCompatible({ slug, name: slug, baseURL: upstream.baseURL, models: { 'acme/one': {} }, nativeDialects });
+  const provider = (slug: string, upstream: Upstream, nativeApiFormats: 'responses'[]) =>
+    openaiCompatible({
+      slug,
+      name: slug,
+      baseURL: upstream.baseURL,
+      models: { 'acme/one': {} },
+      nativeApiFormats: nativeApiFormats,
+    });
   return createRouter({
     providers: [provider('first', native, ['responses']), provider('second', plain, [])],
     fallback: { triesPerEndpoint: 1 },
@@ -202,7 +208,7 @@ describe('providers that speak Responses and others', () => {
       slug: 'up',
       baseURL: native.baseURL,
       models: { 'acme/one': {} },
-      nativeDialects: ['responses'],
+      nativeApiFormats: ['responses'],
     });
     const router = createRouter({ providers: [provider] });
     const { text } = await ask(router, { input: 'break', stream: true });
@@ -219,7 +225,12 @@ describe('providers that speak Responses and others', () => {
   it('are accounted for alike: usage, cost and reason of the end', async () => {
     await using upstream = await startUpstream(responsesProvider);
     const models = { 'acme/one': { price: { prompt: 1, completion: 2 } } };
-    const provider = openaiCompatible({ slug: 'up', baseURL: upstream.baseURL, models, nativeDialects: ['responses'] });
+    const provider = openaiCompatible({
+      slug: 'up',
+      baseURL: upstream.baseURL,
+      models,
+      nativeApiFormats: ['responses'],
+    });
     const router = createRouter({ providers: [provider] });
     const results: unknown[] = [];
     router.on('result', ({ usage, finishReason }) => results.push([usage?.cost, usage?.total_tokens, finishReason]));

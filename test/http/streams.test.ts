@@ -200,7 +200,7 @@ describe('a store that was away for a moment', () => {
     const reading = await house.resume(two, stream.id);
     leaky.set = () => {};
     await house.finish(stream, 'the end');
-    leaky.set = house.store.set;
+    leaky.set = (...change) => house.store.set(...change);
     await house.environment.advance(4_000);
     expect(reading.isOver).toBe(true);
     expect(reading.read).toContain('is gone');
@@ -217,7 +217,7 @@ describe('a store that was away for a moment', () => {
     const [one, two] = [house.instance({ store: leaky }), house.instance()];
     leaky.set = () => {};
     const stream = await house.begin(one);
-    leaky.set = house.store.set;
+    leaky.set = (...change) => house.store.set(...change);
     expect((await send(two, get(stream.id))).status).toBe(404);
     await house.environment.advance(2_500);
     const reading = await house.resume(two, stream.id);

@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { createRouter, type Router } from 'signalbox';
 import { simulateTraffic } from 'signalbox/testing';
-import type { RequestDraft } from '../../src/core/ledger/draft.ts';
-import { DraftList } from '../../src/core/ledger/draft-list.ts';
-import { unpackDrafts } from '../../src/core/ledger/unpack-drafts.ts';
+import type { PendingRecord } from '../../src/core/ledger/pending-record.ts';
+import { PendingRecords } from '../../src/core/ledger/pending-records.ts';
+import { unpackDrafts } from '../../src/core/ledger/unpack-records.ts';
 import { writeRecord } from '../../src/core/ledger/write-record.ts';
 
 const CONTEXT = { tags: ['team'], session: 'hash' };
@@ -11,8 +11,8 @@ const CONTEXT = { tags: ['team'], session: 'hash' };
 afterEach(() => void vi.restoreAllMocks());
 
 /** Drafts of many requests: streams, failures, hedges, sessions, and some that are refused. */
-async function someDrafts(requests: number): Promise<readonly RequestDraft[]> {
-  const add = vi.spyOn(DraftList.prototype, 'add');
+async function someDrafts(requests: number): Promise<readonly PendingRecord[]> {
+  const add = vi.spyOn(PendingRecords.prototype, 'add');
   let router: Router | undefined;
   await simulateTraffic(
     {
@@ -32,18 +32,18 @@ async function someDrafts(requests: number): Promise<readonly RequestDraft[]> {
 }
 
 /** Takes everything, the oldest first. */
-function allOf(list: DraftList): readonly RequestDraft[] {
-  const drafts: RequestDraft[] = [];
+function allOf(list: PendingRecords): readonly PendingRecord[] {
+  const drafts: PendingRecord[] = [];
   for (let pack = list.take(); pack !== undefined; pack = list.take()) drafts.push(...unpackDrafts(pack));
   return drafts;
 }
 
-const recordOf = (draft: RequestDraft): string => JSON.stringify(writeRecord(draft, CONTEXT));
+const recordOf = (draft: PendingRecord): string => JSON.stringify(writeRecord(draft, CONTEXT));
 
 describe('drafts as numbers and references', () => {
   it('write the records that the drafts themselves would', async () => {
     const drafts = await someDrafts(1_200);
-    const list = new DraftList();
+    const list = new PendingRecords();
     for (const draft of drafts) list.add(draft);
     expect(list.length).toBe(drafts.length);
     expect(allOf(list).map(recordOf)).toEqual(drafts.map(recordOf));
@@ -58,7 +58,7 @@ describe('drafts as numbers and references', () => {
     const [draft] = await someDrafts(1);
     if (draft === undefined) throw new RangeError('a request leaves a draft');
     for (const added of [1, keeps, keeps + 1, 2_750]) {
-      const list = new DraftList(keeps);
+      const list = new PendingRecords(keeps);
       for (let at = 0; at < added; at += 1) list.add({ ...draft, at });
       const kept = allOf(list).map(({ at }) => at);
       expect(kept).toEqual(Array.from({ length: Math.min(added, keeps) }, (_, index) => added - kept.length + index));

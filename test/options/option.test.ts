@@ -12,16 +12,16 @@ import { groupOf } from '../../src/platform/option-kinds.ts';
 import { resolveConfig } from '../../src/config/resolve-config.ts';
 import { instant } from '../support/simulated.ts';
 
-const INNER = { waitMs: option.ms({ default: 5 }), name: option.text({ default: 'a' }) } satisfies OptionTable;
+const INNER = { waitMs: option.ms({ default: 5 }), name: option.string({ default: 'a' }) } satisfies OptionTable;
 interface Inner extends ResolvedOf<typeof INNER> {}
 
 const TABLE = {
-  id: required(option.text()),
-  tries: option.whole(1, { default: 3 }),
-  mode: option.word(['slow', 'fast'], { default: 'slow' }),
+  id: required(option.string()),
+  tries: option.integer(1, { default: 3 }),
+  mode: option.enum(['slow', 'fast'], { default: 'slow' }),
   inner: option.section<Inner>(INNER),
-  places: computed(option.whole(0)),
-  tags: option.list(option.text()),
+  places: computed(option.integer(0)),
+  tags: option.array(option.string()),
 } satisfies OptionTable;
 
 function problemsOf(value: unknown): readonly string[] {

@@ -42,7 +42,7 @@ describe('tokens that OpenAI counts', () => {
         ],
         tools: [{ name: 'look', description: 'Looks.', input_schema: { type: 'object', properties: {} } }],
       },
-      { dialect: 'messages' },
+      { apiFormat: 'messages' },
     );
     expect(count).toEqual({ input_tokens: 321, counted_by: 'provider', provider: 'OpenAI' });
     const { path, body } = upstream.requests.at(-1) ?? {};
@@ -77,7 +77,7 @@ describe('tokens that OpenAI counts', () => {
   it('are those of its own body where that is of Responses', async () => {
     upstream.handler = (_request, response) => sendJson(response, 200, { input_tokens: 12 });
     const body = { model: 'openai/one', input: 'Hello', max_output_tokens: 10, store: false };
-    const count = await routerOf().countTokens(body, { dialect: 'responses' });
+    const count = await routerOf().countTokens(body, { apiFormat: 'responses' });
     expect(count).toMatchObject({ input_tokens: 12, counted_by: 'provider' });
     expect(upstream.requests.at(-1)?.body).toEqual({ model: 'one', input: 'Hello' });
   });

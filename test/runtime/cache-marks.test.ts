@@ -135,7 +135,7 @@ describe('a mark for the whole request', () => {
   const compatible =
     (cacheMarks: 'cache_control' | 'prompt_cache_breakpoint') =>
     (baseURL: string): Provider =>
-      openaiCompatible({ slug: 'up', baseURL, models: MODELS, dialect: { cacheMarks } });
+      openaiCompatible({ slug: 'up', baseURL, models: MODELS, quirks: { cacheMarks } });
 
   /** Where the mark stands on each wire that has breakpoints. Anthropic finds the last block by itself. */
   const WIRES: readonly (readonly [

@@ -16,7 +16,7 @@ describe('the calls under way at an endpoint', () => {
             startedAt,
             kind: 'whole',
             patience: 1,
-            onSilence: () => undefined,
+            onHang: () => undefined,
             index: -1,
             among: 0,
             tokens: 0,

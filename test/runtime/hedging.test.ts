@@ -17,7 +17,7 @@ const SOON: Behaviour = { ...ANSWER, afterMs: 100 };
 const messages = [{ role: 'user' as const, content: 'How long does this take? '.repeat(4) }];
 const costing = (usd: number) => ({ 'acme/one': { price: { prompt: usd, completion: usd } } });
 
-/** Calls of the cheap endpoint before the one that is late: enough to know what is usual, and to fill the purse. */
+/** Calls of the cheap endpoint before the one that is late: enough to know what is usual, and to fill the budget. */
 const BEFORE = 300;
 
 /** A cheap endpoint whose calls from number {@link BEFORE} on are late, and a dear one that answers in time. */
@@ -158,8 +158,8 @@ describe('an endpoint that nobody has ever heard of', () => {
   });
 
   it.each<[string, Partial<RouterConfig>]>([
-    ['the silence test is off', { silence: false }],
-    ['it may take longer', { silence: { unheardMs: 60_000 } }],
+    ['hang detection is off', { hangDetection: false }],
+    ['it may take longer', { hangDetection: { firstResponseMs: 60_000 } }],
   ])('is waited for where %s', async (_name, config) => {
     const bench = cold({ ...ANSWER, afterMs: 50_000 }, config);
     const asked = ask(bench, { stream: true, body: { messages } });

@@ -119,7 +119,7 @@ const REFUSALS: Readonly<Record<string, readonly [UpstreamHandler, (upstream: Up
   'the filter of Azure': [chatRefusal({}, 'content_filter'), compatible, 'other'],
   'Bedrock behind a gateway': [chatRefusal({}, 'guardrail_intervened'), compatible, 'other'],
   'Gemini behind a gateway': [chatRefusal({}, 'PROHIBITED_CONTENT'), compatible, 'other'],
-  Responses: [responsesRefusal(), (upstream) => compatible(upstream, { nativeDialects: ['responses'] }), 'other'],
+  Responses: [responsesRefusal(), (upstream) => compatible(upstream, { nativeApiFormats: ['responses'] }), 'other'],
   'Gemini in its answer': [
     geminiRefusal({ candidates: [{ index: 0, finishReason: 'PROHIBITED_CONTENT' }] }),
     gemini,

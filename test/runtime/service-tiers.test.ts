@@ -43,7 +43,7 @@ describe('priority that is not to be had', () => {
         openaiCompatible({
           slug: 'acme',
           baseURL: upstream.baseURL,
-          dialect: { serviceTiers: ['default', 'priority', 'flex'] },
+          quirks: { serviceTiers: ['default', 'priority', 'flex'] },
           models: {
             'acme/one':
               dialect === 'plain' ? [{}, { tier: 'priority' }] : [{ price: CHEAP }, { price: DEAR, tier: 'priority' }],
@@ -70,7 +70,7 @@ describe('priority that is not to be had', () => {
         openaiCompatible({
           slug: 'acme',
           baseURL: upstream.baseURL,
-          dialect: { serviceTiers: ['default', 'priority'] },
+          quirks: { serviceTiers: ['default', 'priority'] },
           models: { 'acme/one': [{}, { tier: 'priority' }] },
         }),
       ],

@@ -19,7 +19,7 @@ async function known() {
       startedAt,
       kind: 'whole',
       patience: 1,
-      onSilence: () => {},
+      onHang: () => {},
       index: -1,
       among: 0,
       tokens: 0,
@@ -46,7 +46,7 @@ describe('an endpoint that is silent', () => {
     const { environment, records, endpoint, wait } = await known();
     for (let call = 0; call < 5; call += 1) wait();
     await environment.advance(10_000);
-    expect(records.checkSilence(endpoint)).toBe(true);
+    expect(records.checkForHang(endpoint)).toBe(true);
   });
 
   it('is not, where the process itself stood still, until it has been silent since', async () => {
@@ -54,10 +54,10 @@ describe('an endpoint that is silent', () => {
     for (let call = 0; call < 5; call += 1) wait();
     await environment.advance(10_000);
     records.stalled();
-    expect(records.checkSilence(endpoint)).toBe(false);
+    expect(records.checkForHang(endpoint)).toBe(false);
     await environment.advance(500);
-    expect(records.checkSilence(endpoint)).toBe(false);
+    expect(records.checkForHang(endpoint)).toBe(false);
     await environment.advance(30_000);
-    expect(records.checkSilence(endpoint)).toBe(true);
+    expect(records.checkForHang(endpoint)).toBe(true);
   });
 });

@@ -54,7 +54,7 @@ type Item = { readonly type: string; readonly call_id?: string };
 const WIRES: Readonly<Record<string, Wire>> = {
   'chat completions': {
     make: ({ baseURL }) =>
-      openaiCompatible({ slug: 'up', baseURL, models: MODELS, dialect: { reasoningHistory: 'reasoning_content' } }),
+      openaiCompatible({ slug: 'up', baseURL, models: MODELS, quirks: { reasoningHistory: 'reasoning_content' } }),
     thoughtBack: THOUGHT,
     idsOf: ({ messages }) => ({
       calls: (messages as Message[]).flatMap(({ tool_calls: calls = [] }) => calls.map(({ id }) => id)),
@@ -94,7 +94,7 @@ const WIRES: Readonly<Record<string, Wire>> = {
     },
   },
   Responses: {
-    make: ({ baseURL }) => openaiCompatible({ slug: 'up', baseURL, models: MODELS, nativeDialects: ['responses'] }),
+    make: ({ baseURL }) => openaiCompatible({ slug: 'up', baseURL, models: MODELS, nativeApiFormats: ['responses'] }),
     thoughtBack: ENCRYPTED,
     idsOf({ input, messages }) {
       if (messages !== undefined) return WIRES['chat completions']?.idsOf({ messages }) ?? { calls: [], results: [] };

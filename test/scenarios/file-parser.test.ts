@@ -58,7 +58,13 @@ async function open({ withOcr = false, threads = false, ...options }: SceneOptio
   // The parts are compared one by one, so the server takes them as such.
   const lists = { system: true, user: true, assistant: true, tool: true };
   const dialect = { conversation: { lists } };
-  const provider = openaiCompatible({ slug: 'up', name: 'Up', baseURL: upstream.baseURL, models: MODELS, dialect });
+  const provider = openaiCompatible({
+    slug: 'up',
+    name: 'Up',
+    baseURL: upstream.baseURL,
+    models: MODELS,
+    quirks: dialect,
+  });
   const plugin = fileParser({
     outbound: { allowedHosts: [site.host] },
     // Threads have their own test, and one here; they take half a second each.

@@ -95,7 +95,7 @@ const PROVIDERS: Readonly<Record<string, Refusing>> = {
         : refusing(mediaOfUsersOnly, everyCallHasItsResult, filesWithNames);
       handler(request, response, raw);
     },
-    make: (baseURL) => openai({ apiKey: 'k', baseURL, nativeDialects: ['responses'], ...named('gpt-5-mini') }),
+    make: (baseURL) => openai({ apiKey: 'k', baseURL, nativeApiFormats: ['responses'], ...named('gpt-5-mini') }),
   },
   Gemini: {
     handler: geminiTurns,
@@ -356,7 +356,7 @@ describe('a document that is named by its address', () => {
         openaiCompatible({
           slug: 'lenient',
           baseURL: lenient.baseURL,
-          dialect: { conversation: { fileAddresses: true } },
+          quirks: { conversation: { fileAddresses: true } },
           ...named('one'),
         }),
       ],

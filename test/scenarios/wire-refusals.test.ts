@@ -89,7 +89,7 @@ describe.each(CALLERS)('tools of a client on %s', (_name, format, stream) => {
   ])('with %s go to OpenAI', async (_what, parameters) => {
     const asked = { model: 'openai/gpt-4.1', tools: [{ name: 'look', parameters }] };
     const make = ({ baseURL }: Upstream): Provider =>
-      openai({ baseURL, apiKey: 'any', models: { 'openai/gpt-4.1': {} }, nativeDialects: [] });
+      openai({ baseURL, apiKey: 'any', models: { 'openai/gpt-4.1': {} }, nativeApiFormats: [] });
     const { status, text } = await talk(make, ({ body }) => openaiSchemaProblem(body), [format, stream, asked]);
     expect([status, text.includes('Fine.')]).toEqual([200, true]);
   });
@@ -154,7 +154,7 @@ describe.each(CALLERS)('efforts of a client on %s', (_name, format, stream) => {
     ['none', 'gpt-5.1', NONE, 'none'],
   ])('as %s are what %s takes', async (_what, model, members, effort) => {
     const make = ({ baseURL }: Upstream): Provider =>
-      openai({ baseURL, apiKey: 'any', models: { [`openai/${model}`]: {} }, nativeDialects: [] });
+      openai({ baseURL, apiKey: 'any', models: { [`openai/${model}`]: {} }, nativeApiFormats: [] });
     const asked = { model: `openai/${model}`, ...members };
     const { status, requests } = await talk(make, () => undefined, [format, stream, asked]);
     expect(status).toBe(200);
@@ -206,6 +206,6 @@ describe.each([
 
 describe('Azure', () => {
   it('is asked by Responses for the same models', () => {
-    expect(azure({ resource: 'acme', apiKey: 'any', models: { 'openai/gpt-5.6': {} } }).dialects).toEqual([]);
+    expect(azure({ resource: 'acme', apiKey: 'any', models: { 'openai/gpt-5.6': {} } }).apiFormats).toEqual([]);
   });
 });

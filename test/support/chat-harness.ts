@@ -1,10 +1,10 @@
-import { type Dialect, type Transport, openaiCompatible } from 'signalbox';
+import { type VendorQuirks, type Transport, openaiCompatible } from 'signalbox';
 import { type ScriptedAnswer, scriptedVector } from 'signalbox/testing';
 import { base64Of } from './embedding-upstream.ts';
 import { CHECKED_KEY, type ScriptedWire, type WireHarness, wireHarness } from './wire-harness.ts';
 
 /** Starts a {@link WireHarness} of the chat completions wire. */
-export function chatHarness(transport?: Transport, dialect?: Dialect): Promise<WireHarness> {
+export function chatHarness(transport?: Transport, dialect?: VendorQuirks): Promise<WireHarness> {
   return wireHarness(CHAT_WIRE, (baseURL) =>
     openaiCompatible({
       slug: 'checked',
@@ -12,7 +12,7 @@ export function chatHarness(transport?: Transport, dialect?: Dialect): Promise<W
       apiKey: CHECKED_KEY,
       models: { 'acme/one': {} },
       transport,
-      dialect,
+      quirks: dialect,
     }),
   );
 }

@@ -1,7 +1,7 @@
-import type { DialectContext } from '../../src/formats/dialect.ts';
+import type { ApiFormatContext } from '../../src/formats/api-format.ts';
 
 /** What answers in a dialect are made with, in tests. */
-export const CONTEXT: DialectContext = {
+export const CONTEXT: ApiFormatContext = {
   body: {},
   generationId: 'gen-1',
   spelling: { metadataField: 'router_metadata', processing: 'ROUTER PROCESSING' },

@@ -1,7 +1,7 @@
 import type { EndpointDeclaration } from '../../src/catalog/endpoint.ts';
 import type { VendorAccepts } from '../../src/core/accepts.ts';
 import type { ChatRequest } from '../../src/protocol/chat-request.ts';
-import { type Dialect, differencesOf } from '../../src/providers/openai-compatible/dialect.ts';
+import { type VendorQuirks, differencesOf } from '../../src/providers/openai-compatible/vendor-quirks.ts';
 import { type EncodedBody, encodeRequest } from '../../src/providers/openai-compatible/encode-request.ts';
 import { foldAccepts } from '../../src/providers/fold-accepts.ts';
 import { ANY_SERVER } from '../../src/providers/accepts/any-server.ts';
@@ -13,7 +13,7 @@ import { serving } from './requests.ts';
 /** What goes to a provider of a dialect for a request, without the members that every body has. */
 export function encoded(
   body: Partial<ChatRequest> & Readonly<Record<string, unknown>>,
-  dialect: Dialect = {},
+  dialect: VendorQuirks = {},
   declared: EndpointDeclaration = {},
   vendor: VendorAccepts = ANY_SERVER,
 ): EncodedBody {
@@ -29,7 +29,7 @@ export function encoded(
 /** The whole body that goes to a provider of a dialect, and of a vendor's record where it has one. */
 export function encodedWhole(
   body: Partial<ChatRequest> & Readonly<Record<string, unknown>>,
-  dialect: Dialect = {},
+  dialect: VendorQuirks = {},
   declared: EndpointDeclaration = {},
   vendor: VendorAccepts = ANY_SERVER,
 ): EncodedBody {
@@ -45,7 +45,7 @@ export function encodedWhole(
 /** The messages that go to a provider of a dialect. */
 export function encodedMessages(
   messages: ChatRequest['messages'],
-  dialect: Dialect = {},
+  dialect: VendorQuirks = {},
   vendor?: VendorAccepts,
 ): unknown {
   return encodedWhole({ messages }, dialect, {}, vendor)['messages'];

@@ -12,7 +12,7 @@ function askedIn(
   return {
     ...provider,
     chat: ({ request, ...call }) =>
-      provider.chat({ ...call, request: { ...request, native: { dialect, body: bodyOf(request) } } }),
+      provider.chat({ ...call, request: { ...request, native: { apiFormat: dialect, body: bodyOf(request) } } }),
   };
 }
 
@@ -49,7 +49,7 @@ export function nativeResponsesHarness(): Promise<WireHarness> {
         baseURL,
         apiKey: CHECKED_KEY,
         models: { 'acme/one': {} },
-        nativeDialects: ['responses'],
+        nativeApiFormats: ['responses'],
       }),
     ),
   );

@@ -3,7 +3,7 @@ import { deflateSync } from 'node:zlib';
 import { createRouter, simulated } from '../../src/index.ts';
 import { likelyTextTokens } from '../../src/core/tokens/likely-tokens.ts';
 import { inVocabularyOf, promptParts } from '../../src/core/tokens/prompt-parts.ts';
-import type { DialectName } from '../../src/protocol/dialect.ts';
+import type { ApiFormatName } from '../../src/protocol/api-format.ts';
 import { ChatService } from '../../src/router/chat.ts';
 import { countable, countPrepared, pdfsOf } from '../../src/runtime/chat/count-tokens.ts';
 
@@ -14,7 +14,7 @@ export interface ReportedCount {
   readonly kind: string;
   /** With its author. */
   readonly model: string;
-  readonly dialect: 'chat' | DialectName;
+  readonly dialect: 'chat' | ApiFormatName;
   readonly body: object;
   readonly input_tokens: number;
 }
@@ -104,7 +104,7 @@ export async function countReported(all: readonly ReportedCount[]): Promise<{
     const { body, model } = reported;
     const dialect = reported.dialect === 'chat' ? undefined : reported.dialect;
     try {
-      const prepared = await chat.prepare(countable({ ...body, model }, dialect), { dialect }, false);
+      const prepared = await chat.prepare(countable({ ...body, model }, dialect), { apiFormat: dialect }, false);
       const { texts, fixedTokens } = promptParts(prepared.request, model, await pdfsOf(prepared.request.messages));
       const estimated = inVocabularyOf(model, likelyTextTokens(texts), fixedTokens);
       const { input_tokens: tokens, counted_by: by } = await countPrepared(services, prepared);

@@ -1,4 +1,4 @@
-import type { DialectContext, DialectRequest, DialectStreamWriter } from '../../src/formats/dialect.ts';
+import type { ApiFormatContext, ApiFormatRequest, ApiFormatStreamWriter } from '../../src/formats/api-format.ts';
 import { RESPONSES } from '../../src/formats/responses/responses.ts';
 import type { ChatResult, Choice } from '../../src/protocol/chat-result.ts';
 import type { ChatChunk, Delta } from '../../src/protocol/chunk.ts';
@@ -17,7 +17,7 @@ export function responsesBody(fields: Readonly<Record<string, unknown>> = {}): J
 }
 
 /** A body, understood. */
-export function understood(fields: Readonly<Record<string, unknown>>): DialectRequest {
+export function understood(fields: Readonly<Record<string, unknown>>): ApiFormatRequest {
   const checked = RESPONSES.toChat(responsesBody(fields), DEFAULT_REQUEST_LIMITS, new Set(['auto-router']));
   if (!checked.ok) throw new Error(checked.fault.message);
   return checked.value;
@@ -41,7 +41,7 @@ export function sentenceOf(body: unknown): string {
 }
 
 /** What answers are made with. */
-export function contextOf(fields: Readonly<Record<string, unknown>> = {}): DialectContext {
+export function contextOf(fields: Readonly<Record<string, unknown>> = {}): ApiFormatContext {
   return {
     body: responsesBody(fields),
     spelling: { metadataField: 'router_metadata', processing: 'ROUTER PROCESSING' },
@@ -80,7 +80,7 @@ export function respond(
   rest: Partial<Choice & ChatResult> = {},
   fields: Readonly<Record<string, unknown>> = {},
 ): JsonObject {
-  const whole = RESPONSES.whole({ result: chatResult(message, rest) }, contextOf(fields));
+  const whole = RESPONSES.complete({ result: chatResult(message, rest) }, contextOf(fields));
   return JSON.parse(JSON.stringify(whole)) as JsonObject;
 }
 
@@ -138,6 +138,6 @@ export function streamed(
 }
 
 /** Writes one thing in the way in which the HTTP side does. */
-export function writeTo(writer: DialectStreamWriter, item: ChatChunk | string): string {
+export function writeTo(writer: ApiFormatStreamWriter, item: ChatChunk | string): string {
   return typeof item === 'string' ? (writer.text?.(item) ?? '') : writer.write(item);
 }

@@ -5,14 +5,14 @@ import {
   createRouter,
   openaiCompatible,
 } from 'signalbox';
-import type { Dialect, RouterConfig } from 'signalbox';
+import type { VendorQuirks, RouterConfig } from 'signalbox';
 import type { Body } from './chat-bodies.ts';
 import { type ReceivedRequest, startUpstream } from './upstream.ts';
 
 /** How the provider behind {@link sentUpstream} is set up. */
 export interface SentOptions {
   readonly endpoint?: EndpointDeclaration | undefined;
-  readonly dialect?: Dialect | undefined;
+  readonly dialect?: VendorQuirks | undefined;
   readonly config?: Omit<RouterConfig, 'providers'> | undefined;
   readonly call?: CallOptions | undefined;
 }
@@ -35,7 +35,7 @@ export async function allSentUpstream(
     name: 'Up',
     baseURL: upstream.baseURL,
     models: { 'acme/one': endpoint },
-    dialect,
+    quirks: dialect,
   });
   const router = createRouter({ ...config, providers: [provider] });
   for (const [fields, options] of calls) {

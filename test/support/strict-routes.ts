@@ -63,7 +63,7 @@ const SERVERS: Readonly<Partial<Record<StrictVendor, VendorFactory>>> = {
     openaiCompatible({
       ...options,
       slug: 'llama-cpp',
-      dialect: {
+      quirks: {
         conversation: {
           media: { user: ['image', 'audio'], assistant: [], tool: [] },
           prefill: /qwen|deepseek/i.test(options.models[STRICT_MODEL].upstreamModel) ? 'refused' : 'plain',

@@ -84,14 +84,14 @@ export async function startUnusualUpstream(): Promise<UnusualUpstream> {
     providers: [
       openaiCompatible(options('chat')),
       anthropic(options('messages')),
-      openaiCompatible({ ...options('responses'), nativeDialects: ['responses'] }),
+      openaiCompatible({ ...options('responses'), nativeApiFormats: ['responses'] }),
       google(options('gemini')),
       fromAiSdk({ slug: 'sdk', models: { 'acme/sdk': { model: sdkModel, price: PRICE } } }),
     ],
     allowAnonymous: true,
     fallback: { triesPerEndpoint: 1 },
     breaker: { odds: Infinity },
-    silence: false,
+    hangDetection: false,
     on: { warning: () => {} },
   });
   const serve = fetchRouter(router, { basePath: '/v1' });

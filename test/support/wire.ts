@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { DecodedResult, StreamDecoder } from '../../src/providers/codec.ts';
 import { type DecodeContext, decodeResult } from '../../src/providers/openai-compatible/decode-result.ts';
-import type { Dialect } from '../../src/providers/openai-compatible/dialect.ts';
+import type { VendorQuirks } from '../../src/providers/openai-compatible/vendor-quirks.ts';
 import { ChatStreamDecoder } from '../../src/providers/openai-compatible/codec.ts';
 import { ResponsePieceStream } from '../../src/providers/piece-stream.ts';
 import type { TransportResponse } from '../../src/net/transport.ts';
@@ -11,8 +11,13 @@ import type { StreamPiece, UpstreamResult } from '../../src/contracts/stream-pie
 export const OWN_KEY = 'sk-own+/key=="7781-canary';
 
 /** What a decoder is told in tests: generated ids begin with `call_test`. */
-export function contextOf(dialect: Dialect = {}): DecodeContext {
-  return { secrets: [OWN_KEY], wallClock: Date.UTC(2026, 10, 20, 12), dialect, request: { id: 'test', messages: [] } };
+export function contextOf(dialect: VendorQuirks = {}): DecodeContext {
+  return {
+    secrets: [OWN_KEY],
+    wallClock: Date.UTC(2026, 10, 20, 12),
+    quirks: dialect,
+    request: { id: 'test', messages: [] },
+  };
 }
 
 /** Bytes of a file in `test/fixtures/openai-compatible`. */
@@ -62,7 +67,7 @@ export async function piecesOf(
 /** Decodes a body that comes in one read per part. */
 export function decodeStream(
   parts: readonly (Uint8Array | string)[],
-  dialect?: Dialect,
+  dialect?: VendorQuirks,
 ): Promise<readonly StreamPiece[]> {
   const encoder = new TextEncoder();
   return piecesOf(
@@ -72,12 +77,12 @@ export function decodeStream(
 }
 
 /** Decodes a whole answer. */
-export function decodeWhole(body: string, dialect?: Dialect): DecodedResult {
+export function decodeWhole(body: string, dialect?: VendorQuirks): DecodedResult {
   return decodeResult(body, contextOf(dialect));
 }
 
 /** Decodes a whole answer that must be fine. */
-export function resultOf(body: string, dialect?: Dialect): UpstreamResult {
+export function resultOf(body: string, dialect?: VendorQuirks): UpstreamResult {
   const decoded = decodeWhole(body, dialect);
   if (!decoded.ok) throw new Error(`not decoded: ${decoded.failure.message}`);
   return decoded.result;

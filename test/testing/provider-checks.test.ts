@@ -45,9 +45,9 @@ describe.each([
   });
 });
 
-describe.each(Object.entries(VENDOR_PRESETS))('a provider in the dialect of %s', (_slug, { dialect }) => {
+describe.each(Object.entries(VENDOR_PRESETS))('a provider with the quirks of %s', (_slug, { quirks }) => {
   it('passes the checks of answers and failures', async () => {
-    await using harness = await chatHarness(createUndiciTransport(), dialect);
+    await using harness = await chatHarness(createUndiciTransport(), quirks);
     for (const { name, run } of providerChecks) if (!SLOW.test(name)) await run(harness);
   });
 });

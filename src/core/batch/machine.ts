@@ -38,9 +38,9 @@ export type BatchEvent =
   /** Nothing of it runs any more. */
   | { readonly type: 'cancelled' }
   /** Somebody was told of its end, or was not. */
-  | { readonly type: 'told'; readonly webhook: WebhookState }
+  | { readonly type: 'webhook_delivered'; readonly webhook: WebhookState }
   /** Its owner wants the end to be told again. */
-  | { readonly type: 'tell_again' };
+  | { readonly type: 'redelivery_requested' };
 
 /** What an event came to. */
 interface BatchTransition {
@@ -92,7 +92,7 @@ const TABLE: Readonly<
 
 /** Nothing changes a batch that has ended, but what is known of telling it. */
 function afterTheEnd(to: BatchStatus): (typeof TABLE)[BatchStatus] {
-  return { told: { to, effects: [] }, tell_again: { to, effects: ['notify'] } };
+  return { webhook_delivered: { to, effects: [] }, redelivery_requested: { to, effects: ['notify'] } };
 }
 
 /** True when nothing changes the batch any more. */
@@ -163,9 +163,9 @@ function changesOf(event: BatchEvent): Partial<BatchRecord> {
       };
     case 'shared':
       return { shared: true };
-    case 'told':
+    case 'webhook_delivered':
       return { webhook: event.webhook };
-    case 'tell_again':
+    case 'redelivery_requested':
     case 'drained':
     case 'expired':
     case 'cancel_requested':

@@ -22,8 +22,8 @@ export function addUsage(total: Usage | undefined, usage: Usage): Usage {
     const { cost, is_byok, estimated, cost_details, service_tier, speed, iterations, ...counts } = usage;
     const rounds = addedRounds(undefined, iterations);
     const known = { cost, is_byok, estimated, cost_details, service_tier, speed, iterations: rounds };
-    const told = Object.entries(known).filter(([, value]) => value !== undefined);
-    return { ...(added({}, counts) as unknown as Usage), ...Object.fromEntries(told) };
+    const stated = Object.entries(known).filter(([, value]) => value !== undefined);
+    return { ...(added({}, counts) as unknown as Usage), ...Object.fromEntries(stated) };
   }
   const { cost, is_byok: byok, estimated, cost_details: details, service_tier: tier, speed, ...counts } = usage;
   const { cost: costs, is_byok: byoks, estimated: estimates, cost_details: allDetails, ...known } = total;

@@ -67,8 +67,8 @@ export function afterWebhookTry({ status = 0, retryAfterMs = 0 }: WebhookTry, tr
   if (status === 410) return { type: 'given_up', reason: 'gone' };
   const wait = SCHEDULE[tries];
   if (wait === undefined) return { type: 'given_up', reason: 'tries' };
-  const asked = BUSY.has(status) ? Math.min(retryAfterMs, MAX_WEBHOOK_WAIT_MS) : 0;
-  return { type: 'again', afterMs: Math.max(asked, Math.round(wait * (1 - JITTER + 2 * JITTER * roll))) };
+  const requested = BUSY.has(status) ? Math.min(retryAfterMs, MAX_WEBHOOK_WAIT_MS) : 0;
+  return { type: 'again', afterMs: Math.max(requested, Math.round(wait * (1 - JITTER + 2 * JITTER * roll))) };
 }
 
 /**

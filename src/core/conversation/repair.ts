@@ -101,11 +101,11 @@ class Repair {
 
   /** A turn whose calls have ids of their own, and arguments that are JSON where a client left them empty. */
   #withGoodCalls(message: AssistantMessage, calls: readonly Call[]): AssistantMessage {
-    const asked = message.tool_calls ?? [];
-    if (!asked.some((call, index) => isBad(call, calls[index]))) return message;
+    const requested = message.tool_calls ?? [];
+    if (!requested.some((call, index) => isBad(call, calls[index]))) return message;
     return {
       ...message,
-      tool_calls: asked.map((call, index) => {
+      tool_calls: requested.map((call, index) => {
         if (!isBad(call, calls[index])) return call;
         const id = calls[index]?.newId;
         if (id !== undefined) this.#note('A second call of one id in a turn got an id of its own');

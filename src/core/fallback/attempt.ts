@@ -63,6 +63,6 @@ export function countedTries(step: PlanStep, attempts: readonly Attempt[]): numb
 
 /** Whether a model is left that was not called yet. */
 export function hasOtherModel({ steps }: RoutePlan, attempts: readonly Attempt[], { model }: Endpoint): boolean {
-  const asked = new Set(attempts.map(({ step }) => step.endpoint.model));
-  return steps.some(({ endpoint }) => endpoint.model !== model && !asked.has(endpoint.model));
+  const requested = new Set(attempts.map(({ step }) => step.endpoint.model));
+  return steps.some(({ endpoint }) => endpoint.model !== model && !requested.has(endpoint.model));
 }

@@ -1,7 +1,8 @@
+/** How the health of an endpoint is remembered and forgotten. */
 import { type AdaptivePolicy, FORGET_MS } from '../selection/adaptive/policy.ts';
 
 /** How well an endpoint does: 1 is faultless. What went wrong is forgotten with time, also when nobody calls. */
-export interface Condition {
+export interface HealthCondition {
   /** Share of its calls that do not fail. */
   readonly value: number;
   /** US dollars that calls lose by failing, in the mean over all: by the time that it takes and what is charged for it. */
@@ -13,7 +14,7 @@ export interface Condition {
 }
 
 /** Condition of an endpoint of which nothing bad is known. */
-export const FAULTLESS: Condition = { value: 1, lostUsd: 0, at: 0, faded: 0 };
+export const FAULTLESS: HealthCondition = { value: 1, lostUsd: 0, at: 0, faded: 0 };
 
 /** Share of its condition that a failure leaves. */
 const AFTER_FAILURE = 0.85;
@@ -22,17 +23,17 @@ const AFTER_FAILURE = 0.85;
 export type ForgettingPolicy = Pick<AdaptivePolicy, 'afterSuccess' | 'afterProbe'>;
 
 /** The condition as it is now: what went wrong weighs less the longer it is ago. */
-export function conditionNow({ value, at }: Pick<Condition, 'value' | 'at'>, now: number): number {
+export function conditionNow({ value, at }: Pick<HealthCondition, 'value' | 'at'>, now: number): number {
   return value === 1 ? 1 : 1 - (1 - value) * fading(now - at);
 }
 
 /** Folds in how a call ended. A probe that succeeds brings an endpoint back at once. */
 export function conditionAfter(
-  condition: Condition,
+  condition: HealthCondition,
   policy: ForgettingPolicy,
   { ok, probe, lostUsd = 0 }: EndedCall,
   now: number,
-): Condition {
+): HealthCondition {
   if (ok && condition.value === 1) return condition;
   const { afterSuccess, afterProbe } = policy;
   const elapsedMs = now - condition.at;
@@ -68,9 +69,9 @@ export interface EndedCall {
  * @param before - The condition that the failure met, and `after` it.
  */
 export function conditionWithout(
-  condition: Condition,
-  { before, after }: { readonly before: Condition; readonly after: Condition },
-): Condition {
+  condition: HealthCondition,
+  { before, after }: { readonly before: HealthCondition; readonly after: HealthCondition },
+): HealthCondition {
   if (condition.value === 1) return condition;
   const left = Math.exp(after.faded - condition.faded);
   const value = condition.value + (conditionNow(before, after.at) - after.value) * left;

@@ -12,7 +12,13 @@ import {
 } from './breaker.ts';
 import { counted, endedLately, HALF_HOUR_MS, type Outcomes, uncounted, uptimeOf } from './outcomes.ts';
 import { type AttemptFailure, FAILURE_RULES } from '../../contracts/failure.ts';
-import { type Condition, conditionAfter, FAULTLESS, type ForgettingPolicy, conditionWithout } from './condition.ts';
+import {
+  type HealthCondition,
+  conditionAfter,
+  FAULTLESS,
+  type ForgettingPolicy,
+  conditionWithout,
+} from './condition.ts';
 
 /** Time in which an endpoint is left alone, because it said so or because our key does not work there. */
 export interface Cooldown {
@@ -49,7 +55,7 @@ export interface EndpointHealth extends Outcomes {
   readonly lastResort?: LastResort | undefined;
   readonly doubt?: Doubt | undefined;
   /** What failures have left of it. */
-  readonly condition: Condition;
+  readonly condition: HealthCondition;
   readonly consecutiveFailures: number;
   readonly lastFailureAt: number;
   /** True when its latest call found no server listening. */
@@ -330,7 +336,7 @@ export function forgiven(
  *
  * @param lostUsd - What that has cost.
  */
-export function observeSilence(
+export function observeHang(
   health: EndpointHealth,
   policy: HealthPolicy,
   now: number,
@@ -340,11 +346,8 @@ export function observeSilence(
   const forgetting = policy.forgetting ?? DEFAULT_ADAPTIVE_POLICY;
   const breaker = tripped(health.breaker, policy.breaker, now, roll);
   if (breaker === health.breaker) return health;
-  return {
-    ...health,
-    breaker,
-    condition: conditionAfter(health.condition, forgetting, { ok: false, probe: false, lostUsd }, now),
-  };
+  const condition = conditionAfter(health.condition, forgetting, { ok: false, probe: false, lostUsd }, now);
+  return { ...health, breaker, condition };
 }
 
 /** Folds in a refusal that may concern its request alone: only several of different requests mean more than that. */
@@ -356,11 +359,11 @@ function doubted(
   const { doubt } = health;
   if (doubt !== undefined && request !== undefined && doubt.request === request) return health;
   const refusals = (doubt?.refusals ?? 0) + 1;
-  const told = { ...health, doubt: { refusals, request } };
-  if (refusals < DOUBTS_UNTIL_SUSPECTED) return told;
+  const inDoubt = { ...health, doubt: { refusals, request } };
+  if (refusals < DOUBTS_UNTIL_SUSPECTED) return inDoubt;
   const until = now + SUSPECTED_MS;
-  if (health.cooldown !== undefined && health.cooldown.until > until) return told;
-  return { ...told, cooldown: { since: now, until, cause: failure.kind } };
+  if (health.cooldown !== undefined && health.cooldown.until > until) return inDoubt;
+  return { ...inDoubt, cooldown: { since: now, until, cause: failure.kind } };
 }
 
 /** How the endpoint stands, for ordering. */

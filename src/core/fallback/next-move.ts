@@ -32,7 +32,7 @@ export interface Situation {
   /** Random number from 0 to 1. */
   readonly roll: number;
   /** Milliseconds that the request may still wait for a place at an endpoint whose rate is used up. Default 0. */
-  readonly placeWaitMs?: number | undefined;
+  readonly slotWaitMs?: number | undefined;
   /** Milliseconds that it may still wait for a place where its prompt is cached, although another is free. Default 0. */
   readonly warmWaitMs?: number | undefined;
   /** Endpoint at which it has waited for a place. */
@@ -52,7 +52,7 @@ export type Move =
       /** True for a call that finds out whether an endpoint that was out is back. */
       readonly isProbe?: boolean | undefined;
       /** For a place that is promised to it, the first one anywhere or a warm one; or for its turn where all are crowded. */
-      readonly forPlace?: 'first' | 'warm' | 'turn' | undefined;
+      readonly forSlot?: 'first' | 'warm' | 'turn' | undefined;
       /** True for a call of an endpoint that is left alone, because nothing else is left. */
       readonly isLastResort?: boolean | undefined;
       /** True when the wait is for a call to be let through, after which others may have been faster. */
@@ -224,7 +224,7 @@ function warmPlace(
     const admitted = admission(step);
     if (admitted.ok || (admitted.cause !== 'pace' && admitted.cause !== 'rate_limited')) continue;
     const { waitMs } = admitted;
-    if (waitMs <= mostMs && now + waitMs < deadlineAt) return { type: 'attempt', step, waitMs, forPlace: 'warm' };
+    if (waitMs <= mostMs && now + waitMs < deadlineAt) return { type: 'attempt', step, waitMs, forSlot: 'warm' };
   }
   return undefined;
 }
@@ -234,16 +234,16 @@ function warmPlace(
  */
 function firstPlace(
   steps: readonly PlanStep[],
-  { admission, placeWaitMs = 0, now, deadlineAt }: Situation,
+  { admission, slotWaitMs = 0, now, deadlineAt }: Situation,
 ): Move | undefined {
-  let soonest: { step: PlanStep; waitMs: number; forPlace: 'first' | 'turn' } | undefined;
+  let soonest: { step: PlanStep; waitMs: number; forSlot: 'first' | 'turn' } | undefined;
   for (const step of steps) {
     const admitted = admission(step);
     if (admitted.ok || (admitted.cause !== 'pace' && admitted.cause !== 'rate_limited')) continue;
     const { waitMs, crowded } = admitted;
-    if ((waitMs > placeWaitMs && crowded !== true) || now + waitMs >= deadlineAt) continue;
-    const forPlace = crowded === true ? 'turn' : 'first';
-    if (soonest === undefined || waitMs < soonest.waitMs) soonest = { step, waitMs, forPlace };
+    if ((waitMs > slotWaitMs && crowded !== true) || now + waitMs >= deadlineAt) continue;
+    const forSlot = crowded === true ? 'turn' : 'first';
+    if (soonest === undefined || waitMs < soonest.waitMs) soonest = { step, waitMs, forSlot };
   }
   return soonest && { type: 'attempt', ...soonest };
 }

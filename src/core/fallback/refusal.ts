@@ -86,7 +86,7 @@ export function refusalOf(
   const { status, kind, message, raw = '' } = failure;
   if ((status !== 400 && status !== 422) || !KINDS.has(kind) || request.preferences.requireParameters) return undefined;
   // A client's own body has its own schemas, and gets its provider's own answer.
-  const isOwn = request.native !== undefined && endpoint.dialects.includes(request.native.dialect);
+  const isOwn = request.native !== undefined && endpoint.apiFormats.includes(request.native.apiFormat);
   const words = isOwn ? undefined : refusedSchemaWords(message, request);
   if (words !== undefined) return { name: `schema: ${words.join(', ')}`, words };
   const isAbout = ABOUT_WORD.test(`${failure.providerCode ?? ''} ${message} ${raw}`);
@@ -109,7 +109,7 @@ function readName(wireName: string, message: string, request: NormalizedRequest)
   const name = OTHER_NAMES[snake] ?? snake;
   const isExclusive = /cannot both be/i.test(message);
   if (isParameter(name)) {
-    if (!isAskedWith(name, request)) return undefined;
+    if (!isRequestedWith(name, request)) return undefined;
     const accepted = name === 'reasoning_effort' ? acceptedIn(message) : undefined;
     return { name, ...(accepted === undefined ? {} : { accepted }), ...(isExclusive ? { passing: true } : {}) };
   }
@@ -182,7 +182,7 @@ function isParameter(name: string): name is ParameterName {
   return OPTIONAL.has(name);
 }
 
-function isAskedWith(name: ParameterName, { parameters, reasoning }: NormalizedRequest): boolean {
+function isRequestedWith(name: ParameterName, { parameters, reasoning }: NormalizedRequest): boolean {
   return name === 'reasoning' || name === 'reasoning_effort' ? reasoning !== undefined : name in parameters;
 }
 
@@ -246,7 +246,7 @@ export function adjustmentsFor(
     }
     if (instead !== undefined)
       return [`${name} was sent as ${instead}, because ${providerName} refused the other name`];
-    if (isParameter(name) && !isAskedWith(name, request)) return [];
+    if (isParameter(name) && !isRequestedWith(name, request)) return [];
     if (accepted === undefined) return [`${name} was left out, because ${providerName} refused it`];
     return accepted.some((effort) => effort === request.reasoning?.effort)
       ? []

@@ -50,8 +50,8 @@ interface Comparison {
 const WARM_SHARE = 0.8;
 const BLOCK_TOKENS = 128;
 /** Tokens, and share of what could be cached, whose loss is told where something has changed. */
-const TOLD_TOKENS = 32;
-const TOLD_SHARE = 0.01;
+const NAMED_TOKENS = 32;
+const NAMED_SHARE = 0.01;
 /** Share of what comes before a change below which the provider must have evicted some of it. */
 const EVICTED_SHARE = 0.4;
 
@@ -80,32 +80,32 @@ export function cacheReport({ now, last, servedElsewhere, rules, moved, premiumU
   const isWarm =
     change === undefined
       ? cachedTokens >= WARM_SHARE * expected - BLOCK_TOKENS
-      : missed < Math.max(TOLD_TOKENS, TOLD_SHARE * expected);
+      : missed < Math.max(NAMED_TOKENS, NAMED_SHARE * expected);
   const isShort = whole < rules.leastTokens;
   if (isShort && cachedTokens === 0)
     return { expected_tokens: 0, cached_tokens: cachedTokens, cause: 'too_short', ...lost(0) };
   if (isWarm) return { expected_tokens: expected, cached_tokens: cachedTokens };
   const base = { expected_tokens: expected, cached_tokens: cachedTokens };
-  const told = (cause: CacheCause, details: Partial<PromptCacheReport> = {}): PromptCacheReport => ({
+  const shown = (cause: CacheCause, details: Partial<PromptCacheReport> = {}): PromptCacheReport => ({
     ...base,
     cause,
     ...details,
     ...lost(missed),
   });
-  if (last.endpoint.model !== now.endpoint.model) return told('model_changed', { moved: moved() });
-  if (!isSame) return told('other_endpoint', { moved: moved() });
+  if (last.endpoint.model !== now.endpoint.model) return shown('model_changed', { moved: moved() });
+  if (!isSame) return shown('other_endpoint', { moved: moved() });
   if (rules.needsMarks && kept === 0) {
-    if (!last.marked) return told('not_marked');
+    if (!last.marked) return shown('not_marked');
     if (whole < rules.leastForSome)
       return { expected_tokens: 0, cached_tokens: cachedTokens, cause: 'too_short', ...lost(0) };
   }
-  if (now.at - last.at > rules.keptMs) return told('expired');
-  if (change === undefined) return told('evicted_or_unknown');
+  if (now.at - last.at > rules.keptMs) return shown('expired');
+  if (change === undefined) return shown('evicted_or_unknown');
   // Of what came before the change most should have been there: where it was not, the change was not all.
   const before = change.share * last.promptTokens;
   const isEvicted = !rules.needsMarks && before >= rules.leastForSome && cachedTokens < EVICTED_SHARE * before;
   const { share: _, cause, ...place } = change;
-  return isEvicted ? told('evicted_or_unknown') : told(cause, place);
+  return isEvicted ? shown('evicted_or_unknown') : shown(cause, place);
 
   function lost(tokens: number): Pick<PromptCacheReport, 'lost_usd'> {
     return premiumUsd === undefined ? {} : { lost_usd: Math.max(0, tokens * premiumUsd) };

@@ -12,7 +12,7 @@ type VendorRules = Omit<CacheRules, 'needsMarks'>;
 /** Of vendors that say nothing: what holds for nearly all. */
 const USUAL: VendorRules = { keptMs: HOUR, leastTokens: 256, leastForSome: 4_096 };
 
-/** By the slug of the provider. Sources: the pages on prompt (context) caching of each, read in November 2026. */
+/** By the slug of the provider, after the pages on prompt (context) caching of each; they change, so causes are hints. */
 const VENDORS: Readonly<Record<string, VendorRules>> = {
   anthropic: { keptMs: 5 * MINUTE, leastTokens: 512, leastForSome: 4_096 },
   openai: { keptMs: HOUR, leastTokens: 1_024, leastForSome: 1_024 },

@@ -7,7 +7,7 @@ import type {
   LedgerPreferences,
   LedgerRecord,
   LedgerTarget,
-  SeenEndpoint,
+  ObservedEndpoint,
 } from '../../contracts/ledger.ts';
 import type { Quantization, SortKey } from '../../protocol/provider-preferences.ts';
 import type { RoutingPolicy } from '../../contracts/account.ts';
@@ -15,26 +15,26 @@ import type { ModelTarget, Preferences, PriceLimits, DeniedModel } from '../../c
 import { modelRules, normalizePreferences, regionsOf } from '../normalize/preset.ts';
 import { sessionDraw } from '../selection/adaptive/rank-adaptive.ts';
 import type { Rejection } from '../selection/route-plan.ts';
-import type { RequestDraft } from './draft.ts';
-import { seenEndpoint } from './seen-endpoint.ts';
+import type { PendingRecord } from './pending-record.ts';
+import { observedEndpoint } from './recorded-endpoint.ts';
 import { partOfEndpoint } from './sum-costs.ts';
 
 /** What the decision saw of an endpoint. */
-export type SeenNotes = (endpoint: Endpoint) => SeenEndpoint | undefined;
+export type ObservedNotes = (endpoint: Endpoint) => ObservedEndpoint | undefined;
 
 /** Writes down what a decision saw of endpoints. */
-export function noteOf({ plan }: RequestDraft): SeenNotes {
+export function noteOf({ plan }: PendingRecord): ObservedNotes {
   const { seen } = plan;
   if (seen === undefined) return () => undefined;
   const { now, states, admissions } = seen;
   return ({ id }) => {
     const state = states.find(({ endpoint }) => endpoint.id === id);
-    return seenEndpoint(state, admissions.find(({ endpoint }) => endpoint.id === id)?.admission, now);
+    return observedEndpoint(state, admissions.find(({ endpoint }) => endpoint.id === id)?.admission, now);
   };
 }
 
 /** Writes down what else a decision depended on. Nothing where there was none. */
-export function decisionOf({ plan, request, facts }: RequestDraft): { readonly decision?: LedgerDecision } {
+export function decisionOf({ plan, request, facts }: PendingRecord): { readonly decision?: LedgerDecision } {
   const { seen: world } = plan;
   if (world === undefined) return {};
   const { needs, likelyTokens, serviceTier, native } = request;
@@ -195,11 +195,11 @@ export function preferencesUnder(record: LedgerRecord, policy: RoutingPolicy): P
     maxLatency: recorded.max_latency,
     returnRefusals: recorded.return_refusals === true || policy.refusals === 'return',
     afterFirstToken: recorded.after_first_token,
-  } satisfies Told & Preferences;
+  } satisfies StatedPreferences & Preferences;
 }
 
 /** Every member that the record tells: a replay must not forget one, so none may be left out. */
-type Told = { readonly [Name in Exclude<keyof Preferences, 'models' | 'denied'>]: Preferences[Name] };
+type StatedPreferences = { readonly [Name in Exclude<keyof Preferences, 'models' | 'denied'>]: Preferences[Name] };
 
 /** What keeps the request from models: the policy, and for those that were denied what the record says of them. */
 function keptAway(

@@ -12,9 +12,9 @@ import type {
 } from '../../contracts/ledger.ts';
 import type { PlanStep, Rejection, RoutePlan } from '../selection/route-plan.ts';
 import { writtenPrint } from './prompt-print.ts';
-import type { DraftedAttempt, DraftedPrompt, DraftedUsage, DraftedWork, RequestDraft } from './draft.ts';
+import type { DraftedAttempt, DraftedPrompt, DraftedUsage, DraftedWork, PendingRecord } from './pending-record.ts';
 import { refusalReason } from './refusal-reason.ts';
-import { decisionOf, noteOf, type SeenNotes } from './write-decision.ts';
+import { decisionOf, noteOf, type ObservedNotes } from './write-decision.ts';
 import { FAILURE_RULES } from '../../contracts/failure.ts';
 import type { DecisionFigures } from '../../contracts/events.ts';
 
@@ -27,20 +27,20 @@ export interface RecordContext {
 }
 
 /** Writes the record of a request. Pure: the same draft always gives the same record. */
-export function writeRecord(draft: RequestDraft, context: RecordContext): LedgerRecord {
-  const { request, plan, attempts, works, answer, error, startedAt } = draft;
+export function writeRecord(pendingRecord: PendingRecord, context: RecordContext): LedgerRecord {
+  const { request, plan, attempts, works, answer, error, startedAt } = pendingRecord;
   const last = attempts.at(-1)?.step.endpoint;
   const endpoint = answer?.endpoint ?? last;
-  const notes = noteOf(draft);
+  const notes = noteOf(pendingRecord);
   const plugins = works.flatMap((work) => (work.kind === 'plugin' ? [writePlugin(work, startedAt)] : []));
   const tools = works.flatMap((work) => (work.kind === 'tool' ? [writeTool(work, startedAt)] : []));
-  const usage = usageOfAnswer(draft);
+  const usage = usageOfAnswer(pendingRecord);
   const ownKeyNanoUsd = attempts.reduce((sum, attempt) => sum + ownKeyCost(attempt), 0);
   return {
     version: 1,
     id: request.id,
-    at: Math.round(draft.at),
-    duration_ms: since(startedAt, draft.endedAt),
+    at: Math.round(pendingRecord.at),
+    duration_ms: since(startedAt, pendingRecord.endedAt),
     ...(answer === undefined ? {} : { first_token_ms: since(startedAt, answer.firstTokenAt) }),
     account: request.account.id,
     ...(request.parent === undefined ? {} : { parent: request.parent }),
@@ -53,10 +53,10 @@ export function writeRecord(draft: RequestDraft, context: RecordContext): Ledger
     requested: request.requested,
     ...(request.applied === undefined ? {} : { applied: request.applied }),
     strategy: strategyOf(plan, answer?.endpoint),
-    ...(draft.refused === true ? { refused: true } : {}),
+    ...(pendingRecord.refused === true ? { refused: true } : {}),
     status: error?.status ?? 200,
     ...(error === undefined ? {} : { error_type: error.errorType }),
-    ...reasonOf(draft),
+    ...reasonOf(pendingRecord),
     ...(error?.committed === true ? { committed: true } : {}),
     ...(answer === undefined || answer.finishReason === null ? {} : { finish_reason: answer.finishReason }),
     ...nativeReasonOf(answer),
@@ -67,14 +67,14 @@ export function writeRecord(draft: RequestDraft, context: RecordContext): Ledger
     ...(usage === undefined ? {} : { usage }),
     ...costOf(attempts, works),
     ...(ownKeyNanoUsd === 0 ? {} : { own_key_cost_nano_usd: ownKeyNanoUsd }),
-    ...(draft.cache === undefined ? {} : { cache: draft.cache }),
+    ...(pendingRecord.cache === undefined ? {} : { cache: pendingRecord.cache }),
     candidates: plan.steps.map((step) => writeCandidate(step, notes)),
     excluded: plan.rejected.map((rejection) => writeExclusion(rejection, notes)),
     attempts: attempts.map((attempt, index) => writeAttempt(attempt, index, startedAt)),
     ...(plugins.length === 0 ? {} : { plugins }),
     ...(tools.length === 0 ? {} : { tools }),
-    ...(draft.prompt === undefined ? {} : promptOf(draft.prompt)),
-    ...decisionOf(draft),
+    ...(pendingRecord.prompt === undefined ? {} : promptOf(pendingRecord.prompt)),
+    ...decisionOf(pendingRecord),
   };
 }
 
@@ -125,7 +125,7 @@ export function reasonOf({
   error,
   attempts,
   works,
-}: Pick<RequestDraft, 'error' | 'attempts' | 'works'>): Pick<LedgerRecord, 'reason'> {
+}: Pick<PendingRecord, 'error' | 'attempts' | 'works'>): Pick<LedgerRecord, 'reason'> {
   if (error === undefined || attempts.length > 0) return {};
   const plugins = works.flatMap((work) => (work.kind === 'plugin' ? [work] : []));
   const reason = refusalReason({ ...error, plugins });
@@ -154,13 +154,13 @@ function strategyOf({ steps }: RoutePlan, answered: Endpoint | undefined): strin
   return step?.strategy ?? 'direct';
 }
 
-function nativeReasonOf(answer: RequestDraft['answer']): Pick<LedgerRecord, 'native_finish_reason'> {
+function nativeReasonOf(answer: PendingRecord['answer']): Pick<LedgerRecord, 'native_finish_reason'> {
   const native = answer?.nativeFinishReason;
   return native === undefined || native === answer?.finishReason ? {} : { native_finish_reason: native };
 }
 
 /** What the models of the request itself used, in all turns. */
-function usageOfAnswer({ attempts, answer }: RequestDraft): LedgerUsage | undefined {
+function usageOfAnswer({ attempts, answer }: PendingRecord): LedgerUsage | undefined {
   const used = attempts.flatMap(({ outcome, usage, kept }) =>
     (outcome.ok || kept === true || (answer !== undefined && outcome.failure.kind === 'schema_mismatch')) &&
     usage !== undefined
@@ -204,7 +204,7 @@ function ownKeyCost({ step, usage }: DraftedAttempt): number {
   return typeof usd === 'number' ? nanoFromUsd(usd) : 0;
 }
 
-function writeCandidate({ endpoint, target, why, figures }: PlanStep, notes: SeenNotes): LedgerCandidate {
+function writeCandidate({ endpoint, target, why, figures }: PlanStep, notes: ObservedNotes): LedgerCandidate {
   const seen = notes(endpoint);
   return {
     endpoint: endpoint.id,
@@ -236,7 +236,7 @@ function rounded(value: number): number {
   return Math.round(value * 1e4) / 1e4;
 }
 
-function writeExclusion({ endpoint, reason, detail }: Rejection, notes: SeenNotes): LedgerExclusion {
+function writeExclusion({ endpoint, reason, detail }: Rejection, notes: ObservedNotes): LedgerExclusion {
   const seen = notes(endpoint);
   return {
     endpoint: endpoint.id,
@@ -270,13 +270,13 @@ function writeAttempt(attempt: DraftedAttempt, index: number, startedAt: number)
 }
 
 function writePlugin(work: Extract<DraftedWork, { kind: 'plugin' }>, startedAt: number): LedgerPlugin {
-  const { kind: _, startedAt: from, endedAt, cost_nano_usd: cost, ...told } = work;
+  const { kind: _, startedAt: from, endedAt, cost_nano_usd: cost, ...shown } = work;
   const times = { start_ms: since(startedAt, from), end_ms: since(startedAt, endedAt) };
-  return { ...told, ...times, ...(cost === undefined ? {} : { cost_nano_usd: cost }) };
+  return { ...shown, ...times, ...(cost === undefined ? {} : { cost_nano_usd: cost }) };
 }
 
 function writeTool(work: Extract<DraftedWork, { kind: 'tool' }>, startedAt: number): LedgerTool {
-  const { kind: _, startedAt: from, endedAt, cost_nano_usd: cost, ...told } = work;
+  const { kind: _, startedAt: from, endedAt, cost_nano_usd: cost, ...shown } = work;
   const times = { start_ms: since(startedAt, from), end_ms: since(startedAt, endedAt) };
-  return { ...told, ...times, ...(cost === undefined ? {} : { cost_nano_usd: cost }) };
+  return { ...shown, ...times, ...(cost === undefined ? {} : { cost_nano_usd: cost }) };
 }

@@ -1,6 +1,6 @@
 /** Decides whether and how a request uses the response cache. */
 import type { NormalizedRequest } from '../../contracts/request.ts';
-import type { CacheWish } from '../../contracts/state-store.ts';
+import type { RequestedCache } from '../../contracts/state-store.ts';
 
 /** What the router does by default. */
 export interface CachePolicy {
@@ -20,10 +20,10 @@ const MAX_TTL_SECONDS = 86_400;
 /** Whether the response cache is requested (gaps 9.3): by the request, its preset, or the configuration. */
 export function wantsCache(
   { responseCache: preset }: Pick<NormalizedRequest, 'responseCache'>,
-  wish: CacheWish | undefined,
+  requestedCache: RequestedCache | undefined,
   policy: CachePolicy,
 ): boolean {
-  return wish?.enabled ?? preset?.enabled ?? policy.enabled;
+  return requestedCache?.enabled ?? preset?.enabled ?? policy.enabled;
 }
 
 /**
@@ -31,11 +31,15 @@ export function wantsCache(
  * must not be retained are not kept here either, nor is what only one API format can say: answers are kept in the chat
  * form.
  */
-export function cacheRule(request: NormalizedRequest, wish: CacheWish, policy: CachePolicy): CacheRule | undefined {
+export function cacheRule(
+  request: NormalizedRequest,
+  requestedCache: RequestedCache,
+  policy: CachePolicy,
+): CacheRule | undefined {
   const { responseCache: preset, preferences, native, echoUpstreamBody } = request;
   if (preset?.enabled === false) return undefined;
-  if (!wantsCache(request, wish, policy)) return undefined;
+  if (!wantsCache(request, requestedCache, policy)) return undefined;
   if (preferences.zeroDataRetention || echoUpstreamBody || native?.requiredBy !== undefined) return undefined;
-  const seconds = Math.trunc(wish.ttlSeconds ?? preset?.ttlSeconds ?? policy.ttlSeconds);
-  return { ttlSeconds: Math.min(MAX_TTL_SECONDS, Math.max(1, seconds)), clear: wish.clear === true };
+  const seconds = Math.trunc(requestedCache.ttlSeconds ?? preset?.ttlSeconds ?? policy.ttlSeconds);
+  return { ttlSeconds: Math.min(MAX_TTL_SECONDS, Math.max(1, seconds)), clear: requestedCache.clear === true };
 }

@@ -52,8 +52,8 @@ function possibleRates(
   if (price === undefined) return [];
   const tiers: (BilledTier | undefined)[] = [undefined];
   // A default endpoint is not asked for a tier that has endpoints of its own.
-  const isAsked = tier === serviceTier || (serviceTier === 'priority' && declaredTiers?.has('priority') !== true);
-  if (serviceTier === 'flex' || (serviceTier === 'priority' && isAsked)) tiers.push(serviceTier);
+  const isRequested = tier === serviceTier || (serviceTier === 'priority' && declaredTiers?.has('priority') !== true);
+  if (serviceTier === 'flex' || (serviceTier === 'priority' && isRequested)) tiers.push(serviceTier);
   return tiers.flatMap((otherTier) =>
     [0, prompt].flatMap((promptTokens) => ratesAt(price, { at, promptTokens, otherTier }) ?? []),
   );
@@ -127,9 +127,9 @@ export function mostPromptTokens(request: RoutedRequest): number {
 function mostAnswerTokens(request: RoutedRequest, endpoint: Endpoint): number | undefined {
   if (request.operation === 'embeddings') return 0;
   const { contextLength, maxOutputTokens } = endpoint;
-  const asked = request.needs.outputTokens;
+  const requested = request.needs.outputTokens;
   // What is thought may come on top of what is said.
-  if (asked !== undefined) return asked + (request.reasoning?.maxTokens ?? 0);
+  if (requested !== undefined) return requested + (request.reasoning?.maxTokens ?? 0);
   return maxOutputTokens ?? contextLength;
 }
 

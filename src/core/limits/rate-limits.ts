@@ -59,12 +59,12 @@ export function tagsOf<Limits>(
 export function sharesOf(
   limits: RateLimits,
   tags: readonly LimitedTag[],
-  asked: { readonly tokens: number; readonly isFree: boolean },
+  requested: { readonly tokens: number; readonly isFree: boolean },
   now: number,
 ): readonly RateShare[] {
   const shares: RateShare[] = [];
-  addShares(shares, limits, undefined, asked, now);
-  for (const tag of tags) addShares(shares, tag.limits, tag, asked, now);
+  addShares(shares, limits, undefined, requested, now);
+  for (const tag of tags) addShares(shares, tag.limits, tag, requested, now);
   return shares;
 }
 
@@ -72,10 +72,10 @@ function addShares(
   shares: RateShare[],
   { requestsPerMinute, tokensPerMinute, freeModels }: RateLimits,
   tag: LimitedTag | undefined,
-  asked: { readonly tokens: number; readonly isFree: boolean },
+  requested: { readonly tokens: number; readonly isFree: boolean },
   now: number,
 ): void {
-  const free = asked.isFree ? freeModels : undefined;
+  const free = requested.isFree ? freeModels : undefined;
   const add = (name: RateLimitName, limit: number | undefined, by: number, slotMs: number, slotsBefore: number) => {
     if (limit === undefined || limit === Infinity) return;
     shares.push({ name, tag, limit, by: Math.max(1, by), slotMs, slot: Math.floor(now / slotMs), slotsBefore });
@@ -86,5 +86,5 @@ function addShares(
   add('free-models-per-min', free?.requestsPerMinute, 1, MINUTE_SLOT_MS, inMinute);
   add('requests-per-min', requestsPerMinute, 1, MINUTE_SLOT_MS, inMinute);
   if (tokensPerMinute === undefined) return;
-  add('tokens-per-min', tokensPerMinute, Math.min(asked.tokens, tokensPerMinute), MINUTE_SLOT_MS, inMinute);
+  add('tokens-per-min', tokensPerMinute, Math.min(requested.tokens, tokensPerMinute), MINUTE_SLOT_MS, inMinute);
 }

@@ -2,7 +2,7 @@
 import type { Mirror } from '../../options/rules.ts';
 import type { RequestFault } from '../../protocol/fault.ts';
 import type { ProviderPreferences } from '../../protocol/provider-preferences.ts';
-import { type AskedBeside, isDrawn, mayBeCopied } from './mirror.ts';
+import { type RequestedBeside, isDrawn, mayBeCopied } from './mirror.ts';
 import type { AppliedConfiguration, Preferences, MirrorChoice, SplitChoice } from '../../contracts/request.ts';
 import { RequestRules } from './rules.ts';
 import type { Applicant, AppliedRules, RequestContext, RouterFacts } from './context.ts';
@@ -53,7 +53,7 @@ class Applying implements AppliedRules {
     return denied === undefined ? preferences : { ...preferences, denied };
   }
 
-  record(beside?: AskedBeside): AppliedConfiguration | undefined {
+  record(beside?: RequestedBeside): AppliedConfiguration | undefined {
     const { applied: rules } = this.#rules;
     const mirror = beside && this.#copied(beside);
     if (rules === undefined && this.#splits.length === 0 && mirror === undefined) return undefined;
@@ -64,7 +64,7 @@ class Applying implements AppliedRules {
     };
   }
 
-  #copied(beside: AskedBeside): MirrorChoice | undefined {
+  #copied(beside: RequestedBeside): MirrorChoice | undefined {
     if (this.#mirror === undefined) return undefined;
     const { alias, mirror } = this.#mirror;
     const { model, by = 'session' } = mirror;

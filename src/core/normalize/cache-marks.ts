@@ -65,7 +65,7 @@ export function withCacheMarks(request: NormalizedRequest, repeated: RepeatedPre
   return {
     ...request,
     messages: whole ? markedAt(marked, lastWithText(marked)) : marked,
-    ...(request.native?.dialect !== 'messages'
+    ...(request.native?.apiFormat !== 'messages'
       ? {}
       : { native: { ...request.native, body: markedBody(request.native.body, whole) } }),
   };

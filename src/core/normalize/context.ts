@@ -1,11 +1,11 @@
 /** What normalization depends on besides the body of a request. */
 import type { Catalog } from '../../catalog/catalog.ts';
-import type { DialectName } from '../../protocol/dialect.ts';
+import type { ApiFormatName } from '../../protocol/api-format.ts';
 import type { Account, RoutingPolicy } from '../../contracts/account.ts';
 import type { AppliedConfiguration, NormalizedRequest, NativeRequest, Preferences } from '../../contracts/request.ts';
 import type { RequestFault } from '../../protocol/fault.ts';
 import type { ProviderPreferences } from '../../protocol/provider-preferences.ts';
-import type { AskedBeside } from './mirror.ts';
+import type { RequestedBeside } from './mirror.ts';
 import type { TargetContext } from './targets.ts';
 import type { Preset } from './preset.ts';
 import type { CompiledRules } from './rules.ts';
@@ -37,7 +37,7 @@ export interface AppliedRules {
    *
    * @param beside - What the request requires beside an answer. Default: it is never copied.
    */
-  readonly record: (beside?: AskedBeside) => AppliedConfiguration | undefined;
+  readonly record: (beside?: RequestedBeside) => AppliedConfiguration | undefined;
 }
 
 /** What the router has before it reads a request. */
@@ -74,7 +74,7 @@ export interface RequestContext {
   readonly policies?: readonly RoutingPolicy[] | undefined;
   readonly native?: NativeRequest | undefined;
   /** API format in which it came. Default: that of chat. */
-  readonly format?: DialectName | undefined;
+  readonly format?: ApiFormatName | undefined;
   /** True for a request of a batch. Default false. */
   readonly batch?: boolean | undefined;
   /** Value of the header `x-anthropic-beta`. */

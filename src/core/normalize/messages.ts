@@ -57,9 +57,9 @@ export function normalizeReasoning(request: ChatRequest): ReasoningRequest | und
   const { reasoning, reasoning_effort: short, include_reasoning: include } = request;
   if (reasoning == null && short == null && include == null) return undefined;
   const maxTokens = reasoning?.max_tokens ?? undefined;
-  const asked = reasoning?.effort ?? short ?? undefined;
+  const requested = reasoning?.effort ?? short ?? undefined;
   return {
-    effort: asked ?? effortOfSwitch(reasoning?.enabled, maxTokens),
+    effort: requested ?? effortOfSwitch(reasoning?.enabled, maxTokens),
     maxTokens,
     exclude: reasoning?.exclude ?? include === false,
     summary: reasoning?.summary ?? undefined,

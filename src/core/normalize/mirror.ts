@@ -4,7 +4,7 @@ import type { AppliedConfiguration, NormalizedRequest } from '../../contracts/re
 import { fractionOf } from './split.ts';
 
 /** What a request requires beside an answer. */
-export interface AskedBeside {
+export interface RequestedBeside {
   /** Whether it offers functions of its caller. */
   readonly functions: boolean;
   /** Whether answering it may do more than make an answer: tools that run, searches, fields that only a provider knows. */
@@ -20,7 +20,7 @@ export function isDrawn(alias: string, { model, share }: Mirror, key: string): b
 }
 
 /** Whether nothing but an answer comes of a request, so that two may answer it. */
-export function mayBeCopied({ functions, effects }: AskedBeside, { functionTools = false }: Mirror): boolean {
+export function mayBeCopied({ functions, effects }: RequestedBeside, { functionTools = false }: Mirror): boolean {
   return !effects && (functionTools || !functions);
 }
 

@@ -45,19 +45,19 @@ export function choosePlugins(request: NormalizedRequest, context: ChoosingConte
     const missing = unregisteredDefault(pluginDefaults, registry);
     if (missing !== undefined) throw brokenDefault(missing, 'id', 'must be the id of a registered plugin');
   }
-  let isAsked = request.plugins.length > 0 || pluginDefaults.length > 0;
-  for (const { model } of request.targets) isAsked ||= registry.models.has(model);
+  let isRequested = request.plugins.length > 0 || pluginDefaults.length > 0;
+  for (const { model } of request.targets) isRequested ||= registry.models.has(model);
   const active: ActivePlugin[] = [];
-  for (const plugin of isAsked ? registry.plugins.values() : registry.unasked) {
-    const wish = wishFor(plugin, request, context);
-    if (wish === undefined) continue;
-    const checked = foreign(`plugin "${plugin.id}"`, () => checkOptions(plugin, wish.options));
-    if (checked.ok) active.push({ plugin, options: checked.options, because: wish.because });
-    else if (wish.because === 'account')
+  for (const plugin of isRequested ? registry.plugins.values() : registry.unasked) {
+    const requested = requestedFor(plugin, request, context);
+    if (requested === undefined) continue;
+    const checked = foreign(`plugin "${plugin.id}"`, () => checkOptions(plugin, requested.options));
+    if (checked.ok) active.push({ plugin, options: checked.options, because: requested.because });
+    else if (requested.because === 'account')
       throw brokenDefault(plugin.id, pathBelow('options', checked.path), checked.problem);
     else return failed(faultAt(pathBelow(pathOfPlugin(context.body, plugin.id), checked.path), checked.problem));
   }
-  const unresolved = isAsked ? unresolvedRouter(request, active, context) : undefined;
+  const unresolved = isRequested ? unresolvedRouter(request, active, context) : undefined;
   return unresolved === undefined ? passed(active) : failed(unresolved);
 }
 
@@ -94,36 +94,40 @@ function asksForNothing({ id, enabled }: PluginEntry): boolean {
   return enabled === false && CONTRACT_PLUGINS.includes(id);
 }
 
-interface Wish {
+interface RequestedPlugin {
   readonly because: PluginCause;
   readonly options: JsonObject;
 }
 
 /** Who wants a plugin to run, and how; undefined when nobody does. */
-function wishFor(plugin: Plugin, request: NormalizedRequest, { registry, inner }: ChoosingContext): Wish | undefined {
+function requestedFor(
+  plugin: Plugin,
+  request: NormalizedRequest,
+  { registry, inner }: ChoosingContext,
+): RequestedPlugin | undefined {
   const { id, models } = plugin;
   const entry = request.plugins.findLast((one) => one.id === id);
   const account = inner ? undefined : request.account.pluginDefaults?.findLast((one) => one.id === id);
   const router = inner ? undefined : registry.defaults.findLast((one) => one.id === id);
   const fallback = account ?? router;
-  const isAsked = models !== undefined && request.targets.some(({ model }) => models.includes(model));
-  const stubborn = plugin.preventOverrides === true;
+  const isRequested = models !== undefined && request.targets.some(({ model }) => models.includes(model));
+  const fixedByPlugin = plugin.preventOverrides === true;
   const fixed =
     router?.preventOverrides === true
       ? router
       : account?.preventOverrides === true
         ? account
-        : stubborn
+        : fixedByPlugin
           ? fallback
           : undefined;
-  if (fixed !== undefined) return wishOfDefault(fixed, fixed === router ? 'router' : 'account');
-  if (entry !== undefined && !stubborn)
+  if (fixed !== undefined) return requestedByDefault(fixed, fixed === router ? 'router' : 'account');
+  if (entry !== undefined && !fixedByPlugin)
     return entry.enabled === false ? undefined : { because: 'request', options: optionsOf(entry) };
   // A default that is switched off waits for a request that asks; asking for the plugin's model is one.
-  if (fallback !== undefined && (fallback.enabled !== false || !isAsked)) {
-    return wishOfDefault(fallback, fallback === account ? 'account' : 'router');
+  if (fallback !== undefined && (fallback.enabled !== false || !isRequested)) {
+    return requestedByDefault(fallback, fallback === account ? 'account' : 'router');
   }
-  if (isAsked) return { because: 'model', options: { ...fallback?.options } as JsonObject };
+  if (isRequested) return { because: 'model', options: { ...fallback?.options } as JsonObject };
   return !inner && runsUnasked(plugin, request) ? { because: 'itself', options: {} } : undefined;
 }
 
@@ -136,7 +140,7 @@ function runsUnasked(plugin: Plugin, request: NormalizedRequest): boolean {
   }
 }
 
-function wishOfDefault({ enabled, options }: PluginDefault, because: PluginCause): Wish | undefined {
+function requestedByDefault({ enabled, options }: PluginDefault, because: PluginCause): RequestedPlugin | undefined {
   return enabled === false ? undefined : { because, options: { ...options } as JsonObject };
 }
 

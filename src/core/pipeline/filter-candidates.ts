@@ -93,10 +93,10 @@ export function filterCandidates(
       target: (model, strategy) => targetOf(catalog, model, strategy),
     };
     try {
-      const asked = { ...request, targets };
+      const requested = { ...request, targets };
       const notes: CandidatesNotes = { rejected: [], stages: [], warnings };
-      const hook = candidatesContext(view, asked, context, notes, plugin.id);
-      const kept = checkedTargets(plugin.onCandidates(targets, asked, options, hook), targets, plugin, catalog);
+      const hook = candidatesContext(view, requested, context, notes, plugin.id);
+      const kept = checkedTargets(plugin.onCandidates(targets, requested, options, hook), targets, plugin, catalog);
       for (const record of notes.stages) stages.push({ id: plugin.id, record });
       if (!isSame(kept, targets)) {
         rejected.push(...unusedOf(notes.rejected, kept), ...leftOut(targets, kept, plugin.id));

@@ -53,7 +53,7 @@ export function offerTools(
   const functions: FunctionTool[] = [...request.tools];
   const taken = new Set(functions.map((tool) => tool.function.name));
   const seen = new Map<string, number>();
-  const wishes = new Set<string>();
+  const requestedOptions = new Set<string>();
   const native: string[] = [];
   let { parameters: wanted } = request;
   for (const [index, { type, parameters }] of request.serverTools.entries()) {
@@ -74,10 +74,11 @@ export function offerTools(
       continue;
     }
     for (const one of expanded?.get(index) ?? [options]) {
-      const wish = foreign(owner, () => definition.nameOf?.(one)) ?? type;
-      if (wishes.has(`${type} ${wish}`)) return failed(sameName(path, type, wish, definition));
-      wishes.add(`${type} ${wish}`);
-      const name = functionNameFor(wish, taken);
+      const requestedName = foreign(owner, () => definition.nameOf?.(one)) ?? type;
+      if (requestedOptions.has(`${type} ${requestedName}`))
+        return failed(sameName(path, type, requestedName, definition));
+      requestedOptions.add(`${type} ${requestedName}`);
+      const name = functionNameFor(requestedName, taken);
       taken.add(name);
       const maxUses = foreign(owner, () => definition.maxUses?.(one)) ?? Infinity;
       tools.set(name, { definition, options: one, name, maxUses });
@@ -107,10 +108,10 @@ export function offerTools(
 export function leavesToolsToProviders({ native, targets, toolChoice }: NormalizedRequest): boolean {
   const forced = typeof toolChoice === 'object' && toolChoice.type !== 'function';
   return (
-    native?.dialect === 'responses' &&
+    native?.apiFormat === 'responses' &&
     !forced &&
     targets.every(
-      ({ endpoints }) => endpoints.length > 0 && endpoints.every(({ dialects }) => dialects.includes('responses')),
+      ({ endpoints }) => endpoints.length > 0 && endpoints.every(({ apiFormats }) => apiFormats.includes('responses')),
     )
   );
 }

@@ -55,9 +55,9 @@ function isSpent(choice: NormalizedRequest['toolChoice'], serverNames: ReadonlyS
 
 /** The request for the last turn, in which no tool may be called any more, as an endpoint understands that. */
 export function withToolsOff(request: NormalizedRequest, { parameters, toolChoices }: Endpoint): NormalizedRequest {
-  const canBeTold = parameters?.has('tool_choice') !== false && toolChoices?.has('none') !== false;
+  const canBeStated = parameters?.has('tool_choice') !== false && toolChoices?.has('none') !== false;
   // Tools stay where they can: a conversation with calls in it is refused by some providers without them.
-  return canBeTold ? { ...request, toolChoice: 'none' } : { ...request, tools: [], toolChoice: undefined };
+  return canBeStated ? { ...request, toolChoice: 'none' } : { ...request, tools: [], toolChoice: undefined };
 }
 
 /**

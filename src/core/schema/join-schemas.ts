@@ -9,9 +9,9 @@ import {
   SILENT,
   type State,
   targetOf,
-  told,
+  described,
   cut,
-  withTold,
+  withDescription,
   entriesToSchema,
   isOfType,
   isScalar,
@@ -60,7 +60,7 @@ export function conjoin(left: Schema, second: Schema, state: State): Schema {
     if (both === undefined) lost.push(word);
     else merged.set(word, both);
   }
-  return withTold(entriesToSchema([...merged]), told(right, lost));
+  return withDescription(entriesToSchema([...merged]), described(right, lost));
 }
 
 /** The value of a word that both schemas have; undefined where it cannot be one. */
@@ -125,7 +125,7 @@ export function flattened(schema: Schema, word: 'anyOf' | 'oneOf', state: State)
   const required = requiredByAll(base, members);
   const rule = `${RULES[word]}: ${members.map(ruleOf).join(' | ')}`;
   const more = base['additionalProperties'] ?? moreOf(members);
-  return withTold(
+  return withDescription(
     {
       ...base,
       ...(properties.size > 0 ? { properties: entriesToSchema([...properties]) } : {}),

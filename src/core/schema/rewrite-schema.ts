@@ -14,8 +14,8 @@ import {
   type State,
   targetOf,
   isTooMuch,
-  told,
-  withTold,
+  described,
+  withDescription,
   without,
   entriesToSchema,
   isOfType,
@@ -78,7 +78,7 @@ function asObject(schema: Schema, state: State): Schema {
     }
   }
   const refused = Object.keys(object).filter((word) => notAtRoot.has(word));
-  if (refused.length > 0) object = withTold(without(object, refused), told(object, refused));
+  if (refused.length > 0) object = withDescription(without(object, refused), described(object, refused));
   return object['type'] === 'object' ? object : { ...object, type: 'object' };
 }
 
@@ -195,7 +195,7 @@ function rewriteWords(schema: Schema, state: State, depth: number): Schema {
     else if (!SILENT.has(word) && !isReference) (lost ??= []).push(word);
   }
   let rewritten: Schema = entries === undefined ? schema : entriesToSchema(entries);
-  if (lost !== undefined) rewritten = withTold(rewritten, told(schema, lost));
+  if (lost !== undefined) rewritten = withDescription(rewritten, described(schema, lost));
   return rules.complete === true ? completed(rewritten, rules) : rewritten;
 }
 
@@ -212,12 +212,12 @@ function isKeptBesideReference(word: string): boolean {
 function withReferenceInside({ $ref: reference, ...beside }: Schema): Schema {
   const inside = { $ref: reference };
   if (beside['anyOf'] === undefined) return { anyOf: [inside], ...beside };
-  return { ...without(beside, ['anyOf']), anyOf: [inside], ...toldBeside(beside) };
+  return { ...without(beside, ['anyOf']), anyOf: [inside], ...describedBeside(beside) };
 }
 
 /** A union beside a reference, of which only one can be said. */
-function toldBeside(schema: Schema): Schema {
-  const { description } = withTold(schema, told(schema, ['anyOf']));
+function describedBeside(schema: Schema): Schema {
+  const { description } = withDescription(schema, described(schema, ['anyOf']));
   return { description };
 }
 

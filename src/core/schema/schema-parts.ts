@@ -10,7 +10,7 @@ export const MOST_DEPTH = 64;
 /** Schemas that are looked at in one: few references can stand for millions of schemas. */
 const MOST_LOOKED = 20_000;
 /** Characters of one rule in a description. */
-const MOST_TOLD = 2_000;
+const MAX_DESCRIBED_CHARACTERS = 2_000;
 
 /** Words whose value is a schema, a list of schemas, or schemas by name. */
 export const ONE = new Set([
@@ -70,15 +70,15 @@ export function isTooMuch(state: State): boolean {
 }
 
 /** Words that are lost, as text for a description. */
-export function told(schema: Schema, words: readonly string[]): readonly string[] {
+export function described(schema: Schema, words: readonly string[]): readonly string[] {
   return words.filter((word) => !SILENT.has(word)).map((word) => cut(`${word}: ${JSON.stringify(schema[word])}`));
 }
 
 export function cut(text: string): string {
-  return text.length > MOST_TOLD ? `${text.slice(0, MOST_TOLD)}…` : text;
+  return text.length > MAX_DESCRIBED_CHARACTERS ? `${text.slice(0, MAX_DESCRIBED_CHARACTERS)}…` : text;
 }
 
-export function withTold(schema: Schema, texts: readonly string[]): Schema {
+export function withDescription(schema: Schema, texts: readonly string[]): Schema {
   if (texts.length === 0) return schema;
   const { description } = schema;
   const own = typeof description === 'string' && description !== '' ? [description] : [];

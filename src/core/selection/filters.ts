@@ -26,9 +26,9 @@ function capabilityIn<Value>(declared: ReadonlySet<Value> | undefined, value: Va
 /** Whether an endpoint takes a parameter. The two names of the token limit are one, and so are those of reasoning. */
 export function parameterCapability(endpoint: Endpoint, name: ParameterName): Capability {
   const own = oneCapability(endpoint, name);
-  const twin = TWINS[name];
-  if (own === 'yes' || twin === undefined) return own;
-  const other = oneCapability(endpoint, twin);
+  const existingJob = TWINS[name];
+  if (own === 'yes' || existingJob === undefined) return own;
+  const other = oneCapability(endpoint, existingJob);
   return other === 'no' ? own : other;
 }
 
@@ -83,7 +83,7 @@ const FILTERS: readonly (readonly [filter: Filter, matters: (request: RoutedRequ
   [quantization, ({ preferences }) => preferences.quantizations !== undefined],
   [maxPrice, ({ preferences }) => preferences.maxPrice !== undefined],
   [serviceTier, () => true],
-  [dialect, ({ native }) => native?.requiredBy !== undefined],
+  [apiFormat, ({ native }) => native?.requiredBy !== undefined],
   [modalities, () => true],
   [dimensions, ({ needs }) => needs.parameters.includes('dimensions')],
   [tools, ({ needs }) => needs.tools],
@@ -205,8 +205,8 @@ function quantization(endpoint: Endpoint, { preferences }: RoutedRequest): Exclu
 }
 
 /** Some things can only be said in the caller's own API format. */
-function dialect(endpoint: Endpoint, { native }: RoutedRequest): Exclusion | undefined {
-  if (native?.requiredBy === undefined || endpoint.dialects.includes(native.dialect)) return undefined;
+function apiFormat(endpoint: Endpoint, { native }: RoutedRequest): Exclusion | undefined {
+  if (native?.requiredBy === undefined || endpoint.apiFormats.includes(native.apiFormat)) return undefined;
   return { reason: 'dialect', detail: native.requiredBy };
 }
 

@@ -6,12 +6,12 @@ import type { Timing } from './adaptive/timing.ts';
 import type { World } from './world.ts';
 import { mayBeTight, planRoute } from './plan-route.ts';
 import { hasThresholds } from './rank.ts';
-import type { Rejection, RoutePlan, SeenAnswer } from './route-plan.ts';
-import { type SeenState, stateOf } from './observed-endpoint.ts';
+import type { Rejection, RoutePlan, ObservedAnswer } from './route-plan.ts';
+import { type ObservedState, stateOf } from './observed-endpoint.ts';
 
 /** Plans a request as {@link planRoute} does, and keeps what the plan depended on. */
-export function planSeen(request: RoutedRequest, world: World): RoutePlan {
-  let admissions: SeenAnswer[] | undefined;
+export function planObserved(request: RoutedRequest, world: World): RoutePlan {
+  let admissions: ObservedAnswer[] | undefined;
   let timings: Map<Endpoint, Timing> | undefined;
   const { admission: ask, timing: time } = world;
   const watched =
@@ -42,7 +42,7 @@ export function planSeen(request: RoutedRequest, world: World): RoutePlan {
   const toolsFrom = looksAtTools(request) ? toolsCountFrom(compared) : undefined;
   const countsTokens = mayBeTight(compared, request);
   const when = { now, isExact, toolsFrom, countsTokens };
-  const states: SeenState[] = [];
+  const states: ObservedState[] = [];
   for (const { endpoint } of compared) {
     const record = world.record(endpoint);
     if (record !== undefined) states.push(stateOf(endpoint, record, when, timings?.get(endpoint)));
@@ -52,7 +52,7 @@ export function planSeen(request: RoutedRequest, world: World): RoutePlan {
   return { requested, applied, steps, rejected, origins, seen };
 }
 
-const NONE: readonly SeenAnswer[] = [];
+const NONE: readonly ObservedAnswer[] = [];
 
 /** Whether the order may hang on how fast endpoints are, or on how often they failed in half an hour. */
 function looksAtMeasures({ preferences, targets, serviceTier }: RoutedRequest, { strategy }: World): boolean {

@@ -1,5 +1,5 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
-import type { SeenEndpoint, SeenPercentiles, SeenTools } from '../../contracts/ledger.ts';
+import type { ObservedEndpoint, ObservedPercentiles, ObservedTools } from '../../contracts/ledger.ts';
 import { type EndpointHealth, stabilityOf } from '../fallback/health.ts';
 import { chargedNow } from './adaptive/charges.ts';
 import type { Timing } from './adaptive/timing.ts';
@@ -24,7 +24,7 @@ const BUCKETS_PER_DOUBLING = 8;
 export const BUCKETS = 160;
 
 /** What a decision looked at of an endpoint that was called before. */
-export interface SeenState {
+export interface ObservedState {
   readonly endpoint: Endpoint;
   /** Undefined where failures left everything of it. */
   readonly condition: Omit<EndpointHealth['condition'], 'faded'> | undefined;
@@ -32,7 +32,7 @@ export interface SeenState {
   readonly lateness: number;
   readonly lateAt: number;
   readonly measures: Measures;
-  readonly tools: SeenTools | undefined;
+  readonly tools: ObservedTools | undefined;
   /** Tokens that it counts for one that was estimated. */
   readonly tokens: number | undefined;
   /** How many times as much as declared it charged. */
@@ -43,14 +43,14 @@ export interface SeenState {
 
 /** What is worked out once for the decisions of a second. */
 interface Measures {
-  readonly latency: SeenPercentiles | undefined;
-  readonly throughput: SeenPercentiles | undefined;
+  readonly latency: ObservedPercentiles | undefined;
+  readonly throughput: ObservedPercentiles | undefined;
   readonly stability: 0 | 1 | 2;
   /** Medians from before, where nothing was measured in the last five minutes. */
-  readonly before: SeenSpeed | undefined;
+  readonly before: ObservedSpeed | undefined;
 }
 
-type SeenSpeed = NonNullable<SeenEndpoint['before']>;
+type ObservedSpeed = NonNullable<ObservedEndpoint['before']>;
 
 /** Adding up thousands of counts takes longer than a decision; where it looked at none, those of a second ago will do. */
 const MEASURED = new WeakMap<Endpoint, Measures & { readonly at: number }>();
@@ -58,7 +58,7 @@ const MEASURED = new WeakMap<Endpoint, Measures & { readonly at: number }>();
 const MEASURED_FOR_MS = 1_000;
 
 /** When an endpoint was looked at, and what the decision may hang on. */
-interface SeenWhen {
+interface ObservedWhen {
   readonly now: number;
   /** How fast it is. */
   readonly isExact: boolean;
@@ -72,9 +72,9 @@ interface SeenWhen {
 export function stateOf(
   endpoint: Endpoint,
   { health, speed, performance, tokens, charges }: EndpointRecord,
-  { now, isExact, toolsFrom, countsTokens }: SeenWhen,
+  { now, isExact, toolsFrom, countsTokens }: ObservedWhen,
   timing: Timing | undefined,
-): SeenState {
+): ObservedState {
   let measures = isExact ? undefined : MEASURED.get(endpoint);
   if (measures === undefined || now - measures.at >= MEASURED_FOR_MS || now < measures.at) {
     const latency = bucketsOf(latencyOf(performance, now, PREFERENCE_WINDOW_MS));
@@ -100,7 +100,7 @@ function speedsBefore(
   performance: EndpointPerformance,
   now: number,
   known: Pick<Measures, 'latency' | 'throughput'>,
-): SeenSpeed | undefined {
+): ObservedSpeed | undefined {
   const latency = known.latency === undefined ? speedBefore(performance, now, latencyOf) : undefined;
   const throughput = known.throughput === undefined ? speedBefore(performance, now, throughputOf) : undefined;
   if (latency === undefined && throughput === undefined) return undefined;
@@ -110,7 +110,7 @@ function speedsBefore(
   };
 }
 
-function bucketsOf(values: PercentileValues | undefined): SeenPercentiles | undefined {
+function bucketsOf(values: PercentileValues | undefined): ObservedPercentiles | undefined {
   return values && [bucketOf(values.p50), bucketOf(values.p75), bucketOf(values.p90), bucketOf(values.p99)];
 }
 
@@ -119,7 +119,7 @@ function bucketOf(value: number): number {
   return Math.round(Math.log2(value) * BUCKETS_PER_DOUBLING);
 }
 
-function toolsOf(performance: EndpointPerformance, now: number, least: number): SeenTools | undefined {
+function toolsOf(performance: EndpointPerformance, now: number, least: number): ObservedTools | undefined {
   const longer = countsOf(performance, now, TWO_HOURS_MS);
   if (longer.toolRequests < least && longer.schemaAnswers < least) return undefined;
   const recent = countsOf(performance, now, HALF_HOUR_MS);

@@ -32,7 +32,7 @@ export function planRoute(request: RoutedRequest, world: World): RoutePlan {
   const { origins } = world;
   const readable = origins === undefined ? planned : readersFirst(planned, request, origins, world.admission);
   const kept = preferences.allowFallbacks ? readable : withoutFallbacks(readable, preferences, rejected);
-  return { requested, applied, adjustments, native: native?.dialect, steps: kept, rejected, origins };
+  return { requested, applied, adjustments, native: native?.apiFormat, steps: kept, rejected, origins };
 }
 
 /** Ranks the endpoints of each requested model by themselves, or all of them together. */
@@ -130,8 +130,8 @@ function rankTogether(
 
 /** What the request says in so many words wins over the variant of a slug, and both over that of a service tier. */
 function sortOf({ preferences, serviceTier }: RoutedRequest, target: ModelTarget): SortKey | undefined {
-  const asked = preferences.sort ?? target.sort;
-  if (asked !== undefined || serviceTier === undefined) return asked;
+  const requested = preferences.sort ?? target.sort;
+  if (requested !== undefined || serviceTier === undefined) return requested;
   if (serviceTier === 'priority') return 'throughput';
   const flexible = serviceTier === 'flex' && target.endpoints.some((endpoint) => endpoint.tier === 'flex');
   return flexible ? 'price' : undefined;
@@ -198,8 +198,8 @@ function tightContextsLast(
   };
   const tight = steps.filter(isTight);
   if (tight.length === 0 || tight.length === steps.length) return steps;
-  const told = tight.map((step) => ({ ...step, why: `${step.why}, and its context is likely too short` }));
-  return [...steps.filter((step) => !isTight(step)), ...told];
+  const annotated = tight.map((step) => ({ ...step, why: `${step.why}, and its context is likely too short` }));
+  return [...steps.filter((step) => !isTight(step)), ...annotated];
 }
 
 /** Whether the context of an endpoint may be too short, so that it matters how it counts tokens. */

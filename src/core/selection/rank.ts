@@ -7,7 +7,7 @@ import type { World } from './world.ts';
 import { stabilityOf } from '../fallback/health.ts';
 import { areComparable, hasSchema, poorAt, poorAtAnswers, toolQualities } from './exacto.ts';
 import { ONLY_ENDPOINT, rankAdaptively } from './adaptive/rank-adaptive.ts';
-import { wellnessOf } from './adaptive/wellness.ts';
+import { healthScore } from './adaptive/health-score.ts';
 import { requestPrice } from './adaptive/expected-cost.ts';
 import { PREFERENCE_WINDOW_MS, sortEndpoints } from './sort.ts';
 import { blendedPrice } from '../../catalog/price.ts';
@@ -158,11 +158,11 @@ function sorted(
     why: `sort: ${sort}`,
   }));
   if (world.adaptive === undefined) return inOrder;
-  const unwell = inOrder.filter(({ endpoint }) => !isWell(endpoint, world));
-  if (unwell.length === 0) return inOrder;
+  const degraded = inOrder.filter(({ endpoint }) => !isWell(endpoint, world));
+  if (degraded.length === 0) return inOrder;
   return [
-    ...inOrder.filter((one) => !unwell.includes(one)),
-    ...unwell.map((one) => ({ ...one, why: `${one.why}, behind the others: it fails or is slow` })),
+    ...inOrder.filter((one) => !degraded.includes(one)),
+    ...degraded.map((one) => ({ ...one, why: `${one.why}, behind the others: it fails or is slow` })),
   ];
 }
 
@@ -172,7 +172,7 @@ function isWell(endpoint: Endpoint, world: World): boolean {
   if (adaptive === undefined) return true;
   const admitted = world.admission?.(endpoint);
   if (admitted !== undefined && (!admitted.ok || admitted.probe === true)) return admitted.ok;
-  return wellnessOf(world.record(endpoint), adaptive, world.now).health >= adaptive.unwellBelow;
+  return healthScore(world.record(endpoint), adaptive, world.now).health >= adaptive.degradedBelow;
 }
 
 /** Where nothing says in which order: by the strategy. */

@@ -1,12 +1,12 @@
 /** Provider selection: `planRoute` decides which endpoints serve a request, and in which order. */
-import type { DialectName } from '../../protocol/dialect.ts';
+import type { ApiFormatName } from '../../protocol/api-format.ts';
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { World } from './world.ts';
 import { originOf, type ReasoningOrigins } from '../normalize/reasoning-origin.ts';
 import type { RoutingStrategy } from '../../protocol/metadata.ts';
 import type { AppliedConfiguration, ModelTarget, RoutedRequest } from '../../contracts/request.ts';
 import type { Admission } from '../fallback/health.ts';
-import type { SeenState } from './observed-endpoint.ts';
+import type { ObservedState } from './observed-endpoint.ts';
 import type { ExclusionReason } from '../../contracts/exclusion-reason.ts';
 import type { DecisionFigures } from '../../contracts/events.ts';
 
@@ -42,11 +42,11 @@ export interface RoutePlan {
   /** What was changed in the request for whoever answers it; see {@link RoutedRequest.adjustments}. */
   readonly adjustments?: readonly string[] | undefined;
   /** API format of the caller's own body, for endpoints that support it natively. Absent for that of chat. */
-  readonly native?: DialectName | undefined;
+  readonly native?: ApiFormatName | undefined;
   readonly steps: readonly PlanStep[];
   readonly rejected: readonly Rejection[];
   /** What the decision saw of the world. Absent unless a ledger keeps it. */
-  readonly seen?: SeenWorld | undefined;
+  readonly seen?: ObservedWorld | undefined;
   /** Who made the encrypted reasoning of the conversation: other endpoints get it without. Absent where there is none. */
   readonly origins?: ReasoningOrigins | undefined;
 }
@@ -68,9 +68,11 @@ export function wholePromptsFirst(
     const target = targets[index];
     return target !== undefined && isShortened(target, endpoint);
   };
-  const told = steps.map((step) => (isShort(step) ? { ...step, why: `${step.why}, with a shortened prompt` } : step));
-  if (preferences.order.length > 0) return told;
-  return [...told.filter((step) => !isShort(step)), ...told.filter(isShort)];
+  const annotated = steps.map((step) =>
+    isShort(step) ? { ...step, why: `${step.why}, with a shortened prompt` } : step,
+  );
+  if (preferences.order.length > 0) return annotated;
+  return [...annotated.filter((step) => !isShort(step)), ...annotated.filter(isShort)];
 }
 
 /**
@@ -97,17 +99,17 @@ export function readersFirst(
  * What a decision saw of the world. Small, because a ledger in memory keeps many of them: of the thousands of counts that
  * are known of an endpoint there are only those numbers here that a decision looks at.
  */
-export interface SeenWorld extends Pick<
+export interface ObservedWorld extends Pick<
   World,
   'now' | 'roll' | 'served' | 'prompts' | 'usualAnswerTokens' | 'promptRatio'
 > {
   /** What was known of each endpoint that was compared. Without those that were never called. */
-  readonly states: readonly SeenState[];
+  readonly states: readonly ObservedState[];
   /** Answers to whether an endpoint may be called that were more than a plain yes. */
-  readonly admissions: readonly SeenAnswer[];
+  readonly admissions: readonly ObservedAnswer[];
 }
 
-export interface SeenAnswer {
+export interface ObservedAnswer {
   readonly endpoint: Endpoint;
   readonly admission: Admission;
 }

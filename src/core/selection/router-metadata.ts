@@ -76,7 +76,7 @@ function describeAttempt(
 ): NonNullable<RouterMetadata['attempts']>[number] {
   const status = outcome.ok ? 200 : (outcome.failure.status ?? FAILURE_RULES[outcome.failure.kind].status);
   // Bodies of Messages go as their callers wrote them to those who speak it.
-  const isOwn = native === 'messages' && step.endpoint.dialects.includes(native);
+  const isOwn = native === 'messages' && step.endpoint.apiFormats.includes(native);
   const shared = isOwn ? NOTHING : adjustments;
   const isGivenUp = !outcome.ok && outcome.failure.kind === 'superseded';
   return {

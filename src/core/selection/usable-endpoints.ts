@@ -119,17 +119,17 @@ interface Kind
     Pick<ModelTarget, 'strategy' | 'admitTier'>,
     Pick<RoutedRequest['needs'], 'tools' | 'toolChoice' | 'inputModalities' | 'outputModalities' | 'parameters'> {
   readonly requiredBy: string | undefined;
-  readonly dialect: string | undefined;
+  readonly apiFormat: string | undefined;
   readonly effort: string | undefined;
 }
 
 function kindOf({ strategy, admitTier }: ModelTarget, request: RoutedRequest): Kind {
   const { operation, serviceTier, native, reasoning, needs } = request;
   const { tools, toolChoice, inputModalities, outputModalities, parameters } = needs;
-  const [requiredBy, dialect, effort] = [native?.requiredBy, native?.dialect, reasoning?.effort];
+  const [requiredBy, apiFormat, effort] = [native?.requiredBy, native?.apiFormat, reasoning?.effort];
   const ofTarget = { strategy, admitTier };
   const lists = { inputModalities, outputModalities, parameters };
-  return { operation, serviceTier, requiredBy, dialect, effort, ...ofTarget, tools, toolChoice, ...lists };
+  return { operation, serviceTier, requiredBy, apiFormat, effort, ...ofTarget, tools, toolChoice, ...lists };
 }
 
 /** Compares without making anything: every plan asks this. */
@@ -143,7 +143,7 @@ function isOfKind(kind: Kind, { strategy, admitTier }: ModelTarget, request: Rou
     kind.toolChoice === needs.toolChoice &&
     kind.admitTier === admitTier &&
     kind.effort === reasoning?.effort &&
-    kind.dialect === native?.dialect &&
+    kind.apiFormat === native?.apiFormat &&
     kind.requiredBy === native?.requiredBy &&
     areEqual(kind.parameters, needs.parameters) &&
     areEqual(kind.inputModalities, needs.inputModalities) &&

@@ -73,17 +73,17 @@ export function withoutReasoning<Said extends Reasoned>(
 }
 
 /** Turns a non-streaming response into the pieces of a short stream, for callers who requested one. */
-export function scatter(result: UpstreamResult): readonly StreamPiece[] {
+export function piecesOf(result: UpstreamResult): readonly StreamPiece[] {
   const { systemFingerprint, serviceTier, upstreamId, refusal, usage } = result;
   return [
     { type: 'facts', systemFingerprint, serviceTier, upstreamId, refusal },
-    ...result.choices.flatMap(scatterChoice),
+    ...result.choices.flatMap(piecesOfChoice),
     ...(usage === undefined ? [] : [{ type: 'usage', usage } as const]),
     { type: 'end' },
   ];
 }
 
-function scatterChoice({
+function piecesOfChoice({
   index,
   message,
   finish_reason: reason,

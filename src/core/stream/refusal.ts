@@ -1,5 +1,5 @@
 /** Tells a refusal from an answer, before anything of it is shown. */
-import { commits, scatter } from './pieces.ts';
+import { commits, piecesOf } from './pieces.ts';
 import type { StreamPiece, UpstreamResult } from '../../contracts/stream-piece.ts';
 
 /** What a piece is for somebody who may pass a refusal over: content, part of a refusal, or the end of one. */
@@ -23,7 +23,7 @@ export function isRefusal({ choices }: UpstreamResult): boolean {
   return choices.every((choice) => {
     // What nearly every answer has ends the question, before pieces are made of it.
     if (choice.message.content || choice.message.tool_calls?.length) return false;
-    const shown = scatter({ choices: [choice] }).filter(commits);
+    const shown = piecesOf({ choices: [choice] }).filter(commits);
     return shown.every((piece) => refusalPart(piece, Boolean(choice.message.refusal)) !== 'content');
   });
 }

@@ -158,8 +158,8 @@ export class StreamTracker {
       return { ok: false, failure: failure('server', 'The provider ended its answer with an error') };
     }
     const unfinished = this.#unfinished();
-    const isWhole = this.#ended ? finishes.length > 0 || this.#quarters > 0 : this.finishing;
-    if (!isWhole) {
+    const isComplete = this.#ended ? finishes.length > 0 || this.#quarters > 0 : this.finishing;
+    if (!isComplete) {
       const message = this.#ended ? 'The provider sent an empty answer' : 'The provider ended its response early';
       return { ok: false, failure: failure('bad_response', message) };
     }

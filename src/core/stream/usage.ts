@@ -46,8 +46,8 @@ export function settleUsage(endpoint: Endpoint, reported: ReportedUsage | undefi
   const { reportedCost, reportedCostDetails } = counted;
   const usage = 'reportedCost' in counted || 'reportedCostDetails' in counted ? withoutCost(counted) : counted;
   // A cost goes with the counts that it was reported with.
-  const isWhole = reportedCost !== undefined && counted === reported;
-  const priced = isWhole ? undefined : costOf(endpoint, usage, estimate);
+  const isComplete = reportedCost !== undefined && counted === reported;
+  const priced = isComplete ? undefined : costOf(endpoint, usage, estimate);
   const upstream = greater(reportedCost === undefined ? undefined : nanoFromUsd(reportedCost), priced?.totalNanoUsd);
   const byok = endpoint.byok !== undefined;
   // Member by member: every answer comes by here, and a literal is slow where something follows a spread.

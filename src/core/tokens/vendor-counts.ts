@@ -1,6 +1,6 @@
 import type { FunctionTool } from '../../protocol/tools.ts';
 import type { JsonSchemaFormat } from '../../protocol/reasoning.ts';
-import type { DialectName } from '../../protocol/dialect.ts';
+import type { ApiFormatName } from '../../protocol/api-format.ts';
 import { asOpenAiSchema, asSpacedJson, asTypeScript, structureOfTool, wordsOfTool } from './declared-tools.ts';
 import type { ImageSize } from './image-size.ts';
 import type { ImagePart } from '../../protocol/content-part.ts';
@@ -264,7 +264,7 @@ const FAMILIES: readonly (readonly [RegExp, VendorCounts])[] = [
  *
  * @param format - API format of the request.
  */
-export function countsOf(model: string, format?: DialectName): VendorCounts {
+export function countsOf(model: string, format?: ApiFormatName): VendorCounts {
   const counts = FAMILIES.find(([names]) => names.test(model))?.[1] ?? USUAL;
   return format === 'responses' && counts.inResponses !== undefined ? { ...counts, ...counts.inResponses } : counts;
 }

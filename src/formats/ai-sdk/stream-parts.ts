@@ -124,8 +124,9 @@ export class StreamParts {
     const details = this.#details;
     this.#block = undefined;
     this.#details = [];
-    const whole = details.length === 0 ? {} : carried({ reasoningDetails: joined(details) as unknown as JsonObject[] });
-    return [{ type: `${block.kind}-end`, id: block.id, ...whole }];
+    const complete =
+      details.length === 0 ? {} : carried({ reasoningDetails: joined(details) as unknown as JsonObject[] });
+    return [{ type: `${block.kind}-end`, id: block.id, ...complete }];
   }
 
   #nextId(): string {
@@ -136,19 +137,19 @@ export class StreamParts {
 
 /** Pieces of one place in reasoning as one: texts behind each other, with the signature that came last. */
 function joined(details: readonly ReasoningDetail[]): readonly ReasoningDetail[] {
-  const whole: ReasoningDetail[] = [];
+  const complete: ReasoningDetail[] = [];
   for (const detail of details) {
-    const last = whole.at(-1);
+    const last = complete.at(-1);
     if (last?.type === 'reasoning.text' && detail.type === 'reasoning.text') {
-      whole[whole.length - 1] = {
+      complete[complete.length - 1] = {
         ...last,
         ...detail,
         text: `${last.text ?? ''}${detail.text ?? ''}`,
         signature: detail.signature ?? last.signature,
       };
     } else if (last?.type === 'reasoning.summary' && detail.type === 'reasoning.summary') {
-      whole[whole.length - 1] = { ...last, ...detail, summary: last.summary + detail.summary };
-    } else whole.push(detail);
+      complete[complete.length - 1] = { ...last, ...detail, summary: last.summary + detail.summary };
+    } else complete.push(detail);
   }
-  return whole;
+  return complete;
 }

@@ -15,7 +15,7 @@ import type {
   StopReason,
   WebCitation,
 } from './protocol/messages-result.ts';
-import type { DialectContext, WholeAnswer } from '../dialect.ts';
+import type { ApiFormatContext, CompleteAnswer } from '../api-format.ts';
 import { originalNames } from './chat-tools.ts';
 import type { ReasoningDetail } from '../../protocol/reasoning.ts';
 import { blockOfDetail, interleave, type PlacedThinking } from './thinking-blocks.ts';
@@ -23,7 +23,7 @@ import * as read from '../../platform/json.ts';
 import type { Usage } from '../../protocol/usage.ts';
 
 /** Writes a non-streaming response as a Message. One that came in this shape only gets what the router knows. */
-export function messageObject({ result, native }: WholeAnswer, { body }: DialectContext): JsonObject {
+export function messageObject({ result, native }: CompleteAnswer, { body }: ApiFormatContext): JsonObject {
   const message = native === undefined ? translated(result, blockOptions(body)) : completed(native, result);
   return message as unknown as JsonObject;
 }

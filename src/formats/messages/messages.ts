@@ -1,4 +1,4 @@
-import type { Dialect, DialectContext, DialectError, DialectStreamWriter } from '../dialect.ts';
+import type { ApiFormat, ApiFormatContext, ApiFormatError, ApiFormatStreamWriter } from '../api-format.ts';
 import { MESSAGES_ERRORS } from '../errors.ts';
 import { estimatedPromptTokens } from '../../core/tokens/prompt-parts.ts';
 import { messagesToChat } from './to-chat.ts';
@@ -27,19 +27,19 @@ import type { NativePiece } from '../../contracts/stream-piece.ts';
 import type { Usage } from '../../protocol/usage.ts';
 
 /** Anthropic's Messages: `POST /messages` (gaps 10; upstreams 2). */
-export const MESSAGES: Dialect = {
+export const MESSAGES: ApiFormat = {
   ...MESSAGES_ERRORS,
   toChat: messagesToChat,
-  whole: messageObject,
+  complete: messageObject,
   streamWriter: (context) => new MessagesStreamWriter(context),
   estimate: estimatedPromptTokens,
 };
 
 /** Writes a stream as the events of a Message (upstreams 2.13): start, blocks one after the other, delta, stop. */
-export class MessagesStreamWriter implements DialectStreamWriter {
+export class MessagesStreamWriter implements ApiFormatStreamWriter {
   readonly #id: string;
   readonly #metadataField: string;
-  readonly #promptTokens: DialectContext['promptTokens'];
+  readonly #promptTokens: ApiFormatContext['promptTokens'];
   readonly #blocks: BlockSequence;
   readonly #deltas: DeltaBlocks;
   #native: NativeEvents | undefined;
@@ -51,7 +51,7 @@ export class MessagesStreamWriter implements DialectStreamWriter {
   /** Frames of the call that is under way. */
   #frames = '';
 
-  constructor({ generationId, spelling, body, promptTokens }: DialectContext) {
+  constructor({ generationId, spelling, body, promptTokens }: ApiFormatContext) {
     this.#id = generationId;
     this.#promptTokens = promptTokens;
     this.#metadataField = spelling.metadataField;
@@ -104,7 +104,7 @@ export class MessagesStreamWriter implements DialectStreamWriter {
     return this.#taken();
   }
 
-  fail(error: DialectError): string {
+  fail(error: ApiFormatError): string {
     const { router_metadata: metadata, ...body } = MESSAGES_ERRORS.error(error);
     return eventFrame({
       ...body,
@@ -192,7 +192,7 @@ class DeltaBlocks {
     if (delta.content) this.#text({ type: 'text_delta', text: delta.content });
     if (delta.refusal) this.#text({ type: 'text_delta', text: delta.refusal });
     for (const citation of annotations.flatMap(citationOf)) this.#text({ type: 'citations_delta', citation });
-    for (const image of images) this.#whole({ start: imageBlock(image) });
+    for (const image of images) this.#complete({ start: imageBlock(image) });
     for (const call of calls) this.#call(call);
   }
 
@@ -200,7 +200,7 @@ class DeltaBlocks {
     this.#blocks.add('text', () => ({ start: { type: 'text', text: '' } }), [delta]);
   }
 
-  #whole(block: OpeningBlock): void {
+  #complete(block: OpeningBlock): void {
     this.#single += 1;
     this.#blocks.add(`single:${this.#single}`, () => block, []);
   }
@@ -217,7 +217,7 @@ class DeltaBlocks {
   /** Fragments of the same type and index are one block. Its signature is said once, at its end. */
   #detail(detail: ReasoningDetail): void {
     if (detail.type !== 'reasoning.text' && detail.type !== 'reasoning.summary') {
-      return this.#whole({ start: blockOfDetail(detail) });
+      return this.#complete({ start: blockOfDetail(detail) });
     }
     const key = `${detail.type}:${detail.index ?? ''}`;
     const said = (detail.type === 'reasoning.text' ? detail.text : detail.summary) ?? '';

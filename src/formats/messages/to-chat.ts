@@ -4,7 +4,7 @@ import { type Checked, failed, faultAt, passed } from '../../protocol/fault.ts';
 import type { JsonObject, JsonValue } from '../../protocol/json.ts';
 import { MAX_STOP_SEQUENCES, type RequestLimits } from '../../protocol/limits.ts';
 import { type MessagesRequest, type MessagesTurn, parseMessagesRequest } from './protocol/messages-request.ts';
-import type { DialectRequest } from '../dialect.ts';
+import type { ApiFormatRequest } from '../api-format.ts';
 import { chatToolName, chatTools } from './chat-tools.ts';
 import { chatOnly, nativeBody, nativeOnly } from './native-body.ts';
 import {
@@ -34,7 +34,7 @@ export function messagesToChat(
   body: unknown,
   limits: RequestLimits,
   routing: ReadonlySet<string> = new Set(),
-): Checked<DialectRequest> {
+): Checked<ApiFormatRequest> {
   const parsed = parseMessagesRequest(body, limits);
   if (!parsed.ok) return parsed;
   const request = parsed.value;

@@ -4,7 +4,7 @@ import { type InputItem, isTranslatedItem } from './protocol/input-item.ts';
 import type { ResponsesRequest } from './protocol/responses-request.ts';
 import { isTranslatedTool } from './protocol/tool.ts';
 import type { RouterMetadata } from '../../protocol/metadata.ts';
-import type { DialectContext } from '../dialect.ts';
+import type { ApiFormatContext } from '../api-format.ts';
 import { costOf, metadataMember, responseId } from './response-object.ts';
 import * as read from '../../platform/json.ts';
 import type { Usage } from '../../protocol/usage.ts';
@@ -111,7 +111,7 @@ const CALLERS_OWN = ['metadata', 'user', 'safety_identifier'];
  * A provider's own answer with what the caller must see of this router: id, model, what it cost, and the caller's own
  * words where the provider got others.
  */
-export function adoptResponse(response: JsonObject, context: DialectContext, facts: NativeFacts): JsonObject {
+export function adoptResponse(response: JsonObject, context: ApiFormatContext, facts: NativeFacts): JsonObject {
   const { body, generationId } = context;
   const own = CALLERS_OWN.flatMap((name) =>
     name in response || body[name] != null ? [[name, body[name] ?? (name === 'metadata' ? {} : null)] as const] : [],

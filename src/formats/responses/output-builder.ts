@@ -81,8 +81,8 @@ export class OutputBuilder {
 
   /** Providers tell the same reasoning as text and in pieces; the pieces say more. */
   #think({ reasoning, reasoning_details: details = [] }: Delta): void {
-    const told = details.some((detail) => detail.type === 'reasoning.text' || detail.type === 'reasoning.summary');
-    if (reasoning && !told) this.#reason({ type: 'reasoning.text', text: reasoning });
+    const shown = details.some((detail) => detail.type === 'reasoning.text' || detail.type === 'reasoning.summary');
+    if (reasoning && !shown) this.#reason({ type: 'reasoning.text', text: reasoning });
     for (const detail of details) this.#reason(detail);
   }
 

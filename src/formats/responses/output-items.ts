@@ -67,7 +67,7 @@ export class MessageWriter implements OutputItemWriter {
     const likelihoods = logprobs.map(likelihoodOf);
     part.pieces.push(text);
     part.logprobs.push(...likelihoods);
-    this.#tell('response.output_text.delta', part, { delta: text, logprobs: likelihoods });
+    this.#notify('response.output_text.delta', part, { delta: text, logprobs: likelihoods });
   }
 
   /**
@@ -88,7 +88,7 @@ export class MessageWriter implements OutputItemWriter {
       this.#open(part);
     }
     part.pieces.push(text);
-    this.#tell('response.refusal.delta', part, { delta: text });
+    this.#notify('response.refusal.delta', part, { delta: text });
   }
 
   annotation(annotation: Annotation): void {
@@ -100,7 +100,7 @@ export class MessageWriter implements OutputItemWriter {
     const part = this.#textPart();
     part.annotations.push(citation);
     const members = { annotation_index: part.annotations.length - 1, annotation: citation };
-    this.#tell('response.output_text.annotation.added', part, members);
+    this.#notify('response.output_text.annotation.added', part, members);
   }
 
   /** Makes sure that there is some text, if only an empty one. */
@@ -122,9 +122,9 @@ export class MessageWriter implements OutputItemWriter {
   close(status: ItemStatus): void {
     for (const part of this.#parts) {
       const text = part.pieces.join('');
-      if (part.kind === 'refusal') this.#tell('response.refusal.done', part, { refusal: text });
-      else this.#tell('response.output_text.done', part, { text, logprobs: part.logprobs });
-      this.#tell('response.content_part.done', part, { part: contentOf(part) });
+      if (part.kind === 'refusal') this.#notify('response.refusal.done', part, { refusal: text });
+      else this.#notify('response.output_text.done', part, { text, logprobs: part.logprobs });
+      this.#notify('response.content_part.done', part, { part: contentOf(part) });
     }
     conclude(this.#place, this.item(status));
   }
@@ -139,10 +139,10 @@ export class MessageWriter implements OutputItemWriter {
 
   #open(part: TextPart | RefusalPart): void {
     this.#parts.push(part);
-    this.#tell('response.content_part.added', part, { part: contentOf(part) });
+    this.#notify('response.content_part.added', part, { part: contentOf(part) });
   }
 
-  #tell(type: string, part: TextPart | RefusalPart, members: JsonObject): void {
+  #notify(type: string, part: TextPart | RefusalPart, members: JsonObject): void {
     const { emit, id, outputIndex } = this.#place;
     emit(type, { item_id: id, output_index: outputIndex, content_index: this.#parts.indexOf(part), ...members });
   }

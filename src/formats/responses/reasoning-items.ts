@@ -144,27 +144,27 @@ export class ReasoningWriter implements OutputItemWriter {
       stretch = { kind, position: this.#texts(kind).length, source, pieces: [] };
       this.#stretches.push(stretch);
       this.#open = stretch;
-      if (kind === 'summary') this.#tell(stretch, 'response.reasoning_summary_part.added', { part: partOf(stretch) });
-      else this.#tell(stretch, 'response.content_part.added', { part: partOf(stretch) });
+      if (kind === 'summary') this.#notify(stretch, 'response.reasoning_summary_part.added', { part: partOf(stretch) });
+      else this.#notify(stretch, 'response.content_part.added', { part: partOf(stretch) });
     }
     stretch.pieces.push(text);
-    this.#tell(stretch, `${namesOf(kind)}.delta`, { delta: text });
+    this.#notify(stretch, `${namesOf(kind)}.delta`, { delta: text });
   }
 
   #endStretch(): void {
     const stretch = this.#open;
     if (stretch === undefined) return;
     this.#open = undefined;
-    this.#tell(stretch, `${namesOf(stretch.kind)}.done`, { text: stretch.pieces.join('') });
+    this.#notify(stretch, `${namesOf(stretch.kind)}.done`, { text: stretch.pieces.join('') });
     const done = stretch.kind === 'summary' ? 'response.reasoning_summary_part.done' : 'response.content_part.done';
-    this.#tell(stretch, done, { part: partOf(stretch) });
+    this.#notify(stretch, done, { part: partOf(stretch) });
   }
 
   #texts(kind: Stretch['kind']): readonly string[] {
     return this.#stretches.filter((stretch) => stretch.kind === kind).map(({ pieces }) => pieces.join(''));
   }
 
-  #tell({ kind, position }: Stretch, type: string, members: JsonObject): void {
+  #notify({ kind, position }: Stretch, type: string, members: JsonObject): void {
     const { emit, id, outputIndex } = this.#place;
     const where = kind === 'summary' ? { summary_index: position } : { content_index: position };
     emit(type, { item_id: id, output_index: outputIndex, ...where, ...members });

@@ -2,7 +2,7 @@
 import type { FinishReason } from '../../protocol/chat-result.ts';
 import type { JsonObject, JsonValue } from '../../protocol/json.ts';
 import type { RouterMetadata } from '../../protocol/metadata.ts';
-import type { DialectContext } from '../dialect.ts';
+import type { ApiFormatContext } from '../api-format.ts';
 import * as read from '../../platform/json.ts';
 import type { Usage } from '../../protocol/usage.ts';
 
@@ -39,7 +39,7 @@ export function stateOf(reason: FinishReason | null): ResponseStatus {
  * The object that answers consist of and that the events of a stream carry (gaps 10). It repeats most of its request;
  * what the request left out is null or has the value that means it.
  */
-export function responseObject(context: DialectContext, facts: ResponseFacts): JsonObject {
+export function responseObject(context: ApiFormatContext, facts: ResponseFacts): JsonObject {
   const { body, generationId } = context;
   const { state, output, usage, metadata } = facts;
   return {
@@ -61,7 +61,7 @@ export function responseObject(context: DialectContext, facts: ResponseFacts): J
 }
 
 /** The routing metadata under its name in this answer. */
-export function metadataMember({ spelling }: DialectContext, metadata: RouterMetadata | undefined): JsonObject {
+export function metadataMember({ spelling }: ApiFormatContext, metadata: RouterMetadata | undefined): JsonObject {
   if (metadata === undefined) return {};
   return { [spelling.metadataField]: metadata as unknown as JsonValue };
 }

@@ -1,7 +1,13 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../../protocol/json.ts';
 import { unescapeText } from '../../core/stream/pieces.ts';
 import { commentFrame, DONE_FRAME } from '../../core/stream/envelope.ts';
-import type { DialectContext, DialectError, DialectStreamWriter, Dialect, WholeAnswer } from '../dialect.ts';
+import type {
+  ApiFormatContext,
+  ApiFormatError,
+  ApiFormatStreamWriter,
+  ApiFormat,
+  CompleteAnswer,
+} from '../api-format.ts';
 import { errorTypeOf, failureOf, isLengthError, RESPONSES_ERRORS } from '../errors.ts';
 import { adoptResponse, type NativeFacts } from './native-request.ts';
 import { OutputBuilder } from './output-builder.ts';
@@ -14,15 +20,15 @@ import * as read from '../../platform/json.ts';
 import type { NativePiece } from '../../contracts/stream-piece.ts';
 
 /** OpenAI's Responses, without anything stored (gaps 10). */
-export const RESPONSES: Dialect = {
+export const RESPONSES: ApiFormat = {
   ...RESPONSES_ERRORS,
   toChat,
-  whole: wholeResponse,
+  complete: completeResponse,
   streamWriter: (context) => new ResponsesStreamWriter(context),
   absorb,
 };
 
-function wholeResponse({ result, native }: WholeAnswer, context: DialectContext): JsonObject {
+function completeResponse({ result, native }: CompleteAnswer, context: ApiFormatContext): JsonObject {
   const { model, provider, usage, router_metadata: metadata, created } = result;
   if (native !== undefined) return adoptResponse(native, context, { model, provider, usage, metadata });
   const [choice] = result.choices;
@@ -39,7 +45,7 @@ function wholeResponse({ result, native }: WholeAnswer, context: DialectContext)
 }
 
 /** A prompt or an answer that is too long is no failure here, but an answer that could not begin. */
-function absorb(error: DialectError, context: DialectContext): JsonObject | undefined {
+function absorb(error: ApiFormatError, context: ApiFormatContext): JsonObject | undefined {
   if (!isLengthError(error)) return undefined;
   const { body, created } = context;
   return responseObject(context, {
@@ -55,8 +61,8 @@ function absorb(error: DialectError, context: DialectContext): JsonObject | unde
  * Writes the events of one answer, numbered from 0: what a provider of this API says passes through, and what others
  * say in the chat form is told in this shape's events.
  */
-class ResponsesStreamWriter implements DialectStreamWriter {
-  readonly #context: DialectContext;
+class ResponsesStreamWriter implements ApiFormatStreamWriter {
+  readonly #context: ApiFormatContext;
   readonly #builder: OutputBuilder;
   readonly #native: NativeRelay;
   #sequence = 0;
@@ -68,7 +74,7 @@ class ResponsesStreamWriter implements DialectStreamWriter {
   /** What every chunk of a stream says of itself. */
   #last: Pick<ChatChunk, 'provider' | 'usage' | 'service_tier' | 'router_metadata'> = {};
 
-  constructor(context: DialectContext) {
+  constructor(context: ApiFormatContext) {
     const { body, generationId } = context;
     this.#context = context;
     this.#created = context.created;
@@ -85,7 +91,7 @@ class ResponsesStreamWriter implements DialectStreamWriter {
     if ('type' in item) return this.#native.write(item, this.#facts());
     this.#note(item);
     if (this.#native.begun) return '';
-    if (item.debug !== undefined) this.#tellDebug(item.debug.echo_upstream_body);
+    if (item.debug !== undefined) this.#emitDebug(item.debug.echo_upstream_body);
     const choice = item.choices.find(({ index }) => index === 0);
     // A chunk that only says who speaks may come before a provider's own events.
     if (choice !== undefined && says(choice.delta)) {
@@ -119,7 +125,7 @@ class ResponsesStreamWriter implements DialectStreamWriter {
     return this.#take() + DONE_FRAME;
   }
 
-  fail(error: DialectError): string {
+  fail(error: ApiFormatError): string {
     if (this.#native.begun) {
       const { sequence, response } = this.#native;
       this.#sequence = sequence;
@@ -130,7 +136,7 @@ class ResponsesStreamWriter implements DialectStreamWriter {
   }
 
   /** The error itself, for clients that stop at it, and then the answer as far as it came. */
-  #failure(error: DialectError, respond: (state: ResponseStatus) => JsonObject): string {
+  #failure(error: ApiFormatError, respond: (state: ResponseStatus) => JsonObject): string {
     const errorType = errorTypeOf(error);
     this.#last = { ...this.#last, ...(error.metadata === undefined ? {} : { router_metadata: error.metadata }) };
     if (isLengthError(error)) {
@@ -167,7 +173,7 @@ class ResponsesStreamWriter implements DialectStreamWriter {
   }
 
   /** No event of OpenAI's: only clients that request it get it. */
-  #tellDebug(body: JsonValue): void {
+  #emitDebug(body: JsonValue): void {
     this.#begin();
     this.#emit('response.debug', { debug: { echo_upstream_body: body } });
   }
@@ -210,13 +216,13 @@ const CARRYING = new Set(['response.created', 'response.queued', 'response.in_pr
  * last one waits for the end, because what the answer cost is only known then.
  */
 class NativeRelay {
-  readonly #context: DialectContext;
+  readonly #context: ApiFormatContext;
   readonly #items: JsonObject[] = [];
   #last: NativePiece | undefined;
   #terminal: NativePiece | undefined;
   #response: JsonObject = {};
 
-  constructor(context: DialectContext) {
+  constructor(context: ApiFormatContext) {
     this.#context = context;
   }
 

@@ -3,7 +3,7 @@ import { type Checked, failed, faultAt, passed } from '../../protocol/fault.ts';
 import type { JsonObject, JsonValue } from '../../protocol/json.ts';
 import type { RequestLimits } from '../../protocol/limits.ts';
 import { parseResponsesRequest, type ResponsesRequest, type TextFormat } from './protocol/responses-request.ts';
-import type { DialectRequest } from '../dialect.ts';
+import type { ApiFormatRequest } from '../api-format.ts';
 import { forbidsNative, requiresNative } from './native-request.ts';
 import { chatTools } from './tools.ts';
 import type { InputPart, MessagePart } from './protocol/input-content.ts';
@@ -78,7 +78,7 @@ export function toChat(
   body: unknown,
   limits: RequestLimits,
   routing: ReadonlySet<string> = new Set(),
-): Checked<DialectRequest> {
+): Checked<ApiFormatRequest> {
   const parsed = parseResponsesRequest(body, limits);
   if (!parsed.ok) return parsed;
   const request = parsed.value;

@@ -3,7 +3,7 @@ import type { Endpoint } from '../../catalog/endpoint.ts';
 import { ratesAt } from '../../catalog/price-at.ts';
 import type { InspectedRouter } from '../../config/inspector.ts';
 import { uptimeOf } from '../../core/fallback/outcomes.ts';
-import { wellnessOf } from '../../core/selection/adaptive/wellness.ts';
+import { healthScore } from '../../core/selection/adaptive/health-score.ts';
 import {
   countsOf,
   type EndpointPerformance,
@@ -78,7 +78,7 @@ export function endpointView({ internals }: InspectedRouter, endpoint: Endpoint,
   const now = environment.now();
   const record = records.record(endpoint);
   const admission = records.admission(endpoint);
-  const { health, slowness } = wellnessOf(record, adaptive, now);
+  const { health, slowness } = healthScore(record, adaptive, now);
   const calls = callsOf(record, now);
   const rate = records.rate(endpoint);
   const uptime = record && uptimeOf(record.health, now, HALF_HOUR_MS, 1);

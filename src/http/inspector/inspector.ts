@@ -1,6 +1,6 @@
 /** Mounts the inspector: a page that shows what a router decides and what it costs. */
 import type { InspectedRouter, Inspector } from '../../config/inspector.ts';
-import { callable, checkShape, flag, type OptionShape } from '../../platform/option-kinds.ts';
+import { callable, checkShape, boolean, type OptionShape } from '../../platform/option-kinds.ts';
 import type { LedgerContent } from '../../contracts/ledger.ts';
 import type { InspectorServer, InspectorOptions } from './serve.ts';
 import type { KeptWarning } from './overview.ts';
@@ -22,7 +22,7 @@ function keepContent(contents: Map<string, string>, { id, messages, choices }: L
 
 const TOO_LONG = JSON.stringify({ messages: [], choices: [], too_long: true });
 
-const OPTIONS: OptionShape<InspectorOptions> = { allow: callable, content: flag };
+const OPTIONS: OptionShape<InspectorOptions> = { allow: callable, content: boolean };
 
 /**
  * A page that shows what a router decides, what becomes of it and what it costs. Every mount of the router serves it

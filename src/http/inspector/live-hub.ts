@@ -1,6 +1,6 @@
 /** Collects the requests under way for all open pages of the inspector. */
 import type { InspectedRouter } from '../../config/inspector.ts';
-import type { RequestDraft } from '../../core/ledger/draft.ts';
+import type { PendingRecord } from '../../core/ledger/pending-record.ts';
 import type { Environment, Timer } from '../../platform/environment.ts';
 import type { RoutedRequest } from '../../contracts/request.ts';
 import type { AnswerFacts } from '../../runtime/chat/attempt-call.ts';
@@ -31,7 +31,7 @@ const LINGER_MS = 15_000;
 type Changing<Value> = { -readonly [Name in keyof Value]: Value[Name] };
 
 /** What is looked at of an upstream call. */
-interface SeenCall {
+interface ObservedCall {
   readonly attempt: number;
   readonly startedAt: number;
   readonly firstTokenAt: number;
@@ -192,12 +192,12 @@ export class LiveHub implements RequestFollower {
     };
   }
 
-  firstToken({ id }: RoutedRequest, { attempt, startedAt, firstTokenAt }: SeenCall): void {
+  firstToken({ id }: RoutedRequest, { attempt, startedAt, firstTokenAt }: ObservedCall): void {
     const known = this.#running.get(id)?.attempts[attempt - 1];
     if (known !== undefined) known.first_token_ms = known.start_ms + firstTokenAt - startedAt;
   }
 
-  attemptEnds({ id }: RoutedRequest, call: SeenCall, { startedAt, endedAt, outcome }: Attempt): void {
+  attemptEnds({ id }: RoutedRequest, call: ObservedCall, { startedAt, endedAt, outcome }: Attempt): void {
     const known = this.#running.get(id)?.attempts[call.attempt - 1];
     if (known === undefined) return;
     known.end_ms = known.start_ms + endedAt - startedAt;
@@ -240,7 +240,7 @@ export class LiveHub implements RequestFollower {
     this.#keep(row);
   }
 
-  refused({ request, startedAt, endedAt, error }: RequestDraft): void {
+  refused({ request, startedAt, endedAt, error }: PendingRecord): void {
     const row = this.#rowOf(request, endedAt - startedAt);
     row.parent = request.parent;
     row.mirror = request.mirror;

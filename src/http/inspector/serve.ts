@@ -64,11 +64,11 @@ export class InspectorServer {
       if (isRead && VIEWS.test(call.path)) return await pageReply();
       const [, path] = /^\/inspector\/api\/(.*)$/.exec(call.path) ?? [];
       if (path === undefined) return undefined;
-      const [, asked] = /^requests\/([^/]+)\/content$/.exec(path) ?? [];
-      if (asked !== undefined && isRead) {
+      const [, requested] = /^requests\/([^/]+)\/content$/.exec(path) ?? [];
+      if (requested !== undefined && isRead) {
         // Whom the host's own check lets in may see everything but this.
         await admit(this.#router, call, undefined);
-        return json(this.#content(unescape(asked)));
+        return json(this.#content(unescape(requested)));
       }
       await admit(this.#router, call, this.#kept.allow);
       if (!isRead) return json(await this.#change(path, call));

@@ -1,10 +1,10 @@
 /** The JSON Schemas among the components of the OpenAPI document. */
 import * as z from 'zod';
 import { optional } from '../../protocol/accept/schema.ts';
-import { either } from '../../protocol/accept/choices.ts';
-import { jsonObject, list } from '../../protocol/accept/collections.ts';
+import { union } from '../../protocol/accept/choices.ts';
+import { jsonObject, array } from '../../protocol/accept/collections.ts';
 import { loose } from '../../protocol/accept/object.ts';
-import { integer, text } from '../../protocol/accept/scalars.ts';
+import { integer, string } from '../../protocol/accept/scalars.ts';
 import { chatRequestSchema } from '../../protocol/chat-request.ts';
 import { batchFields, customIdSchema } from '../../protocol/create-batch.ts';
 import { embeddingRequestFields, multimodalItemSchema } from '../../protocol/embedding.ts';
@@ -34,7 +34,7 @@ import {
   responsesEventSchema,
   responsesResultSchema,
   tokenCountSchema,
-} from './schemas/dialects.ts';
+} from './schemas/api-formats.ts';
 import {
   endpointListSchema,
   modelCardSchema,
@@ -47,24 +47,24 @@ import {
 import { usageSchema } from './schemas/usage.ts';
 import { zodOf } from './zod-of.ts';
 
-const tokens = list(integer({ least: 0 }), { least: 1 });
+const tokens = array(integer({ least: 0 }), { least: 1 });
 
 /** An embedding request with its input, which is checked by hand when it comes in: there may be very many tokens. */
 const embeddingRequest = loose({
   ...embeddingRequestFields,
-  input: either([
-    text({ least: 1 }),
-    list(text({ least: 1 }), { least: 1 }),
+  input: union([
+    string({ least: 1 }),
+    array(string({ least: 1 }), { least: 1 }),
     tokens,
-    list(tokens, { least: 1 }),
-    list(multimodalItemSchema, { least: 1 }),
+    array(tokens, { least: 1 }),
+    array(multimodalItemSchema, { least: 1 }),
   ]),
 });
 
 /** A new batch with its requests, which are read one by one when it comes in, or with the file that they are in. */
 const batchRequest = closed({
   ...batchFields,
-  requests: optional(list(loose({ custom_id: customIdSchema, body: jsonObject }), { least: 1 })),
+  requests: optional(array(loose({ custom_id: customIdSchema, body: jsonObject }), { least: 1 })),
 });
 
 /** Bodies that callers send, and their parts that are told apart. */
@@ -150,6 +150,6 @@ function written(schemas: Readonly<Record<string, z.ZodType>>, io: 'input' | 'ou
     },
   });
   return Object.fromEntries(
-    Object.entries(all).map(([id, { $schema: _dialect, $id: _place, ...schema }]) => [id, schema as JsonSchema]),
+    Object.entries(all).map(([id, { $schema: _apiFormat, $id: _place, ...schema }]) => [id, schema as JsonSchema]),
   );
 }

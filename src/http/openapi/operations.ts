@@ -1,5 +1,5 @@
 /** Documents every operation that a router answers. */
-import type { DialectName } from '../../protocol/dialect.ts';
+import type { ApiFormatName } from '../../protocol/api-format.ts';
 import { type ComponentName, reference } from './component-schemas.ts';
 import type { Operation } from '../routes.ts';
 import { KEY_OPERATIONS, LEDGER_OPERATIONS } from './management.ts';
@@ -90,7 +90,7 @@ function manages(
 }
 
 /** Chat, and the shapes besides it in which callers may send requests. */
-const DIALECT_OPERATIONS: Readonly<Record<DialectName, DocumentedOperation>> = {
+const API_FORMAT_OPERATIONS: Readonly<Record<ApiFormatName, DocumentedOperation>> = {
   messages: {
     method: 'post',
     path: '/messages',
@@ -288,7 +288,7 @@ const OPERATIONS: Readonly<Record<Operation['name'], DocumentedOperation>> = {
 /** Everything that the router answers. */
 export const DOCUMENTED: readonly DocumentedOperation[] = [
   OPERATIONS.chat,
-  ...Object.values(DIALECT_OPERATIONS),
+  ...Object.values(API_FORMAT_OPERATIONS),
   ...Object.values(OPERATIONS).filter((one) => one !== OPERATIONS.chat),
   {
     method: 'get',

@@ -4,9 +4,9 @@ import {
   type AnySchema,
   type Form,
   HAS_NUL,
-  type ListLimits,
+  type ArrayLimits,
   type NumberLimits,
-  type TextLimits,
+  type StringLimits,
   type Rule,
 } from '../../protocol/accept/form.ts';
 import { isMisplaced } from '../../protocol/accept/choices.ts';
@@ -71,7 +71,7 @@ function make(form: Form): z.ZodType {
   }
 }
 
-function textOf({ least, most, pattern, isTrimmed = false, withoutNul = false, says }: TextLimits): z.ZodType {
+function textOf({ least, most, pattern, isTrimmed = false, withoutNul = false, says }: StringLimits): z.ZodType {
   let made = z.string(says);
   if (isTrimmed) made = made.trim();
   if (least !== undefined) made = made.min(least);
@@ -87,16 +87,16 @@ function numberOf(bare: z.ZodNumber, { least, most, above }: NumberLimits): z.Zo
   return most === undefined ? made : made.max(most);
 }
 
-function listOf(item: z.ZodType, { least, most, says }: ListLimits): z.ZodType {
+function listOf(item: z.ZodType, { least, most, says }: ArrayLimits): z.ZodType {
   let made = z.array(item);
   if (least !== undefined) made = made.min(least);
   return most === undefined ? made : made.max(most, says);
 }
 
-function objectOf({ shape, strangers, says }: FormOf<'object'>): z.ZodType {
+function objectOf({ shape, unknownKeys, says }: FormOf<'object'>): z.ZodType {
   const members = Object.fromEntries(Object.entries(shape).map(([name, member]) => [name, zodOf(member)]));
-  if (strangers === 'kept') return z.looseObject(members);
-  if (strangers === 'dropped') return z.object(members);
+  if (unknownKeys === 'kept') return z.looseObject(members);
+  if (unknownKeys === 'dropped') return z.object(members);
   return z.strictObject(members, {
     error: (issue) => (issue.code === 'unrecognized_keys' ? says?.(issue.keys[0] ?? '') : undefined),
   });

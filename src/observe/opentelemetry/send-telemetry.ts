@@ -12,7 +12,7 @@ import { conventionalProvider } from './attributes.ts';
 import { RequestSpans } from './request-spans.ts';
 import type { RedactSpanContent } from './content.ts';
 import { readEnvironment } from '../../platform/environment.ts';
-import { callable, checkShape, flag, type OptionShape, wholeNumber } from '../../platform/option-kinds.ts';
+import { callable, checkShape, boolean, type OptionShape, integer } from '../../platform/option-kinds.ts';
 import { type ContentEvent, listen, type RouterEventSource } from '../../contracts/events.ts';
 
 const SCOPE = 'signalbox';
@@ -130,7 +130,7 @@ export interface OpenTelemetryOptions {
 
 /** What is checked: the providers are whatever the SDK makes of them. */
 const CONTENT_OPTIONS: OptionShape<Pick<OpenTelemetryOptions, 'content' | 'redact' | 'contentBytes'>> = {
-  content: flag,
+  content: boolean,
   redact: callable,
-  contentBytes: wholeNumber(100),
+  contentBytes: integer(100),
 };

@@ -36,7 +36,7 @@ export function advisorTool(options: HelperToolOptions = {}): ServerToolDefiniti
     timeoutMs,
     repeatable: true,
     parseOptions: parseAdvisorOptions,
-    nameOf: (wish) => helperName('advisor', wish),
+    nameOf: (requestedOptions) => helperName('advisor', requestedOptions),
     innerTools: ({ tools }) => tools ?? [],
     describe: ({ name, forward_transcript: forwards = false }) =>
       textFunction(
@@ -44,9 +44,9 @@ export function advisorTool(options: HelperToolOptions = {}): ServerToolDefiniti
           'you commit to an approach, when you are stuck, or before you call something done.',
         { prompt: `What you want advice on. ${forwards ? SEES : SEES_NOTHING}` },
       ),
-    execute: ({ prompt }, wish, context) =>
+    execute: ({ prompt }, requestedOptions, context) =>
       typeof prompt === 'string' && prompt.trim() !== ''
-        ? advise(prompt, { ...wish, model: wish.model ?? model }, context)
+        ? advise(prompt, { ...requestedOptions, model: requestedOptions.model ?? model }, context)
         : { result: { status: 'error', error: 'prompt must be a non-empty string' } },
   });
 }
@@ -56,18 +56,24 @@ const SEES_NOTHING = 'Tell everything that matters: the advisor does not see thi
 
 async function advise(
   prompt: string,
-  { forward_transcript: forwards, stream: _, ...wish }: AdvisorOptions,
+  { forward_transcript: forwards, stream: _, ...requestedOptions }: AdvisorOptions,
   context: ToolContext,
 ): Promise<ToolOutcome> {
   const { request, name, signal } = context;
-  const model = helperModel(wish, STRONG, context);
+  const model = helperModel(requestedOptions, STRONG, context);
   const messages: readonly Message[] = [
     ...(forwards === true ? [transcript(request.messages)] : []),
     ...earlierAdvice(request, name),
     { role: 'user', content: prompt },
   ];
   try {
-    const answer = await askHelper(model, wish.instructions ?? DEFAULT_INSTRUCTIONS, messages, wish, context);
+    const answer = await askHelper(
+      model,
+      requestedOptions.instructions ?? DEFAULT_INSTRUCTIONS,
+      messages,
+      requestedOptions,
+      context,
+    );
     return { result: { status: 'ok', model: answer.model, advice: textOfAnswer(answer) } };
   } catch (thrown) {
     signal.throwIfAborted();

@@ -1,6 +1,6 @@
 /** The plugins behind `router/auto` and `router/auto-beta`: choose a model by the kind of prompt. */
 import type { ModelTarget, NormalizedRequest } from '../../contracts/request.ts';
-import { callable, checkShape, listOf, type OptionShape, text } from '../../platform/option-kinds.ts';
+import { callable, checkShape, array, type OptionShape, string } from '../../platform/option-kinds.ts';
 import type { Plugin } from '../../contracts/plugin.ts';
 import { definePlugin } from '../../core/pipeline/define-plugin.ts';
 import {
@@ -49,7 +49,7 @@ export interface AutoRouterOptions {
 const OPTIONS: OptionShape<AutoRouterOptions> = {
   classify: callable,
   rank: callable,
-  defaultModels: listOf(text),
+  defaultModels: array(string),
   maxModels: positive,
 };
 

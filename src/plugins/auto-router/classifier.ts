@@ -215,10 +215,10 @@ const SHORT = 40;
 
 /** Finds what the user wants in a conversation. Answers, tool results and instructions are not looked at. */
 export function promptOf(messages: readonly Message[], { hasTools }: { readonly hasTools: boolean }): Prompt {
-  const asked = messages.filter((message) => message.role === 'user').slice(-2);
-  const last = asked.at(-1);
+  const requested = messages.filter((message) => message.role === 'user').slice(-2);
+  const last = requested.at(-1);
   const text = textOf(last);
-  const before = asked.length > 1 && text.length < SHORT ? textOf(asked[0]) : '';
+  const before = requested.length > 1 && text.length < SHORT ? textOf(requested[0]) : '';
   const parts = Array.isArray(last?.content) ? last.content : [];
   return {
     text: before === '' ? text : `${text}\n${before}`,

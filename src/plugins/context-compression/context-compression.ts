@@ -6,7 +6,7 @@ import { likelyTextTokens } from '../../core/tokens/likely-tokens.ts';
 import { likelyPromptTokens } from '../../core/tokens/token-estimate.ts';
 import type { Plugin } from '../../contracts/plugin.ts';
 import { definePlugin } from '../../core/pipeline/define-plugin.ts';
-import { amount, callable, checkShape, oneOf, type OptionShape } from '../../platform/option-kinds.ts';
+import { amount, callable, checkShape, enumeration, type OptionShape } from '../../platform/option-kinds.ts';
 import type { Awaitable, PluginCause, StageRecord } from '../../contracts/plugin-context.ts';
 import { parseCompressionOptions } from '../../protocol/web-options.ts';
 import type { Message } from '../../protocol/message.ts';
@@ -55,7 +55,7 @@ export interface ContextCompressionOptions {
 }
 
 const OPTIONS: OptionShape<ContextCompressionOptions> = {
-  engine: oneOf<CompressionEngine>({ 'middle-out': true, relevant: true }),
+  engine: enumeration<CompressionEngine>({ 'middle-out': true, relevant: true }),
   countTokens: callable,
   tokenFactor: callable,
   imageTokens: amount,
@@ -312,11 +312,11 @@ interface PromptRoom {
 /** Works out the room for messages: the context without the requested output and without what is beside them. */
 function promptRoom(endpoint: Endpoint, request: NormalizedRequest, beside: number): PromptRoom {
   const { contextLength = Infinity, maxPromptTokens = Infinity, maxOutputTokens = Infinity } = endpoint;
-  const asked = request.needs.outputTokens;
+  const requested = request.needs.outputTokens;
   const least = Math.min(LEAST_OUTPUT, contextLength / 8);
   const usual = Math.min(USUAL_OUTPUT, maxOutputTokens, contextLength / 4);
   const room = (output: number): number => Math.floor(Math.min(contextLength - output, maxPromptTokens) - beside);
-  return { whole: room(asked ?? least), shortened: room(asked ?? Math.max(least, usual)) };
+  return { whole: room(requested ?? least), shortened: room(requested ?? Math.max(least, usual)) };
 }
 
 /** Tokens of everything in a prompt that is no message: the functions, the schema of the answer, the beginning of it. */

@@ -19,12 +19,12 @@ const MOST_SPELLINGS = 20_000;
  * share of them.
  */
 export function relevance(question: string, texts: readonly string[]): readonly number[] {
-  const asked = wordsOf(question.slice(-4 * MOST_WORDS * 8)).slice(-MOST_WORDS);
+  const requested = wordsOf(question.slice(-4 * MOST_WORDS * 8)).slice(-MOST_WORDS);
   const terms = new Map<string, number>();
-  for (const word of asked) if (!terms.has(word)) terms.set(word, terms.size);
+  for (const word of requested) if (!terms.has(word)) terms.set(word, terms.size);
   const pairs = new Map<string, number>();
-  for (const [index, word] of asked.entries()) {
-    const next = asked[index + 1];
+  for (const [index, word] of requested.entries()) {
+    const next = requested[index + 1];
     if (next !== undefined) pairs.set(`${word} ${next}`, pairs.size);
   }
   const characters = texts.reduce((sum, text) => sum + text.length, 0);

@@ -46,17 +46,17 @@ export function relevant(
   limits: PromptLimits,
   count: TokenCounter,
 ): Compressed | undefined {
-  const asked = messages.findLastIndex((message) => message.role === 'user');
-  if (textOf(messages[asked]) === '') return middleOut(messages, sizes, limits, count);
+  const requested = messages.findLastIndex((message) => message.role === 'user');
+  if (textOf(messages[requested]) === '') return middleOut(messages, sizes, limits, count);
   if (messages.some((one) => textOf(one).length > MOST_CHARACTERS))
     return middleOut(messages, sizes.map(allTexts), limits, count);
   const units = unitsOf(messages);
   const kept = [...keptUnits(units, messages)].sort((left, right) => left - right);
   const selection = new Selection({ messages, sizes, limits, count, units });
-  const staysWhole = kept.every((unit) => selection.take(unit));
-  if (staysWhole) selection.takeLastTurn(kept);
-  else if (!selection.divide(kept, asked)) return middleOut(messages, sizes.map(allTexts), limits, count);
-  return selection.fill(questionIn(textOf(messages[asked]), selection.passage));
+  const staysComplete = kept.every((unit) => selection.take(unit));
+  if (staysComplete) selection.takeLastTurn(kept);
+  else if (!selection.divide(kept, requested)) return middleOut(messages, sizes.map(allTexts), limits, count);
+  return selection.fill(questionIn(textOf(messages[requested]), selection.passage));
 }
 
 /** A prompt, how long it is and how long it may be. */
@@ -131,7 +131,7 @@ class Selection {
   }
 
   /** Takes of units that are too long what has to stay of them; false where even that is too much. */
-  divide(kept: readonly number[], asked: number): boolean {
+  divide(kept: readonly number[], requested: number): boolean {
     const { limits, messages } = this.#prompt;
     this.#chosen.clear();
     [this.#tokens, this.#messages] = [limits.tokens, limits.messages];
@@ -147,7 +147,7 @@ class Selection {
     let always = this.#tokens * ALWAYS;
     for (const one of divided) {
       const { passages, text, message } = one;
-      const isQuestion = message === asked;
+      const isQuestion = message === requested;
       if (!isQuestion && messages[message]?.role === 'tool') continue;
       const edges = isQuestion ? [...questionPlaces(text, passages), passages.length - 1, 0] : [0, passages.length - 1];
       for (const place of edges) {

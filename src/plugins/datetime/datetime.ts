@@ -30,8 +30,8 @@ export function datetime(): ServerToolDefinition<DatetimeOptions> {
         additionalProperties: false,
       },
     }),
-    execute: ({ timezone: asked }, options, context) => {
-      const timezone = asked ?? options.timezone;
+    execute: ({ timezone: requested }, options, context) => {
+      const timezone = requested ?? options.timezone;
       if (typeof timezone !== 'string' || !isTimeZone(timezone)) {
         const error = 'timezone must be the IANA name of a time zone, for example America/New_York';
         return { result: { status: 'error', error } };

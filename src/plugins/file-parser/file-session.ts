@@ -174,8 +174,8 @@ export class FileSession {
 
   /** Tells what was read now: for the cost, the metadata and, should the request fail, its error. */
   #note(readings: readonly FileReading[], context: PluginContext<FileSession>): void {
-    const told = new Set(this.#noted);
-    const news = [...new Set(readings)].filter((reading) => !told.has(reading));
+    const notified = new Set(this.#noted);
+    const news = [...new Set(readings)].filter((reading) => !notified.has(reading));
     if (news.length === 0) return;
     this.#noted.push(...news);
     const cost = news.reduce((sum, one) => sum + one.cost, 0);

@@ -28,7 +28,7 @@ const DEFAULT_TOOLS: readonly ServerTool[] = [{ type: 'router:web_search' }, { t
 /** Puts the question to a panel and compares what it says; loaded by the first call of the tool. */
 export async function deliberate(
   args: JsonObject,
-  wish: FusionToolOptions,
+  requestedOptions: FusionToolOptions,
   context: ToolContext,
   { teams, memberTimeoutMs, analystTimeoutMs }: DeliberationOptions,
 ): Promise<ToolOutcome> {
@@ -37,12 +37,12 @@ export async function deliberate(
     return failedCall('fusion_invocation_capped', 'A panel cannot deliberate within a panel; answer by yourself');
   }
   if (use > 1) return failedCall('fusion_invocation_capped', 'There is one deliberation a request; answer now');
-  const team = chooseTeam(wish, { catalog, request, teams });
+  const team = chooseTeam(requestedOptions, { catalog, request, teams });
   const question = questionOf(args, request);
-  const outcome = await ask(question, team, wish, context, memberTimeoutMs);
-  if (outcome.answers.length === 0) return lostAll(outcome, team, wish, context);
+  const outcome = await ask(question, team, requestedOptions, context, memberTimeoutMs);
+  if (outcome.answers.length === 0) return lostAll(outcome, team, requestedOptions, context);
   const analysis = await analyse(question, team, outcome.answers, context, analystTimeoutMs);
-  note(outcome, team, wish, context, analysis);
+  note(outcome, team, requestedOptions, context, analysis);
   return {
     result: {
       status: 'ok',
@@ -57,16 +57,19 @@ export async function deliberate(
 function ask(
   question: string,
   { panel, sort }: ChosenTeam,
-  wish: FusionToolOptions,
+  requestedOptions: FusionToolOptions,
   context: ToolContext,
   timeoutMs: number,
 ): Promise<PanelOutcome> {
   const messages = [panelMessage(question, context.request)];
-  const sampling = { ...wish, max_completion_tokens: wish.max_completion_tokens ?? DEFAULT_COMPLETION_TOKENS };
-  const maxToolCalls = wish.max_tool_calls ?? DEFAULT_TOOL_CALLS;
+  const sampling = {
+    ...requestedOptions,
+    max_completion_tokens: requestedOptions.max_completion_tokens ?? DEFAULT_COMPLETION_TOKENS,
+  };
+  const maxToolCalls = requestedOptions.max_tool_calls ?? DEFAULT_TOOL_CALLS;
   const more = {
     ...(sort === undefined ? {} : { provider: { sort } }),
-    ...(wish.cache_control === undefined ? {} : { cache_control: wish.cache_control }),
+    ...(requestedOptions.cache_control === undefined ? {} : { cache_control: requestedOptions.cache_control }),
   };
   return askPanel(
     {
@@ -75,8 +78,8 @@ function ask(
         ...innerRequest({ model, instructions: PANEL_INSTRUCTIONS, messages, sampling, tools, maxToolCalls }),
         ...more,
       }),
-      tools: wish.tools ?? DEFAULT_TOOLS.filter(({ type }) => context.serverTools.has(type)),
-      toolsAreOptional: wish.tools === undefined,
+      tools: requestedOptions.tools ?? DEFAULT_TOOLS.filter(({ type }) => context.serverTools.has(type)),
+      toolsAreOptional: requestedOptions.tools === undefined,
       timeoutMs,
     },
     context,
@@ -122,13 +125,18 @@ async function analyse(
   }
 }
 
-function lostAll(outcome: PanelOutcome, team: ChosenTeam, wish: FusionToolOptions, context: ToolContext): ToolOutcome {
+function lostAll(
+  outcome: PanelOutcome,
+  team: ChosenTeam,
+  requestedOptions: FusionToolOptions,
+  context: ToolContext,
+): ToolOutcome {
   const { lost } = outcome;
   const reason = reasonOfLoss(lost);
   const message = lost.length === 0 ? 'There is no model for a panel here' : 'No model of the panel gave an answer';
-  note(outcome, team, wish, context);
+  note(outcome, team, requestedOptions, context);
   const failed = failedCall(reason, message, lost);
-  return wish.on_failure === 'error' ? { ...failed, fails: errorOfLoss(reason, message, lost) } : failed;
+  return requestedOptions.on_failure === 'error' ? { ...failed, fails: errorOfLoss(reason, message, lost) } : failed;
 }
 
 /** Leaves a stage that tells who took part, and who was lost. */

@@ -9,9 +9,9 @@ import {
   type OptionShape,
   checkShape,
   group,
-  listOf,
+  array,
   milliseconds,
-  text,
+  string,
 } from '../../platform/option-kinds.ts';
 import {
   type FusionPluginOptions,
@@ -38,7 +38,7 @@ export interface FusionOptions {
   readonly analystTimeoutMs?: number | undefined;
 }
 
-const teamKind: OptionKind = group<FusionTeam>({ analysisModels: listOf(text), model: text });
+const teamKind: OptionKind = group<FusionTeam>({ analysisModels: array(string), model: string });
 
 /** Options of `fusion` and `fusionTool`. */
 const FUSION_OPTIONS: OptionShape<FusionOptions> = {
@@ -82,9 +82,9 @@ export function fusionTool(options: FusionOptions = {}): ServerToolDefinition<Fu
       },
     }),
 
-    async execute(args, wish, context) {
+    async execute(args, requestedOptions, context) {
       const { deliberate } = await import('./deliberation.ts');
-      return deliberate(args, wish, context, { teams, memberTimeoutMs, analystTimeoutMs });
+      return deliberate(args, requestedOptions, context, { teams, memberTimeoutMs, analystTimeoutMs });
     },
   });
 }
@@ -109,15 +109,15 @@ export function fusion(options: FusionOptions = {}): Plugin<FusionPluginOptions>
     whenItThrows: 'fail',
     parseOptions: parseFusionPluginOptions,
 
-    onRequest(request, wish, context) {
+    onRequest(request, requestedOptions, context) {
       if (!context.serverTools.has(FUSION_TOOL)) throw notRegistered();
       context.stage({ summary: `offered ${FUSION_TOOL} to the model` });
-      return { type: 'continue', change: { serverTools: withFusion(request, wish) } };
+      return { type: 'continue', change: { serverTools: withFusion(request, requestedOptions) } };
     },
 
-    onCandidates(targets, request, wish, context) {
+    onCandidates(targets, request, requestedOptions, context) {
       return targets.flatMap((target) =>
-        MODELS.includes(target.model) ? resolve(target, request, wish, context, teams) : [target],
+        MODELS.includes(target.model) ? resolve(target, request, requestedOptions, context, teams) : [target],
       );
     },
   });
@@ -128,8 +128,8 @@ function withFusion(request: NormalizedRequest, options: FusionPluginOptions): r
   const own = request.serverTools.find(({ type }) => type === FUSION_TOOL);
   const flash = request.targets.some(({ model }) => model === FUSION_FLASH);
   const preset = options.preset ?? (flash ? 'general-fast' : undefined);
-  const wish = { ...options, ...(preset === undefined ? {} : { preset }), on_failure: 'error' };
-  const tool: ServerTool = { type: FUSION_TOOL, parameters: { ...wish, ...own?.parameters } };
+  const requestedOptions = { ...options, ...(preset === undefined ? {} : { preset }), on_failure: 'error' };
+  const tool: ServerTool = { type: FUSION_TOOL, parameters: { ...requestedOptions, ...own?.parameters } };
   return [...request.serverTools.filter((one) => one !== own), tool];
 }
 

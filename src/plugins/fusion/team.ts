@@ -32,7 +32,7 @@ interface TeamContext {
 }
 
 /** What a request may say about its team. */
-interface TeamWish {
+interface RequestedTeam {
   readonly analysis_models?: readonly string[] | undefined;
   readonly model?: string | undefined;
   readonly preset?: FusionPreset | undefined;
@@ -52,23 +52,30 @@ const PANEL_SIZE = 3;
 export const DEFAULT_PRESET: FusionPreset = 'general-high';
 
 /** Finds out who answers and who compares. What the request names wins over its preset. */
-export function chooseTeam(wish: TeamWish, context: TeamContext): ChosenTeam {
+export function chooseTeam(requestedOptions: RequestedTeam, context: TeamContext): ChosenTeam {
   const { catalog, request, teams } = context;
-  const preset = wish.preset ?? DEFAULT_PRESET;
+  const preset = requestedOptions.preset ?? DEFAULT_PRESET;
   const own = request.targets.find((target) => target.endpoints.length > 0)?.model;
   const ranked = rankModels(catalog, request, RULES[preset]);
-  const named = wish.analysis_models ?? teams[preset]?.analysisModels;
+  const named = requestedOptions.analysis_models ?? teams[preset]?.analysisModels;
   // A router of a single model still gets a second look at the question.
   const panel = named ?? (ranked.length > 0 ? ranked.slice(0, PANEL_SIZE) : own === undefined ? [] : [own]);
   const ofPreset = teams[preset]?.model ?? ranked[0];
-  const analyst = wish.model ?? (wish.preset === undefined ? (own ?? ofPreset) : (ofPreset ?? own)) ?? panel[0] ?? '';
+  const analyst =
+    requestedOptions.model ??
+    (requestedOptions.preset === undefined ? (own ?? ofPreset) : (ofPreset ?? own)) ??
+    panel[0] ??
+    '';
   return { panel, analyst, ...(preset === 'general-fast' ? { sort: 'throughput' } : {}) };
 }
 
 /** The models that may write the answer of a request for `router/fusion`, best first; they must be able to call tools. */
-export function outerModels(wish: TeamWish, { catalog, request, teams }: TeamContext): readonly string[] {
-  const preset = wish.preset ?? DEFAULT_PRESET;
-  const named = wish.model ?? teams[preset]?.model;
+export function outerModels(
+  requestedOptions: RequestedTeam,
+  { catalog, request, teams }: TeamContext,
+): readonly string[] {
+  const preset = requestedOptions.preset ?? DEFAULT_PRESET;
+  const named = requestedOptions.model ?? teams[preset]?.model;
   return named === undefined
     ? rankModels(catalog, request, RULES[preset], { needsTools: true }).slice(0, PANEL_SIZE)
     : [named];

@@ -2,7 +2,15 @@
 import { frozenCopy } from '../../core/pipeline/frozen.ts';
 import type { NormalizedRequest } from '../../contracts/request.ts';
 import type { PluginContext } from '../../contracts/plugin-context.ts';
-import { anything, checkShape, flag, kind, oneOf, type OptionShape, text } from '../../platform/option-kinds.ts';
+import {
+  unknown,
+  checkShape,
+  boolean,
+  kind,
+  enumeration,
+  type OptionShape,
+  string,
+} from '../../platform/option-kinds.ts';
 import type { Plugin } from '../../contracts/plugin.ts';
 import { definePlugin } from '../../core/pipeline/define-plugin.ts';
 import { ConfigError, errorOf, type RouterError } from '../../protocol/router-error.ts';
@@ -45,11 +53,11 @@ export interface GuardrailsOptions {
 
 /** Rules are checked by their schema. */
 const OPTIONS: OptionShape<GuardrailsOptions> = {
-  rules: anything,
-  id: text,
-  prepared: flag,
-  answers: flag,
-  streams: oneOf<NonNullable<GuardrailsOptions['streams']>>({ window: true, refuse: true, unscanned: true }),
+  rules: unknown,
+  id: string,
+  prepared: boolean,
+  answers: boolean,
+  streams: enumeration<NonNullable<GuardrailsOptions['streams']>>({ window: true, refuse: true, unscanned: true }),
   holdBack: kind('a whole number from 16 up', (value) => Number.isInteger(value) && Number(value) >= 16),
 };
 
@@ -60,7 +68,7 @@ interface ReadyRules {
 }
 
 /** Messages that were looked at already. */
-interface Seen {
+interface ScreenedMessages {
   readonly messages: WeakSet<Message>;
 }
 
@@ -71,7 +79,7 @@ interface Seen {
  *
  * @throws {@link ConfigError} when a rule cannot be right.
  */
-export function guardrails(options: GuardrailsOptions = {}): Plugin<ReadyRules, Seen> {
+export function guardrails(options: GuardrailsOptions = {}): Plugin<ReadyRules, ScreenedMessages> {
   checkShape(OPTIONS, options, 'guardrails');
   const { id = 'guardrails', rules = [], prepared = false, streams = 'window', holdBack = 200 } = options;
   const checked = parseGuardrailOptions({ rules } as unknown as JsonObject);
@@ -98,7 +106,7 @@ export function guardrails(options: GuardrailsOptions = {}): Plugin<ReadyRules, 
     return { ok: true, options: rulesOf([...own, ...more]) };
   }
 
-  return definePlugin<ReadyRules, Seen>({
+  return definePlugin<ReadyRules, ScreenedMessages>({
     id,
     parseOptions,
     preventOverrides: true,
@@ -109,7 +117,7 @@ export function guardrails(options: GuardrailsOptions = {}): Plugin<ReadyRules, 
 
     async onRequest(request, { requests, answers }, context) {
       if (request.stream && answers.length > 0 && streams === 'refuse') return { type: 'block', error: noStreams() };
-      const seen: Seen = { messages: new WeakSet() };
+      const seen: ScreenedMessages = { messages: new WeakSet() };
       const { messages, error } = await look(request, requests, seen, context);
       if (error !== undefined) return { type: 'block', error };
       return { type: 'continue', state: seen, change: messages === request.messages ? undefined : { messages } };
@@ -123,7 +131,7 @@ export function guardrails(options: GuardrailsOptions = {}): Plugin<ReadyRules, 
             if (error !== undefined) throw error;
             return messages === request.messages ? undefined : { messages };
           },
-        } satisfies Pick<Plugin<ReadyRules, Seen>, 'onAttempt'>)
+        } satisfies Pick<Plugin<ReadyRules, ScreenedMessages>, 'onAttempt'>)
       : {}),
 
     ...(looksAtAnswers
@@ -141,7 +149,7 @@ export function guardrails(options: GuardrailsOptions = {}): Plugin<ReadyRules, 
             if (error !== undefined) throw error;
             return { ...result, choices };
           },
-        } satisfies Pick<Plugin<ReadyRules, Seen>, 'onChunks' | 'onResult'>)
+        } satisfies Pick<Plugin<ReadyRules, ScreenedMessages>, 'onChunks' | 'onResult'>)
       : {}),
   });
 }
@@ -150,8 +158,8 @@ export function guardrails(options: GuardrailsOptions = {}): Plugin<ReadyRules, 
 async function look(
   request: NormalizedRequest,
   detectors: readonly Detector[],
-  seen: Seen,
-  context: PluginContext<Seen>,
+  seen: ScreenedMessages,
+  context: PluginContext<ScreenedMessages>,
 ): Promise<{ readonly messages: readonly Message[]; readonly error: RouterError | undefined }> {
   const scan = new Scan(detectors, context.signal);
   const visited = await scan.run((visit) =>

@@ -213,8 +213,8 @@ function computeFold(character: string, code: number): string {
   // Tags: an invisible alphabet that models read.
   if (code >= 0xe0020 && code <= 0xe007e) return String.fromCharCode(code - 0xe0000).toLowerCase();
   if (INVISIBLE.test(character)) return '';
-  const twin = LOOK_ALIKES.get(character);
-  if (twin !== undefined) return twin;
+  const existingJob = LOOK_ALIKES.get(character);
+  if (existingJob !== undefined) return existingJob;
   if (/\p{Nd}/u.test(character)) return digitOf(code) ?? character.normalize('NFKD');
   if (/\p{Pd}/u.test(character)) return '-';
   if (/\p{Z}/u.test(character)) return ' ';
@@ -267,5 +267,5 @@ const LOOK_ALIKES: ReadonlyMap<string, string> = new Map(
       ['y', 'уУүΥγҮ'],
       ['z', 'ΖᴢᏃ'],
     ] as const
-  ).flatMap(([letter, twins]) => Array.from(twins, (twin) => [twin, letter] as const)),
+  ).flatMap(([letter, twins]) => Array.from(twins, (existingJob) => [existingJob, letter] as const)),
 );

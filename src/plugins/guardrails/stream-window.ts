@@ -23,7 +23,7 @@ interface Cut {
 interface GrowingText {
   readonly path: string;
   /** True for a text that is looked at when it is complete: half of a JSON string cannot be read. */
-  readonly isWhole: boolean;
+  readonly isComplete: boolean;
   /** The end of it: what is held back, and what came right before. */
   tail: string;
   /** Where the tail begins in the text. */
@@ -48,7 +48,7 @@ interface WaitingPiece {
 interface Slot {
   readonly name: string;
   readonly text: string;
-  readonly isWhole: boolean;
+  readonly isComplete: boolean;
   put(delta: Delta, text: string): Delta;
 }
 
@@ -186,7 +186,7 @@ class ChoiceWindow {
     this.#open = [...new Set([...this.#open, ...texts])];
     for (const text of texts) {
       const limit = endOf(text) - this.#window;
-      if (!text.isWhole && limit - text.boundary >= STEP) this.#decide(text, limit);
+      if (!text.isComplete && limit - text.boundary >= STEP) this.#decide(text, limit);
     }
   }
 
@@ -208,23 +208,23 @@ class ChoiceWindow {
 
   /** Calls may grow side by side; everything else that does not grow with the newest is over for now. */
   #interrupt(growing: readonly GrowingText[]): void {
-    const areCalls = growing.every(({ isWhole }) => isWhole);
-    const over = this.#open.filter((text) => !growing.includes(text) && !(areCalls && text.isWhole));
+    const areCalls = growing.every(({ isComplete }) => isComplete);
+    const over = this.#open.filter((text) => !growing.includes(text) && !(areCalls && text.isComplete));
     for (const text of over) this.#finish(text);
     this.#open = this.#open.filter((text) => !over.includes(text));
   }
 
-  #textOf({ name, isWhole }: Slot): GrowingText {
+  #textOf({ name, isComplete }: Slot): GrowingText {
     let text = this.#texts.get(name);
     if (text === undefined) {
-      text = { path: `${this.#path}.${name}`, isWhole, tail: '', base: 0, boundary: 0, cuts: [] };
+      text = { path: `${this.#path}.${name}`, isComplete, tail: '', base: 0, boundary: 0, cuts: [] };
       this.#texts.set(name, text);
     }
     return text;
   }
 
   #finish(text: GrowingText): void {
-    if (text.isWhole) this.#decideWhole(text);
+    if (text.isComplete) this.#decideWhole(text);
     else this.#decide(text, endOf(text));
   }
 
@@ -242,7 +242,7 @@ class ChoiceWindow {
     const { tail, base, path } = text;
     const before = { function: { name: '', arguments: tail } };
     const { function: after } = visitCall(before, path, 'assistant', (value) => {
-      const one: GrowingText = { path, isWhole: false, tail: value, base: 0, boundary: 0, cuts: [] };
+      const one: GrowingText = { path, isComplete: false, tail: value, base: 0, boundary: 0, cuts: [] };
       return redact(value, this.#look(one, value.length));
     });
     if (after.arguments !== tail) text.cuts.push({ start: base, end: endOf(text), placeholder: after.arguments });
@@ -282,7 +282,7 @@ function slotsOf(delta: Delta): readonly Slot[] {
   const slots: Slot[] = [];
   for (const name of ['content', 'refusal', 'reasoning'] as const) {
     const text = delta[name];
-    if (text) slots.push({ name, text, isWhole: false, put: (to, put) => ({ ...to, [name]: put }) });
+    if (text) slots.push({ name, text, isComplete: false, put: (to, put) => ({ ...to, [name]: put }) });
   }
   for (const [at, detail] of (delta.reasoning_details ?? []).entries()) {
     const members: Readonly<Record<string, unknown>> = { ...detail };
@@ -292,7 +292,7 @@ function slotsOf(delta: Delta): readonly Slot[] {
       slots.push({
         name: `reasoning_details[${detail.index ?? at}].${name}`,
         text,
-        isWhole: false,
+        isComplete: false,
         put(to, put) {
           const details = to.reasoning_details ?? [];
           return { ...to, reasoning_details: details.with(at, { ...(details[at] ?? detail), [name]: put }) };
@@ -306,7 +306,7 @@ function slotsOf(delta: Delta): readonly Slot[] {
     slots.push({
       name: `tool_calls[${call.index}].function.arguments`,
       text,
-      isWhole: true,
+      isComplete: true,
       put: (to, put) => ({ ...to, tool_calls: (to.tool_calls ?? []).with(at, withArguments(call, put)) }),
     });
   }
@@ -315,7 +315,7 @@ function slotsOf(delta: Delta): readonly Slot[] {
     slots.push({
       name: 'audio.transcript',
       text: spoken,
-      isWhole: true,
+      isComplete: true,
       // What was said can be heard as long as there is sound.
       put: (to, put) => ({ ...to, audio: { ...to.audio, data: '', transcript: put } }),
     });

@@ -58,10 +58,10 @@ export function imageGenerationTool(
         additionalProperties: false,
       },
     }),
-    async execute({ prompt }, wish, context) {
+    async execute({ prompt }, requestedOptions, context) {
       if (typeof prompt !== 'string' || prompt.trim() === '') return failed('prompt must be a non-empty string');
       try {
-        const images = await generate(prompt, wish, generator, context);
+        const images = await generate(prompt, requestedOptions, generator, context);
         return images === undefined ? failed(NOBODY) : made(images);
       } catch (thrown) {
         context.signal.throwIfAborted();
@@ -81,12 +81,12 @@ const NOBODY =
 /** Asks whoever makes images under this name; undefined when nobody does. */
 async function generate(
   prompt: string,
-  { model: named, ...wishes }: ImageGenerationOptions,
+  { model: named, ...requestedOptions }: ImageGenerationOptions,
   generator: ImageGenerator | undefined,
   context: ToolContext,
 ): Promise<GeneratedImages | undefined> {
   const { catalog, signal, request } = context;
-  const options = wishes as JsonObject;
+  const options = requestedOptions as JsonObject;
   const isAllowed = (model: string): boolean => mayUse(request.preferences, model);
   if (named !== undefined && !isAllowed(named)) throw notAllowed(named);
   const own = named === undefined ? undefined : imageModel(catalog, named);

@@ -50,21 +50,21 @@ export function openaiImages(options: OpenAIImagesOptions): ImageGenerator {
   const service = new JsonService({ name: 'The image service', timeoutMs, transport: options.transport });
   return {
     id: 'openai',
-    async generate({ prompt, model = options.model ?? DEFAULT_MODEL, options: wishes, signal }) {
+    async generate({ prompt, model = options.model ?? DEFAULT_MODEL, options: requestedOptions, signal }) {
       const answer = await service.call({
         url,
         headers: ['authorization', `Bearer ${apiKey}`],
-        body: { ...wishes, model, prompt },
+        body: { ...requestedOptions, model, prompt },
         signal,
       });
-      return imagesOf(answer, wishes, options);
+      return imagesOf(answer, requestedOptions, options);
     },
     close: () => service.close(),
   };
 }
 
-function imagesOf(answer: JsonObject, wishes: JsonObject, options: OpenAIImagesOptions): GeneratedImages {
-  const format = answer['output_format'] ?? wishes['output_format'];
+function imagesOf(answer: JsonObject, requestedOptions: JsonObject, options: OpenAIImagesOptions): GeneratedImages {
+  const format = answer['output_format'] ?? requestedOptions['output_format'];
   const type = MEDIA_TYPES.find((one) => one === format) ?? 'png';
   const data: readonly unknown[] = read.list(answer['data']);
   const urls = data.filter(isJsonObject).flatMap(({ b64_json: base64, url }) => {

@@ -14,7 +14,7 @@ const MAX_ENTRIES = 1_000;
 const LIST_MS = 300_000;
 
 /** Tools that a warning names. */
-const MAX_TOLD = 5;
+const MAX_NAMED = 5;
 
 /**
  * The connection to one server, which all requests share. It is made when the first of them needs it, and made again
@@ -44,9 +44,9 @@ export class McpConnection {
     this.#listing ??= this.#list(now).finally(() => (this.#listing = undefined));
     const { tools, problems } = await this.#listing;
     if (problems.length > 0) {
-      const more = problems.length > MAX_TOLD ? `, and ${problems.length - MAX_TOLD} more` : '';
-      const told = problems.slice(0, MAX_TOLD).join(', ');
-      warn(`The MCP server "${this.#name}" lists tools that are not offered: ${told}${more}`);
+      const more = problems.length > MAX_NAMED ? `, and ${problems.length - MAX_NAMED} more` : '';
+      const shown = problems.slice(0, MAX_NAMED).join(', ');
+      warn(`The MCP server "${this.#name}" lists tools that are not offered: ${shown}${more}`);
     }
     return tools;
   }

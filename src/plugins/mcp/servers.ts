@@ -9,12 +9,12 @@ import {
   headerText,
   httpAddress,
   kind,
-  listOf,
-  mapOf,
+  array,
+  record,
   milliseconds,
   type OptionKind,
   type OptionShape,
-  text,
+  string,
 } from '../../platform/option-kinds.ts';
 import { ConfigError, type ConfigProblem } from '../../protocol/router-error.ts';
 import { outboundKind, positive } from '../services/option-kinds.ts';
@@ -60,23 +60,23 @@ export interface McpToolOptions {
   readonly maxBytes?: number | undefined;
 }
 
-const names = listOf(text);
+const names = array(string);
 const anyText = kind('a string', (value) => typeof value === 'string');
 
 const HTTP_SERVER: OptionShape<McpHttpServer> = {
   tools: names,
   url: httpAddress,
-  headers: mapOf(
+  headers: record(
     kind('a string without line breaks', (value) => typeof value === 'string' && /^[^\r\n\0]*$/.test(value)),
   ),
 };
 
 const PROGRAM_SERVER: OptionShape<McpProgramServer> = {
   tools: names,
-  command: text,
-  args: listOf(anyText),
-  env: mapOf(anyText),
-  cwd: text,
+  command: string,
+  args: array(anyText),
+  env: record(anyText),
+  cwd: string,
 };
 
 /** A server is distinguished by its form, so that what is wrong is said of the form that was meant. */
@@ -86,7 +86,7 @@ const serverKind: OptionKind = (value, path) =>
     : group(HTTP_SERVER, ['url'])(value, path);
 
 const OPTIONS: OptionShape<McpToolOptions> = {
-  servers: mapOf(serverKind),
+  servers: record(serverKind),
   outbound: outboundKind,
   timeoutMs: milliseconds,
   maxBytes: positive,

@@ -241,16 +241,16 @@ function guardedFetch({ outbound, onBroken, ...bounds }: GuardedFetchOptions): t
       ...bounds,
     });
     const { status } = stream;
-    const told = new Headers();
+    const shown = new Headers();
     for (const name of HEADERS) {
       const value = stream.header(name);
-      if (value !== undefined) told.set(name, value);
+      if (value !== undefined) shown.set(name, value);
     }
     if (EMPTY.has(status)) {
       stream.cancel();
-      return new Response(null, { status, headers: told });
+      return new Response(null, { status, headers: shown });
     }
-    return new Response(bodyOf(stream, onBroken), { status: status < 200 ? 502 : status, headers: told });
+    return new Response(bodyOf(stream, onBroken), { status: status < 200 ? 502 : status, headers: shown });
   };
 }
 

@@ -4,34 +4,34 @@ import {
   groupOf,
   headerText,
   httpAddress,
-  listOf,
+  array,
   milliseconds,
-  oneOf,
+  enumeration,
   type OptionKind,
-  text,
-  wholeNumber,
+  string,
+  integer,
   withFunctions,
 } from '../../platform/option-kinds.ts';
 
 /** A whole number from 0 on. */
-export const count = wholeNumber(0);
+export const count = integer(0);
 /** A whole number from 1 on. */
-export const positive = wholeNumber(1);
+export const positive = integer(1);
 /** What becomes of a request whose plugin throws. */
-export const whenItThrowsKind = oneOf<'fail' | 'skip'>({ fail: true, skip: true });
+export const whenItThrowsKind = enumeration<'fail' | 'skip'>({ fail: true, skip: true });
 /** How a service is called. */
 export const transportKind = withFunctions('a transport', 'send', 'close');
 /** Options that every service with a key and a model has. */
 export const SERVICE_OPTIONS = {
   apiKey: headerText,
   baseURL: httpAddress,
-  model: text,
+  model: string,
   timeoutMs: milliseconds,
   transport: transportKind,
 } as const;
 /** What reads PDFs. */
 export const pdfReaderKind = withFunctions('a reader of PDFs, such as localPdfReader() makes one', 'read');
 /** Search engines. */
-export const enginesKind = listOf(withFunctions('a search engine, such as exa() makes one', 'search'));
+export const enginesKind = array(withFunctions('a search engine, such as exa() makes one', 'search'));
 /** What may be called at addresses that users give. */
 export const outboundKind: OptionKind = groupOf(OUTBOUND);

@@ -32,7 +32,7 @@ export function subagentTool(options: HelperToolOptions = {}): ServerToolDefinit
     timeoutMs,
     repeatable: true,
     parseOptions: parseSubagentOptions,
-    nameOf: (wish) => helperName('subagent', wish),
+    nameOf: (requestedOptions) => helperName('subagent', requestedOptions),
     innerTools: ({ tools }) => tools ?? [],
     describe: ({ name }) =>
       textFunction(
@@ -44,10 +44,10 @@ export function subagentTool(options: HelperToolOptions = {}): ServerToolDefinit
             'The whole task with all that is needed for it: the worker sees nothing else and remembers nothing',
         },
       ),
-    execute: ({ task_name: name, task_description: task }, wish, context) => {
+    execute: ({ task_name: name, task_description: task }, requestedOptions, context) => {
       const taskName = read.text(name) ?? '';
       if (typeof task === 'string' && task.trim() !== '') {
-        return work(taskName, task, { ...wish, model: wish.model ?? model }, context);
+        return work(taskName, task, { ...requestedOptions, model: requestedOptions.model ?? model }, context);
       }
       const error = 'task_description must be a non-empty string';
       return { result: { status: 'error', task_name: taskName, error } };
@@ -58,13 +58,13 @@ export function subagentTool(options: HelperToolOptions = {}): ServerToolDefinit
 async function work(
   taskName: string,
   task: string,
-  { inherit_functions: _, inherited_function_names: __, ...wish }: SubagentOptions,
+  { inherit_functions: _, inherited_function_names: __, ...requestedOptions }: SubagentOptions,
   context: ToolContext,
 ): Promise<ToolOutcome> {
-  const model = helperModel(wish, SMALL, context);
-  const instructions = wish.instructions ?? DEFAULT_INSTRUCTIONS;
+  const model = helperModel(requestedOptions, SMALL, context);
+  const instructions = requestedOptions.instructions ?? DEFAULT_INSTRUCTIONS;
   try {
-    const answer = await askHelper(model, instructions, [{ role: 'user', content: task }], wish, context);
+    const answer = await askHelper(model, instructions, [{ role: 'user', content: task }], requestedOptions, context);
     return { result: { status: 'ok', model: answer.model, task_name: taskName, outcome: textOfAnswer(answer) } };
   } catch (thrown) {
     context.signal.throwIfAborted();

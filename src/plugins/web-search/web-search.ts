@@ -79,16 +79,16 @@ export function webSearchTool(options: WebSearchToolOptions = {}): ServerToolDef
     parseOptions: (value) => parseOptions(value, engines),
     maxUses: ({ maxUses }) => maxUses ?? Infinity,
 
-    native(wish, request) {
-      if (chooseSearch(request, wish, engines, { insist: false })?.type !== 'native') return undefined;
+    native(requestedOptions, request) {
+      if (chooseSearch(request, requestedOptions, engines, { insist: false })?.type !== 'native') return undefined;
       const { web_search_options: own } = request.parameters;
-      return { web_search_options: { ...own, ...nativeOptions(wish) } };
+      return { web_search_options: { ...own, ...nativeOptions(requestedOptions) } };
     },
 
-    describe(wish, { targets }) {
+    describe(requestedOptions, { targets }) {
       if (engines.length === 0) throw nobodySearches(targets);
       return {
-        description: `Searches the web and gives the best ${wish.maxResults} pages with excerpts. ${UNTRUSTED_PAGES}`,
+        description: `Searches the web and gives the best ${requestedOptions.maxResults} pages with excerpts. ${UNTRUSTED_PAGES}`,
         parameters: {
           type: 'object',
           properties: { query: { type: 'string', description: 'What to search for, in the words of a search engine' } },
@@ -98,23 +98,27 @@ export function webSearchTool(options: WebSearchToolOptions = {}): ServerToolDef
       };
     },
 
-    async execute({ query }, wish, { request, signal }) {
+    async execute({ query }, requestedOptions, { request, signal }) {
       if (typeof query !== 'string' || query.trim() === '') return failed('query must be a non-empty string');
-      const { maxResults, maxTotalResults } = wish;
+      const { maxResults, maxTotalResults } = requestedOptions;
       const granted = budget.take(request.id, maxResults, maxTotalResults);
       if (granted === 0)
         return failed(`max_total_results exceeded: there have been ${maxTotalResults} results already`);
       let used = 0;
       try {
-        const asked = { ...wish, query: query.replaceAll(/\s+/g, ' ').trim().slice(0, MAX_QUERY_LENGTH), signal };
-        const found = await runSearch(enginesFor(wish, engines), { ...asked, maxResults: granted });
+        const requested = {
+          ...requestedOptions,
+          query: query.replaceAll(/\s+/g, ' ').trim().slice(0, MAX_QUERY_LENGTH),
+          signal,
+        };
+        const found = await runSearch(enginesFor(requestedOptions, engines), { ...requested, maxResults: granted });
         used = found.results.length;
         return {
           result: {
             status: 'completed',
-            query: asked.query,
+            query: requested.query,
             results: found.results.map(shownResult),
-            ...(wish.xSearch ? { note: X_SEARCH_NOTE } : {}),
+            ...(requestedOptions.xSearch ? { note: X_SEARCH_NOTE } : {}),
           },
           annotations: citationsOf(found.results),
           used: { cost: found.cost, web_search_requests: 1 },

@@ -84,43 +84,52 @@ export function web(options: WebPluginOptions = {}): Plugin<WebRequestOptions, W
     timeoutMs: options.timeoutMs ?? 60_000,
     parseOptions: (value) => parseOptions(value, engines),
 
-    async onRequest(request, wish, context) {
-      const choice = chooseSearch(request, wish, engines, { insist: true });
+    async onRequest(request, requestedOptions, context) {
+      const choice = chooseSearch(request, requestedOptions, engines, { insist: true });
       if (choice === undefined) return { type: 'block', error: nobodySearches(request.targets) };
       if (choice.type === 'native') {
         const own = request.parameters.web_search_options;
-        const parameters = { ...request.parameters, web_search_options: { ...own, ...nativeOptions(wish) } };
+        const parameters = {
+          ...request.parameters,
+          web_search_options: { ...own, ...nativeOptions(requestedOptions) },
+        };
         context.stage({
           name: 'web-search',
           summary: 'left to the provider',
-          data: { engine: 'native', ...noteOf(wish) },
+          data: { engine: 'native', ...noteOf(requestedOptions) },
         });
         return { type: 'continue', change: { parameters }, state: { native: true, results: [] } };
       }
       const query = searchText(request.messages);
       if (query === undefined) {
-        context.stage({ name: 'web-search', summary: 'no text to search for', data: { results: 0, ...noteOf(wish) } });
+        context.stage({
+          name: 'web-search',
+          summary: 'no text to search for',
+          data: { results: 0, ...noteOf(requestedOptions) },
+        });
         return { type: 'continue', state: { native: false, results: [] } };
       }
       const { signal } = context;
-      const { engine, results, cost } = await runSearch(choice.engines, { ...wish, query, signal });
+      const { engine, results, cost } = await runSearch(choice.engines, { ...requestedOptions, query, signal });
       context.used({ cost, web_search_requests: 1 });
       context.stage({
         name: 'web-search',
         summary: `${results.length} ${results.length === 1 ? 'result' : 'results'} from ${engine}`,
         cost_usd: cost,
-        data: { engine, results: results.length, ...noteOf(wish) },
+        data: { engine, results: results.length, ...noteOf(requestedOptions) },
       });
-      const prompt = wish.searchPrompt ?? usualSearchPrompt(context.wallClock());
+      const prompt = requestedOptions.searchPrompt ?? usualSearchPrompt(context.wallClock());
       const messages = addResults(request.messages, results, prompt);
       return { type: 'continue', change: { messages }, state: { native: false, results } };
     },
 
-    onCandidates(targets, { tools }, wish, { state }) {
-      const asked = { targets, tools };
+    onCandidates(targets, { tools }, requestedOptions, { state }) {
+      const requested = { targets, tools };
       const native =
-        state === undefined ? chooseSearch(asked, wish, engines, { insist: true })?.type === 'native' : state.native;
-      return native ? withNativeSearch(asked, wish) : targets;
+        state === undefined
+          ? chooseSearch(requested, requestedOptions, engines, { insist: true })?.type === 'native'
+          : state.native;
+      return native ? withNativeSearch(requested, requestedOptions) : targets;
     },
 
     onChunks: (_request, _options, { state }) => (state?.results.length ? citing(state.results) : undefined),

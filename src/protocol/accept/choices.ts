@@ -13,9 +13,7 @@ import {
 import type { OutputOf } from './schema.ts';
 
 /** A value that satisfies one of several schemas; the first that accepts it is taken. */
-export function either<const Options extends readonly AnySchema[]>(
-  options: Options,
-): Schema<OutputOf<Options[number]>> {
+export function union<const Options extends readonly AnySchema[]>(options: Options): Schema<OutputOf<Options[number]>> {
   type Output = OutputOf<Options[number]>;
   return {
     form: { kind: 'either', options },
@@ -44,7 +42,7 @@ export function either<const Options extends readonly AnySchema[]>(
 }
 
 /** An object of one of several kinds, distinguished by a member. */
-export function tagged<const Options extends readonly AnySchema[]>(
+export function discriminatedUnion<const Options extends readonly AnySchema[]>(
   tag: string,
   options: Options,
 ): Schema<OutputOf<Options[number]>> {

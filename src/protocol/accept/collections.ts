@@ -4,7 +4,7 @@ import { isJsonObject } from '../json.ts';
 import {
   type AnySchema,
   type Issue,
-  type ListLimits,
+  type ArrayLimits,
   type MapLimits,
   below,
   hasMajor,
@@ -12,7 +12,7 @@ import {
   REFUSED,
   type Schema,
 } from './form.ts';
-import { anything, tooBig, tooSmall } from './scalars.ts';
+import { unknown, tooBig, tooSmall } from './scalars.ts';
 
 type Pairs<Value> = Record<string, Value>;
 
@@ -37,18 +37,18 @@ export function record<Value>(value: Schema<Value>, keys?: readonly string[]): S
     },
     parse: (given, issues) => {
       const result: Pairs<Value> = {};
-      const strangers: string[] = [];
+      const unknownKeys: string[] = [];
       for (const [key, member] of Object.entries(parsePairs(given, issues))) {
         if (keys?.includes(key) === false) {
-          strangers.push(JSON.stringify(key));
+          unknownKeys.push(JSON.stringify(key));
           continue;
         }
         const from = issues.length;
         result[key] = value.parse(member, issues);
         below(key, issues, from);
       }
-      if (strangers.length > 0) {
-        const message = `Unrecognized key${strangers.length > 1 ? 's' : ''}: ${strangers.join(', ')}`;
+      if (unknownKeys.length > 0) {
+        const message = `Unrecognized key${unknownKeys.length > 1 ? 's' : ''}: ${unknownKeys.join(', ')}`;
         issues.push({ code: 'custom', message, path: [], isMinor: true });
       }
       return result;
@@ -57,7 +57,7 @@ export function record<Value>(value: Schema<Value>, keys?: readonly string[]): S
 }
 
 /** A JSON object whose members nobody here looks at. */
-export const jsonObject: Schema<Pairs<unknown>> = record(anything);
+export const jsonObject: Schema<Pairs<unknown>> = record(unknown);
 
 /**
  * An object whose keys are the caller's own. Nothing behind the first wrong member is looked at, so that an object with
@@ -147,7 +147,7 @@ function isPlain(value: object): boolean {
 }
 
 /** A list of values of one kind. Of one that is too long no item is looked at. */
-export function list<Item>(item: Schema<Item>, limits: ListLimits = {}): Schema<Item[]> {
+export function array<Item>(item: Schema<Item>, limits: ArrayLimits = {}): Schema<Item[]> {
   const { least = 0, most = Infinity, says } = limits;
   return {
     form: { kind: 'list', item, ...limits },

@@ -6,7 +6,7 @@ export type AnySchema = Schema<unknown>;
 export type Shape = Readonly<Record<string, AnySchema>>;
 
 /** Limits of a text, in characters of Unicode. */
-export interface TextLimits {
+export interface StringLimits {
   /** Fewest characters. */
   readonly least?: number;
   /** Most characters. */
@@ -33,7 +33,7 @@ export interface NumberLimits {
 }
 
 /** Limits of a list. */
-export interface ListLimits {
+export interface ArrayLimits {
   /** Fewest items. */
   readonly least?: number;
   /** Most items. */
@@ -53,20 +53,20 @@ export interface MapLimits {
 }
 
 /** What an object does with unknown members: keeps them, refuses them, or takes them out. */
-export type Strangers = 'kept' | 'refused' | 'dropped';
+export type UnknownKeys = 'kept' | 'refused' | 'dropped';
 
 /** A schema as data. */
 export type Form =
-  | ({ readonly kind: 'text' } & TextLimits)
+  | ({ readonly kind: 'text' } & StringLimits)
   | ({ readonly kind: 'number'; readonly isInteger: boolean } & NumberLimits)
   | { readonly kind: 'flag' | 'anything' }
   | { readonly kind: 'word'; readonly words: readonly string[] }
   | { readonly kind: 'constant'; readonly value: string | number | boolean; readonly says?: string | undefined }
-  | ({ readonly kind: 'list'; readonly item: AnySchema } & ListLimits)
+  | ({ readonly kind: 'list'; readonly item: AnySchema } & ArrayLimits)
   | {
       readonly kind: 'object';
       readonly shape: Shape;
-      readonly strangers: Strangers;
+      readonly unknownKeys: UnknownKeys;
       /** What is said of an unknown member, given its name. */
       readonly says?: ((name: string) => string) | undefined;
     }

@@ -1,6 +1,6 @@
 /** Schemas of objects with known members. */
 import { isJsonObject } from '../json.ts';
-import { type Issue, type Shape, type Strangers, below, hasMajor, wrongKind, REFUSED, type Schema } from './form.ts';
+import { type Issue, type Shape, type UnknownKeys, below, hasMajor, wrongKind, REFUSED, type Schema } from './form.ts';
 import type { OutputOf } from './schema.ts';
 
 type Flat<Value> = { [Name in keyof Value]: Value[Name] };
@@ -31,14 +31,14 @@ export function strict<Of extends Shape>(shape: Of, says: (name: string) => stri
 
 function object<Of extends Shape>(
   shape: Of,
-  strangers: Strangers,
+  unknownKeys: UnknownKeys,
   says: ((name: string) => string) | undefined,
 ): Schema<Members<Of>> {
   const members = new Map(Object.entries(shape).map(([name, schema], place) => [name, { name, schema, place }]));
   const schemas = Object.values(shape);
   const required = schemas.filter((member) => !member.isOptional).length;
   // What adds or takes out members is left to the other reading, which looks at all that may be there.
-  const isRebuilt = strangers === 'dropped' || schemas.some(({ form }) => form.kind === 'defaulted');
+  const isRebuilt = unknownKeys === 'dropped' || schemas.some(({ form }) => form.kind === 'defaulted');
 
   /** Looks at the members that are there, which are few of those that may be. */
   function acceptMembers(value: unknown): Members<Of> | typeof REFUSED {
@@ -50,7 +50,7 @@ function object<Of extends Shape>(
     for (const name in value) {
       const member = members.get(name);
       if (member === undefined) {
-        if (strangers === 'refused' || name === '__proto__') return REFUSED;
+        if (unknownKeys === 'refused' || name === '__proto__') return REFUSED;
         reached = Infinity;
         continue;
       }
@@ -98,16 +98,16 @@ function object<Of extends Shape>(
   function addStrangers(value: Given, result: Record<string, unknown>, issues: Issue[]): void {
     for (const name in value) {
       if (members.has(name)) continue;
-      if (strangers === 'refused') {
+      if (unknownKeys === 'refused') {
         issues.push({ code: 'custom', message: says?.(name) ?? '', path: [], isMinor: true });
         return;
       }
-      if (strangers === 'kept' && name !== '__proto__') result[name] = value[name];
+      if (unknownKeys === 'kept' && name !== '__proto__') result[name] = value[name];
     }
   }
 
   return {
-    form: { kind: 'object', shape, strangers, says },
+    form: { kind: 'object', shape, unknownKeys, says },
     isOptional: false,
     accept: isRebuilt ? () => REFUSED : acceptMembers,
     parse: parseMembers,

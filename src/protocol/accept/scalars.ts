@@ -1,8 +1,8 @@
 /** Schemas of strings, numbers, booleans and constants. */
-import { HAS_NUL, type Issue, type NumberLimits, type TextLimits, wrongKind, REFUSED, type Schema } from './form.ts';
+import { HAS_NUL, type Issue, type NumberLimits, type StringLimits, wrongKind, REFUSED, type Schema } from './form.ts';
 
 /** A text. Its characters are counted as Unicode counts them, so an emoji is one. */
-export function text(limits: TextLimits = {}): Schema<string> {
+export function string(limits: StringLimits = {}): Schema<string> {
   const { least = 0, most = Infinity, pattern, isTrimmed = false, withoutNul = false, says } = limits;
   return {
     form: { kind: 'text', ...limits },
@@ -82,7 +82,7 @@ function numeric(limits: NumberLimits, isInteger: boolean): Schema<number> {
 }
 
 /** True or false. */
-export const flag: Schema<boolean> = {
+export const boolean: Schema<boolean> = {
   form: { kind: 'flag' },
   isOptional: false,
   accept: (value) => (typeof value === 'boolean' ? value : REFUSED),
@@ -93,7 +93,7 @@ export const flag: Schema<boolean> = {
 };
 
 /** A value that nobody here looks at. As a member of an object it has to be there all the same. */
-export const anything: Schema<unknown> = {
+export const unknown: Schema<unknown> = {
   form: { kind: 'anything' },
   isOptional: false,
   accept: (value) => value,
@@ -101,7 +101,7 @@ export const anything: Schema<unknown> = {
 };
 
 /** One of several words. */
-export function word<const Word extends string>(words: readonly Word[]): Schema<Word> {
+export function enumeration<const Word extends string>(words: readonly Word[]): Schema<Word> {
   const known = new Set<unknown>(words);
   return {
     form: { kind: 'word', words },
@@ -115,7 +115,7 @@ export function word<const Word extends string>(words: readonly Word[]): Schema<
 }
 
 /** Exactly one value. */
-export function constant<const Value extends string | number | boolean>(value: Value, says?: string): Schema<Value> {
+export function literal<const Value extends string | number | boolean>(value: Value, says?: string): Schema<Value> {
   return {
     form: { kind: 'constant', value, says },
     isOptional: false,

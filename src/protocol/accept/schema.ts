@@ -35,7 +35,7 @@ export function readRefused<Output>(schema: Schema<Output>, value: unknown, show
 }
 
 /** A value for which a rule holds as well. */
-export function ruled<Output>(inner: Schema<Output>, rule: Rule<Output>): Schema<Output> {
+export function refine<Output>(inner: Schema<Output>, rule: Rule<Output>): Schema<Output> {
   return {
     form: { kind: 'ruled', inner, rule },
     isOptional: inner.isOptional,
@@ -98,7 +98,7 @@ export function defaulted<Output>(inner: Schema<Output>, missing: () => Output):
 }
 
 /** A schema that is found when it is used, because it contains itself. */
-export function later<Output>(inner: () => Schema<Output>): Schema<Output> {
+export function lazy<Output>(inner: () => Schema<Output>): Schema<Output> {
   return {
     form: { kind: 'later', inner },
     isOptional: false,

@@ -4,7 +4,7 @@ import { ANY_SCHEMA, COMPLETED } from './schemas.ts';
 
 /**
  * What a server of the chat completions API accepts of which nothing is known: the forms that every template takes, as
- * far as nothing is lost by them. A program says with `dialect.conversation` what its server takes besides.
+ * far as nothing is lost by them. A program says with `quirks.conversation` what its server takes besides.
  */
 export const ANY_SERVER: VendorAccepts = {
   all: {

@@ -170,7 +170,7 @@ async function ask(
     if (isSource(source)) return { type: 'stream', stream: new PartStream(source, context, abort) };
     return failedReply(failure('bad_response', 'The model gave no stream'));
   }
-  const answer = decodeWhole(await model.doGenerate(options as never), context);
+  const answer = decodeComplete(await model.doGenerate(options as never), context);
   return answer.ok ? { type: 'whole', result: answer.result } : failedReply(answer.failure);
 }
 
@@ -195,7 +195,7 @@ function withoutHeaders({ headers: _, ...options }: CallOptions): JsonValue {
  * Reads a non-streaming response. It is taken for a stream of few parts, so that text, reasoning, tool calls and usage
  * mean the same however they came.
  */
-function decodeWhole(
+function decodeComplete(
   answer: unknown,
   context: DecodingContext,
 ): { readonly ok: true; readonly result: UpstreamResult } | { readonly ok: false; readonly failure: AttemptFailure } {

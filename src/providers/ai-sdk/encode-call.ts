@@ -273,9 +273,9 @@ function reasoningOptions(context: OptionsContext): { effort?: ReasoningEffort; 
   if (reasoning === undefined || !takesReasoning(takes)) return { options: {} };
   if (family.declaresCalled === true && cannotThink(context)) return { options: {} };
   const limit = parameters.max_completion_tokens ?? undefined;
-  const { effort: asked, maxTokens } = reasoning;
+  const { effort: requested, maxTokens } = reasoning;
   const budget =
-    asked === undefined && maxTokens !== undefined ? family.budget?.(maxTokens, endpoint.upstreamModel) : undefined;
+    requested === undefined && maxTokens !== undefined ? family.budget?.(maxTokens, endpoint.upstreamModel) : undefined;
   if (budget !== undefined) return { options: merged(shown(context), budget) };
   const wanted = reasoning.effort ?? effortOfBudget(reasoning.maxTokens, limit);
   if (wanted === undefined) return { options: shown(context) };

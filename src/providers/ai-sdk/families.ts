@@ -9,7 +9,7 @@ import { acceptsOf } from '../../core/accepts.ts';
 import { ANTHROPIC } from '../accepts/anthropic.ts';
 import { GOOGLE } from '../accepts/google.ts';
 import { OPENAI } from '../accepts/openai.ts';
-import { NINE_CHARACTERS } from '../openai-compatible/dialect.ts';
+import { NINE_CHARACTERS } from '../openai-compatible/vendor-quirks.ts';
 import { toolSchema } from '../../core/schema/rewrite-schema.ts';
 import type { Schema } from '../../core/schema/schema-parts.ts';
 import type { HeldSchemaRules, SchemaRules } from '../../core/schema/schema-rules.ts';

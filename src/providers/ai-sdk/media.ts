@@ -192,9 +192,9 @@ async function bring(
   try {
     const file = await download(new URL(url), signal);
     const base64 = toBase64(file.data);
-    const told = file.mediaType?.split(';')[0]?.trim().toLowerCase() ?? '';
+    const stated = file.mediaType?.split(';')[0]?.trim().toLowerCase() ?? '';
     // Stores of files often say no more than that it is bytes.
-    const type = told === '' || told === 'application/octet-stream' ? mediaType : told;
+    const type = stated === '' || stated === 'application/octet-stream' ? mediaType : stated;
     const named = filename === undefined ? {} : { filename };
     return { kind: 'data', base64, mediaType: typeOfData(type, base64), ...named };
   } catch (error) {

@@ -1,18 +1,18 @@
 /** The options of `fromAiSdk`. */
 import type { CallTimeouts, EndpointDeclaration } from '../../catalog/endpoint.ts';
 import {
-  anything,
+  unknown,
   callable,
   checkShape,
-  flag,
+  boolean,
   group,
   kind,
-  listOf,
-  mapOf,
+  array,
+  record,
   type OptionKind,
   optionProblems,
   type OptionShape,
-  text,
+  string,
 } from '../../platform/option-kinds.ts';
 import { ConfigError, type ConfigProblem } from '../../protocol/router-error.ts';
 import type { DownloadFile } from '../guarded-download.ts';
@@ -85,28 +85,28 @@ interface AiSdkEntry {
 }
 
 const AI_SDK_COMMON_OPTIONS: OptionShape<AiSdkCommonOptions> = {
-  name: text,
-  headers: mapOf(headerValue),
-  dataCollection: flag,
-  zeroDataRetention: flag,
+  name: string,
+  headers: record(headerValue),
+  dataCollection: boolean,
+  zeroDataRetention: boolean,
   timeouts: callTimeouts,
   download: kind('a function, or false', (value) => value === false || typeof value === 'function'),
   onWarning: callable,
-  secrets: listOf(text),
+  secrets: array(string),
 };
 
 const { upstreamModel: _upstreamModel, ...declaredKinds } = DECLARATION_OPTIONS;
-const ownOfDeclaration = { modelForKey: callable, providerOptions: mapOf(anything) };
+const ownOfDeclaration = { modelForKey: callable, providerOptions: record(unknown) };
 
 /** What may be said of one model of the AI SDK. Whether it is one is checked by `fromAiSdk`. */
 const aiSdkDeclaration: OptionKind = group<AiSdkDeclaration>({
   ...declaredKinds,
   ...ownOfDeclaration,
-  model: anything,
+  model: unknown,
 });
 
 /** Options of `fromAiSdk` for a table of models. Slug and models are checked as the table is read. */
-const AI_SDK_OPTIONS: OptionShape<AiSdkOptions> = { ...AI_SDK_COMMON_OPTIONS, slug: anything, models: anything };
+const AI_SDK_OPTIONS: OptionShape<AiSdkOptions> = { ...AI_SDK_COMMON_OPTIONS, slug: unknown, models: unknown };
 
 /** Options of `fromAiSdk` for one model. */
 const AI_SDK_MODEL_OPTIONS: OptionShape<AiSdkModelOptions> = {
@@ -114,7 +114,7 @@ const AI_SDK_MODEL_OPTIONS: OptionShape<AiSdkModelOptions> = {
   ...ownOfDeclaration,
   ...AI_SDK_COMMON_OPTIONS,
   slug: anyText,
-  id: text,
+  id: string,
 };
 
 /** What is known of a model by itself: an embedding model makes nothing but embeddings. */

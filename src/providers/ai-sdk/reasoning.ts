@@ -10,7 +10,7 @@ import type { ProviderOptions } from './model.ts';
 interface Block {
   readonly index: number;
   /** The proof was told already: providers repeat it on every part of a block. */
-  readonly told: Set<string>;
+  readonly sentProofs: Set<string>;
   itemId: string | undefined;
   format: string;
   hasText: boolean;
@@ -23,7 +23,7 @@ interface Block {
 export class ReasoningBlocks {
   readonly #open = new Map<unknown, Block>();
   readonly #format: string;
-  readonly #told = new Set<string>();
+  readonly #sentProofs = new Set<string>();
   #next = 0;
 
   /** @param style - How the provider signs its reasoning, which tells the format before a signature comes. */
@@ -60,7 +60,7 @@ export class ReasoningBlocks {
     const details = [...this.#prove(block, providerMetadata)];
     const { index, itemId, format, hasText } = block;
     // The id alone may be worth something: the provider can have kept the rest.
-    if (itemId !== undefined && !hasText && !this.#told.has(itemId)) {
+    if (itemId !== undefined && !hasText && !this.#sentProofs.has(itemId)) {
       details.push({ type: 'reasoning.summary', summary: '', id: itemId, format, index });
     }
     return deltaOf('', details);
@@ -72,7 +72,7 @@ export class ReasoningBlocks {
    * @param id - Says on what: the id of a tool call, or of a text or an image.
    */
   elsewhere(signature: string, id: string): Delta | undefined {
-    if (!isNews(this.#told, `${id}\0${signature}`)) return undefined;
+    if (!isNews(this.#sentProofs, `${id}\0${signature}`)) return undefined;
     const detail = {
       type: 'reasoning.encrypted',
       data: signature,
@@ -87,7 +87,7 @@ export class ReasoningBlocks {
   #begin(id: unknown): Block {
     const block = {
       index: this.#next,
-      told: new Set<string>(),
+      sentProofs: new Set<string>(),
       itemId: undefined,
       format: this.#format,
       hasText: false,
@@ -103,10 +103,13 @@ export class ReasoningBlocks {
     learn(block, proof);
     const { index } = block;
     const { format, signature, encrypted, itemId } = proof;
-    if (signature !== undefined && isNews(block.told, signature)) {
+    if (signature !== undefined && isNews(block.sentProofs, signature)) {
       return [{ type: 'reasoning.text', signature, format, index }];
     }
-    if (encrypted === undefined || !isNews(itemId === undefined ? block.told : this.#told, itemId ?? encrypted))
+    if (
+      encrypted === undefined ||
+      !isNews(itemId === undefined ? block.sentProofs : this.#sentProofs, itemId ?? encrypted)
+    )
       return [];
     return [{ type: 'reasoning.encrypted', data: encrypted, format, index, ...idOf(proof) }];
   }
@@ -123,12 +126,12 @@ function textDetail({ format, index, itemId }: Block, text: string): ReasoningDe
 }
 
 /** What a provider of no known format attached goes along whole, for the same provider to read. */
-function foreignProof({ index, told }: Block, metadata: unknown): readonly ReasoningDetail[] {
+function foreignProof({ index, sentProofs }: Block, metadata: unknown): readonly ReasoningDetail[] {
   if (!isJsonObject(metadata)) return [];
   const members = Object.entries(metadata).filter(([, value]) => isJsonObject(value) && saysAnything(value));
   if (members.length === 0) return [];
   const data = writeForeign(Object.fromEntries(members));
-  return isNews(told, data) ? [{ type: 'reasoning.encrypted', data, format: FORMATS.unknown, index }] : [];
+  return isNews(sentProofs, data) ? [{ type: 'reasoning.encrypted', data, format: FORMATS.unknown, index }] : [];
 }
 
 function saysAnything(members: JsonObject): boolean {

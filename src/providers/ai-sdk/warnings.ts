@@ -53,7 +53,7 @@ export function judgeWarnings(warnings: unknown, sink: WarningSink): AttemptFail
     const warning = readWarning(value, sink);
     if (warning === undefined) continue;
     if (warning.type === 'unsupported') refused ??= ignoredParameter(warning.feature, sink.request);
-    tell(warning, sink);
+    warn(warning, sink);
   }
   if (refused === undefined || !sink.request.preferences.requireParameters) return undefined;
   return failure('unsupported_parameter', `The model does not take the parameter ${refused}`);
@@ -76,7 +76,7 @@ function ignoredParameter(
   return names.find((name) => needs.parameters.includes(name));
 }
 
-function tell(warning: AiSdkWarning, { onWarning }: WarningSink): void {
+function warn(warning: AiSdkWarning, { onWarning }: WarningSink): void {
   try {
     onWarning?.(warning);
   } catch {

@@ -14,7 +14,7 @@ import { foldAccepts } from '../fold-accepts.ts';
 import { withAcceptedEffort } from '../accepted-effort.ts';
 import * as read from '../../platform/json.ts';
 import { ResultCollector } from '../../core/stream/collect.ts';
-import { scatter, unescapeText } from '../../core/stream/pieces.ts';
+import { piecesOf, unescapeText } from '../../core/stream/pieces.ts';
 import { isErrorBody } from '../error-shape.ts';
 import { eventsOf } from './events-of-message.ts';
 import { MessageReader, type ReaderOptions } from './message-reader.ts';
@@ -230,7 +230,7 @@ export class MessagesStreamDecoder implements StreamDecoder {
   body(text: string, pieces: StreamPiece[]): void {
     const decoded = decodeResult(text, this.#context);
     if (!decoded.ok) pieces.push({ type: 'failure', failure: decoded.failure });
-    else if (decoded.result.native === undefined) pieces.push(...scatter(decoded.result));
+    else if (decoded.result.native === undefined) pieces.push(...piecesOf(decoded.result));
     // Whoever asked for a stream in these words gets the events that this message would have been.
     else for (const event of eventsOf(decoded.result.native)) this.event({ data: JSON.stringify(event) }, pieces);
   }

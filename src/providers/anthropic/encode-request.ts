@@ -49,8 +49,8 @@ export function encodeRequest(
     withThinking: accepts.reasoning.control !== 'none',
   });
   const { turns } = conversation;
-  const asked = withoutUntaken(request, parametersTaken(request, endpoint, accepts, false));
-  const thinking = planThinking(asked, endpoint, accepts, turns, note);
+  const requested = withoutUntaken(request, parametersTaken(request, endpoint, accepts, false));
+  const thinking = planThinking(requested, endpoint, accepts, turns, note);
   const takes = parametersTaken(request, endpoint, accepts, thinking.on);
   noteLeftOut(request, takes, note);
   const format = planFormat(request, accepts, thinking, takes, note);

@@ -39,12 +39,13 @@ export function planThinking(
   if (limit !== undefined && limit !== plan.maxTokens) note(limited('max_tokens', plan.maxTokens));
   const wanted = wantedEffort(request);
   const { control } = accepts.reasoning;
-  if (wanted !== undefined && !isAsAsked(wanted, plan, control)) note(nearest('reasoning_effort', effortOfPlan(plan)));
+  if (wanted !== undefined && !isAsRequested(wanted, plan, control))
+    note(nearest('reasoning_effort', effortOfPlan(plan)));
   return plan;
 }
 
 /** Budgets are shares of the limit that stand for an effort, so any of them is as asked. */
-function isAsAsked(
+function isAsRequested(
   wanted: ReasoningEffort,
   { on, budgeted: hasBudget, thinking, effort }: ThinkingPlan,
   control: AcceptedReasoning['control'],
@@ -67,8 +68,8 @@ function planned(
   const known = knownEfforts(rules, endpoint);
   const most = endpoint.maxOutputTokens ?? parameters.maxOutput;
   const limit = most ?? parameters.usualOutput ?? USUAL_OUTPUT;
-  const asked = request.parameters.max_completion_tokens;
-  const maxTokens = most === undefined ? (asked ?? limit) : Math.min(asked ?? limit, limit);
+  const requested = request.parameters.max_completion_tokens;
+  const maxTokens = most === undefined ? (requested ?? limit) : Math.min(requested ?? limit, limit);
   const style = effortOf(request.parameters.verbosity, known);
   const wanted = wantedEffort(request);
   const budget = request.reasoning?.maxTokens;

@@ -6,7 +6,7 @@ import type { BatchesOnFirstUse } from '../codec.ts';
 import { mergeHeaders } from '../provider-api.ts';
 import { httpProvider } from '../http-provider.ts';
 import type { Provider } from '../../contracts/provider.ts';
-import { listOf, type OptionShape, text } from '../../platform/option-kinds.ts';
+import { array, type OptionShape, string } from '../../platform/option-kinds.ts';
 import { parametersLackedBy } from '../../catalog/lacked-parameters.ts';
 
 /** Options of {@link anthropic}. */
@@ -22,7 +22,7 @@ export interface AnthropicOptions<Model extends string = string> extends ChatPro
 const ANTHROPIC_OPTIONS: OptionShape<AnthropicOptions> = {
   ...CHAT_PROVIDER_OPTIONS,
   authorization: keyPlace,
-  betas: listOf(text),
+  betas: array(string),
 };
 
 const API_KEY_VARIABLE = 'ANTHROPIC_API_KEY';
@@ -63,7 +63,7 @@ export function anthropic<const Model extends string = string>(options: Anthropi
       hasEmbeddings: false,
       load: async () => (await import('./codec.ts')).messagesCodec(betas),
     },
-    dialectCodecs: {
+    apiFormatCodecs: {
       messages: { hasEmbeddings: false, load: async () => (await import('./codec.ts')).nativeMessagesCodec(betas) },
     },
     batches: (options.nativeBatches ?? root === BASE_URL) ? BATCHES : undefined,

@@ -1,7 +1,7 @@
 /** Amazon Bedrock over the two APIs that take a bearer token: chat completions and Responses, and Messages for Claude. */
 import type { Provider } from '../../contracts/provider.ts';
 import { readEnvironment } from '../../platform/environment.ts';
-import { anything, listOf, oneOf, type OptionShape, text } from '../../platform/option-kinds.ts';
+import { unknown, array, enumeration, type OptionShape, string } from '../../platform/option-kinds.ts';
 import type { ConfigProblem } from '../../protocol/router-error.ts';
 import { checkProviderShape } from '../check-options.ts';
 import { httpProvider } from '../http-provider.ts';
@@ -24,9 +24,9 @@ export interface BedrockOptions<Model extends string = string> extends ChatProvi
 
 const BEDROCK_OPTIONS: OptionShape<BedrockOptions> = {
   ...CHAT_PROVIDER_OPTIONS,
-  region: anything,
-  endpoint: oneOf({ runtime: true, mantle: true }),
-  betas: listOf(text),
+  region: unknown,
+  endpoint: enumeration({ runtime: true, mantle: true }),
+  betas: array(string),
 };
 
 const KEY_VARIABLE = 'AWS_BEARER_TOKEN_BEDROCK';
@@ -82,7 +82,7 @@ export function bedrock<const Model extends string = string>(options: BedrockOpt
       hasEmbeddings: false,
       load: async () => (await codecs()).chat,
     },
-    dialectCodecs: { messages: { hasEmbeddings: false, load: async () => (await codecs()).messages } },
+    apiFormatCodecs: { messages: { hasEmbeddings: false, load: async () => (await codecs()).messages } },
     baseURL: options.baseURL ?? host,
     apiKey,
     keys,

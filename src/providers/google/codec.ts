@@ -12,7 +12,7 @@ import { encodeRequest } from './encode-request.ts';
 import { SignatureMemory } from '../signed-parts.ts';
 import { googleEmbeddings, vertexEmbeddings } from './embeddings.ts';
 import { type GoogleSurface, modelPath } from './wire.ts';
-import { scatter } from '../../core/stream/pieces.ts';
+import { piecesOf } from '../../core/stream/pieces.ts';
 import { ResultCollector } from '../../core/stream/collect.ts';
 import type { Choice } from '../../protocol/chat-result.ts';
 import { failure } from '../../contracts/failure.ts';
@@ -101,7 +101,7 @@ export class GoogleStreamDecoder implements StreamDecoder {
 
   body(body: string, pieces: StreamPiece[]): void {
     const decoded = decodeResult(body, { ...this.#context, streamed: false });
-    if (decoded.ok) pieces.push(...scatter(decoded.result));
+    if (decoded.ok) pieces.push(...piecesOf(decoded.result));
     else pieces.push({ type: 'failure', failure: decoded.failure });
   }
 

@@ -40,7 +40,7 @@ function jobOf(operation: JsonObject, file: string | undefined): NativeJob | und
 }
 
 /** Whether a batch was made under a key of ours. */
-function isTwin(operation: JsonObject, key: string): boolean {
+function isSameJob(operation: JsonObject, key: string): boolean {
   return metadataOf(operation)['displayName'] === key;
 }
 
@@ -167,8 +167,8 @@ export function geminiBatches(api: ProviderApi, codecs: BatchCodecs, version: st
         if (!reply.ok) return reply;
         const { operations, nextPageToken: next } = reply.value;
         const listed = read.objects(operations);
-        const twin = listed.find((operation) => isTwin(operation, lookup.key));
-        if (twin !== undefined) return { ok: true, value: jobOf(twin, undefined) };
+        const existingJob = listed.find((operation) => isSameJob(operation, lookup.key));
+        if (existingJob !== undefined) return { ok: true, value: jobOf(existingJob, undefined) };
         if (typeof next !== 'string' || next === '') break;
         token = next;
       }

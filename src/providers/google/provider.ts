@@ -7,7 +7,7 @@ import { httpProvider } from '../http-provider.ts';
 import { readEnvironment } from '../../platform/environment.ts';
 import { CHAT_PROVIDER_OPTIONS, type ChatProviderOptions } from '../openai-compatible/options.ts';
 import type { Provider } from '../../contracts/provider.ts';
-import { group, listOf, type OptionShape, text } from '../../platform/option-kinds.ts';
+import { group, array, type OptionShape, string } from '../../platform/option-kinds.ts';
 import { parametersLackedBy } from '../../catalog/lacked-parameters.ts';
 
 const GEMINI_API = 'https://generativelanguage.googleapis.com/v1beta';
@@ -35,7 +35,7 @@ export interface GoogleOptions<Model extends string = string> extends ChatProvid
 const GOOGLE_OPTIONS: OptionShape<GoogleOptions> = {
   ...CHAT_PROVIDER_OPTIONS,
   authorization: keyPlace,
-  safetySettings: listOf(group<SafetySetting>({ category: text, threshold: text })),
+  safetySettings: array(group<SafetySetting>({ category: string, threshold: string })),
 };
 
 /**

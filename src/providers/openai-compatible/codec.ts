@@ -19,11 +19,11 @@ import {
   noteCited,
   sourcesOf,
 } from './decode-result.ts';
-import { type Dialect, differencesOf } from './dialect.ts';
+import { type VendorQuirks, differencesOf } from './vendor-quirks.ts';
 import { embeddingsCodec } from './embeddings.ts';
 import { INPUT_COUNT } from './count-input.ts';
 import { encodeRequest, wantsResponses } from './encode-request.ts';
-import { endWord, escapeText, scatter } from '../../core/stream/pieces.ts';
+import { endWord, escapeText, piecesOf } from '../../core/stream/pieces.ts';
 import type { Annotation } from '../../protocol/chat-result.ts';
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
 import { TextFrames } from '../text-frames.ts';
@@ -39,13 +39,17 @@ import type { StreamPiece } from '../../contracts/stream-piece.ts';
  * @param vendor - What the server accepts. Default: what every server does.
  * @param responses - The Responses wire of the same server, for models that want it. Default: it has none.
  */
-export function chatCompletionsCodec(dialect: Dialect, vendor: VendorAccepts = ANY_SERVER, responses?: Codec): Codec {
-  const accepts = foldAccepts(vendor, differencesOf(dialect));
+export function chatCompletionsCodec(
+  quirks: VendorQuirks,
+  vendor: VendorAccepts = ANY_SERVER,
+  responses?: Codec,
+): Codec {
+  const accepts = foldAccepts(vendor, differencesOf(quirks));
   // Ids of calls that were written anew are turned back in answers.
-  const answering = { ...dialect, toolCallIds: dialect.toolCallIds ?? vendor.all.conversation.toolIds };
+  const answering = { ...quirks, toolCallIds: quirks.toolCallIds ?? vendor.all.conversation.toolIds };
   const signatures = new CallSignatures();
   const contextOf = (context: ErrorContext, request: NormalizedRequest): DecodeContext => ({
-    dialect: answering,
+    quirks: answering,
     usage: vendor.all.usage,
     request,
     onExtra: (call) => signatures.remember(call, request),
@@ -60,11 +64,11 @@ export function chatCompletionsCodec(dialect: Dialect, vendor: VendorAccepts = A
         }),
     path: () => '/chat/completions',
     encode: (request, endpoint, note) =>
-      signatures.add(encodeRequest(request, endpoint, dialect, accepts(endpoint), note), request, endpoint),
+      signatures.add(encodeRequest(request, endpoint, quirks, accepts(endpoint), note), request, endpoint),
     decodeResult: (body, context, request) => decodeResult(body, contextOf(context, request)),
     takesAddresses: (endpoint) => accepts(endpoint).conversation.fileAddresses,
-    embeddings: embeddingsCodec(dialect),
-    tokenCount: dialect.countsInput === true ? INPUT_COUNT : undefined,
+    embeddings: embeddingsCodec(quirks),
+    tokenCount: quirks.countsInput === true ? INPUT_COUNT : undefined,
     streamDecoder: (context, request) => new ChatStreamDecoder(contextOf(context, request)),
   };
 }
@@ -113,7 +117,7 @@ export class ChatStreamDecoder implements StreamDecoder {
 
   body(text: string, pieces: StreamPiece[]): void {
     const decoded = decodeResult(text, this.#context);
-    if (decoded.ok) pieces.push(...scatter(decoded.result));
+    if (decoded.ok) pieces.push(...piecesOf(decoded.result));
     else pieces.push({ type: 'failure', failure: decoded.failure });
   }
 
@@ -168,7 +172,7 @@ export class ChatStreamDecoder implements StreamDecoder {
     if (hasSources(chunk)) this.#readSources(chunk, pieces);
     if (this.#hasFinished) this.#cite(pieces);
     const counted = findUsage(chunk, choices);
-    const usage = counted == null ? undefined : decodeUsage(counted, this.#context.dialect, this.#context.usage);
+    const usage = counted == null ? undefined : decodeUsage(counted, this.#context.quirks, this.#context.usage);
     if (usage !== undefined) pieces.push({ type: 'usage', usage });
   }
 

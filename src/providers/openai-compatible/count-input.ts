@@ -1,6 +1,6 @@
 /** Counts the tokens of a prompt by OpenAI's own operation. */
 import { ToolIds } from '../tool-ids.ts';
-import { FORTY_CHARACTERS } from './dialect.ts';
+import { FORTY_CHARACTERS } from './vendor-quirks.ts';
 import type { NormalizedRequest } from '../../contracts/request.ts';
 import type { TokenCountCodec } from '../codec.ts';
 import { itemsOf } from '../openai-responses/encode-items.ts';
@@ -17,7 +17,7 @@ export const INPUT_COUNT: TokenCountCodec = {
   path: () => '/responses/input_tokens',
   encode(request, { upstreamModel: model }) {
     const { native } = request;
-    const body = native?.dialect === 'responses' ? native.body : bodyOf(request);
+    const body = native?.apiFormat === 'responses' ? native.body : bodyOf(request);
     const members = Object.entries(body).filter(([name]) => (COUNTED as readonly string[]).includes(name));
     return { model, ...Object.fromEntries(members) };
   },

@@ -19,7 +19,7 @@ import { type ErrorContext, failureInBand, readJsonAnswer } from '../upstream-fa
 import { callIdPrefix, originalIds } from '../tool-ids.ts';
 import { decodeUsage, findUsage, type Writable } from './decode-usage.ts';
 import type { ReportedUsageNames } from '../../core/accepts.ts';
-import { type Dialect, toolIdRule } from './dialect.ts';
+import { type VendorQuirks, toolIdRule } from './vendor-quirks.ts';
 import { type CallWithExtra, ToolCallIndexer } from './tool-call-indexer.ts';
 import type { Delta } from '../../protocol/chunk.ts';
 import type { ReasoningDetail } from '../../protocol/reasoning.ts';
@@ -30,7 +30,7 @@ import type { UpstreamResult } from '../../contracts/stream-piece.ts';
 
 /** What decoding one answer depends on. */
 export interface DecodeContext extends ErrorContext {
-  readonly dialect: Dialect;
+  readonly quirks: VendorQuirks;
   /** What the server calls cached tokens. Default: every name that is in use. */
   readonly usage?: ReportedUsageNames | undefined;
   /** Gives ids to tool calls that came without one, and the caller's ids back to those that it knows. */
@@ -66,7 +66,7 @@ export function decodeResult(body: string, context: DecodeContext): DecodedResul
     ok: true,
     result: {
       choices: decoded,
-      usage: decodeUsage(findUsage(parsed, choices), context.dialect, context.usage),
+      usage: decodeUsage(findUsage(parsed, choices), context.quirks, context.usage),
       systemFingerprint: read.text(parsed['system_fingerprint']),
       serviceTier: read.text(parsed['service_tier']),
       upstreamId: read.text(parsed['id']),
@@ -150,11 +150,11 @@ function decodeToolCalls(
 }
 
 /** Reads the tool calls of one choice. Only made where there are some. */
-export function indexerOf({ dialect, request, onExtra }: DecodeContext, choice: number): ToolCallIndexer {
+export function indexerOf({ quirks, request, onExtra }: DecodeContext, choice: number): ToolCallIndexer {
   const prefix = callIdPrefix(request);
   return new ToolCallIndexer(
     (index) => `${prefix}_${choice}_${index}`,
-    originalIds(request.messages, toolIdRule(dialect.toolCallIds)),
+    originalIds(request.messages, toolIdRule(quirks.toolCallIds)),
     onExtra,
   );
 }

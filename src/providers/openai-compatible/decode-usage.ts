@@ -2,7 +2,7 @@
 import type { ReportedUsageNames } from '../../core/accepts.ts';
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
 import { CACHED_TOKENS, CACHE_WRITE_TOKENS } from '../accepts/usual.ts';
-import type { Dialect } from './dialect.ts';
+import type { VendorQuirks } from './vendor-quirks.ts';
 import * as read from '../../platform/json.ts';
 import type { ReportedUsage } from '../../contracts/stream-piece.ts';
 
@@ -23,7 +23,7 @@ export function findUsage(body: JsonObject, choices: readonly unknown[]): unknow
  */
 export function decodeUsage(
   value: unknown,
-  dialect: Dialect,
+  quirks: VendorQuirks,
   names: UsageNames = USUAL_NAMES,
 ): ReportedUsage | undefined {
   if (!isJsonObject(value)) return undefined;
@@ -32,7 +32,7 @@ export function decodeUsage(
   if (prompt === undefined && reported === undefined) return undefined;
   const { details, outside } = promptDetails(value, prompt ?? 0, names);
   const whole = (prompt ?? 0) + outside;
-  const completion = withReasoning(value, whole, reported ?? 0, dialect);
+  const completion = withReasoning(value, whole, reported ?? 0, quirks);
   const usage: Writable<ReportedUsage> = {
     prompt_tokens: whole,
     completion_tokens: completion,
@@ -61,12 +61,12 @@ export type Writable<Value> = { -readonly [Name in keyof Value]: Value[Name] };
  * Some servers count reasoning beside the completion although it costs the same; the total gives them away. Of a server
  * that is known for it, the total also says how much it was where nothing else does.
  */
-function withReasoning(usage: JsonObject, prompt: number, completion: number, dialect: Dialect): number {
+function withReasoning(usage: JsonObject, prompt: number, completion: number, quirks: VendorQuirks): number {
   const total = read.count(usage['total_tokens']);
   if (total === undefined) return completion;
   const reasoning = read.count(read.object(usage['completion_tokens_details'])['reasoning_tokens']);
   const beside = total - prompt - completion;
-  const known = reasoning === undefined ? dialect.reasoningOutsideCompletion === true : reasoning === beside;
+  const known = reasoning === undefined ? quirks.reasoningOutsideCompletion === true : reasoning === beside;
   return beside > 0 && known ? completion + beside : completion;
 }
 

@@ -5,17 +5,17 @@ import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
 import { badEmbeddings, type DecodedEmbeddings, type EmbeddingCodec } from '../embedding-codec.ts';
 import { type ErrorContext, failureInBand, readJsonAnswer } from '../upstream-failure.ts';
 import { decodeUsage } from './decode-usage.ts';
-import type { Dialect } from './dialect.ts';
+import type { VendorQuirks } from './vendor-quirks.ts';
 import { errorInside } from './decode-result.ts';
 import type { NormalizedEmbeddingRequest } from '../../contracts/request.ts';
 
 type Vector = Float32Array | readonly number[];
 
 /** The embeddings API of OpenAI in one variant. */
-export function embeddingsCodec(dialect: Dialect): EmbeddingCodec {
+export function embeddingsCodec(quirks: VendorQuirks): EmbeddingCodec {
   return {
-    encode: (request, endpoint) => ({ path: '/embeddings', body: encode(request, endpoint, dialect) }),
-    decode: (body, context) => decode(body, dialect, context),
+    encode: (request, endpoint) => ({ path: '/embeddings', body: encode(request, endpoint, quirks) }),
+    decode: (body, context) => decode(body, quirks, context),
   };
 }
 
@@ -26,7 +26,7 @@ export function embeddingsCodec(dialect: Dialect): EmbeddingCodec {
 function encode(
   request: NormalizedEmbeddingRequest,
   { upstreamModel, parameters }: Endpoint,
-  { embeddings = {} }: Dialect,
+  { embeddings = {} }: VendorQuirks,
 ): Readonly<Record<string, unknown>> {
   const { inputs, dimensions, inputType, endUser, extra } = request;
   const takesType = parameters?.has('input_type') !== false;
@@ -41,7 +41,7 @@ function encode(
   };
 }
 
-function decode(body: string, dialect: Dialect, context: ErrorContext): DecodedEmbeddings {
+function decode(body: string, quirks: VendorQuirks, context: ErrorContext): DecodedEmbeddings {
   const answer = readJsonAnswer(body, 'embeddings');
   if (!answer.ok) return answer;
   const error = errorInside(answer.value);
@@ -60,7 +60,7 @@ function decode(body: string, dialect: Dialect, context: ErrorContext): DecodedE
     }
     vectors[index] = vector;
   }
-  return { ok: true, result: { vectors, usage: decodeUsage(countedOnce(usage), dialect) } };
+  return { ok: true, result: { vectors, usage: decodeUsage(countedOnce(usage), quirks) } };
 }
 
 /** Servers that do not know the format that was requested send the other one. */

@@ -5,7 +5,7 @@ import { mediaKind } from '../../core/conversation/shape.ts';
 import type { AssistantMessage, Message, ToolCall } from '../../protocol/message.ts';
 import { EncodeError } from '../codec.ts';
 import type { ToolIds } from '../tool-ids.ts';
-import type { Dialect } from './dialect.ts';
+import type { VendorQuirks } from './vendor-quirks.ts';
 
 /**
  * Puts a mark for the whole request on its last block that can be cached: servers of this wire know marks on blocks
@@ -35,35 +35,35 @@ function lastTextOf(content: Message['content']): number {
  * Writes a message as a server of this variant accepts it. Members that only this contract knows are taken out:
  * strict servers refuse unknown members.
  */
-export function encodeMessage(message: Message, dialect: Dialect, ids: ToolIds | undefined): unknown {
+export function encodeMessage(message: Message, quirks: VendorQuirks, ids: ToolIds | undefined): unknown {
   switch (message.role) {
     case 'system':
     case 'developer':
       return {
-        role: message.role === 'developer' && dialect.developerRole !== true ? 'system' : message.role,
-        content: encodeContent(message.content, dialect),
-        ...nameOf(message, dialect),
+        role: message.role === 'developer' && quirks.developerRole !== true ? 'system' : message.role,
+        content: encodeContent(message.content, quirks),
+        ...nameOf(message, quirks),
       };
     case 'user':
       return {
         role: 'user',
-        content: encodeContent(dialect.messageNames === false ? namedContent(message) : message.content, dialect),
-        ...nameOf(message, dialect),
+        content: encodeContent(quirks.messageNames === false ? namedContent(message) : message.content, quirks),
+        ...nameOf(message, quirks),
       };
     case 'assistant':
-      return encodeAssistant(message, dialect, ids);
+      return encodeAssistant(message, quirks, ids);
     case 'tool':
       return {
         role: 'tool',
         tool_call_id: ids?.result(message.tool_call_id) ?? message.tool_call_id,
-        content: encodeContent(message.content, dialect),
+        content: encodeContent(message.content, quirks),
       };
   }
 }
 
 /** What a turn of the model needs besides its content. */
 interface Completion {
-  readonly dialect: Dialect;
+  readonly quirks: VendorQuirks;
   /** Whether the server refuses turns of a conversation with calls that have no reasoning. */
   readonly wantsReasoning: boolean;
   /** Whether it is the last message, which the model goes on with. */
@@ -75,9 +75,9 @@ const NO_REASONING = 'The reasoning of this turn was not kept.';
 
 /** Completes a turn of the model: with the reasoning that the server demands, and with the mark of a prefill. */
 export function completed(encoded: unknown, message: Message, completion: Completion): unknown {
-  const { dialect, wantsReasoning, isLast } = completion;
+  const { quirks, wantsReasoning, isLast } = completion;
   const { reasoning, tool_calls: calls } = message as AssistantMessage;
-  const field = dialect.reasoningHistory ?? 'reasoning_content';
+  const field = quirks.reasoningHistory ?? 'reasoning_content';
   return {
     ...(encoded as object),
     ...(wantsReasoning ? { [field]: reasoning || NO_REASONING } : {}),
@@ -111,17 +111,17 @@ export function checkConversation(messages: readonly Message[], { media, prefill
   }
 }
 
-function encodeAssistant(message: AssistantMessage, dialect: Dialect, ids: ToolIds | undefined): unknown {
+function encodeAssistant(message: AssistantMessage, quirks: VendorQuirks, ids: ToolIds | undefined): unknown {
   const { content, refusal, audio, tool_calls: calls } = message;
   // Null is only allowed beside something else that was said.
   const none = calls?.length || refusal != null || audio?.id !== undefined ? null : '';
   return {
     role: 'assistant',
-    content: content == null ? none : encodeContent(content, dialect),
-    ...nameOf(message, dialect),
+    content: content == null ? none : encodeContent(content, quirks),
+    ...nameOf(message, quirks),
     ...(refusal == null ? {} : { refusal }),
     ...(audio?.id === undefined ? {} : { audio: { id: audio.id } }),
-    ...reasoningOf(message, dialect),
+    ...reasoningOf(message, quirks),
     ...(calls?.length ? { tool_calls: calls.map((call) => encodeToolCall(call, ids)) } : {}),
   };
 }
@@ -130,7 +130,7 @@ function encodeToolCall({ id, function: { name, arguments: text } }: ToolCall, i
   return { id: ids?.call(id) ?? id, type: 'function', function: { name, arguments: text } };
 }
 
-function reasoningOf(message: AssistantMessage, { reasoningHistory }: Dialect): object {
+function reasoningOf(message: AssistantMessage, { reasoningHistory }: VendorQuirks): object {
   if (reasoningHistory === undefined) return {};
   if (reasoningHistory === 'reasoning_details') {
     return {
@@ -141,7 +141,7 @@ function reasoningOf(message: AssistantMessage, { reasoningHistory }: Dialect): 
   return message.reasoning == null ? {} : { [reasoningHistory]: message.reasoning };
 }
 
-function nameOf({ name }: { readonly name?: string | null | undefined }, { messageNames }: Dialect): object {
+function nameOf({ name }: { readonly name?: string | null | undefined }, { messageNames }: VendorQuirks): object {
   return name == null || messageNames === false ? {} : { name };
 }
 
@@ -158,20 +158,20 @@ function namedContent({
   return [{ type: 'text', text: `${name}:` }, ...content];
 }
 
-function encodeContent(content: AssistantMessage['content'], dialect: Dialect): unknown {
-  return typeof content === 'string' || content == null ? content : content.map((part) => encodePart(part, dialect));
+function encodeContent(content: AssistantMessage['content'], quirks: VendorQuirks): unknown {
+  return typeof content === 'string' || content == null ? content : content.map((part) => encodePart(part, quirks));
 }
 
 function encodePart(
   part: ContentPart | { readonly type: 'refusal'; readonly refusal: string },
-  dialect: Dialect,
+  quirks: VendorQuirks,
 ): unknown {
   if (part.type === 'refusal') return part;
   const { cache_control: mark, prompt_cache_breakpoint: breakpoint, ...plain } = part;
-  const encoded = plain.type === 'image_url' && dialect.originalImages !== true ? lowerDetail(plain) : plain;
+  const encoded = plain.type === 'image_url' && quirks.originalImages !== true ? lowerDetail(plain) : plain;
   const marked = mark != null || breakpoint != null;
-  if (!marked || dialect.cacheMarks === undefined) return encoded;
-  if (dialect.cacheMarks === 'prompt_cache_breakpoint')
+  if (!marked || quirks.cacheMarks === undefined) return encoded;
+  if (quirks.cacheMarks === 'prompt_cache_breakpoint')
     return { ...encoded, prompt_cache_breakpoint: { mode: 'explicit' } };
   return { ...encoded, cache_control: mark ?? { type: 'ephemeral' } };
 }

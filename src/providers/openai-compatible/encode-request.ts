@@ -9,7 +9,7 @@ import { heldSchema, toolSchema } from '../../core/schema/rewrite-schema.ts';
 import type { Schema } from '../../core/schema/schema-parts.ts';
 import { isPlainMessage } from '../../protocol/chat-result.ts';
 import { ToolIds } from '../tool-ids.ts';
-import { type Dialect, toolIdRule } from './dialect.ts';
+import { type VendorQuirks, toolIdRule } from './vendor-quirks.ts';
 import { checkConversation, completed, encodeMessage, markLastBlock } from './encode-message.ts';
 import type { AcceptedSchemas, Accepts } from '../../core/accepts.ts';
 import { ChangedSchemas, leftOut, limited, nearest, type Note, notHeld, rewritten, UNNOTED } from '../adjustments.ts';
@@ -32,30 +32,30 @@ export type EncodedBody = Readonly<Record<string, unknown>>;
 export function encodeRequest(
   request: NormalizedRequest,
   endpoint: Endpoint,
-  dialect: Dialect,
+  quirks: VendorQuirks,
   accepts: Accepts,
   note: Note = UNNOTED,
 ): EncodedBody {
   const effort = encodedEffort(request, endpoint, accepts);
-  const takes = parametersTaken(request, endpoint, accepts, reasonsBy(effort, accepts), dialect.unsupported);
+  const takes = parametersTaken(request, endpoint, accepts, reasonsBy(effort, accepts), quirks.unsupported);
   noteOthersLeftOut(request, takes, note);
   const body: Record<string, unknown> = {
     ...request.extra,
     model: endpoint.upstreamModel,
-    messages: encodeMessages(orderedMessages(request, markedMessages(request, dialect), accepts), dialect, accepts),
+    messages: encodeMessages(orderedMessages(request, markedMessages(request, quirks), accepts), quirks, accepts),
   };
-  encodeParameters(request, dialect, accepts, takes, body, note);
-  if (request.tools.length > 0) Object.assign(body, encodeTools(request, dialect, accepts, takes, note));
+  encodeParameters(request, quirks, accepts, takes, body, note);
+  if (request.tools.length > 0) Object.assign(body, encodeTools(request, quirks, accepts, takes, note));
   if (request.responseFormat !== undefined) Object.assign(body, encodeFormat(request, accepts, takes, note));
   if (request.reasoning !== undefined && takesReasoning(takes)) {
-    Object.assign(body, encodeReasoning(request.reasoning, effort, dialect));
+    Object.assign(body, encodeReasoning(request.reasoning, effort, quirks));
     noteEffort(request.reasoning, effort, note);
   }
   encodeOutput(request, body);
-  if (dialect.promptCacheFields === true) encodeCache(request, body);
-  Object.assign(body, encodeTier(request, endpoint, dialect));
-  if (dialect.userField !== 'none') body[dialect.userField ?? 'user'] = request.endUser;
-  if (request.stream) Object.assign(body, encodeStream(dialect));
+  if (quirks.promptCacheFields === true) encodeCache(request, body);
+  Object.assign(body, encodeTier(request, endpoint, quirks));
+  if (quirks.userField !== 'none') body[quirks.userField ?? 'user'] = request.endUser;
+  if (request.stream) Object.assign(body, encodeStream(quirks));
   return body;
 }
 
@@ -83,7 +83,7 @@ export function noteEffort({ effort: wanted }: ReasoningRequest, sent: Reasoning
 
 function encodeParameters(
   { parameters, tools }: NormalizedRequest,
-  dialect: Dialect,
+  quirks: VendorQuirks,
   accepts: Accepts,
   takes: Takes,
   encoded: Record<string, unknown>,
@@ -92,12 +92,12 @@ function encodeParameters(
   for (const name in parameters) {
     const value = parameters[name as keyof typeof parameters];
     if (name === 'max_completion_tokens') {
-      if (takesLimit(takes)) encoded[dialect.maxTokensField ?? 'max_tokens'] = value;
+      if (takesLimit(takes)) encoded[quirks.maxTokensField ?? 'max_tokens'] = value;
       else note(leftOut(name));
     } else if (!takes(name as ParameterName)) note(leftOut(name));
     // Servers refuse to be told how to call tools that they were not given.
     else if (name === 'parallel_tool_calls' && (tools.length === 0 || !takes('tools'))) continue;
-    else if (name === 'seed') encoded[dialect.seedField ?? 'seed'] = value;
+    else if (name === 'seed') encoded[quirks.seedField ?? 'seed'] = value;
     else if (name === 'temperature') encoded[name] = temperatureTaken(Number(value), accepts, note);
     else if (name === 'web_search_options') encoded[name] = encodeSearch(value as JsonObject);
     else encoded[name] = value;
@@ -105,8 +105,8 @@ function encodeParameters(
 }
 
 /** A temperature, lowered to the highest that the model takes. */
-export function temperatureTaken(asked: number, { parameters: { maxTemperature } }: Accepts, note: Note): number {
-  if (asked <= maxTemperature) return asked;
+export function temperatureTaken(requested: number, { parameters: { maxTemperature } }: Accepts, note: Note): number {
+  if (requested <= maxTemperature) return requested;
   note(limited('temperature', maxTemperature));
   return maxTemperature;
 }
@@ -119,7 +119,7 @@ function encodeSearch(options: JsonObject): JsonObject {
 
 function encodeTools(
   { tools, toolChoice }: NormalizedRequest,
-  dialect: Dialect,
+  quirks: VendorQuirks,
   { schemas, parameters: { forcedTools } }: Accepts,
   takes: Takes,
   note: Note,
@@ -131,11 +131,11 @@ function encodeTools(
     return {};
   }
   if (!isFree) note('tool_choice became an instruction, because the model cannot be forced to call a tool');
-  const choice = takes('tool_choice') && isFree ? encodeChoice(toolChoice, dialect) : undefined;
+  const choice = takes('tool_choice') && isFree ? encodeChoice(toolChoice, quirks) : undefined;
   const changed = new ChangedSchemas(note);
   const written = tools.map(({ cache_control: mark, function: { name, description, parameters, strict } }, index) => ({
     type: 'function',
-    ...(mark != null && dialect.cacheMarks === 'cache_control' ? { cache_control: mark } : {}),
+    ...(mark != null && quirks.cacheMarks === 'cache_control' ? { cache_control: mark } : {}),
     function: {
       name,
       ...(description == null ? {} : { description }),
@@ -177,8 +177,8 @@ export function encodeParameterSchema(
 }
 
 /** A choice that names a tool of the router means nothing to a provider. */
-function encodeChoice(choice: ToolChoice | undefined, dialect: Dialect): unknown {
-  if (choice === 'required') return dialect.forcedTool ?? 'required';
+function encodeChoice(choice: ToolChoice | undefined, quirks: VendorQuirks): unknown {
+  if (choice === 'required') return quirks.forcedTool ?? 'required';
   if (typeof choice !== 'object') return choice;
   return 'function' in choice ? { type: 'function', function: { name: choice.function.name } } : undefined;
 }
@@ -234,7 +234,7 @@ function encodeCache({ cache }: NormalizedRequest, body: Record<string, unknown>
   if (cache.options !== undefined) body['prompt_cache_options'] = cache.options;
 }
 
-function markedMessages({ messages, cache }: NormalizedRequest, { cacheMarks }: Dialect): readonly Message[] {
+function markedMessages({ messages, cache }: NormalizedRequest, { cacheMarks }: VendorQuirks): readonly Message[] {
   return cache.control === undefined || cacheMarks === undefined ? messages : markLastBlock(messages, cache.control);
 }
 
@@ -246,7 +246,7 @@ function markedMessages({ messages, cache }: NormalizedRequest, { cacheMarks }: 
  */
 export function encodeMessages(
   said: readonly Message[],
-  dialect: Dialect,
+  quirks: VendorQuirks,
   { conversation, reasoning }: Accepts,
 ): readonly unknown[] {
   checkConversation(said, conversation);
@@ -259,13 +259,13 @@ export function encodeMessages(
   for (let index = 0; index < messages.length; index += 1) {
     const message = messages[index] as Message;
     const { role } = message;
-    const isRespelled = role === 'developer' ? dialect.developerRole !== true : role === 'tool' && ids !== undefined;
+    const isRespelled = role === 'developer' ? quirks.developerRole !== true : role === 'tool' && ids !== undefined;
     const isCompleted = role === 'assistant' && (wantsReasoning || index === last);
     if (!isRespelled && !isCompleted && isPlainMessage(message)) changed?.push(message);
     else {
-      const encoded = encodeMessage(message, dialect, ids);
+      const encoded = encodeMessage(message, quirks, ids);
       (changed ??= messages.slice(0, index)).push(
-        isCompleted ? completed(encoded, message, { dialect, wantsReasoning, isLast: index === last }) : encoded,
+        isCompleted ? completed(encoded, message, { quirks, wantsReasoning, isLast: index === last }) : encoded,
       );
     }
   }
@@ -280,7 +280,7 @@ function hasCalls(message: Message): boolean {
 export function encodeTier(
   { serviceTier }: NormalizedRequest,
   endpoint: Endpoint,
-  { serviceTiers = [] }: Dialect,
+  { serviceTiers = [] }: VendorQuirks,
 ): EncodedBody {
   if (serviceTiers.length === 0) return NOTHING;
   const tier = tierToAsk(endpoint, serviceTier, hasUndeclaredTier(endpoint, serviceTier));
@@ -299,7 +299,7 @@ function hasUndeclaredTier(
   return parameters === undefined || unknownParameters !== undefined;
 }
 
-function encodeStream({ streamOptions, padsChunks }: Dialect): EncodedBody {
+function encodeStream({ streamOptions, padsChunks }: VendorQuirks): EncodedBody {
   if (streamOptions === false) return { stream: true };
   return {
     stream: true,
@@ -341,8 +341,12 @@ export function effortToAsk(
 }
 
 /** Writes the reasoning options in the way of the variant. */
-function encodeReasoning(reasoning: ReasoningRequest, effort: ReasoningEffort | undefined, dialect: Dialect): object {
-  switch (dialect.reasoning ?? 'reasoning_effort') {
+function encodeReasoning(
+  reasoning: ReasoningRequest,
+  effort: ReasoningEffort | undefined,
+  quirks: VendorQuirks,
+): object {
+  switch (quirks.reasoning ?? 'reasoning_effort') {
     case 'reasoning':
       return {
         reasoning: {

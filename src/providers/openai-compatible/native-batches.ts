@@ -65,8 +65,8 @@ export function fileBatches(api: ProviderApi, codecs: BatchCodecs, { wire, paths
         if (!reply.ok) return reply;
         const { data } = reply.value;
         const listed = read.objects(data);
-        const twin = twinIn(listed, lookup.key);
-        if (twin !== undefined) return { ok: true, value: jobOf(twin) };
+        const existingJob = existingJobIn(listed, lookup.key);
+        if (existingJob !== undefined) return { ok: true, value: jobOf(existingJob) };
         const last = listed.at(-1);
         after = read.text(last?.['id']);
         if (!wire.hasMore(reply.value, listed) || Number(last?.['created_at']) < oldest) break;
@@ -105,7 +105,7 @@ export function fileBatches(api: ProviderApi, codecs: BatchCodecs, { wire, paths
 }
 
 /** The batch that was made under a key. */
-function twinIn(listed: readonly JsonObject[], key: string): JsonObject | undefined {
+function existingJobIn(listed: readonly JsonObject[], key: string): JsonObject | undefined {
   const twins = listed.filter(({ metadata }) => isJsonObject(metadata) && metadata[KEY_FIELD] === key);
   return twins.find(({ status }) => typeof status === 'string' && !OVER.test(status)) ?? twins[0];
 }

@@ -6,21 +6,21 @@ import { callTimeouts } from '../../catalog/model-options.ts';
 import type { Transport } from '../../net/transport.ts';
 import { NETWORK, type NetworkOptions } from '../../options/http.ts';
 import type { NamedKey } from '../provider-api.ts';
-import type { Dialect, EmbeddingDialect } from './dialect.ts';
+import type { VendorQuirks, EmbeddingQuirks } from './vendor-quirks.ts';
 import {
-  anything,
-  flag,
+  unknown,
+  boolean,
   group,
   groupOf,
   kind,
-  listOf,
-  mapOf,
+  array,
+  record,
   type OptionShape,
-  text,
+  string,
   withFunctions,
 } from '../../platform/option-kinds.ts';
 import { anyNumber, anyText, headerValue, keyOrFunction, severalKeys } from '../check-options.ts';
-import type { DialectName } from '../../protocol/dialect.ts';
+import type { ApiFormatName } from '../../protocol/api-format.ts';
 
 /** Models of a provider: id in this router to how the provider offers it, or to several such endpoints. */
 export type ModelTable<Model extends string = string> = Readonly<
@@ -62,7 +62,7 @@ export interface ChatProviderOptions<Model extends string = string> {
    * API formats besides chat completions that this server supports natively: callers with requests in one of them get
    * its own words. Default: what the vendor supports at its own address, and none at any other.
    */
-  readonly nativeDialects?: readonly NativeDialect[] | undefined;
+  readonly nativeApiFormats?: readonly NativeApiFormat[] | undefined;
   /**
    * Whether batches are handed to the server's own batch API, which stores requests and answers, takes up to its own
    * window and charges its own price. Default: yes where the vendor has one, at its own address; no at any other, where
@@ -84,7 +84,7 @@ export interface OpenAiCompatibleOptions<Model extends string = string> extends 
   readonly slug: string;
   readonly baseURL: string;
   /** How this server differs from the others. */
-  readonly dialect?: Dialect | undefined;
+  readonly quirks?: VendorQuirks | undefined;
   /** Query of every request, for example `api-version=2024-10-21`. */
   readonly query?: string | undefined;
   /** Header that carries the key. Default `authorization`, with `Bearer` in front. */
@@ -100,14 +100,14 @@ export const CHAT_PROVIDER_OPTIONS: OptionShape<ChatProviderOptions> = {
   keys: severalKeys,
   slug: anyText,
   baseURL: kind('an http(s) address', (value) => typeof value === 'string'),
-  models: mapOf(anything),
-  name: text,
-  headers: mapOf(headerValue),
-  dataCollection: flag,
-  zeroDataRetention: flag,
+  models: record(unknown),
+  name: string,
+  headers: record(headerValue),
+  dataCollection: boolean,
+  zeroDataRetention: boolean,
   timeouts: callTimeouts,
-  nativeDialects: anything,
-  nativeBatches: flag,
+  nativeApiFormats: unknown,
+  nativeBatches: boolean,
   net: groupOf(NETWORK),
   transport: withFunctions('a transport', 'send', 'close'),
 };
@@ -115,55 +115,60 @@ export const CHAT_PROVIDER_OPTIONS: OptionShape<ChatProviderOptions> = {
 /** Options of a server with the chat completions API. */
 export const OPENAI_COMPATIBLE_OPTIONS: OptionShape<OpenAiCompatibleOptions> = {
   ...CHAT_PROVIDER_OPTIONS,
-  dialect: group<Dialect>({
-    maxTokensField: text,
-    userField: text,
-    batchWire: text,
-    batchPaths: listOf(text),
+  quirks: group<VendorQuirks>({
+    maxTokensField: string,
+    userField: string,
+    batchWire: string,
+    batchPaths: array(string),
     batchPriceFactor: anyNumber,
-    developerRole: flag,
-    streamOptions: flag,
-    padsChunks: flag,
-    reasoning: text,
-    efforts: listOf(text),
-    seedField: text,
-    forcedTool: text,
-    toolCallIds: text,
-    conversation: group<NonNullable<Dialect['conversation']>>({
-      systemTurns: text,
-      turns: text,
-      calls: text,
-      afterResults: text,
-      nullContent: flag,
-      lists: group<AcceptedConversation['lists']>({ system: flag, user: flag, assistant: flag, tool: flag }),
-      media: group<AcceptedConversation['media']>({
-        user: listOf(text),
-        assistant: listOf(text),
-        tool: listOf(text),
+    developerRole: boolean,
+    streamOptions: boolean,
+    padsChunks: boolean,
+    reasoning: string,
+    efforts: array(string),
+    seedField: string,
+    forcedTool: string,
+    toolCallIds: string,
+    conversation: group<NonNullable<VendorQuirks['conversation']>>({
+      systemTurns: string,
+      turns: string,
+      calls: string,
+      afterResults: string,
+      nullContent: boolean,
+      lists: group<AcceptedConversation['lists']>({
+        system: boolean,
+        user: boolean,
+        assistant: boolean,
+        tool: boolean,
       }),
-      fileNames: text,
-      fileAddresses: flag,
-      prefill: text,
-      toolIds: text,
+      media: group<AcceptedConversation['media']>({
+        user: array(string),
+        assistant: array(string),
+        tool: array(string),
+      }),
+      fileNames: string,
+      fileAddresses: boolean,
+      prefill: string,
+      toolIds: string,
     }),
-    cacheMarks: text,
-    reasoningHistory: text,
-    messageNames: flag,
-    originalImages: flag,
-    readsFiles: flag,
-    prefill: flag,
+    cacheMarks: string,
+    reasoningHistory: string,
+    messageNames: boolean,
+    originalImages: boolean,
+    readsFiles: boolean,
+    prefill: boolean,
     maxTemperature: kind('a number', (value) => typeof value === 'number' && value >= 0),
-    serviceTiers: listOf(text),
-    promptCacheFields: flag,
-    countsInput: flag,
-    responsesExtensions: flag,
-    unsupported: listOf(text),
-    embeddings: group<EmbeddingDialect>({ base64: flag, dimensionsField: text, user: flag }),
-    reasoningOutsideCompletion: flag,
+    serviceTiers: array(string),
+    promptCacheFields: boolean,
+    countsInput: boolean,
+    responsesExtensions: boolean,
+    unsupported: array(string),
+    embeddings: group<EmbeddingQuirks>({ base64: boolean, dimensionsField: string, user: boolean }),
+    reasoningOutsideCompletion: boolean,
   }),
   query: anyText,
-  keyHeader: text,
+  keyHeader: string,
 };
 
 /** API formats besides chat completions that servers of this family support. */
-export type NativeDialect = Extract<DialectName, 'responses'>;
+export type NativeApiFormat = Extract<ApiFormatName, 'responses'>;

@@ -1,9 +1,9 @@
 /** The table of vendors that speak chat completions, and how they differ. */
 import { parametersLackedBy } from '../../catalog/lacked-parameters.ts';
 import type { BuiltInProvider } from '../../options/names.ts';
-import type { Dialect } from './dialect.ts';
+import type { VendorQuirks } from './vendor-quirks.ts';
 import type { HostedVendor } from '../accepts/hosted.ts';
-import type { NativeDialect } from './options.ts';
+import type { NativeApiFormat } from './options.ts';
 
 /** A vendor whose wire is chat completions: an address, where its key stands, and its quirks. */
 export interface VendorPreset {
@@ -18,10 +18,10 @@ export interface VendorPreset {
   /** True: an endpoint that stores or trains on prompts by default. */
   readonly dataCollection?: boolean | undefined;
   /** API formats besides chat completions that the vendor supports at its own address. */
-  readonly nativeDialects?: readonly NativeDialect[] | undefined;
+  readonly nativeApiFormats?: readonly NativeApiFormat[] | undefined;
   /** True: the vendor has a batch API at its own address. */
   readonly nativeBatches?: boolean | undefined;
-  readonly dialect: Dialect;
+  readonly quirks: VendorQuirks;
   /**
    * True where the variable of the key is one that other programs set for purposes of their own: then the key alone does
    * not put the vendor into a router without `providers`. Default false.
@@ -43,11 +43,11 @@ function hosted(
     baseURL,
     apiKeyVariables,
     ...more,
-    dialect: { unsupported: parametersLackedBy(slug), ...more.dialect },
+    quirks: { unsupported: parametersLackedBy(slug), ...more.quirks },
   };
 }
 
-const LOCAL: Dialect = {
+const LOCAL: VendorQuirks = {
   reasoningHistory: 'reasoning',
   unsupported: parametersLackedBy('local'),
 };
@@ -55,7 +55,7 @@ const LOCAL: Dialect = {
 /** A key that other programs use, too. */
 const SHARED = { sharesKey: true };
 /** Earlier reasoning goes back as it came. */
-const THINKING: Partial<VendorPreset> = { dialect: { reasoningHistory: 'reasoning_content' } };
+const THINKING: Partial<VendorPreset> = { quirks: { reasoningHistory: 'reasoning_content' } };
 /** Names in braces are variables of the environment. */
 const MODEL_STUDIO = 'https://{DASHSCOPE_WORKSPACE_ID}.ap-southeast-1.maas.aliyuncs.com/compatible-mode/v1';
 const CLOUDFLARE = 'https://api.cloudflare.com/client/v4/accounts/{CLOUDFLARE_ACCOUNT_ID}/ai/v1';
@@ -68,9 +68,9 @@ export const VENDOR_PRESETS = {
     baseURL: 'https://api.openai.com/v1',
     baseURLVariable: 'OPENAI_BASE_URL',
     apiKeyVariables: ['OPENAI_API_KEY'],
-    nativeDialects: ['responses'],
+    nativeApiFormats: ['responses'],
     nativeBatches: true,
-    dialect: {
+    quirks: {
       batchPriceFactor: 0.5,
       readsFiles: true,
       maxTokensField: 'max_completion_tokens',
@@ -92,7 +92,7 @@ export const VENDOR_PRESETS = {
     baseURL: 'https://api.groq.com/openai/v1',
     apiKeyVariables: ['GROQ_API_KEY'],
     nativeBatches: true,
-    dialect: {
+    quirks: {
       batchPriceFactor: 0.5,
       batchPaths: ['/chat/completions'],
       maxTokensField: 'max_completion_tokens',
@@ -106,21 +106,21 @@ export const VENDOR_PRESETS = {
     name: 'Together',
     baseURL: 'https://api.together.xyz/v1',
     apiKeyVariables: ['TOGETHER_API_KEY', 'TOGETHER_AI_API_KEY'],
-    dialect: { reasoningHistory: 'reasoning', unsupported: parametersLackedBy('together') },
+    quirks: { reasoningHistory: 'reasoning', unsupported: parametersLackedBy('together') },
   },
   fireworks: {
     slug: 'fireworks',
     name: 'Fireworks',
     baseURL: 'https://api.fireworks.ai/inference/v1',
     apiKeyVariables: ['FIREWORKS_API_KEY'],
-    dialect: { reasoningHistory: 'reasoning_content', unsupported: parametersLackedBy('fireworks') },
+    quirks: { reasoningHistory: 'reasoning_content', unsupported: parametersLackedBy('fireworks') },
   },
   deepinfra: {
     slug: 'deepinfra',
     name: 'DeepInfra',
     baseURL: 'https://api.deepinfra.com/v1/openai',
     apiKeyVariables: ['DEEPINFRA_API_KEY', 'DEEPINFRA_TOKEN'],
-    dialect: { reasoningHistory: 'reasoning_content', unsupported: parametersLackedBy('deepinfra') },
+    quirks: { reasoningHistory: 'reasoning_content', unsupported: parametersLackedBy('deepinfra') },
   },
   deepseek: {
     slug: 'deepseek',
@@ -128,7 +128,7 @@ export const VENDOR_PRESETS = {
     baseURL: 'https://api.deepseek.com',
     apiKeyVariables: ['DEEPSEEK_API_KEY'],
     dataCollection: true,
-    dialect: {
+    quirks: {
       userField: 'user_id',
       reasoning: 'thinking',
       reasoningHistory: 'reasoning_content',
@@ -141,7 +141,7 @@ export const VENDOR_PRESETS = {
     baseURL: 'https://api.mistral.ai/v1',
     apiKeyVariables: ['MISTRAL_API_KEY'],
     nativeBatches: true,
-    dialect: {
+    quirks: {
       batchWire: 'jobs',
       batchPaths: ['/chat/completions', '/embeddings'],
       batchPriceFactor: 0.5,
@@ -160,7 +160,7 @@ export const VENDOR_PRESETS = {
     name: 'xAI',
     baseURL: 'https://api.x.ai/v1',
     apiKeyVariables: ['XAI_API_KEY'],
-    dialect: {
+    quirks: {
       maxTokensField: 'max_completion_tokens',
       reasoningHistory: 'reasoning_content',
       reasoningOutsideCompletion: true,
@@ -172,8 +172,8 @@ export const VENDOR_PRESETS = {
     name: 'OpenRouter',
     baseURL: 'https://openrouter.ai/api/v1',
     apiKeyVariables: ['OPENROUTER_API_KEY'],
-    nativeDialects: ['responses'],
-    dialect: {
+    nativeApiFormats: ['responses'],
+    quirks: {
       readsFiles: true,
       responsesExtensions: true,
       reasoning: 'reasoning',
@@ -191,27 +191,27 @@ export const VENDOR_PRESETS = {
     baseURL: 'http://127.0.0.1:11434/v1',
     baseURLVariable: 'OLLAMA_BASE_URL',
     apiKeyVariables: [],
-    dialect: { ...LOCAL },
+    quirks: { ...LOCAL },
   },
   vllm: {
     slug: 'vllm',
     name: 'vLLM',
     baseURL: 'http://127.0.0.1:8000/v1',
     apiKeyVariables: [],
-    dialect: { ...LOCAL, embeddings: { base64: true }, reasoningHistory: 'reasoning_content' },
+    quirks: { ...LOCAL, embeddings: { base64: true }, reasoningHistory: 'reasoning_content' },
   },
   lmstudio: {
     slug: 'lmstudio',
     name: 'LM Studio',
     baseURL: 'http://127.0.0.1:1234/v1',
     apiKeyVariables: [],
-    dialect: LOCAL,
+    quirks: LOCAL,
   },
   // One line each. Where the address and the record are from, and when, is in the record.
   cerebras: hosted('cerebras', 'Cerebras', 'https://api.cerebras.ai/v1', ['CEREBRAS_API_KEY']),
   perplexity: hosted('perplexity', 'Perplexity', 'https://api.perplexity.ai', ['PERPLEXITY_API_KEY', 'PPLX_API_KEY']),
   cohere: hosted('cohere', 'Cohere', 'https://api.cohere.ai/compatibility/v1', ['COHERE_API_KEY', 'CO_API_KEY'], {
-    dialect: { userField: 'none', embeddings: { user: false } },
+    quirks: { userField: 'none', embeddings: { user: false } },
   }),
   huggingface: hosted('huggingface', 'Hugging Face', 'https://router.huggingface.co/v1', ['HF_TOKEN'], SHARED),
   sambanova: hosted('sambanova', 'SambaNova', 'https://api.sambanova.ai/v1', ['SAMBANOVA_API_KEY']),
@@ -222,15 +222,15 @@ export const VENDOR_PRESETS = {
   qwen: hosted('qwen', 'Qwen', MODEL_STUDIO, ['DASHSCOPE_API_KEY'], THINKING),
   minimax: hosted('minimax', 'MiniMax', 'https://api.minimax.io/v1', ['MINIMAX_API_KEY'], THINKING),
   zhipu: hosted('zhipu', 'Zhipu AI', 'https://open.bigmodel.cn/api/paas/v4', ['ZHIPU_API_KEY', 'ZHIPUAI_API_KEY'], {
-    dialect: { reasoningHistory: 'reasoning_content', messageNames: false, streamOptions: false },
+    quirks: { reasoningHistory: 'reasoning_content', messageNames: false, streamOptions: false },
   }),
 } as const satisfies Readonly<Partial<Record<BuiltInProvider, VendorPreset>>>;
 
 /** Slug of one of them. */
 export type PresetVendor = keyof typeof VENDOR_PRESETS;
 
-/** Dialect of Azure OpenAI, which has no fixed address. */
-export const AZURE_DIALECT: Dialect = {
+/** Quirks of Azure OpenAI, which has no fixed address. */
+export const AZURE_QUIRKS: VendorQuirks = {
   batchPriceFactor: 0.5,
   batchPaths: ['/chat/completions', '/responses'],
   readsFiles: true,

@@ -6,9 +6,9 @@ import type { ConfigProblem } from '../../protocol/router-error.ts';
 import { checkProviderShape } from '../check-options.ts';
 import { httpProvider } from '../http-provider.ts';
 import type { Provider } from '../../contracts/provider.ts';
-import { OPENAI_COMPATIBLE_OPTIONS, type OpenAiCompatibleOptions, type NativeDialect } from './options.ts';
-import type { Dialect } from './dialect.ts';
-import type { DialectName } from '../../protocol/dialect.ts';
+import { OPENAI_COMPATIBLE_OPTIONS, type OpenAiCompatibleOptions, type NativeApiFormat } from './options.ts';
+import type { VendorQuirks } from './vendor-quirks.ts';
+import type { ApiFormatName } from '../../protocol/api-format.ts';
 
 /**
  * A provider with the chat completions API.
@@ -35,12 +35,12 @@ const anyServer: LoadAccepts = async () => (await import('../accepts/any-server.
 export function chatCompletionsProvider<const Model extends string>(
   options: OpenAiCompatibleOptions<Model>,
   accepts: LoadAccepts,
-  hasResponses: boolean = options.nativeDialects?.includes('responses') === true,
+  hasResponses: boolean = options.nativeApiFormats?.includes('responses') === true,
   ofVendor?: string,
 ): Provider<Model> {
   checkProviderShape(OPENAI_COMPATIBLE_OPTIONS, options);
   const { slug, name, models, dataCollection, zeroDataRetention, baseURL, query, apiKey, headers, transport } = options;
-  const { dialect = {}, nativeDialects = [], keyHeader, nativeBatches = false, keys } = options;
+  const { quirks = {}, nativeApiFormats = [], keyHeader, nativeBatches = false, keys } = options;
   return httpProvider<Model>(
     {
       slug,
@@ -50,21 +50,21 @@ export function chatCompletionsProvider<const Model extends string>(
       dataCollection,
       zeroDataRetention,
       timeouts: options.timeouts,
-      readsFiles: dialect.readsFiles,
-      prefill: dialect.prefill === undefined ? undefined : () => dialect.prefill === true,
+      readsFiles: quirks.readsFiles,
+      prefill: quirks.prefill === undefined ? undefined : () => quirks.prefill === true,
       codec: {
-        unsupported: dialect.unsupported,
-        cacheMarks: dialect.cacheMarks === 'cache_control',
+        unsupported: quirks.unsupported,
+        cacheMarks: quirks.cacheMarks === 'cache_control',
         hasEmbeddings: true,
         async load() {
           const [{ chatCompletionsCodec }, vendor] = await Promise.all([import('./codec.ts'), accepts()]);
-          if (!hasResponses || !mayWantResponses(vendor)) return chatCompletionsCodec(dialect, vendor);
+          if (!hasResponses || !mayWantResponses(vendor)) return chatCompletionsCodec(quirks, vendor);
           const { chatOverResponsesCodec } = await import('../openai-responses/codec.ts');
-          return chatCompletionsCodec(dialect, vendor, chatOverResponsesCodec(dialect, vendor));
+          return chatCompletionsCodec(quirks, vendor, chatOverResponsesCodec(quirks, vendor));
         },
       },
-      dialectCodecs: nativeCodecs(nativeDialects, dialect),
-      batches: nativeBatches ? batchesOf(dialect) : undefined,
+      apiFormatCodecs: nativeCodecs(nativeApiFormats, quirks),
+      batches: nativeBatches ? batchesOf(quirks) : undefined,
       baseURL,
       query,
       apiKey,
@@ -74,14 +74,18 @@ export function chatCompletionsProvider<const Model extends string>(
       net: options.net,
       transport,
     },
-    dialectProblems(options),
+    quirksProblems(options),
   );
 }
 
 const BATCH_PATHS: readonly BatchPath[] = ['/chat/completions', '/responses', '/embeddings'];
 
 /** Batches over files, at the server's paths that take any. */
-function batchesOf({ batchWire = 'files', batchPriceFactor, batchPaths = BATCH_PATHS }: Dialect): BatchesOnFirstUse {
+function batchesOf({
+  batchWire = 'files',
+  batchPriceFactor,
+  batchPaths = BATCH_PATHS,
+}: VendorQuirks): BatchesOnFirstUse {
   const paths = new Set<BatchPath>(batchPaths);
   return {
     accepts: (operation) => paths.has(operation === '/v1/embeddings' ? '/embeddings' : '/chat/completions'),
@@ -97,23 +101,23 @@ function batchesOf({ batchWire = 'files', batchPriceFactor, batchPaths = BATCH_P
   };
 }
 
-function dialectProblems({ slug, nativeDialects }: OpenAiCompatibleOptions): ConfigProblem[] {
-  if (nativeDialects?.every((name) => NATIVE_DIALECTS.includes(name)) ?? true) return [];
+function quirksProblems({ slug, nativeApiFormats }: OpenAiCompatibleOptions): ConfigProblem[] {
+  if (nativeApiFormats?.every((name) => NATIVE_DIALECTS.includes(name)) ?? true) return [];
   const known = NATIVE_DIALECTS.map((name) => `"${name}"`).join(' or ');
   return [{ path: `providers.${slug}.nativeDialects`, problem: `must be a list of ${known}` }];
 }
 
-/** Every {@link NativeDialect}. */
-const NATIVE_DIALECTS: readonly NativeDialect[] = ['responses'];
+/** Every {@link NativeApiFormat}. */
+const NATIVE_DIALECTS: readonly NativeApiFormat[] = ['responses'];
 
 /** The codecs of the shapes that a server speaks. */
 function nativeCodecs(
-  names: readonly NativeDialect[],
-  dialect: Dialect,
-): Readonly<Partial<Record<DialectName, CodecOnFirstUse>>> {
+  names: readonly NativeApiFormat[],
+  quirks: VendorQuirks,
+): Readonly<Partial<Record<ApiFormatName, CodecOnFirstUse>>> {
   // Unknown names are reported by the check of the options.
   if (!names.includes('responses')) return {};
-  const load = async (): Promise<Codec> => (await import('../openai-responses/codec.ts')).responsesCodec(dialect);
+  const load = async (): Promise<Codec> => (await import('../openai-responses/codec.ts')).responsesCodec(quirks);
   return { responses: { hasEmbeddings: false, load } };
 }
 

@@ -3,9 +3,9 @@ import type { ConfigProblem } from '../../protocol/router-error.ts';
 import { checkProviderShape, keyPlace } from '../check-options.ts';
 import type { Provider } from '../../contracts/provider.ts';
 import { readEnvironment } from '../../platform/environment.ts';
-import { AZURE_DIALECT, type PresetVendor, VENDOR_PRESETS, type VendorPreset } from './presets.ts';
+import { AZURE_QUIRKS, type PresetVendor, VENDOR_PRESETS, type VendorPreset } from './presets.ts';
 import { chatCompletionsProvider } from './provider.ts';
-import { anything, type OptionShape } from '../../platform/option-kinds.ts';
+import { unknown, type OptionShape } from '../../platform/option-kinds.ts';
 import { CHAT_PROVIDER_OPTIONS, type ChatProviderOptions, type ModelTable } from './options.ts';
 
 /** A function that makes the provider of one vendor. Its models are those that are declared, or any when none are. */
@@ -36,15 +36,16 @@ function vendor(preset: VendorPreset): VendorFactory {
         slug,
         name: options.name ?? preset.name,
         dataCollection: options.dataCollection ?? preset.dataCollection,
-        nativeDialects: options.nativeDialects ?? (baseURL === preset.baseURL ? preset.nativeDialects : undefined),
+        nativeApiFormats:
+          options.nativeApiFormats ?? (baseURL === preset.baseURL ? preset.nativeApiFormats : undefined),
         nativeBatches: options.nativeBatches ?? (baseURL === preset.baseURL && preset.nativeBatches),
         baseURL,
-        dialect: preset.dialect,
+        quirks: preset.quirks,
         apiKey,
       },
       async () => (await import('../accepts/by-vendor.ts')).recordOf(preset.slug as PresetVendor),
       // Behind another address is a proxy of the vendor, which would refuse the same on chat completions.
-      preset.nativeDialects?.includes('responses'),
+      preset.nativeApiFormats?.includes('responses'),
       preset.slug,
     );
   };
@@ -128,7 +129,7 @@ export interface AzureOptions<Model extends string = string> extends ChatProvide
 
 const AZURE_OPTIONS: OptionShape<AzureOptions> = {
   ...CHAT_PROVIDER_OPTIONS,
-  resource: anything,
+  resource: unknown,
   authorization: keyPlace,
 };
 
@@ -164,7 +165,7 @@ export function azure<const Model extends string>(options: AzureOptions<Model>):
       name: options.name ?? 'Azure',
       baseURL: baseURL ?? `https://${resource}.openai.azure.com/openai/v1`,
       keyHeader: (authorization ?? (mayBeTokens ? 'bearer' : 'api-key')) === 'bearer' ? undefined : 'api-key',
-      dialect: AZURE_DIALECT,
+      quirks: AZURE_QUIRKS,
       apiKey,
     },
     async () => (await import('../accepts/azure.ts')).AZURE,

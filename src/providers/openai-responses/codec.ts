@@ -2,7 +2,7 @@
 import type { Codec, StreamDecoder, SseEvent } from '../codec.ts';
 import type { VendorAccepts } from '../../core/accepts.ts';
 import { repairItems } from './repair-items.ts';
-import { type Dialect, differencesOf } from '../openai-compatible/dialect.ts';
+import { type VendorQuirks, differencesOf } from '../openai-compatible/vendor-quirks.ts';
 import { foldAccepts } from '../fold-accepts.ts';
 import { encodeChat } from './encode-chat.ts';
 import { OWN_FORMATS } from './encode-items.ts';
@@ -39,22 +39,22 @@ import { failure } from '../../contracts/failure.ts';
 import type { StreamPiece } from '../../contracts/stream-piece.ts';
 
 /** OpenAI's Responses wire, for callers who speak it themselves: their bodies go out, and answers stay as they are. */
-export function responsesCodec(dialect: Dialect): Codec {
+export function responsesCodec(quirks: VendorQuirks): Codec {
   return {
     path: () => '/responses',
-    encode: (request, endpoint) => encodeResponses(request, endpoint, dialect),
+    encode: (request, endpoint) => encodeResponses(request, endpoint, quirks),
     decodeResult: (body, context, request) => decodeResponse(body, contextOf(request, context)),
     streamDecoder: (context, request) => new ResponsesStreamDecoder(contextOf(request, context)),
-    tokenCount: dialect.countsInput === true ? INPUT_COUNT : undefined,
+    tokenCount: quirks.countsInput === true ? INPUT_COUNT : undefined,
   };
 }
 
 /** The Responses wire for callers of any form, for models that are only there. */
-export function chatOverResponsesCodec(dialect: Dialect, vendor: VendorAccepts): Codec {
-  const accepts = foldAccepts(vendor, differencesOf(dialect));
+export function chatOverResponsesCodec(quirks: VendorQuirks, vendor: VendorAccepts): Codec {
+  const accepts = foldAccepts(vendor, differencesOf(quirks));
   return {
     path: () => '/responses',
-    encode: (request, endpoint, note) => encodeChat(request, endpoint, dialect, accepts(endpoint), note),
+    encode: (request, endpoint, note) => encodeChat(request, endpoint, quirks, accepts(endpoint), note),
     decodeResult(body, context, request) {
       const decoded = decodeResponse(body, contextOf(request, context));
       if (!decoded.ok) return decoded;
@@ -90,35 +90,35 @@ const EXTENSIONS: ReadonlySet<string> = new Set([
  * Writes the caller's own body for an endpoint that speaks Responses. Nothing is stored there either, and the end user
  * is a stand-in; parameters that the endpoint does not take are left out as in the chat form.
  */
-export function encodeResponses(request: NormalizedRequest, endpoint: Endpoint, dialect: Dialect): EncodedBody {
+export function encodeResponses(request: NormalizedRequest, endpoint: Endpoint, quirks: VendorQuirks): EncodedBody {
   const { native, stream, endUser } = request;
   if (native === undefined) throw new RangeError('only a native request is sent as it is');
   const sent = withAcceptedEffort(native.body, 'reasoning', endpoint.acceptedEfforts);
   const { service_tier: _, stream_options: options, input, ...body } = sent;
-  const extended = dialect.responsesExtensions === true;
+  const extended = quirks.responsesExtensions === true;
   const kept = Object.entries(body).filter(
-    ([name]) => (extended || !EXTENSIONS.has(name)) && takes(name, endpoint, dialect),
+    ([name]) => (extended || !EXTENSIONS.has(name)) && takes(name, endpoint, quirks),
   );
   return {
     ...Object.fromEntries(kept),
     model: endpoint.upstreamModel,
     input: Array.isArray(input) ? encodeItems(repairItems(input), extended) : input,
     store: false,
-    ...encodeTier(request, endpoint, dialect),
-    ...(dialect.userField === 'none' ? {} : { [dialect.userField ?? 'user']: endUser }),
-    ...(stream ? encodeStream(options, dialect) : { stream: false }),
+    ...encodeTier(request, endpoint, quirks),
+    ...(quirks.userField === 'none' ? {} : { [quirks.userField ?? 'user']: endUser }),
+    ...(stream ? encodeStream(options, quirks) : { stream: false }),
   };
 }
 
-function takes(field: string, endpoint: Endpoint, dialect: Dialect): boolean {
+function takes(field: string, endpoint: Endpoint, quirks: VendorQuirks): boolean {
   const names = PARAMETERS.get(field);
   return (
     names === undefined ||
-    names.some((name) => dialect.unsupported?.includes(name) !== true && endpoint.parameters?.has(name) !== false)
+    names.some((name) => quirks.unsupported?.includes(name) !== true && endpoint.parameters?.has(name) !== false)
   );
 }
 
-function encodeStream(options: JsonValue | undefined, { padsChunks }: Dialect): EncodedBody {
+function encodeStream(options: JsonValue | undefined, { padsChunks }: VendorQuirks): EncodedBody {
   const wanted: JsonObject = read.object(options);
   const all = { ...(padsChunks === true ? { include_obfuscation: false } : {}), ...wanted };
   return { stream: true, ...(Object.keys(all).length === 0 ? {} : { stream_options: all }) };
@@ -276,10 +276,10 @@ export class ResponsesStreamDecoder implements StreamDecoder {
     // A call of a custom tool is told when it is over: half of its text is no JSON.
     const call = item['type'] === 'function_call' ? callOf(item, this.#context) : undefined;
     if (call === undefined || call.function.name === '') return;
-    this.#tell(call, item['id'], place, pieces);
+    this.#emitCall(call, item['id'], place, pieces);
   }
 
-  #tell(call: Omit<ResultToolCall, 'index'>, id: unknown, place: unknown, pieces: StreamPiece[]): KnownCall {
+  #emitCall(call: Omit<ResultToolCall, 'index'>, id: unknown, place: unknown, pieces: StreamPiece[]): KnownCall {
     const index = this.#callCount;
     this.#callCount += 1;
     const known = { index, hasArguments: call.function.arguments !== '', isOver: false };
@@ -317,7 +317,7 @@ export class ResponsesStreamDecoder implements StreamDecoder {
         pieces.push({ type: 'failure', failure: failure('bad_response', NAMELESS) });
         return;
       }
-      this.#tell(call, id, place, pieces).isOver = true;
+      this.#emitCall(call, id, place, pieces).isOver = true;
       return;
     }
     begun.isOver = true;

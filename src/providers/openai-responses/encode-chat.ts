@@ -15,7 +15,7 @@ import * as read from '../../platform/json.ts';
 import { ChangedSchemas, limited, type Note, UNNOTED } from '../adjustments.ts';
 import { EncodeError } from '../codec.ts';
 import { noteLeftOut, parametersTaken, type Takes, takesLimit, takesReasoning } from '../taken-parameters.ts';
-import { type Dialect, FORTY_CHARACTERS } from '../openai-compatible/dialect.ts';
+import { type VendorQuirks, FORTY_CHARACTERS } from '../openai-compatible/vendor-quirks.ts';
 import { ToolIds } from '../tool-ids.ts';
 import {
   type EncodedBody,
@@ -46,14 +46,14 @@ const LEAST_OUTPUT = 16;
 export function encodeChat(
   request: NormalizedRequest,
   endpoint: Endpoint,
-  dialect: Dialect,
+  quirks: VendorQuirks,
   accepts: Accepts,
   note: Note = UNNOTED,
 ): EncodedBody {
   const { parameters, cache, extra, stream, preferences, needs } = request;
   const effort = encodedEffort(request, endpoint, accepts);
   const reasons = reasonsBy(effort, accepts);
-  const taken = parametersTaken(request, endpoint, accepts, reasons, dialect.unsupported);
+  const taken = parametersTaken(request, endpoint, accepts, reasons, quirks.unsupported);
   const takes: Takes = (name) => !NO_WORDS.has(name) && taken(name);
   noteLeftOut(request, takes, note);
   const lacking = preferences.requireParameters ? needs.parameters.find((name) => NO_WORDS.has(name)) : undefined;
@@ -84,10 +84,10 @@ export function encodeChat(
     ...encodeText(request, accepts, takes, note),
     ...(cache.key === undefined ? {} : { prompt_cache_key: cache.key }),
     ...(cache.options === undefined ? {} : { prompt_cache_options: cache.options }),
-    ...encodeTier(request, endpoint, dialect),
-    ...(dialect.userField === 'none' ? {} : { [dialect.userField ?? 'user']: request.endUser }),
+    ...encodeTier(request, endpoint, quirks),
+    ...(quirks.userField === 'none' ? {} : { [quirks.userField ?? 'user']: request.endUser }),
     stream,
-    ...(stream && dialect.padsChunks === true ? { stream_options: { include_obfuscation: false } } : {}),
+    ...(stream && quirks.padsChunks === true ? { stream_options: { include_obfuscation: false } } : {}),
   };
 }
 
@@ -103,9 +103,9 @@ function inputOf({ messages }: NormalizedRequest, { conversation }: Accepts): re
   ]);
 }
 
-function limitTaken(asked: number, note: Note): number {
-  if (asked < LEAST_OUTPUT) note(limited('max_tokens', LEAST_OUTPUT));
-  return Math.max(asked, LEAST_OUTPUT);
+function limitTaken(requested: number, note: Note): number {
+  if (requested < LEAST_OUTPUT) note(limited('max_tokens', LEAST_OUTPUT));
+  return Math.max(requested, LEAST_OUTPUT);
 }
 
 function encodeTools(

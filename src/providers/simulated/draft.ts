@@ -85,8 +85,8 @@ function chooseTools(
   if (typeof toolChoice === 'object') return tools.filter((tool) => tool.function.name === toolChoice.name).slice(0, 1);
   if (toolChoice === 'auto' && toolResults !== undefined) return [];
   const said = new Set(wordsOf(question));
-  const asked = tools.filter((tool) => subjectOf(tool.function.name).every((word) => said.has(word)));
-  const chosen = asked.length === 0 && toolChoice === 'required' ? tools.slice(0, 1) : asked;
+  const requested = tools.filter((tool) => subjectOf(tool.function.name).every((word) => said.has(word)));
+  const chosen = requested.length === 0 && toolChoice === 'required' ? tools.slice(0, 1) : requested;
   return parallelToolCalls ? chosen : chosen.slice(0, 1);
 }
 

@@ -5,13 +5,13 @@ import type { Environment } from '../../platform/environment.ts';
 import type { ModelTable } from '../openai-compatible/options.ts';
 import type { SimulatedOutcome } from './outcomes.ts';
 import {
-  anything,
-  flag,
+  unknown,
+  boolean,
   kind,
-  listOf,
-  mapOf,
+  array,
+  record,
   type OptionShape,
-  text,
+  string,
   withFunctions,
 } from '../../platform/option-kinds.ts';
 import type { NormalizedRequest } from '../../contracts/request.ts';
@@ -54,16 +54,16 @@ export interface SimulatedOptions<Model extends string = string> {
 
 const SIMULATED_OPTIONS: OptionShape<SimulatedOptions> = {
   slug: anyText,
-  name: text,
-  models: mapOf(anything),
+  name: string,
+  models: record(unknown),
   seed: anyNumber,
   firstTokenMs: kind('a number of milliseconds', (value) => typeof value === 'number'),
   tokensPerSecond: anyNumber,
-  failures: listOf(anything),
+  failures: array(unknown),
   failureRate: anyNumber,
   answer: kind('a function', (value) => typeof value === 'function'),
-  dataCollection: flag,
-  zeroDataRetention: flag,
+  dataCollection: boolean,
+  zeroDataRetention: boolean,
   environment: withFunctions('an environment', 'now', 'setTimer'),
 };
 

@@ -19,8 +19,8 @@ const NOUNS: readonly (readonly [type: string, one: string, many: string])[] = [
 
 /** Reads a conversation. */
 export function readPrompt(messages: readonly Message[]): Prompt {
-  const asked = messages.findLast((message) => message.role === 'user');
-  const question = textOf(asked);
+  const requested = messages.findLast((message) => message.role === 'user');
+  const question = textOf(requested);
   return {
     question,
     topics: topicsOf(question),

@@ -12,7 +12,7 @@ import type { EmbeddingItem } from '../../protocol/embedding.ts';
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import { likelyTokens } from '../../core/tokens/token-estimate.ts';
 import type { NormalizedRequest, NormalizedEmbeddingRequest } from '../../contracts/request.ts';
-import type { Dialect } from '../openai-compatible/dialect.ts';
+import type { VendorQuirks } from '../openai-compatible/vendor-quirks.ts';
 import { OPENAI } from '../accepts/openai.ts';
 import { encodeRequest } from '../openai-compatible/encode-request.ts';
 import type { EmbeddingReply, ProviderReply } from '../../contracts/provider-reply.ts';
@@ -229,7 +229,7 @@ function tokensOf(input: EmbeddingItem): number {
 }
 
 /** A server that understands everything. */
-const DIALECT: Dialect = {
+const QUIRKS: VendorQuirks = {
   maxTokensField: 'max_completion_tokens',
   developerRole: true,
   reasoning: 'reasoning',
@@ -241,5 +241,5 @@ const DIALECT: Dialect = {
 
 /** The body that a real provider of the chat completions wire would have got. */
 function upstreamBody(request: NormalizedRequest, endpoint: Endpoint): JsonValue {
-  return JSON.parse(JSON.stringify(encodeRequest(request, endpoint, DIALECT, OPENAI.all))) as JsonValue;
+  return JSON.parse(JSON.stringify(encodeRequest(request, endpoint, QUIRKS, OPENAI.all))) as JsonValue;
 }

@@ -1,5 +1,5 @@
 /** The task queue over pg-boss, for many instances. */
-import { checkShape, kind, type OptionShape, text, wholeNumber } from '../../platform/option-kinds.ts';
+import { checkShape, kind, type OptionShape, string, integer } from '../../platform/option-kinds.ts';
 import type { Timer } from '../../platform/environment.ts';
 import { TASK_PUMP_OPTIONS, TaskPump, type TaskPumpOptions, problemName, runDueTasks } from '../task-pump.ts';
 import type { QueuePorts, TaskHandler, TaskQueue, TaskQueueFactory } from '../../contracts/task-queue.ts';
@@ -29,9 +29,9 @@ const OPTIONS: OptionShape<PgBossQueueOptions> = {
     'an address that begins with postgres://',
     (value) => typeof value === 'string' && /^postgres(?:ql)?:\/\//.test(value),
   ),
-  schema: text,
-  queue: text,
-  pollMs: wholeNumber(1),
+  schema: string,
+  queue: string,
+  pollMs: integer(1),
 };
 
 const DEFAULT_POLL_MS = 10_000;

@@ -9,7 +9,7 @@ import type { BatchRecord } from '../../contracts/batch-record.ts';
 import type { BatchPorts } from './ports.ts';
 
 /** Tells listeners of the router that a batch has another status. */
-export function tellStatus(
+export function notifyStatus(
   { events }: { readonly events: EventHub },
   record: BatchRecord,
   previous: BatchStatus | undefined,
@@ -19,7 +19,7 @@ export function tellStatus(
 }
 
 /** Tells listeners of the router that requests of a batch have their outcomes. */
-export function tellProgress({ events }: { readonly events: EventHub }, record: BatchRecord): void {
+export function notifyProgress({ events }: { readonly events: EventHub }, record: BatchRecord): void {
   if (!events.heard('batch')) return;
   events.emit('batch', { type: 'progress', account: record.account, batch: wireBatch(record) });
 }
@@ -47,7 +47,7 @@ export async function applyEvent(
     if (!applied) return { batch, applied };
     const tasks = effects.map((effect) => ({ account, batchId: id, effect, runAt: now }));
     if (!(await store.save(batch, tasks))) continue;
-    if (batch.status !== record.status) tellStatus(ports, batch, record.status);
+    if (batch.status !== record.status) notifyStatus(ports, batch, record.status);
     watchers.changed(batch);
     if (tasks.length > 0) wake();
     return { batch, applied };

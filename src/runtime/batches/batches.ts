@@ -176,7 +176,7 @@ export class BatchService implements Batches {
   async redeliver(id: string, options: BatchOptions = {}): Promise<Batch> {
     const record = await this.#find(id, options);
     if (record.callbackUrl === undefined) throw errorOf(409, 'The batch has no callback_url to notify');
-    const outcome = await applyEvent(this.#ports, record, { type: 'tell_again' });
+    const outcome = await applyEvent(this.#ports, record, { type: 'redelivery_requested' });
     if (outcome === undefined) throw unknownBatch();
     if (outcome.applied) return wireBatch(outcome.batch);
     throw errorOf(409, `The batch is ${outcome.batch.status}; its callback_url is notified once it has ended`);

@@ -14,7 +14,7 @@ import { type LineLimits, requestsOfFile } from './file-requests.ts';
 import type { CheckAccount } from '../limits/accounts.ts';
 import type { BatchPorts } from './ports.ts';
 import type { BatchRecord } from '../../contracts/batch-record.ts';
-import { tellStatus } from './apply-event.ts';
+import { notifyStatus } from './apply-event.ts';
 
 /** A batch to be created (contract: create a batch). */
 export interface NewBatch extends BatchFields {
@@ -140,7 +140,7 @@ async function publish(
     throw errorOf(422, 'This Idempotency-Key came with another batch before. Use a new key for a new batch.');
   }
   await failPoint('create.published');
-  tellStatus(ports, outcome.batch, undefined);
+  notifyStatus(ports, outcome.batch, undefined);
   wake();
   return outcome.batch;
 }

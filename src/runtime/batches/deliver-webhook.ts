@@ -86,7 +86,7 @@ async function remember(
 ): Promise<void> {
   try {
     const webhook = webhookStateAfter(batch.webhook, tried, next, await ports.store.now());
-    await applyEvent(ports, batch, { type: 'told', webhook });
+    await applyEvent(ports, batch, { type: 'webhook_delivered', webhook });
   } catch {
     // The task is what counts.
   }

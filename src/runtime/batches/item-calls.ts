@@ -1,10 +1,10 @@
 /** Runs single requests of batches on the ordinary path. */
 import * as read from '../../platform/json.ts';
-import type { DialectName } from '../../protocol/dialect.ts';
+import type { ApiFormatName } from '../../protocol/api-format.ts';
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { Account, RoutingPolicy } from '../../contracts/account.ts';
 import { checkItemRules, checkOtherModels, checkParticipants } from '../../core/batch/item-rules.ts';
-import type { WholeAnswer, Dialect } from '../../formats/dialect.ts';
+import type { CompleteAnswer, ApiFormat } from '../../formats/api-format.ts';
 import { MESSAGES } from '../../formats/messages/messages.ts';
 import { RESPONSES } from '../../formats/responses/responses.ts';
 import type { NormalizedRequest, NormalizedEmbeddingRequest } from '../../contracts/request.ts';
@@ -28,7 +28,7 @@ export type BatchedRequest = NormalizedRequest | NormalizedEmbeddingRequest;
 /** What a request of a batch comes with. */
 export interface ItemOptions {
   readonly account: Account;
-  readonly dialect?: DialectName | undefined;
+  readonly apiFormat?: ApiFormatName | undefined;
   /** Rules of the batch, which hold besides those of the account. */
   readonly policies?: readonly RoutingPolicy[] | undefined;
 }
@@ -53,7 +53,7 @@ interface PlannedCall<Answer> {
 /** The ordinary ways of a router that requests of batches go too. */
 export interface OrdinaryCalls {
   /** @throws {@link RouterError} when the body is bad. */
-  prepareChat(body: unknown, options: ItemOptions): Promise<PreparedCall<NormalizedRequest, WholeAnswer>>;
+  prepareChat(body: unknown, options: ItemOptions): Promise<PreparedCall<NormalizedRequest, CompleteAnswer>>;
   /** @throws {@link RouterError} when the body is bad. */
   prepareEmbeddings(
     body: unknown,
@@ -94,8 +94,8 @@ interface PlannedItem {
   readonly run: (signal: AbortSignal) => Promise<ItemAnswer>;
 }
 
-/** Dialect of the bodies of an endpoint. */
-const DIALECT_OF: Readonly<Partial<Record<BatchEndpoint, Dialect>>> = {
+/** API format of the bodies of an endpoint. */
+const API_FORMAT_OF: Readonly<Partial<Record<BatchEndpoint, ApiFormat>>> = {
   '/v1/messages': MESSAGES,
   '/v1/responses': RESPONSES,
 };
@@ -122,11 +122,11 @@ export class ItemCalls {
     const { endpoint, model, preferences } = batch;
     const given: unknown = JSON.parse(text);
     if (!isJsonObject(given)) throw errorOfFault(faultAt('', 'must be a JSON object'));
-    const asked = synchronousModel(model);
-    const fault = checkItemRules(endpoint, given) ?? checkOtherModels(given, [asked, model, `${asked}:batch`]);
+    const requested = synchronousModel(model);
+    const fault = checkItemRules(endpoint, given) ?? checkOtherModels(given, [requested, model, `${requested}:batch`]);
     if (fault !== undefined) throw errorOfFault(fault);
     const { models: _, fallbacks: __, ...single } = given;
-    const body = withFallbacks({ ...single, model: asked }, preferences);
+    const body = withFallbacks({ ...single, model: requested }, preferences);
     const only = preferences?.only;
     const policies = only === undefined ? undefined : [{ only }];
     if (endpoint === '/v1/embeddings') {
@@ -140,7 +140,7 @@ export class ItemCalls {
     const { request, plugins, plan } = await this.#calls.prepareChat(body, {
       account,
       policies,
-      dialect: DIALECT_OF[endpoint]?.name,
+      apiFormat: API_FORMAT_OF[endpoint]?.name,
     });
     const unfit = checkParticipants(plugins, request, (id) => pathOfPlugin(body as unknown as ChatRequest, id));
     if (unfit !== undefined) throw errorOfFault(unfit);
@@ -157,10 +157,10 @@ export class ItemCalls {
   }
 
   /** Writes an answer in the format of an endpoint. */
-  chatAnswer(endpoint: BatchEndpoint, body: JsonObject, answer: WholeAnswer): ItemAnswer {
+  chatAnswer(endpoint: BatchEndpoint, body: JsonObject, answer: CompleteAnswer): ItemAnswer {
     const { result } = answer;
-    const dialect = DIALECT_OF[endpoint];
-    const shown = dialect === undefined ? result : dialect.whole(answer, this.#context(body, result));
+    const apiFormat = API_FORMAT_OF[endpoint];
+    const shown = apiFormat === undefined ? result : apiFormat.complete(answer, this.#context(body, result));
     return this.#answer(shown as unknown as JsonValue, result.usage);
   }
 
@@ -174,7 +174,7 @@ export class ItemCalls {
     endpoint: BatchEndpoint,
     body: JsonObject,
     request: NormalizedRequest,
-    answer: () => Promise<WholeAnswer>,
+    answer: () => Promise<CompleteAnswer>,
   ): Promise<ItemAnswer> {
     try {
       return this.chatAnswer(endpoint, body, await answer());
@@ -192,11 +192,11 @@ export class ItemCalls {
     error: RouterError,
     { id, created }: BatchedRequest,
   ): ItemAnswer | undefined {
-    const dialect = DIALECT_OF[endpoint];
-    if (dialect === undefined) return undefined;
+    const apiFormat = API_FORMAT_OF[endpoint];
+    if (apiFormat === undefined) return undefined;
     const { status } = error;
-    const whole = dialect.absorb?.({ status, detail: error.toDetail() }, this.#context(body, { id, created }));
-    return whole && this.#answer(whole, undefined);
+    const complete = apiFormat.absorb?.({ status, detail: error.toDetail() }, this.#context(body, { id, created }));
+    return complete && this.#answer(complete, undefined);
   }
 
   #answer(body: JsonValue, usage: Usage | undefined): ItemAnswer {

@@ -97,7 +97,7 @@ export class ItemLeases {
   async #renew(token: string, claim: Claim): Promise<void> {
     const { store, environment, itemLease } = this.#ports;
     const { account, id } = this.#batch;
-    const askedAt = environment.now();
+    const requestedAt = environment.now();
     const leaseMs = itemLease.ms * claim.factor;
     const held = await store.renewItems(account, id, token, leaseMs).catch(() => undefined);
     // Meanwhile all of them may have their outcome.
@@ -110,9 +110,9 @@ export class ItemLeases {
       return;
     }
     // A store that does not answer says nothing about the lease, and is asked again a while later.
-    claim.renewAt = (held === undefined ? environment.now() : askedAt) + leaseMs / RENEWALS;
+    claim.renewAt = (held === undefined ? environment.now() : requestedAt) + leaseMs / RENEWALS;
     if (held === undefined) return;
     itemLease.renewed(tookMs);
-    claim.from = askedAt;
+    claim.from = requestedAt;
   }
 }

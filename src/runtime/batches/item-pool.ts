@@ -10,7 +10,7 @@ import { errorOfUnknown } from '../chat/router-errors.ts';
 import { wait } from '../../platform/wait.ts';
 import { OutcomeWriter } from './outcome-writer.ts';
 import { ItemLeases } from './item-leases.ts';
-import type { Verdict } from './places.ts';
+import type { Verdict } from './slots.ts';
 import type { BatchPorts } from './ports.ts';
 import * as read from '../../platform/json.ts';
 import type { BatchRecord } from '../../contracts/batch-record.ts';
@@ -153,7 +153,7 @@ export class ItemPool {
     } finally {
       this.#unhook();
       await this.#leases.releaseAll();
-      await this.#writer.told();
+      await this.#writer.notified();
     }
   }
 
@@ -204,7 +204,7 @@ export class ItemPool {
     try {
       await this.#leases.renewDue();
       const token = environment.randomText(24);
-      const [askedAt, leaseMs] = [environment.now(), itemLease.ms];
+      const [requestedAt, leaseMs] = [environment.now(), itemLease.ms];
       const claim = { limit: this.#sliceSize(), leaseMs, token, fresh: this.#manner.fresh };
       const items = await store.claimItems(account, id, claim);
       if (items.length === 0) {
@@ -222,7 +222,7 @@ export class ItemPool {
       const factor = isSuspected ? suspectFactor(items, leaseMs) : 1;
       // Before it runs: what brings down a process does so at once.
       if (isSuspected) await store.renewItems(account, id, token, leaseMs * factor);
-      this.#leases.hold(token, items.length, askedAt, leaseMs, factor);
+      this.#leases.hold(token, items.length, requestedAt, leaseMs, factor);
       this.#share.claimed(items.map(({ index }) => index));
       for (const item of items) this.#queue.push({ item, token });
       await failPoint('run.claimed');
@@ -344,16 +344,16 @@ export class ItemPool {
   async #try(
     item: ClaimedItem,
   ): Promise<{ readonly outcome: Omit<ItemOutcome, 'index' | 'resultId'> } | Failed | undefined> {
-    const { calls, places, failPoint } = this.#ports;
+    const { calls, slots, failPoint } = this.#ports;
     const signal = this.#signal;
     let verdict: Verdict = { type: 'other' };
-    let place: Awaited<ReturnType<typeof places.enter>>;
+    let slot: Awaited<ReturnType<typeof slots.enter>>;
     try {
       const prepared = await calls.prepare(this.#batch, item.body, this.#account);
       const { provider, run } = await prepared.plan();
       const { id: account, batchWeight: weight } = this.#account;
-      place = await places.enter({ account, weight, provider }, this.#halt.signal);
-      if (place === undefined) return undefined;
+      slot = await slots.enter({ account, weight, provider }, this.#halt.signal);
+      if (slot === undefined) return undefined;
       await failPoint('run.sending');
       const { usage, ...response } = await run(signal);
       verdict = { type: 'answered' };
@@ -374,7 +374,7 @@ export class ItemPool {
         retryAfterMs,
       };
     } finally {
-      place?.leave(verdict);
+      slot?.leave(verdict);
     }
   }
 }

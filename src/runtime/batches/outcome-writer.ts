@@ -3,7 +3,7 @@ import type { ItemOutcome } from '../../contracts/batch-store.ts';
 import type { BatchPorts } from './ports.ts';
 import { nextTurn } from '../../platform/wait.ts';
 import type { BatchRecord } from '../../contracts/batch-record.ts';
-import { tellProgress } from './apply-event.ts';
+import { notifyProgress } from './apply-event.ts';
 
 interface Waiting {
   readonly token: string;
@@ -32,7 +32,7 @@ export class OutcomeWriter {
   #waiting: Waiting[] = [];
   #writing = false;
   #untold = false;
-  #telling: Promise<void> | undefined;
+  #notifying: Promise<void> | undefined;
 
   /** @param onEnd - Called when the batch is not in progress any more. */
   constructor(ports: BatchPorts, batch: BatchRecord, onEnd: () => void) {
@@ -62,7 +62,7 @@ export class OutcomeWriter {
         const group = together.filter((one) => one.token === token);
         await this.#writeGroup(token, group);
       }
-      this.#tell();
+      this.#notify();
     }
     this.#writing = false;
   }
@@ -92,23 +92,23 @@ export class OutcomeWriter {
   }
 
   /** Tells how far the batch is. Nobody waits for it, and what was stored while the store is read is reported once. */
-  #tell(): void {
+  #notify(): void {
     if (!this.#ports.events.heard('batch')) return;
     this.#untold = true;
-    this.#telling ??= this.#tellAll().finally(() => (this.#telling = undefined));
+    this.#notifying ??= this.#notifyAll().finally(() => (this.#notifying = undefined));
   }
 
-  async #tellAll(): Promise<void> {
+  async #notifyAll(): Promise<void> {
     const { account, id } = this.#batch;
     while (this.#untold) {
       this.#untold = false;
       const record = await this.#ports.store.find(account, id).catch(() => undefined);
-      if (record !== undefined) tellProgress(this.#ports, record);
+      if (record !== undefined) notifyProgress(this.#ports, record);
     }
   }
 
   /** Waits until everything is told. */
-  async told(): Promise<void> {
-    await this.#telling;
+  async notified(): Promise<void> {
+    await this.#notifying;
   }
 }

@@ -10,7 +10,7 @@ import type { RequestLedger } from '../ledger/request-ledger.ts';
 import type { Spending } from '../limits/spending.ts';
 import type { ItemCalls } from './item-calls.ts';
 import type { BatchLimits } from '../../options/limits.ts';
-import type { BatchPlaces } from './places.ts';
+import type { BatchPlaces } from './slots.ts';
 import type { BatchRecord } from '../../contracts/batch-record.ts';
 import type { RouterFacts } from '../../core/normalize/context.ts';
 import type { Brand } from '../../options/http.ts';
@@ -35,7 +35,7 @@ export interface BatchPorts {
   /** How long the leases of requests are. */
   readonly itemLease: LeaseLength;
   readonly calls: ItemCalls;
-  readonly places: BatchPlaces;
+  readonly slots: BatchPlaces;
   readonly watchers: BatchWatchers;
   readonly sharedRuns: RunSharing;
   readonly webhooks: WebhookPorts;

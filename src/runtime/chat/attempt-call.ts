@@ -53,7 +53,7 @@ export interface Reported {
   /** Tokens that the answer has likely had so far. */
   readonly likelyTokens?: number | undefined;
   /** True once everything in the answer has come to its end, so that its usage is that of all of it. */
-  readonly isWhole?: boolean | undefined;
+  readonly isComplete?: boolean | undefined;
   /** What was said of the refusal that the answer is. */
   readonly refusal?: ModelRefusal | undefined;
 }

@@ -16,12 +16,12 @@ import type { JsonValue } from '../../protocol/json.ts';
 import type { RouterMetadata } from '../../protocol/metadata.ts';
 import { announceAttempt, announceFirstToken } from '../events/announce.ts';
 import { timeoutsOf } from './call-watch.ts';
-import { Flight, type MadeCall } from './flight.ts';
+import { RunningAttempt, type MadeCall } from './running-attempt.ts';
 import { adjustmentsAt, joinedAdjustments, learnRefusal, refusingAt } from './refused-words.ts';
 import { Hedging, lateAfterMs } from './hedging.ts';
 import { errorOfUnknown, withContext } from './router-errors.ts';
 import type { RuntimeServices } from './services.ts';
-import type { SharedPlace } from '../endpoints/shared-limits.ts';
+import type { SharedSlot } from '../endpoints/shared-limits.ts';
 import { RequestFailures } from './request-failures.ts';
 import { Reservation } from '../limits/spending.ts';
 import { accountOf, settleAttempt } from './settle.ts';
@@ -33,7 +33,7 @@ import { mayHedge } from '../../core/selection/adaptive/hedge.ts';
 import { type Attempt, hasOtherModel } from '../../core/fallback/attempt.ts';
 import type { Answer } from './answer.ts';
 import { givenUpUsd, lostOnHedge, lostOnHedges } from './billing.ts';
-import { RequestPlaces } from '../endpoints/request-places.ts';
+import { RequestSlots } from '../endpoints/request-slots.ts';
 import type { Continuation } from '../../contracts/failure.ts';
 
 /**
@@ -60,7 +60,7 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
   /** How endpoints count tokens whose calls may have to be paid without an answer. */
   #calibrations: Map<string, TokenCalibration | undefined> | undefined;
   /** Places of calls at endpoints with declared limits. Absent where none of the plan declares any. */
-  readonly #places: RequestPlaces<Call> | undefined;
+  readonly #slots: RequestSlots<Call> | undefined;
   readonly #waits: RequestWaits;
   /** What failures have left at endpoints, as long as they may turn out to be the fault of this request. */
   #counted: RequestFailures | undefined;
@@ -83,7 +83,7 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
     if (services.spending.holds(request.account)) this.#reservation = new Reservation(services.spending, request);
     this.#deadlineAt = options.deadlineAt ?? this.startedAt + services.timeouts.totalMs;
     if (plan.steps.some(({ endpoint }) => isLimited(endpoint))) {
-      this.#places = new RequestPlaces(services, (endpoint) => this.#likelyTokens(endpoint));
+      this.#slots = new RequestSlots(services, (endpoint) => this.#likelyTokens(endpoint));
     }
   }
 
@@ -124,7 +124,7 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
       return answer;
     } catch (error) {
       this.#reservation?.release();
-      this.#places?.releaseNext();
+      this.#slots?.releaseNext();
       this.#waits.end();
       // Whatever else went wrong: a client that disconnected is told of that.
       this.signal.throwIfAborted();
@@ -144,7 +144,7 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
     if (waitMs > 0) return this.#waits.before(move);
     if (!this.#isPrepared(step)) return this.#prepare(step);
     if (this.#reservation?.covers(step.endpoint) === false) return this.#reserve(step);
-    return this.#places?.covers(step.endpoint) === false ? this.#places.takeNext(step.endpoint) : undefined;
+    return this.#slots?.covers(step.endpoint) === false ? this.#slots.takeNext(step.endpoint) : undefined;
   }
 
   /** What the attempts so far look like from outside. */
@@ -183,7 +183,7 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
     };
     this.#attempts.push(ended);
     const facts = 'facts' in end ? end.facts : undefined;
-    this.#places?.end(made.call, made.endpoint, made.startedAt, facts?.usage.total_tokens);
+    this.#slots?.end(made.call, made.endpoint, made.startedAt, facts?.usage.total_tokens);
     const sent = this.#prepared?.get(made.endpoint.id);
     const counted = settleAttempt(this.#services, this, ended, made, facts, sent, this.#counted?.has(made.endpoint));
     if (counted !== undefined) (this.#counted ??= new RequestFailures()).note(made.endpoint, counted);
@@ -231,8 +231,8 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
       holdMs: this.#waits.holdMs,
       waited,
       roll: environment.random(),
-      placeWaitMs: pacing.placeWaitMs(this.#waits.forPlaceMs, perSecond),
-      warmWaitMs: pacing.warmWaitMs(this.#waits.forPlaceMs),
+      slotWaitMs: pacing.slotWaitMs(this.#waits.forSlotMs, perSecond),
+      warmWaitMs: pacing.warmWaitMs(this.#waits.forSlotMs),
       promised: this.#waits.promised,
       mayRetryRefusal: this.#attempts.length === 0 || pacing.mayRetryRefusal,
       returnRefusals: this.request.preferences.returnRefusals,
@@ -262,12 +262,12 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
     const last = this.#attempts.at(-1)?.outcome;
     if (last?.ok === false && last.failure.kind === 'rate_limited') pacing.retryRefusal();
     const how = { isProbe: isProbe === true, hedge: false, isLastResort };
-    const flight = this.#launch(step, how, this.#places?.useNext());
-    if (this.#hedging?.isUsed === true) return this.#hedging.alone(flight);
-    const conclude = (result: CallResult<Result>): Answer<Call, Result> | undefined => this.#conclude(flight, result);
-    if (this.plan.steps.length === 1 || !mayHedge(hedge, this.request)) return flight.arrival().then(conclude);
-    const lateMs = lateAfterMs(this.#services, flight, true);
-    return flight.race(environment, lateMs, conclude, () => this.#besides().beside(flight));
+    const running = this.#launch(step, how, this.#slots?.useNext());
+    if (this.#hedging?.isUsed === true) return this.#hedging.alone(running);
+    const conclude = (result: CallResult<Result>): Answer<Call, Result> | undefined => this.#conclude(running, result);
+    if (this.plan.steps.length === 1 || !mayHedge(hedge, this.request)) return running.arrival().then(conclude);
+    const lateMs = lateAfterMs(this.#services, running, true);
+    return running.race(environment, lateMs, conclude, () => this.#besides().beside(running));
   }
 
   /** What makes a call beside one that is late. */
@@ -279,7 +279,7 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
       admission: this.#admission,
       givenUpUsd: (call) => givenUpUsd({ ...call, tokens: this.#tokensOf(call.endpoint) }, request),
       launchBeside: (step, isWanted) => this.#launchBeside(step, isWanted),
-      conclude: (flight, opened) => this.#conclude(flight, opened),
+      conclude: (running, opened) => this.#conclude(running, opened),
     }));
   }
 
@@ -287,8 +287,8 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
   #launch(
     step: PlanStep,
     { isProbe, hedge, isLastResort }: Pick<MadeCall<Call>, 'isProbe' | 'hedge' | 'isLastResort'>,
-    place: SharedPlace | undefined,
-  ): Flight<Call, Result> {
+    slot: SharedSlot | undefined,
+  ): RunningAttempt<Call, Result> {
     const { environment, records, providers, timeouts, events } = this.#services;
     const { endpoint } = step;
     const provider = providers.get(endpoint.provider);
@@ -314,24 +314,24 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
       onSending: (body) => this.onSending?.(endpoint, body()),
       onLimits,
     });
-    this.#places?.begin(call, endpoint, place);
+    this.#slots?.begin(call, endpoint, slot);
     const patience = Math.max(1, (this.request.stream ? limits.firstTokenMs : limits.answerMs) / timeouts.firstTokenMs);
     const adjustments = refusing && adjustmentsAt(refusing, this.request);
     const work = expectedWork(this.#services, this.request, step.figures?.warmth);
     const made = { step, call, startedAt, generation, attempt, hedge, isProbe, isLastResort, patience };
     const kind = this.request.stream ? 'streaming' : 'whole';
-    const flight = new Flight<Call, Result>({ ...made, ...work, adjustments }, kind);
-    load.waiting(flight);
+    const running = new RunningAttempt<Call, Result>({ ...made, ...work, adjustments }, kind);
+    load.waiting(running);
     call.open((result) => {
       const now = environment.now();
-      records.waited(endpoint, flight, result.type !== 'failed', now);
-      flight.arrive(result, now);
+      records.waited(endpoint, running, result.type !== 'failed', now);
+      running.arrive(result, now);
     });
-    return flight;
+    return running;
   }
 
   /** Launches a second call after what must come before it. When that goes wrong, the first goes on alone. */
-  async #launchBeside(step: PlanStep, isWanted: () => boolean): Promise<Flight<Call, Result> | undefined> {
+  async #launchBeside(step: PlanStep, isWanted: () => boolean): Promise<RunningAttempt<Call, Result> | undefined> {
     const reservation =
       this.#reservation === undefined ? undefined : new Reservation(this.#services.spending, this.request);
     try {
@@ -340,23 +340,23 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
     } catch {
       return undefined;
     }
-    const place = this.#places?.covers(step.endpoint) === false ? await this.#places.take(step.endpoint) : undefined;
+    const slot = this.#slots?.covers(step.endpoint) === false ? await this.#slots.take(step.endpoint) : undefined;
     const admission = this.#admission(step);
     if (!isWanted() || !admission.ok) {
       reservation?.release();
-      place?.release('nothing');
+      slot?.release('nothing');
       return undefined;
     }
-    const flight = this.#launch(step, { isProbe: admission.probe === true, hedge: true, isLastResort: false }, place);
-    if (reservation !== undefined) (this.#hedgeReservations ??= new Map()).set(flight.call, reservation);
-    return flight;
+    const running = this.#launch(step, { isProbe: admission.probe === true, hedge: true, isLastResort: false }, slot);
+    if (reservation !== undefined) (this.#hedgeReservations ??= new Map()).set(running.call, reservation);
+    return running;
   }
 
   /** Notes what became of a call: its answer, or undefined when it failed and was settled so. */
-  #conclude(flight: Flight<Call, Result>, opened: CallResult<Result>): Answer<Call, Result> | undefined {
-    const { step, call, startedAt, generation, attempt, hedge, arrivedAt: endedAt } = flight;
-    const adjustments = joinedAdjustments(flight.adjustments, call.adjustments);
-    const lastResort = flight.isLastResort || undefined;
+  #conclude(running: RunningAttempt<Call, Result>, opened: CallResult<Result>): Answer<Call, Result> | undefined {
+    const { step, call, startedAt, generation, attempt, hedge, arrivedAt: endedAt } = running;
+    const adjustments = joinedAdjustments(running.adjustments, call.adjustments);
+    const lastResort = running.isLastResort || undefined;
     this.#attempts.push({ step, startedAt, endedAt, outcome: OK, hedge: hedge || undefined, lastResort, adjustments });
     const isWithheld = opened.type !== 'failed' && opened.withheld && !this.request.preferences.returnRefusals;
     const isPassedOver = isWithheld === true && hasOtherModel(this.plan, this.#attempts, step.endpoint);
@@ -369,7 +369,7 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
       generation,
       attempt,
       hedge,
-      work: flight,
+      work: running,
       result: answer?.type === 'whole' ? answer.result : undefined,
     };
     if (answer === undefined) {

@@ -1,5 +1,5 @@
 /** Computes what calls cost, failed and hedged ones included. */
-import { scatter } from '../../core/stream/pieces.ts';
+import { piecesOf } from '../../core/stream/pieces.ts';
 import { nanoFromUsd, usdFromNano } from '../../catalog/cost.ts';
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { RoutedRequest } from '../../contracts/request.ts';
@@ -53,15 +53,15 @@ export type UnansweredCall = Pick<AttemptedCall, 'endpoint' | 'tokens'> & {
 };
 
 function settleUnanswered({ endpoint, tokens, call }: UnansweredCall, request: RoutedRequest): Settlement {
-  const { usage, serviceTier, outputImages, likelyTokens = 0, isWhole = false } = call.reported;
+  const { usage, serviceTier, outputImages, likelyTokens = 0, isComplete = false } = call.reported;
   // Some report a prompt of no tokens until they have counted it.
-  const billed = billingOf(request, serviceTier, isWhole || (usage?.prompt_tokens ?? 0) > 0 ? usage : undefined);
+  const billed = billingOf(request, serviceTier, isComplete || (usage?.prompt_tokens ?? 0) > 0 ? usage : undefined);
   return settleUsage(endpoint, usage, {
     ...billed,
     promptTokens: calibrated(billed.promptTokens, tokens),
     completionTokens: likelyTokens,
     outputImages,
-    isCut: !isWhole,
+    isCut: !isComplete,
   });
 }
 
@@ -143,6 +143,6 @@ function countedInWhole(tracker: StreamTracker, result: UpstreamResult): Counted
 function likelyTokensOf(seen: StreamTracker, result: UpstreamResult): number {
   if (seen.likelyTokens > 0) return seen.likelyTokens;
   const tracker = new StreamTracker();
-  for (const piece of scatter(result)) if (typeof piece !== 'string') tracker.observe(piece);
+  for (const piece of piecesOf(result)) if (typeof piece !== 'string') tracker.observe(piece);
   return tracker.likelyTokens;
 }

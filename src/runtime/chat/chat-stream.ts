@@ -67,12 +67,12 @@ export class ChatStreamSource extends Pollable<readonly StreamItem[] | undefined
     this.#abort = abort;
     this.#release = release;
     if (!execution.request.echoUpstreamBody) return;
-    const tell: Execution['onSending'] = (endpoint, body) => {
+    const notify: Execution['onSending'] = (endpoint, body) => {
       this.#debug.push(this.#envelopeFor(endpoint).debug(body));
       // Not from within the call that sends it.
       soon(() => this.#wakeReader());
     };
-    execution.onSending = tell;
+    execution.onSending = notify;
   }
 
   /** Generation id. */
@@ -221,7 +221,7 @@ export class ChatStreamSource extends Pollable<readonly StreamItem[] | undefined
     answer.call.close();
     const { signal } = this.#execution;
     this.#error = signal.aborted ? signal.reason : withContext(errorOfUnknown(error), this.#errorContext());
-    this.#tellSaid();
+    this.#emitAnswer();
     settleError(this.#services, this.#execution, signal.aborted ? CALLER_GONE : errorOfUnknown(error), true);
     return [];
   }
@@ -289,7 +289,7 @@ export class ChatStreamSource extends Pollable<readonly StreamItem[] | undefined
       nativeFinishReason: end.finishes[0]?.native ?? undefined,
       toolCalls: request.tools.length === 0 ? undefined : judgeToolCalls(this.#tools?.finish() ?? [], request.tools),
     });
-    this.#tellSaid();
+    this.#emitAnswer();
     const cache = settleResult(this.#services, this.#execution, answer, facts);
     const metadata = request.wantsMetadata
       ? { ...this.#execution.metadata(true, attempt.endedAt - attempt.startedAt), ...(cache && { cache }) }
@@ -304,7 +304,7 @@ export class ChatStreamSource extends Pollable<readonly StreamItem[] | undefined
     this.#release();
     answer.call.close();
     const attempt = answer.fail(failure);
-    this.#tellSaid();
+    this.#emitAnswer();
     if (failure.kind === 'aborted') {
       this.#error = this.#execution.signal.reason;
       return settleError(this.#services, this.#execution, CALLER_GONE, true);
@@ -315,7 +315,7 @@ export class ChatStreamSource extends Pollable<readonly StreamItem[] | undefined
     settleError(this.#services, this.#execution, error, true);
   }
 
-  #tellSaid(): void {
+  #emitAnswer(): void {
     const said = this.#said;
     if (said !== undefined) announceAnswer(this.#services, this.#execution.request, () => said.result().choices);
   }
@@ -358,7 +358,7 @@ export async function* chunksOf(open: () => Promise<ChatStreamSource>): AsyncGen
       if (items === undefined) return;
       for (const item of items) {
         if (typeof item === 'string') yield source.envelope.text(item);
-        // Only callers in a dialect get native pieces.
+        // Only callers in an API format get native pieces.
         else if (!('type' in item)) yield item;
       }
     }

@@ -5,7 +5,7 @@ import { likelyTextTokens } from '../../core/tokens/likely-tokens.ts';
 import { loadGptTokenizer } from '../../platform/gpt-tokenizer.ts';
 import { nextTurn, valueWithin } from '../../platform/wait.ts';
 import type { PdfContent } from '../../core/tokens/pdf-pages.ts';
-import type { DialectName } from '../../protocol/dialect.ts';
+import type { ApiFormatName } from '../../protocol/api-format.ts';
 import type { Message } from '../../protocol/message.ts';
 import { isJsonObject } from '../../protocol/json.ts';
 import { RouterError } from '../../protocol/router-error.ts';
@@ -33,8 +33,8 @@ const MOST_MS = 5_000;
 /**
  * A body that is to be counted as one that is to be answered: in some API formats those have fields that are required.
  */
-export function countable(body: unknown, dialect: DialectName | undefined): unknown {
-  if (dialect !== 'messages' || !isJsonObject(body)) return body;
+export function countable(body: unknown, apiFormat: ApiFormatName | undefined): unknown {
+  if (apiFormat !== 'messages' || !isJsonObject(body)) return body;
   const { thinking } = body;
   const budget = isJsonObject(thinking) ? thinking['budget_tokens'] : undefined;
   return { ...body, max_tokens: (typeof budget === 'number' ? budget : 0) + 1 };
@@ -107,7 +107,7 @@ async function askProvider(
   if (counted === undefined) own.abort();
   signal.throwIfAborted();
   if (counted === undefined) return undefined;
-  // Members of the provider's own, such as what context management would leave, are for callers of its dialect.
+  // Members of the provider's own, such as what context management would leave, are for callers of its API format.
   const native = request.native === undefined ? {} : counted.native;
   return { ...native, input_tokens: counted.inputTokens, counted_by: 'provider', provider: endpoint.providerName };
 }

@@ -78,10 +78,10 @@ export class ChatExecution extends AttemptLoop<NormalizedRequest, UpstreamCall, 
     const { origins } = this.plan;
     const readable = origins === undefined ? prepared : withoutForeignReasoning(prepared, endpoint, origins);
     const request = this.#marked === undefined ? readable : this.#marked(readable, provider, endpoint);
-    const asked = request === prepared ? dialing : { ...dialing, request };
+    const requested = request === prepared ? dialing : { ...dialing, request };
     this.#prompts.note(this.request, endpoint);
-    const made = this.#judged?.dial(asked, this.attempts) ?? this.#continuing?.dial(asked);
-    this.#call = made ?? new UpstreamCall(this.#withCredit(asked));
+    const made = this.#judged?.dial(requested, this.attempts) ?? this.#continuing?.dial(requested);
+    this.#call = made ?? new UpstreamCall(this.#withCredit(requested));
     return this.#call;
   }
 

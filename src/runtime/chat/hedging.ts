@@ -7,7 +7,7 @@ import { expectedMs } from '../../core/selection/adaptive/timing.ts';
 import { expectedWork } from './call-work.ts';
 import type { PlanStep, RoutePlan } from '../../core/selection/route-plan.ts';
 import type { AttemptCall, CallResult } from './attempt-call.ts';
-import type { Flight } from './flight.ts';
+import type { RunningAttempt } from './running-attempt.ts';
 import type { RuntimeServices } from './services.ts';
 import type { SettleHedge } from '../endpoints/shared-pacing.ts';
 import { failure, type FailureKind } from '../../contracts/failure.ts';
@@ -26,11 +26,14 @@ export interface HedgedRequest<Call, Result> {
   readonly attempts: readonly Attempt[];
   readonly admission: (step: PlanStep) => Admission;
   /** Does what must come before a second call and launches it, if `isWanted` still; undefined when it cannot be made. */
-  readonly launchBeside: (step: PlanStep, isWanted: () => boolean) => Promise<Flight<Call, Result> | undefined>;
+  readonly launchBeside: (step: PlanStep, isWanted: () => boolean) => Promise<RunningAttempt<Call, Result> | undefined>;
   /** What a provider charges for a call that is given up, as far as it has come; undefined without a price. */
   readonly givenUpUsd: (call: Pick<UnansweredCall, 'endpoint' | 'call'>) => number | undefined;
   /** Notes what became of a call: its answer, or undefined when it failed and was settled so. */
-  readonly conclude: (flight: Flight<Call, Result>, opened: CallResult<Result>) => Answer<Call, Result> | undefined;
+  readonly conclude: (
+    running: RunningAttempt<Call, Result>,
+    opened: CallResult<Result>,
+  ) => Answer<Call, Result> | undefined;
 }
 
 /** How soon a late call is looked at again, while the budget for hedges is used up. */
@@ -49,17 +52,17 @@ const SUPERSEDED = failure('superseded', 'Another call of the same request answe
  */
 export function lateAfterMs<Call, Result>(
   services: RuntimeServices,
-  flight: Flight<Call, Result>,
+  running: RunningAttempt<Call, Result>,
   isSuspect: boolean,
 ): number | undefined {
   const { records, hedge } = services;
-  const { step, isProbe, kind } = flight;
+  const { step, isProbe, kind } = running;
   const { endpoint } = step;
   const usual = records.usual(endpoint, kind);
   const isKnown = usual !== undefined && hedge !== false;
-  const factor = growthFactor(usual?.growth, flight.mostWork);
+  const factor = growthFactor(usual?.growth, running.mostWork);
   const delayMs = isKnown ? hedgeDelay(usual, hedge, { isProbe, isSuspect, factor }) : undefined;
-  return delayMs ?? records.unheardMs(endpoint, flight);
+  return delayMs ?? records.firstResponseMs(endpoint, running);
 }
 
 /**
@@ -82,37 +85,37 @@ export class Hedging<Call extends AttemptCall<Result>, Result> {
   }
 
   /** Goes on with a call that is late: with a second one beside it, if there is somebody to ask. */
-  async beside(first: Flight<Call, Result>): Promise<Answer<Call, Result> | undefined> {
+  async beside(first: RunningAttempt<Call, Result>): Promise<Answer<Call, Result> | undefined> {
     const second = await this.#second(first);
     first.stopWaiting(this.#own.services.environment);
     return second === undefined ? this.alone(first) : this.#firstOf(first, second);
   }
 
   /** Waits for a call beside which no other may be made; where another endpoint may follow, not for one that hangs. */
-  async alone(flight: Flight<Call, Result>): Promise<Answer<Call, Result> | undefined> {
-    const stopLooking = this.#isUsed ? this.#lookForSilence([flight]) : undefined;
-    const result = await flight.arrival();
+  async alone(running: RunningAttempt<Call, Result>): Promise<Answer<Call, Result> | undefined> {
+    const stopLooking = this.#isUsed ? this.#lookForSilence([running]) : undefined;
+    const result = await running.arrival();
     stopLooking?.();
-    this.#noteLate(flight, result);
-    return this.#own.conclude(flight, result);
+    this.#noteLate(running, result);
+    return this.#own.conclude(running, result);
   }
 
   /** Notes how a call ended that was late and that nobody gave up. */
-  #noteLate(flight: Flight<Call, Result>, result: CallResult<Result>): void {
+  #noteLate(running: RunningAttempt<Call, Result>, result: CallResult<Result>): void {
     const { services } = this.#own;
     const isFailed = result.type === 'failed';
     // A call that ran out of time may have waited in a queue: that is no sign that late calls fail.
     if (isFailed && (!hasFailed(result) || result.failure.kind === 'timeout')) return;
-    const lateMs = lateAfterMs(services, flight, false);
-    const isLate = lateMs !== undefined && services.environment.now() - flight.startedAt >= lateMs;
-    if (isLate) services.records.lateEnded(flight.step.endpoint, isFailed);
+    const lateMs = lateAfterMs(services, running, false);
+    const isLate = lateMs !== undefined && services.environment.now() - running.startedAt >= lateMs;
+    if (isLate) services.records.lateEnded(running.step.endpoint, isFailed);
   }
 
   /**
    * Makes the second call as soon as it is paid for: at once where the first is a probe or its endpoint silent, from
-   * the purse of hedges otherwise. Undefined when the first answers meanwhile, or when nobody else can be called.
+   * the budget of hedges otherwise. Undefined when the first answers meanwhile, or when nobody else can be called.
    */
-  async #second(first: Flight<Call, Result>): Promise<Flight<Call, Result> | undefined> {
+  async #second(first: RunningAttempt<Call, Result>): Promise<RunningAttempt<Call, Result> | undefined> {
     const { services, signal, launchBeside } = this.#own;
     const { environment } = services;
     const isWanted = (): boolean => !first.isOver && !signal.aborted;
@@ -140,7 +143,7 @@ export class Hedging<Call extends AttemptCall<Result>, Result> {
    * Whether another endpoint would have answered by now: where all have long queues, a second call would make them longer
    * and come too late.
    */
-  #isSooner({ endpoint, figures }: PlanStep, { kind, startedAt }: Flight<Call, Result>): boolean {
+  #isSooner({ endpoint, figures }: PlanStep, { kind, startedAt }: RunningAttempt<Call, Result>): boolean {
     const { services, request } = this.#own;
     const now = services.environment.now();
     const timing = services.records.timingAt(now, kind)(endpoint);
@@ -159,18 +162,18 @@ export class Hedging<Call extends AttemptCall<Result>, Result> {
   }
 
   /** The endpoint that would be called if the calls under way failed: one that is well, and not itself waited for. */
-  #stepBeside(...flights: readonly Flight<Call, Result>[]): PlanStep | undefined {
+  #stepBeside(...runningAttempts: readonly RunningAttempt<Call, Result>[]): PlanStep | undefined {
     const { services, plan, attempts, admission } = this.#own;
     const { records, fallback } = services;
-    if (attempts.length + flights.length >= fallback.maxAttempts) return undefined;
+    if (attempts.length + runningAttempts.length >= fallback.maxAttempts) return undefined;
     const well = plan.steps.filter((step) => {
       const admitted = admission(step);
       return admitted.ok && admitted.probe !== true;
     });
-    const tried = new Set([...flights, ...attempts].map(({ step }) => step.endpoint.id));
+    const tried = new Set([...runningAttempts, ...attempts].map(({ step }) => step.endpoint.id));
     const untried = well.filter(({ endpoint }) => !tried.has(endpoint.id));
-    const open = untried.length > 0 ? untried : well.filter((step) => this.#isBack(step, flights));
-    const heard = open.filter(({ endpoint }) => records.silence(endpoint) > UNSUSPICIOUS);
+    const open = untried.length > 0 ? untried : well.filter((step) => this.#isBack(step, runningAttempts));
+    const heard = open.filter(({ endpoint }) => records.silenceLikelihood(endpoint) > UNSUSPICIOUS);
     return heard.find((step) => (admission(step).headroom ?? 1) >= 0) ?? heard[0] ?? open[0];
   }
 
@@ -178,29 +181,35 @@ export class Hedging<Call extends AttemptCall<Result>, Result> {
    * Whether an endpoint that has failed this request, or lets it wait in vain, has answered a later call, and may be tried
    * once more.
    */
-  #isBack(step: PlanStep, flights: readonly Flight<Call, Result>[]): boolean {
+  #isBack(step: PlanStep, runningAttempts: readonly RunningAttempt<Call, Result>[]): boolean {
     const { services, attempts } = this.#own;
     const ofIt = (one: Pick<Attempt, 'step'>): boolean => one.step.endpoint.id === step.endpoint.id;
-    const [waiting, ended] = [flights.filter(ofIt), attempts.filter(ofIt)];
+    const [waiting, ended] = [runningAttempts.filter(ofIt), attempts.filter(ofIt)];
     if (waiting.length + ended.length >= services.fallback.triesPerEndpoint) return false;
-    if (!waiting.every((flight) => this.#waitsInVain(flight))) return false;
+    if (!waiting.every((running) => this.#waitsInVain(running))) return false;
     return [...waiting, ...ended].every(({ startedAt }) => services.records.answeredSince(step, startedAt));
   }
 
   /** Waits for the first of two calls that answers, and gives up the other; both, when both endpoints turn out to hang. */
-  async #firstOf(first: Flight<Call, Result>, second: Flight<Call, Result>): Promise<Answer<Call, Result> | undefined> {
+  async #firstOf(
+    first: RunningAttempt<Call, Result>,
+    second: RunningAttempt<Call, Result>,
+  ): Promise<Answer<Call, Result> | undefined> {
     const { services, request, conclude, givenUpUsd } = this.#own;
     const stopLooking = this.#lookForSilence([first, second]);
-    const results = [first, second].map(async (flight) => ({ flight, result: await flight.arrival() }));
+    const results = [first, second].map(async (running) => ({
+      attempt: running,
+      result: await running.arrival(),
+    }));
     const soonest = await Promise.race(results);
     stopLooking();
-    const other = soonest.flight === first ? second : first;
+    const other = soonest.attempt === first ? second : first;
     const { result } = soonest;
-    this.#noteLate(soonest.flight, result);
+    this.#noteLate(soonest.attempt, result);
     // A refusal that is wanted back ends the request, whatever the other call would say.
     if (result.type === 'failed' && !(result.failure.kind === 'content_policy' && request.preferences.returnRefusals)) {
       if (hasFailed(result)) this.#settle?.(undefined);
-      conclude(soonest.flight, result);
+      conclude(soonest.attempt, result);
       return this.alone(other);
     }
     other.call.giveUp(SUPERSEDED);
@@ -211,14 +220,14 @@ export class Hedging<Call extends AttemptCall<Result>, Result> {
     );
     services.records.gaveUp(other.step.endpoint, other, services.environment.now() - other.startedAt);
     conclude(other, { type: 'failed', failure: left.type === 'failed' ? left.failure : SUPERSEDED });
-    return conclude(soonest.flight, result);
+    return conclude(soonest.attempt, result);
   }
 
   /**
    * Looks now and then whether all of these calls wait in vain, and gives them up if somebody else can be called. The
    * result ends that.
    */
-  #lookForSilence(flights: readonly Flight<Call, Result>[]): () => void {
+  #lookForSilence(runningAttempts: readonly RunningAttempt<Call, Result>[]): () => void {
     const { environment, records } = this.#own.services;
     let dueAt = environment.now() + LOOK_AGAIN_MS;
     const look = (): void => {
@@ -231,14 +240,14 @@ export class Hedging<Call extends AttemptCall<Result>, Result> {
         return;
       }
       const { pacing } = this.#own.services;
-      const [first] = flights;
+      const [first] = runningAttempts;
       const inVain =
-        flights.every((flight) => this.#waitsInVain(flight)) &&
-        this.#stepBeside(...flights) !== undefined &&
+        runningAttempts.every((running) => this.#waitsInVain(running)) &&
+        this.#stepBeside(...runningAttempts) !== undefined &&
         pacing.mayRescue(environment.now());
       if (inVain) {
         pacing.rescue(first === undefined ? 1 : records.lateAnswerShare(first.step.endpoint));
-        for (const { call } of flights) call.giveUp(SILENT);
+        for (const { call } of runningAttempts) call.giveUp(SILENT);
       } else timer = environment.setTimer(look, LOOK_AGAIN_MS);
     };
     let timer = environment.setTimer(look, LOOK_AGAIN_MS);
@@ -246,18 +255,18 @@ export class Hedging<Call extends AttemptCall<Result>, Result> {
   }
 
   /** Whether a call waits for an endpoint that hangs, or far longer than is usual there. */
-  #waitsInVain(flight: Flight<Call, Result>): boolean {
+  #waitsInVain(running: RunningAttempt<Call, Result>): boolean {
     // One that nobody has ever heard of may only be slow: another one is asked, and this one goes on.
-    const isSilent = this.#isSilent(flight) && this.#own.services.records.isSilent(flight.step.endpoint);
-    return isSilent || this.#isOverdue(flight);
+    const isSilent = this.#isSilent(running) && this.#own.services.records.isSilent(running.step.endpoint);
+    return isSilent || this.#isOverdue(running);
   }
 
-  #isSilent(flight: Flight<Call, Result>): boolean {
-    return this.#own.services.records.checkSilence(flight.step.endpoint) || flight.isSilent;
+  #isSilent(running: RunningAttempt<Call, Result>): boolean {
+    return this.#own.services.records.checkForHang(running.step.endpoint) || running.isSilent;
   }
 
   /** Whether a call has waited longer than practically all calls of its endpoint take. */
-  #isOverdue({ step, startedAt, kind, mostWork }: Flight<Call, Result>): boolean {
+  #isOverdue({ step, startedAt, kind, mostWork }: RunningAttempt<Call, Result>): boolean {
     const { environment, records } = this.#own.services;
     const usual = records.usual(step.endpoint, kind);
     const longest = usual && usualLongest(usual);

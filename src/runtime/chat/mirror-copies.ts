@@ -6,7 +6,7 @@ import type { NormalizedRequest, MirrorChoice } from '../../contracts/request.ts
 import { chatTargets } from '../../core/normalize/targets.ts';
 import { generationId } from '../../protocol/chat-result.ts';
 import { RouterError } from '../../protocol/router-error.ts';
-import { answerWhole } from './answer-whole.ts';
+import { answerComplete } from './answer-complete.ts';
 import { ChatExecution } from './execution.ts';
 import type { RuntimeServices } from './services.ts';
 import { SharedPacing } from '../endpoints/shared-pacing.ts';
@@ -63,7 +63,7 @@ export class MirrorCopies {
       });
       if (!resolved.ok || resolved.value.online || resolved.value.targets.some(({ router }) => router !== undefined)) {
         const why = resolved.ok ? 'it needs a plugin' : resolved.fault.message;
-        return services.tellNotice(`Nothing is copied to ${choice.model} for the alias "${choice.alias}": ${why}`);
+        return services.notifyOperator(`Nothing is copied to ${choice.model} for the alias "${choice.alias}": ${why}`);
       }
       const created = Math.floor(environment.wallClock() / 1_000);
       const id = generationId(created, environment.randomText(20));
@@ -72,13 +72,13 @@ export class MirrorCopies {
       // Its own model list, a rule, or what it says about data may keep a request from the candidate.
       if (plan.steps.length === 0) return;
       const execution = new ChatExecution(modest, copy, plan, this.#over.signal);
-      await answerWhole(modest, (await services.ledger?.keeping(execution)) ?? execution);
+      await answerComplete(modest, (await services.ledger?.keeping(execution)) ?? execution);
     } catch (error) {
       // What it came to has been noted where it was settled.
       if (!RouterError.isInstance(error) || error.status !== 402 || error.retryable === true) return;
       this.#restsUntil.set(choice.alias, environment.now() + REST_MS);
       const why = `its budget does not allow a copy (${error.message})`;
-      services.tellNotice(`Nothing is copied for the alias "${choice.alias}" for a minute: ${why}`);
+      services.notifyOperator(`Nothing is copied for the alias "${choice.alias}" for a minute: ${why}`);
     }
   }
 }

@@ -31,7 +31,7 @@ export class MirrorsOnUse implements RequestMirrors {
     this.#loaded ??= import('./mirror-copies.ts').then(({ MirrorCopies: Loaded }) => new Loaded(), nothing);
     const mirrors = await this.#loaded;
     if (mirrors === undefined)
-      services.tellNotice('Requests are not copied: the code that copies them could not be loaded');
+      services.notifyOperator('Requests are not copied: the code that copies them could not be loaded');
     mirrors?.copy(services, request, choice);
   }
 

@@ -24,12 +24,12 @@ export async function pdfContent(base64: string): Promise<PdfContent> {
   const searched = searchedIn(base64);
   const found = [...searched];
   const shown: string[] = [];
-  let isWhole = searched.length === 1;
+  let isComplete = searched.length === 1;
   let read = 0;
   let room = MOST_IN_ALL;
   for (const { about, packed } of streamsIn(searched[0] ?? '')) {
     if (shown.length >= MOST_PAGES || read >= MOST_STREAMS || room <= 0) {
-      isWhole = false;
+      isComplete = false;
       break;
     }
     read += 1;
@@ -41,7 +41,7 @@ export async function pdfContent(base64: string): Promise<PdfContent> {
   const isWide = found.some((part) => part.includes('/Identity-H'));
   const characters = shown.reduce((sum, content) => sum + charactersIn(content, isWide), 0);
   const pages = pagesIn(found, byteLength(base64));
-  return { pages, characters: Math.round(isWhole ? characters : (characters / Math.max(1, shown.length)) * pages) };
+  return { pages, characters: Math.round(isComplete ? characters : (characters / Math.max(1, shown.length)) * pages) };
 }
 
 /** The streams of a file that can be what pages show, or hold its objects; fonts and pictures say what they are. */

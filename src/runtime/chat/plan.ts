@@ -8,7 +8,7 @@ import type { RuntimeServices } from './services.ts';
 import { type MaybePromise, valueWithin } from '../../platform/wait.ts';
 import type { CachedPrompts, World } from '../../core/selection/world.ts';
 import { planRoute } from '../../core/selection/plan-route.ts';
-import { planSeen } from '../../core/selection/observe-plan.ts';
+import { planObserved } from '../../core/selection/observe-plan.ts';
 
 /** What is known already when a request is planned. */
 interface KnownBefore {
@@ -38,19 +38,19 @@ export function planRequest(
 async function planLater(
   services: RuntimeServices,
   request: NormalizedRequest,
-  asked: AskedOfStore,
+  requested: StoreRequests,
 ): Promise<RoutePlan> {
-  const { roll } = asked;
-  const served = await asked.served;
+  const { roll } = requested;
+  const served = await requested.served;
   // One that is known to be slow is not worth a further wait.
-  if (!services.sticky.isSlow) await asked.news;
-  const origins = await asked.origins;
+  if (!services.sticky.isSlow) await requested.news;
+  const origins = await requested.origins;
   const prompts = services.prompts.find(request);
   return planOn(services, request, worldOf(services, { request, served, prompts, origins, roll }));
 }
 
 /** What is read of the store for a plan. */
-interface AskedOfStore {
+interface StoreRequests {
   /** Cooldowns that other instances tell of. */
   readonly news: Promise<unknown> | undefined;
   readonly served: MaybePromise<ServedBy>;
@@ -108,7 +108,7 @@ export function worldOf(
 
 /** Plans a request on a world, and keeps what the plan depended on where a ledger wants it. */
 export function planOn({ ledger }: RuntimeServices, request: RoutedRequest, world: World): RoutePlan {
-  return ledger === undefined ? planRoute(request, world) : planSeen(request, world);
+  return ledger === undefined ? planRoute(request, world) : planObserved(request, world);
 }
 
 /** Endpoints in the order of a plan; those that must not be called at the moment come last. */

@@ -3,7 +3,7 @@ import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { EndpointHealth, HealthPolicy } from '../../core/fallback/health.ts';
 import type { PacerPolicy } from '../../core/selection/adaptive/pacer.ts';
 import type { AdaptivePolicy } from '../../core/selection/adaptive/policy.ts';
-import type { SilencePolicy } from '../../core/selection/adaptive/silence.ts';
+import type { HangDetectionPolicy } from '../../core/selection/adaptive/hang-detection.ts';
 import type { EndpointLoad } from '../endpoints/endpoint-load.ts';
 import type { ReportedLimits } from '../../contracts/provider.ts';
 
@@ -17,7 +17,7 @@ export interface RecordPolicies {
   /** False: endpoints are called as fast as requests come, until they refuse. */
   readonly pacer?: PacerPolicy | false | undefined;
   /** False: silence is only noticed by timeouts. */
-  readonly silence?: SilencePolicy | false | undefined;
+  readonly hangDetection?: HangDetectionPolicy | false | undefined;
 }
 
 /** A call that goes out. */

@@ -11,7 +11,7 @@ export class RequestWaits {
   readonly #signal: AbortSignal;
   #heldMs = 0;
   /** Milliseconds that it has waited for places. */
-  forPlaceMs = 0;
+  forSlotMs = 0;
   /** Endpoint at which a place was promised. */
   promised: string | undefined;
   /** Gives that place back. */
@@ -51,26 +51,26 @@ export class RequestWaits {
   }
 
   /** Waits before a call; who waits for a place is promised the next one that is free. */
-  async before({ step, waitMs, forPlace, isHeld }: Extract<Move, { type: 'attempt' }>): Promise<void> {
+  async before({ step, waitMs, forSlot, isHeld }: Extract<Move, { type: 'attempt' }>): Promise<void> {
     const { environment, records, pacing } = this.#services;
     if (isHeld === true) {
       const release = pacing.hold();
       this.#heldMs += waitMs;
       return wait(environment, waitMs, this.#signal).finally(release);
     }
-    if (forPlace === 'turn') {
+    if (forSlot === 'turn') {
       this.#turn ??= pacing.queue();
       await valueWithin(environment, this.#turn.called, waitMs);
       return undefined;
     }
-    if (forPlace === undefined) return wait(environment, waitMs, this.#signal);
+    if (forSlot === undefined) return wait(environment, waitMs, this.#signal);
     const startedAt = environment.now();
     this.#giveBack?.();
     this.#giveBack = records.promise(step.endpoint);
     this.promised = step.endpoint.id;
-    const leave = forPlace === 'first' ? pacing.enter() : undefined;
+    const leave = forSlot === 'first' ? pacing.enter() : undefined;
     await wait(environment, waitMs, this.#signal);
     leave?.();
-    this.forPlaceMs += environment.now() - startedAt;
+    this.forSlotMs += environment.now() - startedAt;
   }
 }

@@ -72,7 +72,7 @@ export interface RuntimeServices {
   readonly mirrors: RequestMirrors | undefined;
   readonly events: EventHub;
   /** Warns the operator of what a plugin noticed about the configuration; the same words at most once a minute. */
-  readonly tellNotice: (message: string) => void;
+  readonly notifyOperator: (message: string) => void;
   readonly docsUrl: string;
   readonly registry: PluginRegistry;
   /** Levels of calls that plugins and server tools may make. */

@@ -5,7 +5,7 @@ import type { CountedHealth } from '../../core/fallback/health.ts';
 import type { RoutedRequest } from '../../contracts/request.ts';
 import { likelyPromptTokens } from '../../core/tokens/token-estimate.ts';
 import { expectedCost, requestRates, roughPromptTokens } from '../../core/selection/adaptive/expected-cost.ts';
-import { failureUsd } from '../../core/selection/adaptive/wellness.ts';
+import { failureUsd } from '../../core/selection/adaptive/health-score.ts';
 import type { PlanStep } from '../../core/selection/route-plan.ts';
 import type { RouterError } from '../../protocol/router-error.ts';
 import { measurementOf } from './call-work.ts';
@@ -141,8 +141,8 @@ function isTextCounted({ needs, operation }: RoutedRequest, { estimated }: Usage
 
 /** A provider's words may repeat what the caller said, and events end up in logs. */
 function inOurWords(failure: AttemptFailure): AttemptFailure {
-  const { raw, thrown: _, mismatch: __, ...told } = failure;
-  return raw === undefined ? told : { ...told, message: `The provider answered ${told.status ?? 'with an error'}` };
+  const { raw, thrown: _, mismatch: __, ...shown } = failure;
+  return raw === undefined ? shown : { ...shown, message: `The provider answered ${shown.status ?? 'with an error'}` };
 }
 
 /** What a call used and cost, where anybody wants to know. */

@@ -2,7 +2,7 @@
 import { sealOf } from '../../core/normalize/reasoning-origin.ts';
 import { ResultCollector } from '../../core/stream/collect.ts';
 import { withCountedUsage } from '../../core/stream/counted-usage.ts';
-import { commits, endReason, scatter } from '../../core/stream/pieces.ts';
+import { commits, endReason, piecesOf } from '../../core/stream/pieces.ts';
 import { isRefusal, refusalPart } from '../../core/stream/refusal.ts';
 import type { Choice, FinishReason } from '../../protocol/chat-result.ts';
 import { StreamTracker } from '../../core/stream/stream-tracker.ts';
@@ -69,9 +69,9 @@ export class UpstreamCall extends Pollable<readonly StreamPiece[] | undefined> {
 
   /** What the provider said so far of what it will charge for. */
   get reported(): Reported {
-    const { usage, facts, images, likelyTokens, finishing: isWhole } = this.tracker;
+    const { usage, facts, images, likelyTokens, finishing: isComplete } = this.tracker;
     const { serviceTier, refusal = this.#refusal } = facts;
-    return { usage, serviceTier, outputImages: images, likelyTokens, isWhole, refusal };
+    return { usage, serviceTier, outputImages: images, likelyTokens, isComplete, refusal };
   }
 
   get adjustments(): readonly string[] | undefined {
@@ -149,7 +149,7 @@ export class UpstreamCall extends Pollable<readonly StreamPiece[] | undefined> {
     if (flaw !== undefined) return this.#failed(flaw);
     const result = withTrueEnds(withCountedUsage(reply.result));
     if (!wantsStream) return this.#whole(result);
-    this.#readFrom(streamOf(scatter(result)));
+    this.#readFrom(streamOf(piecesOf(result)));
     return this.#commit();
   }
 
@@ -162,14 +162,14 @@ export class UpstreamCall extends Pollable<readonly StreamPiece[] | undefined> {
   /** Asks the provider. Adapters come from anybody, so what comes back may be anything. */
   #ask(): unknown {
     const { provider, request, endpoint, apiKey, traceContext, onSending, onLimits, timeouts } = this.#options;
-    let told = false;
+    let notified = false;
     const progress: CallProgress = {
       connecting: () => {
-        told = true;
+        notified = true;
         this.#watch.deadline.enter('connect', timeouts.connectMs);
       },
       connected: () => {
-        told = true;
+        notified = true;
         this.#awaitAnswer();
       },
       sending: onSending,
@@ -183,7 +183,7 @@ export class UpstreamCall extends Pollable<readonly StreamPiece[] | undefined> {
     };
     const reply = provider.chat({ request, endpoint, apiKey, traceContext, signal: this.#watch.signal, progress });
     // Setting the clock only once: most providers have told by now where they are.
-    if (!told) this.#awaitAnswer();
+    if (!notified) this.#awaitAnswer();
     return reply;
   }
 

@@ -38,7 +38,7 @@ export class Concurrency {
 
   /** @throws {@link RouterError} 503 when no place is free. */
   check(): void {
-    if (this.#inside >= this.#limit) throw noPlace(`${this.#limit} ${this.#what}`);
+    if (this.#inside >= this.#limit) throw noSlot(`${this.#limit} ${this.#what}`);
   }
 
   /**
@@ -51,7 +51,7 @@ export class Concurrency {
     this.check();
     if (owner === undefined) return this.#take();
     const own = this.#owners.get(owner) ?? 0;
-    if (own >= this.#limitPerOwner) throw noPlace(`${this.#limitPerOwner} ${this.#what} of one account`);
+    if (own >= this.#limitPerOwner) throw noSlot(`${this.#limitPerOwner} ${this.#what} of one account`);
     const { leave } = this.#take(() => this.#count(owner, -1));
     this.#count(owner, 1);
     return { leave };
@@ -87,7 +87,7 @@ export class Concurrency {
   }
 }
 
-function noPlace(what: string): RouterError {
+function noSlot(what: string): RouterError {
   return new RouterError({
     status: 503,
     errorType: 'provider_overloaded',

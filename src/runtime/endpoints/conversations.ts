@@ -214,8 +214,8 @@ export class KnownOrigins {
     }
     const store = this.#store;
     if (store === undefined || unknown.length === 0) return inOrder(seals, known);
-    const asked = Promise.all(unknown.map((seal) => this.#ask(store, account.id, seal, known)));
-    return valueWithin(this.#environment, asked, WAIT_MS).then(() => inOrder(seals, known));
+    const requested = Promise.all(unknown.map((seal) => this.#ask(store, account.id, seal, known)));
+    return valueWithin(this.#environment, requested, WAIT_MS).then(() => inOrder(seals, known));
   }
 
   async #keep(store: StateStore, key: string, origin: string): Promise<void> {

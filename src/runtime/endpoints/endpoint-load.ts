@@ -15,19 +15,19 @@ import {
   waitForLimits,
 } from '../../core/selection/adaptive/endpoint-limits.ts';
 import {
-  type Crowd,
-  type CrowdPolicies,
-  crowdAfter,
-  crowdRoom,
+  type ConcurrencyLimit,
+  type ConcurrencyLimitPolicies,
+  concurrencyLimitAfter,
+  concurrencyRoom,
   lateness,
-} from '../../core/selection/adaptive/crowd.ts';
+} from '../../core/selection/adaptive/concurrency-limit.ts';
 import type { Breaker } from '../../core/fallback/breaker.ts';
 import { outlives } from '../../core/fallback/throttle.ts';
 import { growthFactor } from '../../core/selection/adaptive/growth.ts';
 import { lateEndsAfter, NO_LATE_ENDS } from '../../core/selection/adaptive/hedge.ts';
-import type { CrowdPolicy } from '../../core/selection/adaptive/policy.ts';
+import type { ConcurrencyLimitPolicy } from '../../core/selection/adaptive/policy.ts';
 import { FIRST_CALLS, isKnownStill, type Timing, timingOf } from '../../core/selection/adaptive/timing.ts';
-import type { WaitingCall } from '../../core/selection/adaptive/silence.ts';
+import type { WaitingCall } from '../../core/selection/adaptive/hang-detection.ts';
 import { UNKNOWN_HEALTH } from '../../core/fallback/health.ts';
 import { UNMEASURED } from '../../core/selection/performance.ts';
 import type { EndpointRecord } from '../../core/selection/world.ts';
@@ -41,7 +41,7 @@ export interface RunningCall {
   /** How many times as long as most calls it may take by its time limits. */
   readonly patience: number;
   /** Called once when its endpoint turns out to hang. */
-  onSilence(): void;
+  onHang(): void;
   /** Where it is among those of its endpoint. */
   index: number;
   /** Calls that its endpoint had when it began, itself counted. */
@@ -96,7 +96,7 @@ export class EndpointLoad {
   #requests: Allowance | undefined;
   #tokens: Allowance | undefined;
   /** How many calls at a time it answers in time; undefined before the first answer. */
-  #crowd: Crowd | undefined;
+  #concurrencyLimit: ConcurrencyLimit | undefined;
   /** Until when other instances leave no room in the declared limits. */
   #fullUntil = -Infinity;
 
@@ -149,7 +149,7 @@ export class EndpointLoad {
     call: RunningCall,
     isAnswered: boolean,
     usual: UsualTime | undefined,
-    policies: CrowdPolicies,
+    policies: ConcurrencyLimitPolicies,
     now: number,
   ): void {
     const running = this.#running;
@@ -170,7 +170,12 @@ export class EndpointLoad {
     this.#sparedTokens = running.length === 0 ? 0 : this.#sparedTokens - call.spared;
     if (usual === undefined) return;
     const late = lateness((now - startedAt) / growthFactor(usual.growth, call.work), usual.mean, calls);
-    this.#crowd = crowdAfter(this.#crowd, policies, { calls, startedAt, late, isAnswered }, now);
+    this.#concurrencyLimit = concurrencyLimitAfter(
+      this.#concurrencyLimit,
+      policies,
+      { calls, startedAt, late, isAnswered },
+      now,
+    );
   }
 
   /** Calls under way that outlive those that fail, where its circuit is open; of those since it opened. */
@@ -189,11 +194,11 @@ export class EndpointLoad {
   }
 
   /** Whether there is room for a call of so many tokens. */
-  room(endpoint: Endpoint, tokens: number, policy: CrowdPolicy, now: number): Room {
+  room(endpoint: Endpoint, tokens: number, policy: ConcurrencyLimitPolicy, now: number): Room {
     const reported =
       this.#requests === undefined && this.#tokens === undefined ? UNLIMITED : this.#reported(tokens, now);
-    const crowd = crowdRoom(this.#crowd, policy, this.#calls);
-    const found = crowd.headroom === 1 ? reported : lesserOf(reported, crowd);
+    const concurrencyLimit = concurrencyRoom(this.#concurrencyLimit, policy, this.#calls);
+    const found = concurrencyLimit.headroom === 1 ? reported : lesserOf(reported, concurrencyLimit);
     if (!isLimited(endpoint)) return found;
     const call = { tokens, running: this.#calls };
     const waitMs = Math.max(this.#fullUntil - now, waitForLimits(endpoint, this.#use, call, now));

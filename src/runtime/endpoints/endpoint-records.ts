@@ -10,7 +10,7 @@ import {
   type HealthPolicy,
   isOfItsRequest,
   observe,
-  observeSilence,
+  observeHang,
   observeStart,
 } from '../../core/fallback/health.ts';
 import { endedLately, type LatelyEnded } from '../../core/fallback/outcomes.ts';
@@ -24,12 +24,12 @@ import {
   paceAfterReturn,
   paceAfterSending,
   type PacerPolicy,
-  placeIn,
+  slotIn,
 } from '../../core/selection/adaptive/pacer.ts';
 import { type AdaptivePolicy, DEFAULT_ADAPTIVE_POLICY, MINIMUM_CALLS } from '../../core/selection/adaptive/policy.ts';
-import { DEFAULT_SILENCE_POLICY, silenceOf, type SilencePolicy } from '../../core/selection/adaptive/silence.ts';
+import { DEFAULT_HANG_DETECTION, silenceLikelihood } from '../../core/selection/adaptive/hang-detection.ts';
 import type { Timing } from '../../core/selection/adaptive/timing.ts';
-import { failureUsd } from '../../core/selection/adaptive/wellness.ts';
+import { failureUsd } from '../../core/selection/adaptive/health-score.ts';
 import { calibrate, UNCALIBRATED, wantsReport } from '../../core/tokens/likely-tokens.ts';
 import { measure, type Measurement } from '../../core/selection/performance.ts';
 import type { PlanStep } from '../../core/selection/route-plan.ts';
@@ -50,9 +50,9 @@ export class EndpointRecords {
   readonly #policy: HealthPolicy;
   readonly #adaptive: AdaptivePolicy;
   readonly #pacer: PacerPolicy | undefined;
-  readonly #silence: SilencePolicy | undefined;
+  readonly #hangDetection: Exclude<RecordPolicies['hangDetection'], false>;
   /** Without a pacer nobody waits for a place, so nobody is refused one. */
-  readonly #crowd: AdaptivePolicy['crowd'];
+  readonly #concurrencyLimit: AdaptivePolicy['concurrencyLimit'];
   readonly #environment: Environment;
   /** When the process ran again after it had stood still. */
   #ranAgainAt = -Infinity;
@@ -65,7 +65,7 @@ export class EndpointRecords {
   /** @param onChange - Called when a cooldown or the breaker of an endpoint has changed. */
   constructor(
     known: KnownEndpoints,
-    { health, adaptive, pacer, silence }: RecordPolicies,
+    { health, adaptive, pacer, hangDetection }: RecordPolicies,
     environment: Environment,
     onChange: HealthListener = () => {},
     refusals = new KnownRefusals(),
@@ -77,8 +77,9 @@ export class EndpointRecords {
     this.#adaptive = adaptive ?? DEFAULT_ADAPTIVE_POLICY;
     this.#times = new UsualTimes(this.#adaptive);
     this.#pacer = pacer === false ? undefined : (pacer ?? DEFAULT_PACER_POLICY);
-    this.#crowd = pacer === false ? { ...this.#adaptive.crowd, mostOver: Infinity } : this.#adaptive.crowd;
-    this.#silence = silence === false ? undefined : (silence ?? DEFAULT_SILENCE_POLICY);
+    const { concurrencyLimit: limit } = this.#adaptive;
+    this.#concurrencyLimit = pacer === false ? { ...limit, mostOver: Infinity } : limit;
+    this.#hangDetection = hangDetection === false ? undefined : (hangDetection ?? DEFAULT_HANG_DETECTION);
     this.#environment = environment;
   }
 
@@ -129,11 +130,11 @@ export class EndpointRecords {
   ): Admission {
     const admitted = admission(health, this.#policy, now, load.outliving(health.breaker, now));
     if (!admitted.ok && admitted.cause !== 'rate_limited') return admitted;
-    const room = load.room(endpoint, tokens, this.#crowd, now);
+    const room = load.room(endpoint, tokens, this.#concurrencyLimit, now);
     const isPaced = pace !== undefined && pace.rate !== Infinity && !promised;
-    const place = isPaced && this.#pacer !== undefined ? placeIn(pace, this.#pacer, now) : undefined;
-    const waitMs = Math.max(room.waitMs, place?.waitMs ?? 0);
-    const headroom = Math.min(room.headroom, place?.headroom ?? 1);
+    const slot = isPaced && this.#pacer !== undefined ? slotIn(pace, this.#pacer, now) : undefined;
+    const waitMs = Math.max(room.waitMs, slot?.waitMs ?? 0);
+    const headroom = Math.min(room.headroom, slot?.headroom ?? 1);
     // Whoever waits for the end of a refusal waits for a place behind those who wait already.
     if (!admitted.ok) return { ...admitted, waitMs: Math.max(admitted.waitMs, waitMs), headroom };
     if (waitMs > 0) {
@@ -305,50 +306,50 @@ export class EndpointRecords {
   }
 
   /** How likely the silence of an endpoint is by chance, as a natural logarithm; 0 where nothing is known. */
-  silence(endpoint: Endpoint): number {
+  silenceLikelihood(endpoint: Endpoint): number {
     const load = this.#known.find(endpoint.id)?.load;
-    if (this.#silence === undefined || load === undefined) return 0;
+    if (this.#hangDetection === undefined || load === undefined) return 0;
     const now = this.#environment.now();
     const calls = load.waitingCalls(now, this.#ranAgainAt, (kind) => this.usual(endpoint, kind));
-    return silenceOf(calls, now - Math.max(load.lastSuccessAt, this.#ranAgainAt), this.#silence);
+    return silenceLikelihood(calls, now - Math.max(load.lastSuccessAt, this.#ranAgainAt), this.#hangDetection);
   }
 
   /** Milliseconds after which a call is late while nothing is known of its model; undefined once something is. */
-  unheardMs(endpoint: Endpoint, { kind, patience }: Pick<RunningCall, 'kind' | 'patience'>): number | undefined {
+  firstResponseMs(endpoint: Endpoint, { kind, patience }: Pick<RunningCall, 'kind' | 'patience'>): number | undefined {
     const isKnown = (this.usual(endpoint, kind)?.calls ?? 0) >= MINIMUM_CALLS;
-    return isKnown ? undefined : this.#silence && this.#silence.unheardMs * patience;
+    return isKnown ? undefined : this.#hangDetection && this.#hangDetection.firstResponseMs * patience;
   }
 
   /** Whether `part` of what shows that an endpoint hangs is there; one that was never heard of shows nothing. */
   isSilent(endpoint: Endpoint, part = 1): boolean {
-    return this.#silence !== undefined && this.silence(endpoint) < part * this.#silence.threshold;
+    return this.#hangDetection !== undefined && this.silenceLikelihood(endpoint) < part * this.#hangDetection.threshold;
   }
 
   /** Whether an endpoint has never answered, and a call waits longer than should be waited for that. */
-  #isUnheard(endpoint: Endpoint): boolean {
+  #isUnanswered(endpoint: Endpoint): boolean {
     const load = this.#known.find(endpoint.id)?.load;
     if (load === undefined || load.lastSuccessAt !== -Infinity) return false;
     const now = this.#environment.now();
     const waitsTooLong = (call: RunningCall): boolean =>
-      now - Math.max(call.startedAt, this.#ranAgainAt) >= (this.unheardMs(endpoint, call) ?? Infinity);
+      now - Math.max(call.startedAt, this.#ranAgainAt) >= (this.firstResponseMs(endpoint, call) ?? Infinity);
     return load.running.some(waitsTooLong);
   }
 
   /** Looks whether an endpoint hangs. If it does, it is not called, and everybody who waits for it is told. */
-  checkSilence(endpoint: Endpoint): boolean {
-    if (this.#silence === undefined || !(this.isSilent(endpoint) || this.#isUnheard(endpoint))) return false;
+  checkForHang(endpoint: Endpoint): boolean {
+    if (this.#hangDetection === undefined || !(this.isSilent(endpoint) || this.#isUnanswered(endpoint))) return false;
     const known = this.#known.of(endpoint.id);
     const { record } = known;
     const now = this.#environment.now();
     const silentMs = known.load.running.reduce((most, { startedAt }) => Math.max(most, now - startedAt), 0);
     const lostUsd = failureUsd(silentMs);
-    const health = observeSilence(record.health, this.#policy, now, this.#environment.random(), lostUsd);
+    const health = observeHang(record.health, this.#policy, now, this.#environment.random(), lostUsd);
     if (health !== record.health) {
       known.record = { ...record, health };
       this.onCooldown?.(endpoint, { since: now, until: health.breaker.openUntil, cause: 'timeout' });
       this.#compare(endpoint, record.health, health);
     }
-    for (const call of known.load.running) call.onSilence();
+    for (const call of known.load.running) call.onHang();
     return true;
   }
 

@@ -28,7 +28,7 @@ export class SharedCooldowns {
   readonly #state: StateStore;
   readonly #environment: Environment;
   readonly #records: EndpointRecords;
-  readonly #told = new Map<string, number>();
+  readonly #published = new Map<string, number>();
   #polledAt = -Infinity;
   #seen = 0;
   /** Numbers that were given out and not yet written when we looked. */
@@ -38,8 +38,8 @@ export class SharedCooldowns {
     this.#state = state;
     this.#environment = environment;
     this.#records = records;
-    const tell: EndpointRecords['onCooldown'] = (endpoint, cooldown) => this.#tell(endpoint, cooldown);
-    records.onCooldown = tell;
+    const publish: EndpointRecords['onCooldown'] = (endpoint, cooldown) => this.#publish(endpoint, cooldown);
+    records.onCooldown = publish;
   }
 
   /** Looks for news, unless somebody has just looked; who is told to wait need not wait for long. */
@@ -50,10 +50,10 @@ export class SharedCooldowns {
     return valueWithin(this.#environment, this.#poll(), WAIT_MS);
   }
 
-  #tell({ id }: Endpoint, { since, until, cause, asked = false }: Cooldown): void {
+  #publish({ id }: Endpoint, { since, until, cause, asked = false }: Cooldown): void {
     const now = this.#environment.now();
-    if (until <= now || until - (this.#told.get(id) ?? 0) < SAME_MS) return;
-    this.#told.set(id, until);
+    if (until <= now || until - (this.#published.get(id) ?? 0) < SAME_MS) return;
+    this.#published.set(id, until);
     const write = async (): Promise<void> => {
       const number = await this.#state.increment(LAST, 1, TEN_YEARS_MS);
       await this.#state.set(`cooldowns\n${number}`, { endpoint: id, since, until, cause, asked }, until - now);
@@ -77,14 +77,14 @@ export class SharedCooldowns {
     this.#missing = missing.filter((number) => number !== undefined);
   }
 
-  #learn(told: JsonValue | undefined): boolean {
-    if (!isJsonObject(told)) return false;
-    const { endpoint, since, until, cause, asked } = told;
+  #learn(published: JsonValue | undefined): boolean {
+    if (!isJsonObject(published)) return false;
+    const { endpoint, since, until, cause, asked } = published;
     if (typeof endpoint !== 'string' || typeof since !== 'number' || typeof until !== 'number') return true;
     if (!isKind(cause)) return true;
     // What this instance told itself it knows better: a breaker lets probes through, a cooldown does not.
-    if (this.#told.get(endpoint) === until) return true;
-    this.#told.set(endpoint, Math.max(until, this.#told.get(endpoint) ?? 0));
+    if (this.#published.get(endpoint) === until) return true;
+    this.#published.set(endpoint, Math.max(until, this.#published.get(endpoint) ?? 0));
     this.#records.cool(endpoint, { since, until, cause, asked: asked === true });
     return true;
   }

@@ -6,7 +6,7 @@ import type { Environment } from '../../platform/environment.ts';
 import { andThen, type MaybePromise, valueWithin } from '../../platform/wait.ts';
 
 /** A call's place at an endpoint, counted for all instances. */
-export interface SharedPlace {
+export interface SharedSlot {
   readonly endpoint: Endpoint;
   /**
    * Tells that the call is over.
@@ -17,7 +17,7 @@ export interface SharedPlace {
 }
 
 /** There is no place; in so many milliseconds there may be one. */
-export interface NoPlace {
+export interface NoSlot {
   readonly waitMs: number;
 }
 
@@ -46,7 +46,7 @@ export class SharedLimits {
    * @param tokens - Tokens that it is likely to have.
    * @param onLate - Called when the store says only after the wait that there was no place.
    */
-  take(endpoint: Endpoint, tokens: number, onLate: (full: NoPlace) => void): MaybePromise<SharedPlace | NoPlace> {
+  take(endpoint: Endpoint, tokens: number, onLate: (full: NoSlot) => void): MaybePromise<SharedSlot | NoSlot> {
     const claim = claimOf(endpoint, tokens, this.#environment.wallClock());
     const changed = this.#change(claim);
     return changed instanceof Promise ? this.#inTime(claim, changed, onLate) : this.#decided(claim, changed);
@@ -55,8 +55,8 @@ export class SharedLimits {
   async #inTime(
     claim: EndpointClaim,
     changed: Promise<ChangedCounters>,
-    onLate: (full: NoPlace) => void,
-  ): Promise<SharedPlace | NoPlace> {
+    onLate: (full: NoSlot) => void,
+  ): Promise<SharedSlot | NoSlot> {
     const isSlow = this.#storeMs > WAIT_MS;
     const inTime = isSlow ? undefined : await valueWithin(this.#environment, changed, WAIT_MS);
     if (inTime !== undefined) return this.#decided(claim, inTime);
@@ -68,11 +68,11 @@ export class SharedLimits {
     return this.#placeOf(claim, changed);
   }
 
-  #decided(claim: EndpointClaim, changed: ChangedCounters): MaybePromise<SharedPlace | NoPlace> {
+  #decided(claim: EndpointClaim, changed: ChangedCounters): MaybePromise<SharedSlot | NoSlot> {
     return changed.applied ? this.#placeOf(claim, changed) : this.#waitFor(claim, changed);
   }
 
-  #placeOf(claim: EndpointClaim, changed: MaybePromise<ChangedCounters>): SharedPlace {
+  #placeOf(claim: EndpointClaim, changed: MaybePromise<ChangedCounters>): SharedSlot {
     let isOver = false;
     return {
       endpoint: claim.endpoint,
@@ -90,7 +90,7 @@ export class SharedLimits {
     };
   }
 
-  async #waitFor({ changes }: EndpointClaim, { sums }: ChangedCounters): Promise<NoPlace> {
+  async #waitFor({ changes }: EndpointClaim, { sums }: ChangedCounters): Promise<NoSlot> {
     const waits = await Promise.all(
       changes.map(async (change, index) => {
         const sum = sums[index] ?? 0;

@@ -1,11 +1,11 @@
 /** Shares pacing and hedging among the requests of a process. */
 import {
-  EMPTY_PURSE,
+  EMPTY_HEDGE_BUDGET,
   type HedgePolicy,
-  type HedgePurse,
-  purseAfterAnswer,
-  purseAfterHedge,
-  purseAfterLoser,
+  type HedgeBudget,
+  budgetAfterAnswer,
+  budgetAfterHedge,
+  budgetAfterLoser,
 } from '../../core/selection/adaptive/hedge.ts';
 import { mayRescue, NO_RESCUES, type Rescues, rescuesNow } from '../../core/selection/adaptive/rescues.ts';
 import { bucketAfterRequest, type PacerPolicy, type RetryBucket } from '../../core/selection/adaptive/pacer.ts';
@@ -23,7 +23,7 @@ export class SharedPacing {
   /** Requests that wait until an endpoint has fewer of our calls, in the order of arrival. */
   readonly #queue = new Set<Turn>();
   #bucket: RetryBucket;
-  #purse: HedgePurse = EMPTY_PURSE;
+  #hedgeBudget: HedgeBudget = EMPTY_HEDGE_BUDGET;
 
   constructor(pacer: PacerPolicy | false, hedge: HedgePolicy | false) {
     this.#pacer = pacer;
@@ -37,7 +37,7 @@ export class SharedPacing {
    * @param waitedMs - What it has waited so far.
    * @param perSecond - Calls that all endpoints of the request together take. Called only where others wait.
    */
-  placeWaitMs(waitedMs: number, perSecond: () => number): number {
+  slotWaitMs(waitedMs: number, perSecond: () => number): number {
     if (this.#pacer === false) return 0;
     const { queueSeconds } = this.#pacer;
     const mayBeFull = this.#waiting > 0 || queueSeconds === 0;
@@ -120,7 +120,7 @@ export class SharedPacing {
 
   /** Notes an answer and what its provider charges for it; `undefined` where that is unknown. */
   answered(usd: number | undefined): void {
-    if (this.#hedge !== false) this.#purse = purseAfterAnswer(this.#purse, this.#hedge, countable(usd));
+    if (this.#hedge !== false) this.#hedgeBudget = budgetAfterAnswer(this.#hedgeBudget, this.#hedge, countable(usd));
   }
 
   /** Whether another endpoint may be called after one that refused. */
@@ -141,12 +141,12 @@ export class SharedPacing {
    */
   payHedge(callsUsd: readonly (number | undefined)[], answerShare: number): SettleHedge | undefined {
     const setAsideUsd = answerShare * Math.max(...callsUsd.map(countable));
-    const purse = purseAfterHedge(this.#purse, setAsideUsd);
-    if (purse === undefined) return undefined;
-    this.#purse = purse;
+    const hedgeBudget = budgetAfterHedge(this.#hedgeBudget, setAsideUsd);
+    if (hedgeBudget === undefined) return undefined;
+    this.#hedgeBudget = hedgeBudget;
     return (loser) => {
       const lostUsd = loser === undefined ? 0 : countable(loser.usd) * (loser.isFirst ? answerShare : 1);
-      this.#purse = purseAfterLoser(this.#purse, setAsideUsd, lostUsd);
+      this.#hedgeBudget = budgetAfterLoser(this.#hedgeBudget, setAsideUsd, lostUsd);
     };
   }
 }

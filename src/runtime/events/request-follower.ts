@@ -1,4 +1,4 @@
-import type { RequestDraft } from '../../core/ledger/draft.ts';
+import type { PendingRecord } from '../../core/ledger/pending-record.ts';
 import type { RoutedRequest } from '../../contracts/request.ts';
 import type { PlanStep } from '../../core/selection/route-plan.ts';
 import type { RouterError } from '../../protocol/router-error.ts';
@@ -20,5 +20,5 @@ export interface RequestFollower {
   answered(execution: Recorded, answer: Pick<Answer, 'endpoint' | 'firstTokenAt'>, facts: AnswerFacts): void;
   failed(execution: Recorded, error: Pick<RouterError, 'status' | 'errorType'>): void;
   /** A request was refused before it began, of which no event tells. Only known where there is a ledger. */
-  refused(draft: RequestDraft): void;
+  refused(draft: PendingRecord): void;
 }

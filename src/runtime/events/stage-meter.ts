@@ -34,7 +34,7 @@ export class StageMeter {
   }
 
   /** Notes what a model used that was called on the way. */
-  asked(usage: Usage | undefined): void {
+  requested(usage: Usage | undefined): void {
     if (usage === undefined) return;
     this.#modelTokens = (this.#modelTokens ?? 0) + usage.total_tokens;
     if (usage.cost !== undefined) this.#modelCost = (this.#modelCost ?? 0) + usage.cost;

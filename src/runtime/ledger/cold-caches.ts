@@ -4,7 +4,7 @@ import type { CacheCause, PromptCacheReport } from '../../contracts/prompt-cache
 import type { NormalizedRequest } from '../../contracts/request.ts';
 import { type AskedPrompt, cacheReport, movedBecause } from '../../core/ledger/cache-cause.ts';
 import { cacheRulesOf } from '../../core/ledger/cache-rules.ts';
-import type { DraftedPrompt } from '../../core/ledger/draft.ts';
+import type { DraftedPrompt } from '../../core/ledger/pending-record.ts';
 import { printOf, type PromptPrint } from '../../core/ledger/prompt-print.ts';
 import { marksItsCache } from '../../core/normalize/cache-marks.ts';
 import { ratesAt } from '../../catalog/price-at.ts';
@@ -15,7 +15,7 @@ import { type EventHub, warn } from '../events/events.ts';
 /** Sessions that are remembered: those that were heard of last. */
 const MOST_SESSIONS = 10_000;
 /** Times in a row that a session has the same cause before its operator is told. */
-const TOLD_AFTER = 3;
+const WARNED_AFTER = 3;
 /** Milliseconds by which the clock of another instance may differ. */
 const SAME_TIME_MS = 2_000;
 
@@ -60,14 +60,15 @@ export class ColdCaches {
    *
    * @param takesMarks - Whether marks for the cache are words of the provider's API.
    */
-  note({ request: asked, attempts, plan }: Recorded, takesMarks: boolean): DraftedPrompt | undefined {
+  note({ request: requested, attempts, plan }: Recorded, takesMarks: boolean): DraftedPrompt | undefined {
     const own = attempts.at(-1);
     // What a plugin asks belongs to no session, and of several turns each had another prompt.
     const isAlone = own?.outcome.ok === true && attempts.every((one) => one === own || !one.outcome.ok);
     const usage = own?.usage;
     if (!isAlone || usage === undefined || usage.estimated === true || own === undefined) return undefined;
-    if (asked.operation !== 'chat' || asked.within !== undefined || asked.batched === true) return undefined;
-    const request = asked as NormalizedRequest;
+    if (requested.operation !== 'chat' || requested.within !== undefined || requested.batched === true)
+      return undefined;
+    const request = requested as NormalizedRequest;
     const { endpoint } = own.step;
     const print = printOf(request, this.#salt);
     const details = usage.prompt_tokens_details;
@@ -100,13 +101,13 @@ export class ColdCaches {
     this.#known.set(key, { ...now, cause, times });
     const [eldest] = this.#known.keys();
     if (this.#known.size > MOST_SESSIONS && eldest !== undefined) this.#known.delete(eldest);
-    if (times === TOLD_AFTER && cause !== undefined && AVOIDABLE.has(cause))
-      this.#tell(request, endpoint, report, cause);
+    if (times === WARNED_AFTER && cause !== undefined && AVOIDABLE.has(cause))
+      this.#notify(request, endpoint, report, cause);
     return { print, report };
   }
 
   /** Says it once while it goes on: three times in a row is no chance. */
-  #tell(
+  #notify(
     request: NormalizedRequest,
     { model }: Endpoint,
     { at, line, lost_usd: lost, moved }: PromptCacheReport,
@@ -118,7 +119,7 @@ export class ColdCaches {
     warn(this.#events, {
       code: 'cache_cold',
       message:
-        `The prompt cache was cold ${TOLD_AFTER} times in a row in a session of account "${request.account.id}" with ` +
+        `The prompt cache was cold ${WARNED_AFTER} times in a row in a session of account "${request.account.id}" with ` +
         `${model}: ${cause}${place}${why}${cost}. ${ADVICE[cause] ?? ''}`.trim(),
     });
   }

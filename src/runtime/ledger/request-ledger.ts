@@ -7,10 +7,10 @@ import {
   draftedRefusal,
   type DraftedWork,
   type RefusedRequest,
-  type RequestDraft,
+  type PendingRecord,
   type DecisionContext,
-} from '../../core/ledger/draft.ts';
-import type { DraftList } from '../../core/ledger/draft-list.ts';
+} from '../../core/ledger/pending-record.ts';
+import type { PendingRecords } from '../../core/ledger/pending-records.ts';
 import type { RecordContext } from '../../core/ledger/write-record.ts';
 import type { RoutedRequest } from '../../contracts/request.ts';
 import { knownPromptTokens } from '../../core/tokens/token-estimate.ts';
@@ -69,9 +69,9 @@ const NO_WORKS: readonly DraftedWork[] = [];
 export class RequestLedger implements ReadableLedger {
   readonly #options: RequestLedgerOptions;
   /** What is not written out yet. Its code is loaded by the first request; those that end before it is there come first. */
-  #drafts: DraftList | undefined;
-  #early: RequestDraft[] = [];
-  #loading: Promise<DraftList> | undefined;
+  #drafts: PendingRecords | undefined;
+  #early: PendingRecord[] = [];
+  #loading: Promise<PendingRecords> | undefined;
   /** Hooks and tool calls of requests under way. */
   readonly #works = new Map<string, DraftedWork[]>();
   /** Written out, and refused by the store: they come again. */
@@ -115,8 +115,8 @@ export class RequestLedger implements ReadableLedger {
     const startedAt = this.#options.environment.now();
     return orElse(begin, (error) => {
       const request = refused();
-      const told = signal?.aborted === true ? CALLER_GONE : errorOfUnknown(error);
-      if (request !== undefined) this.refused(facts, startedAt, request, told);
+      const shown = signal?.aborted === true ? CALLER_GONE : errorOfUnknown(error);
+      if (request !== undefined) this.refused(facts, startedAt, request, shown);
       throw error;
     });
   }
@@ -161,8 +161,8 @@ export class RequestLedger implements ReadableLedger {
     committed: boolean,
   ): void {
     // What was called may have said anything; who was refused without a call is told in words of ours.
-    const told = execution.attempts.length === 0 ? message : undefined;
-    this.#add(facts, execution, { error: { status, errorType, committed, message: told } });
+    const shown = execution.attempts.length === 0 ? message : undefined;
+    this.#add(facts, execution, { error: { status, errorType, committed, message: shown } });
   }
 
   /**
@@ -178,7 +178,7 @@ export class RequestLedger implements ReadableLedger {
     const request = draftedRefusal(refused, { id: generationId(created, environment.randomText(20)), created }, tags);
     const { requested } = request;
     const { status, errorType, message } = error;
-    const draft: RequestDraft = {
+    const pendingRecord: PendingRecord = {
       at,
       startedAt,
       endedAt,
@@ -190,8 +190,8 @@ export class RequestLedger implements ReadableLedger {
       refused: true,
       error: { status, errorType, committed: false, message },
     };
-    this.#keep(draft);
-    for (const follower of this.#options.events.followers) follower.refused(draft);
+    this.#keep(pendingRecord);
+    for (const follower of this.#options.events.followers) follower.refused(pendingRecord);
   }
 
   /** Notes a hook of a plugin or a call of a server tool. */
@@ -238,7 +238,7 @@ export class RequestLedger implements ReadableLedger {
     await this.#options.store.close?.();
   }
 
-  #add(facts: DecisionContext, execution: Recorded, end: Pick<RequestDraft, 'answer' | 'error' | 'prompt'>): void {
+  #add(facts: DecisionContext, execution: Recorded, end: Pick<PendingRecord, 'answer' | 'error' | 'prompt'>): void {
     const { request, plan, attempts, startedAt, report } = execution;
     const { environment } = this.#options;
     const endedAt = environment.now();
@@ -260,25 +260,25 @@ export class RequestLedger implements ReadableLedger {
     });
   }
 
-  #keep(draft: RequestDraft): void {
+  #keep(pendingRecord: PendingRecord): void {
     const { store, bufferRecords, flushMs } = this.#options;
-    if (store.keeps !== undefined) return this.#collect(draft);
+    if (store.keeps !== undefined) return this.#collect(pendingRecord);
     if (this.#waiting >= bufferRecords) return this.#drop(1);
-    this.#collect(draft);
+    this.#collect(pendingRecord);
     if (!this.#isClosed) this.#schedule(flushMs);
   }
 
-  #collect(draft: RequestDraft): void {
-    if (this.#drafts !== undefined) return this.#drafts.add(draft);
-    this.#early.push(draft);
+  #collect(pendingRecord: PendingRecord): void {
+    if (this.#drafts !== undefined) return this.#drafts.add(pendingRecord);
+    this.#early.push(pendingRecord);
     void this.#load();
   }
 
-  #load(): Promise<DraftList> {
-    this.#loading ??= import('../../core/ledger/draft-list.ts').then(({ DraftList }) => {
+  #load(): Promise<PendingRecords> {
+    this.#loading ??= import('../../core/ledger/pending-records.ts').then(({ PendingRecords }) => {
       // Such a store would forget the oldest itself.
-      this.#drafts = new DraftList(this.#options.store.keeps);
-      for (const draft of this.#early.splice(0)) this.#drafts.add(draft);
+      this.#drafts = new PendingRecords(this.#options.store.keeps);
+      for (const pendingRecord of this.#early.splice(0)) this.#drafts.add(pendingRecord);
       return this.#drafts;
     });
     return this.#loading;
@@ -331,20 +331,20 @@ export class RequestLedger implements ReadableLedger {
     if (packed === undefined) return [];
     const { tags } = this.#options;
     const [{ unpackDrafts }, { writeRecord }] = await Promise.all([
-      import('../../core/ledger/unpack-drafts.ts'),
+      import('../../core/ledger/unpack-records.ts'),
       import('../../core/ledger/write-record.ts'),
     ]);
     const records: LedgerRecord[] = [];
-    for (const draft of unpackDrafts(packed)) {
-      const found = this.#session(draft);
+    for (const pendingRecord of unpackDrafts(packed)) {
+      const found = this.#session(pendingRecord);
       const session = found instanceof Promise ? await found : found;
-      records.push(writeRecord(draft, { tags, session }));
+      records.push(writeRecord(pendingRecord, { tags, session }));
     }
     return records;
   }
 
   /** A keyed hash: the same for all requests of a session of an account, and nothing that anybody could look up. */
-  #session({ request: { session, account } }: RequestDraft): string | undefined | Promise<string> {
+  #session({ request: { session, account } }: PendingRecord): string | undefined | Promise<string> {
     if (session.id === undefined) return undefined;
     const hash = hmacSha256(this.#options.secret(), `session\0${account.id}\0${session.id}`);
     return hash instanceof Promise ? hash.then(shortHash) : shortHash(hash);

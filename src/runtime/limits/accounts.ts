@@ -44,12 +44,12 @@ export type CheckAccount = (account: Account) => void;
 
 /** Makes a {@link CheckAccount}, which tells of each account at most once a minute. */
 export function accountCheck(environment: Environment, events: EventHub): CheckAccount {
-  const tell = seldom(environment, (message) => warn(events, { code: 'account', message }));
+  const warnSeldom = seldom(environment, (message) => warn(events, { code: 'account', message }));
   return (account) => {
     const problems = accountLimitProblems(account);
     if (problems.length === 0) return;
-    const told = problems.map(({ path, problem }) => `${path} ${problem}`).join('; ');
-    tell(`The limits of the account ${echo(account.id)} cannot be used, so it gets a 503: ${told}`);
+    const shown = problems.map(({ path, problem }) => `${path} ${problem}`).join('; ');
+    warnSeldom(`The limits of the account ${echo(account.id)} cannot be used, so it gets a 503: ${shown}`);
     throw new RouterError({
       status: 503,
       errorType: 'server',

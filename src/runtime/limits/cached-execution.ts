@@ -12,7 +12,7 @@ import type { JsonObject, JsonValue } from '../../protocol/json.ts';
 import type { RouterMetadata } from '../../protocol/metadata.ts';
 import type { RuntimeServices } from '../chat/services.ts';
 import { AnsweredExecution } from '../pipeline/answered-execution.ts';
-import { type CachedAnswer, reportHit, type Flight } from './responses.ts';
+import { type CachedAnswer, reportHit, type SharedRequest } from './responses.ts';
 import type { Attempt } from '../../core/fallback/attempt.ts';
 import type { CacheReport } from '../../contracts/state-store.ts';
 import { type Answer, type Execution, recorded } from '../chat/answer.ts';
@@ -44,7 +44,7 @@ export class CachedExecution implements Execution {
   readonly #options: CachedExecutionOptions;
   #report: CacheReport;
   #inner: Execution | undefined;
-  #flight: Flight | undefined;
+  #sharedRequest: SharedRequest | undefined;
   #isHit = false;
 
   constructor(services: RuntimeServices, options: CachedExecutionOptions) {
@@ -82,11 +82,11 @@ export class CachedExecution implements Execution {
       this.signal.throwIfAborted();
       const inner = found === undefined ? await this.#options.start() : this.#answered(found);
       this.#inner = inner;
-      const tell: Execution['onSending'] = (endpoint, body) => this.onSending?.(endpoint, body);
-      inner.onSending = tell;
+      const notify: Execution['onSending'] = (endpoint, body) => this.onSending?.(endpoint, body);
+      inner.onSending = notify;
       return this.#kept(await inner.run());
     } catch (error) {
-      this.#flight?.land();
+      this.#sharedRequest?.land();
       throw error;
     }
   }
@@ -105,11 +105,11 @@ export class CachedExecution implements Execution {
         return answer.settle(end);
       },
       fail: (failure, how) => {
-        this.#flight?.land();
+        this.#sharedRequest?.land();
         return answer.fail(failure, how);
       },
       abandon: () => {
-        this.#flight?.land();
+        this.#sharedRequest?.land();
         answer.abandon();
       },
       polish: async (result) => {
@@ -118,7 +118,7 @@ export class CachedExecution implements Execution {
           if (!this.#isHit) this.#keep(answer, polished.choices);
           return polished;
         } finally {
-          this.#flight?.land();
+          this.#sharedRequest?.land();
         }
       },
     };
@@ -143,14 +143,14 @@ export class CachedExecution implements Execution {
     const other = rule.clear ? undefined : responses.underWay(key);
     if (other !== undefined) return this.#allowed(await this.#waitFor(other));
     // Whoever comes while the store is asked must find somebody to wait for.
-    this.#flight = responses.lead(key);
+    this.#sharedRequest = responses.lead(key);
     const found = this.#allowed(await (rule.clear ? responses.forget(key) : responses.find(key)));
-    if (found !== undefined) this.#flight.land(found);
+    if (found !== undefined) this.#sharedRequest.land(found);
     return found;
   }
 
   /** Waits for a request that is the same, but not for ever: its caller may read slowly. */
-  #waitFor({ landed }: Flight): Promise<CachedAnswer | undefined> {
+  #waitFor({ landed }: SharedRequest): Promise<CachedAnswer | undefined> {
     const { signal } = this;
     const { environment, timeouts } = this.#services;
     let leave: () => void = () => {};
@@ -176,7 +176,7 @@ export class CachedExecution implements Execution {
   #keep({ endpoint }: Answer, choices: readonly Choice[]): void {
     const { responses, environment } = this.#services;
     const { key, rule, request } = this.#options;
-    const isWhole = choices.length > 0 && choices.every(({ finish_reason: reason }) => reason !== 'error');
+    const isComplete = choices.length > 0 && choices.every(({ finish_reason: reason }) => reason !== 'error');
     const storedAt = environment.wallClock();
     const kept: CachedAnswer = {
       sourceId: request.id,
@@ -187,8 +187,8 @@ export class CachedExecution implements Execution {
       provider: endpoint.providerName,
       choices,
     };
-    if (isWhole) responses.keep(key, kept);
-    this.#flight?.land(isWhole ? kept : undefined);
+    if (isComplete) responses.keep(key, kept);
+    this.#sharedRequest?.land(isComplete ? kept : undefined);
   }
 }
 

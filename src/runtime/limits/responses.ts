@@ -3,7 +3,7 @@ import { type CachePolicy, type CacheRule, cacheRule } from '../../core/limits/c
 import type { KeptAnswer } from '../../core/limits/kept-answer.ts';
 import type { NormalizedRequest } from '../../contracts/request.ts';
 import type { ActivePlugin } from '../../core/pipeline/choose-plugins.ts';
-import type { ResponseCacheStore, CacheWish, CacheReport } from '../../contracts/state-store.ts';
+import type { ResponseCacheStore, RequestedCache, CacheReport } from '../../contracts/state-store.ts';
 import type { Environment } from '../../platform/environment.ts';
 import { type EventHub, warn } from '../events/events.ts';
 import { withoutBillingLine } from '../../core/normalize/claude-code.ts';
@@ -22,7 +22,7 @@ export interface ResponsesOptions {
 }
 
 /** A request that is being answered; others that are the same wait for it. */
-export interface Flight {
+export interface SharedRequest {
   /** The answer, or undefined when it came to none. */
   readonly landed: Promise<CachedAnswer | undefined>;
   /** Ends it. May be called more than once. */
@@ -37,7 +37,7 @@ export class Responses {
   readonly #options: ResponsesOptions;
   readonly #environment: Environment;
   readonly #events: EventHub;
-  readonly #flights = new Map<string, Flight>();
+  readonly #flights = new Map<string, SharedRequest>();
   /** What the router does by default. */
   readonly policy: CachePolicy;
 
@@ -49,8 +49,8 @@ export class Responses {
   }
 
   /** How a request uses the cache; undefined when it does not. */
-  ruleFor(request: NormalizedRequest, wish: CacheWish): CacheRule | undefined {
-    return cacheRule(request, wish, this.policy);
+  ruleFor(request: NormalizedRequest, requestedCache: RequestedCache): CacheRule | undefined {
+    return cacheRule(request, requestedCache, this.policy);
   }
 
   /**
@@ -68,7 +68,7 @@ export class Responses {
   ): Promise<string> {
     const { account, stream, requested, native, anthropicBetas = [] } = request;
     const owner = JSON.stringify([account.id, account.keyId ?? null]);
-    const shape = `${native?.dialect ?? 'chat'}\n${stream ? 'stream' : 'whole'}\n${anthropicBetas.join()}`;
+    const shape = `${native?.apiFormat ?? 'chat'}\n${stream ? 'stream' : 'whole'}\n${anthropicBetas.join()}`;
     const added =
       plugins.length === 0 ? '' : JSON.stringify(plugins.map(({ plugin, options }) => [plugin.id, options]));
     const made = `${added}\n${textOf(presets)}`;
@@ -98,32 +98,32 @@ export class Responses {
   }
 
   /** The request with this key that is being answered, if there is one. */
-  underWay(key: string): Flight | undefined {
+  underWay(key: string): SharedRequest | undefined {
     return this.#flights.get(key);
   }
 
   /** Makes a request the one that others with its key wait for. */
-  lead(key: string): Flight {
+  lead(key: string): SharedRequest {
     let resolve: (answer?: CachedAnswer) => void = () => {};
     const landed = new Promise<CachedAnswer | undefined>((settle) => (resolve = settle));
     const land = (answer?: CachedAnswer): void => {
-      if (this.#flights.get(key) === flight) this.#flights.delete(key);
+      if (this.#flights.get(key) === sharedRequest) this.#flights.delete(key);
       resolve(answer);
     };
-    const flight = { landed, land };
-    this.#flights.set(key, flight);
-    return flight;
+    const sharedRequest = { landed, land };
+    this.#flights.set(key, sharedRequest);
+    return sharedRequest;
   }
 
   async #soon<Value>(ask: () => Value | Promise<Value>): Promise<Value | undefined> {
-    const asked = (async () => ask())();
-    asked.catch(() =>
+    const requested = (async () => ask())();
+    requested.catch(() =>
       warn(this.#events, {
         code: 'response_cache',
         message: 'The response cache could not be used; check the store in "state"',
       }),
     );
-    return valueWithin(this.#environment, asked, STORE_WAIT_MS);
+    return valueWithin(this.#environment, requested, STORE_WAIT_MS);
   }
 }
 

@@ -89,7 +89,7 @@ export class Spending {
 
   /** Replaces a reservation by what was spent. Nobody waits for it. */
   settle(ticket: BudgetTicket, nanoUsd: number): void {
-    void this.#told(async () => this.#keeper.settle(ticket, nanoUsd));
+    void this.#shown(async () => this.#keeper.settle(ticket, nanoUsd));
   }
 
   /** Notes what plugins and tools spent beside the models. It has happened, so it is never refused. */
@@ -130,7 +130,7 @@ export class Spending {
 
   #add(account: Account, limited: readonly HeldBudget[], nanoUsd: number): void {
     if (limited.length === 0) return;
-    void this.#told(async () => {
+    void this.#shown(async () => {
       // A budget that is used up gives no ticket; its own limit must not hide what was spent.
       const budgets = limited.map((budget) => ({ ...budget, limitNanoUsd: Number.MAX_SAFE_INTEGER }));
       const decision = await this.#keeper.reserve({ account: account.id, budgets, nanoUsd: 0 });
@@ -138,7 +138,7 @@ export class Spending {
     });
   }
 
-  async #told(work: () => Promise<void>): Promise<void> {
+  async #shown(work: () => Promise<void>): Promise<void> {
     try {
       await work();
     } catch {

@@ -1,6 +1,6 @@
 /** Starts a request through the response cache. */
 import type { NormalizedRequest } from '../../contracts/request.ts';
-import type { CacheWish } from '../../contracts/state-store.ts';
+import type { RequestedCache } from '../../contracts/state-store.ts';
 import { type MaybePromise, onDemand } from '../../platform/wait.ts';
 import type { CachedExecutionOptions } from './cached-execution.ts';
 import type { RuntimeServices } from '../chat/services.ts';
@@ -10,17 +10,17 @@ import type { Execution } from '../chat/answer.ts';
 interface CachedStart extends Pick<CachedExecutionOptions, 'signal' | 'start' | 'plugins'> {
   /** As it came: equal bodies have equal answers. */
   readonly body: unknown;
-  readonly wish: CacheWish | undefined;
+  readonly requestedCache: RequestedCache | undefined;
 }
 
 /** Starts a request, with the response cache before it where that takes part. */
 export function throughCache(
   services: RuntimeServices,
   request: NormalizedRequest,
-  { body, wish = NO_WISH, ...rest }: CachedStart,
+  { body, requestedCache = NOTHING_REQUESTED, ...rest }: CachedStart,
 ): MaybePromise<Execution> {
   const { responses } = services;
-  const rule = responses.ruleFor(request, wish);
+  const rule = responses.ruleFor(request, requestedCache);
   if (rule === undefined) return rest.start();
   return answeredThroughCache(services, { request, body, rule, ...rest });
 }
@@ -37,4 +37,4 @@ async function answeredThroughCache(
 
 const loadCachedExecution = onDemand(() => import('./cached-execution.ts'));
 
-const NO_WISH: CacheWish = {};
+const NOTHING_REQUESTED: RequestedCache = {};

@@ -3,7 +3,7 @@ import type { NormalizedRequest } from '../../contracts/request.ts';
 import type { PluginAnswer } from '../../contracts/plugin.ts';
 import type { RoutePlan } from '../../core/selection/route-plan.ts';
 import { describeRouting } from '../../core/selection/router-metadata.ts';
-import { scatter } from '../../core/stream/pieces.ts';
+import { piecesOf } from '../../core/stream/pieces.ts';
 import { type Settlement, settleUsage } from '../../core/stream/usage.ts';
 import type { RouterMetadata } from '../../protocol/metadata.ts';
 import type { RuntimeServices } from '../chat/services.ts';
@@ -47,7 +47,7 @@ export class AnsweredExecution implements Execution {
     const { choices, usage } = this.#answer;
     const result = { choices, usage };
     const firstTokenAt = this.#now();
-    const call = heldCall(scatter(result));
+    const call = heldCall(piecesOf(result));
     const answer: Answer = {
       endpoint: this.#endpoint,
       call,
@@ -75,7 +75,7 @@ export class AnsweredExecution implements Execution {
   }
 
   metadata(): RouterMetadata {
-    const told = describeRouting({ plan: this.plan, attempts: [], answered: false, pipeline: [] });
-    return { ...told, strategy: this.#answer.strategy ?? told.strategy };
+    const shown = describeRouting({ plan: this.plan, attempts: [], answered: false, pipeline: [] });
+    return { ...shown, strategy: this.#answer.strategy ?? shown.strategy };
   }
 }

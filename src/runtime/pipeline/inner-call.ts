@@ -8,7 +8,7 @@ import type { ChatRequest } from '../../protocol/chat-request.ts';
 import type { ChatResult } from '../../protocol/chat-result.ts';
 import type { RuntimeServices } from '../chat/services.ts';
 import type { StageMeter } from '../events/stage-meter.ts';
-import type { Ledger } from './ledger.ts';
+import type { RequestUsage } from './request-usage.ts';
 import type { Environment } from '../../platform/environment.ts';
 import type { ActivePlugin } from '../../core/pipeline/choose-plugins.ts';
 import type { ErrorType } from '../../protocol/error.ts';
@@ -23,7 +23,7 @@ function depthOf({ within }: NormalizedRequest): number {
 /** The request that a plugin or server tool works for. */
 interface OuterRequest {
   readonly request: NormalizedRequest;
-  readonly ledger: Ledger;
+  readonly ledger: RequestUsage;
   readonly signal: AbortSignal;
   readonly meter: StageMeter;
 }
@@ -86,7 +86,7 @@ async function callWithin(
     ? start(outer.signal)
     : boundedCall(services, outer.signal, timeoutMs, start));
   outer.ledger.called(id, result);
-  outer.meter.asked(result.usage);
+  outer.meter.requested(result.usage);
   return result;
 }
 
@@ -171,7 +171,7 @@ const TYPE_OF_STATUS: Readonly<Record<number, ErrorType>> = {
  */
 export function handleHookFailure(
   services: RuntimeServices,
-  ledger: Ledger,
+  ledger: RequestUsage,
   { plugin }: ActivePlugin,
   hook: HookName,
   failure: HookFailure,

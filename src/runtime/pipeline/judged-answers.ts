@@ -30,8 +30,8 @@ export class JudgedAnswers {
    */
   dial(dialing: Dialing<NormalizedRequest>, attempts: readonly Attempt[]): UpstreamCall {
     const fault = faultToName(attempts, dialing.endpoint);
-    const asked = fault === undefined ? dialing : { ...dialing, request: withFault(dialing.request, fault) };
-    return new JudgedCall(asked, this.#judge, fault !== undefined, (bill) => this.#bills.push(bill));
+    const requested = fault === undefined ? dialing : { ...dialing, request: withFault(dialing.request, fault) };
+    return new JudgedCall(requested, this.#judge, fault !== undefined, (bill) => this.#bills.push(bill));
   }
 
   /** What an answer and those that were refused before it used and cost. */
@@ -94,7 +94,7 @@ class JudgedCall extends UpstreamCall {
     const { usage, serviceTier } = result;
     const outputImages = result.choices.reduce((count, { message }) => count + (message.images?.length ?? 0), 0);
     const likelyTokens = bill.usage.completion_tokens;
-    this.#refused = { usage, serviceTier, outputImages, likelyTokens, isWhole: true };
+    this.#refused = { usage, serviceTier, outputImages, likelyTokens, isComplete: true };
     const mismatch = { path, problem, answer, ...(this.#named ? { named: true } : {}) };
     return { type: 'failed', failure: failure('schema_mismatch', MISFIT, { mismatch }) };
   }

@@ -19,10 +19,10 @@ import { expandTools } from '../tools/run-tools.ts';
 import { ToolLoop } from '../tools/tool-loop.ts';
 import { AnsweredExecution } from './answered-execution.ts';
 import { handleHookFailure } from './inner-call.ts';
-import { Ledger } from './ledger.ts';
+import { RequestUsage } from './request-usage.ts';
 import { loadPlugins, needsLoading } from './load-plugins.ts';
 import { PluginRun } from './plugin-run.ts';
-import { scatter } from '../../core/stream/pieces.ts';
+import { piecesOf } from '../../core/stream/pieces.ts';
 import { JudgedAnswers } from './judged-answers.ts';
 import { heldCall, TransformedCall } from './transformed-call.ts';
 import type { Attempt } from '../../core/fallback/attempt.ts';
@@ -40,14 +40,14 @@ export async function planForExplanation(
   const loaded = new Set(plugins);
   if (needsLoading(plugins)) {
     await loadPlugins(services, plugins, new AbortController().signal, (active, failure) => {
-      handleHookFailure(services, new Ledger(), active, 'load', failure);
+      handleHookFailure(services, new RequestUsage(), active, 'load', failure);
       loaded.delete(active);
     });
   }
   const roll = services.environment.random();
   return planWithPlugins(services, offer.value.request, [...loaded], { roll, stateOf: () => undefined }, (failures) => {
     for (const { active, thrown } of failures) {
-      handleHookFailure(services, new Ledger(), active, 'onCandidates', { type: 'threw', thrown });
+      handleHookFailure(services, new RequestUsage(), active, 'onCandidates', { type: 'threw', thrown });
     }
   });
 }
@@ -74,7 +74,7 @@ export class PipelineExecution implements Execution {
   onSending: ((endpoint: Endpoint, body: JsonValue) => void) | undefined;
   readonly #services: RuntimeServices;
   readonly #body: unknown;
-  readonly #ledger: Ledger;
+  readonly #ledger: RequestUsage;
   readonly #plugins: PluginRun;
   #request: NormalizedRequest;
   #plan: RoutePlan;
@@ -89,7 +89,7 @@ export class PipelineExecution implements Execution {
     this.startedAt = services.environment.now();
     this.signal = signal;
     this.#services = services;
-    this.#ledger = new Ledger((usd) => services.spending.charge(request, usd));
+    this.#ledger = new RequestUsage((usd) => services.spending.charge(request, usd));
     this.#body = body;
     this.#request = plugins.length === 0 ? request : frozenRequest(request);
     this.#plan = { requested: request.requested, steps: [], rejected: [] };
@@ -111,8 +111,8 @@ export class PipelineExecution implements Execution {
   async run(): Promise<Answer> {
     try {
       this.#inner = await this.#prepare();
-      const tell: Execution['onSending'] = (endpoint, body) => this.onSending?.(endpoint, body);
-      this.#inner.onSending = tell;
+      const notify: Execution['onSending'] = (endpoint, body) => this.onSending?.(endpoint, body);
+      this.#inner.onSending = notify;
       return this.#withPlugins(await this.#inner.run());
     } catch (error) {
       throw this.#explained(error);
@@ -226,7 +226,7 @@ export class PipelineExecution implements Execution {
     const answer =
       this.#streamed === undefined || whole === undefined
         ? given
-        : { ...given, result: undefined, call: heldCall(scatter(whole)) };
+        : { ...given, result: undefined, call: heldCall(piecesOf(whole)) };
     return {
       ...answer,
       get endpoint() {
@@ -299,7 +299,7 @@ async function planWithPlugins(
     policy: selection,
   });
   onFailures(filtered.failures);
-  for (const message of filtered.warnings) services.tellNotice(message);
+  for (const message of filtered.warnings) services.notifyOperator(message);
   const plan = await planRequest(services, filtered.request, { roll: context.roll, served });
   return {
     request: filtered.request,

@@ -8,7 +8,7 @@ import { targetOf } from '../../core/pipeline/filter-candidates.ts';
 import { type ChangedRequest, applyChange, changedMembers, frozenCopy } from '../../core/pipeline/frozen.ts';
 import { TransformChain } from '../../core/pipeline/transform-chain.ts';
 import { ResultCollector } from '../../core/stream/collect.ts';
-import { scatter } from '../../core/stream/pieces.ts';
+import { piecesOf } from '../../core/stream/pieces.ts';
 import type { ChatResult } from '../../protocol/chat-result.ts';
 import { completeChoices } from '../../protocol/plugin-output.ts';
 import { RouterError } from '../../protocol/router-error.ts';
@@ -24,7 +24,7 @@ import {
   runBounded,
   sharedContext,
 } from './inner-call.ts';
-import type { Ledger } from './ledger.ts';
+import type { RequestUsage } from './request-usage.ts';
 import { loadPlugins, needsLoading } from './load-plugins.ts';
 import { inspectJson } from '../../protocol/inspect-json.ts';
 import type { PluginFacts, PluginOutcome } from '../../contracts/events.ts';
@@ -46,7 +46,7 @@ const SLOW_MS = 200;
 /** The plugins of one request at work: their hooks in order, what they remember, and what becomes of failures. */
 export class PluginRun {
   readonly #services: RuntimeServices;
-  readonly #ledger: Ledger;
+  readonly #ledger: RequestUsage;
   readonly #signal: AbortSignal;
   readonly #roll: number;
   #active: readonly ActivePlugin[];
@@ -55,7 +55,7 @@ export class PluginRun {
   constructor(
     services: RuntimeServices,
     active: readonly ActivePlugin[],
-    ledger: Ledger,
+    ledger: RequestUsage,
     signal: AbortSignal,
     roll: number = services.environment.random(),
   ) {
@@ -243,7 +243,7 @@ export class PluginRun {
     const chain = this.transforms(request, [active]);
     if (chain === undefined) return result;
     const collector = new ResultCollector();
-    for (const piece of [...scatter({ choices: result.choices }).flatMap((one) => chain.push(one)), ...chain.end()]) {
+    for (const piece of [...piecesOf({ choices: result.choices }).flatMap((one) => chain.push(one)), ...chain.end()]) {
       collector.add(piece);
     }
     const rewritten = new Map(collector.result().choices.map((choice) => [choice.index, choice.message]));
@@ -267,11 +267,11 @@ export class PluginRun {
     const meter = new StageMeter(this.#services, request, this.#ledger.nextWork());
     // What a plugin said about the request covers what it does for each endpoint and to the answer.
     const stagesBefore = hook === 'onRequest' ? this.#ledger.stages.length : 0;
-    let told: PluginOutcome = 'aborted';
+    let reported: PluginOutcome = 'aborted';
     const skip = (failure: HookFailure): undefined => {
-      told = isRefusal(failure) ? 'refused' : 'failed';
+      reported = isRefusal(failure) ? 'refused' : 'failed';
       this.broken(active, hook, failure);
-      told = 'skipped';
+      reported = 'skipped';
     };
     meter.pluginStarts(id, hook);
     try {
@@ -287,13 +287,13 @@ export class PluginRun {
         const summary = summaryOf(value);
         // Every stage that changed something leaves an entry, also when its plugin did not write one.
         if (summary !== undefined) this.#ledger.stageUnlessNoted(id, stagesBefore, summary);
-        told = outcomeOf(value, summary);
+        reported = outcomeOf(value, summary);
         return value;
       } catch (thrown) {
         return skip({ type: 'threw', thrown });
       }
     } finally {
-      meter.pluginEnds(id, hook, told);
+      meter.pluginEnds(id, hook, reported);
     }
   }
 

@@ -1,5 +1,5 @@
 import { ChunkEnvelope, dataFrame, DONE_FRAME } from '../../core/stream/envelope.ts';
-import { DIALECT_ERRORS, failureOf } from '../../formats/errors.ts';
+import { API_FORMAT_ERRORS, failureOf } from '../../formats/errors.ts';
 import * as read from '../../platform/json.ts';
 import { RouterError } from '../../protocol/router-error.ts';
 import type { StreamFormat } from './stream-layout.ts';
@@ -16,7 +16,7 @@ export function lostEnding(format: StreamFormat, id: string, first: string, last
   const detail = error.toDetail();
   switch (format) {
     case 'messages':
-      return `event: error\n${dataFrame(JSON.stringify({ ...DIALECT_ERRORS.messages.error({ status: error.status, detail }), type: 'error' }))}`;
+      return `event: error\n${dataFrame(JSON.stringify({ ...API_FORMAT_ERRORS.messages.error({ status: error.status, detail }), type: 'error' }))}`;
     case 'responses': {
       const failure = failureOf({ status: error.status, detail });
       const data = {

@@ -1,5 +1,5 @@
 import type { JsonValue } from '../../protocol/json.ts';
-import type { DialectName } from '../../protocol/dialect.ts';
+import type { ApiFormatName } from '../../protocol/api-format.ts';
 import * as read from '../../platform/json.ts';
 
 /**
@@ -11,7 +11,7 @@ import * as read from '../../platform/json.ts';
 export const CHUNK_BYTES = 16_384;
 
 /** API format of a stream, or `text` for one that the program sends itself. */
-export type StreamFormat = 'chat' | DialectName | 'text';
+export type StreamFormat = 'chat' | ApiFormatName | 'text';
 
 /** What is known of a stream besides its bytes. */
 export interface StreamHead {

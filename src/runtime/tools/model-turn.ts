@@ -2,7 +2,7 @@
 import { ServerCallFilter } from '../../core/pipeline/server-call-filter.ts';
 import { judgeToolCalls } from '../../core/selection/tool-validity.ts';
 import { ResultCollector } from '../../core/stream/collect.ts';
-import { commits, scatter } from '../../core/stream/pieces.ts';
+import { commits, piecesOf } from '../../core/stream/pieces.ts';
 import { StreamTracker } from '../../core/stream/stream-tracker.ts';
 import type { ResultMessage } from '../../protocol/chat-result.ts';
 import type { Settlement } from '../../core/stream/usage.ts';
@@ -53,7 +53,7 @@ export class ModelTurn {
   async open(): Promise<Answer> {
     const answer = await this.execution.run();
     this.#answer = answer;
-    this.#call = answer.result === undefined ? answer.call : heldCall(scatter(answer.result));
+    this.#call = answer.result === undefined ? answer.call : heldCall(piecesOf(answer.result));
     // What came before the first content has been seen by the call's own tracker.
     this.#tracker = answer.result === undefined ? answer.call.tracker : new StreamTracker();
     this.#collector = new ResultCollector();

@@ -15,7 +15,7 @@ import type { ResultToolCall } from '../../protocol/chat-result.ts';
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
 import { MAX_PLUGIN_OUTPUT_LENGTH } from '../../protocol/limits.ts';
 import { runBounded, sharedContext } from '../pipeline/inner-call.ts';
-import type { Ledger } from '../pipeline/ledger.ts';
+import type { RequestUsage } from '../pipeline/request-usage.ts';
 import { warn } from '../events/events.ts';
 import type { RuntimeServices } from '../chat/services.ts';
 import { StageMeter } from '../events/stage-meter.ts';
@@ -30,7 +30,7 @@ interface ToolRun {
   /** Calls so far, by function name. */
   readonly uses: Map<string, number>;
   readonly request: NormalizedRequest;
-  readonly ledger: Ledger;
+  readonly ledger: RequestUsage;
   readonly signal: AbortSignal;
 }
 
@@ -74,16 +74,16 @@ async function runTool(call: ResultToolCall, run: ToolRun): Promise<FinishedCall
   ledger.toolCalls(0, 1);
   const meter = new StageMeter(services, run.request, ledger.nextWork());
   meter.toolStarts(tool.definition.type, tool.name);
-  let told: ToolCallOutcome = 'aborted';
+  let reported: ToolCallOutcome = 'aborted';
   let result: string | undefined;
   try {
     const { finished, outcome } = await execute(call, run, { tool, args, use, meter });
-    told = outcome;
+    reported = outcome;
     ({ result } = finished);
     return finished;
   } finally {
     meter.toolSaid(call.id, args, result);
-    meter.toolEnds(tool.definition.type, tool.name, told);
+    meter.toolEnds(tool.definition.type, tool.name, reported);
   }
 }
 
@@ -218,9 +218,9 @@ async function expand(
   { definition, options }: ExpandableTool,
   caller: AbortSignal,
 ): Promise<readonly unknown[]> {
-  const { environment, timeouts, tellNotice, events } = services;
+  const { environment, timeouts, notifyOperator, events } = services;
   const outcome = await runBounded(environment, caller, definition.timeoutMs ?? timeouts.serverToolMs, (signal) =>
-    definition.expand?.(options, { signal, now: environment.now, warn: tellNotice }),
+    definition.expand?.(options, { signal, now: environment.now, warn: notifyOperator }),
   );
   if (outcome.type === 'value' && Array.isArray(outcome.value) && outcome.value.length > 0) return outcome.value;
   const thrown = outcome.type === 'threw' ? outcome.thrown : undefined;

@@ -15,7 +15,7 @@ import type { RouterMetadata } from '../../protocol/metadata.ts';
 import type { Settlement } from '../../core/stream/usage.ts';
 import { ChatExecution, type JudgedCalls } from '../chat/execution.ts';
 import { heldCall } from '../pipeline/transformed-call.ts';
-import type { Ledger } from '../pipeline/ledger.ts';
+import type { RequestUsage } from '../pipeline/request-usage.ts';
 import type { RuntimeServices } from '../chat/services.ts';
 import { type FinishedTurn, ModelTurn } from './model-turn.ts';
 import { type FinishedCall, runTools } from './run-tools.ts';
@@ -33,7 +33,7 @@ interface ToolLoopOptions {
   /** By function name. */
   readonly tools: ReadonlyMap<string, OfferedTool>;
   readonly signal: AbortSignal;
-  readonly ledger: Ledger;
+  readonly ledger: RequestUsage;
   /** Plugins that change a request for an endpoint. */
   readonly prepare?: ((request: NormalizedRequest, endpoint: Endpoint) => Promise<NormalizedRequest>) | undefined;
   /** What makes the calls, where answers are judged. */
@@ -186,12 +186,12 @@ export class ToolLoop implements Execution {
         prepare === undefined && !toolsOff
           ? undefined
           : (endpoint) => {
-              const told = toolsOff ? withToolsOff(request, endpoint) : request;
-              return prepare === undefined ? told : prepare(told, endpoint);
+              const shown = toolsOff ? withToolsOff(request, endpoint) : request;
+              return prepare === undefined ? shown : prepare(shown, endpoint);
             },
     });
-    const tell: Execution['onSending'] = (endpoint, body) => this.onSending?.(endpoint, body);
-    execution.onSending = tell;
+    const notify: Execution['onSending'] = (endpoint, body) => this.onSending?.(endpoint, body);
+    execution.onSending = notify;
     const turn = new ModelTurn(execution, this.#names);
     this.#turn = turn;
     this.#last = await turn.open();

@@ -2,7 +2,7 @@
 import * as read from '../../platform/json.ts';
 import type { ChangedCounters, ChangeName, CounterChange, StateStore } from '../../contracts/state-store.ts';
 import type { JsonValue } from '../../protocol/json.ts';
-import { checkShape, type OptionShape, text, withFunctions } from '../../platform/option-kinds.ts';
+import { checkShape, type OptionShape, string, withFunctions } from '../../platform/option-kinds.ts';
 import { StorageError } from '../../contracts/storage-error.ts';
 import { AcknowledgedChanges } from '../acknowledged-changes.ts';
 import { LOCAL_FALLBACK_OPTIONS, type LocalFallbackOptions, withLocalFallback } from '../local-fallback.ts';
@@ -198,7 +198,7 @@ export interface DurableObjectStoreOptions extends LocalFallbackOptions {
 
 const OPTIONS: OptionShape<DurableObjectStoreOptions> = {
   namespace: withFunctions('a binding of Durable Objects, such as env.SIGNALBOX_STATE', 'idFromName', 'get'),
-  name: text,
+  name: string,
   ...LOCAL_FALLBACK_OPTIONS,
 };
 

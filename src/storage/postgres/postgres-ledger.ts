@@ -1,6 +1,6 @@
 /** The ledger in PostgreSQL. */
 import type { Ledger, LedgerCostKey, LedgerRecord } from '../../contracts/ledger.ts';
-import { anything, checkShape, type OptionShape } from '../../platform/option-kinds.ts';
+import { unknown, checkShape, type OptionShape } from '../../platform/option-kinds.ts';
 import {
   checkKeepDays,
   columnsOf,
@@ -40,7 +40,7 @@ export interface PostgresLedgerOptions extends Omit<PostgresStorageOptions, 'sch
   readonly keepDays?: number | undefined;
 }
 
-const OPTIONS: OptionShape<PostgresLedgerOptions> = { ...STORAGE_OPTIONS, keepDays: anything };
+const OPTIONS: OptionShape<PostgresLedgerOptions> = { ...STORAGE_OPTIONS, keepDays: unknown };
 
 function firstTables(schema: string): string {
   // Names are compared byte by byte, as in every other store.

@@ -1,7 +1,7 @@
 /** The tables in PostgreSQL, and their migrations. */
 import { StorageError } from '../../contracts/storage-error.ts';
 import { PostgresDatabase, type Query } from './database.ts';
-import { anything, flag, kind, type OptionShape } from '../../platform/option-kinds.ts';
+import { unknown, boolean, kind, type OptionShape } from '../../platform/option-kinds.ts';
 import { ConfigError, type ConfigProblem } from '../../protocol/router-error.ts';
 import { heard, openPool, type PostgresPool } from './driver.ts';
 import type { Statement } from './statements.ts';
@@ -185,13 +185,13 @@ export interface PostgresStorageOptions {
 
 /** Kinds of the options of {@link postgresStorage}. */
 export const OPTIONS: OptionShape<PostgresStorageOptions> = {
-  pool: anything,
+  pool: unknown,
   connectionString: kind('a string', (value) => typeof value === 'string'),
   schema: kind('a string', (value) => typeof value === 'string'),
-  connections: anything,
-  migrate: flag,
-  statementTimeoutMs: anything,
-  connectTimeoutMs: anything,
+  connections: unknown,
+  migrate: boolean,
+  statementTimeoutMs: unknown,
+  connectTimeoutMs: unknown,
 };
 
 /** Finds what is wrong with where a database is said to be. */

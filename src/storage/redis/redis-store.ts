@@ -1,5 +1,5 @@
 /** The state store in Redis. */
-import { anything, checkShape, kind, type OptionShape } from '../../platform/option-kinds.ts';
+import { unknown, checkShape, kind, type OptionShape } from '../../platform/option-kinds.ts';
 import { ConfigError, type ConfigProblem } from '../../protocol/router-error.ts';
 import type { JsonValue } from '../../protocol/json.ts';
 import { AcknowledgedChanges } from '../acknowledged-changes.ts';
@@ -144,7 +144,7 @@ export function redisStore(options: RedisStoreOptions): StateStore {
     async change(changes, name) {
       const keys = [...new Set(changes.flatMap(({ key, beside = [] }) => [key, ...beside]))];
       const indexOf = (key: string): string => String(keys.indexOf(key) + 1);
-      const told = changes.flatMap(({ key, by, ttlMs, max, beside = [] }) => {
+      const shown = changes.flatMap(({ key, by, ttlMs, max, beside = [] }) => {
         return [
           indexOf(key),
           String(by),
@@ -158,7 +158,7 @@ export function redisStore(options: RedisStoreOptions): StateStore {
       if (made !== undefined) names.push(made);
       const number = [name === undefined ? '' : String(name.number), name?.isRevoked === true ? '1' : ''];
       return acknowledged.along(made ?? '', name, async (forgettable) => {
-        const command = ['EVAL', CHANGE, String(names.length), ...names, ...told, ...number, forgettable.join()];
+        const command = ['EVAL', CHANGE, String(names.length), ...names, ...shown, ...number, forgettable.join()];
         // Where the server's clock was set, the first answer says so.
         return (await inTime(command)) ?? (await inTime(command)) ?? lateFailure();
       });
@@ -235,7 +235,7 @@ function nothing(): Promise<void> {
 }
 
 const OPTIONS: OptionShape<RedisStoreOptions> = {
-  client: anything,
+  client: unknown,
   url: kind('a string', (value) => typeof value === 'string'),
   prefix: kind('a string', (value) => typeof value === 'string'),
   ...LOCAL_FALLBACK_OPTIONS,

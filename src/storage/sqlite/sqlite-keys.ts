@@ -1,6 +1,6 @@
 /** The key store in SQLite. */
 import type { KeyStore } from '../../contracts/key-store.ts';
-import { anything, checkShape, type OptionShape } from '../../platform/option-kinds.ts';
+import { unknown, checkShape, type OptionShape } from '../../platform/option-kinds.ts';
 import { keyColumns, keyOfRow, storable } from '../stored-rows.ts';
 import { SqliteConnection } from './connection.ts';
 import { checkOptions } from './sqlite-storage.ts';
@@ -13,7 +13,7 @@ export interface SqliteKeysOptions {
   readonly busyTimeoutMs?: number | undefined;
 }
 
-const OPTIONS: OptionShape<SqliteKeysOptions> = { file: anything, busyTimeoutMs: anything };
+const OPTIONS: OptionShape<SqliteKeysOptions> = { file: unknown, busyTimeoutMs: unknown };
 
 const TABLES = {
   keeps: 'API keys',

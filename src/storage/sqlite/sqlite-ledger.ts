@@ -1,6 +1,6 @@
 /** The ledger in SQLite. */
 import type { Ledger, LedgerCostKey } from '../../contracts/ledger.ts';
-import { anything, callable, checkShape, type OptionShape } from '../../platform/option-kinds.ts';
+import { unknown, callable, checkShape, type OptionShape } from '../../platform/option-kinds.ts';
 import {
   checkKeepDays,
   columnsOf,
@@ -37,9 +37,9 @@ export interface SqliteLedgerOptions {
 }
 
 const OPTIONS: OptionShape<SqliteLedgerOptions> = {
-  file: anything,
-  keepDays: anything,
-  busyTimeoutMs: anything,
+  file: unknown,
+  keepDays: unknown,
+  busyTimeoutMs: unknown,
   now: callable,
 };
 
@@ -290,8 +290,10 @@ export function sqliteLedger(options: SqliteLedgerOptions): Ledger {
       await connection.open();
       const [lines, hours] = SUMS_BY[query.by];
       // Only statements that have a name for it are given the tag.
-      const tagged = <Asked extends { readonly tagName: string }>(asked: Asked): Omit<Asked, 'tagName'> => {
-        const { tagName, ...others } = asked;
+      const tagged = <Requested extends { readonly tagName: string }>(
+        requested: Requested,
+      ): Omit<Requested, 'tagName'> => {
+        const { tagName, ...others } = requested;
         return query.by === 'tag' ? { ...others, tagName } : others;
       };
       return sumHours(query, {

@@ -1,5 +1,5 @@
 /** The batch store in SQLite. */
-import { anything, callable, checkShape, type OptionShape } from '../../platform/option-kinds.ts';
+import { unknown, callable, checkShape, type OptionShape } from '../../platform/option-kinds.ts';
 import { ConfigError } from '../../protocol/router-error.ts';
 import type { BatchStore, ItemOutcome } from '../../contracts/batch-store.ts';
 import { type Row, SqliteConnection } from './connection.ts';
@@ -44,7 +44,7 @@ const BATCH_TABLES = {
   statements: STATEMENTS,
 };
 
-const OPTIONS: OptionShape<SqliteStorageOptions> = { file: anything, busyTimeoutMs: anything, now: callable };
+const OPTIONS: OptionShape<SqliteStorageOptions> = { file: unknown, busyTimeoutMs: unknown, now: callable };
 
 /**
  * Batches in one file, by the SQLite that Node has built in. What was published survives a crash of the process and of

@@ -134,8 +134,8 @@ export const draftChecks: readonly BatchStoreCheck[] = [
       'DuplicateCustomIdError',
       'a slice with the same name twice',
     );
-    const told = error instanceof DuplicateCustomIdError ? [error.firstIndex, error.index] : [];
-    expectSame(told, [1, 4], 'the indexes that are told');
+    const reported = error instanceof DuplicateCustomIdError ? [error.firstIndex, error.index] : [];
+    expectSame(reported, [1, 4], 'the indexes that are told');
   }),
 
   check('names both requests when they came in different calls', async (store) => {
@@ -143,8 +143,8 @@ export const draftChecks: readonly BatchStoreCheck[] = [
     await store.addItems(ACCOUNT, BATCH, someItems(10));
     const second = [{ index: 10, customId: 'custom-7', body: '{}' }];
     const error = await expectRejected(store.addItems(ACCOUNT, BATCH, second), 'DuplicateCustomIdError', 'the second');
-    const told = error instanceof DuplicateCustomIdError ? [error.firstIndex, error.index] : [];
-    expectSame(told, [7, 10], 'the indexes that are told');
+    const reported = error instanceof DuplicateCustomIdError ? [error.firstIndex, error.index] : [];
+    expectSame(reported, [7, 10], 'the indexes that are told');
   }),
 
   check('discards a draft after an error, and takes its name again', async (store) => {

@@ -2,7 +2,7 @@
 import type { BatchStore } from '../../contracts/batch-store.ts';
 import { expectHolds } from '../provider-checks/harness.ts';
 import { type BatchStoreCheck, type Bench, check } from './check.ts';
-import { expectWhole, SmallWorker } from './small-worker.ts';
+import { expectComplete, SmallWorker } from './small-worker.ts';
 
 /** Runs a batch again and again, and lets another call fail each time, until none is left to fail. */
 async function failEveryCall(store: BatchStore, { pass }: Bench, kind: FaultKind): Promise<void> {
@@ -10,9 +10,9 @@ async function failEveryCall(store: BatchStore, { pass }: Bench, kind: FaultKind
     const account = `${kind}-${nth}`;
     const faulty = faultyStore(store, nth, kind);
     try {
-      const { batchId, told } = await new SmallWorker(faulty.store, account, pass).run();
-      await expectWhole(store, account, batchId);
-      expectHolds(told >= 1, 'its end was told');
+      const { batchId, reported } = await new SmallWorker(faulty.store, account, pass).run();
+      await expectComplete(store, account, batchId);
+      expectHolds(reported >= 1, 'its end was told');
     } catch (error) {
       throw new Error(`when call ${nth} fails ${kind} it is done: ${String(error)}`, { cause: error });
     }

@@ -3,7 +3,7 @@ import { StorageError } from '../../contracts/storage-error.ts';
 import type { BatchStore } from '../../contracts/batch-store.ts';
 import { expectHolds } from '../provider-checks/harness.ts';
 import type { BatchStoreCheck, BatchStoreFaults } from './check.ts';
-import { expectWhole, SmallWorker } from './small-worker.ts';
+import { expectComplete, SmallWorker } from './small-worker.ts';
 
 type Fault = keyof BatchStoreFaults;
 type Bring = () => Promise<() => Promise<void>>;
@@ -74,10 +74,10 @@ function outageCheck(fault: Fault, name: string): BatchStoreCheck {
           const passes = fault !== 'failOver';
           const suffering = sufferingStore(store, moment, bring, pass, passes);
           try {
-            const { batchId, told } = await new SmallWorker(suffering.store, account, pass).run();
+            const { batchId, reported } = await new SmallWorker(suffering.store, account, pass).run();
             if (passes) await suffering.over();
-            await expectWhole(store, account, batchId);
-            expectHolds(told >= 1, 'its end was told');
+            await expectComplete(store, account, batchId);
+            expectHolds(reported >= 1, 'its end was told');
             expectStorageErrors(suffering.failures);
           } catch (error) {
             throw new Error(`when it begins with call ${moment}: ${String(error)}`, { cause: error });

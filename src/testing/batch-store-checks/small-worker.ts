@@ -6,7 +6,7 @@ import { type BatchEvent, INITIAL_EFFECTS, isTerminal, transition } from '../../
 import type { BatchRecord } from '../../contracts/batch-record.ts';
 
 /** Fails unless exactly one whole batch came of it. */
-export async function expectWhole(store: BatchStore, account: string, batchId: string): Promise<void> {
+export async function expectComplete(store: BatchStore, account: string, batchId: string): Promise<void> {
   const { batches } = await store.list(account, { limit: 10 });
   expectSame(
     batches.map(({ id, status }) => [id, status]),
@@ -32,7 +32,7 @@ const USAGE = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 };
 interface SmallRun {
   readonly batchId: string;
   /** How often the end of the batch was told. */
-  readonly told: number;
+  readonly reported: number;
 }
 
 /**
@@ -44,7 +44,7 @@ export class SmallWorker {
   readonly #account: string;
   readonly #pass: (ms: number) => Promise<void>;
   #turn = 0;
-  #told = 0;
+  #reported = 0;
 
   constructor(store: BatchStore, account: string, pass: (ms: number) => Promise<void>) {
     this.#store = store;
@@ -57,7 +57,7 @@ export class SmallWorker {
     let batchId: string | undefined;
     while (batchId === undefined) batchId = await this.#survive(() => this.#create());
     for (let ended = false; !ended;) ended = (await this.#survive(() => this.#work())) ?? false;
-    return { batchId, told: this.#told };
+    return { batchId, reported: this.#reported };
   }
 
   async #survive<Value>(step: () => Promise<Value>): Promise<Value | undefined> {
@@ -111,7 +111,7 @@ export class SmallWorker {
       case 'finalize':
         return this.#move(batch, { type: 'finalized', usage: USAGE });
       case 'notify':
-        if (isTerminal(batch.status)) this.#told += 1;
+        if (isTerminal(batch.status)) this.#reported += 1;
         return true;
       case 'stop':
         return true;

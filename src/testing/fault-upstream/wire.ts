@@ -1,7 +1,7 @@
 /** How fault upstreams answer in each API. */
 
 /** What a request requires, as far as the fault upstream cares. */
-interface AskedFor {
+interface RequestedAnswer {
   readonly model: string;
   /** What a good answer says. */
   readonly text: string;
@@ -22,25 +22,28 @@ export interface FaultWire {
   /** Model of a request, if it names one. */
   modelOf(request: RecordedRequest): string | undefined;
   /** A non-streaming response. */
-  completion(asked: AskedFor): Record<string, unknown>;
+  completion(requested: RequestedAnswer): Record<string, unknown>;
   /** The events before the first content: they say who speaks, and nothing else. */
-  opening(asked: AskedFor): readonly string[];
+  opening(requested: RequestedAnswer): readonly string[];
   /** One event with some text. */
-  chunk(asked: AskedFor, text: string): string;
+  chunk(requested: RequestedAnswer, text: string): string;
   /** The events that end a stream: finish, usage and end mark. */
-  ending(asked: AskedFor): readonly string[];
+  ending(requested: RequestedAnswer): readonly string[];
   /** A non-streaming response of which the provider itself says that it failed. */
-  failedCompletion(asked: AskedFor): Record<string, unknown>;
+  failedCompletion(requested: RequestedAnswer): Record<string, unknown>;
   /** The events that end a stream by saying that it failed. */
-  failedEnding(asked: AskedFor): string;
+  failedEnding(requested: RequestedAnswer): string;
   /** An answer with nothing in it. */
-  emptyCompletion(asked: AskedFor): Record<string, unknown>;
+  emptyCompletion(requested: RequestedAnswer): Record<string, unknown>;
   /** Body of an error; without a status it comes with a good one. */
   errorBody(error: WireError, status?: number): unknown;
   /** An error inside a stream, and the end. */
   errorEvents(error: WireError, status: number): string;
   /** A non-streaming response and an event of a stream, each with the value in a place where anything may stand. */
-  holding(asked: AskedFor, value: string): { readonly completion: Record<string, unknown>; readonly event: string };
+  holding(
+    requested: RequestedAnswer,
+    value: string,
+  ): { readonly completion: Record<string, unknown>; readonly event: string };
 }
 
 /** One server-sent event. */
@@ -69,24 +72,28 @@ const CHAT_WIRE: FaultWire = {
     const model = memberOf(request, 'model');
     return typeof model === 'string' ? model : undefined;
   },
-  completion: (asked) => completion(asked, { role: 'assistant', content: asked.text }),
-  opening: (asked) => [chunkEvent(asked, { role: 'assistant', content: '' })],
-  chunk: (asked, text) => chunkEvent(asked, { content: text }),
-  ending: (asked) => [chunkEvent(asked, {}, 'stop'), event({ ...chunk(asked), choices: [], usage: USAGE }), DONE_EVENT],
-  failedCompletion: (asked) => completion(asked, { role: 'assistant', content: '' }, 'error'),
-  failedEnding: (asked) => chunkEvent(asked, {}, 'error') + DONE_EVENT,
-  emptyCompletion: (asked) => ({ ...completion(asked, {}), choices: [] }),
+  completion: (requested) => completion(requested, { role: 'assistant', content: requested.text }),
+  opening: (requested) => [chunkEvent(requested, { role: 'assistant', content: '' })],
+  chunk: (requested, text) => chunkEvent(requested, { content: text }),
+  ending: (requested) => [
+    chunkEvent(requested, {}, 'stop'),
+    event({ ...chunk(requested), choices: [], usage: USAGE }),
+    DONE_EVENT,
+  ],
+  failedCompletion: (requested) => completion(requested, { role: 'assistant', content: '' }, 'error'),
+  failedEnding: (requested) => chunkEvent(requested, {}, 'error') + DONE_EVENT,
+  emptyCompletion: (requested) => ({ ...completion(requested, {}), choices: [] }),
   errorBody: (error) => ({ error }),
   errorEvents: (error, status) => event({ error: { code: status, ...error } }) + DONE_EVENT,
-  holding: (asked, value) => ({
-    completion: completion(asked, { role: 'assistant', content: asked.text, reasoning_details: value }),
-    event: chunkEvent(asked, { reasoning_details: value }),
+  holding: (requested, value) => ({
+    completion: completion(requested, { role: 'assistant', content: requested.text, reasoning_details: value }),
+    event: chunkEvent(requested, { reasoning_details: value }),
   }),
 };
 
 const DONE_EVENT = 'data: [DONE]\n\n';
 
-function completion({ model }: AskedFor, message: object, finish = 'stop'): Record<string, unknown> {
+function completion({ model }: RequestedAnswer, message: object, finish = 'stop'): Record<string, unknown> {
   return {
     id: ID,
     object: 'chat.completion',
@@ -97,11 +104,11 @@ function completion({ model }: AskedFor, message: object, finish = 'stop'): Reco
   };
 }
 
-function chunkEvent(asked: AskedFor, delta: object, finish: string | null = null): string {
-  return event({ ...chunk(asked), choices: [{ index: 0, delta, finish_reason: finish }] });
+function chunkEvent(requested: RequestedAnswer, delta: object, finish: string | null = null): string {
+  return event({ ...chunk(requested), choices: [{ index: 0, delta, finish_reason: finish }] });
 }
 
-function chunk({ model }: AskedFor): object {
+function chunk({ model }: RequestedAnswer): object {
   return { id: ID, object: 'chat.completion.chunk', created: CREATED, model };
 }
 
@@ -130,30 +137,30 @@ const ANTHROPIC_WIRE: FaultWire = {
     const model = memberOf(request, 'model');
     return typeof model === 'string' ? model : undefined;
   },
-  completion: (asked) => anthropicMessage(asked, [{ type: 'text', text: asked.text }], 'end_turn'),
-  opening: (asked) => [
-    named({ type: 'message_start', message: anthropicMessage(asked, [], null) }),
+  completion: (requested) => anthropicMessage(requested, [{ type: 'text', text: requested.text }], 'end_turn'),
+  opening: (requested) => [
+    named({ type: 'message_start', message: anthropicMessage(requested, [], null) }),
     named({ type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } }),
     named({ type: 'ping' }),
   ],
-  chunk: (_asked, text) => named({ type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text } }),
+  chunk: (_requested, text) => named({ type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text } }),
   ending: () => ending('end_turn'),
-  failedCompletion: (asked) => anthropicMessage(asked, [], null),
+  failedCompletion: (requested) => anthropicMessage(requested, [], null),
   failedEnding: () => ending(null).join(''),
   emptyCompletion: ({ model }) => ({ id: MESSAGE_ID, type: 'message', role: 'assistant', model, content: null }),
   errorBody: ({ message: text, code }, status = Number(code)) => anthropicError(text, status),
   errorEvents: ({ message: text }, status) => named(anthropicError(text, status)),
-  holding: (asked, value) => {
+  holding: (requested, value) => {
     const block = { type: 'server_tool_use', id: 'srvtoolu_1', name: 'web_search', input: value };
     return {
-      completion: anthropicMessage(asked, [block, { type: 'text', text: asked.text }], 'end_turn'),
+      completion: anthropicMessage(requested, [block, { type: 'text', text: requested.text }], 'end_turn'),
       event: named({ type: 'content_block_start', index: 1, content_block: block }),
     };
   },
 };
 
 function anthropicMessage(
-  { model }: AskedFor,
+  { model }: RequestedAnswer,
   content: readonly object[],
   stop: string | null,
 ): Record<string, unknown> {
@@ -211,26 +218,26 @@ const GOOGLE_STATUSES: Readonly<Record<number, string>> = {
 const GOOGLE_WIRE: FaultWire = {
   streams: ({ path }) => STREAMED.test(path),
   modelOf: ({ path }) => MODEL.exec(path)?.[1],
-  completion: (asked) => response(asked, { parts: [{ text: asked.text }], role: 'model' }, 'STOP'),
-  opening: (asked) => [event(response(asked, { parts: [{ text: '' }], role: 'model' }))],
-  chunk: (asked, text) => event(response(asked, { parts: [{ text }], role: 'model' })),
-  ending: (asked) => [event(response(asked, { parts: [{ text: '' }], role: 'model' }, 'STOP'))],
-  failedCompletion: (asked) => response(asked, {}, 'MALFORMED_FUNCTION_CALL'),
-  failedEnding: (asked) => event(response(asked, {}, 'MALFORMED_FUNCTION_CALL')),
-  emptyCompletion: (asked) => ({ ...response(asked, {}), candidates: [] }),
+  completion: (requested) => response(requested, { parts: [{ text: requested.text }], role: 'model' }, 'STOP'),
+  opening: (requested) => [event(response(requested, { parts: [{ text: '' }], role: 'model' }))],
+  chunk: (requested, text) => event(response(requested, { parts: [{ text }], role: 'model' })),
+  ending: (requested) => [event(response(requested, { parts: [{ text: '' }], role: 'model' }, 'STOP'))],
+  failedCompletion: (requested) => response(requested, {}, 'MALFORMED_FUNCTION_CALL'),
+  failedEnding: (requested) => event(response(requested, {}, 'MALFORMED_FUNCTION_CALL')),
+  emptyCompletion: (requested) => ({ ...response(requested, {}), candidates: [] }),
   errorBody: (error, status) => ({ error: googleError(error, status) }),
   errorEvents: (error, status) => event({ error: googleError(error, status) }),
-  holding(asked, value) {
+  holding(requested, value) {
     const call = { functionCall: { name: 'look', args: { at: value } } };
-    const parts = [{ text: asked.text }, call];
+    const parts = [{ text: requested.text }, call];
     return {
-      completion: response(asked, { parts, role: 'model' }, 'STOP'),
-      event: event(response(asked, { parts: [call], role: 'model' })),
+      completion: response(requested, { parts, role: 'model' }, 'STOP'),
+      event: event(response(requested, { parts: [call], role: 'model' })),
     };
   },
 };
 
-function response({ model }: AskedFor, content: object, finishReason?: string): Record<string, unknown> {
+function response({ model }: RequestedAnswer, content: object, finishReason?: string): Record<string, unknown> {
   const candidate = { content, ...(finishReason === undefined ? {} : { finishReason }), index: 0 };
   return { candidates: [candidate], usageMetadata: GOOGLE_USAGE, modelVersion: model, responseId: 'fault-upstream' };
 }

@@ -92,8 +92,8 @@ export const embeddingChecks: readonly ProviderCheck[] = [
   check('tells what each status means for embeddings', ['embeddings', 'bytes'], async (harness) => {
     for (const [status, kind] of STATUS_KINDS) {
       harness.play({ type: 'error', status, message: 'It did not work' });
-      const { kind: told, status: seen } = await failed(harness);
-      expectSame([told, seen], [kind, status], `the kind and status of ${status}`);
+      const { kind: reported, status: seen } = await failed(harness);
+      expectSame([reported, seen], [kind, status], `the kind and status of ${status}`);
       expectSame(harness.calls.length, 1, `the number of calls after a ${status}`);
     }
   }),

@@ -5,7 +5,7 @@ import type { Provider } from '../../contracts/provider.ts';
 import { normalizeChatRequest } from '../../core/normalize/normalize.ts';
 import type { NormalizedRequest } from '../../contracts/request.ts';
 import { ResultCollector } from '../../core/stream/collect.ts';
-import { scatter } from '../../core/stream/pieces.ts';
+import { piecesOf } from '../../core/stream/pieces.ts';
 import type { ChatRequest } from '../../protocol/chat-request.ts';
 import type { FinishReason } from '../../protocol/chat-result.ts';
 import type { PieceStream, ProviderReply } from '../../contracts/provider-reply.ts';
@@ -141,7 +141,7 @@ export async function ask(harness: ProviderHarness, asking: Asking): Promise<Out
 /** Reads a reply to its end. */
 export async function outcomeOf(reply: ProviderReply): Promise<Outcome> {
   if (reply.type === 'failed') return summarize([{ type: 'failure', failure: reply.failure }]);
-  return summarize(reply.type === 'whole' ? scatter(reply.result) : await readAll(reply.stream));
+  return summarize(reply.type === 'whole' ? piecesOf(reply.result) : await readAll(reply.stream));
 }
 
 /** All pieces of a stream. */

@@ -107,8 +107,8 @@ export class SimulatedServer {
       return this.#after(call, turn.poison.failMs ?? FAILURE_MS, () => failedReply(CHOKED));
     }
     this.#running += 1;
-    const crowd = this.#running / (this.endpoint.concurrencyKnee ?? Infinity);
-    const firstTokenMs = drawnMs * slowness * Math.max(1, crowd) ** 3;
+    const concurrencyLimit = this.#running / (this.endpoint.concurrencyKnee ?? Infinity);
+    const firstTokenMs = drawnMs * slowness * Math.max(1, concurrencyLimit) ** 3;
     const open = { isOver: false };
     const work = this.#inference === undefined ? undefined : new Work(turn, this.endpoint.name);
     const finish = (): void => {
@@ -229,10 +229,10 @@ export class SimulatedServer {
 
   #limited(waitMs: number): AttemptFailure {
     const { retryAfter = 'none' } = this.endpoint.rate ?? {};
-    const asked = retryAfter === 'seconds' ? Math.ceil(waitMs / 1_000) * 1_000 : waitMs;
+    const requested = retryAfter === 'seconds' ? Math.ceil(waitMs / 1_000) * 1_000 : waitMs;
     return failure('rate_limited', 'Too many requests', {
       status: 429,
-      ...(retryAfter === 'none' ? {} : { retryAfterMs: asked }),
+      ...(retryAfter === 'none' ? {} : { retryAfterMs: requested }),
     });
   }
 

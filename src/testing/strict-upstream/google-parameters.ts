@@ -79,8 +79,8 @@ export const GOOGLE_PARAMETER_RULES: readonly StrictRule[] = [
     date: '2026-06-22',
     find(request) {
       const { responseLogprobs, logprobs } = configOf(request);
-      const asked = responseLogprobs === true || logprobs !== undefined;
-      return asked && /^gemini-(?:2\.5|[3-9])/.test(request.model) ? { model: request.model } : undefined;
+      const requested = responseLogprobs === true || logprobs !== undefined;
+      return requested && /^gemini-(?:2\.5|[3-9])/.test(request.model) ? { model: request.model } : undefined;
     },
   },
   {

@@ -35,8 +35,8 @@ function tooLong(
 /** A choice that forces a call or leaves it free, where there are no tools. */
 function choiceWithoutTools({ body }: StrictRequest): boolean {
   const { tool_choice: choice } = body;
-  const asked = choice !== undefined && choice !== null && choice !== 'none';
-  return asked && read.list(body['tools']).length === 0;
+  const requested = choice !== undefined && choice !== null && choice !== 'none';
+  return requested && read.list(body['tools']).length === 0;
 }
 
 /** Rules of vLLM. */

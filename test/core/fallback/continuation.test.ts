@@ -88,7 +88,11 @@ describe('an answer', () => {
     ['log probabilities', { parameters: { logprobs: true } }, false],
     ['sound', { outputModalities: ['text', 'audio'] }, false],
     ['images', { outputModalities: ['image'] }, false],
-    ['what only its own format can say', { native: { dialect: 'messages', body: {}, requiredBy: 'tools[0]' } }, false],
+    [
+      'what only its own format can say',
+      { native: { apiFormat: 'messages', body: {}, requiredBy: 'tools[0]' } },
+      false,
+    ],
   ])('of %s can be gone on with: %s', (_name, more, can) => {
     expect(canBeContinued({ ...REQUEST, ...more })).toBe(can);
   });

@@ -54,9 +54,9 @@ describe('a place after a refusal', () => {
   const full = { ...closed({ alpha: 300 }, 'rate_limited'), now: NOW + 1_000, waited: true };
 
   it('is waited for where others were first when the provider could be called again', () => {
-    expect(next(refused, { ...full, placeWaitMs: 500 }, alone)).toBe('alpha after 300');
-    expect(next(refused, { ...full, placeWaitMs: 200 }, alone)).toBe('stop: exhausted');
-    expect(next([...refused, ...refused, ...refused], { ...full, placeWaitMs: 500 }, alone)).toBe('stop: exhausted');
+    expect(next(refused, { ...full, slotWaitMs: 500 }, alone)).toBe('alpha after 300');
+    expect(next(refused, { ...full, slotWaitMs: 200 }, alone)).toBe('stop: exhausted');
+    expect(next([...refused, ...refused, ...refused], { ...full, slotWaitMs: 500 }, alone)).toBe('stop: exhausted');
   });
 });
 

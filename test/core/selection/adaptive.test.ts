@@ -2,18 +2,18 @@ import { likelyTextTokens } from '../../../src/core/tokens/likely-tokens.ts';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type Admission, observe, UNKNOWN_HEALTH } from '../../../src/core/fallback/health.ts';
-import { failureUsd } from '../../../src/core/selection/adaptive/wellness.ts';
+import { failureUsd } from '../../../src/core/selection/adaptive/health-score.ts';
 import { useAfterSending, waitForLimits } from '../../../src/core/selection/adaptive/endpoint-limits.ts';
 import {
   DEFAULT_HEDGE_POLICY,
-  EMPTY_PURSE,
+  EMPTY_HEDGE_BUDGET,
   lateAnswerShare,
   lateEndsAfter,
   NO_LATE_ENDS,
   hedgeDelay,
-  purseAfterAnswer,
-  purseAfterHedge,
-  purseAfterLoser,
+  budgetAfterAnswer,
+  budgetAfterHedge,
+  budgetAfterLoser,
   runsProviderTools,
 } from '../../../src/core/selection/adaptive/hedge.ts';
 import {
@@ -25,11 +25,15 @@ import {
   paceAfterRefusal,
   paceAfterSending,
   paceAfterSuccess,
-  placeIn,
+  slotIn,
 } from '../../../src/core/selection/adaptive/pacer.ts';
 import { promptRatio } from '../../../src/core/selection/adaptive/expected-cost.ts';
 import { DEFAULT_ADAPTIVE_POLICY, MINIMUM_CALLS } from '../../../src/core/selection/adaptive/policy.ts';
-import { DEFAULT_SILENCE_POLICY, normalTail, silenceOf } from '../../../src/core/selection/adaptive/silence.ts';
+import {
+  DEFAULT_HANG_DETECTION,
+  normalTail,
+  silenceLikelihood,
+} from '../../../src/core/selection/adaptive/hang-detection.ts';
 import { UNMEASURED } from '../../../src/core/selection/performance.ts';
 import type { EndpointRecord } from '../../../src/core/selection/world.ts';
 import type { ProviderPreferences } from '../../../src/protocol/provider-preferences.ts';
@@ -526,13 +530,14 @@ describe('a call', () => {
   });
 });
 
-describe('the silence test', () => {
+describe('hang detection', () => {
   const usual = { calls: 100, mean: Math.log(500), variance: 0.35 ** 2 };
   const calls = (...ages: readonly number[]) => ages.map((ageMs) => ({ ageMs, usual }));
-  const test = (ages: readonly number[], since = Infinity) => silenceOf(calls(...ages), since, DEFAULT_SILENCE_POLICY);
+  const test = (ages: readonly number[], since = Infinity) =>
+    silenceLikelihood(calls(...ages), since, DEFAULT_HANG_DETECTION);
 
   it('takes three calls that are all long overdue for a sign, and two for chance', () => {
-    const { threshold } = DEFAULT_SILENCE_POLICY;
+    const { threshold } = DEFAULT_HANG_DETECTION;
     expect(test([5_000, 5_000, 5_000])).toBeLessThan(threshold);
     expect(test([5_000, 5_000])).toBeGreaterThan(threshold);
     expect(test([300, 300, 300, 300, 300])).toBeGreaterThan(-1.5);
@@ -541,23 +546,23 @@ describe('the silence test', () => {
   it('needs more of an endpoint of which few calls are known', () => {
     const ages = [1_200, 1_200, 1_200];
     const few = ages.map((ageMs) => ({ ageMs, usual: { ...usual, calls: MINIMUM_CALLS } }));
-    expect(silenceOf(few, Infinity, DEFAULT_SILENCE_POLICY)).toBeGreaterThan(0.8 * test(ages));
+    expect(silenceLikelihood(few, Infinity, DEFAULT_HANG_DETECTION)).toBeGreaterThan(0.8 * test(ages));
   });
 
   it('suspects nothing while a machine may just have paused, however many calls wait', () => {
     const fast = { calls: 100, mean: Math.log(2), variance: 0.35 ** 2 };
     const waiting = Array.from({ length: 64 }, () => ({ ageMs: 900, usual: fast }));
-    expect(silenceOf(waiting, Infinity, DEFAULT_SILENCE_POLICY)).toBe(0);
+    expect(silenceLikelihood(waiting, Infinity, DEFAULT_HANG_DETECTION)).toBe(0);
     const longer = waiting.map((call) => ({ ...call, ageMs: 1_200 }));
-    expect(silenceOf(longer, Infinity, DEFAULT_SILENCE_POLICY)).toBeLessThan(-12);
-    expect(silenceOf(longer, 900, DEFAULT_SILENCE_POLICY)).toBe(0);
+    expect(silenceLikelihood(longer, Infinity, DEFAULT_HANG_DETECTION)).toBeLessThan(-12);
+    expect(silenceLikelihood(longer, 900, DEFAULT_HANG_DETECTION)).toBe(0);
   });
 
   it('takes nothing from thousands of calls that keep this process busy for some seconds', () => {
     const burst = calls(...Array.from({ length: 2_000 }, () => 4_000));
-    expect(silenceOf(burst, 4_000, DEFAULT_SILENCE_POLICY)).toBe(0);
+    expect(silenceLikelihood(burst, 4_000, DEFAULT_HANG_DETECTION)).toBe(0);
     const later = calls(...Array.from({ length: 2_000 }, () => 6_000));
-    expect(silenceOf(later, 6_000, DEFAULT_SILENCE_POLICY)).toBeLessThan(-12);
+    expect(silenceLikelihood(later, 6_000, DEFAULT_HANG_DETECTION)).toBeLessThan(-12);
   });
 
   it('counts only what has been silent since the last answer', () => {
@@ -582,7 +587,7 @@ describe('the pacer', () => {
   it('knows no limit before the first refusal, and then the rate at which it was refused', () => {
     let pace = FREE_PACE;
     for (let call = 0; call < 20; call += 1) pace = paceAfterSending(pace, NOW + call * 40);
-    expect(placeIn(pace, policy, NOW + 800)).toEqual({ waitMs: 0, headroom: 1 });
+    expect(slotIn(pace, policy, NOW + 800)).toEqual({ waitMs: 0, headroom: 1 });
     const refused = paceAfterRefusal(pace, policy, undefined, NOW + 800);
     expect(refused.rate).toBeCloseTo(19, 6);
     expect(paceAfterSuccess(refused, policy).rate).toBeCloseTo(19.015, 6);
@@ -625,7 +630,7 @@ describe('the pacer', () => {
   it('gives one place when a provider wants to be called again, and then one for each that the rate holds', () => {
     let pace = paceAfterRefusal(crowd(4), policy, NOW + 300, NOW);
     const places = Array.from({ length: 4 }, () => {
-      const { waitMs } = placeIn(pace, policy, NOW);
+      const { waitMs } = slotIn(pace, policy, NOW);
       pace = paceAfterSending(pace, NOW);
       return Math.round(waitMs);
     });
@@ -644,10 +649,10 @@ describe('the pacer', () => {
           const sent: number[] = [];
           for (const after of list) {
             now += after;
-            const { waitMs } = placeIn(pace, policy, now);
+            const { waitMs } = slotIn(pace, policy, now);
             if (waitMs > 0) {
               // What it says is the truth: then there is a place, if nobody else takes it.
-              expect(placeIn(pace, policy, now + waitMs).waitMs).toBe(0);
+              expect(slotIn(pace, policy, now + waitMs).waitMs).toBe(0);
               continue;
             }
             pace = paceAfterSending(pace, now);
@@ -713,23 +718,23 @@ describe('the purse of hedges', () => {
     });
     fc.assert(
       fc.property(fc.array(step, { maxLength: 300 }), (list) => {
-        let purse = EMPTY_PURSE;
+        let purse = EMPTY_HEDGE_BUDGET;
         let answers = 0;
         let lost = 0;
         const open: number[] = [];
         for (const { does, usd, share } of list) {
           if (does === 'answer') {
-            purse = purseAfterAnswer(purse, DEFAULT_HEDGE_POLICY, usd);
+            purse = budgetAfterAnswer(purse, DEFAULT_HEDGE_POLICY, usd);
             answers += usd;
           } else if (does === 'hedge') {
-            const paid = purseAfterHedge(purse, usd / 100);
+            const paid = budgetAfterHedge(purse, usd / 100);
             if (paid === undefined) continue;
             purse = paid;
             open.push(usd / 100);
           } else {
             const setAside = open.pop();
             if (setAside === undefined) continue;
-            purse = purseAfterLoser(purse, setAside, share * setAside);
+            purse = budgetAfterLoser(purse, setAside, share * setAside);
             lost += share * setAside;
           }
           const underWay = open.reduce((sum, one) => sum + one, 0);
@@ -746,7 +751,7 @@ describe('tools that a provider runs', () => {
 
   it('are recognised, so that such a request is never sent twice', () => {
     const request = scene.request();
-    const native = (tools: readonly object[]) => ({ dialect: 'responses' as const, body: { tools: tools as never } });
+    const native = (tools: readonly object[]) => ({ apiFormat: 'responses' as const, body: { tools: tools as never } });
     expect(runsProviderTools(request)).toBe(false);
     expect(runsProviderTools({ ...request, native: native([{ type: 'function', name: 'mine' }]) })).toBe(false);
     expect(runsProviderTools({ ...request, native: native([{ type: 'code_interpreter' }]) })).toBe(true);

@@ -1,19 +1,19 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
-  type Crowd,
-  crowdAfter,
+  type ConcurrencyLimit,
+  concurrencyLimitAfter,
   type CrowdedCall,
-  crowdRoom,
+  concurrencyRoom,
   lateness,
-} from '../../../src/core/selection/adaptive/crowd.ts';
+} from '../../../src/core/selection/adaptive/concurrency-limit.ts';
 import { DEFAULT_ADAPTIVE_POLICY } from '../../../src/core/selection/adaptive/policy.ts';
 import { seededRandom } from '../../../src/providers/simulated/chance.ts';
 import { runs } from '../../support/properties.ts';
 
 const POLICY = DEFAULT_ADAPTIVE_POLICY;
-const UNKNOWN_LIMIT: Crowd['inTime'] = { limit: 3, isFound: false, few: 0, many: 0, loweredAt: -Infinity };
-const UNKNOWN: Crowd = { inTime: UNKNOWN_LIMIT, useful: UNKNOWN_LIMIT };
+const UNKNOWN_LIMIT: ConcurrencyLimit['inTime'] = { limit: 3, isFound: false, few: 0, many: 0, loweredAt: -Infinity };
+const UNKNOWN: ConcurrencyLimit = { inTime: UNKNOWN_LIMIT, useful: UNKNOWN_LIMIT };
 const SECOND = 1_000;
 
 /** A call that took so long where a second is usual. */
@@ -21,8 +21,8 @@ function call(calls: number, ms: number, more: Partial<CrowdedCall> = {}): Crowd
   return { calls, late: Math.log(ms / SECOND), startedAt: 0, isAnswered: true, ...more };
 }
 
-function after(crowd: Crowd, ...calls: readonly CrowdedCall[]): Crowd {
-  return calls.reduce((known, one) => crowdAfter(known, POLICY, one, 0) ?? known, crowd);
+function after(crowd: ConcurrencyLimit, ...calls: readonly CrowdedCall[]): ConcurrencyLimit {
+  return calls.reduce((known, one) => concurrencyLimitAfter(known, POLICY, one, 0) ?? known, crowd);
 }
 
 const times = (count: number, one: CrowdedCall): readonly CrowdedCall[] => Array.from({ length: count }, () => one);
@@ -42,18 +42,18 @@ function settled(
     slowness,
     most,
   }: { seed: number; deviation: number; slowness: (calls: number) => number; most: number },
-): Crowd {
+): ConcurrencyLimit {
   const [chance, draw] = [seededRandom(seed), normal(seed + 1)];
   let crowd = UNKNOWN;
   for (let at = 0; at < count; at += 1) {
     const calls = Math.max(1, Math.round(chance() * Math.min(most, crowd.inTime.limit)));
     const late = Math.log(slowness(calls)) + deviation * draw();
-    crowd = crowdAfter(crowd, POLICY, { calls, late, startedAt: at, isAnswered: true }, at) ?? crowd;
+    crowd = concurrencyLimitAfter(crowd, POLICY, { calls, late, startedAt: at, isAnswered: true }, at) ?? crowd;
   }
   return crowd;
 }
 
-function foundAt(limit: number): Crowd {
+function foundAt(limit: number): ConcurrencyLimit {
   return { inTime: { ...UNKNOWN_LIMIT, limit, isFound: true }, useful: UNKNOWN_LIMIT };
 }
 
@@ -69,18 +69,20 @@ function surge({ seed, deviation, slowness, most }: Parameters<typeof settled>[1
     // At first little comes, so that it is known what is usual.
     const wanted = at < 200 ? 1 + Math.floor(3 * chance()) : Math.ceil(most * (0.2 + 0.8 * chance()));
     let calls = 1;
-    while (calls < wanted && crowdRoom(crowd, POLICY.crowd, calls).waitMs === 0) calls += 1;
+    while (calls < wanted && concurrencyRoom(crowd, POLICY.concurrencyLimit, calls).waitMs === 0) calls += 1;
     if (at >= 2_800 && calls < wanted) refused += 1;
     const late = Math.log(slowness(calls)) + deviation * draw();
-    crowd = crowdAfter(crowd, POLICY, { calls, late, startedAt: at, isAnswered: true }, at) ?? crowd;
+    crowd = concurrencyLimitAfter(crowd, POLICY, { calls, late, startedAt: at, isAnswered: true }, at) ?? crowd;
   }
   return refused;
 }
 
 describe('calls at a time', () => {
   it('are twice as many as were answered in time', () => {
-    expect(crowdAfter(undefined, POLICY, call(3, 3 * SECOND), 0)?.inTime.limit).toBe(3);
-    expect(crowdRoom(undefined, POLICY.crowd, 3)).toEqual(crowdRoom(UNKNOWN, POLICY.crowd, 3));
+    expect(concurrencyLimitAfter(undefined, POLICY, call(3, 3 * SECOND), 0)?.inTime.limit).toBe(3);
+    expect(concurrencyRoom(undefined, POLICY.concurrencyLimit, 3)).toEqual(
+      concurrencyRoom(UNKNOWN, POLICY.concurrencyLimit, 3),
+    );
     expect(after(UNKNOWN, call(2, SECOND)).inTime.limit).toBe(4);
     expect(after(UNKNOWN, call(10, SECOND)).inTime.limit).toBe(20);
     expect(after(UNKNOWN, call(10, 3 * SECOND)).inTime.limit).toBe(3);
@@ -102,11 +104,11 @@ describe('calls at a time', () => {
   it('are lowered once by calls that were under way together', () => {
     const known = after(UNKNOWN, call(10, SECOND));
     const lowered = times(8, call(18, 5 * SECOND, { startedAt: 10 })).reduce(
-      (crowd, one) => crowdAfter(crowd, POLICY, one, 20) ?? crowd,
+      (crowd, one) => concurrencyLimitAfter(crowd, POLICY, one, 20) ?? crowd,
       known,
     );
     const again = times(20, call(18, 5 * SECOND, { startedAt: 15 })).reduce(
-      (crowd, one) => crowdAfter(crowd, POLICY, one, 30) ?? crowd,
+      (crowd, one) => concurrencyLimitAfter(crowd, POLICY, one, 30) ?? crowd,
       lowered,
     );
     expect(lowered.inTime.isFound).toBe(true);
@@ -138,10 +140,10 @@ describe('calls at a time', () => {
       fc.property(fc.array(arbitrary, { maxLength: 200 }), (calls) => {
         let crowd = UNKNOWN;
         for (const [now, one] of calls.entries()) {
-          crowd = crowdAfter(crowd, POLICY, one, now) ?? crowd;
+          crowd = concurrencyLimitAfter(crowd, POLICY, one, now) ?? crowd;
           expect(crowd.inTime.limit).toBeGreaterThanOrEqual(1);
           expect(crowd.useful.limit).toBeGreaterThanOrEqual(1);
-          expect(crowdRoom(crowd, POLICY.crowd, 0)).toEqual({ waitMs: 0, headroom: 1 });
+          expect(concurrencyRoom(crowd, POLICY.concurrencyLimit, 0)).toEqual({ waitMs: 0, headroom: 1 });
         }
       }),
       runs(200),
@@ -202,18 +204,18 @@ describe('calls at a time', () => {
   });
 
   it('that are too many leave no headroom, and far too many no room at all once the limit is known', () => {
-    const unfound: Crowd = { inTime: { ...UNKNOWN_LIMIT, limit: 4 }, useful: UNKNOWN_LIMIT };
-    expect(crowdRoom(unfound, POLICY.crowd, 3)).toEqual({ waitMs: 0, headroom: 1 });
-    expect(crowdRoom(unfound, POLICY.crowd, 5)).toEqual({ waitMs: 0, headroom: -0.5 });
-    expect(crowdRoom(unfound, POLICY.crowd, 50).waitMs).toBe(0);
-    expect(crowdRoom(foundAt(4), POLICY.crowd, 7).waitMs).toBe(0);
-    expect(crowdRoom(foundAt(4), POLICY.crowd, 8).waitMs).toBeGreaterThan(0);
+    const unfound: ConcurrencyLimit = { inTime: { ...UNKNOWN_LIMIT, limit: 4 }, useful: UNKNOWN_LIMIT };
+    expect(concurrencyRoom(unfound, POLICY.concurrencyLimit, 3)).toEqual({ waitMs: 0, headroom: 1 });
+    expect(concurrencyRoom(unfound, POLICY.concurrencyLimit, 5)).toEqual({ waitMs: 0, headroom: -0.5 });
+    expect(concurrencyRoom(unfound, POLICY.concurrencyLimit, 50).waitMs).toBe(0);
+    expect(concurrencyRoom(foundAt(4), POLICY.concurrencyLimit, 7).waitMs).toBe(0);
+    expect(concurrencyRoom(foundAt(4), POLICY.concurrencyLimit, 8).waitMs).toBeGreaterThan(0);
   });
 
   it('that are late but get as much done as fewer have room', () => {
-    const useful: Crowd = { ...foundAt(4), useful: { ...UNKNOWN_LIMIT, limit: 20 } };
-    expect(crowdRoom(useful, POLICY.crowd, 19)).toEqual({ waitMs: 0, headroom: -4 });
-    expect(crowdRoom(useful, POLICY.crowd, 20).waitMs).toBeGreaterThan(0);
+    const useful: ConcurrencyLimit = { ...foundAt(4), useful: { ...UNKNOWN_LIMIT, limit: 20 } };
+    expect(concurrencyRoom(useful, POLICY.concurrencyLimit, 19)).toEqual({ waitMs: 0, headroom: -4 });
+    expect(concurrencyRoom(useful, POLICY.concurrencyLimit, 20).waitMs).toBeGreaterThan(0);
   });
 
   /** Shares of moments without room, one for each of many servers. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { seenEndpoint } from '../../../src/core/ledger/seen-endpoint.ts';
+import { observedEndpoint } from '../../../src/core/ledger/recorded-endpoint.ts';
 import { stateOf } from '../../../src/core/selection/observed-endpoint.ts';
 import { recordAfter, recordMeasured, times } from '../../support/records.ts';
 import { MODEL, NOW, serving } from '../../support/requests.ts';
@@ -49,6 +49,6 @@ describe('what a decision sees of an endpoint', () => {
 
   it('is what records of the ledger are written from', () => {
     const state = stateOf(endpoint, recordMeasured(measured), EXACT, undefined);
-    expect(JSON.stringify(seenEndpoint(state, undefined, NOW))).toContain('latency');
+    expect(JSON.stringify(observedEndpoint(state, undefined, NOW))).toContain('latency');
   });
 });

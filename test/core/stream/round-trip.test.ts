@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ResultCollector } from '../../../src/core/stream/collect.ts';
-import { escapeText, scatter, unescapeText } from '../../../src/core/stream/pieces.ts';
+import { escapeText, piecesOf, unescapeText } from '../../../src/core/stream/pieces.ts';
 import { StreamTracker } from '../../../src/core/stream/stream-tracker.ts';
 import type { Choice, FinishReason, ResultMessage } from '../../../src/protocol/chat-result.ts';
 import { runs } from '../../support/properties.ts';
@@ -128,7 +128,7 @@ describe('an answer', () => {
   it('that is scattered and collected is the same answer', () => {
     fc.assert(
       fc.property(result, (one) => {
-        expect(collect(scatter(one))).toEqual(one);
+        expect(collect(piecesOf(one))).toEqual(one);
       }),
       runs(1_000),
     );
@@ -137,7 +137,7 @@ describe('an answer', () => {
   it('is the same however finely it was cut', () => {
     fc.assert(
       fc.property(result, (one) => {
-        expect(collect(cutUp(scatter(one)))).toEqual(one);
+        expect(collect(cutUp(piecesOf(one)))).toEqual(one);
       }),
       runs(500),
     );
@@ -146,7 +146,7 @@ describe('an answer', () => {
   it('is the same when its choices come interleaved', () => {
     fc.assert(
       fc.property(result, fc.infiniteStream(fc.nat(2)), (one, whose) => {
-        const pieces = cutUp(scatter(one));
+        const pieces = cutUp(piecesOf(one));
         const queues = one.choices.map(({ index }) =>
           pieces.filter((piece) =>
             typeof piece === 'string' ? index === 0 : 'index' in piece && piece.index === index,
@@ -175,7 +175,7 @@ describe('an answer', () => {
     };
     fc.assert(
       fc.property(result, (one) => {
-        expect(tokensOf(cutUp(scatter(one)))).toBe(tokensOf(scatter(one)));
+        expect(tokensOf(cutUp(piecesOf(one)))).toBe(tokensOf(piecesOf(one)));
       }),
       runs(500),
     );

@@ -10,7 +10,7 @@ function translate(fields: Body): ReturnType<typeof messagesToChat> {
   return messagesToChat(body, DEFAULT_REQUEST_LIMITS, new Set(['moderation']));
 }
 
-function nativeOf(fields: Body = {}): Omit<NativeRequest, 'dialect'> | undefined {
+function nativeOf(fields: Body = {}): Omit<NativeRequest, 'apiFormat'> | undefined {
   const translated = translate(fields);
   if (!translated.ok) throw new Error(translated.fault.message);
   return translated.value.native;

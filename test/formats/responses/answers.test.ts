@@ -296,7 +296,7 @@ describe('an answer of a provider of this API', () => {
   it('stays as it is but for id, model, price and what the caller said otherwise', () => {
     const result = chatResult({}, { usage: { prompt_tokens: 1, completion_tokens: 2, total_tokens: 3, cost: 0.25 } });
     const fields = { metadata: { a: 'b' }, safety_identifier: 'ada' };
-    expect(RESPONSES.whole({ result, native }, contextOf(fields))).toEqual({
+    expect(RESPONSES.complete({ result, native }, contextOf(fields))).toEqual({
       ...native,
       id: `resp_${TAIL}`,
       model: 'acme/one',

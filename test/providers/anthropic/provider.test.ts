@@ -187,13 +187,13 @@ describe('a caller who speaks the Messages API', () => {
         account: { id: 'a' },
         endUser: 'user_standin',
         wantsMetadata: false,
-        native: { dialect: 'messages', body: native },
+        native: { apiFormat: 'messages', body: native },
       },
       { catalog: buildCatalog([provider]), policy: {}, presets: {}, routerModels: new Set(), docsUrl: '' },
     );
     const endpoint = checked.ok ? checked.value.targets[0]?.endpoints[0] : undefined;
     if (!checked.ok || endpoint === undefined) throw new Error('not normalised');
-    expect(endpoint.dialects).toEqual(['messages']);
+    expect(endpoint.apiFormats).toEqual(['messages']);
     const progress = { connecting: ignore, connected: ignore, sending: ignore };
     const { signal } = new AbortController();
     return provider.chat({ request: checked.value, endpoint, signal, progress });

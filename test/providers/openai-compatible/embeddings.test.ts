@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { EndpointDeclaration } from '../../../src/catalog/endpoint.ts';
 import { embeddingsCodec } from '../../../src/providers/openai-compatible/embeddings.ts';
-import { AZURE_DIALECT, VENDOR_PRESETS } from '../../../src/providers/openai-compatible/presets.ts';
-import type { Dialect } from '../../../src/providers/openai-compatible/dialect.ts';
+import { AZURE_QUIRKS, VENDOR_PRESETS } from '../../../src/providers/openai-compatible/presets.ts';
+import type { VendorQuirks } from '../../../src/providers/openai-compatible/vendor-quirks.ts';
 import type { EmbeddingRequest } from '../../../src/protocol/embedding.ts';
 import { base64Of } from '../../support/embedding-upstream.ts';
 import { embeddingScene } from '../../support/embedding-requests.ts';
@@ -11,11 +11,11 @@ const CONTEXT = { secrets: [], wallClock: 0 };
 
 function bodyOf(
   request: Partial<EmbeddingRequest>,
-  dialect: Dialect = {},
+  quirks: VendorQuirks = {},
   offer: EndpointDeclaration = {},
 ): Readonly<Record<string, unknown>> {
   const { normalized, endpoint } = embeddingScene(request, { ...offer, upstreamModel: 'embed-3' });
-  const encoded = [embeddingsCodec(dialect).encode(normalized, endpoint)].flat();
+  const encoded = [embeddingsCodec(quirks).encode(normalized, endpoint)].flat();
   expect(encoded).toMatchObject([{ path: '/embeddings' }]);
   return encoded[0]?.body ?? {};
 }
@@ -62,14 +62,14 @@ describe('a request for embeddings on the wire', () => {
       expect(bodyOf({ input: 'x', encoding_format: format })).not.toHaveProperty('encoding_format');
     }
     const { openai, openrouter, vllm } = VENDOR_PRESETS;
-    for (const dialect of [openai.dialect, openrouter.dialect, vllm.dialect, AZURE_DIALECT]) {
-      expect(bodyOf({ input: 'x' }, dialect)).toMatchObject({ encoding_format: 'base64', user: 'user_test' });
+    for (const quirks of [openai.quirks, openrouter.quirks, vllm.quirks, AZURE_QUIRKS]) {
+      expect(bodyOf({ input: 'x' }, quirks)).toMatchObject({ encoding_format: 'base64', user: 'user_test' });
     }
   });
 
   it('says dimensions and user as the vendor wants them', () => {
     expect(bodyOf({ input: 'x', dimensions: 64 })).toMatchObject({ dimensions: 64 });
-    expect(bodyOf({ input: 'x', dimensions: 64 }, VENDOR_PRESETS.mistral.dialect)).toEqual({
+    expect(bodyOf({ input: 'x', dimensions: 64 }, VENDOR_PRESETS.mistral.quirks)).toEqual({
       model: 'embed-3',
       input: ['x'],
       output_dimension: 64,

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { ChatRequest } from '../../../src/protocol/chat-request.ts';
-import { type Dialect, NINE_CHARACTERS } from '../../../src/providers/openai-compatible/dialect.ts';
+import { type VendorQuirks, NINE_CHARACTERS } from '../../../src/providers/openai-compatible/vendor-quirks.ts';
 import { OPENAI } from '../../../src/providers/accepts/openai.ts';
 import { XAI } from '../../../src/providers/accepts/xai.ts';
 import { ANY_SERVER } from '../../../src/providers/accepts/any-server.ts';
@@ -11,7 +11,7 @@ import { encodedMessages } from '../../support/encoded.ts';
 import { runs } from '../../support/properties.ts';
 
 type Messages = ChatRequest['messages'];
-type Row = readonly [name: string, dialect: Dialect, message: object, as: object, otherwise: object];
+type Row = readonly [name: string, quirks: VendorQuirks, message: object, as: object, otherwise: object];
 
 const EPHEMERAL = { type: 'ephemeral' } as const;
 const EXPLICIT = { mode: 'explicit' } as const;
@@ -228,8 +228,8 @@ const ALIKE: readonly (readonly [name: string, message: object, as: object])[] =
 ];
 
 describe('a dialect with', () => {
-  it.each(QUIRKS)('%s', (_name, dialect, message, as, otherwise) => {
-    expect(encodedMessages([message] as unknown as Messages, dialect, OPENAI)).toEqual([as]);
+  it.each(QUIRKS)('%s', (_name, quirks, message, as, otherwise) => {
+    expect(encodedMessages([message] as unknown as Messages, quirks, OPENAI)).toEqual([as]);
     expect(encodedMessages([message] as unknown as Messages, {}, OPENAI)).toEqual([otherwise]);
   });
 });
@@ -246,21 +246,21 @@ describe('a message in every dialect: ', () => {
       { role: 'assistant', content: 'x' },
       { role: 'tool', tool_call_id: 'a', content: 'x' },
     ] as const;
-    for (const dialect of [
+    for (const quirks of [
       {},
       { developerRole: true },
       { cacheMarks: 'cache_control' },
       { messageNames: false },
     ] as const) {
-      for (const [index, message] of encodeMessages(messages, dialect, ANY_SERVER.all).entries())
+      for (const [index, message] of encodeMessages(messages, quirks, ANY_SERVER.all).entries())
         expect(message).toBe(messages[index]);
     }
   });
 
   it('is not changed where it stands', () => {
-    for (const [, dialect, message] of QUIRKS) {
+    for (const [, quirks, message] of QUIRKS) {
       const before = structuredClone(message);
-      encodeMessages([message] as unknown as Messages, dialect, ANY_SERVER.all);
+      encodeMessages([message] as unknown as Messages, quirks, ANY_SERVER.all);
       expect(message).toEqual(before);
     }
   });

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { SUPPORTED_PARAMETERS } from '../../../src/catalog/model.ts';
 import type { ChatRequest } from '../../../src/protocol/chat-request.ts';
-import type { Dialect } from '../../../src/providers/openai-compatible/dialect.ts';
-import { AZURE_DIALECT, VENDOR_PRESETS } from '../../../src/providers/openai-compatible/presets.ts';
+import type { VendorQuirks } from '../../../src/providers/openai-compatible/vendor-quirks.ts';
+import { AZURE_QUIRKS, VENDOR_PRESETS } from '../../../src/providers/openai-compatible/presets.ts';
 import { acceptsOfVendor, encoded, encodedWhole } from '../../support/encoded.ts';
 
 const tool = (name: string, rest: object = {}): NonNullable<ChatRequest['tools']>[number] => ({
@@ -63,8 +63,8 @@ describe('the plainest request', () => {
   });
 
   it('does not let an unknown field take the place of a known one', () => {
-    const dialect: Dialect = { userField: 'safety_identifier', seedField: 'random_seed' };
-    expect(encodedWhole({ safety_identifier: 'raw', random_seed: 1, seed: 2 }, dialect)).toMatchObject({
+    const quirks: VendorQuirks = { userField: 'safety_identifier', seedField: 'random_seed' };
+    expect(encodedWhole({ safety_identifier: 'raw', random_seed: 1, seed: 2 }, quirks)).toMatchObject({
       safety_identifier: 'user_test',
       random_seed: 2,
     });
@@ -74,7 +74,7 @@ describe('the plainest request', () => {
 /** A quirk, a request, and what it becomes with and without the quirk. */
 const QUIRKS: readonly (readonly [
   name: string,
-  dialect: Dialect,
+  quirks: VendorQuirks,
   body: Partial<ChatRequest>,
   as: object,
   otherwise: object,
@@ -157,8 +157,8 @@ const QUIRKS: readonly (readonly [
 ];
 
 describe('a dialect with', () => {
-  it.each(QUIRKS)('%s', (_name, dialect, body, as, otherwise) => {
-    expect(encoded(body, dialect)).toEqual(as);
+  it.each(QUIRKS)('%s', (_name, quirks, body, as, otherwise) => {
+    expect(encoded(body, quirks)).toEqual(as);
     expect(encoded(body)).toEqual(otherwise);
   });
 
@@ -306,22 +306,22 @@ describe('the form of the answer', () => {
 });
 
 describe('the tier', () => {
-  const dialect: Dialect = { serviceTiers: ['default', 'flex', 'priority'] };
+  const quirks: VendorQuirks = { serviceTiers: ['default', 'flex', 'priority'] };
 
   it('is that of the endpoint, if it has one', () => {
-    expect(encoded({}, dialect, { tier: 'flex' })).toEqual({ service_tier: 'flex' });
-    expect(encoded({ service_tier: 'priority' }, dialect, { tier: 'flex' })).toEqual({ service_tier: 'flex' });
+    expect(encoded({}, quirks, { tier: 'flex' })).toEqual({ service_tier: 'flex' });
+    expect(encoded({ service_tier: 'priority' }, quirks, { tier: 'flex' })).toEqual({ service_tier: 'flex' });
     expect(encoded({}, {}, { tier: 'flex' })).toEqual({});
   });
 
   it('is the wanted one only where nothing was declared', () => {
-    expect(encoded({ service_tier: 'flex' }, dialect)).toEqual({ service_tier: 'flex' });
-    expect(encoded({ service_tier: 'flex' }, dialect, { parameters: [] })).toEqual({});
+    expect(encoded({ service_tier: 'flex' }, quirks)).toEqual({ service_tier: 'flex' });
+    expect(encoded({ service_tier: 'flex' }, quirks, { parameters: [] })).toEqual({});
   });
 
   it('is also what was asked for where a source knows single abilities only', () => {
     const known = { abilities: { tools: true } };
-    expect(encoded({ service_tier: 'flex' }, dialect, known)).toEqual({ service_tier: 'flex' });
+    expect(encoded({ service_tier: 'flex' }, quirks, known)).toEqual({ service_tier: 'flex' });
   });
 });
 
@@ -329,24 +329,20 @@ describe('reasoning', () => {
   const EFFORTS = ['max', 'xhigh', 'high', 'medium', 'low', 'minimal', 'none'] as const;
 
   /** What each effort, from max to none, becomes. */
-  it.each<readonly [name: string, dialect: Dialect, as: readonly (string | undefined)[]]>([
+  it.each<readonly [name: string, quirks: VendorQuirks, as: readonly (string | undefined)[]]>([
     ['an unknown server', {}, ['xhigh', 'xhigh', 'high', 'medium', 'low', 'minimal', 'none']],
-    ['openai', VENDOR_PRESETS.openai.dialect, ['xhigh', 'xhigh', 'high', 'medium', 'low', 'minimal', 'none']],
-    ['azure', AZURE_DIALECT, ['xhigh', 'xhigh', 'high', 'medium', 'low', 'minimal', 'none']],
-    [
-      'groq',
-      VENDOR_PRESETS.groq.dialect,
-      [undefined, undefined, undefined, undefined, undefined, undefined, undefined],
-    ],
-    ['mistral', VENDOR_PRESETS.mistral.dialect, ['max', 'max', 'high', 'medium', 'low', 'low', 'none']],
-    ['xai', VENDOR_PRESETS.xai.dialect, ['high', 'high', 'high', 'medium', 'low', 'low', 'low']],
-    ['ollama', VENDOR_PRESETS.ollama.dialect, ['high', 'high', 'high', 'medium', 'low', 'low', 'none']],
-  ])('of %s knows these efforts', async (name, dialect, as) => {
+    ['openai', VENDOR_PRESETS.openai.quirks, ['xhigh', 'xhigh', 'high', 'medium', 'low', 'minimal', 'none']],
+    ['azure', AZURE_QUIRKS, ['xhigh', 'xhigh', 'high', 'medium', 'low', 'minimal', 'none']],
+    ['groq', VENDOR_PRESETS.groq.quirks, [undefined, undefined, undefined, undefined, undefined, undefined, undefined]],
+    ['mistral', VENDOR_PRESETS.mistral.quirks, ['max', 'max', 'high', 'medium', 'low', 'low', 'none']],
+    ['xai', VENDOR_PRESETS.xai.quirks, ['high', 'high', 'high', 'medium', 'low', 'low', 'low']],
+    ['ollama', VENDOR_PRESETS.ollama.quirks, ['high', 'high', 'high', 'medium', 'low', 'low', 'none']],
+  ])('of %s knows these efforts', async (name, quirks, as) => {
     const vendor = name === 'an unknown server' ? undefined : await acceptsOfVendor(name);
     for (const [index, effort] of EFFORTS.entries()) {
       const written = as[index] === undefined ? {} : { reasoning_effort: as[index] };
-      expect(encoded({ reasoning: { effort } }, dialect, {}, vendor)).toEqual(written);
-      expect(encoded({ reasoning_effort: effort }, dialect, {}, vendor)).toEqual(written);
+      expect(encoded({ reasoning: { effort } }, quirks, {}, vendor)).toEqual(written);
+      expect(encoded({ reasoning_effort: effort }, quirks, {}, vendor)).toEqual(written);
     }
   });
 
@@ -404,26 +400,26 @@ describe('reasoning', () => {
   });
 
   it('of deepseek is thinking, in three efforts', async () => {
-    const { dialect } = VENDOR_PRESETS.deepseek;
+    const { quirks } = VENDOR_PRESETS.deepseek;
     const vendor = await acceptsOfVendor('deepseek');
     for (const [index, effort] of ['max', 'max', 'high', 'high', 'low', 'low'].entries()) {
-      expect(encoded({ reasoning: { effort: EFFORTS[index] } }, dialect, {}, vendor)).toEqual({
+      expect(encoded({ reasoning: { effort: EFFORTS[index] } }, quirks, {}, vendor)).toEqual({
         thinking: { type: 'enabled' },
         reasoning_effort: effort,
       });
     }
-    expect(encoded({ reasoning: { effort: 'none' } }, dialect)).toEqual({ thinking: { type: 'disabled' } });
-    expect(encoded({ reasoning: { exclude: true } }, dialect)).toEqual({});
+    expect(encoded({ reasoning: { effort: 'none' } }, quirks)).toEqual({ thinking: { type: 'disabled' } });
+    expect(encoded({ reasoning: { exclude: true } }, quirks)).toEqual({});
   });
 
   it('of openrouter is an object of its own', async () => {
-    const { dialect } = VENDOR_PRESETS.openrouter;
+    const { quirks } = VENDOR_PRESETS.openrouter;
     const vendor = await acceptsOfVendor('openrouter');
     for (const effort of EFFORTS)
-      expect(encoded({ reasoning: { effort } }, dialect, {}, vendor)).toEqual({ reasoning: { effort } });
+      expect(encoded({ reasoning: { effort } }, quirks, {}, vendor)).toEqual({ reasoning: { effort } });
     const rich = { max_tokens: 2_000, exclude: true, summary: 'auto', context: 'all_turns', mode: 'standard' } as const;
-    expect(encoded({ reasoning: rich }, dialect)).toEqual({ reasoning: rich });
-    expect(encoded({ include_reasoning: false }, dialect)).toEqual({ reasoning: { exclude: true } });
+    expect(encoded({ reasoning: rich }, quirks)).toEqual({ reasoning: rich });
+    expect(encoded({ include_reasoning: false }, quirks)).toEqual({ reasoning: { exclude: true } });
   });
 
   it('of an endpoint goes before that of its dialect', () => {

@@ -327,7 +327,7 @@ describe('the batch API of files', () => {
       baseURL: `${server.origin}/v1`,
       models,
       nativeBatches: true,
-      nativeDialects: ['responses'],
+      nativeApiFormats: ['responses'],
     });
     const scene = batchScene({ providers: [up] });
     const { id } = await scene.router.batches.create({
@@ -351,8 +351,8 @@ describe('the batch API of files', () => {
   it('counts a response that says itself that it failed as a failed request', async () => {
     const body = { ...RESPONSE, status: 'failed', error: { code: 'server_error', message: 'it broke' }, output: [] };
     await using server = await api();
-    const up = openai({ apiKey: 'k', baseURL: server.origin, nativeBatches: true, nativeDialects: ['responses'] });
-    const request = { operation: 'chat', native: { dialect: 'responses', body: {} } } as never;
+    const up = openai({ apiKey: 'k', baseURL: server.origin, nativeBatches: true, nativeApiFormats: ['responses'] });
+    const request = { operation: 'chat', native: { apiFormat: 'responses', body: {} } } as never;
     // What is read is what a batch gave that was asked for before.
     await up.batches?.poll({ job: { id: 'batch_1' }, signal: AbortSignal.timeout(10_000) } as never);
     expect(up.batches?.read(JSON.stringify(body), request, {} as never)).toMatchObject({

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { Dialect } from '../../../src/providers/openai-compatible/dialect.ts';
-import { AZURE_DIALECT, VENDOR_PRESETS } from '../../../src/providers/openai-compatible/presets.ts';
+import type { VendorQuirks } from '../../../src/providers/openai-compatible/vendor-quirks.ts';
+import { AZURE_QUIRKS, VENDOR_PRESETS } from '../../../src/providers/openai-compatible/presets.ts';
 import { acceptsOfVendor, encodedWhole } from '../../support/encoded.ts';
 import { readProjectFile } from '../../support/source-files.ts';
 
@@ -88,9 +88,9 @@ const original = { type: 'image_url', image_url: { url: 'https://x.test/a.png', 
 const high = { type: 'image_url', image_url: { url: 'https://x.test/a.png', detail: 'high' } };
 const withoutName = [{ type: 'text', text: 'Ada:' }, { type: 'text', text: 'Look' }, high];
 
-const VENDORS: Readonly<Record<string, readonly [dialect: Dialect, differences: Differences]>> = {
+const VENDORS: Readonly<Record<string, readonly [quirks: VendorQuirks, differences: Differences]>> = {
   openai: [
-    VENDOR_PRESETS.openai.dialect,
+    VENDOR_PRESETS.openai.quirks,
     {
       messages: messages({
         0: { role: 'developer' },
@@ -107,7 +107,7 @@ const VENDORS: Readonly<Record<string, readonly [dialect: Dialect, differences: 
     },
   ],
   azure: [
-    AZURE_DIALECT,
+    AZURE_QUIRKS,
     {
       messages: messages({ 0: { role: 'developer' } }),
       max_tokens: undefined,
@@ -117,7 +117,7 @@ const VENDORS: Readonly<Record<string, readonly [dialect: Dialect, differences: 
     },
   ],
   groq: [
-    VENDOR_PRESETS.groq.dialect,
+    VENDOR_PRESETS.groq.quirks,
     {
       messages: messages({ 1: { name: undefined, content: withoutName } }),
       max_tokens: undefined,
@@ -131,19 +131,19 @@ const VENDORS: Readonly<Record<string, readonly [dialect: Dialect, differences: 
     },
   ],
   together: [
-    VENDOR_PRESETS.together.dialect,
+    VENDOR_PRESETS.together.quirks,
     { messages: messages({ 2: { reasoning: 'Hm.' } }), verbosity: undefined, prediction: undefined },
   ],
   fireworks: [
-    VENDOR_PRESETS.fireworks.dialect,
+    VENDOR_PRESETS.fireworks.quirks,
     { messages: messages({ 2: { reasoning_content: 'Hm.' } }), verbosity: undefined },
   ],
   deepinfra: [
-    VENDOR_PRESETS.deepinfra.dialect,
+    VENDOR_PRESETS.deepinfra.quirks,
     { messages: messages({ 2: { reasoning_content: 'Hm.' } }), verbosity: undefined, prediction: undefined },
   ],
   deepseek: [
-    VENDOR_PRESETS.deepseek.dialect,
+    VENDOR_PRESETS.deepseek.quirks,
     {
       // It reads no pictures.
       messages: messages({ 1: { content: 'Look' }, 2: { reasoning_content: 'Hm.' } }),
@@ -158,7 +158,7 @@ const VENDORS: Readonly<Record<string, readonly [dialect: Dialect, differences: 
     },
   ],
   mistral: [
-    VENDOR_PRESETS.mistral.dialect,
+    VENDOR_PRESETS.mistral.quirks,
     {
       messages: messages({
         1: { name: undefined, content: withoutName },
@@ -178,7 +178,7 @@ const VENDORS: Readonly<Record<string, readonly [dialect: Dialect, differences: 
     },
   ],
   xai: [
-    VENDOR_PRESETS.xai.dialect,
+    VENDOR_PRESETS.xai.quirks,
     {
       messages: messages({ 2: { reasoning_content: 'Hm.' } }),
       max_tokens: undefined,
@@ -190,7 +190,7 @@ const VENDORS: Readonly<Record<string, readonly [dialect: Dialect, differences: 
     },
   ],
   openrouter: [
-    VENDOR_PRESETS.openrouter.dialect,
+    VENDOR_PRESETS.openrouter.quirks,
     {
       messages: messages({
         1: { content: [{ type: 'text', text: 'Look', cache_control: { type: 'ephemeral' } }, original] },
@@ -203,7 +203,7 @@ const VENDORS: Readonly<Record<string, readonly [dialect: Dialect, differences: 
     },
   ],
   ollama: [
-    VENDOR_PRESETS.ollama.dialect,
+    VENDOR_PRESETS.ollama.quirks,
     {
       messages: messages({ 2: { reasoning: 'Hm.' } }),
       verbosity: undefined,
@@ -212,32 +212,29 @@ const VENDORS: Readonly<Record<string, readonly [dialect: Dialect, differences: 
     },
   ],
   vllm: [
-    VENDOR_PRESETS.vllm.dialect,
+    VENDOR_PRESETS.vllm.quirks,
     { messages: messages({ 2: { reasoning_content: 'Hm.' } }), verbosity: undefined, prediction: undefined },
   ],
   lmstudio: [
-    VENDOR_PRESETS.lmstudio.dialect,
+    VENDOR_PRESETS.lmstudio.quirks,
     { messages: messages({ 2: { reasoning: 'Hm.' } }), verbosity: undefined, prediction: undefined },
   ],
-  cerebras: [VENDOR_PRESETS.cerebras.dialect, { frequency_penalty: undefined }],
-  perplexity: [VENDOR_PRESETS.perplexity.dialect, {}],
-  cohere: [VENDOR_PRESETS.cohere.dialect, { prediction: undefined, parallel_tool_calls: undefined, user: undefined }],
-  huggingface: [VENDOR_PRESETS.huggingface.dialect, {}],
-  sambanova: [VENDOR_PRESETS.sambanova.dialect, {}],
-  nvidia: [VENDOR_PRESETS.nvidia.dialect, {}],
-  github: [VENDOR_PRESETS.github.dialect, {}],
-  cloudflare: [VENDOR_PRESETS.cloudflare.dialect, {}],
+  cerebras: [VENDOR_PRESETS.cerebras.quirks, { frequency_penalty: undefined }],
+  perplexity: [VENDOR_PRESETS.perplexity.quirks, {}],
+  cohere: [VENDOR_PRESETS.cohere.quirks, { prediction: undefined, parallel_tool_calls: undefined, user: undefined }],
+  huggingface: [VENDOR_PRESETS.huggingface.quirks, {}],
+  sambanova: [VENDOR_PRESETS.sambanova.quirks, {}],
+  nvidia: [VENDOR_PRESETS.nvidia.quirks, {}],
+  github: [VENDOR_PRESETS.github.quirks, {}],
+  cloudflare: [VENDOR_PRESETS.cloudflare.quirks, {}],
   moonshot: [
-    VENDOR_PRESETS.moonshot.dialect,
+    VENDOR_PRESETS.moonshot.quirks,
     { messages: messages({ 2: { reasoning_content: 'Hm.' } }), temperature: 1 },
   ],
-  qwen: [VENDOR_PRESETS.qwen.dialect, { messages: messages({ 2: { reasoning_content: 'Hm.' } }) }],
-  minimax: [
-    VENDOR_PRESETS.minimax.dialect,
-    { messages: messages({ 2: { reasoning_content: 'Hm.' } }), temperature: 1 },
-  ],
+  qwen: [VENDOR_PRESETS.qwen.quirks, { messages: messages({ 2: { reasoning_content: 'Hm.' } }) }],
+  minimax: [VENDOR_PRESETS.minimax.quirks, { messages: messages({ 2: { reasoning_content: 'Hm.' } }), temperature: 1 }],
   zhipu: [
-    VENDOR_PRESETS.zhipu.dialect,
+    VENDOR_PRESETS.zhipu.quirks,
     {
       messages: [
         ...messages({ 1: { name: undefined, content: withoutName }, 2: { reasoning_content: 'Hm.' } }),
@@ -251,11 +248,11 @@ const VENDORS: Readonly<Record<string, readonly [dialect: Dialect, differences: 
 };
 
 describe('a rich request', () => {
-  it.each(Object.entries(VENDORS))('is written for %s in its own way', async (slug, [dialect, differences]) => {
+  it.each(Object.entries(VENDORS))('is written for %s in its own way', async (slug, [quirks, differences]) => {
     const vendor = await acceptsOfVendor(slug);
     const pictures = vendor.all.conversation.media.user.includes('image');
     const request = pictures ? RICH : { ...RICH, messages: RICH.messages.map(withoutMedia) };
-    expect(encodedWhole(request as never, dialect, {}, vendor)).toEqual({ ...PLAIN, ...differences });
+    expect(encodedWhole(request as never, quirks, {}, vendor)).toEqual({ ...PLAIN, ...differences });
   });
 
   it('is written here for every vendor there is', () => {

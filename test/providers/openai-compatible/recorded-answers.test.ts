@@ -311,8 +311,8 @@ const ERRORS: readonly (readonly [path: string, status: number, expected: Outcom
 
 describe('whole answers', () => {
   it.each(Object.entries(ANSWERS))('%s is decoded to exactly this result', (path, expected) => {
-    const dialect = path.startsWith('xai/') ? VENDOR_PRESETS.xai.dialect : {};
-    expect(decodeWhole(fixtureText(path), dialect)).toEqual({ ok: true, result: expected });
+    const quirks = path.startsWith('xai/') ? VENDOR_PRESETS.xai.quirks : {};
+    expect(decodeWhole(fixtureText(path), quirks)).toEqual({ ok: true, result: expected });
   });
 
   it.each(Object.entries(ERRORS_IN_DISGUISE))('%s is an error although its status is good', (path, expected) => {

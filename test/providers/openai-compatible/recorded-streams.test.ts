@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { FinishReason, Logprobs, TokenLogprob } from '../../../src/protocol/chat-result.ts';
 import type { Delta, ToolCallDelta } from '../../../src/protocol/chunk.ts';
-import type { Dialect } from '../../../src/providers/openai-compatible/dialect.ts';
+import type { VendorQuirks } from '../../../src/providers/openai-compatible/vendor-quirks.ts';
 import { VENDOR_PRESETS } from '../../../src/providers/openai-compatible/presets.ts';
 import { decodeStream, fixture } from '../../support/wire.ts';
 import type { FailurePiece, FinishPiece, StreamPiece } from '../../../src/contracts/stream-piece.ts';
@@ -330,23 +330,23 @@ const STREAMS: Readonly<Record<string, readonly StreamPiece[]>> = {
 };
 
 /** Dialects that change how answers are read. */
-const DIALECTS: Readonly<Record<string, Dialect>> = {
-  xai: VENDOR_PRESETS.xai.dialect,
+const DIALECTS: Readonly<Record<string, VendorQuirks>> = {
+  xai: VENDOR_PRESETS.xai.quirks,
   google: { reasoningOutsideCompletion: true },
 };
 
 describe.each(Object.entries(STREAMS))('the stream %s', (path, expected) => {
-  const dialect = DIALECTS[path.split('/')[0] ?? ''];
+  const quirks = DIALECTS[path.split('/')[0] ?? ''];
 
   it('is decoded to exactly these pieces', async () => {
-    expect(await decodeStream([fixture(path)], dialect)).toEqual(expected);
+    expect(await decodeStream([fixture(path)], quirks)).toEqual(expected);
   });
 
   it('means the same wherever its bytes are cut', async () => {
     const bytes = fixture(path);
-    const whole = JSON.stringify(await decodeStream([bytes], dialect));
+    const whole = JSON.stringify(await decodeStream([bytes], quirks));
     for (let position = 0; position <= bytes.length; position += 1) {
-      const pieces = await decodeStream([bytes.subarray(0, position), bytes.subarray(position)], dialect);
+      const pieces = await decodeStream([bytes.subarray(0, position), bytes.subarray(position)], quirks);
       if (JSON.stringify(pieces) !== whole) expect.fail(`cut at byte ${position} it means something else`);
     }
   });
@@ -354,7 +354,7 @@ describe.each(Object.entries(STREAMS))('the stream %s', (path, expected) => {
   it('means the same byte by byte', async () => {
     const bytes = fixture(path);
     const parts = Array.from(bytes, (_, index) => bytes.subarray(index, index + 1));
-    expect(await decodeStream(parts, dialect)).toEqual(expected);
+    expect(await decodeStream(parts, quirks)).toEqual(expected);
   });
 
   it.each([
@@ -362,12 +362,12 @@ describe.each(Object.entries(STREAMS))('the stream %s', (path, expected) => {
     ['CR', '\r'],
   ])('means the same with %s line ends', async (_name, lineEnd) => {
     const text = new TextDecoder().decode(fixture(path)).replaceAll('\n', lineEnd);
-    expect(await decodeStream([text], dialect)).toEqual(expected);
+    expect(await decodeStream([text], quirks)).toEqual(expected);
   });
 
   it('means the same behind a byte order mark, without spaces after colons and without a last blank line', async () => {
     const text = new TextDecoder().decode(fixture(path)).replaceAll('data: ', 'data:').trimEnd();
-    expect(await decodeStream([`\uFEFF${text}`], dialect)).toEqual(expected);
+    expect(await decodeStream([`\uFEFF${text}`], quirks)).toEqual(expected);
   });
 });
 

@@ -1,7 +1,7 @@
 import {
   type AzureOptions,
   ConfigError,
-  type NativeDialect,
+  type NativeApiFormat,
   azure,
   cloudflare,
   createRouter,
@@ -104,22 +104,22 @@ describe('the dialects that a provider speaks itself', () => {
   it('are those of the vendor at its own address, and none at any other', () => {
     withoutKeys();
     vi.stubEnv('OPENAI_BASE_URL', undefined);
-    expect(openai({ apiKey: 'k' }).dialects).toEqual(['responses']);
-    expect(openrouter({ apiKey: 'k' }).dialects).toEqual(['responses']);
-    expect(groq({ apiKey: 'k' }).dialects).toEqual([]);
-    expect(openai({ apiKey: 'k', baseURL: 'http://127.0.0.1:1/v1' }).dialects).toEqual([]);
+    expect(openai({ apiKey: 'k' }).apiFormats).toEqual(['responses']);
+    expect(openrouter({ apiKey: 'k' }).apiFormats).toEqual(['responses']);
+    expect(groq({ apiKey: 'k' }).apiFormats).toEqual([]);
+    expect(openai({ apiKey: 'k', baseURL: 'http://127.0.0.1:1/v1' }).apiFormats).toEqual([]);
     vi.stubEnv('OPENAI_BASE_URL', 'http://127.0.0.1:1/v1');
-    expect(openai({ apiKey: 'k' }).dialects).toEqual([]);
+    expect(openai({ apiKey: 'k' }).apiFormats).toEqual([]);
   });
 
   it('are those that are said', () => {
-    expect(openai({ apiKey: 'k', nativeDialects: [] }).dialects).toEqual([]);
-    const there = { baseURL: 'http://127.0.0.1:1/v1', nativeDialects: ['responses'] as const };
-    expect(openai({ apiKey: 'k', ...there }).dialects).toEqual(['responses']);
-    expect(openaiCompatible({ slug: 'up', ...there }).dialects).toEqual(['responses']);
-    const unknown = ['chat'] as unknown as NativeDialect[];
-    expect(problemsOf(() => openaiCompatible({ slug: 'up', ...there, nativeDialects: unknown }))).toEqual([
-      'providers.up.nativeDialects must be a list of "responses"',
+    expect(openai({ apiKey: 'k', nativeApiFormats: [] }).apiFormats).toEqual([]);
+    const there = { baseURL: 'http://127.0.0.1:1/v1', nativeApiFormats: ['responses'] as const };
+    expect(openai({ apiKey: 'k', ...there }).apiFormats).toEqual(['responses']);
+    expect(openaiCompatible({ slug: 'up', ...there }).apiFormats).toEqual(['responses']);
+    const unknown = ['chat'] as unknown as NativeApiFormat[];
+    expect(problemsOf(() => openaiCompatible({ slug: 'up', ...there, nativeApiFormats: unknown }))).toEqual([
+      'providers.up.nativeApiFormats must be a list of "responses"',
     ]);
   });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { EndpointDeclaration } from '../../../src/catalog/endpoint.ts';
 import type { JsonObject } from '../../../src/protocol/json.ts';
-import type { Dialect } from '../../../src/providers/openai-compatible/dialect.ts';
+import type { VendorQuirks } from '../../../src/providers/openai-compatible/vendor-quirks.ts';
 import {
   contextOf as responseContextOf,
   decodeResponse,
@@ -15,7 +15,7 @@ import type { StreamPiece } from '../../../src/contracts/stream-piece.ts';
 /** What goes to an endpoint that speaks Responses. */
 function sent(
   fields: Readonly<Record<string, unknown>>,
-  dialect: Dialect = {},
+  quirks: VendorQuirks = {},
   declared: EndpointDeclaration = {},
 ): Readonly<Record<string, unknown>> {
   const { chat, native } = understood(fields);
@@ -23,8 +23,8 @@ function sent(
   const request = serving({ up: { upstreamModel: 'one-instruct', ...declared } }).request(chat);
   const [endpoint] = request.targets[0]?.endpoints ?? [];
   if (endpoint === undefined) throw new Error('no endpoint');
-  const whole = { ...request, endUser: 'hashed', native: { ...native, dialect: 'responses' as const } };
-  return JSON.parse(JSON.stringify(encodeResponses(whole, endpoint, dialect))) as Record<string, unknown>;
+  const whole = { ...request, endUser: 'hashed', native: { ...native, apiFormat: 'responses' as const } };
+  return JSON.parse(JSON.stringify(encodeResponses(whole, endpoint, quirks))) as Record<string, unknown>;
 }
 
 const BASE = { model: 'one-instruct', input: 'Hello', store: false, user: 'hashed', stream: false };
@@ -76,9 +76,9 @@ describe('a native request', () => {
   });
 
   it('asks for the tier of the endpoint', () => {
-    const dialect = { serviceTiers: ['flex'] };
-    expect(sent({ service_tier: 'flex' }, dialect)['service_tier']).toBe('flex');
-    expect(sent({ service_tier: 'fast' }, dialect)['service_tier']).toBeUndefined();
+    const quirks = { serviceTiers: ['flex'] };
+    expect(sent({ service_tier: 'flex' }, quirks)['service_tier']).toBe('flex');
+    expect(sent({ service_tier: 'fast' }, quirks)['service_tier']).toBeUndefined();
   });
 
   it('takes out of earlier answers what others put in', () => {
@@ -424,7 +424,7 @@ describe('a native stream', () => {
       const { chat, native } = understood({ input: 'Hi', ...fields });
       const request = serving({ up: {} }).request(chat);
       return responseContextOf(
-        { ...request, ...(native && { native: { ...native, dialect: 'responses' as const } }) },
+        { ...request, ...(native && { native: { ...native, apiFormat: 'responses' as const } }) },
         contextOf(),
       ).isCustomTool('x');
     };

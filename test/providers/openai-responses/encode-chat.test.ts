@@ -12,8 +12,8 @@ function encoded(fields: Fields, upstreamModel = 'gpt-5.6', changes: string[] = 
   const request = serving({ openai: { upstreamModel } }).request(fields);
   const [endpoint] = request.targets[0]?.endpoints ?? [];
   if (endpoint === undefined) throw new Error('no endpoint');
-  const { dialect } = VENDOR_PRESETS.openai;
-  const body = encodeChat(request, endpoint, dialect, acceptsOf(OPENAI, upstreamModel), (change) =>
+  const { quirks } = VENDOR_PRESETS.openai;
+  const body = encodeChat(request, endpoint, quirks, acceptsOf(OPENAI, upstreamModel), (change) =>
     changes.push(change),
   );
   return JSON.parse(JSON.stringify(body)) as Readonly<Record<string, unknown>>;

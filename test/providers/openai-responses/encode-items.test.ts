@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Message } from '../../../src/protocol/message.ts';
-import { FORTY_CHARACTERS } from '../../../src/providers/openai-compatible/dialect.ts';
+import { FORTY_CHARACTERS } from '../../../src/providers/openai-compatible/vendor-quirks.ts';
 import { itemsOf, reasoningItemsOf } from '../../../src/providers/openai-responses/encode-items.ts';
 import { ToolIds } from '../../../src/providers/tool-ids.ts';
 

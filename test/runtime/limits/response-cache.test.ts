@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { resolveConfig } from '../../../src/config/resolve-config.ts';
 import type { RouterConfig } from '../../../src/config/router.ts';
 import { memoryResponseCache } from '../../../src/storage/response-caches.ts';
-import { loadDialect } from '../../../src/router/incoming.ts';
+import { loadApiFormat } from '../../../src/router/incoming.ts';
 import { simulated } from '../../../src/providers/simulated/provider.ts';
 import { type Bench, ask, askAndWait, benchOf, statusOf, textOf } from '../../support/driving.ts';
 import { type Answered, type CallInit, chatBody, send } from '../../support/http-call.ts';
@@ -68,7 +68,7 @@ describe('an answer from the cache', () => {
     ['responses', { messages: undefined, input: 'Hello' }],
   ] as const)('has the shape of its dialect: %s', async (dialect, fields) => {
     // The clock of the bench does not wait for a file to be read.
-    await loadDialect(dialect);
+    await loadApiFormat(dialect);
     const own = bench();
     for (const stream of [false, true]) {
       const init = { path: `/${dialect}`, headers: CACHED, body: chatBody({ ...fields, stream }) };

@@ -6,15 +6,15 @@ import type {
   LedgerDecision,
   LedgerRecord,
   LedgerTarget,
-  SeenEndpoint,
+  ObservedEndpoint,
   LedgerPreferences,
 } from '../../../contracts/ledger.ts';
-import type { DialectName } from '../../../protocol/dialect.ts';
+import type { ApiFormatName } from '../../../protocol/api-format.ts';
 import type { SortKey, ProviderPreferences } from '../../../protocol/provider-preferences.ts';
 import type { Account, RoutingPolicy } from '../../../contracts/account.ts';
 import type { Admission } from '../../fallback/health.ts';
 import { endpointsOf, preferencesUnder, recordedPreferences } from '../write-decision.ts';
-import { admissionOf, recordOf, timingIn } from '../seen-endpoint.ts';
+import { admissionOf, recordOf, timingIn } from '../recorded-endpoint.ts';
 import type { ModelTarget, Preferences, RequestedTier, RoutedRequest } from '../../../contracts/request.ts';
 import { type CompiledRules, RequestRules } from '../../normalize/rules.ts';
 import { resolveTargets, type TargetContext } from '../../normalize/targets.ts';
@@ -46,8 +46,8 @@ function isChosen(targets: readonly LedgerTarget[]): boolean {
 }
 
 /** What a decision, or one before it, saw of an endpoint. */
-interface LastSeen {
-  seen: SeenEndpoint | undefined;
+interface LastObserved {
+  seen: ObservedEndpoint | undefined;
   /** Restored from it when somebody asks. */
   record: EndpointRecord | undefined;
 }
@@ -72,9 +72,9 @@ export class DecideAgain {
   readonly #lookups: Lookups = new Map();
   /** The same for requests of one model, which most are. */
   readonly #singles: Lookups = new Map();
-  readonly #lastSeen = new Map<string, LastSeen>();
+  readonly #lastSeen = new Map<string, LastObserved>();
   /** Decisions ask several things of one endpoint, one after the other. */
-  #asked: { readonly endpoint: Endpoint; readonly seen: LastSeen | undefined } | undefined;
+  #requested: { readonly endpoint: Endpoint; readonly seen: LastObserved | undefined } | undefined;
   readonly #accounts = new Map<string, Account>();
 
   constructor(rules: DecisionRules) {
@@ -135,7 +135,7 @@ export class DecideAgain {
       account: this.#account(record.account, decision.own_keys),
       wantsMetadata: false,
       reasoning: decision.no_reasoning === true ? { effort: 'none', exclude: false } : undefined,
-      native: native && { dialect: native[0] as DialectName, body: {}, requiredBy: native[1] },
+      native: native && { apiFormat: native[0] as ApiFormatName, body: {}, requiredBy: native[1] },
       likelyTokens: decision.likely_prompt_tokens,
       extra: NOBODY,
     };
@@ -173,7 +173,7 @@ export class DecideAgain {
 
   /** Takes down what this decision saw of endpoints; of those that it did not compare, what those before it saw stays. */
   #look({ candidates, excluded }: LedgerRecord): void {
-    this.#asked = undefined;
+    this.#requested = undefined;
     for (const { endpoint, seen } of candidates) this.#note(endpoint, seen);
     for (const { endpoint, reason, seen } of excluded) {
       // What may not be fallen back to was compared, so that nothing to say of it says something, too.
@@ -181,7 +181,7 @@ export class DecideAgain {
     }
   }
 
-  #note(endpoint: string, seen: SeenEndpoint | undefined): void {
+  #note(endpoint: string, seen: ObservedEndpoint | undefined): void {
     const known = this.#lastSeen.get(endpoint);
     if (known === undefined) this.#lastSeen.set(endpoint, { seen, record: undefined });
     else {
@@ -190,10 +190,10 @@ export class DecideAgain {
     }
   }
 
-  #seenOf(endpoint: Endpoint): LastSeen | undefined {
-    if (this.#asked?.endpoint === endpoint) return this.#asked.seen;
+  #seenOf(endpoint: Endpoint): LastObserved | undefined {
+    if (this.#requested?.endpoint === endpoint) return this.#requested.seen;
     const seen = this.#lastSeen.get(endpoint.id);
-    this.#asked = { endpoint, seen };
+    this.#requested = { endpoint, seen };
     return seen;
   }
 

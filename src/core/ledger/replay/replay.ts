@@ -122,8 +122,8 @@ export class Replay {
    */
   #compare(record: LedgerRecord, moved: readonly PlanStep[] | undefined): void {
     const { at, attempts, status, stream, error_type: error, first_token_ms: firstTokenMs } = record;
-    const asked = attempts[0]?.endpoint;
-    const place = asked === undefined ? undefined : this.#place(asked);
+    const requested = attempts[0]?.endpoint;
+    const place = requested === undefined ? undefined : this.#place(requested);
     const to = moved?.[0] === undefined ? undefined : this.#place(moved[0].endpoint.id);
     if (status !== DISCONNECTED) {
       const failed = error === undefined ? 0 : 1;
@@ -137,7 +137,7 @@ export class Replay {
       else metric.moves(firstTokenMs, at, to);
       if (place !== undefined) metric.observe(place, at, firstTokenMs);
     }
-    if (asked === undefined || place === undefined) return;
+    if (requested === undefined || place === undefined) return;
     let cost = 0;
     for (const { cost_nano_usd: charged = 0, unpriced } of attempts) {
       if (unpriced === true) {
@@ -151,7 +151,7 @@ export class Replay {
     // Tokens differ from request to request; what is left beside their price is alike.
     const answered = record.endpoint === undefined ? undefined : this.#endpoint(record.endpoint, record.account);
     if (answered !== undefined) this.#cost.observe(place, at, cost - this.#price(answered, record));
-    if (status !== DISCONNECTED) this.#cost.wentOn(place, at, error !== undefined || record.endpoint !== asked);
+    if (status !== DISCONNECTED) this.#cost.wentOn(place, at, error !== undefined || record.endpoint !== requested);
   }
 
   #waysOf(steps: readonly PlanStep[], record: LedgerRecord): Ways {

@@ -31,14 +31,14 @@ export function hedgeDelay(
 }
 
 /** What hedges may cost: every answer pays in a share of what it cost. */
-export interface HedgePurse {
+export interface HedgeBudget {
   readonly usd: number;
   /** Mean cost of an answer, for the bound of what is saved. */
   readonly meanUsd: number;
 }
 
-/** A purse that nobody has paid into. */
-export const EMPTY_PURSE: HedgePurse = { usd: 0, meanUsd: 0 };
+/** A budget that nothing has been paid into. */
+export const EMPTY_HEDGE_BUDGET: HedgeBudget = { usd: 0, meanUsd: 0 };
 
 /** Requests' worth of the share for hedges that may be saved up. */
 const SAVED_REQUESTS = 2_000;
@@ -46,10 +46,10 @@ const SAVED_REQUESTS = 2_000;
 const MEAN_GAIN = 0.01;
 
 /** Pays in for an answer. */
-export function purseAfterAnswer(purse: HedgePurse, policy: HedgePolicy, usd: number): HedgePurse {
-  const meanUsd = purse.meanUsd === 0 ? usd : purse.meanUsd + MEAN_GAIN * (usd - purse.meanUsd);
+export function budgetAfterAnswer(hedgeBudget: HedgeBudget, policy: HedgePolicy, usd: number): HedgeBudget {
+  const meanUsd = hedgeBudget.meanUsd === 0 ? usd : hedgeBudget.meanUsd + MEAN_GAIN * (usd - hedgeBudget.meanUsd);
   const most = policy.share * SAVED_REQUESTS * meanUsd;
-  return { usd: Math.min(Math.max(most, purse.usd), purse.usd + policy.share * usd), meanUsd };
+  return { usd: Math.min(Math.max(most, hedgeBudget.usd), hedgeBudget.usd + policy.share * usd), meanUsd };
 }
 
 /**
@@ -58,8 +58,8 @@ export function purseAfterAnswer(purse: HedgePurse, policy: HedgePolicy, usd: nu
  *
  * @param mostUsd - What the more expensive of its two calls costs when it is given up.
  */
-export function purseAfterHedge(purse: HedgePurse, mostUsd: number): HedgePurse | undefined {
-  return purse.usd < mostUsd ? undefined : { ...purse, usd: purse.usd - mostUsd };
+export function budgetAfterHedge(hedgeBudget: HedgeBudget, mostUsd: number): HedgeBudget | undefined {
+  return hedgeBudget.usd < mostUsd ? undefined : { ...hedgeBudget, usd: hedgeBudget.usd - mostUsd };
 }
 
 /** How late calls of an endpoint ended that were waited for; older ones weigh less. */
@@ -89,8 +89,8 @@ export function lateAnswerShare({ answered, failed }: LateEnds): number {
 }
 
 /** Puts back what a hedge did not cost of what was set aside for it. */
-export function purseAfterLoser(purse: HedgePurse, setAsideUsd: number, lostUsd: number): HedgePurse {
-  return { ...purse, usd: purse.usd + setAsideUsd - lostUsd };
+export function budgetAfterLoser(hedgeBudget: HedgeBudget, setAsideUsd: number, lostUsd: number): HedgeBudget {
+  return { ...hedgeBudget, usd: hedgeBudget.usd + setAsideUsd - lostUsd };
 }
 
 /** Tools that a caller runs itself: asking twice does nothing twice. */

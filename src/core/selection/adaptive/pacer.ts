@@ -32,7 +32,7 @@ interface Counted {
 }
 
 /** Whether there is a place for a call, and otherwise when. */
-export interface Place {
+export interface Slot {
   /** 0: now. Infinite: never. */
   readonly waitMs: number;
   /** Share of the rate that is free; 1 where there is no limit. */
@@ -43,13 +43,13 @@ export interface Place {
 export const FREE_PACE: Pace = { rate: Infinity, busyUntil: -Infinity, refusedAt: -Infinity, taken: 0 };
 
 const SECOND_MS = 1_000;
-const ANYTIME: Place = { waitMs: 0, headroom: 1 };
+const ANYTIME: Slot = { waitMs: 0, headroom: 1 };
 
 /**
  * Whether an endpoint may be called now. What a burst holds may be sent at once; over a longer time it is exactly the rate,
  * also where that is no whole number.
  */
-export function placeIn({ rate, busyUntil }: Pace, policy: PacerPolicy, now: number): Place {
+export function slotIn({ rate, busyUntil }: Pace, policy: PacerPolicy, now: number): Slot {
   if (rate === Infinity) return ANYTIME;
   const used = Math.max(0, busyUntil - now);
   const burstMs = burstOf(policy, rate);

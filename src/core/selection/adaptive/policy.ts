@@ -2,7 +2,7 @@
 import { ADAPTIVE, type AdaptivePolicy } from '../../../options/selection.ts';
 import { fill } from '../../../options/option.ts';
 
-export type { AdaptivePolicy, CrowdPolicy, SpeedPolicy } from '../../../options/selection.ts';
+export type { AdaptivePolicy, ConcurrencyLimitPolicy, SpeedPolicy } from '../../../options/selection.ts';
 
 /**
  * Milliseconds that each call at a time may take of this process: of thousands that begin at once, the last ones wait for

@@ -14,7 +14,7 @@ import { chargedNow } from './charges.ts';
 import type { CachedPrompts, World } from '../world.ts';
 import { type AdaptivePolicy, CACHE_MS } from './policy.ts';
 import { addQueues, bestOf, breakTie, cheapestOf, type Timed } from './ties.ts';
-import { type RememberedFailures, wellnessOf } from './wellness.ts';
+import { type RememberedFailures, healthScore } from './health-score.ts';
 import type { DecisionFigures } from '../../../contracts/events.ts';
 
 /** An endpoint in its place, with the numbers that put it there. */
@@ -92,7 +92,7 @@ function weigh(
   const known = prompts && promptAt(prompts, endpoint);
   const cached = known === undefined ? ofSession : Math.max(ofSession, known.share * expected.prompt);
   const admission = world.admission?.(endpoint);
-  const { health, slowness, failures } = wellnessOf(world.record(endpoint), policy, world.now);
+  const { health, slowness, failures } = healthScore(world.record(endpoint), policy, world.now);
   const headroom = admission?.headroom ?? 1;
   const isProbe = admission?.ok === true && admission.probe === true;
   return {
@@ -128,9 +128,14 @@ function promptAt(prompts: CachedPrompts, { id }: Endpoint): CachedPrompts[numbe
  * Health as it counts for a call now. Whoever comes when an endpoint may be tried again finds out whether it is back, and
  * whoever is one too many will wait for it.
  */
-function healthNow(health: number, isProbe: boolean, headroom: number, { afterProbe, crowd }: AdaptivePolicy): number {
+function healthNow(
+  health: number,
+  isProbe: boolean,
+  headroom: number,
+  { afterProbe, concurrencyLimit }: AdaptivePolicy,
+): number {
   const known = isProbe ? Math.max(health, afterProbe) : health;
-  return headroom < 0 ? known * (1 - headroom) ** -crowd.weight : known;
+  return headroom < 0 ? known * (1 - headroom) ** -concurrencyLimit.weight : known;
 }
 
 /** Failures as if they were no larger a share. */

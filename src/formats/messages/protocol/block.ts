@@ -1,9 +1,9 @@
 /** The content blocks of Anthropic's Messages, and their schemas. */
 import { nullish } from '../../../protocol/accept/schema.ts';
-import { either, tagged, narrowed } from '../../../protocol/accept/choices.ts';
-import { jsonObject, list } from '../../../protocol/accept/collections.ts';
+import { union, discriminatedUnion, narrowed } from '../../../protocol/accept/choices.ts';
+import { jsonObject, array } from '../../../protocol/accept/collections.ts';
 import { loose } from '../../../protocol/accept/object.ts';
-import { anything, constant, flag, text } from '../../../protocol/accept/scalars.ts';
+import { unknown, literal, boolean, string } from '../../../protocol/accept/scalars.ts';
 import { base64Data, type CacheControl, cacheControlSchema } from '../../../protocol/content-part.ts';
 import { identifier } from '../../../protocol/fields.ts';
 import type { AnySchema } from '../../../protocol/accept/form.ts';
@@ -132,25 +132,25 @@ export type MessagesBlock =
 
 const cacheMark = { cache_control: nullish(cacheControlSchema) };
 const id = identifier(1, 512);
-const webUrl = text({ pattern: [/^https?:\/\/[^\s]/i, 'must be an http(s) URL'] });
+const webUrl = string({ pattern: [/^https?:\/\/[^\s]/i, 'must be an http(s) URL'] });
 
 const textBlock = loose({
-  type: constant('text'),
-  text: text(),
-  citations: nullish(list(jsonObject)),
+  type: literal('text'),
+  text: string(),
+  citations: nullish(array(jsonObject)),
   ...cacheMark,
 });
 
-const fileSource = loose({ type: constant('file'), file_id: id });
+const fileSource = loose({ type: literal('file'), file_id: id });
 
 const imageMembers = {
-  source: tagged('type', [
+  source: discriminatedUnion('type', [
     loose({
-      type: constant('base64'),
-      media_type: text({ pattern: [/^image\/[\w.+-]{1,64}$/, 'must be a media type such as "image/png"'] }),
+      type: literal('base64'),
+      media_type: string({ pattern: [/^image\/[\w.+-]{1,64}$/, 'must be a media type such as "image/png"'] }),
       data: base64Data,
     }),
-    loose({ type: constant('url'), url: webUrl }),
+    loose({ type: literal('url'), url: webUrl }),
     fileSource,
   ]),
   ...cacheMark,
@@ -158,33 +158,36 @@ const imageMembers = {
 const image = loose(imageMembers);
 
 const document = loose({
-  source: tagged('type', [
+  source: discriminatedUnion('type', [
     loose({
-      type: constant('base64'),
-      media_type: constant('application/pdf'),
+      type: literal('base64'),
+      media_type: literal('application/pdf'),
       data: base64Data,
     }),
-    loose({ type: constant('text'), media_type: constant('text/plain'), data: text() }),
+    loose({ type: literal('text'), media_type: literal('text/plain'), data: string() }),
     loose({
-      type: constant('content'),
-      content: either([text(), list(tagged('type', [textBlock, loose({ ...imageMembers, type: constant('image') })]))]),
+      type: literal('content'),
+      content: union([
+        string(),
+        array(discriminatedUnion('type', [textBlock, loose({ ...imageMembers, type: literal('image') })])),
+      ]),
     }),
-    loose({ type: constant('url'), url: webUrl }),
+    loose({ type: literal('url'), url: webUrl }),
     fileSource,
   ]),
-  title: nullish(text()),
-  context: nullish(text()),
+  title: nullish(string()),
+  context: nullish(string()),
   ...cacheMark,
 });
 
 const searchResult = loose({
-  source: text(),
-  title: text(),
-  content: list(textBlock),
+  source: string(),
+  title: string(),
+  content: array(textBlock),
   ...cacheMark,
 });
 
-const toolReference = loose({ tool_name: text({ least: 1, most: 256 }), ...cacheMark });
+const toolReference = loose({ tool_name: string({ least: 1, most: 256 }), ...cacheMark });
 
 const shown = { text: textBlock, image, document, search_result: searchResult, tool_reference: toolReference };
 
@@ -200,30 +203,30 @@ const WRITTEN_BY_MODELS = Object.fromEntries(
 
 const toolResult = loose({
   tool_use_id: id,
-  content: nullish(either([text(), list(openUnion(shown, { ...WRITTEN_BY_MODELS, tool_result: IN_USER }))])),
-  is_error: nullish(flag),
+  content: nullish(union([string(), array(openUnion(shown, { ...WRITTEN_BY_MODELS, tool_result: IN_USER }))])),
+  is_error: nullish(boolean),
   ...cacheMark,
 });
 
-const serverToolUse = loose({ id, name: text({ least: 1, most: 256 }), input: anything, ...cacheMark });
-const serverToolResult = loose({ tool_use_id: id, content: anything, ...cacheMark });
+const serverToolUse = loose({ id, name: string({ least: 1, most: 256 }), input: unknown, ...cacheMark });
+const serverToolResult = loose({ tool_use_id: id, content: unknown, ...cacheMark });
 
 /** Content of a user message. */
-export const userContentSchema = either([
-  text(),
-  list(openUnion({ ...shown, tool_result: toolResult }, WRITTEN_BY_MODELS), { least: 1 }),
+export const userContentSchema = union([
+  string(),
+  array(openUnion({ ...shown, tool_result: toolResult }, WRITTEN_BY_MODELS), { least: 1 }),
 ]);
 
 /** Content of an assistant message. An answer that said nothing comes back empty. */
-export const assistantContentSchema = either([
-  text(),
-  list(
+export const assistantContentSchema = union([
+  string(),
+  array(
     openUnion(
       {
         ...shown,
-        thinking: loose({ thinking: text(), signature: text() }),
-        redacted_thinking: loose({ data: text() }),
-        tool_use: loose({ id, name: text({ least: 1, most: 256 }), input: jsonObject, ...cacheMark }),
+        thinking: loose({ thinking: string(), signature: string() }),
+        redacted_thinking: loose({ data: string() }),
+        tool_use: loose({ id, name: string({ least: 1, most: 256 }), input: jsonObject, ...cacheMark }),
         server_tool_use: serverToolUse,
         mcp_tool_use: serverToolUse,
         ...Object.fromEntries(SERVER_TOOL_RESULTS.map((type) => [type, serverToolResult])),
@@ -234,7 +237,7 @@ export const assistantContentSchema = either([
 ]);
 
 /** Content of `system`, and of a system message: text only. */
-export const systemContentSchema = either([text(), list(tagged('type', [textBlock]))]);
+export const systemContentSchema = union([string(), array(discriminatedUnion('type', [textBlock]))]);
 
 /**
  * An object distinguished by `type`. Types without a schema pass as they are: Anthropic adds some every month, and an
@@ -248,7 +251,7 @@ function openUnion(
 ): AnySchema {
   const known = new Map<unknown, AnySchema>(Object.entries(schemas));
   const misplaced = new Map<unknown, string>(Object.entries(elsewhere));
-  return narrowed(loose({ type: text({ least: 1 }) }), ({ type }) => {
+  return narrowed(loose({ type: string({ least: 1 }) }), ({ type }) => {
     const place = misplaced.get(type);
     return place === undefined ? known.get(type) : { says: `may only be in ${place}`, path: [] };
   });

@@ -1,9 +1,9 @@
 /** The body of `POST /messages`, and its schema. */
 import { nullish, read } from '../../../protocol/accept/schema.ts';
-import { either, tagged } from '../../../protocol/accept/choices.ts';
+import { union, discriminatedUnion } from '../../../protocol/accept/choices.ts';
 import { loose, strict } from '../../../protocol/accept/object.ts';
-import { jsonObject, list } from '../../../protocol/accept/collections.ts';
-import { constant, flag, integer, number, text, word } from '../../../protocol/accept/scalars.ts';
+import { jsonObject, array } from '../../../protocol/accept/collections.ts';
+import { literal, boolean, integer, number, string, enumeration } from '../../../protocol/accept/scalars.ts';
 import { type CacheControl, cacheControlSchema } from '../../../protocol/content-part.ts';
 import { identifier } from '../../../protocol/fields.ts';
 import {
@@ -21,7 +21,7 @@ import {
   userContentSchema,
 } from './block.ts';
 import { type MessagesTool, type MessagesToolChoice, messagesToolChoiceSchema, messagesToolSchema } from './tool.ts';
-import { THREAD_PATH } from '../../../protocol/dialect.ts';
+import { THREAD_PATH } from '../../../protocol/api-format.ts';
 import { type Checked, echo, failed, faultAt, passed, type RequestFault } from '../../../protocol/fault.ts';
 import { isJsonObject } from '../../../protocol/json.ts';
 import { nameOf } from '../../../protocol/issues.ts';
@@ -53,20 +53,20 @@ interface OutputConfig {
     | undefined;
 }
 
-const display = { display: nullish(word(['summarized', 'omitted'])) };
+const display = { display: nullish(enumeration(['summarized', 'omitted'])) };
 
 /** Schema of {@link Thinking}. */
-const thinkingSchema = tagged('type', [
-  loose({ type: constant('enabled'), budget_tokens: integer({ least: LEAST_BUDGET }), ...display }),
-  loose({ type: constant('adaptive'), ...display }),
-  loose({ type: constant('disabled'), ...display }),
-  loose({ type: constant('between_tools'), ...display }),
+const thinkingSchema = discriminatedUnion('type', [
+  loose({ type: literal('enabled'), budget_tokens: integer({ least: LEAST_BUDGET }), ...display }),
+  loose({ type: literal('adaptive'), ...display }),
+  loose({ type: literal('disabled'), ...display }),
+  loose({ type: literal('between_tools'), ...display }),
 ]);
 
 /** Schema of {@link OutputConfig}. */
 const outputConfigSchema = loose({
-  effort: nullish(word(['low', 'medium', 'high', 'xhigh', 'max'])),
-  format: nullish(loose({ type: constant('json_schema'), schema: jsonObject })),
+  effort: nullish(enumeration(['low', 'medium', 'high', 'xhigh', 'max'])),
+  format: nullish(loose({ type: literal('json_schema'), schema: jsonObject })),
 });
 
 /** One turn of the conversation. A system message holds text only. */
@@ -123,10 +123,10 @@ export interface MessagesRequest {
   readonly [field: string]: unknown;
 }
 
-const turnSchema = tagged('role', [
-  loose({ role: constant('user'), content: userContentSchema }),
-  loose({ role: constant('assistant'), content: assistantContentSchema }),
-  loose({ role: constant('system'), content: systemContentSchema }),
+const turnSchema = discriminatedUnion('role', [
+  loose({ role: literal('user'), content: userContentSchema }),
+  loose({ role: literal('assistant'), content: assistantContentSchema }),
+  loose({ role: literal('system'), content: systemContentSchema }),
 ]);
 
 const slug = identifier(1, MAX_MODEL_SLUG_LENGTH);
@@ -135,29 +135,29 @@ const fallbackSchema = strict({ model: slug }, () => 'may hold a model only');
 
 /** Schema of a {@link MessagesRequest}. Loose: fields of the chat request are checked behind the translation. */
 export const messagesRequestSchema = loose({
-  messages: list(turnSchema, { least: 1 }),
+  messages: array(turnSchema, { least: 1 }),
   max_tokens: integer({ least: 0 }),
   model: nullish(slug),
   system: nullish(systemContentSchema),
-  stream: nullish(flag),
+  stream: nullish(boolean),
   temperature: nullish(number({ least: 0, most: 1 })),
   top_p: nullish(number({ least: 0, most: 1 })),
   top_k: nullish(integer({ least: 0 })),
-  stop_sequences: nullish(list(text({ least: 1 }))),
-  tools: nullish(list(messagesToolSchema)),
+  stop_sequences: nullish(array(string({ least: 1 }))),
+  tools: nullish(array(messagesToolSchema)),
   tool_choice: nullish(messagesToolChoiceSchema),
   thinking: nullish(thinkingSchema),
   output_config: nullish(outputConfigSchema),
   metadata: nullish(loose({ user_id: nullish(identifier(0, MAX_USER_LENGTH)) })),
-  service_tier: nullish(word(['auto', 'standard_only', 'default', 'fast', 'flex', 'priority', 'scale'])),
-  speed: nullish(word(['standard', 'fast'])),
-  fallbacks: nullish(either([constant('default'), list(fallbackSchema, { most: MAX_FALLBACK_MODELS })])),
+  service_tier: nullish(enumeration(['auto', 'standard_only', 'default', 'fast', 'flex', 'priority', 'scale'])),
+  speed: nullish(enumeration(['standard', 'fast'])),
+  fallbacks: nullish(union([literal('default'), array(fallbackSchema, { most: MAX_FALLBACK_MODELS })])),
   cache_control: nullish(cacheControlSchema),
-  inference_geo: nullish(text({ least: 1, most: 64 })),
-  container: nullish(either([text(), jsonObject])),
-  mcp_servers: nullish(list(jsonObject)),
+  inference_geo: nullish(string({ least: 1, most: 64 })),
+  container: nullish(union([string(), jsonObject])),
+  mcp_servers: nullish(array(jsonObject)),
   // Audio has no place in an answer of this wire.
-  modalities: nullish(list(word(['text', 'image']), { most: 2 })),
+  modalities: nullish(array(enumeration(['text', 'image']), { most: 2 })),
 });
 
 const NO_THREADS =

@@ -1,9 +1,9 @@
 /** The tools of Anthropic's Messages, and their schemas. */
 import { nullish, optional } from '../../../protocol/accept/schema.ts';
-import { narrowed, tagged } from '../../../protocol/accept/choices.ts';
-import { jsonObject, list } from '../../../protocol/accept/collections.ts';
+import { narrowed, discriminatedUnion } from '../../../protocol/accept/choices.ts';
+import { jsonObject, array } from '../../../protocol/accept/collections.ts';
 import { loose } from '../../../protocol/accept/object.ts';
-import { constant, flag, integer, text } from '../../../protocol/accept/scalars.ts';
+import { literal, boolean, integer, string } from '../../../protocol/accept/scalars.ts';
 import { type CacheControl, cacheControlSchema } from '../../../protocol/content-part.ts';
 import { isServerToolType } from '../../../protocol/tools.ts';
 
@@ -49,27 +49,27 @@ export function isRouterTool(tool: MessagesTool): boolean {
   return !isCustomTool(tool) && isServerToolType(tool.type);
 }
 
-const name = text({
+const name = string({
   least: 1,
   most: MAX_TOOL_NAME_LENGTH,
   pattern: [/^[a-zA-Z0-9_-]+$/, 'may hold only letters, digits, "_" and "-"'],
 });
 
 const customTool = loose({
-  type: nullish(constant('custom')),
+  type: nullish(literal('custom')),
   name,
-  description: nullish(text()),
-  input_schema: loose({ type: constant('object') }),
-  strict: nullish(flag),
+  description: nullish(string()),
+  input_schema: loose({ type: literal('object') }),
+  strict: nullish(boolean),
   cache_control: nullish(cacheControlSchema),
 });
 
-const domains = nullish(list(text({ least: 1 })));
+const domains = nullish(array(string({ least: 1 })));
 
 /** Members that the web tools of Anthropic and those of this router have in common. */
 const typedTool = loose({
-  type: text({ least: 1, most: 128 }),
-  name: optional(text({ least: 1, most: MAX_TOOL_NAME_LENGTH })),
+  type: string({ least: 1, most: 128 }),
+  name: optional(string({ least: 1, most: MAX_TOOL_NAME_LENGTH })),
   max_uses: nullish(integer({ least: 1 })),
   allowed_domains: domains,
   blocked_domains: domains,
@@ -87,12 +87,12 @@ export const messagesToolSchema = narrowed(loose({}), ({ type }) => {
   return type == null || type === 'custom' ? customTool : typedTool;
 });
 
-const parallel = { disable_parallel_tool_use: nullish(flag) };
+const parallel = { disable_parallel_tool_use: nullish(boolean) };
 
 /** Schema of a {@link MessagesToolChoice}. */
-export const messagesToolChoiceSchema = tagged('type', [
-  loose({ type: constant('auto'), ...parallel }),
-  loose({ type: constant('any'), ...parallel }),
-  loose({ type: constant('none'), ...parallel }),
-  loose({ type: constant('tool'), name: text({ least: 1 }), ...parallel }),
+export const messagesToolChoiceSchema = discriminatedUnion('type', [
+  loose({ type: literal('auto'), ...parallel }),
+  loose({ type: literal('any'), ...parallel }),
+  loose({ type: literal('none'), ...parallel }),
+  loose({ type: literal('tool'), name: string({ least: 1 }), ...parallel }),
 ]);

@@ -1,9 +1,9 @@
 /** The content parts of inputs to the Responses API, and their schemas. */
-import { nullish, ruled } from '../../../protocol/accept/schema.ts';
-import { either, tagged } from '../../../protocol/accept/choices.ts';
-import { list } from '../../../protocol/accept/collections.ts';
+import { nullish, refine } from '../../../protocol/accept/schema.ts';
+import { union, discriminatedUnion } from '../../../protocol/accept/choices.ts';
+import { array } from '../../../protocol/accept/collections.ts';
 import { loose } from '../../../protocol/accept/object.ts';
-import { constant, text, word } from '../../../protocol/accept/scalars.ts';
+import { literal, string, enumeration } from '../../../protocol/accept/scalars.ts';
 import {
   base64Data,
   type CacheControl,
@@ -71,24 +71,24 @@ export type InputPart = InputTextPart | InputImagePart | InputFilePart | InputAu
 /** What a message of any role consists of. */
 export type MessagePart = InputPart | OutputTextPart | OutputRefusalPart;
 
-const inputText = loose({ type: constant('input_text'), text: text(), ...cacheMarks });
-const fileId = nullish(text({ least: 1, most: 512 }));
+const inputText = loose({ type: literal('input_text'), text: string(), ...cacheMarks });
+const fileId = nullish(string({ least: 1, most: 512 }));
 
-const inputImage = ruled(
+const inputImage = refine(
   loose({
-    type: constant('input_image'),
+    type: literal('input_image'),
     image_url: nullish(mediaUrl),
     file_id: fileId,
-    detail: nullish(word(['auto', 'low', 'high', 'original'])),
+    detail: nullish(enumeration(['auto', 'low', 'high', 'original'])),
     ...cacheMarks,
   }),
   { test: (part) => part.image_url != null || part.file_id != null, says: 'needs image_url or file_id' },
 );
 
-const inputFile = ruled(
+const inputFile = refine(
   loose({
-    type: constant('input_file'),
-    filename: nullish(text({ most: 512 })),
+    type: literal('input_file'),
+    filename: nullish(string({ most: 512 })),
     file_data: nullish(mediaUrl),
     file_url: nullish(mediaUrl),
     file_id: fileId,
@@ -101,30 +101,30 @@ const inputFile = ruled(
 );
 
 const inputAudio = loose({
-  type: constant('input_audio'),
-  input_audio: loose({ data: base64Data, format: text({ least: 1, most: 32 }) }),
+  type: literal('input_audio'),
+  input_audio: loose({ data: base64Data, format: string({ least: 1, most: 32 }) }),
   ...cacheMarks,
 });
 
-const inputVideo = loose({ type: constant('input_video'), video_url: mediaUrl, ...cacheMarks });
+const inputVideo = loose({ type: literal('input_video'), video_url: mediaUrl, ...cacheMarks });
 
 const outputText = loose({
-  type: constant('output_text'),
-  text: text(),
-  annotations: nullish(list(loose({ type: text() }))),
+  type: literal('output_text'),
+  text: string(),
+  annotations: nullish(array(loose({ type: string() }))),
 });
 
-const outputRefusal = loose({ type: constant('refusal'), refusal: text() });
+const outputRefusal = loose({ type: literal('refusal'), refusal: string() });
 
 const inputParts = [inputText, inputImage, inputFile, inputAudio, inputVideo] as const;
 
 /** Content of system and developer messages: text only. */
-export const instructionContentSchema = either([text(), list(tagged('type', [inputText]))]);
+export const instructionContentSchema = union([string(), array(discriminatedUnion('type', [inputText]))]);
 
 /** Content of user messages and results of tools. */
-export const inputContentSchema = either([text(), list(tagged('type', inputParts))]);
+export const inputContentSchema = union([string(), array(discriminatedUnion('type', inputParts))]);
 
 /** Content of assistant messages; plain input text is accepted, because clients send it. */
 export const outputContentSchema = nullish(
-  either([text(), list(tagged('type', [outputText, outputRefusal, inputText]))]),
+  union([string(), array(discriminatedUnion('type', [outputText, outputRefusal, inputText]))]),
 );

@@ -1,9 +1,9 @@
 /** The input items of the Responses API, and their schemas. */
 import { nullish } from '../../../protocol/accept/schema.ts';
 import type { AnySchema } from '../../../protocol/accept/form.ts';
-import { jsonObject, list } from '../../../protocol/accept/collections.ts';
+import { jsonObject, array } from '../../../protocol/accept/collections.ts';
 import { loose } from '../../../protocol/accept/object.ts';
-import { constant, text, word } from '../../../protocol/accept/scalars.ts';
+import { literal, string, enumeration } from '../../../protocol/accept/scalars.ts';
 import { identifier } from '../../../protocol/fields.ts';
 import { type ReasoningEffort, reasoningEffortSchema } from '../../../protocol/reasoning.ts';
 import {
@@ -92,8 +92,8 @@ export type InputItem =
   | ConfigurationItem;
 
 const callId = identifier(1, 512);
-const toolName = text({ least: 1, most: 256 });
-const type = nullish(text());
+const toolName = string({ least: 1, most: 256 });
+const type = nullish(string());
 
 const instructions = loose({ type, content: instructionContentSchema });
 
@@ -106,41 +106,41 @@ const messageSchemas: ReadonlyMap<unknown, AnySchema> = new Map<unknown, AnySche
     loose({
       type,
       content: outputContentSchema,
-      annotations: nullish(list(loose({ type: text() }))),
+      annotations: nullish(array(loose({ type: string() }))),
     }),
   ],
 ]);
 
 /** For messages whose role is not known, to say which are. */
-const anyMessage = loose({ role: word(['user', 'assistant', 'system', 'developer']) });
+const anyMessage = loose({ role: enumeration(['user', 'assistant', 'system', 'developer']) });
 
 const callOutput = loose({ type, call_id: callId, output: inputContentSchema });
 
 const serverCall = loose({
   type,
-  tool_name: nullish(text()),
-  tool_call_id: nullish(text()),
-  arguments: nullish(text()),
-  result: nullish(text()),
+  tool_name: nullish(string()),
+  tool_call_id: nullish(string()),
+  arguments: nullish(string()),
+  result: nullish(string()),
 });
 
 const reasoningItem = loose({
   type,
   id: nullish(identifier(0, 512)),
-  summary: nullish(list(loose({ type: constant('summary_text'), text: text() }))),
-  content: nullish(list(loose({ type: constant('reasoning_text'), text: text() }))),
-  encrypted_content: nullish(text()),
-  format: nullish(text()),
-  signature: nullish(text()),
+  summary: nullish(array(loose({ type: literal('summary_text'), text: string() }))),
+  content: nullish(array(loose({ type: literal('reasoning_text'), text: string() }))),
+  encrypted_content: nullish(string()),
+  format: nullish(string()),
+  signature: nullish(string()),
 });
 
 const itemSchemas: ReadonlyMap<string, AnySchema> = new Map<string, AnySchema>([
-  ['function_call', loose({ type, call_id: callId, name: toolName, arguments: text() })],
-  ['custom_tool_call', loose({ type, call_id: callId, name: toolName, input: text() })],
+  ['function_call', loose({ type, call_id: callId, name: toolName, arguments: string() })],
+  ['custom_tool_call', loose({ type, call_id: callId, name: toolName, input: string() })],
   ['function_call_output', callOutput],
   ['custom_tool_call_output', callOutput],
   ['reasoning', reasoningItem],
-  ['image_generation_call', loose({ type, result: nullish(text()), output_format: nullish(text()) })],
+  ['image_generation_call', loose({ type, result: nullish(string()), output_format: nullish(string()) })],
   ['configuration_update', loose({ type, reasoning: nullish(loose({ effort: nullish(reasoningEffortSchema) })) })],
 ]);
 
@@ -148,7 +148,7 @@ const itemSchemas: ReadonlyMap<string, AnySchema> = new Map<string, AnySchema>([
 export function schemaOfItem(item: { readonly type?: unknown; readonly role?: unknown }): AnySchema {
   const { type: kind, role } = item;
   if (kind == null || kind === 'message') return messageSchemas.get(role) ?? anyMessage;
-  if (typeof kind !== 'string') return loose({ type: text() });
+  if (typeof kind !== 'string') return loose({ type: string() });
   return isServerCall(kind) ? serverCall : (itemSchemas.get(kind) ?? jsonObject);
 }
 

@@ -1,9 +1,9 @@
 /** The body of `POST /responses`, and its schema. */
 import { nullish, read } from '../../../protocol/accept/schema.ts';
-import { either, tagged } from '../../../protocol/accept/choices.ts';
-import { jsonObject, list } from '../../../protocol/accept/collections.ts';
+import { union, discriminatedUnion } from '../../../protocol/accept/choices.ts';
+import { jsonObject, array } from '../../../protocol/accept/collections.ts';
 import { loose } from '../../../protocol/accept/object.ts';
-import { constant, flag, integer, text, word } from '../../../protocol/accept/scalars.ts';
+import { literal, boolean, integer, string, enumeration } from '../../../protocol/accept/scalars.ts';
 import { functionName, identifier } from '../../../protocol/fields.ts';
 import { MAX_TOP_LOGPROBS, MAX_USER_LENGTH, type RequestLimits } from '../../../protocol/limits.ts';
 import { reasoningMembers, type ReasoningOptions } from '../../../protocol/reasoning.ts';
@@ -74,15 +74,15 @@ export interface ResponsesRequest {
   readonly [other: string]: unknown;
 }
 
-const textFormat = tagged('type', [
-  loose({ type: constant('text') }),
-  loose({ type: constant('json_object') }),
+const textFormat = discriminatedUnion('type', [
+  loose({ type: literal('text') }),
+  loose({ type: literal('json_object') }),
   loose({
-    type: constant('json_schema'),
+    type: literal('json_schema'),
     name: functionName,
-    description: nullish(text()),
+    description: nullish(string()),
     schema: nullish(jsonObject),
-    strict: nullish(flag),
+    strict: nullish(boolean),
   }),
 ]);
 
@@ -90,25 +90,27 @@ const endUser = nullish(identifier(0, MAX_USER_LENGTH));
 
 /** Schema of everything in a {@link ResponsesRequest} but its items and tools, which are checked one by one. */
 export const responsesRequestSchema = loose({
-  input: either([text(), list(loose({}), { least: 1 })]),
-  instructions: nullish(text()),
-  tools: nullish(list(loose({}))),
+  input: union([string(), array(loose({}), { least: 1 })]),
+  instructions: nullish(string()),
+  tools: nullish(array(loose({}))),
   text: nullish(
     loose({
       format: nullish(textFormat),
-      verbosity: nullish(word(['low', 'medium', 'high', 'xhigh', 'max'])),
+      verbosity: nullish(enumeration(['low', 'medium', 'high', 'xhigh', 'max'])),
     }),
   ),
-  reasoning: nullish(loose({ ...reasoningMembers, generate_summary: nullish(word(['auto', 'concise', 'detailed'])) })),
-  include: nullish(list(word(INCLUDABLE))),
+  reasoning: nullish(
+    loose({ ...reasoningMembers, generate_summary: nullish(enumeration(['auto', 'concise', 'detailed'])) }),
+  ),
+  include: nullish(array(enumeration(INCLUDABLE))),
   max_output_tokens: nullish(integer({ least: 1 })),
   top_logprobs: nullish(integer({ least: 0, most: MAX_TOP_LOGPROBS })),
-  truncation: nullish(word(['auto', 'disabled'])),
+  truncation: nullish(enumeration(['auto', 'disabled'])),
   safety_identifier: endUser,
   user: endUser,
-  stream: nullish(flag),
-  stream_options: nullish(loose({ include_obfuscation: nullish(flag) })),
-  modalities: nullish(list(word(['text', 'image']), { most: 2 })),
+  stream: nullish(boolean),
+  stream_options: nullish(loose({ include_obfuscation: nullish(boolean) })),
+  modalities: nullish(array(enumeration(['text', 'image']), { most: 2 })),
 });
 
 /**

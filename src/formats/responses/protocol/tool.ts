@@ -1,10 +1,10 @@
 /** The tools of the Responses API, and their schemas. */
 import { nullish, optional } from '../../../protocol/accept/schema.ts';
-import { either, tagged } from '../../../protocol/accept/choices.ts';
+import { union, discriminatedUnion } from '../../../protocol/accept/choices.ts';
 import type { AnySchema } from '../../../protocol/accept/form.ts';
-import { jsonObject, list } from '../../../protocol/accept/collections.ts';
+import { jsonObject, array } from '../../../protocol/accept/collections.ts';
 import { loose } from '../../../protocol/accept/object.ts';
-import { constant, flag, text, word } from '../../../protocol/accept/scalars.ts';
+import { literal, boolean, string, enumeration } from '../../../protocol/accept/scalars.ts';
 import { functionName } from '../../../protocol/fields.ts';
 import { isServerToolType } from '../../../protocol/tools.ts';
 
@@ -56,28 +56,28 @@ export type ToolChoiceEntry =
   | { readonly type: string };
 
 const functionTool = loose({
-  type: constant('function'),
+  type: literal('function'),
   name: functionName,
-  description: nullish(text()),
+  description: nullish(string()),
   parameters: nullish(jsonObject),
-  strict: nullish(flag),
-  defer_loading: nullish(flag),
+  strict: nullish(boolean),
+  defer_loading: nullish(boolean),
 });
 
 const customTool = loose({
-  type: constant('custom'),
+  type: literal('custom'),
   name: functionName,
-  description: nullish(text()),
+  description: nullish(string()),
   format: nullish(
-    tagged('type', [
-      loose({ type: constant('text') }),
-      loose({ type: constant('grammar'), syntax: text(), definition: text() }),
+    discriminatedUnion('type', [
+      loose({ type: literal('text') }),
+      loose({ type: literal('grammar'), syntax: string(), definition: string() }),
     ]),
   ),
-  defer_loading: nullish(flag),
+  defer_loading: nullish(boolean),
 });
 
-const hostedTool = loose({ type: text({ least: 1, most: 64 }), parameters: nullish(jsonObject) });
+const hostedTool = loose({ type: string({ least: 1, most: 64 }), parameters: nullish(jsonObject) });
 
 /** The schema of a tool, found by its type. */
 export function schemaOfTool({ type }: { readonly type?: unknown }): AnySchema {
@@ -90,7 +90,7 @@ export function isTranslatedTool(type: string): boolean {
   return isServerToolType(type) || type === 'image_generation';
 }
 
-const namedChoice = loose({ name: text({ least: 1 }) });
+const namedChoice = loose({ name: string({ least: 1 }) });
 
 const choiceSchemas: ReadonlyMap<unknown, AnySchema> = new Map<unknown, AnySchema>([
   ['function', namedChoice],
@@ -98,13 +98,13 @@ const choiceSchemas: ReadonlyMap<unknown, AnySchema> = new Map<unknown, AnySchem
   [
     'allowed_tools',
     loose({
-      mode: word(['auto', 'required']),
-      tools: list(loose({ type: text(), name: optional(text()) }), { least: 1 }),
+      mode: enumeration(['auto', 'required']),
+      tools: array(loose({ type: string(), name: optional(string()) }), { least: 1 }),
     }),
   ],
 ]);
 
-const choiceWords = either([word(['none', 'auto', 'required']), loose({ type: text({ least: 1, most: 64 }) })]);
+const choiceWords = union([enumeration(['none', 'auto', 'required']), loose({ type: string({ least: 1, most: 64 }) })]);
 
 /** The schema of `tool_choice`, found by its type. */
 export function schemaOfChoice(choice: unknown): AnySchema {

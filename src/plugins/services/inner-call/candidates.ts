@@ -20,7 +20,7 @@ export interface Candidate {
 export const FAR_WORSE = 0.05;
 
 /** Which models a caller wants to be chosen from. */
-interface Wishes {
+interface RequestedModels {
   readonly allowed_models?: readonly string[] | undefined;
   readonly excluded_models?: readonly string[] | undefined;
 }
@@ -32,7 +32,7 @@ interface Wishes {
 export function candidatesFor(
   request: NormalizedRequest,
   context: CandidatesContext,
-  { allowed_models: allowed, excluded_models: excluded = [] }: Wishes = {},
+  { allowed_models: allowed, excluded_models: excluded = [] }: RequestedModels = {},
 ): readonly Candidate[] {
   const isAllowed = allowed && modelPatterns(allowed);
   const isExcluded = modelPatterns(excluded);

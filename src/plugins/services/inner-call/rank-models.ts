@@ -44,8 +44,8 @@ export function rankModels(
   rule: ModelRule,
   { needsTools = false }: { readonly needsTools?: boolean | undefined } = {},
 ): readonly string[] {
-  const asked = asPrompt(request, needsTools);
-  const candidates = [...catalog.models.values()].flatMap((model) => rankedOf(model, catalog, asked));
+  const requested = asPrompt(request, needsTools);
+  const candidates = [...catalog.models.values()].flatMap((model) => rankedOf(model, catalog, requested));
   const prices = candidates.flatMap(({ price }) => price ?? []).sort((left, right) => left - right);
   const keyed = candidates.map((one) => ({ ...one, distance: distanceOf(one.price, prices, rule) }));
   const sign = rule.prefer === 'dearest' ? -1 : 1;

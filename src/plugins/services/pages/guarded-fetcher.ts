@@ -1,6 +1,6 @@
 /** Fetches pages for models, through the guarded entry point to the network. */
 import { timerMs } from '../../../platform/environment.ts';
-import { checkShape, milliseconds, type OptionShape, text } from '../../../platform/option-kinds.ts';
+import { checkShape, milliseconds, type OptionShape, string } from '../../../platform/option-kinds.ts';
 import { OutboundError } from '../../../net/outbound-error.ts';
 import { createOutbound, type OutboundOptions } from '../../../net/outbound.ts';
 import { systemEnvironment } from '../../../platform/environment.ts';
@@ -35,7 +35,7 @@ export const GUARDED_FETCHER_OPTIONS: OptionShape<GuardedFetcherOptions> = {
   timeoutMs: milliseconds,
   maxRedirects: count,
   pdf: pdfReaderKind,
-  userAgent: text,
+  userAgent: string,
 };
 
 const ACCEPT =

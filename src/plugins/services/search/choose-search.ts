@@ -35,7 +35,7 @@ type SearchChoice =
   | { readonly type: 'engines'; readonly engines: readonly SearchEngine[] };
 
 /** What the choice depends on. */
-interface SearchWish extends NativeSearchWish {
+interface RequestedSearch extends RequestedNativeSearch {
   /** Id of an engine, `native`, or `auto`, which is the default. */
   readonly engine?: string | undefined;
 }
@@ -49,17 +49,17 @@ interface SearchWish extends NativeSearchWish {
  */
 export function chooseSearch(
   request: Pick<NormalizedRequest, 'targets' | 'tools'>,
-  wish: SearchWish,
+  requestedOptions: RequestedSearch,
   engines: readonly SearchEngine[],
   { insist }: { readonly insist: boolean },
 ): SearchChoice | undefined {
-  const { engine = 'auto' } = wish;
+  const { engine = 'auto' } = requestedOptions;
   const named = engines.find(({ id }) => id === engine);
   if (named !== undefined) return { type: 'engines', engines: [named] };
   if (engine === 'native' && insist) return { type: 'native' };
   const { targets } = request;
   const endpoints = targets.flatMap((target) => target.endpoints);
-  const able = endpoints.filter((endpoint) => canSearchItself(endpoint, wish, request)).length;
+  const able = endpoints.filter((endpoint) => canSearchItself(endpoint, requestedOptions, request)).length;
   // A router model has no endpoints yet; which it will get is unknown here.
   if (able > 0 && able === endpoints.length && targets.every((target) => target.endpoints.length > 0)) {
     return { type: 'native' };
@@ -77,10 +77,11 @@ export const X_SEARCH_NOTE =
 /** The endpoints that can search by themselves as a request wants it, target by target. */
 export function withNativeSearch(
   request: Pick<NormalizedRequest, 'targets' | 'tools'>,
-  wish: SearchWish,
+  requestedOptions: RequestedSearch,
 ): readonly ModelTarget[] {
   const { targets } = request;
-  const able = (endpoint: ModelTarget['endpoints'][number]): boolean => canSearchItself(endpoint, wish, request);
+  const able = (endpoint: ModelTarget['endpoints'][number]): boolean =>
+    canSearchItself(endpoint, requestedOptions, request);
   const kept = targets
     .map((target) => ({ ...target, endpoints: target.endpoints.filter(able) }))
     .filter((target) => target.endpoints.length > 0);
@@ -112,7 +113,7 @@ export function problemOfEngine(engine: string | undefined, engines: readonly Se
 }
 
 /** What a request says about a search that the provider makes itself. */
-interface NativeSearchWish {
+interface RequestedNativeSearch {
   readonly domains: DomainFilter;
   readonly contextSize?: SearchContextSize | undefined;
   readonly location?: UserLocation | undefined;
@@ -136,7 +137,7 @@ function searchesItself({ parameters, unknownParameters, nativeSearch }: Endpoin
 }
 
 /** True for an endpoint whose own search can do what a request wants. Few know domain filters, none in all forms. */
-function canSearchItself(endpoint: Endpoint, { domains }: NativeSearchWish, { tools }: SearchSituation): boolean {
+function canSearchItself(endpoint: Endpoint, { domains }: RequestedNativeSearch, { tools }: SearchSituation): boolean {
   if (!searchesItself(endpoint) || (endpoint.nativeSearch === 'alone' && tools.length > 0)) return false;
   if (isOpen(domains)) return true;
   const { allowed, blocked } = domains;
@@ -148,7 +149,7 @@ function canSearchItself(endpoint: Endpoint, { domains }: NativeSearchWish, { to
 }
 
 /** The `web_search_options` that say what a request wants, in the words that codecs know. */
-export function nativeOptions({ domains, contextSize, location, maxUses }: NativeSearchWish): JsonObject {
+export function nativeOptions({ domains, contextSize, location, maxUses }: RequestedNativeSearch): JsonObject {
   const place = Object.entries(location ?? {}).filter(([name, value]) => name !== 'type' && value != null);
   return {
     ...(contextSize === undefined ? {} : { search_context_size: contextSize }),

@@ -7,13 +7,13 @@ import { type Settlement, settleUsage } from '../../../core/stream/usage.ts';
 import type { BatchItemError } from '../../../protocol/batch.ts';
 import type { NativeBatches, NativeResult } from '../../../contracts/native-batches.ts';
 import type { ClaimedItem, ItemOutcome } from '../../../contracts/batch-store.ts';
-import { chatResultOf } from '../../chat/answer-whole.ts';
+import { chatResultOf } from '../../chat/answer-complete.ts';
 import { embeddingResultOf } from '../../chat/embed.ts';
 import { indexOf, type LiveJob, type NativePart } from './job.ts';
 import type { BatchPorts } from '../ports.ts';
 import type { BatchRecord } from '../../../contracts/batch-record.ts';
 import { type AttemptFailure, failure, FAILURE_RULES } from '../../../contracts/failure.ts';
-import { resultIds, tellProgress } from '../apply-event.ts';
+import { resultIds, notifyProgress } from '../apply-event.ts';
 import { billingOf } from '../../chat/billing.ts';
 
 /** Outcomes that are stored at a time. */
@@ -120,7 +120,7 @@ async function storeGroup(
   for (const { outcome, end } of outcomes) if (stored.has(outcome.index) && end) note(ports, batch, live, end);
   await failPoint('run.stored');
   const now = await store.find(batch.account, batch.id);
-  if (now !== undefined) tellProgress(ports, now);
+  if (now !== undefined) notifyProgress(ports, now);
 }
 
 async function outcomeOf(

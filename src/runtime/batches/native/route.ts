@@ -103,10 +103,10 @@ export async function findLost(
  * read, never will.
  */
 export function isSilence({ kind, status }: AttemptFailure): boolean {
-  return SILENCE.has(kind) && status !== 501;
+  return HANG_DETECTION.has(kind) && status !== 501;
 }
 
-const SILENCE: ReadonlySet<FailureKind> = new Set([
+const HANG_DETECTION: ReadonlySet<FailureKind> = new Set([
   'connection',
   'unreachable',
   'timeout',

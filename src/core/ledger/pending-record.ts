@@ -3,7 +3,7 @@ import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { LedgerPlugin, LedgerTool } from '../../contracts/ledger.ts';
 import type { NormalizedRequest, RoutedRequest } from '../../contracts/request.ts';
 import { normalizePreferences } from '../normalize/preset.ts';
-import type { DialectName } from '../../protocol/dialect.ts';
+import type { ApiFormatName } from '../../protocol/api-format.ts';
 import { shortened } from '../../protocol/fault.ts';
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
 import type { Account, RoutingPolicy } from '../../contracts/account.ts';
@@ -76,7 +76,7 @@ export type DraftedUsage = Pick<
 >;
 
 /** What is known of a request when it is over, by reference. {@link writeRecord} makes a record of it. */
-export interface RequestDraft {
+export interface PendingRecord {
   /** When it began, milliseconds since 1970. */
   readonly at: number;
   /** Monotonic milliseconds. */
@@ -125,7 +125,7 @@ export interface DraftedAnswer {
 export interface RefusedRequest {
   readonly operation: RoutedRequest['operation'];
   readonly account: Account;
-  readonly format?: DialectName | undefined;
+  readonly format?: ApiFormatName | undefined;
   /** Generation id of the request whose plugin or tool makes this one. */
   readonly parent?: string | undefined;
   /** As it was sent; undefined where it could not be read. */
@@ -146,8 +146,8 @@ export function draftedRefusal(
   tags: readonly string[],
 ): DraftedRequest {
   if (request !== undefined) return drafted(request, undefined);
-  const asked: JsonObject = isJsonObject(body) ? body : {};
-  const { model, stream } = asked;
+  const requested: JsonObject = isJsonObject(body) ? body : {};
+  const { model, stream } = requested;
   return {
     id,
     operation,
@@ -159,7 +159,7 @@ export function draftedRefusal(
     preferences: normalizePreferences({}, []),
     session: {},
     account,
-    metadata: textsOf(asked['metadata'], tags),
+    metadata: textsOf(requested['metadata'], tags),
     format,
     applied: undefined,
     parent,
@@ -211,7 +211,7 @@ export function drafted(request: RoutedRequest, likelyTokens: number | undefined
     noReasoning: reasoning?.effort === 'none',
     pro: reasoning?.mode === 'pro',
     applied: request.applied,
-    native: native?.requiredBy === undefined ? undefined : [native.dialect, native.requiredBy],
+    native: native?.requiredBy === undefined ? undefined : [native.apiFormat, native.requiredBy],
     likelyTokens: likelyTokens ?? (request as Partial<NormalizedRequest> & { likelyTokens?: number }).likelyTokens,
   };
 }

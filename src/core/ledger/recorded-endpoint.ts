@@ -1,27 +1,27 @@
 /** Writes down what a decision observed of an endpoint, and reads it back. */
-import type { SeenAdmission, SeenEndpoint, SeenPercentiles } from '../../contracts/ledger.ts';
+import type { ObservedAdmission, ObservedEndpoint, ObservedPercentiles } from '../../contracts/ledger.ts';
 import { type Admission, type EndpointHealth, UNKNOWN_HEALTH } from '../fallback/health.ts';
 import { UNCALIBRATED } from '../tokens/likely-tokens.ts';
 import type { Timing } from '../selection/adaptive/timing.ts';
 import { type EndpointPerformance, NO_CALLS } from '../selection/performance.ts';
 import type { EndpointRecord } from '../selection/world.ts';
-import { BUCKETS, type SeenState } from '../selection/observed-endpoint.ts';
+import { BUCKETS, type ObservedState } from '../selection/observed-endpoint.ts';
 import { UNKNOWN_SPEED } from '../selection/adaptive/speed.ts';
 /** In the last half hour, but not in the last five minutes; and in the last two hours, but not in the last half. */
 const EARLIER_MS = -600_000;
 const LONG_AGO_MS = -3_600_000;
 
 /** Writes down what a decision saw of an endpoint. Undefined where it is as with one of which nothing bad is known. */
-export function seenEndpoint(
-  state: SeenState | undefined,
+export function observedEndpoint(
+  state: ObservedState | undefined,
   admission: Admission | undefined,
   now: number,
-): SeenEndpoint | undefined {
-  const asked = admission === undefined ? {} : { admission: seenAdmission(admission) };
+): ObservedEndpoint | undefined {
+  const asked = admission === undefined ? {} : { admission: observedAdmission(admission) };
   if (state === undefined) return admission === undefined ? undefined : asked;
   const { condition, lateness, lateAt, tools, tokens = 1, charges, timing } = state;
   const { latency, throughput, stability, before } = state.measures;
-  const seen: SeenEndpoint = {
+  const seen: ObservedEndpoint = {
     ...(condition === undefined ? {} : { condition: [condition.value, now - condition.at, condition.lostUsd] }),
     ...(lateness === 0 ? {} : { lateness: [lateness, now - lateAt] }),
     ...asked,
@@ -37,7 +37,7 @@ export function seenEndpoint(
   return Object.keys(seen).length === 0 ? undefined : seen;
 }
 
-function seenAdmission(admission: Admission): SeenAdmission {
+function observedAdmission(admission: Admission): ObservedAdmission {
   const { ok, headroom } = admission;
   const free = headroom === undefined ? {} : { headroom };
   if (ok) return { ok, ...(admission.probe === true ? { probe: true } : {}), ...free };
@@ -46,7 +46,7 @@ function seenAdmission(admission: Admission): SeenAdmission {
 }
 
 /** A record that answers as the one did from which this was written; see above. */
-export function recordOf(seen: SeenEndpoint): EndpointRecord {
+export function recordOf(seen: ObservedEndpoint): EndpointRecord {
   return new RestoredRecord(seen);
 }
 
@@ -56,10 +56,10 @@ class RestoredRecord implements EndpointRecord {
   readonly speed: EndpointRecord['speed'];
   readonly tokens: EndpointRecord['tokens'];
   readonly charges: EndpointRecord['charges'];
-  readonly #seen: SeenEndpoint;
+  readonly #seen: ObservedEndpoint;
   #performance: EndpointPerformance | undefined;
 
-  constructor(seen: SeenEndpoint) {
+  constructor(seen: ObservedEndpoint) {
     const { condition, lateness, stability, tokens, charges } = seen;
     this.#seen = seen;
     const well = condition === undefined ? UNKNOWN_HEALTH : healthWith(condition);
@@ -75,7 +75,7 @@ class RestoredRecord implements EndpointRecord {
   }
 }
 
-function healthWith([value, ageMs, lostUsd = 0]: NonNullable<SeenEndpoint['condition']>): EndpointHealth {
+function healthWith([value, ageMs, lostUsd = 0]: NonNullable<ObservedEndpoint['condition']>): EndpointHealth {
   return { ...UNKNOWN_HEALTH, condition: { value, lostUsd, at: -ageMs, faded: 0 } };
 }
 
@@ -85,7 +85,7 @@ const STABILITIES: Readonly<Record<1 | 2, Partial<EndpointHealth>>> = {
   2: { consecutiveFailures: 2, lastFailureAt: 0 },
 };
 
-function performanceOf({ latency, throughput, tools, before = {} }: SeenEndpoint): EndpointPerformance {
+function performanceOf({ latency, throughput, tools, before = {} }: ObservedEndpoint): EndpointPerformance {
   const recent = { ...EMPTY_SLICE, start: 0, latency: histogramOf(latency), throughput: histogramOf(throughput) };
   const older = { latency: oneIn(before.latency), throughput: oneIn(before.throughput) };
   if (tools === undefined) return { slices: [{ ...EMPTY_SLICE, ...older, start: EARLIER_MS }, recent] };
@@ -125,7 +125,7 @@ function oneIn(bucket: number | undefined): Buckets {
 }
 
 /** A hundred values with these percentiles. */
-function histogramOf(percentiles: SeenPercentiles | undefined): Buckets {
+function histogramOf(percentiles: ObservedPercentiles | undefined): Buckets {
   if (percentiles === undefined) return EMPTY;
   const counts = Array.from({ length: BUCKETS }, () => 0);
   for (const [index, count] of COUNTS.entries()) {
@@ -139,14 +139,14 @@ function histogramOf(percentiles: SeenPercentiles | undefined): Buckets {
 const COUNTS = [50, 25, 15, 10] as const;
 
 /** What a call took at an endpoint, as far as a decision looked at that. */
-export function timingIn(seen: SeenEndpoint | undefined): Timing | undefined {
+export function timingIn(seen: ObservedEndpoint | undefined): Timing | undefined {
   if (seen?.timing === undefined) return undefined;
   const [baseMs, perTokenMs, queueMs] = seen.timing;
   return { baseMs, perTokenMs, queueMs };
 }
 
 /** Whether an endpoint might be called. */
-export function admissionOf(endpoint: SeenEndpoint | undefined): Admission {
+export function admissionOf(endpoint: ObservedEndpoint | undefined): Admission {
   const seen = endpoint?.admission;
   if (seen === undefined) return ADMITTED;
   const { ok, probe, headroom, cause = 'pace', wait_ms: waitMs = 0, asked } = seen;

@@ -1,11 +1,11 @@
 import { LOOK_AGAIN_MS, type Room } from './endpoint-limits.ts';
-import { type AdaptivePolicy, type CrowdPolicy, OWN_MS } from './policy.ts';
+import { type AdaptivePolicy, type ConcurrencyLimitPolicy, OWN_MS } from './policy.ts';
 
 /**
  * How many calls at a time an endpoint takes, found out from its answers. Too many make it slow by our own doing: then
  * calls that began among many are late, and calls that began among few are not. In an outage both are.
  */
-export interface Crowd {
+export interface ConcurrencyLimit {
   /** Calls at a time that are answered in time: beyond these, others are called first. */
   readonly inTime: CallLimit;
   /** Calls at a time with which it gets at least as much done as with fewer: beyond these, one more may serve nobody. */
@@ -26,7 +26,7 @@ interface CallLimit {
 }
 
 /** What the fold below needs to know. */
-export type CrowdPolicies = Pick<AdaptivePolicy, 'toleratedSlowness' | 'crowd'>;
+export type ConcurrencyLimitPolicies = Pick<AdaptivePolicy, 'toleratedSlowness' | 'concurrencyLimit'>;
 
 /** A call that does not wait for its answer any more. */
 export interface CrowdedCall {
@@ -62,13 +62,13 @@ export function lateness(ms: number, usual: number, calls: number): number {
 }
 
 /** Folds in a call that was answered, or given up before it was; nothing is known before the first one. */
-export function crowdAfter(
-  crowd: Crowd | undefined,
-  policies: CrowdPolicies,
+export function concurrencyLimitAfter(
+  concurrencyLimit: ConcurrencyLimit | undefined,
+  policies: ConcurrencyLimitPolicies,
   call: CrowdedCall,
   now: number,
-): Crowd | undefined {
-  const { inTime, useful } = crowd ?? unknownCrowd(policies.crowd);
+): ConcurrencyLimit | undefined {
+  const { inTime, useful } = concurrencyLimit ?? unknownConcurrencyLimit(policies.concurrencyLimit);
   const { calls, late } = call;
   const tolerated = Math.log(Math.max(LEAST_TOLERATED, policies.toleratedSlowness));
   const most = MOST_LATE * tolerated;
@@ -86,12 +86,14 @@ export function crowdAfter(
     isHarmless: useful.many <= useful.few,
     raised: useful.limit + 1,
   };
-  const inTimeAfter = limitAfter(inTime, policies.crowd, call, delay, now);
-  const usefulAfter = limitAfter(useful, policies.crowd, call, waste, now);
-  return inTimeAfter === inTime && usefulAfter === useful ? crowd : { inTime: inTimeAfter, useful: usefulAfter };
+  const inTimeAfter = limitAfter(inTime, policies.concurrencyLimit, call, delay, now);
+  const usefulAfter = limitAfter(useful, policies.concurrencyLimit, call, waste, now);
+  return inTimeAfter === inTime && usefulAfter === useful
+    ? concurrencyLimit
+    : { inTime: inTimeAfter, useful: usefulAfter };
 }
 
-function unknownCrowd({ firstLimit }: CrowdPolicy): Crowd {
+function unknownConcurrencyLimit({ firstLimit }: ConcurrencyLimitPolicy): ConcurrencyLimit {
   const unknown = { limit: firstLimit, isFound: false, few: 0, many: 0, loweredAt: -Infinity };
   return { inTime: unknown, useful: unknown };
 }
@@ -114,7 +116,7 @@ interface Harm {
 
 function limitAfter(
   known: CallLimit,
-  { firstLimit, afterOverload, perSuccess }: CrowdPolicy,
+  { firstLimit, afterOverload, perSuccess }: ConcurrencyLimitPolicy,
   { calls, isAnswered, startedAt }: CrowdedCall,
   { harm, tolerated, isHarmless, raised }: Harm,
   now: number,
@@ -141,9 +143,14 @@ function limitAfter(
  * otherwise. Far beyond that limit there is none at all, unless it was seen that so many do not keep each other from
  * being answered.
  */
-export function crowdRoom(crowd: Crowd | undefined, { firstLimit, mostOver }: CrowdPolicy, calls: number): Room {
-  if (crowd === undefined) return calls < firstLimit ? FREE : { waitMs: 0, headroom: 1 - (calls + 1) / firstLimit };
-  const { inTime, useful } = crowd;
+export function concurrencyRoom(
+  concurrencyLimit: ConcurrencyLimit | undefined,
+  { firstLimit, mostOver }: ConcurrencyLimitPolicy,
+  calls: number,
+): Room {
+  if (concurrencyLimit === undefined)
+    return calls < firstLimit ? FREE : { waitMs: 0, headroom: 1 - (calls + 1) / firstLimit };
+  const { inTime, useful } = concurrencyLimit;
   const crowding = (calls + 1) / inTime.limit;
   if (crowding <= 1) return FREE;
   const isTooMuch = inTime.isFound && crowding > mostOver && calls >= useful.limit;

@@ -1,14 +1,14 @@
 /** Decides whether an endpoint hangs, by the calls that wait for it. */
 import { fill } from '../../../options/option.ts';
-import { SILENCE, type SilencePolicy } from '../../../options/selection.ts';
+import { HANG_DETECTION, type HangDetectionPolicy } from '../../../options/selection.ts';
 import { MINIMUM_CALLS, OWN_MS } from './policy.ts';
 import { growthFactor } from './growth.ts';
 import type { UsualTime } from './speed.ts';
 
-export type { SilencePolicy } from '../../../options/selection.ts';
+export type { HangDetectionPolicy } from '../../../options/selection.ts';
 
-/** Default {@link SilencePolicy}. */
-export const DEFAULT_SILENCE_POLICY: SilencePolicy = fill(SILENCE);
+/** Default {@link HangDetectionPolicy}. */
+export const DEFAULT_HANG_DETECTION: HangDetectionPolicy = fill(HANG_DETECTION);
 
 /**
  * Milliseconds without any answer before which nothing is suspected: a process or a machine that pauses for a moment makes
@@ -30,7 +30,11 @@ export interface WaitingCall {
  * How likely it is, as a natural logarithm, that the calls under way would all be waiting still if nothing were wrong.
  * Only the time since the endpoint last answered counts: before that it was well.
  */
-export function silenceOf(calls: readonly WaitingCall[], sinceSuccessMs: number, policy: SilencePolicy): number {
+export function silenceLikelihood(
+  calls: readonly WaitingCall[],
+  sinceSuccessMs: number,
+  policy: HangDetectionPolicy,
+): number {
   const leastMs = LEAST_MS + OWN_MS * calls.length;
   if (sinceSuccessMs < leastMs) return 0;
   let likelihood = 0;
@@ -45,7 +49,7 @@ export function silenceOf(calls: readonly WaitingCall[], sinceSuccessMs: number,
 }
 
 /** Share of the calls that usually wait longer than this. */
-function survival(ageMs: number, { calls, mean, variance }: UsualTime, { lostShare }: SilencePolicy): number {
+function survival(ageMs: number, { calls, mean, variance }: UsualTime, { lostShare }: HangDetectionPolicy): number {
   if (ageMs <= 1) return 1;
   const likelyVariance = variance * (1 + UNSURE_CALLS / calls);
   return lostShare + (1 - lostShare) * normalTail((Math.log(ageMs) - mean) / Math.sqrt(likelyVariance));

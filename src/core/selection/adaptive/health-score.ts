@@ -13,7 +13,7 @@ export function failureUsd(ms: number, chargedUsd = 0): number {
 }
 
 /** How well an endpoint does now. */
-export interface Wellness {
+export interface HealthScore {
   /** From 0 to 1: what is left after failures and slowness. */
   readonly health: number;
   /** How many times as long as usual calls take; 1 is as usual. */
@@ -30,10 +30,10 @@ export interface RememberedFailures {
   readonly lostUsd: number;
 }
 
-const WELL: Wellness = { health: 1, slowness: 1, failures: undefined };
+const WELL: HealthScore = { health: 1, slowness: 1, failures: undefined };
 
 /** Health of an endpoint: the share of failures that is not forgotten yet, and slowness beyond what is tolerated. */
-export function wellnessOf(record: EndpointRecord | undefined, policy: AdaptivePolicy, now: number): Wellness {
+export function healthScore(record: EndpointRecord | undefined, policy: AdaptivePolicy, now: number): HealthScore {
   if (record === undefined) return WELL;
   const { condition } = record.health;
   const slowness = record.speed === undefined ? 1 : slownessOf(record.speed, now);

@@ -1,6 +1,12 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { askingHeaders, cacheHeaders, cacheWish, type HeaderLookup, negotiate } from '../../src/http/asking-headers.ts';
+import {
+  askingHeaders,
+  cacheHeaders,
+  requestedCache,
+  type HeaderLookup,
+  negotiate,
+} from '../../src/http/request-headers.ts';
 import { SPELLINGS } from '../../src/http/spelling.ts';
 import { runs } from '../support/properties.ts';
 import type { CacheReport } from '../../src/contracts/state-store.ts';
@@ -13,7 +19,7 @@ const NO_WISH = { enabled: undefined, ttlSeconds: undefined, clear: undefined };
 function askedBy(asking: HeaderLookup | undefined): unknown {
   return [
     negotiate(asking, 'router'),
-    asking === undefined ? NO_WISH : cacheWish(asking),
+    asking === undefined ? NO_WISH : requestedCache(asking),
     cacheHeaders(REPORT, asking, SPELLINGS.router),
     asking?.('x-session-id'),
     asking?.('x-anthropic-beta'),

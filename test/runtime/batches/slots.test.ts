@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { BatchRequest } from '../../../src/protocol/batch.ts';
 import { wait } from '../../../src/platform/wait.ts';
 import { memoryStore } from '../../../src/storage/memory.ts';
-import { BatchPlaces, SharedPaces, type Verdict } from '../../../src/runtime/batches/places.ts';
+import { BatchPlaces, SharedPaces, type Verdict } from '../../../src/runtime/batches/slots.ts';
 import { Concurrency } from '../../../src/runtime/endpoints/concurrency.ts';
 import { answer, batchProvider, batchScene, chatBatch, requests } from '../../support/batches.ts';
 

@@ -1,14 +1,14 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import { isLimited } from '../../core/selection/adaptive/endpoint-limits.ts';
 import type { RuntimeServices } from '../chat/services.ts';
-import type { SharedPlace, NoPlace } from './shared-limits.ts';
+import type { SharedSlot, NoSlot } from './shared-limits.ts';
 
 /** The places that the calls of one request have. Costs nothing where no endpoint declares limits. */
-export class RequestPlaces<Call> {
+export class RequestSlots<Call> {
   readonly #services: Pick<RuntimeServices, 'sharedLimits' | 'records' | 'environment'>;
   readonly #likelyTokens: (endpoint: Endpoint) => number;
-  #next: SharedPlace | undefined;
-  #taken: Map<Call, SharedPlace | undefined> | undefined;
+  #next: SharedSlot | undefined;
+  #taken: Map<Call, SharedSlot | undefined> | undefined;
 
   constructor(
     services: Pick<RuntimeServices, 'sharedLimits' | 'records' | 'environment'>,
@@ -30,7 +30,7 @@ export class RequestPlaces<Call> {
   }
 
   /** The place of the call that is about to be made. */
-  useNext(): SharedPlace | undefined {
+  useNext(): SharedSlot | undefined {
     const next = this.#next;
     this.#next = undefined;
     return next;
@@ -41,11 +41,10 @@ export class RequestPlaces<Call> {
   }
 
   /** Takes a place for a call beside another one; undefined when there is none, which is noted. */
-  async take(endpoint: Endpoint): Promise<SharedPlace | undefined> {
+  async take(endpoint: Endpoint): Promise<SharedSlot | undefined> {
     const { sharedLimits, records } = this.#services;
     if (sharedLimits === undefined || !isLimited(endpoint)) return undefined;
-    const note = ({ waitMs }: NoPlace): void =>
-      records.loadOf(endpoint).full(this.#services.environment.now() + waitMs);
+    const note = ({ waitMs }: NoSlot): void => records.loadOf(endpoint).full(this.#services.environment.now() + waitMs);
     const taken = await sharedLimits.take(endpoint, this.#likelyTokens(endpoint), note);
     if ('release' in taken) return taken;
     note(taken);
@@ -53,8 +52,8 @@ export class RequestPlaces<Call> {
   }
 
   /** Notes that a call has begun in a place. */
-  begin(call: Call, endpoint: Endpoint, place: SharedPlace | undefined): void {
-    if (isLimited(endpoint)) (this.#taken ??= new Map()).set(call, place);
+  begin(call: Call, endpoint: Endpoint, slot: SharedSlot | undefined): void {
+    if (isLimited(endpoint)) (this.#taken ??= new Map()).set(call, slot);
   }
 
   /** Notes how many tokens a call had: its place is free, and of the tokens counts what it used. */

@@ -2,7 +2,7 @@
 import type { Brand } from '../config/router.ts';
 import type { HttpCall, HttpHeaders } from '../contracts/exchange.ts';
 import { type Spelling, SPELLINGS } from './spelling.ts';
-import type { CacheReport, CacheWish } from '../contracts/state-store.ts';
+import type { CacheReport, RequestedCache } from '../contracts/state-store.ts';
 
 /** Names of the header that requires metadata, current and legacy, in both spellings. */
 const METADATA_HEADERS: readonly (readonly [string, Brand])[] = [
@@ -47,15 +47,15 @@ export function negotiate(
   asking: HeaderLookup | undefined,
   configured: Brand,
 ): { readonly wantsMetadata: boolean; readonly spelling: Spelling } {
-  const asked = asking && metadataAsked(asking);
-  if (asked === undefined) return { wantsMetadata: false, spelling: SPELLINGS[configured] };
+  const requested = asking && metadataRequested(asking);
+  if (requested === undefined) return { wantsMetadata: false, spelling: SPELLINGS[configured] };
   return {
-    wantsMetadata: asked.value.trim().toLowerCase() === 'enabled',
-    spelling: SPELLINGS[asked.brand === 'openrouter' ? 'openrouter' : configured],
+    wantsMetadata: requested.value.trim().toLowerCase() === 'enabled',
+    spelling: SPELLINGS[requested.brand === 'openrouter' ? 'openrouter' : configured],
   };
 }
 
-function metadataAsked(asking: HeaderLookup): { readonly value: string; readonly brand: Brand } | undefined {
+function metadataRequested(asking: HeaderLookup): { readonly value: string; readonly brand: Brand } | undefined {
   for (const [name, brand] of METADATA_HEADERS) {
     const value = asking(name);
     if (value !== undefined) return { value, brand };
@@ -64,12 +64,12 @@ function metadataAsked(asking: HeaderLookup): { readonly value: string; readonly
 }
 
 /** The session that a call names: by our header, or by that of Claude Code. */
-export function sessionAsked(asking: HeaderLookup | undefined): string | undefined {
+export function sessionRequested(asking: HeaderLookup | undefined): string | undefined {
   return asking?.('x-session-id') ?? asking?.('x-claude-code-session-id');
 }
 
 /** What a call says about the response cache, in either spelling (gaps 9.3). */
-export function cacheWish(asking: HeaderLookup): CacheWish {
+export function requestedCache(asking: HeaderLookup): RequestedCache {
   // Names in full: one that is put together for each request is looked up slowly.
   const ttl = asking('x-router-cache-ttl') ?? asking('x-openrouter-cache-ttl');
   const seconds = ttl === undefined ? undefined : Number.parseInt(ttl, 10);

@@ -31,7 +31,7 @@ export interface MadeCall<Call> {
 }
 
 /** A call under way: how it comes out, and whether its endpoint hangs meanwhile. */
-export class Flight<Call, Result> implements MadeCall<Call>, RunningCall {
+export class RunningAttempt<Call, Result> implements MadeCall<Call>, RunningCall {
   readonly step: PlanStep;
   readonly call: Call;
   readonly startedAt: number;
@@ -88,7 +88,7 @@ export class Flight<Call, Result> implements MadeCall<Call>, RunningCall {
   }
 
   /** Notes that its endpoint hangs. */
-  onSilence(): void {
+  onHang(): void {
     this.#isSilent = true;
     this.#onLate?.();
   }

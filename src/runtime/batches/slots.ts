@@ -15,7 +15,7 @@ import type { StateStore } from '../../contracts/state-store.ts';
 import * as read from '../../platform/json.ts';
 
 /** Who wants to run a request. */
-interface PlaceRequest {
+interface SlotRequest {
   readonly account: string;
   /** Its part of the places, in relation to the others. Default 1. */
   readonly weight?: number | undefined;
@@ -32,13 +32,13 @@ export type Verdict =
   | { readonly type: 'other' };
 
 /** A place for one request. */
-interface Place {
+interface HeldSlot {
   /** Gives it back. */
   leave(verdict: Verdict): void;
 }
 
-interface Waiter extends PlaceRequest {
-  readonly grant: (place: Place) => void;
+interface Waiter extends SlotRequest {
+  readonly grant: (slot: HeldSlot) => void;
 }
 
 interface ProviderState {
@@ -78,7 +78,7 @@ export class BatchPlaces {
   }
 
   /** Waits for a place; gives undefined when the signal is aborted first. */
-  enter(request: PlaceRequest, signal: AbortSignal): Promise<Place | undefined> {
+  enter(request: SlotRequest, signal: AbortSignal): Promise<HeldSlot | undefined> {
     return new Promise((resolve) => {
       if (signal.aborted) return resolve(undefined);
       let isOver = false;
@@ -88,10 +88,10 @@ export class BatchPlaces {
       };
       const waiter: Waiter = {
         ...request,
-        grant(place) {
+        grant(slot) {
           isOver = true;
           signal.removeEventListener('abort', giveUp);
-          resolve(place);
+          resolve(slot);
         },
       };
       this.#queueOf(request.account).push(waiter);
@@ -142,7 +142,7 @@ export class BatchPlaces {
     return queue;
   }
 
-  #occupy({ provider }: Waiter, slot: Slot): Place {
+  #occupy({ provider }: Waiter, slot: Slot): HeldSlot {
     const state = this.#stateOf(provider);
     const { generation } = state.pace;
     const { perProvider } = this.#limits;
@@ -159,7 +159,7 @@ export class BatchPlaces {
         if (verdict.type === 'complaint') {
           const isNews = generation === state.pace.generation;
           state.pace = afterComplaint(state.pace, generation, this.#environment.now(), verdict.retryAfterMs);
-          if (isNews) this.#shared?.tell(provider, verdict.retryAfterMs ?? DEFAULT_PAUSE_MS);
+          if (isNews) this.#shared?.publish(provider, verdict.retryAfterMs ?? DEFAULT_PAUSE_MS);
         }
         slot.leave();
       },
@@ -239,13 +239,13 @@ export class SharedPaces {
   }
 
   /** Tells the others of a complaint. */
-  tell(provider: string, pauseMs: number): void {
+  publish(provider: string, pauseMs: number): void {
     const name = this.#environment.randomText(12);
     this.#known.set(provider, name);
     const until = this.#environment.wallClock() + pauseMs;
-    const told = async (): Promise<void> =>
+    const published = async (): Promise<void> =>
       this.#state.set(keyOf(provider), { name, until }, Math.max(KEPT_MS, pauseMs));
-    told().catch(() => undefined);
+    published().catch(() => undefined);
   }
 
   /** Looks now and then whether others heard of a complaint. */

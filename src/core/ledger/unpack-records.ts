@@ -1,12 +1,12 @@
-import type { RequestDraft, DraftedAnswer, DraftedAttempt, DraftedRequest, DraftedUsage } from './draft.ts';
-import type { PackedDrafts } from './draft-list.ts';
-import type { PlanStep, Rejection, RoutePlan, SeenWorld } from '../selection/route-plan.ts';
+import type { PendingRecord, DraftedAnswer, DraftedAttempt, DraftedRequest, DraftedUsage } from './pending-record.ts';
+import type { PackedDrafts } from './pending-records.ts';
+import type { PlanStep, Rejection, RoutePlan, ObservedWorld } from '../selection/route-plan.ts';
 import type { DecisionFigures } from '../../contracts/events.ts';
 
 /** Drafts that write the same records as those that were packed, the oldest first. */
-export function unpackDrafts(packed: PackedDrafts): readonly RequestDraft[] {
+export function unpackDrafts(packed: PackedDrafts): readonly PendingRecord[] {
   const reader = new Reader(packed);
-  return times(packed.count, () => readDraft(reader)).slice(packed.skipped);
+  return times(packed.count, () => readPending(reader)).slice(packed.skipped);
 }
 
 /** Reads in the order in which {@link PackedDrafts} writes. */
@@ -46,14 +46,14 @@ function times<Item>(count: number, read: () => Item): Item[] {
   return Array.from({ length: count }, read);
 }
 
-function readDraft(from: Reader): RequestDraft {
+function readPending(from: Reader): PendingRecord {
   const [at, startedAt, endedAt, attempts] = [from.number(), from.number(), from.number(), from.number()];
-  const facts = from.thing<RequestDraft['facts']>();
-  const cache = from.thing<RequestDraft['cache']>();
-  const refused = from.thing<RequestDraft['refused']>();
-  const error = from.thing<RequestDraft['error']>();
-  const works = from.thing<RequestDraft['works']>();
-  const prompt = from.thing<RequestDraft['prompt']>();
+  const facts = from.thing<PendingRecord['facts']>();
+  const cache = from.thing<PendingRecord['cache']>();
+  const refused = from.thing<PendingRecord['refused']>();
+  const error = from.thing<PendingRecord['error']>();
+  const works = from.thing<PendingRecord['works']>();
+  const prompt = from.thing<PendingRecord['prompt']>();
   const endpoint = from.thing<DraftedAnswer['endpoint'] | undefined>();
   return {
     at,
@@ -119,7 +119,7 @@ function readPlan(from: Reader): RoutePlan {
       reason: from.thing(),
       detail: from.thing(),
     })),
-    seen: from.thing<boolean>() ? readSeen(from) : undefined,
+    seen: from.thing<boolean>() ? readObserved(from) : undefined,
   };
 }
 
@@ -145,7 +145,7 @@ function readFigures(from: Reader): DecisionFigures {
   };
 }
 
-function readSeen(from: Reader): SeenWorld {
+function readObserved(from: Reader): ObservedWorld {
   return {
     now: from.number(),
     roll: from.number(),
@@ -155,7 +155,7 @@ function readSeen(from: Reader): SeenWorld {
     prompts: from.thing(),
     admissions: from.thing(),
     states: times(from.number(), () => {
-      const endpoint = from.thing<SeenWorld['states'][number]['endpoint']>();
+      const endpoint = from.thing<ObservedWorld['states'][number]['endpoint']>();
       const value = from.known();
       const [at, lostUsd] = [from.number(), from.number()];
       return {
@@ -173,7 +173,7 @@ function readSeen(from: Reader): SeenWorld {
   };
 }
 
-function readTiming(from: Reader): SeenWorld['states'][number]['timing'] {
+function readTiming(from: Reader): ObservedWorld['states'][number]['timing'] {
   const [baseMs, perTokenMs, queueMs] = [from.known(), from.number(), from.number()];
   return baseMs === undefined ? undefined : { baseMs, perTokenMs, queueMs };
 }

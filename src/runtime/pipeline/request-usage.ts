@@ -7,7 +7,7 @@ import type { PipelineStage } from '../../protocol/metadata.ts';
 import type { Usage } from '../../protocol/usage.ts';
 
 /** What the plugins and server tools of one request did, used and cost. */
-export class Ledger {
+export class RequestUsage {
   readonly stages: PipelineStage[] = [];
   readonly #onCost: (usd: number) => void;
   /** Who noted each stage. */

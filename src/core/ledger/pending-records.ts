@@ -1,6 +1,6 @@
 /** Keeps drafts of records until they are written, in as few objects as possible. */
 import type { RoutePlan } from '../selection/route-plan.ts';
-import type { DraftedAnswer, DraftedAttempt, RequestDraft } from './draft.ts';
+import type { DraftedAnswer, DraftedAttempt, PendingRecord } from './pending-record.ts';
 
 /** Drafts that are kept, and later written, together. */
 const TOGETHER = 500;
@@ -10,7 +10,7 @@ const TOGETHER = 500;
  * ledger in memory keeps a thousand of them for so long that the collector would copy each of them twice. Of what is here
  * it copies the id and little else. What writes them is in `unpack-drafts.ts`.
  */
-export class DraftList {
+export class PendingRecords {
   readonly #keeps: number;
   #packs: PackedDrafts[] = [];
   #length = 0;
@@ -24,7 +24,7 @@ export class DraftList {
     return this.#length;
   }
 
-  add(draft: RequestDraft): void {
+  add(pendingRecord: PendingRecord): void {
     let last = this.#packs.at(-1);
     if (last === undefined || last.count === TOGETHER) {
       // Written over rather than made anew, so that a list that is full leaves nothing to the collector.
@@ -34,7 +34,7 @@ export class DraftList {
       last.clear();
       this.#packs.push(last);
     }
-    last.add(draft);
+    last.add(pendingRecord);
     this.#length += 1;
   }
 
@@ -70,11 +70,11 @@ export class PackedDrafts {
   }
 
   /** Without a call for each member: it is run for every request. */
-  add(draft: RequestDraft): void {
-    const { plan, attempts, answer } = draft;
+  add(pendingRecord: PendingRecord): void {
+    const { plan, attempts, answer } = pendingRecord;
     const { steps, rejected } = plan;
     this.#makeRoom(MOST_IN_HEAD + MOST_IN_LISTS * (2 * steps.length + rejected.length + attempts.length));
-    this.#addRequest(draft);
+    this.#addRequest(pendingRecord);
     this.#addPlan(plan);
     for (const attempt of attempts) this.#addAttempt(attempt);
     if (answer !== undefined) this.#addAnswer(answer, attempts.length > 0);
@@ -94,7 +94,7 @@ export class PackedDrafts {
     attempts,
     answer,
     prompt,
-  }: RequestDraft): void {
+  }: PendingRecord): void {
     const { needs, session } = request;
     const { numbers, things } = this;
     let number = this.#number;

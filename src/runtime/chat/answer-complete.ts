@@ -1,6 +1,6 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import { namedTier } from '../../catalog/price-at.ts';
-import type { WholeAnswer } from '../../formats/dialect.ts';
+import type { CompleteAnswer } from '../../formats/api-format.ts';
 import type { NormalizedRequest } from '../../contracts/request.ts';
 import { judgeToolCalls } from '../../core/selection/tool-validity.ts';
 import { withoutReasoning } from '../../core/stream/pieces.ts';
@@ -15,7 +15,7 @@ import type { Usage } from '../../protocol/usage.ts';
 import type { Answer, Execution, SettledAnswer } from './answer.ts';
 
 /** Runs a request to its non-streaming response. */
-export function answerWhole(services: RuntimeServices, execution: Execution): Promise<WholeAnswer> {
+export function answerComplete(services: RuntimeServices, execution: Execution): Promise<CompleteAnswer> {
   if (services.events.isHeard) announceRequest(services, execution);
   const failed = (error: unknown): never => {
     settleError(services, execution, execution.signal.aborted ? CALLER_GONE : errorOfUnknown(error), false);
@@ -25,7 +25,7 @@ export function answerWhole(services: RuntimeServices, execution: Execution): Pr
   return execution.run().then((answer) => orElse(() => finish(services, execution, answer), failed), failed);
 }
 
-function finish(services: RuntimeServices, execution: Execution, answer: Answer): MaybePromise<WholeAnswer> {
+function finish(services: RuntimeServices, execution: Execution, answer: Answer): MaybePromise<CompleteAnswer> {
   if (answer.result === undefined) throw new RangeError('a whole request has a whole result');
   const finished = settle(execution, answer, answer.result);
   const { native } = answer.result;

@@ -6,7 +6,7 @@ import { LISTS } from '../accepts/usual.ts';
 import { type ToolIdRule, WORD_CHARACTERS } from '../tool-ids.ts';
 
 /** How a server with the chat completions API differs from the others. Data only. */
-export interface Dialect {
+export interface VendorQuirks {
   /** Field of the token limit. Default `max_tokens`, which more servers support. */
   readonly maxTokensField?: 'max_tokens' | 'max_completion_tokens' | undefined;
   /** Field for the hashed end user. Default `user`; `none` for servers that refuse it. */
@@ -66,13 +66,13 @@ export interface Dialect {
   /** Parameters this vendor never takes, whatever the model. */
   readonly unsupported?: readonly ParameterName[] | undefined;
   /** How embeddings are requested. */
-  readonly embeddings?: EmbeddingDialect | undefined;
+  readonly embeddings?: EmbeddingQuirks | undefined;
   /** Whether completion tokens leave reasoning tokens out although they are charged. Default false. */
   readonly reasoningOutsideCompletion?: boolean | undefined;
 }
 
 /** How a server's embeddings differ from those of others. Data only. */
-export interface EmbeddingDialect {
+export interface EmbeddingQuirks {
   /** Whether vectors may be requested in base64. Default false: nothing is said, and either form is understood. */
   readonly base64?: boolean | undefined;
   /** Field of the vectors' length. Default `dimensions`. */
@@ -82,8 +82,8 @@ export interface EmbeddingDialect {
 }
 
 /** What a program says of its server, for its record. Marks of a cache are on parts, so a server that has them takes lists. */
-export function differencesOf(dialect: Dialect): FamilyAccepts['accepts'] {
-  const { conversation, cacheMarks, toolCallIds, efforts, maxTemperature } = dialect;
+export function differencesOf(quirks: VendorQuirks): FamilyAccepts['accepts'] {
+  const { conversation, cacheMarks, toolCallIds, efforts, maxTemperature } = quirks;
   return {
     conversation: {
       ...(cacheMarks === undefined ? {} : { lists: LISTS }),
