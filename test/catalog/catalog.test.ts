@@ -24,7 +24,7 @@ describe('an endpoint', () => {
         upstreamModel: 'one',
         tier: 'default',
         parameters: undefined,
-        dialects: [],
+        apiFormats: [],
         nativeSearch: undefined,
         readsFiles: false,
         toolChoices: undefined,

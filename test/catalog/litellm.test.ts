@@ -30,6 +30,7 @@ describe('facts of LiteLLM', () => {
       ['anthropic', ['north-1']],
       ['google', ['east-1']],
       ['deepseek', ['west']],
+      ['qwen', ['tiers']],
     ]);
     expect(origins).toEqual([{ source: 'litellm', date: '2026-11-20', licence: 'MIT' }]);
   });

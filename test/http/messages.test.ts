@@ -62,7 +62,7 @@ describe('POST /messages', () => {
   it('makes no empty frame of what it holds back', async () => {
     const native = (type: string): StreamPiece => ({ type: 'native', event: type, data: JSON.stringify({ type }) });
     const provider = fedProvider();
-    const router = createRouter({ providers: [{ ...provider, dialects: ['messages'] }] });
+    const router = createRouter({ providers: [{ ...provider, apiFormats: ['messages'] }] });
     const body = { model: 'acme/one', max_tokens: 9, stream: true, messages: [{ role: 'user', content: 'x' }] };
     const opening = handle(router, httpCall({ path: '/messages', body }));
     while (provider.calls.length === 0) await new Promise(setImmediate);
@@ -174,7 +174,7 @@ describe('what an endpoint must speak Messages for', () => {
           },
         }),
     });
-    const router = createRouter({ providers: [fedProvider({ slug: 'other' }), { ...fed, dialects: ['messages'] }] });
+    const router = createRouter({ providers: [fedProvider({ slug: 'other' }), { ...fed, apiFormats: ['messages'] }] });
     const body = {
       model: 'acme/one',
       max_tokens: 9,

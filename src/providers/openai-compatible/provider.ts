@@ -104,7 +104,7 @@ function batchesOf({
 function quirksProblems({ slug, nativeApiFormats }: OpenAiCompatibleOptions): ConfigProblem[] {
   if (nativeApiFormats?.every((name) => NATIVE_DIALECTS.includes(name)) ?? true) return [];
   const known = NATIVE_DIALECTS.map((name) => `"${name}"`).join(' or ');
-  return [{ path: `providers.${slug}.nativeDialects`, problem: `must be a list of ${known}` }];
+  return [{ path: `providers.${slug}.nativeApiFormats`, problem: `must be a list of ${known}` }];
 }
 
 /** Every {@link NativeApiFormat}. */

@@ -108,9 +108,8 @@ export class EndpointRecords {
    */
   admission = (endpoint: Endpoint, tokens = 0, promised = false): Admission => {
     const known = this.#known.find(endpoint.id);
-    return known === undefined
-      ? ADMITTED
-      : this.#admissionOf(known, this.#environment.now(), endpoint, tokens, promised);
+    if (known === undefined) return ADMITTED;
+    return this.#admissionOf(known, this.#environment.now(), endpoint, tokens, promised);
   };
 
   /** Whether endpoints may be called at a time: the same, asked about many of them. */

@@ -33,7 +33,11 @@ const VIEWS = [
       await page.getByText('What a plain request').waitFor();
     },
   },
-  { link: 'Cost', address: '/cost', ready: (page: Page) => page.getByRole('link', { name: 'acme/writer' }).waitFor() },
+  {
+    link: 'Cost',
+    address: '/cost',
+    ready: (page: Page) => page.getByRole('link', { name: 'acme/writer' }).first().waitFor(),
+  },
   {
     link: 'Budgets',
     address: '/budgets',
