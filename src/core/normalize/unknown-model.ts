@@ -5,11 +5,14 @@ import { nearNames } from '../../protocol/near-name.ts';
 /** What to say of a model that no provider of this router serves: what it may have meant, or what is missing. */
 
 /** Vendors whose key is looked for in the variable of their name. */
-const VENDORS = /^(?:openai|anthropic|groq|together|fireworks|deepinfra|deepseek|mistral|xai|openrouter)$/;
+const VENDORS =
+  /^(?:openai|anthropic|groq|together|fireworks|deepinfra|deepseek|mistral|xai|openrouter|cerebras|perplexity|cohere|sambanova|nvidia|moonshot|minimax|zhipu)$/;
+/** Those whose variable has another name. Variables that other programs set as well are not among them. */
+const OTHER_NAMES: Readonly<Record<string, string>> = { google: 'GEMINI_API_KEY', qwen: 'DASHSCOPE_API_KEY' };
 
 /** The environment variable for the key of a vendor; undefined for vendors that are not known here. */
 export function keyVariableOf(vendor: string): string | undefined {
-  if (vendor === 'google') return 'GEMINI_API_KEY';
+  if (Object.hasOwn(OTHER_NAMES, vendor)) return OTHER_NAMES[vendor];
   return VENDORS.test(vendor) ? `${vendor.toUpperCase()}_API_KEY` : undefined;
 }
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { buildCatalog } from '../../../src/catalog/catalog.ts';
 import { hintForModel, keyVariableOf } from '../../../src/core/normalize/unknown-model.ts';
-import { VENDOR_PRESETS } from '../../../src/providers/openai-compatible/presets.ts';
+import { VENDOR_PRESETS, type VendorPreset } from '../../../src/providers/openai-compatible/presets.ts';
 
 function catalogOf(slug: string, ...ids: readonly string[]) {
   return buildCatalog([{ slug, name: slug, models: Object.fromEntries(ids.map((id) => [id, {}])) }]);
@@ -37,8 +37,10 @@ describe('what is said of an unknown model', () => {
   });
 
   it('names the variables in which the providers look', () => {
-    for (const { slug, apiKeyVariables } of Object.values(VENDOR_PRESETS)) {
-      expect(keyVariableOf(slug), slug).toBe(apiKeyVariables[0]);
+    for (const preset of Object.values<VendorPreset>(VENDOR_PRESETS)) {
+      const { slug, apiKeyVariables, sharesKey } = preset;
+      // A key that other programs use, too, does not put its vendor into a router by itself.
+      expect(keyVariableOf(slug), slug).toBe(sharesKey === true ? undefined : apiKeyVariables[0]);
     }
   });
 });

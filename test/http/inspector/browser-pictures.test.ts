@@ -81,7 +81,7 @@ describe.each(isWritten || STORMS_ARE_FULL ? (['light', 'dark'] as const) : (['l
       }));
 
     it('shows what requests cost', () =>
-      picture('cost', ({ page }) => page.getByRole('link', { name: 'acme/writer' }).waitFor()));
+      picture('cost', ({ page }) => page.getByRole('link', { name: 'acme/writer' }).first().waitFor()));
 
     it('shows batches', () => picture('batches', ({ page }) => page.getByText('Errors by kind').first().click()));
 

@@ -153,8 +153,10 @@ describe('what the page is told', () => {
     const { failures = [], circuits, hour, warnings } = await ask<Overview>('overview');
     const { rows } = await ask<RequestList>('requests?error=any');
     expect(failures.reduce((sum, { requests }) => sum + requests, 0)).toBe(rows.length);
-    const [most] = failures;
-    expect(most).toMatchObject({ error_type: 'provider_unavailable', endpoint: 'delta#acme/broken' });
+    // How many were refused while its circuit was open depends on how fast this machine is.
+    expect(failures[0]).toMatchObject({ endpoint: 'delta#acme/broken' });
+    const most = failures.find(({ error_type: type }) => type === 'provider_unavailable');
+    expect(most).toMatchObject({ endpoint: 'delta#acme/broken' });
     const query = new URLSearchParams({ error: most?.error_type ?? '', endpoint: most?.endpoint ?? '' });
     expect((await ask<RequestList>(`requests?${query.toString()}`)).rows).toHaveLength(most?.requests ?? 0);
     expect(circuits[0]).toMatchObject({ id: 'delta#acme/broken', circuit: expect.stringMatching(/open/) });
