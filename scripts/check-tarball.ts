@@ -47,7 +47,7 @@ function doorScript(opened: readonly string[]): string {
     let streamed = '';
     for await (const chunk of router.stream(request)) streamed += chunk.choices[0]?.delta.content ?? '';
     if (streamed === '' || streamed !== answer.choices[0].message.content) throw new Error('answers differ');
-    console.log(\`\${process.version}: ${names.length} doors open, a call and a stream agree\`);
+    console.log(\`\${process.version}: ${names.length} entry points open, a call and a stream agree\`);
   `;
 }
 

@@ -418,6 +418,6 @@ describe('the package', () => {
       cwd: root,
       encoding: 'utf8',
     });
-    expect(printed).toContain(`${process.version}: ${doors.length} doors open, a call and a stream agree`);
+    expect(printed).toContain(`${process.version}: ${doors.length} entry points open, a call and a stream agree`);
   }, 120_000);
 });

@@ -59,6 +59,7 @@ export type ReasoningDetail = ReasoningDetailBase &
       }
   );
 
+/** How much a model may think before it answers, by name. */
 export const reasoningEffortSchema = enumeration(REASONING_EFFORTS);
 
 /** Members of {@link ReasoningOptions}. */

@@ -78,6 +78,7 @@ export function cut(text: string): string {
   return text.length > MAX_DESCRIBED_CHARACTERS ? `${text.slice(0, MAX_DESCRIBED_CHARACTERS)}…` : text;
 }
 
+/** A schema whose description ends with these texts. */
 export function withDescription(schema: Schema, texts: readonly string[]): Schema {
   if (texts.length === 0) return schema;
   const { description } = schema;

@@ -109,6 +109,7 @@ export interface ObservedWorld extends Pick<
   readonly admissions: readonly ObservedAnswer[];
 }
 
+/** Whether an endpoint could be called when a plan was made. */
 export interface ObservedAnswer {
   readonly endpoint: Endpoint;
   readonly admission: Admission;

@@ -101,8 +101,8 @@ function isLongByItself({ records }: RuntimeServices, { endpoint, work }: Attemp
 const MISFIT = { schema: 'misfits' } as const;
 
 /**
- * Learns from the usage of an answer: how long prompts are cached, what hedges may cost, and how many tokens the endpoint counts in a prompt of nothing
- * but text, beside what was estimated for it.
+ * Learns from the usage of an answer: how long prompts are cached, what hedges may cost, and how many tokens the
+ * endpoint counts in a prompt of nothing but text, beside what was estimated for it.
  *
  * @param sent - The request as it went to this endpoint.
  */
