@@ -97,6 +97,8 @@ export class EndpointLoad {
   #tokens: Allowance | undefined;
   /** How many calls at a time it answers in time; undefined before the first answer. */
   #concurrencyLimit: ConcurrencyLimit | undefined;
+  /** Whether times are judged by tokens. */
+  #isScaled = false;
   /** Until when other instances leave no room in the declared limits. */
   #fullUntil = -Infinity;
 
@@ -169,6 +171,11 @@ export class EndpointLoad {
     this.#waitingTokens = running.length === 0 ? 0 : this.#waitingTokens - call.tokens;
     this.#sparedTokens = running.length === 0 ? 0 : this.#sparedTokens - call.spared;
     if (usual === undefined) return;
+    if (usual.isScaled === true && !this.#isScaled) {
+      // Long prompts looked like too many calls until then.
+      this.#isScaled = true;
+      this.#concurrencyLimit = undefined;
+    }
     const late = lateness((now - startedAt) / growthFactor(usual.growth, call.work), usual.mean, calls);
     this.#concurrencyLimit = concurrencyLimitAfter(
       this.#concurrencyLimit,
