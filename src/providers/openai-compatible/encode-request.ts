@@ -12,8 +12,16 @@ import { ToolIds } from '../tool-ids.ts';
 import { type VendorQuirks, toolIdRule } from './vendor-quirks.ts';
 import { checkConversation, completed, encodeMessage, markLastBlock } from './encode-message.ts';
 import type { AcceptedSchemas, Accepts } from '../../core/accepts.ts';
+import type { AcceptsOfEndpoint } from '../fold-accepts.ts';
 import { ChangedSchemas, leftOut, limited, nearest, type Note, notHeld, rewritten, UNNOTED } from '../adjustments.ts';
-import { noteOthersLeftOut, parametersTaken, type Takes, takesLimit, takesReasoning } from '../taken-parameters.ts';
+import {
+  type EncodingRules,
+  noteOthersLeftOut,
+  parametersTaken,
+  type Takes,
+  takesLimit,
+  takesReasoning,
+} from '../taken-parameters.ts';
 import { shapeConversation } from '../../core/conversation/shape.ts';
 import { tierToAsk } from '../codec.ts';
 import { REASONING_EFFORTS, type ReasoningEffort, type ResponseFormat } from '../../protocol/reasoning.ts';
@@ -21,31 +29,38 @@ import { REASONING_EFFORTS, type ReasoningEffort, type ResponseFormat } from '..
 /** A request body for a server of the chat completions wire. */
 export type EncodedBody = Readonly<Record<string, unknown>>;
 
+/** What a vendor makes of the chat completions or Responses API. */
+export interface ApiVariant {
+  readonly quirks: VendorQuirks;
+  readonly acceptsOf: AcceptsOfEndpoint;
+}
+
 /**
  * Writes a request in a variant of the chat completions API. Parameters that the endpoint or the vendor does not
  * take are left out; those the client left out stay out.
  *
- * @param accepts - The record of the endpoint.
  * @param note - Is called with what is changed because the model does not take it. Default: nobody is.
  * @throws {@link EncodeError} for content that the server does not take.
  */
 export function encodeRequest(
   request: NormalizedRequest,
   endpoint: Endpoint,
-  quirks: VendorQuirks,
-  accepts: Accepts,
+  { quirks, acceptsOf }: ApiVariant,
   note: Note = UNNOTED,
 ): EncodedBody {
+  const accepts = acceptsOf(endpoint);
   const effort = encodedEffort(request, endpoint, accepts);
-  const takes = parametersTaken(request, endpoint, accepts, reasonsBy(effort, accepts), quirks.unsupported);
+  const { unsupported } = quirks;
+  const takes = parametersTaken(request, endpoint, accepts, { reasons: reasonsBy(effort, accepts), unsupported });
+  const rules: EncodingRules = { accepts, takes, note };
   noteOthersLeftOut(request, takes, note);
   const body: Record<string, unknown> = {
     ...request.extra,
     model: endpoint.upstreamModel,
     messages: encodeMessages(orderedMessages(request, markedMessages(request, quirks), accepts), quirks, accepts),
   };
-  encodeParameters(request, quirks, accepts, takes, body, note);
-  if (request.tools.length > 0) Object.assign(body, encodeTools(request, quirks, accepts, takes, note));
+  encodeParameters(request, quirks, rules, body);
+  if (request.tools.length > 0) Object.assign(body, encodeTools(request, quirks, rules));
   if (request.responseFormat !== undefined) Object.assign(body, encodeFormat(request, accepts, takes, note));
   if (request.reasoning !== undefined && takesReasoning(takes)) {
     Object.assign(body, encodeReasoning(request.reasoning, effort, quirks));
@@ -84,10 +99,8 @@ export function noteEffort({ effort: wanted }: ReasoningRequest, sent: Reasoning
 function encodeParameters(
   { parameters, tools }: NormalizedRequest,
   quirks: VendorQuirks,
-  accepts: Accepts,
-  takes: Takes,
+  { accepts, takes, note }: EncodingRules,
   encoded: Record<string, unknown>,
-  note: Note,
 ): void {
   for (const name in parameters) {
     const value = parameters[name as keyof typeof parameters];
@@ -120,10 +133,9 @@ function encodeSearch(options: JsonObject): JsonObject {
 function encodeTools(
   { tools, toolChoice }: NormalizedRequest,
   quirks: VendorQuirks,
-  { schemas, parameters: { forcedTools } }: Accepts,
-  takes: Takes,
-  note: Note,
+  { accepts: { schemas, parameters }, takes, note }: EncodingRules,
 ): EncodedBody {
+  const { forcedTools } = parameters;
   if (tools.length === 0 || !takes('tools')) return {};
   const isFree = forcedTools !== 'never' || toolChoice === undefined || toolChoice === 'auto';
   if (!isFree && toolChoice === 'none') {
@@ -283,14 +295,14 @@ export function encodeTier(
   { serviceTiers = [] }: VendorQuirks,
 ): EncodedBody {
   if (serviceTiers.length === 0) return NOTHING;
-  const tier = tierToAsk(endpoint, serviceTier, hasUndeclaredTier(endpoint, serviceTier));
+  const tier = tierToAsk(endpoint, mayTakeUndeclared(endpoint, serviceTier) ? serviceTier : undefined);
   return tier !== undefined && serviceTiers.includes(tier) ? { service_tier: tier } : NOTHING;
 }
 
 const NOTHING = {};
 
 /** Tiers that a source knows are endpoints of their own; others may be there without anybody knowing. */
-function hasUndeclaredTier(
+function mayTakeUndeclared(
   { parameters, unknownParameters, price, origins }: Endpoint,
   tier: NormalizedRequest['serviceTier'],
 ): boolean {
@@ -324,20 +336,21 @@ export function encodedEffort(
   if (reasoning === undefined) return undefined;
   const wanted = reasoning.effort ?? effortOfBudget(reasoning.maxTokens, parameters.max_completion_tokens);
   const known = endpoint.reasoning?.efforts ?? accepts.reasoning.efforts;
-  return wanted && effortToAsk(wanted, known, endpoint.reasoning?.mandatory === true);
+  return wanted && effortToAsk(wanted, endpoint.reasoning?.mandatory === true ? reasoningOnly(known) : known);
+}
+
+/** The efforts of a model that always reasons, and so takes no `none`. */
+export function reasoningOnly(efforts: readonly ReasoningEffort[] = REASONING_EFFORTS): readonly ReasoningEffort[] {
+  return efforts.filter((effort) => effort !== 'none');
 }
 
 /**
  * The nearest of the efforts that a model takes; undefined where it takes none that reasons, so that saying nothing comes
  * closest.
  */
-export function effortToAsk(
-  wanted: ReasoningEffort,
-  known: readonly ReasoningEffort[],
-  mandatory: boolean,
-): ReasoningEffort | undefined {
-  const usable = wanted === 'none' && !mandatory ? known : known.filter((effort) => effort !== 'none');
-  return usable.length === 0 ? undefined : nearestEffort(wanted, usable, mandatory);
+export function effortToAsk(wanted: ReasoningEffort, known: readonly ReasoningEffort[]): ReasoningEffort | undefined {
+  const usable = wanted === 'none' ? known : reasoningOnly(known);
+  return usable.length === 0 ? undefined : nearestEffort(wanted, usable);
 }
 
 /** Writes the reasoning options in the way of the variant. */
@@ -381,10 +394,9 @@ export function effortOfBudget(budget: number | undefined, maxTokens: number | u
 export function nearestEffort(
   wanted: ReasoningEffort,
   known: readonly ReasoningEffort[] = REASONING_EFFORTS,
-  mandatory = false,
 ): ReasoningEffort {
   const usable = new Set(known);
-  if (wanted !== 'none' || mandatory) usable.delete('none');
+  if (wanted !== 'none') usable.delete('none');
   const position = REASONING_EFFORTS.indexOf(wanted);
   const distance = (effort: ReasoningEffort): number => Math.abs(REASONING_EFFORTS.indexOf(effort) - position);
   // From the strongest down, so that the stronger of two as near is met first.
