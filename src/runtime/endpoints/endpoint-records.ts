@@ -342,7 +342,7 @@ export class EndpointRecords {
     const now = this.#environment.now();
     const silentMs = known.load.running.reduce((most, { startedAt }) => Math.max(most, now - startedAt), 0);
     const lostUsd = failureUsd(silentMs);
-    const health = observeHang(record.health, this.#policy, now, this.#environment.random(), lostUsd);
+    const health = observeHang(record.health, this.#policy, { roll: this.#environment.random(), lostUsd }, now);
     if (health !== record.health) {
       known.record = { ...record, health };
       this.onCooldown?.(endpoint, { since: now, until: health.breaker.openUntil, cause: 'timeout' });
