@@ -51,7 +51,8 @@ interface RetryHeaders {
  * parsers that guess turn it into nonsense. The result lies between 0 and one hour.
  */
 export function retryAfterMs(headers: RetryHeaders, wallClock: number): number | undefined {
-  const milliseconds = numberIn(headers['retry-after-ms'], DECIMAL) ?? numberIn(headers['x-ms-retry-after-ms'], DECIMAL);
+  const milliseconds =
+    numberIn(headers['retry-after-ms'], DECIMAL) ?? numberIn(headers['x-ms-retry-after-ms'], DECIMAL);
   if (milliseconds !== undefined) return clamp(milliseconds);
   const value = headers['retry-after'];
   const seconds = numberIn(value, INTEGER);
