@@ -26,7 +26,8 @@ import { REASONING_EFFORTS, type ReasoningEffort } from '../../protocol/reasonin
 import { EFFORT_SHARES, tierToAsk } from '../codec.ts';
 import { heldSchema, toolSchema } from '../../core/schema/rewrite-schema.ts';
 import type { Schema } from '../../core/schema/schema-parts.ts';
-import { effortOfBudget, effortToAsk, noteEffort, reasoningOnly } from '../openai-compatible/encode-request.ts';
+import { noteEffort } from '../openai-compatible/encode-request.ts';
+import { effortOfBudget, effortToAsk, reasoningOnly } from '../accepted-effort.ts';
 
 /** What a declaration adds to every call of its model. */
 export interface CallDefaults {

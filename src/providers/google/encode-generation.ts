@@ -9,7 +9,7 @@ import { EFFORT_SHARES, type EffortShares, EncodeError } from '../codec.ts';
 import { limited, nearest, type Note, rewritten } from '../adjustments.ts';
 import { type Takes, takesLimit, takesReasoning } from '../taken-parameters.ts';
 import type { ReasoningEffort } from '../../protocol/reasoning.ts';
-import { nearestEffort, reasoningOnly } from '../openai-compatible/encode-request.ts';
+import { nearestEffort, reasoningOnly } from '../accepted-effort.ts';
 import * as read from '../../platform/json.ts';
 
 /** What decides how `generationConfig` is written. */

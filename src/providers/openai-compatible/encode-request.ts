@@ -24,7 +24,8 @@ import {
 } from '../taken-parameters.ts';
 import { shapeConversation } from '../../core/conversation/shape.ts';
 import { tierToAsk } from '../codec.ts';
-import { REASONING_EFFORTS, type ReasoningEffort, type ResponseFormat } from '../../protocol/reasoning.ts';
+import { effortOfBudget, effortToAsk, reasoningOnly } from '../accepted-effort.ts';
+import type { ReasoningEffort, ResponseFormat } from '../../protocol/reasoning.ts';
 
 /** A request body for a server of the chat completions wire. */
 export type EncodedBody = Readonly<Record<string, unknown>>;
@@ -319,14 +320,6 @@ function encodeStream({ streamOptions, padsChunks }: VendorQuirks): EncodedBody 
   };
 }
 
-/** Efforts as shares of a budget, for providers that grade where the caller counted (gaps 2.5). */
-const SHARES: readonly (readonly [number, ReasoningEffort])[] = [
-  [0.9, 'xhigh'],
-  [0.65, 'high'],
-  [0.35, 'medium'],
-  [0.15, 'low'],
-];
-
 /** The effort to request: the nearest that the model takes; undefined where there is nothing to say. */
 export function encodedEffort(
   { reasoning, parameters }: NormalizedRequest,
@@ -337,20 +330,6 @@ export function encodedEffort(
   const wanted = reasoning.effort ?? effortOfBudget(reasoning.maxTokens, parameters.max_completion_tokens);
   const known = endpoint.reasoning?.efforts ?? accepts.reasoning.efforts;
   return wanted && effortToAsk(wanted, endpoint.reasoning?.mandatory === true ? reasoningOnly(known) : known);
-}
-
-/** The efforts of a model that always reasons, and so takes no `none`. */
-export function reasoningOnly(efforts: readonly ReasoningEffort[] = REASONING_EFFORTS): readonly ReasoningEffort[] {
-  return efforts.filter((effort) => effort !== 'none');
-}
-
-/**
- * The nearest of the efforts that a model takes; undefined where it takes none that reasons, so that saying nothing comes
- * closest.
- */
-export function effortToAsk(wanted: ReasoningEffort, known: readonly ReasoningEffort[]): ReasoningEffort | undefined {
-  const usable = wanted === 'none' ? known : reasoningOnly(known);
-  return usable.length === 0 ? undefined : nearestEffort(wanted, usable);
 }
 
 /** Writes the reasoning options in the way of the variant. */
@@ -377,29 +356,4 @@ function encodeReasoning(
     case 'reasoning_effort':
       return effort === undefined ? {} : { reasoning_effort: effort };
   }
-}
-
-/** The effort that comes closest to a budget of reasoning tokens. */
-export function effortOfBudget(budget: number | undefined, maxTokens: number | undefined): ReasoningEffort | undefined {
-  if (budget === undefined) return undefined;
-  if (maxTokens === undefined) return 'medium';
-  return SHARES.find(([share]) => budget / maxTokens >= share)?.[1] ?? 'minimal';
-}
-
-/**
- * The known effort nearest to the wanted one; of two as near, the stronger, as servers that grade coarsely do it
- * themselves. Reasoning is only switched off when `none` itself is known: a model that always reasons gets its lowest
- * effort.
- */
-export function nearestEffort(
-  wanted: ReasoningEffort,
-  known: readonly ReasoningEffort[] = REASONING_EFFORTS,
-): ReasoningEffort {
-  const usable = new Set(known);
-  if (wanted !== 'none') usable.delete('none');
-  const position = REASONING_EFFORTS.indexOf(wanted);
-  const distance = (effort: ReasoningEffort): number => Math.abs(REASONING_EFFORTS.indexOf(effort) - position);
-  // From the strongest down, so that the stronger of two as near is met first.
-  const ranked = REASONING_EFFORTS.filter((effort) => usable.has(effort));
-  return ranked.toSorted((left, right) => distance(left) - distance(right))[0] ?? wanted;
 }
