@@ -197,7 +197,7 @@ export class EndpointLoad {
 
   /** Notes how a late call ended that was waited for. */
   lateEnded(hasFailed: boolean): void {
-    this.lateEnds = lateEndsAfter(this.lateEnds, hasFailed);
+    this.lateEnds = lateEndsAfter(this.lateEnds, hasFailed ? 'failed' : 'answered');
   }
 
   /** Whether there is room for a call of so many tokens. */
