@@ -137,7 +137,7 @@ describe('a call whose time limit is over', () => {
     const bench = benchOf(
       {
         cheap: { models: costing(1), behaves: (call) => (lasts(call) ? LASTS : ANSWER) },
-        dear: { models: { 'acme/one': other }, behaves: { ...ANSWER, afterMs: otherMs } },
+        dear: { models: { 'acme/one': other }, behaves: [{ ...ANSWER, afterMs: otherMs }] },
       },
       { timeouts, hedge: false, hangDetection: false },
     );
