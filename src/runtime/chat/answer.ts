@@ -73,6 +73,9 @@ export interface Answer<Call = AnswerCall, Result = UpstreamResult> {
   polish?(result: ChatResult): Promise<ChatResult>;
 }
 
+/** How a request came out, for its metadata. */
+export type RequestOutcome = 'answered' | 'failed';
+
 /** One chat request from its plan to its answer: straight to a provider, or with plugins and tools on the way. */
 export interface Execution {
   readonly request: NormalizedRequest;
@@ -90,12 +93,15 @@ export interface Execution {
    */
   run(): Promise<Answer>;
   /** What the attempts so far look like from outside. */
-  metadata(answered: boolean, generationTime?: number): RouterMetadata;
+  metadata(outcome: RequestOutcome, generationTime?: number): RouterMetadata;
   /** What plugins add to the metadata of an error. Absent where there are none. */
   readonly errorMetadata?: JsonObject;
   /** How the response cache was used so far. Absent where it takes no part. */
   readonly report?: CacheReport;
 }
+
+/** What the client had of a request before it failed. */
+export type ShownBefore = 'nothing' | 'content';
 
 /** What recording an end needs of an execution, whatever it requires. */
 export interface Recorded {

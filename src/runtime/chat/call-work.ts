@@ -23,7 +23,7 @@ export function measurementOf(
     latencyMs: answer.firstTokenAt - answer.startedAt,
     inOnePiece: !streamed,
     tokensPerSecond: tokens !== undefined && seconds > 0 ? tokens / seconds : undefined,
-    computedTokens: answer.work && facts && computedTokens(answer.work, needs, facts.usage, streamed),
+    computedTokens: answer.work && facts && computedTokens(answer.work, needs, facts.usage),
     toolCalls: facts?.toolCalls,
     schema: answer.call.schema,
   };
@@ -49,11 +49,10 @@ export function expectedWork(
 
 /** The same, once it is known. Prompts are still counted as roughly as before, so that both can be compared. */
 function computedTokens(
-  { tokens, work }: CallWork,
+  { kind, tokens, work }: CallWork,
   needs: RoutedRequest['needs'],
   { prompt_tokens: prompt, completion_tokens: answer, prompt_tokens_details: details }: Usage,
-  streamed: boolean,
 ): number {
   const cached = prompt > 0 ? Math.min(1, (details?.cached_tokens ?? 0) / prompt) : 0;
-  return work - tokens + roughPromptTokens(needs) * (1 - cached) + (streamed ? 0 : PER_ANSWER_TOKEN * answer);
+  return work - tokens + roughPromptTokens(needs) * (1 - cached) + (kind === 'streaming' ? 0 : PER_ANSWER_TOKEN * answer);
 }

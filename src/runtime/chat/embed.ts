@@ -55,14 +55,14 @@ export async function answerEmbeddings(
   plan: RoutePlan,
   signal: AbortSignal,
 ): Promise<EmbeddingResult> {
-  const execution = new EmbeddingExecution(services, request, plan, signal);
+  const execution = new EmbeddingExecution(services, { request, plan, signal });
   if (services.events.isHeard) announceRequest(services, execution);
   try {
     const answer = await execution.next();
     if (answer.result === undefined) throw new RangeError('embeddings come whole');
     return finish(services, execution, answer, answer.result);
   } catch (error) {
-    settleError(services, execution, signal.aborted ? CALLER_GONE : errorOfUnknown(error), false);
+    settleError(services, execution, signal.aborted ? CALLER_GONE : errorOfUnknown(error), 'nothing');
     throw error;
   }
 }
@@ -78,7 +78,7 @@ function finish(
   announceResult(services, execution, answer, facts);
   const whole = embeddingResultOf(request, answer.endpoint, result, facts.usage);
   return request.wantsMetadata
-    ? { ...whole, router_metadata: execution.metadata(true, attempt.endedAt - attempt.startedAt) }
+    ? { ...whole, router_metadata: execution.metadata('answered', attempt.endedAt - attempt.startedAt) }
     : whole;
 }
 

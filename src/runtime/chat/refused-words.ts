@@ -7,6 +7,7 @@ import { onDemand } from '../../platform/wait.ts';
 import type { RefusingEndpoint } from './known-refusals.ts';
 import type { RuntimeServices } from './services.ts';
 import type { Attempt } from '../../core/fallback/attempt.ts';
+import type { Recorded } from './answer.ts';
 
 /** Few requests ever meet a refusal. */
 const loadRefusals = onDemand(() => import('../../core/fallback/refusal.ts'));
@@ -15,16 +16,15 @@ const loadRefusals = onDemand(() => import('../../core/fallback/refusal.ts'));
  * How an endpoint is called that has refused something; undefined for any other, and where a request insists on all of
  * its words.
  *
- * @param attempts - Those of the request so far: a word that was refused beside another one is left out of it alone.
+ * @param execution - With its attempts so far: a word that was refused beside another one is left out of it alone.
  */
 export function refusingAt(
   { records }: RuntimeServices,
-  { preferences }: RoutedRequest,
-  attempts: readonly Attempt[],
+  { request, attempts }: Pick<Recorded, 'request' | 'attempts'>,
   endpoint: Endpoint,
   now: number,
 ): RefusingEndpoint | undefined {
-  if (preferences.requireParameters) return undefined;
+  if (request.preferences.requireParameters) return undefined;
   const known = records.refusals.of(endpoint, now);
   if (attempts.length === 0) return known;
   const own = attempts.flatMap(({ step, outcome }) =>

@@ -35,18 +35,16 @@ export function announceAnswer(
 /** Emits the `attempt_start` event, and gives the headers that a listener wants to go with the call. */
 export function announceAttempt(
   services: RuntimeServices,
-  execution: { readonly request: RoutedRequest },
-  step: PlanStep,
-  attempt: number,
-  hedge: boolean,
+  request: RoutedRequest,
+  { step, attempt, hedge }: { readonly step: PlanStep; readonly attempt: number; readonly hedge: boolean },
 ): TraceContext | undefined {
   const { events } = services;
-  for (const follower of events.followers) follower.attemptStarts(execution.request, step, attempt, hedge);
+  for (const follower of events.followers) follower.attemptStarts(request, step, attempt, hedge);
   if (!events.heard('attempt_start')) return undefined;
   const { endpoint, figures } = step;
   let carried: TraceContext | undefined;
   events.emit('attempt_start', {
-    request: factsOf(execution.request),
+    request: factsOf(request),
     attempt,
     hedge: hedge || undefined,
     decision: figures,

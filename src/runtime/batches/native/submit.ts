@@ -2,7 +2,7 @@
 import type { NativeItem, NativeJob, NativeReply } from '../../../contracts/native-batches.ts';
 import type { TaskResult, TaskSignals } from '../../../contracts/task-queue.ts';
 import type { ClaimedTask } from '../../../contracts/batch-store.ts';
-import type { BatchPorts } from '../ports.ts';
+import type { BatchPorts, OwnedBatch } from '../ports.ts';
 import { findLost, lookupOf, type NativeRoute, nativeRoutes, readItems, SeparateWays } from './route.ts';
 import { halves, jobOfParts, upstreamOf } from './job.ts';
 import type { Account } from '../../../contracts/account.ts';
@@ -47,7 +47,7 @@ export async function submitNatively(
   if (tries.submits > 0 || memo['lost'] === true || attempts > 1) {
     const found = await findLost(routes, batch, account, signal);
     if (!found.ok) return { type: 'again', afterMs: RETRY_MS, memo: { ...memo, lost: true }, reset: true };
-    if (found.value !== undefined) return assign(ports, batch, account, found.value.route, found.value.job);
+    if (found.value !== undefined) return assign(ports, { batch, account }, found.value.route, found.value.job);
   }
   // A budget is held call by call, and a provider's batch is charged when it is over.
   if (routes.first === undefined || ports.spending.holds(account)) return undefined;
@@ -66,7 +66,7 @@ export async function submitNatively(
   }
   if (reply.ok) {
     await ports.failPoint('run.submitted');
-    return assign(ports, batch, account, routes.first, reply.value);
+    return assign(ports, { batch, account }, routes.first, reply.value);
   }
   signal.throwIfAborted();
   if (reply.failure.kind === 'too_large' && batch.counts.total > 1) return divide(ports, batch, account, routes.first);
@@ -85,7 +85,7 @@ async function divide(
 ): Promise<TaskResult> {
   const whole = { from: 0, to: batch.counts.total };
   try {
-    for await (const _ of readItems(ports, batch, account, endpoint, whole));
+    for await (const _ of readItems(ports, { batch, account }, endpoint, whole));
   } catch (error) {
     if (error instanceof SeparateWays) return ONE_BY_ONE;
     throw error;
@@ -111,8 +111,7 @@ export function triesOf({ submits, refusal }: JsonObject): Tries {
  */
 async function assign(
   ports: BatchPorts,
-  batch: BatchRecord,
-  account: Account,
+  { batch, account }: OwnedBatch,
   { native, endpoint }: NativeRoute,
   { job, expiresAt }: NativeJob,
 ): Promise<TaskResult> {
