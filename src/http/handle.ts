@@ -2,7 +2,7 @@ import { type Account, ANONYMOUS } from '../contracts/account.ts';
 import { RouterError } from '../protocol/router-error.ts';
 import type { Router, RouterInternals } from '../router/router.ts';
 import { warn } from '../runtime/events/events.ts';
-import { placeOf } from '../runtime/chat/router-errors.ts';
+import { thrownPlace } from '../runtime/chat/router-errors.ts';
 import { authorize } from './authorize.ts';
 import type { answerBatches as AnswerBatchesFunction } from './batch-operations.ts';
 import { askingHeaders, negotiate } from './request-headers.ts';
@@ -220,7 +220,7 @@ function isUnexpected(error: unknown): error is Error {
 
 /** The caller sees a plain 500, so the operator must hear of it; not in the error's own words, which may repeat a prompt. */
 function unexpected(error: Error): WarningEvent {
-  return { code: 'internal', message: `A request failed inside the router: ${error.name} ${placeOf(error)}`.trim() };
+  return { code: 'internal', message: `A request failed inside the router: ${error.name} ${thrownPlace(error)}`.trim() };
 }
 
 /** The document is made when it is requested for the first time, and its makers are loaded then. */

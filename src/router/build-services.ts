@@ -4,7 +4,7 @@ import { buildRegistry, modelsOfPlugins } from '../core/pipeline/registry.ts';
 import { applyingTo } from '../core/normalize/applied.ts';
 import { compileRules } from '../core/normalize/rules.ts';
 import { UsualTokens } from '../runtime/endpoints/usual-times.ts';
-import { accountCheck, EndUsers, Rates } from '../runtime/limits/accounts.ts';
+import { accountCheck, EndUsers, AccountRates } from '../runtime/limits/accounts.ts';
 import { KnownEndpoints } from '../runtime/endpoints/endpoint-load.ts';
 import { EndpointRecords } from '../runtime/endpoints/endpoint-records.ts';
 import type { HealthListener } from '../runtime/chat/record-policies.ts';
@@ -76,7 +76,7 @@ export function buildServices(
     ...rememberedServices(config, running),
     checkAccount: accountCheck(environment, events),
     notifyOperator: seldom(environment, (message) => warn(events, { code: 'plugin_notice', message })),
-    rates: new Rates(config.usage.limiter, config.usage.rateLimits, environment, events),
+    rates: new AccountRates(config.usage.limiter, config.usage.rateLimits, environment, events),
     spending: new Spending(config.usage.keeper, { ...config.usage.spending, countsKeys }, events),
     ledger:
       before?.ledger ??

@@ -13,7 +13,7 @@ import { checkSaid, parseChatRequest } from '../protocol/parse-chat-request.ts';
 import type { ItemOptions, PreparedCall } from '../runtime/batches/item-calls.ts';
 import { answerComplete } from '../runtime/chat/answer-complete.ts';
 import { ChatStreamSource, chunksOf } from '../runtime/chat/chat-stream.ts';
-import { type CallerSignal, clientSignal, contextOf, type PrepareOptions, streamSignal, translated } from './incoming.ts';
+import { type CallerSignal, clientSignal, requestContext, type PrepareOptions, streamSignal, translated } from './incoming.ts';
 import { errorOfFault } from '../runtime/chat/router-errors.ts';
 import type { InnerCall, RuntimeServices } from '../runtime/chat/services.ts';
 import { execute, planEarly, planPrepared, preparePipeline } from '../runtime/pipeline/start.ts';
@@ -143,7 +143,7 @@ export class ChatService {
       ? (await loadRepair()).repairConversation(requested.messages)
       : undefined;
     const request = repaired === undefined ? requested : { ...requested, messages: repaired.messages };
-    const found = contextOf(services, request.user, options, native);
+    const found = requestContext(services, request.user, options, native);
     const context = found instanceof Promise ? await found : found;
     const normalized = normalizeChatRequest(request, context, services.facts);
     if (!normalized.ok) throw errorOfFault(normalized.fault);

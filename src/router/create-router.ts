@@ -13,7 +13,7 @@ import type { KeptStreams } from '../runtime/streams/kept-streams.ts';
 import type { AliasOf, ConfigurationVersion, ModelOf, RequestModel, Router, RouterInternals } from './router.ts';
 import type { createBatches as createBatchesFunction } from './create-batches.ts';
 import type { ResolvedConfig } from '../config/resolved-config.ts';
-import { forgetRefusals, partsOf, ReplacedParts, type RouterVersion } from './replaced-parts.ts';
+import { forgetRefusals, closableParts, ReplacedParts, type RouterVersion } from './replaced-parts.ts';
 import { RouterError } from '../protocol/router-error.ts';
 import { type ProviderLists, unknownProviders } from '../core/normalize/unknown-providers.ts';
 import { warn } from '../runtime/events/events.ts';
@@ -124,7 +124,7 @@ class RouterHost {
     await this.current.services.mirrors?.close();
     await this.current.services.ledger?.close();
     await this.#replaced.close();
-    await Promise.all(partsOf(this.current.config).map((part) => part.close?.()));
+    await Promise.all(closableParts(this.current.config).map((part) => part.close?.()));
     await this.#first.state.close?.();
     this.#releaseNetwork();
   }

@@ -53,7 +53,7 @@ export interface PrepareOptions extends OpenOptions {
 }
 
 /** What comes with a request besides its body: who asks, its id, its time. */
-export function contextOf(
+export function requestContext(
   services: RuntimeServices,
   user: string | null | undefined,
   options: PrepareOptions,

@@ -12,12 +12,12 @@ import { Notifier } from './deliver-webhook.ts';
 import { PageSize } from './page-size.ts';
 import { ItemPool } from './item-pool.ts';
 import { inOneSlice } from './shared-runs.ts';
-import { kindOf, lineBytes } from './files.ts';
+import { fileOfOutcome, lineBytes } from './files.ts';
 import { RouterError } from '../../protocol/router-error.ts';
 import { StorageError } from '../../contracts/storage-error.ts';
 import { echo, faultAt } from '../../protocol/fault.ts';
 import { faultOfLine } from '../../core/batch/wire-batch.ts';
-import { nextTurn } from '../../platform/wait.ts';
+import { yieldTurn } from '../../platform/wait.ts';
 import { errorOfFault } from '../chat/router-errors.ts';
 import type { BatchRecord } from '../../contracts/batch-record.ts';
 import type { Usage } from '../../protocol/usage.ts';
@@ -123,7 +123,7 @@ async function finalizeTask(ports: BatchPorts, task: ClaimedTask): Promise<TaskR
     if (outcomes.length === 0) break;
     for (const outcome of outcomes) {
       const { usage, response } = outcome;
-      fileBytes[kindOf(outcome)] += lineBytes(outcome);
+      fileBytes[fileOfOutcome(outcome)] += lineBytes(outcome);
       if (usage !== undefined) total = addUsage(total, usage);
       if (response !== undefined) providers.add(providerOf(response.body));
     }
@@ -307,7 +307,7 @@ async function validate(
       unrested += item.body.length + PER_REQUEST;
       if (unrested < TURN_LENGTH) continue;
       unrested = 0;
-      await nextTurn();
+      await yieldTurn();
     }
     await failPoint('validate.reading');
   }

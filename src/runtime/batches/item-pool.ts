@@ -10,7 +10,7 @@ import { errorOfUnknown } from '../chat/router-errors.ts';
 import { wait } from '../../platform/wait.ts';
 import { OutcomeWriter } from './outcome-writer.ts';
 import { ItemLeases } from './item-leases.ts';
-import type { Verdict } from './slots.ts';
+import type { CallVerdict } from './slots.ts';
 import type { BatchPorts, OwnedBatch } from './ports.ts';
 import * as read from '../../platform/json.ts';
 import type { BatchRecord } from '../../contracts/batch-record.ts';
@@ -346,7 +346,7 @@ export class ItemPool {
   ): Promise<{ readonly outcome: Omit<ItemOutcome, 'index' | 'resultId'> } | Failed | undefined> {
     const { calls, slots, failPoint } = this.#ports;
     const signal = this.#signal;
-    let verdict: Verdict = { type: 'other' };
+    let verdict: CallVerdict = { type: 'other' };
     let slot: Awaited<ReturnType<typeof slots.enter>>;
     try {
       const prepared = await calls.prepare(this.#batch, item.body, this.#account);

@@ -1,5 +1,4 @@
 import type { AttemptCall, AttemptedCall, LoopStart, CallEnd, CallResult, Dialing } from './attempt-call.ts';
-import { answerOf, calledAt, OK, refusalOf, WITHHELD } from './attempt-answer.ts';
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { Admission } from '../../core/fallback/health.ts';
 import { isGone, repetitionShare } from '../../core/fallback/throttle.ts';
@@ -16,8 +15,8 @@ import type { JsonValue } from '../../protocol/json.ts';
 import type { RouterMetadata } from '../../protocol/metadata.ts';
 import { announceAttempt, announceFirstToken } from '../events/announce.ts';
 import { timeoutsOf } from './call-watch.ts';
-import { type CallReason, RunningAttempt } from './running-attempt.ts';
-import { adjustmentsAt, joinedAdjustments, learnRefusal, refusingAt } from './refused-words.ts';
+import { type CallReason, expectedWork, RunningAttempt } from './running-attempt.ts';
+import { adjustmentsAt, joinedAdjustments, learnRefusal, refusingAt } from './known-refusals.ts';
 import { Hedging, lateAfterMs } from './hedging.ts';
 import { errorOfUnknown, withContext } from './router-errors.ts';
 import type { RuntimeServices } from './services.ts';
@@ -25,13 +24,12 @@ import type { SharedSlot } from '../endpoints/shared-limits.ts';
 import { RequestFailures } from './request-failures.ts';
 import { Reservation } from '../limits/spending.ts';
 import { accountOf, settleAttempt } from './settle.ts';
-import { expectedWork } from './call-work.ts';
 import { RequestWaits } from './request-waits.ts';
 import { onDemand } from '../../platform/wait.ts';
 import { isLimited } from '../../core/selection/adaptive/endpoint-limits.ts';
 import { mayHedge } from '../../core/selection/adaptive/hedge.ts';
 import { type Attempt, hasOtherModel } from '../../core/fallback/attempt.ts';
-import type { Answer, RequestOutcome } from './answer.ts';
+import { type Answer, answerOf, calledAt, OK, refusalCategory, type RequestOutcome, WITHHELD } from './answer.ts';
 import { givenUpUsd, lostOnHedge, lostOnHedges } from './billing.ts';
 import { RequestSlots } from '../endpoints/request-slots.ts';
 import type { Continuation } from '../../contracts/failure.ts';
@@ -99,7 +97,8 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
    * @throws {@link RouterError} when none does; the signal's reason when the client disconnects.
    */
   async next(): Promise<Answer<Call, Result>> {
-    this.#services.pacing.request(this.#services.environment.now());
+    const { environment, pacing, records } = this.#services;
+    pacing.request(environment.now());
     try {
       let answer: Answer<Call, Result> | undefined;
       let waited = false;
@@ -112,7 +111,7 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
         const first = this.#before(move);
         if (first === undefined) answer = await this.#attempt(move);
         else await first;
-        if (answer === undefined) await learnRefusal(this.#services, this.request, this.#attempts);
+        if (answer === undefined) await learnRefusal(records.refusals, environment, this.request, this.#attempts);
       }
       if (this.signal.aborted) answer.abandon();
       this.signal.throwIfAborted();
@@ -173,7 +172,7 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
       firstTokenAt,
       usage,
       chargedNanoUsd,
-      refusal: refusalOf(made, end),
+      refusal: refusalCategory(made, end),
       kept: 'failure' in end && end.kept !== undefined ? true : undefined,
       continued,
     };
@@ -295,7 +294,7 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
     this.#waits.end(endpoint.id);
     const attempt = (this.#start.attemptsBefore ?? 0) + this.#attempts.length + (reason.hedge ? 2 : 1);
     const limits = timeoutsOf(timeouts, provider, endpoint);
-    const refusing = refusingAt(this.#services, this, endpoint, startedAt);
+    const refusing = refusingAt(records.refusals, this, endpoint, startedAt);
     const call = this.dial({
       environment,
       signal: this.signal,

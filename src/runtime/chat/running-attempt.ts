@@ -1,7 +1,11 @@
-/** One call under way, as the attempt loop waits for it. */
+/** One call under way, as the attempt loop waits for it, and how much its endpoint likely computes for it. */
+import type { RoutedRequest } from '../../contracts/request.ts';
+import { PER_ANSWER_TOKEN, roughPromptTokens } from '../../core/selection/adaptive/expected-cost.ts';
+import { ANSWER_TOKENS } from '../../core/selection/adaptive/rank-adaptive.ts';
 import type { PlanStep } from '../../core/selection/route-plan.ts';
 import type { Environment, Timer } from '../../platform/environment.ts';
 import type { CallResult } from './attempt-call.ts';
+import type { RuntimeServices } from './services.ts';
 import type { RunningCall } from '../endpoints/endpoint-load.ts';
 import type { TimedKind } from '../../core/selection/adaptive/speed.ts';
 
@@ -158,3 +162,21 @@ type SentCall = Pick<
   RunningAttempt<unknown, unknown>,
   'startedAt' | 'generation' | 'attempt' | 'kind' | 'patience' | 'tokens' | 'spared' | 'adjustments'
 >;
+
+/**
+ * Tokens that an endpoint likely has to compute until a call has its answer, and those that it is spared: of the prompt,
+ * what it has in no cache, and where the answer comes in one piece that too.
+ */
+export function expectedWork(
+  { usualTokens }: RuntimeServices,
+  request: RoutedRequest,
+  warmth = 0,
+): Pick<RunningCall, 'tokens' | 'spared'> {
+  const { needs, stream, operation, account, targets } = request;
+  const prompt = roughPromptTokens(needs);
+  const spared = prompt * warmth;
+  if (stream || operation !== 'chat') return { tokens: prompt - spared, spared };
+  const { usualAnswerTokens = ANSWER_TOKENS } = usualTokens.of(account.id, targets[0]?.model);
+  const answer = PER_ANSWER_TOKEN * Math.min(usualAnswerTokens, needs.outputTokens ?? Infinity);
+  return { tokens: prompt - spared + answer, spared };
+}

@@ -4,17 +4,17 @@ import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { CountedHealth } from '../../core/fallback/health.ts';
 import type { RoutedRequest } from '../../contracts/request.ts';
 import { likelyPromptTokens } from '../../core/tokens/token-estimate.ts';
-import { expectedCost, requestRates, roughPromptTokens } from '../../core/selection/adaptive/expected-cost.ts';
+import { expectedCost, PER_ANSWER_TOKEN, requestRates, roughPromptTokens } from '../../core/selection/adaptive/expected-cost.ts';
 import { failureUsd } from '../../core/selection/adaptive/health-score.ts';
 import type { RequestFailures } from './request-failures.ts';
 import type { RouterError } from '../../protocol/router-error.ts';
-import { measurementOf } from './call-work.ts';
-import { warnOfFailure, warnOfUnknownPrice } from '../events/attempt-warnings.ts';
-import { factsOf, isListed } from '../events/announce.ts';
-import type { AnswerFacts, AttemptedCall, CallEnd } from './attempt-call.ts';
-import { CALLER_GONE } from './router-errors.ts';
+import { isListed, requestFacts } from '../events/announce.ts';
+import type { AnswerFacts, AttemptedCall, CallEnd, CallWork } from './attempt-call.ts';
+import { CALLER_GONE, thrownKind, thrownPlace } from './router-errors.ts';
+import type { Measurement } from '../../core/selection/performance.ts';
+import { warn } from '../events/events.ts';
 import type { RuntimeServices } from './services.ts';
-import type { AttemptFailure } from '../../contracts/failure.ts';
+import { type AttemptFailure, NO_TOKEN } from '../../contracts/failure.ts';
 import { growthFactor } from '../../core/selection/adaptive/growth.ts';
 import { usualMedian } from '../../core/selection/adaptive/speed.ts';
 import type { Attempt } from '../../core/fallback/attempt.ts';
@@ -92,6 +92,36 @@ function recordEnd(
   return services.records.ended(endpoint, failed, cause.mismatch === undefined ? undefined : MISFIT, endedAt);
 }
 
+/** What an answer shows of its endpoint. Embeddings generate nothing: their speed is that of reading. */
+function measurementOf(
+  attempt: Attempt,
+  answer: Pick<AttemptedCall, 'call' | 'startedAt' | 'firstTokenAt' | 'result' | 'work'>,
+  { operation, needs }: RoutedRequest,
+  facts: AnswerFacts | undefined,
+): Measurement {
+  const tokens = operation === 'chat' ? facts?.usage.completion_tokens : facts?.usage.prompt_tokens;
+  const streamed = answer.result === undefined;
+  const seconds = (attempt.endedAt - (streamed ? answer.firstTokenAt : answer.startedAt)) / 1_000;
+  return {
+    latencyMs: answer.firstTokenAt - answer.startedAt,
+    inOnePiece: !streamed,
+    tokensPerSecond: tokens !== undefined && seconds > 0 ? tokens / seconds : undefined,
+    computedTokens: answer.work && facts && computedTokens(answer.work, needs, facts.usage),
+    toolCalls: facts?.toolCalls,
+    schema: answer.call.schema,
+  };
+}
+
+/** Tokens that an endpoint has computed for a call, once it is known. Prompts are still counted as roughly as before, so that both can be compared. */
+function computedTokens(
+  { kind, tokens, work }: CallWork,
+  needs: RoutedRequest['needs'],
+  { prompt_tokens: prompt, completion_tokens: answer, prompt_tokens_details: details }: Usage,
+): number {
+  const cached = prompt > 0 ? Math.min(1, (details?.cached_tokens ?? 0) / prompt) : 0;
+  return work - tokens + roughPromptTokens(needs) * (1 - cached) + (kind === 'streaming' ? 0 : PER_ANSWER_TOKEN * answer);
+}
+
 /** Emits the `attempt` event. */
 function announceEnd(services: RuntimeServices, request: RoutedRequest, made: AttemptedCall, attempt: Attempt): void {
   const { events } = services;
@@ -100,7 +130,7 @@ function announceEnd(services: RuntimeServices, request: RoutedRequest, made: At
   const { endpoint } = made;
   const { outcome } = attempt;
   events.emit('attempt', {
-    request: factsOf(request),
+    request: requestFacts(request),
     attempt: made.attempt,
     hedge: made.hedge || undefined,
     provider: endpoint.provider,
@@ -113,6 +143,53 @@ function announceEnd(services: RuntimeServices, request: RoutedRequest, made: At
     usage: attempt.usage,
     costNanoUsd: attempt.chargedNanoUsd || undefined,
     givenUpCost: attempt.costUsd,
+  });
+}
+
+/** Warns of a failure that lasts until somebody does something about it. */
+function warnOfFailure(services: RuntimeServices, endpoint: Endpoint, failure: AttemptFailure): void {
+  warnOfRefusedKey(services, endpoint, failure);
+  warnOfBrokenAdapter(services, endpoint, failure);
+}
+
+/** A key that is not accepted, or has nothing left, stays that way until somebody does something about it. */
+function warnOfRefusedKey({ events, records }: RuntimeServices, endpoint: Endpoint, failure: AttemptFailure): void {
+  const { provider, model, byok } = endpoint;
+  if (byok !== undefined || (failure.kind !== 'credentials' && failure.kind !== 'quota')) return;
+  // A refusal that may concern its request alone is nobody's trouble until it is suspected to be more.
+  if (failure.doubtful === true && records.admission(endpoint).ok) return;
+  const trouble =
+    failure.kind === 'credentials' ? 'does not accept its key' : 'says that its balance or quota is used up';
+  const answer = failure.status === undefined ? '' : ` (it answered ${failure.status})`;
+  warn(events, {
+    code: 'provider_key',
+    message: `${provider} ${trouble} for ${model}${answer}; it cools down for a while. Check the key and the account there`,
+  });
+}
+
+/** The caller sees that the provider could not be called, so whoever wrote its adapter must hear why. */
+function warnOfBrokenAdapter({ events }: RuntimeServices, endpoint: Endpoint, failure: AttemptFailure): void {
+  if (!('thrown' in failure)) return;
+  const { thrown, message } = failure;
+  const what = message === NO_TOKEN ? 'apiKey function' : 'adapter';
+  warn(events, {
+    code: 'provider_failed',
+    message: `The ${what} of ${endpoint.provider} threw ${thrownKind(thrown)} ${thrownPlace(thrown)}`.trim(),
+    thrown,
+  });
+}
+
+/** Costs that are missing are not missed until somebody adds them up, so it is told with the first answer. */
+function warnOfUnknownPrice({ events, records }: RuntimeServices, endpoint: Endpoint): void {
+  if (!records.noteUnpriced(endpoint)) return;
+  const { model, provider, price } = endpoint;
+  const unknown = price === undefined ? 'its price is unknown' : 'its price leaves out something that was billed';
+  warn(events, {
+    code: 'price_unknown',
+    message:
+      `An answer of ${model} at ${provider} has no cost in usage, budgets and metrics: ${unknown}. Declare it in the ` +
+      `provider's models, { '${model}': { price: { prompt, completion } } } in USD per million tokens, or run ` +
+      '"npx signalbox catalog refresh"',
   });
 }
 
@@ -243,7 +320,7 @@ export function announceResult(
   for (const follower of services.events.followers) follower.answered(execution, answer, facts);
   if (!services.events.heard('result')) return cache;
   services.events.emit('result', {
-    request: factsOf(execution.request),
+    request: requestFacts(execution.request),
     provider: answer.endpoint.provider,
     model: answer.endpoint.model,
     listed: isListed(services, answer.endpoint.model),
@@ -274,7 +351,7 @@ export function settleError(
   if (!services.events.heard('error')) return;
   const last = execution.attempts.at(-1)?.step.endpoint;
   services.events.emit('error', {
-    request: factsOf(execution.request),
+    request: requestFacts(execution.request),
     ...(last === undefined
       ? {}
       : { provider: last.provider, model: last.model, listed: isListed(services, last.model) }),

@@ -1,7 +1,7 @@
 /** One upstream call, from the connection to the last byte. */
 import { sealOf } from '../../core/normalize/reasoning-origin.ts';
 import { ResultCollector } from '../../core/stream/collect.ts';
-import { withCountedUsage } from '../../core/stream/counted-usage.ts';
+import { withCountedUsage } from '../../core/stream/usage.ts';
 import { commits, endReason, piecesOf } from '../../core/stream/pieces.ts';
 import { isRefusal, type RefusalPart, refusalPart } from '../../core/stream/refusal.ts';
 import type { Choice, FinishReason } from '../../protocol/chat-result.ts';

@@ -38,19 +38,12 @@ import type { PlanStep } from '../../core/selection/route-plan.ts';
 import type { EndpointRecord } from '../../core/selection/world.ts';
 import type { Environment } from '../../platform/environment.ts';
 import type { CallEnding, EndpointLoad, KnownEndpoints, RunningCall } from './endpoint-load.ts';
-import type { HealthListener, RecordPolicies, StartedCall } from '../chat/record-policies.ts';
+import type { HealthListener, RecordPolicies, RecordsOptions, StartedCall } from '../chat/record-policies.ts';
 import { isBlamed, type RequestFailures } from '../chat/request-failures.ts';
 import { beganWith, hasChanged } from '../chat/began-cooldowns.ts';
 import { KnownRefusals } from '../chat/known-refusals.ts';
 import { UsualTimes } from './usual-times.ts';
 import type { TimedKind, UsualTime } from '../../core/selection/adaptive/speed.ts';
-
-interface RecordsOptions {
-  /** Called when a cooldown or the breaker of an endpoint has changed. */
-  readonly onChange?: HealthListener | undefined;
-  /** What endpoints have refused. Default: nothing yet. */
-  readonly refusals?: KnownRefusals | undefined;
-}
 
 /** What this process knows of every endpoint it has called. The folds are pure; this holds their latest state. */
 export class EndpointRecords {

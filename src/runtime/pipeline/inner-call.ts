@@ -13,7 +13,7 @@ import type { Environment } from '../../platform/environment.ts';
 import type { ActivePlugin } from '../../core/pipeline/choose-plugins.ts';
 import type { ErrorType } from '../../protocol/error.ts';
 import { warn } from '../events/events.ts';
-import { kindOf } from '../chat/router-errors.ts';
+import { thrownKind } from '../chat/router-errors.ts';
 
 /** How deep in calls of plugins a request stands; 0 for one from outside. */
 function depthOf({ within }: NormalizedRequest): number {
@@ -182,11 +182,11 @@ export function handleHookFailure(
   { active: { plugin }, hook, failure }: FailedHook,
 ): void {
   const { id, whenItThrows, failStatus = 502 } = plugin;
-  if (whenItThrows === 'fail' && isRefusal(failure)) {
+  if (whenItThrows === 'fail' && refusesRequest(failure)) {
     ledger.stageUnlessNoted(id, 0, 'refused the request');
     throw failure.thrown;
   }
-  const what = failure.type === 'late' ? 'took too long' : `threw ${kindOf(failure.thrown)}`;
+  const what = failure.type === 'late' ? 'took too long' : `threw ${thrownKind(failure.thrown)}`;
   const then = whenItThrows === 'skip' ? 'the request went on without it' : 'the request failed';
   warn(services.events, {
     code: 'plugin_failed',
@@ -209,6 +209,6 @@ export function handleHookFailure(
 }
 
 /** An error about the request itself: the plugin works, and its operator has nothing to do. */
-export function isRefusal(failure: HookFailure): failure is { type: 'threw'; thrown: RouterError } {
+export function refusesRequest(failure: HookFailure): failure is { type: 'threw'; thrown: RouterError } {
   return failure.type === 'threw' && RouterError.isInstance(failure.thrown) && failure.thrown.status < 500;
 }

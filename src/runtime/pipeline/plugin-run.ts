@@ -20,7 +20,7 @@ import {
   type HookFailure,
   type HookName,
   handleHookFailure,
-  isRefusal,
+  refusesRequest,
   runBounded,
   sharedContext,
 } from './inner-call.ts';
@@ -268,7 +268,7 @@ export class PluginRun {
     const stagesBefore = hook === 'onRequest' ? this.#ledger.stages.length : 0;
     let reported: PluginOutcome = 'aborted';
     const skip = (failure: HookFailure): undefined => {
-      reported = isRefusal(failure) ? 'refused' : 'failed';
+      reported = refusesRequest(failure) ? 'refused' : 'failed';
       this.broken(active, hook, failure);
       reported = 'skipped';
     };

@@ -14,7 +14,7 @@ import type { BatchPorts } from '../ports.ts';
 import { findJob, type LiveJob, nextPart, partsOf, upstreamOf, halves, jobOfParts, type NativePart } from './job.ts';
 import { findLost, nativeRoutes, isSilence, lookupOf, readItems, SeparateWays } from './route.ts';
 import { failUnanswered, storeResults, UnreadableResults } from './results.ts';
-import { FIRST_POLL_MS, submitNatively, MAX_TRIES, NEXT_PART, RETRY_MS, triesOf, tryAgain } from './submit.ts';
+import { FIRST_POLL_MS, submitNatively, MAX_TRIES, NEXT_PART, RETRY_MS, rememberedTries, tryAgain } from './submit.ts';
 import { canonical } from '../../../platform/json.ts';
 import type { JsonObject } from '../../../protocol/json.ts';
 import type { BatchRecord } from '../../../contracts/batch-record.ts';
@@ -218,7 +218,7 @@ async function submitPart(
   // Its provider is not configured now.
   if (next === undefined) return { type: 'again', afterMs: RETRY_MS, memo, reset: true };
   const { native, part, lookup } = next;
-  const tries = triesOf(memo);
+  const tries = rememberedTries(memo);
   const recorded = (changed: readonly NativePart[], expiresAt?: number): Promise<boolean> =>
     keepParts(ports, next, changed, expiresAt);
   if (tries.submits > 0 || memo['lost'] === true || attempts > 1) {

@@ -43,7 +43,7 @@ export async function submitNatively(
   if (memo['native'] === false) return undefined;
   const account = await ports.accountOf(batch);
   const routes = await nativeRoutes(ports, batch, account);
-  const tries = triesOf(memo);
+  const tries = rememberedTries(memo);
   if (tries.submits > 0 || memo['lost'] === true || attempts > 1) {
     const found = await findLost(routes, batch, account, signal);
     if (!found.ok) return { type: 'again', afterMs: RETRY_MS, memo: { ...memo, lost: true }, reset: true };
@@ -101,7 +101,7 @@ export const NEXT_PART: TaskResult = { type: 'again', afterMs: 0, memo: {}, rese
 const ONE_BY_ONE: TaskResult = { type: 'again', afterMs: 0, memo: { native: false }, reset: true };
 
 /** Tries that a task remembers. */
-export function triesOf({ submits, refusal }: JsonObject): Tries {
+export function rememberedTries({ submits, refusal }: JsonObject): Tries {
   return { submits: Number(submits ?? 0), refusal: string(refusal) };
 }
 
