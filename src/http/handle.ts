@@ -220,7 +220,10 @@ function isUnexpected(error: unknown): error is Error {
 
 /** The caller sees a plain 500, so the operator must hear of it; not in the error's own words, which may repeat a prompt. */
 function unexpected(error: Error): WarningEvent {
-  return { code: 'internal', message: `A request failed inside the router: ${error.name} ${thrownPlace(error)}`.trim() };
+  return {
+    code: 'internal',
+    message: `A request failed inside the router: ${error.name} ${thrownPlace(error)}`.trim(),
+  };
 }
 
 /** The document is made when it is requested for the first time, and its makers are loaded then. */

@@ -80,7 +80,8 @@ export function buildServices(
     spending: new Spending(config.usage.keeper, { ...config.usage.spending, countsKeys }, events),
     ledger:
       before?.ledger ??
-      (config.ledger && new RequestLedger({ ...config.ledger, secret: () => identitySecret.reveal(), environment, events })),
+      (config.ledger &&
+        new RequestLedger({ ...config.ledger, secret: () => identitySecret.reveal(), environment, events })),
     responses:
       running?.config.usage === config.usage && before
         ? before.responses
@@ -116,10 +117,7 @@ function buildFacts(config: ResolvedConfig): RouterFacts {
 function rememberedServices(
   config: ResolvedConfig,
   running: RunningServices | undefined,
-): Pick<
-  RuntimeServices,
-  'pacing' | 'usualTokens' | 'sharedLimits' | 'origins' | 'prefixes' | 'prompts' | 'sticky'
-> {
+): Pick<RuntimeServices, 'pacing' | 'usualTokens' | 'sharedLimits' | 'origins' | 'prefixes' | 'prompts' | 'sticky'> {
   const { environment, reasoningOriginMs, stickyTtlMs } = config;
   const before = running?.services;
   const isSame = (...names: readonly (keyof ResolvedConfig)[]): boolean =>
@@ -138,8 +136,7 @@ function rememberedServices(
       : undefined,
     prompts: before?.prompts ?? new KnownPrompts(environment),
     sticky:
-      before?.sticky.under(stickyTtlMs) ??
-      new StickySessions(state, boundedMap(MAX_RECORDS), stickyTtlMs, environment),
+      before?.sticky.under(stickyTtlMs) ?? new StickySessions(state, boundedMap(MAX_RECORDS), stickyTtlMs, environment),
   };
 }
 

@@ -13,7 +13,14 @@ import { checkSaid, parseChatRequest } from '../protocol/parse-chat-request.ts';
 import type { ItemOptions, PreparedCall } from '../runtime/batches/item-calls.ts';
 import { answerComplete } from '../runtime/chat/answer-complete.ts';
 import { ChatStreamSource, chunksOf } from '../runtime/chat/chat-stream.ts';
-import { type CallerSignal, clientSignal, requestContext, type PrepareOptions, streamSignal, translated } from './incoming.ts';
+import {
+  type CallerSignal,
+  clientSignal,
+  requestContext,
+  type PrepareOptions,
+  streamSignal,
+  translated,
+} from './incoming.ts';
 import { errorOfFault } from '../runtime/chat/router-errors.ts';
 import type { InnerCall, RuntimeServices } from '../runtime/chat/services.ts';
 import { execute, planEarly, planPrepared, preparePipeline } from '../runtime/pipeline/start.ts';

@@ -101,13 +101,13 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
     pacing.request(environment.now());
     try {
       let answer: Answer<Call, Result> | undefined;
-      let waited = false;
+      let waitedMs = 0;
       // What comes before a call takes time, so the core decides again after it: until the call nothing else may run.
       while (answer === undefined) {
         this.signal.throwIfAborted();
-        const move = this.#nextMove(waited);
+        const move = this.#nextMove(waitedMs);
         if (move.type === 'stop') throw await this.#stopped(move.reason);
-        waited = move.waitMs > 0;
+        waitedMs = move.waitMs;
         const first = this.#before(move);
         if (first === undefined) answer = await this.#attempt(move);
         else await first;
@@ -211,7 +211,8 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
     }
   }
 
-  #nextMove(waited: boolean): Move {
+  /** @param waitedMs - What was waited just now. */
+  #nextMove(waitedMs: number): Move {
     const { environment, fallback, pacing, records } = this.#services;
     const perSecond = (): number => this.plan.steps.reduce((sum, { endpoint }) => sum + records.rate(endpoint), 0);
     const [now, healthAt] = [environment.now(), (step: PlanStep) => records.record(step.endpoint)?.health];
@@ -224,7 +225,7 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
       isGone: (step) => isGone(healthAt(step), now),
       answeredSince: records.answeredSince,
       holdMs: this.#waits.holdMs,
-      waited,
+      waited: waitedMs > 0,
       roll: environment.random(),
       slotWaitMs: pacing.slotWaitMs(this.#waits.forSlotMs, perSecond),
       warmWaitMs: pacing.warmWaitMs(this.#waits.forSlotMs),
@@ -279,11 +280,7 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
   }
 
   /** Sends a call on its way. */
-  #launch(
-    step: PlanStep,
-    reason: CallReason,
-    shared: SharedSlot | undefined,
-  ): RunningAttempt<Call, Result> {
+  #launch(step: PlanStep, reason: CallReason, shared: SharedSlot | undefined): RunningAttempt<Call, Result> {
     const { environment, records, providers, timeouts, events } = this.#services;
     const { endpoint } = step;
     const provider = providers.get(endpoint.provider);
@@ -305,7 +302,9 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
       apiKey: endpoint.byok && this.request.account.providerKeys?.[endpoint.provider]?.apiKey,
       deadlineAt: this.#deadlineAt,
       holdsRefusals: this.plan.steps.length > 1 && !this.request.preferences.returnRefusals,
-      traceContext: events.isHeard ? announceAttempt(this.#services, this.request, { step, attempt, hedge: reason.hedge }) : undefined,
+      traceContext: events.isHeard
+        ? announceAttempt(this.#services, this.request, { step, attempt, hedge: reason.hedge })
+        : undefined,
       onSending: (body) => this.onSending?.(endpoint, body()),
       onLimits,
     });

@@ -60,7 +60,9 @@ export function lateAfterMs<Call, Result>(
   const usual = records.usual(endpoint, kind);
   const isKnown = usual !== undefined && hedge !== false;
   const factor = growthFactor(usual?.growth, running.mostWork);
-  const delayMs = isKnown ? hedgeDelay(usual, hedge, { isProbe, isSuspect: suspicion === 'may_hang', factor }) : undefined;
+  const delayMs = isKnown
+    ? hedgeDelay(usual, hedge, { isProbe, isSuspect: suspicion === 'may_hang', factor })
+    : undefined;
   return delayMs ?? records.firstResponseMs(endpoint, running);
 }
 

@@ -4,7 +4,12 @@ import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { CountedHealth } from '../../core/fallback/health.ts';
 import type { RoutedRequest } from '../../contracts/request.ts';
 import { likelyPromptTokens } from '../../core/tokens/token-estimate.ts';
-import { expectedCost, PER_ANSWER_TOKEN, requestRates, roughPromptTokens } from '../../core/selection/adaptive/expected-cost.ts';
+import {
+  expectedCost,
+  PER_ANSWER_TOKEN,
+  requestRates,
+  roughPromptTokens,
+} from '../../core/selection/adaptive/expected-cost.ts';
 import { failureUsd } from '../../core/selection/adaptive/health-score.ts';
 import type { RequestFailures } from './request-failures.ts';
 import type { RouterError } from '../../protocol/router-error.ts';
@@ -119,7 +124,9 @@ function computedTokens(
   { prompt_tokens: prompt, completion_tokens: answer, prompt_tokens_details: details }: Usage,
 ): number {
   const cached = prompt > 0 ? Math.min(1, (details?.cached_tokens ?? 0) / prompt) : 0;
-  return work - tokens + roughPromptTokens(needs) * (1 - cached) + (kind === 'streaming' ? 0 : PER_ANSWER_TOKEN * answer);
+  return (
+    work - tokens + roughPromptTokens(needs) * (1 - cached) + (kind === 'streaming' ? 0 : PER_ANSWER_TOKEN * answer)
+  );
 }
 
 /** Emits the `attempt` event. */

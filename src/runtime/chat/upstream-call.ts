@@ -246,7 +246,9 @@ export class UpstreamCall extends Pollable<readonly StreamPiece[] | undefined> {
     this.#watch.deadline.liftTotal();
     this.#watch.deadline.pause();
     const firstTokenAt = this.#options.environment.now();
-    return part === 'refused' ? { type: 'committed', firstTokenAt, withheld: true } : { type: 'committed', firstTokenAt };
+    return part === 'refused'
+      ? { type: 'committed', firstTokenAt, withheld: true }
+      : { type: 'committed', firstTokenAt };
   }
 
   async #untilEnd(): Promise<CallResult> {

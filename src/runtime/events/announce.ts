@@ -18,7 +18,12 @@ export function announceRequest({ events }: RuntimeServices, { request }: { read
   }
   if (request.operation === 'chat' && events.heard('content')) {
     const { messages, tools, serverTools } = request as NormalizedRequest;
-    events.emit('content', { type: 'request', request: requestFacts(request), messages, tools: [...tools, ...serverTools] });
+    events.emit('content', {
+      type: 'request',
+      request: requestFacts(request),
+      messages,
+      tools: [...tools, ...serverTools],
+    });
   }
 }
 

@@ -49,10 +49,10 @@ export async function planForExplanation(
     roll,
     stateOf: () => undefined,
     onFailures: (failures) => {
-    for (const { active, thrown } of failures) {
-      const failure = { type: 'threw', thrown } as const;
+      for (const { active, thrown } of failures) {
+        const failure = { type: 'threw', thrown } as const;
         handleHookFailure(services, new RequestUsage(), { active, hook: 'onCandidates', failure });
-    }
+      }
     },
   });
 }
@@ -208,18 +208,13 @@ export class PipelineExecution implements Execution {
 
   async #planned(request: NormalizedRequest): Promise<{ request: NormalizedRequest; plan: RoutePlan }> {
     const plugins = this.#plugins;
-    const { filtered, ...planned } = await planWithPlugins(
-      this.#services,
-      request,
-      plugins.active,
-      {
-        roll: plugins.roll,
-        stateOf: (active) => plugins.stateOf(active),
-        onFailures: (failures) => {
-          for (const { active, thrown } of failures) plugins.broken(active, 'onCandidates', { type: 'threw', thrown });
-        },
+    const { filtered, ...planned } = await planWithPlugins(this.#services, request, plugins.active, {
+      roll: plugins.roll,
+      stateOf: (active) => plugins.stateOf(active),
+      onFailures: (failures) => {
+        for (const { active, thrown } of failures) plugins.broken(active, 'onCandidates', { type: 'threw', thrown });
       },
-    );
+    });
     for (const { id, record } of filtered.stages) this.#ledger.stage(id, record);
     for (const id of filtered.changedBy) this.#ledger.stageUnlessNoted(id, 0, 'chose the models');
     return planned;

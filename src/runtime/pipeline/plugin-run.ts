@@ -64,7 +64,10 @@ export class PluginRun {
     services: RuntimeServices,
     active: readonly ActivePlugin[],
     ledger: RequestUsage,
-    { signal, roll = services.environment.random() }: { readonly signal: AbortSignal; readonly roll?: number | undefined },
+    {
+      signal,
+      roll = services.environment.random(),
+    }: { readonly signal: AbortSignal; readonly roll?: number | undefined },
   ) {
     this.#services = services;
     this.#active = active;

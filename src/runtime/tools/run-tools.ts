@@ -116,7 +116,10 @@ async function execute(call: ResultToolCall, run: ToolRun, used: ToolUse): Promi
     return { finished: failed(call, run, tool, { reason: 'The tool took too long' }), outcome: 'timeout' };
   }
   if (outcome.type === 'threw') {
-    return { finished: failed(call, run, tool, { thrown: outcome.thrown, reason: reasonOf(outcome.thrown) }), outcome: 'failed' };
+    return {
+      finished: failed(call, run, tool, { thrown: outcome.thrown, reason: reasonOf(outcome.thrown) }),
+      outcome: 'failed',
+    };
   }
   try {
     const checked = checkOutcome(outcome.value);
@@ -127,7 +130,10 @@ async function execute(call: ResultToolCall, run: ToolRun, used: ToolUse): Promi
     const went = checked.fails === undefined ? 'ok' : 'failed';
     return { finished: { call, result: text, outcome: checked }, outcome: went };
   } catch (thrown) {
-    return { finished: failed(call, run, tool, { thrown, reason: 'The tool gave no usable result' }), outcome: 'failed' };
+    return {
+      finished: failed(call, run, tool, { thrown, reason: 'The tool gave no usable result' }),
+      outcome: 'failed',
+    };
   }
 }
 

@@ -55,7 +55,7 @@ export async function submitNatively(
   if (stopping.aborted) return { type: 'again', afterMs: 0 };
   const { native, endpoint } = routes.first;
   const lookup = lookupOf(batch, account, endpoint, signal);
-  const items = (): AsyncIterable<NativeItem> => readItems(ports, batch, account, endpoint);
+  const items = (): AsyncIterable<NativeItem> => readItems(ports, { batch, account }, endpoint);
   let reply: NativeReply<NativeJob>;
   try {
     reply = await native.submit({ ...lookup, items });
