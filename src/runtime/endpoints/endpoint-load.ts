@@ -184,7 +184,7 @@ export class EndpointLoad {
 
   /** Notes how a late call ended that was waited for. */
   lateEnded(end: CallEnding): void {
-    this.lateEnds = lateEndsAfter(this.lateEnds, end === 'failed');
+    this.lateEnds = lateEndsAfter(this.lateEnds, end);
   }
 
   /** Whether there is room for a call of so many tokens. */

@@ -162,7 +162,7 @@ export class EndpointRecords {
     const known = this.#known.called(endpoint.id);
     const { record, load } = known;
     const health = observeStart(record.health, this.#policy, now);
-    const pace = paceAfterSending(record.pace ?? FREE_PACE, now, call.promised);
+    const pace = paceAfterSending(record.pace ?? FREE_PACE, now, call.promised === true ? 'promised' : 'free');
     const { performance, speed, tokens, charges, unpriced } = record;
     known.record = { health, performance, speed, pace, tokens, charges, unpriced };
     load.started(endpoint, call.tokens ?? 0, now);
@@ -209,7 +209,7 @@ export class EndpointRecords {
       health,
       performance: measurement === undefined ? record.performance : measure(record.performance, measurement, now),
       speed: this.#times.after(endpoint, record.speed, measurement, now),
-      pace: paceAfterCall(record.pace, this.#pacer, outcome, health.cooldown, now),
+      pace: paceAfterCall(record.pace, this.#pacer, outcome.ok ? outcome : { ...outcome, health }, now),
       tokens: record.tokens,
       charges: record.charges,
       unpriced: record.unpriced,
@@ -342,7 +342,7 @@ export class EndpointRecords {
     const now = this.#environment.now();
     const silentMs = known.load.running.reduce((most, { startedAt }) => Math.max(most, now - startedAt), 0);
     const lostUsd = failureUsd(silentMs);
-    const health = observeHang(record.health, this.#policy, now, this.#environment.random(), lostUsd);
+    const health = observeHang(record.health, this.#policy, { roll: this.#environment.random(), lostUsd }, now);
     if (health !== record.health) {
       known.record = { ...record, health };
       this.onCooldown?.(endpoint, { since: now, until: health.breaker.openUntil, cause: 'timeout' });

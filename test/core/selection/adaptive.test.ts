@@ -615,7 +615,7 @@ describe('the pacer', () => {
     const known = paceAfterRefusal(crowd(5), policy, undefined, NOW);
     const promised = paceAfterPromise(known, NOW + 1_000);
     expect([known.taken, promised.taken]).toEqual([0, 0]);
-    const sent = paceAfterSending(promised, NOW + 2_000, true);
+    const sent = paceAfterSending(promised, NOW + 2_000, 'promised');
     expect(sent.busyUntil).toBe(promised.busyUntil);
     expect(sent.taken).toBe(1);
   });
@@ -697,11 +697,11 @@ describe('late calls of an endpoint', () => {
   it('answer where nothing is known of them, and as often as they lately did', () => {
     expect(lateAnswerShare(NO_LATE_ENDS)).toBe(1);
     const after = (failures: number, from = NO_LATE_ENDS): typeof NO_LATE_ENDS =>
-      Array.from({ length: failures }).reduce<typeof NO_LATE_ENDS>((ends) => lateEndsAfter(ends, true), from);
+      Array.from({ length: failures }).reduce<typeof NO_LATE_ENDS>((ends) => lateEndsAfter(ends, 'failed'), from);
     expect(lateAnswerShare(after(1))).toBeCloseTo(0.5, 1);
     expect(lateAnswerShare(after(50))).toBeLessThan(0.02);
     const recovered = Array.from({ length: 100 }).reduce<typeof NO_LATE_ENDS>(
-      (ends) => lateEndsAfter(ends, false),
+      (ends) => lateEndsAfter(ends, 'answered'),
       after(50),
     );
     expect(lateAnswerShare(recovered)).toBeGreaterThan(0.85);

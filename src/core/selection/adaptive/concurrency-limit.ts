@@ -73,6 +73,7 @@ export function concurrencyLimitAfter(
   const tolerated = Math.log(Math.max(LEAST_TOLERATED, policies.toleratedSlowness));
   const most = MOST_LATE * tolerated;
   const delay: Harm = {
+    now,
     harm: between(-most, late, most),
     tolerated,
     isHarmless: late <= tolerated,
@@ -81,13 +82,14 @@ export function concurrencyLimitAfter(
   // As late as it is crowded: then the endpoint gets as much done as with one call. How much that is at best depends on
   // the endpoint, so what is seen among few is what the rest is compared with.
   const waste: Harm = {
+    now,
     harm: between(useful.few - most, late - Math.log(calls), useful.few + most),
     tolerated: Math.log(LEAST_TOLERATED),
     isHarmless: useful.many <= useful.few,
     raised: useful.limit + 1,
   };
-  const inTimeAfter = limitAfter(inTime, policies.concurrencyLimit, call, delay, now);
-  const usefulAfter = limitAfter(useful, policies.concurrencyLimit, call, waste, now);
+  const inTimeAfter = limitAfter(inTime, policies.concurrencyLimit, call, delay);
+  const usefulAfter = limitAfter(useful, policies.concurrencyLimit, call, waste);
   return inTimeAfter === inTime && usefulAfter === useful
     ? concurrencyLimit
     : { inTime: inTimeAfter, useful: usefulAfter };
@@ -104,6 +106,8 @@ function between(least: number, value: number, most: number): number {
 
 /** What a call shows of the harm that many calls at a time do. */
 interface Harm {
+  /** Monotonic time at which it is seen. */
+  readonly now: number;
   /** In natural logarithms. */
   readonly harm: number;
   /** By how much more of it among many than among few lowers the limit. */
@@ -118,8 +122,7 @@ function limitAfter(
   known: CallLimit,
   { firstLimit, afterOverload, perSuccess }: ConcurrencyLimitPolicy,
   { calls, isAnswered, startedAt }: CrowdedCall,
-  { harm, tolerated, isHarmless, raised }: Harm,
-  now: number,
+  { now, harm, tolerated, isHarmless, raised }: Harm,
 ): CallLimit {
   const { limit, isFound, few, many, loweredAt } = known;
   if (calls <= 1 || 2 * calls <= limit) {

@@ -74,8 +74,8 @@ export const NO_LATE_ENDS: LateEnds = { answered: 1, failed: 0 };
 const LATE_ENDS_KEPT = 0.98;
 
 /** Notes how a late call ended. */
-export function lateEndsAfter({ answered, failed }: LateEnds, hasFailed: boolean): LateEnds {
-  return hasFailed
+export function lateEndsAfter({ answered, failed }: LateEnds, end: keyof LateEnds): LateEnds {
+  return end === 'failed'
     ? { answered: answered * LATE_ENDS_KEPT, failed: failed * LATE_ENDS_KEPT + 1 }
     : { answered: answered * LATE_ENDS_KEPT + 1, failed: failed * LATE_ENDS_KEPT };
 }

@@ -1,5 +1,6 @@
 /** Decides at which rate an endpoint is called, by how it answered before. */
 import { fill } from '../../../options/option.ts';
+import type { EndpointHealth } from '../../fallback/health.ts';
 import { PACER, type PacerPolicy } from '../../../options/selection.ts';
 
 export type { PacerPolicy } from '../../../options/selection.ts';
@@ -87,11 +88,11 @@ function busyAfter({ rate, busyUntil }: Pace, now: number): number {
 /**
  * Folds in that a call goes out.
  *
- * @param isPromised - Whether its place was promised before. Default false.
+ * @param place - Whether its place was promised to it before. Default `free`.
  */
-export function paceAfterSending(pace: Pace, now: number, isPromised = false): Pace {
+export function paceAfterSending(pace: Pace, now: number, place: 'free' | 'promised' = 'free'): Pace {
   const { rate, refusedAt, taken } = pace;
-  const busyUntil = isPromised ? pace.busyUntil : busyAfter(pace, now);
+  const busyUntil = place === 'promised' ? pace.busyUntil : busyAfter(pace, now);
   return { rate, busyUntil, refusedAt, taken: taken + 1, counted: countedAfter(pace.counted, now) };
 }
 
@@ -145,22 +146,31 @@ export function paceAfterSuccess(pace: Pace, policy: PacerPolicy): Pace {
   return pace.rate === Infinity ? pace : { ...pace, rate: pace.rate + policy.perSuccess };
 }
 
+/** How a call ended, as far as it matters for the rate. */
+type PacedCall =
+  | { readonly ok: true }
+  | {
+      readonly ok: false;
+      readonly failure: { readonly kind: string };
+      /** That of the endpoint after it: by its cooldown, a provider may have said when to come back. */
+      readonly health: Pick<EndpointHealth, 'cooldown'>;
+    };
+
 /**
  * A rate after a call has ended.
  *
  * @param policy - Undefined where endpoints are called as fast as requests come.
- * @param cooldown - That of the endpoint, by which a provider may have said when to come back.
  */
 export function paceAfterCall(
   pace: Pace | undefined,
   policy: PacerPolicy | undefined,
-  outcome: { readonly ok: true } | { readonly ok: false; readonly failure: { readonly kind: string } },
-  cooldown: { readonly until: number; readonly asked?: boolean | undefined } | undefined,
+  call: PacedCall,
   now: number,
 ): Pace | undefined {
   if (policy === undefined || pace === undefined) return pace;
-  if (outcome.ok) return pace.rate === Infinity ? pace : paceAfterSuccess(pace, policy);
-  if (outcome.failure.kind !== 'rate_limited') return pace;
+  if (call.ok) return paceAfterSuccess(pace, policy);
+  if (call.failure.kind !== 'rate_limited') return pace;
+  const { cooldown } = call.health;
   // A rate that is only a guess begins anew when the provider wants to be called again; a known one has gained meanwhile.
   const isGuessed = cooldown?.asked === true && pace.rate === Infinity;
   return paceAfterRefusal(pace, policy, isGuessed ? cooldown.until : undefined, now);

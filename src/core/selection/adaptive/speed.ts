@@ -71,20 +71,19 @@ export interface TimedCall {
   readonly growth?: Growth | undefined;
   /** What is expected of the endpoint by what is usual among all that serve its model. */
   readonly expected?: UsualTime | undefined;
+  /** True for one that was given up before it had answered. Default false. */
+  readonly isGivenUp?: boolean | undefined;
 }
 
 /**
  * Folds in how long a call took. The slow mean is clipped, and what lies far above it moves it by no more than the time
  * that has passed: an outage does not become what is usual, also not of an endpoint that was hardly called before it.
- *
- * @param isGivenUp - Whether it was given up before it had answered.
  */
 export function speedAfter(
   speed: EndpointSpeed,
   policy: SpeedPolicy,
-  { kind, ms, tokens, expected, growth }: TimedCall,
+  { kind, ms, tokens, expected, growth, isGivenUp = false }: TimedCall,
   now: number,
-  isGivenUp = false,
 ): EndpointSpeed {
   const own = speed[kind];
   const time = Math.log(Math.max(1, ms / growthFactor(growth ?? own.growth, tokens)));
@@ -120,7 +119,7 @@ export function speedAfterGivingUp(
   const usual = own.calls > 0 ? own : call.expected;
   if (usual === undefined || (own.calls === 0 && usual.calls < MINIMUM_CALLS)) return speed;
   const late = Math.log(Math.max(1, call.ms / growthFactor(call.growth, call.tokens))) - usual.mean;
-  if (own.calls < MINIMUM_CALLS) return late > 0 ? speedAfter(speed, policy, call, now, true) : speed;
+  if (own.calls < MINIMUM_CALLS) return late > 0 ? speedAfter(speed, policy, { ...call, isGivenUp: true }, now) : speed;
   const before = speed.lateness * fading(now - speed.at);
   return late <= before ? speed : { ...speed, lateness: before + policy.fastGain * (late - before), at: now };
 }

@@ -26,10 +26,11 @@ export interface Timed {
   slower: number;
 }
 
-/** Tokens that are computed for a request; of the prompt, each endpoint has something else in its cache. */
-interface Work {
+/** Tokens that are computed for a request, and how long that takes; of the prompt, each endpoint has something else in its cache. */
+interface TimedWork {
   readonly prompt: number;
   readonly answer: number;
+  readonly timing: NonNullable<World['timing']>;
 }
 
 /** Times as dear as the best from which on endpoints are hardly ever drawn, and up to which they cost the same. */
@@ -49,8 +50,7 @@ const WORK_WEIGHT = 3;
 export function addQueues(
   weighed: readonly Timed[],
   best: number,
-  { prompt, answer }: Work,
-  timing: NonNullable<World['timing']>,
+  { prompt, answer, timing }: TimedWork,
   { toleratedSlowness }: AdaptivePolicy,
 ): boolean {
   const timed: Timed[] = [];
