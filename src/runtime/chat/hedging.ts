@@ -3,7 +3,7 @@ import type { Admission } from '../../core/fallback/health.ts';
 import type { RoutedRequest } from '../../contracts/request.ts';
 import { growthFactor } from '../../core/selection/adaptive/growth.ts';
 import { hedgeDelay } from '../../core/selection/adaptive/hedge.ts';
-import { expectedMs } from '../../core/selection/adaptive/timing.ts';
+import { expectedMs, usualLongest } from '../../core/selection/adaptive/speed.ts';
 import type { PlanStep, RoutePlan } from '../../core/selection/route-plan.ts';
 import type { AttemptCall, CallResult } from './attempt-call.ts';
 import { expectedWork, type RunningAttempt } from './running-attempt.ts';
@@ -11,7 +11,6 @@ import type { RuntimeServices } from './services.ts';
 import type { SettleHedge } from '../endpoints/shared-pacing.ts';
 import { failure, type FailureKind } from '../../contracts/failure.ts';
 import type { Attempt } from '../../core/fallback/attempt.ts';
-import { usualLongest } from '../../core/selection/adaptive/speed.ts';
 import type { Answer } from './answer.ts';
 import type { UnansweredCall } from './billing.ts';
 

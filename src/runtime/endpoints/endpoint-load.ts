@@ -25,13 +25,19 @@ import type { Breaker } from '../../core/fallback/breaker.ts';
 import { outlives } from '../../core/fallback/throttle.ts';
 import { lateEndsAfter, NO_LATE_ENDS } from '../../core/selection/adaptive/hedge.ts';
 import type { ConcurrencyLimitPolicy } from '../../core/selection/adaptive/policy.ts';
-import { FIRST_CALLS, isKnownStill, type Timing, timingOf } from '../../core/selection/adaptive/timing.ts';
+import {
+  FIRST_CALLS,
+  isKnownStill,
+  type Timing,
+  timingOf,
+  type TimedKind,
+  type UsualTime,
+} from '../../core/selection/adaptive/speed.ts';
 import type { WaitingCall } from '../../core/selection/adaptive/hang-detection.ts';
 import { UNKNOWN_HEALTH } from '../../core/fallback/health.ts';
 import { UNMEASURED } from '../../core/selection/performance.ts';
 import type { EndpointRecord } from '../../core/selection/world.ts';
 import type { ReportedLimits } from '../../contracts/provider.ts';
-import type { TimedKind, UsualTime } from '../../core/selection/adaptive/speed.ts';
 
 /** How a call ended for those who waited for its answer. */
 export type CallEnding = 'answered' | 'failed';

@@ -30,7 +30,7 @@ import { type AdaptivePolicy, DEFAULT_ADAPTIVE_POLICY, MINIMUM_CALLS } from '../
 import { DEFAULT_HANG_DETECTION, silenceLikelihood } from '../../core/selection/adaptive/hang-detection.ts';
 import { lateness } from '../../core/selection/adaptive/concurrency-limit.ts';
 import { growthFactor } from '../../core/selection/adaptive/growth.ts';
-import type { Timing } from '../../core/selection/adaptive/timing.ts';
+import type { Timing, TimedKind, UsualTime } from '../../core/selection/adaptive/speed.ts';
 import { failureUsd } from '../../core/selection/adaptive/health-score.ts';
 import { calibrate, UNCALIBRATED, wantsReport } from '../../core/tokens/likely-tokens.ts';
 import { measure, type Measurement } from '../../core/selection/performance.ts';
@@ -43,7 +43,6 @@ import { isBlamed, type RequestFailures } from '../chat/request-failures.ts';
 import { beganWith, hasChanged } from '../chat/began-cooldowns.ts';
 import { KnownRefusals } from '../chat/known-refusals.ts';
 import { UsualTimes } from './usual-times.ts';
-import type { TimedKind, UsualTime } from '../../core/selection/adaptive/speed.ts';
 
 /** What this process knows of every endpoint it has called. The folds are pure; this holds their latest state. */
 export class EndpointRecords {
