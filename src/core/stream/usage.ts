@@ -172,8 +172,6 @@ export function moreUsage(known: ReportedUsage | undefined, report: ReportedUsag
   return more;
 }
 
-type Writable<Value> = { -readonly [Name in keyof Value]: Value[Name] };
-
 /** The members of both: of a number in both the larger, of anything else what was said last. */
 function larger<Counts extends object>(known: Counts, report: Counts): Counts {
   const all: Record<string, unknown> = { ...(known as Readonly<Record<string, unknown>>) };
