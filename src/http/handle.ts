@@ -28,7 +28,9 @@ import type { RefusedRequest } from '../core/ledger/pending-record.ts';
 import type { MaybePromise } from '../platform/wait.ts';
 import type { Spelling } from './spelling.ts';
 import type { ResolvedConfig } from '../config/resolved-config.ts';
-import { catalogReply, apiFormatOfList } from './catalog-operations.ts';
+import type { answerCatalog as AnswerCatalogFunction } from './catalog-operations.ts';
+import type { ApiFormatErrors } from '../formats/api-format.ts';
+import { API_FORMAT_ERRORS } from '../formats/errors.ts';
 import type { WarningEvent } from '../contracts/events.ts';
 
 /**
@@ -84,6 +86,12 @@ function contextOf(
   const headers: Record<string, string> = cors === NO_CORS ? { 'x-request-id': id } : { 'x-request-id': id, ...cors };
   if (apiFormat?.requestIdHeader !== undefined) headers[apiFormat.requestIdHeader] = id;
   return { asking, spelling, wantsMetadata, apiFormat, headers };
+}
+
+/** Models are listed in the format of Anthropic's API for its clients, which send this header with everything. */
+function apiFormatOfList({ header }: HttpCall, match: Exclude<Match, undefined>): ApiFormatErrors | undefined {
+  if (match.type !== 'operation' || (match.operation.name !== 'models' && match.operation.name !== 'model')) return;
+  return header('anthropic-version') === undefined ? undefined : API_FORMAT_ERRORS.messages;
 }
 
 /** The account for which something may be done; who it is refused to is noted. */
@@ -161,6 +169,12 @@ function refusedRequest({ name }: AccountOperation, call: HttpCall, account: Acc
 function mostNumbers({ config }: RouterInternals): number {
   const { embeddingInputs, embeddingTokens } = config.limits;
   return embeddingInputs + embeddingTokens;
+}
+
+/** What reads the catalog is loaded by the first request that is about it. */
+async function catalogReply(...request: Parameters<typeof AnswerCatalogFunction>): Promise<HttpReply> {
+  const { answerCatalog } = await import('./catalog-operations.ts');
+  return answerCatalog(...request);
 }
 
 /** What reads and writes batches is loaded by the first request that is about one. */
