@@ -1,4 +1,3 @@
-/** Puts the batches of a router together. */
 import type { Account } from '../contracts/account.ts';
 import { LeaseLength } from '../core/batch/lease.ts';
 import type { Endpoint } from '../catalog/endpoint.ts';

@@ -1,3 +1,4 @@
+/** Answers a request with what a plugin gave. */
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { NormalizedRequest } from '../../contracts/request.ts';
 import type { PluginAnswer } from '../../contracts/plugin.ts';
