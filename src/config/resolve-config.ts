@@ -6,7 +6,11 @@ import { limitsProblems, resolveLimits } from './limits.ts';
 import { ledgerProblems, resolveLedger } from './ledger.ts';
 import { fill, sameOption } from '../options/option.ts';
 import { ROUTER, ROUTER_OPTIONS, type RouterConfig } from './router.ts';
-import { HEDGE, PACER, HANG_DETECTION } from '../options/selection.ts';
+import { breakerPolicy } from '../core/fallback/breaker.ts';
+import { hangDetectionPolicy } from '../core/selection/adaptive/hang-detection.ts';
+import { hedgePolicy } from '../core/selection/adaptive/hedge.ts';
+import { pacerPolicy } from '../core/selection/adaptive/pacer.ts';
+import { adaptivePolicy } from '../core/selection/adaptive/policy.ts';
 import { optionProblems } from '../platform/option-kinds.ts';
 import { ConfigError, type ConfigProblem } from '../protocol/router-error.ts';
 import type { Plugin } from '../contracts/plugin.ts';
@@ -87,9 +91,11 @@ export function resolveConfig(
     budgets,
     responseCache,
     allowAnonymous: _,
+    tuning,
     ...filled
   } = fill(ROUTER, config);
-  const pacer = config.pacer === false ? (false as const) : fill(PACER, Object(config.pacer) as object);
+  const adaptive = adaptivePolicy(tuning);
+  const pacer = filled.pacer && pacerPolicy(tuning);
   const limits = {
     ...filled.limits,
     bodyTimeoutMs: timerMs(filled.limits.bodyTimeoutMs),
@@ -106,15 +112,15 @@ export function resolveConfig(
     serverTools: config.serverTools ?? lists.serverTools(),
     ...anonymousCallers(config),
     health: {
-      breaker,
+      breaker: breakerPolicy(breaker),
       maxCooldownMs,
-      forgetting: filled.adaptive,
+      forgetting: adaptive,
       refusalMs: pacer === false ? undefined : pacer.refusalMs,
     },
+    adaptive,
     pacer,
-    hangDetection:
-      config.hangDetection === false ? false : fill(HANG_DETECTION, Object(config.hangDetection) as object),
-    hedge: config.hedge === false ? false : fill(HEDGE, Object(config.hedge) as object),
+    hangDetection: filled.hangDetection && hangDetectionPolicy(tuning),
+    hedge: filled.hedge && hedgePolicy(tuning),
     state,
     sharesState,
     usage:
