@@ -140,7 +140,10 @@ function showKnownPrompts(): void {
     known.note({ ...request, messages }, endpoint);
   }
   setFlagsFromString('--expose-gc');
-  (runInNewContext('gc') as () => void)();
+  const collect = runInNewContext('gc') as () => void;
+  // What a table left when it grew is given back by a second one.
+  collect();
+  collect();
   const megabytes = (process.memoryUsage().arrayBuffers - before) / 1_000_000;
   console.log('\n| Beginnings of prompts | Found | Target |\n|---|---|---|');
   console.log(`| in a plan, 40 messages, 8 endpoints | ${us.toFixed(1)} µs | ≤ 6 µs |`);
