@@ -122,7 +122,8 @@ describe.each([true, false])('a call that is late (stream: %s)', (stream) => {
 
 describe('a call whose time limit is over', () => {
   const timeouts = { firstTokenMs: 1_000, answerMs: 1_000, totalMs: 60_000 };
-  const LASTS: Behaviour = { ...ANSWER, afterMs: 3_000 };
+  const after = (afterMs: number): Behaviour => ({ ...ANSWER, afterMs });
+  const LASTS = after(3_000);
   /** Calls by which an endpoint is known. */
   const KNOWN = 12;
 
@@ -137,7 +138,7 @@ describe('a call whose time limit is over', () => {
     const bench = benchOf(
       {
         cheap: { models: costing(1), behaves: (call) => (lasts(call) ? LASTS : ANSWER) },
-        dear: { models: { 'acme/one': other }, behaves: [{ ...ANSWER, afterMs: otherMs }] },
+        dear: { models: { 'acme/one': other }, behaves: after(otherMs) },
       },
       { timeouts, hedge: false, hangDetection: false },
     );
