@@ -9,11 +9,11 @@ export type RefusalPart = 'content' | 'refusal' | 'refused';
  * Judges a piece that shows the caller something. An answer is a refusal when nothing was said but why there is none: a
  * content filter kept it back, or the model explained itself (gaps 4.2).
  *
- * @param isExplained - Whether the pieces before it were part of a refusal.
+ * @param before - What the pieces before it are, if there were any.
  */
-export function refusalPart(piece: StreamPiece, isExplained: boolean): RefusalPart {
+export function refusalPart(piece: StreamPiece, before: RefusalPart | undefined): RefusalPart {
   if (typeof piece === 'string') return 'content';
-  if (piece.type === 'finish') return isExplained || piece.reason === 'content_filter' ? 'refused' : 'content';
+  if (piece.type === 'finish') return before === 'refusal' || piece.reason === 'content_filter' ? 'refused' : 'content';
   const refuses = piece.type === 'delta' && piece.delta.refusal;
   return refuses && !commits({ ...piece, delta: { ...piece.delta, refusal: null } }) ? 'refusal' : 'content';
 }
@@ -24,6 +24,7 @@ export function isRefusal({ choices }: UpstreamResult): boolean {
     // What nearly every answer has ends the question, before pieces are made of it.
     if (choice.message.content || choice.message.tool_calls?.length) return false;
     const shown = piecesOf({ choices: [choice] }).filter(commits);
-    return shown.every((piece) => refusalPart(piece, Boolean(choice.message.refusal)) !== 'content');
+    const before = choice.message.refusal ? 'refusal' : undefined;
+    return shown.every((piece) => refusalPart(piece, before) !== 'content');
   });
 }
