@@ -4,10 +4,14 @@ import { NO_FACTS } from '../catalog/facts.ts';
 import { resolveBatches, resolveWebhooks } from './batches.ts';
 import { limitsProblems, resolveLimits } from './limits.ts';
 import { ledgerProblems, resolveLedger } from './ledger.ts';
-import { fill, type FilledOf, type OptionTable, type ResolvedOf, sameOption } from '../options/option.ts';
+import { fill, type ResolvedOf, sameOption } from '../options/option.ts';
 import { ROUTER, ROUTER_OPTIONS, type RouterConfig } from './router.ts';
 import type { RequestLimits } from '../options/limits.ts';
-import { HEDGE, PACER, HANG_DETECTION } from '../options/selection.ts';
+import { breakerPolicy } from '../core/fallback/breaker.ts';
+import { hangDetectionPolicy } from '../core/selection/adaptive/hang-detection.ts';
+import { hedgePolicy } from '../core/selection/adaptive/hedge.ts';
+import { pacerPolicy } from '../core/selection/adaptive/pacer.ts';
+import { adaptivePolicy } from '../core/selection/adaptive/policy.ts';
 import { optionProblems } from '../platform/option-kinds.ts';
 import { ConfigError, type ConfigProblem } from '../protocol/router-error.ts';
 import type { Plugin } from '../contracts/plugin.ts';
@@ -85,9 +89,11 @@ export function resolveConfig(
     budgets,
     responseCache,
     allowAnonymous: _,
+    tuning,
     ...filled
   } = fill(ROUTER, config);
-  const pacer = fillUnlessOff(PACER, config.pacer);
+  const adaptive = adaptivePolicy(tuning);
+  const pacer = filled.pacer && pacerPolicy(tuning);
   const limits = requestLimits(filled.limits);
   const fixed = running === undefined ? fixedOptions(config, limits) : fixedSince(running.resolved);
   const { environment, state, sharesState } = fixed;
@@ -101,14 +107,15 @@ export function resolveConfig(
     serverTools: config.serverTools ?? lists.serverTools(),
     ...anonymousCallers(config),
     health: {
-      breaker,
+      breaker: breakerPolicy(breaker),
       maxCooldownMs,
-      forgetting: filled.adaptive,
+      forgetting: adaptive,
       refusalMs: pacer === false ? undefined : pacer.refusalMs,
     },
+    adaptive,
     pacer,
-    hangDetection: fillUnlessOff(HANG_DETECTION, config.hangDetection),
-    hedge: fillUnlessOff(HEDGE, config.hedge),
+    hangDetection: filled.hangDetection && hangDetectionPolicy(tuning),
+    hedge: filled.hedge && hedgePolicy(tuning),
     usage:
       running !== undefined && sameUsage(running.given, config)
         ? running.resolved.usage
@@ -117,22 +124,22 @@ export function resolveConfig(
     inspector: config.inspector ?? running?.resolved.inspector,
     ...fixed,
   };
-  const problems = [
-    ...faults,
-    ...findProblems(resolved, faults),
-    ...limitsProblems(config.responseCache, { shared: resolved.sharesState }),
-    ...ledgerProblems(config.ledger),
-  ];
-  if (problems.length > 0) throw new ConfigError(problems);
+  faults.push(...problemsBetween(resolved, config, faults));
+  if (faults.length > 0) throw new ConfigError(faults);
   return resolved;
 }
 
-/** Options that may be switched off as a whole, with their defaults. */
-function fillUnlessOff<Table extends OptionTable>(
-  table: Table,
-  given: boolean | object | undefined,
-): FilledOf<Table> | false {
-  return given === false ? false : fill(table, Object(given) as object);
+/** Faults of options that are right by themselves, with those that were found before left out. */
+function problemsBetween(
+  resolved: ResolvedConfig,
+  { responseCache, ledger }: RouterConfig,
+  found: readonly ConfigProblem[],
+): readonly ConfigProblem[] {
+  return [
+    ...findProblems(resolved, found),
+    ...limitsProblems(responseCache, { shared: resolved.sharesState }),
+    ...ledgerProblems(ledger),
+  ];
 }
 
 /** What of a configuration cannot change while the router runs, and is made of its options. */

@@ -2,7 +2,7 @@
 import type { RouterInternals } from '../router/router.ts';
 import type { Slot, ByteHold } from '../runtime/endpoints/concurrency.ts';
 import { type HttpCall, BodyError } from '../contracts/exchange.ts';
-import type { ModelReply, ModelRequest } from './model-reply.ts';
+import type { AdmittedCall, ModelReply, ModelRequest } from './model-reply.ts';
 import { errorOf, RouterError } from '../protocol/router-error.ts';
 import { faultAt } from '../protocol/fault.ts';
 import { decodeStrictly, LONG_TEXT, parseAround, verbatimTexts } from '../platform/decode-text.ts';
@@ -13,9 +13,6 @@ import { nextTurn } from '../platform/wait.ts';
 import { errorOfFault } from '../runtime/chat/router-errors.ts';
 import { mistakeInJson } from './json-position.ts';
 import { inspectJson } from '../protocol/inspect-json.ts';
-
-/** A request to a model whose body nobody has read. */
-export type UnreadRequest = Pick<ModelRequest, 'call' | 'account' | 'context'>;
 
 /** Lets a model answer a request. */
 export type AnswerOfModel = (internals: RouterInternals, request: ModelRequest) => Promise<ModelReply>;
@@ -29,7 +26,7 @@ export type AnswerOfModel = (internals: RouterInternals, request: ModelRequest) 
  */
 export async function receive(
   internals: RouterInternals,
-  { call, account, context }: UnreadRequest,
+  { call, account, context }: AdmittedCall,
   tokens: number,
   answer: AnswerOfModel,
 ): Promise<ModelReply> {

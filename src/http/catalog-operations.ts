@@ -4,7 +4,7 @@ import { RouterError } from '../protocol/router-error.ts';
 import type { RouterInternals } from '../router/router.ts';
 import { authorize } from './authorize.ts';
 import type { ErrorReplyContext } from './error-reply.ts';
-import type { HttpCall, HttpHeaders, HttpReply } from '../contracts/exchange.ts';
+import type { HttpCall, HttpReply } from '../contracts/exchange.ts';
 import { completeReply } from './model-reply.ts';
 import { policiesOf } from '../core/normalize/normalize.ts';
 import { modelRules } from '../core/normalize/preset.ts';
@@ -32,7 +32,8 @@ export async function catalogReply(
   const mayUse = modelRules(policiesOf(account, services.facts));
   const query = new URLSearchParams(call.query);
   const isList = operation.name === 'models' || operation.name === 'model';
-  if (isList && apiFormat !== undefined) return anthropicReply(services, operation, query, mayUse, headers);
+  if (isList && apiFormat !== undefined)
+    return completeReply(await anthropicAnswer(services, operation, query, mayUse), headers);
   return completeReply(answerCatalog(services, operation, query, mayUse), headers);
 }
 
@@ -43,22 +44,21 @@ export function apiFormatOfList({ header }: HttpCall, match: Exclude<Match, unde
 }
 
 /** Lists of models as clients of Anthropic know them; loaded when one of them asks. */
-async function anthropicReply(
+async function anthropicAnswer(
   services: RuntimeServices,
   operation: Extract<CatalogOperation, { name: 'models' | 'model' }>,
   query: URLSearchParams,
   mayUse: ReturnType<typeof modelRules>,
-  headers: HttpHeaders,
-): Promise<HttpReply> {
+): Promise<object> {
   const { anthropicModel, anthropicModels } = await import('./anthropic-models.ts');
   const { facts, environment } = services;
   const at = Math.floor(environment.wallClock() / 1_000);
   const served = filterModels({ ...facts, mayUse }, new URLSearchParams(), at);
-  if (operation.name === 'models') return completeReply(anthropicModels(served, query), headers);
+  if (operation.name === 'models') return anthropicModels(served, query);
   const id = modelNamed(facts.catalog, operation.slug);
   const found = served.find(({ model }) => model.id === id || model.id === operation.slug);
   if (found === undefined) throw unknownModel(operation.slug);
-  return completeReply(anthropicModel(found), headers);
+  return anthropicModel(found);
 }
 
 /** Who requests what everybody may see. Credentials that are no good are none here. */

@@ -23,7 +23,7 @@ const inside = [
   'idleMs',
   'maxAttempts',
   'triesPerEndpoint',
-  'backoff',
+  'backoffMs',
   'depth',
   'nodes',
   'ratio',

@@ -99,7 +99,7 @@ describe('a resolved configuration', () => {
     const { fallback, batches, usage, health } = resolveConfig({
       providers: [instant()],
       catalog: [],
-      fallback: { maxAttempts: 3, backoff: { baseMs: 1 } },
+      fallback: { maxAttempts: 3, backoffMs: 1 },
       limits: { concurrentRequests: 21 },
       batches: { limits: { perBatch: 1 } },
       responseCache: { ttlSeconds: 5 },
@@ -107,7 +107,7 @@ describe('a resolved configuration', () => {
     expect(fallback).toEqual({
       maxAttempts: 3,
       triesPerEndpoint: 3,
-      backoff: { baseMs: 1, capMs: 8_000 },
+      backoffMs: 1,
       maxWaitMs: 2_000,
       afterFirstToken: 'error',
     });

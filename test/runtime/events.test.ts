@@ -112,7 +112,8 @@ describe('events', () => {
       environment,
       providers: [provider],
       fallback: { triesPerEndpoint: 1 },
-      breaker: { openMs: 30_000, jitter: 0 },
+      // Whatever chance adds, it is the longest.
+      breaker: { openMs: 60_000, maxOpenMs: 30_000 },
       on: { warning: () => {} },
     });
     const told: RouterEvents['health'][] = [];

@@ -86,7 +86,7 @@ describe.each([true, false])('a call that is late (stream: %s)', (stream) => {
     ['hedges are switched off', { hedge: false }, {}],
     ['fallbacks are not allowed', {}, { provider: { allow_fallbacks: false } }],
     ['a provider runs tools', {}, { mcp_servers: [{ url: 'https://tools.test' }] } as Partial<ChatRequest>],
-    ['nothing may be spent on it', { hedge: { share: 0 } }, {}],
+    ['nothing may be spent on it', { tuning: { hedgeShare: 0 } }, {}],
   ])('is waited for when %s', async (_name, config, body) => {
     const { tookMs, calls } = await late(twoEndpoints(config), stream, body);
     expect(calls.map(({ provider }) => provider)).toEqual(['cheap']);
@@ -159,7 +159,7 @@ describe('an endpoint that nobody has ever heard of', () => {
 
   it.each<[string, Partial<RouterConfig>]>([
     ['hang detection is off', { hangDetection: false }],
-    ['it may take longer', { hangDetection: { firstResponseMs: 60_000 } }],
+    ['it may take longer', { tuning: { firstResponseMs: 60_000 } }],
   ])('is waited for where %s', async (_name, config) => {
     const bench = cold({ ...ANSWER, afterMs: 50_000 }, config);
     const asked = ask(bench, { stream: true, body: { messages } });
@@ -174,7 +174,7 @@ describe('an endpoint that may hang', () => {
     [1, ['cheap']],
     [2, ['cheap', 'cheap', 'dear', 'dear']],
   ])('is not waited for as long: %i late calls at a time', async (count, providers) => {
-    const bench = twoEndpoints({ hedge: { answeringLateAfter: 10, share: 1 } }, { ...ANSWER, afterMs: 1_900 });
+    const bench = twoEndpoints({ tuning: { hedgeAfter: 10, hedgeShare: 1 } }, { ...ANSWER, afterMs: 1_900 });
     await warmedUp(bench, false);
     const running = Array.from({ length: count }, () => ask(bench, { stream: false, body: { messages } }));
     await bench.environment.advance(2_000);
@@ -224,7 +224,7 @@ describe('in a simulated world', () => {
       },
       (setup) => {
         // As many hedges as there can be.
-        const router = createRouter({ ...setup, hedge: { answeringLateAfter: 1.1 } });
+        const router = createRouter({ ...setup, tuning: { hedgeAfter: 1.1 } });
         router.on('attempt_start', ({ request, hedge }) => {
           if (hedge === true) hedges.set(request.id, (hedges.get(request.id) ?? 0) + 1);
         });

@@ -191,9 +191,9 @@ export function expectedAnswer({ needs }: RoutedRequest, world: World): number {
   return needs.outputTokens === undefined ? usual : Math.min(usual, needs.outputTokens);
 }
 
-/** Costs are a guess until it is known how long the answers are that the account gets from the model. */
-function sharpnessIn({ usualAnswerTokens }: World, { sharpness, knownSharpness }: AdaptivePolicy): number {
-  return usualAnswerTokens === undefined ? sharpness : knownSharpness;
+/** Costs are a guess until it is known how long the answers are that the account gets from the model: then it is twice as much. */
+function sharpnessIn({ usualAnswerTokens }: World, { sharpness }: AdaptivePolicy): number {
+  return usualAnswerTokens === undefined ? sharpness : 2 * sharpness;
 }
 
 /** What costs nothing is compared as if it cost this share of the most expensive, so that health still tells. */
