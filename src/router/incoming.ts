@@ -46,15 +46,21 @@ export async function translated(
   return { chat, native: native && { ...native, apiFormat } };
 }
 
+/** What comes with a request, from a client or from within. */
+export interface PrepareOptions extends OpenOptions {
+  /** The call of a plugin or a server tool that it is. Default: none. */
+  readonly inner?: InnerCall | undefined;
+}
+
 /** What comes with a request besides its body: who asks, its id, its time. */
-export function contextOf(
+export function requestContext(
   services: RuntimeServices,
   user: string | null | undefined,
-  options: OpenOptions,
+  options: PrepareOptions,
   native?: NativeRequest,
-  inner?: InnerCall,
 ): MaybePromise<RequestContext> {
   const { environment, endUsers } = services;
+  const { inner } = options;
   const account = options.account ?? ANONYMOUS;
   services.checkAccount(account);
   const created = Math.floor(environment.wallClock() / 1_000);

@@ -9,7 +9,7 @@ import type {
 } from '../../protocol/chat-result.ts';
 import type { Delta, ToolCallDelta } from '../../protocol/chunk.ts';
 import type { ReasoningDetail } from '../../protocol/reasoning.ts';
-import { moreUsage } from './counted-usage.ts';
+import { moreUsage } from './usage.ts';
 import { endReason, unescapeText } from './pieces.ts';
 import type {
   DeltaPiece,

@@ -1,7 +1,7 @@
 /** Watches a stream and decides whether it ended well. */
 import type { Delta, ToolCallDelta } from '../../protocol/chunk.ts';
 import { quarterTokens } from '../tokens/token-estimate.ts';
-import { isCounted, moreUsage } from './counted-usage.ts';
+import { isCounted, moreUsage } from './usage.ts';
 import { sealOf } from '../normalize/reasoning-origin.ts';
 import type { ReasoningDetail } from '../../protocol/reasoning.ts';
 import { commits, endReason, unescapeText } from './pieces.ts';
