@@ -136,7 +136,8 @@ export class BatchPlaces {
     let queue = this.#waiting.get(account);
     if (queue === undefined) {
       queue = [];
-      this.#turns.join(account, this.#waiting.size === 0);
+      if (this.#waiting.size === 0) this.#turns.clear();
+      this.#turns.join(account);
       this.#waiting.set(account, queue);
     }
     return queue;
