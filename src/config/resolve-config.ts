@@ -4,6 +4,7 @@ import { NO_FACTS } from '../catalog/facts.ts';
 import { resolveBatches, resolveWebhooks } from './batches.ts';
 import { limitsProblems, resolveLimits } from './limits.ts';
 import { ledgerProblems, resolveLedger } from './ledger.ts';
+import { FIXED_REQUEST_LIMITS } from '../options/limits.ts';
 import { fill, sameOption } from '../options/option.ts';
 import { ROUTER, ROUTER_OPTIONS, type RouterConfig } from './router.ts';
 import { breakerPolicy } from '../core/fallback/breaker.ts';
@@ -97,6 +98,7 @@ export function resolveConfig(
   const adaptive = adaptivePolicy(tuning);
   const pacer = filled.pacer && pacerPolicy(tuning);
   const limits = {
+    ...FIXED_REQUEST_LIMITS,
     ...filled.limits,
     bodyTimeoutMs: timerMs(filled.limits.bodyTimeoutMs),
     writeStallMs: timerMs(filled.limits.writeStallMs),

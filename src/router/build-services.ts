@@ -30,6 +30,10 @@ import type { RouterFacts } from '../core/normalize/context.ts';
 
 /** Endpoints, accounts' users and so on that are remembered at a time. */
 const MAX_RECORDS = 10_000;
+/** Levels of calls of the router that plugins and server tools may make: a tool that calls a model that has tools. */
+const MAX_PLUGIN_DEPTH = 2;
+/** Milliseconds for which it is known which provider made encrypted reasoning: conversations rest for a night. */
+const REASONING_ORIGIN_MS = 86_400_000;
 /** Stand-ins of end users that are kept: each takes about 200 bytes, and a tenth of a request's time to make. */
 const MAX_END_USERS = 100_000;
 
@@ -91,14 +95,13 @@ export function buildServices(
     sharedLimits:
       before?.sharedLimits ?? (config.sharesState ? new SharedLimits(config.state, environment) : undefined),
     origins:
-      same('reasoningOriginMs') && before
-        ? before.origins
-        : new KnownOrigins(
-            config.sharesState ? config.state : undefined,
-            boundedMap(MAX_RECORDS),
-            config.reasoningOriginMs,
-            environment,
-          ),
+      before?.origins ??
+      new KnownOrigins(
+        config.sharesState ? config.state : undefined,
+        boundedMap(MAX_RECORDS),
+        REASONING_ORIGIN_MS,
+        environment,
+      ),
     prefixes: marksCaches(config)
       ? (before?.prefixes ?? new RepeatedPrefixes(boundedMap(MAX_RECORDS), CACHE_MS, environment))
       : undefined,
@@ -128,7 +131,7 @@ export function buildServices(
     events,
     docsUrl,
     registry: buildRegistry(config.plugins, config.pluginDefaults, config.serverTools),
-    maxPluginDepth: config.maxPluginDepth,
+    maxPluginDepth: MAX_PLUGIN_DEPTH,
     callWithin,
   };
 }
