@@ -61,13 +61,14 @@ export interface BreakerPolicy extends BreakerOptions {
   readonly jitter: number;
 }
 
-/** Times as long as the first opening that an opening lasts at most: half a minute where the first has 2.5 seconds. */
-const LONGEST_OPENING = 12;
+/** Milliseconds that an opening lasts at most, unless the first is longer: an endpoint that is back is missed no longer. */
+const LONGEST_OPENING_MS = 30_000;
 
 /** The policy with what a program has set. */
 export function breakerPolicy(options: BreakerOptions): BreakerPolicy {
   // One request at a time is enough to find out, and openings that double find out late that an endpoint is back.
-  return { ...options, maxOpenMs: LONGEST_OPENING * options.openMs, probes: 1, growth: 1.2, jitter: 0.2 };
+  const maxOpenMs = Math.max(LONGEST_OPENING_MS, options.openMs);
+  return { ...options, maxOpenMs, probes: 1, growth: 1.2, jitter: 0.2 };
 }
 
 /** The usual {@link BreakerPolicy}. */

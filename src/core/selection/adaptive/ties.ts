@@ -2,7 +2,7 @@
 import type { Endpoint } from '../../../catalog/endpoint.ts';
 import type { World } from '../world.ts';
 import type { AdaptivePolicy } from './policy.ts';
-import { expectedMs } from './timing.ts';
+import { expectedMs } from './speed.ts';
 
 /** An endpoint, as far as it is compared by time with those that cost the same. */
 export interface Timed {
