@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { LABELLED_SETS } from './labelled-sets.ts';
 import { readSections, type Example } from './templates.ts';
 
 /**
