@@ -65,7 +65,9 @@ export function heal(text: string, { schema, complete = true }: HealOptions = {}
   const [first, ...others] = fitting;
   if (first !== undefined) {
     if (others.some((other) => isRival(other, first))) return { type: 'failed', reason: 'several answers' };
-    const { json, repairs, start, fits } = first;
+    const { json, start, closed, fits } = first;
+    // What is there may be a part of what was meant, its last number or text too.
+    const repairs = closed ? first.repairs : [...first.repairs, 'end missing'];
     const taken = start > 0 || answer !== text || repairs.length === 0 ? ['extracted', ...repairs] : repairs;
     return { type: 'healed', json, repairs: taken, fits };
   }
@@ -226,7 +228,8 @@ function repairedSpan(
   // Without a single quote it is more likely code or a sentence than data.
   const json = /["'“„`]/.test(written) ? repair(written, { latex }) : undefined;
   if (json === undefined || json[0] !== written[0]) return undefined;
-  return { json, end, closed: true, repairs: ['rewritten'], doubtful: false };
+  // Another member behind the last bracket says that it was not the last one.
+  return { json, end, closed: !/^\s*,/.test(text.slice(end, end + 40)), repairs: ['rewritten'], doubtful: false };
 }
 
 /** Where the bracket at a place is closed, going by brackets alone; 0 when it is not. */
