@@ -3,14 +3,14 @@
  *
  * A linear model over hashed features, on prompts that were written for it: natural ones, templates, and a lexicon
  * strewn over sentences that are the same for all tasks. The same seed gives the same file. Small weights are dropped
- * and the others kept in one byte, so that the file stays below 100 KB.
+ * and the others kept in one byte, so that the file stays below 150 KB.
  *
  * `test/fixtures/classifier/held-back.tsv` is for the tests alone: nothing here reads it, and nothing was chosen by it.
  *
- * The weights of this project were trained on public prompts as well (`scripts/classifier/public-prompts.ts` names their
- * sources and licences), of which copies have to be given, and with words of nearly the same meaning
- * (`scripts/classifier/word-neighbours.ts`): `npm run train:classifier -- gsm8k=… seeds=… … neighbours=…`. Without any it
- * trains on its own prompts alone.
+ * The weights of this project were trained on public prompts as well, of which copies have to be given
+ * (`scripts/classifier/public-prompts.ts` and `labelled-sets.ts` name their sources and licences), and with words of
+ * nearly the same meaning (`scripts/classifier/word-neighbours.ts`): `npm run train:classifier -- gsm8k=… seeds=… …
+ * neighbours=…`. Without any it trains on its own prompts alone.
  *
  * With `-- --folds` it writes nothing: five times it trains without a fifth of the natural prompts and tells how many of
  * those it gets right. Settings can be tried there: `-- --folds decay=0.001`.

@@ -74,7 +74,8 @@ function outcomeOf(text: string): 'right' | 'wrong' | 'refused' | 'unclear' {
   if (healed.type !== 'healed') return 'refused';
   const value = JSON.parse(healed.json) as JsonValue;
   if (!isJsonObject(value) || Object.keys(value).join() !== 'reasoning,answer') return 'wrong';
-  const isSame = lettersOf(value['reasoning'] ?? null) === meant.reasoning && lettersOf(value['answer'] ?? null) === meant.answer;
+  const isSame =
+    lettersOf(value['reasoning'] ?? null) === meant.reasoning && lettersOf(value['answer'] ?? null) === meant.answer;
   return isSame ? 'right' : 'wrong';
 }
 
@@ -102,7 +103,10 @@ function meaningOf(text: string): Meaning | undefined {
   const written = behind.slice(0, end).trim().replace(/,$/, '');
   const quoted = /^"([^]*)"$/.exec(written)?.[1];
   if (quoted === undefined && !isJson(written)) return undefined;
-  return { reasoning: lettersOf(unescaped(reasoning)), answer: lettersOf(quoted === undefined ? written : unescaped(quoted)) };
+  return {
+    reasoning: lettersOf(unescaped(reasoning)),
+    answer: lettersOf(quoted === undefined ? written : unescaped(quoted)),
+  };
 }
 
 function lettersOf(value: JsonValue): string {
@@ -116,11 +120,20 @@ const COMMAND =
 
 /** A text with escapes as they are meant; a backslash that is no escape stays. */
 function unescaped(text: string): string {
-  return text.replaceAll(/\\(?:u([\da-fA-F]{4})|(["\\/])|([ntrbf])([a-z]{0,20}))/g, (all, code: string | undefined, plain: string | undefined, letter: string | undefined, word: string | undefined) => {
-    if (code !== undefined) return String.fromCharCode(Number.parseInt(code, 16));
-    if (plain !== undefined) return plain;
-    return COMMAND.test(`${letter ?? ''}${word ?? ''}`) ? all : ` ${word ?? ''}`;
-  });
+  return text.replaceAll(
+    /\\(?:u([\da-fA-F]{4})|(["\\/])|([ntrbf])([a-z]{0,20}))/g,
+    (
+      all,
+      code: string | undefined,
+      plain: string | undefined,
+      letter: string | undefined,
+      word: string | undefined,
+    ) => {
+      if (code !== undefined) return String.fromCharCode(Number.parseInt(code, 16));
+      if (plain !== undefined) return plain;
+      return COMMAND.test(`${letter ?? ''}${word ?? ''}`) ? all : ` ${word ?? ''}`;
+    },
+  );
 }
 
 function hashOf(text: string): number {

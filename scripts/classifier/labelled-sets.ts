@@ -10,10 +10,6 @@ import { readSections, type Example } from './templates.ts';
  *   also stand below and above the requests of `over-passages.txt`
  * - `bbh=bbh`, the folder: suzgunmirac/BIG-Bench-Hard (MIT)
  * - `flan-cot=cot_data`, the folder: google-research/FLAN, `flan/v2/` (Apache-2.0)
- * - `flan-templates=templates.py`: the same, `flan/`; requests for the tasks of data sets, with texts of AGIEval in them,
- *   so it is given as `flan-templates=templates.py,v1`
- * - `mt-bench-101=mtbench101.jsonl`: mtbench101/mt-bench-101, `data/subjective/` (Apache-2.0), its first turns; other
- *   authors and other prompts than MT-Bench, which is measured with
  * - `acts=prompts.csv`: f/awesome-chatgpt-prompts (CC0-1.0), a version of less than 4 MB
  * - `acts-zh=prompts-zh.json`: PlexPt/awesome-chatgpt-prompts-zh (MIT)
  *
@@ -40,18 +36,11 @@ export const LABELLED_SETS: Readonly<Record<string, (path: string) => readonly E
       }),
   'flan-cot': (path) =>
     Object.entries(QUESTIONS).flatMap(([name, task]) =>
-      some(readFileSync(`${path}/${name}_train.tsv`, 'utf8').split('\n'), 60).map((line) => ({
+      some(readFileSync(`${path}/${name}_train.tsv`, 'utf8').split('\n'), 30).map((line) => ({
         task,
         text: (line.split('\t')[0] ?? '').replaceAll('\\n', '\n'),
       })),
     ),
-  'flan-templates': (paths) => ofTemplates(...(paths.split(',') as [string, string])),
-  'mt-bench-101': (path) =>
-    linesOf(path).flatMap(({ task, history }) => {
-      const own = { MR: 'math', GR: 'logic' }[task ?? ''];
-      const [first] = (history ?? []) as readonly { readonly user: string }[];
-      return own === undefined || first === undefined ? [] : [{ task: own, text: first.user }];
-    }),
   acts: (path) =>
     some(
       [...readFileSync(path, 'utf8').matchAll(/,"((?:I want you to act|Act) as (?:[^"]|"")+)",FALSE/g)].map(
@@ -155,7 +144,6 @@ const BELLE: Readonly<Record<string, readonly (readonly [pattern: RegExp, task: 
 interface Line {
   readonly [name: string]: unknown;
   readonly class?: string;
-  readonly task?: string;
   readonly passage?: string | null;
   readonly question?: string;
   readonly options?: readonly string[] | null;
@@ -163,52 +151,6 @@ interface Line {
 
 function examinationText(line: Line): string {
   return [line.passage ?? '', line.question ?? '', ...(line.options ?? [])].filter((part) => part !== '').join('\n');
-}
-
-/** What the data sets that FLAN has templates for are about. */
-const DATA_SETS: Readonly<Record<string, readonly string[]>> = {
-  classification: [
-    'rte imdb_reviews sentiment140 ag_news_subset mnli snli sst2 yelp_polarity_reviews trec cola glue_mrpc glue_qqp',
-    'paws_wiki cb anli qnli bool_q wic stsb wnli',
-  ],
-  summarization: ['cnn_dailymail gigaword multi_news newsroom samsum xsum opinion_abstracts_rotten_tomatoes'],
-  extraction: ['squad_v1 squad_v2 drop quac coqa multirc record definite_pronoun_resolution'],
-  translation: ['para_crawl wmt16_translate wmt14_enfr'],
-  'writing:editing': ['true_case fix_punct word_segment'],
-  math: ['math_dataset'],
-  knowledge: ['natural_questions trivia_qa'],
-  logic: ['copa story_cloze hellaswag cosmos_qa'],
-};
-
-/** Templates with texts in the places of their names: a long text, or a sentence for what is short. */
-function ofTemplates(path: string, folder: string): readonly Example[] {
-  const source = readFileSync(path, 'utf8');
-  const passages = passagesOf(folder);
-  let next = 0;
-  return Object.entries(DATA_SETS).flatMap(([task, names]) =>
-    names
-      .flatMap((line) => line.split(' '))
-      .flatMap((name) => {
-        const section = new RegExp(`^    "${name}": \\[\\n([^]*?)^    \\],`, 'm').exec(source)?.[1] ?? '';
-        return [...section.matchAll(/^ {8}\("((?:[^"\\]|\\.)*)"/gm)].flatMap(([, template = '']) => {
-          if (!template.includes('{')) return [];
-          const passage = passages[(next = (next + 7) % passages.length)] ?? '';
-          const text = template
-            .replaceAll('\\n', '\n')
-            .replaceAll('\\"', '"')
-            .replaceAll('{options_}', 'OPTIONS:\n- yes\n- no')
-            .replaceAll(/\{(?:lang\d|title|subject|word)\}/g, 'English')
-            .replaceAll(/\{(?:premise|text|article|context|document|dialogue|passage|story|review|paragraph)\}/g, passage.slice(0, 600))
-            .replaceAll(/\{\w+\}/g, () => sentenceOf(passage, (next += 1)));
-          return [{ task, text }];
-        });
-      }),
-  );
-}
-
-function sentenceOf(passage: string, index: number): string {
-  const sentences = passage.split(/(?<=[.?!])\s*/).filter((one) => one.length > 20);
-  return sentences[index % Math.max(1, sentences.length)] ?? passage.slice(0, 80);
 }
 
 /** Requests over long texts: what is pasted says nothing about the task, and only so can that be learned. */

@@ -48,7 +48,7 @@ export const SETTINGS: TrainingSettings = {
   hidden: 0.6,
   certainty: 0.92,
   fewestPrompts: 6,
-  kept: 42_000,
+  kept: 60_000,
   large: 8,
 };
 

@@ -63,9 +63,7 @@ const FAULTS: Readonly<Record<string, (json: string) => string>> = {
   'superfluous commas': (json) => around(json, (part) => part.replaceAll(/([}\]])/g, ',$1')),
   'single quotes': (json) => json.replaceAll(TEXT, (text) => `'${text.slice(1, -1).replaceAll("'", "\\'")}'`),
   'literals of Python': (json) =>
-    around(json, (part) =>
-      part.replaceAll('true', 'True').replaceAll('false', 'False').replaceAll('null', 'None'),
-    ),
+    around(json, (part) => part.replaceAll('true', 'True').replaceAll('false', 'False').replaceAll('null', 'None')),
   'line breaks in texts': (json) => json.replaceAll('\\n', '\n').replaceAll('\\t', '\t'),
   'comments at the ends of lines': (json) => around(json, (part) => part.replaceAll(',', ', // next\n')),
   'comments in braces': (json) => around(json, (part) => part.replaceAll('{', '{ /* an object */ ')),
