@@ -16,7 +16,11 @@ import { readSections, type Example } from './templates.ts';
  * Of each kind only some are taken, evenly over the file: the others are like them.
  */
 export const LABELLED_SETS: Readonly<Record<string, (path: string) => readonly Example[]>> = {
-  belle: (path) => linesOf(path).flatMap(({ class: kind, question }) => ofBelle(kind ?? '', question ?? '')),
+  // Twice: next to nothing else is in Chinese.
+  belle: (path) =>
+    [path, path]
+      .flatMap((file) => linesOf(file))
+      .flatMap(({ class: kind, question }) => ofBelle(kind ?? '', question ?? '')),
   agieval: (path) => [
     ...Object.entries(EXAMINATIONS).flatMap(([name, [task, count]]) =>
       some(linesOf(`${path}/${name}.jsonl`).map(examinationText), count).map((text) => ({ task, text })),

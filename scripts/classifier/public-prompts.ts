@@ -46,8 +46,8 @@ interface FollowBench {
 /** Prompts of a set that has thousands of one kind. */
 const MOST_OF_A_KIND = 60;
 
-/** Names of the sets. */
-export const SET_NAMES: readonly string[] = [...Object.keys(READERS), ...Object.keys(LABELLED_SETS)];
+/** Names of the sets that were read one by one. */
+export const READ_SETS: readonly string[] = Object.keys(READERS);
 
 /** Reads sets that are given as `name=path`, in the order of their names. */
 export function readPublicPrompts(given: readonly (readonly [name: string, path: string])[]): readonly Example[] {
@@ -58,7 +58,9 @@ export function readPublicPrompts(given: readonly (readonly [name: string, path:
     if (labelled !== undefined) return labelled(path);
     const texts = READERS[name]?.(path);
     if (texts === undefined) {
-      throw new RangeError(`no prompt set "${name}"; there are ${SET_NAMES.join(', ')}`);
+      throw new RangeError(
+        `no prompt set "${name}"; there are ${[...READ_SETS, ...Object.keys(LABELLED_SETS)].join(', ')}`,
+      );
     }
     if (name === 'gsm8k') return texts.slice(0, MOST_OF_A_KIND).map((text) => ({ task: 'math', text }));
     return (labels.get(name) ?? []).flatMap((line) => {

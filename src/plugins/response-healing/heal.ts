@@ -137,7 +137,7 @@ const PROMISING =
 /** What is promising only where it stands alone: keys without colons, words in a list, nothing at all. */
 const PROMISING_ALONE =
   /\{\s{0,200}["'“„`][^\n"'“”„`:{}[\]]{1,120}["'”“`]\s{0,20}["'“\d{[tfn]|\[\s{0,200}\p{L}[^\n{}[\]"]{0,200},|[{[]\s{0,20}(?:(?:\.{3}|…)\s{0,20}[}\]]|$)/uy;
-/** What stands before a brace of LaTeX: `_{k=0}`, `\\frac{…}{…}`. */
+/** What comes before a brace of LaTeX: `_{k=0}`, `\\frac{…}{…}`. */
 const FORMULA = /[_^]$|\\[A-Za-z]{1,30}(?:\{[^{}]{0,30}\})?$/;
 /** A member behind a closed object: it was closed too soon. */
 const GOES_ON = /^\s{0,40},?\s{0,40}"[^"\n]{1,120}"\s{0,20}:/;
