@@ -49,10 +49,11 @@ const MOST_OF_A_KIND = 60;
 /** Names of the sets that were read one by one. */
 export const READ_SETS: readonly string[] = Object.keys(READERS);
 
-/** Reads sets that are given as `name=path`, in the order of their names. */
+/** Reads sets that are given as `name=path`: those that were read one by one by name, the others in their order. */
 export function readPublicPrompts(given: readonly (readonly [name: string, path: string])[]): readonly Example[] {
   const labels = readSections('public-labels.txt');
-  const sorted = given.toSorted(([left], [right]) => left.localeCompare(right));
+  const placeOf = (name: string): number => Object.keys(LABELLED_SETS).indexOf(name);
+  const sorted = given.toSorted(([left], [right]) => placeOf(left) - placeOf(right) || left.localeCompare(right));
   return sorted.flatMap(([name, path]) => {
     const labelled = LABELLED_SETS[name];
     if (labelled !== undefined) return labelled(path);

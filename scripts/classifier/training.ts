@@ -19,8 +19,6 @@ export interface TrainingSettings {
   readonly rounds: number;
   /** Of these, the last ones whose weights are averaged. */
   readonly averaged: number;
-  /** Trainings whose weights are averaged: each sees the prompts in another order and hides other features. */
-  readonly trainings: number;
   readonly rate: number;
   /** Pulls weights towards zero. */
   readonly decay: number;
@@ -45,7 +43,6 @@ export const SETTINGS: TrainingSettings = {
   naturalWeight: 8,
   rounds: 6,
   averaged: 3,
-  trainings: 4,
   rate: 0.5,
   decay: 0.0003,
   hidden: 0.6,
@@ -85,7 +82,7 @@ export function trained(
     ...Array.from({ length: settings.naturalWeight - 1 }, () => natural.map(vary)).flat(),
   ];
   const learned = emptyTable(examples, settings);
-  trainOften(learned, examples, settings, random);
+  train(learned, examples, settings, random);
   centre(learned);
   return compressed(learned, settings);
 }
@@ -119,23 +116,6 @@ function known({ hashes, weights }: Features, vocabulary: Learned['vocabulary'])
     rows: found.filter((row) => row !== undefined),
     factors: weights.filter((_, index) => found[index] !== undefined),
   };
-}
-
-/** Makes the weights the mean of several trainings, which chance leads to different ones. */
-function trainOften(
-  learned: Learned,
-  examples: readonly Example[],
-  settings: TrainingSettings,
-  random: Random,
-): void {
-  const { weights, bias } = learned;
-  const { trainings } = settings;
-  for (let training = 0; training < trainings; training += 1) {
-    const own = { ...learned, weights: new Float64Array(weights.length), bias: new Float64Array(bias.length) };
-    train(own, examples, settings, random);
-    for (let at = 0; at < weights.length; at += 1) weights[at] = (weights[at] ?? 0) + (own.weights[at] ?? 0) / trainings;
-    for (let at = 0; at < bias.length; at += 1) bias[at] = (bias[at] ?? 0) + (own.bias[at] ?? 0) / trainings;
-  }
 }
 
 /**
