@@ -2,7 +2,7 @@
 import { ANONYMOUS } from '../contracts/account.ts';
 import { traceContextOf } from '../contracts/trace-context.ts';
 import type { OpenOptions } from './router.ts';
-import { generationId } from '../protocol/chat-result.ts';
+import { batchGenerationId, generationId } from '../protocol/chat-result.ts';
 import { andThen, type MaybePromise, onDemand } from '../platform/wait.ts';
 import type { ApiFormat } from '../formats/api-format.ts';
 import type { InnerCall, RuntimeServices } from '../runtime/chat/services.ts';
@@ -64,8 +64,9 @@ export function requestContext(
   const account = options.account ?? ANONYMOUS;
   services.checkAccount(account);
   const created = Math.floor(environment.wallClock() / 1_000);
+  const idOf = options.batch === true ? batchGenerationId : generationId;
   return andThen(endUsers.standIn(account.id, user), (endUser) => ({
-    id: generationId(created, environment.randomText(20), options.batch),
+    id: idOf(created, environment.randomText(20)),
     created,
     account,
     endUser,

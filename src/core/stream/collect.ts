@@ -67,7 +67,7 @@ class ChoiceCollector {
     const calls = this.tools.finish();
     return {
       index,
-      finish_reason: this.finish === undefined ? null : endReason(this.finish.reason, calls.length > 0),
+      finish_reason: this.finish === undefined ? null : endReason(this.finish.reason, calls.length),
       native_finish_reason: this.finish?.native ?? null,
       logprobs: this.hasLogprobs
         ? {

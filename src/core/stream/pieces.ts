@@ -17,9 +17,11 @@ export function endWord(value: unknown): string | undefined {
 /**
  * How a choice really ended: some servers say `stop` although the model called tools, and others `tool_calls` although it
  * called none, for which clients would wait without end.
+ *
+ * @param calls - How many tools it called.
  */
-export function endReason(reason: FinishReason, called: boolean): FinishReason {
-  if (called) return reason === 'stop' ? 'tool_calls' : reason;
+export function endReason(reason: FinishReason, calls: number): FinishReason {
+  if (calls > 0) return reason === 'stop' ? 'tool_calls' : reason;
   return reason === 'tool_calls' ? 'stop' : reason;
 }
 

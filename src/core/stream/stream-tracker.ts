@@ -180,7 +180,7 @@ export class StreamTracker {
   }
 
   #withToolCalls({ index, reason, native }: FinishPiece): FinishPiece {
-    return { type: 'finish', index, reason: endReason(reason, this.#toolCalls?.has(index) === true), native };
+    return { type: 'finish', index, reason: endReason(reason, this.#toolCalls?.get(index)?.size ?? 0), native };
   }
 
   #owed(): readonly DeltaPiece[] {

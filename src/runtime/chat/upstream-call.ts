@@ -355,7 +355,7 @@ function flawOf({ choices }: UpstreamResult): AttemptFailure | undefined {
 /** How an answer ended follows from its calls, whatever its adapter says. */
 function withTrueEnds(result: UpstreamResult): UpstreamResult {
   const endOf = ({ finish_reason: reason, message }: Choice): FinishReason | null =>
-    reason === null ? null : endReason(reason, Boolean(message.tool_calls?.length));
+    reason === null ? null : endReason(reason, message.tool_calls?.length ?? 0);
   if (result.choices.every((choice) => endOf(choice) === choice.finish_reason)) return result;
   return { ...result, choices: result.choices.map((choice) => ({ ...choice, finish_reason: endOf(choice) })) };
 }
