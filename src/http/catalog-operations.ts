@@ -1,16 +1,11 @@
 /** Answers the operations on models, endpoints and providers. */
-import { type Account, ANONYMOUS } from '../contracts/account.ts';
 import { RouterError } from '../protocol/router-error.ts';
 import type { RouterInternals } from '../router/router.ts';
-import { authorize } from './authorize.ts';
-import type { ErrorReplyContext } from './error-reply.ts';
-import type { HttpCall, HttpHeaders, HttpReply } from '../contracts/exchange.ts';
-import { completeReply } from './model-reply.ts';
+import type { HttpReply } from '../contracts/exchange.ts';
+import { type AdmittedCall, completeReply } from './model-reply.ts';
 import { policiesOf } from '../core/normalize/normalize.ts';
 import { modelRules } from '../core/normalize/preset.ts';
-import type { CatalogOperation, Match } from './routes.ts';
-import type { ApiFormatErrors } from '../formats/api-format.ts';
-import { API_FORMAT_ERRORS } from '../formats/errors.ts';
+import type { CatalogOperation } from './routes.ts';
 import { shortened } from '../protocol/fault.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import { splitVariants } from '../catalog/slug.ts';
@@ -19,56 +14,40 @@ import type { RuntimeServices } from '../runtime/chat/services.ts';
 import { architectureOf, endpointCard, endpointsAt, modelCard, providerCard } from './catalog-cards.ts';
 import { filterModels, listModels, listedRouterModels } from './list-models.ts';
 
-export async function catalogReply(
-  internals: RouterInternals,
+/**
+ * Answers the operations that read the catalog (gaps 10). They are public: prices are no secret.
+ *
+ * @throws {@link RouterError} 404 for a model that is not there, 400 for a bad query.
+ */
+export async function answerCatalog(
+  { services }: RouterInternals,
   operation: CatalogOperation,
-  call: HttpCall,
-  { headers, apiFormat }: ErrorReplyContext,
+  { call, account, context: { headers, apiFormat } }: AdmittedCall,
 ): Promise<HttpReply> {
-  const { services, config } = internals;
-  // Probes of load balancers read the catalog.
-  internals.checkOpen();
-  const account = config.authenticate === undefined ? ANONYMOUS : await knownAccount(call, internals);
   const mayUse = modelRules(policiesOf(account, services.facts));
   const query = new URLSearchParams(call.query);
   const isList = operation.name === 'models' || operation.name === 'model';
-  if (isList && apiFormat !== undefined) return anthropicReply(services, operation, query, mayUse, headers);
-  return completeReply(answerCatalog(services, operation, query, mayUse), headers);
-}
-
-/** Models are listed in the format of Anthropic's API for its clients, which send this header with everything. */
-export function apiFormatOfList({ header }: HttpCall, match: Exclude<Match, undefined>): ApiFormatErrors | undefined {
-  if (match.type !== 'operation' || (match.operation.name !== 'models' && match.operation.name !== 'model')) return;
-  return header('anthropic-version') === undefined ? undefined : API_FORMAT_ERRORS.messages;
+  if (isList && apiFormat !== undefined)
+    return completeReply(await anthropicAnswer(services, operation, query, mayUse), headers);
+  return completeReply(catalogAnswer(services, operation, query, mayUse), headers);
 }
 
 /** Lists of models as clients of Anthropic know them; loaded when one of them asks. */
-async function anthropicReply(
+async function anthropicAnswer(
   services: RuntimeServices,
   operation: Extract<CatalogOperation, { name: 'models' | 'model' }>,
   query: URLSearchParams,
   mayUse: ReturnType<typeof modelRules>,
-  headers: HttpHeaders,
-): Promise<HttpReply> {
+): Promise<object> {
   const { anthropicModel, anthropicModels } = await import('./anthropic-models.ts');
   const { facts, environment } = services;
   const at = Math.floor(environment.wallClock() / 1_000);
   const served = filterModels({ ...facts, mayUse }, new URLSearchParams(), at);
-  if (operation.name === 'models') return completeReply(anthropicModels(served, query), headers);
+  if (operation.name === 'models') return anthropicModels(served, query);
   const id = modelNamed(facts.catalog, operation.slug);
   const found = served.find(({ model }) => model.id === id || model.id === operation.slug);
   if (found === undefined) throw unknownModel(operation.slug);
-  return completeReply(anthropicModel(found), headers);
-}
-
-/** Who requests what everybody may see. Credentials that are no good are none here. */
-async function knownAccount(call: HttpCall, internals: RouterInternals): Promise<Account> {
-  if (call.header('authorization') === undefined && call.header('x-api-key') === undefined) return ANONYMOUS;
-  try {
-    return await authorize(call, 'inference', internals);
-  } catch {
-    return ANONYMOUS;
-  }
+  return anthropicModel(found);
 }
 
 /** Bodies of the operations that read the catalog. */
@@ -81,12 +60,11 @@ type CatalogAnswer =
   | { readonly data: ModelCard };
 
 /**
- * Answers the operations that read the catalog (gaps 10). They are public: prices are no secret.
+ * The body of an answer from the catalog.
  *
  * @param mayUse - Which models the account may use; the others are not there for it.
- * @throws {@link RouterError} 404 for a model that is not there, 400 for a bad query.
  */
-function answerCatalog(
+function catalogAnswer(
   { facts, records, environment }: RuntimeServices,
   operation: CatalogOperation,
   query: URLSearchParams,
