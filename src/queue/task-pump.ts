@@ -106,16 +106,17 @@ export class TaskPump {
 
   #begin(task: ClaimedTask, sure: Span): void {
     const controller = new AbortController();
-    const run = this.#run(task, controller, sure).then((again) => {
+    const run = this.#run({ task, controller, sure }).then((again) => {
       this.#running.delete(run);
       this.onSettled(again);
     });
     this.#running.set(run, controller);
   }
 
-  async #run(task: ClaimedTask, controller: AbortController, sure: Span): Promise<number | undefined> {
+  async #run(taken: TakenTask): Promise<number | undefined> {
+    const { task, controller } = taken;
     const { signal } = controller;
-    const held = new HeldTask(this.#ports, task, this.#lease, controller, sure);
+    const held = new HeldTask(this.#ports, this.#lease, taken);
     this.#held.add(held);
     let result: TaskResult;
     try {
@@ -159,6 +160,15 @@ interface Span {
   readonly to: number;
 }
 
+/** A task that was taken, to be run. */
+interface TakenTask {
+  readonly task: ClaimedTask;
+  /** Aborts it. */
+  readonly controller: AbortController;
+  /** When its lease began, and when it ends at the earliest. */
+  readonly sure: Span;
+}
+
 /**
  * The lease of a task that runs. It is renewed until it is let go; one that is lost aborts its task. A lease that ended
  * before this process came to renew it is still its own as long as nobody else has the task.
@@ -173,7 +183,7 @@ class HeldTask {
   #timer: Timer | undefined;
   #over = false;
 
-  constructor(ports: QueuePorts, task: ClaimedTask, lease: LeaseLength, controller: AbortController, sure: Span) {
+  constructor(ports: QueuePorts, lease: LeaseLength, { task, controller, sure }: TakenTask) {
     this.#ports = ports;
     this.#task = task;
     this.#lease = lease;
