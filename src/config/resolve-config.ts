@@ -4,8 +4,9 @@ import { NO_FACTS } from '../catalog/facts.ts';
 import { resolveBatches, resolveWebhooks } from './batches.ts';
 import { limitsProblems, resolveLimits } from './limits.ts';
 import { ledgerProblems, resolveLedger } from './ledger.ts';
-import { fill, sameOption } from '../options/option.ts';
+import { fill, type ResolvedOf, sameOption } from '../options/option.ts';
 import { ROUTER, ROUTER_OPTIONS, type RouterConfig } from './router.ts';
+import type { RequestLimits } from '../options/limits.ts';
 import { breakerPolicy } from '../core/fallback/breaker.ts';
 import { hangDetectionPolicy } from '../core/selection/adaptive/hang-detection.ts';
 import { hedgePolicy } from '../core/selection/adaptive/hedge.ts';
@@ -81,9 +82,6 @@ export function resolveConfig(
     NO_FACTS,
     faults,
   );
-  const environment = running?.resolved.environment ?? config.environment ?? systemEnvironment();
-  const state = running?.resolved.state ?? config.state ?? memoryStore({ now: environment.now });
-  const sharesState = running?.resolved.sharesState ?? config.state !== undefined;
   const {
     breaker,
     maxCooldownMs,
@@ -96,12 +94,9 @@ export function resolveConfig(
   } = fill(ROUTER, config);
   const adaptive = adaptivePolicy(tuning);
   const pacer = filled.pacer && pacerPolicy(tuning);
-  const limits = {
-    ...filled.limits,
-    bodyTimeoutMs: timerMs(filled.limits.bodyTimeoutMs),
-    writeStallMs: timerMs(filled.limits.writeStallMs),
-    concurrentRequests: filled.limits.concurrentRequests ?? requestsWithin(heapLimit()),
-  };
+  const limits = requestLimits(filled.limits);
+  const fixed = running === undefined ? fixedOptions(config, limits) : fixedSince(running.resolved);
+  const { environment, state, sharesState } = fixed;
   const resolved: ResolvedConfig = {
     ...filled,
     limits,
@@ -121,37 +116,65 @@ export function resolveConfig(
     pacer,
     hangDetection: filled.hangDetection && hangDetectionPolicy(tuning),
     hedge: filled.hedge && hedgePolicy(tuning),
-    state,
-    sharesState,
     usage:
       running !== undefined && sameUsage(running.given, config)
         ? running.resolved.usage
         : resolveLimits(rateLimits, budgets, responseCache, { state, shared: sharesState, environment }),
     // A configuration that says nothing of it, such as a file, does not close a page that the program opened.
     inspector: config.inspector ?? running?.resolved.inspector,
-    ledger:
-      running === undefined
-        ? resolveLedger(config.ledger, {
-            isNeeded: config.inspector !== undefined,
-            alsoKept: config.inspector?.content,
-          })
-        : running.resolved.ledger,
-    batches: running?.resolved.batches ?? resolveBatches(config.batches, { ...environment, ...limits }),
-    webhooks: running?.resolved.webhooks ?? resolveWebhooks(config.webhooks),
-    // Drawn when it is needed: where a router is made at the top of a module, Workers allow nothing random.
-    identitySecret:
-      running?.resolved.identitySecret ??
-      new Secret(config.identitySecret ?? (() => environment.randomText(SECRET_LENGTH))),
-    environment,
+    ...fixed,
   };
-  const problems = [
-    ...faults,
-    ...findProblems(resolved, faults),
-    ...limitsProblems(config.responseCache, { shared: resolved.sharesState }),
-    ...ledgerProblems(config.ledger),
-  ];
-  if (problems.length > 0) throw new ConfigError(problems);
+  faults.push(...problemsBetween(resolved, config, faults));
+  if (faults.length > 0) throw new ConfigError(faults);
   return resolved;
+}
+
+/** Faults of options that are right by themselves, with those that were found before left out. */
+function problemsBetween(
+  resolved: ResolvedConfig,
+  { responseCache, ledger }: RouterConfig,
+  found: readonly ConfigProblem[],
+): readonly ConfigProblem[] {
+  return [
+    ...findProblems(resolved, found),
+    ...limitsProblems(responseCache, { shared: resolved.sharesState }),
+    ...ledgerProblems(ledger),
+  ];
+}
+
+/** What of a configuration cannot change while the router runs, and is made of its options. */
+type FixedOptions = Pick<
+  ResolvedConfig,
+  'environment' | 'state' | 'sharesState' | 'ledger' | 'batches' | 'webhooks' | 'identitySecret'
+>;
+
+function fixedOptions(config: RouterConfig, limits: RequestLimits): FixedOptions {
+  const { environment = systemEnvironment(), inspector } = config;
+  return {
+    environment,
+    state: config.state ?? memoryStore({ now: environment.now }),
+    sharesState: config.state !== undefined,
+    ledger: resolveLedger(config.ledger, { isNeeded: inspector !== undefined, alsoKept: inspector?.content }),
+    batches: resolveBatches(config.batches, { ...environment, ...limits }),
+    webhooks: resolveWebhooks(config.webhooks),
+    // Drawn when it is needed: where a router is made at the top of a module, Workers allow nothing random.
+    identitySecret: new Secret(config.identitySecret ?? (() => environment.randomText(SECRET_LENGTH))),
+  };
+}
+
+function fixedSince(running: ResolvedConfig): FixedOptions {
+  const { environment, state, sharesState, ledger, batches, webhooks, identitySecret } = running;
+  return { environment, state, sharesState, ledger, batches, webhooks, identitySecret };
+}
+
+/** Limits of requests, with what timers and the heap allow. */
+function requestLimits(given: ResolvedOf<typeof ROUTER>['limits']): RequestLimits {
+  return {
+    ...given,
+    bodyTimeoutMs: timerMs(given.bodyTimeoutMs),
+    writeStallMs: timerMs(given.writeStallMs),
+    concurrentRequests: given.concurrentRequests ?? requestsWithin(heapLimit()),
+  };
 }
 
 /** Options that may only be left out, or be as they were when the router was made. */

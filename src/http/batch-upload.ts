@@ -12,7 +12,7 @@ import type { NewBatch } from '../runtime/batches/create-batch.ts';
 import { UploadedRequest } from '../runtime/batches/draft-writer.ts';
 import type { ByteHold } from '../runtime/endpoints/concurrency.ts';
 import { type Environment, timerMs } from '../platform/environment.ts';
-import { nextTurn } from '../platform/wait.ts';
+import { yieldTurn } from '../platform/wait.ts';
 import { unpack } from '../platform/unpack.ts';
 import { errorOfFault } from '../runtime/chat/router-errors.ts';
 import {
@@ -131,7 +131,7 @@ async function* givenRequests(
     unrested += bytes;
     if (unrested < CHUNK_BYTES) continue;
     unrested = 0;
-    await nextTurn();
+    await yieldTurn();
   }
 }
 
@@ -210,7 +210,7 @@ export async function* uploadedBytes(
     if (environment.now() > endsAt) throw tooSlow();
     for (let start = 0; start < chunk.byteLength; start += CHUNK_BYTES) {
       yield chunk.subarray(start, start + CHUNK_BYTES);
-      await nextTurn();
+      await yieldTurn();
     }
   }
 }

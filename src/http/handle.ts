@@ -2,7 +2,7 @@ import { type Account, ANONYMOUS } from '../contracts/account.ts';
 import { RouterError } from '../protocol/router-error.ts';
 import type { Router, RouterInternals } from '../router/router.ts';
 import { warn } from '../runtime/events/events.ts';
-import { placeOf } from '../runtime/chat/router-errors.ts';
+import { thrownPlace } from '../runtime/chat/router-errors.ts';
 import { authorize } from './authorize.ts';
 import type { answerBatches as AnswerBatchesFunction } from './batch-operations.ts';
 import { askingHeaders, negotiate } from './request-headers.ts';
@@ -28,7 +28,9 @@ import type { RefusedRequest } from '../core/ledger/pending-record.ts';
 import type { MaybePromise } from '../platform/wait.ts';
 import type { Spelling } from './spelling.ts';
 import type { ResolvedConfig } from '../config/resolved-config.ts';
-import { catalogReply, apiFormatOfList } from './catalog-operations.ts';
+import type { answerCatalog as AnswerCatalogFunction } from './catalog-operations.ts';
+import type { ApiFormatErrors } from '../formats/api-format.ts';
+import { API_FORMAT_ERRORS } from '../formats/errors.ts';
 import type { WarningEvent } from '../contracts/events.ts';
 
 /**
@@ -84,6 +86,12 @@ function contextOf(
   const headers: Record<string, string> = cors === NO_CORS ? { 'x-request-id': id } : { 'x-request-id': id, ...cors };
   if (apiFormat?.requestIdHeader !== undefined) headers[apiFormat.requestIdHeader] = id;
   return { asking, spelling, wantsMetadata, apiFormat, headers };
+}
+
+/** Models are listed in the format of Anthropic's API for its clients, which send this header with everything. */
+function apiFormatOfList({ header }: HttpCall, match: Exclude<Match, undefined>): ApiFormatErrors | undefined {
+  if (match.type !== 'operation' || (match.operation.name !== 'models' && match.operation.name !== 'model')) return;
+  return header('anthropic-version') === undefined ? undefined : API_FORMAT_ERRORS.messages;
 }
 
 /** The account for which something may be done; who it is refused to is noted. */
@@ -162,6 +170,12 @@ function mostNumbers({ config }: RouterInternals): number {
   return embeddingInputs + embeddingTokens;
 }
 
+/** What reads the catalog is loaded by the first request that is about it. */
+async function catalogReply(...request: Parameters<typeof AnswerCatalogFunction>): Promise<HttpReply> {
+  const { answerCatalog } = await import('./catalog-operations.ts');
+  return answerCatalog(...request);
+}
+
 /** What reads and writes batches is loaded by the first request that is about one. */
 async function batchReply(...request: Parameters<typeof AnswerBatchesFunction>): Promise<HttpReply> {
   const { answerBatches } = await import('./batch-operations.ts');
@@ -217,7 +231,10 @@ function isUnexpected(error: unknown): error is Error {
 
 /** The caller sees a plain 500, so the operator must hear of it; not in the error's own words, which may repeat a prompt. */
 function unexpected(error: Error): WarningEvent {
-  return { code: 'internal', message: `A request failed inside the router: ${error.name} ${placeOf(error)}`.trim() };
+  return {
+    code: 'internal',
+    message: `A request failed inside the router: ${error.name} ${thrownPlace(error)}`.trim(),
+  };
 }
 
 /** The document is made when it is requested for the first time, and its makers are loaded then. */

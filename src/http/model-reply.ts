@@ -154,7 +154,8 @@ export async function answerTokenCount(
 
 /** Where the trace of the caller stands, if anybody here wants to know. */
 function traceOf({ services }: RouterInternals, call: HttpCall): TraceContext | undefined {
-  if (!services.events.heard('request')) return undefined;
+  const { events } = services;
+  if (!events.isHeard || !events.heard('request')) return undefined;
   return traceContextOf(call.header('traceparent'), call.header('tracestate'));
 }
 

@@ -106,17 +106,16 @@ export class TaskPump {
 
   #begin(task: ClaimedTask, sure: Span): void {
     const controller = new AbortController();
-    const run = this.#run({ task, controller, sure }).then((again) => {
+    const run = this.#run(task, controller, sure).then((again) => {
       this.#running.delete(run);
       this.onSettled(again);
     });
     this.#running.set(run, controller);
   }
 
-  async #run(taken: TakenTask): Promise<number | undefined> {
-    const { task, controller } = taken;
+  async #run(task: ClaimedTask, controller: AbortController, sure: Span): Promise<number | undefined> {
     const { signal } = controller;
-    const held = new HeldTask(this.#ports, this.#lease, taken);
+    const held = new HeldTask(this.#ports, { task, lease: this.#lease, sure, onLost: () => controller.abort() });
     this.#held.add(held);
     let result: TaskResult;
     try {
@@ -160,13 +159,14 @@ interface Span {
   readonly to: number;
 }
 
-/** A task that was taken, to be run. */
-interface TakenTask {
+/** A task that this process has claimed. */
+interface LeasedTask {
   readonly task: ClaimedTask;
-  /** Aborts it. */
-  readonly controller: AbortController;
-  /** When its lease began, and when it ends at the earliest. */
+  readonly lease: LeaseLength;
+  /** Time in which the lease that it was claimed with does not end. */
   readonly sure: Span;
+  /** Called when others may have the task. */
+  readonly onLost: () => void;
 }
 
 /**
@@ -177,18 +177,18 @@ class HeldTask {
   readonly #ports: QueuePorts;
   readonly #task: ClaimedTask;
   readonly #lease: LeaseLength;
-  readonly #controller: AbortController;
+  readonly #onLost: () => void;
   #sure: Span;
   #renewing: Promise<void> | undefined;
   #timer: Timer | undefined;
   #over = false;
 
-  constructor(ports: QueuePorts, lease: LeaseLength, { task, controller, sure }: TakenTask) {
+  constructor(ports: QueuePorts, { task, lease, sure, onLost }: LeasedTask) {
     this.#ports = ports;
     this.#task = task;
     this.#lease = lease;
-    this.#controller = controller;
     this.#sure = sure;
+    this.#onLost = onLost;
     this.#renewAt(sure.from + this.#interval());
   }
 
@@ -236,7 +236,7 @@ class HeldTask {
 
   #giveUp(): void {
     this.release();
-    this.#controller.abort();
+    this.#onLost();
   }
 
   #setTimer(at: number, then: () => void): void {

@@ -161,7 +161,7 @@ export function indexerOf({ quirks, request, onExtra }: DecodeContext, choice: n
 
 /** Some servers say nothing. */
 function finishOf(native: string | null, calls: number): FinishReason {
-  return endReason(native === null ? 'stop' : mapFinishReason(native), calls > 0);
+  return endReason(native === null ? 'stop' : mapFinishReason(native), calls);
 }
 
 function bad(message: string): DecodedResult {

@@ -17,6 +17,12 @@ import type { Brand } from '../../options/http.ts';
 import type { Secret } from '../../platform/secret.ts';
 import type { Outbound } from '../../net/outbound-request.ts';
 
+/** A batch, and the account that it belongs to. */
+export interface OwnedBatch {
+  readonly batch: BatchRecord;
+  readonly account: Account;
+}
+
 /** Running requests of batches whose task is in another process. */
 export interface RunSharing {
   start(ports: BatchPorts): void;

@@ -23,7 +23,7 @@ import { CALLER_GONE, errorOfUnknown } from '../chat/router-errors.ts';
 import type { PromptCacheReport } from '../../contracts/prompt-cache.ts';
 import type { ColdCaches } from './cold-caches.ts';
 import type { ContentOptions } from './kept-content.ts';
-import type { Execution, Recorded } from '../chat/answer.ts';
+import type { Execution, Recorded, ShownBefore } from '../chat/answer.ts';
 
 /** What a router's ledger is made with. */
 interface RequestLedgerOptions extends Pick<RecordContext, 'tags'> {
@@ -158,11 +158,11 @@ export class RequestLedger implements ReadableLedger {
     facts: DecisionContext,
     execution: Recorded,
     { status, errorType, message }: RefusalError,
-    committed: boolean,
+    shown: ShownBefore,
   ): void {
     // What was called may have said anything; who was refused without a call is told in words of ours.
-    const shown = execution.attempts.length === 0 ? message : undefined;
-    this.#add(facts, execution, { error: { status, errorType, committed, message: shown } });
+    const ours = execution.attempts.length === 0 ? message : undefined;
+    this.#add(facts, execution, { error: { status, errorType, committed: shown === 'content', message: ours } });
   }
 
   /**

@@ -27,6 +27,12 @@ export interface SpendingPolicy extends TaggedBudgets {
   readonly unknownAnswerTokens: number;
 }
 
+/** How budgets are held, and what is counted besides. */
+interface SpendingOptions extends SpendingPolicy {
+  /** Whether what is spent with a key is counted although no budget limits it. */
+  readonly countsKeys: boolean;
+}
+
 /**
  * Holds accounts to their budgets, call by call: fallbacks, turns of a tool loop and calls of plugins are all upstream
  * calls, so each reserves what it can cost at most, and none of them is forgotten.
@@ -37,13 +43,12 @@ export class Spending {
   readonly #events: EventHub;
   readonly #countsKeys: boolean;
 
-  /** @param countsKeys - Whether what is spent with a key is counted although no budget limits it. */
-  constructor(keeper: BudgetKeeper, policy: SpendingPolicy, events: EventHub, countsKeys: boolean) {
+  constructor(keeper: BudgetKeeper, policy: SpendingOptions, events: EventHub) {
     this.#keeper = keeper;
     this.#policy = policy;
     this.#events = events;
     // Nobody could be told of it otherwise.
-    this.#countsKeys = countsKeys && keeper.spentUnder !== undefined;
+    this.#countsKeys = policy.countsKeys && keeper.spentUnder !== undefined;
   }
 
   /** True when what this account spends may be counted: some of its requests may have budgets of their own. */

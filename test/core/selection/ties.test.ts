@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { addQueues, bestOf, breakTie, cheapestOf, type Timed } from '../../../src/core/selection/adaptive/ties.ts';
 import { DEFAULT_ADAPTIVE_POLICY } from '../../../src/core/selection/adaptive/policy.ts';
-import type { Timing } from '../../../src/core/selection/adaptive/timing.ts';
+import type { Timing } from '../../../src/core/selection/adaptive/speed.ts';
 
 interface Case {
   readonly cost?: number;

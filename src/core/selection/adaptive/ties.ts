@@ -2,7 +2,7 @@
 import type { Endpoint } from '../../../catalog/endpoint.ts';
 import type { World } from '../world.ts';
 import type { AdaptivePolicy } from './policy.ts';
-import { expectedMs } from './timing.ts';
+import { expectedMs } from './speed.ts';
 
 /** An endpoint, as far as it is compared by time with those that cost the same. */
 export interface Timed {
@@ -41,7 +41,7 @@ const SAME_COST = 1.02;
  * Times that counts what a call has to compute: those that come after it wait for that, too. So a call waits a little for
  * the endpoint that has most of its prompt rather than make another one compute all of it.
  */
-const WORK_WEIGHT = 3;
+const WORK_WEIGHT = 4;
 
 /**
  * What comes first at endpoints that may be drawn is added to what they take: those of our calls that wait there. An
