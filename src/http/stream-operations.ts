@@ -3,6 +3,7 @@ import type { Frames, HttpCall, HttpHeaders, HttpReply } from '../contracts/exch
 import type { RouterInternals } from '../router/router.ts';
 import { loaded } from '../router/streams.ts';
 import { invalid } from './body.ts';
+import { goOnWithStreams } from './continued-streams.ts';
 import { STREAM_HEADERS, completeReply } from './model-reply.ts';
 import type { StreamOperation } from './routes.ts';
 
@@ -13,20 +14,22 @@ import type { StreamOperation } from './routes.ts';
  * not; 503 when no place is free.
  */
 export async function answerStreams(
-  { config, streams: load, admission }: RouterInternals,
+  internals: RouterInternals,
   { name, id }: StreamOperation,
   call: HttpCall,
   account: Account,
   headers: HttpHeaders,
 ): Promise<HttpReply> {
+  const { config, streams: load, admission } = internals;
   const streams = await loaded(load);
+  goOnWithStreams(internals, streams);
   const own = { ...headers, ...(id.startsWith('gen-') && { 'x-generation-id': id }), 'cache-control': 'no-store' };
   if (name === 'stream_stop') {
     return completeReply({ id, object: 'stream', status: await streams.stop(account.id, id) }, own);
   }
   const options = { from: placeOf(call), hasIds: idsWanted(call) };
   const leaving = new AbortController();
-  const { text, isOver } = await streams.read(account.id, id, options, leaving.signal);
+  const { text, isOver } = await streams.read(account, id, options, leaving.signal);
   // 204 ends an `EventSource`, which would connect again for ever.
   if (isOver) return { type: 'whole', status: 204, headers: own, body: '' };
   const sent = { ...own, ...STREAM_HEADERS };

@@ -57,9 +57,10 @@ export function contextOf(
   const { environment, endUsers } = services;
   const account = options.account ?? ANONYMOUS;
   services.checkAccount(account);
-  const created = Math.floor(environment.wallClock() / 1_000);
+  const { sent } = options;
+  const created = sent ? Number(sent.id.split('-')[1]) : Math.floor(environment.wallClock() / 1_000);
   return andThen(endUsers.standIn(account.id, user), (endUser) => ({
-    id: generationId(created, environment.randomText(20), options.batch),
+    id: sent?.id ?? generationId(created, environment.randomText(20), options.batch),
     created,
     account,
     endUser,

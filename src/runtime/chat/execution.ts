@@ -6,7 +6,7 @@ import type { Settlement } from '../../core/stream/usage.ts';
 import type { AttemptedCall, AttemptLoopOptions, Dialing } from './attempt-call.ts';
 import type { KnownPrompts } from './known-prompts.ts';
 import { AttemptLoop } from './attempt-loop.ts';
-import type { Continuing } from './continuing.ts';
+import type { Continuing, SentBefore } from './continuing.ts';
 import type { FallbackPolicy } from '../../options/fallback.ts';
 import type { RepeatedPrefixes } from '../endpoints/repeated-prefixes.ts';
 import type { RuntimeServices } from './services.ts';
@@ -28,6 +28,8 @@ export interface JudgedCalls {
 /** What a chat request shares with others, and who judges its answers. */
 interface ChatExecutionOptions extends AttemptLoopOptions<NormalizedRequest> {
   readonly judged?: JudgedCalls | undefined;
+  /** What an instance that is gone has sent of the answer. */
+  readonly sent?: SentBefore | undefined;
 }
 
 /** One chat request from its plan to the call that answers it. */
@@ -39,8 +41,9 @@ export class ChatExecution extends AttemptLoop<NormalizedRequest, UpstreamCall, 
   readonly #prompts: KnownPrompts;
   /** The call that was made last. */
   #call: UpstreamCall | undefined;
+  readonly #sent: SentBefore | undefined;
   /** What goes on with a stream that breaks. Absent where nothing does. */
-  #continuing: Continuing | undefined;
+  continuing: Continuing | undefined;
 
   constructor(
     services: RuntimeServices,
@@ -51,6 +54,7 @@ export class ChatExecution extends AttemptLoop<NormalizedRequest, UpstreamCall, 
   ) {
     super(services, chat, plan, signal, options);
     this.#judged = options?.judged;
+    this.#sent = options?.sent;
     this.#marked = services.prefixes?.markerFor(plan);
     this.#policy = services.fallback;
     this.#prompts = services.prompts;
@@ -69,8 +73,8 @@ export class ChatExecution extends AttemptLoop<NormalizedRequest, UpstreamCall, 
 
   async #runOn(): Promise<Answer> {
     const Loaded = await continuing();
-    this.#continuing = new Loaded(this, () => this.giveTime());
-    return this.#continuing.run();
+    this.continuing = new Loaded(this, () => this.giveTime(), this.#sent);
+    return this.continuing.run();
   }
 
   protected override dial(dialing: Dialing<NormalizedRequest>): UpstreamCall {
@@ -80,7 +84,7 @@ export class ChatExecution extends AttemptLoop<NormalizedRequest, UpstreamCall, 
     const request = this.#marked === undefined ? readable : this.#marked(readable, provider, endpoint);
     const requested = request === prepared ? dialing : { ...dialing, request };
     this.#prompts.note(this.request, endpoint);
-    const made = this.#judged?.dial(requested, this.attempts) ?? this.#continuing?.dial(requested);
+    const made = this.#judged?.dial(requested, this.attempts) ?? this.continuing?.dial(requested);
     this.#call = made ?? new UpstreamCall(this.#withCredit(requested));
     return this.#call;
   }

@@ -236,6 +236,8 @@ export function settleError(
   error: Pick<RouterError, 'status' | 'errorType'> & { readonly message?: string },
   committed: boolean,
 ): void {
+  // Another instance accounts for it.
+  if (execution.continuing?.isTaken === true) return;
   const { rateTicket } = execution.request;
   // What was shown, or may have been begun when the client disconnected, stays counted as it was estimated.
   if (rateTicket !== undefined && !committed && error !== CALLER_GONE) services.rates.settle(rateTicket, 0);
