@@ -62,7 +62,6 @@ export async function* readStream(context: ReaderContext, { from, hasIds }: Read
   const bytes = readBytes(context, from);
   let held = '';
   let offset = from;
-  let last = '';
   for (;;) {
     const { done, value } = await bytes.next();
     if (signal.aborted) return;
@@ -72,8 +71,7 @@ export async function* readStream(context: ReaderContext, { from, hasIds }: Read
       } else {
         // A frame that is cut would spoil the error behind it.
         const cut = offset > from || from === 0 ? '' : '\n\n';
-        if (last === '') last = await slice(context, Math.max(0, offset - FRAME_BYTES), offset);
-        yield cut + (await lostFrames(context, fromByteText(last)));
+        yield cut + (await lostFrames(context, offset));
       }
       return;
     }
@@ -81,7 +79,6 @@ export async function* readStream(context: ReaderContext, { from, hasIds }: Read
     const frames = wholeFrames(held);
     if (frames === '') continue;
     held = held.slice(frames.length);
-    last = frames;
     yield fromByteText(hasIds ? withIds(frames, offset) : frames);
     offset += frames.length;
   }
@@ -102,15 +99,17 @@ function withIds(frames: string, offset: number): string {
 }
 
 /** What readers of a stream get that nobody goes on with. */
-async function lostFrames(context: ReaderContext, last: string): Promise<string> {
+async function lostFrames(context: ReaderContext, end: number): Promise<string> {
   const { id, keys, head, store } = context;
   if (head.format === 'text') return read.string(await store.get(keys.lost)) ?? '';
-  return lostEnding(head.format, id, fromByteText(wholeFrames(await slice(context, 0, FRAME_BYTES))), last);
+  const first = wholeFrames(await slice(context, 0, Math.min(end, FRAME_BYTES)));
+  const last = await slice(context, Math.max(0, end - FRAME_BYTES), end);
+  return lostEnding(head.format, id, fromByteText(first), fromByteText(last));
 }
 
 /** Bytes of the stream that are stored. */
 async function slice({ store, keys }: ReaderContext, from: number, to?: number): Promise<string> {
-  return toByteText(await store.slice(keys.stream, HEAD_BYTES + from, to && HEAD_BYTES + to));
+  return toByteText(await store.slice(keys.stream, HEAD_BYTES + from, to === undefined ? to : HEAD_BYTES + to));
 }
 
 /** Bytes from a place on, and how they ended. */

@@ -23,8 +23,11 @@ const FIRST_FLUSH_MS = 40;
 const FLUSH_CHARACTERS = 16_384;
 /** Milliseconds that what is kept outlives twice its time while the stream goes on. */
 const SLACK_MS = 20_000;
-/** Milliseconds for which a store may be away before a stream goes on without it, and between two tries. */
-const PATIENCE_MS = 10_000;
+/**
+ * How often a store is tried again before a stream goes on without it, and milliseconds between two tries. Not a time: a
+ * process that was stopped meanwhile has to look first whether another one goes on with the stream.
+ */
+const TRIES = 40;
 const RETRY_MS = 250;
 
 /** Why a stream ends early: somebody wanted it to stop, or its router is closed. */
@@ -295,8 +298,7 @@ export class StreamKeeper {
     const { store, keys, environment, keepMs, head } = this.#context;
     const ttlMs = this.#state === 'ended' ? keepMs : lifeOf(this.#context);
     const at = HEAD_BYTES + this.#stored;
-    const until = environment.now() + PATIENCE_MS;
-    for (;;) {
+    for (let tries = 1; ; tries += 1) {
       let failure: unknown;
       try {
         const added = store.append(keys.stream, text, at, ttlMs);
@@ -310,7 +312,7 @@ export class StreamKeeper {
         failure = error;
       }
       if (this.#state === 'dropped') return false;
-      if (this.#isHurried || environment.now() >= until) {
+      if (this.#isHurried || tries >= TRIES) {
         this.#context.onFailed(failure);
         this.#giveUp();
         return false;
