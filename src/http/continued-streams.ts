@@ -1,5 +1,6 @@
 /** Goes on with the streams of instances that are gone: what is kept of a request for that, and how it is used. */
 import type { Account } from '../contracts/account.ts';
+import type { HttpCall } from '../contracts/exchange.ts';
 import { ChunkEnvelope } from '../core/stream/envelope.ts';
 import { onDemand } from '../platform/wait.ts';
 import * as read from '../platform/json.ts';
@@ -7,7 +8,7 @@ import type { JsonObject } from '../protocol/json.ts';
 import { errorOf } from '../protocol/router-error.ts';
 import { loadApiFormat } from '../router/incoming.ts';
 import type { OpenedChat, OpenOptions, RouterInternals } from '../router/router.ts';
-import type { ChatStreamSource } from '../runtime/chat/chat-stream.ts';
+import type { ChatStreamSource, StreamItem } from '../runtime/chat/chat-stream.ts';
 import type { KeptStreams, TakenStream } from '../runtime/streams/kept-streams.ts';
 import { lostEnding } from '../runtime/streams/lost-ending.ts';
 import type { ErrorReplyContext } from './error-reply.ts';
@@ -15,7 +16,7 @@ import { apiFormatContext, writerOf } from './frame-writer.ts';
 import { itemsIn, keptText } from './kept-items.ts';
 import { KeptFrames } from './kept-frames.ts';
 import { SPELLINGS } from './spelling.ts';
-import { StreamFrames } from './stream-frames.ts';
+import { type FrameWriter, StreamFrames } from './stream-frames.ts';
 
 /** A call whose stream may be kept. */
 export interface KeepableCall {
@@ -56,8 +57,12 @@ export function requestToKeep(
 }
 
 /** Lets a router go on with streams whose instances are gone. */
-export function goOnWithStreams(internals: RouterInternals, streams: KeptStreams): void {
-  const goOn = (taken: TakenStream): void => void goOnWith(internals, streams, taken);
+export function goOnWithStreams(internals: RouterInternals, streams: KeptStreams, waitUntil: HttpCall['waitUntil']): void {
+  const goOn = (taken: TakenStream): void => {
+    // A runtime that lives for its requests lives on for this one.
+    waitUntil?.(taken.keeper.whenSettled());
+    void goOnWith(internals, streams, taken);
+  };
   streams.goOn = goOn;
 }
 
@@ -98,14 +103,15 @@ async function opened(internals: RouterInternals, { keeper, account, id, format,
   if (chat.type !== 'stream') throw errorOf(409, 'The request does not stream');
   const { stream } = chat;
   const spelling = SPELLINGS[brand === 'openrouter' ? 'openrouter' : 'router'];
-  const id_ = read.string(requestId);
-  const context = { spelling, wantsMetadata: metadata === true, headers: id_ === undefined ? {} : { 'x-request-id': id_ } };
+  const named = read.string(requestId);
+  const context = { spelling, wantsMetadata: metadata === true, headers: named === undefined ? {} : { 'x-request-id': named } };
   const { environment, keepAlive, fallback } = config;
   const estimate = apiFormat?.estimate;
   const promptTokens = estimate && (() => chat.promptTokens(estimate));
   const writer = writerOf(stream, apiFormat, context, () =>
     apiFormatContext(requested, id, environment, spelling, promptTokens),
   );
+  const continued = new ContinuedWriter(writer, () => lostEnding(format, id, kept, kept));
   if (text !== undefined && apiFormat !== undefined) {
     const envelope = new ChunkEnvelope({
       id,
@@ -117,12 +123,41 @@ async function opened(internals: RouterInternals, { keeper, account, id, format,
     // What it would have said until now is what was said, or its next words would not fit.
     if (said !== withoutComments(kept)) throw errorOf(409, 'The stream cannot be written on');
   }
-  const frames = new StreamFrames({ source: stream, writer, keepAlive, maxWaitMs: fallback.maxWaitMs, environment });
+  const frames = new StreamFrames({ source: stream, writer: continued, keepAlive, maxWaitMs: fallback.maxWaitMs, environment });
   await frames.open();
   const { continuing } = stream.execution;
   if (continuing !== undefined) return { frames, continuing };
   await frames.return();
   throw errorOf(409, 'The request is not continued here');
+}
+
+/** Writes what follows; where nothing does, the end of a stream that nobody goes on with. */
+class ContinuedWriter implements FrameWriter {
+  readonly #writer: FrameWriter;
+  readonly #lost: () => string;
+  #hasSaid = false;
+
+  constructor(writer: FrameWriter, lost: () => string) {
+    this.#writer = writer;
+    this.#lost = lost;
+  }
+
+  items(items: readonly StreamItem[]): string {
+    this.#hasSaid = true;
+    return this.#writer.items(items);
+  }
+
+  keepAlive(): string {
+    return this.#writer.keepAlive();
+  }
+
+  end(): string {
+    return this.#writer.end();
+  }
+
+  fail(thrown: unknown): string {
+    return this.#hasSaid ? this.#writer.fail(thrown) : this.#lost();
+  }
 }
 
 /** Frames without those that only keep a connection open. */

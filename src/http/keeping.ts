@@ -1,4 +1,5 @@
 /** Keeps the streams of requests over HTTP. Loaded by the first that is. */
+import type { HttpCall } from '../contracts/exchange.ts';
 import type { RouterInternals } from '../router/router.ts';
 import type { MaybePromise } from '../platform/wait.ts';
 import type { KeptStreams } from '../runtime/streams/kept-streams.ts';
@@ -21,15 +22,15 @@ export interface Keeping {
 /**
  * Gets ready to keep the stream of a request.
  *
- * @param client - Aborted when the client disconnects.
+ * @param load - Loads what keeps streams.
  */
 export async function keepingOf(
   internals: RouterInternals,
   load: () => MaybePromise<KeptStreams>,
-  client: AbortSignal,
+  { signal: client, waitUntil }: Pick<HttpCall, 'signal' | 'waitUntil'>,
 ): Promise<Keeping> {
   const streams = await load();
-  goOnWithStreams(internals, streams);
+  goOnWithStreams(internals, streams, waitUntil);
   const controller = new AbortController();
   const abort = (): void => controller.abort(client.reason);
   if (client.aborted) abort();
@@ -48,6 +49,7 @@ export async function keepingOf(
         return frames;
       }
       client.removeEventListener('abort', abort);
+      waitUntil?.(keeper.whenSettled());
       const kept = { frames, streams, keeper, account, id, client };
       if (request === undefined) return new KeptFrames(kept);
       const noteEndpoint = (): boolean => {

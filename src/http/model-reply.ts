@@ -45,7 +45,7 @@ export const STREAM_HEADERS = {
 /** @throws {@link RouterError} for everything that is wrong, before anything of the answer is sent. */
 export async function answerChat(internals: RouterInternals, request: ModelRequest): Promise<ModelReply> {
   const { call, account, context, body: requested, verbatim } = request;
-  const keeping = internals.streams && (await (await loadKeeping()).keepingOf(internals, internals.streams, call.signal));
+  const keeping = internals.streams && (await (await loadKeeping()).keepingOf(internals, internals.streams, call));
   const options: OpenOptions = {
     account,
     signal: keeping?.signal ?? call.signal,

@@ -22,7 +22,7 @@ export async function answerStreams(
 ): Promise<HttpReply> {
   const { config, streams: load, admission } = internals;
   const streams = await loaded(load);
-  goOnWithStreams(internals, streams);
+  goOnWithStreams(internals, streams, call.waitUntil);
   const own = { ...headers, ...(id.startsWith('gen-') && { 'x-generation-id': id }), 'cache-control': 'no-store' };
   if (name === 'stream_stop') {
     return completeReply({ id, object: 'stream', status: await streams.stop(account.id, id) }, own);

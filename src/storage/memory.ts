@@ -1,7 +1,8 @@
 /** The state store and the key store in memory. */
 import { callable, checkShape, type OptionShape, integer } from '../platform/option-kinds.ts';
 import { LRUCache } from 'lru-cache';
-import { fromByteText, toByteText } from '../platform/byte-text.ts';
+import { andThen, onDemand } from '../platform/wait.ts';
+import type { MemoryTexts } from './memory-texts.ts';
 import type { JsonValue } from '../protocol/json.ts';
 import type { KeyStore, StoredKey } from '../contracts/key-store.ts';
 import type { ChangedCounters, CounterChange, StateStore } from '../contracts/state-store.ts';
@@ -15,9 +16,6 @@ export interface MemoryStoreOptions {
 }
 
 const OPTIONS: OptionShape<MemoryStoreOptions> = { maxEntries: integer(1), now: callable };
-
-/** Parts that a growing text may have before they are copied into one. */
-const PARTS = 32;
 
 /** State in the memory of this process: fast, limited in size, gone when the process ends. */
 export function memoryStore(options: MemoryStoreOptions = {}): StateStore {
@@ -35,8 +33,13 @@ export function memoryStore(options: MemoryStoreOptions = {}): StateStore {
     });
   // Made when something is kept: each reserves its memory at once. Counters are kept apart, so that costs are not
   // forgotten because there are many sessions.
-  let entries: LRUCache<string, { value: JsonValue; added?: number }> | undefined;
+  let entries: LRUCache<string, { value: JsonValue }> | undefined;
   let counters: LRUCache<string, { value: number }> | undefined;
+  let texts: MemoryTexts | undefined;
+  const loadTexts = onDemand(async () => {
+    const Loaded = (await import('./memory-texts.ts')).MemoryTexts;
+    return (texts = new Loaded(made()));
+  });
   const valueOf = (key: string): JsonValue | undefined => counters?.get(key)?.value ?? entries?.get(key)?.value;
   const countOf = (key: string): number | undefined => {
     const known = valueOf(key);
@@ -90,30 +93,15 @@ export function memoryStore(options: MemoryStoreOptions = {}): StateStore {
     delete(key) {
       counters?.delete(key);
       entries?.delete(key);
+      texts?.delete(key);
     },
     increment(key, by, ttlMs) {
       const sum = (countOf(key) ?? 0) + by;
       count(key, sum, ttlMs);
       return sum;
     },
-    append(key, text, at, ttlMs) {
-      const entry = entries?.get(key) ?? { value: '', added: 0 };
-      const { value } = entry;
-      if (typeof value !== 'string') return false;
-      const bytes = toByteText(text);
-      if (value.length !== at) return value.length > at && value.slice(at) === bytes;
-      const joined = value + bytes;
-      entry.added = ((entry.added ?? 0) + 1) % PARTS;
-      // A text of many parts is copied into one by whoever looks at it, and takes twice the memory until then.
-      if (entry.added === 0) joined.charCodeAt(0);
-      entry.value = joined;
-      (entries ??= made()).set(key, entry, { ttl: Math.max(1, ttlMs) });
-      return true;
-    },
-    slice(key, from, to) {
-      const value = entries?.get(key)?.value;
-      return typeof value === 'string' ? fromByteText(value.slice(from, to)) : '';
-    },
+    append: (...text) => andThen(loadTexts(), (one) => one.append(...text)),
+    slice: (...place) => texts?.slice(...place) ?? '',
     change(changes) {
       standing = now();
       try {

@@ -8,6 +8,7 @@ import {
   type StateStore,
   type StreamPiece,
 } from 'signalbox';
+import type { MaybePromise } from '../../src/platform/wait.ts';
 import { type FakeEnvironment, fakeEnvironment } from 'signalbox/testing';
 import { describe, expect, it, vi } from 'vitest';
 import { type FedCall, fedProvider, type FedProvider, GOOD_END } from '../support/fed-provider.ts';
@@ -41,14 +42,17 @@ class House {
     const { store } = this;
     let cut: Promise<void> | undefined;
     let mend = (): void => {};
-    const later = <Value>(ask: () => Value): Value | Promise<Value> => (cut === undefined ? ask() : cut.then(ask));
+    const later = async <Value>(ask: () => MaybePromise<Value>): Promise<Value> => {
+      await cut;
+      return ask();
+    };
     return {
       store: {
         ...store,
-        get: (key) => later(async () => store.get(key)),
-        set: (...change) => later(async () => store.set(...change)),
-        append: (...change) => later(async () => store.append?.(...change) ?? false),
-        slice: (...place) => later(async () => store.slice?.(...place) ?? ''),
+        get: (key) => later(() => store.get(key)),
+        set: (...change) => later(() => store.set(...change)),
+        append: (...change) => later(() => store.append?.(...change) ?? false),
+        slice: (...place) => later(() => store.slice?.(...place) ?? ''),
       },
       cut: () => void (cut = new Promise((resolve) => (mend = resolve))),
       mend: () => {

@@ -75,6 +75,7 @@ export class StreamKeeper {
   #isClaimed = false;
   #state: 'open' | 'ended' | 'dropped' | 'taken' = 'open';
   #waiting: (() => void)[] = [];
+  #onSettled: () => void = ignore;
   /** Ends the stream at its source, with an error as its last event. */
   onStop: (reason: StreamStopReason) => void | Promise<void> = ignore;
   /** Called with what is written, of a stream that is sent only then; with all of the rest where it is not kept. */
@@ -123,6 +124,11 @@ export class StreamKeeper {
   /** True where the stream is another instance's by now. */
   get isTaken(): boolean {
     return this.#state === 'taken';
+  }
+
+  /** Resolves when everything is written, or nothing will be. */
+  whenSettled(): Promise<void> {
+    return new Promise((resolve) => (this.#onSettled = resolve));
   }
 
   /** Writes the head, so that the stream is found by other instances before its first byte is sent. */
@@ -183,7 +189,7 @@ export class StreamKeeper {
   /** Ends a stream that could not be taken. */
   leave(): void {
     this.#state = 'taken';
-    this.#context.onSettled(this);
+    this.#settle();
   }
 
   /** What readers here may have that is not in the store yet, from a byte on. */
@@ -273,7 +279,7 @@ export class StreamKeeper {
     }
     this.#writing = undefined;
     if (this.#state === 'open' && this.#parts.length > 0) this.#writeLater();
-    else if (this.#state !== 'open' && (this.#state !== 'ended' || this.#hasEnd)) this.#context.onSettled(this);
+    else if (this.#state !== 'open' && (this.#state !== 'ended' || this.#hasEnd)) this.#settle();
   }
 
   /** What is to be written next, as one text. */
@@ -319,6 +325,11 @@ export class StreamKeeper {
       }
       await new Promise<void>((resolve) => environment.setTimer(resolve, RETRY_MS));
     }
+  }
+
+  #settle(): void {
+    this.#context.onSettled(this);
+    this.#onSettled();
   }
 
   #lose(): void {
