@@ -10,20 +10,10 @@ export const STATE_STORE = option.contract<StateStore>('StateStore', 'a store, s
   'increment',
 ]);
 
-/** A store that streams can be kept in. */
-const STREAM_STORE = option.contract<StateStore>('StateStore', 'a store that keeps streams, such as redisStore() makes one', [
-  'get',
-  'set',
-  'delete',
-  'increment',
-  'append',
-  'slice',
-]);
-
 /** Streams that can be read again from where a reader stopped. */
 export const STREAMS = {
   /** Where what was sent is kept: one that all instances share, such as `redisStore()`. Default: the `state` store. */
-  store: computed(STREAM_STORE),
+  store: computed(STATE_STORE),
   /** Time for which a stream is kept after its end. Default 300,000 (5 minutes). */
   keepMs: option.ms({ default: 300_000 }),
   /**

@@ -9,14 +9,15 @@ import { errorOf } from '../protocol/router-error.ts';
 import { loadApiFormat } from '../router/incoming.ts';
 import type { OpenedChat, OpenOptions, RouterInternals } from '../router/router.ts';
 import type { ChatStreamSource, StreamItem } from '../runtime/chat/chat-stream.ts';
+import type { ContinuedStream } from '../runtime/chat/answer.ts';
 import type { KeptStreams, TakenStream } from '../runtime/streams/kept-streams.ts';
 import { lostEnding } from '../runtime/streams/lost-ending.ts';
 import type { ErrorReplyContext } from './error-reply.ts';
-import { apiFormatContext, writerOf } from './frame-writer.ts';
+import type { StreamWriting } from './frame-writer.ts';
 import { itemsIn, keptText } from './kept-items.ts';
-import { KeptFrames } from './kept-frames.ts';
-import { SPELLINGS } from './spelling.ts';
-import { type FrameWriter, StreamFrames } from './stream-frames.ts';
+import { KeptFrames, type KeptFramesOptions } from './kept-frames.ts';
+import type { Spelling } from './spelling.ts';
+import type { FrameWriter } from './stream-frames.ts';
 
 /** A call whose stream may be kept. */
 export interface KeepableCall {
@@ -46,7 +47,7 @@ export function requestToKeep(
   const kept = {
     body,
     options: { sessionId, anthropicBeta, metadata },
-    brand: spelling.headers === 'x-openrouter' ? 'openrouter' : 'router',
+    spelling: { ...spelling },
     requestId: headers['x-request-id'],
     endpoint,
     model,
@@ -57,20 +58,30 @@ export function requestToKeep(
 }
 
 /** Lets a router go on with streams whose instances are gone. */
-export function goOnWithStreams(internals: RouterInternals, streams: KeptStreams, waitUntil: HttpCall['waitUntil']): void {
+export function goOnWithStreams(
+  internals: RouterInternals,
+  streams: KeptStreams,
+  writing: StreamWriting,
+  waitUntil: HttpCall['waitUntil'],
+): void {
   const goOn = (taken: TakenStream): void => {
     // A runtime that lives for its requests lives on for this one.
     waitUntil?.(taken.keeper.whenSettled());
-    void goOnWith(internals, streams, taken);
+    void goOnWith(internals, streams, writing, taken);
   };
   streams.goOn = goOn;
 }
 
 /** Goes on with a stream, or ends it as one that nobody goes on with. Never rejects. */
-async function goOnWith(internals: RouterInternals, streams: KeptStreams, taken: TakenStream): Promise<void> {
+async function goOnWith(
+  internals: RouterInternals,
+  streams: KeptStreams,
+  writing: StreamWriting,
+  taken: TakenStream,
+): Promise<void> {
   const { keeper, account, id, format, kept } = taken;
   try {
-    const { frames, continuing } = await opened(internals, taken);
+    const { frames, continuing } = await opened(internals, writing, taken);
     // It reads on by itself.
     void new KeptFrames({ frames, streams, keeper, account, id, continuing });
   } catch {
@@ -84,9 +95,13 @@ async function goOnWith(internals: RouterInternals, streams: KeptStreams, taken:
  *
  * @throws Whatever keeps the stream from going on.
  */
-async function opened(internals: RouterInternals, { keeper, account, id, format, kept, request }: TakenStream) {
+async function opened(
+  internals: RouterInternals,
+  { StreamFrames, writerOf, apiFormatContext }: StreamWriting,
+  { keeper, account, id, format, kept, request }: TakenStream,
+): Promise<Pick<KeptFramesOptions, 'frames'> & { readonly continuing: ContinuedStream }> {
   const { config, pinned } = internals;
-  const { body, options, brand, requestId, endpoint, ...served } = read.parseObject(request) ?? {};
+  const { body, options, spelling: spelled, requestId, endpoint, ...served } = read.parseObject(request) ?? {};
   const requested: JsonObject = read.object(body);
   const { sessionId, anthropicBeta, metadata } = read.object(options);
   const apiFormat = format === 'messages' || format === 'responses' ? await loadApiFormat(format) : undefined;
@@ -102,7 +117,7 @@ async function opened(internals: RouterInternals, { keeper, account, id, format,
   });
   if (chat.type !== 'stream') throw errorOf(409, 'The request does not stream');
   const { stream } = chat;
-  const spelling = SPELLINGS[brand === 'openrouter' ? 'openrouter' : 'router'];
+  const spelling = read.object(spelled) as unknown as Spelling;
   const named = read.string(requestId);
   const context = { spelling, wantsMetadata: metadata === true, headers: named === undefined ? {} : { 'x-request-id': named } };
   const { environment, keepAlive, fallback } = config;

@@ -5,7 +5,7 @@ import type { ChatStreamSource, StreamItem } from '../runtime/chat/chat-stream.t
 import { errorOfUnknown } from '../runtime/chat/router-errors.ts';
 import { errorBody, type ErrorReplyContext } from './error-reply.ts';
 import type { Spelling } from './spelling.ts';
-import { ChatFrameWriter, type FrameWriter } from './stream-frames.ts';
+import { ChatFrameWriter, type FrameWriter, StreamFrames } from './stream-frames.ts';
 
 /** What writes the frames of a stream in the API format of its request. */
 export function writerOf(
@@ -84,3 +84,12 @@ export function apiFormatContext(
     spelling,
   };
 }
+
+/**
+ * What writes streams. Handed to what goes on with them, which is loaded on use: a bundle of a program without HTTP holds
+ * whatever that imports.
+ */
+export const STREAM_WRITING = { StreamFrames, writerOf, apiFormatContext } as const;
+
+/** What writes streams. */
+export type StreamWriting = typeof STREAM_WRITING;

@@ -9,6 +9,7 @@ import { askingHeaders, negotiate } from './request-headers.ts';
 import { type AnswerOfModel, receive, type UnreadRequest } from './body.ts';
 import { corsHeaders, NO_CORS, preflightReply } from './cors.ts';
 import { errorReply, type ErrorReplyContext } from './error-reply.ts';
+import { STREAM_WRITING } from './frame-writer.ts';
 import type { HttpCall, HttpHeaders, HttpReply, CompleteReply } from '../contracts/exchange.ts';
 import type { answerLedger as AnswerLedgerFunction } from './ledger-operations.ts';
 import type { answerStreams as AnswerStreamsFunction } from './stream-operations.ts';
@@ -115,7 +116,7 @@ function perform(
       return ledgerReply(internals.pinned, operation, call, account, context.headers);
     case 'stream_resume':
     case 'stream_stop':
-      return streamReply(internals, operation, call, account, context.headers);
+      return streamReply(internals, operation, call, account, context.headers, STREAM_WRITING);
     default:
       return isKeys(operation)
         ? keyReply(internals, operation, call, account, context.headers)

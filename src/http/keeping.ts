@@ -1,9 +1,9 @@
 /** Keeps the streams of requests over HTTP. Loaded by the first that is. */
 import type { HttpCall } from '../contracts/exchange.ts';
 import type { RouterInternals } from '../router/router.ts';
-import type { MaybePromise } from '../platform/wait.ts';
-import type { KeptStreams } from '../runtime/streams/kept-streams.ts';
+import { loaded } from '../router/streams.ts';
 import { goOnWithStreams, type KeepableCall, type KeepableChat, requestToKeep } from './continued-streams.ts';
+import type { StreamWriting } from './frame-writer.ts';
 import { type EndingFrames, KeptFrames } from './kept-frames.ts';
 import type { StreamFrames } from './stream-frames.ts';
 
@@ -22,15 +22,15 @@ export interface Keeping {
 /**
  * Gets ready to keep the stream of a request.
  *
- * @param load - Loads what keeps streams.
+ * @param writing - Writes what goes on with the streams of other instances.
  */
 export async function keepingOf(
   internals: RouterInternals,
-  load: () => MaybePromise<KeptStreams>,
+  writing: StreamWriting,
   { signal: client, waitUntil }: Pick<HttpCall, 'signal' | 'waitUntil'>,
 ): Promise<Keeping> {
-  const streams = await load();
-  goOnWithStreams(internals, streams, waitUntil);
+  const streams = await loaded(internals.streams);
+  goOnWithStreams(internals, streams, writing, waitUntil);
   const controller = new AbortController();
   const abort = (): void => controller.abort(client.reason);
   if (client.aborted) abort();

@@ -8,7 +8,7 @@ import { loadApiFormat } from '../router/incoming.ts';
 import { spell } from './spelling.ts';
 import { cacheHeaders, requestedCache, type HeaderLookup, sessionRequested } from './request-headers.ts';
 import type { ErrorReplyContext } from './error-reply.ts';
-import { apiFormatContext, apiFormatError, writerOf } from './frame-writer.ts';
+import { apiFormatContext, apiFormatError, STREAM_WRITING, writerOf } from './frame-writer.ts';
 import type { HttpCall, HttpHeaders, HttpReply, CompleteReply } from '../contracts/exchange.ts';
 import { StreamFrames } from './stream-frames.ts';
 import { onDemand } from '../platform/wait.ts';
@@ -45,7 +45,7 @@ export const STREAM_HEADERS = {
 /** @throws {@link RouterError} for everything that is wrong, before anything of the answer is sent. */
 export async function answerChat(internals: RouterInternals, request: ModelRequest): Promise<ModelReply> {
   const { call, account, context, body: requested, verbatim } = request;
-  const keeping = internals.streams && (await (await loadKeeping()).keepingOf(internals, internals.streams, call));
+  const keeping = internals.streams && (await (await loadKeeping()).keepingOf(internals, STREAM_WRITING, call));
   const options: OpenOptions = {
     account,
     signal: keeping?.signal ?? call.signal,

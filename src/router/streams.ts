@@ -39,7 +39,7 @@ export function streamsOf({ streams, state, environment }: ResolvedConfig, event
   const { store = state, ...options } = fill(STREAMS, streams);
   if (!keepsStreams(store)) {
     throw new ConfigError([
-      { path: 'state', problem: 'cannot keep streams, because it has no append and slice; set streams.store' },
+      { path: 'streams.store', problem: 'must have the functions append and slice, as redisStore() does' },
     ]);
   }
   return new KeptStreams({
