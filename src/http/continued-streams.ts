@@ -119,7 +119,11 @@ async function opened(
   const { stream } = chat;
   const spelling = read.object(spelled) as unknown as Spelling;
   const named = read.string(requestId);
-  const context = { spelling, wantsMetadata: metadata === true, headers: named === undefined ? {} : { 'x-request-id': named } };
+  const context = {
+    spelling,
+    wantsMetadata: metadata === true,
+    headers: named === undefined ? {} : { 'x-request-id': named },
+  };
   const { environment, keepAlive, fallback } = config;
   const estimate = apiFormat?.estimate;
   const promptTokens = estimate && (() => chat.promptTokens(estimate));
@@ -138,7 +142,13 @@ async function opened(
     // What it would have said until now is what was said, or its next words would not fit.
     if (said !== withoutComments(kept)) throw errorOf(409, 'The stream cannot be written on');
   }
-  const frames = new StreamFrames({ source: stream, writer: continued, keepAlive, maxWaitMs: fallback.maxWaitMs, environment });
+  const frames = new StreamFrames({
+    source: stream,
+    writer: continued,
+    keepAlive,
+    maxWaitMs: fallback.maxWaitMs,
+    environment,
+  });
   await frames.open();
   const { continuing } = stream.execution;
   if (continuing !== undefined) return { frames, continuing };

@@ -12,11 +12,7 @@ export interface Keeping {
   /** Ends the call of the provider: with the client, until the stream is kept. */
   readonly signal: AbortSignal;
   /** Frames that are kept when they are sent. From now on the client may leave. */
-  keep(
-    frames: StreamFrames,
-    opened: KeepableChat,
-    call: KeepableCall,
-  ): Promise<EndingFrames>;
+  keep(frames: StreamFrames, opened: KeepableChat, call: KeepableCall): Promise<EndingFrames>;
 }
 
 /**

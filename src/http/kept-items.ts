@@ -26,7 +26,8 @@ export function itemsIn(kept: string, envelope: ChunkEnvelope): readonly StreamI
     const said = read.string(event['delta']) ?? '';
     const { text, thinking, signature } = delta;
     if (delta['type'] === 'text_delta') items.push(escapeText(read.string(text) ?? ''));
-    else if (delta['type'] === 'thinking_delta') items.push(envelope.delta(0, { reasoning: read.string(thinking) ?? '' }));
+    else if (delta['type'] === 'thinking_delta')
+      items.push(envelope.delta(0, { reasoning: read.string(thinking) ?? '' }));
     else if (delta['type'] === 'signature_delta') {
       const detail = { type: 'reasoning.text', text: '', signature: read.string(signature) ?? '' } as const;
       // It is said when the next block begins.
@@ -49,7 +50,14 @@ function eventsIn(kept: string): readonly JsonObject[] {
 function chunkText({ choices }: JsonObject): string {
   const [choice] = read.list(choices);
   const { index, delta, finish_reason: finish } = read.object(choice);
-  const { content, role: _, reasoning: _reasoning, reasoning_details: _details, annotations: _notes, ...more } = read.object(delta);
+  const {
+    content,
+    role: _,
+    reasoning: _reasoning,
+    reasoning_details: _details,
+    annotations: _notes,
+    ...more
+  } = read.object(delta);
   if (choice === undefined || index !== 0 || finish != null || Object.keys(more).length > 0) throw notText();
   return read.string(content) ?? '';
 }

@@ -110,15 +110,16 @@ export class ChatService {
       const started = this.#start(admitted, caller.signal, sent);
       return mirrors === undefined || sent ? started : andThen(started, (one) => mirrors.after(this.#services, one));
     };
-    const started = !sent && wantsCache(request, cache, responses.policy)
-      ? throughCache(this.#services, request, {
-          body,
-          plugins: prepared.plugins,
-          requestedCache: cache,
-          signal: caller.signal,
-          start,
-        })
-      : start();
+    const started =
+      !sent && wantsCache(request, cache, responses.policy)
+        ? throughCache(this.#services, request, {
+            body,
+            plugins: prepared.plugins,
+            requestedCache: cache,
+            signal: caller.signal,
+            start,
+          })
+        : start();
     const kept = ledger === undefined ? started : andThen(started, (one) => ledger.keeping(one));
     return { request, execution: kept instanceof Promise ? await kept : kept, caller };
   }

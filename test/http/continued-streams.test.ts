@@ -157,7 +157,10 @@ describe.each(FORMATS)('a stream of %s whose instance is gone', (path, body) => 
     fed.push(' never seen');
     await house.pass(1_000);
     expect(stream.text).not.toContain('never');
-    const readers = [house.read(two, 'GET', `/streams/${stream.id}`), house.read(three, 'GET', `/streams/${stream.id}`)];
+    const readers = [
+      house.read(two, 'GET', `/streams/${stream.id}`),
+      house.read(three, 'GET', `/streams/${stream.id}`),
+    ];
     const next = await house.called(1);
     if (way === 'repetition') next.push('Grüße 👋 und\\n– m', 'ore');
     else {
@@ -226,7 +229,14 @@ describe.each(FORMATS)('a stream of %s whose instance is gone', (path, body) => 
 
 describe('a stream that could go on elsewhere', () => {
   it.each([
-    ['a tool call', { type: 'delta', index: 0, delta: { tool_calls: [{ index: 0, id: 'c', type: 'function', function: { name: 'f', arguments: '{' } }] } }],
+    [
+      'a tool call',
+      {
+        type: 'delta',
+        index: 0,
+        delta: { tool_calls: [{ index: 0, id: 'c', type: 'function', function: { name: 'f', arguments: '{' } }] },
+      },
+    ],
     ['nothing but text, without the option', undefined],
   ] as const)('does not after %s', async (_what, piece) => {
     const house = new House();

@@ -261,8 +261,7 @@ class StreamStorm {
     else if (ends.every(({ error }) => error === '')) {
       this.#whole += 1;
       if (longest.includes('\n: continued by ')) this.#continued += 1;
-    }
-    else this.#lost += 1;
+    } else this.#lost += 1;
   }
 }
 

@@ -12,7 +12,14 @@ import { redisStore } from 'signalbox/redis';
  */
 const [url = '', baseURL = '', keepMs = '', afterFirstToken = ''] = process.argv.slice(2);
 const router = createRouter({
-  providers: [openaiCompatible({ slug: 'up', baseURL, apiKey: 'k', models: { 'acme/story': {}, 'acme/tale': { prefill: true } } })],
+  providers: [
+    openaiCompatible({
+      slug: 'up',
+      baseURL,
+      apiKey: 'k',
+      models: { 'acme/story': {}, 'acme/tale': { prefill: true } },
+    }),
+  ],
   fallback: { afterFirstToken: afterFirstToken === 'continue' ? 'continue' : 'error' },
   catalog: [],
   // A busy machine is no outage.

@@ -68,7 +68,11 @@ export class Continuing implements ContinuedStream {
     const answer = await this.#first();
     if (answer.result !== undefined || !this.isWanted) return answer;
     const { id, text, endpoint } = this.#before ?? {};
-    return new ContinuedAnswer(this, answer, id && text !== undefined ? { text, bill: this.#billOf(text, endpoint) } : undefined);
+    return new ContinuedAnswer(
+      this,
+      answer,
+      id && text !== undefined ? { text, bill: this.#billOf(text, endpoint) } : undefined,
+    );
   }
 
   async #first(): Promise<ChatAnswer> {

@@ -49,7 +49,11 @@ export const textChecks: readonly StateStoreCheck[] = [
     expectSame(await store.slice('text', 3, 3), '', 'no bytes of it');
     expectSame(await store.slice('text', bytesOf(all) + 5), '', 'what is behind it');
     // "Grü", of which the last has two bytes.
-    expectSame(await store.slice('text', first.length + 3), `\uFFFD${all.slice(first.length + 3)}`, 'half of a character');
+    expectSame(
+      await store.slice('text', first.length + 3),
+      `\uFFFD${all.slice(first.length + 3)}`,
+      'half of a character',
+    );
     await store.delete('text');
     expectSame(await store.slice('text', 0), '', 'a text that was deleted');
   }),
