@@ -97,7 +97,7 @@ async function goOnWith(
  */
 async function opened(
   internals: RouterInternals,
-  { StreamFrames, writerOf, apiFormatContext }: StreamWriting,
+  { StreamFrames, writerOf, answerFormat }: StreamWriting,
   { keeper, account, id, format, kept, request }: TakenStream,
 ): Promise<Pick<KeptFramesOptions, 'frames'> & { readonly continuing: ContinuedStream }> {
   const { config, pinned } = internals;
@@ -125,11 +125,8 @@ async function opened(
     headers: named === undefined ? {} : { 'x-request-id': named },
   };
   const { environment, keepAlive, fallback } = config;
-  const estimate = apiFormat?.estimate;
-  const promptTokens = estimate && (() => chat.promptTokens(estimate));
-  const writer = writerOf(stream, apiFormat, context, () =>
-    apiFormatContext(requested, id, environment, spelling, promptTokens),
-  );
+  const written = apiFormat && answerFormat(apiFormat, chat, { body: requested, context }, environment);
+  const writer = writerOf(stream, context, written);
   const continued = new ContinuedWriter(writer, () => lostEnding(format, id, kept, kept));
   if (text !== undefined && apiFormat !== undefined) {
     const envelope = new ChunkEnvelope({

@@ -1,25 +1,30 @@
 /** What writes the frames of a stream, by the API format of its request. */
 import type { ApiFormat, ApiFormatContext, ApiFormatError, ApiFormatStreamWriter } from '../formats/api-format.ts';
 import type { JsonObject } from '../protocol/json.ts';
+import type { OpenedChat } from '../router/router.ts';
 import type { ChatStreamSource, StreamItem } from '../runtime/chat/chat-stream.ts';
 import { errorOfUnknown } from '../runtime/chat/router-errors.ts';
 import { errorBody, type ErrorReplyContext } from './error-reply.ts';
-import type { Spelling } from './spelling.ts';
 import { ChatFrameWriter, type FrameWriter, StreamFrames } from './stream-frames.ts';
 
 /** What writes the frames of a stream in the API format of its request. */
 export function writerOf(
   source: ChatStreamSource,
-  apiFormat: ApiFormat | undefined,
   { spelling, wantsMetadata, headers }: ErrorReplyContext,
-  format: () => ApiFormatContext,
+  format: AnswerFormat | undefined,
 ): FrameWriter {
-  if (apiFormat === undefined) return new ChatFrameWriter({ source, spelling, wantsMetadata });
-  return new ApiFormatFrameWriter(apiFormat, format(), source, { wantsMetadata, requestId: headers['x-request-id'] });
+  if (format === undefined) return new ChatFrameWriter({ source, spelling, wantsMetadata });
+  return new ApiFormatFrameWriter(format, source, { wantsMetadata, requestId: headers['x-request-id'] });
+}
+
+/** What an error in an API format says besides itself. */
+export interface ErrorDetails {
+  readonly wantsMetadata: boolean;
+  readonly requestId?: string | undefined;
 }
 
 /** Wraps an error as an API format does. */
-export function apiFormatError(thrown: unknown, wantsMetadata: boolean, requestId?: string): ApiFormatError {
+export function apiFormatError(thrown: unknown, { wantsMetadata, requestId }: ErrorDetails): ApiFormatError {
   const error = errorOfUnknown(thrown);
   const { error: detail, router_metadata: metadata } = errorBody(error, { wantsMetadata });
   return { status: error.status, detail, metadata, requestId };
@@ -29,19 +34,12 @@ export function apiFormatError(thrown: unknown, wantsMetadata: boolean, requestI
 class ApiFormatFrameWriter implements FrameWriter {
   readonly #source: ChatStreamSource;
   readonly #writer: ApiFormatStreamWriter;
-  readonly #wantsMetadata: boolean;
-  readonly #requestId: string | undefined;
+  readonly #errorDetails: ErrorDetails;
 
-  constructor(
-    apiFormat: ApiFormat,
-    context: ApiFormatContext,
-    source: ChatStreamSource,
-    requested: { readonly wantsMetadata: boolean; readonly requestId?: string | undefined },
-  ) {
+  constructor({ apiFormat, context }: AnswerFormat, source: ChatStreamSource, errorDetails: ErrorDetails) {
     this.#source = source;
-    this.#writer = apiFormat.streamWriter(context);
-    this.#wantsMetadata = requested.wantsMetadata;
-    this.#requestId = requested.requestId;
+    this.#writer = apiFormat.streamWriter(context());
+    this.#errorDetails = errorDetails;
   }
 
   items(items: readonly StreamItem[]): string {
@@ -62,26 +60,35 @@ class ApiFormatFrameWriter implements FrameWriter {
   }
 
   fail(thrown: unknown): string {
-    return this.#writer.fail(apiFormatError(thrown, this.#wantsMetadata, this.#requestId));
+    return this.#writer.fail(apiFormatError(thrown, this.#errorDetails));
   }
 }
 
-/** What answers to one call are made with. */
-export function apiFormatContext(
-  body: unknown,
-  generationId: string,
+/** Another API format than chat completions, for the answer to one call. */
+export interface AnswerFormat {
+  readonly apiFormat: ApiFormat;
+  /** What the answer is made with, when it is made. */
+  readonly context: () => ApiFormatContext;
+}
+
+export function answerFormat(
+  apiFormat: ApiFormat,
+  opened: OpenedChat,
+  { body, context: { spelling } }: { readonly body: unknown; readonly context: Pick<ErrorReplyContext, 'spelling'> },
   environment: { wallClock(): number; randomText(length: number): string },
-  spelling: Spelling,
-  promptTokens?: () => number,
-): ApiFormatContext {
+): AnswerFormat {
+  const { estimate } = apiFormat;
   return {
-    // A request that was understood is an object.
-    body: body as JsonObject,
-    generationId,
-    created: Math.floor(environment.wallClock() / 1_000),
-    randomText: (length) => environment.randomText(length),
-    promptTokens,
-    spelling,
+    apiFormat,
+    context: () => ({
+      // A request that was understood is an object.
+      body: body as JsonObject,
+      generationId: opened.id,
+      created: Math.floor(environment.wallClock() / 1_000),
+      randomText: (length) => environment.randomText(length),
+      promptTokens: estimate && (() => opened.promptTokens(estimate)),
+      spelling,
+    }),
   };
 }
 
@@ -89,7 +96,7 @@ export function apiFormatContext(
  * What writes streams. Handed to what goes on with them, which is loaded on use: a bundle of a program without HTTP holds
  * whatever that imports.
  */
-export const STREAM_WRITING = { StreamFrames, writerOf, apiFormatContext } as const;
+export const STREAM_WRITING = { StreamFrames, writerOf, answerFormat } as const;
 
 /** What writes streams. */
 export type StreamWriting = typeof STREAM_WRITING;

@@ -8,7 +8,7 @@ import { loadApiFormat } from '../router/incoming.ts';
 import { spell } from './spelling.ts';
 import { cacheHeaders, requestedCache, type HeaderLookup, sessionRequested } from './request-headers.ts';
 import type { ErrorReplyContext } from './error-reply.ts';
-import { apiFormatContext, apiFormatError, STREAM_WRITING, writerOf } from './frame-writer.ts';
+import { answerFormat, type AnswerFormat, apiFormatError, STREAM_WRITING, writerOf } from './frame-writer.ts';
 import type { HttpCall, HttpHeaders, HttpReply, CompleteReply } from '../contracts/exchange.ts';
 import { StreamFrames } from './stream-frames.ts';
 import { onDemand } from '../platform/wait.ts';
@@ -19,11 +19,15 @@ export interface CallContext extends ErrorReplyContext {
   readonly asking: HeaderLookup | undefined;
 }
 
-/** A request that a model is to answer. */
-export interface ModelRequest {
+/** A call of an account that may make it. Its body is not read yet. */
+export interface AdmittedCall {
   readonly call: HttpCall;
   readonly account: Account;
   readonly context: CallContext;
+}
+
+/** A request that a model is to answer. */
+export interface ModelRequest extends AdmittedCall {
   readonly body: unknown;
   /** Long texts of the body that need no escape. */
   readonly verbatim?: readonly string[] | undefined;
@@ -61,23 +65,19 @@ export async function answerChat(internals: RouterInternals, request: ModelReque
   const loading = context.apiFormat && loadApiFormat(context.apiFormat.name);
   const opened = await opening;
   const apiFormat = loading && (await loading);
-  const { environment } = internals.config;
-  const estimate = apiFormat?.estimate;
-  const promptTokens = estimate && (() => opened.promptTokens(estimate));
-  const format = (): ApiFormatContext =>
-    apiFormatContext(requested, opened.id, environment, context.spelling, promptTokens);
+  const format = apiFormat && answerFormat(apiFormat, opened, request, internals.config.environment);
   try {
     if (opened.type === 'stream') {
-      const reply = await sendStream(internals, opened, apiFormat, request, format);
+      const reply = await sendStream(internals, opened, context, format);
       if (keeping === undefined) return reply;
       const frames = await keeping.keep(reply.frames, opened, { account, context, body: requested, options });
       return { ...reply, frames };
     }
     const answer = await opened.answer;
-    const body = apiFormat?.complete(answer, format()) ?? answer.result;
+    const body = format?.apiFormat.complete(answer, format.context()) ?? answer.result;
     return completeReply(context.wantsMetadata ? spell(body, context.spelling) : body, headersOf(opened, context));
   } catch (error) {
-    const absorbed = apiFormat && absorb(error, opened, apiFormat, format(), context);
+    const absorbed = format && absorb(error, opened, format, context);
     if (absorbed !== undefined) return absorbed;
     throw error;
   }
@@ -88,15 +88,14 @@ const loadKeeping = onDemand(() => import('./keeping.ts'));
 async function sendStream(
   { config }: RouterInternals,
   opened: Extract<OpenedChat, { type: 'stream' }>,
-  apiFormat: ApiFormat | undefined,
-  { context }: ModelRequest,
-  format: () => ApiFormatContext,
+  context: CallContext,
+  format: AnswerFormat | undefined,
 ): Promise<StreamReply & { readonly frames: StreamFrames }> {
   const { keepAlive, fallback, environment, limits } = config;
   const { stream: source } = opened;
   const frames = new StreamFrames({
     source,
-    writer: writerOf(source, apiFormat, context, format),
+    writer: writerOf(source, context, format),
     keepAlive,
     maxWaitMs: fallback.maxWaitMs,
     environment,
@@ -145,7 +144,8 @@ export async function answerTokenCount(
 
 /** Where the trace of the caller stands, if anybody here wants to know. */
 function traceOf({ services }: RouterInternals, call: HttpCall): TraceContext | undefined {
-  if (!services.events.heard('request')) return undefined;
+  const { events } = services;
+  if (!events.isHeard || !events.heard('request')) return undefined;
   return traceContextOf(call.header('traceparent'), call.header('tracestate'));
 }
 
@@ -159,11 +159,11 @@ function betasOf(call: HttpCall, { asking, apiFormat }: CallContext): string | u
 function absorb(
   thrown: unknown,
   opened: OpenedChat,
-  apiFormat: ApiFormat,
-  answer: ApiFormatContext,
+  { apiFormat, context }: AnswerFormat,
   { wantsMetadata, headers }: ErrorReplyContext,
 ): CompleteReply | undefined {
-  const error = apiFormatError(thrown, wantsMetadata);
+  const error = apiFormatError(thrown, { wantsMetadata });
+  const answer = context();
   const complete = apiFormat.absorb?.(error, answer);
   if (complete === undefined) return undefined;
   const own = { ...headers, 'x-generation-id': opened.id };

@@ -1,11 +1,10 @@
-import type { Account } from '../contracts/account.ts';
-import type { Frames, HttpCall, HttpHeaders, HttpReply } from '../contracts/exchange.ts';
+import type { Frames, HttpCall, HttpReply } from '../contracts/exchange.ts';
 import type { RouterInternals } from '../router/router.ts';
 import { loaded } from '../router/streams.ts';
 import { invalid } from './body.ts';
 import { goOnWithStreams } from './continued-streams.ts';
 import type { StreamWriting } from './frame-writer.ts';
-import { STREAM_HEADERS, completeReply } from './model-reply.ts';
+import { type AdmittedCall, STREAM_HEADERS, completeReply } from './model-reply.ts';
 import type { StreamOperation } from './routes.ts';
 
 /**
@@ -18,9 +17,7 @@ import type { StreamOperation } from './routes.ts';
 export async function answerStreams(
   internals: RouterInternals,
   { name, id }: StreamOperation,
-  call: HttpCall,
-  account: Account,
-  headers: HttpHeaders,
+  { call, account, context: { headers } }: AdmittedCall,
   writing: StreamWriting,
 ): Promise<HttpReply> {
   const { config, streams: load, admission } = internals;

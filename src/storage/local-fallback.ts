@@ -1,7 +1,7 @@
 /** Replaces a failing state store by local memory. */
 import { timerMs } from '../platform/environment.ts';
 import { callable, boolean, milliseconds, type OptionShape, withFunctions } from '../platform/option-kinds.ts';
-import { type MaybePromise, nextTurn } from '../platform/wait.ts';
+import { type MaybePromise, yieldTurn } from '../platform/wait.ts';
 import { memoryStore } from './memory.ts';
 import type { ChangedCounters, ChangeName, CounterChange, StateStore } from '../contracts/state-store.ts';
 import { StorageError } from '../contracts/storage-error.ts';
@@ -310,7 +310,7 @@ function within<Value>(ms: number, promise: Promise<Value>): Promise<Value> {
     // Made when it is needed: the stack of an error costs more than the rest of a call.
     const late = (): void => reject(new StorageError('busy', `no answer within ${ms} ms.`));
     // Where the process itself stood still, the answer may be here, and nobody has read it.
-    const timer = setTimeout(() => void nextTurn().then(late), timerMs(ms));
+    const timer = setTimeout(() => void yieldTurn().then(late), timerMs(ms));
     promise.then(
       (value) => {
         clearTimeout(timer);

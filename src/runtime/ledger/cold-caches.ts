@@ -91,7 +91,7 @@ export class ColdCaches {
       now,
       last,
       servedElsewhere: latest !== undefined && latest.at > (last?.endedAt ?? -Infinity) + SAME_TIME_MS,
-      rules: cacheRulesOf(endpoint, request, takesMarks),
+      rules: cacheRulesOf(endpoint, request, { takesMarks }),
       moved: () => (last === undefined ? undefined : movedBecause(plan, attempts, last.endpoint.id)),
       premiumUsd: premiumOf(endpoint, request.created, now.promptTokens),
     });
