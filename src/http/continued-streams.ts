@@ -2,11 +2,9 @@
 import type { Account } from '../contracts/account.ts';
 import type { HttpCall } from '../contracts/exchange.ts';
 import { ChunkEnvelope } from '../core/stream/envelope.ts';
-import { onDemand } from '../platform/wait.ts';
 import * as read from '../platform/json.ts';
 import type { JsonObject } from '../protocol/json.ts';
 import { errorOf } from '../protocol/router-error.ts';
-import { loadApiFormat } from '../router/incoming.ts';
 import type { OpenedChat, OpenOptions, RouterInternals } from '../router/router.ts';
 import type { ChatStreamSource, StreamItem } from '../runtime/chat/chat-stream.ts';
 import type { ContinuedStream } from '../runtime/chat/answer.ts';
@@ -97,7 +95,7 @@ async function goOnWith(
  */
 async function opened(
   internals: RouterInternals,
-  { StreamFrames, writerOf, answerFormat }: StreamWriting,
+  { StreamFrames, writerOf, answerFormat, loadApiFormat }: StreamWriting,
   { keeper, account, id, format, kept, request }: TakenStream,
 ): Promise<Pick<KeptFramesOptions, 'frames'> & { readonly continuing: ContinuedStream }> {
   const { config, pinned } = internals;

@@ -1,6 +1,7 @@
 /** What writes the frames of a stream, by the API format of its request. */
 import type { ApiFormat, ApiFormatContext, ApiFormatError, ApiFormatStreamWriter } from '../formats/api-format.ts';
 import type { JsonObject } from '../protocol/json.ts';
+import { loadApiFormat } from '../router/incoming.ts';
 import type { OpenedChat } from '../router/router.ts';
 import type { ChatStreamSource, StreamItem } from '../runtime/chat/chat-stream.ts';
 import { errorOfUnknown } from '../runtime/chat/router-errors.ts';
@@ -96,7 +97,7 @@ export function answerFormat(
  * What writes streams. Handed to what goes on with them, which is loaded on use: a bundle of a program without HTTP holds
  * whatever that imports.
  */
-export const STREAM_WRITING = { StreamFrames, writerOf, answerFormat } as const;
+export const STREAM_WRITING = { StreamFrames, writerOf, answerFormat, loadApiFormat } as const;
 
 /** What writes streams. */
 export type StreamWriting = typeof STREAM_WRITING;

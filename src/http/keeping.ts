@@ -1,7 +1,8 @@
 /** Keeps the streams of requests over HTTP. Loaded by the first that is. */
 import type { HttpCall } from '../contracts/exchange.ts';
 import type { RouterInternals } from '../router/router.ts';
-import { loaded } from '../router/streams.ts';
+import type { MaybePromise } from '../platform/wait.ts';
+import type { KeptStreams } from '../runtime/streams/kept-streams.ts';
 import { goOnWithStreams, type KeepableCall, type KeepableChat, requestToKeep } from './continued-streams.ts';
 import type { StreamWriting } from './frame-writer.ts';
 import { type EndingFrames, KeptFrames } from './kept-frames.ts';
@@ -22,10 +23,11 @@ export interface Keeping {
  */
 export async function keepingOf(
   internals: RouterInternals,
+  load: () => MaybePromise<KeptStreams>,
   writing: StreamWriting,
   { signal: client, waitUntil }: Pick<HttpCall, 'signal' | 'waitUntil'>,
 ): Promise<Keeping> {
-  const streams = await loaded(internals.streams);
+  const streams = await load();
   goOnWithStreams(internals, streams, writing, waitUntil);
   const controller = new AbortController();
   const abort = (): void => controller.abort(client.reason);

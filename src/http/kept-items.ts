@@ -33,7 +33,7 @@ export function itemsIn(kept: string, envelope: ChunkEnvelope): readonly StreamI
       // It is said when the next block begins.
       items.push(envelope.delta(0, { reasoning_details: [detail] }));
     } else if (event['type'] === 'response.output_text.delta') items.push(escapeText(said));
-    else if (/^response\.reasoning\w*\.delta$/.test(String(event['type']))) {
+    else if (/^response\.reasoning\w*\.delta$/.test(read.string(event['type']) ?? '')) {
       items.push(envelope.delta(0, { reasoning: said }));
     }
   }
@@ -67,10 +67,10 @@ const PLAIN = new Set(['text', 'thinking', 'message', 'reasoning']);
 
 /** The text of an event of Messages or of Responses. */
 function eventText({ type, delta, content_block: block, item }: JsonObject): string {
-  const opened = read.object(block ?? item)['type'];
-  if (opened !== undefined && !PLAIN.has(String(opened))) throw notText();
+  const opened = read.string(read.object(block ?? item)['type']);
+  if (opened !== undefined && !PLAIN.has(opened)) throw notText();
   if (type === 'response.output_text.delta') return read.string(delta) ?? '';
-  if (/\.(?:completed|incomplete|failed)$|^error$|^message_delta$/.test(String(type))) throw notText();
+  if (/\.(?:completed|incomplete|failed)$|^error$|^message_delta$/.test(read.string(type) ?? '')) throw notText();
   return read.string(read.object(delta)['text']) ?? '';
 }
 

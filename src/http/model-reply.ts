@@ -1,6 +1,5 @@
 /** Answers calls that need a model: chat, embeddings and token counts. */
 import type { Account } from '../contracts/account.ts';
-import type { ApiFormat, ApiFormatContext } from '../formats/api-format.ts';
 import { type TraceContext, traceContextOf } from '../contracts/trace-context.ts';
 import type { EmbeddingRequest } from '../protocol/embedding.ts';
 import type { OpenedChat, OpenOptions, RouterInternals } from '../router/router.ts';
@@ -49,7 +48,8 @@ export const STREAM_HEADERS = {
 /** @throws {@link RouterError} for everything that is wrong, before anything of the answer is sent. */
 export async function answerChat(internals: RouterInternals, request: ModelRequest): Promise<ModelReply> {
   const { call, account, context, body: requested, verbatim } = request;
-  const keeping = internals.streams && (await (await loadKeeping()).keepingOf(internals, STREAM_WRITING, call));
+  const keeping =
+    internals.streams && (await (await loadKeeping()).keepingOf(internals, internals.streams, STREAM_WRITING, call));
   const options: OpenOptions = {
     account,
     signal: keeping?.signal ?? call.signal,

@@ -258,7 +258,7 @@ export class KeptStreams {
   }
 
   #settle(keeper: StreamKeeper): void {
-    const { keys, stored: bytes, head } = keeper;
+    const { keys, head } = keeper;
     const { environment, keepMs, store } = this.#options;
     if (!this.#open.delete(keys.stream)) return;
     if (keeper.isDropped || keeper.isTaken) this.#bytes -= keeper.counted;

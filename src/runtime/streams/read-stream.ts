@@ -58,7 +58,7 @@ export interface ReadOptions {
  * Ends without one when the signal is aborted.
  */
 export async function* readStream(context: ReaderContext, { from, hasIds }: ReadOptions): AsyncGenerator<string, void> {
-  const { id, head, signal } = context;
+  const { signal } = context;
   const bytes = readBytes(context, from);
   let held = '';
   let offset = from;
