@@ -115,16 +115,16 @@ const turn = (count: number, system = INSTRUCTIONS): object[] => [
 describe('why a prompt was not in the cache of its provider', () => {
   it.each([false, true])('is in metadata, with what it cost (stream: %s)', async (stream) => {
     await using scene = await open();
-    expect(await scene.ask({ messages: turn(3), tools: TOOLS }, stream)).toMatchObject({ cause: 'first', lost_usd: 0 });
-    const warm = await scene.ask({ messages: turn(5), tools: TOOLS }, stream);
+    expect(await scene.ask({ messages: turn(1), tools: TOOLS }, stream)).toMatchObject({ cause: 'first', lost_usd: 0 });
+    const warm = await scene.ask({ messages: turn(3), tools: TOOLS }, stream);
     expect(warm).toMatchObject({ expected_tokens: expect.any(Number) });
     expect(warm).not.toHaveProperty('cause');
-    const later = turn(7, INSTRUCTIONS.replace(':22', ':23'));
+    const later = turn(5, INSTRUCTIONS.replace(':22', ':23'));
     const cold = await scene.ask({ messages: later, tools: TOOLS }, stream);
     expect(cold).toMatchObject({ cause: 'system_changed', at: 'system[0]', line: 151 });
     expect((cold as { lost_usd: number }).lost_usd).toBeGreaterThan(0.001);
     expect(
-      await scene.ask({ messages: turn(9, INSTRUCTIONS.replace(':22', ':23')), tools: TOOLS.toReversed() }, stream),
+      await scene.ask({ messages: turn(7, INSTRUCTIONS.replace(':22', ':23')), tools: TOOLS.toReversed() }, stream),
     ).toMatchObject({
       cause: 'tools_changed',
       at: 'tools[0]',

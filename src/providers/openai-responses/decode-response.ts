@@ -29,8 +29,13 @@ export interface ResponseContext extends ErrorContext {
 
 /** What an answer to a request is read with. */
 export function contextOf(request: NormalizedRequest, context: ErrorContext): ResponseContext {
-  const { tools, prompt, previous_response_id: previous, conversation, prompt_cache_options: options } =
-    request.native?.body ?? {};
+  const {
+    tools,
+    prompt,
+    previous_response_id: previous,
+    conversation,
+    prompt_cache_options: options,
+  } = request.native?.body ?? {};
   // What is kept at the provider may bring tools of its own.
   const known = prompt == null && previous == null && conversation == null;
   const names = new Set(read.objects(tools).map(({ type, name }) => (type === 'custom' ? name : undefined)));
