@@ -309,8 +309,6 @@ for (const seed of seeds) {
         draw < 0.55 ? [] : draw < 0.92 ? [speaker.pick(possible)] : [speaker.pick(possible), speaker.pick(possible)];
       const isUsageMissing: boolean = isSeen && speaker.chance.next() < 0.03;
       const kept: CacheCause | undefined = standing;
-      // Nothing can be found out against what was not seen, and nothing wrong may be said.
-      if (!isSeen && standing === 'first') standing = undefined;
       const kinds = [...new Set(events)];
       // To take a conversation up again at an earlier place costs nothing: it is what would have been sent.
       const next = kinds.includes('rewind')

@@ -72,9 +72,8 @@ export function cacheReport({ now, last, servedElsewhere, rules, moved, premiumU
   const isWhole = goesOn(last.print, now.print);
   const change = isWhole ? firstChange(last.print, now.print) : changeOfBeginning(last.print, now.print);
   const kept = last.cachedTokens + last.writtenTokens;
-  const couldBe = isWhole
-    ? 1 - lostShare(last.print, now.print, change)
-    : charactersBefore(last.print, 0) / charactersOf(last.print);
+  const gone = notResent(last.print, now.print, change);
+  const couldBe = isWhole ? 1 - gone.share : charactersBefore(last.print, 0) / charactersOf(last.print);
   const whole = Math.floor(Math.min(last.promptTokens, now.promptTokens) * couldBe);
   // Where marks are needed, no more is kept than was marked, and whether a beginning was is unknown.
   if (!isWhole && change === undefined && rules.needsMarks) {
@@ -88,7 +87,8 @@ export function cacheReport({ now, last, servedElsewhere, rules, moved, premiumU
   const isWarm =
     change === undefined
       ? missed <= (isSame ? 1 - WARM_SHARE : NAMED_SHARE) * expected + BLOCK_TOKENS
-      : missed < Math.max(NAMED_TOKENS, NAMED_SHARE * expected) || isKnownThere(change.until, last, now);
+      : missed < Math.max(NAMED_TOKENS, (gone.isAll ? 1 - EVICTED_SHARE : NAMED_SHARE) * expected) ||
+        isKnownThere(change.until, last, now);
   const isShort = whole < rules.leastTokens && charactersOf(last.print) < MOST_CHARACTERS * rules.leastTokens;
   if (isShort && cachedTokens === 0) {
     // What two conversations of a session have in common may be short where they are not.
@@ -110,7 +110,8 @@ export function cacheReport({ now, last, servedElsewhere, rules, moved, premiumU
     if (whole < rules.leastForSome) return { expected_tokens: 0, cached_tokens: 0, cause: 'too_short', ...lost(0) };
   }
   if (now.startedAt - last.startedAt > rules.keptMs) return shown('expired');
-  if (change === undefined || isEvicted(change.share, last, now, rules)) return shown('evicted_or_unknown');
+  if (change === undefined || gone.isAll || isEvicted(change.share, last, now, rules))
+    return shown('evicted_or_unknown');
   const { share: _, until: __, cause, ...place } = change;
   return shown(cause, place);
 
@@ -125,21 +126,25 @@ function isKnownThere(until: number, last: AskedPrompt, now: AskedPrompt): boole
 }
 
 /**
- * Share of an earlier prompt that is not sent again, behind a message that is another one now: of a conversation that was
- * taken up again at an earlier place nothing is lost.
+ * Share of an earlier prompt that is not sent again, and whether something is behind a message that is another one now:
+ * of a conversation that was taken up again at an earlier place nothing is lost.
  */
-function lostShare(last: PromptPrint, now: PromptPrint, change: Change | undefined): number {
-  if (change?.cause !== 'message_edited') return 0;
+function notResent(
+  last: PromptPrint,
+  now: PromptPrint,
+  change: Change | undefined,
+): { readonly share: number; readonly isAll: boolean } {
+  if (change?.cause !== 'message_edited') return { share: 0, isAll: false };
   const { messages, sizes } = last;
   const from = messages.findIndex((hash, index) => hash !== now.messages[index]);
   let gone = 0;
-  let isResent = false;
+  let isAll = true;
   for (let index = from + 1; index < messages.length; index += 1) {
-    if (messages[index] === now.messages[index]) isResent = true;
+    if (messages[index] === now.messages[index]) isAll = false;
     else gone += sizes.messages[index] ?? 0;
   }
   // The message itself would have been sent again where what follows was.
-  return (gone + (isResent ? 0 : (sizes.messages[from] ?? 0))) / charactersOf(last);
+  return { share: (gone + (isAll ? (sizes.messages[from] ?? 0) : 0)) / charactersOf(last), isAll };
 }
 
 /**

@@ -81,7 +81,7 @@ export class ChatExecution extends AttemptLoop<NormalizedRequest, UpstreamCall, 
     const readable = origins === undefined ? prepared : withoutForeignReasoning(prepared, endpoint, origins);
     const request = this.#marked === undefined ? readable : this.#marked(readable, provider, endpoint);
     const readied = request === prepared ? dialing : { ...dialing, request };
-    const requested = this.#ledger?.comparing(readied) ?? readied;
+    const requested = this.#ledger?.comparing(readied, this.attempts) ?? readied;
     this.#prompts.note(this.request, endpoint);
     const made = this.#judged?.dial(requested, this.attempts) ?? this.#continuing?.dial(requested);
     this.#call = made ?? new UpstreamCall(this.#withCredit(requested));

@@ -1,6 +1,7 @@
 /** Remembers the last prompt of each session as hashes, and says why the next one was not in its provider's cache. */
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { CacheCause, PromptCacheReport } from '../../contracts/prompt-cache.ts';
+import type { Attempt } from '../../core/fallback/attempt.ts';
 import type { NormalizedRequest, RoutedRequest } from '../../contracts/request.ts';
 import type { FactsPiece } from '../../contracts/stream-piece.ts';
 import {
@@ -72,6 +73,8 @@ export class ColdCaches {
   #size = 0;
   /** Ids of endpoints that have said how much they had cached: only what they leave out then is nothing. */
   readonly #reporting = new Set<string>();
+  /** Providers that do not know how to compare. */
+  readonly #refusing = new Set<string>();
 
   /** @param salt - Of all hashes. */
   constructor(salt: number, events: EventHub) {
@@ -82,9 +85,19 @@ export class ColdCaches {
   /**
    * The answer with whose prompt a provider is to compare the one of a request; null where there is none yet, undefined
    * where it is not to compare anything.
+   *
+   * @param attempts - Those of the request that have ended: who refused to compare is not asked again.
    */
-  comparedAt(request: NormalizedRequest, { provider }: Endpoint): string | null | undefined {
+  comparedAt(
+    request: NormalizedRequest,
+    { provider }: Endpoint,
+    attempts: readonly Attempt[],
+  ): string | null | undefined {
     const { session, account, preferences } = request;
+    for (const { step, outcome } of attempts) {
+      if (!outcome.ok && outcome.failure.addition === 'diagnostics') this.#refusing.add(step.endpoint.provider);
+    }
+    if (this.#refusing.has(provider)) return undefined;
     if (isApart(request) || preferences.zeroDataRetention || preferences.denyDataCollection) return undefined;
     const opening = openingOf(request.messages, this.#salt);
     const known = this.#known.get(`${account.id}\n${session.key ?? opening ?? ''}`);

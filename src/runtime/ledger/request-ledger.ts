@@ -20,6 +20,7 @@ import { generationId } from '../../protocol/chat-result.ts';
 import { type EventHub, warn } from '../events/events.ts';
 import { CALLER_GONE, errorOfUnknown } from '../chat/router-errors.ts';
 import type { PromptCacheReport } from '../../contracts/prompt-cache.ts';
+import type { Attempt } from '../../core/fallback/attempt.ts';
 import type { Dialing } from '../chat/attempt-call.ts';
 import type { ColdCaches } from './cold-caches.ts';
 import type { ContentOptions } from './kept-content.ts';
@@ -149,15 +150,19 @@ export class RequestLedger implements ReadableLedger {
     return prompt?.report;
   }
 
-  /** A call that lets its provider compare the prompt with the last of its session, where it does that. */
-  comparing(dialing: Dialing<NormalizedRequest>): Dialing<NormalizedRequest> {
+  /**
+   * A call that lets its provider compare the prompt with the last of its session, where it does that.
+   *
+   * @param attempts - Those of the request that have ended.
+   */
+  comparing(dialing: Dialing<NormalizedRequest>, attempts: readonly Attempt[]): Dialing<NormalizedRequest> {
     const { request, provider, endpoint } = dialing;
     if (provider.diagnosesCache?.(endpoint.upstreamModel) !== true) return dialing;
     const cold = this.#cold();
-    const compareWith = cold instanceof Promise ? undefined : cold.comparedAt(request, endpoint);
-    return compareWith === undefined
-      ? dialing
-      : { ...dialing, request: { ...request, cache: { ...request.cache, compareWith } } };
+    const compareWith = cold instanceof Promise ? undefined : cold.comparedAt(request, endpoint, attempts);
+    if (compareWith === undefined) return dialing;
+    const cache = { ...request.cache, compareWith };
+    return { ...dialing, request: { ...request, cache }, addition: 'diagnostics' };
   }
 
   /** Notes that a request failed, or that its caller disconnected. */
