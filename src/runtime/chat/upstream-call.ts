@@ -287,9 +287,9 @@ export class UpstreamCall extends Pollable<readonly StreamPiece[] | undefined> {
   /** A refusal of a request that the router had added to: what the caller sent may be taken all the same. */
   #refused(reason: AttemptFailure): AttemptFailure {
     const { addition } = this.#options;
-    // Whether a prompt is to be compared is seldom why a request is refused: only where the refusal says so.
-    const isIt = addition !== 'diagnostics' || /diagnostics|cache_options/.test(reason.message);
-    return isIt && REFUSED.has(reason.kind) ? { ...reason, kind: 'unsupported_parameter', addition } : reason;
+    // Few are refused because their prompt is to be compared: those of which the refusal says so.
+    const isOther = addition === 'diagnostics' && !/diagnostics|cache_opt/.test(reason.message);
+    return isOther || !REFUSED.has(reason.kind) ? reason : { ...reason, kind: 'unsupported_parameter', addition };
   }
 
   /** Lets the tracker see a piece; gives the failure if it is one. */

@@ -18,6 +18,7 @@ import { marksItsCache } from '../../core/normalize/cache-marks.ts';
 import { ratesAt } from '../../catalog/price-at.ts';
 import { hmacSha256 } from '../../platform/hash.ts';
 import type { Recorded } from '../chat/answer.ts';
+import type { Dialing } from '../chat/attempt-call.ts';
 import { type EventHub, warn } from '../events/events.ts';
 
 /** Prompts that are remembered: those of the sessions that were heard of last. */
@@ -83,23 +84,27 @@ export class ColdCaches {
   }
 
   /**
-   * The answer with whose prompt a provider is to compare the one of a request; null where there is none yet, undefined
-   * where it is not to compare anything.
+   * A call that lets its provider compare the prompt with the last of its session, where it does that.
    *
    * @param attempts - Those of the request that have ended: who refused to compare is not asked again.
    */
-  comparedAt(
-    request: NormalizedRequest,
-    { provider }: Endpoint,
-    attempts: readonly Attempt[],
-  ): string | null | undefined {
-    const { session, account, preferences } = request;
+  comparing(dialing: Dialing<NormalizedRequest>, attempts: readonly Attempt[]): Dialing<NormalizedRequest> {
+    const { request, provider, endpoint } = dialing;
+    if (provider.diagnosesCache?.(endpoint.upstreamModel) !== true) return dialing;
     for (const { step, outcome } of attempts) {
       if (!outcome.ok && outcome.failure.addition === 'diagnostics') this.#refusing.add(step.endpoint.provider);
     }
-    if (this.#refusing.has(provider)) return undefined;
-    if (isApart(request) || preferences.zeroDataRetention || preferences.denyDataCollection) return undefined;
-    const opening = openingOf(request.messages, this.#salt);
+    const { zeroDataRetention, denyDataCollection } = request.preferences;
+    if (isApart(request) || zeroDataRetention || denyDataCollection || this.#refusing.has(endpoint.provider)) {
+      return dialing;
+    }
+    const cache = { ...request.cache, compareWith: this.#lastAnswer(request, endpoint) };
+    return { ...dialing, request: { ...request, cache }, addition: 'diagnostics' };
+  }
+
+  /** The provider's id of the last answer of a conversation; null where there is none yet. */
+  #lastAnswer({ session, account, messages }: NormalizedRequest, { provider }: Endpoint): string | null {
+    const opening = openingOf(messages, this.#salt);
     const known = this.#known.get(`${account.id}\n${session.key ?? opening ?? ''}`);
     const last = known?.findLast(
       (one) => one.endpoint.provider === provider && one.answerId !== undefined && one.print.messages[0] === opening,

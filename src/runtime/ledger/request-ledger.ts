@@ -156,13 +156,8 @@ export class RequestLedger implements ReadableLedger {
    * @param attempts - Those of the request that have ended.
    */
   comparing(dialing: Dialing<NormalizedRequest>, attempts: readonly Attempt[]): Dialing<NormalizedRequest> {
-    const { request, provider, endpoint } = dialing;
-    if (provider.diagnosesCache?.(endpoint.upstreamModel) !== true) return dialing;
     const cold = this.#cold();
-    const compareWith = cold instanceof Promise ? undefined : cold.comparedAt(request, endpoint, attempts);
-    if (compareWith === undefined) return dialing;
-    const cache = { ...request.cache, compareWith };
-    return { ...dialing, request: { ...request, cache }, addition: 'diagnostics' };
+    return cold instanceof Promise ? dialing : cold.comparing(dialing, attempts);
   }
 
   /** Notes that a request failed, or that its caller disconnected. */
