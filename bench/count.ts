@@ -1,10 +1,10 @@
 import { createHook } from 'node:async_hooks';
-import { Session } from 'node:inspector';
+import { type Profiler, Session } from 'node:inspector';
 
 /**
  * Loaded into a server under test beside its own program. Counts, between two messages of the parent, what is allocated
  * (sampled, with what the collector has taken since), what of it outlives the young generation, how many promises and
- * timers are made, and where the time goes.
+ * timers are made, which functions are called how often, and where the time goes.
  */
 interface Node {
   readonly selfSize: number;
@@ -23,6 +23,11 @@ const hook = createHook({
 
 function sizeOf({ selfSize, children }: Node): number {
   return children.reduce((size, child) => size + sizeOf(child), selfSize);
+}
+
+/** How often a function was called. */
+function countOf({ ranges }: Profiler.FunctionCoverage): number {
+  return ranges[0]?.count ?? 0;
 }
 
 process.on('message', (message) => {
@@ -49,6 +54,16 @@ process.on('message', (message) => {
       return session.post('HeapProfiler.stopSampling', (_error, { profile }) =>
         process.send?.({ bytes: sizeOf(profile.head) }),
       );
+    case 'count calls':
+      session.post('Profiler.enable');
+      return session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: false }, () =>
+        process.send?.({}),
+      );
+    case 'calls':
+      return session.post('Profiler.takePreciseCoverage', (_error, { result }) => {
+        process.send?.(result.map(({ url, functions }) => ({ url, counts: functions.map(countOf) })));
+        session.post('Profiler.stopPreciseCoverage');
+      });
     case 'profile':
       session.post('Profiler.enable');
       session.post('Profiler.setSamplingInterval', { interval: 500 });

@@ -4,9 +4,14 @@ import { NO_FACTS } from '../catalog/facts.ts';
 import { resolveBatches, resolveWebhooks } from './batches.ts';
 import { limitsProblems, resolveLimits } from './limits.ts';
 import { ledgerProblems, resolveLedger } from './ledger.ts';
-import { fill, sameOption } from '../options/option.ts';
+import { fill, type ResolvedOf, sameOption } from '../options/option.ts';
 import { ROUTER, ROUTER_OPTIONS, type RouterConfig } from './router.ts';
-import { HEDGE, PACER, HANG_DETECTION } from '../options/selection.ts';
+import { FIXED_REQUEST_LIMITS, type RequestLimits } from '../options/limits.ts';
+import { breakerPolicy } from '../core/fallback/breaker.ts';
+import { hangDetectionPolicy } from '../core/selection/adaptive/hang-detection.ts';
+import { hedgePolicy } from '../core/selection/adaptive/hedge.ts';
+import { pacerPolicy } from '../core/selection/adaptive/pacer.ts';
+import { adaptivePolicy } from '../core/selection/adaptive/policy.ts';
 import { optionProblems } from '../platform/option-kinds.ts';
 import { ConfigError, type ConfigProblem } from '../protocol/router-error.ts';
 import type { Plugin } from '../contracts/plugin.ts';
@@ -77,9 +82,6 @@ export function resolveConfig(
     NO_FACTS,
     faults,
   );
-  const environment = running?.resolved.environment ?? config.environment ?? systemEnvironment();
-  const state = running?.resolved.state ?? config.state ?? memoryStore({ now: environment.now });
-  const sharesState = running?.resolved.sharesState ?? config.state !== undefined;
   const {
     breaker,
     maxCooldownMs,
@@ -87,15 +89,14 @@ export function resolveConfig(
     budgets,
     responseCache,
     allowAnonymous: _,
+    tuning,
     ...filled
   } = fill(ROUTER, config);
-  const pacer = config.pacer === false ? (false as const) : fill(PACER, Object(config.pacer) as object);
-  const limits = {
-    ...filled.limits,
-    bodyTimeoutMs: timerMs(filled.limits.bodyTimeoutMs),
-    writeStallMs: timerMs(filled.limits.writeStallMs),
-    concurrentRequests: filled.limits.concurrentRequests ?? requestsWithin(heapLimit()),
-  };
+  const adaptive = adaptivePolicy(tuning);
+  const pacer = filled.pacer && pacerPolicy(tuning);
+  const limits = requestLimits(filled.limits);
+  const fixed = running === undefined ? fixedOptions(config, limits) : fixedSince(running.resolved);
+  const { environment, state, sharesState } = fixed;
   const resolved: ResolvedConfig = {
     ...filled,
     limits,
@@ -106,46 +107,75 @@ export function resolveConfig(
     serverTools: config.serverTools ?? lists.serverTools(),
     ...anonymousCallers(config),
     health: {
-      breaker,
+      breaker: breakerPolicy(breaker),
       maxCooldownMs,
-      forgetting: filled.adaptive,
+      forgetting: adaptive,
       refusalMs: pacer === false ? undefined : pacer.refusalMs,
     },
+    adaptive,
     pacer,
-    hangDetection:
-      config.hangDetection === false ? false : fill(HANG_DETECTION, Object(config.hangDetection) as object),
-    hedge: config.hedge === false ? false : fill(HEDGE, Object(config.hedge) as object),
-    state,
-    sharesState,
+    hangDetection: filled.hangDetection && hangDetectionPolicy(tuning),
+    hedge: filled.hedge && hedgePolicy(tuning),
     usage:
       running !== undefined && sameUsage(running.given, config)
         ? running.resolved.usage
         : resolveLimits(rateLimits, budgets, responseCache, { state, shared: sharesState, environment }),
     // A configuration that says nothing of it, such as a file, does not close a page that the program opened.
     inspector: config.inspector ?? running?.resolved.inspector,
-    ledger:
-      running === undefined
-        ? resolveLedger(config.ledger, {
-            isNeeded: config.inspector !== undefined,
-            alsoKept: config.inspector?.content,
-          })
-        : running.resolved.ledger,
-    batches: running?.resolved.batches ?? resolveBatches(config.batches, { ...environment, ...limits }),
-    webhooks: running?.resolved.webhooks ?? resolveWebhooks(config.webhooks),
-    // Drawn when it is needed: where a router is made at the top of a module, Workers allow nothing random.
-    identitySecret:
-      running?.resolved.identitySecret ??
-      new Secret(config.identitySecret ?? (() => environment.randomText(SECRET_LENGTH))),
-    environment,
+    ...fixed,
   };
-  const problems = [
-    ...faults,
-    ...findProblems(resolved, faults),
-    ...limitsProblems(config.responseCache, { shared: resolved.sharesState }),
-    ...ledgerProblems(config.ledger),
-  ];
-  if (problems.length > 0) throw new ConfigError(problems);
+  faults.push(...problemsBetween(resolved, config, faults));
+  if (faults.length > 0) throw new ConfigError(faults);
   return resolved;
+}
+
+/** Faults of options that are right by themselves, with those that were found before left out. */
+function problemsBetween(
+  resolved: ResolvedConfig,
+  { responseCache, ledger }: RouterConfig,
+  found: readonly ConfigProblem[],
+): readonly ConfigProblem[] {
+  return [
+    ...findProblems(resolved, found),
+    ...limitsProblems(responseCache, { shared: resolved.sharesState }),
+    ...ledgerProblems(ledger),
+  ];
+}
+
+/** What of a configuration cannot change while the router runs, and is made of its options. */
+type FixedOptions = Pick<
+  ResolvedConfig,
+  'environment' | 'state' | 'sharesState' | 'ledger' | 'batches' | 'webhooks' | 'identitySecret'
+>;
+
+function fixedOptions(config: RouterConfig, limits: RequestLimits): FixedOptions {
+  const { environment = systemEnvironment(), inspector } = config;
+  return {
+    environment,
+    state: config.state ?? memoryStore({ now: environment.now }),
+    sharesState: config.state !== undefined,
+    ledger: resolveLedger(config.ledger, { isNeeded: inspector !== undefined, alsoKept: inspector?.content }),
+    batches: resolveBatches(config.batches, { ...environment, ...limits }),
+    webhooks: resolveWebhooks(config.webhooks),
+    // Drawn when it is needed: where a router is made at the top of a module, Workers allow nothing random.
+    identitySecret: new Secret(config.identitySecret ?? (() => environment.randomText(SECRET_LENGTH))),
+  };
+}
+
+function fixedSince(running: ResolvedConfig): FixedOptions {
+  const { environment, state, sharesState, ledger, batches, webhooks, identitySecret } = running;
+  return { environment, state, sharesState, ledger, batches, webhooks, identitySecret };
+}
+
+/** Limits of requests, with what timers and the heap allow. */
+function requestLimits(given: ResolvedOf<typeof ROUTER>['limits']): RequestLimits {
+  return {
+    ...FIXED_REQUEST_LIMITS,
+    ...given,
+    bodyTimeoutMs: timerMs(given.bodyTimeoutMs),
+    writeStallMs: timerMs(given.writeStallMs),
+    concurrentRequests: given.concurrentRequests ?? requestsWithin(heapLimit()),
+  };
 }
 
 /** Options that may only be left out, or be as they were when the router was made. */

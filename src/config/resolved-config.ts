@@ -6,7 +6,10 @@ import type { ResolvedLedger } from './ledger.ts';
 import type { RequestLimits } from '../options/limits.ts';
 import type { ResolvedOf } from '../options/option.ts';
 import type { ROUTER } from './router.ts';
-import type { HedgePolicy, PacerPolicy, HangDetectionPolicy } from '../options/selection.ts';
+import type { HangDetectionPolicy } from '../core/selection/adaptive/hang-detection.ts';
+import type { HedgePolicy } from '../core/selection/adaptive/hedge.ts';
+import type { PacerPolicy } from '../core/selection/adaptive/pacer.ts';
+import type { AdaptivePolicy } from '../core/selection/adaptive/policy.ts';
 import type { HealthPolicy } from '../core/fallback/health.ts';
 import type { Secret } from '../platform/secret.ts';
 import type { AnonymousCallers } from '../contracts/authenticate.ts';
@@ -19,6 +22,7 @@ type Reshaped =
   | 'pacer'
   | 'hangDetection'
   | 'hedge'
+  | 'tuning'
   | 'rateLimits'
   | 'limits'
   | 'budgets'
@@ -40,6 +44,7 @@ export interface ResolvedConfig extends Omit<ResolvedOf<typeof ROUTER>, Reshaped
   readonly callersUnsaid: boolean;
   readonly health: HealthPolicy;
   readonly limits: RequestLimits;
+  readonly adaptive: AdaptivePolicy;
   readonly pacer: PacerPolicy | false;
   readonly hangDetection: HangDetectionPolicy | false;
   readonly hedge: HedgePolicy | false;

@@ -39,21 +39,10 @@ import type { Inspector } from './inspector.ts';
 import { STATE_STORE, STREAMS, type StreamsOptions } from './streams.ts';
 import { LEDGER, type LedgerOptions } from './ledger.ts';
 import { PLUGIN_DEFAULT, type PluginDefault, ROUTING_POLICY, type RoutingPolicy } from '../options/accounts.ts';
-import {
-  ADAPTIVE,
-  type AdaptivePolicy,
-  HEDGE,
-  type HedgePolicy,
-  PACER,
-  type PacerPolicy,
-  SELECTION,
-  type SelectionPolicy,
-  HANG_DETECTION,
-  type HangDetectionPolicy,
-} from '../options/selection.ts';
+import { SELECTION, type SelectionPolicy, TUNING, type Tuning } from '../options/selection.ts';
 import {
   BREAKER,
-  type BreakerPolicy,
+  type BreakerOptions,
   FALLBACK,
   type FallbackPolicy,
   TIMEOUTS,
@@ -243,8 +232,6 @@ export const ROUTER = {
   plugins: computed(option.array(option.checked<Plugin>('Plugin', pluginCheck))),
   /** Plugins that run although requests do not name them. Those of an account come before these. Default: none. */
   pluginDefaults: option.array(option.object<PluginDefault>(PLUGIN_DEFAULT), { default: [] }),
-  /** Levels of calls of the router that plugins and server tools may make. Default 2. */
-  maxPluginDepth: option.integer(0, { default: 2 }),
   /** Tools that the router runs itself. Takes the place of the default list. Default: `defaultServerTools()`. */
   serverTools: computed(option.array(option.checked<ServerToolDefinition>('ServerToolDefinition', serverToolCheck))),
   /** Routing rules for all accounts. Accounts and requests can only tighten them. Default: none. */
@@ -275,7 +262,7 @@ export const ROUTER = {
   /** Limits of the attempts for one request. */
   fallback: option.section<FallbackPolicy>(FALLBACK),
   /** When the circuit breaker of an endpoint opens, and for how long. */
-  breaker: option.section<BreakerPolicy>(BREAKER),
+  breaker: option.section<BreakerOptions>(BREAKER),
   /** Choices about the selection of endpoints. */
   selection: option.section<SelectionPolicy>(SELECTION),
   /**
@@ -283,22 +270,20 @@ export const ROUTER = {
    * health, `balanced` by 1/price² among the stable ones. Default `adaptive`.
    */
   strategy: option.enum(['adaptive', 'balanced'], { default: 'adaptive' }),
+  /** Whether endpoints are called more slowly once they have refused a call with 429. Default true. */
+  pacer: option.boolean({ default: true }),
+  /** Whether an endpoint that stopped answering is no longer called. `false`: only timeouts notice. Default true. */
+  hangDetection: option.boolean({ default: true }),
   /**
-   * Constants of the strategy `adaptive`, and of the health that every strategy looks at. Unstable, as are the numbers of
-   * `pacer`, `hangDetection` and `hedge`: a later version may rename or drop any of them.
+   * Whether a second endpoint is called when the first is late: before the first byte, once per request, and never where
+   * fallbacks are not allowed or a provider runs tools. Default true.
    */
-  adaptive: option.section<AdaptivePolicy>(ADAPTIVE),
+  hedge: option.boolean({ default: true }),
   /**
-   * How fast endpoints are called after they refused a call with 429. `false`: as fast as requests come. Default: on.
+   * What was found by measuring of the strategy `adaptive`, `pacer`, `hangDetection` and `hedge`, and can only be
+   * changed by measuring again. Unstable: a later version may rename or drop any of it.
    */
-  pacer: option.union(option.boolean(), option.object<Partially<PacerPolicy>>(PACER)),
-  /** When an endpoint that stopped answering is no longer called. `false`: only timeouts notice. Default: on. */
-  hangDetection: option.union(option.boolean(), option.object<Partially<HangDetectionPolicy>>(HANG_DETECTION)),
-  /**
-   * When a second endpoint is called because the first is late: before the first byte, once per request, and never
-   * where fallbacks are not allowed or a provider runs tools. `false`: never. Default: on.
-   */
-  hedge: option.union(option.boolean(), option.object<Partially<HedgePolicy>>(HEDGE)),
+  tuning: option.section<Tuning>(TUNING),
   /** Longest cooldown of an endpoint, whatever its provider requires. Default 3,600,000 (1 hour). */
   maxCooldownMs: option.ms({ default: 3_600_000 }),
   /** Time without a request after which a session sticks to its endpoint no more. Default 600,000. */
@@ -308,11 +293,6 @@ export const ROUTER = {
    * Requests with marks of their own are left as they are. Default true.
    */
   cacheMarks: option.boolean({ default: true }),
-  /**
-   * Time for which the state store remembers which provider made encrypted reasoning. Only that provider can read it,
-   * so conversations go back there. Default 86,400,000 (1 day).
-   */
-  reasoningOriginMs: option.ms({ default: 86_400_000 }),
   /** Comments on quiet streams. */
   keepAlive: option.section<KeepAlive>(KEEP_ALIVE),
   /** Where small shared state lives. Default: the memory of this process. */

@@ -9,9 +9,9 @@ import { warn } from '../runtime/events/events.ts';
 import { StorageError } from '../contracts/storage-error.ts';
 import { readUpload, type UploadLimits } from './batch-upload.ts';
 import { invalid } from './body.ts';
-import type { HttpCall, HttpHeaders, HttpReply } from '../contracts/exchange.ts';
+import type { HttpCall, HttpReply } from '../contracts/exchange.ts';
 import { contentReply, listFiles, uploadFile } from './file-operations.ts';
-import { completeReply } from './model-reply.ts';
+import { type AdmittedCall, completeReply } from './model-reply.ts';
 import { type Pieces, replyInPieces } from './piece-frames.ts';
 import type { BatchOperation, FileOperation } from './routes.ts';
 
@@ -31,9 +31,7 @@ const STATES = new WeakMap<Router, RouterState>();
 export async function answerBatches(
   router: Router,
   operation: BatchOperation | FileOperation,
-  call: HttpCall,
-  account: Account,
-  headers: HttpHeaders,
+  { call, account, context: { headers } }: AdmittedCall,
 ): Promise<HttpReply> {
   const { batches } = router;
   try {
@@ -90,7 +88,7 @@ async function create(router: Router, call: HttpCall, account: Account): Promise
 }
 
 async function createFile(router: Router, call: HttpCall, account: Account): Promise<object> {
-  const { fileBytes } = router.internals.config.batches.limits;
+  const { bytes: fileBytes } = router.internals.config.batches.limits;
   return inPlace(router, call, account, async (limits) => {
     limits.hold.add(FILE_IN_HAND);
     return uploadFile(router.batches.files, call, account, { limits, fileBytes });

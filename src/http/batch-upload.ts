@@ -7,12 +7,12 @@ import { nameOf } from '../protocol/issues.ts';
 import { isJsonObject } from '../protocol/json.ts';
 import type { RequestLimits } from '../protocol/limits.ts';
 import { nearName } from '../protocol/near-name.ts';
-import type { BatchLimits } from '../options/limits.ts';
+import type { ResolvedBatchLimits } from '../options/limits.ts';
 import type { NewBatch } from '../runtime/batches/create-batch.ts';
 import { UploadedRequest } from '../runtime/batches/draft-writer.ts';
 import type { ByteHold } from '../runtime/endpoints/concurrency.ts';
 import { type Environment, timerMs } from '../platform/environment.ts';
-import { nextTurn } from '../platform/wait.ts';
+import { yieldTurn } from '../platform/wait.ts';
 import { unpack } from '../platform/unpack.ts';
 import { errorOfFault } from '../runtime/chat/router-errors.ts';
 import {
@@ -30,7 +30,7 @@ import { inspectJson } from '../protocol/inspect-json.ts';
 
 /** What an upload is held to. */
 export interface UploadLimits {
-  readonly batches: Pick<BatchLimits, 'bytes' | 'requests' | 'uploadMs' | 'uploadBytesPerSecond'>;
+  readonly batches: Pick<ResolvedBatchLimits, 'bytes' | 'requests' | 'uploadMs' | 'uploadBytesPerSecond'>;
   readonly requests: Pick<RequestLimits, 'bodyBytes' | 'bodyTimeoutMs' | 'compressionRatio'> & BodyContentLimits;
   readonly environment: Environment;
   /** Is told how many bytes are in hand, all the time. */
@@ -131,7 +131,7 @@ async function* givenRequests(
     unrested += bytes;
     if (unrested < CHUNK_BYTES) continue;
     unrested = 0;
-    await nextTurn();
+    await yieldTurn();
   }
 }
 
@@ -210,7 +210,7 @@ export async function* uploadedBytes(
     if (environment.now() > endsAt) throw tooSlow();
     for (let start = 0; start < chunk.byteLength; start += CHUNK_BYTES) {
       yield chunk.subarray(start, start + CHUNK_BYTES);
-      await nextTurn();
+      await yieldTurn();
     }
   }
 }

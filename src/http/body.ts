@@ -1,21 +1,18 @@
 /** Reads the body of a request within its limits and passes it on to a model. */
 import type { RouterInternals } from '../router/router.ts';
-import type { Slot, ByteHold } from '../runtime/endpoints/concurrency.ts';
+import type { RequestSlot, ByteHold } from '../runtime/endpoints/concurrency.ts';
 import { type HttpCall, BodyError } from '../contracts/exchange.ts';
-import type { ModelReply, ModelRequest } from './model-reply.ts';
+import type { AdmittedCall, ModelReply, ModelRequest } from './model-reply.ts';
 import { errorOf, RouterError } from '../protocol/router-error.ts';
 import { faultAt } from '../protocol/fault.ts';
 import { decodeStrictly, LONG_TEXT, parseAround, verbatimTexts } from '../platform/decode-text.ts';
 import type { RequestLimits } from '../protocol/limits.ts';
 import { type Scan, scanJson } from '../protocol/scan-json.ts';
 import { unpack } from '../platform/unpack.ts';
-import { nextTurn } from '../platform/wait.ts';
+import { yieldTurn } from '../platform/wait.ts';
 import { errorOfFault } from '../runtime/chat/router-errors.ts';
 import { mistakeInJson } from './json-position.ts';
 import { inspectJson } from '../protocol/inspect-json.ts';
-
-/** A request to a model whose body nobody has read. */
-export type UnreadRequest = Pick<ModelRequest, 'call' | 'account' | 'context'>;
 
 /** Lets a model answer a request. */
 export type AnswerOfModel = (internals: RouterInternals, request: ModelRequest) => Promise<ModelReply>;
@@ -29,7 +26,7 @@ export type AnswerOfModel = (internals: RouterInternals, request: ModelRequest) 
  */
 export async function receive(
   internals: RouterInternals,
-  { call, account, context }: UnreadRequest,
+  { call, account, context }: AdmittedCall,
   tokens: number,
   answer: AnswerOfModel,
 ): Promise<ModelReply> {
@@ -39,7 +36,7 @@ export async function receive(
   const declared = Number(call.header('content-length') ?? 0) || 0;
   bytesInHand.check(account.id, Math.min(declared, limits.bodyBytes));
   const hold = bytesInHand.open(account.id);
-  let slot: Slot | undefined;
+  let slot: RequestSlot | undefined;
   const leave = (): void => {
     hold.release();
     slot?.leave();
@@ -112,14 +109,14 @@ async function readJsonBody(call: HttpCall, declared: number, limits: BodyLimits
 /** Reads a body that is looked at before it is parsed, and that others may have to wait for. */
 async function readScanned(bytes: Uint8Array, limits: BodyLimits, hold: ByteHold): Promise<JsonBody> {
   const isLong = bytes.byteLength > LARGE;
-  if (isLong) await nextTurn();
+  if (isLong) await yieldTurn();
   const found = scanJson(bytes, limits, LONG_TEXT);
   if (!found.ok) throw errorOfFault(faultAt('', found.problem));
   hold.add(BYTES_PER_NODE * found.nodes);
   const isLarge = isLong || found.nodes > MANY_NODES;
-  if (isLarge) await nextTurn();
+  if (isLarge) await yieldTurn();
   const parsed = parse(bytes, found);
-  if (isLarge) await nextTurn();
+  if (isLarge) await yieldTurn();
   return parsed;
 }
 
@@ -128,7 +125,7 @@ async function inspected(value: unknown, limits: BodyLimits, hold: ByteHold): Pr
   const found = inspectJson(value, limits);
   if (!found.ok) throw errorOfFault(faultAt(found.path, found.problem));
   hold.set(found.characters + BYTES_PER_NODE * found.nodes);
-  if (found.characters > LARGE || found.nodes > MANY_NODES) await nextTurn();
+  if (found.characters > LARGE || found.nodes > MANY_NODES) await yieldTurn();
   return { value };
 }
 

@@ -4,13 +4,11 @@ import { RouterError } from '../protocol/router-error.ts';
 import type { RouterInternals } from '../router/router.ts';
 import { authorize } from './authorize.ts';
 import type { ErrorReplyContext } from './error-reply.ts';
-import type { HttpCall, HttpHeaders, HttpReply } from '../contracts/exchange.ts';
+import type { HttpCall, HttpReply } from '../contracts/exchange.ts';
 import { completeReply } from './model-reply.ts';
 import { policiesOf } from '../core/normalize/normalize.ts';
 import { modelRules } from '../core/normalize/preset.ts';
-import type { CatalogOperation, Match } from './routes.ts';
-import type { ApiFormatErrors } from '../formats/api-format.ts';
-import { API_FORMAT_ERRORS } from '../formats/errors.ts';
+import type { CatalogOperation } from './routes.ts';
 import { shortened } from '../protocol/fault.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import { splitVariants } from '../catalog/slug.ts';
@@ -19,7 +17,12 @@ import type { RuntimeServices } from '../runtime/chat/services.ts';
 import { architectureOf, endpointCard, endpointsAt, modelCard, providerCard } from './catalog-cards.ts';
 import { filterModels, listModels, listedRouterModels } from './list-models.ts';
 
-export async function catalogReply(
+/**
+ * Answers the operations that read the catalog (gaps 10). They are public: prices are no secret.
+ *
+ * @throws {@link RouterError} 404 for a model that is not there, 400 for a bad query.
+ */
+export async function answerCatalog(
   internals: RouterInternals,
   operation: CatalogOperation,
   call: HttpCall,
@@ -32,33 +35,27 @@ export async function catalogReply(
   const mayUse = modelRules(policiesOf(account, services.facts));
   const query = new URLSearchParams(call.query);
   const isList = operation.name === 'models' || operation.name === 'model';
-  if (isList && apiFormat !== undefined) return anthropicReply(services, operation, query, mayUse, headers);
-  return completeReply(answerCatalog(services, operation, query, mayUse), headers);
-}
-
-/** Models are listed in the format of Anthropic's API for its clients, which send this header with everything. */
-export function apiFormatOfList({ header }: HttpCall, match: Exclude<Match, undefined>): ApiFormatErrors | undefined {
-  if (match.type !== 'operation' || (match.operation.name !== 'models' && match.operation.name !== 'model')) return;
-  return header('anthropic-version') === undefined ? undefined : API_FORMAT_ERRORS.messages;
+  if (isList && apiFormat !== undefined)
+    return completeReply(await anthropicAnswer(services, operation, query, mayUse), headers);
+  return completeReply(catalogAnswer(services, operation, query, mayUse), headers);
 }
 
 /** Lists of models as clients of Anthropic know them; loaded when one of them asks. */
-async function anthropicReply(
+async function anthropicAnswer(
   services: RuntimeServices,
   operation: Extract<CatalogOperation, { name: 'models' | 'model' }>,
   query: URLSearchParams,
   mayUse: ReturnType<typeof modelRules>,
-  headers: HttpHeaders,
-): Promise<HttpReply> {
+): Promise<object> {
   const { anthropicModel, anthropicModels } = await import('./anthropic-models.ts');
   const { facts, environment } = services;
   const at = Math.floor(environment.wallClock() / 1_000);
   const served = filterModels({ ...facts, mayUse }, new URLSearchParams(), at);
-  if (operation.name === 'models') return completeReply(anthropicModels(served, query), headers);
+  if (operation.name === 'models') return anthropicModels(served, query);
   const id = modelNamed(facts.catalog, operation.slug);
   const found = served.find(({ model }) => model.id === id || model.id === operation.slug);
   if (found === undefined) throw unknownModel(operation.slug);
-  return completeReply(anthropicModel(found), headers);
+  return anthropicModel(found);
 }
 
 /** Who requests what everybody may see. Credentials that are no good are none here. */
@@ -81,12 +78,11 @@ type CatalogAnswer =
   | { readonly data: ModelCard };
 
 /**
- * Answers the operations that read the catalog (gaps 10). They are public: prices are no secret.
+ * The body of an answer from the catalog.
  *
  * @param mayUse - Which models the account may use; the others are not there for it.
- * @throws {@link RouterError} 404 for a model that is not there, 400 for a bad query.
  */
-function answerCatalog(
+function catalogAnswer(
   { facts, records, environment }: RuntimeServices,
   operation: CatalogOperation,
   query: URLSearchParams,

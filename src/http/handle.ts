@@ -2,17 +2,17 @@ import { type Account, ANONYMOUS } from '../contracts/account.ts';
 import { RouterError } from '../protocol/router-error.ts';
 import type { Router, RouterInternals } from '../router/router.ts';
 import { warn } from '../runtime/events/events.ts';
-import { placeOf } from '../runtime/chat/router-errors.ts';
+import { thrownPlace } from '../runtime/chat/router-errors.ts';
 import { authorize } from './authorize.ts';
 import type { answerBatches as AnswerBatchesFunction } from './batch-operations.ts';
 import { askingHeaders, negotiate } from './request-headers.ts';
-import { type AnswerOfModel, receive, type UnreadRequest } from './body.ts';
+import { type AnswerOfModel, receive } from './body.ts';
 import { corsHeaders, NO_CORS, preflightReply } from './cors.ts';
 import { errorReply, type ErrorReplyContext } from './error-reply.ts';
 import type { HttpCall, HttpHeaders, HttpReply, CompleteReply } from '../contracts/exchange.ts';
 import type { answerLedger as AnswerLedgerFunction } from './ledger-operations.ts';
 import type { answerStreams as AnswerStreamsFunction } from './stream-operations.ts';
-import { type CallContext, answerChat, answerEmbeddings, answerTokenCount } from './model-reply.ts';
+import { type AdmittedCall, type CallContext, answerChat, answerEmbeddings, answerTokenCount } from './model-reply.ts';
 import {
   type AccountOperation,
   apiFormatAt,
@@ -28,7 +28,9 @@ import type { RefusedRequest } from '../core/ledger/pending-record.ts';
 import type { MaybePromise } from '../platform/wait.ts';
 import type { Spelling } from './spelling.ts';
 import type { ResolvedConfig } from '../config/resolved-config.ts';
-import { catalogReply, apiFormatOfList } from './catalog-operations.ts';
+import type { answerCatalog as AnswerCatalogFunction } from './catalog-operations.ts';
+import type { ApiFormatErrors } from '../formats/api-format.ts';
+import { API_FORMAT_ERRORS } from '../formats/errors.ts';
 import type { WarningEvent } from '../contracts/events.ts';
 
 /**
@@ -64,7 +66,7 @@ async function replyTo(
     const found = admitted(internals, operation, call);
     const account = found instanceof Promise ? await found : found;
     if (account !== ANONYMOUS) context = { ...context, account: account.id };
-    return await perform(internals, operation, call, account, context);
+    return await perform(internals, operation, { call, account, context });
   } catch (error) {
     return failedReply(internals, context, error);
   }
@@ -86,6 +88,12 @@ function contextOf(
   return { asking, spelling, wantsMetadata, apiFormat, headers };
 }
 
+/** Models are listed in the format of Anthropic's API for its clients, which send this header with everything. */
+function apiFormatOfList({ header }: HttpCall, match: Exclude<Match, undefined>): ApiFormatErrors | undefined {
+  if (match.type !== 'operation' || (match.operation.name !== 'models' && match.operation.name !== 'model')) return;
+  return header('anthropic-version') === undefined ? undefined : API_FORMAT_ERRORS.messages;
+}
+
 /** The account for which something may be done; who it is refused to is noted. */
 function admitted(internals: RouterInternals, operation: AccountOperation, call: HttpCall): MaybePromise<Account> {
   const { ledger, facts } = internals.services;
@@ -100,26 +108,24 @@ function admitted(internals: RouterInternals, operation: AccountOperation, call:
 function perform(
   internals: RouterInternals,
   operation: AccountOperation,
-  call: HttpCall,
-  account: Account,
-  context: CallContext,
+  admittedCall: AdmittedCall,
 ): MaybePromise<HttpReply> {
   switch (operation.name) {
     case 'chat':
     case 'embeddings':
     case 'count_tokens':
-      return modelReply(internals, operation, { call, account, context });
+      return modelReply(internals, operation, admittedCall);
     case 'generation':
     case 'ledger':
     case 'ledger_costs':
-      return ledgerReply(internals.pinned, operation, call, account, context.headers);
+      return ledgerReply(internals.pinned, operation, admittedCall);
     case 'stream_resume':
     case 'stream_stop':
-      return streamReply(internals, operation, call, account, context.headers);
+      return streamReply(internals, operation, admittedCall);
     default:
       return isKeys(operation)
-        ? keyReply(internals, operation, call, account, context.headers)
-        : batchReply(internals.pinned, operation, call, account, context.headers);
+        ? keyReply(internals, operation, admittedCall)
+        : batchReply(internals.pinned, operation, admittedCall);
   }
 }
 
@@ -127,21 +133,22 @@ function perform(
 function modelReply(
   internals: RouterInternals,
   operation: ModelOperation,
-  requested: UnreadRequest,
+  admittedCall: AdmittedCall,
 ): MaybePromise<HttpReply> {
   const { ledger, facts } = internals.services;
   const answer = ANSWERS[operation.name];
   const tokens = operation.name === 'embeddings' ? mostNumbers(internals) : 0;
-  if (ledger === undefined) return receive(internals, requested, tokens, answer);
+  if (ledger === undefined) return receive(internals, admittedCall, tokens, answer);
   let isRead = false;
   const reply = (): Promise<HttpReply> =>
-    receive(internals, requested, tokens, (...request) => {
+    receive(internals, admittedCall, tokens, (...request) => {
       isRead = true;
       return answer(...request);
     });
   // From the reading of its body on, the router notes by itself what becomes of a request.
-  const refused = () => (isRead ? undefined : refusedRequest(operation, requested.call, requested.account));
-  return ledger.noting(facts, requested.call.signal, reply, refused);
+  const { call, account } = admittedCall;
+  const refused = () => (isRead ? undefined : refusedRequest(operation, call, account));
+  return ledger.noting(facts, call.signal, reply, refused);
 }
 
 const ANSWERS: Readonly<Record<ModelOperation['name'], AnswerOfModel>> = {
@@ -163,6 +170,12 @@ function mostNumbers({ config }: RouterInternals): number {
   return embeddingInputs + embeddingTokens;
 }
 
+/** What reads the catalog is loaded by the first request that is about it. */
+async function catalogReply(...request: Parameters<typeof AnswerCatalogFunction>): Promise<HttpReply> {
+  const { answerCatalog } = await import('./catalog-operations.ts');
+  return answerCatalog(...request);
+}
+
 /** What reads and writes batches is loaded by the first request that is about one. */
 async function batchReply(...request: Parameters<typeof AnswerBatchesFunction>): Promise<HttpReply> {
   const { answerBatches } = await import('./batch-operations.ts');
@@ -173,15 +186,13 @@ async function batchReply(...request: Parameters<typeof AnswerBatchesFunction>):
 async function keyReply(
   { config, services }: RouterInternals,
   operation: KeyOperation,
-  call: HttpCall,
-  account: Account,
-  headers: HttpHeaders,
+  admittedCall: AdmittedCall,
 ): Promise<HttpReply> {
   const { keys } = config.authenticate ?? {};
   // Without them, the path is the host's, and nobody comes here.
   if (keys === undefined) throw new Error('There are no stored API keys');
   const { answerKeys } = await import('./key-operations.ts');
-  return answerKeys({ keys, spending: services.spending }, operation, call, account, headers);
+  return answerKeys({ keys, spending: services.spending }, operation, admittedCall);
 }
 
 /** What reads the ledger is loaded by the first request that is about it. */
@@ -220,7 +231,10 @@ function isUnexpected(error: unknown): error is Error {
 
 /** The caller sees a plain 500, so the operator must hear of it; not in the error's own words, which may repeat a prompt. */
 function unexpected(error: Error): WarningEvent {
-  return { code: 'internal', message: `A request failed inside the router: ${error.name} ${placeOf(error)}`.trim() };
+  return {
+    code: 'internal',
+    message: `A request failed inside the router: ${error.name} ${thrownPlace(error)}`.trim(),
+  };
 }
 
 /** The document is made when it is requested for the first time, and its makers are loaded then. */

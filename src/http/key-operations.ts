@@ -10,8 +10,8 @@ import { ACCOUNT_OPTIONS } from '../runtime/limits/accounts.ts';
 import type { Spending } from '../runtime/limits/spending.ts';
 import { keyOf } from './authorize.ts';
 import { checkContentType, errorOfBody, invalid } from './body.ts';
-import type { HttpCall, HttpHeaders, UnreadBody, CompleteReply } from '../contracts/exchange.ts';
-import { completeReply } from './model-reply.ts';
+import type { HttpCall, UnreadBody, CompleteReply } from '../contracts/exchange.ts';
+import { type AdmittedCall, completeReply } from './model-reply.ts';
 import type { KeyOperation } from './routes.ts';
 
 /** Bytes of a body about a key. */
@@ -41,12 +41,10 @@ interface KeyServices {
 export async function answerKeys(
   { keys, spending }: KeyServices,
   operation: KeyOperation,
-  call: HttpCall,
-  account: Account,
-  before: HttpHeaders,
+  { call, account, context }: AdmittedCall,
 ): Promise<CompleteReply> {
   // No cache on the way may keep a key.
-  const headers = { ...before, 'cache-control': 'no-store' };
+  const headers = { ...context.headers, 'cache-control': 'no-store' };
   const cardOf = async (key: StoredKey): Promise<JsonObject> => card(key, await amountsOf(key.account, spending));
   switch (operation.name) {
     case 'key_current': {

@@ -10,8 +10,8 @@ import type { Router } from '../router/router.ts';
 import { warn } from '../runtime/events/events.ts';
 import type { ReadableLedger } from '../runtime/ledger/request-ledger.ts';
 import { invalid } from './body.ts';
-import type { HttpCall, HttpHeaders, CompleteReply } from '../contracts/exchange.ts';
-import { completeReply } from './model-reply.ts';
+import type { HttpHeaders, CompleteReply } from '../contracts/exchange.ts';
+import { type AdmittedCall, completeReply } from './model-reply.ts';
 import type { LedgerOperation } from './routes.ts';
 
 /** What costs may be summed by. */
@@ -33,9 +33,7 @@ const MOST = 1_000;
 export async function answerLedger(
   router: Router,
   operation: LedgerOperation,
-  call: HttpCall,
-  account: Account,
-  headers: HttpHeaders,
+  { call, account, context: { headers } }: AdmittedCall,
 ): Promise<CompleteReply> {
   const { ledger } = router;
   if (ledger === undefined) throw notFound('This router keeps no ledger. Pass ledger: true to createRouter.');

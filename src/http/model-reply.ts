@@ -5,7 +5,7 @@ import { type TraceContext, traceContextOf } from '../contracts/trace-context.ts
 import type { EmbeddingRequest } from '../protocol/embedding.ts';
 import type { OpenedChat, RouterInternals } from '../router/router.ts';
 import { loadApiFormat } from '../router/incoming.ts';
-import { spell, type Spelling } from './spelling.ts';
+import { spell } from './spelling.ts';
 import { cacheHeaders, requestedCache, type HeaderLookup, sessionRequested } from './request-headers.ts';
 import { errorBody, type ErrorReplyContext } from './error-reply.ts';
 import type { HttpCall, HttpHeaders, HttpReply, CompleteReply } from '../contracts/exchange.ts';
@@ -21,11 +21,15 @@ export interface CallContext extends ErrorReplyContext {
   readonly asking: HeaderLookup | undefined;
 }
 
-/** A request that a model is to answer. */
-export interface ModelRequest {
+/** A call of an account that may make it. Its body is not read yet. */
+export interface AdmittedCall {
   readonly call: HttpCall;
   readonly account: Account;
   readonly context: CallContext;
+}
+
+/** A request that a model is to answer. */
+export interface ModelRequest extends AdmittedCall {
   readonly body: unknown;
   /** Long texts of the body that need no escape. */
   readonly verbatim?: readonly string[] | undefined;
@@ -62,23 +66,19 @@ export async function answerChat(internals: RouterInternals, request: ModelReque
   const loading = context.apiFormat && loadApiFormat(context.apiFormat.name);
   const opened = await opening;
   const apiFormat = loading && (await loading);
-  const { environment } = internals.config;
-  const estimate = apiFormat?.estimate;
-  const promptTokens = estimate && (() => opened.promptTokens(estimate));
-  const format = (): ApiFormatContext =>
-    apiFormatContext(requested, opened.id, environment, context.spelling, promptTokens);
+  const format = apiFormat && answerFormat(apiFormat, opened, request, internals.config.environment);
   try {
     if (opened.type === 'stream') {
-      const reply = await sendStream(internals, opened, apiFormat, request, format);
+      const reply = await sendStream(internals, opened, context, format);
       if (keeping === undefined) return reply;
       const frames = await keeping.keep(reply.frames, account.id, opened.id, apiFormat?.name ?? 'chat');
       return { ...reply, frames };
     }
     const answer = await opened.answer;
-    const body = apiFormat?.complete(answer, format()) ?? answer.result;
+    const body = format?.apiFormat.complete(answer, format.context()) ?? answer.result;
     return completeReply(context.wantsMetadata ? spell(body, context.spelling) : body, headersOf(opened, context));
   } catch (error) {
-    const absorbed = apiFormat && absorb(error, opened, apiFormat, format(), context);
+    const absorbed = format && absorb(error, opened, format, context);
     if (absorbed !== undefined) return absorbed;
     throw error;
   }
@@ -89,15 +89,14 @@ const loadKeeping = onDemand(() => import('./kept-frames.ts'));
 async function sendStream(
   { config }: RouterInternals,
   opened: Extract<OpenedChat, { type: 'stream' }>,
-  apiFormat: ApiFormat | undefined,
-  { context }: ModelRequest,
-  format: () => ApiFormatContext,
+  context: CallContext,
+  format: AnswerFormat | undefined,
 ): Promise<StreamReply & { readonly frames: StreamFrames }> {
   const { keepAlive, fallback, environment, limits } = config;
   const { stream: source } = opened;
   const frames = new StreamFrames({
     source,
-    writer: writerOf(opened, apiFormat, context, format),
+    writer: writerOf(opened, context, format),
     keepAlive,
     maxWaitMs: fallback.maxWaitMs,
     environment,
@@ -109,12 +108,11 @@ async function sendStream(
 
 function writerOf(
   { stream: source }: Extract<OpenedChat, { type: 'stream' }>,
-  apiFormat: ApiFormat | undefined,
   { spelling, wantsMetadata, headers }: ErrorReplyContext,
-  format: () => ApiFormatContext,
+  format: AnswerFormat | undefined,
 ): FrameWriter {
-  if (apiFormat === undefined) return new ChatFrameWriter({ source, spelling, wantsMetadata });
-  return new ApiFormatFrameWriter(apiFormat, format(), source, { wantsMetadata, requestId: headers['x-request-id'] });
+  if (format === undefined) return new ChatFrameWriter({ source, spelling, wantsMetadata });
+  return new ApiFormatFrameWriter(format, source, { wantsMetadata, requestId: headers['x-request-id'] });
 }
 
 /** To be called when the answer, or its first part, is there: only then it is known how the cache was used. */
@@ -156,7 +154,8 @@ export async function answerTokenCount(
 
 /** Where the trace of the caller stands, if anybody here wants to know. */
 function traceOf({ services }: RouterInternals, call: HttpCall): TraceContext | undefined {
-  if (!services.events.heard('request')) return undefined;
+  const { events } = services;
+  if (!events.isHeard || !events.heard('request')) return undefined;
   return traceContextOf(call.header('traceparent'), call.header('tracestate'));
 }
 
@@ -170,11 +169,11 @@ function betasOf(call: HttpCall, { asking, apiFormat }: CallContext): string | u
 function absorb(
   thrown: unknown,
   opened: OpenedChat,
-  apiFormat: ApiFormat,
-  answer: ApiFormatContext,
+  { apiFormat, context }: AnswerFormat,
   { wantsMetadata, headers }: ErrorReplyContext,
 ): CompleteReply | undefined {
-  const error = apiFormatError(thrown, wantsMetadata);
+  const error = apiFormatError(thrown, { wantsMetadata });
+  const answer = context();
   const complete = apiFormat.absorb?.(error, answer);
   if (complete === undefined) return undefined;
   const own = { ...headers, 'x-generation-id': opened.id };
@@ -194,8 +193,14 @@ export function completeReply(body: object, headers: HttpHeaders): CompleteReply
   };
 }
 
+/** What an error in an API format says besides itself. */
+interface ErrorDetails {
+  readonly wantsMetadata: boolean;
+  readonly requestId?: string | undefined;
+}
+
 /** Wraps an error as an API format does. */
-function apiFormatError(thrown: unknown, wantsMetadata: boolean, requestId?: string): ApiFormatError {
+function apiFormatError(thrown: unknown, { wantsMetadata, requestId }: ErrorDetails): ApiFormatError {
   const error = errorOfUnknown(thrown);
   const { error: detail, router_metadata: metadata } = errorBody(error, { wantsMetadata });
   return { status: error.status, detail, metadata, requestId };
@@ -205,19 +210,12 @@ function apiFormatError(thrown: unknown, wantsMetadata: boolean, requestId?: str
 class ApiFormatFrameWriter implements FrameWriter {
   readonly #source: ChatStreamSource;
   readonly #writer: ApiFormatStreamWriter;
-  readonly #wantsMetadata: boolean;
-  readonly #requestId: string | undefined;
+  readonly #errorDetails: ErrorDetails;
 
-  constructor(
-    apiFormat: ApiFormat,
-    context: ApiFormatContext,
-    source: ChatStreamSource,
-    requested: { readonly wantsMetadata: boolean; readonly requestId?: string | undefined },
-  ) {
+  constructor({ apiFormat, context }: AnswerFormat, source: ChatStreamSource, errorDetails: ErrorDetails) {
     this.#source = source;
-    this.#writer = apiFormat.streamWriter(context);
-    this.#wantsMetadata = requested.wantsMetadata;
-    this.#requestId = requested.requestId;
+    this.#writer = apiFormat.streamWriter(context());
+    this.#errorDetails = errorDetails;
   }
 
   items(items: readonly StreamItem[]): string {
@@ -238,25 +236,34 @@ class ApiFormatFrameWriter implements FrameWriter {
   }
 
   fail(thrown: unknown): string {
-    return this.#writer.fail(apiFormatError(thrown, this.#wantsMetadata, this.#requestId));
+    return this.#writer.fail(apiFormatError(thrown, this.#errorDetails));
   }
 }
 
-/** What answers to one call are made with. */
-function apiFormatContext(
-  body: unknown,
-  generationId: string,
+/** Another API format than chat completions, for the answer to one call. */
+interface AnswerFormat {
+  readonly apiFormat: ApiFormat;
+  /** What the answer is made with, when it is made. */
+  readonly context: () => ApiFormatContext;
+}
+
+function answerFormat(
+  apiFormat: ApiFormat,
+  opened: OpenedChat,
+  { body, context: { spelling } }: ModelRequest,
   environment: { wallClock(): number; randomText(length: number): string },
-  spelling: Spelling,
-  promptTokens?: () => number,
-): ApiFormatContext {
+): AnswerFormat {
+  const { estimate } = apiFormat;
   return {
-    // A request that was understood is an object.
-    body: body as JsonObject,
-    generationId,
-    created: Math.floor(environment.wallClock() / 1_000),
-    randomText: (length) => environment.randomText(length),
-    promptTokens,
-    spelling,
+    apiFormat,
+    context: () => ({
+      // A request that was understood is an object.
+      body: body as JsonObject,
+      generationId: opened.id,
+      created: Math.floor(environment.wallClock() / 1_000),
+      randomText: (length) => environment.randomText(length),
+      promptTokens: estimate && (() => opened.promptTokens(estimate)),
+      spelling,
+    }),
   };
 }

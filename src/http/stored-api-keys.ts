@@ -1,6 +1,6 @@
 /** Authentication by API keys in a store, and their management. */
 import type { Authenticate } from '../contracts/authenticate.ts';
-import type { CreatedKey, KeyManagement, KeyStore, NewKey, StoredKey } from '../contracts/key-store.ts';
+import type { CreatedKey, KeyChanges, KeyManagement, KeyStore, NewKey, StoredKey } from '../contracts/key-store.ts';
 import type { Account } from '../contracts/account.ts';
 import { sha256 } from '../platform/hash.ts';
 import {
@@ -78,58 +78,67 @@ const TRIES = 8;
 export function storedApiKeys(options: StoredApiKeysOptions): StoredApiKeys {
   checkShape<StoredApiKeysOptions>(OPTIONS, options, 'storedApiKeys', ['store']);
   const { store, beside, completeAccount, cacheMs = 500, now = Date.now } = options;
-  const seen = new Map<string, { readonly key: StoredKey; readonly readAt: number }>();
-  /** Counts what this process has changed: what was read before a change must not be remembered after it. */
-  let changes = 0;
+  const recentKeys = new RecentKeys(store, cacheMs, now);
+  const accountOf = (key: StoredKey | undefined): MaybePromise<Account | undefined> => {
+    if (key === undefined || key.disabled || (key.expiresAt ?? Infinity) <= now()) return undefined;
+    return completeAccount === undefined ? key.account : completeAccount(key.account);
+  };
+  const authenticate = (credentials: Parameters<Authenticate>[0]): MaybePromise<Account | undefined> =>
+    andThen(beside?.(credentials), (account) => {
+      if (account !== undefined || credentials.key === undefined) return account;
+      return andThen(sha256(credentials.key), (hash) => andThen(recentKeys.find(hash), accountOf));
+    });
+  return Object.assign(authenticate, { keys: keyManagement(store, recentKeys, now) });
+}
 
-  function find(hash: string): MaybePromise<StoredKey | undefined> {
-    const readAt = now();
-    const known = seen.get(hash);
-    if (known !== undefined && readAt - known.readAt < cacheMs) return known.key;
-    const before = changes;
-    return andThen(store.find(hash), (key) => {
-      if (key === undefined || before !== changes) seen.delete(hash);
+/** Keys as this process has read them from the store a moment ago. */
+class RecentKeys {
+  readonly #store: KeyStore;
+  readonly #cacheMs: number;
+  readonly #now: () => number;
+  /** By hash, at most {@link MOST_CACHED}. */
+  readonly #read = new Map<string, { readonly key: StoredKey; readonly readAt: number }>();
+  /** Counts what this process has changed: what was read before a change must not be remembered after it. */
+  #changes = 0;
+
+  constructor(store: KeyStore, cacheMs: number, now: () => number) {
+    this.#store = store;
+    this.#cacheMs = cacheMs;
+    this.#now = now;
+  }
+
+  find(hash: string): MaybePromise<StoredKey | undefined> {
+    const readAt = this.#now();
+    const known = this.#read.get(hash);
+    if (known !== undefined && readAt - known.readAt < this.#cacheMs) return known.key;
+    const before = this.#changes;
+    return andThen(this.#store.find(hash), (key) => {
+      if (key === undefined || before !== this.#changes) this.#read.delete(hash);
       else {
-        if (seen.size >= MOST_CACHED) seen.clear();
-        seen.set(hash, { key, readAt });
+        if (this.#read.size >= MOST_CACHED) this.#read.clear();
+        this.#read.set(hash, { key, readAt });
       }
       return key;
     });
   }
 
-  function accountOf(key: StoredKey | undefined): MaybePromise<Account | undefined> {
-    if (key === undefined || key.disabled || (key.expiresAt ?? Infinity) <= now()) return undefined;
-    return completeAccount === undefined ? key.account : completeAccount(key.account);
+  forget(hash: string): void {
+    this.#changes += 1;
+    this.#read.delete(hash);
   }
+}
 
+/** The management of keys in a store, by the process that also reads them. */
+function keyManagement(store: KeyStore, recentKeys: RecentKeys, now: () => number): KeyManagement {
   /** What is stored at this moment. */
   async function lookUp(hash: string): Promise<StoredKey | undefined> {
     return isHash(hash) ? store.find(hash) : undefined;
   }
 
-  function forget(hash: string): void {
-    changes += 1;
-    seen.delete(hash);
-  }
-
-  async function make({ account, name = account.id, expiresAt }: NewKey, disabled: boolean): Promise<CreatedKey> {
-    checkAccount(account);
-    const key = newKey();
-    const hash = await sha256(key);
-    const at = now();
-    const stored: StoredKey = {
-      hash,
-      name,
-      label: `${key.slice(0, 8)}…${key.slice(-4)}`,
-      account: { ...account, keyId: account.keyId ?? `key_${hash.slice(0, 16)}` },
-      disabled,
-      createdAt: at,
-      updatedAt: at,
-      revision: 0,
-      ...(expiresAt === undefined ? {} : { expiresAt: Number(expiresAt) }),
-    };
-    await store.add(stored);
-    return { key, stored };
+  async function add(values: NewKeyValues): Promise<CreatedKey> {
+    const made = await createKey(values, now());
+    await store.add(made.stored);
+    return made;
   }
 
   /** Changes what is stored at this moment, also when others change it at the same time. */
@@ -139,48 +148,71 @@ export function storedApiKeys(options: StoredApiKeysOptions): StoredApiKeys {
       if (before === undefined) throw unknownKey();
       const next = { ...before, ...changed(before), updatedAt: now(), revision: before.revision + 1 };
       const isWritten = await store.replace(next);
-      forget(hash);
+      recentKeys.forget(hash);
       if (isWritten) return next;
     }
     throw errorOf(409, 'Others change this API key at the same time; try again');
   }
 
-  const keys: KeyManagement = {
-    create: async (wanted) => make(wanted, false),
+  return {
+    create: async ({ account, name, expiresAt }) => add({ account, name, expiresAt, disabled: false }),
     list: async ({ account, after } = {}) => store.list(account, after, PAGE),
     find: lookUp,
-    async update(hash, { account, name, expiresAt, disabled }) {
-      if (account !== undefined) checkAccount(account);
-      return change(hash, (before) => ({
-        ...(name === undefined ? {} : { name }),
-        ...(disabled === undefined ? {} : { disabled }),
-        ...(account === undefined ? {} : { account: { ...account, keyId: before.account.keyId } }),
-        ...(expiresAt === undefined ? {} : { expiresAt: expiresAt === null ? undefined : Number(expiresAt) }),
-      }));
+    async update(hash, changes) {
+      if (changes.account !== undefined) checkAccount(changes.account);
+      return change(hash, (before) => changedValues(before, changes));
     },
     async rotate(hash, overlapMs = DAY_MS) {
       const before = await lookUp(hash);
       if (before === undefined) throw unknownKey();
       // It keeps the id of the old key, so that the budget of a key does not begin anew.
-      const made = await make(before, before.disabled);
+      const made = await add(before);
       const endsAt = now() + overlapMs;
       await change(hash, ({ expiresAt = Infinity }) => ({ expiresAt: Math.min(endsAt, expiresAt) }));
       return made;
     },
     async revoke(hash) {
       const wasThere = isHash(hash) && (await store.remove(hash));
-      forget(hash);
+      recentKeys.forget(hash);
       if (!wasThere) throw unknownKey();
     },
     close: async () => store.close?.(),
   };
+}
 
-  const authenticate = (credentials: Parameters<Authenticate>[0]): MaybePromise<Account | undefined> =>
-    andThen(beside?.(credentials), (account) => {
-      if (account !== undefined || credentials.key === undefined) return account;
-      return andThen(sha256(credentials.key), (hash) => andThen(find(hash), accountOf));
-    });
-  return Object.assign(authenticate, { keys });
+/** What a new key is made with. */
+type NewKeyValues = NewKey & Pick<StoredKey, 'disabled'>;
+
+/** @throws {@link ConfigError} when its account must not be stored. */
+async function createKey(
+  { account, name = account.id, expiresAt, disabled }: NewKeyValues,
+  at: number,
+): Promise<CreatedKey> {
+  checkAccount(account);
+  const key = newKey();
+  const hash = await sha256(key);
+  const stored: StoredKey = {
+    hash,
+    name,
+    label: `${key.slice(0, 8)}…${key.slice(-4)}`,
+    account: { ...account, keyId: account.keyId ?? `key_${hash.slice(0, 16)}` },
+    disabled,
+    createdAt: at,
+    updatedAt: at,
+    revision: 0,
+    ...(expiresAt === undefined ? {} : { expiresAt: Number(expiresAt) }),
+  };
+  return { key, stored };
+}
+
+/** The values of a key that change. */
+function changedValues(before: StoredKey, { account, name, expiresAt, disabled }: KeyChanges): Partial<StoredKey> {
+  return {
+    ...(name === undefined ? {} : { name }),
+    ...(disabled === undefined ? {} : { disabled }),
+    ...(account === undefined ? {} : { account: { ...account, keyId: before.account.keyId } }),
+    ...(expiresAt === undefined ? {} : { expiresAt: expiresAt === null ? undefined : Number(expiresAt) }),
+  };
 }
 
 const accountKind = group<Account>(ACCOUNT_OPTIONS, ['id']);

@@ -1,9 +1,8 @@
-import type { Account } from '../contracts/account.ts';
-import type { Frames, HttpCall, HttpHeaders, HttpReply } from '../contracts/exchange.ts';
+import type { Frames, HttpCall, HttpReply } from '../contracts/exchange.ts';
 import type { RouterInternals } from '../router/router.ts';
 import { loaded } from '../router/streams.ts';
 import { invalid } from './body.ts';
-import { STREAM_HEADERS, completeReply } from './model-reply.ts';
+import { type AdmittedCall, STREAM_HEADERS, completeReply } from './model-reply.ts';
 import type { StreamOperation } from './routes.ts';
 
 /**
@@ -15,9 +14,7 @@ import type { StreamOperation } from './routes.ts';
 export async function answerStreams(
   { config, streams: load, admission }: RouterInternals,
   { name, id }: StreamOperation,
-  call: HttpCall,
-  account: Account,
-  headers: HttpHeaders,
+  { call, account, context: { headers } }: AdmittedCall,
 ): Promise<HttpReply> {
   const streams = await loaded(load);
   const own = { ...headers, ...(id.startsWith('gen-') && { 'x-generation-id': id }), 'cache-control': 'no-store' };

@@ -1,17 +1,6 @@
 /** The options of fallback, circuit breakers and timeouts. */
 import { option, type OptionTable, type ResolvedOf } from './option.ts';
 
-/** How long to wait between tries of the same endpoint. */
-export const BACKOFF = {
-  /** Milliseconds before the first repetition, and up to a hundredth more; doubles with each. Default 500. */
-  baseMs: option.ms({ default: 500 }),
-  /** Longest wait in milliseconds. Default 8,000. */
-  capMs: option.ms({ default: 8_000 }),
-} satisfies OptionTable;
-
-/** How long to wait between tries of the same endpoint. */
-export interface BackoffPolicy extends ResolvedOf<typeof BACKOFF> {}
-
 /** What may follow when a stream breaks after its first token. */
 export const AFTER_FIRST_TOKEN = ['error', 'continue'] as const;
 
@@ -24,8 +13,11 @@ export const FALLBACK = {
    * is tried. Default 3.
    */
   triesPerEndpoint: option.integer(1, { default: 3 }),
-  /** Waits between tries of the same endpoint. */
-  backoff: option.section<BackoffPolicy>(BACKOFF),
+  /**
+   * Wait before the first repetition at the same endpoint, and up to a hundredth more; doubles with each, up to 8 seconds.
+   * Default 500.
+   */
+  backoffMs: option.ms({ default: 500 }),
   /**
    * Longest wait before a repetition, in milliseconds; when a provider requires more, there is none. Also the time for
    * which a request waits in all where its calls are held back because nearly all of them fail. Default 2,000.
@@ -51,20 +43,12 @@ export const BREAKER = {
    * and about twelve where a third of its calls fails. `Infinity`: failures never open it. Default 1,000,000.
    */
   odds: option.number({ right: 'a number of at least 2', least: 2, endless: true }, { default: 1_000_000 }),
-  /** Milliseconds of the first opening. Default 2,500. */
+  /** Milliseconds of the first opening; each further one lasts a fifth longer, up to 30 seconds. Default 2,500. */
   openMs: option.ms({ default: 2_500 }),
-  /** Longest opening in milliseconds. Default 30,000. */
-  maxOpenMs: option.ms({ default: 30_000 }),
-  /** Probes at a time when half open. Default 1. */
-  probes: option.integer(1, { default: 1 }),
-  /** How many times as long as the one before an opening lasts. Default 1.2. */
-  growth: option.amount({ default: 1.2 }),
-  /** Share by which an opening may be longer or shorter, so that instances do not probe together. Default 0.2. */
-  jitter: option.share({ default: 0.2 }),
 } satisfies OptionTable;
 
-/** When a breaker opens and for how long. */
-export interface BreakerPolicy extends ResolvedOf<typeof BREAKER> {}
+/** When the circuit breaker of an endpoint opens, and for how long. */
+export interface BreakerOptions extends ResolvedOf<typeof BREAKER> {}
 
 /** How long the router waits for providers, plugins and server tools. */
 export const TIMEOUTS = {

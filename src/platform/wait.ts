@@ -43,7 +43,7 @@ const callInNextTurn: (callback: () => void) => unknown =
   ((callback) => setTimeout(callback, 0));
 
 /** Lets everybody else have a turn, so that long work does not hold up the process. */
-export function nextTurn(): Promise<void> {
+export function yieldTurn(): Promise<void> {
   return new Promise(callInNextTurn);
 }
 

@@ -179,14 +179,17 @@ function hasOnly(object: object, names: readonly string[]): boolean {
 }
 
 /**
- * The id of a generation: `gen-<unix seconds>-<20 letters and digits>`, and for a request of a batch
- * `gen-batch-<unix seconds>-<20 hexadecimal digits>` (gaps 6.1).
+ * The id of a generation: `gen-<unix seconds>-<20 letters and digits>` (gaps 6.1).
  *
  * @param created - Unix seconds.
  * @param random - 20 random letters and digits.
  */
-export function generationId(created: number, random: string, isBatch = false): string {
-  if (!isBatch) return `gen-${created}-${random}`;
+export function generationId(created: number, random: string): string {
+  return `gen-${created}-${random}`;
+}
+
+/** The id of a generation of a batch: `gen-batch-<unix seconds>-<20 hexadecimal digits>`, of the same (gaps 6.1). */
+export function batchGenerationId(created: number, random: string): string {
   const digits = Array.from(random, (character) => (character.charCodeAt(0) % 16).toString(16));
   return `gen-batch-${created}-${digits.join('')}`;
 }

@@ -73,10 +73,11 @@ function describe(issue: Issue, value: unknown): string {
     case 'invalid_value':
       return mustBe(oneOf(issue.values), value);
     case 'too_small':
-      return `must ${bound(issue.origin, 'least', issue.minimum, issue.inclusive)}${got(value)}`;
+      if (!issue.inclusive) return `must be more than ${written(issue.minimum)}${got(value)}`;
+      return `must ${bound(issue.origin, 'least', issue.minimum)}${got(value)}`;
     case 'too_big':
       if (issue.message !== undefined) return issue.message;
-      return `must ${bound(issue.origin, 'most', issue.maximum, issue.inclusive)}${got(value)}`;
+      return `must ${bound(issue.origin, 'most', issue.maximum)}${got(value)}`;
     case 'invalid_union':
       return mustBe(formsOf(issue), value);
     case 'custom':
@@ -112,12 +113,15 @@ function inOwnWords(message: string, value: unknown): string {
   return /^(?:must|may|needs|has|is)\b/.test(message) ? message : `is not accepted: ${message}`;
 }
 
-function bound(origin: string, side: 'least' | 'most', limit: number, inclusive: boolean): string {
-  const amount = limit.toLocaleString('en-US', { maximumFractionDigits: 20 });
+function bound(origin: string, side: 'least' | 'most', limit: number): string {
+  const amount = written(limit);
   if (origin === 'string') return `have at ${side} ${plural(amount, limit, 'character')}`;
   if (origin === 'array') return `have at ${side} ${plural(amount, limit, 'item')}`;
-  if (!inclusive) return `be ${side === 'least' ? 'more' : 'less'} than ${amount}`;
   return `be at ${side} ${amount}`;
+}
+
+function written(limit: number): string {
+  return limit.toLocaleString('en-US', { maximumFractionDigits: 20 });
 }
 
 function plural(amount: string, count: number, noun: string): string {

@@ -49,12 +49,8 @@ const DOUBTFUL_STATUSES: ReadonlySet<number> = new Set([402, 403, 404]);
 /**
  * Finds out what a provider's error means. A status alone does not tell: a used-up balance comes as 400, 402 and 429,
  * and an invalid key as 400 and 401; and a 403 or 404 is about the request as often as about our account.
- *
- * @param html - The body was a web page, so no API is behind that address.
  */
-export function classifyError(status: number, shape: ErrorShape, html = false): Classified {
-  // A firewall in front of an API looks at what was sent.
-  if (html && (status === 403 || status === 404)) return { kind: 'unreachable', doubtful: status === 403 };
+export function classifyError(status: number, shape: ErrorShape): Classified {
   const wording = wordingOf(status, shape);
   if (wording !== undefined) {
     const { kind, concerns, errorType } = wording;
@@ -62,6 +58,13 @@ export function classifyError(status: number, shape: ErrorShape, html = false): 
   }
   const errorType = status === 412 ? ({ errorType: 'precondition_failed' } as const) : {};
   return { kind: kindOfStatus(status, shape), doubtful: DOUBTFUL_STATUSES.has(status), ...errorType };
+}
+
+/** Finds out what an error means whose body is a web page, so that no API may be behind that address. */
+export function classifyWebPage(status: number, shape: ErrorShape): Classified {
+  // A firewall in front of an API looks at what was sent.
+  if (status === 403 || status === 404) return { kind: 'unreachable', doubtful: status === 403 };
+  return classifyError(status, shape);
 }
 
 function kindOfStatus(status: number, shape: ErrorShape): FailureKind {

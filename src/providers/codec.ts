@@ -108,16 +108,15 @@ export const EFFORT_SHARES: EffortShares = {
  * the wanted one only where nobody declared tiers, so that the provider decides: where the tier has endpoints of its
  * own, the default ones are what a request falls back to, at their own price.
  *
- * @param undeclared - Whether the provider may know tiers that nobody declared.
+ * @param wanted - Undefined also where the provider knows no tiers besides those that were declared.
  */
 export function tierToAsk(
   { tier, declaredTiers }: Endpoint,
   wanted: RequestedTier | undefined,
-  undeclared: boolean,
 ): RequestedTier | EndpointTier | undefined {
   if (tier !== 'default') return tier;
   const isElsewhere = wanted !== undefined && wanted !== 'scale' && declaredTiers?.has(wanted) === true;
-  return undeclared && !(isElsewhere && wanted !== 'default') ? wanted : undefined;
+  return isElsewhere && wanted !== 'default' ? undefined : wanted;
 }
 
 /** A codec that the first call loads, with what a router must know before. A program names more providers than it calls. */

@@ -109,30 +109,93 @@ export function httpProvider<const Model extends string = string>(
   const all = [...checkProviderOptions(options), ...problems];
   if (all.length > 0) throw new ConfigError(all);
   const api = new ProviderApi(options);
+  const codecs = new ProviderCodecs(options.codec, apiFormatCodecs);
+  const calls = new HttpCalls(api, codecs);
+  const hasEmbeddings = 'load' in options.codec ? options.codec.hasEmbeddings : options.codec.embeddings !== undefined;
+  return {
+    slug,
+    name,
+    vendor: options.vendor,
+    keys: options.keys && namedKeys(options.keys).map(({ apiKey: _, ...key }) => key),
+    models: models ?? {},
+    acceptsAnyModel: models === undefined,
+    dataCollection,
+    zeroDataRetention,
+    timeouts: options.timeouts,
+    nativeSearch,
+    readsFiles,
+    prefill,
+    apiFormats: Object.keys(apiFormatCodecs) as ApiFormatName[],
+    unsupported: options.codec.unsupported,
+    cacheMarks: options.codec.cacheMarks,
+    ...(options.diagnosesCache === undefined ? {} : { diagnosesCache: options.diagnosesCache }),
+    chat: (call) => calls.chat(call),
+    check: (signal) => calls.check(signal),
+    countTokens: (call) => calls.countTokens(call),
+    ...(hasEmbeddings ? { embed: (call: EmbeddingCall) => calls.embed(call) } : {}),
+    ...(options.batches === undefined ? {} : { batches: batchesOf(options.batches, api, codecs) }),
+    close: () => calls.close(),
+  };
+}
 
-  const fileAddresses = onFirstUse(async () => new (await import('./file-addresses.ts')).FileAddresses());
-  const mainCodec = codecSource(options.codec);
-  const nativeCodecs = new Map(
-    Object.entries(apiFormatCodecs).map(([apiFormat, codec]) => [apiFormat, codecSource(codec)]),
-  );
+/** The codecs of a provider: its own, and those for requests in an API format that it supports natively. */
+class ProviderCodecs {
+  readonly #own: Codec | CodecOnFirstUse;
+  readonly #natives: readonly (readonly [apiFormat: string, codec: Codec | CodecOnFirstUse])[];
+  /** The provider's own, for everything that comes in no such format. */
+  readonly main: OnFirstUse<Codec>;
+  readonly #sources: ReadonlyMap<string, OnFirstUse<Codec>>;
 
-  function codecFor({ native }: NormalizedRequest): OnFirstUse<Codec> {
-    return (native === undefined ? undefined : nativeCodecs.get(native.apiFormat)) ?? mainCodec;
+  constructor(own: Codec | CodecOnFirstUse, natives: NonNullable<HttpProviderOptions['apiFormatCodecs']>) {
+    this.#own = own;
+    this.#natives = Object.entries(natives);
+    this.main = codecSource(own);
+    this.#sources = new Map(this.#natives.map(([apiFormat, codec]) => [apiFormat, codecSource(codec)]));
+  }
+
+  sourceFor({ native }: NormalizedRequest): OnFirstUse<Codec> {
+    return (native === undefined ? undefined : this.#sources.get(native.apiFormat)) ?? this.main;
+  }
+
+  /** All of them, loaded: a batch has requests in any of them. */
+  async load(): Promise<BatchCodecs> {
+    const main = await this.main.load();
+    const natives = new Map<string, Codec>();
+    for (const [apiFormat, source] of this.#sources) natives.set(apiFormat, await source.load());
+    return codecsOf(main, natives);
+  }
+
+  /** The same where none has to be loaded first. */
+  get loaded(): BatchCodecs {
+    const natives = this.#natives.map(([apiFormat, codec]) => [apiFormat, loadedCodec(codec)] as const);
+    return codecsOf(loadedCodec(this.#own), new Map(natives));
+  }
+}
+
+/** The calls of a provider over HTTP. */
+class HttpCalls {
+  readonly #api: ProviderApi;
+  readonly #codecs: ProviderCodecs;
+  readonly #fileAddresses = onFirstUse(async () => new (await import('./file-addresses.ts')).FileAddresses());
+
+  constructor(api: ProviderApi, codecs: ProviderCodecs) {
+    this.#api = api;
+    this.#codecs = codecs;
   }
 
   /** What is there is not waited for: from here to the transport, a call goes on in one turn. */
-  async function chat(call: ProviderCall): Promise<ProviderReply> {
+  async chat(call: ProviderCall): Promise<ProviderReply> {
     const { endpoint, signal } = call;
     let { request } = call;
     const { stream, verbatim, needs } = request;
     try {
-      const source = codecFor(request);
+      const source = this.#codecs.sourceFor(request);
       const usual = source.loaded ?? (await source.load());
       const codec = usual.insteadFor?.(request, endpoint) ?? usual;
       if (needs.files === true && codec.takesAddresses?.(endpoint) === false) {
-        request = await (await fileAddresses.load()).withData(request, signal);
+        request = await (await this.#fileAddresses.load()).withData(request, signal);
       }
-      const sent = post(call, codec, {
+      const sent = this.#post(call, codec, {
         path: codec.path(request, endpoint),
         body: withoutRefusedFields(codec.encode(request, endpoint, call.progress.adjusted), endpoint),
         accept: stream ? 'text/event-stream' : 'application/json',
@@ -159,16 +222,16 @@ export function httpProvider<const Model extends string = string>(
     }
   }
 
-  async function embed(call: EmbeddingCall): Promise<EmbeddingReply> {
+  async embed(call: EmbeddingCall): Promise<EmbeddingReply> {
     try {
-      const codec = await mainCodec.load();
+      const codec = await this.#codecs.main.load();
       const { embeddings } = codec;
       if (embeddings === undefined) return failedReply(failure('adapter', 'The provider makes no embeddings'));
       const encoded = embeddings.encode(call.request, call.endpoint);
       const parts: EmbeddingsPart[] = [];
       for (const { path, body, inputs = call.request.inputs.length } of [encoded].flat()) {
         const sending = { path, body, accept: 'application/json', headers: [], maxBytes: MAX_EMBEDDING_BYTES };
-        const { response: answered, context } = await post(call, codec, sending);
+        const { response: answered, context } = await this.#post(call, codec, sending);
         call.progress.calling?.(() => addressOf(context));
         const response = await answered;
         notifyLimits(response, context, call);
@@ -185,12 +248,12 @@ export function httpProvider<const Model extends string = string>(
     }
   }
 
-  async function countTokens(call: TokenCountCall): Promise<ProviderTokenCount | undefined> {
+  async countTokens(call: TokenCountCall): Promise<ProviderTokenCount | undefined> {
     const { request, endpoint, apiKey, signal } = call;
     try {
-      const codec = await codecFor(request).load();
+      const codec = await this.#codecs.sourceFor(request).load();
       if (codec.tokenCount === undefined) return undefined;
-      const { response, context } = await api.send({
+      const { response, context } = await this.#api.send({
         method: 'POST',
         path: codec.tokenCount.path(request, endpoint),
         body: JSON.stringify(codec.tokenCount.encode(request, endpoint)),
@@ -210,38 +273,11 @@ export function httpProvider<const Model extends string = string>(
     }
   }
 
-  function post(
-    { endpoint, apiKey, signal, progress, traceContext }: PostedCall,
-    codec: Codec,
-    { path, body: fields, accept, headers, maxBytes, verbatim }: Sending,
-  ): MaybePromise<ApiExchange> {
-    const bodyParts = verbatim?.length ? serializeInParts(fields, verbatim) : undefined;
-    // Added up, and not joined: nobody copies its long texts until somebody reads it.
-    const body = bodyParts === undefined ? serialize(fields) : bodyParts.reduce((text, part) => text + part, '');
-    progress.sending(() => JSON.parse(body) as JsonValue);
-    return api.begin({
-      path,
-      accept,
-      maxBytes,
-      method: 'POST',
-      headers: traceContext === undefined ? headers : [...headers, ...traceHeaders(traceContext)],
-      frequent: true,
-      body,
-      bodyParts,
-      endpoint,
-      apiKey,
-      signal,
-      errorShape: codec.errorShape?.bind(codec),
-      connecting: progress.connecting,
-      connected: progress.connected,
-    });
-  }
-
   /** Lists models: every wire here has that under the same path, and nobody charges for it. */
-  async function check(signal: AbortSignal): Promise<string | undefined> {
+  async check(signal: AbortSignal): Promise<string | undefined> {
     try {
       const accept = 'application/json';
-      const { response } = await api.send({
+      const { response } = await this.#api.send({
         method: 'GET',
         path: '/models',
         accept,
@@ -258,50 +294,46 @@ export function httpProvider<const Model extends string = string>(
     }
   }
 
-  /** All codecs, loaded: a batch has requests in any of them. */
-  async function batchCodecs(): Promise<BatchCodecs> {
-    const main = await mainCodec.load();
-    const natives = new Map<string, Codec>();
-    for (const [apiFormat, codec] of nativeCodecs) natives.set(apiFormat, await codec.load());
-    return codecsOf(main, natives);
+  async close(): Promise<void> {
+    await this.#fileAddresses.loaded?.close();
+    await this.#api.close();
   }
 
-  function batchesOf(batches: NonNullable<HttpProviderOptions['batches']>): NativeBatches {
-    if (typeof batches !== 'function') return batchesOnFirstUse(batches, api, batchCodecs);
-    const natives = Object.entries(apiFormatCodecs).map(
-      ([apiFormat, codec]) => [apiFormat, loadedCodec(codec)] as const,
-    );
-    return batches(api, codecsOf(loadedCodec(options.codec), new Map(natives)));
+  #post(
+    { endpoint, apiKey, signal, progress, traceContext }: PostedCall,
+    codec: Codec,
+    { path, body: fields, accept, headers, maxBytes, verbatim }: Sending,
+  ): MaybePromise<ApiExchange> {
+    const bodyParts = verbatim?.length ? serializeInParts(fields, verbatim) : undefined;
+    // Added up, and not joined: nobody copies its long texts until somebody reads it.
+    const body = bodyParts === undefined ? serialize(fields) : bodyParts.reduce((text, part) => text + part, '');
+    progress.sending(() => JSON.parse(body) as JsonValue);
+    return this.#api.begin({
+      path,
+      accept,
+      maxBytes,
+      method: 'POST',
+      headers: traceContext === undefined ? headers : [...headers, ...traceHeaders(traceContext)],
+      frequent: true,
+      body,
+      bodyParts,
+      endpoint,
+      apiKey,
+      signal,
+      errorShape: codec.errorShape?.bind(codec),
+      connecting: progress.connecting,
+      connected: progress.connected,
+    });
   }
+}
 
-  const hasEmbeddings = 'load' in options.codec ? options.codec.hasEmbeddings : options.codec.embeddings !== undefined;
-  return {
-    slug,
-    name,
-    vendor: options.vendor,
-    keys: options.keys && namedKeys(options.keys).map(({ apiKey: _, ...key }) => key),
-    models: models ?? {},
-    acceptsAnyModel: models === undefined,
-    dataCollection,
-    zeroDataRetention,
-    timeouts: options.timeouts,
-    nativeSearch,
-    readsFiles,
-    prefill,
-    apiFormats: Object.keys(apiFormatCodecs) as ApiFormatName[],
-    unsupported: options.codec.unsupported,
-    cacheMarks: options.codec.cacheMarks,
-    ...(options.diagnosesCache === undefined ? {} : { diagnosesCache: options.diagnosesCache }),
-    chat,
-    check,
-    countTokens,
-    ...(hasEmbeddings ? { embed } : {}),
-    ...(options.batches === undefined ? {} : { batches: batchesOf(options.batches) }),
-    async close() {
-      await fileAddresses.loaded?.close();
-      await api.close();
-    },
-  };
+function batchesOf(
+  batches: NonNullable<HttpProviderOptions['batches']>,
+  api: ProviderApi,
+  codecs: ProviderCodecs,
+): NativeBatches {
+  if (typeof batches !== 'function') return batchesOnFirstUse(batches, api, () => codecs.load());
+  return batches(api, codecs.loaded);
 }
 
 function codecsOf(main: Codec, natives: ReadonlyMap<string, Codec>): BatchCodecs {

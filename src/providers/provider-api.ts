@@ -137,7 +137,7 @@ export class ProviderApi {
     const { path, accept, contentType, headers = NONE, errorShape } = request;
     const isConfigured = apiKey === this.#firstKey;
     const isUsual = isConfigured && contentType === undefined && headers.length === 0;
-    const url = this.#urls.get(path) ?? this.#newUrl(path, request.frequent === true);
+    const url = this.#urls.get(path) ?? (request.frequent === true ? this.#keptUrl(path) : this.#newUrl(path));
     const response = transport.send({
       method: request.method,
       body: request.body,
@@ -206,13 +206,17 @@ export class ProviderApi {
     return this.#options.authorization?.(apiKey) ?? ['authorization', `Bearer ${apiKey}`];
   }
 
-  #newUrl(path: string, frequent: boolean): URL {
+  #keptUrl(path: string): URL {
+    const url = this.#newUrl(path);
+    if (this.#urls.size < MAX_URLS) this.#urls.set(path, url);
+    return url;
+  }
+
+  #newUrl(path: string): URL {
     const { query } = this.#options;
     // A path may bring parameters of its own.
     const mark = path.includes('?') ? '&' : '?';
-    const url = new URL(`${this.#baseURL}${path}${query === undefined ? '' : `${mark}${query}`}`);
-    if (frequent && this.#urls.size < MAX_URLS) this.#urls.set(path, url);
-    return url;
+    return new URL(`${this.#baseURL}${path}${query === undefined ? '' : `${mark}${query}`}`);
   }
 }
 

@@ -9,20 +9,32 @@ import { EncodeError } from './codec.ts';
 /** Whether an endpoint takes a parameter; one that nobody declared may be taken. */
 export type Takes = (name: ParameterName) => boolean;
 
+/** What a request is written by: what its model accepts, which parameters it takes, and where changes are noted. */
+export interface EncodingRules {
+  readonly accepts: Accepts;
+  readonly takes: Takes;
+  readonly note: Note;
+}
+
+/** What the parameters that are taken depend on besides the record of the model. */
+interface ParameterUse {
+  /** Whether the request makes the model reason. */
+  readonly reasons: boolean;
+  /** Parameters that a server has no words for. Default: what the record says. */
+  readonly unsupported?: readonly ParameterName[] | undefined;
+}
+
 /**
  * Which parameters an endpoint takes: what a program declares of it counts before what the record of its vendor says of
  * the model.
  *
- * @param reasons - Whether the request makes the model reason.
- * @param unsupported - Parameters that a server has no words for. Default: what the record says.
  * @throws {@link EncodeError} for a request that requires all of its parameters, when the model refuses one of them.
  */
 export function parametersTaken(
   { preferences, needs, parameters: requested }: NormalizedRequest,
   endpoint: Endpoint,
   { parameters }: Accepts,
-  reasons: boolean,
-  unsupported: readonly ParameterName[] = NONE,
+  { reasons, unsupported = NONE }: ParameterUse,
 ): Takes {
   const { refused, refusedWhileReasoning, exclusive } = parameters;
   const isRefused = (name: ParameterName): boolean =>

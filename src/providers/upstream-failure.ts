@@ -1,5 +1,5 @@
 /** Turns error responses of providers into failures. */
-import { type Classified, classifyError, statusOfWords } from './classify.ts';
+import { type Classified, classifyError, classifyWebPage, statusOfWords } from './classify.ts';
 import { type ErrorShape, readErrorShape } from './error-shape.ts';
 import { presentable } from './redact.ts';
 import { retryHintMs } from './retry-hint.ts';
@@ -37,17 +37,18 @@ export function failureOfResponse(
   const html = body.trimStart().startsWith('<');
   const parsed = html ? undefined : parseOrText(body);
   const shape = shapeOf(parsed, context);
-  const wait = retryHintMs(status, header, shape, context.wallClock);
+  const retryAfterMs = retryHintMs(status, header, shape, context.wallClock);
   const raw = html || typeof parsed === 'string' ? body : spelledPlainly(parsed);
-  return build(classifyError(status, shape, html), shape, raw, { status, retryAfterMs: wait }, context);
+  const classified = html ? classifyWebPage(status, shape) : classifyError(status, shape);
+  return build(classified, shape, { status, retryAfterMs, raw }, context);
 }
 
 /** The failure behind an error object that came with a good status, as the response or inside a stream. */
 export function failureInBand(body: unknown, context: ErrorContext): AttemptFailure {
   const shape = shapeOf(body, context);
   const status = statusOfWords(shape);
-  const wait = retryHintMs(status, () => undefined, shape, context.wallClock);
-  return build(classifyError(status, shape), shape, shape.message ?? '', { status, retryAfterMs: wait }, context);
+  const retryAfterMs = retryHintMs(status, () => undefined, shape, context.wallClock);
+  return build(classifyError(status, shape), shape, { status, retryAfterMs, raw: shape.message ?? '' }, context);
 }
 
 function shapeOf(body: unknown, context: ErrorContext): ErrorShape {
@@ -57,8 +58,7 @@ function shapeOf(body: unknown, context: ErrorContext): ErrorShape {
 function build(
   { kind, doubtful, errorType }: Classified,
   shape: ErrorShape,
-  raw: string,
-  details: Pick<AttemptFailure, 'status' | 'retryAfterMs'>,
+  { raw, ...details }: Pick<AttemptFailure, 'status' | 'retryAfterMs'> & { readonly raw: string },
   { secrets }: ErrorContext,
 ): AttemptFailure {
   return failure(

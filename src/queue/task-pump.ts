@@ -115,7 +115,7 @@ export class TaskPump {
 
   async #run(task: ClaimedTask, controller: AbortController, sure: Span): Promise<number | undefined> {
     const { signal } = controller;
-    const held = new HeldTask(this.#ports, task, this.#lease, controller, sure);
+    const held = new HeldTask(this.#ports, { task, lease: this.#lease, sure, onLost: () => controller.abort() });
     this.#held.add(held);
     let result: TaskResult;
     try {
@@ -159,6 +159,16 @@ interface Span {
   readonly to: number;
 }
 
+/** A task that this process has claimed. */
+interface LeasedTask {
+  readonly task: ClaimedTask;
+  readonly lease: LeaseLength;
+  /** Time in which the lease that it was claimed with does not end. */
+  readonly sure: Span;
+  /** Called when others may have the task. */
+  readonly onLost: () => void;
+}
+
 /**
  * The lease of a task that runs. It is renewed until it is let go; one that is lost aborts its task. A lease that ended
  * before this process came to renew it is still its own as long as nobody else has the task.
@@ -167,18 +177,18 @@ class HeldTask {
   readonly #ports: QueuePorts;
   readonly #task: ClaimedTask;
   readonly #lease: LeaseLength;
-  readonly #controller: AbortController;
+  readonly #onLost: () => void;
   #sure: Span;
   #renewing: Promise<void> | undefined;
   #timer: Timer | undefined;
   #over = false;
 
-  constructor(ports: QueuePorts, task: ClaimedTask, lease: LeaseLength, controller: AbortController, sure: Span) {
+  constructor(ports: QueuePorts, { task, lease, sure, onLost }: LeasedTask) {
     this.#ports = ports;
     this.#task = task;
     this.#lease = lease;
-    this.#controller = controller;
     this.#sure = sure;
+    this.#onLost = onLost;
     this.#renewAt(sure.from + this.#interval());
   }
 
@@ -226,7 +236,7 @@ class HeldTask {
 
   #giveUp(): void {
     this.release();
-    this.#controller.abort();
+    this.#onLost();
   }
 
   #setTimer(at: number, then: () => void): void {

@@ -13,7 +13,14 @@ import { checkSaid, parseChatRequest } from '../protocol/parse-chat-request.ts';
 import type { ItemOptions, PreparedCall } from '../runtime/batches/item-calls.ts';
 import { answerComplete } from '../runtime/chat/answer-complete.ts';
 import { ChatStreamSource, chunksOf } from '../runtime/chat/chat-stream.ts';
-import { type CallerSignal, clientSignal, contextOf, streamSignal, translated } from './incoming.ts';
+import {
+  type CallerSignal,
+  clientSignal,
+  requestContext,
+  type PrepareOptions,
+  streamSignal,
+  translated,
+} from './incoming.ts';
 import { errorOfFault } from '../runtime/chat/router-errors.ts';
 import type { InnerCall, RuntimeServices } from '../runtime/chat/services.ts';
 import { execute, planEarly, planPrepared, preparePipeline } from '../runtime/pipeline/start.ts';
@@ -24,6 +31,9 @@ import { throughCache } from '../runtime/limits/through-cache.ts';
 import type { PreparedRequest } from '../runtime/pipeline/prepared-request.ts';
 
 const loadRepair = onDemand(() => import('../core/conversation/repair.ts'));
+
+/** How the response to a request comes. */
+type AnswerKind = 'whole' | 'streaming';
 
 /** A request whose answer only has to be read. */
 interface BegunChat {
@@ -61,29 +71,29 @@ export class ChatService {
 
   /** Answers an in-process request with a non-streaming response. */
   async chat(body: unknown, options: CallOptions = {}): Promise<ChatResult> {
-    const { execution } = await this.#noted(body, options, false);
+    const { execution } = await this.#noted(body, options, 'whole');
     return (await answerComplete(this.#services, execution)).result;
   }
 
   /** Answers an in-process request with a stream. */
   stream(body: unknown, options: CallOptions = {}): AsyncGenerator<ChatChunk, void, undefined> {
     return chunksOf(async () => {
-      const { execution, caller } = await this.#noted(body, options, true);
+      const { execution, caller } = await this.#noted(body, options, 'streaming');
       return new ChatStreamSource(this.#services, execution, caller.abort, caller.release);
     });
   }
 
   /** Begins a request. One that is refused is noted where there is a ledger. */
-  #noted(body: unknown, options: OpenOptions, streamed?: boolean): MaybePromise<BegunChat> {
+  #noted(body: unknown, options: OpenOptions, kind?: AnswerKind): MaybePromise<BegunChat> {
     const { ledger, facts } = this.#services;
-    if (ledger === undefined) return this.#begin(body, options, streamed);
+    if (ledger === undefined) return this.#begin(body, options, kind);
     let request: NormalizedRequest | undefined;
     const begin = async (): Promise<BegunChat> => {
-      return this.#begin(body, options, streamed, (one) => (request = one));
+      return this.#begin(body, options, kind, (one) => (request = one));
     };
     return ledger.noting(facts, options.signal, begin, () => {
       const { account = ANONYMOUS, apiFormat: format } = options;
-      const requested = streamed === undefined || !isJsonObject(body) ? body : { ...body, stream: streamed };
+      const requested = kind === undefined || !isJsonObject(body) ? body : { ...body, stream: kind === 'streaming' };
       return { operation: 'chat', account, format, body: requested, request };
     });
   }
@@ -92,12 +102,12 @@ export class ChatService {
   async #begin(
     body: unknown,
     options: OpenOptions,
-    streamed?: boolean,
+    kind?: AnswerKind,
     onPrepared?: (request: NormalizedRequest) => void,
   ): Promise<BegunChat> {
     const { ledger, mirrors, responses } = this.#services;
     const { cache, signal } = options;
-    const prepared = await this.prepare(body, options, streamed);
+    const prepared = await this.prepare(body, options, kind);
     onPrepared?.(prepared.request);
     const admission = this.#admit(prepared);
     const admitted = admission instanceof Promise ? await admission : admission;
@@ -124,11 +134,10 @@ export class ChatService {
    * Reads a request, and no more: whatever API format it is in, it is a normalized chat request from here on, with the
    * plugins and tools that take part.
    *
-   * @param streamed - Whether the response streams. Default: as the body says.
-   * @param inner - The call of a plugin or a server tool that it is. Default: none.
+   * @param kind - How the response comes. Default: as the body says.
    * @throws {@link RouterError} that names the first place that is wrong, or what it requires that is not here.
    */
-  async prepare(body: unknown, options: OpenOptions, streamed?: boolean, inner?: InnerCall): Promise<PreparedRequest> {
+  async prepare(body: unknown, options: PrepareOptions, kind?: AnswerKind): Promise<PreparedRequest> {
     const services = this.#services;
     const { apiFormat } = options;
     const { chat, native } = apiFormat === undefined ? { chat: body } : await translated(services, body, apiFormat);
@@ -136,12 +145,12 @@ export class ChatService {
     if (!parsed.ok) throw errorOfFault(parsed.fault);
     const unsaid = apiFormat === undefined ? checkSaid(parsed.value.messages) : undefined;
     if (unsaid !== undefined) throw errorOfFault(unsaid);
-    const requested = streamed === undefined ? parsed.value : { ...parsed.value, stream: streamed };
+    const requested = kind === undefined ? parsed.value : { ...parsed.value, stream: kind === 'streaming' };
     const repaired = needsRepair(requested.messages)
       ? (await loadRepair()).repairConversation(requested.messages)
       : undefined;
     const request = repaired === undefined ? requested : { ...requested, messages: repaired.messages };
-    const found = contextOf(services, request.user, options, native, inner);
+    const found = requestContext(services, request.user, options, native);
     const context = found instanceof Promise ? await found : found;
     const normalized = normalizeChatRequest(request, context, services.facts);
     if (!normalized.ok) throw errorOfFault(normalized.fault);
@@ -164,7 +173,7 @@ export class ChatService {
 
   /** Reads a request of a batch, which is admitted when it runs. */
   async prepareItem(body: unknown, options: ItemOptions): Promise<PreparedCall<NormalizedRequest, CompleteAnswer>> {
-    const prepared = await this.prepare(body, { ...options, batch: true }, false);
+    const prepared = await this.prepare(body, { ...options, batch: true }, 'whole');
     const plan = async (): ReturnType<PreparedCall<NormalizedRequest, CompleteAnswer>['plan']> => {
       const early = await planEarly(this.#services, prepared);
       const answer = async (signal: AbortSignal): Promise<CompleteAnswer> =>
@@ -180,7 +189,7 @@ export class ChatService {
     const { ledger, facts } = this.#services;
     let request: NormalizedRequest | undefined;
     const begin = async (): Promise<Execution> => {
-      const prepared = await this.prepare(body, { account }, false, inner);
+      const prepared = await this.prepare(body, { account, inner }, 'whole');
       ({ request } = prepared);
       return this.#start(prepared, signal);
     };

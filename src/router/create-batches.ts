@@ -28,7 +28,7 @@ export async function createBatches(
   admission: Concurrency,
   ordinary: Omit<OrdinaryCalls, 'route'>,
 ): Promise<BatchService> {
-  const { batches, webhooks, environment } = config;
+  const { batches, webhooks, environment, sharesState, state } = config;
   const { limits, accountOf, failPoint } = batches;
   const store = await batches.openStorage();
   const { events } = current();
@@ -37,35 +37,15 @@ export async function createBatches(
     environment,
     onProblem: seldom(environment, (message) => warn(events, { code: 'batch_queue', message })),
   });
-
-  function route(request: BatchedRequest): readonly Endpoint[] {
-    const services = current();
-    return endpointsNow(services, planRoute(request, worldOf(services)));
-  }
-
-  async function findAccount({ account: id, rules }: BatchRecord): Promise<Account> {
-    // Rules of the batch were checked when it was created.
-    if (accountOf === undefined) return { id, ...rules };
-    const found = await accountOf(id);
-    // Without it the keys to use are unknown, and the router's own must not be taken instead.
-    if (found === undefined) throw new RangeError('the account of a batch is not there any more');
-    current().checkAccount(found);
-    return found;
-  }
-
+  const paces = sharesState ? new SharedPaces(state, environment) : undefined;
   return new BatchService({
     store,
     environment,
     events,
     limits,
     itemLease: new LeaseLength(limits.leaseMs),
-    calls: new ItemCalls({ ...ordinary, route }, environment),
-    slots: new BatchPlaces(
-      environment,
-      limits,
-      admission,
-      config.sharesState ? new SharedPaces(config.state, environment) : undefined,
-    ),
+    calls: new ItemCalls({ ...ordinary, route: (request) => routeNow(current(), request) }, environment),
+    slots: new BatchPlaces(environment, limits, admission, paces),
     watchers: new BatchWatchers(),
     sharedRuns: new SharedRuns(),
     webhooks: {
@@ -85,14 +65,35 @@ export async function createBatches(
     },
     checkAccount: (account) => current().checkAccount(account),
     lineLimits: config.limits,
-    openState: async () => config.state.open?.(),
+    openState: async () => state.open?.(),
     get providers() {
       return current().providers;
     },
-    accountOf: findAccount,
+    accountOf: accountFinder(accountOf, current),
     wake: () => queue.wake(),
     failPoint,
     queue,
     findsAccounts: accountOf !== undefined,
   });
+}
+
+/** Where a request of a batch would go now. */
+function routeNow(services: RuntimeServices, request: BatchedRequest): readonly Endpoint[] {
+  return endpointsNow(services, planRoute(request, worldOf(services)));
+}
+
+/** Finds the account of a batch. */
+function accountFinder(
+  accountOf: ResolvedConfig['batches']['accountOf'],
+  current: () => RuntimeServices,
+): (batch: BatchRecord) => Promise<Account> {
+  return async ({ account: id, rules }) => {
+    // Rules of the batch were checked when it was created.
+    if (accountOf === undefined) return { id, ...rules };
+    const found = await accountOf(id);
+    // Without it the keys to use are unknown, and the router's own must not be taken instead.
+    if (found === undefined) throw new RangeError('the account of a batch is not there any more');
+    current().checkAccount(found);
+    return found;
+  };
 }

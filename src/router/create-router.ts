@@ -10,8 +10,10 @@ import type { RouterConfig } from '../config/router.ts';
 import { ChatService } from './chat.ts';
 import type { EmbeddingService } from './embed.ts';
 import type { KeptStreams } from '../runtime/streams/kept-streams.ts';
-import type { AliasOf, ConfigurationVersion, ModelOf, RequestModel, Router } from './router.ts';
-import { forgetRefusals, partsOf, ReplacedParts, type RouterVersion } from './replaced-parts.ts';
+import type { AliasOf, ConfigurationVersion, ModelOf, RequestModel, Router, RouterInternals } from './router.ts';
+import type { createBatches as createBatchesFunction } from './create-batches.ts';
+import type { ResolvedConfig } from '../config/resolved-config.ts';
+import { forgetRefusals, closableParts, ReplacedParts, type RouterVersion } from './replaced-parts.ts';
 import { RouterError } from '../protocol/router-error.ts';
 import { type ProviderLists, unknownProviders } from '../core/normalize/unknown-providers.ts';
 import { warn } from '../runtime/events/events.ts';
@@ -28,119 +30,150 @@ export function routerWith<
   const Providers extends readonly Provider[] = readonly Provider[],
   const Aliases extends Readonly<Record<string, Alias>> = {},
 >(lists: DefaultLists, config: ConfigWith<Providers, Aliases>): RouterFor<Providers, Aliases> {
-  const resolved = resolveConfig(config, lists);
-  const admission = new Concurrency(resolved.limits.concurrentRequests);
-  const bytesInHand = new ByteBudget(resolved.limits.bytesInHand);
-  const replaced = new ReplacedParts();
-  const batches = new BatchesOnUse(async () => {
-    const { createBatches } = await import('./create-batches.ts');
-    return createBatches(resolved, () => current.services, admission, {
-      prepareChat: (body, options) => current.chat.prepareItem(body, options),
-      prepareEmbeddings: async (body, options) => (await embeddingsOf(current)).prepareItem(body, options),
-    });
-  });
-  let kept: KeptStreams | undefined;
-  const streams =
-    resolved.streams &&
-    onDemand(async () => (kept ??= (await loadStreams()).streamsOf(resolved, current.services.events)));
+  const host = new RouterHost(lists, config);
+  return routerOver(host, () => host.current);
+}
 
-  let isClosed = false;
-  let current = versionOf({ given: config, resolved });
-  const releaseNetwork = shareNetwork(resolved.net);
-  listen(current.services.events, resolved.on);
-  notifyAtStart(current, noteCopy());
-  return routerOver(() => current);
+/** What all versions of a router have in common: the places of requests, batches, streams, and whether it is closed. */
+class RouterHost {
+  isClosed = false;
+  /** The version in force. */
+  current: RouterVersion;
+  readonly batches: BatchesOnUse;
+  readonly streams: RouterInternals['streams'];
+  readonly #lists: DefaultLists;
+  readonly #first: ResolvedConfig;
+  readonly #admission: Concurrency;
+  readonly #bytesInHand: ByteBudget;
+  readonly #replaced = new ReplacedParts();
+  readonly #releaseNetwork: () => void;
+  #kept: KeptStreams | undefined;
 
-  function openStreams(): ReturnType<typeof loadStreams> {
-    checkOpen();
-    return loadStreams();
+  constructor(lists: DefaultLists, config: RouterConfig) {
+    const resolved = resolveConfig(config, lists);
+    const { limits, streams } = resolved;
+    this.#lists = lists;
+    this.#first = resolved;
+    this.#admission = new Concurrency(limits.concurrentRequests);
+    this.#bytesInHand = new ByteBudget(limits.bytesInHand);
+    this.batches = new BatchesOnUse(() => this.#openBatches());
+    this.streams =
+      streams &&
+      onDemand(async () => (this.#kept ??= (await loadStreams()).streamsOf(resolved, this.current.services.events)));
+    this.current = this.#versionOf({ given: config, resolved });
+    this.#releaseNetwork = shareNetwork(resolved.net);
+    listen(this.current.services.events, resolved.on);
+    notifyAtStart(this.current, noteCopy());
   }
 
-  function checkOpen(): void {
-    if (isClosed) throw new RouterError(CLOSED);
+  checkOpen(): void {
+    if (this.isClosed) throw new RouterError(CLOSED);
+  }
+
+  async #openBatches(): ReturnType<typeof createBatchesFunction> {
+    const { createBatches } = await import('./create-batches.ts');
+    return createBatches(this.#first, () => this.current.services, this.#admission, {
+      prepareChat: (body, options) => this.current.chat.prepareItem(body, options),
+      prepareEmbeddings: async (body, options) => (await embeddingsOf(this.current)).prepareItem(body, options),
+    });
   }
 
   /** What works by a configuration, with what is already there for the one before it. */
-  function versionOf(running: RunningConfig, before?: RouterVersion): RouterVersion {
+  #versionOf(running: RunningConfig, before?: RouterVersion): RouterVersion {
     const services = buildServices(running.resolved, (body, inner) => chat.callWithin(body, inner), before);
     const chat = new ChatService(services);
     const version = (before?.configuration.version ?? 0) + 1;
-    const pinned: Router = routerOver(() => made);
+    const pinned: Router = routerOver(this, () => made);
     const made: RouterVersion = {
       running,
       config: running.resolved,
       services,
       chat,
       configuration: { version, since: services.environment.wallClock() },
-      internals: { config: running.resolved, services, admission, bytesInHand, streams, pinned, checkOpen },
+      internals: {
+        config: running.resolved,
+        services,
+        admission: this.#admission,
+        bytesInHand: this.#bytesInHand,
+        streams: this.streams,
+        pinned,
+        checkOpen: () => this.checkOpen(),
+      },
     };
     return made;
   }
 
-  /** A router that answers by the version which is in force when it is called, until it is closed. */
-  function routerOver(version: () => RouterVersion): Router {
-    const open = (): RouterVersion => {
-      checkOpen();
-      return version();
-    };
-    return {
-      // Not async: each would cost every request a promise.
-      chat: (body, options) => (isClosed ? refused() : version().chat.chat(body, options)),
-      stream: (body, options) => (isClosed ? refusedStream() : version().chat.stream(body, options)),
-      batches,
-      embed: (async (body, options) => (await embeddingsOf(open())).embed(body, options)) as Router['embed'],
-      explain: async (body, options = {}) => {
-        const { services, chat } = open();
-        const { explainPrepared } = await loadExplain();
-        return explainPrepared(services, await chat.prepare(body, options));
-      },
-      countTokens: async (body, options = {}) => {
-        const { services, chat } = open();
-        const { countPrepared, countable } = await loadCountTokens();
-        const prepared = await chat.prepare(countable(body, options.apiFormat), options, false);
-        return countPrepared(services, prepared, options.signal);
-      },
-      resume: async (...requested) => (await openStreams()).resume(streams, ...requested),
-      keep: async (...requested) => (await openStreams()).keep(streams, ...requested),
-      open: (body, options) => (isClosed ? refused() : version().chat.open(body, options)),
-      on: (name, listener) => version().services.events.on(name, listener),
-      get ledger() {
-        return version().services.ledger;
-      },
-      update,
-      get configuration() {
-        return version().configuration;
-      },
-      get internals() {
-        return version().internals;
-      },
-      async close() {
-        isClosed = true;
-        await batches.close();
-        await kept?.close();
-        await current.services.mirrors?.close();
-        await current.services.ledger?.close();
-        await replaced.close();
-        await Promise.all(partsOf(current.config).map((part) => part.close?.()));
-        await resolved.state.close?.();
-        releaseNetwork();
-      },
-    };
-  }
-
-  function update(given: RouterConfig): ConfigurationVersion {
-    const before = current;
-    const next = versionOf({ given, resolved: resolveConfig(given, lists, before.running) }, before);
+  update(given: RouterConfig): ConfigurationVersion {
+    const before = this.current;
+    const next = this.#versionOf({ given, resolved: resolveConfig(given, this.#lists, before.running) }, before);
     const { limits } = next.config;
-    admission.resize(limits.concurrentRequests);
-    bytesInHand.resize(limits.bytesInHand);
+    this.#admission.resize(limits.concurrentRequests);
+    this.#bytesInHand.resize(limits.bytesInHand);
     forgetRefusals(before, next);
-    current = next;
-    replaced.add(before, next);
+    this.current = next;
+    this.#replaced.add(before, next);
     notifyAtStart(next, 1);
     next.services.events.emit('configuration', { version: next.configuration.version });
     return next.configuration;
   }
+
+  async close(): Promise<void> {
+    this.isClosed = true;
+    await this.batches.close();
+    await this.#kept?.close();
+    await this.current.services.mirrors?.close();
+    await this.current.services.ledger?.close();
+    await this.#replaced.close();
+    await Promise.all(closableParts(this.current.config).map((part) => part.close?.()));
+    await this.#first.state.close?.();
+    this.#releaseNetwork();
+  }
+}
+
+/** A router that answers by the version which is in force when it is called, until it is closed. */
+function routerOver(host: RouterHost, version: () => RouterVersion): Router {
+  const { batches, streams } = host;
+  const open = (): RouterVersion => {
+    host.checkOpen();
+    return version();
+  };
+  const openStreams = (): ReturnType<typeof loadStreams> => {
+    host.checkOpen();
+    return loadStreams();
+  };
+  return {
+    // Not async: each would cost every request a promise.
+    chat: (body, options) => (host.isClosed ? refused() : version().chat.chat(body, options)),
+    stream: (body, options) => (host.isClosed ? refusedStream() : version().chat.stream(body, options)),
+    batches,
+    embed: (async (body, options) => (await embeddingsOf(open())).embed(body, options)) as Router['embed'],
+    explain: async (body, options = {}) => {
+      const { services, chat } = open();
+      const { explainPrepared } = await loadExplain();
+      return explainPrepared(services, await chat.prepare(body, options));
+    },
+    countTokens: async (body, options = {}) => {
+      const { services, chat } = open();
+      const { countPrepared, countable } = await loadCountTokens();
+      const prepared = await chat.prepare(countable(body, options.apiFormat), options, 'whole');
+      return countPrepared(services, prepared, options.signal);
+    },
+    resume: async (...requested) => (await openStreams()).resume(streams, ...requested),
+    keep: async (...requested) => (await openStreams()).keep(streams, ...requested),
+    open: (body, options) => (host.isClosed ? refused() : version().chat.open(body, options)),
+    on: (name, listener) => version().services.events.on(name, listener),
+    get ledger() {
+      return version().services.ledger;
+    },
+    update: (configuration) => host.update(configuration),
+    get configuration() {
+      return version().configuration;
+    },
+    get internals() {
+      return version().internals;
+    },
+    close: () => host.close(),
+  };
 }
 
 /** What answers requests for embeddings, loaded by the first of them. */

@@ -4,16 +4,16 @@ import type { RoutePlan } from '../core/selection/route-plan.ts';
 import { type EmbeddingRequest, type EmbeddingResult, parseEmbeddingRequest } from '../protocol/embedding.ts';
 import type { CallOptions, OpenOptions } from './router.ts';
 import type { ItemOptions, PreparedCall } from '../runtime/batches/item-calls.ts';
-import { answerEmbeddings, planEmbeddings } from '../runtime/chat/embed.ts';
+import { runEmbeddings, planEmbeddings } from '../runtime/chat/embed.ts';
 import { errorOfFault } from '../runtime/chat/router-errors.ts';
 import type { RuntimeServices } from '../runtime/chat/services.ts';
-import { clientSignal, contextOf } from './incoming.ts';
+import { clientSignal, requestContext } from './incoming.ts';
 import type { NormalizedEmbeddingRequest } from '../contracts/request.ts';
 import { firstProvider } from '../runtime/chat/plan.ts';
 
 /**
  * The way of a request for embeddings: that of a chat request, without what belongs to chats. It is settled by
- * {@link answerEmbeddings}.
+ * {@link runEmbeddings}.
  */
 export class EmbeddingService {
   readonly #services: RuntimeServices;
@@ -26,7 +26,7 @@ export class EmbeddingService {
   async embed(body: unknown, options: CallOptions = {}): Promise<EmbeddingResult> {
     const { signal } = clientSignal(options.signal);
     const { request, plan } = await this.#begin(body, options);
-    return answerEmbeddings(this.#services, request, plan, signal);
+    return runEmbeddings(this.#services, request, plan, signal);
   }
 
   /** The way of a request from outside, up to where it runs. */
@@ -58,7 +58,7 @@ export class EmbeddingService {
           provider: firstProvider(this.#services, plan),
           answer: async (signal) => {
             const admitted = await this.#services.rates.admit(request);
-            return answerEmbeddings(this.#services, admitted, plan, signal);
+            return runEmbeddings(this.#services, admitted, plan, signal);
           },
         };
       },
@@ -72,7 +72,7 @@ export class EmbeddingService {
   }
 
   async #normalize(parsed: EmbeddingRequest, options: OpenOptions): Promise<NormalizedEmbeddingRequest> {
-    const context = await contextOf(this.#services, parsed.user, options);
+    const context = await requestContext(this.#services, parsed.user, options);
     const normalized = normalizeEmbeddingRequest(parsed, context, this.#services.facts);
     if (!normalized.ok) throw errorOfFault(normalized.fault);
     return normalized.value;

@@ -16,7 +16,7 @@ export async function explainPrepared(services: RuntimeServices, prepared: Prepa
   const coolingDown = (endpoint: Endpoint): boolean => !admission(endpoint).ok;
   const refusals = (endpoint: Endpoint): readonly RefusedWord[] =>
     services.records.refusals.of(endpoint, world.now)?.refusals ?? [];
-  const explanation = explainPlan(plan, request, participants, world, coolingDown, refusals);
+  const explanation = explainPlan(plan, request, participants, { world, coolingDown, refusals });
   const warnings = unknownProviders(request.preferences, services.facts.catalog);
   return warnings.length === 0 ? explanation : { ...explanation, warnings };
 }

@@ -2,7 +2,7 @@
 import { ANONYMOUS } from '../contracts/account.ts';
 import { traceContextOf } from '../contracts/trace-context.ts';
 import type { OpenOptions } from './router.ts';
-import { generationId } from '../protocol/chat-result.ts';
+import { batchGenerationId, generationId } from '../protocol/chat-result.ts';
 import { andThen, type MaybePromise, onDemand } from '../platform/wait.ts';
 import type { ApiFormat } from '../formats/api-format.ts';
 import type { InnerCall, RuntimeServices } from '../runtime/chat/services.ts';
@@ -46,20 +46,27 @@ export async function translated(
   return { chat, native: native && { ...native, apiFormat } };
 }
 
+/** What comes with a request, from a client or from within. */
+export interface PrepareOptions extends OpenOptions {
+  /** The call of a plugin or a server tool that it is. Default: none. */
+  readonly inner?: InnerCall | undefined;
+}
+
 /** What comes with a request besides its body: who asks, its id, its time. */
-export function contextOf(
+export function requestContext(
   services: RuntimeServices,
   user: string | null | undefined,
-  options: OpenOptions,
+  options: PrepareOptions,
   native?: NativeRequest,
-  inner?: InnerCall,
 ): MaybePromise<RequestContext> {
   const { environment, endUsers } = services;
+  const { inner } = options;
   const account = options.account ?? ANONYMOUS;
   services.checkAccount(account);
   const created = Math.floor(environment.wallClock() / 1_000);
+  const idOf = options.batch === true ? batchGenerationId : generationId;
   return andThen(endUsers.standIn(account.id, user), (endUser) => ({
-    id: generationId(created, environment.randomText(20), options.batch),
+    id: idOf(created, environment.randomText(20)),
     created,
     account,
     endUser,

@@ -18,7 +18,7 @@ interface Part {
 }
 
 /** The parts of a configuration that a router closes. */
-export function partsOf({ providers, plugins, serverTools }: RouterVersion['config']): readonly Part[] {
+export function closableParts({ providers, plugins, serverTools }: RouterVersion['config']): readonly Part[] {
   return [...providers, ...plugins, ...serverTools];
 }
 
@@ -31,8 +31,8 @@ export class ReplacedParts {
 
   /** Notes what a change has left unused. */
   add(before: RouterVersion, next: RouterVersion): void {
-    const used = new Set<Part>(partsOf(next.config));
-    const unused = partsOf(before.config).filter((part) => !used.has(part) && part.close !== undefined);
+    const used = new Set<Part>(closableParts(next.config));
+    const unused = closableParts(before.config).filter((part) => !used.has(part) && part.close !== undefined);
     this.#parts = [
       ...this.#parts.filter((part) => part.deref() !== undefined),
       ...unused.map((one) => new WeakRef(one)),

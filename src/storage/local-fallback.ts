@@ -1,7 +1,7 @@
 /** Replaces a failing state store by local memory. */
 import { timerMs } from '../platform/environment.ts';
 import { callable, boolean, milliseconds, type OptionShape, withFunctions } from '../platform/option-kinds.ts';
-import { type MaybePromise, nextTurn } from '../platform/wait.ts';
+import { type MaybePromise, yieldTurn } from '../platform/wait.ts';
 import { memoryStore } from './memory.ts';
 import type { ChangedCounters, ChangeName, CounterChange, StateStore } from '../contracts/state-store.ts';
 import { StorageError } from '../contracts/storage-error.ts';
@@ -307,7 +307,7 @@ function within<Value>(ms: number, promise: Promise<Value>): Promise<Value> {
   return new Promise((resolve, reject) => {
     const late = new StorageError('busy', `no answer within ${ms} ms.`);
     // Where the process itself stood still, the answer may be here, and nobody has read it.
-    const timer = setTimeout(() => void nextTurn().then(() => reject(late)), timerMs(ms));
+    const timer = setTimeout(() => void yieldTurn().then(() => reject(late)), timerMs(ms));
     promise.then(resolve, reject).finally(() => clearTimeout(timer));
   });
 }

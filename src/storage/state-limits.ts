@@ -62,9 +62,9 @@ export function stateRateLimiter(state: StateStore, wallClock: () => number): Ra
 
   return {
     take(claim) {
-      const { account, limits, tags = [] } = claim;
+      const { account } = claim;
       const now = wallClock();
-      const shares = sharesOf(limits, tags, claim, now);
+      const shares = sharesOf(claim, now);
       if (shares.length === 0) return { granted: true };
       const changed = state.change(
         shares.map((share) => {

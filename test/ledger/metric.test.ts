@@ -7,7 +7,8 @@ function metricWith(goesOn: readonly number[]): Metric {
   for (const [place, share] of goesOn.entries()) {
     for (let index = 0; index < 100; index += 1) {
       metric.observe(place, index, 0);
-      metric.wentOn(place, index, index % 10 < share * 10);
+      if (index % 10 < share * 10) metric.wentOn(place, index);
+      else metric.answeredAtFirst(place, index);
     }
   }
   return metric;

@@ -81,9 +81,9 @@ describe('a resolved configuration', () => {
   it('has places for as many requests as fit the heap', () => {
     const heapOf = (bytes: unknown): number => {
       vi.spyOn(process, 'getBuiltinModule').mockReturnValue({ getHeapStatistics: () => ({ heap_size_limit: bytes }) });
-      const { limits } = resolveConfig({ providers: [instant()], catalog: [], limits: { depth: 9 } });
+      const { limits } = resolveConfig({ providers: [instant()], catalog: [], limits: { nodes: 9 } });
       vi.restoreAllMocks();
-      expect(limits.depth).toBe(9);
+      expect([limits.nodes, limits.depth]).toEqual([9, 64]);
       return limits.concurrentRequests;
     };
     expect(heapOf(64 * 1_024 ** 2)).toBe(1_000);
@@ -99,7 +99,7 @@ describe('a resolved configuration', () => {
     const { fallback, batches, usage, health } = resolveConfig({
       providers: [instant()],
       catalog: [],
-      fallback: { maxAttempts: 3, backoff: { baseMs: 1 } },
+      fallback: { maxAttempts: 3, backoffMs: 1 },
       limits: { concurrentRequests: 21 },
       batches: { limits: { perBatch: 1 } },
       responseCache: { ttlSeconds: 5 },
@@ -107,7 +107,7 @@ describe('a resolved configuration', () => {
     expect(fallback).toEqual({
       maxAttempts: 3,
       triesPerEndpoint: 3,
-      backoff: { baseMs: 1, capMs: 8_000 },
+      backoffMs: 1,
       maxWaitMs: 2_000,
       afterFirstToken: 'error',
     });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { classifyError } from '../../src/providers/classify.ts';
+import { classifyWebPage } from '../../src/providers/classify.ts';
 import { isErrorBody, readErrorShape } from '../../src/providers/error-shape.ts';
 import { failureOfResponse } from '../../src/providers/upstream-failure.ts';
 import { contextOf } from '../support/wire.ts';
@@ -309,7 +309,7 @@ describe('an error body', () => {
 
 describe('the reading of errors', () => {
   it('takes a web page for a wrong address only where a status can mean that', () => {
-    expect(classifyError(401, {}, true).kind).toBe('credentials');
-    expect(classifyError(404, {}, true).kind).toBe('unreachable');
+    expect(classifyWebPage(401, {}).kind).toBe('credentials');
+    expect(classifyWebPage(404, {}).kind).toBe('unreachable');
   });
 });

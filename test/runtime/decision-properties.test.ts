@@ -13,7 +13,7 @@ import { STORMS_ARE_FULL } from '../support/storms.ts';
 const RUNS = STORMS_ARE_FULL ? 30 : 2;
 
 /** As many hedges as there can be. */
-const EAGER = { hedge: { answeringLateAfter: 1.1 } };
+const EAGER = { tuning: { hedgeAfter: 1.1 } };
 /** What hedges may cost of what answers cost. */
 const SHARE = 0.012;
 /** Ends of calls that say nothing of how often their endpoint fails. */
@@ -224,7 +224,7 @@ describe('in whatever world', () => {
       traffic: { requests: 1_000, perSecond: 3, streaming: 0.5 },
     };
     const [few, many] = await Promise.all(
-      [0.01, 1].map(async (share) => await simulated(given, { hedge: { ...EAGER.hedge, share } })),
+      [0.01, 1].map(async (share) => await simulated(given, { tuning: { ...EAGER.tuning, hedgeShare: share } })),
     );
     expect(few?.hedges.size).toBeLessThanOrEqual(0.01 * 1_000);
     expect(many?.hedges.size).toBeGreaterThan(2 * (few?.hedges.size ?? 0));

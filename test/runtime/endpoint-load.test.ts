@@ -1,6 +1,5 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { DEFAULT_ADAPTIVE_POLICY } from '../../src/core/selection/adaptive/policy.ts';
 import { EndpointLoad, type RunningCall } from '../../src/runtime/endpoints/endpoint-load.ts';
 
 describe('the calls under way at an endpoint', () => {
@@ -25,7 +24,7 @@ describe('the calls under way at an endpoint', () => {
             mostWork: 0,
           };
           load.waiting(call);
-          calls.push({ call, end: () => load.waited(call, true, undefined, DEFAULT_ADAPTIVE_POLICY, 0) });
+          calls.push({ call, end: () => load.waited(call, 'answered', 0) });
           expected.add(call);
           const ended = calls[step.end];
           ended?.end();

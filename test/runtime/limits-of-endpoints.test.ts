@@ -72,7 +72,7 @@ describe('a place where the prompt is cached', () => {
       const latency = { medianMs: 500 };
       const rate = { perSecond: 3.5, burst: 5, retryAfter: 'milliseconds' as const };
       const [never, usual] = await Promise.all(
-        [{ warmWaitMs: 0 }, {}].map((pacer) =>
+        [false, true].map((waits) =>
           simulateTraffic(
             {
               seed,
@@ -82,7 +82,11 @@ describe('a place where the prompt is cached', () => {
               ],
               traffic: { requests: 1_500, perSecond: 3, promptTokens: 4_000 },
             },
-            (setup) => createRouter({ ...setup, pacer }),
+            (setup) => {
+              const router = createRouter(setup);
+              if (!waits) vi.spyOn(router.internals.services.pacing, 'warmWaitMs').mockReturnValue(0);
+              return router;
+            },
           ),
         ),
       );

@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis';
 import { describe, expect, it } from 'vitest';
 import { createRouter } from '../../src/index.ts';
-import { nextTurn } from '../../src/platform/wait.ts';
+import { yieldTurn } from '../../src/platform/wait.ts';
 import { redisStore } from '../../src/storage/redis/redis-store.ts';
 import { type FakeEnvironment, fakeEnvironment } from '../../src/testing/fake-environment.ts';
 import { startRedis } from '../support/redis.ts';
@@ -12,7 +12,7 @@ const ANSWER: Behaviour = { does: 'answer', reply: 'whole', everyMs: 0 };
 /** Lets everything happen that needs no time of the fake clock. */
 async function settle(environment: FakeEnvironment): Promise<false> {
   await environment.advance(0);
-  await nextTurn();
+  await yieldTurn();
   return false;
 }
 

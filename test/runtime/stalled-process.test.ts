@@ -34,7 +34,7 @@ async function known() {
     const { generation, load } = records.started(endpoint);
     const running = waitingAt(load);
     await environment.advance(100);
-    records.waited(endpoint, running, true, environment.now());
+    records.waited(endpoint, running, 'answered', environment.now());
     records.ended(endpoint, { ok: true, generation }, { latencyMs: 100, inOnePiece: true });
   }
   const wait = () => waitingAt(records.started(endpoint).load);

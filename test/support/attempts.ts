@@ -1,4 +1,3 @@
-import { DEFAULT_BACKOFF } from '../../src/core/fallback/backoff.ts';
 import type { FallbackPolicy, Situation } from '../../src/core/fallback/next-move.ts';
 import type { PlanStep, RoutePlan } from '../../src/core/selection/route-plan.ts';
 import { NOW, sceneOf } from './requests.ts';
@@ -12,7 +11,7 @@ export const FAILURE_KINDS = Object.keys(FAILURE_RULES) as FailureKind[];
 export const FALLBACK_POLICY: FallbackPolicy = {
   maxAttempts: 8,
   triesPerEndpoint: 3,
-  backoff: DEFAULT_BACKOFF,
+  backoffMs: 500,
   maxWaitMs: 2_000,
   afterFirstToken: 'error',
 };

@@ -49,6 +49,8 @@ export const SMALL_POLICY: BreakerPolicy = {
   openMs: 30_000,
   maxOpenMs: 300_000,
   probes: 1,
+  growth: 2,
+  jitter: 0,
 };
 
 /** A breaker that has seen nothing, and what it should be. */

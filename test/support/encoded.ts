@@ -38,7 +38,9 @@ export function encodedWhole(
   if (endpoint === undefined) throw new Error('no endpoint');
   // What is written is what counts: members that are undefined do not go out.
   return JSON.parse(
-    JSON.stringify(encodeRequest(request, endpoint, dialect, foldAccepts(vendor, differencesOf(dialect))(endpoint))),
+    JSON.stringify(
+      encodeRequest(request, endpoint, { quirks: dialect, acceptsOf: foldAccepts(vendor, differencesOf(dialect)) }),
+    ),
   ) as EncodedBody;
 }
 

@@ -35,12 +35,12 @@ export function encodedForGoogle(body: Asked, encoding: Encoding = {}): GeminiBo
   const [endpoint] = request.targets[0]?.endpoints ?? [];
   if (endpoint === undefined) throw new Error('no endpoint');
   const context = {
+    accepts: acceptsOf(vertex ? records.VERTEX : records.GOOGLE, endpoint.upstreamModel),
     surface: { vertex, baseURL: vertex ? VERTEX : GEMINI },
     safetySettings: encoding.safetySettings,
     recall: encoding.recall ?? (() => undefined),
   };
-  const accepts = acceptsOf(vertex ? records.VERTEX : records.GOOGLE, endpoint.upstreamModel);
-  const written = encodeRequest(request, endpoint, context, accepts);
+  const written = encodeRequest(request, endpoint, context);
   // What is written is what counts: members that are undefined do not go out.
   return geminiBodySchema.parse(JSON.parse(JSON.stringify(written)));
 }

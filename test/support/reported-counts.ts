@@ -104,7 +104,7 @@ export async function countReported(all: readonly ReportedCount[]): Promise<{
     const { body, model } = reported;
     const dialect = reported.dialect === 'chat' ? undefined : reported.dialect;
     try {
-      const prepared = await chat.prepare(countable({ ...body, model }, dialect), { apiFormat: dialect }, false);
+      const prepared = await chat.prepare(countable({ ...body, model }, dialect), { apiFormat: dialect }, 'whole');
       const { texts, fixedTokens } = promptParts(prepared.request, model, await pdfsOf(prepared.request.messages));
       const estimated = inVocabularyOf(model, likelyTextTokens(texts), fixedTokens);
       const { input_tokens: tokens, counted_by: by } = await countPrepared(services, prepared);

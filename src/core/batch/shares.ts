@@ -13,13 +13,13 @@ export class Turns {
   /** What whoever was served last had had before: nobody who waits begins below it. */
   #level = 0;
 
-  /**
-   * An account begins to wait.
-   *
-   * @param alone - True when nobody else waits: then nothing is owed to anybody.
-   */
-  join(account: string, alone = false): void {
-    if (alone) this.#had.clear();
+  /** Nobody waits: nothing is owed to anybody. */
+  clear(): void {
+    this.#had.clear();
+  }
+
+  /** An account begins to wait. */
+  join(account: string): void {
     if (this.#had.size > REMEMBERED) this.#forget();
     this.#had.set(account, Math.max(this.had(account), this.#level));
   }

@@ -25,7 +25,7 @@ export function shapeConversation(messages: readonly Message[], accepts: Accepte
 }
 
 function isAccepted(messages: readonly Message[], accepts: AcceptedConversation): boolean {
-  const { systemTurns, turns, calls, afterResults, lists, nullContent } = accepts;
+  const { systemTurns, turns, calls, afterResults, nullContent } = accepts;
   let before: MessageRole | undefined;
   let hasUser = turns === 'any';
   for (const message of messages) {
@@ -38,7 +38,7 @@ function isAccepted(messages: readonly Message[], accepts: AcceptedConversation)
       return false;
     if (turns === 'alternating' && role !== 'system' && breaksTurns(role, before)) return false;
     if (afterResults === 'assistant' && before === 'tool' && role !== 'tool' && role !== 'assistant') return false;
-    if (Array.isArray(content) && !isAcceptedContent(content, role, lists[role], accepts)) return false;
+    if (Array.isArray(content) && !isAcceptedContent(content, role, accepts)) return false;
     before = role;
   }
   return hasUser && !(turns === 'with-user' && before === 'assistant' && messages.at(-2)?.role === 'assistant');
@@ -53,7 +53,6 @@ function breaksTurns(role: MessageRole, before: MessageRole | undefined): boolea
 function isAcceptedContent(
   content: readonly { readonly type: string }[],
   role: MessageRole,
-  takesLists: boolean,
   accepts: AcceptedConversation,
 ): boolean {
   let hasMedia = false;
@@ -64,7 +63,7 @@ function isAcceptedContent(
     if (isUnnamed(part as FilePart, accepts)) return false;
     hasMedia = true;
   }
-  return takesLists || hasMedia;
+  return accepts.lists[role] || hasMedia;
 }
 
 function isUnnamed(part: FilePart, { fileNames }: AcceptedConversation): boolean {

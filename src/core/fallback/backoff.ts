@@ -1,11 +1,15 @@
 /** Decides how long to wait before the same endpoint is called again. */
-import { fill } from '../../options/option.ts';
-import { BACKOFF, type BackoffPolicy } from '../../options/fallback.ts';
 
-export type { BackoffPolicy } from '../../options/fallback.ts';
+/** How long to wait between tries of the same endpoint. */
+export interface BackoffPolicy {
+  /** Milliseconds before the first repetition; doubles with each. */
+  readonly baseMs: number;
+  /** Longest wait in milliseconds. */
+  readonly capMs: number;
+}
 
-/** Default {@link BackoffPolicy}. */
-export const DEFAULT_BACKOFF: BackoffPolicy = fill(BACKOFF);
+/** Longest wait of a request in milliseconds: what takes longer to mend is not mended within its time. */
+export const BACKOFF_CAP_MS = 8_000;
 
 /** How much longer a wait may be by chance, as a share of it. */
 const SPREAD = 0.01;

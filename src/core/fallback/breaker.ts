@@ -1,5 +1,5 @@
 import { fill } from '../../options/option.ts';
-import { BREAKER, type BreakerPolicy as BreakerOptions } from '../../options/fallback.ts';
+import { BREAKER, type BreakerOptions } from '../../options/fallback.ts';
 
 /**
  * A circuit breaker as plain data. Closed lets everything through; open lets nothing through until `openUntil`;
@@ -49,13 +49,30 @@ interface Blame {
   readonly suspicion: number;
 }
 
-/** When a breaker opens and for how long. A newer rule that is left out does not apply. */
-export type BreakerPolicy = Pick<BreakerOptions, 'odds' | 'openMs' | 'maxOpenMs' | 'probes'> & {
-  readonly [Rule in 'growth' | 'jitter']?: BreakerOptions[Rule] | undefined;
-};
+/** When a breaker opens and for how long. */
+export interface BreakerPolicy extends BreakerOptions {
+  /** Longest opening in milliseconds. */
+  readonly maxOpenMs: number;
+  /** Probes at a time when half open. */
+  readonly probes: number;
+  /** How many times as long as the one before an opening lasts. */
+  readonly growth: number;
+  /** Share by which an opening may be longer or shorter, so that instances do not probe together. */
+  readonly jitter: number;
+}
 
-/** Default {@link BreakerPolicy}. */
-export const DEFAULT_BREAKER_POLICY: BreakerPolicy = fill(BREAKER);
+/** Milliseconds that an opening lasts at most, unless the first is longer: an endpoint that is back is missed no longer. */
+const LONGEST_OPENING_MS = 30_000;
+
+/** The policy with what a program has set. */
+export function breakerPolicy(options: BreakerOptions): BreakerPolicy {
+  // One request at a time is enough to find out, and openings that double find out late that an endpoint is back.
+  const maxOpenMs = Math.max(LONGEST_OPENING_MS, options.openMs);
+  return { ...options, maxOpenMs, probes: 1, growth: 1.2, jitter: 0.2 };
+}
+
+/** The usual {@link BreakerPolicy}. */
+export const DEFAULT_BREAKER_POLICY: BreakerPolicy = breakerPolicy(fill(BREAKER));
 
 /** Share of its calls that an endpoint answers at most while it is down. */
 const DOWN_SUCCESS = 0.02;
@@ -304,7 +321,7 @@ function closed(breaker: Breaker): Breaker {
 }
 
 function opened(breaker: Breaker, policy: BreakerPolicy, now: number, roll = 0.5): Breaker {
-  const { growth = 2, jitter = 0 } = policy;
+  const { growth, jitter } = policy;
   const varied = policy.openMs * growth ** Math.min(breaker.openings, 30) * (1 + jitter * (2 * roll - 1));
   const openMs = Math.min(policy.maxOpenMs, varied);
   return {

@@ -168,11 +168,11 @@ export const UNKNOWN_HEALTH: EndpointHealth = {
 export function admission(health: EndpointHealth, policy: HealthPolicy, now: number, outliving = 0): Admission {
   const { cooldown, breaker } = health;
   if (cooldown !== undefined && isCooling(cooldown, now)) {
-    const { cause, since, until, asked } = cooldown;
+    const { cause, until, asked } = cooldown;
     const waitMs = Math.min(until - now, policy.maxCooldownMs);
     if (asked === true) return { ok: false, waitMs, cause, asked };
     // A name that the provider does not know costs it nothing, and every request with it is told so.
-    const lastResortMs = cause === 'model_not_found' ? 0 : lastResortAfterMs(health, cause, since, now);
+    const lastResortMs = cause === 'model_not_found' ? 0 : lastResortAfterMs(health, cause, now);
     return { ok: false, waitMs, cause, lastResortMs };
   }
   if (breaker.state === 'closed') return ADMITTED;
@@ -182,7 +182,7 @@ export function admission(health: EndpointHealth, policy: HealthPolicy, now: num
     ok: false,
     waitMs,
     cause: 'breaker',
-    lastResortMs: lastResortAfterMs(health, 'breaker', breaker.openedAt, now, outliving),
+    lastResortMs: lastResortAfterMs(health, 'breaker', now, outliving),
     isTried: breaker.probes > 0,
   };
 }
@@ -197,20 +197,27 @@ function isCooling(cooldown: Cooldown, now: number): boolean {
 type Cause = Extract<Admission, { ok: false }>['cause'];
 
 /** Milliseconds until the next call as a last resort. */
-function lastResortAfterMs(health: EndpointHealth, cause: Cause, since: number, now: number, outliving = 0): number {
+function lastResortAfterMs(health: EndpointHealth, cause: Cause, now: number, outliving = 0): number {
   const { lastResort, breaker } = health;
   if (outliving > 0 && breaker.probes < MOST_AT_A_TIME + outliving) return 0;
   // Those under way may never be answered, by an endpoint that is back meanwhile.
-  if (breaker.probes >= MOST_AT_A_TIME) return Math.max(0, CROWDED_MS - Math.abs(now - (lastResort?.at ?? since)));
-  const missing = 1 - lastResortCalls(health, cause, since, now);
+  if (breaker.probes >= MOST_AT_A_TIME) {
+    return Math.max(0, CROWDED_MS - Math.abs(now - (lastResort?.at ?? outSince(health, cause, now))));
+  }
+  const missing = 1 - lastResortCalls(health, cause, now);
   return missing <= 0 ? 0 : Math.ceil((missing * 1_000) / allowed(cause).perSecond);
 }
 
 /** Calls that may go out now as a last resort. After a refusal of our account the first one comes later. */
-function lastResortCalls({ lastResort }: EndpointHealth, cause: Cause, since: number, now: number): number {
+function lastResortCalls(health: EndpointHealth, cause: Cause, now: number): number {
   const { atOnce, perSecond } = allowed(cause);
-  const { calls, at } = lastResort ?? { calls: atOnce > 1 ? atOnce : 0, at: since };
+  const { calls, at } = health.lastResort ?? { calls: atOnce > 1 ? atOnce : 0, at: outSince(health, cause, now) };
   return Math.min(atOnce, calls + (Math.abs(now - at) * perSecond) / 1_000);
+}
+
+/** Since when an endpoint is left alone. */
+function outSince({ breaker, cooldown }: EndpointHealth, cause: Cause, now: number): number {
+  return cause === 'breaker' ? breaker.openedAt : (cooldown?.since ?? now);
 }
 
 function allowed(cause: Cause): { readonly atOnce: number; readonly perSecond: number } {
@@ -223,8 +230,7 @@ export function observeStart(health: EndpointHealth, policy: HealthPolicy, now: 
   const breaker = started(health.breaker, policy.breaker, now);
   const admitted = admission(health, policy, now);
   if (admitted.ok) return breaker === health.breaker ? health : { ...health, breaker };
-  const since = admitted.cause === 'breaker' ? health.breaker.openedAt : (health.cooldown?.since ?? now);
-  const calls = Math.max(0, lastResortCalls(health, admitted.cause, since, now) - 1);
+  const calls = Math.max(0, lastResortCalls(health, admitted.cause, now) - 1);
   return { ...health, breaker, lastResort: { calls, at: now, isUnderWay: true } };
 }
 
@@ -237,7 +243,7 @@ export function observe(health: EndpointHealth, policy: HealthPolicy, call: Call
     const breaker = ended(health.breaker, policy.breaker, { outcome: 'succeeded', generation, account }, now);
     const { lastResort, cooldown } = health;
     const isBack = lastResort?.isUnderWay === true && cooldown?.asked !== true;
-    const { minute, halfHour, day, latest } = counted(health, now, true);
+    const { minute, halfHour, day, latest } = counted(health, now, 'succeeded');
     // Member by member: every answer comes by here, and a literal is slow where something follows a spread.
     return {
       breaker,
@@ -275,7 +281,7 @@ export function observe(health: EndpointHealth, policy: HealthPolicy, call: Call
   if (again || !rule.againstUptime || call.failure.status === 403) return left;
   return {
     ...left,
-    ...counted(left, now, false),
+    ...counted(left, now, 'failed'),
     condition: conditionAfter(health.condition, forgetting, { ok: false, probe, lostUsd: call.lostUsd }, now),
     consecutiveFailures: health.consecutiveFailures + 1,
     lastFailureAt: now,
@@ -331,17 +337,12 @@ export function forgiven(
   };
 }
 
-/**
- * Folds in that the endpoint does not answer any more, although no call of it has failed yet.
- *
- * @param lostUsd - What that has cost.
- */
+/** Folds in that the endpoint does not answer any more, although no call of it has failed yet. */
 export function observeHang(
   health: EndpointHealth,
   policy: HealthPolicy,
+  { roll, lostUsd }: Pick<Extract<CallOutcome, { ok: false }>, 'roll' | 'lostUsd'>,
   now: number,
-  roll?: number,
-  lostUsd?: number,
 ): EndpointHealth {
   const forgetting = policy.forgetting ?? DEFAULT_ADAPTIVE_POLICY;
   const breaker = tripped(health.breaker, policy.breaker, now, roll);

@@ -51,10 +51,11 @@ interface RetryHeaders {
  * parsers that guess turn it into nonsense. The result lies between 0 and one hour.
  */
 export function retryAfterMs(headers: RetryHeaders, wallClock: number): number | undefined {
-  const milliseconds = digits(headers['retry-after-ms'], true) ?? digits(headers['x-ms-retry-after-ms'], true);
+  const milliseconds =
+    numberIn(headers['retry-after-ms'], DECIMAL) ?? numberIn(headers['x-ms-retry-after-ms'], DECIMAL);
   if (milliseconds !== undefined) return clamp(milliseconds);
   const value = headers['retry-after'];
-  const seconds = digits(value, false);
+  const seconds = numberIn(value, INTEGER);
   if (seconds !== undefined) return clamp(seconds * 1_000);
   const date = parseHttpDate(value);
   if (date === undefined) return undefined;
@@ -73,9 +74,11 @@ export function durationMs(text: string | undefined): number | undefined {
 
 const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
 
-function digits(value: string | undefined, fraction: boolean): number | undefined {
+const INTEGER = /^\s*(\d+)\s*$/;
+const DECIMAL = /^\s*(\d+(?:\.\d+)?)\s*$/;
+
+function numberIn(value: string | undefined, form: RegExp): number | undefined {
   if (value === undefined || value.length > 20) return undefined;
-  const form = fraction ? /^\s*(\d+(?:\.\d+)?)\s*$/ : /^\s*(\d+)\s*$/;
   const match = form.exec(value);
   return match === null ? undefined : Number(match[1]);
 }

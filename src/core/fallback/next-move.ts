@@ -2,7 +2,7 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { FallbackPolicy } from '../../options/fallback.ts';
 import type { PlanStep, RoutePlan } from '../selection/route-plan.ts';
-import { backoffMs } from './backoff.ts';
+import { BACKOFF_CAP_MS, backoffMs } from './backoff.ts';
 import type { Admission } from './health.ts';
 import { type AttemptFailure, FAILURE_RULES, type FailureKind } from '../../contracts/failure.ts';
 import { type Attempt, countedTries, type FailedAttempt, failedAttempts, failureAt, triesOf } from './attempt.ts';
@@ -73,7 +73,7 @@ export type StopReason = 'refused' | 'attempts' | 'deadline' | 'exhausted';
 export function nextMove(plan: RoutePlan, attempts: readonly Attempt[], situation: Situation): Move {
   const failures = attempts.length === 0 ? NO_FAILURES : failedAttempts(attempts);
   const last = failures.at(-1);
-  if (last !== undefined && isFinal(last.outcome.failure, situation.returnRefusals)) return stop('refused');
+  if (last !== undefined && isFinal(last.outcome.failure, situation)) return stop('refused');
   if (situation.now >= situation.deadlineAt) return stop('deadline');
   if (attempts.length >= situation.policy.maxAttempts) return stop('attempts');
   if (last?.outcome.failure.addition !== undefined) return { type: 'attempt', step: last.step, waitMs: 0 };
@@ -87,7 +87,7 @@ export function nextMove(plan: RoutePlan, attempts: readonly Attempt[], situatio
   if (admitted !== undefined) {
     const { step, isProbe } = admitted;
     return (
-      sameModelAgain(step, open, attempts, failures, situation) ??
+      sameModelAgain(stepsLeftOut(step, open, last), attempts, failures, situation) ??
       warmPlace(admitted, open, attempts, situation) ?? { type: 'attempt', step, waitMs: 0, isProbe }
     );
   }
@@ -146,9 +146,11 @@ function lastResort(
     if (soonest === undefined || waitMs < soonest.waitMs) soonest = { step, waitMs, isTried };
   }
   if (soonest === undefined) return undefined;
-  return soonest.waitMs === 0
-    ? { type: 'attempt', step: soonest.step, waitMs: 0, isProbe: true, isLastResort: true }
-    : held(soonest.step, soonest.waitMs, soonest.isTried, situation);
+  const { step, waitMs, isTried } = soonest;
+  if (waitMs === 0) return { type: 'attempt', step, waitMs, isProbe: true, isLastResort: true };
+  // The call under way may show that the endpoint is back.
+  const longerMs = isTried ? policy.maxWaitMs * WHILE_TRIED : 0;
+  return held(step, waitMs, (situation.holdMs ?? 0) + longerMs, situation);
 }
 
 /** Whether what is wrong with an endpoint may be over in a moment. */
@@ -156,15 +158,11 @@ function mayComeBack(cause: Extract<Admission, { ok: false }>['cause']): boolean
   return cause === 'breaker' || (cause !== 'pace' && FAILURE_RULES[cause].breaks);
 }
 
-/**
- * A wait until calls may be let through again; undefined where the time for that is over. It goes on while a call is under
- * way that may show that they are.
- */
-function held(step: PlanStep, waitMs: number, isTried: boolean, situation: Situation): Move | undefined {
-  const { now, deadlineAt, roll, policy, holdMs = 0 } = situation;
+/** A wait until calls may be let through again; undefined where the time for that is over. */
+function held(step: PlanStep, waitMs: number, leftMs: number, situation: Situation): Move | undefined {
+  const { now, deadlineAt, roll, policy } = situation;
   // Many wait for the same call: whoever looks first makes it, and all hear of it when it succeeds.
   const lookMs = Math.min(waitMs, Math.ceil(LOOK_AGAIN_MS * (1 + roll)));
-  const leftMs = isTried ? holdMs + policy.maxWaitMs * WHILE_TRIED : holdMs;
   // Where nothing is repeated, nothing is waited for either.
   if (policy.triesPerEndpoint === 1 || leftMs <= 0 || now + lookMs >= deadlineAt) return undefined;
   return { type: 'attempt', step, waitMs: lookMs, isHeld: true };
@@ -279,23 +277,21 @@ function promptLimitOf({ contextLength, maxPromptTokens }: Endpoint): number | u
 /** Failures that another try of the same model may well not meet. */
 const PASSING: ReadonlySet<FailureKind> = new Set(['connection', 'server', 'overloaded', 'rate_limited']);
 
-/**
- * The model that has just failed, once more, when the next step of the plan is another one: as far as it takes no longer
- * than the back-off or a short time that the provider named.
- */
+/** The open steps of the model that has just failed in passing, when the next step of the plan is another one. */
+function stepsLeftOut(next: PlanStep, open: readonly PlanStep[], last: FailedAttempt | undefined): readonly PlanStep[] {
+  if (last === undefined || !PASSING.has(last.outcome.failure.kind)) return NO_STEPS;
+  const { model } = last.step.endpoint;
+  return next.endpoint.model === model ? NO_STEPS : open.filter(({ endpoint }) => endpoint.model === model);
+}
+
+/** A model once more, as far as it takes no longer than the back-off or a short time that the provider named. */
 function sameModelAgain(
-  next: PlanStep,
-  open: readonly PlanStep[],
+  own: readonly PlanStep[],
   attempts: readonly Attempt[],
   failures: readonly FailedAttempt[],
   situation: Situation,
 ): Move | undefined {
-  const last = failures.at(-1);
-  if (last === undefined || !PASSING.has(last.outcome.failure.kind)) return undefined;
-  const { model } = last.step.endpoint;
-  if (next.endpoint.model === model) return undefined;
-  const own = open.filter(({ endpoint }) => endpoint.model === model);
-  if (own.some((step) => triesOf(step, attempts) > 1)) return undefined;
+  if (own.length === 0 || own.some((step) => triesOf(step, attempts) > 1)) return undefined;
   const passing = own.filter((step) => {
     const { kind, retryAfterMs } = failureAt(step, failures)?.outcome.failure ?? {};
     if (kind === undefined || !PASSING.has(kind)) return false;
@@ -332,7 +328,7 @@ function repetition(
   }
   if (soonest === undefined) return undefined;
   const { step, waitMs } = soonest;
-  if (waitMs === 0 && !situation.mayRepeat(step)) return held(step, LOOK_AGAIN_MS, false, situation);
+  if (waitMs === 0 && !situation.mayRepeat(step)) return held(step, LOOK_AGAIN_MS, situation.holdMs ?? 0, situation);
   const admitted = situation.admission(step);
   return { type: 'attempt', step, waitMs, isProbe: !admitted.ok || admitted.probe === true };
 }
@@ -380,16 +376,18 @@ function dueAgainMs(
   if (silent === true && answeredSince?.(step, failed.startedAt) === true) return 0;
   if (!FAILURE_RULES[kind].sameEndpoint) return undefined;
   // Whoever has waited has waited by another number.
-  const apartMs = retryAfterMs ?? backoffMs(policy.backoff, tries - 1, waited ? 0 : roll);
+  const apartMs =
+    retryAfterMs ?? backoffMs({ baseMs: policy.backoffMs, capMs: BACKOFF_CAP_MS }, tries - 1, waited ? 0 : roll);
   return Math.max(0, failed.endedAt + apartMs - now);
 }
 
 /** Whether nothing may be tried after a failure. */
-function isFinal({ kind }: Pick<AttemptFailure, 'kind'>, returnRefusals = false): boolean {
-  return FAILURE_RULES[kind].next === 'nothing' || (returnRefusals && kind === 'content_policy');
+function isFinal({ kind }: AttemptFailure, { returnRefusals }: Situation): boolean {
+  return FAILURE_RULES[kind].next === 'nothing' || (returnRefusals === true && kind === 'content_policy');
 }
 
 const NO_FAILURES: readonly FailedAttempt[] = [];
+const NO_STEPS: readonly PlanStep[] = [];
 
 function stop(reason: StopReason): Move {
   return { type: 'stop', reason };

@@ -19,10 +19,10 @@ export interface Outcomes {
 }
 
 /** Counts the end of a call. */
-export function counted(before: Outcomes, now: number, succeeded: boolean): Outcomes {
+export function counted(before: Outcomes, now: number, outcome: 'succeeded' | 'failed'): Outcomes {
   const { minute, halfHour, day, latest } = before;
   const start = Math.floor(now / MINUTE_SHAPE.sliceMs) * MINUTE_SHAPE.sliceMs;
-  const failures = succeeded ? 0 : 1;
+  const failures = outcome === 'failed' ? 1 : 0;
   if (latest !== undefined && latest.start >= start) {
     const more = {
       start: latest.start,

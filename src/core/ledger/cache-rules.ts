@@ -12,9 +12,12 @@ type VendorRules = Omit<CacheRules, 'needsMarks'>;
 /** Of vendors that say nothing: what holds for nearly all. */
 const USUAL: VendorRules = { keptMs: HOUR, leastTokens: 256, leastForSome: 4_096 };
 
+/** Of Anthropic's API, whoever serves it. */
+const ANTHROPIC: VendorRules = { keptMs: 5 * MINUTE, leastTokens: 512, leastForSome: 4_096 };
+
 /** By the slug of the provider, after the pages on prompt (context) caching of each; they change, so causes are hints. */
 const VENDORS: Readonly<Record<string, VendorRules>> = {
-  anthropic: { keptMs: 5 * MINUTE, leastTokens: 512, leastForSome: 4_096 },
+  anthropic: ANTHROPIC,
   openai: { keptMs: 24 * HOUR, leastTokens: 1_024, leastForSome: 1_024 },
   azure: { keptMs: HOUR, leastTokens: 1_024, leastForSome: 1_024 },
   google: { keptMs: HOUR, leastTokens: 1_024, leastForSome: 4_096 },
@@ -22,14 +25,18 @@ const VENDORS: Readonly<Record<string, VendorRules>> = {
   deepseek: { keptMs: 24 * HOUR, leastTokens: 64, leastForSome: 64 },
 };
 
-/** The rules of an endpoint for a request. */
+/**
+ * The rules of an endpoint for a request.
+ *
+ * @param api - Whether marks for the cache are words of the endpoint's API: where they are needed, it is Anthropic's.
+ */
 export function cacheRulesOf(
   { provider, model, implicitCaching }: Pick<Endpoint, 'provider' | 'model' | 'implicitCaching'>,
   request: Pick<NormalizedRequest, 'cache' | 'messages' | 'tools' | 'extra'>,
-  takesMarks: boolean,
+  { takesMarks }: { readonly takesMarks: boolean },
 ): CacheRules {
   const needsMarks = takesMarks && !implicitCaching;
-  const rules = (Object.hasOwn(VENDORS, provider) ? VENDORS[provider] : undefined) ?? markRules(needsMarks);
+  const rules = (Object.hasOwn(VENDORS, provider) ? VENDORS[provider] : undefined) ?? (needsMarks ? ANTHROPIC : USUAL);
   const usualMs = provider === 'openai' ? keptByOpenAi(model, request) : rules.keptMs;
   const keptMs = isKeptLonger(request) ? Math.max(usualMs, HOUR) : usualMs;
   return { ...rules, keptMs, needsMarks };
@@ -47,11 +54,6 @@ function keptByOpenAi(model: string, { cache, extra }: Pick<NormalizedRequest, '
   const isDay = major === '5' || (major === '4' && minor === '1');
   const { prompt_cache_retention: retention } = extra;
   return retention === '24h' || (isDay && retention !== 'in_memory') ? 24 * HOUR : HOUR;
-}
-
-/** Where marks are needed it is Anthropic's API, whoever serves it. */
-function markRules(needsMarks: boolean): VendorRules {
-  return needsMarks && VENDORS['anthropic'] !== undefined ? VENDORS['anthropic'] : USUAL;
 }
 
 /** Whether the caller has asked for the longer time of Anthropic's caches. */

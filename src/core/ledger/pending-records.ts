@@ -77,30 +77,18 @@ export class PackedDrafts {
     this.#addRequest(pendingRecord);
     this.#addPlan(plan);
     for (const attempt of attempts) this.#addAttempt(attempt);
-    if (answer !== undefined) this.#addAnswer(answer, attempts.length > 0);
+    if (answer !== undefined) this.#addAnswer(answer, attempts);
     this.count += 1;
   }
 
-  #addRequest({
-    at,
-    startedAt,
-    endedAt,
-    facts,
-    cache,
-    refused,
-    error,
-    works,
-    request,
-    attempts,
-    answer,
-    prompt,
-  }: PendingRecord): void {
+  #addRequest(pendingRecord: PendingRecord): void {
+    const { request, attempts, answer } = pendingRecord;
     const { needs, session } = request;
     const { numbers, things } = this;
     let number = this.#number;
-    numbers[number++] = at;
-    numbers[number++] = startedAt;
-    numbers[number++] = endedAt;
+    numbers[number++] = pendingRecord.at;
+    numbers[number++] = pendingRecord.startedAt;
+    numbers[number++] = pendingRecord.endedAt;
     numbers[number++] = attempts.length;
     numbers[number++] = request.created;
     numbers[number++] = request.likelyTokens ?? Number.NaN;
@@ -110,12 +98,12 @@ export class PackedDrafts {
     numbers[number++] = needs.images;
     this.#number = number;
     let thing = this.#thing;
-    things[thing++] = facts;
-    things[thing++] = cache;
-    things[thing++] = refused;
-    things[thing++] = error;
-    things[thing++] = works;
-    things[thing++] = prompt;
+    things[thing++] = pendingRecord.facts;
+    things[thing++] = pendingRecord.cache;
+    things[thing++] = pendingRecord.refused;
+    things[thing++] = pendingRecord.error;
+    things[thing++] = pendingRecord.works;
+    things[thing++] = pendingRecord.prompt;
     things[thing++] = answer?.endpoint;
     things[thing++] = request.id;
     things[thing++] = request.operation;
@@ -232,12 +220,12 @@ export class PackedDrafts {
     this.#thing = thing;
   }
 
-  /** @param wasCalled - Whether somebody was called: then the attempts tell what was used. */
-  #addAnswer({ firstTokenAt, finishReason, nativeFinishReason, usage }: DraftedAnswer, wasCalled: boolean): void {
-    this.numbers[this.#number++] = firstTokenAt;
-    this.things[this.#thing++] = finishReason;
-    this.things[this.#thing++] = nativeFinishReason;
-    this.things[this.#thing++] = wasCalled ? undefined : usage;
+  #addAnswer(answer: DraftedAnswer, attempts: readonly DraftedAttempt[]): void {
+    this.numbers[this.#number++] = answer.firstTokenAt;
+    this.things[this.#thing++] = answer.finishReason;
+    this.things[this.#thing++] = answer.nativeFinishReason;
+    // What attempts used is with each of them.
+    this.things[this.#thing++] = attempts.length > 0 ? undefined : answer.usage;
   }
 
   /** Makes room for so many more in both lists. */

@@ -2,11 +2,10 @@
 import type { ObservedAdmission, ObservedEndpoint, ObservedPercentiles } from '../../contracts/ledger.ts';
 import { type Admission, type EndpointHealth, UNKNOWN_HEALTH } from '../fallback/health.ts';
 import { UNCALIBRATED } from '../tokens/likely-tokens.ts';
-import type { Timing } from '../selection/adaptive/timing.ts';
+import { type Timing, UNKNOWN_SPEED } from '../selection/adaptive/speed.ts';
 import { type EndpointPerformance, NO_CALLS } from '../selection/performance.ts';
 import type { EndpointRecord } from '../selection/world.ts';
 import { BUCKETS, type ObservedState } from '../selection/observed-endpoint.ts';
-import { UNKNOWN_SPEED } from '../selection/adaptive/speed.ts';
 /** In the last half hour, but not in the last five minutes; and in the last two hours, but not in the last half. */
 const EARLIER_MS = -600_000;
 const LONG_AGO_MS = -3_600_000;

@@ -15,25 +15,26 @@ const MINUTE_MS = 60_000;
 const SLICE_MS = 5_000;
 /** Slices before the current one that lie within the last minute, one of them in part. */
 const SLICES = MINUTE_MS / SLICE_MS;
+const OF_MINUTE: SlidingWindow = { sliceMs: SLICE_MS, slices: SLICES };
 /** Calls under way are counted by the minute in which they began, so that those of a process that died are forgotten. */
-const RUNNING_SLICES = 10;
+const OF_RUNNING: SlidingWindow = { sliceMs: MINUTE_MS, slices: 10 };
 /** How soon to look again at an endpoint that has as many calls as it takes. */
 const LOOK_AGAIN_MS = 50;
 
 /** What a call takes. One with more tokens than the limit takes all of it, so that it has its turn in a quiet minute. */
 export function claimOf(endpoint: Endpoint, tokens: number, at: number): EndpointClaim {
   const { rpm, tpm, concurrency } = endpoint;
-  const change = (name: string, by: number, max: number | undefined, sliceMs: number, slices: number) =>
-    max === undefined ? [] : [slidingChange(keyOf(endpoint, name), { by, max, at, sliceMs, slices })];
+  const change = (name: string, by: number, max: number | undefined, window: SlidingWindow) =>
+    max === undefined ? [] : [slidingChange(keyOf(endpoint, name), { by, max, at, window })];
   const taken = Math.ceil(Math.min(Math.max(tokens, 1), tpm ?? Infinity));
   return {
     endpoint,
     tokens: taken,
     at,
     changes: [
-      ...change('running', 1, concurrency, MINUTE_MS, RUNNING_SLICES),
-      ...change('requests', 1, rpm, SLICE_MS, SLICES),
-      ...change('tokens', taken, tpm, SLICE_MS, SLICES),
+      ...change('running', 1, concurrency, OF_RUNNING),
+      ...change('requests', 1, rpm, OF_MINUTE),
+      ...change('tokens', taken, tpm, OF_MINUTE),
     ],
   };
 }
@@ -83,15 +84,20 @@ export function waitForRoom(
   return ((leaving < 0 ? SLICES : leaving) + 1) * SLICE_MS - (now % SLICE_MS);
 }
 
-interface Sliding {
-  readonly by: number;
-  readonly max: number;
-  readonly at: number;
+/** A time that slides, in the slices that are counted: the current one, and so many before it. */
+interface SlidingWindow {
   readonly sliceMs: number;
   readonly slices: number;
 }
 
-function slidingChange(key: string, { by, max, at, sliceMs, slices }: Sliding): CounterChange {
+interface Sliding {
+  readonly by: number;
+  readonly max: number;
+  readonly at: number;
+  readonly window: SlidingWindow;
+}
+
+function slidingChange(key: string, { by, max, at, window: { sliceMs, slices } }: Sliding): CounterChange {
   const slice = Math.floor(at / sliceMs);
   return {
     key: `${key}\n${slice}`,

@@ -1,6 +1,6 @@
 /** Decides which rate limits apply to a request and what it takes of each. */
 import type { RateLimits } from '../../options/spending.ts';
-import type { RateLimitName, LimitedTag, RateShare } from '../../contracts/account-limits.ts';
+import type { RateClaim, RateLimitName, LimitedTag, RateShare } from '../../contracts/account-limits.ts';
 
 export type { FreeModelLimits, RateLimits } from '../../options/spending.ts';
 
@@ -50,41 +50,37 @@ export function tagsOf<Limits>(
 }
 
 /**
- * What a request takes of each limit that it is held to.
+ * What a request takes of each limit that it is held to. One that is larger than the limit takes all of it, so that it has
+ * its turn in a quiet minute.
  *
- * @param tokens - Likely tokens of prompt and answer. A request that is larger than the limit takes all of it, so that
- * it has its turn in a quiet minute.
  * @param now - Epoch milliseconds.
  */
-export function sharesOf(
-  limits: RateLimits,
-  tags: readonly LimitedTag[],
-  requested: { readonly tokens: number; readonly isFree: boolean },
-  now: number,
-): readonly RateShare[] {
+export function sharesOf(claim: RateClaim, now: number): readonly RateShare[] {
   const shares: RateShare[] = [];
-  addShares(shares, limits, undefined, requested, now);
-  for (const tag of tags) addShares(shares, tag.limits, tag, requested, now);
+  addShares(shares, claim, undefined, now);
+  for (const tag of claim.tags ?? []) addShares(shares, claim, tag, now);
   return shares;
 }
 
-function addShares(
-  shares: RateShare[],
-  { requestsPerMinute, tokensPerMinute, freeModels }: RateLimits,
-  tag: LimitedTag | undefined,
-  requested: { readonly tokens: number; readonly isFree: boolean },
-  now: number,
-): void {
-  const free = requested.isFree ? freeModels : undefined;
-  const add = (name: RateLimitName, limit: number | undefined, by: number, slotMs: number, slotsBefore: number) => {
+function addShares(shares: RateShare[], claim: RateClaim, tag: LimitedTag | undefined, now: number): void {
+  const { requestsPerMinute, tokensPerMinute, freeModels } = tag?.limits ?? claim.limits;
+  const free = claim.isFree ? freeModels : undefined;
+  const add = (name: RateLimitName, limit: number | undefined, by: number, window: SlotWindow): void => {
     if (limit === undefined || limit === Infinity) return;
+    const { slotMs, slotsBefore } = window;
     shares.push({ name, tag, limit, by: Math.max(1, by), slotMs, slot: Math.floor(now / slotMs), slotsBefore });
   };
-  const inMinute = MINUTE_MS / MINUTE_SLOT_MS;
-  // A day is the calendar's, as it is at the original service.
-  add('free-models-per-day', free?.requestsPerDay, 1, DAY_MS, 0);
-  add('free-models-per-min', free?.requestsPerMinute, 1, MINUTE_SLOT_MS, inMinute);
-  add('requests-per-min', requestsPerMinute, 1, MINUTE_SLOT_MS, inMinute);
-  if (tokensPerMinute === undefined) return;
-  add('tokens-per-min', tokensPerMinute, Math.min(requested.tokens, tokensPerMinute), MINUTE_SLOT_MS, inMinute);
+  add('free-models-per-day', free?.requestsPerDay, 1, DAY);
+  add('free-models-per-min', free?.requestsPerMinute, 1, MINUTE);
+  add('requests-per-min', requestsPerMinute, 1, MINUTE);
+  if (tokensPerMinute !== undefined) {
+    add('tokens-per-min', tokensPerMinute, Math.min(claim.tokens, tokensPerMinute), MINUTE);
+  }
 }
+
+/** A window of time, in slots: the current one, and so many before it. */
+type SlotWindow = Pick<RateShare, 'slotMs' | 'slotsBefore'>;
+
+const MINUTE: SlotWindow = { slotMs: MINUTE_SLOT_MS, slotsBefore: MINUTE_MS / MINUTE_SLOT_MS };
+/** A day is the calendar's, as it is at the original service. */
+const DAY: SlotWindow = { slotMs: DAY_MS, slotsBefore: 0 };

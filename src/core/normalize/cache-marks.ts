@@ -61,24 +61,23 @@ export function withCacheMarks(request: NormalizedRequest, repeated: RepeatedPre
   const { messages } = request;
   const instructions = messages.findLastIndex(isInstruction);
   const marked = instructions < 0 ? messages : markedAt(messages, instructions);
-  const whole = repeated === 'conversation';
   return {
     ...request,
-    messages: whole ? markedAt(marked, lastWithText(marked)) : marked,
+    messages: repeated === 'conversation' ? markedAt(marked, lastWithText(marked)) : marked,
     ...(request.native?.apiFormat !== 'messages'
       ? {}
-      : { native: { ...request.native, body: markedBody(request.native.body, whole) } }),
+      : { native: { ...request.native, body: markedBody(request.native.body, repeated) } }),
   };
 }
 
 /** Marks in the words of the Messages API; other API formats have none. */
-function markedBody(body: JsonObject, whole: boolean): JsonObject {
+function markedBody(body: JsonObject, repeated: RepeatedPrefix): JsonObject {
   const { system, messages } = body;
   const last = Array.isArray(messages) ? messages.at(-1) : undefined;
   return {
     ...body,
     ...(system === undefined ? {} : { system: markedContent(system) }),
-    ...(whole && Array.isArray(messages) && isJsonObject(last) && last['role'] === 'user'
+    ...(repeated === 'conversation' && Array.isArray(messages) && isJsonObject(last) && last['role'] === 'user'
       ? { messages: messages.with(-1, { ...last, content: markedContent(last['content']) }) }
       : {}),
   };

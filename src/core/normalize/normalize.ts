@@ -45,64 +45,43 @@ export function normalizeChatRequest(
     ...applying?.targets,
   });
   if (!resolved.ok) return resolved;
-  const { functions, server } = request.tools == null ? NO_TOOLS : sortTools(request.tools);
-  const { parameters, extra } = collectFields(request);
-  const asking = {
-    messages: normalizeMessages(request.messages),
-    parameters,
-    tools: functions,
-    toolChoice: request.tool_choice == null ? undefined : neutralChoice(request.tool_choice),
-    responseFormat: request.response_format ?? undefined,
-    reasoning: normalizeReasoning(request),
-    outputModalities: request.modalities ?? undefined,
-  };
-  const { within, traceContext, verbatim } = context;
+  const { targets, online } = resolved.value;
+  const input = modelInput(request);
   const { route, provider } = request;
   const preferences = normalizePreferences(
     { route, provider: applying === undefined ? provider : applying.provider(provider, models[0]?.slug ?? '') },
     policiesOf(context.account, facts, context.policies),
   );
   const applied = applying?.record({
-    functions: functions.length > 0,
-    effects:
-      server.length > 0 ||
-      resolved.value.online ||
-      request.web_search_options != null ||
-      Object.keys(extra).length > 0 ||
-      context.native?.requiredBy !== undefined ||
-      context.batch === true ||
-      within !== undefined,
+    functions: input.tools.length > 0,
+    effects: online || mayHaveEffects(request, input, context),
   });
   // Written out, not spread: an object of this size that grows member by member costs as much as the whole routing.
   return passed({
-    messages: asking.messages,
-    parameters: asking.parameters,
-    tools: asking.tools,
-    toolChoice: asking.toolChoice,
-    responseFormat: asking.responseFormat,
-    reasoning: asking.reasoning,
-    outputModalities: asking.outputModalities,
+    messages: input.messages,
+    parameters: input.parameters,
+    tools: input.tools,
+    toolChoice: input.toolChoice,
+    responseFormat: input.responseFormat,
+    reasoning: input.reasoning,
+    outputModalities: input.outputModalities,
     operation: 'chat',
     id: context.id,
     created: context.created,
     stream: request.stream ?? false,
     requested: models[0]?.slug ?? '',
-    targets: resolved.value.targets,
-    serverTools: server,
+    targets,
+    serverTools: input.serverTools,
     maxToolSteps: request.max_tool_calls ?? MAX_SERVER_TOOL_STEPS,
     stopConditions: request.stop_server_tools_when == null ? NOTHING : [request.stop_server_tools_when].flat(),
     audio: request.audio ?? undefined,
     imageConfig: (request.image_config ?? undefined) as JsonObject | undefined,
-    cache: {
-      control: request.cache_control ?? undefined,
-      key: request.prompt_cache_key ?? undefined,
-      options: request.prompt_cache_options ?? undefined,
-    },
+    cache: requestedCache(request),
     responseCache: preset && cacheOfPreset(body, facts.presets),
     serviceTier: request.service_tier == null ? undefined : tierOf(request.service_tier),
-    needs: deriveNeeds(asking),
+    needs: deriveNeeds(input),
     preferences: applying?.preferences(preferences) ?? preferences,
-    plugins: requestedPlugins(request, resolved.value.online),
+    plugins: requestedPlugins(request, resolved.value),
     session: session.value,
     endUser: context.endUser,
     account: context.account,
@@ -114,12 +93,55 @@ export function normalizeChatRequest(
     format: context.format,
     batched: context.batch,
     anthropicBetas: context.anthropicBeta === undefined ? undefined : betas(context.anthropicBeta),
-    extra,
+    extra: input.extra,
     applied,
-    within,
-    traceContext,
-    verbatim,
+    within: context.within,
+    traceContext: context.traceContext,
+    verbatim: context.verbatim,
   });
+}
+
+/** What the model gets, and fields that only some provider understands. */
+type ModelInput = Asking & Pick<NormalizedRequest, 'serverTools' | 'extra'>;
+
+function modelInput(request: ChatRequest): ModelInput {
+  const { functions, server } = request.tools == null ? NO_TOOLS : sortTools(request.tools);
+  const { parameters, extra } = collectFields(request);
+  return {
+    messages: normalizeMessages(request.messages),
+    parameters,
+    tools: functions,
+    serverTools: server,
+    toolChoice: request.tool_choice == null ? undefined : neutralChoice(request.tool_choice),
+    responseFormat: request.response_format ?? undefined,
+    reasoning: normalizeReasoning(request),
+    outputModalities: request.modalities ?? undefined,
+    extra,
+  };
+}
+
+function requestedCache(request: ChatRequest): NormalizedRequest['cache'] {
+  return {
+    control: request.cache_control ?? undefined,
+    key: request.prompt_cache_key ?? undefined,
+    options: request.prompt_cache_options ?? undefined,
+  };
+}
+
+/** Whether answering a request may do more than make an answer, so that it must not be copied. */
+function mayHaveEffects(
+  { web_search_options: search }: ChatRequest,
+  { serverTools, extra }: ModelInput,
+  { native, batch, within }: RequestContext,
+): boolean {
+  return (
+    serverTools.length > 0 ||
+    search != null ||
+    Object.keys(extra).length > 0 ||
+    native?.requiredBy !== undefined ||
+    batch === true ||
+    within !== undefined
+  );
 }
 
 /** The rules that hold for an account's requests, and for one of them besides. */
@@ -155,7 +177,7 @@ function tierOf(tier: ServiceTier): RequestedTier | undefined {
 }
 
 /** Plugins by entry; the deprecated `transforms` and `:online` stand for entries of their own. */
-function requestedPlugins(request: ChatRequest, online: boolean): readonly PluginEntry[] {
+function requestedPlugins(request: ChatRequest, { online }: { readonly online: boolean }): readonly PluginEntry[] {
   if (request.plugins == null && request.transforms == null && !online) return NOTHING;
   const entries = [...(request.plugins ?? [])];
   const has = (id: string): boolean => entries.some((entry) => entry.id === id);

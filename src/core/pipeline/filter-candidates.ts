@@ -15,8 +15,9 @@ import { usableTargets } from '../selection/usable-endpoints.ts';
 /** What hooks that choose models may know of the world: what selection itself may know. */
 type CandidatesWorld = Pick<World, 'record' | 'sticky' | 'now' | 'policy'>;
 
-/** What one hook told. */
+/** What the hook of one plugin noted. */
 interface CandidatesNotes {
+  readonly id: string;
   readonly rejected: Rejection[];
   readonly stages: StageRecord[];
   readonly warnings: string[];
@@ -28,7 +29,6 @@ function candidatesContext(
   request: NormalizedRequest,
   world: CandidatesWorld,
   notes: CandidatesNotes,
-  id: string,
 ): CandidatesContext {
   return {
     ...plan,
@@ -36,7 +36,7 @@ function candidatesContext(
     usable: (targets) => usableTargets(targets, request, world.policy, notes.rejected),
     leaveOut(target, why) {
       for (const endpoint of target.endpoints) {
-        notes.rejected.push({ endpoint, reason: 'plugin', detail: `${id}: ${why}` });
+        notes.rejected.push({ endpoint, reason: 'plugin', detail: `${notes.id}: ${why}` });
       }
     },
     throughput(endpoint) {
@@ -94,8 +94,8 @@ export function filterCandidates(
     };
     try {
       const requested = { ...request, targets };
-      const notes: CandidatesNotes = { rejected: [], stages: [], warnings };
-      const hook = candidatesContext(view, requested, context, notes, plugin.id);
+      const notes: CandidatesNotes = { id: plugin.id, rejected: [], stages: [], warnings };
+      const hook = candidatesContext(view, requested, context, notes);
       const kept = checkedTargets(plugin.onCandidates(targets, requested, options, hook), targets, plugin, catalog);
       for (const record of notes.stages) stages.push({ id: plugin.id, record });
       if (!isSame(kept, targets)) {

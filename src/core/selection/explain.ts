@@ -106,14 +106,19 @@ export interface Explanation {
   readonly warnings?: readonly string[];
 }
 
+/** What is known of the endpoints at the moment. */
+interface EndpointsNow {
+  readonly world: World;
+  readonly coolingDown: (endpoint: Endpoint) => boolean;
+  readonly refusals: (endpoint: Endpoint) => readonly RefusedWord[];
+}
+
 /** Puts a plan into words and estimates. */
 export function explainPlan(
   plan: RoutePlan,
   request: NormalizedRequest,
   { plugins, tools, stages }: Participants,
-  world: World,
-  coolingDown: (endpoint: Endpoint) => boolean,
-  refusals: (endpoint: Endpoint) => readonly RefusedWord[] = () => [],
+  { world, coolingDown, refusals }: EndpointsNow,
 ): Explanation {
   const { needs, created } = request;
   const promptTokens = likelyPromptTokens(request);

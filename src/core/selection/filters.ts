@@ -93,28 +93,20 @@ const FILTERS: readonly (readonly [filter: Filter, matters: (request: RoutedRequ
   [contextLength, () => true],
 ];
 
-/** The filters that may leave an endpoint out for this request, in their order: most do not concern it. */
-export function filtersFor(request: RoutedRequest): readonly Filter[] {
-  return FILTERS.filter(([, matters]) => matters(request)).map(([filter]) => filter);
-}
-
-/**
- * The first rule that an endpoint breaks, and how far it came; undefined when it qualifies.
- *
- * @param filters - Those of {@link filtersFor}, where many endpoints are checked.
- */
-export function firstExclusion(
-  endpoint: Endpoint,
+/** Finds the first rule of a request that an endpoint breaks, and how far it came; undefined when it qualifies. */
+export function exclusionsFor(
   request: RoutedRequest,
   policy: SelectionPolicy,
-  target: ModelTarget,
-  filters: readonly Filter[] = filtersFor(request),
-): Exclusion | undefined {
-  for (const filter of filters) {
-    const exclusion = filter(endpoint, request, policy, target);
-    if (exclusion !== undefined) return exclusion;
-  }
-  return undefined;
+): (endpoint: Endpoint, target: ModelTarget) => Exclusion | undefined {
+  // Most filters do not concern a request, and it has many endpoints.
+  const filters = FILTERS.filter(([, matters]) => matters(request)).map(([filter]) => filter);
+  return (endpoint, target) => {
+    for (const filter of filters) {
+      const exclusion = filter(endpoint, request, policy, target);
+      if (exclusion !== undefined) return exclusion;
+    }
+    return undefined;
+  };
 }
 
 /** Those of the filters that say what a request may use, whatever an endpoint can do. */

@@ -2,7 +2,7 @@ import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { Admission } from '../fallback/health.ts';
 import type { RoutedRequest } from '../../contracts/request.ts';
 import { areComparable, hasSchema } from './exacto.ts';
-import type { Timing } from './adaptive/timing.ts';
+import type { Timing } from './adaptive/speed.ts';
 import type { World } from './world.ts';
 import { mayBeTight, planRoute } from './plan-route.ts';
 import { hasThresholds } from './rank.ts';

@@ -2,7 +2,7 @@ import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { ObservedEndpoint, ObservedPercentiles, ObservedTools } from '../../contracts/ledger.ts';
 import { type EndpointHealth, stabilityOf } from '../fallback/health.ts';
 import { chargedNow } from './adaptive/charges.ts';
-import type { Timing } from './adaptive/timing.ts';
+import type { Timing } from './adaptive/speed.ts';
 import { countsOf, type EndpointPerformance, latencyOf, type PercentileValues, throughputOf } from './performance.ts';
 import type { EndpointRecord } from './world.ts';
 import { PREFERENCE_WINDOW_MS, speedBefore } from './sort.ts';

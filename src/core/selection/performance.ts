@@ -181,12 +181,12 @@ class Reading {
   }
 
   get latency(): PercentileValues | undefined {
-    if (this.#latency === 'unread') this.#latency = percentiles(this.#histogram('latency'), false);
+    if (this.#latency === 'unread') this.#latency = percentiles(this.#histogram('latency'), 'from least');
     return this.#latency;
   }
 
   get throughput(): PercentileValues | undefined {
-    if (this.#throughput === 'unread') this.#throughput = percentiles(this.#histogram('throughput'), true);
+    if (this.#throughput === 'unread') this.#throughput = percentiles(this.#histogram('throughput'), 'from most');
     return this.#throughput;
   }
 
@@ -265,10 +265,12 @@ function isSince(call: RecentCall | undefined, first: number): call is RecentCal
   return call !== undefined && call.start >= first;
 }
 
-function percentiles(histogram: Uint32Array, descending: boolean): PercentileValues | undefined {
+/** The values that so many calls are at least as good as; the best ones are the least, or the most. */
+function percentiles(histogram: Uint32Array, order: 'from least' | 'from most'): PercentileValues | undefined {
   let total = 0;
   for (let bucket = 0; bucket < BUCKETS; bucket += 1) total += histogram[bucket] ?? 0;
   if (total === 0) return undefined;
+  const descending = order === 'from most';
   let seen = 0;
   let step = -1;
   // Shares are asked for in rising order, so each goes on where the one before it stopped.

@@ -24,10 +24,9 @@ export function planRoute(request: RoutedRequest, world: World): RoutePlan {
   const rejected: Rejection[] = [];
   const { targets, preferences, requested, applied, adjustments, native } = request;
   const usable = targets.map((target) => usableEndpoints(target, request, world.policy, rejected));
-  const [only] = targets;
   const planned =
-    only !== undefined && targets.length === 1 && preferences.sortWithinModel
-      ? rankTarget(only, 0, usable[0] ?? [], request, world)
+    targets.length === 1 && preferences.sortWithinModel
+      ? rankTarget(request, 0, usable[0] ?? [], world)
       : rankSeveral(request, usable, world);
   const { origins } = world;
   const readable = origins === undefined ? planned : readersFirst(planned, request, origins, world.admission);
@@ -42,9 +41,7 @@ function rankSeveral(
   world: World,
 ): readonly PlanStep[] {
   if (!request.preferences.sortWithinModel) return withoutRepetitions(rankTogether(request, usable, world));
-  const steps = request.targets.flatMap((target, index) =>
-    rankTarget(target, index, usable[index] ?? [], request, world),
-  );
+  const steps = usable.flatMap((endpoints, index) => rankTarget(request, index, endpoints, world));
   return withoutRepetitions(fittingFirst(steps, request, world));
 }
 
@@ -76,13 +73,15 @@ function fittingFirst(steps: readonly PlanStep[], { preferences }: RoutedRequest
   return [...steps.filter(fits), ...steps.filter((step) => !fits(step))];
 }
 
+/** Ranks the endpoints of one requested model, given by its place among them. */
 function rankTarget(
-  target: ModelTarget,
+  request: RoutedRequest,
   index: number,
   endpoints: readonly Endpoint[],
-  request: RoutedRequest,
   world: World,
 ): readonly PlanStep[] {
+  const target = request.targets[index];
+  if (target === undefined) return [];
   const choice = choiceOf(target, index, request);
   const sort = sortOf(request, target);
   const atRandom = target.shuffled === true && request.preferences.order.length === 0 && sort === undefined;

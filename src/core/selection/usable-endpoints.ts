@@ -3,7 +3,7 @@ import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { ModelTarget, Preferences, RoutedRequest } from '../../contracts/request.ts';
 import { areOfPolicy } from '../normalize/preset.ts';
 import type { Account } from '../../contracts/account.ts';
-import { filtersFor, firstExclusion, preferCapable } from './filters.ts';
+import { exclusionsFor, preferCapable } from './filters.ts';
 import type { SelectionPolicy } from './world.ts';
 import type { Rejection } from './route-plan.ts';
 import type { UsableTarget } from '../../contracts/plugin-context.ts';
@@ -19,10 +19,10 @@ export function usableTargets(
   policy: SelectionPolicy,
   rejected: Rejection[],
 ): readonly UsableTarget[] {
-  const filters = filtersFor(request);
+  const exclusionOf = exclusionsFor(request, policy);
   const passed = targets.map((target) =>
     accountEndpoints(target.endpoints, request.account).filter((endpoint) => {
-      const exclusion = firstExclusion(endpoint, request, policy, target, filters);
+      const exclusion = exclusionOf(endpoint, target);
       if (exclusion !== undefined) rejected.push({ endpoint, ...exclusion });
       return exclusion === undefined;
     }),

@@ -9,9 +9,8 @@ import type { ServedBy } from './adaptive/expected-cost.ts';
 import type { Pace } from './adaptive/pacer.ts';
 import type { AdaptivePolicy } from './adaptive/policy.ts';
 import type { Charges } from './adaptive/charges.ts';
-import type { Timing } from './adaptive/timing.ts';
+import type { Timing, EndpointSpeed } from './adaptive/speed.ts';
 import type { EndpointPerformance } from './performance.ts';
-import type { EndpointSpeed } from './adaptive/speed.ts';
 
 /** What is known from earlier calls of an endpoint. */
 export interface EndpointRecord {

@@ -9,7 +9,7 @@ import type {
 } from '../../protocol/chat-result.ts';
 import type { Delta, ToolCallDelta } from '../../protocol/chunk.ts';
 import type { ReasoningDetail } from '../../protocol/reasoning.ts';
-import { moreUsage } from './counted-usage.ts';
+import { moreUsage } from './usage.ts';
 import { endReason, unescapeText } from './pieces.ts';
 import type {
   DeltaPiece,
@@ -67,7 +67,7 @@ class ChoiceCollector {
     const calls = this.tools.finish();
     return {
       index,
-      finish_reason: this.finish === undefined ? null : endReason(this.finish.reason, calls.length > 0),
+      finish_reason: this.finish === undefined ? null : endReason(this.finish.reason, calls.length),
       native_finish_reason: this.finish?.native ?? null,
       logprobs: this.hasLogprobs
         ? {

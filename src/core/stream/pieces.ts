@@ -1,4 +1,4 @@
-/** Reads, makes and changes the pieces that every stream consists of. */
+/** Reads, makes, judges and changes the pieces that every stream consists of. */
 import type { Choice, FinishReason } from '../../protocol/chat-result.ts';
 import type { Delta } from '../../protocol/chunk.ts';
 import type { ReasoningDetail } from '../../protocol/reasoning.ts';
@@ -17,9 +17,11 @@ export function endWord(value: unknown): string | undefined {
 /**
  * How a choice really ended: some servers say `stop` although the model called tools, and others `tool_calls` although it
  * called none, for which clients would wait without end.
+ *
+ * @param calls - How many tools it called.
  */
-export function endReason(reason: FinishReason, called: boolean): FinishReason {
-  if (called) return reason === 'stop' ? 'tool_calls' : reason;
+export function endReason(reason: FinishReason, calls: number): FinishReason {
+  if (calls > 0) return reason === 'stop' ? 'tool_calls' : reason;
   return reason === 'tool_calls' ? 'stop' : reason;
 }
 
@@ -105,4 +107,31 @@ function piecesOfChoice({
     { type: 'delta', index, delta, logprobs: logprobs ?? undefined },
     { type: 'finish', index, reason: reason ?? 'stop', native },
   ];
+}
+
+/** What a piece is for somebody who may pass a refusal over: content, part of a refusal, or the end of one. */
+export type RefusalPart = 'content' | 'refusal' | 'refused';
+
+/**
+ * Judges a piece that shows the caller something. An answer is a refusal when nothing was said but why there is none: a
+ * content filter kept it back, or the model explained itself (gaps 4.2).
+ *
+ * @param before - What the pieces before it were.
+ */
+export function refusalPart(piece: StreamPiece, before: 'nothing' | 'refusal'): RefusalPart {
+  if (typeof piece === 'string') return 'content';
+  if (piece.type === 'finish') return before === 'refusal' || piece.reason === 'content_filter' ? 'refused' : 'content';
+  const refuses = piece.type === 'delta' && piece.delta.refusal;
+  return refuses && !commits({ ...piece, delta: { ...piece.delta, refusal: null } }) ? 'refusal' : 'content';
+}
+
+/** Whether a non-streaming response is a refusal in every choice, and nothing else. */
+export function isRefusal({ choices }: UpstreamResult): boolean {
+  return choices.every((choice) => {
+    // What nearly every answer has ends the question, before pieces are made of it.
+    if (choice.message.content || choice.message.tool_calls?.length) return false;
+    const shown = piecesOf({ choices: [choice] }).filter(commits);
+    const before = choice.message.refusal ? 'refusal' : 'nothing';
+    return shown.every((piece) => refusalPart(piece, before) !== 'content');
+  });
 }

@@ -1,7 +1,7 @@
 /** Watches a stream and decides whether it ended well. */
 import type { Delta, ToolCallDelta } from '../../protocol/chunk.ts';
 import { quarterTokens } from '../tokens/token-estimate.ts';
-import { isCounted, moreUsage } from './counted-usage.ts';
+import { isCounted, moreUsage } from './usage.ts';
 import { sealOf } from '../normalize/reasoning-origin.ts';
 import type { ReasoningDetail } from '../../protocol/reasoning.ts';
 import { commits, endReason, unescapeText } from './pieces.ts';
@@ -180,7 +180,7 @@ export class StreamTracker {
   }
 
   #withToolCalls({ index, reason, native }: FinishPiece): FinishPiece {
-    return { type: 'finish', index, reason: endReason(reason, this.#toolCalls?.has(index) === true), native };
+    return { type: 'finish', index, reason: endReason(reason, this.#toolCalls?.get(index)?.size ?? 0), native };
   }
 
   #owed(): readonly DeltaPiece[] {

@@ -57,7 +57,9 @@ export function promptParts(request: Counted, model: string, pdfs?: ReadonlyMap<
     fixedTokens += added.tokens;
     isGuess ||= added.isGuess;
   }
-  fixedTokens += addTools(request, texts, counts, hasSystem);
+  if (request.tools.length > 0) {
+    fixedTokens += addTools(request, texts, counts) + (hasSystem ? counts.toolsInSystem : 0);
+  }
   if (responseFormat?.type === 'json_schema' && counts.perSchema !== undefined) {
     fixedTokens += counts.perSchema;
     texts.push(counts.schema(responseFormat.json_schema));
@@ -70,9 +72,8 @@ function isSystem({ role }: Message): boolean {
 }
 
 /** Adds the texts of the tools that the model may call. Gives the tokens around them. */
-function addTools(request: Counted, texts: string[], counts: VendorCounts, hasSystem: boolean): number {
+function addTools(request: Counted, texts: string[], counts: VendorCounts): number {
   const { tools, toolChoice } = request;
-  if (tools.length === 0) return 0;
   let around = 0;
   for (const { function: declared } of tools) {
     texts.push(counts.declared(declared));
@@ -83,7 +84,7 @@ function addTools(request: Counted, texts: string[], counts: VendorCounts, hasSy
     texts.push(toolChoice.function.name);
     around += counts.perNamedTool;
   }
-  return counts.toolsAtAll + around + (mustCall ? counts.mustCall : 0) + (hasSystem ? counts.toolsInSystem : 0);
+  return counts.toolsAtAll + around + (mustCall ? counts.mustCall : 0);
 }
 
 /** Adds the texts of a message. Gives the tokens of what is no text. */

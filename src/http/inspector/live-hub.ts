@@ -89,11 +89,11 @@ export class LiveHub implements RequestFollower {
   /**
    * Notes that a page is open; to be ended by the function that it gives.
    *
-   * @param filters - Whether the page looks for certain requests.
+   * @param scope - `filtered` where the page looks for certain requests.
    */
-  open(filters: boolean): () => void {
+  open(scope: 'everything' | 'filtered'): () => void {
     this.#pages += 1;
-    if (filters) this.#filtering += 1;
+    if (scope === 'filtered') this.#filtering += 1;
     if (this.#lingering !== undefined) this.#environment.clearTimer(this.#lingering);
     this.#lingering = undefined;
     this.#stop ??= this.#router.internals.services.events.follow(this);
@@ -104,7 +104,7 @@ export class LiveHub implements RequestFollower {
       if (!open) return;
       open = false;
       this.#pages -= 1;
-      if (filters) this.#filtering -= 1;
+      if (scope === 'filtered') this.#filtering -= 1;
       // Nobody ticks any more when the last page is gone; who waits finds out that its page is.
       this.#wake();
       if (this.#pages === 0) this.#lingering = this.#environment.setTimer(() => this.#close(), LINGER_MS);
@@ -210,7 +210,7 @@ export class LiveHub implements RequestFollower {
     this.#totals.requests += 1;
     const cost = this.#charge(execution, usage.cost === undefined ? undefined : nanoFromUsd(usage.cost));
     this.#totals.tokens += usage.total_tokens;
-    const row = this.#taken(execution, false);
+    const row = this.#taken(execution, 'answered');
     if (row === undefined) {
       this.#passedOver += 1;
       return;
@@ -229,7 +229,7 @@ export class LiveHub implements RequestFollower {
     this.#totals.requests += 1;
     this.#totals.failed += 1;
     const cost = this.#charge(execution, 0);
-    const row = this.#taken(execution, true);
+    const row = this.#taken(execution, 'failed');
     if (row === undefined) return;
     row.cost_nano_usd = cost;
     const last = execution.attempts.at(-1)?.step.endpoint;
@@ -285,13 +285,13 @@ export class LiveHub implements RequestFollower {
     return true;
   }
 
-  /** The row of a request that has ended; where it was not followed, or nobody saw its beginning, if it is wanted. */
-  #taken({ request, startedAt, attempts }: Recorded, isWanted: boolean): Row | undefined {
+  /** The row of a request that has ended. Of those that were not followed, failures always have one. */
+  #taken({ request, startedAt, attempts }: Recorded, outcome: 'answered' | 'failed'): Row | undefined {
     const durationMs = this.#environment.now() - startedAt;
     let row = this.#running.get(request.id);
     if (row === undefined) {
       this.#others = Math.max(0, this.#others - 1);
-      if (!isWanted && !this.#hasRoom()) return undefined;
+      if (outcome === 'answered' && !this.#hasRoom()) return undefined;
       row = this.#rowOf(request, durationMs);
       row.parent = request.within?.parent;
       row.mirror = request.within?.mirror;

@@ -32,7 +32,7 @@ export class LiveStream implements AsyncIterableIterator<string, undefined, unde
     this.#hub = hub;
     this.#filter = filter ?? everything;
     this.#now = now;
-    this.#close = hub.open(filter !== undefined);
+    this.#close = hub.open(filter === undefined ? 'everything' : 'filtered');
     this.#passedOver = hub.passedOver;
     const [epoch, number] = (lastEventId ?? '').split('.');
     const known = epoch === hub.epoch && /^\d{1,15}$/.test(number ?? '') ? Number(number) : hub.end;

@@ -20,16 +20,7 @@ import {
   MODEL_PATH,
   TEXT_HEADERS,
 } from './parameters.ts';
-import {
-  BODY_ERRORS,
-  COMMON_ERRORS,
-  described,
-  errors,
-  type ErrorStatus,
-  plain,
-  success,
-  UPSTREAM_ERRORS,
-} from './responses.ts';
+import { BODY_ERRORS, COMMON_ERRORS, described, errors, plain, success, UPSTREAM_ERRORS } from './responses.ts';
 import type { DocumentedOperation } from './documented-operation.ts';
 
 const MODEL_ERRORS = [...COMMON_ERRORS, ...BODY_ERRORS, ...UPSTREAM_ERRORS];
@@ -43,26 +34,24 @@ function body(schema: ComponentName): object {
 }
 
 /** What differs between operations that ask models. */
-interface Asking {
+interface ModelOperation {
+  readonly request: ComponentName;
+  readonly answer: ComponentName;
+  /** Events of a streamed answer. Default: it does not stream. */
+  readonly events?: ComponentName;
   readonly error?: 'Error' | 'MessagesError' | 'ResponsesError';
   readonly parameters?: readonly object[];
 }
 
-function asks(
-  operationId: string,
-  summary: string,
-  request: ComponentName,
-  answer: { readonly schema: ComponentName; readonly events?: ComponentName },
-  { error = 'Error', parameters = TEXT_HEADERS }: Asking = {},
-): object {
-  const { schema, ...streamed } = answer;
+function asks(operationId: string, summary: string, operation: ModelOperation): object {
+  const { request, answer, error = 'Error', parameters = TEXT_HEADERS, ...streamed } = operation;
   return {
     operationId,
     summary,
     parameters,
     ...body(request),
     responses: {
-      200: success('The answer.', schema, { ...streamed, generated: true }),
+      200: success('The answer.', answer, { ...streamed, generated: true }),
       ...errors(MODEL_ERRORS, error),
     },
   };
@@ -78,14 +67,8 @@ function reads(
   return { operationId, summary, ...PUBLIC, parameters, responses };
 }
 
-function manages(
-  operationId: string,
-  summary: string,
-  schema: ComponentName,
-  parameters: readonly object[],
-  statuses: readonly ErrorStatus[] = BATCH_ERRORS,
-): object {
-  const responses = { 200: success('The batch, or the batches.', schema), ...errors(statuses, 'Error') };
+function manages(operationId: string, summary: string, schema: ComponentName, parameters: readonly object[]): object {
+  const responses = { 200: success('The batch, or the batches.', schema), ...errors(BATCH_ERRORS, 'Error') };
   return { operationId, summary, parameters, responses };
 }
 
@@ -94,24 +77,23 @@ const API_FORMAT_OPERATIONS: Readonly<Record<ApiFormatName, DocumentedOperation>
   messages: {
     method: 'post',
     path: '/messages',
-    operation: asks(
-      'createMessage',
-      'Call a model in the API format of Anthropic’s Messages.',
-      'MessagesRequest',
-      { schema: 'MessagesResult', events: 'MessagesEvent' },
-      { error: 'MessagesError', parameters: MESSAGES_HEADERS },
-    ),
+    operation: asks('createMessage', 'Call a model in the API format of Anthropic’s Messages.', {
+      request: 'MessagesRequest',
+      answer: 'MessagesResult',
+      events: 'MessagesEvent',
+      error: 'MessagesError',
+      parameters: MESSAGES_HEADERS,
+    }),
   },
   responses: {
     method: 'post',
     path: '/responses',
-    operation: asks(
-      'createResponse',
-      'Call a model in the API format of OpenAI’s Responses. Nothing is stored.',
-      'ResponsesRequest',
-      { schema: 'ResponsesResult', events: 'ResponsesEvent' },
-      { error: 'ResponsesError' },
-    ),
+    operation: asks('createResponse', 'Call a model in the API format of OpenAI’s Responses. Nothing is stored.', {
+      request: 'ResponsesRequest',
+      answer: 'ResponsesResult',
+      events: 'ResponsesEvent',
+      error: 'ResponsesError',
+    }),
   },
 };
 
@@ -120,21 +102,20 @@ const OPERATIONS: Readonly<Record<Operation['name'], DocumentedOperation>> = {
   chat: {
     method: 'post',
     path: '/chat/completions',
-    operation: asks('createChatCompletion', 'Call a model.', 'ChatRequest', {
-      schema: 'ChatResult',
+    operation: asks('createChatCompletion', 'Call a model.', {
+      request: 'ChatRequest',
+      answer: 'ChatResult',
       events: 'ChatChunk',
     }),
   },
   embeddings: {
     method: 'post',
     path: '/embeddings',
-    operation: asks(
-      'createEmbeddings',
-      'Create embeddings of texts.',
-      'EmbeddingRequest',
-      { schema: 'EmbeddingResult' },
-      { parameters: CALL_HEADERS },
-    ),
+    operation: asks('createEmbeddings', 'Create embeddings of texts.', {
+      request: 'EmbeddingRequest',
+      answer: 'EmbeddingResult',
+      parameters: CALL_HEADERS,
+    }),
   },
   count_tokens: {
     method: 'post',

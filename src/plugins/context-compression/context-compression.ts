@@ -13,7 +13,7 @@ import type { Message } from '../../protocol/message.ts';
 import { type CountedMessage, countMessage, sampledCount, type TokenCounter } from './count-message.ts';
 import type { Compressed, middleOut as MiddleOutFunction } from './middle-out.ts';
 import { leastTokens } from './prompt-units.ts';
-import { nextTurn } from '../../platform/wait.ts';
+import { yieldTurn } from '../../platform/wait.ts';
 import { whenItThrowsKind } from '../services/option-kinds.ts';
 
 /** Ways to make a prompt fit. */
@@ -142,7 +142,7 @@ export function contextCompression(options: ContextCompressionOptions = {}): Plu
       if (!mayShorten(endpoint, context.because)) return undefined;
       const { messages } = request;
       // A prompt that took long to read has taken its turn already.
-      if (request.needs.promptTokens > LONG_PROMPT) await nextTurn();
+      if (request.needs.promptTokens > LONG_PROMPT) await yieldTurn();
       const mostMessages = maxMessages(endpoint) ?? Infinity;
       const fit = fitOf(request, context.because, engine);
       const tooMany = messages.length > mostMessages;
@@ -156,7 +156,7 @@ export function contextCompression(options: ContextCompressionOptions = {}): Plu
       const room = scaled(promptRoom(endpoint, request, tokensBesideMessages(request, count) * factor), factor);
       const before = sumOf(sizes);
       if (!tooMany && before <= room.whole) return undefined;
-      if (before > LONG_PROMPT) await nextTurn();
+      if (before > LONG_PROMPT) await yieldTurn();
       const slack = count === mostTokens ? excessOf(before, request) : 1;
       const shortened = Math.min(room.whole, Math.floor(room.shortened * slack));
       const limits = { tokens: before > room.whole ? shortened : room.whole, messages: mostMessages };

@@ -1,6 +1,16 @@
 /** Schemas of objects with known members. */
 import { isJsonObject } from '../json.ts';
-import { type Issue, type Shape, type UnknownKeys, below, hasMajor, wrongKind, REFUSED, type Schema } from './form.ts';
+import {
+  type Form,
+  type Issue,
+  type Shape,
+  type UnknownKeys,
+  below,
+  hasMajor,
+  wrongKind,
+  REFUSED,
+  type Schema,
+} from './form.ts';
 import type { OutputOf } from './schema.ts';
 
 type Flat<Value> = { [Name in keyof Value]: Value[Name] };
@@ -64,52 +74,57 @@ function object<Of extends Shape>(
       if (!schema.isOptional) missing -= 1;
     }
     if (missing > 0) return REFUSED;
-    return (isOrdered ? result : inOrder(result)) as Members<Of>;
+    return (isOrdered ? result : inOrderOf(members, result)) as Members<Of>;
   }
 
-  /** The members in the order of the schema: what is hashed or sent must not depend on how a caller wrote it. */
-  function inOrder(given: Given): Given {
-    const result: Record<string, unknown> = {};
-    for (const name of members.keys()) if (name in given) result[name] = given[name];
-    for (const name in given) if (!members.has(name)) result[name] = given[name];
-    return result;
-  }
-
-  /** Looks at the members in the order of the schema, so that the first issue is always the same. */
-  function parseMembers(value: unknown, issues: Issue[]): Members<Of> {
-    if (!isJsonObject(value)) {
-      wrongKind('object', issues);
-      return {} as Members<Of>;
-    }
-    const result: Record<string, unknown> = {};
-    for (const { name, schema } of members.values()) {
-      const from = issues.length;
-      const read = schema.parse(value[name], issues);
-      if (issues.length > from) below(name, issues, from);
-      else if (!(name in value) && !schema.isOptional) {
-        issues.push({ code: 'invalid_type', expected: 'nonoptional', path: [name] });
-      } else if (name in value || read !== undefined) result[name] = read;
-      if (issues.length > from && hasMajor(issues, from)) return result as Members<Of>;
-    }
-    addStrangers(value, result, issues);
-    return result as Members<Of>;
-  }
-
-  function addStrangers(value: Given, result: Record<string, unknown>, issues: Issue[]): void {
-    for (const name in value) {
-      if (members.has(name)) continue;
-      if (unknownKeys === 'refused') {
-        issues.push({ code: 'custom', message: says?.(name) ?? '', path: [], isMinor: true });
-        return;
-      }
-      if (unknownKeys === 'kept' && name !== '__proto__') result[name] = value[name];
-    }
-  }
-
+  const form = { kind: 'object', shape, unknownKeys, says } as const;
   return {
-    form: { kind: 'object', shape, unknownKeys, says },
+    form,
     isOptional: false,
     accept: isRebuilt ? () => REFUSED : acceptMembers,
-    parse: parseMembers,
+    parse: (value, issues) => parseMembers(form, members, value, issues) as Members<Of>,
   };
+}
+
+/** The members of an object, in the order of its schema. */
+type KnownMembers = ReadonlyMap<string, { readonly name: string; readonly schema: Schema<unknown> }>;
+
+/** The members in the order of the schema: what is hashed or sent must not depend on how a caller wrote it. */
+function inOrderOf(members: KnownMembers, given: Given): Given {
+  const result: Record<string, unknown> = {};
+  for (const name of members.keys()) if (name in given) result[name] = given[name];
+  for (const name in given) if (!members.has(name)) result[name] = given[name];
+  return result;
+}
+
+/** Looks at the members in the order of the schema, so that the first issue is always the same. */
+function parseMembers(
+  form: Extract<Form, { kind: 'object' }>,
+  members: KnownMembers,
+  value: unknown,
+  issues: Issue[],
+): Given {
+  if (!isJsonObject(value)) {
+    wrongKind('object', issues);
+    return {};
+  }
+  const result: Record<string, unknown> = {};
+  for (const { name, schema } of members.values()) {
+    const from = issues.length;
+    const read = schema.parse(value[name], issues);
+    if (issues.length > from) below(name, issues, from);
+    else if (!(name in value) && !schema.isOptional) {
+      issues.push({ code: 'invalid_type', expected: 'nonoptional', path: [name] });
+    } else if (name in value || read !== undefined) result[name] = read;
+    if (issues.length > from && hasMajor(issues, from)) return result;
+  }
+  for (const name in value) {
+    if (members.has(name)) continue;
+    if (form.unknownKeys === 'refused') {
+      issues.push({ code: 'custom', message: form.says?.(name) ?? '', path: [], isMinor: true });
+      return result;
+    }
+    if (form.unknownKeys === 'kept' && name !== '__proto__') result[name] = value[name];
+  }
+  return result;
 }

@@ -52,16 +52,17 @@ export function charactersIn(value: string): number {
 
 /** A finite number. */
 export function number(limits: NumberLimits = {}): Schema<number> {
-  return numeric(limits, false);
+  return numeric(limits, 'number');
 }
 
 /** A whole number that can be written exactly. */
 export function integer(limits: NumberLimits = {}): Schema<number> {
-  return numeric(limits, true);
+  return numeric(limits, 'int');
 }
 
-function numeric(limits: NumberLimits, isInteger: boolean): Schema<number> {
+function numeric(limits: NumberLimits, kind: 'number' | 'int'): Schema<number> {
   const { least = -Infinity, most = Infinity, above = -Infinity } = limits;
+  const isInteger = kind === 'int';
   const isRight = isInteger ? Number.isSafeInteger : Number.isFinite;
   return {
     form: { kind: 'number', isInteger, ...limits },
@@ -74,7 +75,7 @@ function numeric(limits: NumberLimits, isInteger: boolean): Schema<number> {
       else if (isInteger && value > Number.MAX_SAFE_INTEGER) issues.push(tooBig('int', Number.MAX_SAFE_INTEGER));
       else if (isInteger && value < Number.MIN_SAFE_INTEGER) issues.push(tooSmall('int', Number.MIN_SAFE_INTEGER));
       else if (value < least) issues.push(tooSmall('number', least));
-      else if (value <= above) issues.push(tooSmall('number', above, false));
+      else if (value <= above) issues.push({ ...tooSmall('number', above), inclusive: false });
       else if (value > most) issues.push(tooBig('number', most));
       return value as number;
     },
@@ -127,9 +128,11 @@ export function literal<const Value extends string | number | boolean>(value: Va
   };
 }
 
+type TooSmall = Extract<Issue, { code: 'too_small' }>;
+
 /** The issue of a value below its limit. */
-export function tooSmall(origin: 'string' | 'array' | 'number' | 'int', minimum: number, inclusive = true): Issue {
-  return { code: 'too_small', origin, minimum, inclusive, path: [], isMinor: true };
+export function tooSmall(origin: 'string' | 'array' | 'number' | 'int', minimum: number): TooSmall {
+  return { code: 'too_small', origin, minimum, inclusive: true, path: [], isMinor: true };
 }
 
 /** The issue of a value above its limit. */

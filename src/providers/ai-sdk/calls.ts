@@ -37,67 +37,21 @@ export interface AiSdkCalls {
  * @param declarations - Its models, by the name under which endpoints call them.
  */
 export function aiSdkCalls(options: AiSdkOptions, declarations: ReadonlyMap<string, AiSdkDeclaration>): AiSdkCalls {
-  const { slug, headers, onWarning, secrets = [] } = options;
+  const { slug, onWarning } = options;
   const guarded = options.download === undefined ? guardedDownload() : undefined;
   const download = options.download === false ? undefined : (options.download ?? guarded?.download);
   const signatures = new SignatureMemory();
-
-  /** Makes one call with its model, and the account's key if it has one; whatever goes wrong is a failure. */
-  async function withModel<Reply extends { readonly type: string }>(
-    call: ModelCall,
-    run: (calling: Calling) => Promise<Reply>,
-  ): Promise<Reply | FailedReply> {
-    const { apiKey } = call;
-    if (apiKey === undefined) return withModelOf(call, undefined, run);
-    try {
-      return await withKey(apiKey, (key) => withModelOf(call, key, run), isRefusedKey);
-    } catch (error) {
-      return failedReply(error instanceof TransportError ? error.failure : failure('adapter', NO_TOKEN));
-    }
-  }
-
-  /** The signal lives until the reply is complete. */
-  async function withModelOf<Reply extends { readonly type: string }>(
-    { endpoint, signal, traceContext }: ModelCall,
-    apiKey: string | undefined,
-    run: (calling: Calling) => Promise<Reply>,
-  ): Promise<Reply | FailedReply> {
-    const context = { secrets: apiKey === undefined ? secrets : [apiKey, ...secrets], wallClock: Date.now() };
-    if (signal.aborted) return failedReply(failure('aborted', 'The call was given up'));
-    const declaration = declarations.get(endpoint.upstreamModel);
-    if (declaration === undefined) return failedReply(failure('adapter', 'The model is not declared'));
-    const abort = new LinkedAbort(signal);
-    let reply: Reply | undefined;
-    try {
-      const model = modelFor(declaration, apiKey);
-      if (model === undefined) return failedReply(failure('credentials', NO_OWN_KEYS));
-      const defaults = { providerOptions: declaration.providerOptions, headers: withTrace(headers, traceContext) };
-      return (reply = await run({ model, defaults, abort, context }));
-    } catch (error) {
-      if (error instanceof EncodeError) return failedReply(error.failure);
-      return failedReply(failureOfThrown(error, context, signal));
-    } finally {
-      if (reply?.type !== 'stream') abort.release();
-    }
-  }
-
-  /** Signatures go back to who made them, or to models of Google's: others may refuse what they do not know. */
-  function signed(request: NormalizedRequest, { modelId }: AiSdkModel, family: AiSdkFamily): NormalizedRequest {
-    const recall = (id: string, name: string): string | undefined =>
-      signatures.recall(request.account.id, `${id}\n${name}`);
-    const isGoogles = family.signature === 'google' || /gemini|gemma/i.test(modelId);
-    const messages = withSignatures(request.messages, recall, { keepsOthers: isGoogles });
-    return messages === request.messages ? request : { ...request, messages };
-  }
+  const models = new DeclaredModels(options, declarations);
 
   function chat(call: ProviderCall): Promise<ProviderReply> {
     const { request, endpoint, signal } = call;
-    return withModel<ProviderReply>(call, async ({ model, defaults, abort, context }) => {
+    return models.call<ProviderReply>(call, async ({ model, defaults, abort, context }) => {
       if (!isLanguageModel(model)) throw new EncodeError(`${endpoint.model} makes embeddings only`);
       const family = familyOf(model);
       const fetched = await fetchFiles(request.messages, model, family, { download, signal });
       const { progress } = call;
-      const written = encodeCall(signed(request, model, family), endpoint, model, fetched, defaults, progress.adjusted);
+      const sent = signed(request, model, family, signatures);
+      const written = encodeCall(sent, endpoint, { model, fetched, defaults }, progress.adjusted);
       progress.sending(() => withoutHeaders(written));
       return ask(model, { ...written, abortSignal: abort.signal }, abort, {
         ...context,
@@ -118,7 +72,7 @@ export function aiSdkCalls(options: AiSdkOptions, declarations: ReadonlyMap<stri
 
   function embed(call: EmbeddingCall): Promise<EmbeddingReply> {
     const { request, endpoint } = call;
-    return withModel<EmbeddingReply>(call, ({ model, defaults, abort }) => {
+    return models.call<EmbeddingReply>(call, ({ model, defaults, abort }) => {
       if (!isEmbeddingModel(model)) throw new EncodeError(`${endpoint.model} makes no embeddings`);
       const warnings = { request, provider: slug, model: endpoint.model, onWarning };
       return embedWith(model, call, { signal: abort.signal, defaults, warnings });
@@ -132,6 +86,78 @@ export function aiSdkCalls(options: AiSdkOptions, declarations: ReadonlyMap<stri
       await guarded?.close();
     },
   };
+}
+
+/** The models of a provider by the name under which endpoints call them, each called with the key that is to pay. */
+class DeclaredModels {
+  readonly #headers: AiSdkOptions['headers'];
+  readonly #secrets: readonly string[];
+  readonly #declarations: ReadonlyMap<string, AiSdkDeclaration>;
+
+  constructor({ headers, secrets = [] }: AiSdkOptions, declarations: ReadonlyMap<string, AiSdkDeclaration>) {
+    this.#headers = headers;
+    this.#secrets = secrets;
+    this.#declarations = declarations;
+  }
+
+  /** Makes one call with its model, and the account's key if it has one; whatever goes wrong is a failure. */
+  async call<Reply extends { readonly type: string }>(
+    call: ModelCall,
+    run: (calling: Calling) => Promise<Reply>,
+  ): Promise<Reply | FailedReply> {
+    const { apiKey } = call;
+    if (apiKey === undefined) return this.#callWith(call, undefined, run);
+    try {
+      return await withKey(apiKey, (key) => this.#callWith(call, key, run), isRefusedKey);
+    } catch (error) {
+      return failedReply(error instanceof TransportError ? error.failure : failure('adapter', NO_TOKEN));
+    }
+  }
+
+  /** The signal lives until the reply is complete. */
+  async #callWith<Reply extends { readonly type: string }>(
+    { endpoint, signal, traceContext }: ModelCall,
+    apiKey: string | undefined,
+    run: (calling: Calling) => Promise<Reply>,
+  ): Promise<Reply | FailedReply> {
+    const context = {
+      secrets: apiKey === undefined ? this.#secrets : [apiKey, ...this.#secrets],
+      wallClock: Date.now(),
+    };
+    if (signal.aborted) return failedReply(failure('aborted', 'The call was given up'));
+    const declaration = this.#declarations.get(endpoint.upstreamModel);
+    if (declaration === undefined) return failedReply(failure('adapter', 'The model is not declared'));
+    const abort = new LinkedAbort(signal);
+    let reply: Reply | undefined;
+    try {
+      const model = modelFor(declaration, apiKey);
+      if (model === undefined) return failedReply(failure('credentials', NO_OWN_KEYS));
+      const defaults = {
+        providerOptions: declaration.providerOptions,
+        headers: withTrace(this.#headers, traceContext),
+      };
+      return (reply = await run({ model, defaults, abort, context }));
+    } catch (error) {
+      if (error instanceof EncodeError) return failedReply(error.failure);
+      return failedReply(failureOfThrown(error, context, signal));
+    } finally {
+      if (reply?.type !== 'stream') abort.release();
+    }
+  }
+}
+
+/** Signatures go back to who made them, or to models of Google's: others may refuse what they do not know. */
+function signed(
+  request: NormalizedRequest,
+  { modelId }: AiSdkModel,
+  family: AiSdkFamily,
+  signatures: SignatureMemory,
+): NormalizedRequest {
+  const recall = (id: string, name: string): string | undefined =>
+    signatures.recall(request.account.id, `${id}\n${name}`);
+  const isGoogles = family.signature === 'google' || /gemini|gemma/i.test(modelId);
+  const messages = withSignatures(request.messages, recall, { keepsOthers: isGoogles });
+  return messages === request.messages ? request : { ...request, messages };
 }
 
 /** What is needed of a call to make it. */

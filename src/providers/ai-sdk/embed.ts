@@ -27,7 +27,11 @@ export async function embedWith(
   { signal, defaults, warnings }: EmbeddingContext,
 ): Promise<EmbeddingReply> {
   const most: unknown = await model.maxEmbeddingsPerCall;
-  const calls = encodeEmbeddingCalls(request, endpoint, model, isLimit(most) ? most : undefined, defaults);
+  const calls = encodeEmbeddingCalls(request, endpoint, {
+    model,
+    mostInputs: isLimit(most) ? most : undefined,
+    defaults,
+  });
   const parts: EmbeddingsPart[] = [];
   for (const { headers, ...options } of calls) {
     progress.sending(() => JSON.parse(JSON.stringify(options)));
@@ -93,18 +97,23 @@ interface EmbeddingCallOptions {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
+/** The model of the calls for a request, and what goes with each. */
+interface CalledEmbeddingModel {
+  readonly model: AiSdkEmbeddingModel;
+  /** Inputs that one call may have; undefined where there is no limit. */
+  readonly mostInputs: number | undefined;
+  readonly defaults: CallDefaults;
+}
+
 /**
  * Writes a request for embeddings as the options of its calls: as many as the model's own limit makes of the inputs.
  *
- * @param most - Inputs that one call may have; undefined where there is no limit.
  * @throws {@link EncodeError} for inputs that are no texts, and for a length of vectors that the model cannot be told.
  */
 function encodeEmbeddingCalls(
   request: NormalizedEmbeddingRequest,
   { parameters }: Endpoint,
-  model: AiSdkEmbeddingModel,
-  most: number | undefined,
-  defaults: CallDefaults = {},
+  { model, mostInputs, defaults }: CalledEmbeddingModel,
 ): readonly EmbeddingCallOptions[] {
   const { inputs, dimensions, extra, endUser } = request;
   const family = familyOf(model);
@@ -121,7 +130,7 @@ function encodeEmbeddingCalls(
     providerOptions: withDefaults({ [optionsKey(model, family)]: own }, defaults.providerOptions),
     ...(defaults.headers === undefined ? {} : { headers: defaults.headers }),
   };
-  const size = most ?? values.length;
+  const size = mostInputs ?? values.length;
   return Array.from({ length: Math.ceil(values.length / size) }, (_, call) => ({
     values: values.slice(call * size, (call + 1) * size),
     ...options,

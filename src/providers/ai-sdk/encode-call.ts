@@ -26,12 +26,21 @@ import { REASONING_EFFORTS, type ReasoningEffort } from '../../protocol/reasonin
 import { EFFORT_SHARES, tierToAsk } from '../codec.ts';
 import { heldSchema, toolSchema } from '../../core/schema/rewrite-schema.ts';
 import type { Schema } from '../../core/schema/schema-parts.ts';
-import { effortOfBudget, effortToAsk, noteEffort } from '../openai-compatible/encode-request.ts';
+import { noteEffort } from '../openai-compatible/encode-request.ts';
+import { effortOfBudget, effortToAsk, reasoningOnly } from '../accepted-effort.ts';
 
 /** What a declaration adds to every call of its model. */
 export interface CallDefaults {
   readonly providerOptions?: ProviderOptions | undefined;
   readonly headers?: Readonly<Record<string, string>> | undefined;
+}
+
+/** The model of a call, and what goes with its request. */
+interface CalledModel {
+  readonly model: AiSdkModel;
+  /** Files that were fetched for it, by their address. */
+  readonly fetched: ReadonlyMap<string, Media>;
+  readonly defaults?: CallDefaults | undefined;
 }
 
 /**
@@ -41,9 +50,7 @@ export interface CallDefaults {
 export function encodeCall(
   request: NormalizedRequest,
   endpoint: Endpoint,
-  model: AiSdkModel,
-  fetched: ReadonlyMap<string, Media>,
-  defaults: CallDefaults = {},
+  { model, fetched, defaults = {} }: CalledModel,
   note: Note = UNNOTED,
 ): CallOptions {
   const family = familyOf(model);
@@ -54,7 +61,7 @@ export function encodeCall(
   const context: OptionsContext = { request, endpoint, family, key, version, takes, note, modelId: model.modelId };
   const { effort, options } = reasoningOptions(context);
   const learned = withoutRefusedWords(endpoint);
-  const { loose, ...format } = responseFormat(request, family, takes, note, learned);
+  const { loose, ...format } = responseFormat(context, learned);
   const accepted = family.conversation(model.modelId);
   checkConversation(request.messages, accepted);
   const spoken = family.refusesBlanks === true ? withoutBlanks(request.messages) : request.messages;
@@ -67,7 +74,7 @@ export function encodeCall(
       fetched,
       cacheControl: request.cache.control,
     }),
-    ...sampling(request, family, takes, note),
+    ...sampling(context),
     ...format,
     ...tools(request, { family, key, takes, version, note }, learned),
     ...(effort === undefined ? {} : { reasoning: effort }),
@@ -86,12 +93,7 @@ function withoutRefusedWords({ refusedSchemaWords: refused }: Endpoint): Rewrite
   return refused === undefined ? (schema) => schema : (schema) => toolSchema(schema, { refused });
 }
 
-function sampling(
-  { parameters }: NormalizedRequest,
-  family: AiSdkFamily,
-  takes: Takes,
-  note: Note,
-): Partial<CallOptions> {
+function sampling({ request: { parameters }, family, takes, note }: OptionsContext): Partial<CallOptions> {
   const options: Record<string, unknown> = {};
   for (const [name, option] of SAMPLING) {
     const value = parameters[name];
@@ -126,12 +128,10 @@ const SAMPLING = [
 
 /** The form of the answer, and what is said beside it where the model cannot be held to its schema. */
 function responseFormat(
-  { responseFormat: format }: NormalizedRequest,
-  family: AiSdkFamily,
-  takes: Takes,
-  note: Note,
+  { request, family, takes, note }: OptionsContext,
   learned: Rewrite,
 ): { responseFormat?: ResponseFormatOption; loose?: JsonObject } {
+  const { responseFormat: format } = request;
   if (format?.type === 'json_schema' && takes('structured_outputs')) {
     const { name, description, schema: wanted, strict } = format.json_schema;
     const { schema: sent, loose } = wanted == null ? {} : formatSchema(wanted, strict, family);
@@ -280,7 +280,7 @@ function reasoningOptions(context: OptionsContext): { effort?: ReasoningEffort; 
   const wanted = reasoning.effort ?? effortOfBudget(reasoning.maxTokens, limit);
   if (wanted === undefined) return { options: shown(context) };
   const { efforts = family.efforts?.(modelId) ?? REASONING_EFFORTS, mandatory } = endpoint.reasoning ?? {};
-  const effort = effortToAsk(wanted, efforts, mandatory === true);
+  const effort = effortToAsk(wanted, mandatory === true ? reasoningOnly(efforts) : efforts);
   noteEffort(reasoning, effort, note);
   if (effort === undefined) return { options: shown(context) };
   const visible = effort === 'none' ? {} : shown(context);
@@ -389,7 +389,7 @@ function output({ request: { outputModalities, audio, imageConfig }, family }: O
 
 /** A tier endpoint requires its own tier; where nobody declared tiers, the provider decides about the wanted one. */
 function tier({ request, endpoint, family }: OptionsContext): JsonObject {
-  const wanted = tierToAsk(endpoint, request.serviceTier, endpoint.parameters === undefined);
+  const wanted = tierToAsk(endpoint, endpoint.parameters === undefined ? request.serviceTier : undefined);
   if (wanted === undefined) return {};
   if (family.passesOn === true) return { service_tier: wanted };
   const name = family.tiers?.[wanted];

@@ -120,7 +120,7 @@ const THINKING = (tokens: number): JsonObject => ({
 
 const EFFORT = (effort: ReasoningEffort): JsonObject => ({ reasoningEffort: effort });
 
-const PARALLEL = (allowed: boolean): JsonObject => ({ parallelToolCalls: allowed });
+const PARALLEL: NonNullable<AiSdkFamily['parallelTools']> = (allowed) => ({ parallelToolCalls: allowed });
 
 /** Most others are made of the SDK's package for servers that are compatible with OpenAI. */
 const COMPATIBLE: AiSdkFamily = {

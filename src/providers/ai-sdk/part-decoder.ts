@@ -332,7 +332,7 @@ class ToolInputs {
     if (known.hidden || known.called) return [];
     known.called = true;
     const extra = signature === undefined ? {} : { extra_content: { google: { thought_signature: signature } } };
-    if (known.held) return this.#announce(known, name, asObject(text, known.isText), extra);
+    if (known.held) return this.#announce(known, name, asObject(text, known), extra);
     const rest = text.startsWith(known.streamed) ? text.slice(known.streamed.length) : '';
     return this.#indexer.read([{ index: known.position, function: { arguments: rest }, ...extra }]);
   }
@@ -370,7 +370,7 @@ class ToolInputs {
 }
 
 /** Input in a language of its own comes as JSON of a text, and is wrapped: arguments are an object everywhere. */
-function asObject(text: string, isText: boolean): string {
+function asObject(text: string, { isText }: { readonly isText: boolean }): string {
   const begin = text.trimStart();
   const said = begin.startsWith('"') ? read.string(read.parse(text)) : undefined;
   if (said !== undefined) return JSON.stringify({ input: said });

@@ -18,7 +18,10 @@ export function mergeUsage(known: JsonObject | undefined, report: unknown): Json
  * Reads a usage report, or gives undefined when it holds no counts. Its input tokens leave out what was read from or
  * written to the prompt cache; ours are all of the prompt, each token once.
  */
-export function decodeUsage(usage: JsonObject | undefined, isDetailed: boolean): ReportedUsage | undefined {
+export function decodeUsage(
+  usage: JsonObject | undefined,
+  { detailedUsage }: { readonly detailedUsage: boolean },
+): ReportedUsage | undefined {
   if (usage === undefined) return undefined;
   const parts = billedParts(usage);
   const sum = (name: string): number | undefined => sumOf(parts.map((part) => read.count(part[name])));
@@ -49,7 +52,7 @@ export function decodeUsage(usage: JsonObject | undefined, isDetailed: boolean):
       : { completion_tokens_details: { reasoning_tokens: Math.min(reasoning, completion) } }),
     ...(lifetimes === undefined ? {} : { cache_creation: lifetimes }),
     ...(served === undefined ? {} : { server_tool_use: served }),
-    ...(isDetailed ? asReported(usage) : {}),
+    ...(detailedUsage ? asReported(usage) : {}),
   };
 }
 

@@ -36,29 +36,34 @@ interface Conversation {
  * stand; neighbours of one role, which results of tools have as well, become one turn. Calls have their results behind
  * them already (`core/conversation`).
  *
- * @param withThinking - Whether the model can be given thinking at all.
  * @throws {@link EncodeError} for content that this wire has no form for.
  */
 export function encodeConversation(
   { messages }: NormalizedRequest,
   accepts: AcceptedConversation,
-  { withThinking }: { readonly withThinking: boolean },
+  earlier: EarlierAnswers,
 ): Conversation {
-  const writer = new ConversationWriter(accepts, withThinking);
+  const writer = new ConversationWriter(accepts, earlier);
   for (const [index, message] of messages.entries()) writer.add(message, index, messages);
   return writer.finish(messages);
 }
 
+/** What of earlier answers goes to the model. */
+interface EarlierAnswers {
+  /** Whether it can be given thinking at all. */
+  readonly withThinking: boolean;
+}
+
 class ConversationWriter {
   readonly #accepts: AcceptedConversation;
-  readonly #withThinking: boolean;
+  readonly #earlier: EarlierAnswers;
   readonly #ids = new ToolIds(WORD_CHARACTERS);
   readonly #system: TextBlock[] = [];
   readonly #turns: Turn[] = [];
 
-  constructor(accepts: AcceptedConversation, withThinking: boolean) {
+  constructor(accepts: AcceptedConversation, earlier: EarlierAnswers) {
     this.#accepts = accepts;
-    this.#withThinking = withThinking;
+    this.#earlier = earlier;
   }
 
   add(message: Message, index: number, messages: readonly Message[]): void {
@@ -70,7 +75,7 @@ class ConversationWriter {
         this.#append('user', userBlocks(message, `messages[${index}].content`));
         return;
       case 'assistant':
-        this.#append('assistant', encodeAssistant(message, this.#ids, this.#withThinking));
+        this.#append('assistant', encodeAssistant(message, this.#ids, this.#earlier));
         return;
       case 'tool':
         return this.#addResult(message, `messages[${index}].content`);
@@ -168,10 +173,8 @@ const MAX_NAME_LENGTH = 128;
 /**
  * Writes an earlier answer as blocks: thinking where it stood, then text, then tool calls. Images and audio of the
  * model's own have no place on this wire.
- *
- * @param withThinking - Whether the model can be given thinking at all.
  */
-function encodeAssistant(message: AssistantMessage, ids: ToolIds, withThinking: boolean): Block[] {
+function encodeAssistant(message: AssistantMessage, ids: ToolIds, { withThinking }: EarlierAnswers): Block[] {
   const said = message.content == null ? [] : encodeText(message.content);
   const text = said.length > 0 ? said : textBlocks(message.refusal ?? '');
   const calls = (message.tool_calls ?? []).map((call) => encodeToolCall(call, ids));

@@ -5,13 +5,13 @@ import { isJsonObject, type JsonObject, type JsonValue } from '../../protocol/js
 import type { SearchToolDefinition, TextBlock, ToolDefinition, Turn } from './blocks.ts';
 import { cacheMark, textBlocks } from './encode-content.ts';
 import { encodeConversation } from './encode-conversation.ts';
-import { planThinking, type ThinkingPlan, wireModelName } from './plan-thinking.ts';
+import { noteThinking, planThinking, type ThinkingPlan, wireModelName } from './plan-thinking.ts';
 import { FORMAT_TOOL, type FormatPlan, planFormat } from './plan-format.ts';
 import { heldSchema, type HeldUse, toolSchema } from '../../core/schema/rewrite-schema.ts';
 import type { Schema } from '../../core/schema/schema-parts.ts';
 import type { Accepts } from '../../core/accepts.ts';
 import { ChangedSchemas, type Note, UNNOTED } from '../adjustments.ts';
-import { noteLeftOut, parametersTaken, type Takes, takesReasoning } from '../taken-parameters.ts';
+import { type EncodingRules, noteLeftOut, parametersTaken, type Takes, takesReasoning } from '../taken-parameters.ts';
 import { EncodeError, tierToAsk } from '../codec.ts';
 import { temperatureTaken } from '../openai-compatible/encode-request.ts';
 import type { CacheControl } from '../../protocol/content-part.ts';
@@ -49,12 +49,14 @@ export function encodeRequest(
     withThinking: accepts.reasoning.control !== 'none',
   });
   const { turns } = conversation;
-  const requested = withoutUntaken(request, parametersTaken(request, endpoint, accepts, false));
-  const thinking = planThinking(requested, endpoint, accepts, turns, note);
-  const takes = parametersTaken(request, endpoint, accepts, thinking.on);
+  const requested = withoutUntaken(request, parametersTaken(request, endpoint, accepts, { reasons: false }));
+  const thinking = planThinking(requested, endpoint, accepts, turns);
+  noteThinking(requested, thinking, accepts, note);
+  const takes = parametersTaken(request, endpoint, accepts, { reasons: thinking.on });
+  const rules: EncodingRules = { accepts, takes, note };
   noteLeftOut(request, takes, note);
-  const format = planFormat(request, accepts, thinking, takes, note);
-  const { tools, choice, instruction } = encodeTools(request, accepts, { thinking, format, turns }, takes, note);
+  const format = planFormat(request, thinking, rules);
+  const { tools, choice, instruction } = encodeTools(request, { thinking, format, turns }, rules);
   const system = [...conversation.system, ...(format.type === 'instruction' ? textBlocks(format.text) : [])];
   const whole = request.cache.control && cacheMark(request.cache.control);
   const mark = limitCacheMarks(tools, system, turns, whole);
@@ -68,7 +70,7 @@ export function encodeRequest(
     ...(choice === undefined ? {} : { tool_choice: choice }),
     ...(thinking.thinking === undefined ? {} : { thinking: thinking.thinking }),
     ...outputConfig(request.extra, thinking, format.type === 'native' ? format.schema : undefined),
-    ...sampling(request, accepts, takes, note),
+    ...sampling(request, rules),
     ...stopSequences(request, takes),
     ...serviceTier(request, endpoint),
     ...(mark === undefined ? {} : { cache_control: mark }),
@@ -104,7 +106,7 @@ function outputConfig(extra: JsonObject, { effort }: ThinkingPlan, schema: Schem
   };
 }
 
-function sampling({ parameters }: NormalizedRequest, accepts: Accepts, takes: Takes, note: Note): EncodedBody {
+function sampling({ parameters }: NormalizedRequest, { accepts, takes, note }: EncodingRules): EncodedBody {
   const { temperature, top_p: topP, top_k: topK } = parameters;
   return {
     ...(temperature === undefined || !takes('temperature')
@@ -124,7 +126,7 @@ function stopSequences({ parameters: { stop = [] } }: NormalizedRequest, takes: 
 
 /** Priority capacity is used where the account has bought some; there is nothing else to choose. */
 function serviceTier({ serviceTier: wanted }: NormalizedRequest, endpoint: Endpoint): EncodedBody {
-  const tier = tierToAsk(endpoint, wanted, true);
+  const tier = tierToAsk(endpoint, wanted);
   if (tier === 'priority') return { service_tier: 'auto' };
   // What an endpoint does when it is not told is to use priority capacity.
   return tier === 'default' || (wanted === 'priority' && tier === undefined) ? { service_tier: 'standard_only' } : {};
@@ -197,16 +199,10 @@ interface Plans {
 }
 
 /** Writes the tools and the choice among them. */
-function encodeTools(
-  request: NormalizedRequest,
-  accepts: Accepts,
-  plans: Plans,
-  takes: Takes,
-  note: Note,
-): EncodedTools {
-  const encoded = encodeFunctions(request, accepts, plans, takes, note);
+function encodeTools(request: NormalizedRequest, plans: Plans, rules: EncodingRules): EncodedTools {
+  const encoded = encodeFunctions(request, plans, rules);
   // A forced answer in a form leaves no room for a search.
-  const search = plans.format.type === 'tool' || !takes('web_search_options') ? undefined : encodeSearch(request);
+  const search = plans.format.type === 'tool' || !rules.takes('web_search_options') ? undefined : encodeSearch(request);
   if (search === undefined) return encoded;
   const { choice, ...rest } = encoded;
   const tools = [...encoded.tools, search];
@@ -216,12 +212,9 @@ function encodeTools(
 
 function encodeFunctions(
   request: NormalizedRequest,
-  accepts: Accepts,
-  plans: Plans,
-  takes: Takes,
-  note: Note,
+  { thinking, format, turns }: Plans,
+  { accepts, takes, note }: EncodingRules,
 ): EncodedTools {
-  const { thinking, format, turns } = plans;
   if (format.type === 'tool') {
     const tool = { name: FORMAT_TOOL, description: 'Gives the answer.', input_schema: format.schema };
     return { tools: [tool], choice: { type: 'tool', name: FORMAT_TOOL, disable_parallel_tool_use: true } };

@@ -267,7 +267,7 @@ export class MessageReader {
   }
 
   #reportUsage(pieces: StreamPiece[]): void {
-    const usage: ReportedUsage | undefined = decodeUsage(this.#usage, this.#options.detailedUsage);
+    const usage: ReportedUsage | undefined = decodeUsage(this.#usage, this.#options);
     if (usage !== undefined) pieces.push({ type: 'usage', usage });
   }
 }

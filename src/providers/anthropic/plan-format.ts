@@ -6,7 +6,7 @@ import type { ThinkingPlan } from './plan-thinking.ts';
 import { heldSchema, toolSchema } from '../../core/schema/rewrite-schema.ts';
 import type { Schema } from '../../core/schema/schema-parts.ts';
 import { type Note, rewritten } from '../adjustments.ts';
-import type { Takes } from '../taken-parameters.ts';
+import type { EncodingRules } from '../taken-parameters.ts';
 
 /** How the model is held to the form of the answer that was requested. */
 export type FormatPlan =
@@ -27,10 +27,8 @@ const JSON_ONLY = 'Answer with one valid JSON object and nothing else: no words 
 /** Chooses the strictest way that the model, the schema and the rest of the request allow. */
 export function planFormat(
   request: NormalizedRequest,
-  { schemas, parameters }: Accepts,
   thinking: ThinkingPlan,
-  takes: Takes,
-  note: Note,
+  { accepts: { schemas, parameters }, takes, note }: EncodingRules,
 ): FormatPlan {
   const { responseFormat: format } = request;
   if (format?.type === 'json_object') return takes('response_format') ? { type: 'instruction', text: JSON_ONLY } : NONE;

@@ -22,26 +22,14 @@ export interface ThinkingPlan {
 /** Answers are no longer than that where nothing is known of the model. */
 const USUAL_OUTPUT = 4_096;
 
-/**
- * Plans thinking and the token limit together: a budget must be smaller than the limit.
- *
- * @param note - Is called with a limit and of an effort that are not those that were requested.
- */
-export function planThinking(
-  request: NormalizedRequest,
-  endpoint: Endpoint,
-  accepts: Accepts,
-  turns: readonly Turn[],
-  note: Note,
-): ThinkingPlan {
-  const plan = planned(request, endpoint, accepts, turns);
+/** Notes a limit and an effort that are not those that were requested. */
+export function noteThinking(request: NormalizedRequest, plan: ThinkingPlan, accepts: Accepts, note: Note): void {
   const { max_completion_tokens: limit } = request.parameters;
   if (limit !== undefined && limit !== plan.maxTokens) note(limited('max_tokens', plan.maxTokens));
   const wanted = wantedEffort(request);
   const { control } = accepts.reasoning;
   if (wanted !== undefined && !isAsRequested(wanted, plan, control))
     note(nearest('reasoning_effort', effortOfPlan(plan)));
-  return plan;
 }
 
 /** Budgets are shares of the limit that stand for an effort, so any of them is as asked. */
@@ -59,7 +47,8 @@ function effortOfPlan({ on, thinking, effort }: ThinkingPlan): string | undefine
   return on || thinking === undefined ? effort : String(thinking['type']);
 }
 
-function planned(
+/** Plans thinking and the token limit together: a budget must be smaller than the limit. */
+export function planThinking(
   request: NormalizedRequest,
   endpoint: Endpoint,
   { reasoning: rules, parameters }: Accepts,
@@ -77,7 +66,8 @@ function planned(
   if (rules.control === 'none' || (wanted === undefined && budget === undefined)) return base;
   if (wanted === 'none') return withoutThinking(base, rules, endpoint, known);
   const counted = rules.control === 'budget' || (rules.control === 'either' && budget !== undefined);
-  if (!counted) return adaptive(request, base, rules, known, wanted ?? effortOfBudget(budget ?? 0, maxTokens));
+  if (!counted)
+    return adaptive(request, base, rules, effortOf(wanted ?? effortOfBudget(budget ?? 0, maxTokens), known));
   // A turn that went on to call tools without thinking cannot be continued with it.
   if (callsWithoutThinking(turns)) return base;
   return budgeted(base, budget ?? maxTokens * EFFORT_SHARES[wanted ?? 'medium'], Math.max(limit, maxTokens), rules);
@@ -97,15 +87,14 @@ function adaptive(
   { reasoning }: NormalizedRequest,
   base: ThinkingPlan,
   { hidden }: AcceptedReasoning,
-  known: readonly ReasoningEffort[],
-  wanted: ReasoningEffort,
+  effort: ReasoningEffort | undefined,
 ): ThinkingPlan {
   const display = reasoning?.exclude === true ? 'omitted' : 'summarized';
   return {
     ...base,
     on: true,
     thinking: { type: 'adaptive', ...(hidden ? { display } : {}) },
-    effort: effortOf(wanted, known) ?? base.effort,
+    effort: effort ?? base.effort,
   };
 }
 

@@ -120,7 +120,7 @@ export class CandidateReader {
   #call(call: JsonObject, signature: string | undefined): Delta {
     const { id: wireId, name, args, partialArgs: values } = call;
     const goesOn = call['willContinue'] === true;
-    if (!read.isText(name)) return this.#continueCall(read.objects(values), args, goesOn);
+    if (!read.isText(name)) return this.#continueCall(call);
     const before = this.finishCall()?.tool_calls ?? [];
     const index = this.#ids.size;
     const id = this.#uniqueId(read.text(wireId) ?? `${this.#context.idPrefix}_${this.#index}_${index}`);
@@ -151,7 +151,9 @@ export class CandidateReader {
     };
   }
 
-  #continueCall(values: readonly JsonObject[], args: unknown, goesOn: boolean): Delta {
+  #continueCall({ args, partialArgs, willContinue }: JsonObject): Delta {
+    const values = read.objects(partialArgs);
+    const goesOn = willContinue === true;
     const open = this.#open;
     if (open === undefined) {
       // What ends a call that has ended says nothing.

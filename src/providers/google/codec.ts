@@ -34,7 +34,7 @@ export function googleCodec(surface: GoogleSurface, safetySettings: readonly Jso
 
   const encode: Codec['encode'] = (request, endpoint, note) => {
     const recall = (callId: string): string | undefined => memory.recall(request.account.id, callId);
-    return encodeRequest(request, endpoint, { surface, safetySettings, recall }, accepts(endpoint), note);
+    return encodeRequest(request, endpoint, { surface, safetySettings, recall, accepts: accepts(endpoint) }, note);
   };
 
   return {

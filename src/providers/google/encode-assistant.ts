@@ -87,7 +87,7 @@ function encodeImages(
 ): readonly Part[] {
   return (images ?? []).map(({ image_url: { url } }, index) =>
     signed(
-      encodeAddress(url, 'image', `${path}.images[${index}].image_url.url`, context),
+      encodeAddress({ url, kind: 'image' }, `${path}.images[${index}].image_url.url`, context),
       signatures.images.get(index),
     ),
   );

@@ -9,7 +9,7 @@ import { EFFORT_SHARES, type EffortShares, EncodeError } from '../codec.ts';
 import { limited, nearest, type Note, rewritten } from '../adjustments.ts';
 import { type Takes, takesLimit, takesReasoning } from '../taken-parameters.ts';
 import type { ReasoningEffort } from '../../protocol/reasoning.ts';
-import { nearestEffort } from '../openai-compatible/encode-request.ts';
+import { nearestEffort, reasoningOnly } from '../accepted-effort.ts';
 import * as read from '../../platform/json.ts';
 
 /** What decides how `generationConfig` is written. */
@@ -42,7 +42,7 @@ export function encodeGeneration(
   const { parameters, reasoning } = request;
   const limit = parameters.max_completion_tokens;
   const thinkingConfig = takesReasoning(context.takes)
-    ? encodeThinking(reasoning, limit, endpoint, context.accepts.reasoning, context.note)
+    ? reasoning && encodeThinking(reasoning, limit, effortFor(reasoning, endpoint), context)
     : undefined;
   return {
     ...ownGenerationConfig(request),
@@ -149,18 +149,15 @@ interface ThinkingConfig {
  * @param limit - The caller's limit of tokens. A budget stays below it, so that something is left for the answer.
  */
 function encodeThinking(
-  reasoning: ReasoningRequest | undefined,
+  reasoning: ReasoningRequest,
   limit: number | undefined,
-  endpoint: Endpoint,
-  accepts: AcceptedReasoning,
-  note: Note,
+  effort: ReasoningEffort | undefined,
+  { accepts: { reasoning: accepts }, note }: GenerationContext,
 ): ThinkingConfig | undefined {
-  if (reasoning === undefined) return undefined;
   if (accepts.control === 'none') {
     if (reasoning.effort !== undefined && reasoning.effort !== 'none') note(nearest('reasoning_effort', undefined));
     return undefined;
   }
-  const effort = effortFor(reasoning, endpoint);
   const shown = effort === 'none' || reasoning.exclude ? {} : { includeThoughts: true };
   const config: ThinkingConfig = { ...shown, ...amount(effort, reasoning.maxTokens, limit, accepts) };
   const { effort: wanted } = reasoning;
@@ -173,7 +170,7 @@ function encodeThinking(
 /** Efforts that the program declared for an endpoint count before those of the family. */
 function effortFor({ effort }: ReasoningRequest, { reasoning }: Endpoint): ReasoningEffort | undefined {
   if (effort === undefined || reasoning?.efforts === undefined) return effort;
-  return nearestEffort(effort, reasoning.efforts, reasoning.mandatory === true);
+  return nearestEffort(effort, reasoning.mandatory === true ? reasoningOnly(reasoning.efforts) : reasoning.efforts);
 }
 
 function amount(
@@ -184,7 +181,7 @@ function amount(
 ): ThinkingConfig {
   if (bounds === undefined) {
     const wanted = effort ?? effortOfBudget(budget);
-    return wanted === undefined ? {} : { thinkingLevel: nearestEffort(wanted, efforts, true) };
+    return wanted === undefined ? {} : { thinkingLevel: nearestEffort(wanted, reasoningOnly(efforts)) };
   }
   if (effort === 'none') return { thinkingBudget: off === 'disabled' ? 0 : bounds.least };
   const wanted = budget ?? budgetOfEffort(effort, limit);

@@ -16,12 +16,9 @@ import { encodeMedia, type MediaContext } from './media-parts.ts';
 import { parseJson } from '../upstream-failure.ts';
 
 /** Where a request goes, and what is remembered of earlier answers. */
-export interface EncodeContext {
-  readonly surface: GoogleSurface;
+export interface EncodeContext extends AssistantContext {
   /** Safety settings of every request that brings none. */
   readonly safetySettings?: readonly JsonObject[] | undefined;
-  /** The signature of a call whose message came back without it. */
-  readonly recall: (callId: string) => string | undefined;
 }
 
 /**
@@ -43,7 +40,6 @@ const TIERS: Readonly<Record<string, string>> = { default: 'standard', flex: 'fl
  * Writes a request for `generateContent`. Parameters that Google or the endpoint does not take are left out; those the
  * client left out stay out.
  *
- * @param accepts - The record of the endpoint.
  * @param note - Is called with what is changed because the model does not take it. Default: nobody is.
  * @throws {@link EncodeError} for what Google cannot be told, and for a parameter that the model does not take and the
  * request requires.
@@ -52,13 +48,13 @@ export function encodeRequest(
   request: NormalizedRequest,
   endpoint: Endpoint,
   context: EncodeContext,
-  accepts: Accepts,
   note: Note = UNNOTED,
 ): JsonObject {
-  const takes = parametersTaken(request, endpoint, accepts, accepts.reasoning.byDefault);
+  const { accepts } = context;
+  const takes = parametersTaken(request, endpoint, accepts, { reasons: accepts.reasoning.byDefault });
   noteLeftOut(request, takes, note);
   const extra = passedOn(request.extra);
-  const conversation = encodeConversation(request.messages, { ...context, accepts });
+  const conversation = encodeConversation(request.messages, context);
   const tools = chooseTools(request, accepts, takes, note);
   const generationConfig = encodeGeneration(request, endpoint, {
     accepts,
@@ -97,7 +93,7 @@ function passedOn(extra: JsonObject): JsonObject {
 /** A tier endpoint requires its own tier; where nobody declared tiers, Google decides about the wanted one. */
 function encodeTier({ serviceTier }: NormalizedRequest, endpoint: Endpoint, { vertex }: GoogleSurface): object {
   if (vertex) return {};
-  const tier = tierToAsk(endpoint, serviceTier, endpoint.parameters === undefined);
+  const tier = tierToAsk(endpoint, endpoint.parameters === undefined ? serviceTier : undefined);
   return tier !== undefined && Object.hasOwn(TIERS, tier) ? { serviceTier: TIERS[tier] } : {};
 }
 

@@ -28,10 +28,10 @@ export function encodeMedia(
 ): Part {
   switch (part.type) {
     case 'image_url':
-      return encodeAddress(part.image_url.url, 'image', `${path}.image_url.url`, context);
+      return encodeAddress({ url: part.image_url.url, kind: 'image' }, `${path}.image_url.url`, context);
     case 'video_url':
     case 'input_video':
-      return encodeAddress(part.video_url.url, 'video', `${path}.video_url.url`, context);
+      return encodeAddress({ url: part.video_url.url, kind: 'video' }, `${path}.video_url.url`, context);
     case 'input_audio':
       return encodeAudio(part);
     case 'file':
@@ -43,13 +43,18 @@ function encodeAudio({ input_audio: { data, format } }: AudioPart): Part {
   return { inlineData: { mimeType: typeOfAudio(format), data } };
 }
 
+/** Media behind a data URL or an address. */
+interface AddressedMedia {
+  readonly url: string;
+  readonly kind: MediaKind;
+  readonly filename?: string | undefined;
+}
+
 /** Writes a data URL as its bytes, and an address that Google fetches as that address. */
 export function encodeAddress(
-  url: string,
-  kind: MediaKind,
+  { url, kind, filename }: AddressedMedia,
   path: string,
   { accepts: { conversation }, surface }: MediaContext,
-  filename?: string,
 ): Part {
   if (/^data:/i.test(url.slice(0, 5))) {
     const inlineData = readInlineData(url, typeOfName(filename) ?? defaultType(kind));
@@ -69,7 +74,8 @@ export function encodeAddress(
 
 function encodeFile({ file }: FilePart, path: string, context: MediaContext): Part {
   const { filename, file_data: data, file_id: id } = file;
-  if (data !== undefined) return encodeAddress(data, 'file', `${path}.file.file_data`, context, filename);
+  if (data !== undefined)
+    return encodeAddress({ url: data, kind: 'file', filename }, `${path}.file.file_data`, context);
   const { surface } = context;
   if (/^(?:https|gs):\/\//.test(id ?? '')) return stored(id ?? '', typeOfName(filename) ?? typeOfName(id));
   if (surface.vertex) throw new EncodeError(`${path}.file.file_id must be a gs:// address for models on Vertex AI`);

@@ -4,6 +4,7 @@ import type {
   NativeCall,
   NativeJob,
   NativeJobCall,
+  NativeLookup,
   NativeReply,
   NativeResult,
   NativeState,
@@ -115,77 +116,26 @@ const GONE_FILE = new Set([403, 404]);
  */
 export function geminiBatches(api: ProviderApi, codecs: BatchCodecs, version: string): LoadedBatches {
   const calls = new BatchApi(api);
-  const uploads = `/../upload/${version}/files`;
-
-  async function upload(call: NativeCall, name: string, text: string): Promise<NativeReply<string>> {
-    const started = await calls.header(
-      call,
-      {
-        method: 'POST',
-        path: uploads,
-        body: JSON.stringify({ file: { displayName: name } }),
-        headers: Object.entries({
-          'x-goog-upload-protocol': 'resumable',
-          'x-goog-upload-command': 'start',
-          'x-goog-upload-header-content-length': String(new TextEncoder().encode(text).byteLength),
-          'x-goog-upload-header-content-type': LINES,
-        }).flat(),
-      },
-      'x-goog-upload-url',
-    );
-    if (!started.ok) return started;
-    // Never at the host that the answer names: the key goes to the configured one only.
-    const session = URL.parse(started.value)?.search;
-    if (session === undefined || session === '') return badAnswer('no address for a file');
-    const uploaded = await calls.json(call, {
-      method: 'POST',
-      path: `${uploads}${session}`,
-      body: text,
-      contentType: LINES,
-      headers: ['x-goog-upload-offset', '0', 'x-goog-upload-command', 'upload, finalize'],
-    });
-    if (!uploaded.ok) return uploaded;
-    const { file } = uploaded.value;
-    const id = isJsonObject(file) ? file['name'] : undefined;
-    return typeof id === 'string' && FILE_NAME.test(id) ? { ok: true, value: id } : badAnswer('a file without a name');
-  }
+  const files = new GeminiFiles(calls, version);
 
   function retrieve(call: NativeJobCall): Promise<NativeReply<JsonObject>> {
     return calls.json(call, { method: 'GET', path: pathOf(call) });
   }
 
-  async function remove(call: NativeCall, path: string, gone: ReadonlySet<number>): Promise<NativeReply<'deleted'>> {
-    const reply = await calls.json(call, { method: 'DELETE', path });
-    return reply.ok || gone.has(reply.failure.status ?? 0) ? { ok: true, value: 'deleted' } : reply;
-  }
-
   return {
-    async find(lookup) {
-      for (let pages = 0, token = ''; pages < MAX_PAGES; pages += 1) {
-        const from = token === '' ? '' : `&pageToken=${encodeURIComponent(token)}`;
-        const reply = await calls.json(lookup, { method: 'GET', path: `/batches?pageSize=${PAGE}${from}` });
-        if (!reply.ok) return reply;
-        const { operations, nextPageToken: next } = reply.value;
-        const listed = read.objects(operations);
-        const existingJob = listed.find((operation) => isSameJob(operation, lookup.key));
-        if (existingJob !== undefined) return { ok: true, value: jobOf(existingJob, undefined) };
-        if (typeof next !== 'string' || next === '') break;
-        token = next;
-      }
-      return { ok: true, value: undefined };
-    },
+    find: async (lookup) => findJob(calls, lookup),
     async submit(submission) {
       const parts = await writeParts(submission, codecs, BOUNDS, (id, { body }) =>
         serialize({ key: id, request: body }),
       );
       if (!parts.ok) return parts;
-      const file = await upload(submission, submission.key, `${parts.value.join('\n')}\n`);
+      const file = await files.upload(submission, submission.key, `${parts.value.join('\n')}\n`);
       if (!file.ok) return file;
       const path = `/${modelPath(submission.endpoint.upstreamModel)}:batchGenerateContent`;
       const batch = { displayName: submission.key, inputConfig: { fileName: file.value } };
       const created = await calls.json(submission, { method: 'POST', path, body: JSON.stringify({ batch }) });
       // The file of a batch that was refused is of no use to anybody. When that is unknown, it stays.
-      if (!created.ok && created.failure.status !== undefined) await remove(submission, `/${file.value}`, GONE_FILE);
+      if (!created.ok && created.failure.status !== undefined) await files.delete(submission, file.value);
       if (!created.ok) return created;
       const job = jobOf(created.value, file.value);
       return job === undefined ? badAnswer('a batch without a name') : { ok: true, value: job };
@@ -210,15 +160,91 @@ export function geminiBatches(api: ProviderApi, codecs: BatchCodecs, version: st
       const retrieved = await retrieve(call);
       const answers = retrieved.ok ? answersOf(retrieved.value) : undefined;
       for (const file of [call.job['file'], answers]) {
-        const removed = typeof file === 'string' ? await remove(call, `/${file}`, GONE_FILE) : undefined;
+        const removed = typeof file === 'string' ? await files.delete(call, file) : undefined;
         if (removed?.ok === false) return removed;
       }
-      return remove(call, pathOf(call), GONE_BATCH);
+      return remove(calls, call, pathOf(call), GONE_BATCH);
     },
   };
 }
 
+/** Finds a batch again when the answer to its creation was lost. */
+async function findJob(calls: BatchApi, lookup: NativeLookup): Promise<NativeReply<NativeJob | undefined>> {
+  for (let pages = 0, token = ''; pages < MAX_PAGES; pages += 1) {
+    const from = token === '' ? '' : `&pageToken=${encodeURIComponent(token)}`;
+    const reply = await calls.json(lookup, { method: 'GET', path: `/batches?pageSize=${PAGE}${from}` });
+    if (!reply.ok) return reply;
+    const { operations, nextPageToken: next } = reply.value;
+    const listed = read.objects(operations);
+    const existingJob = listed.find((operation) => isSameJob(operation, lookup.key));
+    if (existingJob !== undefined) return { ok: true, value: jobOf(existingJob, undefined) };
+    if (typeof next !== 'string' || next === '') break;
+    token = next;
+  }
+  return { ok: true, value: undefined };
+}
+
 const LINES = 'application/jsonl';
+
+/** Files of requests, which go up beside the version of the API. */
+class GeminiFiles {
+  readonly #calls: BatchApi;
+  readonly #uploads: string;
+
+  constructor(calls: BatchApi, version: string) {
+    this.#calls = calls;
+    this.#uploads = `/../upload/${version}/files`;
+  }
+
+  /** Uploads a file, and gives its name. */
+  async upload(call: NativeCall, name: string, text: string): Promise<NativeReply<string>> {
+    const started = await this.#calls.header(
+      call,
+      {
+        method: 'POST',
+        path: this.#uploads,
+        body: JSON.stringify({ file: { displayName: name } }),
+        headers: Object.entries({
+          'x-goog-upload-protocol': 'resumable',
+          'x-goog-upload-command': 'start',
+          'x-goog-upload-header-content-length': String(new TextEncoder().encode(text).byteLength),
+          'x-goog-upload-header-content-type': LINES,
+        }).flat(),
+      },
+      'x-goog-upload-url',
+    );
+    if (!started.ok) return started;
+    // Never at the host that the answer names: the key goes to the configured one only.
+    const session = URL.parse(started.value)?.search;
+    if (session === undefined || session === '') return badAnswer('no address for a file');
+    const uploaded = await this.#calls.json(call, {
+      method: 'POST',
+      path: `${this.#uploads}${session}`,
+      body: text,
+      contentType: LINES,
+      headers: ['x-goog-upload-offset', '0', 'x-goog-upload-command', 'upload, finalize'],
+    });
+    if (!uploaded.ok) return uploaded;
+    const { file } = uploaded.value;
+    const id = isJsonObject(file) ? file['name'] : undefined;
+    return typeof id === 'string' && FILE_NAME.test(id) ? { ok: true, value: id } : badAnswer('a file without a name');
+  }
+
+  async delete(call: NativeCall, name: string): Promise<NativeReply<'deleted'>> {
+    return remove(this.#calls, call, `/${name}`, GONE_FILE);
+  }
+}
+
+/** Deletes what is behind a path, unless it is gone already. */
+async function remove(
+  calls: BatchApi,
+  call: NativeCall,
+  path: string,
+  gone: ReadonlySet<number>,
+): Promise<NativeReply<'deleted'>> {
+  const reply = await calls.json(call, { method: 'DELETE', path });
+  return reply.ok || gone.has(reply.failure.status ?? 0) ? { ok: true, value: 'deleted' } : reply;
+}
 
 function badAnswer(what: string): NativeReply<never> {
   return { ok: false, failure: failure('bad_response', `The provider sent ${what}`) };

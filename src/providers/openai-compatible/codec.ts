@@ -44,7 +44,8 @@ export function chatCompletionsCodec(
   vendor: VendorAccepts = ANY_SERVER,
   responses?: Codec,
 ): Codec {
-  const accepts = foldAccepts(vendor, differencesOf(quirks));
+  const acceptsOf = foldAccepts(vendor, differencesOf(quirks));
+  const variant = { quirks, acceptsOf };
   // Ids of calls that were written anew are turned back in answers.
   const answering = { ...quirks, toolCallIds: quirks.toolCallIds ?? vendor.all.conversation.toolIds };
   const signatures = new CallSignatures();
@@ -60,13 +61,13 @@ export function chatCompletionsCodec(
       ? {}
       : {
           insteadFor: (request, endpoint) =>
-            wantsResponses(request, endpoint, accepts(endpoint)) ? responses : undefined,
+            wantsResponses(request, endpoint, acceptsOf(endpoint)) ? responses : undefined,
         }),
     path: () => '/chat/completions',
     encode: (request, endpoint, note) =>
-      signatures.add(encodeRequest(request, endpoint, quirks, accepts(endpoint), note), request, endpoint),
+      signatures.add(encodeRequest(request, endpoint, variant, note), request, endpoint),
     decodeResult: (body, context, request) => decodeResult(body, contextOf(context, request)),
-    takesAddresses: (endpoint) => accepts(endpoint).conversation.fileAddresses,
+    takesAddresses: (endpoint) => acceptsOf(endpoint).conversation.fileAddresses,
     embeddings: embeddingsCodec(quirks),
     tokenCount: quirks.countsInput === true ? INPUT_COUNT : undefined,
     streamDecoder: (context, request) => new ChatStreamDecoder(contextOf(context, request)),

@@ -97,7 +97,7 @@ function decodeChoice(
   if (calls === undefined) return undefined;
   return {
     index,
-    finish_reason: finishOf(native, calls.length > 0),
+    finish_reason: finishOf(native, calls.length),
     native_finish_reason: native,
     logprobs: logprobs == null ? null : (decodeLogprobs(logprobs) ?? null),
     message: messageOf(decodeContent(source), calls, hasSources(result) ? result : undefined),
@@ -160,8 +160,8 @@ export function indexerOf({ quirks, request, onExtra }: DecodeContext, choice: n
 }
 
 /** Some servers say nothing. */
-function finishOf(native: string | null, called: boolean): FinishReason {
-  return endReason(native === null ? 'stop' : mapFinishReason(native), called);
+function finishOf(native: string | null, calls: number): FinishReason {
+  return endReason(native === null ? 'stop' : mapFinishReason(native), calls);
 }
 
 function bad(message: string): DecodedResult {

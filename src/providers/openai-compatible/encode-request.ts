@@ -12,40 +12,56 @@ import { ToolIds } from '../tool-ids.ts';
 import { type VendorQuirks, toolIdRule } from './vendor-quirks.ts';
 import { checkConversation, completed, encodeMessage, markLastBlock } from './encode-message.ts';
 import type { AcceptedSchemas, Accepts } from '../../core/accepts.ts';
+import type { AcceptsOfEndpoint } from '../fold-accepts.ts';
 import { ChangedSchemas, leftOut, limited, nearest, type Note, notHeld, rewritten, UNNOTED } from '../adjustments.ts';
-import { noteOthersLeftOut, parametersTaken, type Takes, takesLimit, takesReasoning } from '../taken-parameters.ts';
+import {
+  type EncodingRules,
+  noteOthersLeftOut,
+  parametersTaken,
+  type Takes,
+  takesLimit,
+  takesReasoning,
+} from '../taken-parameters.ts';
 import { shapeConversation } from '../../core/conversation/shape.ts';
 import { tierToAsk } from '../codec.ts';
-import { REASONING_EFFORTS, type ReasoningEffort, type ResponseFormat } from '../../protocol/reasoning.ts';
+import { effortOfBudget, effortToAsk, reasoningOnly } from '../accepted-effort.ts';
+import type { ReasoningEffort, ResponseFormat } from '../../protocol/reasoning.ts';
 
 /** A request body for a server of the chat completions wire. */
 export type EncodedBody = Readonly<Record<string, unknown>>;
+
+/** What a vendor makes of the chat completions or Responses API. */
+export interface ApiVariant {
+  readonly quirks: VendorQuirks;
+  readonly acceptsOf: AcceptsOfEndpoint;
+}
 
 /**
  * Writes a request in a variant of the chat completions API. Parameters that the endpoint or the vendor does not
  * take are left out; those the client left out stay out.
  *
- * @param accepts - The record of the endpoint.
  * @param note - Is called with what is changed because the model does not take it. Default: nobody is.
  * @throws {@link EncodeError} for content that the server does not take.
  */
 export function encodeRequest(
   request: NormalizedRequest,
   endpoint: Endpoint,
-  quirks: VendorQuirks,
-  accepts: Accepts,
+  { quirks, acceptsOf }: ApiVariant,
   note: Note = UNNOTED,
 ): EncodedBody {
+  const accepts = acceptsOf(endpoint);
   const effort = encodedEffort(request, endpoint, accepts);
-  const takes = parametersTaken(request, endpoint, accepts, reasonsBy(effort, accepts), quirks.unsupported);
+  const { unsupported } = quirks;
+  const takes = parametersTaken(request, endpoint, accepts, { reasons: reasonsBy(effort, accepts), unsupported });
+  const rules: EncodingRules = { accepts, takes, note };
   noteOthersLeftOut(request, takes, note);
   const body: Record<string, unknown> = {
     ...request.extra,
     model: endpoint.upstreamModel,
     messages: encodeMessages(orderedMessages(request, markedMessages(request, quirks), accepts), quirks, accepts),
   };
-  encodeParameters(request, quirks, accepts, takes, body, note);
-  if (request.tools.length > 0) Object.assign(body, encodeTools(request, quirks, accepts, takes, note));
+  encodeParameters(request, quirks, rules, body);
+  if (request.tools.length > 0) Object.assign(body, encodeTools(request, quirks, rules));
   if (request.responseFormat !== undefined) Object.assign(body, encodeFormat(request, accepts, takes, note));
   if (request.reasoning !== undefined && takesReasoning(takes)) {
     Object.assign(body, encodeReasoning(request.reasoning, effort, quirks));
@@ -84,10 +100,8 @@ export function noteEffort({ effort: wanted }: ReasoningRequest, sent: Reasoning
 function encodeParameters(
   { parameters, tools }: NormalizedRequest,
   quirks: VendorQuirks,
-  accepts: Accepts,
-  takes: Takes,
+  { accepts, takes, note }: EncodingRules,
   encoded: Record<string, unknown>,
-  note: Note,
 ): void {
   for (const name in parameters) {
     const value = parameters[name as keyof typeof parameters];
@@ -120,10 +134,9 @@ function encodeSearch(options: JsonObject): JsonObject {
 function encodeTools(
   { tools, toolChoice }: NormalizedRequest,
   quirks: VendorQuirks,
-  { schemas, parameters: { forcedTools } }: Accepts,
-  takes: Takes,
-  note: Note,
+  { accepts: { schemas, parameters }, takes, note }: EncodingRules,
 ): EncodedBody {
+  const { forcedTools } = parameters;
   if (tools.length === 0 || !takes('tools')) return {};
   const isFree = forcedTools !== 'never' || toolChoice === undefined || toolChoice === 'auto';
   if (!isFree && toolChoice === 'none') {
@@ -283,14 +296,14 @@ export function encodeTier(
   { serviceTiers = [] }: VendorQuirks,
 ): EncodedBody {
   if (serviceTiers.length === 0) return NOTHING;
-  const tier = tierToAsk(endpoint, serviceTier, hasUndeclaredTier(endpoint, serviceTier));
+  const tier = tierToAsk(endpoint, mayTakeUndeclared(endpoint, serviceTier) ? serviceTier : undefined);
   return tier !== undefined && serviceTiers.includes(tier) ? { service_tier: tier } : NOTHING;
 }
 
 const NOTHING = {};
 
 /** Tiers that a source knows are endpoints of their own; others may be there without anybody knowing. */
-function hasUndeclaredTier(
+function mayTakeUndeclared(
   { parameters, unknownParameters, price, origins }: Endpoint,
   tier: NormalizedRequest['serviceTier'],
 ): boolean {
@@ -307,14 +320,6 @@ function encodeStream({ streamOptions, padsChunks }: VendorQuirks): EncodedBody 
   };
 }
 
-/** Efforts as shares of a budget, for providers that grade where the caller counted (gaps 2.5). */
-const SHARES: readonly (readonly [number, ReasoningEffort])[] = [
-  [0.9, 'xhigh'],
-  [0.65, 'high'],
-  [0.35, 'medium'],
-  [0.15, 'low'],
-];
-
 /** The effort to request: the nearest that the model takes; undefined where there is nothing to say. */
 export function encodedEffort(
   { reasoning, parameters }: NormalizedRequest,
@@ -324,20 +329,7 @@ export function encodedEffort(
   if (reasoning === undefined) return undefined;
   const wanted = reasoning.effort ?? effortOfBudget(reasoning.maxTokens, parameters.max_completion_tokens);
   const known = endpoint.reasoning?.efforts ?? accepts.reasoning.efforts;
-  return wanted && effortToAsk(wanted, known, endpoint.reasoning?.mandatory === true);
-}
-
-/**
- * The nearest of the efforts that a model takes; undefined where it takes none that reasons, so that saying nothing comes
- * closest.
- */
-export function effortToAsk(
-  wanted: ReasoningEffort,
-  known: readonly ReasoningEffort[],
-  mandatory: boolean,
-): ReasoningEffort | undefined {
-  const usable = wanted === 'none' && !mandatory ? known : known.filter((effort) => effort !== 'none');
-  return usable.length === 0 ? undefined : nearestEffort(wanted, usable, mandatory);
+  return wanted && effortToAsk(wanted, endpoint.reasoning?.mandatory === true ? reasoningOnly(known) : known);
 }
 
 /** Writes the reasoning options in the way of the variant. */
@@ -364,30 +356,4 @@ function encodeReasoning(
     case 'reasoning_effort':
       return effort === undefined ? {} : { reasoning_effort: effort };
   }
-}
-
-/** The effort that comes closest to a budget of reasoning tokens. */
-export function effortOfBudget(budget: number | undefined, maxTokens: number | undefined): ReasoningEffort | undefined {
-  if (budget === undefined) return undefined;
-  if (maxTokens === undefined) return 'medium';
-  return SHARES.find(([share]) => budget / maxTokens >= share)?.[1] ?? 'minimal';
-}
-
-/**
- * The known effort nearest to the wanted one; of two as near, the stronger, as servers that grade coarsely do it
- * themselves. Reasoning is only switched off when `none` itself is known: a model that always reasons gets its lowest
- * effort.
- */
-export function nearestEffort(
-  wanted: ReasoningEffort,
-  known: readonly ReasoningEffort[] = REASONING_EFFORTS,
-  mandatory = false,
-): ReasoningEffort {
-  const usable = new Set(known);
-  if (wanted !== 'none' || mandatory) usable.delete('none');
-  const position = REASONING_EFFORTS.indexOf(wanted);
-  const distance = (effort: ReasoningEffort): number => Math.abs(REASONING_EFFORTS.indexOf(effort) - position);
-  // From the strongest down, so that the stronger of two as near is met first.
-  const ranked = REASONING_EFFORTS.filter((effort) => usable.has(effort));
-  return ranked.toSorted((left, right) => distance(left) - distance(right))[0] ?? wanted;
 }

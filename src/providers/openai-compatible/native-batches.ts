@@ -6,6 +6,7 @@ import type {
   NativeCall,
   NativeJob,
   NativeJobCall,
+  NativeLookup,
   NativeReply,
   NativeResult,
   NativeSubmission,
@@ -49,30 +50,8 @@ export function fileBatches(api: ProviderApi, codecs: BatchCodecs, { wire, paths
     return calls.json(call, { method: 'GET', path: pathOf(call) });
   }
 
-  /** What is remembered of a batch; undefined for one without an id. */
-  function jobOf(batch: JsonObject, input?: string): NativeJob | undefined {
-    const id = read.text(batch['id']);
-    if (id === undefined) return undefined;
-    return { job: { id, file: read.text(wire.inputOf(batch)) ?? input ?? null }, expiresAt: wire.expiryOf(batch) };
-  }
-
   return {
-    async find(lookup) {
-      const oldest = lookup.createdAt / 1_000 - CLOCK_SKEW_SECONDS;
-      for (let page = 0, after: string | undefined; page < MAX_PAGES; page += 1) {
-        const path = `${wire.path}?${wire.listQuery(page, after)}`;
-        const reply = await calls.json(lookup, { method: 'GET', path });
-        if (!reply.ok) return reply;
-        const { data } = reply.value;
-        const listed = read.objects(data);
-        const existingJob = existingJobIn(listed, lookup.key);
-        if (existingJob !== undefined) return { ok: true, value: jobOf(existingJob) };
-        const last = listed.at(-1);
-        after = read.text(last?.['id']);
-        if (!wire.hasMore(reply.value, listed) || Number(last?.['created_at']) < oldest) break;
-      }
-      return { ok: true, value: undefined };
-    },
+    find: async (lookup) => findJob(calls, wire, lookup),
     async submit(submission) {
       const written = await writeFile(submission, codecs, paths, wire);
       if (!written.ok) return written;
@@ -85,7 +64,7 @@ export function fileBatches(api: ProviderApi, codecs: BatchCodecs, { wire, paths
       // The file of a batch that was refused is of no use to anybody. When that is unknown, it stays.
       if (!created.ok && created.failure.status !== undefined) await files.delete(submission, file);
       if (!created.ok) return created;
-      const job = jobOf(created.value, file);
+      const job = jobOf(wire, created.value, file);
       return job === undefined ? badAnswer('a batch without an id') : { ok: true, value: job };
     },
     async poll(call) {
@@ -102,6 +81,35 @@ export function fileBatches(api: ProviderApi, codecs: BatchCodecs, { wire, paths
     },
     remove: async (call) => files.deleteAll(call, await retrieve(call), call.job['file'], wire.resultFiles),
   };
+}
+
+/** What is remembered of a batch; undefined for one without an id. */
+function jobOf(wire: BatchWire, batch: JsonObject, input?: string): NativeJob | undefined {
+  const id = read.text(batch['id']);
+  if (id === undefined) return undefined;
+  return { job: { id, file: read.text(wire.inputOf(batch)) ?? input ?? null }, expiresAt: wire.expiryOf(batch) };
+}
+
+/** Finds a batch again when the answer to its creation was lost. */
+async function findJob(
+  calls: BatchApi,
+  wire: BatchWire,
+  lookup: NativeLookup,
+): Promise<NativeReply<NativeJob | undefined>> {
+  const oldest = lookup.createdAt / 1_000 - CLOCK_SKEW_SECONDS;
+  for (let page = 0, after: string | undefined; page < MAX_PAGES; page += 1) {
+    const path = `${wire.path}?${wire.listQuery(page, after)}`;
+    const reply = await calls.json(lookup, { method: 'GET', path });
+    if (!reply.ok) return reply;
+    const { data } = reply.value;
+    const listed = read.objects(data);
+    const existingJob = existingJobIn(listed, lookup.key);
+    if (existingJob !== undefined) return { ok: true, value: jobOf(wire, existingJob) };
+    const last = listed.at(-1);
+    after = read.text(last?.['id']);
+    if (!wire.hasMore(reply.value, listed) || Number(last?.['created_at']) < oldest) break;
+  }
+  return { ok: true, value: undefined };
 }
 
 /** The batch that was made under a key. */

@@ -34,17 +34,9 @@ function hosted(
   slug: HostedVendor,
   name: string,
   baseURL: string,
-  apiKeyVariables: readonly string[],
-  more: Partial<VendorPreset> = {},
+  { quirks, ...more }: Pick<VendorPreset, 'apiKeyVariables'> & Partial<VendorPreset>,
 ): VendorPreset {
-  return {
-    slug,
-    name,
-    baseURL,
-    apiKeyVariables,
-    ...more,
-    quirks: { unsupported: parametersLackedBy(slug), ...more.quirks },
-  };
+  return { slug, name, baseURL, ...more, quirks: { unsupported: parametersLackedBy(slug), ...quirks } };
 }
 
 const LOCAL: VendorQuirks = {
@@ -208,20 +200,41 @@ export const VENDOR_PRESETS = {
     quirks: LOCAL,
   },
   // One line each. Where the address and the record are from, and when, is in the record.
-  cerebras: hosted('cerebras', 'Cerebras', 'https://api.cerebras.ai/v1', ['CEREBRAS_API_KEY']),
-  perplexity: hosted('perplexity', 'Perplexity', 'https://api.perplexity.ai', ['PERPLEXITY_API_KEY', 'PPLX_API_KEY']),
-  cohere: hosted('cohere', 'Cohere', 'https://api.cohere.ai/compatibility/v1', ['COHERE_API_KEY', 'CO_API_KEY'], {
+  cerebras: hosted('cerebras', 'Cerebras', 'https://api.cerebras.ai/v1', { apiKeyVariables: ['CEREBRAS_API_KEY'] }),
+  perplexity: hosted('perplexity', 'Perplexity', 'https://api.perplexity.ai', {
+    apiKeyVariables: ['PERPLEXITY_API_KEY', 'PPLX_API_KEY'],
+  }),
+  cohere: hosted('cohere', 'Cohere', 'https://api.cohere.ai/compatibility/v1', {
+    apiKeyVariables: ['COHERE_API_KEY', 'CO_API_KEY'],
     quirks: { userField: 'none', embeddings: { user: false } },
   }),
-  huggingface: hosted('huggingface', 'Hugging Face', 'https://router.huggingface.co/v1', ['HF_TOKEN'], SHARED),
-  sambanova: hosted('sambanova', 'SambaNova', 'https://api.sambanova.ai/v1', ['SAMBANOVA_API_KEY']),
-  nvidia: hosted('nvidia', 'NVIDIA', 'https://integrate.api.nvidia.com/v1', ['NVIDIA_API_KEY']),
-  github: hosted('github', 'GitHub Models', 'https://models.github.ai/inference', ['GITHUB_TOKEN'], SHARED),
-  cloudflare: hosted('cloudflare', 'Cloudflare', CLOUDFLARE, ['CLOUDFLARE_API_TOKEN', 'CLOUDFLARE_API_KEY'], SHARED),
-  moonshot: hosted('moonshot', 'Moonshot AI', 'https://api.moonshot.ai/v1', ['MOONSHOT_API_KEY'], THINKING),
-  qwen: hosted('qwen', 'Qwen', MODEL_STUDIO, ['DASHSCOPE_API_KEY'], THINKING),
-  minimax: hosted('minimax', 'MiniMax', 'https://api.minimax.io/v1', ['MINIMAX_API_KEY'], THINKING),
-  zhipu: hosted('zhipu', 'Zhipu AI', 'https://open.bigmodel.cn/api/paas/v4', ['ZHIPU_API_KEY', 'ZHIPUAI_API_KEY'], {
+  huggingface: hosted('huggingface', 'Hugging Face', 'https://router.huggingface.co/v1', {
+    apiKeyVariables: ['HF_TOKEN'],
+    ...SHARED,
+  }),
+  sambanova: hosted('sambanova', 'SambaNova', 'https://api.sambanova.ai/v1', {
+    apiKeyVariables: ['SAMBANOVA_API_KEY'],
+  }),
+  nvidia: hosted('nvidia', 'NVIDIA', 'https://integrate.api.nvidia.com/v1', { apiKeyVariables: ['NVIDIA_API_KEY'] }),
+  github: hosted('github', 'GitHub Models', 'https://models.github.ai/inference', {
+    apiKeyVariables: ['GITHUB_TOKEN'],
+    ...SHARED,
+  }),
+  cloudflare: hosted('cloudflare', 'Cloudflare', CLOUDFLARE, {
+    apiKeyVariables: ['CLOUDFLARE_API_TOKEN', 'CLOUDFLARE_API_KEY'],
+    ...SHARED,
+  }),
+  moonshot: hosted('moonshot', 'Moonshot AI', 'https://api.moonshot.ai/v1', {
+    apiKeyVariables: ['MOONSHOT_API_KEY'],
+    ...THINKING,
+  }),
+  qwen: hosted('qwen', 'Qwen', MODEL_STUDIO, { apiKeyVariables: ['DASHSCOPE_API_KEY'], ...THINKING }),
+  minimax: hosted('minimax', 'MiniMax', 'https://api.minimax.io/v1', {
+    apiKeyVariables: ['MINIMAX_API_KEY'],
+    ...THINKING,
+  }),
+  zhipu: hosted('zhipu', 'Zhipu AI', 'https://open.bigmodel.cn/api/paas/v4', {
+    apiKeyVariables: ['ZHIPU_API_KEY', 'ZHIPUAI_API_KEY'],
     quirks: { reasoningHistory: 'reasoning_content', messageNames: false, streamOptions: false },
   }),
 } as const satisfies Readonly<Partial<Record<BuiltInProvider, VendorPreset>>>;

@@ -16,7 +16,7 @@ import type { ApiFormatName } from '../../protocol/api-format.ts';
  * @throws {@link ConfigError} when the slug, the address or the key cannot be right.
  */
 export function openaiCompatible<const Model extends string>(options: OpenAiCompatibleOptions<Model>): Provider<Model> {
-  return chatCompletionsProvider(options, anyServer);
+  return chatCompletionsProvider(options, { accepts: anyServer });
 }
 
 /** Loads the record of a vendor. */
@@ -24,19 +24,26 @@ export type LoadAccepts = () => Promise<VendorAccepts>;
 
 const anyServer: LoadAccepts = async () => (await import('../accepts/any-server.ts')).ANY_SERVER;
 
+/** What is known of the vendor of a provider. */
+export interface KnownVendor {
+  readonly accepts: LoadAccepts;
+  /** Its slug, for what is known of its models. Default: it is none of those that are known. */
+  readonly vendor?: string | undefined;
+  /**
+   * Whether it supports Responses at the same address, for models that are only there. Default: where callers may use it
+   * natively.
+   */
+  readonly hasResponses?: boolean | undefined;
+}
+
 /**
  * A provider with the chat completions API, of a vendor that is known.
  *
- * @param hasResponses - Whether it supports Responses at the same address, for models that are only there. Default:
- * where callers may use it natively.
- * @param ofVendor - Its slug, for what is known of its models.
  * @throws {@link ConfigError} as {@link openaiCompatible} does.
  */
 export function chatCompletionsProvider<const Model extends string>(
   options: OpenAiCompatibleOptions<Model>,
-  accepts: LoadAccepts,
-  hasResponses: boolean = options.nativeApiFormats?.includes('responses') === true,
-  ofVendor?: string,
+  { accepts, vendor: vendorSlug, hasResponses }: KnownVendor,
 ): Provider<Model> {
   checkProviderShape(OPENAI_COMPATIBLE_OPTIONS, options);
   const { slug, name, models, dataCollection, zeroDataRetention, baseURL, query, apiKey, headers, transport } = options;
@@ -44,7 +51,7 @@ export function chatCompletionsProvider<const Model extends string>(
   return httpProvider<Model>(
     {
       slug,
-      vendor: ofVendor,
+      vendor: vendorSlug,
       name,
       models,
       dataCollection,
@@ -59,7 +66,8 @@ export function chatCompletionsProvider<const Model extends string>(
         hasEmbeddings: true,
         async load() {
           const [{ chatCompletionsCodec }, vendor] = await Promise.all([import('./codec.ts'), accepts()]);
-          if (!hasResponses || !mayWantResponses(vendor)) return chatCompletionsCodec(quirks, vendor);
+          const speaksResponses = hasResponses ?? nativeApiFormats.includes('responses');
+          if (!speaksResponses || !mayWantResponses(vendor)) return chatCompletionsCodec(quirks, vendor);
           const { chatOverResponsesCodec } = await import('../openai-responses/codec.ts');
           return chatCompletionsCodec(quirks, vendor, chatOverResponsesCodec(quirks, vendor));
         },

@@ -44,10 +44,12 @@ function vendor(preset: VendorPreset): VendorFactory {
         quirks: preset.quirks,
         apiKey,
       },
-      async () => (await import('../accepts/by-vendor.ts')).recordOf(preset.slug as PresetVendor),
-      // Behind another address is a proxy of the vendor, which would refuse the same on chat completions.
-      preset.nativeApiFormats?.includes('responses'),
-      preset.slug,
+      {
+        accepts: async () => (await import('../accepts/by-vendor.ts')).recordOf(preset.slug as PresetVendor),
+        vendor: preset.slug,
+        // Behind another address is a proxy of the vendor, which would refuse the same on chat completions.
+        hasResponses: preset.nativeApiFormats?.includes('responses'),
+      },
     );
   };
 }
@@ -169,9 +171,7 @@ export function azure<const Model extends string>(options: AzureOptions<Model>):
       quirks: AZURE_QUIRKS,
       apiKey,
     },
-    async () => (await import('../accepts/azure.ts')).AZURE,
-    true,
-    'azure',
+    { accepts: async () => (await import('../accepts/azure.ts')).AZURE, vendor: 'azure', hasResponses: true },
   );
 }
 

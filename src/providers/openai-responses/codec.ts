@@ -52,17 +52,17 @@ export function responsesCodec(quirks: VendorQuirks): Codec {
 
 /** The Responses wire for callers of any form, for models that are only there. */
 export function chatOverResponsesCodec(quirks: VendorQuirks, vendor: VendorAccepts): Codec {
-  const accepts = foldAccepts(vendor, differencesOf(quirks));
+  const variant = { quirks, acceptsOf: foldAccepts(vendor, differencesOf(quirks)) };
   return {
     path: () => '/responses',
-    encode: (request, endpoint, note) => encodeChat(request, endpoint, quirks, accepts(endpoint), note),
+    encode: (request, endpoint, note) => encodeChat(request, endpoint, variant, note),
     decodeResult(body, context, request) {
       const decoded = decodeResponse(body, contextOf(request, context));
       if (!decoded.ok) return decoded;
       const { native: _, ...result } = decoded.result;
       return { ok: true, result };
     },
-    streamDecoder: (context, request) => new ResponsesStreamDecoder(contextOf(request, context), false),
+    streamDecoder: (context, request) => new ResponsesStreamDecoder(contextOf(request, context), 'translated'),
   };
 }
 
@@ -96,14 +96,13 @@ export function encodeResponses(request: NormalizedRequest, endpoint: Endpoint, 
   if (native === undefined) throw new RangeError('only a native request is sent as it is');
   const sent = withAcceptedEffort(native.body, 'reasoning', endpoint.acceptedEfforts);
   const { service_tier: _, stream_options: options, input, ...body } = sent;
-  const extended = quirks.responsesExtensions === true;
   const kept = Object.entries(body).filter(
-    ([name]) => (extended || !EXTENSIONS.has(name)) && takes(name, endpoint, quirks),
+    ([name]) => (quirks.responsesExtensions === true || !EXTENSIONS.has(name)) && takes(name, endpoint, quirks),
   );
   const written = {
     ...Object.fromEntries(kept),
     model: endpoint.upstreamModel,
-    input: Array.isArray(input) ? encodeItems(repairItems(input), extended) : input,
+    input: Array.isArray(input) ? encodeItems(repairItems(input), quirks) : input,
     store: false,
     ...encodeTier(request, endpoint, quirks),
     ...(quirks.userField === 'none' ? {} : { [quirks.userField ?? 'user']: endUser }),
@@ -129,19 +128,17 @@ function encodeStream(options: JsonValue | undefined, { padsChunks }: VendorQuir
 /**
  * Input items as a server of this wire takes them. What other providers or this router put into earlier answers is
  * taken out: strict servers refuse members they do not know, and reasoning that they cannot find or read.
- *
- * @param extended - Whether the server knows the members that routers add.
  */
-function encodeItems(items: readonly JsonValue[], extended: boolean): readonly JsonValue[] {
-  return items.filter(isJsonObject).flatMap((item) => encodeItem(item, extended));
+function encodeItems(items: readonly JsonValue[], quirks: VendorQuirks): readonly JsonValue[] {
+  return items.filter(isJsonObject).flatMap((item) => encodeItem(item, quirks));
 }
 
-function encodeItem(item: JsonObject, extended: boolean): readonly JsonObject[] {
+function encodeItem(item: JsonObject, { responsesExtensions }: VendorQuirks): readonly JsonObject[] {
   const { type } = item;
   if (typeof type === 'string' && /^(?:open)?router:/.test(type)) return [];
   // Made here: the server never ran this search, and what it found is in the text that follows.
   if (type === 'web_search_call' && item['tool_name'] != null) return [];
-  if (type === 'reasoning') return extended ? [item] : encodeReasoning(item);
+  if (type === 'reasoning') return responsesExtensions === true ? [item] : encodeReasoning(item);
   if (type !== undefined && type !== 'message') return [item];
   const { annotations: _, ...message } = item;
   return [message];
@@ -180,10 +177,10 @@ export class ResponsesStreamDecoder implements StreamDecoder {
   #ended = false;
   #closing = false;
 
-  /** @param isNative - Whether the caller speaks this wire, so that events are passed on. */
-  constructor(context: ResponseContext, isNative = true) {
+  /** @param events - `native` where the client uses this API format, so that events are passed on. */
+  constructor(context: ResponseContext, events: 'native' | 'translated' = 'native') {
     this.#context = context;
-    this.#isNative = isNative;
+    this.#isNative = events === 'native';
   }
 
   event({ event, data }: SseEvent, pieces: StreamPiece[]): void {
@@ -351,7 +348,7 @@ export class ResponsesStreamDecoder implements StreamDecoder {
     }
     const usage = decodeUsage(response['usage']);
     if (usage !== undefined) pieces.push({ type: 'usage', usage });
-    pieces.push({ type: 'finish', index: 0, ...finishOf(response, this.#callCount > 0) }, { type: 'end' });
+    pieces.push({ type: 'finish', index: 0, ...finishOf(response, this.#callCount) }, { type: 'end' });
   }
 }
 

@@ -63,7 +63,7 @@ export function decodeResponse(body: string, context: ResponseContext): DecodedR
   if (items === undefined) return bad('The provider sent an answer without output');
   const { message, logprobs } = decodeItems(items, context);
   if (message.tool_calls?.some((call) => call.function.name === '') === true) return bad(NAMELESS);
-  const { reason, native } = finishOf(parsed, message.tool_calls !== undefined);
+  const { reason, native } = finishOf(parsed, message.tool_calls?.length ?? 0);
   const { systemFingerprint, serviceTier, upstreamId, cacheMiss } = factsOf(parsed);
   return {
     ok: true,
@@ -91,16 +91,16 @@ export function failureOfResponse(response: JsonObject, context: ErrorContext): 
   return undefined;
 }
 
-/** How an answer ended. */
+/** How an answer ended that called tools, or none. */
 export function finishOf(
   response: JsonObject,
-  called: boolean,
+  calls: number,
 ): { readonly reason: FinishReason; readonly native: string | null } {
   const { status, incomplete_details: details } = response;
   const word = isJsonObject(details) ? details['reason'] : undefined;
   const native = typeof word === 'string' ? word : typeof status === 'string' ? status : null;
   if (status === 'incomplete') return { reason: word === 'content_filter' ? 'content_filter' : 'length', native };
-  return { reason: called ? 'tool_calls' : 'stop', native };
+  return { reason: calls > 0 ? 'tool_calls' : 'stop', native };
 }
 
 /** Facts about the answer as a whole. */

@@ -23,6 +23,7 @@ import {
   encodedEffort,
   encodeParameterSchema,
   encodeTier,
+  type ApiVariant,
   heldFormat,
   noteEffort,
   reasonsBy,
@@ -47,14 +48,14 @@ const LEAST_OUTPUT = 16;
 export function encodeChat(
   request: NormalizedRequest,
   endpoint: Endpoint,
-  quirks: VendorQuirks,
-  accepts: Accepts,
+  { quirks, acceptsOf }: ApiVariant,
   note: Note = UNNOTED,
 ): EncodedBody {
+  const accepts = acceptsOf(endpoint);
   const { parameters, cache, extra, stream, preferences, needs } = request;
   const effort = encodedEffort(request, endpoint, accepts);
   const reasons = reasonsBy(effort, accepts);
-  const taken = parametersTaken(request, endpoint, accepts, reasons, quirks.unsupported);
+  const taken = parametersTaken(request, endpoint, accepts, { reasons, unsupported: quirks.unsupported });
   const takes: Takes = (name) => !NO_WORDS.has(name) && taken(name);
   noteLeftOut(request, takes, note);
   const lacking = preferences.requireParameters ? needs.parameters.find((name) => NO_WORDS.has(name)) : undefined;

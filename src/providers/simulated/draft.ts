@@ -291,8 +291,8 @@ function numberFor(schema: Schema, type: 'integer' | 'number', chance: Chance, v
   const to = highest === Infinity ? Math.max(from + USUAL_SPAN, 1) : highest;
   if (step === undefined) return rounded(from, to, chance.next());
   // Counting in steps keeps multiples exact; the bounds are moved inward to the nearest multiple that they allow.
-  const first = firstStep(from, step, from === boundOf(schema, 'exclusiveMinimum', NaN));
-  const last = -firstStep(-to, step, to === boundOf(schema, 'exclusiveMaximum', NaN));
+  const first = firstStep(from, step, boundOf(schema, 'exclusiveMinimum', NaN));
+  const last = -firstStep(-to, step, -boundOf(schema, 'exclusiveMaximum', NaN));
   const room = Math.max(1, last - first + 1);
   const steps = first + ((chance.integer(0, Math.min(room, USUAL_SPAN) - 1) + variation) % room);
   return steps * step + 0;
@@ -308,9 +308,10 @@ function stepOf(schema: Schema, type: 'integer' | 'number'): number | undefined 
   return 1;
 }
 
-function firstStep(from: number, step: number, exclusive: boolean): number {
+/** The first multiple of a step from a number on, which is not the excluded one. */
+function firstStep(from: number, step: number, excluded: number): number {
   const first = Math.ceil(from / step);
-  return exclusive && first * step === from ? first + 1 : first;
+  return from === excluded && first * step === from ? first + 1 : first;
 }
 
 /** A number with few digits, if one lies between the bounds. */

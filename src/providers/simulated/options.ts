@@ -76,17 +76,18 @@ export function checkOptions(options: SimulatedOptions): void {
   checkProviderShape(SIMULATED_OPTIONS, options, { slug: 'simulated' });
   const { slug = 'simulated', firstTokenMs = 0, tokensPerSecond = 0, failureRate = 0, failures = [] } = options;
   const problems: ConfigProblem[] = [];
-  const check = (isRight: boolean, name: string, problem: string): void => {
-    if (!isRight) problems.push({ path: `providers.${slug}.${name}`, problem });
+  const report = (name: string, problem: string): void => {
+    problems.push({ path: `providers.${slug}.${name}`, problem });
   };
-  check(/^[a-z0-9][a-z0-9-]*$/.test(slug), 'slug', 'must be lower-case letters, digits and dashes');
-  check(firstTokenMs >= 0 && firstTokenMs < Infinity, 'firstTokenMs', 'must be a number of milliseconds, 0 or more');
-  check(tokensPerSecond >= 0, 'tokensPerSecond', 'must be 0 or more; 0 and Infinity mean all at once');
-  check(failureRate >= 0 && failureRate <= 1, 'failureRate', 'must be from 0 to 1');
+  if (!/^[a-z0-9][a-z0-9-]*$/.test(slug)) report('slug', 'must be lower-case letters, digits and dashes');
+  if (!(firstTokenMs >= 0 && firstTokenMs < Infinity))
+    report('firstTokenMs', 'must be a number of milliseconds, 0 or more');
+  if (!(tokensPerSecond >= 0)) report('tokensPerSecond', 'must be 0 or more; 0 and Infinity mean all at once');
+  if (!(failureRate >= 0 && failureRate <= 1)) report('failureRate', 'must be from 0 to 1');
   for (const [index, outcome] of failures.entries()) {
     if (typeof outcome === 'string' || !('breakAfterTokens' in outcome)) continue;
     const isCount = Number.isInteger(outcome.breakAfterTokens) && outcome.breakAfterTokens >= 0;
-    check(isCount, `failures[${index}].breakAfterTokens`, 'must be a whole number, 0 or more');
+    if (!isCount) report(`failures[${index}].breakAfterTokens`, 'must be a whole number, 0 or more');
   }
   if (problems.length > 0) throw new ConfigError(problems);
 }

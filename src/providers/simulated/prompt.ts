@@ -7,7 +7,7 @@ import type { ParameterName } from '../../catalog/model.ts';
 import type { NormalizedRequest, ReasoningRequest } from '../../contracts/request.ts';
 import type { ReasoningEffort } from '../../protocol/reasoning.ts';
 import type { ToolChoice } from '../../protocol/tools.ts';
-import { nearestEffort } from '../openai-compatible/encode-request.ts';
+import { nearestEffort, reasoningOnly } from '../accepted-effort.ts';
 import type { ToolResults, Prompt, ReasoningAssignment, Assignment } from './prompt-types.ts';
 
 const NOUNS: readonly (readonly [type: string, one: string, many: string])[] = [
@@ -126,6 +126,6 @@ function readReasoning(request: ReasoningRequest | undefined, endpoint: Endpoint
     return { sentences, maxTokens: request.maxTokens, hidden };
   }
   const wanted = request?.effort ?? (mandatory ? 'medium' : 'none');
-  const sentences = SENTENCES[nearestEffort(wanted, efforts, mandatory)];
+  const sentences = SENTENCES[nearestEffort(wanted, mandatory ? reasoningOnly(efforts) : efforts)];
   return sentences === 0 ? undefined : { sentences, maxTokens: Infinity, hidden };
 }

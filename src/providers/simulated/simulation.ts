@@ -239,7 +239,9 @@ const QUIRKS: VendorQuirks = {
   serviceTiers: ['default', 'flex', 'priority', 'scale'],
 };
 
+const VARIANT = { quirks: QUIRKS, acceptsOf: () => OPENAI.all };
+
 /** The body that a real provider of the chat completions wire would have got. */
 function upstreamBody(request: NormalizedRequest, endpoint: Endpoint): JsonValue {
-  return JSON.parse(JSON.stringify(encodeRequest(request, endpoint, QUIRKS, OPENAI.all))) as JsonValue;
+  return JSON.parse(JSON.stringify(encodeRequest(request, endpoint, VARIANT))) as JsonValue;
 }

@@ -191,10 +191,10 @@ async function startedBoss(
   options: WakeCallOptions,
 ): Promise<PgBossPackage.PgBoss> {
   try {
-    return await startBoss(PgBoss, options, true);
+    return await startBoss(PgBoss, { ...options, createSchema: true });
   } catch (error) {
     if (!isRefused(error)) throw namedFailure(error);
-    return startBoss(PgBoss, options, false).catch((again: unknown) => {
+    return startBoss(PgBoss, { ...options, createSchema: false }).catch((again: unknown) => {
       // Where the schema is not there, what is missing is the permission to make it.
       throw namedFailure(isRefused(again) ? again : error);
     });
@@ -203,8 +203,7 @@ async function startedBoss(
 
 async function startBoss(
   PgBoss: typeof PgBossPackage.PgBoss,
-  { connectionString, schema, queue, onError }: WakeCallOptions,
-  createSchema: boolean,
+  { connectionString, schema, queue, onError, createSchema }: WakeCallOptions & { readonly createSchema: boolean },
 ): Promise<PgBossPackage.PgBoss> {
   const boss = new PgBoss({
     connectionString,

@@ -80,14 +80,14 @@ export async function createBatch(
     for await (const request of requests) await writer.add(request);
     const { model, count } = await writer.end();
     await failPoint('create.written');
-    const record = newRecord(id, account, { ...fields, model }, ports, count);
+    const record = newRecord(account, { ...fields, id, model }, ports, count);
     return await publish(ports, record, keyOf(writer.fingerprint));
   } catch (thrown) {
     // What cannot be discarded now is swept later.
     await store.discard(account.id, id).catch(() => undefined);
     const error = thrown instanceof DuplicateCustomIdError ? duplicate(thrown) : thrown;
     if (fields.input_file_id == null || !RouterError.isInstance(error) || error.status >= 500) throw error;
-    return publishFailed(ports, account, fields, error, keyOf(writer.fingerprint));
+    return publishFailed(ports, account, fields, { message: error.message, key: keyOf(writer.fingerprint) });
   }
 }
 
@@ -118,12 +118,11 @@ async function publishFailed(
   ports: CreateBatchPorts,
   account: Account,
   fields: BatchFields,
-  { message }: RouterError,
-  key: IdempotencyKey | undefined,
+  { message, key }: { readonly message: string; readonly key: IdempotencyKey | undefined },
 ): Promise<BatchRecord> {
   const id = `batch_${ports.environment.randomText(24)}`;
   await ports.store.openDraft(account.id, id);
-  const record = newRecord(id, account, { ...fields, model: fields.model ?? '' }, ports);
+  const record = newRecord(account, { ...fields, id, model: fields.model ?? '' }, ports);
   return publish(ports, { ...record, error: faultOfLine(message) }, key);
 }
 
@@ -146,13 +145,12 @@ async function publish(
 }
 
 function newRecord(
-  id: string,
   account: Account,
-  fields: BatchFields & { readonly model: string },
+  fields: BatchFields & { readonly id: string; readonly model: string },
   { limits }: CreateBatchPorts,
   total = 0,
 ): BatchRecord {
-  const { endpoint, model, callback_url: callbackUrl, provider, input_file_id: inputFileId } = fields;
+  const { id, endpoint, model, callback_url: callbackUrl, provider, input_file_id: inputFileId } = fields;
   const keptSeconds = fields.output_expires_after?.seconds;
   const { policy, defaultModel, pluginDefaults, rateLimits, budget, batchWeight, keyId, keyBudget } = account;
   const rules = { policy, defaultModel, pluginDefaults, rateLimits, budget, batchWeight, keyId, keyBudget };

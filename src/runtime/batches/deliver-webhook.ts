@@ -13,7 +13,8 @@ import { hmacBytes, hmacSha256 } from '../../platform/hash.ts';
 import * as read from '../../platform/json.ts';
 import { warn } from '../events/events.ts';
 import type { BatchPorts, WebhookPorts } from './ports.ts';
-import { bytesOfSecret, toBase64 } from './verify-webhook.ts';
+import { toBase64 } from '../../platform/data-url.ts';
+import { bytesOfSecret } from './verify-webhook.ts';
 import type { BatchRecord, WebhookTry } from '../../contracts/batch-record.ts';
 import { applyEvent, DONE } from './apply-event.ts';
 import type { OutboundStream } from '../../net/outbound-request.ts';
@@ -30,13 +31,14 @@ export class Notifier {
   async run(ports: BatchPorts, task: ClaimedTask, { signal }: TaskSignals): Promise<TaskResult> {
     const batch = await ports.store.find(task.account, task.batchId);
     if (batch?.callbackUrl === undefined || !isTerminal(batch.status)) return DONE;
+    const { callbackUrl } = batch;
     await ports.failPoint('notify.started');
-    const { host } = new URL(batch.callbackUrl);
+    const { host } = new URL(callbackUrl);
     const inside = this.#busy.get(host) ?? 0;
     if (inside >= PER_HOST) return { type: 'again', afterMs: HOST_BUSY_MS, reset: true };
     this.#busy.set(host, inside + 1);
     try {
-      return await this.#deliver(ports, batch, batch.callbackUrl, task, signal);
+      return await this.#deliver(ports, { ...batch, callbackUrl }, task, signal);
     } finally {
       const left = (this.#busy.get(host) ?? 1) - 1;
       if (left > 0) this.#busy.set(host, left);
@@ -46,15 +48,14 @@ export class Notifier {
 
   async #deliver(
     ports: BatchPorts,
-    batch: BatchRecord,
-    url: string,
+    batch: BatchRecord & { readonly callbackUrl: string },
     task: ClaimedTask,
     signal: AbortSignal,
   ): Promise<TaskResult> {
     const { environment, events, failPoint } = ports;
     const event = webhookEvent(batch, (milliseconds) => new Date(milliseconds).toISOString());
     const idempotencyKey = `${batch.id}-${batch.status}`;
-    const webhook = { url, id: event.id, idempotencyKey, body: JSON.stringify(event) };
+    const webhook = { url: batch.callbackUrl, id: event.id, idempotencyKey, body: JSON.stringify(event) };
     const tries = (read.number(task.memo?.['tries']) ?? 0) + 1;
     const tried = await deliverWebhook(webhook, ports.webhooks, signal);
     await failPoint('notify.sent');

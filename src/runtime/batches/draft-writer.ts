@@ -6,7 +6,7 @@ import { DEFAULT_REQUEST_LIMITS } from '../../protocol/limits.ts';
 import type { NewItem } from '../../contracts/batch-store.ts';
 import { ByteBuffer } from '../../platform/byte-buffer.ts';
 import { sha256 } from '../../platform/hash.ts';
-import { nextTurn } from '../../platform/wait.ts';
+import { yieldTurn } from '../../platform/wait.ts';
 import { errorOfFault } from '../chat/router-errors.ts';
 import type { BatchPorts } from './ports.ts';
 import { inspectJson } from '../../protocol/inspect-json.ts';
@@ -103,11 +103,11 @@ export class DraftWriter {
       return { index, customId, body: typeof body === 'string' ? body : this.#bytes.part(body.start, body.end) };
     });
     // Whoever stores them may work for some time, and so did whoever read the last of them.
-    await nextTurn();
+    await yieldTurn();
     await store.addItems(this.#draft.account, this.#draft.id, items);
     this.#bytes.clear();
     await failPoint('create.reading');
-    await nextTurn();
+    await yieldTurn();
   }
 
   #kept(bytes: Uint8Array): { readonly start: number; readonly end: number } {

@@ -10,10 +10,10 @@ import { nameOf } from '../../protocol/issues.ts';
 import { ByteBuffer } from '../../platform/byte-buffer.ts';
 import { ItemSplitter, type RawItem } from '../../platform/item-splitter.ts';
 import { outlineOf } from '../../platform/json-outline.ts';
-import { nextTurn } from '../../platform/wait.ts';
+import { yieldTurn } from '../../platform/wait.ts';
 import { errorOfFault } from '../chat/router-errors.ts';
 import { UploadedRequest } from './draft-writer.ts';
-import { PIECE_BYTES, piecesOf } from './files.ts';
+import { PIECE_BYTES, contentPieces } from './files.ts';
 
 /** What a line of a file may hold. */
 export type LineLimits = Pick<RequestLimits, 'bodyBytes' | 'depth' | 'nodes' | 'names'>;
@@ -38,7 +38,7 @@ export async function* requestsOfFile(
   let index = 0;
   let empty = false;
   const memory = [new Uint8Array(PIECE_BYTES), new Uint8Array(PIECE_BYTES)];
-  for await (const line of linesOf(piecesOf(store, file, memory), limits.bodyBytes)) {
+  for await (const line of linesOf(contentPieces(store, file, memory), limits.bodyBytes)) {
     const at = `requests[${index}]`;
     if (isBlank(line)) {
       empty = true;
@@ -134,7 +134,7 @@ async function* linesOf(
       held.add(piece.subarray(from));
     }
     // Stores may give pieces without waiting, and long lines take some time.
-    await nextTurn();
+    await yieldTurn();
   }
   if (held.length > 0) yield held.all();
 }

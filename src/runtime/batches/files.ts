@@ -1,11 +1,11 @@
 /** The files of batches: upload, list, content, deletion. */
 import { type Account, ANONYMOUS } from '../../contracts/account.ts';
 import { batchOfFile, outputFileId, outputLine, seconds } from '../../core/batch/wire-batch.ts';
-import type { BatchLimits } from '../../options/limits.ts';
+import type { ResolvedBatchLimits } from '../../options/limits.ts';
 import type { BatchFileRecord } from '../../contracts/batch-file-store.ts';
 import type { BatchStore, StoredOutcome } from '../../contracts/batch-store.ts';
 import type { Environment } from '../../platform/environment.ts';
-import { nextTurn } from '../../platform/wait.ts';
+import { yieldTurn } from '../../platform/wait.ts';
 import type { DeletedFile, FileList, FileObject } from '../../protocol/batch.ts';
 import { errorOf, type RouterError } from '../../protocol/router-error.ts';
 import { faultAt } from '../../protocol/fault.ts';
@@ -75,7 +75,7 @@ export interface BatchFiles {
 interface FilePorts {
   readonly store: BatchStore;
   readonly environment: Pick<Environment, 'randomText'>;
-  readonly limits: Pick<BatchLimits, 'fileBytes' | 'fileRequests' | 'retentionMs'>;
+  readonly limits: Pick<ResolvedBatchLimits, 'bytes' | 'fileRequests' | 'retentionMs'>;
   /** Opens the store; cheap when it is open. */
   readonly open: () => Promise<void>;
 }
@@ -163,7 +163,7 @@ export class FileService implements BatchFiles {
       return;
     }
     const file = await this.#find(account, id);
-    yield* piecesOf(this.#ports.store, file);
+    yield* contentPieces(this.#ports.store, file);
   }
 
   async delete(id: string, { account = ANONYMOUS }: FileOptions = {}): Promise<DeletedFile> {
@@ -198,7 +198,7 @@ export class FileService implements BatchFiles {
     for (let after = -1, page; ; after = page.at(-1)?.index ?? after) {
       page = await store.outcomes(account, id, after, size.limit);
       if (page.length === 0) return;
-      const lines = page.filter((outcome) => kindOf(outcome) === kind).map(outputLine);
+      const lines = page.filter((outcome) => fileOfOutcome(outcome) === kind).map(outputLine);
       if (lines.length > 0) yield ENCODER.encode(lines.join(''));
       size.came(
         page.length,
@@ -236,7 +236,7 @@ export class FileService implements BatchFiles {
           from += taken.byteLength;
           if (used === PIECE_BYTES) await flush();
         }
-        await nextTurn();
+        await yieldTurn();
       }
       if (used > 0) await flush();
     } catch (error) {
@@ -254,7 +254,7 @@ export function lineBytes(outcome: StoredOutcome): number {
 }
 
 /** In which of the two files an outcome is. */
-export function kindOf({ error }: Pick<StoredOutcome, 'error'>): OutputKind {
+export function fileOfOutcome({ error }: Pick<StoredOutcome, 'error'>): OutputKind {
   return error === undefined ? 'output' : 'errors';
 }
 
@@ -263,7 +263,7 @@ export function kindOf({ error }: Pick<StoredOutcome, 'error'>): OutputKind {
  *
  * @param memory - Two buffers that pieces are put into by turns: then each is valid until the next one is requested.
  */
-export async function* piecesOf(
+export async function* contentPieces(
   { files }: Pick<BatchStore, 'files'>,
   { account, id, bytes }: BatchFileRecord,
   memory: readonly Uint8Array[] = [],
@@ -298,7 +298,7 @@ class ContentCheck {
   }
 
   add(chunk: Uint8Array): void {
-    const { fileBytes, fileRequests } = this.#limits;
+    const { bytes: fileBytes, fileRequests } = this.#limits;
     this.#bytes += chunk.byteLength;
     if (this.#bytes > fileBytes) {
       throw errorOfFault(faultAt('file', `must not be larger than ${fileBytes.toLocaleString('en-US')} bytes`, 413));

@@ -12,12 +12,12 @@ import { Notifier } from './deliver-webhook.ts';
 import { PageSize } from './page-size.ts';
 import { ItemPool } from './item-pool.ts';
 import { inOneSlice } from './shared-runs.ts';
-import { kindOf, lineBytes } from './files.ts';
+import { fileOfOutcome, lineBytes } from './files.ts';
 import { RouterError } from '../../protocol/router-error.ts';
 import { StorageError } from '../../contracts/storage-error.ts';
 import { echo, faultAt } from '../../protocol/fault.ts';
 import { faultOfLine } from '../../core/batch/wire-batch.ts';
-import { nextTurn } from '../../platform/wait.ts';
+import { yieldTurn } from '../../platform/wait.ts';
 import { errorOfFault } from '../chat/router-errors.ts';
 import type { BatchRecord } from '../../contracts/batch-record.ts';
 import type { Usage } from '../../protocol/usage.ts';
@@ -123,7 +123,7 @@ async function finalizeTask(ports: BatchPorts, task: ClaimedTask): Promise<TaskR
     if (outcomes.length === 0) break;
     for (const outcome of outcomes) {
       const { usage, response } = outcome;
-      fileBytes[kindOf(outcome)] += lineBytes(outcome);
+      fileBytes[fileOfOutcome(outcome)] += lineBytes(outcome);
       if (usage !== undefined) total = addUsage(total, usage);
       if (response !== undefined) providers.add(providerOf(response.body));
     }
@@ -171,7 +171,7 @@ async function runTask(ports: BatchPorts, task: ClaimedTask, signals: TaskSignal
   // From here on it does not go to a provider as a whole any more.
   if (batch.counts.total > SHARED_FROM && batch.shared !== true) await applyEvent(ports, batch, { type: 'shared' });
   if (batch.provider === undefined) await assignOnlyChoice(ports, batch);
-  return runItems(ports, batch, task, signals, left);
+  return runItems(ports, batch, signals, { left, careful: task.attempts >= CAREFUL_AFTER });
 }
 
 /** Names the provider of a batch that is about to be run one by one, where its first request can go to one alone. */
@@ -191,9 +191,8 @@ async function assignOnlyChoice(ports: BatchPorts, batch: BatchRecord): Promise<
 async function runItems(
   ports: BatchPorts,
   batch: BatchRecord,
-  task: ClaimedTask,
   { signal, stopping }: TaskSignals,
-  left: number,
+  { left, careful }: { readonly left: number; readonly careful: boolean },
 ): Promise<TaskResult> {
   const { store, limits } = ports;
   const end = new AbortController();
@@ -204,12 +203,11 @@ async function runItems(
     return await inOneSlice(ports, batch, left, {
       end,
       run: async (yielding) => {
-        const careful = task.attempts >= CAREFUL_AFTER;
         const manner = { perBatch: careful ? 1 : limits.perBatch, ahead: !careful, fresh: false };
         const signals = { signal: end.signal, stopping, yielding };
         const account = await ports.accountOf(batch);
         const { exhausted } = await ports.sharedRuns.instead(batch.id, () =>
-          new ItemPool(ports, batch, account, signals, manner).run(),
+          new ItemPool(ports, { batch, account }, signals, manner).run(),
         );
         const now = await store.find(batch.account, batch.id);
         if (now?.status !== 'in_progress') return DONE;
@@ -309,7 +307,7 @@ async function validate(
       unrested += item.body.length + PER_REQUEST;
       if (unrested < TURN_LENGTH) continue;
       unrested = 0;
-      await nextTurn();
+      await yieldTurn();
     }
     await failPoint('validate.reading');
   }

@@ -17,6 +17,18 @@ interface Claim {
   readonly factor: number;
 }
 
+/** A claim that was granted. */
+interface NewClaim {
+  /** Number of its requests. */
+  readonly items: number;
+  /** When it was requested, in monotonic milliseconds. */
+  readonly from: number;
+  /** What it was requested with. */
+  readonly leaseMs: number;
+  /** Times as long as others its leases are to be. */
+  readonly factor: number;
+}
+
 /**
  * Holds the leases of the requests that a run has claimed, each claim under its own token. A lease that ended before
  * this process came to renew it is still its own as long as nobody else has claimed the requests.
@@ -36,14 +48,8 @@ export class ItemLeases {
     this.#onLost = onLost;
   }
 
-  /**
-   * Keeps the leases of a claim from now on.
-   *
-   * @param from - When it was requested.
-   * @param leaseMs - What it was requested with.
-   * @param factor - Times as long as others its leases are to be.
-   */
-  hold(token: string, items: number, from: number, leaseMs: number, factor = 1): void {
+  /** Keeps the leases of a claim from now on. */
+  hold(token: string, { items, from, leaseMs, factor }: NewClaim): void {
     const { environment, itemLease } = this.#ports;
     itemLease.renewed(environment.now() - from);
     this.#claims.set(token, { open: items, from, renewAt: from + leaseMs / RENEWALS, factor });

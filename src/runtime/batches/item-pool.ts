@@ -10,8 +10,8 @@ import { errorOfUnknown } from '../chat/router-errors.ts';
 import { wait } from '../../platform/wait.ts';
 import { OutcomeWriter } from './outcome-writer.ts';
 import { ItemLeases } from './item-leases.ts';
-import type { Verdict } from './slots.ts';
-import type { BatchPorts } from './ports.ts';
+import type { CallVerdict } from './slots.ts';
+import type { BatchPorts, OwnedBatch } from './ports.ts';
 import * as read from '../../platform/json.ts';
 import type { BatchRecord } from '../../contracts/batch-record.ts';
 
@@ -118,7 +118,7 @@ export class ItemPool {
   /** Requests that wait for what others of the account have reserved: each that ends lets one of them try again. */
   readonly #short: (() => void)[] = [];
 
-  constructor(ports: BatchPorts, batch: BatchRecord, account: Account, signals: PoolSignals, manner: PoolManner) {
+  constructor(ports: BatchPorts, { batch, account }: OwnedBatch, signals: PoolSignals, manner: PoolManner) {
     this.#ports = ports;
     this.#batch = batch;
     this.#account = account;
@@ -222,7 +222,7 @@ export class ItemPool {
       const factor = isSuspected ? suspectFactor(items, leaseMs) : 1;
       // Before it runs: what brings down a process does so at once.
       if (isSuspected) await store.renewItems(account, id, token, leaseMs * factor);
-      this.#leases.hold(token, items.length, requestedAt, leaseMs, factor);
+      this.#leases.hold(token, { items: items.length, from: requestedAt, leaseMs, factor });
       this.#share.claimed(items.map(({ index }) => index));
       for (const item of items) this.#queue.push({ item, token });
       await failPoint('run.claimed');
@@ -346,7 +346,7 @@ export class ItemPool {
   ): Promise<{ readonly outcome: Omit<ItemOutcome, 'index' | 'resultId'> } | Failed | undefined> {
     const { calls, slots, failPoint } = this.#ports;
     const signal = this.#signal;
-    let verdict: Verdict = { type: 'other' };
+    let verdict: CallVerdict = { type: 'other' };
     let slot: Awaited<ReturnType<typeof slots.enter>>;
     try {
       const prepared = await calls.prepare(this.#batch, item.body, this.#account);

@@ -1,7 +1,7 @@
 /** Stores outcomes of batch requests in groups. */
 import type { ItemOutcome } from '../../contracts/batch-store.ts';
 import type { BatchPorts } from './ports.ts';
-import { nextTurn } from '../../platform/wait.ts';
+import { yieldTurn } from '../../platform/wait.ts';
 import type { BatchRecord } from '../../contracts/batch-record.ts';
 import { notifyProgress } from './apply-event.ts';
 
@@ -70,7 +70,7 @@ export class OutcomeWriter {
   async #gather(): Promise<void> {
     let [quiet, known] = [0, this.#waiting.length];
     for (let turn = 0; turn < TURNS && quiet < QUIET_TURNS && known < GROUP; turn += 1) {
-      await nextTurn();
+      await yieldTurn();
       quiet = this.#waiting.length > known ? 0 : quiet + 1;
       known = this.#waiting.length;
     }

@@ -9,13 +9,19 @@ import type { EventHub } from '../events/events.ts';
 import type { RequestLedger } from '../ledger/request-ledger.ts';
 import type { Spending } from '../limits/spending.ts';
 import type { ItemCalls } from './item-calls.ts';
-import type { BatchLimits } from '../../options/limits.ts';
+import type { ResolvedBatchLimits } from '../../options/limits.ts';
 import type { BatchPlaces } from './slots.ts';
 import type { BatchRecord } from '../../contracts/batch-record.ts';
 import type { RouterFacts } from '../../core/normalize/context.ts';
 import type { Brand } from '../../options/http.ts';
 import type { Secret } from '../../platform/secret.ts';
 import type { Outbound } from '../../net/outbound-request.ts';
+
+/** A batch, and the account that it belongs to. */
+export interface OwnedBatch {
+  readonly batch: BatchRecord;
+  readonly account: Account;
+}
 
 /** Running requests of batches whose task is in another process. */
 export interface RunSharing {
@@ -31,7 +37,7 @@ export interface BatchPorts {
   readonly store: BatchStore;
   readonly environment: Environment;
   readonly events: EventHub;
-  readonly limits: BatchLimits;
+  readonly limits: ResolvedBatchLimits;
   /** How long the leases of requests are. */
   readonly itemLease: LeaseLength;
   readonly calls: ItemCalls;

@@ -119,7 +119,7 @@ export class SharedRuns implements RunSharing {
       run: async (yielding) => {
         const signals = { signal: aborting.signal, stopping, yielding };
         const manner = { perBatch: limits.perBatch, ahead: true, fresh: true };
-        await new ItemPool(ports, batch, await ports.accountOf(batch), signals, manner).run();
+        await new ItemPool(ports, { batch, account: await ports.accountOf(batch) }, signals, manner).run();
       },
     });
     const now = await store.find(batch.account, batch.id);

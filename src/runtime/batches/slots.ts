@@ -8,9 +8,9 @@ import {
   mayBegin,
   type Pace,
 } from '../../core/batch/webhook-schedule.ts';
-import type { Concurrency, Slot } from '../endpoints/concurrency.ts';
+import type { Concurrency, RequestSlot } from '../endpoints/concurrency.ts';
 import type { Environment, Timer } from '../../platform/environment.ts';
-import type { BatchLimits } from '../../options/limits.ts';
+import type { ResolvedBatchLimits } from '../../options/limits.ts';
 import type { StateStore } from '../../contracts/state-store.ts';
 import * as read from '../../platform/json.ts';
 
@@ -24,7 +24,7 @@ interface SlotRequest {
 }
 
 /** How a request went, as far as the pace depends on it. */
-export type Verdict =
+export type CallVerdict =
   | { readonly type: 'answered' }
   /** The provider wants to be called less often. */
   | { readonly type: 'complaint'; readonly retryAfterMs?: number | undefined }
@@ -34,7 +34,7 @@ export type Verdict =
 /** A place for one request. */
 interface HeldSlot {
   /** Gives it back. */
-  leave(verdict: Verdict): void;
+  leave(verdict: CallVerdict): void;
 }
 
 interface Waiter extends SlotRequest {
@@ -53,7 +53,7 @@ interface ProviderState {
  */
 export class BatchPlaces {
   readonly #environment: Environment;
-  readonly #limits: Pick<BatchLimits, 'concurrency' | 'perProvider' | 'keepFree'>;
+  readonly #limits: Pick<ResolvedBatchLimits, 'concurrency' | 'perProvider' | 'keepFree'>;
   readonly #admission: Concurrency;
   readonly #shared: SharedPaces | undefined;
   /** Waiters by account; whoever was served last is at the end. */
@@ -65,7 +65,7 @@ export class BatchPlaces {
 
   constructor(
     environment: Environment,
-    limits: Pick<BatchLimits, 'concurrency' | 'perProvider' | 'keepFree'>,
+    limits: Pick<ResolvedBatchLimits, 'concurrency' | 'perProvider' | 'keepFree'>,
     admission: Concurrency,
     shared?: SharedPaces,
   ) {
@@ -136,13 +136,14 @@ export class BatchPlaces {
     let queue = this.#waiting.get(account);
     if (queue === undefined) {
       queue = [];
-      this.#turns.join(account, this.#waiting.size === 0);
+      if (this.#waiting.size === 0) this.#turns.clear();
+      this.#turns.join(account);
       this.#waiting.set(account, queue);
     }
     return queue;
   }
 
-  #occupy({ provider }: Waiter, slot: Slot): HeldSlot {
+  #occupy({ provider }: Waiter, slot: RequestSlot): HeldSlot {
     const state = this.#stateOf(provider);
     const { generation } = state.pace;
     const { perProvider } = this.#limits;

@@ -117,8 +117,3 @@ function fromBase64(text: string): Uint8Array<ArrayBuffer> | undefined {
     return undefined;
   }
 }
-
-/** Bytes as base64. */
-export function toBase64(bytes: Uint8Array): string {
-  return btoa(String.fromCharCode(...bytes));
-}

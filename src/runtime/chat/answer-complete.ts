@@ -18,7 +18,7 @@ import type { Answer, Execution, SettledAnswer } from './answer.ts';
 export function answerComplete(services: RuntimeServices, execution: Execution): Promise<CompleteAnswer> {
   if (services.events.isHeard) announceRequest(services, execution);
   const failed = (error: unknown): never => {
-    settleError(services, execution, execution.signal.aborted ? CALLER_GONE : errorOfUnknown(error), false);
+    settleError(services, execution, execution.signal.aborted ? CALLER_GONE : errorOfUnknown(error), 'nothing');
     throw error;
   };
   // Not by `await`, which makes one more promise for each request.
@@ -86,7 +86,7 @@ function conclude(
   if (services.events.isHeard) announceAnswer(services, execution.request, () => result.choices);
   const cache = settleResult(services, execution, answer, facts);
   if (!execution.request.wantsMetadata) return result;
-  const metadata = execution.metadata(true, attempt.endedAt - attempt.startedAt);
+  const metadata = execution.metadata('answered', attempt.endedAt - attempt.startedAt);
   return { ...result, router_metadata: cache === undefined ? metadata : { ...metadata, cache } };
 }
 

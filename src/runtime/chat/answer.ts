@@ -7,9 +7,9 @@ import type { ChatResult } from '../../protocol/chat-result.ts';
 import type { JsonObject, JsonValue } from '../../protocol/json.ts';
 import type { RouterMetadata } from '../../protocol/metadata.ts';
 import type { Settlement } from '../../core/stream/usage.ts';
-import type { AnswerFacts } from './attempt-call.ts';
+import type { AnswerFacts, AttemptCall, AttemptedCall, CallEnd } from './attempt-call.ts';
 import type { MaybePromise } from '../../platform/wait.ts';
-import type { AttemptFailure, Continuation } from '../../contracts/failure.ts';
+import { type AttemptFailure, type Continuation, failure } from '../../contracts/failure.ts';
 import type { Attempt } from '../../core/fallback/attempt.ts';
 import type { CacheReport } from '../../contracts/state-store.ts';
 import type { StreamPiece, UpstreamResult } from '../../contracts/stream-piece.ts';
@@ -73,6 +73,9 @@ export interface Answer<Call = AnswerCall, Result = UpstreamResult> {
   polish?(result: ChatResult): Promise<ChatResult>;
 }
 
+/** How a request came out, for its metadata. */
+export type RequestOutcome = 'answered' | 'failed';
+
 /** One chat request from its plan to its answer: straight to a provider, or with plugins and tools on the way. */
 export interface Execution {
   readonly request: NormalizedRequest;
@@ -90,12 +93,15 @@ export interface Execution {
    */
   run(): Promise<Answer>;
   /** What the attempts so far look like from outside. */
-  metadata(answered: boolean, generationTime?: number): RouterMetadata;
+  metadata(outcome: RequestOutcome, generationTime?: number): RouterMetadata;
   /** What plugins add to the metadata of an error. Absent where there are none. */
   readonly errorMetadata?: JsonObject;
   /** How the response cache was used so far. Absent where it takes no part. */
   readonly report?: CacheReport;
 }
+
+/** What the client had of a request before it failed. */
+export type ShownBefore = 'nothing' | 'content';
 
 /** What recording an end needs of an execution, whatever it requires. */
 export interface Recorded {
@@ -134,3 +140,54 @@ export function recorded(call: AnswerCall, collector: ResultCollector): AnswerCa
     close: () => call.close(),
   };
 }
+
+/**
+ * The answer of a call: what its reader needs of it, and what ends it.
+ *
+ * @param own - What the call itself used and cost.
+ * @param total - The same, with what was lost on calls beside it.
+ * @param ended - Notes how it ended.
+ */
+export function answerOf<Call extends AttemptCall<Result>, Result>(
+  { endpoint, call, firstTokenAt, result }: AttemptedCall<Call, Result>,
+  own: () => Settlement,
+  total: () => Settlement,
+  ended: (end: CallEnd, continued?: Continuation) => Attempt,
+): Answer<Call, Result> {
+  const fail = (reason: AttemptFailure, { kept = false, continued }: AnswerBreak = {}): Attempt =>
+    ended({ failure: reason, kept: kept ? own() : undefined }, continued);
+  return {
+    endpoint,
+    call,
+    firstTokenAt,
+    result,
+    bill: total,
+    fail,
+    settle: ({ finishReason, nativeFinishReason, toolCalls, continued }) => {
+      const { usage, costParts } = total();
+      const facts = { usage, costParts, finishReason, nativeFinishReason, toolCalls };
+      return { attempt: ended({ facts }, continued), facts };
+    },
+    abandon: () => {
+      call.close();
+      fail(failure('aborted', 'The client disconnected'));
+    },
+  };
+}
+
+/** Why a model refused to answer; undefined where it did not, or where nothing was said of it and it is the answer. */
+export function refusalCategory({ call }: { readonly call: AttemptCall<unknown> }, end: CallEnd): string | undefined {
+  if ('facts' in end) return end.facts.finishReason === 'content_filter' ? call.reported.refusal?.category : undefined;
+  return end.failure === WITHHELD ? (call.reported.refusal?.category ?? 'other') : undefined;
+}
+
+/** Of an answer that is a refusal, and in whose place another model is called. */
+export const WITHHELD = failure('content_policy', 'A content filter kept the entire response back');
+
+/** A failure with the place where the call went. */
+export function calledAt(reason: AttemptFailure, { address }: AttemptCall<unknown>): AttemptFailure {
+  return address === undefined ? reason : { ...reason, address: address() };
+}
+
+/** How an attempt ended whose call answered. */
+export const OK = { ok: true } as const;

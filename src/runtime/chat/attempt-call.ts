@@ -4,7 +4,7 @@ import type { CostPart } from '../../catalog/cost.ts';
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { TokenCalibration } from '../../core/tokens/likely-tokens.ts';
 import type { Settlement } from '../../core/stream/usage.ts';
-
+import type { RoutePlan } from '../../core/selection/route-plan.ts';
 import type { TraceContext } from '../../contracts/trace-context.ts';
 import type { CallProgress, Provider } from '../../contracts/provider.ts';
 import type { JsonValue } from '../../protocol/json.ts';
@@ -131,12 +131,17 @@ export interface Dialing<Request> {
   readonly holdsRefusals: boolean;
   /** What the router has put into the request beside what the caller sent. */
   readonly addition?: Addition | undefined;
+  /** Whether the call is waited for although its answer is late by its time limits. */
+  readonly isWaitedFor: () => boolean;
   readonly onSending: (body: () => JsonValue) => void;
   readonly onLimits: CallProgress['limits'];
 }
 
-/** What an execution shares with others, where it is one of several for the same request. */
-export interface AttemptLoopOptions<Request> {
+/** What a loop over endpoints begins with, and what it shares with others where it is one of several for a request. */
+export interface LoopStart<Request> {
+  readonly request: Request;
+  readonly plan: RoutePlan;
+  readonly signal: AbortSignal;
   /** Monotonic milliseconds at which the request's time is over. Default: `timeouts.totalMs` from now. */
   readonly deadlineAt?: number | undefined;
   /** Attempts that were made before this execution, for the numbers in events. */

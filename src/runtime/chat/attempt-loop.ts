@@ -1,5 +1,4 @@
-import type { AttemptCall, AttemptedCall, AttemptLoopOptions, CallEnd, CallResult, Dialing } from './attempt-call.ts';
-import { answerOf, calledAt, OK, refusalOf, WITHHELD } from './attempt-answer.ts';
+import type { AttemptCall, AttemptedCall, LoopStart, CallEnd, CallResult, Dialing } from './attempt-call.ts';
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { Admission } from '../../core/fallback/health.ts';
 import { isGone, repetitionShare } from '../../core/fallback/throttle.ts';
@@ -16,8 +15,8 @@ import type { JsonValue } from '../../protocol/json.ts';
 import type { RouterMetadata } from '../../protocol/metadata.ts';
 import { announceAttempt, announceFirstToken } from '../events/announce.ts';
 import { timeoutsOf } from './call-watch.ts';
-import { RunningAttempt, type MadeCall } from './running-attempt.ts';
-import { adjustmentsAt, joinedAdjustments, learnRefusal, refusingAt } from './refused-words.ts';
+import { type CallReason, expectedWork, RunningAttempt } from './running-attempt.ts';
+import { adjustmentsAt, joinedAdjustments, learnRefusal, refusingAt } from './known-refusals.ts';
 import { Hedging, lateAfterMs } from './hedging.ts';
 import { errorOfUnknown, withContext } from './router-errors.ts';
 import type { RuntimeServices } from './services.ts';
@@ -25,13 +24,12 @@ import type { SharedSlot } from '../endpoints/shared-limits.ts';
 import { RequestFailures } from './request-failures.ts';
 import { Reservation } from '../limits/spending.ts';
 import { accountOf, settleAttempt } from './settle.ts';
-import { expectedWork } from './call-work.ts';
 import { RequestWaits } from './request-waits.ts';
 import { onDemand } from '../../platform/wait.ts';
 import { isLimited } from '../../core/selection/adaptive/endpoint-limits.ts';
 import { mayHedge } from '../../core/selection/adaptive/hedge.ts';
 import { type Attempt, hasOtherModel } from '../../core/fallback/attempt.ts';
-import type { Answer } from './answer.ts';
+import { type Answer, answerOf, calledAt, OK, refusalCategory, type RequestOutcome, WITHHELD } from './answer.ts';
 import { givenUpUsd, lostOnHedge, lostOnHedges } from './billing.ts';
 import { RequestSlots } from '../endpoints/request-slots.ts';
 import type { Continuation } from '../../contracts/failure.ts';
@@ -48,7 +46,7 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
   /** Called with every body that goes upstream, when the request wants to see them. */
   onSending: ((endpoint: Endpoint, body: JsonValue) => void) | undefined;
   readonly #services: RuntimeServices;
-  readonly #options: AttemptLoopOptions<Request>;
+  readonly #start: LoopStart<Request>;
   /** Requests as they go to an endpoint, where plugins change them for it. */
   #prepared: Map<string, Request> | undefined;
   #deadlineAt: number;
@@ -66,14 +64,9 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
   #counted: RequestFailures | undefined;
   #hedging: Hedging<Call, Result> | undefined;
 
-  constructor(
-    services: RuntimeServices,
-    request: Request,
-    plan: RoutePlan,
-    signal: AbortSignal,
-    options: AttemptLoopOptions<Request> = {},
-  ) {
-    this.#options = options;
+  constructor(services: RuntimeServices, start: LoopStart<Request>) {
+    const { request, plan, signal, deadlineAt } = start;
+    this.#start = start;
     this.request = request;
     this.plan = plan;
     this.signal = signal;
@@ -81,7 +74,7 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
     this.#waits = new RequestWaits(services, signal);
     this.startedAt = services.environment.now();
     if (services.spending.holds(request.account)) this.#reservation = new Reservation(services.spending, request);
-    this.#deadlineAt = options.deadlineAt ?? this.startedAt + services.timeouts.totalMs;
+    this.#deadlineAt = deadlineAt ?? this.startedAt + services.timeouts.totalMs;
     if (plan.steps.some(({ endpoint }) => isLimited(endpoint))) {
       this.#slots = new RequestSlots(services, (endpoint) => this.#likelyTokens(endpoint));
     }
@@ -104,20 +97,21 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
    * @throws {@link RouterError} when none does; the signal's reason when the client disconnects.
    */
   async next(): Promise<Answer<Call, Result>> {
-    this.#services.pacing.request(this.#services.environment.now());
+    const { environment, pacing, records } = this.#services;
+    pacing.request(environment.now());
     try {
       let answer: Answer<Call, Result> | undefined;
-      let waited = false;
+      let waitedMs = 0;
       // What comes before a call takes time, so the core decides again after it: until the call nothing else may run.
       while (answer === undefined) {
         this.signal.throwIfAborted();
-        const move = this.#nextMove(waited);
+        const move = this.#nextMove(waitedMs);
         if (move.type === 'stop') throw await this.#stopped(move.reason);
-        waited = move.waitMs > 0;
+        waitedMs = move.waitMs;
         const first = this.#before(move);
         if (first === undefined) answer = await this.#attempt(move);
         else await first;
-        if (answer === undefined) await learnRefusal(this.#services, this.request, this.#attempts);
+        if (answer === undefined) await learnRefusal(records.refusals, environment, this.request, this.#attempts);
       }
       if (this.signal.aborted) answer.abandon();
       this.signal.throwIfAborted();
@@ -148,9 +142,10 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
   }
 
   /** What the attempts so far look like from outside. */
-  metadata(answered: boolean, generationTime?: number): RouterMetadata {
+  metadata(outcome: RequestOutcome, generationTime?: number): RouterMetadata {
     const warnings = unknownProviders(this.request.preferences, this.#services.facts.catalog);
     const { plan, attempts } = this;
+    const answered = outcome === 'answered';
     return describeRouting({ plan, attempts, answered, generationTime, pipeline: [], warnings });
   }
 
@@ -168,7 +163,7 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
     const attempt = this.#attempts.pop();
     if (attempt === undefined) throw new RangeError('an answer belongs to an attempt');
     const reserved = (this.#hedgeReservations?.get(made.call) ?? this.#reservation)?.settle(made, end);
-    const { firstTokenAt, usage, chargedNanoUsd } = accountOf(this.#services, this.request, made, end, reserved);
+    const { firstTokenAt, usage, chargedNanoUsd } = accountOf(this.#services, this.request, made, { end, reserved });
     const ended: Attempt = {
       ...attempt,
       endedAt: this.#services.environment.now(),
@@ -177,15 +172,15 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
       firstTokenAt,
       usage,
       chargedNanoUsd,
-      refusal: refusalOf(made, end),
+      refusal: refusalCategory(made, end),
       kept: 'failure' in end && end.kept !== undefined ? true : undefined,
       continued,
     };
     this.#attempts.push(ended);
     const facts = 'facts' in end ? end.facts : undefined;
     this.#slots?.end(made.call, made.endpoint, made.startedAt, facts?.usage.total_tokens);
-    const sent = this.#prepared?.get(made.endpoint.id);
-    const counted = settleAttempt(this.#services, this, ended, made, facts, sent, this.#counted?.has(made.endpoint));
+    const sent = this.#prepared?.get(made.endpoint.id) ?? this.request;
+    const counted = settleAttempt(this.#services, this.request, { made, attempt: ended, facts, sent }, this.#counted);
     if (counted !== undefined) (this.#counted ??= new RequestFailures()).note(made.endpoint, counted);
     return ended;
   }
@@ -198,13 +193,13 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
   }
 
   #isPrepared({ endpoint }: PlanStep): boolean {
-    return this.#options.prepare === undefined || this.#prepared?.has(endpoint.id) === true;
+    return this.#start.prepare === undefined || this.#prepared?.has(endpoint.id) === true;
   }
 
   /** Lets plugins change the request for an endpoint. */
   async #prepare({ endpoint }: PlanStep): Promise<void> {
     const prepared = (this.#prepared ??= new Map());
-    prepared.set(endpoint.id, (await this.#options.prepare?.(endpoint)) ?? this.request);
+    prepared.set(endpoint.id, (await this.#start.prepare?.(endpoint)) ?? this.request);
   }
 
   /** Reserves what a call can cost. */
@@ -216,7 +211,8 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
     }
   }
 
-  #nextMove(waited: boolean): Move {
+  /** @param waitedMs - What was waited just now. */
+  #nextMove(waitedMs: number): Move {
     const { environment, fallback, pacing, records } = this.#services;
     const perSecond = (): number => this.plan.steps.reduce((sum, { endpoint }) => sum + records.rate(endpoint), 0);
     const [now, healthAt] = [environment.now(), (step: PlanStep) => records.record(step.endpoint)?.health];
@@ -229,7 +225,7 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
       isGone: (step) => isGone(healthAt(step), now),
       answeredSince: records.answeredSince,
       holdMs: this.#waits.holdMs,
-      waited,
+      waited: waitedMs > 0,
       roll: environment.random(),
       slotWaitMs: pacing.slotWaitMs(this.#waits.forSlotMs, perSecond),
       warmWaitMs: pacing.warmWaitMs(this.#waits.forSlotMs),
@@ -241,8 +237,8 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
 
   /** Whether an endpoint may be called for this request. */
   readonly #admission = ({ endpoint }: PlanStep): Admission => {
-    const isPromised = this.#waits.promised === endpoint.id;
-    return this.#waits.inOrder(this.#services.records.admission(endpoint, this.#likelyTokens(endpoint), isPromised));
+    const { records } = this.#services;
+    return this.#waits.inOrder(records.admission(endpoint, this.#likelyTokens(endpoint), this.#waits.promised));
   };
 
   /** Tokens that a call likely has: where they are limited, as this endpoint has counted them so far. */
@@ -266,7 +262,7 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
     if (this.#hedging?.isUsed === true) return this.#hedging.alone(running);
     const conclude = (result: CallResult<Result>): Answer<Call, Result> | undefined => this.#conclude(running, result);
     if (this.plan.steps.length === 1 || !mayHedge(hedge, this.request)) return running.arrival().then(conclude);
-    const lateMs = lateAfterMs(this.#services, running, true);
+    const lateMs = lateAfterMs(this.#services, running, 'may_hang');
     return running.race(environment, lateMs, conclude, () => this.#besides().beside(running));
   }
 
@@ -284,22 +280,18 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
   }
 
   /** Sends a call on its way. */
-  #launch(
-    step: PlanStep,
-    { isProbe, hedge, isLastResort }: Pick<MadeCall<Call>, 'isProbe' | 'hedge' | 'isLastResort'>,
-    slot: SharedSlot | undefined,
-  ): RunningAttempt<Call, Result> {
+  #launch(step: PlanStep, reason: CallReason, shared: SharedSlot | undefined): RunningAttempt<Call, Result> {
     const { environment, records, providers, timeouts, events } = this.#services;
     const { endpoint } = step;
     const provider = providers.get(endpoint.provider);
     if (provider === undefined) throw new RangeError(`no provider "${endpoint.provider}"`);
     const startedAt = environment.now();
-    const sent = { tokens: this.#likelyTokens(endpoint), promised: this.#waits.promised === endpoint.id };
-    const { generation, onLimits, load } = records.started(endpoint, startedAt, sent);
+    const slot = { tokens: this.#likelyTokens(endpoint), promised: this.#waits.promised === endpoint.id };
+    const { generation, onLimits, load } = records.started(endpoint, startedAt, slot);
     this.#waits.end(endpoint.id);
-    const attempt = (this.#options.attemptsBefore ?? 0) + this.#attempts.length + (hedge ? 2 : 1);
+    const attempt = (this.#start.attemptsBefore ?? 0) + this.#attempts.length + (reason.hedge ? 2 : 1);
     const limits = timeoutsOf(timeouts, provider, endpoint);
-    const refusing = refusingAt(this.#services, this.request, this.#attempts, endpoint, startedAt);
+    const refusing = refusingAt(records.refusals, this, endpoint, startedAt);
     const call = this.dial({
       environment,
       signal: this.signal,
@@ -310,21 +302,24 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
       apiKey: endpoint.byok && this.request.account.providerKeys?.[endpoint.provider]?.apiKey,
       deadlineAt: this.#deadlineAt,
       holdsRefusals: this.plan.steps.length > 1 && !this.request.preferences.returnRefusals,
-      traceContext: events.isHeard ? announceAttempt(this.#services, this, step, attempt, hedge) : undefined,
+      isWaitedFor: () => this.#besides().isWaitedFor(running, load.lastSuccessAt > startedAt),
+      traceContext: events.isHeard
+        ? announceAttempt(this.#services, this.request, { step, attempt, hedge: reason.hedge })
+        : undefined,
       onSending: (body) => this.onSending?.(endpoint, body()),
       onLimits,
     });
-    this.#slots?.begin(call, endpoint, slot);
+    this.#slots?.begin(call, endpoint, shared);
     const patience = Math.max(1, (this.request.stream ? limits.firstTokenMs : limits.answerMs) / timeouts.firstTokenMs);
     const adjustments = refusing && adjustmentsAt(refusing, this.request);
-    const work = expectedWork(this.#services, this.request, step.figures?.warmth);
-    const made = { step, call, startedAt, generation, attempt, hedge, isProbe, isLastResort, patience };
+    const { tokens, spared } = expectedWork(this.#services, this.request, step.figures?.warmth);
     const kind = this.request.stream ? 'streaming' : 'whole';
-    const running = new RunningAttempt<Call, Result>({ ...made, ...work, adjustments }, kind);
+    const sent = { startedAt, generation, attempt, kind, patience, tokens, spared, adjustments } as const;
+    const running = new RunningAttempt<Call, Result>(step, call, reason, sent);
     load.waiting(running);
     call.open((result) => {
       const now = environment.now();
-      records.waited(endpoint, running, result.type !== 'failed', now);
+      records.waited(endpoint, running, result.type === 'failed' ? 'failed' : 'answered', now);
       running.arrive(result, now);
     });
     return running;
@@ -354,9 +349,10 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
 
   /** Notes what became of a call: its answer, or undefined when it failed and was settled so. */
   #conclude(running: RunningAttempt<Call, Result>, opened: CallResult<Result>): Answer<Call, Result> | undefined {
-    const { step, call, startedAt, generation, attempt, hedge, arrivedAt: endedAt } = running;
+    const { step, call, reason, startedAt, generation, attempt, arrivedAt: endedAt } = running;
+    const { hedge } = reason;
     const adjustments = joinedAdjustments(running.adjustments, call.adjustments);
-    const lastResort = running.isLastResort || undefined;
+    const lastResort = reason.isLastResort || undefined;
     this.#attempts.push({ step, startedAt, endedAt, outcome: OK, hedge: hedge || undefined, lastResort, adjustments });
     const isWithheld = opened.type !== 'failed' && opened.withheld && !this.request.preferences.returnRefusals;
     const isPassedOver = isWithheld === true && hasOtherModel(this.plan, this.#attempts, step.endpoint);
@@ -392,7 +388,7 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
   }
 
   #errorContext(): { readonly routerMetadata: RouterMetadata; readonly generationId: string } {
-    return { routerMetadata: this.metadata(false), generationId: this.request.id };
+    return { routerMetadata: this.metadata('failed'), generationId: this.request.id };
   }
 }
 

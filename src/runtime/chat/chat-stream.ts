@@ -197,7 +197,7 @@ export class ChatStreamSource extends Pollable<readonly StreamItem[] | undefined
       this.#error = error;
       this.#release();
       const gone = this.#execution.signal.aborted;
-      settleError(this.#services, this.#execution, gone ? CALLER_GONE : errorOfUnknown(error), false);
+      settleError(this.#services, this.#execution, gone ? CALLER_GONE : errorOfUnknown(error), 'nothing');
     }
     this.#beginning = 'over';
     this.#wakeReader();
@@ -222,13 +222,13 @@ export class ChatStreamSource extends Pollable<readonly StreamItem[] | undefined
     const { signal } = this.#execution;
     this.#error = signal.aborted ? signal.reason : withContext(errorOfUnknown(error), this.#errorContext());
     this.#emitAnswer();
-    settleError(this.#services, this.#execution, signal.aborted ? CALLER_GONE : errorOfUnknown(error), true);
+    settleError(this.#services, this.#execution, signal.aborted ? CALLER_GONE : errorOfUnknown(error), 'content');
     return [];
   }
 
   #errorContext(): ErrorContext {
     const { errorMetadata: metadata } = this.#execution;
-    return { generationId: this.id, routerMetadata: this.#execution.metadata(false), metadata };
+    return { generationId: this.id, routerMetadata: this.#execution.metadata('failed'), metadata };
   }
 
   /** Adapters come from anybody: a piece that is none breaks the stream and nothing else. */
@@ -292,7 +292,7 @@ export class ChatStreamSource extends Pollable<readonly StreamItem[] | undefined
     this.#emitAnswer();
     const cache = settleResult(this.#services, this.#execution, answer, facts);
     const metadata = request.wantsMetadata
-      ? { ...this.#execution.metadata(true, attempt.endedAt - attempt.startedAt), ...(cache && { cache }) }
+      ? { ...this.#execution.metadata('answered', attempt.endedAt - attempt.startedAt), ...(cache && { cache }) }
       : undefined;
     for (const { index, reason, native } of end.finishes) items.push(this.envelope.finish(index, reason, native));
     items.push(this.envelope.usage(facts.usage, namedTier(tracker.facts.serviceTier), metadata));
@@ -307,12 +307,12 @@ export class ChatStreamSource extends Pollable<readonly StreamItem[] | undefined
     this.#emitAnswer();
     if (failure.kind === 'aborted') {
       this.#error = this.#execution.signal.reason;
-      return settleError(this.#services, this.#execution, CALLER_GONE, true);
+      return settleError(this.#services, this.#execution, CALLER_GONE, 'content');
     }
     const context = this.#errorContext();
     const error = withContext(errorOfBrokenStream(attempt as FailedAttempt, context), context);
     this.#error = error;
-    settleError(this.#services, this.#execution, error, true);
+    settleError(this.#services, this.#execution, error, 'content');
   }
 
   #emitAnswer(): void {

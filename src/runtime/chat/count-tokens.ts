@@ -3,7 +3,7 @@ import type { Endpoint } from '../../catalog/endpoint.ts';
 import { inVocabularyOf, promptParts } from '../../core/tokens/prompt-parts.ts';
 import { likelyTextTokens } from '../../core/tokens/likely-tokens.ts';
 import { loadGptTokenizer } from '../../platform/gpt-tokenizer.ts';
-import { nextTurn, valueWithin } from '../../platform/wait.ts';
+import { yieldTurn, valueWithin } from '../../platform/wait.ts';
 import type { PdfContent } from '../../core/tokens/pdf-pages.ts';
 import type { ApiFormatName } from '../../protocol/api-format.ts';
 import type { Message } from '../../protocol/message.ts';
@@ -132,7 +132,7 @@ async function countInTurns(
       turn += piece.length;
       if (turn < TURN) continue;
       turn = 0;
-      await nextTurn();
+      await yieldTurn();
       signal.throwIfAborted();
     }
   }

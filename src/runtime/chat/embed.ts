@@ -3,7 +3,7 @@ import type { Endpoint } from '../../catalog/endpoint.ts';
 import { flawOfVectors } from '../../core/stream/upstream-result.ts';
 import type { RoutePlan } from '../../core/selection/route-plan.ts';
 import { CallWatch, INTERRUPTED, misbehaviour } from './call-watch.ts';
-import { settleUsage, type Settlement } from '../../core/stream/usage.ts';
+import { settleUsage, type Settlement, withCountedUsage } from '../../core/stream/usage.ts';
 import type { EmbeddingResult, EmbeddingUsage } from '../../protocol/embedding.ts';
 import { encodeFloat32 } from '../../protocol/float32-base64.ts';
 import { announceRequest } from '../events/announce.ts';
@@ -11,7 +11,6 @@ import { AttemptLoop } from './attempt-loop.ts';
 import { CALLER_GONE, errorOfUnknown } from './router-errors.ts';
 import type { RuntimeServices } from './services.ts';
 import { announceResult, settleError } from './settle.ts';
-import { withCountedUsage } from '../../core/stream/counted-usage.ts';
 import type { CallProgress } from '../../contracts/provider.ts';
 import type { AttemptCall, AttemptedCall, CallResult, Dialing, Reported } from './attempt-call.ts';
 import type { EmbeddingReply } from '../../contracts/provider-reply.ts';
@@ -49,20 +48,20 @@ export async function planEmbeddings(
 }
 
 /** Runs a planned request for embeddings to its answer, by the same attempts and accounting as a chat request. */
-export async function answerEmbeddings(
+export async function runEmbeddings(
   services: RuntimeServices,
   request: NormalizedEmbeddingRequest,
   plan: RoutePlan,
   signal: AbortSignal,
 ): Promise<EmbeddingResult> {
-  const execution = new EmbeddingExecution(services, request, plan, signal);
+  const execution = new EmbeddingExecution(services, { request, plan, signal });
   if (services.events.isHeard) announceRequest(services, execution);
   try {
     const answer = await execution.next();
     if (answer.result === undefined) throw new RangeError('embeddings come whole');
     return finish(services, execution, answer, answer.result);
   } catch (error) {
-    settleError(services, execution, signal.aborted ? CALLER_GONE : errorOfUnknown(error), false);
+    settleError(services, execution, signal.aborted ? CALLER_GONE : errorOfUnknown(error), 'nothing');
     throw error;
   }
 }
@@ -78,7 +77,7 @@ function finish(
   announceResult(services, execution, answer, facts);
   const whole = embeddingResultOf(request, answer.endpoint, result, facts.usage);
   return request.wantsMetadata
-    ? { ...whole, router_metadata: execution.metadata(true, attempt.endedAt - attempt.startedAt) }
+    ? { ...whole, router_metadata: execution.metadata('answered', attempt.endedAt - attempt.startedAt) }
     : whole;
 }
 

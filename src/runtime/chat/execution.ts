@@ -1,9 +1,8 @@
 /** Runs one chat request from its plan to the call that answers it. */
 import type { NormalizedRequest } from '../../contracts/request.ts';
 import { withoutForeignReasoning } from '../../core/normalize/reasoning-origin.ts';
-import type { RoutePlan } from '../../core/selection/route-plan.ts';
 import type { Settlement } from '../../core/stream/usage.ts';
-import type { AttemptedCall, AttemptLoopOptions, Dialing } from './attempt-call.ts';
+import type { AttemptedCall, LoopStart, Dialing } from './attempt-call.ts';
 import type { KnownPrompts } from './known-prompts.ts';
 import { AttemptLoop } from './attempt-loop.ts';
 import type { Continuing } from './continuing.ts';
@@ -25,8 +24,8 @@ export interface JudgedCalls {
   dial(dialing: Dialing<NormalizedRequest>, attempts: readonly Attempt[]): UpstreamCall;
 }
 
-/** What a chat request shares with others, and who judges its answers. */
-interface ChatExecutionOptions extends AttemptLoopOptions<NormalizedRequest> {
+/** What a chat request begins with, and who judges its answers. */
+interface ChatStart extends LoopStart<NormalizedRequest> {
   readonly judged?: JudgedCalls | undefined;
 }
 
@@ -43,16 +42,10 @@ export class ChatExecution extends AttemptLoop<NormalizedRequest, UpstreamCall, 
   /** What goes on with a stream that breaks. Absent where nothing does. */
   #continuing: Continuing | undefined;
 
-  constructor(
-    services: RuntimeServices,
-    chat: NormalizedRequest,
-    plan: RoutePlan,
-    signal: AbortSignal,
-    options?: ChatExecutionOptions,
-  ) {
-    super(services, chat, plan, signal, options);
-    this.#judged = options?.judged;
-    this.#marked = services.prefixes?.markerFor(plan);
+  constructor(services: RuntimeServices, start: ChatStart) {
+    super(services, start);
+    this.#judged = start.judged;
+    this.#marked = services.prefixes?.markerFor(start.plan);
     this.#policy = services.fallback;
     this.#prompts = services.prompts;
     this.#ledger = services.ledger;

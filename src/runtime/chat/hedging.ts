@@ -3,16 +3,14 @@ import type { Admission } from '../../core/fallback/health.ts';
 import type { RoutedRequest } from '../../contracts/request.ts';
 import { growthFactor } from '../../core/selection/adaptive/growth.ts';
 import { hedgeDelay } from '../../core/selection/adaptive/hedge.ts';
-import { expectedMs } from '../../core/selection/adaptive/timing.ts';
-import { expectedWork } from './call-work.ts';
+import { expectedMs, usualLongest } from '../../core/selection/adaptive/speed.ts';
 import type { PlanStep, RoutePlan } from '../../core/selection/route-plan.ts';
 import type { AttemptCall, CallResult } from './attempt-call.ts';
-import type { RunningAttempt } from './running-attempt.ts';
+import { expectedWork, type RunningAttempt } from './running-attempt.ts';
 import type { RuntimeServices } from './services.ts';
 import type { SettleHedge } from '../endpoints/shared-pacing.ts';
 import { failure, type FailureKind } from '../../contracts/failure.ts';
 import type { Attempt } from '../../core/fallback/attempt.ts';
-import { usualLongest } from '../../core/selection/adaptive/speed.ts';
 import type { Answer } from './answer.ts';
 import type { UnansweredCall } from './billing.ts';
 
@@ -45,23 +43,25 @@ const SUSPECT = 0.5;
 const SILENT = failure('timeout', 'The provider stopped sending', { silent: true });
 const SUPERSEDED = failure('superseded', 'Another call of the same request answered first');
 
-/**
- * Milliseconds after its start from which a call is late; undefined where nothing is known of its endpoint.
- *
- * @param isSuspect - Whether its endpoint may be one that hangs.
- */
+/** What is thought of an endpoint that does not answer: that it is slow, or that it may hang. */
+export type Suspicion = 'slow' | 'may_hang';
+
+/** Milliseconds after its start from which a call is late; undefined where nothing is known of its endpoint. */
 export function lateAfterMs<Call, Result>(
   services: RuntimeServices,
   running: RunningAttempt<Call, Result>,
-  isSuspect: boolean,
+  suspicion: Suspicion,
 ): number | undefined {
   const { records, hedge } = services;
-  const { step, isProbe, kind } = running;
+  const { step, reason, kind } = running;
+  const { isProbe } = reason;
   const { endpoint } = step;
   const usual = records.usual(endpoint, kind);
   const isKnown = usual !== undefined && hedge !== false;
   const factor = growthFactor(usual?.growth, running.mostWork);
-  const delayMs = isKnown ? hedgeDelay(usual, hedge, { isProbe, isSuspect, factor }) : undefined;
+  const delayMs = isKnown
+    ? hedgeDelay(usual, hedge, { isProbe, isSuspect: suspicion === 'may_hang', factor })
+    : undefined;
   return delayMs ?? records.firstResponseMs(endpoint, running);
 }
 
@@ -91,6 +91,23 @@ export class Hedging<Call extends AttemptCall<Result>, Result> {
     return second === undefined ? this.alone(first) : this.#firstOf(first, second);
   }
 
+  /**
+   * Whether a call is waited for although its time limit is over: one at an endpoint that is merely slow. Elsewhere it
+   * would be the last in another queue, so it moves only where that is sooner, and as far as there may be second calls.
+   *
+   * @param isAnswering - Whether its endpoint has answered others since it began.
+   */
+  isWaitedFor(running: RunningAttempt<Call, Result>, isAnswering: boolean): boolean {
+    const { pacing, records, environment } = this.#own.services;
+    const { endpoint } = running.step;
+    const step = this.#isUsed ? undefined : this.#stepBeside(running);
+    if (step === undefined) return false;
+    const isSlow = isAnswering && !records.isOut(endpoint) && !running.isSilent;
+    if (isSlow && !(this.#isSooner(step, running) && pacing.mayRescue(environment.now()))) return true;
+    pacing.rescue(records.lateAnswerShare(endpoint));
+    return false;
+  }
+
   /** Waits for a call beside which no other may be made; where another endpoint may follow, not for one that hangs. */
   async alone(running: RunningAttempt<Call, Result>): Promise<Answer<Call, Result> | undefined> {
     const stopLooking = this.#isUsed ? this.#lookForSilence([running]) : undefined;
@@ -106,9 +123,9 @@ export class Hedging<Call extends AttemptCall<Result>, Result> {
     const isFailed = result.type === 'failed';
     // A call that ran out of time may have waited in a queue: that is no sign that late calls fail.
     if (isFailed && (!hasFailed(result) || result.failure.kind === 'timeout')) return;
-    const lateMs = lateAfterMs(services, running, false);
+    const lateMs = lateAfterMs(services, running, 'slow');
     const isLate = lateMs !== undefined && services.environment.now() - running.startedAt >= lateMs;
-    if (isLate) services.records.lateEnded(running.step.endpoint, isFailed);
+    if (isLate) services.records.lateEnded(running.step.endpoint, isFailed ? 'failed' : 'answered');
   }
 
   /**
@@ -120,9 +137,9 @@ export class Hedging<Call extends AttemptCall<Result>, Result> {
     const { environment } = services;
     const isWanted = (): boolean => !first.isOver && !signal.aborted;
     while (isWanted()) {
-      const isOut = first.isProbe || this.#isSilent(first) || services.records.isOut(first.step.endpoint);
-      const isSuspect = services.records.isSilent(first.step.endpoint, SUSPECT);
-      const lateMs = lateAfterMs(services, first, isSuspect) ?? Infinity;
+      const isOut = first.reason.isProbe || this.#isSilent(first) || services.records.isOut(first.step.endpoint);
+      const suspicion = services.records.isSilent(first.step.endpoint, SUSPECT) ? 'may_hang' : 'slow';
+      const lateMs = lateAfterMs(services, first, suspicion) ?? Infinity;
       const isLate = isOut || environment.now() - first.startedAt >= lateMs;
       const step = isLate ? this.#stepBeside(first) : undefined;
       const isBetter = step !== undefined && (isOut || this.#isSooner(step, first));

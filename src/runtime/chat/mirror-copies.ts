@@ -71,7 +71,7 @@ export class MirrorCopies {
       const plan = await planRequest(modest, copy);
       // Its own model list, a rule, or what it says about data may keep a request from the candidate.
       if (plan.steps.length === 0) return;
-      const execution = new ChatExecution(modest, copy, plan, this.#over.signal);
+      const execution = new ChatExecution(modest, { request: copy, plan, signal: this.#over.signal });
       await answerComplete(modest, (await services.ledger?.keeping(execution)) ?? execution);
     } catch (error) {
       // What it came to has been noted where it was settled.

@@ -38,8 +38,8 @@ export async function pdfContent(base64: string): Promise<PdfContent> {
     if (about.includes('/ObjStm')) found.push(content);
     else if (showsText(content)) shown.push(content);
   }
-  const isWide = found.some((part) => part.includes('/Identity-H'));
-  const characters = shown.reduce((sum, content) => sum + charactersIn(content, isWide), 0);
+  const digits = found.some((part) => part.includes('/Identity-H')) ? WIDE_DIGITS : NARROW_DIGITS;
+  const characters = shown.reduce((sum, content) => sum + charactersIn(content, digits), 0);
   const pages = pagesIn(found, byteLength(base64));
   return { pages, characters: Math.round(isComplete ? characters : (characters / Math.max(1, shown.length)) * pages) };
 }
@@ -79,8 +79,12 @@ function showsText(content: string): boolean {
   return content.includes('BT') && content.includes('Tf') && /T[jJ]\b/.test(content);
 }
 
+/** Hexadecimal digits of a character, in fonts of more than 256 characters and in others. */
+const WIDE_DIGITS = 4;
+const NARROW_DIGITS = 2;
+
 /** Characters of the strings that a page shows, and of the gaps between them that stand for spaces. */
-function charactersIn(content: string, isWide: boolean): number {
+function charactersIn(content: string, digits: number): number {
   let characters = 0;
   let isInLine = false;
   // Read sign by sign: a pattern would try again from every bracket of a string that does not end.
@@ -95,7 +99,7 @@ function charactersIn(content: string, isWide: boolean): number {
     else if (sign === '<') {
       const end = content.indexOf('>', at);
       if (end < 0) break;
-      characters += (end - at - 1) / (isWide ? 4 : 2);
+      characters += (end - at - 1) / digits;
       at = end;
     } else if (sign === '-' && isInLine) characters += Number.parseInt(content.slice(at, at + 6), 10) <= SPACE ? 1 : 0;
     else if (sign === 'E' && content[at + 1] === 'T') characters += 1;

@@ -4,6 +4,7 @@ import type { EndpointHealth, HealthPolicy } from '../../core/fallback/health.ts
 import type { PacerPolicy } from '../../core/selection/adaptive/pacer.ts';
 import type { AdaptivePolicy } from '../../core/selection/adaptive/policy.ts';
 import type { HangDetectionPolicy } from '../../core/selection/adaptive/hang-detection.ts';
+import type { KnownRefusals } from './known-refusals.ts';
 import type { EndpointLoad } from '../endpoints/endpoint-load.ts';
 import type { ReportedLimits } from '../../contracts/provider.ts';
 
@@ -28,4 +29,12 @@ export interface StartedCall {
   readonly onLimits: ((limits: ReportedLimits) => void) | undefined;
   /** What is under way at its endpoint. */
   readonly load: EndpointLoad;
+}
+
+/** What records of endpoints begin with. */
+export interface RecordsOptions {
+  /** Called when a cooldown or the breaker of an endpoint has changed. */
+  readonly onChange?: HealthListener | undefined;
+  /** What endpoints have refused. Default: nothing yet. */
+  readonly refusals?: KnownRefusals | undefined;
 }

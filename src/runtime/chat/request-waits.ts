@@ -3,7 +3,7 @@ import { LOOK_AGAIN_MS } from '../../core/selection/adaptive/endpoint-limits.ts'
 import type { Move } from '../../core/fallback/next-move.ts';
 import { valueWithin, wait } from '../../platform/wait.ts';
 import type { RuntimeServices } from './services.ts';
-import type { Turn } from '../endpoints/shared-pacing.ts';
+import type { WaitingTurn } from '../endpoints/shared-pacing.ts';
 
 /** What one request has waited for between its calls, and how much longer it may. */
 export class RequestWaits {
@@ -17,7 +17,7 @@ export class RequestWaits {
   /** Gives that place back. */
   #giveBack: (() => void) | undefined;
   /** Its turn, while it waits until an endpoint has fewer of our calls. */
-  #turn: Turn | undefined;
+  #turn: WaitingTurn | undefined;
 
   constructor(services: Pick<RuntimeServices, 'environment' | 'records' | 'pacing' | 'fallback'>, signal: AbortSignal) {
     this.#services = services;

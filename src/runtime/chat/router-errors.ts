@@ -6,10 +6,10 @@ import { type AttemptFailure, FAILURE_RULES } from '../../contracts/failure.ts';
 import type { FailedAttempt } from '../../core/fallback/attempt.ts';
 
 /** What every error of a request has beside what went wrong. */
-export type ErrorContext = Pick<RouterErrorOptions, 'routerMetadata' | 'generationId'>;
+export type RoutingContext = Pick<RouterErrorOptions, 'routerMetadata' | 'generationId'>;
 
 /** Facts about a whole request, for its error. */
-type RequestContext = ErrorContext & Pick<RouterErrorOptions, 'metadata'>;
+type RequestContext = RoutingContext & Pick<RouterErrorOptions, 'metadata'>;
 
 /** The error for a request that was refused before anything was sent. */
 export function errorOfFault(fault: RequestFault): RouterError {
@@ -30,7 +30,7 @@ const PROMPT_PATH = /^(?:requests\[\d+\]\.body\.)?messages(?:\[\d+\](?:\.(?:role
  * The error for a stream that broke after its first content. Of a 5xx only we have words: what a provider says about
  * its own trouble may be anything (gaps 4.4).
  */
-export function errorOfBrokenStream(attempt: FailedAttempt, context: ErrorContext): RouterError {
+export function errorOfBrokenStream(attempt: FailedAttempt, context: RoutingContext): RouterError {
   const { failure } = attempt.outcome;
   const { status, errorType } = FAILURE_RULES[failure.kind];
   const name = attempt.step.endpoint.providerName;
@@ -60,7 +60,7 @@ export function errorOfUnknown(thrown: unknown): RouterError {
 }
 
 /** What kind of thing was thrown. Not what it says: that may repeat a prompt. */
-export function kindOf(thrown: unknown): string {
+export function thrownKind(thrown: unknown): string {
   try {
     if (RouterError.isInstance(thrown)) return `RouterError (${thrown.status})`;
     if (thrown instanceof Error) return /^\w{1,40}$/.test(thrown.name) ? thrown.name : 'Error';
@@ -71,7 +71,7 @@ export function kindOf(thrown: unknown): string {
 }
 
 /** Where it was thrown, as its stack says; empty where that is unknown. */
-export function placeOf(thrown: unknown): string {
+export function thrownPlace(thrown: unknown): string {
   try {
     const { message, stack = '' } = thrown as Error;
     return /\bat .*/.exec(stack.slice(stack.indexOf(message) + message.length))?.[0] ?? '';

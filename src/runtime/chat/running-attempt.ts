@@ -1,49 +1,39 @@
-/** One call under way, as the attempt loop waits for it. */
+/** One call under way, as the attempt loop waits for it, and how much its endpoint likely computes for it. */
+import type { RoutedRequest } from '../../contracts/request.ts';
+import { PER_ANSWER_TOKEN, roughPromptTokens } from '../../core/selection/adaptive/expected-cost.ts';
+import { ANSWER_TOKENS } from '../../core/selection/adaptive/rank-adaptive.ts';
 import type { PlanStep } from '../../core/selection/route-plan.ts';
 import type { Environment, Timer } from '../../platform/environment.ts';
 import type { CallResult } from './attempt-call.ts';
+import type { RuntimeServices } from './services.ts';
 import type { RunningCall } from '../endpoints/endpoint-load.ts';
 import type { TimedKind } from '../../core/selection/adaptive/speed.ts';
 
-/** A call that is about to be opened. */
-export interface MadeCall<Call> {
-  readonly step: PlanStep;
-  readonly call: Call;
-  readonly startedAt: number;
-  /** Breaker generation that the call belongs to. */
-  readonly generation: number;
-  /** Number of the attempt in the request, counted from 1. */
-  readonly attempt: number;
+/** Why a call is made. */
+export interface CallReason {
   /** True when it was made although an earlier call had not failed. */
   readonly hedge: boolean;
   /** True when it finds out whether an endpoint that was out is back. */
   readonly isProbe: boolean;
   /** True when its endpoint was left alone. */
   readonly isLastResort: boolean;
-  /** How many times as long as most calls it may take by its time limits. */
-  readonly patience: number;
-  /** Tokens that its endpoint likely has to compute for it. */
-  readonly tokens: number;
-  /** Tokens that it likely has in its cache. */
-  readonly spared: number;
-  /** What was changed in the request for this call alone; see `Attempt.adjustments`. */
-  readonly adjustments?: readonly string[] | undefined;
 }
 
 /** A call under way: how it comes out, and whether its endpoint hangs meanwhile. */
-export class RunningAttempt<Call, Result> implements MadeCall<Call>, RunningCall {
+export class RunningAttempt<Call, Result> implements RunningCall {
   readonly step: PlanStep;
   readonly call: Call;
+  readonly reason: CallReason;
   readonly startedAt: number;
+  /** Breaker generation that the call belongs to. */
   readonly generation: number;
+  /** Number of the attempt in the request, counted from 1. */
   readonly attempt: number;
-  readonly hedge: boolean;
-  readonly isProbe: boolean;
-  readonly isLastResort: boolean;
   readonly kind: TimedKind;
   readonly patience: number;
   readonly tokens: number;
   readonly spared: number;
+  /** What was changed in the request for this call alone; see `Attempt.adjustments`. */
   readonly adjustments: readonly string[] | undefined;
   index = -1;
   among = 0;
@@ -60,21 +50,19 @@ export class RunningAttempt<Call, Result> implements MadeCall<Call>, RunningCall
   #onLate: (() => void) | undefined;
   #timer: Timer | undefined;
 
-  constructor(made: MadeCall<Call>, kind: TimedKind) {
-    this.step = made.step;
-    this.call = made.call;
-    this.startedAt = made.startedAt;
-    this.generation = made.generation;
-    this.attempt = made.attempt;
-    this.hedge = made.hedge;
-    this.isProbe = made.isProbe;
-    this.isLastResort = made.isLastResort;
-    this.kind = kind;
-    this.patience = made.patience;
-    this.tokens = made.tokens;
-    this.spared = made.spared;
-    this.adjustments = made.adjustments;
-    this.arrivedAt = made.startedAt;
+  constructor(step: PlanStep, call: Call, reason: CallReason, sent: SentCall) {
+    this.step = step;
+    this.call = call;
+    this.reason = reason;
+    this.startedAt = sent.startedAt;
+    this.generation = sent.generation;
+    this.attempt = sent.attempt;
+    this.kind = sent.kind;
+    this.patience = sent.patience;
+    this.tokens = sent.tokens;
+    this.spared = sent.spared;
+    this.adjustments = sent.adjustments;
+    this.arrivedAt = sent.startedAt;
   }
 
   /** True once there is a result. */
@@ -167,4 +155,28 @@ export class RunningAttempt<Call, Result> implements MadeCall<Call>, RunningCall
     if (this.#timer !== undefined) environment.clearTimer(this.#timer);
     this.#timer = undefined;
   }
+}
+
+/** What is known of a call when it goes out. */
+type SentCall = Pick<
+  RunningAttempt<unknown, unknown>,
+  'startedAt' | 'generation' | 'attempt' | 'kind' | 'patience' | 'tokens' | 'spared' | 'adjustments'
+>;
+
+/**
+ * Tokens that an endpoint likely has to compute until a call has its answer, and those that it is spared: of the prompt,
+ * what it has in no cache, and where the answer comes in one piece that too.
+ */
+export function expectedWork(
+  { usualTokens }: RuntimeServices,
+  request: RoutedRequest,
+  warmth = 0,
+): Pick<RunningCall, 'tokens' | 'spared'> {
+  const { needs, stream, operation, account, targets } = request;
+  const prompt = roughPromptTokens(needs);
+  const spared = prompt * warmth;
+  if (stream || operation !== 'chat') return { tokens: prompt - spared, spared };
+  const { usualAnswerTokens = ANSWER_TOKENS } = usualTokens.of(account.id, targets[0]?.model);
+  const answer = PER_ANSWER_TOKEN * Math.min(usualAnswerTokens, needs.outputTokens ?? Infinity);
+  return { tokens: prompt - spared + answer, spared };
 }

@@ -11,7 +11,7 @@ import type { Within } from '../../contracts/request.ts';
 import type { HedgePolicy } from '../../core/selection/adaptive/hedge.ts';
 import type { AdaptivePolicy } from '../../core/selection/adaptive/policy.ts';
 import type { UsualTokens } from '../endpoints/usual-times.ts';
-import type { CheckAccount, EndUsers, Rates } from '../limits/accounts.ts';
+import type { CheckAccount, EndUsers, AccountRates } from '../limits/accounts.ts';
 import type { EndpointRecords } from '../endpoints/endpoint-records.ts';
 import type { Environment } from '../../platform/environment.ts';
 import type { EventHub } from '../events/events.ts';
@@ -62,7 +62,7 @@ export interface RuntimeServices {
   readonly prompts: KnownPrompts;
   readonly sticky: StickySessions;
   readonly checkAccount: CheckAccount;
-  readonly rates: Rates;
+  readonly rates: AccountRates;
   readonly spending: Spending;
   readonly responses: Responses;
   /** Absent where nothing is kept of requests. */

@@ -4,87 +4,201 @@ import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { CountedHealth } from '../../core/fallback/health.ts';
 import type { RoutedRequest } from '../../contracts/request.ts';
 import { likelyPromptTokens } from '../../core/tokens/token-estimate.ts';
-import { expectedCost, requestRates, roughPromptTokens } from '../../core/selection/adaptive/expected-cost.ts';
+import {
+  expectedCost,
+  PER_ANSWER_TOKEN,
+  requestRates,
+  roughPromptTokens,
+} from '../../core/selection/adaptive/expected-cost.ts';
 import { failureUsd } from '../../core/selection/adaptive/health-score.ts';
-import type { PlanStep } from '../../core/selection/route-plan.ts';
+import type { RequestFailures } from './request-failures.ts';
 import type { RouterError } from '../../protocol/router-error.ts';
-import { measurementOf } from './call-work.ts';
-import { warnOfFailure, warnOfUnknownPrice } from '../events/attempt-warnings.ts';
-import { factsOf, isListed } from '../events/announce.ts';
-import type { AnswerFacts, AttemptedCall, CallEnd } from './attempt-call.ts';
-import { CALLER_GONE } from './router-errors.ts';
+import { isListed, requestFacts } from '../events/announce.ts';
+import type { AnswerFacts, AttemptedCall, CallEnd, CallWork } from './attempt-call.ts';
+import { CALLER_GONE, thrownKind, thrownPlace } from './router-errors.ts';
+import type { Measurement } from '../../core/selection/performance.ts';
+import { warn } from '../events/events.ts';
 import type { RequestLedger } from '../ledger/request-ledger.ts';
 import type { RuntimeServices } from './services.ts';
-import type { AttemptFailure } from '../../contracts/failure.ts';
+import { type AttemptFailure, NO_TOKEN } from '../../contracts/failure.ts';
 import { growthFactor } from '../../core/selection/adaptive/growth.ts';
 import { usualMedian } from '../../core/selection/adaptive/speed.ts';
 import type { Attempt } from '../../core/fallback/attempt.ts';
 import type { PromptCacheReport } from '../../contracts/prompt-cache.ts';
 import type { Usage } from '../../protocol/usage.ts';
-import type { Answer, Execution, Recorded } from './answer.ts';
+import type { Answer, Execution, Recorded, ShownBefore } from './answer.ts';
 import { spentOnFailed, chargedFor, ABANDONED, usageOfFailed } from './billing.ts';
 
 /**
  * Records how one call ended: health, speed, and the `attempt` event. Never makes the caller wait.
  *
- * @param sent - The request as it went to this endpoint, where that is another one.
- * @param isAgain - Whether the request has failed there before.
+ * @param failures - What the request has left at endpoints so far.
  * @returns What a failure has left at its endpoint, as long as that may be taken back.
  */
 export function settleAttempt(
   services: RuntimeServices,
-  execution: Pick<Recorded, 'request'>,
-  attempt: Attempt,
-  answer: AttemptedCall,
-  facts?: AnswerFacts,
-  sent: RoutedRequest = execution.request,
-  isAgain = false,
+  request: RoutedRequest,
+  ended: EndedCall,
+  failures: RequestFailures | undefined,
 ): CountedHealth | 'again' | undefined {
-  const { outcome, endedAt, chargedNanoUsd = 0 } = attempt;
-  const { generation, endpoint } = answer;
+  const { made, attempt, facts } = ended;
+  const { account } = request;
+  const { endpoint } = made;
+  const { outcome, chargedNanoUsd = 0 } = attempt;
   // A prompt that a text was added to is not the one that was estimated.
-  if (facts !== undefined && attempt.continued === undefined) learnFrom(services, sent, attempt.step, facts, endedAt);
-  if (chargedNanoUsd > 0) services.spending.count(execution.request.account, chargedNanoUsd);
-  const measured = outcome.ok ? measurementOf(attempt, answer, execution.request, facts) : undefined;
-  const seals = facts && answer.call.seals;
-  if (seals !== undefined) services.origins.note(execution.request.account.id, endpoint, seals);
-  const account = execution.request.account.id;
-  let counted: CountedHealth | 'again' | undefined;
-  if (outcome.ok) services.records.ended(endpoint, { ok: true, generation, account }, measured, endedAt);
-  else {
-    const roll = services.environment.random();
-    const { id: request } = execution.request;
-    const { failure: cause } = outcome;
-    const charged = ABANDONED.has(cause.kind) ? 0 : spentOnFailed(answer, execution.request, cause);
-    // What is charged at an unknown price counts as nothing beside the time.
-    const lostUsd = failureUsd(endedAt - attempt.startedAt, usdFromNano(charged ?? 0));
-    const isLong = cause.kind === 'timeout' && isLongByItself(services, answer, endedAt - attempt.startedAt);
-    const counts = isLong ? TOO_LONG : cause;
-    const failed = { ok: false, failure: counts, generation, request, account, again: isAgain, roll, lostUsd } as const;
-    const observed = cause.mismatch === undefined ? undefined : MISFIT;
-    counted = services.records.ended(endpoint, failed, observed, endedAt);
-    warnOfFailure(services, endpoint, cause);
+  if (facts !== undefined && attempt.continued === undefined) learnFrom(services, ended.sent, attempt, facts);
+  if (chargedNanoUsd > 0) services.spending.count(account, chargedNanoUsd);
+  const seals = facts && made.call.seals;
+  if (seals !== undefined) services.origins.note(account.id, endpoint, seals);
+  const counted = recordEnd(services, request, ended, failures);
+  if (!outcome.ok) warnOfFailure(services, endpoint, outcome.failure);
+  else if (facts !== undefined && facts.usage.cost === undefined) warnOfUnknownPrice(services, endpoint);
+  if (services.events.isHeard) announceEnd(services, request, made, attempt);
+  return counted;
+}
+
+/** A call that has ended, and what it came to. */
+interface EndedCall {
+  readonly made: AttemptedCall;
+  readonly attempt: Attempt;
+  /** Absent for one that has failed. */
+  readonly facts: AnswerFacts | undefined;
+  /** The request as it went to this endpoint. */
+  readonly sent: RoutedRequest;
+}
+
+/** Folds the end of a call into the record of its endpoint. */
+function recordEnd(
+  services: RuntimeServices,
+  request: RoutedRequest,
+  { made, attempt, facts }: EndedCall,
+  failures: RequestFailures | undefined,
+): CountedHealth | 'again' | undefined {
+  const { endpoint, generation } = made;
+  const { outcome, startedAt, endedAt } = attempt;
+  const account = request.account.id;
+  if (outcome.ok) {
+    const measured = measurementOf(attempt, made, request, facts);
+    return services.records.ended(endpoint, { ok: true, generation, account }, measured, endedAt);
   }
-  if (outcome.ok && facts !== undefined && facts.usage.cost === undefined) warnOfUnknownPrice(services, endpoint);
-  if (!services.events.isHeard) return counted;
-  for (const follower of services.events.followers) follower.attemptEnds(execution.request, answer, attempt);
-  if (!services.events.heard('attempt')) return counted;
-  services.events.emit('attempt', {
-    request: factsOf(execution.request),
-    attempt: answer.attempt,
-    hedge: answer.hedge || undefined,
+  const { failure: cause } = outcome;
+  const charged = ABANDONED.has(cause.kind) ? 0 : spentOnFailed(made, request, cause);
+  const isLong = cause.kind === 'timeout' && isLongByItself(services, made, endedAt - startedAt);
+  const failed = {
+    ok: false,
+    failure: isLong ? TOO_LONG : cause,
+    generation,
+    request: request.id,
+    account,
+    again: failures?.has(endpoint) === true,
+    roll: services.environment.random(),
+    // What is charged at an unknown price counts as nothing beside the time.
+    lostUsd: failureUsd(endedAt - startedAt, usdFromNano(charged ?? 0)),
+  } as const;
+  return services.records.ended(endpoint, failed, cause.mismatch === undefined ? undefined : MISFIT, endedAt);
+}
+
+/** What an answer shows of its endpoint. Embeddings generate nothing: their speed is that of reading. */
+function measurementOf(
+  attempt: Attempt,
+  answer: Pick<AttemptedCall, 'call' | 'startedAt' | 'firstTokenAt' | 'result' | 'work'>,
+  { operation, needs }: RoutedRequest,
+  facts: AnswerFacts | undefined,
+): Measurement {
+  const tokens = operation === 'chat' ? facts?.usage.completion_tokens : facts?.usage.prompt_tokens;
+  const streamed = answer.result === undefined;
+  const seconds = (attempt.endedAt - (streamed ? answer.firstTokenAt : answer.startedAt)) / 1_000;
+  return {
+    latencyMs: answer.firstTokenAt - answer.startedAt,
+    inOnePiece: !streamed,
+    tokensPerSecond: tokens !== undefined && seconds > 0 ? tokens / seconds : undefined,
+    computedTokens: answer.work && facts && computedTokens(answer.work, needs, facts.usage),
+    toolCalls: facts?.toolCalls,
+    schema: answer.call.schema,
+  };
+}
+
+/** Tokens that an endpoint has computed for a call, once it is known. Prompts are still counted as roughly as before, so that both can be compared. */
+function computedTokens(
+  { kind, tokens, work }: CallWork,
+  needs: RoutedRequest['needs'],
+  { prompt_tokens: prompt, completion_tokens: answer, prompt_tokens_details: details }: Usage,
+): number {
+  const cached = prompt > 0 ? Math.min(1, (details?.cached_tokens ?? 0) / prompt) : 0;
+  return (
+    work - tokens + roughPromptTokens(needs) * (1 - cached) + (kind === 'streaming' ? 0 : PER_ANSWER_TOKEN * answer)
+  );
+}
+
+/** Emits the `attempt` event. */
+function announceEnd(services: RuntimeServices, request: RoutedRequest, made: AttemptedCall, attempt: Attempt): void {
+  const { events } = services;
+  for (const follower of events.followers) follower.attemptEnds(request, made, attempt);
+  if (!events.heard('attempt')) return;
+  const { endpoint } = made;
+  const { outcome } = attempt;
+  events.emit('attempt', {
+    request: requestFacts(request),
+    attempt: made.attempt,
+    hedge: made.hedge || undefined,
     provider: endpoint.provider,
     model: endpoint.model,
     listed: isListed(services, endpoint.model),
     endpoint: endpoint.id,
     durationMs: attempt.endedAt - attempt.startedAt,
-    firstTokenMs: outcome.ok ? answer.firstTokenAt - answer.startedAt : undefined,
+    firstTokenMs: outcome.ok ? made.firstTokenAt - made.startedAt : undefined,
     failure: outcome.ok ? undefined : inOurWords(outcome.failure),
     usage: attempt.usage,
     costNanoUsd: attempt.chargedNanoUsd || undefined,
     givenUpCost: attempt.costUsd,
   });
-  return counted;
+}
+
+/** Warns of a failure that lasts until somebody does something about it. */
+function warnOfFailure(services: RuntimeServices, endpoint: Endpoint, failure: AttemptFailure): void {
+  warnOfRefusedKey(services, endpoint, failure);
+  warnOfBrokenAdapter(services, endpoint, failure);
+}
+
+/** A key that is not accepted, or has nothing left, stays that way until somebody does something about it. */
+function warnOfRefusedKey({ events, records }: RuntimeServices, endpoint: Endpoint, failure: AttemptFailure): void {
+  const { provider, model, byok } = endpoint;
+  if (byok !== undefined || (failure.kind !== 'credentials' && failure.kind !== 'quota')) return;
+  // A refusal that may concern its request alone is nobody's trouble until it is suspected to be more.
+  if (failure.doubtful === true && records.admission(endpoint).ok) return;
+  const trouble =
+    failure.kind === 'credentials' ? 'does not accept its key' : 'says that its balance or quota is used up';
+  const answer = failure.status === undefined ? '' : ` (it answered ${failure.status})`;
+  warn(events, {
+    code: 'provider_key',
+    message: `${provider} ${trouble} for ${model}${answer}; it cools down for a while. Check the key and the account there`,
+  });
+}
+
+/** The caller sees that the provider could not be called, so whoever wrote its adapter must hear why. */
+function warnOfBrokenAdapter({ events }: RuntimeServices, endpoint: Endpoint, failure: AttemptFailure): void {
+  if (!('thrown' in failure)) return;
+  const { thrown, message } = failure;
+  const what = message === NO_TOKEN ? 'apiKey function' : 'adapter';
+  warn(events, {
+    code: 'provider_failed',
+    message: `The ${what} of ${endpoint.provider} threw ${thrownKind(thrown)} ${thrownPlace(thrown)}`.trim(),
+    thrown,
+  });
+}
+
+/** Costs that are missing are not missed until somebody adds them up, so it is told with the first answer. */
+function warnOfUnknownPrice({ events, records }: RuntimeServices, endpoint: Endpoint): void {
+  if (!records.noteUnpriced(endpoint)) return;
+  const { model, provider, price } = endpoint;
+  const unknown = price === undefined ? 'its price is unknown' : 'its price leaves out something that was billed';
+  warn(events, {
+    code: 'price_unknown',
+    message:
+      `An answer of ${model} at ${provider} has no cost in usage, budgets and metrics: ${unknown}. Declare it in the ` +
+      `provider's models, { '${model}': { price: { prompt, completion } } } in USD per million tokens, or run ` +
+      '"npx signalbox catalog refresh"',
+  });
 }
 
 /** Counts against nobody: the prompt takes longer to compute than calls may take. */
@@ -110,10 +224,10 @@ const MISFIT = { schema: 'misfits' } as const;
 function learnFrom(
   { records, pacing, prompts }: RuntimeServices,
   sent: RoutedRequest,
-  { endpoint, figures }: PlanStep,
+  { step, endedAt: now }: Attempt,
   { usage, costParts }: AnswerFacts,
-  now: number,
 ): void {
+  const { endpoint, figures } = step;
   const cached = usage.prompt_tokens_details?.cached_tokens;
   if (figures !== undefined && figures.warmth > 0 && cached !== undefined)
     prompts.answered(endpoint, figures.warmth * usage.prompt_tokens, cached);
@@ -151,8 +265,7 @@ export function accountOf(
   { ledger, events, spending }: Pick<RuntimeServices, 'ledger' | 'events' | 'spending'>,
   request: RoutedRequest,
   made: AttemptedCall,
-  end: CallEnd,
-  reserved: number | undefined,
+  { end, reserved }: { readonly end: CallEnd; readonly reserved: number | undefined },
 ): Pick<Attempt, 'firstTokenAt' | 'usage' | 'chargedNanoUsd'> {
   const isHeard = events.isHeard && events.heard('attempt');
   if (!isHeard && ledger === undefined && !spending.counts(request.account)) return UNCOUNTED;
@@ -221,7 +334,7 @@ export function announceResult(
   for (const follower of services.events.followers) follower.answered(execution, answer, facts);
   if (!services.events.heard('result')) return cache;
   services.events.emit('result', {
-    request: factsOf(execution.request),
+    request: requestFacts(execution.request),
     provider: answer.endpoint.provider,
     model: answer.endpoint.model,
     listed: isListed(services, answer.endpoint.model),
@@ -241,17 +354,18 @@ export function settleError(
   services: RuntimeServices,
   execution: Recorded,
   error: Pick<RouterError, 'status' | 'errorType'> & { readonly message?: string },
-  committed: boolean,
+  shown: ShownBefore,
 ): void {
   const { rateTicket } = execution.request;
+  const committed = shown === 'content';
   // What was shown, or may have been begun when the client disconnected, stays counted as it was estimated.
   if (rateTicket !== undefined && !committed && error !== CALLER_GONE) services.rates.settle(rateTicket, 0);
-  services.ledger?.failed(services.facts, execution, error, committed);
+  services.ledger?.failed(services.facts, execution, error, shown);
   for (const follower of services.events.followers) follower.failed(execution, error);
   if (!services.events.heard('error')) return;
   const last = execution.attempts.at(-1)?.step.endpoint;
   services.events.emit('error', {
-    request: factsOf(execution.request),
+    request: requestFacts(execution.request),
     ...(last === undefined
       ? {}
       : { provider: last.provider, model: last.model, listed: isListed(services, last.model) }),

@@ -8,7 +8,7 @@ import type { LatelyEnded } from '../../core/fallback/outcomes.ts';
 import type { PlanStep, RoutePlan } from '../../core/selection/route-plan.ts';
 import { RouterError } from '../../protocol/router-error.ts';
 import type { JsonObject } from '../../protocol/json.ts';
-import { detailsOf, type ErrorContext, isPrivate } from './router-errors.ts';
+import { detailsOf, type RoutingContext, isPrivate } from './router-errors.ts';
 import { type AttemptFailure, FAILURE_RULES, type Mismatch } from '../../contracts/failure.ts';
 import type { Attempt, FailedAttempt } from '../../core/fallback/attempt.ts';
 
@@ -25,7 +25,7 @@ interface StoppedRequest {
 }
 
 /** The error for a request for which nothing more is tried. */
-export function errorOfStop(stopped: StoppedRequest, reason: StopReason, context: ErrorContext): RouterError {
+export function errorOfStop(stopped: StoppedRequest, reason: StopReason, context: RoutingContext): RouterError {
   const { request, plan, catalog, attempts, admission, lately, docsUrl } = stopped;
   if (plan.steps.length === 0) return errorOfNoRoute(explainNoRoute(plan, request, docsUrl, catalog), context);
   if (attempts.length === 0 && reason === 'exhausted') {
@@ -36,12 +36,12 @@ export function errorOfStop(stopped: StoppedRequest, reason: StopReason, context
 }
 
 /** The error for a request that no endpoint can serve. */
-function errorOfNoRoute(noRoute: NoRoute, context: ErrorContext): RouterError {
+function errorOfNoRoute(noRoute: NoRoute, context: RoutingContext): RouterError {
   return new RouterError({ ...context, ...noRoute });
 }
 
 /** The error for a request whose attempts all failed. */
-function errorOfAttempts(error: FinalError, context: ErrorContext): RouterError {
+function errorOfAttempts(error: FinalError, context: RoutingContext): RouterError {
   const { attempt, previous, ...rest } = error;
   if (error.status === 500) return masked(context);
   return new RouterError({
@@ -62,7 +62,7 @@ function mismatchOf({ path, problem, answer }: Mismatch): JsonObject {
 }
 
 /** A provider's 500 that is passed on because no fallback was allowed: what failed inside it is not told (gaps 6.5). */
-function masked(context: ErrorContext): RouterError {
+function masked(context: RoutingContext): RouterError {
   return new RouterError({ ...context, status: 500, errorType: 'server', message: 'Provider returned error' });
 }
 

@@ -1,9 +1,8 @@
 /** One upstream call, from the connection to the last byte. */
 import { sealOf } from '../../core/normalize/reasoning-origin.ts';
 import { ResultCollector } from '../../core/stream/collect.ts';
-import { withCountedUsage } from '../../core/stream/counted-usage.ts';
-import { commits, endReason, piecesOf } from '../../core/stream/pieces.ts';
-import { isRefusal, refusalPart } from '../../core/stream/refusal.ts';
+import { withCountedUsage } from '../../core/stream/usage.ts';
+import { commits, endReason, piecesOf, isRefusal, type RefusalPart, refusalPart } from '../../core/stream/pieces.ts';
 import type { Choice, FinishReason } from '../../protocol/chat-result.ts';
 import { StreamTracker } from '../../core/stream/stream-tracker.ts';
 import type { CallProgress } from '../../contracts/provider.ts';
@@ -221,9 +220,9 @@ export class UpstreamCall extends Pollable<readonly StreamPiece[] | undefined> {
     if (pieces === undefined) return this.#withoutContent();
     for (const [position, piece] of pieces.entries()) {
       if (commits(piece)) {
-        const part = refusalPart(piece, this.#isRefusing);
+        const part = refusalPart(piece, this.#isRefusing ? 'refusal' : 'nothing');
         if (part !== 'refusal' || !this.#options.holdsRefusals) {
-          return this.#committed(pieces.slice(position), part === 'refused');
+          return this.#committed(pieces.slice(position), part);
         }
         this.#isRefusing = true;
         (this.#before ??= []).push(piece);
@@ -233,19 +232,22 @@ export class UpstreamCall extends Pollable<readonly StreamPiece[] | undefined> {
       if (problem !== undefined) return this.#failed(problem);
       if (typeof piece !== 'string' && piece.type === 'native') (this.#before ??= []).push(piece);
       if (this.tracker.ended) {
-        return this.#isRefusing ? this.#committed(pieces.slice(position), true) : this.#withoutContent();
+        return this.#isRefusing ? this.#committed(pieces.slice(position), 'refused') : this.#withoutContent();
       }
       this.#silentPieces += 1;
     }
     return undefined;
   }
 
-  #committed(held: readonly StreamPiece[], withheld: boolean): CallResult {
+  #committed(held: readonly StreamPiece[], part: RefusalPart): CallResult {
     this.#held = this.#before === undefined ? held : [...this.#before, ...held];
     this.#before = undefined;
     this.#watch.deadline.liftTotal();
     this.#watch.deadline.pause();
-    return { type: 'committed', firstTokenAt: this.#options.environment.now(), ...(withheld ? { withheld } : {}) };
+    const firstTokenAt = this.#options.environment.now();
+    return part === 'refused'
+      ? { type: 'committed', firstTokenAt, withheld: true }
+      : { type: 'committed', firstTokenAt };
   }
 
   async #untilEnd(): Promise<CallResult> {
@@ -355,7 +357,7 @@ function flawOf({ choices }: UpstreamResult): AttemptFailure | undefined {
 /** How an answer ended follows from its calls, whatever its adapter says. */
 function withTrueEnds(result: UpstreamResult): UpstreamResult {
   const endOf = ({ finish_reason: reason, message }: Choice): FinishReason | null =>
-    reason === null ? null : endReason(reason, Boolean(message.tool_calls?.length));
+    reason === null ? null : endReason(reason, message.tool_calls?.length ?? 0);
   if (result.choices.every((choice) => endOf(choice) === choice.finish_reason)) return result;
   return { ...result, choices: result.choices.map((choice) => ({ ...choice, finish_reason: endOf(choice) })) };
 }

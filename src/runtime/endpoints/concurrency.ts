@@ -2,7 +2,7 @@
 import { RouterError } from '../../protocol/router-error.ts';
 
 /** A place among the requests that are handled at the same time. */
-export interface Slot {
+export interface RequestSlot {
   /** Gives the place back. May be called more than once. */
   readonly leave: () => void;
 }
@@ -47,7 +47,7 @@ export class Concurrency {
    * @param owner - Who has it, where one may have so many only.
    * @throws {@link RouterError} 503 when none is free.
    */
-  enter(owner?: string): Slot {
+  enter(owner?: string): RequestSlot {
     this.check();
     if (owner === undefined) return this.#take();
     const own = this.#owners.get(owner) ?? 0;
@@ -68,11 +68,11 @@ export class Concurrency {
    *
    * @param keepFree - Places that are not for this kind of work.
    */
-  tryEnter(keepFree: number): Slot | undefined {
+  tryEnter(keepFree: number): RequestSlot | undefined {
     return this.#inside + keepFree < this.#limit ? this.#take() : undefined;
   }
 
-  #take(onLeave?: () => void): Slot {
+  #take(onLeave?: () => void): RequestSlot {
     this.#inside += 1;
     let left = false;
     return {

@@ -19,20 +19,28 @@ import {
   type ConcurrencyLimitPolicies,
   concurrencyLimitAfter,
   concurrencyRoom,
-  lateness,
+  type CrowdedCall,
 } from '../../core/selection/adaptive/concurrency-limit.ts';
 import type { Breaker } from '../../core/fallback/breaker.ts';
 import { outlives } from '../../core/fallback/throttle.ts';
-import { growthFactor } from '../../core/selection/adaptive/growth.ts';
 import { lateEndsAfter, NO_LATE_ENDS } from '../../core/selection/adaptive/hedge.ts';
 import type { ConcurrencyLimitPolicy } from '../../core/selection/adaptive/policy.ts';
-import { FIRST_CALLS, isKnownStill, type Timing, timingOf } from '../../core/selection/adaptive/timing.ts';
+import {
+  FIRST_CALLS,
+  isKnownStill,
+  type Timing,
+  timingOf,
+  type TimedKind,
+  type UsualTime,
+} from '../../core/selection/adaptive/speed.ts';
 import type { WaitingCall } from '../../core/selection/adaptive/hang-detection.ts';
 import { UNKNOWN_HEALTH } from '../../core/fallback/health.ts';
 import { UNMEASURED } from '../../core/selection/performance.ts';
 import type { EndpointRecord } from '../../core/selection/world.ts';
 import type { ReportedLimits } from '../../contracts/provider.ts';
-import type { TimedKind, UsualTime } from '../../core/selection/adaptive/speed.ts';
+
+/** How a call ended for those who waited for its answer. */
+export type CallEnding = 'answered' | 'failed';
 
 /** A call that has not answered yet. */
 export interface RunningCall {
@@ -141,26 +149,20 @@ export class EndpointLoad {
   }
 
   /**
-   * Notes that a call does not wait any more, because its answer came or never will. Without effect the second time.
+   * Notes that a call does not wait any more, because its answer came or never will.
    *
-   * @param usual - How long such calls usually take; undefined where that is unknown.
+   * @returns Whether it waited until now: the second time this has no effect.
    */
-  waited(
-    call: RunningCall,
-    isAnswered: boolean,
-    usual: UsualTime | undefined,
-    policies: ConcurrencyLimitPolicies,
-    now: number,
-  ): void {
+  waited(call: RunningCall, end: CallEnding, now: number): boolean {
     const running = this.#running;
-    const { index, startedAt, among: calls } = call;
-    if (isAnswered) {
+    const { index, startedAt } = call;
+    if (end === 'answered') {
       this.lastSuccessAt = now;
       this.answeredStartedAt = Math.max(this.answeredStartedAt, startedAt);
       this.#failedAfterMs = 0;
     }
-    if (running[index] !== call) return;
-    if (!isAnswered) this.#failedAfterMs = Math.max(this.#failedAfterMs, now - startedAt);
+    if (running[index] !== call) return false;
+    if (end === 'failed') this.#failedAfterMs = Math.max(this.#failedAfterMs, now - startedAt);
     const last = running.pop();
     if (last !== undefined && last !== call) {
       running[index] = last;
@@ -168,14 +170,12 @@ export class EndpointLoad {
     }
     this.#waitingTokens = running.length === 0 ? 0 : this.#waitingTokens - call.tokens;
     this.#sparedTokens = running.length === 0 ? 0 : this.#sparedTokens - call.spared;
-    if (usual === undefined) return;
-    const late = lateness((now - startedAt) / growthFactor(usual.growth, call.work), usual.mean, calls);
-    this.#concurrencyLimit = concurrencyLimitAfter(
-      this.#concurrencyLimit,
-      policies,
-      { calls, startedAt, late, isAnswered },
-      now,
-    );
+    return true;
+  }
+
+  /** Learns how many calls at a time are answered in time from one that has waited, by how late it was. */
+  learnLimit(ended: CrowdedCall, policies: ConcurrencyLimitPolicies, now: number): void {
+    this.#concurrencyLimit = concurrencyLimitAfter(this.#concurrencyLimit, policies, ended, now);
   }
 
   /** Calls under way that outlive those that fail, where its circuit is open; of those since it opened. */
@@ -189,8 +189,8 @@ export class EndpointLoad {
   }
 
   /** Notes how a late call ended that was waited for. */
-  lateEnded(hasFailed: boolean): void {
-    this.lateEnds = lateEndsAfter(this.lateEnds, hasFailed);
+  lateEnded(end: CallEnding): void {
+    this.lateEnds = lateEndsAfter(this.lateEnds, end);
   }
 
   /** Whether there is room for a call of so many tokens. */

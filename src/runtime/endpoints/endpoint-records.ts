@@ -28,20 +28,21 @@ import {
 } from '../../core/selection/adaptive/pacer.ts';
 import { type AdaptivePolicy, DEFAULT_ADAPTIVE_POLICY, MINIMUM_CALLS } from '../../core/selection/adaptive/policy.ts';
 import { DEFAULT_HANG_DETECTION, silenceLikelihood } from '../../core/selection/adaptive/hang-detection.ts';
-import type { Timing } from '../../core/selection/adaptive/timing.ts';
+import { lateness } from '../../core/selection/adaptive/concurrency-limit.ts';
+import { growthFactor } from '../../core/selection/adaptive/growth.ts';
+import type { Timing, TimedKind, UsualTime } from '../../core/selection/adaptive/speed.ts';
 import { failureUsd } from '../../core/selection/adaptive/health-score.ts';
 import { calibrate, UNCALIBRATED, wantsReport } from '../../core/tokens/likely-tokens.ts';
 import { measure, type Measurement } from '../../core/selection/performance.ts';
 import type { PlanStep } from '../../core/selection/route-plan.ts';
 import type { EndpointRecord } from '../../core/selection/world.ts';
 import type { Environment } from '../../platform/environment.ts';
-import type { EndpointLoad, KnownEndpoint, KnownEndpoints, RunningCall } from './endpoint-load.ts';
-import type { HealthListener, RecordPolicies, StartedCall } from '../chat/record-policies.ts';
+import type { CallEnding, EndpointLoad, KnownEndpoints, RunningCall } from './endpoint-load.ts';
+import type { HealthListener, RecordPolicies, RecordsOptions, StartedCall } from '../chat/record-policies.ts';
 import { isBlamed, type RequestFailures } from '../chat/request-failures.ts';
 import { beganWith, hasChanged } from '../chat/began-cooldowns.ts';
 import { KnownRefusals } from '../chat/known-refusals.ts';
 import { UsualTimes } from './usual-times.ts';
-import type { TimedKind, UsualTime } from '../../core/selection/adaptive/speed.ts';
 
 /** What this process knows of every endpoint it has called. The folds are pure; this holds their latest state. */
 export class EndpointRecords {
@@ -62,13 +63,11 @@ export class EndpointRecords {
   /** What endpoints have refused. */
   readonly refusals: KnownRefusals;
 
-  /** @param onChange - Called when a cooldown or the breaker of an endpoint has changed. */
   constructor(
     known: KnownEndpoints,
     { health, adaptive, pacer, hangDetection }: RecordPolicies,
     environment: Environment,
-    onChange: HealthListener = () => {},
-    refusals = new KnownRefusals(),
+    { onChange = () => {}, refusals = new KnownRefusals() }: RecordsOptions = {},
   ) {
     this.refusals = refusals;
     this.#onChange = onChange;
@@ -85,7 +84,10 @@ export class EndpointRecords {
 
   /** The same records, shared from now on, kept under other policies. */
   under(policies: RecordPolicies, onChange: HealthListener): EndpointRecords {
-    const others = new EndpointRecords(this.#known, policies, this.#environment, onChange, this.refusals);
+    const others = new EndpointRecords(this.#known, policies, this.#environment, {
+      onChange,
+      refusals: this.refusals,
+    });
     others.#times = this.#times.under(others.#adaptive);
     return others;
   }
@@ -104,33 +106,25 @@ export class EndpointRecords {
    * Whether an endpoint may be called now.
    *
    * @param tokens - Tokens that the call is likely to have.
-   * @param promised - Whether it has waited for its place, which is then no longer counted against it.
+   * @param promisedAt - Id of the endpoint at which it has waited for its place, which is then not counted against it.
    */
-  admission = (endpoint: Endpoint, tokens = 0, promised = false): Admission => {
-    const known = this.#known.find(endpoint.id);
-    if (known === undefined) return ADMITTED;
-    return this.#admissionOf(known, this.#environment.now(), endpoint, tokens, promised);
-  };
+  admission = (endpoint: Endpoint, tokens = 0, promisedAt?: string): Admission =>
+    this.#admission(endpoint, this.#environment.now(), tokens, promisedAt);
 
   /** Whether endpoints may be called at a time: the same, asked about many of them. */
   admissionAt(now: number): (endpoint: Endpoint) => Admission {
-    return (endpoint) => {
-      const known = this.#known.find(endpoint.id);
-      return known === undefined ? ADMITTED : this.#admissionOf(known, now, endpoint, 0, false);
-    };
+    return (endpoint) => this.#admission(endpoint, now);
   }
 
-  #admissionOf(
-    { record: { health, pace }, load }: KnownEndpoint,
-    now: number,
-    endpoint: Endpoint,
-    tokens: number,
-    promised: boolean,
-  ): Admission {
+  #admission(endpoint: Endpoint, now: number, tokens = 0, promisedAt?: string): Admission {
+    const known = this.#known.find(endpoint.id);
+    if (known === undefined) return ADMITTED;
+    const { record, load } = known;
+    const { health, pace } = record;
     const admitted = admission(health, this.#policy, now, load.outliving(health.breaker, now));
     if (!admitted.ok && admitted.cause !== 'rate_limited') return admitted;
     const room = load.room(endpoint, tokens, this.#concurrencyLimit, now);
-    const isPaced = pace !== undefined && pace.rate !== Infinity && !promised;
+    const isPaced = pace !== undefined && pace.rate !== Infinity && promisedAt !== endpoint.id;
     const slot = isPaced && this.#pacer !== undefined ? slotIn(pace, this.#pacer, now) : undefined;
     const waitMs = Math.max(room.waitMs, slot?.waitMs ?? 0);
     const headroom = Math.min(room.headroom, slot?.headroom ?? 1);
@@ -167,7 +161,7 @@ export class EndpointRecords {
     const known = this.#known.called(endpoint.id);
     const { record, load } = known;
     const health = observeStart(record.health, this.#policy, now);
-    const pace = paceAfterSending(record.pace ?? FREE_PACE, now, call.promised);
+    const pace = paceAfterSending(record.pace ?? FREE_PACE, now, call.promised === true ? 'promised' : 'free');
     const { performance, speed, tokens, charges, unpriced } = record;
     known.record = { health, performance, speed, pace, tokens, charges, unpriced };
     load.started(endpoint, call.tokens ?? 0, now);
@@ -214,7 +208,7 @@ export class EndpointRecords {
       health,
       performance: measurement === undefined ? record.performance : measure(record.performance, measurement, now),
       speed: this.#times.after(endpoint, record.speed, measurement, now),
-      pace: paceAfterCall(record.pace, this.#pacer, outcome, health.cooldown, now),
+      pace: paceAfterCall(record.pace, this.#pacer, outcome.ok ? outcome : { ...outcome, health }, now),
       tokens: record.tokens,
       charges: record.charges,
       unpriced: record.unpriced,
@@ -268,8 +262,8 @@ export class EndpointRecords {
     (this.#known.find(id)?.load.answeredStartedAt ?? -Infinity) > at;
 
   /** Notes how a late call ended that was waited for. */
-  lateEnded({ id }: Endpoint, hasFailed: boolean): void {
-    this.#known.of(id).load.lateEnded(hasFailed);
+  lateEnded({ id }: Endpoint, end: CallEnding): void {
+    this.#known.of(id).load.lateEnded(end);
   }
 
   /** Share of the late calls of an endpoint that answer after all. */
@@ -286,9 +280,15 @@ export class EndpointRecords {
    * Notes that a call does not wait any more: its endpoint has begun an answer, so that what is silent after this is
    * silent since now, or there will be none.
    */
-  waited(endpoint: Endpoint, call: RunningCall, isAnswered: boolean, now: number): void {
+  waited(endpoint: Endpoint, call: RunningCall, end: CallEnding, now: number): void {
     const { record, load } = this.#known.of(endpoint.id);
-    load.waited(call, isAnswered, this.#times.of(endpoint, record.speed, call.kind), this.#adaptive, now);
+    if (!load.waited(call, end, now)) return;
+    const usual = this.#times.of(endpoint, record.speed, call.kind);
+    if (usual === undefined) return;
+    const { among: calls, startedAt, work } = call;
+    const { growth, mean, isScaled } = usual;
+    const late = lateness((now - startedAt) / growthFactor(growth, work), mean, calls);
+    load.learnLimit({ calls, startedAt, late, isScaled, isAnswered: end === 'answered' }, this.#adaptive, now);
   }
 
   /** What a call takes at an endpoint at a time: the same, asked about many of them. */
@@ -342,7 +342,7 @@ export class EndpointRecords {
     const now = this.#environment.now();
     const silentMs = known.load.running.reduce((most, { startedAt }) => Math.max(most, now - startedAt), 0);
     const lostUsd = failureUsd(silentMs);
-    const health = observeHang(record.health, this.#policy, now, this.#environment.random(), lostUsd);
+    const health = observeHang(record.health, this.#policy, { roll: this.#environment.random(), lostUsd }, now);
     if (health !== record.health) {
       known.record = { ...record, health };
       this.onCooldown?.(endpoint, { since: now, until: health.breaker.openUntil, cause: 'timeout' });

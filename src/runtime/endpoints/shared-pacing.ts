@@ -21,7 +21,7 @@ export class SharedPacing {
   #held = 0;
   #rescues: Rescues = NO_RESCUES;
   /** Requests that wait until an endpoint has fewer of our calls, in the order of arrival. */
-  readonly #queue = new Set<Turn>();
+  readonly #queue = new Set<WaitingTurn>();
   #bucket: RetryBucket;
   #hedgeBudget: HedgeBudget = EMPTY_HEDGE_BUDGET;
 
@@ -73,25 +73,25 @@ export class SharedPacing {
   }
 
   /** Takes a place behind all that wait for their turn. */
-  queue(): Turn {
-    const turn = new Turn();
+  queue(): WaitingTurn {
+    const turn = new WaitingTurn();
     this.#queue.add(turn);
     return turn;
   }
 
   /** Leaves the queue, so that the next one may look whether there is a place. */
-  leave(turn: Turn): void {
+  leave(turn: WaitingTurn): void {
     this.#queue.delete(turn);
     this.#firstTurn()?.call();
   }
 
   /** Whether others have waited for longer. */
-  isBehind(turn: Turn | undefined): boolean {
+  isBehind(turn: WaitingTurn | undefined): boolean {
     const first = this.#firstTurn();
     return first !== undefined && first !== turn;
   }
 
-  #firstTurn(): Turn | undefined {
+  #firstTurn(): WaitingTurn | undefined {
     for (const turn of this.#queue) return turn;
     return undefined;
   }
@@ -152,7 +152,7 @@ export class SharedPacing {
 }
 
 /** The turn of a request that waits. */
-export class Turn {
+export class WaitingTurn {
   #onCall: (() => void) | undefined;
 
   /** Resolves when its turn may have come. */

@@ -14,11 +14,16 @@ export function announceRequest({ events }: RuntimeServices, { request }: { read
   for (const follower of events.followers) follower.begins(request);
   if (events.heard('request')) {
     const { traceContext } = request;
-    events.emit('request', { request: factsOf(request), parameters: numbersOf(request), traceContext });
+    events.emit('request', { request: requestFacts(request), parameters: numbersOf(request), traceContext });
   }
   if (request.operation === 'chat' && events.heard('content')) {
     const { messages, tools, serverTools } = request as NormalizedRequest;
-    events.emit('content', { type: 'request', request: factsOf(request), messages, tools: [...tools, ...serverTools] });
+    events.emit('content', {
+      type: 'request',
+      request: requestFacts(request),
+      messages,
+      tools: [...tools, ...serverTools],
+    });
   }
 }
 
@@ -29,24 +34,22 @@ export function announceAnswer(
   choices: () => readonly Choice[],
 ): void {
   if (events.heard('content'))
-    events.emit('content', { type: 'answer', request: factsOf(request), choices: choices() });
+    events.emit('content', { type: 'answer', request: requestFacts(request), choices: choices() });
 }
 
 /** Emits the `attempt_start` event, and gives the headers that a listener wants to go with the call. */
 export function announceAttempt(
   services: RuntimeServices,
-  execution: { readonly request: RoutedRequest },
-  step: PlanStep,
-  attempt: number,
-  hedge: boolean,
+  request: RoutedRequest,
+  { step, attempt, hedge }: { readonly step: PlanStep; readonly attempt: number; readonly hedge: boolean },
 ): TraceContext | undefined {
   const { events } = services;
-  for (const follower of events.followers) follower.attemptStarts(execution.request, step, attempt, hedge);
+  for (const follower of events.followers) follower.attemptStarts(request, step, attempt, hedge);
   if (!events.heard('attempt_start')) return undefined;
   const { endpoint, figures } = step;
   let carried: TraceContext | undefined;
   events.emit('attempt_start', {
-    request: factsOf(execution.request),
+    request: requestFacts(request),
     attempt,
     hedge: hedge || undefined,
     decision: figures,
@@ -71,7 +74,7 @@ export function announceFirstToken(
   if (!events.heard('first_token')) return;
   const { endpoint, attempt, hedge, startedAt, firstTokenAt } = made;
   events.emit('first_token', {
-    request: factsOf(request),
+    request: requestFacts(request),
     attempt,
     hedge: hedge || undefined,
     provider: endpoint.provider,
@@ -108,7 +111,7 @@ export function announceHealth(
 }
 
 /** The facts about a request that events carry. One plain literal: four events of each request have them. */
-export function factsOf(request: RoutedRequest): RequestFacts {
+export function requestFacts(request: RoutedRequest): RequestFacts {
   return {
     id: request.id,
     operation: request.operation,

@@ -1,6 +1,6 @@
 import { nanoFromUsd } from '../../catalog/cost.ts';
 import type { NormalizedRequest } from '../../contracts/request.ts';
-import { factsOf } from './announce.ts';
+import { requestFacts } from './announce.ts';
 import type { RuntimeServices } from '../chat/services.ts';
 import type { JsonObject } from '../../protocol/json.ts';
 import type { Usage } from '../../protocol/usage.ts';
@@ -43,28 +43,28 @@ export class StageMeter {
   pluginStarts(plugin: string, hook: PluginFacts['hook']): void {
     const { events } = this.#services;
     if (!events.heard('plugin_start')) return;
-    events.emit('plugin_start', { request: factsOf(this.#request), stage: this.stage, plugin, hook });
+    events.emit('plugin_start', { request: requestFacts(this.#request), stage: this.stage, plugin, hook });
   }
 
   pluginEnds(plugin: string, hook: PluginFacts['hook'], outcome: PluginOutcome): void {
     const { events, ledger } = this.#services;
     ledger?.worked(this.#request.id, { kind: 'plugin', id: plugin, hook, outcome, ...this.#ended() });
     if (!events.heard('plugin')) return;
-    const request = factsOf(this.#request);
+    const request = requestFacts(this.#request);
     events.emit('plugin', { request, stage: this.stage, plugin, hook, outcome, ...this.#costs() });
   }
 
   toolStarts(tool: string, name: string): void {
     const { events } = this.#services;
     if (!events.heard('tool_start')) return;
-    events.emit('tool_start', { request: factsOf(this.#request), stage: this.stage, tool, name });
+    events.emit('tool_start', { request: requestFacts(this.#request), stage: this.stage, tool, name });
   }
 
   /** Tells those who listen to it what a tool was called with, and what the model is told. */
   toolSaid(id: string, args: JsonObject, result: string | undefined): void {
     const { events } = this.#services;
     if (!events.heard('content')) return;
-    const request = factsOf(this.#request);
+    const request = requestFacts(this.#request);
     events.emit('content', { type: 'tool', request, stage: this.stage, id, arguments: args, result });
   }
 
@@ -72,7 +72,7 @@ export class StageMeter {
     const { events, ledger } = this.#services;
     ledger?.worked(this.#request.id, { kind: 'tool', type: tool, name, outcome, ...this.#ended() });
     if (!events.heard('tool')) return;
-    const request = factsOf(this.#request);
+    const request = requestFacts(this.#request);
     events.emit('tool', { request, stage: this.stage, tool, name, outcome, ...this.#costs() });
   }
 

@@ -152,7 +152,7 @@ export class ColdCaches {
     const { key: named } = request.session;
     const key = `${request.account.id}\n${named ?? print.messages[0] ?? ''}`;
     const all = this.#known.get(key) ?? [];
-    const rules = cacheRulesOf(endpoint, request, takesMarks);
+    const rules = cacheRulesOf(endpoint, request, { takesMarks });
     const mine = named === undefined ? all.filter((one) => isLater(one.print, print)) : all;
     const last = comparedWith(now, mine, rules);
     const compared = cacheReport({

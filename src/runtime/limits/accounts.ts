@@ -95,7 +95,7 @@ const NO_LIMITS: RateLimits = {};
 const LIKELY_ANSWER_TOKENS = 1_000;
 
 /** Holds accounts to their rates, request by request. Calls of plugins are a part of their request. */
-export class Rates {
+export class AccountRates {
   readonly #limiter: RateLimiter;
   readonly #everybody: RateLimits & TaggedRateLimits;
   readonly #divides: boolean;

@@ -15,7 +15,7 @@ import { AnsweredExecution } from '../pipeline/answered-execution.ts';
 import { type CachedAnswer, reportHit, type SharedRequest } from './responses.ts';
 import type { Attempt } from '../../core/fallback/attempt.ts';
 import type { CacheReport } from '../../contracts/state-store.ts';
-import { type Answer, type Execution, recorded } from '../chat/answer.ts';
+import { type Answer, type Execution, recorded, type RequestOutcome } from '../chat/answer.ts';
 
 /** What a request that uses the cache begins with. */
 export interface CachedExecutionOptions {
@@ -124,8 +124,8 @@ export class CachedExecution implements Execution {
     };
   }
 
-  metadata(answered: boolean, generationTime?: number): RouterMetadata {
-    return (this.#inner ?? this.#answered(NOTHING)).metadata(answered, generationTime);
+  metadata(outcome: RequestOutcome, generationTime?: number): RouterMetadata {
+    return (this.#inner ?? this.#answered(NOTHING)).metadata(outcome, generationTime);
   }
 
   /** An answer, unless rules and policies have changed since it was made, and now forbid it. */
@@ -170,7 +170,7 @@ export class CachedExecution implements Execution {
     const endpoint = declareEndpoint({ slug: 'response-cache', name: provider }, model, {});
     const request = { ...this.#options.request, wantsMetadata: false };
     const answer = { choices, usage: NO_USAGE, model, provider };
-    return new AnsweredExecution(this.#services, request, this.signal, endpoint, answer);
+    return new AnsweredExecution(this.#services, request, this.signal, { endpoint, answer });
   }
 
   #keep({ endpoint }: Answer, choices: readonly Choice[]): void {

@@ -23,8 +23,12 @@ export interface SpendingPolicy extends TaggedBudgets {
   readonly everybody: Budget | undefined;
   /** What becomes of calls whose price is unknown. */
   readonly unknownPrice: 'refuse' | 'allow';
-  /** Tokens that are reserved for an answer whose limit is unknown. */
-  readonly unknownAnswerTokens: number;
+}
+
+/** How budgets are held, and what is counted besides. */
+interface SpendingOptions extends SpendingPolicy {
+  /** Whether what is spent with a key is counted although no budget limits it. */
+  readonly countsKeys: boolean;
 }
 
 /**
@@ -37,13 +41,12 @@ export class Spending {
   readonly #events: EventHub;
   readonly #countsKeys: boolean;
 
-  /** @param countsKeys - Whether what is spent with a key is counted although no budget limits it. */
-  constructor(keeper: BudgetKeeper, policy: SpendingPolicy, events: EventHub, countsKeys: boolean) {
+  constructor(keeper: BudgetKeeper, policy: SpendingOptions, events: EventHub) {
     this.#keeper = keeper;
     this.#policy = policy;
     this.#events = events;
     // Nobody could be told of it otherwise.
-    this.#countsKeys = countsKeys && keeper.spentUnder !== undefined;
+    this.#countsKeys = policy.countsKeys && keeper.spentUnder !== undefined;
   }
 
   /** True when what this account spends may be counted: some of its requests may have budgets of their own. */
@@ -63,8 +66,8 @@ export class Spending {
     if (endpoint.byok !== undefined) return undefined;
     const budgets = this.#budgetsOfRequest(request);
     if (budgets.length === 0) return undefined;
-    const { unknownPrice, unknownAnswerTokens } = this.#policy;
-    const cost = mostCost(request, endpoint, promptTokens, unknownAnswerTokens);
+    const { unknownPrice } = this.#policy;
+    const cost = mostCost(request, endpoint, promptTokens);
     if (cost === undefined && unknownPrice === 'refuse') throw unpricedError(endpoint.model, endpoint.providerName);
     const claim = { account: request.account.id, budgets, nanoUsd: cost?.nanoUsd ?? 0 };
     return ticketOf(await this.#keeper.reserve(claim), cost ?? NOTHING);

@@ -1,3 +1,4 @@
+/** Answers a request with what a plugin gave. */
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { NormalizedRequest } from '../../contracts/request.ts';
 import type { PluginAnswer } from '../../contracts/plugin.ts';
@@ -11,6 +12,12 @@ import { heldCall } from './transformed-call.ts';
 import type { Attempt } from '../../core/fallback/attempt.ts';
 import type { Answer, Execution } from '../chat/answer.ts';
 
+/** What a plugin answered, and the endpoint that stands for it where an answer names its model and provider. */
+interface AnswerOfPlugin {
+  readonly endpoint: Endpoint;
+  readonly answer: PluginAnswer;
+}
+
 /** A request that a plugin answered: nobody is called, and no endpoint's health or session learns of it. */
 export class AnsweredExecution implements Execution {
   readonly request: NormalizedRequest;
@@ -23,15 +30,11 @@ export class AnsweredExecution implements Execution {
   readonly #answer: PluginAnswer;
   readonly #now: () => number;
 
-  /**
-   * @param endpoint - Stands for the plugin where an answer names its model and provider.
-   */
   constructor(
     { environment }: RuntimeServices,
     request: NormalizedRequest,
     signal: AbortSignal,
-    endpoint: Endpoint,
-    answer: PluginAnswer,
+    { endpoint, answer }: AnswerOfPlugin,
   ) {
     // Without targets there is no choice of endpoints, and so nothing that a session could stick to.
     this.request = { ...request, targets: [] };

@@ -13,7 +13,7 @@ import type { Environment } from '../../platform/environment.ts';
 import type { ActivePlugin } from '../../core/pipeline/choose-plugins.ts';
 import type { ErrorType } from '../../protocol/error.ts';
 import { warn } from '../events/events.ts';
-import { kindOf } from '../chat/router-errors.ts';
+import { thrownKind } from '../chat/router-errors.ts';
 
 /** How deep in calls of plugins a request stands; 0 for one from outside. */
 function depthOf({ within }: NormalizedRequest): number {
@@ -37,6 +37,7 @@ type SharedContext = Pick<
 /** Makes a {@link SharedContext} for a plugin by its id, or for a server tool by its type. */
 export function sharedContext(services: RuntimeServices, outer: OuterRequest, id: string): SharedContext {
   const { environment, facts, registry } = services;
+  const caller = { ...outer, id };
   return {
     signal: outer.signal,
     account: outer.request.account,
@@ -46,7 +47,7 @@ export function sharedContext(services: RuntimeServices, outer: OuterRequest, id
     wallClock: environment.wallClock,
     random: environment.random,
     serverTools: registry.types,
-    call: (body, bounds) => callWithin(services, outer, id, body, bounds),
+    call: (body, bounds) => callWithin(services, caller, body, bounds),
   };
 }
 
@@ -57,8 +58,7 @@ export function sharedContext(services: RuntimeServices, outer: OuterRequest, id
  */
 async function callWithin(
   services: RuntimeServices,
-  outer: OuterRequest,
-  id: string,
+  { id, ...outer }: OuterRequest & { readonly id: string },
   request: ChatRequest,
   { timeoutMs }: InnerCallOptions = {},
 ): Promise<ChatResult> {
@@ -159,6 +159,13 @@ export type HookName = 'load' | 'onRequest' | 'onCandidates' | 'onAttempt' | 'on
 /** What went wrong with a hook. */
 export type HookFailure = { readonly type: 'threw'; readonly thrown: unknown } | { readonly type: 'late' };
 
+/** A hook that failed, and whose it is. */
+interface FailedHook {
+  readonly active: ActivePlugin;
+  readonly hook: HookName;
+  readonly failure: HookFailure;
+}
+
 const TYPE_OF_STATUS: Readonly<Record<number, ErrorType>> = {
   500: 'server',
   502: 'provider_unavailable',
@@ -172,16 +179,14 @@ const TYPE_OF_STATUS: Readonly<Record<number, ErrorType>> = {
 export function handleHookFailure(
   services: RuntimeServices,
   ledger: RequestUsage,
-  { plugin }: ActivePlugin,
-  hook: HookName,
-  failure: HookFailure,
+  { active: { plugin }, hook, failure }: FailedHook,
 ): void {
   const { id, whenItThrows, failStatus = 502 } = plugin;
-  if (whenItThrows === 'fail' && isRefusal(failure)) {
+  if (whenItThrows === 'fail' && refusesRequest(failure)) {
     ledger.stageUnlessNoted(id, 0, 'refused the request');
     throw failure.thrown;
   }
-  const what = failure.type === 'late' ? 'took too long' : `threw ${kindOf(failure.thrown)}`;
+  const what = failure.type === 'late' ? 'took too long' : `threw ${thrownKind(failure.thrown)}`;
   const then = whenItThrows === 'skip' ? 'the request went on without it' : 'the request failed';
   warn(services.events, {
     code: 'plugin_failed',
@@ -204,6 +209,6 @@ export function handleHookFailure(
 }
 
 /** An error about the request itself: the plugin works, and its operator has nothing to do. */
-export function isRefusal(failure: HookFailure): failure is { type: 'threw'; thrown: RouterError } {
+export function refusesRequest(failure: HookFailure): failure is { type: 'threw'; thrown: RouterError } {
   return failure.type === 'threw' && RouterError.isInstance(failure.thrown) && failure.thrown.status < 500;
 }

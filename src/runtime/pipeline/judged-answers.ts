@@ -31,7 +31,7 @@ export class JudgedAnswers {
   dial(dialing: Dialing<NormalizedRequest>, attempts: readonly Attempt[]): UpstreamCall {
     const fault = faultToName(attempts, dialing.endpoint);
     const requested = fault === undefined ? dialing : { ...dialing, request: withFault(dialing.request, fault) };
-    return new JudgedCall(requested, this.#judge, fault !== undefined, (bill) => this.#bills.push(bill));
+    return new JudgedCall(requested, this.#judge, fault, (bill) => this.#bills.push(bill));
   }
 
   /** What an answer and those that were refused before it used and cost. */
@@ -59,13 +59,13 @@ class JudgedCall extends UpstreamCall {
   constructor(
     dialing: Dialing<NormalizedRequest>,
     judge: AnswerJudge,
-    named: boolean,
+    fault: ReturnType<typeof faultToName>,
     onRefused: (bill: Bill) => void,
   ) {
     super(dialing);
     this.#dialing = dialing;
     this.#judge = judge;
-    this.#named = named;
+    this.#named = fault !== undefined;
     this.#onRefused = onRefused;
   }
 

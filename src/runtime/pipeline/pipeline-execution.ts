@@ -26,7 +26,7 @@ import { piecesOf } from '../../core/stream/pieces.ts';
 import { JudgedAnswers } from './judged-answers.ts';
 import { heldCall, TransformedCall } from './transformed-call.ts';
 import type { Attempt } from '../../core/fallback/attempt.ts';
-import type { Answer, AnswerCall, Execution } from '../chat/answer.ts';
+import type { Answer, AnswerCall, Execution, RequestOutcome } from '../chat/answer.ts';
 import { planRequest, servedBefore } from '../chat/plan.ts';
 import type { PreparedRequest } from './prepared-request.ts';
 
@@ -40,15 +40,20 @@ export async function planForExplanation(
   const loaded = new Set(plugins);
   if (needsLoading(plugins)) {
     await loadPlugins(services, plugins, new AbortController().signal, (active, failure) => {
-      handleHookFailure(services, new RequestUsage(), active, 'load', failure);
+      handleHookFailure(services, new RequestUsage(), { active, hook: 'load', failure });
       loaded.delete(active);
     });
   }
   const roll = services.environment.random();
-  return planWithPlugins(services, offer.value.request, [...loaded], { roll, stateOf: () => undefined }, (failures) => {
-    for (const { active, thrown } of failures) {
-      handleHookFailure(services, new RequestUsage(), active, 'onCandidates', { type: 'threw', thrown });
-    }
+  return planWithPlugins(services, offer.value.request, [...loaded], {
+    roll,
+    stateOf: () => undefined,
+    onFailures: (failures) => {
+      for (const { active, thrown } of failures) {
+        const failure = { type: 'threw', thrown } as const;
+        handleHookFailure(services, new RequestUsage(), { active, hook: 'onCandidates', failure });
+      }
+    },
   });
 }
 
@@ -93,7 +98,7 @@ export class PipelineExecution implements Execution {
     this.#body = body;
     this.#request = plugins.length === 0 ? request : frozenRequest(request);
     this.#plan = { requested: request.requested, steps: [], rejected: [] };
-    this.#plugins = new PluginRun(services, plugins, this.#ledger, signal, roll);
+    this.#plugins = new PluginRun(services, plugins, this.#ledger, { signal, roll });
   }
 
   get request(): NormalizedRequest {
@@ -119,8 +124,8 @@ export class PipelineExecution implements Execution {
     }
   }
 
-  metadata(answered: boolean, generationTime?: number): RouterMetadata {
-    const metadata = this.#inner?.metadata(answered, generationTime) ?? nothingTried(this.#plan);
+  metadata(outcome: RequestOutcome, generationTime?: number): RouterMetadata {
+    const metadata = this.#inner?.metadata(outcome, generationTime) ?? nothingTried(this.#plan);
     const { stages } = this.#ledger;
     return stages.length === 0 ? metadata : { ...metadata, pipeline: stages };
   }
@@ -149,7 +154,7 @@ export class PipelineExecution implements Execution {
   #explained(error: unknown): unknown {
     if (!RouterError.isInstance(error)) return error;
     const { errorMetadata: metadata } = this.#ledger;
-    return withContext(error, { generationId: this.#request.id, routerMetadata: this.metadata(false), metadata });
+    return withContext(error, { generationId: this.#request.id, routerMetadata: this.metadata('failed'), metadata });
   }
 
   /** Everything that happens before the first provider is called. */
@@ -182,7 +187,10 @@ export class PipelineExecution implements Execution {
       const options = { request, plan, tools, signal: this.signal, ledger: this.#ledger, prepare, judged };
       return new ToolLoop(this.#services, options);
     }
-    return new ChatExecution(this.#services, request, plan, this.signal, {
+    return new ChatExecution(this.#services, {
+      request,
+      plan,
+      signal: this.signal,
       prepare: prepare && ((endpoint) => prepare(request, endpoint)),
       judged,
     });
@@ -200,15 +208,13 @@ export class PipelineExecution implements Execution {
 
   async #planned(request: NormalizedRequest): Promise<{ request: NormalizedRequest; plan: RoutePlan }> {
     const plugins = this.#plugins;
-    const { filtered, ...planned } = await planWithPlugins(
-      this.#services,
-      request,
-      plugins.active,
-      { roll: plugins.roll, stateOf: (active) => plugins.stateOf(active) },
-      (failures) => {
+    const { filtered, ...planned } = await planWithPlugins(this.#services, request, plugins.active, {
+      roll: plugins.roll,
+      stateOf: (active) => plugins.stateOf(active),
+      onFailures: (failures) => {
         for (const { active, thrown } of failures) plugins.broken(active, 'onCandidates', { type: 'threw', thrown });
       },
-    );
+    });
     for (const { id, record } of filtered.stages) this.#ledger.stage(id, record);
     for (const id of filtered.changedBy) this.#ledger.stageUnlessNoted(id, 0, 'chose the models');
     return planned;
@@ -217,7 +223,7 @@ export class PipelineExecution implements Execution {
   #answeredBy(id: string, answer: PluginAnswer): Execution {
     const { model = this.#request.requested, provider = id } = answer;
     const endpoint = declareEndpoint({ slug: id, name: provider }, model, {});
-    return new AnsweredExecution(this.#services, this.#request, this.signal, endpoint, answer);
+    return new AnsweredExecution(this.#services, this.#request, this.signal, { endpoint, answer });
   }
 
   /** An answer with what plugins and tools add to it, and to its cost. */
@@ -274,24 +280,29 @@ interface PluginPlan {
   readonly filtered: FilteredCandidates;
 }
 
-/**
- * Plans a request whose plugins choose models. The same for `explain` and for a call.
- *
- * @param onFailures - Deals with plugins that failed, before anything is planned.
- */
+/** What planning with plugins needs of those that take part. */
+interface PluginPlanning {
+  /** Random number for the choice among equal endpoints. */
+  readonly roll: number;
+  readonly stateOf: (active: ActivePlugin) => unknown;
+  /** Deals with plugins that failed, before anything is planned. */
+  readonly onFailures: (failures: FilteredCandidates['failures']) => void;
+}
+
+/** Plans a request whose plugins choose models. The same for `explain` and for a call. */
 async function planWithPlugins(
   services: RuntimeServices,
   request: NormalizedRequest,
   plugins: readonly ActivePlugin[],
-  context: { readonly roll: number; readonly stateOf: (active: ActivePlugin) => unknown },
-  onFailures: (failures: FilteredCandidates['failures']) => void,
+  { roll, stateOf, onFailures }: PluginPlanning,
 ): Promise<PluginPlan> {
   const { environment, facts, records, selection } = services;
   const isRouted = request.targets.some((target) => target.router !== undefined);
   // A plan asks for the session itself, but here the plugins must know first.
   const served = isRouted ? await servedBefore(services, request) : undefined;
   const filtered = filterCandidates(request, plugins, {
-    ...context,
+    roll,
+    stateOf,
     catalog: facts.catalog,
     sticky: served?.[0]?.endpoint,
     record: records.record,
@@ -300,7 +311,7 @@ async function planWithPlugins(
   });
   onFailures(filtered.failures);
   for (const message of filtered.warnings) services.notifyOperator(message);
-  const plan = await planRequest(services, filtered.request, { roll: context.roll, served });
+  const plan = await planRequest(services, filtered.request, { roll, served });
   return {
     request: filtered.request,
     plan: { ...plan, rejected: [...filtered.rejected, ...plan.rejected] },

@@ -20,7 +20,7 @@ import {
   type HookFailure,
   type HookName,
   handleHookFailure,
-  isRefusal,
+  refusesRequest,
   runBounded,
   sharedContext,
 } from './inner-call.ts';
@@ -40,6 +40,14 @@ interface Rewritten {
   readonly rewritten: boolean;
 }
 
+/** One hook of a plugin, and what makes a value of what it gives. */
+interface Hook<Value> {
+  readonly name: PluginFacts['hook'];
+  readonly start: (context: PluginContext) => unknown;
+  /** Throws for what is not what the hook's type says. */
+  readonly check: (value: unknown) => Value;
+}
+
 /** Milliseconds for which a hook may keep everybody else from running before the operator is told. */
 const SLOW_MS = 200;
 
@@ -56,8 +64,10 @@ export class PluginRun {
     services: RuntimeServices,
     active: readonly ActivePlugin[],
     ledger: RequestUsage,
-    signal: AbortSignal,
-    roll: number = services.environment.random(),
+    {
+      signal,
+      roll = services.environment.random(),
+    }: { readonly signal: AbortSignal; readonly roll?: number | undefined },
   ) {
     this.#services = services;
     this.#active = active;
@@ -110,13 +120,11 @@ export class PluginRun {
       const { plugin, options } = active;
       if (plugin.onRequest === undefined) continue;
       const before = changed.request;
-      const verdict = await this.#hook(
-        active,
-        'onRequest',
-        before,
-        (context) => plugin.onRequest?.(before, options, context),
-        (value) => checkVerdict(value, charactersOf(before)),
-      );
+      const verdict = await this.#hook(active, before, {
+        name: 'onRequest',
+        start: (context) => plugin.onRequest?.(before, options, context),
+        check: (value) => checkVerdict(value, charactersOf(before)),
+      });
       if (verdict === undefined) continue;
       if (verdict.type === 'block') throw verdict.error;
       if (verdict.type === 'answer') return { type: 'answer', answer: verdict.answer, by: plugin.id };
@@ -133,13 +141,11 @@ export class PluginRun {
       const { plugin, options } = active;
       if (plugin.onAttempt === undefined) continue;
       const before = changed.request;
-      const change = await this.#hook(
-        active,
-        'onAttempt',
-        before,
-        (context) => plugin.onAttempt?.(before, endpoint, options, context),
-        (value) => (value === undefined ? undefined : checkChange(value, charactersOf(before))),
-      );
+      const change = await this.#hook(active, before, {
+        name: 'onAttempt',
+        start: (context) => plugin.onAttempt?.(before, endpoint, options, context),
+        check: (value) => (value === undefined ? undefined : checkChange(value, charactersOf(before))),
+      });
       if (change !== undefined) changed = applyChange(changed, change);
     }
     return changed.request;
@@ -211,18 +217,16 @@ export class PluginRun {
         current = this.#transformed(active, current, request);
         continue;
       }
-      const rewritten = await this.#hook(
-        active,
-        'onResult',
-        request,
-        (context) => plugin.onResult?.(before, request, options, context),
-        (value): Rewritten => {
+      const rewritten = await this.#hook(active, request, {
+        name: 'onResult',
+        start: (context) => plugin.onResult?.(before, request, options, context),
+        check: (value): Rewritten => {
           if (value === before) return { after: before, rewritten: false };
           const after = checkResult(value, before);
           const untouched = JSON.stringify(completeChoices(before.choices));
           return { after, rewritten: JSON.stringify(after.choices) !== untouched };
         },
-      );
+      });
       current = rewritten?.after ?? current;
     }
     return current;
@@ -230,7 +234,7 @@ export class PluginRun {
 
   /** Deals with a hook that failed: throws, or takes its plugin out of the rest of this request. */
   broken(active: ActivePlugin, hook: HookName, failure: HookFailure): void {
-    handleHookFailure(this.#services, this.#ledger, active, hook, failure);
+    handleHookFailure(this.#services, this.#ledger, { active, hook, failure });
     this.#active = this.#active.filter((one) => one !== active);
   }
 
@@ -257,10 +261,8 @@ export class PluginRun {
   /** Runs one hook of one plugin; undefined when it was skipped. */
   async #hook<Value>(
     active: ActivePlugin,
-    hook: PluginFacts['hook'],
     request: NormalizedRequest,
-    start: (context: PluginContext) => unknown,
-    check: (value: unknown) => Value,
+    { name: hook, start, check }: Hook<Value>,
   ): Promise<Value | undefined> {
     const { environment, timeouts } = this.#services;
     const { id } = active.plugin;
@@ -269,7 +271,7 @@ export class PluginRun {
     const stagesBefore = hook === 'onRequest' ? this.#ledger.stages.length : 0;
     let reported: PluginOutcome = 'aborted';
     const skip = (failure: HookFailure): undefined => {
-      reported = isRefusal(failure) ? 'refused' : 'failed';
+      reported = refusesRequest(failure) ? 'refused' : 'failed';
       this.broken(active, hook, failure);
       reported = 'skipped';
     };

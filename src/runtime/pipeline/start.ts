@@ -52,23 +52,15 @@ export function preparePipeline(
 const NO_TOOLS: ReadonlyMap<string, OfferedTool> = new Map();
 const NO_NAMES: ReadonlySet<string> = new Set();
 
-/** A request whose way is decided, as far as that can be before it runs. */
-interface PlannedRequest extends PreparedRequest {
-  /** Absent where plugins or server tools take part: they come first, and may change everything that a plan is about. */
-  readonly plan?: RoutePlan | undefined;
-  /** Random number for a plan that is made later. Default: one of its own. */
-  readonly roll?: number | undefined;
-}
-
 /** A request that was planned before it may run. */
 interface EarlyPlan {
-  readonly planned: PlannedRequest;
+  readonly planned: PreparedRequest;
   /** The plan; where plugins take part, what it would be without them. */
   readonly plan: RoutePlan;
 }
 
 /** Plans a request. One that nothing but providers takes part in goes to them by the shortest way. */
-export function planPrepared(services: RuntimeServices, prepared: PreparedRequest): MaybePromise<PlannedRequest> {
+export function planPrepared(services: RuntimeServices, prepared: PreparedRequest): MaybePromise<PreparedRequest> {
   const { plugins, tools, nativeTools } = prepared;
   if (plugins.length > 0 || tools.size > 0 || nativeTools.length > 0) return prepared;
   const request = prepared.request.needs.serverCalls === true ? withoutServerCalls(prepared.request) : prepared.request;
@@ -90,10 +82,10 @@ export async function planEarly(services: RuntimeServices, prepared: PreparedReq
  */
 export function execute(
   services: RuntimeServices,
-  { request, plugins, body, plan, roll }: PlannedRequest,
+  { request, plugins, body, plan, roll }: PreparedRequest,
   signal: AbortSignal,
 ): MaybePromise<Execution> {
-  if (plan !== undefined) return new ChatExecution(services, request, plan, signal);
+  if (plan !== undefined) return new ChatExecution(services, { request, plan, signal });
   const start = { request, plugins, body, signal, roll };
   return andThen(loadPipeline(), ({ PipelineExecution }) => new PipelineExecution(services, start));
 }

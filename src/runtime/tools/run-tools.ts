@@ -113,10 +113,13 @@ async function execute(call: ResultToolCall, run: ToolRun, used: ToolUse): Promi
     (signal) => definition.execute(args, options, contextOf(run, used, signal)),
   );
   if (outcome.type === 'late') {
-    return { finished: failed(call, run, tool, undefined, 'The tool took too long'), outcome: 'timeout' };
+    return { finished: failed(call, run, tool, { reason: 'The tool took too long' }), outcome: 'timeout' };
   }
   if (outcome.type === 'threw') {
-    return { finished: failed(call, run, tool, outcome.thrown, reasonOf(outcome.thrown)), outcome: 'failed' };
+    return {
+      finished: failed(call, run, tool, { thrown: outcome.thrown, reason: reasonOf(outcome.thrown) }),
+      outcome: 'failed',
+    };
   }
   try {
     const checked = checkOutcome(outcome.value);
@@ -127,7 +130,10 @@ async function execute(call: ResultToolCall, run: ToolRun, used: ToolUse): Promi
     const went = checked.fails === undefined ? 'ok' : 'failed';
     return { finished: { call, result: text, outcome: checked }, outcome: went };
   } catch (thrown) {
-    return { finished: failed(call, run, tool, thrown, 'The tool gave no usable result'), outcome: 'failed' };
+    return {
+      finished: failed(call, run, tool, { thrown, reason: 'The tool gave no usable result' }),
+      outcome: 'failed',
+    };
   }
 }
 
@@ -175,8 +181,7 @@ function failed(
   call: ResultToolCall,
   { services }: ToolRun,
   { definition }: OfferedTool,
-  thrown: unknown,
-  reason: string,
+  { thrown, reason }: { readonly thrown?: unknown; readonly reason: string },
 ): FinishedCall {
   warn(services.events, {
     code: 'server_tool_failed',

@@ -23,7 +23,7 @@ import { StreamTracker } from '../../core/stream/stream-tracker.ts';
 import { type AttemptFailure, failure } from '../../contracts/failure.ts';
 import type { Attempt } from '../../core/fallback/attempt.ts';
 import type { FactsPiece, FinishPiece, StreamPiece, UpstreamResult } from '../../contracts/stream-piece.ts';
-import type { Answer, AnswerCall, Execution } from '../chat/answer.ts';
+import type { Answer, AnswerCall, Execution, RequestOutcome } from '../chat/answer.ts';
 
 /** What a loop begins with. */
 interface ToolLoopOptions {
@@ -166,7 +166,8 @@ export class ToolLoop implements Execution {
     this.#turn?.answer?.call.close();
   }
 
-  metadata(answered: boolean, generationTime?: number): RouterMetadata {
+  metadata(outcome: RequestOutcome, generationTime?: number): RouterMetadata {
+    const answered = outcome === 'answered';
     if (!answered) this.#note();
     const { plan, attempts } = this;
     const warnings = unknownProviders(this.request.preferences, this.#services.facts.catalog);
@@ -177,7 +178,10 @@ export class ToolLoop implements Execution {
     const { prepare, signal } = this.#options;
     const request = this.#next;
     const toolsOff = this.#toolsOff;
-    const execution = new ChatExecution(this.#services, request, this.#planOfTurn(), signal, {
+    const execution = new ChatExecution(this.#services, {
+      request,
+      plan: this.#planOfTurn(),
+      signal,
       // What a stream has shown makes progress; a non-streaming response, or one that shows nothing yet, has its time in total.
       deadlineAt: this.#committed && request.stream ? undefined : this.startedAt + this.#services.timeouts.totalMs,
       attemptsBefore: this.#attempts.length,
@@ -227,7 +231,8 @@ export class ToolLoop implements Execution {
       this.#toolsOff = isLoopOver(this.request, this.#progressWithTools());
     }
     // A function of the caller ends the turn: what it gives is needed to go on.
-    if (isLast || calls.length > ours.length) this.#end(turn.finishes, calls.length > ours.length);
+    const isForCaller = calls.length > ours.length;
+    if (isLast || isForCaller) this.#end(isForCaller ? turn.finishes : turn.finishes.map(muted));
   }
 
   /** What conditions look at: tools may cost more than the model that calls them. */
@@ -245,14 +250,10 @@ export class ToolLoop implements Execution {
     if (images.length > 0) this.#held.push({ type: 'delta', index: 0, delta: { images } });
   }
 
-  #end(finishes: readonly FinishPiece[], callsOfCaller: boolean): void {
+  #end(finishes: readonly FinishPiece[]): void {
     this.#over = true;
     this.#note();
-    for (const finish of finishes) {
-      const isMute = finish.index === 0 && finish.reason === 'tool_calls' && !callsOfCaller;
-      this.#held.push(isMute ? { ...finish, reason: 'stop' } : finish);
-    }
-    this.#held.push({ type: 'end' });
+    this.#held.push(...finishes, { type: 'end' });
   }
 
   /** Leaves the stage of the loop (gaps 5.11), once. */
@@ -334,4 +335,9 @@ class LoopedCall implements AnswerCall {
   close(): void {
     this.#loop.close();
   }
+}
+
+/** The end of an answer whose calls are none of the caller's. */
+function muted(finish: FinishPiece): FinishPiece {
+  return finish.index === 0 && finish.reason === 'tool_calls' ? { ...finish, reason: 'stop' } : finish;
 }

@@ -1,7 +1,7 @@
 /** The virtual clock of simulations. */
 import { seededRandom } from '../../providers/simulated/chance.ts';
 import type { Environment } from '../../platform/environment.ts';
-import { nextTurn } from '../../platform/wait.ts';
+import { yieldTurn } from '../../platform/wait.ts';
 
 /** A callback at a time; without it, nothing happens then. */
 export interface PendingTimer {
@@ -55,7 +55,7 @@ export class VirtualClock {
   async run(isOver: () => boolean): Promise<void> {
     for (;;) {
       // Everything that follows from the last timer without needing time happens within this turn.
-      await nextTurn();
+      await yieldTurn();
       if (isOver()) return;
       const timer = this.#timers.pop();
       if (timer === undefined) return;

@@ -451,6 +451,21 @@ describe('speed', () => {
     expect(all.streaming.growth?.perTokenMs).toBe(0);
   });
 
+  it('is learnt anew once it is clear how times grow with tokens, so that a short first prompt makes nobody late', () => {
+    const perTokenMs = 0.15;
+    let all = UNKNOWN_SPEED;
+    let one = speedAfter(UNKNOWN_SPEED, POLICY.speed, { ...call(60), tokens: 400 }, NOW);
+    for (let index = 0; index < 60; index += 1) {
+      const tokens = 2_000 + 700 * (index % 20);
+      const timed = { ...call(perTokenMs * tokens), tokens, growth: all.streaming.growth };
+      all = grownAfter(speedAfter(all, POLICY.speed, timed, NOW), timed, 1);
+      one = speedAfter(one, POLICY.speed, { ...timed, growth: all.streaming.growth }, NOW);
+    }
+    expect(all.streaming.growth?.perTokenMs).toBeCloseTo(perTokenMs, 2);
+    expect(slownessOf(one, NOW)).toBeLessThan(1.1);
+    expect(one.streaming.mean).toBeCloseTo(all.streaming.mean, 1);
+  });
+
   it('expects of a new endpoint what is usual elsewhere, where its first call takes far longer', () => {
     const expected = { ...steady.streaming };
     const first = speedAfter(UNKNOWN_SPEED, POLICY.speed, { ...call(4_000), expected }, NOW);
@@ -615,7 +630,7 @@ describe('the pacer', () => {
     const known = paceAfterRefusal(crowd(5), policy, undefined, NOW);
     const promised = paceAfterPromise(known, NOW + 1_000);
     expect([known.taken, promised.taken]).toEqual([0, 0]);
-    const sent = paceAfterSending(promised, NOW + 2_000, true);
+    const sent = paceAfterSending(promised, NOW + 2_000, 'promised');
     expect(sent.busyUntil).toBe(promised.busyUntil);
     expect(sent.taken).toBe(1);
   });
@@ -697,11 +712,11 @@ describe('late calls of an endpoint', () => {
   it('answer where nothing is known of them, and as often as they lately did', () => {
     expect(lateAnswerShare(NO_LATE_ENDS)).toBe(1);
     const after = (failures: number, from = NO_LATE_ENDS): typeof NO_LATE_ENDS =>
-      Array.from({ length: failures }).reduce<typeof NO_LATE_ENDS>((ends) => lateEndsAfter(ends, true), from);
+      Array.from({ length: failures }).reduce<typeof NO_LATE_ENDS>((ends) => lateEndsAfter(ends, 'failed'), from);
     expect(lateAnswerShare(after(1))).toBeCloseTo(0.5, 1);
     expect(lateAnswerShare(after(50))).toBeLessThan(0.02);
     const recovered = Array.from({ length: 100 }).reduce<typeof NO_LATE_ENDS>(
-      (ends) => lateEndsAfter(ends, false),
+      (ends) => lateEndsAfter(ends, 'answered'),
       after(50),
     );
     expect(lateAnswerShare(recovered)).toBeGreaterThan(0.85);

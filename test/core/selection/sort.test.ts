@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Measurement } from '../../../src/core/selection/performance.ts';
-import type { Timing } from '../../../src/core/selection/adaptive/timing.ts';
+import type { Timing } from '../../../src/core/selection/adaptive/speed.ts';
 import type { ChatRequest } from '../../../src/protocol/chat-request.ts';
 import type { ProviderPreferences } from '../../../src/protocol/provider-preferences.ts';
 import { recordAfter, recordMeasured, times } from '../../support/records.ts';

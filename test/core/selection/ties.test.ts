@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { addQueues, bestOf, breakTie, cheapestOf, type Timed } from '../../../src/core/selection/adaptive/ties.ts';
 import { DEFAULT_ADAPTIVE_POLICY } from '../../../src/core/selection/adaptive/policy.ts';
-import type { Timing } from '../../../src/core/selection/adaptive/timing.ts';
+import type { Timing } from '../../../src/core/selection/adaptive/speed.ts';
 
 interface Case {
   readonly cost?: number;
@@ -28,7 +28,7 @@ function timed(...cases: readonly Case[]): { readonly all: Timed[]; readonly tim
 /** Compares them for a prompt, and gives the number of the one that comes first. */
 function first(prompt: number, ...cases: readonly Case[]): number {
   const { all, timing } = timed(...cases);
-  addQueues(all, 1, { prompt, answer: 0 }, timing, DEFAULT_ADAPTIVE_POLICY);
+  addQueues(all, 1, { prompt, answer: 0, timing }, DEFAULT_ADAPTIVE_POLICY);
   breakTie(cheapestOf(all));
   const order = all.toSorted((left, right) => left.value * left.slower - right.value * right.slower);
   return order[0] === undefined ? -1 : all.indexOf(order[0]);
@@ -55,7 +55,7 @@ describe('endpoints that cost the same', () => {
 
   it('hold a session for whom one is cheaper, however little that is', () => {
     const { all, timing } = timed({ warmth: 0.9, queueMs: 1_000 }, { cost: 1.01 });
-    addQueues(all, 1, { prompt: 100, answer: 0 }, timing, DEFAULT_ADAPTIVE_POLICY);
+    addQueues(all, 1, { prompt: 100, answer: 0, timing }, DEFAULT_ADAPTIVE_POLICY);
     breakTie(bestOf(all, 1));
     expect(all[1]?.value).toBe(1.01);
   });

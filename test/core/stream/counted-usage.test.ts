@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isCounted, withCountedUsage } from '../../../src/core/stream/counted-usage.ts';
+import { isCounted, withCountedUsage } from '../../../src/core/stream/usage.ts';
 import type { ReportedUsage } from '../../../src/contracts/stream-piece.ts';
 
 const COUNTS = { prompt_tokens: 7, completion_tokens: 0, total_tokens: 7 };

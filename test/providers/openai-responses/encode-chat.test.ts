@@ -13,7 +13,7 @@ function encoded(fields: Fields, upstreamModel = 'gpt-5.6', changes: string[] = 
   const [endpoint] = request.targets[0]?.endpoints ?? [];
   if (endpoint === undefined) throw new Error('no endpoint');
   const { quirks } = VENDOR_PRESETS.openai;
-  const body = encodeChat(request, endpoint, quirks, acceptsOf(OPENAI, upstreamModel), (change) =>
+  const body = encodeChat(request, endpoint, { quirks, acceptsOf: () => acceptsOf(OPENAI, upstreamModel) }, (change) =>
     changes.push(change),
   );
   return JSON.parse(JSON.stringify(body)) as Readonly<Record<string, unknown>>;

@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { BatchRequest } from '../../../src/protocol/batch.ts';
 import { wait } from '../../../src/platform/wait.ts';
 import { memoryStore } from '../../../src/storage/memory.ts';
-import { BatchPlaces, SharedPaces, type Verdict } from '../../../src/runtime/batches/slots.ts';
+import { BatchPlaces, SharedPaces, type CallVerdict } from '../../../src/runtime/batches/slots.ts';
 import { Concurrency } from '../../../src/runtime/endpoints/concurrency.ts';
 import { answer, batchProvider, batchScene, chatBatch, requests } from '../../support/batches.ts';
 
@@ -93,7 +93,7 @@ describe('the place of a request of a batch', () => {
     const end = new AbortController();
     const begun = { first: 0, second: 0 };
     /** Runs requests one after the other, each of which takes a second, until told to stop. */
-    const work = async (name: keyof typeof begun, places: BatchPlaces | undefined, verdict: () => Verdict) => {
+    const work = async (name: keyof typeof begun, places: BatchPlaces | undefined, verdict: () => CallVerdict) => {
       while (!end.signal.aborted) {
         const place = await places?.enter({ account: 'a', provider: 'up' }, end.signal);
         if (place === undefined) return;

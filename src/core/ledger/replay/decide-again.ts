@@ -19,7 +19,7 @@ import type { ModelTarget, Preferences, RequestedTier, RoutedRequest } from '../
 import { type CompiledRules, RequestRules } from '../../normalize/rules.ts';
 import { resolveTargets, type TargetContext } from '../../normalize/targets.ts';
 import type { AdaptivePolicy } from '../../selection/adaptive/policy.ts';
-import type { Timing } from '../../selection/adaptive/timing.ts';
+import type { Timing } from '../../selection/adaptive/speed.ts';
 import { planRoute } from '../../selection/plan-route.ts';
 import type { EndpointRecord, SelectionPolicy, SelectionStrategy, World } from '../../selection/world.ts';
 import type { RoutePlan } from '../../selection/route-plan.ts';

@@ -69,9 +69,12 @@ interface Sorted {
   readonly sums: Float64Array;
   /** How much each value counted in estimates, as differences from the one before. */
   readonly weights: Float64Array;
-  /** Squares of the scales of the requests that were estimated. */
-  squares: number;
+  /** Requests that were estimated together with their chance. */
+  chances: number;
 }
+
+/** What values are: amounts, or 0 and 1. */
+export type ValueKind = 'amounts' | 'shares';
 
 /**
  * Means of what requests showed that went somewhere, near a time. What a request would have shown that went elsewhere is
@@ -97,13 +100,21 @@ export class LocalMeans {
   }
 
   /**
-   * What a request would have shown there, times a scale; undefined where none went there. To be called after
-   * everything was added.
-   *
-   * @param isChance - Whether the request would have turned out by chance as the others did. False where somebody else
-   *   counts that.
+   * What a request would have shown there, where it would have turned out by chance as the others did; undefined where none
+   * went there. To be called after everything was added.
    */
-  estimate(place: number, at: number, scale = 1, isChance = true): number | undefined {
+  estimate(place: number, at: number): number | undefined {
+    const estimate = this.estimateOfMean(place, at, 1);
+    const sorted = this.#observed[place]?.sorted;
+    if (sorted !== undefined) sorted.chances += 1;
+    return estimate;
+  }
+
+  /**
+   * The mean of what requests showed there, times a scale, as an estimate whose chance is counted elsewhere; undefined
+   * where none went there.
+   */
+  estimateOfMean(place: number, at: number, scale: number): number | undefined {
     const observed = this.#observed[place];
     if (observed === undefined) return undefined;
     const sorted = (observed.sorted ??= sort(observed));
@@ -112,7 +123,6 @@ export class LocalMeans {
     const count = high - low;
     weights[low] = (weights[low] ?? 0) + scale / count;
     weights[high] = (weights[high] ?? 0) - scale / count;
-    if (isChance) sorted.squares += scale * scale;
     return (scale * ((sums[high] ?? 0) - (sums[low] ?? 0))) / count;
   }
 
@@ -128,22 +138,22 @@ export class LocalMeans {
   /**
    * The variance of the sum of all estimates so far, and how many values the least known place has.
    *
-   * @param isShare - Whether values are 0 or 1: a place where nothing has failed yet may fail all the same.
+   * @param kind - `shares`: of values that are 0 or 1. A place where nothing has failed yet may fail all the same.
    */
-  variance(isShare = false): { readonly variance: number; readonly fewest: number } {
+  variance(kind: ValueKind): { readonly variance: number; readonly fewest: number } {
     let variance = 0;
     let fewest = Infinity;
     for (const observed of this.#observed) {
       if (observed?.sorted === undefined) continue;
-      const { values, weights, squares: own } = observed.sorted;
-      const spread = isShare ? spreadOfShare(values) : spreadOf(values);
+      const { values, weights, chances } = observed.sorted;
+      const spread = kind === 'shares' ? spreadOfShare(values) : spreadOf(values);
       let weight = 0;
       let squares = 0;
       for (let index = 0; index < values.length; index += 1) {
         weight += weights[index] ?? 0;
         squares += weight * weight;
       }
-      variance += spread * (own + squares);
+      variance += spread * (chances + squares);
       fewest = Math.min(fewest, values.length);
     }
     return { variance, fewest };
@@ -164,7 +174,7 @@ function sort({ at: added, values: shown }: Observed): Sorted {
   const values = Float64Array.from(order, (index) => before[index] ?? 0);
   const sums = new Float64Array(values.length + 1);
   for (let index = 0; index < values.length; index += 1) sums[index + 1] = (sums[index] ?? 0) + (values[index] ?? 0);
-  return { at, values, sums, weights: new Float64Array(values.length + 1), squares: 0 };
+  return { at, values, sums, weights: new Float64Array(values.length + 1), chances: 0 };
 }
 
 /** First, and one behind the last, of the values near a time: at least {@link ENOUGH} of them, if there are so many. */

@@ -1,5 +1,5 @@
 /** The metrics by which a replay compares two configurations. */
-import { LocalMeans, NumberList, intervalOf } from './local-means.ts';
+import { LocalMeans, NumberList, type ValueKind, intervalOf } from './local-means.ts';
 import type { Estimated } from './replay-report.ts';
 
 /** Endpoints of a plan that are looked at: it is rare that more are called. */
@@ -32,13 +32,13 @@ export class Metric {
   /** … and those of all, one after the other. */
   readonly #places = new NumberList();
   readonly #prices = new NumberList();
-  readonly #isShare: boolean;
+  readonly #kind: ValueKind;
   #requests = 0;
   #sum = 0;
   #chance = 0;
 
-  constructor(isShare = false) {
-    this.#isShare = isShare;
+  constructor(kind: ValueKind = 'amounts') {
+    this.#kind = kind;
   }
 
   /** Notes the outcome of a request that would go where it went. */
@@ -69,9 +69,14 @@ export class Metric {
     this.#means.add(place, at, value);
   }
 
-  /** Notes whether a request that asked an endpoint first was answered by another one. */
-  wentOn(place: number, at: number, wentOn: boolean): void {
-    this.#goesOn.add(place, at, wentOn ? 1 : 0);
+  /** Notes that a request that requested an endpoint first was answered by another one, or by none. */
+  wentOn(place: number, at: number): void {
+    this.#goesOn.add(place, at, 1);
+  }
+
+  /** Notes that the endpoint that a request requested first answered it. */
+  answeredAtFirst(place: number, at: number): void {
+    this.#goesOn.add(place, at, 0);
   }
 
   /**
@@ -91,7 +96,7 @@ export class Metric {
     }
     const [place, price] = [this.#places.at(first), this.#prices.at(first)];
     const goesOn = this.#goesOn.mean(place, at) ?? 0;
-    const expected = price + (this.#goesOn.estimate(place, at, mean - price, false) ?? 0);
+    const expected = price + (this.#goesOn.estimateOfMean(place, at, mean - price) ?? 0);
     this.#chance += Math.max(0, (1 - goesOn) * price ** 2 + goesOn * square - expected ** 2);
     return expected;
   }
@@ -114,7 +119,7 @@ export class Metric {
       }
       first += count;
     }
-    const [own, further] = [this.#means.variance(this.#isShare), this.#goesOn.variance(true)];
+    const [own, further] = [this.#means.variance(this.#kind), this.#goesOn.variance('shares')];
     const variance = own.variance + further.variance + this.#chance;
     const fewest = Math.min(own.fewest, further.fewest);
     const estimated = moved - unknown;

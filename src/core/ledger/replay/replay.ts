@@ -28,7 +28,7 @@ export class Replay {
   /** By the endpoint of then, and the one of now. */
   readonly #changes = new Map<string | null, Map<string | null, Change>>();
   readonly #cost = new Metric();
-  readonly #failures = new Metric(true);
+  readonly #failures = new Metric('shares');
   readonly #firstToken = new Metric();
   readonly #answer = new Metric();
   /** Tags that records have. */
@@ -151,7 +151,9 @@ export class Replay {
     // Tokens differ from request to request; what is left beside their price is alike.
     const answered = record.endpoint === undefined ? undefined : this.#endpoint(record.endpoint, record.account);
     if (answered !== undefined) this.#cost.observe(place, at, cost - this.#price(answered, record));
-    if (status !== DISCONNECTED) this.#cost.wentOn(place, at, error !== undefined || record.endpoint !== requested);
+    if (status === DISCONNECTED) return;
+    if (error !== undefined || record.endpoint !== requested) this.#cost.wentOn(place, at);
+    else this.#cost.answeredAtFirst(place, at);
   }
 
   #waysOf(steps: readonly PlanStep[], record: LedgerRecord): Ways {

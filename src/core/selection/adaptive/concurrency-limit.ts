@@ -10,6 +10,8 @@ export interface ConcurrencyLimit {
   readonly inTime: CallLimit;
   /** Calls at a time with which it gets at least as much done as with fewer: beyond these, one more may serve nobody. */
   readonly useful: CallLimit;
+  /** Whether it was found by calls that are judged by their tokens. */
+  readonly isScaled?: boolean | undefined;
 }
 
 /** Calls at a time from which on something gets worse. */
@@ -37,6 +39,8 @@ export interface CrowdedCall {
   readonly late: number;
   /** False when it was given up, or failed: it would have been later still. */
   readonly isAnswered: boolean;
+  /** Whether that is judged by its tokens, as soon as it is clear how times grow with them. */
+  readonly isScaled?: boolean | undefined;
 }
 
 /** Weight of a new time in the mean of calls that began among many, which says that it is too much … */
@@ -61,18 +65,23 @@ export function lateness(ms: number, usual: number, calls: number): number {
   return Math.log(Math.max(inTimeMs, ms)) - Math.max(Math.log(inTimeMs), usual);
 }
 
-/** Folds in a call that was answered, or given up before it was; nothing is known before the first one. */
+/**
+ * Folds in a call that was answered, or given up before it was; nothing is known before the first one, nor before the first
+ * one that is judged by its tokens: until then long prompts looked like too many calls.
+ */
 export function concurrencyLimitAfter(
   concurrencyLimit: ConcurrencyLimit | undefined,
   policies: ConcurrencyLimitPolicies,
   call: CrowdedCall,
   now: number,
 ): ConcurrencyLimit | undefined {
-  const { inTime, useful } = concurrencyLimit ?? unknownConcurrencyLimit(policies.concurrencyLimit);
-  const { calls, late } = call;
+  const { calls, late, isScaled = concurrencyLimit?.isScaled } = call;
+  const known = isScaled === concurrencyLimit?.isScaled ? concurrencyLimit : undefined;
+  const { inTime, useful } = known ?? unknownConcurrencyLimit(policies.concurrencyLimit);
   const tolerated = Math.log(Math.max(LEAST_TOLERATED, policies.toleratedSlowness));
   const most = MOST_LATE * tolerated;
   const delay: Harm = {
+    now,
     harm: between(-most, late, most),
     tolerated,
     isHarmless: late <= tolerated,
@@ -81,16 +90,17 @@ export function concurrencyLimitAfter(
   // As late as it is crowded: then the endpoint gets as much done as with one call. How much that is at best depends on
   // the endpoint, so what is seen among few is what the rest is compared with.
   const waste: Harm = {
+    now,
     harm: between(useful.few - most, late - Math.log(calls), useful.few + most),
     tolerated: Math.log(LEAST_TOLERATED),
     isHarmless: useful.many <= useful.few,
     raised: useful.limit + 1,
   };
-  const inTimeAfter = limitAfter(inTime, policies.concurrencyLimit, call, delay, now);
-  const usefulAfter = limitAfter(useful, policies.concurrencyLimit, call, waste, now);
+  const inTimeAfter = limitAfter(inTime, policies.concurrencyLimit, call, delay);
+  const usefulAfter = limitAfter(useful, policies.concurrencyLimit, call, waste);
   return inTimeAfter === inTime && usefulAfter === useful
-    ? concurrencyLimit
-    : { inTime: inTimeAfter, useful: usefulAfter };
+    ? known
+    : { inTime: inTimeAfter, useful: usefulAfter, isScaled };
 }
 
 function unknownConcurrencyLimit({ firstLimit }: ConcurrencyLimitPolicy): ConcurrencyLimit {
@@ -104,6 +114,8 @@ function between(least: number, value: number, most: number): number {
 
 /** What a call shows of the harm that many calls at a time do. */
 interface Harm {
+  /** Monotonic time at which it is seen. */
+  readonly now: number;
   /** In natural logarithms. */
   readonly harm: number;
   /** By how much more of it among many than among few lowers the limit. */
@@ -118,8 +130,7 @@ function limitAfter(
   known: CallLimit,
   { firstLimit, afterOverload, perSuccess }: ConcurrencyLimitPolicy,
   { calls, isAnswered, startedAt }: CrowdedCall,
-  { harm, tolerated, isHarmless, raised }: Harm,
-  now: number,
+  { now, harm, tolerated, isHarmless, raised }: Harm,
 ): CallLimit {
   const { limit, isFound, few, many, loweredAt } = known;
   if (calls <= 1 || 2 * calls <= limit) {

@@ -1,14 +1,31 @@
 /** Decides whether an endpoint hangs, by the calls that wait for it. */
 import { fill } from '../../../options/option.ts';
-import { HANG_DETECTION, type HangDetectionPolicy } from '../../../options/selection.ts';
+import { TUNING, type Tuning } from '../../../options/selection.ts';
 import { MINIMUM_CALLS, OWN_MS } from './policy.ts';
 import { growthFactor } from './growth.ts';
 import type { UsualTime } from './speed.ts';
 
-export type { HangDetectionPolicy } from '../../../options/selection.ts';
+/** When an endpoint whose calls do not answer is taken for one that hangs. */
+export interface HangDetectionPolicy extends Pick<Tuning, 'firstResponseMs'> {
+  /** Logarithm of the likelihood of so much silence below which it is no longer taken for chance. */
+  readonly threshold: number;
+  /** Share of calls that never answer although nothing is wrong. */
+  readonly lostShare: number;
+}
 
-/** Default {@link HangDetectionPolicy}. */
-export const DEFAULT_HANG_DETECTION: HangDetectionPolicy = fill(HANG_DETECTION);
+/** The policy with what a program has tuned. */
+export function hangDetectionPolicy({ firstResponseMs }: Tuning): HangDetectionPolicy {
+  return {
+    firstResponseMs,
+    // 1 in 160,000: chance alone does not make a healthy endpoint suspect in a day of calls.
+    threshold: -12,
+    // Long tails of times and lost packets happen at healthy endpoints, so one lost call alone is no sign.
+    lostShare: 0.015,
+  };
+}
+
+/** The usual {@link HangDetectionPolicy}. */
+export const DEFAULT_HANG_DETECTION: HangDetectionPolicy = hangDetectionPolicy(fill(TUNING));
 
 /**
  * Milliseconds without any answer before which nothing is suspected: a process or a machine that pauses for a moment makes

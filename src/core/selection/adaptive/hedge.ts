@@ -1,13 +1,39 @@
 /** Decides when a late call is hedged, and limits what hedges may cost. */
 import { fill } from '../../../options/option.ts';
-import { HEDGE, type HedgePolicy } from '../../../options/selection.ts';
+import { TUNING, type Tuning } from '../../../options/selection.ts';
 import type { RoutedRequest } from '../../../contracts/request.ts';
 import { usualMedian, usualP95, type UsualTime } from './speed.ts';
 
-export type { HedgePolicy } from '../../../options/selection.ts';
+/** When a second endpoint is called because the first is late. */
+export interface HedgePolicy {
+  /** Times the 95th percentile of the usual time after which a call is late whose endpoint may hang. */
+  readonly lateAfter: number;
+  /** The same where no more than this call suggests that the endpoint hangs. */
+  readonly answeringLateAfter: number;
+  /** No call is late before so many milliseconds. */
+  readonly minimumMs: number;
+  /** Times the median after which a probe of an endpoint that was out is hedged. */
+  readonly probeLateAfter: number;
+  /** Share of the cost of all answers that hedges may cost. */
+  readonly share: number;
+}
 
-/** Default {@link HedgePolicy}. */
-export const DEFAULT_HEDGE_POLICY: HedgePolicy = fill(HEDGE);
+/** The policy with what a program has tuned. */
+export function hedgePolicy({ hedgeAfter, hedgeShare }: Tuning): HedgePolicy {
+  return {
+    // One call in twenty is as late as the percentile itself, so a little later.
+    lateAfter: 1.1,
+    answeringLateAfter: hedgeAfter,
+    // A second call that saves less is not noticed.
+    minimumMs: 300,
+    // What a probe is for is not worth the time of its request.
+    probeLateAfter: 1.2,
+    share: hedgeShare,
+  };
+}
+
+/** The usual {@link HedgePolicy}. */
+export const DEFAULT_HEDGE_POLICY: HedgePolicy = hedgePolicy(fill(TUNING));
 
 /**
  * Milliseconds after which a call is late enough for a second one; undefined when too little is known of the endpoint.
@@ -74,8 +100,8 @@ export const NO_LATE_ENDS: LateEnds = { answered: 1, failed: 0 };
 const LATE_ENDS_KEPT = 0.98;
 
 /** Notes how a late call ended. */
-export function lateEndsAfter({ answered, failed }: LateEnds, hasFailed: boolean): LateEnds {
-  return hasFailed
+export function lateEndsAfter({ answered, failed }: LateEnds, end: keyof LateEnds): LateEnds {
+  return end === 'failed'
     ? { answered: answered * LATE_ENDS_KEPT, failed: failed * LATE_ENDS_KEPT + 1 }
     : { answered: answered * LATE_ENDS_KEPT + 1, failed: failed * LATE_ENDS_KEPT };
 }

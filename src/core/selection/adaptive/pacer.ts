@@ -1,11 +1,69 @@
 /** Decides at which rate an endpoint is called, by how it answered before. */
 import { fill } from '../../../options/option.ts';
-import { PACER, type PacerPolicy } from '../../../options/selection.ts';
+import { TUNING, type Tuning } from '../../../options/selection.ts';
+import type { EndpointHealth } from '../../fallback/health.ts';
 
-export type { PacerPolicy } from '../../../options/selection.ts';
+/** How fast an endpoint may be called, found out from its refusals. */
+export interface PacerPolicy {
+  /** Share of the rate that remains after a refusal. */
+  readonly afterRefusal: number;
+  /** Slowest rate in calls per second, at which an endpoint that refuses everything is still called. */
+  readonly slowestPerSecond: number;
+  /** Milliseconds for which an endpoint is not called after a 429 that does not say when to come back. */
+  readonly refusalMs: number;
+  /** Calls per second by which the rate grows with each success. */
+  readonly perSuccess: number;
+  /** Seconds' worth of the rate that may be sent at once, after a while in which less was sent. */
+  readonly burstSeconds: number;
+  /** Milliseconds that a request waits at most for a free endpoint; 0 refuses at once. */
+  readonly maxWaitMs: number;
+  /**
+   * Milliseconds that a request waits at most for a place where its prompt is cached, although another endpoint is free;
+   * as much shorter as it saves less than all of the cost there.
+   */
+  readonly warmWaitMs: number;
+  /** Seconds' worth of the rates of all endpoints that may wait at a time. */
+  readonly queueSeconds: number;
+  /** Further endpoints that may be called after a 429, per request. */
+  readonly retriesPerRequest: number;
+  /** Such retries that may be saved up. */
+  readonly mostRetries: number;
+  /** Milliseconds for which a provider is believed that says with an answer what it will still take. */
+  readonly reportedMs: number;
+}
 
-/** Default {@link PacerPolicy}. */
-export const DEFAULT_PACER_POLICY: PacerPolicy = fill(PACER);
+/** Milliseconds in a second. */
+const SECOND_MS = 1_000;
+
+/** The policy with what a program has tuned. */
+export function pacerPolicy({ paceWaitMs }: Tuning): PacerPolicy {
+  return {
+    // The rate that was accepted is just too high: a twentieth less is below it, and half would waste what it takes.
+    afterRefusal: 0.95,
+    // Often enough to notice soon that it takes calls again, and too seldom to disturb it.
+    slowestPerSecond: 1,
+    // The shortest time that a `Retry-After` can name.
+    refusalMs: SECOND_MS,
+    // One call a second more after 67 successes: a limit is found again soon, and refusals stay few.
+    perSuccess: 0.015,
+    // Requests come together by chance, and limits are seldom counted by less than a second.
+    burstSeconds: 2,
+    maxWaitMs: paceWaitMs,
+    // About the time to a first token; a prompt that is not cached would take longer for it.
+    warmWaitMs: 600,
+    // A request further behind in the queue would wait longer than it may.
+    queueSeconds: paceWaitMs / SECOND_MS,
+    // With a tenth of a retry, requests were refused while endpoints of a few calls a minute were free.
+    retriesPerRequest: 3,
+    // Enough for one burst.
+    mostRetries: 20,
+    // Limits are counted by the minute.
+    reportedMs: 60 * SECOND_MS,
+  };
+}
+
+/** The usual {@link PacerPolicy}. */
+export const DEFAULT_PACER_POLICY: PacerPolicy = pacerPolicy(fill(TUNING));
 
 /** The rate of an endpoint, and what was sent to it. */
 export interface Pace {
@@ -42,7 +100,6 @@ export interface Slot {
 /** Pace of an endpoint that never refused a call. */
 export const FREE_PACE: Pace = { rate: Infinity, busyUntil: -Infinity, refusedAt: -Infinity, taken: 0 };
 
-const SECOND_MS = 1_000;
 const ANYTIME: Slot = { waitMs: 0, headroom: 1 };
 
 /**
@@ -87,11 +144,11 @@ function busyAfter({ rate, busyUntil }: Pace, now: number): number {
 /**
  * Folds in that a call goes out.
  *
- * @param isPromised - Whether its place was promised before. Default false.
+ * @param place - Whether its place was promised to it before. Default `free`.
  */
-export function paceAfterSending(pace: Pace, now: number, isPromised = false): Pace {
+export function paceAfterSending(pace: Pace, now: number, place: 'free' | 'promised' = 'free'): Pace {
   const { rate, refusedAt, taken } = pace;
-  const busyUntil = isPromised ? pace.busyUntil : busyAfter(pace, now);
+  const busyUntil = place === 'promised' ? pace.busyUntil : busyAfter(pace, now);
   return { rate, busyUntil, refusedAt, taken: taken + 1, counted: countedAfter(pace.counted, now) };
 }
 
@@ -145,22 +202,31 @@ export function paceAfterSuccess(pace: Pace, policy: PacerPolicy): Pace {
   return pace.rate === Infinity ? pace : { ...pace, rate: pace.rate + policy.perSuccess };
 }
 
+/** How a call ended, as far as it matters for the rate. */
+type PacedCall =
+  | { readonly ok: true }
+  | {
+      readonly ok: false;
+      readonly failure: { readonly kind: string };
+      /** That of the endpoint after it: by its cooldown, a provider may have said when to come back. */
+      readonly health: Pick<EndpointHealth, 'cooldown'>;
+    };
+
 /**
  * A rate after a call has ended.
  *
  * @param policy - Undefined where endpoints are called as fast as requests come.
- * @param cooldown - That of the endpoint, by which a provider may have said when to come back.
  */
 export function paceAfterCall(
   pace: Pace | undefined,
   policy: PacerPolicy | undefined,
-  outcome: { readonly ok: true } | { readonly ok: false; readonly failure: { readonly kind: string } },
-  cooldown: { readonly until: number; readonly asked?: boolean | undefined } | undefined,
+  call: PacedCall,
   now: number,
 ): Pace | undefined {
   if (policy === undefined || pace === undefined) return pace;
-  if (outcome.ok) return pace.rate === Infinity ? pace : paceAfterSuccess(pace, policy);
-  if (outcome.failure.kind !== 'rate_limited') return pace;
+  if (call.ok) return paceAfterSuccess(pace, policy);
+  if (call.failure.kind !== 'rate_limited') return pace;
+  const { cooldown } = call.health;
   // A rate that is only a guess begins anew when the provider wants to be called again; a known one has gained meanwhile.
   const isGuessed = cooldown?.asked === true && pace.rate === Infinity;
   return paceAfterRefusal(pace, policy, isGuessed ? cooldown.until : undefined, now);

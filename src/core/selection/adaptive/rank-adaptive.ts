@@ -34,6 +34,13 @@ interface Weighed extends AdaptivelyRanked, Timed {
   value: number;
 }
 
+/** What all endpoints of one ranking are compared for: its request, with the tokens that it is expected to have. */
+interface Comparison extends ExpectedTokens {
+  readonly request: RoutedRequest;
+  readonly world: World;
+  readonly policy: AdaptivePolicy;
+}
+
 /**
  * Draws the first endpoint by what it is expected to cost to start there, and puts the others behind it from the best to the worst. The
  * requests of a named session draw the same number at each endpoint, in every instance: they stay together as long as
@@ -45,12 +52,15 @@ export function rankAdaptively(
   world: World,
   policy: AdaptivePolicy,
 ): readonly AdaptivelyRanked[] {
-  const expected = {
+  const comparison: Comparison = {
+    request,
+    world,
+    policy,
     prompt: roughPromptTokens(request.needs) * (world.promptRatio ?? 1),
     answer: expectedAnswer(request, world),
   };
-  const weighed = endpoints.map((endpoint) => weigh(endpoint, request, expected, world, policy));
-  compare(weighed, request, world, policy, lookAhead(weighed, request, expected, world, policy));
+  const weighed = endpoints.map((endpoint) => weigh(endpoint, comparison));
+  compare(weighed, comparison, lookAhead(weighed, comparison));
   const drawn = drawnOf(weighed, sessionDraw(request), world.roll);
   inOrder(weighed);
   if (drawn === undefined) return weighed;
@@ -79,28 +89,25 @@ function whyFirst(one: Weighed, count: number): string {
 
 const DRAWN = 'drawn by expected cost and health';
 
-function weigh(
-  endpoint: Endpoint,
-  request: RoutedRequest,
-  expected: ExpectedTokens,
-  world: World,
-  policy: AdaptivePolicy,
-): Weighed {
+function weigh(endpoint: Endpoint, comparison: Comparison): Weighed {
+  const { world, policy } = comparison;
   const { served, prompts } = world;
   const ofSession =
     served === undefined || served.length === 0 ? 0 : cachedTokens(served, endpoint, CACHE_MS, world.now);
   const known = prompts && promptAt(prompts, endpoint);
-  const cached = known === undefined ? ofSession : Math.max(ofSession, known.share * expected.prompt);
+  const cached = known === undefined ? ofSession : Math.max(ofSession, known.share * comparison.prompt);
   const admission = world.admission?.(endpoint);
   const { health, slowness, failures } = healthScore(world.record(endpoint), policy, world.now);
   const headroom = admission?.headroom ?? 1;
+  // Whoever comes when an endpoint may be tried again finds out whether it is back.
   const isProbe = admission?.ok === true && admission.probe === true;
+  const healthNow = isProbe ? Math.max(health, policy.afterProbe) : health;
   return {
     endpoint,
     figures: {
-      expectedCostUsd: costAt(endpoint, request, expected, cached, world),
-      warmth: warmthOf(cached, expected.prompt),
-      health: isProbe || headroom < 0 ? healthNow(health, isProbe, headroom, policy) : health,
+      expectedCostUsd: costAt(endpoint, comparison, comparison, cached),
+      warmth: warmthOf(cached, comparison.prompt),
+      health: headroom < 0 ? crowdedHealth(healthNow, headroom, policy) : healthNow,
       slowness,
       headroom,
       share: 0,
@@ -124,18 +131,9 @@ function promptAt(prompts: CachedPrompts, { id }: Endpoint): CachedPrompts[numbe
   return undefined;
 }
 
-/**
- * Health as it counts for a call now. Whoever comes when an endpoint may be tried again finds out whether it is back, and
- * whoever is one too many will wait for it.
- */
-function healthNow(
-  health: number,
-  isProbe: boolean,
-  headroom: number,
-  { afterProbe, concurrencyLimit }: AdaptivePolicy,
-): number {
-  const known = isProbe ? Math.max(health, afterProbe) : health;
-  return headroom < 0 ? known * (1 - headroom) ** -concurrencyLimit.weight : known;
+/** Health as it counts for a call that is one too many: it will wait. */
+function crowdedHealth(health: number, headroom: number, { concurrencyLimit }: AdaptivePolicy): number {
+  return health * (1 - headroom) ** -concurrencyLimit.weight;
 }
 
 /** Failures as if they were no larger a share. */
@@ -144,13 +142,12 @@ function fewAtMost(failures: RememberedFailures | undefined, most: number): Reme
   return { share: most, lostUsd: (failures.lostUsd * most) / failures.share };
 }
 
-/** US dollars that a request is expected to cost at an endpoint, by what it declares and what it was seen to charge. */
+/** US dollars that so many tokens are expected to cost at an endpoint, by what it declares and what it was seen to charge. */
 function costAt(
   endpoint: Endpoint,
-  request: RoutedRequest,
+  { request, world }: Comparison,
   expected: ExpectedTokens,
   cached: number,
-  world: World,
 ): number | undefined {
   const usd = expectedCost(requestRates(endpoint, request), expected, cached, cachedRateOf(request));
   return usd === undefined ? undefined : usd * chargedNow(world.record(endpoint)?.charges, world.now);
@@ -167,13 +164,8 @@ function cachedRateOf({ session }: RoutedRequest): number {
  * that moves takes a place that others would miss, so less of what follows counts. Not where calls at a time are used up:
  * those are soon over.
  */
-function lookAhead(
-  weighed: readonly Weighed[],
-  request: RoutedRequest,
-  { prompt, answer }: ExpectedTokens,
-  world: World,
-  policy: AdaptivePolicy,
-): number {
+function lookAhead(weighed: readonly Weighed[], comparison: Comparison): number {
+  const { prompt, answer, policy } = comparison;
   let isWarm = false;
   let headroom = 1;
   for (const { figures } of weighed) {
@@ -184,7 +176,7 @@ function lookAhead(
   if (further === 0) return 0;
   const later = { prompt: prompt + answer, answer };
   for (const { endpoint, figures } of weighed) {
-    figures.laterCostUsd = costAt(endpoint, request, later, prompt, world);
+    figures.laterCostUsd = costAt(endpoint, comparison, later, prompt);
   }
   return further;
 }
@@ -199,9 +191,9 @@ export function expectedAnswer({ needs }: RoutedRequest, world: World): number {
   return needs.outputTokens === undefined ? usual : Math.min(usual, needs.outputTokens);
 }
 
-/** Costs are a guess until it is known how long the answers are that the account gets from the model. */
-function sharpnessIn({ usualAnswerTokens }: World, { sharpness, knownSharpness }: AdaptivePolicy): number {
-  return usualAnswerTokens === undefined ? sharpness : knownSharpness;
+/** Costs are a guess until it is known how long the answers are that the account gets from the model: then it is twice as much. */
+function sharpnessIn({ usualAnswerTokens }: World, { sharpness }: AdaptivePolicy): number {
+  return usualAnswerTokens === undefined ? sharpness : 2 * sharpness;
 }
 
 /** What costs nothing is compared as if it cost this share of the most expensive, so that health still tells. */
@@ -214,23 +206,18 @@ const NEXT_TO_NOTHING = 1e-6;
  *
  * @param further - Further requests that count.
  */
-function compare(
-  weighed: readonly Weighed[],
-  request: RoutedRequest,
-  world: World,
-  policy: AdaptivePolicy,
-  further: number,
-): void {
+function compare(weighed: readonly Weighed[], { request, world, policy }: Comparison, further: number): void {
   let dearest = 0;
   for (const { figures } of weighed) dearest = Math.max(dearest, figures.expectedCostUsd ?? 0);
   if (dearest === 0) dearest = 1;
   let best = compareCosts(weighed, dearest, further);
-  if (world.timing !== undefined && weighed.length > 1) {
+  const { timing } = world;
+  if (timing !== undefined && weighed.length > 1) {
     const answer = request.stream || request.operation !== 'chat' ? 0 : expectedAnswer(request, world);
-    const work = { prompt: roughPromptTokens(request.needs), answer: PER_ANSWER_TOKEN * answer };
+    const work = { prompt: roughPromptTokens(request.needs), answer: PER_ANSWER_TOKEN * answer, timing };
     const cheapest = cheapestOf(weighed);
     // Whoever takes the place of one with a long queue may have one, too.
-    while (addQueues(weighed, best, work, world.timing, policy)) best = compareCosts(weighed, dearest, further);
+    while (addQueues(weighed, best, work, policy)) best = compareCosts(weighed, dearest, further);
     breakTie(cheapest);
     if (!cheapest.some(({ value }) => value === best)) breakTie(bestOf(weighed, best));
   }

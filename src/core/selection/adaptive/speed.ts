@@ -1,4 +1,4 @@
-/** Folds the times of calls into the usual speed of an endpoint. */
+/** Folds the times of calls into the usual speed of an endpoint, and says what a call takes there at the moment. */
 import { MINIMUM_CALLS, type SpeedPolicy } from './policy.ts';
 import { type Growth, growthAfter, growthFactor } from './growth.ts';
 import { fading } from '../../fallback/condition.ts';
@@ -23,6 +23,8 @@ export interface UsualTime {
   readonly variance: number;
   /** How times grow with tokens at all endpoints of the model; absent where they were not counted. */
   readonly growth?: Growth | undefined;
+  /** Whether times are counted as if all calls had the usual number of tokens, because it is clear how they grow. */
+  readonly isScaled?: boolean | undefined;
 }
 
 /** Kinds of calls that take their own times. */
@@ -71,31 +73,31 @@ export interface TimedCall {
   readonly growth?: Growth | undefined;
   /** What is expected of the endpoint by what is usual among all that serve its model. */
   readonly expected?: UsualTime | undefined;
+  /** True for one that was given up before it had answered. Default false. */
+  readonly isGivenUp?: boolean | undefined;
 }
 
 /**
  * Folds in how long a call took. The slow mean is clipped, and what lies far above it moves it by no more than the time
  * that has passed: an outage does not become what is usual, also not of an endpoint that was hardly called before it.
- *
- * @param isGivenUp - Whether it was given up before it had answered.
  */
 export function speedAfter(
   speed: EndpointSpeed,
   policy: SpeedPolicy,
-  { kind, ms, tokens, expected, growth }: TimedCall,
+  { kind, ms, tokens, expected, growth, isGivenUp = false }: TimedCall,
   now: number,
-  isGivenUp = false,
 ): EndpointSpeed {
-  const own = speed[kind];
+  const found = scaled(speed[kind], growth ?? speed[kind].growth);
+  const own = found ?? speed[kind];
   const time = Math.log(Math.max(1, ms / growthFactor(growth ?? own.growth, tokens)));
   const usual = own.calls > 0 ? own : begun(own, expected, isGivenUp ? Infinity : time);
   const late = usual.calls === 0 ? 0 : time - usual.mean;
-  const before = speed.lateness * fading(now - speed.at);
+  const before = found === undefined ? speed.lateness * fading(now - speed.at) : 0;
   // A few calls of its own, which may be slow ones already, say less than what is expected.
   const isExpected = expected !== undefined && usual.calls < MINIMUM_CALLS && expected.calls >= MINIMUM_CALLS;
   const isFar = isGivenUp || isFarAbove(isExpected ? expected : usual, time);
   const mostGain = !isFar || usual.calls === 0 ? 1 : Math.min(1, sinceChange(speed, now) / policy.settleMs);
-  const next = usualAfter(usual, time, mostGain, own.growth);
+  const next = usualAfter(usual, time, mostGain);
   return {
     // Not by a computed name: that costs more than everything else here.
     streaming: kind === 'streaming' ? next : speed.streaming,
@@ -120,9 +122,19 @@ export function speedAfterGivingUp(
   const usual = own.calls > 0 ? own : call.expected;
   if (usual === undefined || (own.calls === 0 && usual.calls < MINIMUM_CALLS)) return speed;
   const late = Math.log(Math.max(1, call.ms / growthFactor(call.growth, call.tokens))) - usual.mean;
-  if (own.calls < MINIMUM_CALLS) return late > 0 ? speedAfter(speed, policy, call, now, true) : speed;
+  if (own.calls < MINIMUM_CALLS) return late > 0 ? speedAfter(speed, policy, { ...call, isGivenUp: true }, now) : speed;
   const before = speed.lateness * fading(now - speed.at);
   return late <= before ? speed : { ...speed, lateness: before + policy.fastGain * (late - before), at: now };
+}
+
+/**
+ * What is usual once it is clear how times grow with tokens; undefined where it is known already, or not clear. What was
+ * learnt until then is forgotten: an endpoint that had a short prompt first seemed to be fast, and late with all others.
+ */
+function scaled(usual: UsualTime, growth: Growth | undefined): UsualTime | undefined {
+  if (growth === undefined || growth.perTokenMs === 0 || usual.isScaled === true) return undefined;
+  const mean = Math.log(Math.max(1, growth.baseMs + growth.perTokenMs * growth.tokens));
+  return { ...usual, calls: Math.min(1, usual.calls), mean, variance: FIRST_VARIANCE, isScaled: true };
 }
 
 /** An endpoint whose first call takes far longer than is expected of it begins with what is expected. */
@@ -214,26 +226,79 @@ export function usualAmongPeers(
     mean: usual.mean + longer / (calls + 1),
     variance: usual.variance * (1 + 1 / (calls + 1)),
     growth: usual.growth,
+    isScaled: usual.isScaled,
   };
 }
 
 /** @param mostGain - The most that the time may count for; less than 1: it is not counted among the calls. */
-function usualAfter(
-  { calls, mean, variance }: UsualTime,
-  time: number,
-  mostGain: number,
-  growth: Growth | undefined,
-): UsualTime {
-  if (calls === 0) return { calls: 1, mean: time, variance, growth };
+function usualAfter(usual: UsualTime, time: number, mostGain: number): UsualTime {
+  const { calls, mean, variance } = usual;
+  if (calls === 0) return { ...usual, calls: 1, mean: time };
   const bound = CLIP_DEVIATIONS * Math.sqrt(variance);
   const late = Math.max(-bound, Math.min(bound, time - mean));
   const gain = Math.min(mostGain, Math.max(SLOW_GAIN, 1 / (calls + 1)));
   const varianceGain = Math.min(mostGain, Math.max(SLOW_GAIN, 1 / (calls + FIRST_WEIGHT)));
   const varied = variance + varianceGain * (late ** 2 - variance);
   return {
+    ...usual,
     calls: calls + (mostGain < 1 ? 0 : 1),
     mean: mean + gain * late,
     variance: Math.max(LEAST_VARIANCE, varied),
-    growth,
   };
+}
+
+/**
+ * What the first token of a call takes at an endpoint at the moment, in milliseconds. Endpoints of about the same cost are
+ * compared by it.
+ */
+export interface Timing {
+  /** Of a call without any tokens. */
+  readonly baseMs: number;
+  /** Of each token of its prompt that is in no cache. */
+  readonly perTokenMs: number;
+  /** For the calls that wait there already. */
+  readonly queueMs: number;
+}
+
+/** Calls after which an endpoint is known well enough to be compared; those before find out. */
+export const FIRST_CALLS = 3;
+/** Milliseconds without a call after which it is not known any more. */
+const KNOWN_MS = 7_200_000;
+
+/** Whether an endpoint that was called last at a time is still as it was then. */
+export function isKnownStill(calledAt: number, now: number): boolean {
+  return now - calledAt <= KNOWN_MS;
+}
+
+/** By how much each call under way makes the others slower. */
+const PER_CALL = 0.01;
+
+/**
+ * What a call takes at an endpoint.
+ *
+ * @param usual - What is usual there, or until that is known at all endpoints of the model.
+ * @param calls - Calls under way.
+ * @param waitingTokens - Tokens that are to be computed for those that wait for their answer.
+ */
+export function timingOf(usual: UsualTime | undefined, calls: number, waitingTokens: number): Timing {
+  const crowding = 1 + PER_CALL * calls;
+  const usualMs = usual === undefined || usual.calls === 0 ? UNKNOWN_MS : Math.exp(usual.mean);
+  const growth = usual?.growth;
+  if (growth === undefined || growth.perTokenMs === 0) return { baseMs: usualMs * crowding, perTokenMs: 0, queueMs: 0 };
+  const { baseMs, perTokenMs, tokens } = growth;
+  // As long as a call of the usual length usually takes there.
+  const scale = (usualMs / (baseMs + perTokenMs * tokens)) * crowding;
+  return {
+    baseMs: baseMs * scale,
+    perTokenMs: perTokenMs * scale,
+    queueMs: perTokenMs * scale * waitingTokens,
+  };
+}
+
+/** Where nothing is known of any endpoint, they are alike. */
+const UNKNOWN_MS = 1_000;
+
+/** Milliseconds until the first token of a call of so many tokens. */
+export function expectedMs({ baseMs, perTokenMs, queueMs }: Timing, tokens: number): number {
+  return Math.max(1, baseMs + perTokenMs * tokens + queueMs);
 }

@@ -2,7 +2,7 @@
 import type { Endpoint } from '../../../catalog/endpoint.ts';
 import type { World } from '../world.ts';
 import type { AdaptivePolicy } from './policy.ts';
-import { expectedMs } from './timing.ts';
+import { expectedMs } from './speed.ts';
 
 /** An endpoint, as far as it is compared by time with those that cost the same. */
 export interface Timed {
@@ -26,10 +26,11 @@ export interface Timed {
   slower: number;
 }
 
-/** Tokens that are computed for a request; of the prompt, each endpoint has something else in its cache. */
-interface Work {
+/** Tokens that are computed for a request, and how long that takes; of the prompt, each endpoint has something else in its cache. */
+interface TimedWork {
   readonly prompt: number;
   readonly answer: number;
+  readonly timing: NonNullable<World['timing']>;
 }
 
 /** Times as dear as the best from which on endpoints are hardly ever drawn, and up to which they cost the same. */
@@ -40,7 +41,7 @@ const SAME_COST = 1.02;
  * Times that counts what a call has to compute: those that come after it wait for that, too. So a call waits a little for
  * the endpoint that has most of its prompt rather than make another one compute all of it.
  */
-const WORK_WEIGHT = 3;
+const WORK_WEIGHT = 4;
 
 /**
  * What comes first at endpoints that may be drawn is added to what they take: those of our calls that wait there. An
@@ -49,8 +50,7 @@ const WORK_WEIGHT = 3;
 export function addQueues(
   weighed: readonly Timed[],
   best: number,
-  { prompt, answer }: Work,
-  timing: NonNullable<World['timing']>,
+  { prompt, answer, timing }: TimedWork,
   { toleratedSlowness }: AdaptivePolicy,
 ): boolean {
   const timed: Timed[] = [];

@@ -4,7 +4,7 @@ import type { Catalog } from '../../../catalog/catalog.ts';
 import { blendedPrice } from '../../../catalog/price.ts';
 import { authorOf } from '../../../catalog/slug.ts';
 import type { NormalizedRequest } from '../../../contracts/request.ts';
-import { firstExclusion } from '../../../core/selection/filters.ts';
+import { exclusionsFor } from '../../../core/selection/filters.ts';
 import { DEFAULT_SELECTION_POLICY } from '../../../core/selection/world.ts';
 
 /** Which models of the router's own catalog are wanted. Names of models go stale; this does not. */
@@ -74,11 +74,9 @@ function rankedOf(model: Model, catalog: Catalog, request: NormalizedRequest): r
   if (model.status === 'deprecated') return [];
   const all = catalog.endpoints(model.id);
   const target = { requested: model.id, model: model.id, endpoints: all, strategy: 'direct' };
+  const exclusionOf = exclusionsFor(request, DEFAULT_SELECTION_POLICY);
   const endpoints = all.filter(
-    (endpoint) =>
-      endpoint.variant === undefined &&
-      writesText(endpoint) &&
-      firstExclusion(endpoint, request, DEFAULT_SELECTION_POLICY, target) === undefined,
+    (endpoint) => endpoint.variant === undefined && writesText(endpoint) && exclusionOf(endpoint, target) === undefined,
   );
   if (endpoints.length === 0) return [];
   const prices = endpoints.flatMap((endpoint) => blendedPrice(endpoint.price) ?? []);

@@ -1,6 +1,6 @@
 /** Reads the text of an HTML page, without navigation and scripts. */
 import { type HtmlToken, htmlTokens } from './html-tokens.ts';
-import { nextTurn } from '../../../platform/wait.ts';
+import { yieldTurn } from '../../../platform/wait.ts';
 
 /** What a page says, without what it looks like. */
 export interface ReadablePage {
@@ -44,12 +44,12 @@ export async function readHtml(html: string, baseURL: string): Promise<ReadableP
   let around = 0;
   const work = new Work();
   for (const token of htmlTokens(html.slice(0, content.start))) {
-    if (work.isEnough(token)) await nextTurn();
+    if (work.isEnough(token)) await yieldTurn();
     if (token.type === 'text' && inTitle) title ||= token.text;
     inTitle = token.type === 'open' && token.name === 'title';
   }
   for (const token of htmlTokens(html.slice(content.start, content.end))) {
-    if (work.isEnough(token)) await nextTurn();
+    if (work.isEnough(token)) await yieldTurn();
     if (token.type === 'text') {
       if (inTitle) title ||= token.text;
       else if (around === 0) writer.text(token.text);
@@ -95,7 +95,7 @@ async function bareText(html: string): Promise<string> {
   let inTitle = false;
   const work = new Work();
   for (const token of htmlTokens(html)) {
-    if (work.isEnough(token)) await nextTurn();
+    if (work.isEnough(token)) await yieldTurn();
     if (token.type === 'text' && !inTitle) texts.push(token.text.replaceAll(/\s+/g, ' ').trim());
     inTitle = token.type === 'open' && token.name === 'title';
   }

@@ -1,6 +1,5 @@
 /** Stores the results of a provider's batch API. */
 import type { Endpoint } from '../../../catalog/endpoint.ts';
-import type { Account } from '../../../contracts/account.ts';
 import { CANCELLED_ITEM, EXPIRED_ITEM, itemError } from '../../../core/batch/item-rules.ts';
 import type { PlanStep } from '../../../core/selection/route-plan.ts';
 import { type Settlement, settleUsage } from '../../../core/stream/usage.ts';
@@ -10,7 +9,7 @@ import type { ClaimedItem, ItemOutcome } from '../../../contracts/batch-store.ts
 import { chatResultOf } from '../../chat/answer-complete.ts';
 import { embeddingResultOf } from '../../chat/embed.ts';
 import { indexOf, type LiveJob, type NativePart } from './job.ts';
-import type { BatchPorts } from '../ports.ts';
+import type { BatchPorts, OwnedBatch } from '../ports.ts';
 import type { BatchRecord } from '../../../contracts/batch-record.ts';
 import { type AttemptFailure, failure, FAILURE_RULES } from '../../../contracts/failure.ts';
 import { resultIds, notifyProgress } from '../apply-event.ts';
@@ -34,12 +33,12 @@ export async function storeResults(
   signal: AbortSignal,
 ): Promise<boolean> {
   const { total } = batch.counts;
-  const account = await ports.accountOf(batch);
+  const fetched = { batch, account: await ports.accountOf(batch), live };
   const named = new Set<number>();
   let group = new Map<number, NativeResult>();
   const flush = async (): Promise<void> => {
     signal.throwIfAborted();
-    await storeGroup(ports, batch, account, live, group);
+    await storeGroup(ports, fetched, group);
     group = new Map();
   };
   for await (const result of readable(live.native.results(live.call(signal)), signal)) {
@@ -90,13 +89,17 @@ async function* readable(
   }
 }
 
+/** A batch whose results are fetched from its provider. */
+interface FetchedBatch extends OwnedBatch {
+  readonly live: LiveJob;
+}
+
 async function storeGroup(
   ports: BatchPorts,
-  batch: BatchRecord,
-  account: Account,
-  live: LiveJob,
+  fetched: FetchedBatch,
   group: ReadonlyMap<number, NativeResult>,
 ): Promise<void> {
+  const { batch, live } = fetched;
   const { store, environment, limits, failPoint } = ports;
   const token = environment.randomText(24);
   const indexes = [...group.keys()];
@@ -105,7 +108,7 @@ async function storeGroup(
   const outcomes: NativeOutcome[] = [];
   for (const item of claimed) {
     const result = group.get(item.index);
-    if (result !== undefined) outcomes.push(await outcomeOf(ports, batch, account, live, item, result));
+    if (result !== undefined) outcomes.push(await outcomeOf(ports, fetched, item, result));
   }
   await failPoint('run.answered');
   const stored = new Set(
@@ -125,15 +128,14 @@ async function storeGroup(
 
 async function outcomeOf(
   ports: BatchPorts,
-  batch: BatchRecord,
-  account: Account,
-  live: LiveJob,
+  fetched: FetchedBatch,
   item: ClaimedItem,
   result: NativeResult,
 ): Promise<NativeOutcome> {
+  const { batch, account } = fetched;
   const base = { index: item.index, resultId: resultIds(ports)() };
   if (result.type === 'answered') {
-    const { end, ...outcome } = await answerOf(ports, batch, account, live, item, result.body);
+    const { end, ...outcome } = await answerOf(ports, fetched, item, result.body);
     return { outcome: { ...base, ...outcome }, end };
   }
   const error =
@@ -176,7 +178,7 @@ function note(
   if ('reason' in end) {
     const { status, errorType } = FAILURE_RULES[end.reason.kind];
     const attempts = [{ ...call, chargedNanoUsd: 0, outcome: { ok: false as const, failure: end.reason } }];
-    return ledger.failed(facts, { request, startedAt, plan, attempts }, { status, errorType }, false);
+    return ledger.failed(facts, { request, startedAt, plan, attempts }, { status, errorType }, 'nothing');
   }
   const { usage, costNanoUsd: chargedNanoUsd } = end.settlement;
   const attempts = [{ ...call, firstTokenAt: endedAt, usage, chargedNanoUsd, outcome: { ok: true as const } }];
@@ -187,9 +189,7 @@ function note(
 /** Reads an answer as one to a single request is read, and prices it as one of a batch. */
 async function answerOf(
   { calls }: BatchPorts,
-  batch: BatchRecord,
-  account: Account,
-  { native, upstream }: LiveJob,
+  { batch, account, live: { native, upstream } }: FetchedBatch,
   item: ClaimedItem,
   text: string,
 ): Promise<Pick<ItemOutcome, 'response' | 'error' | 'usage'> & { readonly end: NativeEnd }> {

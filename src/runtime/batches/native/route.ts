@@ -9,7 +9,7 @@ import type {
   NativeReply,
 } from '../../../contracts/native-batches.ts';
 import type { BatchedRequest } from '../item-calls.ts';
-import type { BatchPorts } from '../ports.ts';
+import type { BatchPorts, OwnedBatch } from '../ports.ts';
 import { aliasOf, type NativePart } from './job.ts';
 import type { BatchRecord } from '../../../contracts/batch-record.ts';
 import type { AttemptFailure, FailureKind } from '../../../contracts/failure.ts';
@@ -39,8 +39,9 @@ export async function nativeRoutes(ports: BatchPorts, batch: BatchRecord, accoun
   if (![...ports.providers.values()].some(({ batches }) => batches !== undefined)) return NOWHERE;
   const [item] = await ports.store.items(batch.account, batch.id, -1, 1);
   if (item === undefined) return NOWHERE;
-  const { request, plain } = await ports.calls.prepare(batch, item.body, account);
-  if (!mayLeave(request, plain)) return NOWHERE;
+  const call = await ports.calls.prepare(batch, item.body, account);
+  if (!mayLeave(call)) return NOWHERE;
+  const { request } = call;
   const all = new Map<string, NativeRoute>();
   let first: NativeRoute | undefined;
   for (const [place, endpoint] of ports.calls.route(request).entries()) {
@@ -58,8 +59,8 @@ export async function nativeRoutes(ports: BatchPorts, batch: BatchRecord, accoun
  * Whether a request may be part of a provider's batch: what that is given is stored there for weeks, and plugins and
  * tools of the router have no part in it.
  */
-function mayLeave({ preferences }: BatchedRequest, plain: boolean): boolean {
-  return plain && !preferences.zeroDataRetention;
+function mayLeave({ request, plain }: { readonly request: BatchedRequest; readonly plain: boolean }): boolean {
+  return plain && !request.preferences.zeroDataRetention;
 }
 
 /** What a batch is looked for with at a provider, and handed over with. */
@@ -124,8 +125,7 @@ export class SeparateWays extends Error {}
 /** The requests of a batch, or of a part of it, on their way to an endpoint. @throws {@link SeparateWays} */
 export async function* readItems(
   { store, calls }: BatchPorts,
-  batch: BatchRecord,
-  account: Account,
+  { batch, account }: OwnedBatch,
   endpoint: Endpoint,
   { from, to }: NativePart = { from: 0, to: Infinity },
 ): AsyncGenerator<NativeItem, void, undefined> {
@@ -134,8 +134,9 @@ export async function* readItems(
     if (items.length === 0) return;
     for (const { index, body } of items) {
       if (index >= to) return;
-      const { request, plain } = await calls.prepare(batch, body, account);
-      if (!mayLeave(request, plain) || !calls.route(request).some(({ id }) => id === endpoint.id)) {
+      const call = await calls.prepare(batch, body, account);
+      const { request } = call;
+      if (!mayLeave(call) || !calls.route(request).some(({ id }) => id === endpoint.id)) {
         throw new SeparateWays(`request ${index} goes another way`);
       }
       yield { id: aliasOf(index), request };

@@ -14,7 +14,7 @@ import type { BatchPorts } from '../ports.ts';
 import { findJob, type LiveJob, nextPart, partsOf, upstreamOf, halves, jobOfParts, type NativePart } from './job.ts';
 import { findLost, nativeRoutes, isSilence, lookupOf, readItems, SeparateWays } from './route.ts';
 import { failUnanswered, storeResults, UnreadableResults } from './results.ts';
-import { FIRST_POLL_MS, submitNatively, MAX_TRIES, NEXT_PART, RETRY_MS, triesOf, tryAgain } from './submit.ts';
+import { FIRST_POLL_MS, submitNatively, MAX_TRIES, NEXT_PART, RETRY_MS, rememberedTries, tryAgain } from './submit.ts';
 import { canonical } from '../../../platform/json.ts';
 import type { JsonObject } from '../../../protocol/json.ts';
 import type { BatchRecord } from '../../../contracts/batch-record.ts';
@@ -57,7 +57,7 @@ export async function runNatively(
     return submitPart(ports, batch, task, signals);
   }
   const state = live && (await stateOf(live, signals.signal));
-  if (live !== undefined && state?.status === 'ended') return collect(ports, batch, live, state, task, signals);
+  if (live !== undefined && state?.status === 'ended') return collect(ports, { batch, live, state }, task, signals);
   if (overdue > GRACE_MS) {
     await live?.native.cancel(live.call(signals.signal));
     return { type: 'again', afterMs: 0, memo: { expiring: true } };
@@ -130,7 +130,7 @@ async function findUnwrittenPart(
   const found = next && (await findPart(next));
   if (next === undefined || found === undefined) return 'nothing';
   if (found === 'silence') return found;
-  await keepParts(ports, batch, next, [{ ...next.part, job: found.job }], found.expiresAt);
+  await keepParts(ports, next, [{ ...next.part, job: found.job }], found.expiresAt);
   return 'found';
 }
 
@@ -151,12 +151,17 @@ function lookAgain({ environment }: BatchPorts, { memo }: ClaimedTask): TaskResu
   return { type: 'again', afterMs, memo: { pollMs: pause }, reset: true };
 }
 
+/** A batch that has ended at its provider. */
+interface EndedJob {
+  readonly batch: BatchRecord;
+  readonly live: LiveJob;
+  readonly state: Extract<NativeState, { readonly status: 'ended' }>;
+}
+
 /** Stores the results of a batch that has ended at its provider, and gives an outcome to what has none. */
 async function collect(
   ports: BatchPorts,
-  batch: BatchRecord,
-  live: LiveJob,
-  state: Extract<NativeState, { readonly status: 'ended' }>,
+  { batch, live, state }: EndedJob,
   task: ClaimedTask,
   { signal }: TaskSignals,
 ): Promise<TaskResult> {
@@ -213,9 +218,9 @@ async function submitPart(
   // Its provider is not configured now.
   if (next === undefined) return { type: 'again', afterMs: RETRY_MS, memo, reset: true };
   const { native, part, lookup } = next;
-  const tries = triesOf(memo);
+  const tries = rememberedTries(memo);
   const recorded = (changed: readonly NativePart[], expiresAt?: number): Promise<boolean> =>
-    keepParts(ports, batch, next, changed, expiresAt);
+    keepParts(ports, next, changed, expiresAt);
   if (tries.submits > 0 || memo['lost'] === true || attempts > 1) {
     const found = await findPart(next);
     if (found === 'silence') return { type: 'again', afterMs: RETRY_MS, memo: { ...memo, lost: true }, reset: true };
@@ -236,7 +241,7 @@ async function submitPart(
     return NEXT_PART;
   };
   if (tries.submits >= MAX_TRIES) return refused(tries.refusal ?? 'no answer');
-  const items = (): AsyncIterable<NativeItem> => readItems(ports, batch, account, lookup.endpoint, part);
+  const items = (): AsyncIterable<NativeItem> => readItems(ports, { batch, account }, lookup.endpoint, part);
   let reply: NativeReply<NativeJob>;
   try {
     reply = await native.submit({ ...lookup, items });
@@ -265,6 +270,7 @@ async function submitPart(
 
 /** A part that is to be handed over, and what it is looked for with. */
 interface PartToSubmit {
+  readonly batch: BatchRecord;
   readonly native: NativeBatches;
   readonly upstream: JsonObject;
   readonly parts: readonly NativePart[];
@@ -290,7 +296,7 @@ async function partToSubmit(
   const known = parts?.flatMap(({ job }) => (job === undefined ? [] : [job])) ?? [];
   const key = `${batch.id}_p${part.from}t${part.to}`;
   const lookup = { ...lookupOf(batch, account, live.upstream, signal), key, total: part.to - part.from, known };
-  return { native, upstream, parts: parts ?? [], place, part, lookup };
+  return { batch, native, upstream, parts: parts ?? [], place, part, lookup };
 }
 
 /** Looks for a part that may have been handed over. */
@@ -304,8 +310,7 @@ async function findPart({ native, lookup }: PartToSubmit): Promise<NativeJob | '
 /** Writes other parts in place of one. False when somebody else has changed them, or the batch has ended. */
 async function keepParts(
   ports: BatchPorts,
-  batch: BatchRecord,
-  { upstream, parts, place, lookup }: PartToSubmit,
+  { batch, upstream, parts, place, lookup }: PartToSubmit,
   changed: readonly NativePart[],
   expiresAt?: number,
 ): Promise<boolean> {

@@ -2,7 +2,7 @@
 import type { NativeItem, NativeJob, NativeReply } from '../../../contracts/native-batches.ts';
 import type { TaskResult, TaskSignals } from '../../../contracts/task-queue.ts';
 import type { ClaimedTask } from '../../../contracts/batch-store.ts';
-import type { BatchPorts } from '../ports.ts';
+import type { BatchPorts, OwnedBatch } from '../ports.ts';
 import { findLost, lookupOf, type NativeRoute, nativeRoutes, readItems, SeparateWays } from './route.ts';
 import { halves, jobOfParts, upstreamOf } from './job.ts';
 import type { Account } from '../../../contracts/account.ts';
@@ -43,11 +43,11 @@ export async function submitNatively(
   if (memo['native'] === false) return undefined;
   const account = await ports.accountOf(batch);
   const routes = await nativeRoutes(ports, batch, account);
-  const tries = triesOf(memo);
+  const tries = rememberedTries(memo);
   if (tries.submits > 0 || memo['lost'] === true || attempts > 1) {
     const found = await findLost(routes, batch, account, signal);
     if (!found.ok) return { type: 'again', afterMs: RETRY_MS, memo: { ...memo, lost: true }, reset: true };
-    if (found.value !== undefined) return assign(ports, batch, account, found.value.route, found.value.job);
+    if (found.value !== undefined) return assign(ports, { batch, account }, found.value.route, found.value.job);
   }
   // A budget is held call by call, and a provider's batch is charged when it is over.
   if (routes.first === undefined || ports.spending.holds(account)) return undefined;
@@ -55,7 +55,7 @@ export async function submitNatively(
   if (stopping.aborted) return { type: 'again', afterMs: 0 };
   const { native, endpoint } = routes.first;
   const lookup = lookupOf(batch, account, endpoint, signal);
-  const items = (): AsyncIterable<NativeItem> => readItems(ports, batch, account, endpoint);
+  const items = (): AsyncIterable<NativeItem> => readItems(ports, { batch, account }, endpoint);
   let reply: NativeReply<NativeJob>;
   try {
     reply = await native.submit({ ...lookup, items });
@@ -66,7 +66,7 @@ export async function submitNatively(
   }
   if (reply.ok) {
     await ports.failPoint('run.submitted');
-    return assign(ports, batch, account, routes.first, reply.value);
+    return assign(ports, { batch, account }, routes.first, reply.value);
   }
   signal.throwIfAborted();
   if (reply.failure.kind === 'too_large' && batch.counts.total > 1) return divide(ports, batch, account, routes.first);
@@ -85,7 +85,7 @@ async function divide(
 ): Promise<TaskResult> {
   const whole = { from: 0, to: batch.counts.total };
   try {
-    for await (const _ of readItems(ports, batch, account, endpoint, whole));
+    for await (const _ of readItems(ports, { batch, account }, endpoint, whole));
   } catch (error) {
     if (error instanceof SeparateWays) return ONE_BY_ONE;
     throw error;
@@ -101,7 +101,7 @@ export const NEXT_PART: TaskResult = { type: 'again', afterMs: 0, memo: {}, rese
 const ONE_BY_ONE: TaskResult = { type: 'again', afterMs: 0, memo: { native: false }, reset: true };
 
 /** Tries that a task remembers. */
-export function triesOf({ submits, refusal }: JsonObject): Tries {
+export function rememberedTries({ submits, refusal }: JsonObject): Tries {
   return { submits: Number(submits ?? 0), refusal: string(refusal) };
 }
 
@@ -111,8 +111,7 @@ export function triesOf({ submits, refusal }: JsonObject): Tries {
  */
 async function assign(
   ports: BatchPorts,
-  batch: BatchRecord,
-  account: Account,
+  { batch, account }: OwnedBatch,
   { native, endpoint }: NativeRoute,
   { job, expiresAt }: NativeJob,
 ): Promise<TaskResult> {
