@@ -287,8 +287,7 @@ export class UpstreamCall extends Pollable<readonly StreamPiece[] | undefined> {
   }
 
   /** A refusal of a request that the router had added to: what the caller sent may be taken all the same. */
-  #refused(reason: AttemptFailure): AttemptFailure {
-    const { addition } = this.#options;
+  #refused(reason: AttemptFailure, { addition } = this.#options): AttemptFailure {
     // Few are refused because their prompt is to be compared: those of which the refusal says so.
     const isOther = addition === 'diagnostics' && !/diagnostics|cache_opt/.test(reason.message);
     return isOther || !REFUSED.has(reason.kind) ? reason : { ...reason, kind: 'unsupported_parameter', addition };
