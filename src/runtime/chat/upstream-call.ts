@@ -286,9 +286,8 @@ export class UpstreamCall extends Pollable<readonly StreamPiece[] | undefined> {
     return { type: 'failed', failure: this.#options.addition === undefined ? reason : this.#refused(reason) };
   }
 
-  /** A refusal of a request that the router had added to: what the caller sent may be taken all the same. */
+  /** A refusal of a request that the router had added to, where it may be for that: what the caller sent may be taken. */
   #refused(reason: AttemptFailure, { addition } = this.#options): AttemptFailure {
-    // Few are refused because their prompt is to be compared: those of which the refusal says so.
     const isOther = addition === 'diagnostics' && !/diagnostics|cache_opt/.test(reason.message);
     return isOther || !REFUSED.has(reason.kind) ? reason : { ...reason, kind: 'unsupported_parameter', addition };
   }
