@@ -4,6 +4,7 @@ import {
   listen,
   type RequestFacts,
   type RouterEventSource,
+  type RouterListeners,
   type StageCosts,
 } from '../contracts/events.ts';
 
@@ -20,6 +21,7 @@ export type LabelName =
   | 'tool'
   | 'outcome'
   | 'cause'
+  | 'provider_cause'
   | 'state'
   | 'code';
 
@@ -136,6 +138,14 @@ export const MEASUREMENTS = {
     description: 'What cached prices would have saved for these requests.',
     labels: ['provider', 'model', 'cause'],
   },
+  comparedCauses: {
+    name: 'signalbox.cache.cold.compared',
+    prometheus: 'signalbox_cold_caches_compared_total',
+    kind: 'counter',
+    unit: '{request}',
+    description: 'Requests of which the provider itself said why their prompt was not cached, by both causes.',
+    labels: ['provider', 'model', 'cause', 'provider_cause'],
+  },
   cooldowns: {
     name: 'signalbox.endpoint.cooldowns',
     prometheus: 'signalbox_endpoint_cooldowns_total',
@@ -207,9 +217,12 @@ export function measure(source: RouterEventSource, seriesOf: SeriesOf): () => vo
       const answered = models(request.operation)(provider)(modelOf(event)).answered(originOf(request));
       answered.requests(undefined)(durationMs / 1_000);
       if (request.stream) answered.firstChunk(firstTokenMs / 1_000);
-      const { cause, lost_usd: lostUsd = 0 } = event.cache ?? {};
+      const { cause, provider_cause: found, lost_usd: lostUsd = 0 } = event.cache ?? {};
+      const model = modelOf(event);
+      if (found !== undefined)
+        seriesOf('comparedCauses', { provider, model, cause: cause ?? 'none', provider_cause: found })(1);
       if (cause === undefined) return;
-      const labels = { provider, model: modelOf(event), cause };
+      const labels = { provider, model, cause };
       seriesOf('coldCaches', labels)(1);
       if (lostUsd > 0) seriesOf('coldCost', labels)(lostUsd);
     },
@@ -220,16 +233,7 @@ export function measure(source: RouterEventSource, seriesOf: SeriesOf): () => vo
       const answered = models(request.operation)(provider)(modelOf(event)).answered(originOf(request));
       answered.requests(error)(durationMs / 1_000);
     },
-    plugin(event) {
-      const { plugin, hook, outcome, durationMs } = event;
-      seriesOf('plugins', { plugin, hook, outcome })(durationMs / 1_000);
-      recordServices(event, { operation: event.request.operation, plugin });
-    },
-    tool(event) {
-      const { tool, outcome, durationMs } = event;
-      seriesOf('tools', { tool, outcome })(durationMs / 1_000);
-      recordServices(event, { operation: event.request.operation, tool });
-    },
+    ...measuredStages(seriesOf),
     health(event) {
       const { provider } = event;
       const model = modelOf(event);
@@ -240,11 +244,26 @@ export function measure(source: RouterEventSource, seriesOf: SeriesOf): () => vo
       seriesOf('warnings', { code })(1);
     },
   });
+}
 
-  /** What models cost that a plugin or tool asked is counted with their own calls. */
-  function recordServices({ serviceCost }: StageCosts, labels: Labels): void {
+/** Plugins and server tools. */
+function measuredStages(seriesOf: SeriesOf): Required<Pick<RouterListeners, 'plugin' | 'tool'>> {
+  /** What models cost that a plugin or tool called is counted with their own calls. */
+  const recordServices = ({ serviceCost }: StageCosts, labels: Labels): void => {
     if (serviceCost !== undefined && serviceCost > 0) seriesOf('cost', labels)(serviceCost);
-  }
+  };
+  return {
+    plugin(event) {
+      const { plugin, hook, outcome, durationMs } = event;
+      seriesOf('plugins', { plugin, hook, outcome })(durationMs / 1_000);
+      recordServices(event, { operation: event.request.operation, plugin });
+    },
+    tool(event) {
+      const { tool, outcome, durationMs } = event;
+      seriesOf('tools', { tool, outcome })(durationMs / 1_000);
+      recordServices(event, { operation: event.request.operation, tool });
+    },
+  };
 }
 
 /** The series of one kind of request to one model of one provider. */
