@@ -5,7 +5,7 @@ import type { InspectedRouter } from '../../config/inspector.ts';
 import { uptimeOf } from '../../core/fallback/outcomes.ts';
 import { healthScore } from '../../core/selection/adaptive/health-score.ts';
 import {
-  countsOf,
+  callCounts,
   type EndpointPerformance,
   latencyOf,
   type PercentileValues,
@@ -68,7 +68,7 @@ export async function planNow(router: InspectedRouter, model: string): Promise<P
 }
 
 function callsOf(record: EndpointRecord | undefined, now: number): number {
-  return record === undefined ? 0 : countsOf(record.performance, now, HALF_HOUR_MS).requests;
+  return record === undefined ? 0 : callCounts(record.performance, now, HALF_HOUR_MS).requests;
 }
 
 /** How an endpoint stands. */
