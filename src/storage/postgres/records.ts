@@ -21,7 +21,7 @@ import {
 } from '../stored-rows.ts';
 import { StorageError } from '../../contracts/storage-error.ts';
 import { copyItems, copyRows } from './copy.ts';
-import type { PostgresDatabase, Session } from './database.ts';
+import type { PostgresDatabase, DatabaseSession } from './database.ts';
 
 /** Batches that are there. */
 type Records = Pick<BatchStore, 'find' | 'list' | 'items' | 'outcomes' | 'recount' | 'save' | 'remove'>;
@@ -171,7 +171,11 @@ export function draftsOf(database: PostgresDatabase, schema: string): Drafts {
 export const UNIQUE_VIOLATION = '23505';
 
 /** Adds requests by a statement, for connections that cannot copy. Gives their number; undefined without a draft. */
-async function insert(session: Session, owner: BatchOwner, items: readonly NewItem[]): Promise<number | undefined> {
+async function insert(
+  session: DatabaseSession,
+  owner: BatchOwner,
+  items: readonly NewItem[],
+): Promise<number | undefined> {
   const row = await session.first('addItems', {
     ...owner,
     ...namesOf(items),

@@ -14,7 +14,7 @@ import {
   type RequestLimits,
 } from '../../../protocol/limits.ts';
 import {
-  assistantContentSchema,
+  assistantBlocksSchema,
   type MessagesBlock,
   systemContentSchema,
   type TextBlock,
@@ -125,7 +125,7 @@ export interface MessagesRequest {
 
 const turnSchema = discriminatedUnion('role', [
   loose({ role: literal('user'), content: userContentSchema }),
-  loose({ role: literal('assistant'), content: assistantContentSchema }),
+  loose({ role: literal('assistant'), content: assistantBlocksSchema }),
   loose({ role: literal('system'), content: systemContentSchema }),
 ]);
 
