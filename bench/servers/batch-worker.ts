@@ -31,9 +31,10 @@ const router = createRouter({
   batches: {
     storage: postgresStorage({ connectionString, connections: 6 }),
     queue: localQueue({ pollMs: 200 }),
-    limits: { perBatch: limit, perProvider: 2 * limit, concurrency: 2 * limit, helpMs: 200 },
+    limits: { perBatch: limit, perProvider: 2 * limit, concurrency: 2 * limit },
   },
 });
+Object.assign(router.internals.config.batches.limits, { helpMs: 200 });
 await router.batches.start();
 process.send?.('ready');
 process.on('message', (question) => {

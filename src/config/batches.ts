@@ -13,7 +13,7 @@ import {
   type Partially,
   type ResolvedOf,
 } from '../options/option.ts';
-import { BATCH_LIMITS, type BatchLimits } from '../options/limits.ts';
+import { BATCH_LIMITS, type BatchLimits, FIXED_BATCH_LIMITS, type ResolvedBatchLimits } from '../options/limits.ts';
 import { OUTBOUND, type OutboundOptions } from '../options/http.ts';
 import type { ConfigProblem } from '../protocol/router-error.ts';
 import { Secret } from '../platform/secret.ts';
@@ -39,8 +39,6 @@ export const BATCHES = {
   accountOf: option.callable<AccountFinder>('(accountId: string) => Account | undefined'),
   /** Limits of batches. */
   limits: computed(option.object<Partially<BatchLimits>>(BATCH_LIMITS)),
-  /** Called at every named place in the life of a batch where a process might die. For crash tests. Default: none. */
-  failPoint: computed(option.callable<ReachFailPoint>('ReachFailPoint')),
 } satisfies OptionTable;
 
 /** Options of batches. */
@@ -48,7 +46,9 @@ export interface BatchesOptions extends OptionsOf<typeof BATCHES> {}
 
 /** Batches with nothing missing. */
 export interface ResolvedBatches extends Omit<ResolvedOf<typeof BATCHES>, 'limits' | 'storage' | 'queue'> {
-  readonly limits: BatchLimits;
+  readonly limits: ResolvedBatchLimits;
+  /** Called at every named place in the life of a batch where a process might die. */
+  readonly failPoint: ReachFailPoint;
   /** Undefined: `localQueue()`, which is loaded with the first batch. */
   readonly queue: TaskQueueFactory | undefined;
   /** The storage: always the same one. That in memory is loaded when it is first requested. */
@@ -63,10 +63,6 @@ export const WEBHOOKS = {
    */
   secrets: option.array(option.anyString()),
   ...OUTBOUND,
-  /** Makes the connections. For tests. Default: connections that reach public addresses only. */
-  createTransport: option.callable<GuardedTransportFactory>(
-    '(guard: (host: string, address: string) => boolean) => Promise<Transport>',
-  ),
 } satisfies OptionTable;
 
 /** Options of webhooks. */
@@ -76,6 +72,7 @@ export interface WebhooksOptions extends OutboundOptions, OptionsOf<typeof WEBHO
 export interface ResolvedWebhooks {
   readonly secrets: readonly Secret[];
   readonly outbound: OutboundOptions;
+  /** Undefined: connections that reach public addresses only. */
   readonly createTransport: GuardedTransportFactory | undefined;
 }
 
@@ -84,7 +81,7 @@ export function resolveBatches(
   options: BatchesOptions = {},
   { wallClock, concurrentRequests }: { readonly wallClock: () => number; readonly concurrentRequests: number },
 ): ResolvedBatches {
-  const { storage, queue, accountOf, failPoint } = fill(BATCHES, options);
+  const { storage, queue, accountOf } = fill(BATCHES, options);
   const limits = fill(BATCH_LIMITS, options.limits);
   let inMemory: Promise<BatchStore> | undefined;
   return {
@@ -95,26 +92,23 @@ export function resolveBatches(
       )),
     queue,
     accountOf,
-    limits: { ...limits, keepFree: limits.keepFree ?? Math.floor(concurrentRequests / 2) },
-    failPoint: failPoint ?? NO_FAIL_POINT,
+    limits: { ...FIXED_BATCH_LIMITS, ...limits, keepFree: Math.floor(concurrentRequests / 2) },
+    failPoint: NO_FAIL_POINT,
   };
 }
 
 /** Hides the secrets of webhooks. */
 export function resolveWebhooks(options: WebhooksOptions = {}): ResolvedWebhooks {
-  const { secrets = [], ports, allowedHosts, createTransport } = options;
-  return { secrets: secrets.map((secret) => new Secret(secret)), outbound: { ports, allowedHosts }, createTransport };
+  const { secrets = [], ports, allowedHosts } = options;
+  return {
+    secrets: secrets.map((secret) => new Secret(secret)),
+    outbound: { ports, allowedHosts },
+    createTransport: undefined,
+  };
 }
 
-/** What is wrong with the options of batches and webhooks. */
-export function* batchProblems(
-  { limits }: ResolvedBatches,
-  { secrets }: ResolvedWebhooks,
-  concurrentRequests: number,
-): Generator<ConfigProblem> {
-  if (limits.keepFree >= concurrentRequests) {
-    yield { path: 'batches.limits.keepFree', problem: 'must be less than limits.concurrentRequests' };
-  }
+/** What is wrong with the options of webhooks. */
+export function* webhookProblems({ secrets }: ResolvedWebhooks): Generator<ConfigProblem> {
   for (const [index, secret] of secrets.entries()) {
     const path = `webhooks.secrets[${index}]`;
     try {

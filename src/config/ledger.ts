@@ -16,13 +16,6 @@ export const LEDGER = {
   /** Names of members of `metadata` that are kept with the record of a request, to sum costs by. Default: none. */
   tags: option.array(option.string(), { default: [] }),
   /**
-   * Records that wait to be written to the store at most. When it is slower than requests come, or away, more are
-   * dropped, and a `warning` with the code `ledger_dropped` says so. Default 10,000.
-   */
-  bufferRecords: option.integer(1, { default: 10_000 }),
-  /** Time for which records are collected before they are written together. Default 1,000. */
-  flushMs: option.ms({ default: 1_000 }),
-  /**
    * Called with the prompt and the answer of each chat request that was answered, after `redact`. Default: none; prompts
    * and answers are in no record.
    */
@@ -38,8 +31,6 @@ export interface LedgerOptions extends OptionsOf<typeof LEDGER> {}
 export interface ResolvedLedger {
   readonly store: Ledger;
   readonly tags: readonly string[];
-  readonly bufferRecords: number;
-  readonly flushMs: number;
   readonly content: { readonly sink: ContentSink; readonly redact: RedactContent } | undefined;
 }
 
@@ -54,12 +45,10 @@ export function resolveLedger(
   { isNeeded = false, alsoKept }: { readonly isNeeded?: boolean; readonly alsoKept?: ContentSink | undefined } = {},
 ): ResolvedLedger | undefined {
   if (given === false || (given === undefined && !isNeeded)) return undefined;
-  const { store, keep, tags, bufferRecords, flushMs, content, redact } = fill(LEDGER, Object(given) as object);
+  const { store, keep, tags, content, redact } = fill(LEDGER, Object(given) as object);
   return {
     store: store ?? memoryOnUse(keep),
     tags,
-    bufferRecords,
-    flushMs,
     content: contentOf(content !== undefined && redact !== undefined ? { sink: content, redact } : undefined, alsoKept),
   };
 }

@@ -39,13 +39,6 @@ export const BUDGETS = {
    * reserves nothing and counts what the provider reports. Default `refuse`.
    */
   unknownPrice: option.enum(['refuse', 'allow'], { default: 'refuse' }),
-  /** Tokens that are reserved for an answer when neither the request nor the endpoint limits it. Default 16,384. */
-  unknownAnswerTokens: option.integer(0, { default: 16_384, unit: 'tokens' }),
-  /** Time after which what a dead process had reserved is free again; at the latest twice that. Default 900,000. */
-  holdMs: option.number(
-    { right: 'a number of at least 1,000 milliseconds', least: 1_000 },
-    { default: 900_000, unit: 'milliseconds' },
-  ),
   /** What reserves and settles. Default: counters in `state`. */
   keeper: computed(
     option.contract<BudgetKeeper>('BudgetKeeper', 'a keeper with reserve and settle', ['reserve', 'settle']),
@@ -55,6 +48,12 @@ export const BUDGETS = {
 /** How budgets are kept. Accounts bring theirs as `budget` and `keyBudget`. */
 export interface BudgetsOptions extends OptionsOf<typeof BUDGETS> {}
 
+/** Milliseconds after which what a dead process had reserved is free again: longer than requests take by default. */
+const HOLD_MS = 900_000;
+
+/** Bytes of one response; larger ones are not kept: they are images and audio, which would push out all others. */
+const MAX_ENTRY_BYTES = 1_000_000;
+
 const positive = { right: 'a number of at least 1', least: 1 };
 
 /** How responses are kept and given again (gaps 9.4). */
@@ -63,8 +62,6 @@ export const RESPONSE_CACHE = {
   enabled: option.boolean({ default: false }),
   /** Time that a response is kept, unless a request says otherwise. Default 300. */
   ttlSeconds: option.number(positive, { default: 300, unit: 'seconds' }),
-  /** Bytes of one response; larger ones are not kept. Default 1,000,000. */
-  maxEntryBytes: option.number(positive, { default: 1_000_000, unit: 'bytes' }),
   /** Bytes of all responses in the memory of this process. Only without `state` and `store`. Default 64,000,000. */
   maxBytes: option.number(positive, { default: 64_000_000, unit: 'bytes' }),
   /** Where responses are kept. Default: in `state` where it is given, so that instances share them; else in memory. */
@@ -93,8 +90,8 @@ export function resolveLimits(
   { state, shared, environment }: LimitServices,
 ): ResolvedLimits {
   const { limiter, ...limits } = rateLimits;
-  const { default: everybody, holdMs, keeper, ...spending } = fill(BUDGETS, budgets);
-  const { enabled, ttlSeconds, maxEntryBytes, maxBytes, store } = fill(RESPONSE_CACHE, responseCache);
+  const { default: everybody, keeper, ...spending } = fill(BUDGETS, budgets);
+  const { enabled, ttlSeconds, maxBytes, store } = fill(RESPONSE_CACHE, responseCache);
   const { now, wallClock } = environment;
   return {
     rateLimits: limits,
@@ -103,9 +100,9 @@ export function resolveLimits(
     responses: {
       store: store ?? (shared ? stateResponseCache(state) : memoryResponseCache(maxBytes, now)),
       policy: { enabled, ttlSeconds },
-      maxEntryBytes,
+      maxEntryBytes: MAX_ENTRY_BYTES,
     },
-    keeper: keeper ?? stateBudgets(state, { holdMs, wallClock }),
+    keeper: keeper ?? stateBudgets(state, { holdMs: HOLD_MS, wallClock }),
   };
 }
 

@@ -1,6 +1,6 @@
 /** Finds what is wrong between options that are valid each by itself, for the error at start-up. */
 import type { EndpointDeclaration } from '../catalog/endpoint.ts';
-import { batchProblems } from './batches.ts';
+import { webhookProblems } from './batches.ts';
 import { chatFieldsProblem } from '../protocol/chat-request.ts';
 import type { JsonObject } from '../protocol/json.ts';
 import type { Alias, Rule } from '../options/rules.ts';
@@ -23,7 +23,7 @@ export function* findProblems(config: ResolvedConfig, known: readonly ConfigProb
   yield* embeddingProblems(config.providers);
   yield* registryProblems(config.plugins, config.pluginDefaults, config.serverTools);
   yield* corsProblems(config.cors);
-  yield* batchProblems(config.batches, config.webhooks, config.limits.concurrentRequests);
+  yield* webhookProblems(config.webhooks);
   yield* aliasLoops(config.aliases);
   yield* ruleProblems(config.rules);
   if (config.limits.bytesInHand < 2 * config.limits.bodyBytes) {

@@ -6,7 +6,7 @@ import { limitsProblems, resolveLimits } from './limits.ts';
 import { ledgerProblems, resolveLedger } from './ledger.ts';
 import { fill, type ResolvedOf, sameOption } from '../options/option.ts';
 import { ROUTER, ROUTER_OPTIONS, type RouterConfig } from './router.ts';
-import type { RequestLimits } from '../options/limits.ts';
+import { FIXED_REQUEST_LIMITS, type RequestLimits } from '../options/limits.ts';
 import { breakerPolicy } from '../core/fallback/breaker.ts';
 import { hangDetectionPolicy } from '../core/selection/adaptive/hang-detection.ts';
 import { hedgePolicy } from '../core/selection/adaptive/hedge.ts';
@@ -170,6 +170,7 @@ function fixedSince(running: ResolvedConfig): FixedOptions {
 /** Limits of requests, with what timers and the heap allow. */
 function requestLimits(given: ResolvedOf<typeof ROUTER>['limits']): RequestLimits {
   return {
+    ...FIXED_REQUEST_LIMITS,
     ...given,
     bodyTimeoutMs: timerMs(given.bodyTimeoutMs),
     writeStallMs: timerMs(given.writeStallMs),

@@ -232,8 +232,6 @@ export const ROUTER = {
   plugins: computed(option.array(option.checked<Plugin>('Plugin', pluginCheck))),
   /** Plugins that run although requests do not name them. Those of an account come before these. Default: none. */
   pluginDefaults: option.array(option.object<PluginDefault>(PLUGIN_DEFAULT), { default: [] }),
-  /** Levels of calls of the router that plugins and server tools may make. Default 2. */
-  maxPluginDepth: option.integer(0, { default: 2 }),
   /** Tools that the router runs itself. Takes the place of the default list. Default: `defaultServerTools()`. */
   serverTools: computed(option.array(option.checked<ServerToolDefinition>('ServerToolDefinition', serverToolCheck))),
   /** Routing rules for all accounts. Accounts and requests can only tighten them. Default: none. */
@@ -295,11 +293,6 @@ export const ROUTER = {
    * Requests with marks of their own are left as they are. Default true.
    */
   cacheMarks: option.boolean({ default: true }),
-  /**
-   * Time for which the state store remembers which provider made encrypted reasoning. Only that provider can read it,
-   * so conversations go back there. Default 86,400,000 (1 day).
-   */
-  reasoningOriginMs: option.ms({ default: 86_400_000 }),
   /** Comments on quiet streams. */
   keepAlive: option.section<KeepAlive>(KEEP_ALIVE),
   /** Where small shared state lives. Default: the memory of this process. */

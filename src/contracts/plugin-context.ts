@@ -100,7 +100,7 @@ export interface PluginContext<State = unknown> {
    * others. The outer request's rules about providers, data and prices hold. What the call used and cost is added to
    * the outer answer's `usage`, and it leaves a stage of type `call`.
    *
-   * @throws {@link RouterError} like `router.chat`; 422 when plugins call each other deeper than `maxPluginDepth`, and
+   * @throws {@link RouterError} like `router.chat`; 422 when plugins call each other more than two levels deep, and
    * 524 when the call takes longer than its own `timeoutMs`.
    */
   call(request: ChatRequest, options?: InnerCallOptions): PromiseLike<ChatResult>;

@@ -36,8 +36,6 @@ export type { BatchFiles, FileOptions, ListFilesOptions, NewFile } from '../runt
 export type { DeletedFile, FileList, FileObject } from '../protocol/batch.ts';
 export type { CreateBatchOptions, NewBatch } from '../runtime/batches/create-batch.ts';
 export type { BatchLimits } from '../options/limits.ts';
-export { FAIL_POINTS } from '../runtime/batches/ports.ts';
-export type { FailPoint, ReachFailPoint } from '../runtime/batches/ports.ts';
 export { localQueue } from '../queue/local.ts';
 export type { LocalQueueOptions } from '../queue/local.ts';
 export type { TaskPumpOptions } from '../queue/task-pump.ts';

@@ -88,7 +88,7 @@ async function create(router: Router, call: HttpCall, account: Account): Promise
 }
 
 async function createFile(router: Router, call: HttpCall, account: Account): Promise<object> {
-  const { fileBytes } = router.internals.config.batches.limits;
+  const { bytes: fileBytes } = router.internals.config.batches.limits;
   return inPlace(router, call, account, async (limits) => {
     limits.hold.add(FILE_IN_HAND);
     return uploadFile(router.batches.files, call, account, { limits, fileBytes });

@@ -7,7 +7,7 @@ import { shownValue } from '../protocol/issues.ts';
 import { isJsonObject } from '../protocol/json.ts';
 import type { RequestLimits } from '../protocol/limits.ts';
 import { nearName } from '../protocol/near-name.ts';
-import type { BatchLimits } from '../options/limits.ts';
+import type { ResolvedBatchLimits } from '../options/limits.ts';
 import type { NewBatch } from '../runtime/batches/create-batch.ts';
 import { UploadedRequest } from '../runtime/batches/draft-writer.ts';
 import type { ByteHold } from '../runtime/endpoints/concurrency.ts';
@@ -30,7 +30,7 @@ import { inspectJson } from '../protocol/inspect-json.ts';
 
 /** What an upload is held to. */
 export interface UploadLimits {
-  readonly batches: Pick<BatchLimits, 'bytes' | 'requests' | 'uploadMs' | 'uploadBytesPerSecond'>;
+  readonly batches: Pick<ResolvedBatchLimits, 'bytes' | 'requests' | 'uploadMs' | 'uploadBytesPerSecond'>;
   readonly requests: Pick<RequestLimits, 'bodyBytes' | 'bodyTimeoutMs' | 'compressionRatio'> & BodyContentLimits;
   readonly environment: Environment;
   /** Is told how many bytes are in hand, all the time. */

@@ -43,10 +43,8 @@ export const BREAKER = {
    * and about twelve where a third of its calls fails. `Infinity`: failures never open it. Default 1,000,000.
    */
   odds: option.number({ right: 'a number of at least 2', least: 2, endless: true }, { default: 1_000_000 }),
-  /** Milliseconds of the first opening; each further one lasts a fifth longer. Default 2,500. */
+  /** Milliseconds of the first opening; each further one lasts a fifth longer, up to 30 seconds. Default 2,500. */
   openMs: option.ms({ default: 2_500 }),
-  /** Longest opening in milliseconds. Default 30,000. */
-  maxOpenMs: option.ms({ default: 30_000 }),
 } satisfies OptionTable;
 
 /** When the circuit breaker of an endpoint opens, and for how long. */

@@ -1,5 +1,5 @@
 import { fill } from '../options/option.ts';
-import { REQUEST_LIMITS, type RequestLimits } from '../options/limits.ts';
+import { FIXED_REQUEST_LIMITS, REQUEST_LIMITS, type RequestLimits } from '../options/limits.ts';
 
 /**
  * Every size and count that a request is held to, in one place.
@@ -56,4 +56,8 @@ export const MAX_PLUGIN_OUTPUT_LENGTH = 8_000_000;
 export type { RequestLimits } from '../options/limits.ts';
 
 /** The defaults of {@link RequestLimits}. */
-export const DEFAULT_REQUEST_LIMITS: RequestLimits = { ...fill(REQUEST_LIMITS), concurrentRequests: 2_000 };
+export const DEFAULT_REQUEST_LIMITS: RequestLimits = {
+  ...FIXED_REQUEST_LIMITS,
+  ...fill(REQUEST_LIMITS),
+  concurrentRequests: 2_000,
+};

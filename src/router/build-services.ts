@@ -30,6 +30,10 @@ import type { RouterFacts } from '../core/normalize/context.ts';
 
 /** Endpoints, accounts' users and so on that are remembered at a time. */
 const MAX_RECORDS = 10_000;
+/** Levels of calls of the router that plugins and server tools may make: a tool that calls a model that has tools. */
+const MAX_PLUGIN_DEPTH = 2;
+/** Milliseconds for which it is known which provider made encrypted reasoning: conversations rest for a night. */
+const REASONING_ORIGIN_MS = 86_400_000;
 /** Stand-ins of end users that are kept: each takes about 200 bytes, and a tenth of a request's time to make. */
 const MAX_END_USERS = 100_000;
 
@@ -91,7 +95,7 @@ export function buildServices(
     events,
     docsUrl,
     registry: buildRegistry(config.plugins, config.pluginDefaults, config.serverTools),
-    maxPluginDepth: config.maxPluginDepth,
+    maxPluginDepth: MAX_PLUGIN_DEPTH,
     callWithin,
   };
 }
@@ -118,7 +122,7 @@ function rememberedServices(
   config: ResolvedConfig,
   running: RunningServices | undefined,
 ): Pick<RuntimeServices, 'pacing' | 'usualTokens' | 'sharedLimits' | 'origins' | 'prefixes' | 'prompts' | 'sticky'> {
-  const { environment, reasoningOriginMs, stickyTtlMs } = config;
+  const { environment, stickyTtlMs } = config;
   const before = running?.services;
   const isSame = (...names: readonly (keyof ResolvedConfig)[]): boolean =>
     running !== undefined && names.every((name) => sameOption(running.config[name], config[name]));
@@ -127,10 +131,7 @@ function rememberedServices(
     pacing: isSame('pacer', 'hedge') && before ? before.pacing : new SharedPacing(config.pacer, config.hedge),
     usualTokens: before?.usualTokens ?? new UsualTokens(boundedMap(MAX_RECORDS)),
     sharedLimits: before?.sharedLimits ?? (state && new SharedLimits(state, environment)),
-    origins:
-      isSame('reasoningOriginMs') && before
-        ? before.origins
-        : new KnownOrigins(state, boundedMap(MAX_RECORDS), reasoningOriginMs, environment),
+    origins: before?.origins ?? new KnownOrigins(state, boundedMap(MAX_RECORDS), REASONING_ORIGIN_MS, environment),
     prefixes: marksCaches(config)
       ? (before?.prefixes ?? new RepeatedPrefixes(boundedMap(MAX_RECORDS), PROMPT_CACHE_MS, environment))
       : undefined,

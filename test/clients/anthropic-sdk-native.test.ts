@@ -5,6 +5,7 @@ import { NATIVE_BLOCKS, messagesProvider } from '../support/messages-upstream.ts
 import { MOUNTS, type Mounted } from '../support/mounts.ts';
 import { scriptedProvider } from '../support/scripted-upstream.ts';
 import { type Upstream, failWith, startUpstream } from '../support/upstream.ts';
+import { until } from '../support/until.ts';
 
 interface Scene extends AsyncDisposable {
   readonly client: Anthropic;
@@ -54,11 +55,6 @@ const ASK = {
   thinking: { type: 'adaptive' as const },
   messages: [{ role: 'user' as const, content: 'Where?' }],
 };
-
-async function until(condition: () => boolean): Promise<void> {
-  for (let turn = 0; turn < 500 && !condition(); turn += 1) await new Promise((resolve) => setTimeout(resolve, 2));
-  expect(condition()).toBe(true);
-}
 
 describe.each(Object.entries(MOUNTS))('a provider of the same wire behind %s', (_name, mount) => {
   it('gets what the SDK sent, and the SDK gets all that it said', async () => {

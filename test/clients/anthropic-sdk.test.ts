@@ -5,6 +5,7 @@ import { MOUNTS, type Mounted } from '../support/mounts.ts';
 import { STORY, scriptedProvider } from '../support/scripted-upstream.ts';
 import { instant } from '../support/simulated.ts';
 import { type Upstream, chunkEvent, failWith, startUpstream } from '../support/upstream.ts';
+import { until } from '../support/until.ts';
 
 interface Scene extends AsyncDisposable {
   readonly client: Anthropic;
@@ -42,11 +43,6 @@ async function open(mount: (router: Router) => Promise<Mounted>): Promise<Scene>
       await upstream[Symbol.asyncDispose]();
     },
   };
-}
-
-async function until(condition: () => boolean): Promise<void> {
-  for (let turn = 0; turn < 500 && !condition(); turn += 1) await new Promise((resolve) => setTimeout(resolve, 2));
-  expect(condition()).toBe(true);
 }
 
 function user(content: string): Anthropic.MessageParam {

@@ -1,6 +1,6 @@
 import OpenAI, { APIConnectionError } from 'openai';
 import { createServer } from 'node:http';
-import { type Batch, type BatchList, type BatchStore, type FailPoint, type Provider, createRouter } from 'signalbox';
+import { type Batch, type BatchList, type BatchStore, type Provider, createRouter } from 'signalbox';
 import { nodeRouter } from 'signalbox/node';
 import { sqliteStorage } from 'signalbox/sqlite';
 import { describe, expect, it } from 'vitest';
@@ -8,6 +8,8 @@ import { memoryStorage } from '../../src/storage/memory-storage.ts';
 import { answer, batchProvider, chatBatch } from '../support/batches.ts';
 import { listen } from '../support/mounts.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
+import type { FailPoint, ReachFailPoint } from '../../src/runtime/batches/ports.ts';
+import { withConstants } from '../support/constants.ts';
 
 /** Epoch milliseconds of the first batch. */
 const BEGINNING = 1_700_000_000_000;
@@ -16,7 +18,7 @@ const BATCHES = 5;
 interface ServerOptions {
   readonly storage: BatchStore;
   readonly provider?: Provider;
-  readonly failPoint?: (point: FailPoint) => Promise<void> | void;
+  readonly failPoint?: ReachFailPoint;
 }
 
 /** A router on loopback, and the openai package that calls it. */
@@ -25,8 +27,9 @@ async function serve({ storage, provider = batchProvider('up'), failPoint }: Ser
     providers: [provider],
     allowAnonymous: true,
     on: { warning: () => {} },
-    batches: { storage, failPoint },
+    batches: { storage },
   });
+  withConstants(router, { failPoint });
   const mounted = await listen(createServer(nodeRouter(router)));
   return {
     router,

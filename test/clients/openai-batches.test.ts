@@ -6,6 +6,7 @@ import { type Mounted, MOUNTS, listen } from '../support/mounts.ts';
 import { scriptedProvider } from '../support/scripted-upstream.ts';
 import { startUpstream } from '../support/upstream.ts';
 import { SECRET } from '../support/webhook-receiver.ts';
+import { until } from '../support/until.ts';
 
 interface Received {
   readonly headers: IncomingMessage['headers'];
@@ -49,15 +50,6 @@ async function open(mount: (router: Router) => Promise<Mounted>, hookHost: strin
       await upstream[Symbol.asyncDispose]();
     },
   };
-}
-
-async function until<Value>(find: () => Promise<Value | undefined> | Value | undefined): Promise<Value> {
-  for (let turn = 0; turn < 1_000; turn += 1) {
-    const found = await find();
-    if (found !== undefined) return found;
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
-  throw new Error('It does not come');
 }
 
 describe.each(Object.entries(MOUNTS))('the openai package on %s', (_name, mount) => {

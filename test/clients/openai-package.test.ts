@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { type Mounted, MOUNTS } from '../support/mounts.ts';
 import { STORY, scriptedProvider } from '../support/scripted-upstream.ts';
 import { type Upstream, failWith, startUpstream } from '../support/upstream.ts';
+import { until } from '../support/until.ts';
 
 interface Scene extends AsyncDisposable {
   readonly client: OpenAI;
@@ -44,11 +45,6 @@ async function open(mount: (router: Router) => Promise<Mounted>): Promise<Scene>
       await upstream[Symbol.asyncDispose]();
     },
   };
-}
-
-async function until(condition: () => boolean): Promise<void> {
-  for (let turn = 0; turn < 500 && !condition(); turn += 1) await new Promise((resolve) => setTimeout(resolve, 2));
-  expect(condition()).toBe(true);
 }
 
 describe.each(Object.entries(MOUNTS))('the openai package over %s', (_name, mount) => {

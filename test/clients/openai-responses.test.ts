@@ -6,6 +6,7 @@ import { type Mounted, MOUNTS } from '../support/mounts.ts';
 import { responsesProvider } from '../support/responses-upstream.ts';
 import { STORY, scriptedProvider } from '../support/scripted-upstream.ts';
 import { type Upstream, failWith, startUpstream } from '../support/upstream.ts';
+import { until } from '../support/until.ts';
 
 interface Scene extends AsyncDisposable {
   readonly client: OpenAI;
@@ -51,11 +52,6 @@ async function open(mount: (router: Router) => Promise<Mounted>, native: boolean
       await upstream[Symbol.asyncDispose]();
     },
   };
-}
-
-async function until(condition: () => boolean): Promise<void> {
-  for (let turn = 0; turn < 500 && !condition(); turn += 1) await new Promise((resolve) => setTimeout(resolve, 2));
-  expect(condition()).toBe(true);
 }
 
 const CASES = Object.entries(MOUNTS).flatMap(([name, mount]) => [

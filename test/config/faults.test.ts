@@ -130,7 +130,7 @@ describe('a configuration', () => {
       timeouts: { idleMs: -1, totlMs: 5 },
       stickyTtlMs: secret,
       aliases: { a: 'a' },
-      batches: { limits: { keepFree: 10_000 } },
+      batches: { limits: { leaseMs: -1 } },
     };
     let error: unknown;
     try {
@@ -141,7 +141,7 @@ describe('a configuration', () => {
     if (!ConfigError.isInstance(error)) throw new Error('nothing was refused');
     expect(error.problems.map(({ path }) => path).sort()).toEqual([
       'aliases["a"]',
-      'batches.limits.keepFree',
+      'batches.limits.leaseMs',
       'identitySecrt',
       'providers[2].chat',
       'stickyTtlMs',
@@ -165,7 +165,7 @@ describe('a configuration', () => {
   });
 
   it('may say undefined for whatever it leaves out', () => {
-    expect(problemsOf({ providers, timeouts: undefined, cors: undefined, limits: { depth: undefined } })).toEqual([]);
+    expect(problemsOf({ providers, timeouts: undefined, cors: undefined, limits: { nodes: undefined } })).toEqual([]);
   });
 });
 

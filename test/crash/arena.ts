@@ -4,11 +4,12 @@ import process from 'node:process';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { type BatchStore, FAIL_POINTS, type FailPoint } from 'signalbox';
+import { type BatchStore } from 'signalbox';
 import type { Blow } from './blows.ts';
 import { ACCOUNT, type Evidence, type Findings, check } from './check.ts';
 import { type Action, SIZES, type Order, type Story, type WorkerSetup, storyTo, textOf } from './stories.ts';
 import { startUpstream } from './upstream.ts';
+import { FAIL_POINTS, type FailPoint } from '../../src/runtime/batches/ports.ts';
 
 /** What happens to the workers on one store. */
 export interface ArenaOptions {

@@ -1,5 +1,5 @@
 import process from 'node:process';
-import { FAIL_POINTS } from 'signalbox';
+import { FAIL_POINTS } from '../../src/runtime/batches/ports.ts';
 import { postgresStorage } from 'signalbox/postgres';
 import { sqliteStorage } from 'signalbox/sqlite';
 import { seededRandom } from 'signalbox/testing';

@@ -1,4 +1,4 @@
-import type { FailPoint } from 'signalbox';
+import type { FailPoint } from '../../src/runtime/batches/ports.ts';
 
 /** What a batch of the crash test goes through. Also the name of its model. */
 export type Story = 'plain' | 'shared' | 'native' | 'cancel' | 'expire' | 'deferred';

@@ -1,10 +1,12 @@
 import { writeSync } from 'node:fs';
 import process from 'node:process';
-import { type BatchStore, type FailPoint, type Provider, type ProviderCall, createRouter, localQueue } from 'signalbox';
+import { type BatchStore, type Provider, type ProviderCall, createRouter, localQueue } from 'signalbox';
 import { pgBossQueue } from 'signalbox/pg-boss';
 import { postgresStorage } from 'signalbox/postgres';
 import { sqliteStorage } from 'signalbox/sqlite';
 import { type Order, SIZES, type Story, type WorkerSetup, textOf } from './stories.ts';
+import type { FailPoint } from '../../src/runtime/batches/ports.ts';
+import { withConstants } from '../support/constants.ts';
 import { unfenced } from './unfenced.ts';
 
 /**
@@ -143,9 +145,12 @@ const router = createRouter({
   batches: {
     storage: watched(openStore()),
     queue: setup.queue === 'local' ? localQueue(pump) : pgBossQueue({ ...pump, connectionString: setup.where }),
-    limits: { leaseMs, perBatch: 4, sliceMs: 3_000, helpMs: 100 },
-    failPoint: reach,
+    limits: { leaseMs, perBatch: 4 },
   },
+});
+withConstants(router, {
+  batches: { sliceMs: 3_000, helpMs: 100 },
+  failPoint: reach,
   webhooks: {
     createTransport: () =>
       Promise.resolve({

@@ -7,6 +7,7 @@ import { HOSTS } from '../support/hosts.ts';
 import type { Mounted } from '../support/mounts.ts';
 import { type RawClient, chatHead, connectRaw } from '../support/raw-http.ts';
 import { STORMS_ARE_FULL } from '../support/storms.ts';
+import { withConstants } from '../support/constants.ts';
 
 const ADA = 'key-of-ada-0123456789';
 const BOB = 'key-of-bob-0123456789';
@@ -68,7 +69,7 @@ describe('bytes in hand', () => {
 
   it('are counted for what compressed bodies become', async () => {
     // Two bodies of a hundred thousand bytes fit into what one account may have; how small they came says nothing.
-    const router = routerWith({ ...LIMITS, compressionRatio: 10_000 }, true);
+    const router = withConstants(routerWith(LIMITS, true), { limits: { compressionRatio: 10_000 } });
     const body = gzipSync(ofLength(95_000));
     expect(body.byteLength).toBeLessThan(1_000);
     const headers = { ...bearer(ADA), 'content-encoding': 'gzip' };

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { readForm } from '../../src/http/file-operations.ts';
 import { batchProvider, batchScene, failing } from '../support/batches.ts';
 import { type Answered, type CallInit, send } from '../support/http-call.ts';
+import type { Constants } from '../support/constants.ts';
 
 const CHAT = '/v1/chat/completions';
 const BOUNDARY = 'xXxBoundary';
@@ -45,8 +46,8 @@ const batchOf = (id: unknown, more: object = {}): CallInit => ({
   body: { endpoint: CHAT, input_file_id: id, ...more },
 });
 
-function scene(config: RouterConfig = {}, limits: NonNullable<RouterConfig['batches']>['limits'] = {}) {
-  return batchScene({ ...config, batches: { limits } });
+function scene(config: RouterConfig = {}, batches: Constants['batches'] = {}) {
+  return batchScene(config, {}, { batches });
 }
 
 describe('POST /files', () => {
@@ -104,7 +105,7 @@ describe('POST /files', () => {
       'Authorization',
     ],
   ])('refuses %s, and leaves nothing', async (_what, call, status, message) => {
-    const { router, store, environment } = scene({ allowAnonymous: true }, { fileBytes: 1_000, fileRequests: 2 });
+    const { router, store, environment } = scene({ allowAnonymous: true }, { bytes: 1_000, fileRequests: 2 });
     const reply = await send(router, call);
     expect([reply.status, reply.error.message]).toEqual([status, expect.stringContaining(message)]);
     await environment.advance(1);
@@ -113,7 +114,7 @@ describe('POST /files', () => {
   });
 
   it('takes exactly as many lines and bytes as its limits say, with and without an end of the last line', async () => {
-    const { router } = scene({}, { fileBytes: 20, fileRequests: 2 });
+    const { router } = scene({}, { bytes: 20, fileRequests: 2 });
     for (const content of ['a\nb', 'a\nb\n', 'x'.repeat(20)]) {
       expect((await send(router, upload(content))).status).toBe(200);
     }

@@ -5,6 +5,7 @@ import { fedProvider } from '../support/fed-provider.ts';
 import { HOSTS } from '../support/hosts.ts';
 import type { Mounted } from '../support/mounts.ts';
 import { chatHead, connectRaw } from '../support/raw-http.ts';
+import { type Constants, withConstants } from '../support/constants.ts';
 
 const KEY = 'key-of-ada-0123456789';
 const GOOD = JSON.stringify({ model: 'acme/one', messages: [{ role: 'user', content: 'Hello' }] });
@@ -12,7 +13,7 @@ const GOOD = JSON.stringify({ model: 'acme/one', messages: [{ role: 'user', cont
 /** Hosts that leave bodies to the router; where a parser of the host comes first, its own rules apply. */
 const UNPARSED = Object.entries(HOSTS).filter(([name]) => !name.includes('behind'));
 
-async function mounted(name: string, config: Partial<RouterConfig> = {}): Promise<Mounted> {
+async function mounted(name: string, config: Partial<RouterConfig> = {}, constants: Constants = {}): Promise<Mounted> {
   const router = createRouter({
     providers: [fedProvider({ script: (call) => call.answer('Hi') })],
     authenticate: apiKeys([{ key: KEY, id: 'ada' }]),
@@ -20,7 +21,7 @@ async function mounted(name: string, config: Partial<RouterConfig> = {}): Promis
   });
   const mount = HOSTS[name];
   if (mount === undefined) throw new Error(`no host ${name}`);
-  return mount(router);
+  return mount(withConstants(router, constants));
 }
 
 const authorized = { authorization: `Bearer ${KEY}` };
@@ -77,7 +78,7 @@ describe.each(UNPARSED)('%s', (name) => {
   });
 
   it('takes many small batches and files at once', async () => {
-    await using mount = await mounted(name, { batches: { limits: { uploads: 2, uploadsPerAccount: 2 } } });
+    await using mount = await mounted(name, {}, { batches: { uploads: 2, uploadsPerAccount: 2 } });
     const batch = { endpoint: '/v1/chat/completions', model: 'acme/one' };
     const create = async (index: number): Promise<number> => {
       const requests = [{ custom_id: `r${index}`, body: { messages: [{ role: 'user', content: 'Hello' }] } }];

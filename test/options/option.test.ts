@@ -81,9 +81,9 @@ describe('a resolved configuration', () => {
   it('has places for as many requests as fit the heap', () => {
     const heapOf = (bytes: unknown): number => {
       vi.spyOn(process, 'getBuiltinModule').mockReturnValue({ getHeapStatistics: () => ({ heap_size_limit: bytes }) });
-      const { limits } = resolveConfig({ providers: [instant()], catalog: [], limits: { depth: 9 } });
+      const { limits } = resolveConfig({ providers: [instant()], catalog: [], limits: { nodes: 9 } });
       vi.restoreAllMocks();
-      expect(limits.depth).toBe(9);
+      expect([limits.nodes, limits.depth]).toEqual([9, 64]);
       return limits.concurrentRequests;
     };
     expect(heapOf(64 * 1_024 ** 2)).toBe(1_000);

@@ -5,7 +5,7 @@ import type { RouterConfig } from '../../src/config/router.ts';
 import { simulateTraffic } from '../../src/entries/testing.ts';
 import { createRouter } from '../../src/index.ts';
 import { logSink } from '../../src/observe/log-sink.ts';
-import { type Bench, ask, askAndWait, benchOf, metadataOf, statusOf } from '../support/driving.ts';
+import { type Bench, type Running, ask, askAndWait, benchOf, metadataOf, statusOf } from '../support/driving.ts';
 import type { Behaviour } from '../support/stub-provider.ts';
 import type { AttemptEvent } from '../../src/contracts/events.ts';
 
@@ -117,6 +117,60 @@ describe.each([true, false])('a call that is late (stream: %s)', (stream) => {
       { provider: 'DEAR', hedge: true, given_up: true },
       { provider: 'CHEAP', status: 200 },
     ]);
+  });
+});
+
+describe('a call whose time limit is over', () => {
+  const timeouts = { firstTokenMs: 1_000, answerMs: 1_000, totalMs: 60_000 };
+  const after = (afterMs: number): Behaviour => ({ ...ANSWER, afterMs });
+  const LASTS = after(3_000);
+  /** Calls by which an endpoint is known. */
+  const KNOWN = 12;
+
+  /** A cheap endpoint of which every second call lasts longer than the limit, and another one that takes a time of its own. */
+  async function overLimit(
+    stream: boolean,
+    requests: number,
+    otherMs: number,
+  ): Promise<readonly (string | undefined)[]> {
+    const other = { price: { prompt: 3, completion: 3 }, timeouts: { firstTokenMs: 9_000, answerMs: 9_000 } };
+    const lasts = (call: number): boolean => call >= KNOWN && (call - KNOWN) % 2 === 0;
+    const bench = benchOf(
+      {
+        cheap: { models: costing(1), behaves: (call) => (lasts(call) ? LASTS : ANSWER) },
+        dear: { models: { 'acme/one': other }, behaves: after(otherMs) },
+      },
+      { timeouts, hedge: false, hangDetection: false },
+    );
+    for (let call = 0; call < 2 * KNOWN; call += 1) {
+      const provider = { only: [call < KNOWN ? 'dear' : 'cheap'] };
+      await askAndWait(bench, { stream, body: { messages, provider } });
+    }
+    const asked: Running[] = [];
+    for (let index = 0; index < requests; index += 1) {
+      asked.push(ask(bench, { stream, body: { messages, provider: { order: ['cheap', 'dear'] } } }));
+      await bench.environment.advance(100);
+    }
+    await bench.environment.advance(10_000);
+    for (const one of asked) expect(await one.settled).toMatchObject({ status: 'ok' });
+    return bench.stubs.calls.slice(2 * KNOWN).map(({ provider }) => provider);
+  }
+
+  describe.each([true, false])('(stream: %s)', (stream) => {
+    it('is waited for where its endpoint answers others, and no other one would have answered by now', async () => {
+      expect(await overLimit(stream, 4, 5_000)).toEqual(['cheap', 'cheap', 'cheap', 'cheap']);
+    });
+
+    it('is given up where another one answers sooner', async () => {
+      expect(await overLimit(stream, 4, 300)).toEqual(['cheap', 'cheap', 'cheap', 'cheap', 'dear', 'dear']);
+    });
+
+    it('is waited for where there were as many second calls as there may be', async () => {
+      const moved = (await overLimit(stream, 60, 300)).filter((name) => name === 'dear').length;
+      expect(moved).toBeGreaterThanOrEqual(8);
+      // Eight, and a tenth of the requests.
+      expect(moved).toBeLessThanOrEqual(8 + Math.ceil(0.1 * (2 * KNOWN + 60)));
+    });
   });
 });
 

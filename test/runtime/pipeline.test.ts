@@ -503,7 +503,7 @@ describe('calls of plugins', () => {
   });
 
   it('run only the plugins that they name, and go no deeper than allowed', async () => {
-    const bench = pluginBench(echoing, { plugins: [asking({ plugins: ids('asking') })], maxPluginDepth: 2 });
+    const bench = pluginBench(echoing, { plugins: [asking({ plugins: ids('asking') })] });
     await expect(bench.router.chat(hello({ plugins: ids('asking') }))).rejects.toMatchObject({
       status: 422,
       message: '"asking" calls the router within a call of a plugin; at most 2 levels are allowed',

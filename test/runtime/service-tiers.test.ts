@@ -91,7 +91,7 @@ describe('priority that is not to be had', () => {
     const request = scene.request({ service_tier: 'priority', max_tokens: 10 });
     const reserved = scene
       .plan({ service_tier: 'priority', max_tokens: 10 })
-      .steps.map(({ endpoint }) => [endpoint.tier, mostCost(request, endpoint, 10, 10)?.nanoUsd]);
+      .steps.map(({ endpoint }) => [endpoint.tier, mostCost(request, endpoint, 10)?.nanoUsd]);
     expect(reserved).toEqual([
       ['priority', 40_000_000],
       ['default', 20_000_000],

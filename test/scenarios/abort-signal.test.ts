@@ -8,7 +8,8 @@ import { describe, expect, it } from 'vitest';
 import { ALONE, BACKED, type FaultCell, startFaultCell } from '../support/fault-cell.ts';
 import { openClient, socketOf } from '../support/leaving-client.ts';
 import { MOUNTS, listen } from '../support/mounts.ts';
-import { checkNothingStays, startWatched, until } from '../support/watched-cell.ts';
+import { checkNothingStays, startWatched } from '../support/watched-cell.ts';
+import { until } from '../support/until.ts';
 
 describe('a client that closes its side only (AB-02)', () => {
   it('gets its answer from a Node server that is told to go on', async () => {

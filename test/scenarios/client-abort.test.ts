@@ -4,14 +4,8 @@ import { describe, expect, it } from 'vitest';
 import { BACKED, recordOf } from '../support/fault-cell.ts';
 import { type LeavingClient, openClient, socketOf } from '../support/leaving-client.ts';
 import { MOUNTS } from '../support/mounts.ts';
-import {
-  type Watched,
-  checkNothingStays,
-  standsStill,
-  startWatched,
-  timeUntil,
-  until,
-} from '../support/watched-cell.ts';
+import { type Watched, checkNothingStays, standsStill, startWatched, timeUntil } from '../support/watched-cell.ts';
+import { until } from '../support/until.ts';
 
 /** Milliseconds in which the provider must notice that nobody listens any more. */
 const NOTICE_MS = 100;

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { MOUNTS } from '../support/mounts.ts';
 import { toldBy, toolUpstream } from '../support/tool-upstream.ts';
 import { type Upstream, type UpstreamHandler, failWith, startUpstream } from '../support/upstream.ts';
+import { until } from '../support/until.ts';
 
 const QUESTION = 'Which is better, tea or coffee?';
 const ANALYSIS = { consensus: ['Both are drinks'], blind_spots: ['Cocoa'] };
@@ -61,11 +62,6 @@ const request = {
   plugins: [{ id: 'fusion', ...options }],
 };
 const withMetadata = { headers: { 'X-Router-Metadata': 'enabled' } };
-
-async function until(condition: () => boolean): Promise<void> {
-  for (let turn = 0; turn < 500 && !condition(); turn += 1) await new Promise((resolve) => setTimeout(resolve, 2));
-  expect(condition()).toBe(true);
-}
 
 describe('fusion for the openai package', () => {
   it('asks panel, analyst and model, and sums what they used', async () => {

@@ -8,7 +8,8 @@ import { checkError } from '../support/fault-checks.ts';
 import { type LeavingClient, openClient } from '../support/leaving-client.ts';
 import { memoryHeld } from '../support/memory.ts';
 import { readStream } from '../support/sse-client.ts';
-import { standsStill, until } from '../support/watched-cell.ts';
+import { standsStill } from '../support/watched-cell.ts';
+import { until } from '../support/until.ts';
 import { someOf, storm, STORMS_ARE_FULL } from '../support/storms.ts';
 
 const MEGABYTE = 1024 * 1024;

@@ -14,14 +14,11 @@ import { memoryHeld } from '../support/memory.ts';
 import { readStream } from '../support/sse-client.ts';
 import { UPSTREAM_FAULT_TABLE } from './upstream-fault-table.ts';
 import { someOf, storm } from '../support/storms.ts';
+import { until } from '../support/until.ts';
 
 const FULL_TEXT = 'The quick brown fox jumps over the lazy dog';
 
 const NEVER_TRIPS = { odds: Infinity };
-
-async function until(condition: () => boolean): Promise<void> {
-  await vi.waitFor(() => expect(condition()).toBe(true), { timeout: 30_000, interval: 5 });
-}
 
 /** Numbers that are not in the table, and why. */
 const ELSEWHERE = {

@@ -8,6 +8,7 @@ import { memoryStorage } from '../../src/storage/memory-storage.ts';
 import type { ProviderReply } from '../../src/contracts/provider-reply.ts';
 import type { BatchRecord } from '../../src/contracts/batch-record.ts';
 import { type FailureKind, failure } from '../../src/contracts/failure.ts';
+import { type Constants, withConstants } from './constants.ts';
 
 /** What a provider of a test does with a call. */
 export type Behave = (call: SeenCall) => Promise<ProviderReply> | ProviderReply;
@@ -126,6 +127,7 @@ export interface BatchScene {
 export function batchScene(
   config: RouterConfig = {},
   shared: Partial<Pick<BatchScene, 'environment' | 'store'>> = {},
+  constants: Constants = {},
 ): BatchScene {
   const environment = shared.environment ?? fakeEnvironment();
   const store = shared.store ?? memoryStorage({ now: environment.wallClock });
@@ -136,6 +138,7 @@ export function batchScene(
     ...config,
     batches: { storage: store, ...config.batches },
   });
+  withConstants(router, constants);
   async function advance(ms: number): Promise<void> {
     // Long work gives everybody else a turn after each step, so it takes many turns.
     for (let turn = 0; turn < 20; turn += 1) await environment.settle();

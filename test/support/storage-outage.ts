@@ -6,6 +6,7 @@ import { systemEnvironment } from '../../src/platform/environment.ts';
 import { answer, batchProvider } from './batches.ts';
 import { listen } from './mounts.ts';
 import { HOOK_URL, SECRET, webhookReceiver } from './webhook-receiver.ts';
+import { withConstants } from './constants.ts';
 
 /** Something that makes a storage useless for a while. */
 export interface Outage {
@@ -51,9 +52,10 @@ export async function outlive(storage: BatchStore, outage: Outage): Promise<void
       queue: localQueue({ pollMs: 100, leaseMs: LEASE_MS }),
       limits: { leaseMs: LEASE_MS, perBatch: 4 },
     },
-    webhooks: { secrets: [SECRET], createTransport: receiver.createTransport },
+    webhooks: { secrets: [SECRET] },
     on: { warning: ({ code }) => warnings.add(code) },
   });
+  withConstants(router, { webhooks: { createTransport: receiver.createTransport } });
   await using server = await listen(createServer(nodeRouter(router)));
   const call = async (method: string, path: string, body?: unknown, ms = CALL_MS): Promise<Reply> => {
     const response = await fetch(`${server.baseURL}${path}`, {

@@ -2,6 +2,7 @@ import type { ErrorEvent } from 'signalbox';
 import { expect, vi } from 'vitest';
 import { UNKNOWN_HEALTH } from '../../src/core/fallback/health.ts';
 import { BACKED, type FaultCell, type FaultCellOptions, recordOf, startFaultCell } from './fault-cell.ts';
+import { until } from './until.ts';
 
 /** A cell that keeps what the router tells of its requests. */
 export interface Watched extends FaultCell {
@@ -24,11 +25,6 @@ export async function standsStill(read: () => number): Promise<void> {
     last = read();
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
-}
-
-/** Waits for something that happens soon. */
-export function until(condition: () => boolean, timeout = 30_000): Promise<void> {
-  return vi.waitFor(() => expect(condition()).toBe(true), { timeout, interval: 2 });
 }
 
 /** Longest time between two looks that counts; what is beyond it, the machine has given to somebody else. */

@@ -51,6 +51,8 @@ interface Blame {
 
 /** When a breaker opens and for how long. */
 export interface BreakerPolicy extends BreakerOptions {
+  /** Longest opening in milliseconds. */
+  readonly maxOpenMs: number;
   /** Probes at a time when half open. */
   readonly probes: number;
   /** How many times as long as the one before an opening lasts. */
@@ -59,10 +61,14 @@ export interface BreakerPolicy extends BreakerOptions {
   readonly jitter: number;
 }
 
+/** Milliseconds that an opening lasts at most, unless the first is longer: an endpoint that is back is missed no longer. */
+const LONGEST_OPENING_MS = 30_000;
+
 /** The policy with what a program has set. */
 export function breakerPolicy(options: BreakerOptions): BreakerPolicy {
   // One request at a time is enough to find out, and openings that double find out late that an endpoint is back.
-  return { ...options, probes: 1, growth: 1.2, jitter: 0.2 };
+  const maxOpenMs = Math.max(LONGEST_OPENING_MS, options.openMs);
+  return { ...options, maxOpenMs, probes: 1, growth: 1.2, jitter: 0.2 };
 }
 
 /** The usual {@link BreakerPolicy}. */

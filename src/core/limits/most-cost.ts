@@ -14,21 +14,18 @@ export interface MostCost {
   readonly nanoUsdPerAnswerToken: number;
 }
 
+/** Tokens that are reserved for an answer that neither the request nor the endpoint limits: few answers are longer. */
+const UNKNOWN_ANSWER_TOKENS = 16_384;
+
 /**
  * The upper bound of what an endpoint can charge for a request: all tokens at the highest rate that may apply to them.
  * Undefined where the price is unknown. Searches that a provider runs are not in it: their number is unknown.
  *
  * @param promptTokens - Bound of the prompt, from `mostPromptTokens`.
- * @param unknownAnswerTokens - Tokens of an answer whose limit is unknown.
  */
-export function mostCost(
-  request: RoutedRequest,
-  endpoint: Endpoint,
-  promptTokens: number,
-  unknownAnswerTokens: number,
-): MostCost | undefined {
+export function mostCost(request: RoutedRequest, endpoint: Endpoint, promptTokens: number): MostCost | undefined {
   const prompt = Math.min(promptTokens, endpoint.contextLength ?? Infinity);
-  const each = mostAnswerTokens(request, endpoint) ?? unknownAnswerTokens;
+  const each = mostAnswerTokens(request, endpoint) ?? UNKNOWN_ANSWER_TOKENS;
   const answer = each * choicesOf(request);
   const possible = possibleRates(request, endpoint, prompt);
   if (possible.length === 0) return undefined;

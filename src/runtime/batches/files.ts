@@ -1,7 +1,7 @@
 /** The files of batches: upload, list, content, deletion. */
 import { type Account, ANONYMOUS } from '../../contracts/account.ts';
 import { batchOfFile, outputFileId, outputLine, unixSeconds } from '../../core/batch/wire-batch.ts';
-import type { BatchLimits } from '../../options/limits.ts';
+import type { ResolvedBatchLimits } from '../../options/limits.ts';
 import type { BatchFileRecord } from '../../contracts/batch-file-store.ts';
 import type { BatchStore, StoredOutcome } from '../../contracts/batch-store.ts';
 import type { Environment } from '../../platform/environment.ts';
@@ -75,7 +75,7 @@ export interface BatchFiles {
 interface FilePorts {
   readonly store: BatchStore;
   readonly environment: Pick<Environment, 'randomText'>;
-  readonly limits: Pick<BatchLimits, 'fileBytes' | 'fileRequests' | 'retentionMs'>;
+  readonly limits: Pick<ResolvedBatchLimits, 'bytes' | 'fileRequests' | 'retentionMs'>;
   /** Opens the store; cheap when it is open. */
   readonly open: () => Promise<void>;
 }
@@ -298,7 +298,7 @@ class ContentCheck {
   }
 
   add(chunk: Uint8Array): void {
-    const { fileBytes, fileRequests } = this.#limits;
+    const { bytes: fileBytes, fileRequests } = this.#limits;
     this.#bytes += chunk.byteLength;
     if (this.#bytes > fileBytes) {
       throw errorOfFault(faultAt('file', `must not be larger than ${fileBytes.toLocaleString('en-US')} bytes`, 413));

@@ -9,7 +9,7 @@ import type { EventHub } from '../events/events.ts';
 import type { RequestLedger } from '../ledger/request-ledger.ts';
 import type { Spending } from '../limits/spending.ts';
 import type { ItemCalls } from './item-calls.ts';
-import type { BatchLimits } from '../../options/limits.ts';
+import type { ResolvedBatchLimits } from '../../options/limits.ts';
 import type { BatchPlaces } from './slots.ts';
 import type { BatchRecord } from '../../contracts/batch-record.ts';
 import type { RouterFacts } from '../../core/normalize/context.ts';
@@ -37,7 +37,7 @@ export interface BatchPorts {
   readonly store: BatchStore;
   readonly environment: Environment;
   readonly events: EventHub;
-  readonly limits: BatchLimits;
+  readonly limits: ResolvedBatchLimits;
   /** How long the leases of requests are. */
   readonly itemLease: LeaseLength;
   readonly calls: ItemCalls;

@@ -10,7 +10,7 @@ import {
 } from '../../core/batch/webhook-schedule.ts';
 import type { Concurrency, RequestSlot } from '../endpoints/concurrency.ts';
 import type { Environment, Timer } from '../../platform/environment.ts';
-import type { BatchLimits } from '../../options/limits.ts';
+import type { ResolvedBatchLimits } from '../../options/limits.ts';
 import type { StateStore } from '../../contracts/state-store.ts';
 import * as read from '../../platform/json.ts';
 
@@ -53,7 +53,7 @@ interface ProviderState {
  */
 export class BatchPlaces {
   readonly #environment: Environment;
-  readonly #limits: Pick<BatchLimits, 'concurrency' | 'perProvider' | 'keepFree'>;
+  readonly #limits: Pick<ResolvedBatchLimits, 'concurrency' | 'perProvider' | 'keepFree'>;
   readonly #admission: Concurrency;
   readonly #shared: SharedPaces | undefined;
   /** Waiters by account; whoever was served last is at the end. */
@@ -65,7 +65,7 @@ export class BatchPlaces {
 
   constructor(
     environment: Environment,
-    limits: Pick<BatchLimits, 'concurrency' | 'perProvider' | 'keepFree'>,
+    limits: Pick<ResolvedBatchLimits, 'concurrency' | 'perProvider' | 'keepFree'>,
     admission: Concurrency,
     shared?: SharedPaces,
   ) {

@@ -131,6 +131,8 @@ export interface Dialing<Request> {
   readonly holdsRefusals: boolean;
   /** What the router has put into the request beside what the caller sent. */
   readonly addition?: Addition | undefined;
+  /** Whether the call is waited for although its answer is late by its time limits. */
+  readonly isWaitedFor: () => boolean;
   readonly onSending: (body: () => JsonValue) => void;
   readonly onLimits: CallProgress['limits'];
 }

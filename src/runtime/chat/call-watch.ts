@@ -18,7 +18,12 @@ interface CallWatchOptions {
   readonly deadlineAt: number;
   /** The caller's signal. */
   readonly signal: AbortSignal;
+  /** Whether a call is waited for although it did not begin, or end, its answer in time. Default: no. */
+  readonly isWaitedFor?: (() => boolean) | undefined;
 }
+
+/** How often a call is looked at again that is waited for beyond its limit. */
+const LOOK_AGAIN_MS = 1_000;
 
 /**
  * Watches over one upstream call: ends it when its time is up or its client disconnects, also if the provider's adapter
@@ -39,7 +44,13 @@ export class CallWatch {
   constructor(options: CallWatchOptions, onInterrupt: () => void = ignore) {
     this.#options = options;
     this.#onInterrupt = onInterrupt;
-    this.deadline = new Deadline(options.environment, options.deadlineAt, (phase) => this.interrupt(expired(phase)));
+    this.deadline = new Deadline(options.environment, options.deadlineAt, (phase) => this.#expire(phase));
+  }
+
+  #expire(phase: Phase): void {
+    const isAnswer = phase === 'first_token' || phase === 'answer';
+    if (isAnswer && this.#options.isWaitedFor?.() === true) this.deadline.enter(phase, LOOK_AGAIN_MS);
+    else this.interrupt(expired(phase));
   }
 
   /** For the provider. */

@@ -91,6 +91,23 @@ export class Hedging<Call extends AttemptCall<Result>, Result> {
     return second === undefined ? this.alone(first) : this.#firstOf(first, second);
   }
 
+  /**
+   * Whether a call is waited for although its time limit is over: one at an endpoint that is merely slow. Elsewhere it
+   * would be the last in another queue, so it moves only where that is sooner, and as far as there may be second calls.
+   *
+   * @param isAnswering - Whether its endpoint has answered others since it began.
+   */
+  isWaitedFor(running: RunningAttempt<Call, Result>, isAnswering: boolean): boolean {
+    const { pacing, records, environment } = this.#own.services;
+    const { endpoint } = running.step;
+    const step = this.#isUsed ? undefined : this.#stepBeside(running);
+    if (step === undefined) return false;
+    const isSlow = isAnswering && !records.isOut(endpoint) && !running.isSilent;
+    if (isSlow && !(this.#isSooner(step, running) && pacing.mayRescue(environment.now()))) return true;
+    pacing.rescue(records.lateAnswerShare(endpoint));
+    return false;
+  }
+
   /** Waits for a call beside which no other may be made; where another endpoint may follow, not for one that hangs. */
   async alone(running: RunningAttempt<Call, Result>): Promise<Answer<Call, Result> | undefined> {
     const stopLooking = this.#isUsed ? this.#lookForSilence([running]) : undefined;

@@ -287,8 +287,9 @@ export class EndpointRecords {
     const usual = this.#times.of(endpoint, record.speed, call.kind);
     if (usual === undefined) return;
     const { among: calls, startedAt, work } = call;
-    const late = lateness((now - startedAt) / growthFactor(usual.growth, work), usual.mean, calls);
-    load.learnLimit({ calls, startedAt, late, isAnswered: end === 'answered' }, this.#adaptive, now);
+    const { growth, mean, isScaled } = usual;
+    const late = lateness((now - startedAt) / growthFactor(growth, work), mean, calls);
+    load.learnLimit({ calls, startedAt, late, isScaled, isAnswered: end === 'answered' }, this.#adaptive, now);
   }
 
   /** What a call takes at an endpoint at a time: the same, asked about many of them. */

@@ -25,13 +25,15 @@ import type { ColdCaches } from './cold-caches.ts';
 import type { ContentOptions } from './kept-content.ts';
 import type { Execution, Recorded, ShownBefore } from '../chat/answer.ts';
 
+/** Records that wait to be written at most; more are dropped: a minute of 160 requests a second. */
+const MAX_WAITING = 10_000;
+
+/** Milliseconds for which records are collected, so that a store gets one statement a second and not one a request. */
+const COLLECT_MS = 1_000;
+
 /** What a router's ledger is made with. */
 interface RequestLedgerOptions extends Pick<RecordContext, 'tags'> {
   readonly store: Ledger;
-  /** Records that wait to be written at most; more are dropped. */
-  readonly bufferRecords: number;
-  /** Milliseconds for which records are collected before they are written together. */
-  readonly flushMs: number;
   /** Gives the secret of the hashes that stand for sessions, which may have to be drawn first. */
   readonly secret: () => string;
   readonly environment: Environment;
@@ -261,11 +263,11 @@ export class RequestLedger implements ReadableLedger {
   }
 
   #keep(pendingRecord: PendingRecord): void {
-    const { store, bufferRecords, flushMs } = this.#options;
+    const { store } = this.#options;
     if (store.keeps !== undefined) return this.#collect(pendingRecord);
-    if (this.#waiting >= bufferRecords) return this.#drop(1);
+    if (this.#waiting >= MAX_WAITING) return this.#drop(1);
     this.#collect(pendingRecord);
-    if (!this.#isClosed) this.#schedule(flushMs);
+    if (!this.#isClosed) this.#schedule(COLLECT_MS);
   }
 
   #collect(pendingRecord: PendingRecord): void {

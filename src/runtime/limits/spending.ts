@@ -23,8 +23,6 @@ export interface SpendingPolicy extends TaggedBudgets {
   readonly everybody: Budget | undefined;
   /** What becomes of calls whose price is unknown. */
   readonly unknownPrice: 'refuse' | 'allow';
-  /** Tokens that are reserved for an answer whose limit is unknown. */
-  readonly unknownAnswerTokens: number;
 }
 
 /** How budgets are held, and what is counted besides. */
@@ -68,8 +66,8 @@ export class Spending {
     if (endpoint.byok !== undefined) return undefined;
     const budgets = this.#budgetsOfRequest(request);
     if (budgets.length === 0) return undefined;
-    const { unknownPrice, unknownAnswerTokens } = this.#policy;
-    const cost = mostCost(request, endpoint, promptTokens, unknownAnswerTokens);
+    const { unknownPrice } = this.#policy;
+    const cost = mostCost(request, endpoint, promptTokens);
     if (cost === undefined && unknownPrice === 'refuse') throw unpricedError(endpoint.model, endpoint.providerName);
     const claim = { account: request.account.id, budgets, nanoUsd: cost?.nanoUsd ?? 0 };
     return ticketOf(await this.#keeper.reserve(claim), cost ?? NOTHING);

@@ -41,11 +41,9 @@ describe('a configuration of plugins and server tools', () => {
         ],
         pluginDefaults: [{ id: 'nobody' }, { id: 'bare', options: { size: 1 } }],
         serverTools: [datetime(), datetime(), tool('router:Big'), tool('router:bash')],
-        maxPluginDepth: -1,
         timeouts: { pluginMs: -1, serverToolMs: Number.NaN },
       }),
     ).toEqual([
-      'maxPluginDepth must be a whole number from 0 on, not -1',
       'timeouts.pluginMs must be a non-negative number of milliseconds, not -1',
       'timeouts.serverToolMs must be a non-negative number of milliseconds, not NaN',
       'plugins[0].id must be 1 to 64 letters, digits and "-", not "a b"',

@@ -451,6 +451,21 @@ describe('speed', () => {
     expect(all.streaming.growth?.perTokenMs).toBe(0);
   });
 
+  it('is learnt anew once it is clear how times grow with tokens, so that a short first prompt makes nobody late', () => {
+    const perTokenMs = 0.15;
+    let all = UNKNOWN_SPEED;
+    let one = speedAfter(UNKNOWN_SPEED, POLICY.speed, { ...call(60), tokens: 400 }, NOW);
+    for (let index = 0; index < 60; index += 1) {
+      const tokens = 2_000 + 700 * (index % 20);
+      const timed = { ...call(perTokenMs * tokens), tokens, growth: all.streaming.growth };
+      all = grownAfter(speedAfter(all, POLICY.speed, timed, NOW), timed, 1);
+      one = speedAfter(one, POLICY.speed, { ...timed, growth: all.streaming.growth }, NOW);
+    }
+    expect(all.streaming.growth?.perTokenMs).toBeCloseTo(perTokenMs, 2);
+    expect(slownessOf(one, NOW)).toBeLessThan(1.1);
+    expect(one.streaming.mean).toBeCloseTo(all.streaming.mean, 1);
+  });
+
   it('expects of a new endpoint what is usual elsewhere, where its first call takes far longer', () => {
     const expected = { ...steady.streaming };
     const first = speedAfter(UNKNOWN_SPEED, POLICY.speed, { ...call(4_000), expected }, NOW);

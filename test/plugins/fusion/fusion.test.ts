@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { type Cast, type FusionBench, caller, fusionBench, toolResults } from '../../support/fusion.ts';
 import { bothWays, saidBothWays, streamed } from '../../support/plugins.ts';
 import { echoTool } from '../../support/tools.ts';
+import { withConstants } from '../../support/constants.ts';
 
 const ANALYSIS = {
   consensus: ['The sky is blue'],
@@ -204,7 +205,8 @@ describe('router:fusion', () => {
     ]);
     // A preset may hide a tool from the check of the request.
     const presets = { nested: { model: 'ant/large', tools: [FUSION] } };
-    const nested = fusionBench(cast(), { presets, maxPluginDepth: 9 });
+    const nested = fusionBench(cast(), { presets });
+    withConstants(nested.router, { maxPluginDepth: 9 });
     const tools = [{ ...FUSION, parameters: { ...FUSION.parameters, analysis_models: ['@preset/nested'] } }];
     await nested.router.chat(asking({ tools }));
     expect(nested.askedOf('ant/small')).toEqual([]);

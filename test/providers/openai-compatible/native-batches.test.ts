@@ -1,4 +1,4 @@
-import { type Batch, type FailPoint, groq, memoryStorage, openai } from 'signalbox';
+import { type Batch, groq, memoryStorage, openai } from 'signalbox';
 import { fakeEnvironment } from 'signalbox/testing';
 import { describe, expect, it } from 'vitest';
 import { all, batchScene, pausableStore, requests } from '../../support/batches.ts';
@@ -9,6 +9,7 @@ import {
   nativeCall,
   startBatchServer,
 } from '../../support/batch-server.ts';
+import type { FailPoint } from '../../../src/runtime/batches/ports.ts';
 
 const MODELS = {
   'acme/one': { upstreamModel: 'one-up', price: { prompt: 1, completion: 2, serviceTiers: { batch: 0.5 } } },
@@ -276,8 +277,8 @@ describe('the batch API of files', () => {
       died();
       return new Promise(() => {});
     };
-    const config = { providers: [provider(server)], batches: { failPoint } };
-    const one = batchScene(config, { environment, store: mortal.store });
+    const config = { providers: [provider(server)] };
+    const one = batchScene(config, { environment, store: mortal.store }, { failPoint });
     const { id } = await one.router.batches.create({
       endpoint: '/v1/chat/completions',
       model: 'acme/one',

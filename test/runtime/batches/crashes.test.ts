@@ -1,4 +1,4 @@
-import { FAIL_POINTS, type FailPoint } from 'signalbox';
+import { FAIL_POINTS, type FailPoint } from '../../../src/runtime/batches/ports.ts';
 import { fakeEnvironment } from 'signalbox/testing';
 import { describe, expect, it } from 'vitest';
 import { memoryStorage } from '../../../src/storage/memory-storage.ts';
@@ -43,7 +43,7 @@ async function survive(point: FailPoint, goesOn: boolean) {
   const receiver = webhookReceiver(environment, story.receiver);
   const webhooks = { createTransport: receiver.createTransport };
   // A day of looks for other work would be most of the test.
-  const limits = { perBatch: 4, ...(story.ends === 'expired' && { helpMs: 0 }) };
+  const constants = { webhooks, batches: { perBatch: 4, ...(story.ends === 'expired' && { helpMs: 0 }) } };
   let reached = 0;
   let resume: () => void = () => {};
   const failPoint = (name: FailPoint): Promise<void> | undefined => {
@@ -58,10 +58,11 @@ async function survive(point: FailPoint, goesOn: boolean) {
   const [one, two] = [providerOf(), providerOf()];
   const timeouts = { totalMs: 200_000_000, answerMs: 190_000_000 };
   const first = batchScene(
-    { providers: [one], timeouts, webhooks, batches: { limits, failPoint } },
+    { providers: [one], timeouts },
     { environment, store: mortal.store },
+    { ...constants, failPoint },
   );
-  const second = batchScene({ providers: [two], timeouts, webhooks, batches: { limits } }, { environment, store });
+  const second = batchScene({ providers: [two], timeouts }, { environment, store }, constants);
 
   const body = chatBatch(REQUESTS, { callback_url: HOOK_URL });
   await first.router.batches.start();

@@ -36,9 +36,10 @@ function dyingProcesses({ behave, windowMs = 24 * HOUR }: { behave?: Behave; win
       {
         providers: [provider],
         on: { warning: ({ message }) => warnings.push(message) },
-        batches: { failPoint, limits: { leaseMs: LEASE_MS, windowMs } },
+        batches: { limits: { leaseMs: LEASE_MS, windowMs } },
       },
       { environment, store: mortal.store },
+      { failPoint },
     );
     return { ...scene, die, isOver: () => over };
   }

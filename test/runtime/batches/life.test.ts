@@ -456,7 +456,7 @@ describe('deleting', () => {
 
   it('is done by itself when a batch is thirty days old', async () => {
     const queue = localQueue({ pollMs: 43_200_000 });
-    const { router, environment } = batchScene({ batches: { queue, limits: { helpMs: 43_200_000 } } });
+    const { router, environment } = batchScene({ batches: { queue } }, {}, { batches: { helpMs: 43_200_000 } });
     await router.batches.start();
     const { id } = await router.batches.create(chatBatch(1));
     await environment.advance(29 * 86_400_000);

@@ -1,8 +1,9 @@
-import { type FailPoint, memoryStorage } from 'signalbox';
+import { memoryStorage } from 'signalbox';
 import { fakeEnvironment } from 'signalbox/testing';
 import { describe, expect, it } from 'vitest';
 import { all, type BatchScene, batchScene, chatBatch, pausableStore } from '../../support/batches.ts';
 import { type NativeProvider, nativeProvider } from '../../support/native-provider.ts';
+import type { FailPoint } from '../../../src/runtime/batches/ports.ts';
 
 const TOTAL = 10;
 /** Ten requests are two parts of five, and these are parts of three and two. */
@@ -65,7 +66,7 @@ describe('a batch that is more than its provider takes at a time', () => {
       mortal.pause();
       return new Promise(() => {});
     };
-    const dying = batchScene({ providers: [provider], batches: { failPoint } }, { environment, store: mortal.store });
+    const dying = batchScene({ providers: [provider] }, { environment, store: mortal.store }, { failPoint });
     const { id } = await dying.router.batches.create(chatBatch(TOTAL));
     await dying.router.batches.start();
     await dying.advance(1_000);
@@ -145,7 +146,7 @@ describe('a batch that is more than its provider takes at a time', () => {
       mortal.pause();
       return new Promise(() => {});
     };
-    const dying = batchScene({ providers: [provider], batches: { failPoint } }, { environment, store: mortal.store });
+    const dying = batchScene({ providers: [provider] }, { environment, store: mortal.store }, { failPoint });
     const { id } = await dying.router.batches.create(chatBatch(TOTAL));
     await dying.router.batches.start();
     await dying.advance(1_000);

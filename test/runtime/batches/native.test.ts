@@ -1,8 +1,9 @@
-import { type FailPoint, memoryStorage } from 'signalbox';
+import { memoryStorage } from 'signalbox';
 import { fakeEnvironment } from 'signalbox/testing';
 import { describe, expect, it } from 'vitest';
 import { all, batchProvider, batchScene, chatBatch, pausableStore, requests } from '../../support/batches.ts';
 import { type NativeProvider, nativeProvider } from '../../support/native-provider.ts';
+import type { FailPoint } from '../../../src/runtime/batches/ports.ts';
 
 const RUNNING = { status: 'running' } as const;
 const ended = (outcome: 'completed' | 'failed' | 'expired' | 'cancelled', message?: string) =>
@@ -160,7 +161,7 @@ describe('a batch that was handed over by a process that died', () => {
       mortal.pause();
       return new Promise(() => {});
     };
-    const one = batchScene({ providers: [first], batches: { failPoint } }, { environment, store: mortal.store });
+    const one = batchScene({ providers: [first] }, { environment, store: mortal.store }, { failPoint });
     const { id } = await one.router.batches.create(chatBatch(3));
     await one.router.batches.start();
     await one.advance(1_000);
@@ -260,7 +261,7 @@ describe('a batch at a provider', () => {
         if (name === 'run.answered' && slept === 0) slept += 60_000;
       };
       const provider = nativeProvider('up', { states: [RUNNING, RUNNING, ended(end)] });
-      const scene = batchScene({ providers: [provider], batches: { failPoint } }, { environment, store });
+      const scene = batchScene({ providers: [provider] }, { environment, store }, { failPoint });
       const { id } = await scene.router.batches.create(chatBatch(3));
       await scene.router.batches.start();
       await scene.advance(1_000);
@@ -283,7 +284,7 @@ describe('a batch at a provider', () => {
 
   it('that says it is running long after its time is told to stop, and expires', async () => {
     const provider = nativeProvider('up', { states: [RUNNING], expiresAt: Date.UTC(2026, 0, 1) + 60_000 });
-    const scene = batchScene({ providers: [provider], batches: { limits: { helpMs: 0 } } });
+    const scene = batchScene({ providers: [provider] }, {}, { batches: { helpMs: 0 } });
     const { id } = await scene.router.batches.create(chatBatch(3));
     await scene.router.batches.start();
     const { expires_at: expiry } = await scene.router.batches.retrieve(id);

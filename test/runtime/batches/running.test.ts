@@ -80,11 +80,11 @@ describe('the requests of a batch', () => {
 
   it('leave room for interactive traffic', async () => {
     const provider = batchProvider('up', hang);
-    const { router, advance } = batchScene({
-      providers: [provider],
-      limits: { concurrentRequests: 10 },
-      batches: { limits: { keepFree: 7 } },
-    });
+    const { router, advance } = batchScene(
+      { providers: [provider], limits: { concurrentRequests: 10 } },
+      {},
+      { batches: { keepFree: 7 } },
+    );
     const { admission } = router.internals;
     const places = [admission.enter(), admission.enter()];
     await router.batches.create(chatBatch(20));
@@ -184,11 +184,11 @@ describe('cancelling', () => {
 describe('after a day', () => {
   it('a batch expires: what is answered counts, the rest is given up', async () => {
     const provider = batchProvider('up', ({ number }) => (number < 4 ? answer('ok') : hang()));
-    const { router, environment, ended, record, store } = batchScene({
-      providers: [provider],
-      timeouts: { totalMs: 200_000_000, answerMs: 190_000_000 },
-      batches: { limits: { helpMs: 0 } },
-    });
+    const { router, environment, ended, record, store } = batchScene(
+      { providers: [provider], timeouts: { totalMs: 200_000_000, answerMs: 190_000_000 } },
+      {},
+      { batches: { helpMs: 0 } },
+    );
     const { id } = await router.batches.create(chatBatch(10));
     await router.batches.start();
     await environment.advance(86_400_000);

@@ -18,7 +18,7 @@ function processes(count: number, behave?: Behave) {
     });
   return Array.from({ length: count }, () => {
     const provider = batchProvider('up', behave ?? slowly);
-    return { provider, ...batchScene({ providers: [provider], batches: { limits: LIMITS } }, { environment, store }) };
+    return { provider, ...batchScene({ providers: [provider] }, { environment, store }, { batches: LIMITS }) };
   });
 }
 

@@ -37,10 +37,11 @@ function slowProcesses(count: number, lateMs: number) {
       providers: [provider],
       batches: {
         queue: localQueue({ leaseMs: LEASE_MS, pollMs: LEASE_MS }),
-        limits: { leaseMs: LEASE_MS, helpMs: LEASE_MS, sliceMs: 3_000 },
+        limits: { leaseMs: LEASE_MS },
       },
     };
-    const { router } = batchScene(config, { environment, store: lateStore(store, environment, lateMs) });
+    const shared = { environment, store: lateStore(store, environment, lateMs) };
+    const { router } = batchScene(config, shared, { batches: { helpMs: LEASE_MS, sliceMs: 3_000 } });
     return { provider, router };
   });
   return { workers, client: batchScene({}, { environment, store }) };

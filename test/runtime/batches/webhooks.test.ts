@@ -22,9 +22,9 @@ async function told(
   const warnings: string[] = [];
   const scene = batchScene(
     {
-      // Looks for other work every few seconds are most of what happens in days.
-      batches: { queue: localQueue({ pollMs: HOUR }), limits: { helpMs: 0 } },
-      webhooks: { ...options, createTransport: receiver.createTransport },
+      // Looks for other work every few seconds are most of what happens in days; so is `helpMs` below.
+      batches: { queue: localQueue({ pollMs: HOUR }) },
+      webhooks: options,
       brand,
       on: {
         batch: (event) => event.type === 'webhook' && events.push(event),
@@ -32,6 +32,7 @@ async function told(
       },
     },
     { environment },
+    { batches: { helpMs: 0 }, webhooks: { createTransport: receiver.createTransport } },
   );
   const { id } = await scene.router.batches.create(chatBatch(2, { callback_url: HOOK_URL }));
   await scene.router.batches.start();
@@ -170,8 +171,9 @@ describe('the end of a batch', () => {
     const environment = fakeEnvironment();
     const receiver = webhookReceiver(environment);
     const { router, ended, advance } = batchScene(
-      { webhooks: { createTransport: receiver.createTransport } },
+      {},
       { environment },
+      { webhooks: { createTransport: receiver.createTransport } },
     );
     const silent = await router.batches.create(chatBatch(1));
     const wrong = { custom_id: 'a', body: { messages: [] } };

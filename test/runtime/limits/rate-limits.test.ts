@@ -270,12 +270,15 @@ describe('requests of batches', () => {
   it('wait for their turn, more often than an error would be tried again', async () => {
     const provider = batchProvider('up');
     const starts: number[] = [];
-    const scene = batchScene({
-      providers: [provider],
-      rateLimits: { requestsPerMinute: 2 },
-      batches: { limits: { itemTries: 2 } },
-      on: { attempt: () => void starts.push(scene.environment.now()) },
-    });
+    const scene = batchScene(
+      {
+        providers: [provider],
+        rateLimits: { requestsPerMinute: 2 },
+        on: { attempt: () => void starts.push(scene.environment.now()) },
+      },
+      {},
+      { batches: { itemTries: 2 } },
+    );
     await scene.router.batches.start();
     const { id } = await scene.router.batches.create(chatBatch(9));
     const done = await scene.ended(id);
@@ -291,7 +294,7 @@ describe('requests of batches', () => {
 describe('the configuration', () => {
   it('names everything that is wrong by its path', () => {
     const config = { rateLimits: { requestsPerMinute: -1, freeModels: { requestsPerDay: Number.NaN } } };
-    const budgets = { default: { limitUsd: -1, period: 'days' as 'day' }, holdMs: 1, unknownPrice: 'maybe' as 'allow' };
+    const budgets = { default: { limitUsd: -1, period: 'days' as 'day' }, unknownPrice: 'maybe' as 'allow' };
     const providers = [instant()];
     expect(() => resolveConfig({ ...config, budgets, providers })).toThrow(
       [
@@ -299,7 +302,6 @@ describe('the configuration', () => {
         'rateLimits.freeModels.requestsPerDay must be a non-negative number, not NaN.',
         'budgets.default.limitUsd must be US dollars from 0 to 9000000, not -1.',
         'budgets.default.period must be "day" or "week" or "month" or "total", did you mean "day"?',
-        'budgets.holdMs must be a number of at least 1,000 milliseconds, not 1.',
         'budgets.unknownPrice must be "refuse" or "allow", not a string.',
       ].join('\n'),
     );

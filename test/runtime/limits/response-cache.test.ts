@@ -7,6 +7,7 @@ import { simulated } from '../../../src/providers/simulated/provider.ts';
 import { type Bench, ask, askAndWait, benchOf, statusOf, textOf } from '../../support/driving.ts';
 import { type Answered, type CallInit, chatBody, send } from '../../support/http-call.ts';
 import type { Behaviour, StubOptions } from '../../support/stub-provider.ts';
+import { withConstants } from '../../support/constants.ts';
 
 const USAGE = { prompt_tokens: 10, completion_tokens: 20, total_tokens: 30 };
 const ANSWER: Behaviour = { does: 'answer', usage: USAGE, pieces: 3 };
@@ -164,7 +165,8 @@ describe('the cache', () => {
     expect(statusOf(await askAndWait(own, { ...asked, stream: true }))).toBe(502);
     expect((await askAndWait(own, { ...asked, stream: true, leaveAfter: 2 })).status).toBe('left');
     expect(own.stubs.calls).toHaveLength(4);
-    const small = bench(ANSWER, { responseCache: { enabled: true, maxEntryBytes: 20 } });
+    const small = bench(ANSWER, { responseCache: { enabled: true } });
+    withConstants(small.router, { responses: { maxEntryBytes: 20 } });
     await askAndWait(small, {});
     await askAndWait(small, {});
     expect(small.stubs.calls).toHaveLength(2);
@@ -241,9 +243,9 @@ describe('the cache', () => {
 
   it('names everything that is wrong in its configuration by its path', () => {
     const providers = [simulated()];
-    expect(() =>
-      resolveConfig({ providers, responseCache: { ttlSeconds: 0, maxEntryBytes: -1, maxBytes: Number.NaN } }),
-    ).toThrow(/^responseCache\.ttlSeconds .*\nresponseCache\.maxEntryBytes .*\nresponseCache\.maxBytes /);
+    expect(() => resolveConfig({ providers, responseCache: { ttlSeconds: 0, maxBytes: Number.NaN } })).toThrow(
+      /^responseCache\.ttlSeconds .*\nresponseCache\.maxBytes /,
+    );
     const store = memoryResponseCache(1, () => 0);
     expect(() => resolveConfig({ providers, responseCache: { maxBytes: 5, store } })).toThrow('kept elsewhere');
   });

@@ -10,6 +10,8 @@ export interface ConcurrencyLimit {
   readonly inTime: CallLimit;
   /** Calls at a time with which it gets at least as much done as with fewer: beyond these, one more may serve nobody. */
   readonly useful: CallLimit;
+  /** Whether it was found by calls that are judged by their tokens. */
+  readonly isScaled?: boolean | undefined;
 }
 
 /** Calls at a time from which on something gets worse. */
@@ -37,6 +39,8 @@ export interface CrowdedCall {
   readonly late: number;
   /** False when it was given up, or failed: it would have been later still. */
   readonly isAnswered: boolean;
+  /** Whether that is judged by its tokens, as soon as it is clear how times grow with them. */
+  readonly isScaled?: boolean | undefined;
 }
 
 /** Weight of a new time in the mean of calls that began among many, which says that it is too much … */
@@ -61,15 +65,19 @@ export function lateness(ms: number, usual: number, calls: number): number {
   return Math.log(Math.max(inTimeMs, ms)) - Math.max(Math.log(inTimeMs), usual);
 }
 
-/** Folds in a call that was answered, or given up before it was; nothing is known before the first one. */
+/**
+ * Folds in a call that was answered, or given up before it was; nothing is known before the first one, nor before the first
+ * one that is judged by its tokens: until then long prompts looked like too many calls.
+ */
 export function concurrencyLimitAfter(
   concurrencyLimit: ConcurrencyLimit | undefined,
   policies: ConcurrencyLimitPolicies,
   call: CrowdedCall,
   now: number,
 ): ConcurrencyLimit | undefined {
-  const { inTime, useful } = concurrencyLimit ?? unknownConcurrencyLimit(policies.concurrencyLimit);
-  const { calls, late } = call;
+  const { calls, late, isScaled = concurrencyLimit?.isScaled } = call;
+  const known = isScaled === concurrencyLimit?.isScaled ? concurrencyLimit : undefined;
+  const { inTime, useful } = known ?? unknownConcurrencyLimit(policies.concurrencyLimit);
   const tolerated = Math.log(Math.max(LEAST_TOLERATED, policies.toleratedSlowness));
   const most = MOST_LATE * tolerated;
   const delay: Harm = {
@@ -91,8 +99,8 @@ export function concurrencyLimitAfter(
   const inTimeAfter = limitAfter(inTime, policies.concurrencyLimit, call, delay);
   const usefulAfter = limitAfter(useful, policies.concurrencyLimit, call, waste);
   return inTimeAfter === inTime && usefulAfter === useful
-    ? concurrencyLimit
-    : { inTime: inTimeAfter, useful: usefulAfter };
+    ? known
+    : { inTime: inTimeAfter, useful: usefulAfter, isScaled };
 }
 
 function unknownConcurrencyLimit({ firstLimit }: ConcurrencyLimitPolicy): ConcurrencyLimit {

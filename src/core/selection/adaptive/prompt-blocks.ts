@@ -23,9 +23,9 @@ const STEP = 1_024;
 const STEPS_UNTIL_GROWTH = 8;
 /** Turns that are looked for: an earlier prompt of the conversation was one of the last. */
 const MOST_TURNS = 8;
-/** At the beginning of each step all characters are looked at, then four of each sixteen. */
-const LOOKED_AT = 64;
-const SPARSE = 16;
+/** At the beginning of each step all characters are looked at, then four of each thirty-two. */
+const LOOKED_AT = 16;
+const SPARSE = 32;
 
 /** The beginnings of a prompt; undefined where it is too short for any cache. */
 export function promptBlocks(messages: readonly Message[], tools: number): PromptBlocks | undefined {

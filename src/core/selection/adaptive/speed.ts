@@ -23,6 +23,8 @@ export interface UsualTime {
   readonly variance: number;
   /** How times grow with tokens at all endpoints of the model; absent where they were not counted. */
   readonly growth?: Growth | undefined;
+  /** Whether times are counted as if all calls had the usual number of tokens, because it is clear how they grow. */
+  readonly isScaled?: boolean | undefined;
 }
 
 /** Kinds of calls that take their own times. */
@@ -85,16 +87,17 @@ export function speedAfter(
   { kind, ms, tokens, expected, growth, isGivenUp = false }: TimedCall,
   now: number,
 ): EndpointSpeed {
-  const own = speed[kind];
+  const found = scaled(speed[kind], growth ?? speed[kind].growth);
+  const own = found ?? speed[kind];
   const time = Math.log(Math.max(1, ms / growthFactor(growth ?? own.growth, tokens)));
   const usual = own.calls > 0 ? own : begun(own, expected, isGivenUp ? Infinity : time);
   const late = usual.calls === 0 ? 0 : time - usual.mean;
-  const before = speed.lateness * fading(now - speed.at);
+  const before = found === undefined ? speed.lateness * fading(now - speed.at) : 0;
   // A few calls of its own, which may be slow ones already, say less than what is expected.
   const isExpected = expected !== undefined && usual.calls < MINIMUM_CALLS && expected.calls >= MINIMUM_CALLS;
   const isFar = isGivenUp || isFarAbove(isExpected ? expected : usual, time);
   const mostGain = !isFar || usual.calls === 0 ? 1 : Math.min(1, sinceChange(speed, now) / policy.settleMs);
-  const next = usualAfter(usual, time, mostGain, own.growth);
+  const next = usualAfter(usual, time, mostGain);
   return {
     // Not by a computed name: that costs more than everything else here.
     streaming: kind === 'streaming' ? next : speed.streaming,
@@ -122,6 +125,16 @@ export function speedAfterGivingUp(
   if (own.calls < MINIMUM_CALLS) return late > 0 ? speedAfter(speed, policy, { ...call, isGivenUp: true }, now) : speed;
   const before = speed.lateness * fading(now - speed.at);
   return late <= before ? speed : { ...speed, lateness: before + policy.fastGain * (late - before), at: now };
+}
+
+/**
+ * What is usual once it is clear how times grow with tokens; undefined where it is known already, or not clear. What was
+ * learnt until then is forgotten: an endpoint that had a short prompt first seemed to be fast, and late with all others.
+ */
+function scaled(usual: UsualTime, growth: Growth | undefined): UsualTime | undefined {
+  if (growth === undefined || growth.perTokenMs === 0 || usual.isScaled === true) return undefined;
+  const mean = Math.log(Math.max(1, growth.baseMs + growth.perTokenMs * growth.tokens));
+  return { ...usual, calls: Math.min(1, usual.calls), mean, variance: FIRST_VARIANCE, isScaled: true };
 }
 
 /** An endpoint whose first call takes far longer than is expected of it begins with what is expected. */
@@ -213,27 +226,24 @@ export function usualAmongPeers(
     mean: usual.mean + longer / (calls + 1),
     variance: usual.variance * (1 + 1 / (calls + 1)),
     growth: usual.growth,
+    isScaled: usual.isScaled,
   };
 }
 
 /** @param mostGain - The most that the time may count for; less than 1: it is not counted among the calls. */
-function usualAfter(
-  { calls, mean, variance }: UsualTime,
-  time: number,
-  mostGain: number,
-  growth: Growth | undefined,
-): UsualTime {
-  if (calls === 0) return { calls: 1, mean: time, variance, growth };
+function usualAfter(usual: UsualTime, time: number, mostGain: number): UsualTime {
+  const { calls, mean, variance } = usual;
+  if (calls === 0) return { ...usual, calls: 1, mean: time };
   const bound = CLIP_DEVIATIONS * Math.sqrt(variance);
   const late = Math.max(-bound, Math.min(bound, time - mean));
   const gain = Math.min(mostGain, Math.max(SLOW_GAIN, 1 / (calls + 1)));
   const varianceGain = Math.min(mostGain, Math.max(SLOW_GAIN, 1 / (calls + FIRST_WEIGHT)));
   const varied = variance + varianceGain * (late ** 2 - variance);
   return {
+    ...usual,
     calls: calls + (mostGain < 1 ? 0 : 1),
     mean: mean + gain * late,
     variance: Math.max(LEAST_VARIANCE, varied),
-    growth,
   };
 }
 

@@ -41,7 +41,7 @@ const SAME_COST = 1.02;
  * Times that counts what a call has to compute: those that come after it wait for that, too. So a call waits a little for
  * the endpoint that has most of its prompt rather than make another one compute all of it.
  */
-const WORK_WEIGHT = 3;
+const WORK_WEIGHT = 4;
 
 /**
  * What comes first at endpoints that may be drawn is added to what they take: those of our calls that wait there. An
