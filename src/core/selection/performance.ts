@@ -75,7 +75,7 @@ const EMPTY: Histogram = { first: 0, counts: [] };
 const MOST_RECENT = 32;
 
 /** Folds in one measurement. */
-export function performanceAfter(
+export function measureCall(
   { slices, recent }: EndpointPerformance,
   seen: CallMeasurement,
   now: number,

@@ -33,7 +33,7 @@ import { growthFactor } from '../../core/selection/adaptive/growth.ts';
 import type { Timing, TimedKind, UsualTime } from '../../core/selection/adaptive/speed.ts';
 import { failureUsd } from '../../core/selection/adaptive/health-score.ts';
 import { calibrate, UNCALIBRATED, wantsReport } from '../../core/tokens/likely-tokens.ts';
-import { performanceAfter, type CallMeasurement } from '../../core/selection/performance.ts';
+import { measureCall, type CallMeasurement } from '../../core/selection/performance.ts';
 import type { PlanStep } from '../../core/selection/route-plan.ts';
 import type { EndpointRecord } from '../../core/selection/world.ts';
 import type { Environment } from '../../platform/environment.ts';
@@ -206,8 +206,7 @@ export class EndpointRecords {
     const health = observe(record.health, this.#policy, outcome, now);
     known.record = {
       health,
-      performance:
-        measurement === undefined ? record.performance : performanceAfter(record.performance, measurement, now),
+      performance: measurement === undefined ? record.performance : measureCall(record.performance, measurement, now),
       speed: this.#times.after(endpoint, record.speed, measurement, now),
       pace: paceAfterCall(record.pace, this.#pacer, outcome.ok ? outcome : { ...outcome, health }, now),
       tokens: record.tokens,

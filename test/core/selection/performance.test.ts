@@ -6,7 +6,7 @@ import {
   UNMEASURED,
   callCounts,
   latencyOf,
-  performanceAfter,
+  measureCall,
   slicesOf,
   throughputOf,
 } from '../../../src/core/selection/performance.ts';
@@ -19,7 +19,7 @@ const ERROR = 0.05;
 const SHARES = { p50: 0.5, p75: 0.75, p90: 0.9, p99: 0.99 } as const;
 
 function measured(values: readonly number[], name: 'latencyMs' | 'tokensPerSecond'): EndpointPerformance {
-  return values.reduce((known, value) => performanceAfter(known, { [name]: value }, NOW), UNMEASURED);
+  return values.reduce((known, value) => measureCall(known, { [name]: value }, NOW), UNMEASURED);
 }
 
 /** The value that is reached by this share of the values, counted from the first. */
@@ -78,7 +78,7 @@ describe('percentiles', () => {
   });
 
   it.each([0, -5, Number.NaN, Number.POSITIVE_INFINITY, undefined])('ignore the nonsense value %s', (value) => {
-    const seen = performanceAfter(UNMEASURED, { latencyMs: value }, NOW);
+    const seen = measureCall(UNMEASURED, { latencyMs: value }, NOW);
     expect(latencyOf(seen, NOW, FIVE_MINUTES)).toBeUndefined();
     expect(callCounts(seen, NOW, FIVE_MINUTES).requests).toBe(1);
   });
@@ -104,7 +104,7 @@ describe('the windows', () => {
         const seen: { at: number; kind: 'valid' | 'invalid' | undefined }[] = [];
         for (const { after, kind } of list) {
           now += after;
-          known = performanceAfter(known, { toolCalls: kind }, now);
+          known = measureCall(known, { toolCalls: kind }, now);
           seen.push({ at: now, kind });
         }
         const counts = callCounts(known, now, spanMs);
@@ -121,14 +121,13 @@ describe('the windows', () => {
 
   it('stay bounded however long an endpoint lives', () => {
     let known = UNMEASURED;
-    for (let step = 0; step < 2_000; step += 1)
-      known = performanceAfter(known, { latencyMs: 100 }, NOW + step * 50_000);
+    for (let step = 0; step < 2_000; step += 1) known = measureCall(known, { latencyMs: 100 }, NOW + step * 50_000);
     expect(slicesOf(known).length).toBeLessThanOrEqual(145);
   });
 
   it('count into the newest slice when the clock goes back', () => {
-    const ahead = performanceAfter(UNMEASURED, { latencyMs: 100 }, NOW + 3_600_000);
-    const back = performanceAfter(ahead, { latencyMs: 100 }, NOW);
+    const ahead = measureCall(UNMEASURED, { latencyMs: 100 }, NOW + 3_600_000);
+    const back = measureCall(ahead, { latencyMs: 100 }, NOW);
     expect(slicesOf(back)).toHaveLength(1);
     expect(slicesOf(back)[0]?.requests).toBe(2);
   });
@@ -146,8 +145,8 @@ describe('the windows', () => {
         let together = UNMEASURED;
         let oneByOne = UNMEASURED;
         for (const { at, ...seen } of calls) {
-          together = performanceAfter(together, seen, NOW + at);
-          oneByOne = { slices: slicesOf(performanceAfter(oneByOne, seen, NOW + at)) };
+          together = measureCall(together, seen, NOW + at);
+          oneByOne = { slices: slicesOf(measureCall(oneByOne, seen, NOW + at)) };
         }
         expect(slicesOf(together)).toEqual(oneByOne.slices);
         const last = Math.max(0, ...calls.map(({ at }) => at));
