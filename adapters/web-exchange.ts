@@ -33,7 +33,7 @@ export function webCall(request: Request, basePath: string, { remoteAddress }: W
       collect: (maxBytes, timeoutMs, onBytes) =>
         request.bodyUsed
           ? Promise.reject(new BodyError('taken'))
-          : collect(request, headers().get('content-length'), maxBytes, timeoutMs, onBytes),
+          : collect(request, headers().get('content-length'), { maxBytes, timeoutMs, onBytes }),
       chunks: (maxBytes, idleMs) => piecesOf(request, maxBytes, idleMs),
     },
     signal: disconnectOf(request),
@@ -101,13 +101,18 @@ function split({ pathname, search, host }: URL, basePath: string): Address | und
   return { path: path === '' ? '/' : path, query: search.slice(1), host };
 }
 
+/** How much of a body is taken, for how long, and what is called with the bytes that have come. */
+interface BodyLimits {
+  readonly maxBytes: number;
+  readonly timeoutMs: number;
+  readonly onBytes?: ((bytes: number) => void) | undefined;
+}
+
 /** A body whose length is known is taken at once, where hosts have a short way for that; others are counted. */
 function collect(
   request: Request,
   length: string | undefined,
-  maxBytes: number,
-  timeoutMs: number,
-  onBytes: (bytes: number) => void = () => {},
+  { maxBytes, timeoutMs, onBytes = () => {} }: BodyLimits,
 ): Promise<Uint8Array> {
   const declared = Number(length ?? Number.NaN);
   return declared <= maxBytes

@@ -1,13 +1,20 @@
 import type { PluginCase } from './plugins/plugin-case.ts';
 import { compressionCases } from './plugins/compression.ts';
 import { healingCases } from './plugins/healing.ts';
+import { tellPools } from './plugins/pools.ts';
+import { tellRealAnswers } from './plugins/real-answers.ts';
 import { routingCases } from './plugins/routing.ts';
 
 /**
  * What the plugins' own work costs, in microseconds of CPU, and how good it is where that can be counted.
  * Usage: npm run bench:plugins, or with copies of public prompt sets (see plugins/public-prompts.ts):
- * npm run bench:plugins -- mt-bench=path/question.jsonl
+ * npm run bench:plugins -- mt-bench=path/question.jsonl; with `zeroeval=path/result_dirs` it heals real answers, too (see
+ * plugins/real-answers.ts).
  */
+const given = process.argv.slice(2);
+const realAnswers = given.find((one) => one.startsWith('zeroeval='));
+if (realAnswers !== undefined) tellRealAnswers(realAnswers.slice('zeroeval='.length));
+await tellPools();
 const CASES: readonly PluginCase[] = [...healingCases(), ...compressionCases(), ...(await routingCases())];
 /** Milliseconds that each case is run for. */
 const DURATION = 400;

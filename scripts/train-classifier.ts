@@ -3,14 +3,14 @@
  *
  * A linear model over hashed features, on prompts that were written for it: natural ones, templates, and a lexicon
  * strewn over sentences that are the same for all tasks. The same seed gives the same file. Small weights are dropped
- * and the others kept in one byte, so that the file stays below 100 KB.
+ * and the others kept in one byte, so that the file stays below 140 kB.
  *
  * `test/fixtures/classifier/held-back.tsv` is for the tests alone: nothing here reads it, and nothing was chosen by it.
  *
- * The weights of this project were trained on public prompts as well (`scripts/classifier/public-prompts.ts` names their
- * sources and licences), of which copies have to be given, and with words of nearly the same meaning
- * (`scripts/classifier/word-neighbours.ts`): `npm run train:classifier -- gsm8k=… seeds=… … neighbours=…`. Without any it
- * trains on its own prompts alone.
+ * The weights of this project were trained on public prompts as well, of which copies have to be given
+ * (`scripts/classifier/public-prompts.ts` and `labelled-sets.ts` name their sources and licences), and with words of
+ * nearly the same meaning (`scripts/classifier/word-neighbours.ts`): `npm run train:classifier -- gsm8k=… seeds=… …
+ * neighbours=…`. Without any it trains on its own prompts alone.
  *
  * With `-- --folds` it writes nothing: five times it trains without a fifth of the natural prompts and tells how many of
  * those it gets right. Settings can be tried there: `-- --folds decay=0.001`.
@@ -20,7 +20,8 @@ import { fileURLToPath } from 'node:url';
 import { predict, promptOf } from '../src/plugins/auto-router/classifier.ts';
 import { decodeWeights, type StoredWeights } from '../src/plugins/auto-router/weight-table.ts';
 import { type Example, readExamples } from './classifier/templates.ts';
-import { readPublicPrompts, SET_NAMES } from './classifier/public-prompts.ts';
+import { LABELLED_SETS } from './classifier/labelled-sets.ts';
+import { READ_SETS, readPublicPrompts } from './classifier/public-prompts.ts';
 import { SETTINGS, type TrainingSettings, trained } from './classifier/training.ts';
 import { readWordNeighbours } from './classifier/word-neighbours.ts';
 
@@ -34,14 +35,16 @@ const neighbours = neighboursPath === undefined ? undefined : readWordNeighbours
 
 if (words.includes('--folds')) tellFolds({ ...SETTINGS, ...settingsIn(words) });
 else {
-  const more = publicExamples();
-  // There are fewer of them than natural ones of ours, and they are what others ask.
-  write(trained([...natural, ...more, ...more], SETTINGS, neighbours), SETTINGS.seed);
+  const read = publicExamples(READ_SETS);
+  // There are fewer of them than natural ones of ours, and they are what others ask. Sets that say themselves what their
+  // prompts are have many that are alike.
+  const all = [...natural, ...read, ...read, ...read, ...publicExamples(Object.keys(LABELLED_SETS))];
+  write(trained(all, SETTINGS, neighbours), SETTINGS.seed);
 }
 
 /** Public prompts, as the classifier reads them. */
-function publicExamples(): readonly Example[] {
-  return readPublicPrompts(given.filter(([name]) => SET_NAMES.includes(name))).map(({ task, text }) => ({
+function publicExamples(names: readonly string[]): readonly Example[] {
+  return readPublicPrompts(given.filter(([name]) => names.includes(name))).map(({ task, text }) => ({
     task,
     text: promptOf([{ role: 'user', content: text }], { hasTools: false }).text,
   }));

@@ -7,7 +7,7 @@ import { tellPublicPrompts } from './public-prompts.ts';
 /** What choosing a model costs, and how often the classifier is right about prompts that it was not tuned on. */
 export async function routingCases(): Promise<readonly PluginCase[]> {
   await loadWeights();
-  tellPublicPrompts(process.argv.slice(2));
+  tellPublicPrompts(process.argv.slice(2).filter((one) => !one.startsWith('zeroeval=')));
   const examples = readFileSync(new URL('../../test/fixtures/classifier/held-back.tsv', import.meta.url), 'utf8')
     .trim()
     .split('\n')

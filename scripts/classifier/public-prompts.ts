@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { LABELLED_SETS } from './labelled-sets.ts';
 import { readSections, type Example } from './templates.ts';
 
 /**
@@ -18,7 +19,7 @@ import { readSections, type Example } from './templates.ts';
  * - `arena=question.jsonl`: lmarena/arena-hard-auto, `data/arena-hard-v0.1/` (Apache-2.0); none of its prompts is in 2.0,
  *   which `npm run bench:plugins` measures with, but people asked both at the same place
  *
- * What each prompt is stands in `public-labels.txt`.
+ * What each prompt is stands in `public-labels.txt`. Sets that say it themselves are in `labelled-sets.ts`.
  */
 const READERS: Readonly<Record<string, (path: string) => readonly string[]>> = {
   gsm8k: (path) => linesOf(path).map(({ question }) => String(question)),
@@ -45,17 +46,22 @@ interface FollowBench {
 /** Prompts of a set that has thousands of one kind. */
 const MOST_OF_A_KIND = 60;
 
-/** Names of the sets. */
-export const SET_NAMES = Object.keys(READERS);
+/** Names of the sets that were read one by one. */
+export const READ_SETS: readonly string[] = Object.keys(READERS);
 
-/** Reads sets that are given as `name=path`, in the order of their names. */
+/** Reads sets that are given as `name=path`: those that were read one by one by name, the others in their order. */
 export function readPublicPrompts(given: readonly (readonly [name: string, path: string])[]): readonly Example[] {
   const labels = readSections('public-labels.txt');
-  const sorted = given.toSorted(([left], [right]) => left.localeCompare(right));
+  const placeOf = (name: string): number => Object.keys(LABELLED_SETS).indexOf(name);
+  const sorted = given.toSorted(([left], [right]) => placeOf(left) - placeOf(right) || left.localeCompare(right));
   return sorted.flatMap(([name, path]) => {
+    const labelled = LABELLED_SETS[name];
+    if (labelled !== undefined) return labelled(path);
     const texts = READERS[name]?.(path);
     if (texts === undefined) {
-      throw new RangeError(`no prompt set "${name}"; there are ${SET_NAMES.join(', ')}`);
+      throw new RangeError(
+        `no prompt set "${name}"; there are ${[...READ_SETS, ...Object.keys(LABELLED_SETS)].join(', ')}`,
+      );
     }
     if (name === 'gsm8k') return texts.slice(0, MOST_OF_A_KIND).map((text) => ({ task: 'math', text }));
     return (labels.get(name) ?? []).flatMap((line) => {

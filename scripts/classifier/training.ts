@@ -17,6 +17,8 @@ export interface TrainingSettings {
   /** How often each natural prompt is shown: they are fewer than the others and say more. */
   readonly naturalWeight: number;
   readonly rounds: number;
+  /** Of these, the last ones whose weights are averaged. */
+  readonly averaged: number;
   readonly rate: number;
   /** Pulls weights towards zero. */
   readonly decay: number;
@@ -40,12 +42,13 @@ export const SETTINGS: TrainingSettings = {
   fromLexicon: 600,
   naturalWeight: 8,
   rounds: 6,
+  averaged: 3,
   rate: 0.5,
   decay: 0.0003,
   hidden: 0.6,
   certainty: 0.92,
   fewestPrompts: 6,
-  kept: 42_000,
+  kept: 60_000,
   large: 8,
 };
 
@@ -115,51 +118,64 @@ function known({ hashes, weights }: Features, vocabulary: Learned['vocabulary'])
   };
 }
 
-/** Softmax regression with AdaGrad. */
+/**
+ * Softmax regression with AdaGrad. The weights are the mean of those after each of the last rounds: what only the order
+ * of the last prompts made of them cancels out.
+ */
 function train(
   { tasks, vocabulary, weights, bias }: Learned,
   examples: readonly Example[],
-  { rounds, rate, decay, hidden, certainty }: TrainingSettings,
+  { rounds, averaged, rate, decay, hidden, certainty }: TrainingSettings,
   random: Random,
 ): void {
+  const size = tasks.length;
   const squares = new Float64Array(weights.length).fill(1e-3);
-  const biasSquares = new Float64Array(tasks.length).fill(1e-3);
+  const biasSquares = new Float64Array(size).fill(1e-3);
+  const sum = new Float64Array(weights.length);
+  const biasSum = new Float64Array(size);
   const prepared = examples.map(({ task, text }) => ({
     target: tasks.indexOf(task as TaskType),
     features: known(featuresOf(text), vocabulary),
   }));
-  const rest = (1 - certainty) / tasks.length;
+  const rest = (1 - certainty) / size;
+  const guess = new Float64Array(size);
   for (let round = 0; round < rounds; round += 1) {
     for (const { target, features } of shuffled(prepared, random)) {
       const { rows, factors } = thinned(features, hidden, random);
-      for (const [task, guess] of guesses({ rows, factors }, weights, bias).entries()) {
-        const error = guess - rest - (task === target ? certainty : 0);
+      guessInto(guess, { rows, factors }, weights, bias);
+      for (let task = 0; task < size; task += 1) {
+        const error = (guess[task] ?? 0) - rest - (task === target ? certainty : 0);
         biasSquares[task] = (biasSquares[task] ?? 0) + error * error;
         bias[task] = (bias[task] ?? 0) - (rate * 0.1 * error) / Math.sqrt(biasSquares[task] ?? 1);
-        for (const [index, row] of rows.entries()) {
-          const at = row * tasks.length + task;
+        for (let index = 0; index < rows.length; index += 1) {
+          const at = (rows[index] ?? 0) * size + task;
           const slope = error * (factors[index] ?? 0) + decay * (weights[at] ?? 0);
           squares[at] = (squares[at] ?? 0) + slope * slope;
           weights[at] = (weights[at] ?? 0) - (rate * slope) / Math.sqrt(squares[at] ?? 1);
         }
       }
     }
+    if (round < rounds - averaged) continue;
+    for (let at = 0; at < weights.length; at += 1) sum[at] = (sum[at] ?? 0) + (weights[at] ?? 0) / averaged;
+    for (let task = 0; task < size; task += 1) biasSum[task] = (biasSum[task] ?? 0) + (bias[task] ?? 0) / averaged;
   }
+  weights.set(sum);
+  bias.set(biasSum);
 }
 
-/** How likely each task is. */
-function guesses({ rows, factors }: Known, weights: Float64Array, bias: Float64Array): readonly number[] {
-  const sums = [...bias];
-  for (const [index, row] of rows.entries()) {
+/** Writes how likely each task is. */
+function guessInto(sums: Float64Array, { rows, factors }: Known, weights: Float64Array, bias: Float64Array): void {
+  const size = sums.length;
+  sums.set(bias);
+  for (let index = 0; index < rows.length; index += 1) {
     const factor = factors[index] ?? 0;
-    for (let task = 0; task < sums.length; task += 1) {
-      sums[task] = (sums[task] ?? 0) + factor * (weights[row * sums.length + task] ?? 0);
-    }
+    const start = (rows[index] ?? 0) * size;
+    for (let task = 0; task < size; task += 1) sums[task] = (sums[task] ?? 0) + factor * (weights[start + task] ?? 0);
   }
   const highest = Math.max(...sums);
-  const powers = sums.map((sum) => Math.exp(sum - highest));
-  const total = powers.reduce((sum, power) => sum + power, 0);
-  return powers.map((power) => power / total);
+  let total = 0;
+  for (let task = 0; task < size; task += 1) total += sums[task] = Math.exp((sums[task] ?? 0) - highest);
+  for (let task = 0; task < size; task += 1) sums[task] = (sums[task] ?? 0) / total;
 }
 
 /** Hides some features of a prompt. */

@@ -46,7 +46,6 @@ export function buildCatalog(
   const endpointsByModel = new Map<string, readonly Endpoint[]>();
   const knownInfo = new Map<string, KnownInfo>();
   const modelById = new Map<string, Model>();
-  const spellings = new Map<string, string>();
   for (const provider of providers) {
     for (const { model, declaration, origins, info } of completeDeclarations(provider, facts)) {
       if (info !== undefined && !knownInfo.has(model)) knownInfo.set(model, info);
@@ -57,11 +56,7 @@ export function buildCatalog(
   for (const [model, endpoints] of endpointsByModel) endpointsByModel.set(model, linkTiers(endpoints));
   for (const [id, info] of knownInfo) if (modelById.has(id)) modelById.set(id, { ...info, id });
   for (const [id, info] of Object.entries(models)) modelById.set(id, { ...knownInfo.get(id), ...defined(info), id });
-  for (const { id, aliases: others = [] } of modelById.values()) {
-    for (const alias of others) spellings.set(foldSlug(alias), id);
-  }
-  // Ids come last: no alias may take another model's name away.
-  for (const id of modelById.keys()) spellings.set(foldSlug(id), id);
+  const spellings = spellingsOf(modelById);
   const undeclared = new Map<string, readonly Endpoint[]>();
   const open = new Map(providers.filter((one) => one.acceptsAnyModel).map((one) => [one.slug, one]));
   const freeEndpoints = [...endpointsByModel.values()]
@@ -101,6 +96,15 @@ export function buildCatalog(
     },
     freeEndpoints,
   };
+}
+
+/** Ids of models by the other names that they have. */
+function spellingsOf(models: ReadonlyMap<string, Model>): ReadonlyMap<string, string> {
+  const spellings = new Map<string, string>();
+  for (const { id, aliases = [] } of models.values()) for (const alias of aliases) spellings.set(foldSlug(alias), id);
+  // Ids come last: no alias may take another model's name away.
+  for (const id of models.keys()) spellings.set(foldSlug(id), id);
+  return spellings;
 }
 
 function withScores(endpoint: Endpoint, info: ModelInfo | undefined): Endpoint {

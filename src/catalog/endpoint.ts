@@ -303,14 +303,13 @@ function parameterSets(
   abilities: Abilities | undefined,
 ): Pick<Endpoint, 'parameters' | 'unknownParameters'> {
   if (abilities === undefined) return { parameters: complete && new Set(complete) };
-  const maybe = complete === undefined ? ALL_PARAMETERS : [...complete, ...namesWith(abilities, true)];
+  const maybe =
+    complete === undefined
+      ? ALL_PARAMETERS
+      : [...complete, ...ALL_PARAMETERS.filter((name) => abilities[name] === true)];
   const parameters = new Set<ParameterName>(maybe.filter((name) => abilities[name] !== false));
   if (complete !== undefined) return { parameters };
   return { parameters, unknownParameters: new Set([...parameters].filter((name) => abilities[name] === undefined)) };
-}
-
-function namesWith(abilities: Abilities, supported: boolean): readonly ParameterName[] {
-  return ALL_PARAMETERS.filter((name) => abilities[name] === supported);
 }
 
 function upstreamName({ slug, vendor = slug }: EndpointOwner, model: string): string {

@@ -35,7 +35,7 @@ class UnansweredError extends CommandError {
   /** Milliseconds after which the server may be called again. */
   readonly retryAfterMs: number;
 
-  constructor(message: string, isReached: boolean, retryAfterMs = 0) {
+  constructor(message: string, { isReached, retryAfterMs = 0 }: { isReached: boolean; retryAfterMs?: number }) {
     super(message);
     this.isReached = isReached;
     this.retryAfterMs = retryAfterMs;
@@ -109,13 +109,16 @@ function batchServer(option: string | undefined, io: CommandIo): BatchServer {
     } catch (error) {
       if (error instanceof Error && error.cause instanceof CommandError) throw error.cause;
       const what = response === undefined ? `${base} cannot be reached` : `The answer of ${base} ended early`;
-      throw new UnansweredError(`${what}: ${reasonOf(error)}`, response !== undefined);
+      throw new UnansweredError(`${what}: ${reasonOf(error)}`, { isReached: response !== undefined });
     }
     const { ok, status } = response;
     if (ok) return text;
     const message = refusal(status, text);
     if (status !== 429 && status < 500) throw new CommandError(message);
-    throw new UnansweredError(message, true, secondsIn(response.headers.get('retry-after')) * 1_000);
+    throw new UnansweredError(message, {
+      isReached: true,
+      retryAfterMs: secondsIn(response.headers.get('retry-after')) * 1_000,
+    });
   }
 
   return {

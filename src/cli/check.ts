@@ -1,4 +1,5 @@
 /** The command `signalbox check`, which validates a configuration. */
+import type { MaybePromise } from '../platform/wait.ts';
 import { parseArgs } from 'node:util';
 import { ConfigError } from '../protocol/router-error.ts';
 import type { Provider } from '../contracts/provider.ts';
@@ -43,7 +44,7 @@ export const check: Command = {
       return 1;
     }
     try {
-      const found = await examine(router, values.offline === true);
+      const found = await examine(router, values.offline === true ? () => NOT_CALLED : probe);
       if (json) io.print(JSON.stringify({ configuration, ...found, problems: [] }));
       else for (const line of [`Configuration: ${configuration}`, ...linesOf(router, found)]) io.print(line);
       return found.providers.every(({ state }) => GOOD.has(state)) ? 0 : 1;
@@ -71,9 +72,10 @@ interface Found {
   readonly models: readonly string[];
 }
 
-async function examine(router: Router, offline: boolean): Promise<Found> {
+/** @param stateOf - Finds out how a provider answers. */
+async function examine(router: Router, stateOf: (provider: Provider) => MaybePromise<string>): Promise<Found> {
   const { config, services } = router.internals;
-  const states = await Promise.all(config.providers.map((one) => (offline ? 'not called' : probe(one))));
+  const states = await Promise.all(config.providers.map(stateOf));
   const providers = config.providers.map(({ slug, models, acceptsAnyModel }, index) => ({
     provider: slug,
     ...(acceptsAnyModel === true ? {} : { models: Object.keys(models).length }),
@@ -93,8 +95,9 @@ function linesOf(router: Router, { providers, models }: Found): readonly string[
   ];
 }
 
+const NOT_CALLED = 'not called';
 /** States with which nothing is wrong. */
-const GOOD: ReadonlySet<string> = new Set(['reachable', 'not called', 'has no check']);
+const GOOD: ReadonlySet<string> = new Set(['reachable', NOT_CALLED, 'has no check']);
 
 async function probe(provider: Provider): Promise<string> {
   if (provider.check === undefined) return 'has no check';

@@ -33,7 +33,7 @@ async function withKeys(
 }
 
 /** The key alone is the result, so that it can be put into a variable; what is to be known about it goes beside it. */
-function show(io: CommandIo, { key, stored }: CreatedKey, json: boolean | undefined): void {
+function show(io: CommandIo, { key, stored }: CreatedKey, { json }: { readonly json?: boolean | undefined }): void {
   if (json === true) return io.print(JSON.stringify({ key, ...stored }));
   io.complain(`${stored.name}: ${stored.hash}`);
   io.complain('The key is not shown again:');
@@ -102,7 +102,7 @@ ${CONFIG}`,
       ...(scope !== undefined && { scopes: scope as Scope[] }),
       ...budgetOf(numberOf(values.limit, '--limit'), values['limit-reset']),
     };
-    return withKeys(io, config, async (keys) => show(io, await keys.create({ account, name, expiresAt }), values.json));
+    return withKeys(io, config, async (keys) => show(io, await keys.create({ account, name, expiresAt }), values));
   },
 };
 
@@ -178,7 +178,7 @@ ${CONFIG}`,
     });
     const hours = numberOf(values.overlap, '--overlap') ?? 24;
     return withKeys(io, values.config, async (keys) =>
-      show(io, await keys.rotate(await hashOf(keys, positionals), hours * HOUR_MS), values.json),
+      show(io, await keys.rotate(await hashOf(keys, positionals), hours * HOUR_MS), values),
     );
   },
 };

@@ -1,11 +1,8 @@
 /** Answers the operations on models, endpoints and providers. */
-import { type Account, ANONYMOUS } from '../contracts/account.ts';
 import { RouterError } from '../protocol/router-error.ts';
 import type { RouterInternals } from '../router/router.ts';
-import { authorize } from './authorize.ts';
-import type { ErrorReplyContext } from './error-reply.ts';
-import type { HttpCall, HttpReply } from '../contracts/exchange.ts';
-import { completeReply } from './model-reply.ts';
+import type { HttpReply } from '../contracts/exchange.ts';
+import { type AdmittedCall, completeReply } from './model-reply.ts';
 import { policiesOf } from '../core/normalize/normalize.ts';
 import { modelRules } from '../core/normalize/preset.ts';
 import type { CatalogOperation } from './routes.ts';
@@ -23,15 +20,10 @@ import { filterModels, listModels, listedRouterModels } from './list-models.ts';
  * @throws {@link RouterError} 404 for a model that is not there, 400 for a bad query.
  */
 export async function answerCatalog(
-  internals: RouterInternals,
+  { services }: RouterInternals,
   operation: CatalogOperation,
-  call: HttpCall,
-  { headers, apiFormat }: ErrorReplyContext,
+  { call, account, context: { headers, apiFormat } }: AdmittedCall,
 ): Promise<HttpReply> {
-  const { services, config } = internals;
-  // Probes of load balancers read the catalog.
-  internals.checkOpen();
-  const account = config.authenticate === undefined ? ANONYMOUS : await knownAccount(call, internals);
   const mayUse = modelRules(policiesOf(account, services.facts));
   const query = new URLSearchParams(call.query);
   const isList = operation.name === 'models' || operation.name === 'model';
@@ -56,16 +48,6 @@ async function anthropicAnswer(
   const found = served.find(({ model }) => model.id === id || model.id === operation.slug);
   if (found === undefined) throw unknownModel(operation.slug);
   return anthropicModel(found);
-}
-
-/** Who requests what everybody may see. Credentials that are no good are none here. */
-async function knownAccount(call: HttpCall, internals: RouterInternals): Promise<Account> {
-  if (call.header('authorization') === undefined && call.header('x-api-key') === undefined) return ANONYMOUS;
-  try {
-    return await authorize(call, 'inference', internals);
-  } catch {
-    return ANONYMOUS;
-  }
 }
 
 /** Bodies of the operations that read the catalog. */

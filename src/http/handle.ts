@@ -16,6 +16,7 @@ import { type AdmittedCall, type CallContext, answerChat, answerEmbeddings, answ
 import {
   type AccountOperation,
   apiFormatAt,
+  type CatalogOperation,
   isCatalog,
   isKeys,
   type KeyOperation,
@@ -28,7 +29,6 @@ import type { RefusedRequest } from '../core/ledger/pending-record.ts';
 import type { MaybePromise } from '../platform/wait.ts';
 import type { Spelling } from './spelling.ts';
 import type { ResolvedConfig } from '../config/resolved-config.ts';
-import type { answerCatalog as AnswerCatalogFunction } from './catalog-operations.ts';
 import type { ApiFormatErrors } from '../formats/api-format.ts';
 import { API_FORMAT_ERRORS } from '../formats/errors.ts';
 import type { WarningEvent } from '../contracts/events.ts';
@@ -171,9 +171,27 @@ function mostNumbers({ config }: RouterInternals): number {
 }
 
 /** What reads the catalog is loaded by the first request that is about it. */
-async function catalogReply(...request: Parameters<typeof AnswerCatalogFunction>): Promise<HttpReply> {
+async function catalogReply(
+  internals: RouterInternals,
+  operation: CatalogOperation,
+  call: HttpCall,
+  context: CallContext,
+): Promise<HttpReply> {
+  // Probes of load balancers read the catalog.
+  internals.checkOpen();
+  const account = internals.config.authenticate === undefined ? ANONYMOUS : await knownAccount(call, internals);
   const { answerCatalog } = await import('./catalog-operations.ts');
-  return answerCatalog(...request);
+  return answerCatalog(internals, operation, { call, account, context });
+}
+
+/** Who requests what everybody may see. Credentials that are no good are none here. */
+async function knownAccount(call: HttpCall, internals: RouterInternals): Promise<Account> {
+  if (call.header('authorization') === undefined && call.header('x-api-key') === undefined) return ANONYMOUS;
+  try {
+    return await authorize(call, 'inference', internals);
+  } catch {
+    return ANONYMOUS;
+  }
 }
 
 /** What reads and writes batches is loaded by the first request that is about one. */

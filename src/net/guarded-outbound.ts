@@ -2,7 +2,7 @@
 import { fill } from '../options/option.ts';
 import { OUTBOUND, type OutboundOptions } from '../options/http.ts';
 import { type AddressGuard, type Transport, TransportError, type TransportResponse } from './transport.ts';
-import type { Environment } from '../platform/environment.ts';
+import type { Environment, Timer } from '../platform/environment.ts';
 import { wait } from '../platform/wait.ts';
 import { OutboundError } from './outbound-error.ts';
 import { checkOutboundUrl, isPublicAddress, type OutboundRules } from './outbound-url.ts';
@@ -31,71 +31,6 @@ export function guardedOutbound(
   const guard: AddressGuard = (host, address) => allowedHosts.has(host) || isPublicAddress(address);
   let transport: Promise<Transport> | undefined;
 
-  async function fetch(request: OutboundRequest): Promise<OutboundResponse> {
-    const bounded = boundsOf(request);
-    try {
-      const { response, url } = await follow(request, bounded.signal);
-      return await collect(response, url, request.maxBytes);
-    } catch (error) {
-      throw await bounded.problem(error);
-    } finally {
-      bounded.end();
-    }
-  }
-
-  async function open(request: OutboundRequest): Promise<OutboundStream> {
-    const bounded = boundsOf(request);
-    try {
-      const { response, url } = await follow(request, bounded.signal);
-      const cancel = (): void => {
-        bounded.end();
-        response.cancel();
-      };
-      let left = request.maxBytes;
-      const read = async (): Promise<readonly Uint8Array[] | undefined> => {
-        try {
-          const chunks = await response.read();
-          if (chunks === undefined) bounded.end();
-          for (const chunk of chunks ?? []) left -= chunk.byteLength;
-          if (left < 0) throw new OutboundError('too_large', `The URL sent more than ${request.maxBytes} bytes`);
-          return chunks;
-        } catch (error) {
-          const problem = await bounded.problem(error);
-          cancel();
-          throw problem;
-        }
-      };
-      return { status: response.status, url, header: (name) => response.header(name), read, cancel };
-    } catch (error) {
-      const problem = await bounded.problem(error);
-      bounded.end();
-      throw problem;
-    }
-  }
-
-  /** The time of a request, and the signal of whoever asks, as one signal; and what an error means under them. */
-  function boundsOf({ timeoutMs, signal }: OutboundRequest) {
-    const startedAt = environment.now();
-    const controller = new AbortController();
-    const giveUp = (): void => controller.abort();
-    const timer = environment.setTimer(giveUp, timeoutMs);
-    signal?.addEventListener('abort', giveUp);
-    if (signal?.aborted === true) giveUp();
-    return {
-      signal: controller.signal,
-      async problem(error: unknown): Promise<OutboundError> {
-        const problem = problemOf(error, signal, controller.signal);
-        const left = FAILURE_FLOOR_MS - (environment.now() - startedAt);
-        if (problem.problem === 'unreachable' && left > 0) await wait(environment, left, controller.signal);
-        return problem;
-      },
-      end(): void {
-        environment.clearTimer(timer);
-        signal?.removeEventListener('abort', giveUp);
-      },
-    };
-  }
-
   async function follow(
     request: OutboundRequest,
     signal: AbortSignal,
@@ -122,16 +57,98 @@ export function guardedOutbound(
   }
 
   return {
-    fetch,
-    open,
+    async fetch(request) {
+      const limits = new RequestLimits(request, environment);
+      try {
+        const { response, url } = await follow(request, limits.signal);
+        return await collect(response, url, request.maxBytes);
+      } catch (error) {
+        throw await limits.problem(error);
+      } finally {
+        limits.end();
+      }
+    },
+
+    async open(request) {
+      const limits = new RequestLimits(request, environment);
+      try {
+        const { response, url } = await follow(request, limits.signal);
+        return streamed(response, url, limits, request.maxBytes);
+      } catch (error) {
+        const problem = await limits.problem(error);
+        limits.end();
+        throw problem;
+      }
+    },
+
     async check(url, schemes) {
       checkOutboundUrl(url, { schemes, ports, allowedHosts });
       return Promise.resolve();
     },
+
     async close() {
       await (await transport)?.close();
     },
   };
+}
+
+/** The time of a request and the signal of its caller, as one signal; and what an error means under them. */
+class RequestLimits {
+  readonly #environment: Environment;
+  readonly #client: AbortSignal | undefined;
+  readonly #startedAt: number;
+  readonly #controller = new AbortController();
+  readonly #timer: Timer;
+
+  constructor({ timeoutMs, signal }: OutboundRequest, environment: Environment) {
+    this.#environment = environment;
+    this.#client = signal;
+    this.#startedAt = environment.now();
+    this.#timer = environment.setTimer(this.#giveUp, timeoutMs);
+    signal?.addEventListener('abort', this.#giveUp);
+    if (signal?.aborted === true) this.#giveUp();
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  async problem(error: unknown): Promise<OutboundError> {
+    const problem = problemOf(error, this.#client, this.signal);
+    const left = FAILURE_FLOOR_MS - (this.#environment.now() - this.#startedAt);
+    if (problem.problem === 'unreachable' && left > 0) await wait(this.#environment, left, this.signal);
+    return problem;
+  }
+
+  end(): void {
+    this.#environment.clearTimer(this.#timer);
+    this.#client?.removeEventListener('abort', this.#giveUp);
+  }
+
+  readonly #giveUp = (): void => this.#controller.abort();
+}
+
+/** A response that is read as it comes, within the limits of its request. */
+function streamed(response: TransportResponse, url: URL, limits: RequestLimits, maxBytes: number): OutboundStream {
+  const cancel = (): void => {
+    limits.end();
+    response.cancel();
+  };
+  let left = maxBytes;
+  const read = async (): Promise<readonly Uint8Array[] | undefined> => {
+    try {
+      const chunks = await response.read();
+      if (chunks === undefined) limits.end();
+      for (const chunk of chunks ?? []) left -= chunk.byteLength;
+      if (left < 0) throw new OutboundError('too_large', `The URL sent more than ${maxBytes} bytes`);
+      return chunks;
+    } catch (error) {
+      const problem = await limits.problem(error);
+      cancel();
+      throw problem;
+    }
+  };
+  return { status: response.status, url, header: (name) => response.header(name), read, cancel };
 }
 
 async function collect(response: TransportResponse, url: URL, maxBytes: number): Promise<OutboundResponse> {

@@ -22,6 +22,11 @@ export interface Logger {
  * of requests, and what plugins throw are never in them.
  */
 export function logSink(logger: Logger): RouterListeners {
+  return { ...requestLog(logger), ...stageLog(logger), ...stateLog(logger) };
+}
+
+/** Requests and their attempts. */
+function requestLog(logger: Logger): RouterListeners {
   return {
     request({ request }) {
       logger.debug({ ...aboutRequest(request), stream: request.stream }, 'request began');
@@ -58,6 +63,12 @@ export function logSink(logger: Logger): RouterListeners {
       else if (status < 500) logger.info(details, 'request refused');
       else logger.error(details, 'request failed');
     },
+  };
+}
+
+/** Plugins and server tools. */
+function stageLog(logger: Logger): RouterListeners {
+  return {
     plugin(event) {
       const { request, stage, plugin, hook, outcome } = event;
       const level = outcome === 'failed' || outcome === 'skipped' ? 'warn' : 'debug';
@@ -68,6 +79,12 @@ export function logSink(logger: Logger): RouterListeners {
       const level = outcome === 'failed' || outcome === 'timeout' ? 'warn' : 'debug';
       logger[level]({ ...aboutRequest(request), stage, tool, outcome, ...aboutCosts(event) }, 'server tool ended');
     },
+  };
+}
+
+/** Endpoints, batches and the router itself. */
+function stateLog(logger: Logger): RouterListeners {
+  return {
     health({ listed: _, ...details }) {
       const isGood = details.type === 'breaker' && details.state !== 'open';
       logger[isGood ? 'info' : 'warn'](

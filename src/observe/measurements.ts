@@ -4,6 +4,7 @@ import {
   listen,
   type RequestFacts,
   type RouterEventSource,
+  type RouterListeners,
   type StageCosts,
 } from '../contracts/events.ts';
 
@@ -220,16 +221,7 @@ export function measure(source: RouterEventSource, seriesOf: SeriesOf): () => vo
       const answered = models(request.operation)(provider)(modelOf(event)).answered(originOf(request));
       answered.requests(error)(durationMs / 1_000);
     },
-    plugin(event) {
-      const { plugin, hook, outcome, durationMs } = event;
-      seriesOf('plugins', { plugin, hook, outcome })(durationMs / 1_000);
-      recordServices(event, { operation: event.request.operation, plugin });
-    },
-    tool(event) {
-      const { tool, outcome, durationMs } = event;
-      seriesOf('tools', { tool, outcome })(durationMs / 1_000);
-      recordServices(event, { operation: event.request.operation, tool });
-    },
+    ...measuredStages(seriesOf),
     health(event) {
       const { provider } = event;
       const model = modelOf(event);
@@ -240,11 +232,26 @@ export function measure(source: RouterEventSource, seriesOf: SeriesOf): () => vo
       seriesOf('warnings', { code })(1);
     },
   });
+}
 
-  /** What models cost that a plugin or tool asked is counted with their own calls. */
-  function recordServices({ serviceCost }: StageCosts, labels: Labels): void {
+/** Plugins and server tools. */
+function measuredStages(seriesOf: SeriesOf): Required<Pick<RouterListeners, 'plugin' | 'tool'>> {
+  /** What models cost that a plugin or tool called is counted with their own calls. */
+  const recordServices = ({ serviceCost }: StageCosts, labels: Labels): void => {
     if (serviceCost !== undefined && serviceCost > 0) seriesOf('cost', labels)(serviceCost);
-  }
+  };
+  return {
+    plugin(event) {
+      const { plugin, hook, outcome, durationMs } = event;
+      seriesOf('plugins', { plugin, hook, outcome })(durationMs / 1_000);
+      recordServices(event, { operation: event.request.operation, plugin });
+    },
+    tool(event) {
+      const { tool, outcome, durationMs } = event;
+      seriesOf('tools', { tool, outcome })(durationMs / 1_000);
+      recordServices(event, { operation: event.request.operation, tool });
+    },
+  };
 }
 
 /** The series of one kind of request to one model of one provider. */

@@ -8,6 +8,7 @@ import type {
   LedgerQuery,
   LedgerRecord,
   LedgerSlot,
+  LedgerTimelineQuery,
 } from '../contracts/ledger.ts';
 import {
   addLines,
@@ -289,6 +290,15 @@ function costsOf(rows: readonly Row[]): readonly LedgerCost[] {
   }));
 }
 
+/** Values of the statement for a timeline. */
+export function timelineValues({ from, to, slotMs }: LedgerTimelineQuery) {
+  return {
+    minutes: slotMs / MINUTE_MS,
+    first: Math.floor(from / MINUTE_MS),
+    last: Math.ceil(to / MINUTE_MS),
+  };
+}
+
 /** Slots of rows. */
 export function slotsOf(rows: readonly Row[], slotMs: number): readonly LedgerSlot[] {
   return rows.map((row) => ({
@@ -316,6 +326,27 @@ export function failuresOf(rows: readonly Row[]): readonly LedgerFailure[] {
 /** Milliseconds since 1970 before which records are too old; undefined where they are kept for good. */
 export function oldestKept(keepDays: number, now: number): number | undefined {
   return keepDays === Infinity ? undefined : now - keepDays * DAY_MS;
+}
+
+/**
+ * Deletes records that are too old, when records have been added; not more often than {@link PURGE_EVERY_MS} says.
+ *
+ * @param now - Epoch milliseconds.
+ * @param deleteBefore - Deletes the records from before a time in epoch milliseconds.
+ */
+export function purging(
+  keepDays: number,
+  now: () => number,
+  deleteBefore: (time: number) => Promise<void>,
+): () => Promise<void> {
+  let purgedAt = -Infinity;
+  return async () => {
+    const at = now();
+    const before = oldestKept(keepDays, at);
+    if (before === undefined || at - purgedAt < PURGE_EVERY_MS) return;
+    purgedAt = at;
+    await deleteBefore(Math.floor(before));
+  };
 }
 
 /** @throws {@link ConfigError} for days that are none. */

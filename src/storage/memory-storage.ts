@@ -1,8 +1,8 @@
 /** The batch store in memory. */
 import { callable, checkShape } from '../platform/option-kinds.ts';
 import type { BatchStore } from '../contracts/batch-store.ts';
-import { Content, DeletedPlaces, newestAfter, recordsOf, tasksOf } from './memory-batches/records.ts';
-import { itemsOf, nameOf } from './memory-batches/items.ts';
+import { Content, DeletedPlaces, memoryRecords, memoryTasks, newestAfter } from './memory-batches/records.ts';
+import { memoryItems, nameOf } from './memory-batches/items.ts';
 import type { BatchFileRecord, BatchFileStore } from '../contracts/batch-file-store.ts';
 import type { BatchRecord } from '../contracts/batch-record.ts';
 
@@ -17,16 +17,16 @@ export function memoryStorage(options: MemoryStorageOptions = {}): BatchStore {
   checkShape<MemoryStorageOptions>({ now: callable }, options, 'memoryStorage');
   const { now = Date.now } = options;
   const content = new Content();
-  const files = filesOf(now);
-  const tasks = tasksOf(content, now);
+  const files = memoryFiles(now);
+  const tasks = memoryTasks(content, now);
   return {
     durable: false,
     files,
     open: () => Promise.resolve(),
     now: () => Promise.resolve(now()),
-    ...draftsOf(content, now),
-    ...recordsOf(content),
-    ...itemsOf(content, now),
+    ...memoryDrafts(content, now),
+    ...memoryRecords(content),
+    ...memoryItems(content, now),
     ...tasks,
     sweep: async (limits) => (await tasks.sweep(limits)) + files.sweep(limits.draftMs, limits.limit),
     close: () => Promise.resolve(),
@@ -37,7 +37,7 @@ export function memoryStorage(options: MemoryStorageOptions = {}): BatchStore {
 type Drafts = Pick<BatchStore, 'openDraft' | 'addItems' | 'publish' | 'discard'>;
 
 /** Makes {@link Drafts} in memory. */
-function draftsOf({ entries, tasks, keys }: Content, now: () => number): Drafts {
+function memoryDrafts({ entries, tasks, keys }: Content, now: () => number): Drafts {
   const decoder = new TextDecoder();
   return {
     async openDraft(account, batchId) {
@@ -101,30 +101,73 @@ interface MemoryFiles extends BatchFileStore {
 }
 
 /** Makes {@link MemoryFiles}. */
-function filesOf(now: () => number): MemoryFiles {
-  const entries = new Map<string, Entry>();
-  const deleted = new DeletedPlaces();
-  const published = (account: string, fileId: string): Entry | undefined => {
-    const entry = entries.get(nameOf(account, fileId));
+function memoryFiles(now: () => number): MemoryFiles {
+  const entries = new FileEntries();
+  return { ...memoryFileDrafts(entries, now), ...publishedMemoryFiles(entries, now) };
+}
+
+/** Files by account and id. */
+class FileEntries {
+  readonly #byName = new Map<string, Entry>();
+  /** Files that were deleted, whose places lists may go on behind. */
+  readonly #deleted = new DeletedPlaces();
+
+  /** One that is published or begun. */
+  find(account: string, fileId: string): Entry | undefined {
+    return this.#byName.get(nameOf(account, fileId));
+  }
+
+  published(account: string, fileId: string): Entry | undefined {
+    const entry = this.find(account, fileId);
     return entry?.record === undefined ? undefined : entry;
-  };
-  const begun = (account: string, fileId: string): Entry => {
-    const entry = entries.get(nameOf(account, fileId));
+  }
+
+  /** @throws RangeError when there is none. */
+  begun(account: string, fileId: string): Entry {
+    const entry = this.find(account, fileId);
     if (entry === undefined) throw new RangeError(`there is no file "${fileId}"`);
     return entry;
-  };
+  }
 
+  begin(account: string, fileId: string, touchedAt: number): void {
+    this.#byName.set(nameOf(account, fileId), { record: undefined, pieces: [], touchedAt });
+  }
+
+  /** Files of an account behind one, the newest first; undefined when that one is unknown. */
+  after(account: string, fileId: string | undefined): readonly BatchFileRecord[] | undefined {
+    return newestAfter(this.#byName.values(), account, fileId, this.#deleted);
+  }
+
+  delete(account: string, fileId: string): void {
+    const name = nameOf(account, fileId);
+    const record = this.#byName.get(name)?.record;
+    if (record !== undefined) this.#deleted.add(record);
+    this.#byName.delete(name);
+  }
+
+  /** Deletes what is over; gives its number. Whoever lists files does not go on behind these. */
+  sweep(isOver: (entry: Entry) => boolean, limit: number): number {
+    const over = [...this.#byName].filter(([, entry]) => isOver(entry)).slice(0, limit);
+    for (const [name] of over) this.#byName.delete(name);
+    return over.length;
+  }
+}
+
+/** Files that are being uploaded. */
+function memoryFileDrafts(
+  entries: FileEntries,
+  now: () => number,
+): Pick<BatchFileStore, 'open' | 'add' | 'publish' | 'discard'> {
   return {
     open(account, fileId) {
-      const name = nameOf(account, fileId);
-      const entry = entries.get(name);
-      if (entry === undefined) entries.set(name, { record: undefined, pieces: [], touchedAt: now() });
+      const entry = entries.find(account, fileId);
+      if (entry === undefined) entries.begin(account, fileId, now());
       else entry.touchedAt = now();
       return Promise.resolve();
     },
 
     async add(account, fileId, piece, content) {
-      const entry = begun(account, fileId);
+      const entry = entries.begun(account, fileId);
       if (entry.record !== undefined) throw new RangeError(`the file "${fileId}" is complete`);
       // The bytes belong to whoever gave them.
       entry.pieces[piece] ??= content.slice();
@@ -133,46 +176,50 @@ function filesOf(now: () => number): MemoryFiles {
     },
 
     async publish(file) {
-      const entry = begun(file.account, file.id);
+      const entry = entries.begun(file.account, file.id);
       const at = now();
       entry.record ??= { ...file, createdAt: at, deleteAt: at + file.deleteAt };
       return Promise.resolve(entry.record);
     },
 
     discard(account, fileId) {
-      const name = nameOf(account, fileId);
-      if (entries.get(name)?.record === undefined) entries.delete(name);
+      if (entries.published(account, fileId) === undefined) entries.delete(account, fileId);
       return Promise.resolve();
     },
+  };
+}
 
+/** Files that are there. */
+function publishedMemoryFiles(
+  entries: FileEntries,
+  now: () => number,
+): Pick<MemoryFiles, 'find' | 'list' | 'read' | 'remove' | 'sweep'> {
+  return {
     find(account, fileId) {
-      return Promise.resolve(published(account, fileId)?.record);
+      return Promise.resolve(entries.published(account, fileId)?.record);
     },
 
     list(account, { limit, after }) {
-      const rest = newestAfter(entries.values(), account, after, deleted);
+      const rest = entries.after(account, after);
       if (rest === undefined) return Promise.resolve({ files: [], more: false, isUnknown: true });
       return Promise.resolve({ files: rest.slice(0, limit), more: rest.length > limit });
     },
 
     read(account, fileId, piece) {
-      return Promise.resolve(published(account, fileId)?.pieces[piece]);
+      return Promise.resolve(entries.published(account, fileId)?.pieces[piece]);
     },
 
     remove(account, fileId) {
-      const entry = published(account, fileId);
-      if (entry?.record !== undefined) deleted.add(entry.record);
-      if (entry !== undefined) entries.delete(nameOf(account, fileId));
-      return Promise.resolve(entry !== undefined);
+      const isThere = entries.published(account, fileId) !== undefined;
+      if (isThere) entries.delete(account, fileId);
+      return Promise.resolve(isThere);
     },
 
     sweep(draftMs, limit) {
       const time = now();
-      const over = [...entries].filter(([, { record, touchedAt }]) =>
-        record === undefined ? touchedAt <= time - draftMs : record.deleteAt <= time,
-      );
-      for (const [name] of over.slice(0, limit)) entries.delete(name);
-      return Math.min(over.length, limit);
+      const isOver = ({ record, touchedAt }: Entry): boolean =>
+        record === undefined ? touchedAt <= time - draftMs : record.deleteAt <= time;
+      return entries.sweep(isOver, limit);
     },
   };
 }

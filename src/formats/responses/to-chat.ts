@@ -311,7 +311,7 @@ function messageOf(items: readonly AssistantItem[]): JsonObject {
   const annotations = [...chatAnnotations(parts), ...files];
   return {
     role: 'assistant',
-    ...contentOf(parts, calls.length > 0),
+    ...contentOf(parts, calls.length),
     ...(texts.length === 0 ? {} : { reasoning: texts.join('\n\n') }),
     ...(details.length === 0 ? {} : { reasoning_details: details as unknown as JsonValue }),
     ...(annotations.length === 0 ? {} : { annotations }),
@@ -330,9 +330,9 @@ function partsOf({ content }: MessageItem): readonly MessagePart[] {
 }
 
 /** One text stays a string, which every provider takes; a refusal alone is in its own member. */
-function contentOf(parts: readonly MessagePart[], called: boolean): JsonObject {
+function contentOf(parts: readonly MessagePart[], calls: number): JsonObject {
   const [first] = parts;
-  if (first === undefined) return { content: called ? null : '' };
+  if (first === undefined) return { content: calls > 0 ? null : '' };
   if (parts.length === 1 && 'text' in first) return { content: first.text };
   if (parts.length === 1 && first.type === 'refusal') return { content: null, refusal: first.refusal };
   return {

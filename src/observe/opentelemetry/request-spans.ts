@@ -46,6 +46,14 @@ interface OpenRequest {
 /** Requests that may be open. More than so many were forgotten by whoever read their streams. */
 const MAX_OPEN = 100_000;
 
+/** What spans have besides what events say. */
+interface SpanOptions {
+  /** Whether upstream calls carry the `traceparent` of their span. */
+  readonly propagate: boolean;
+  /** What a span gets of content. Default: nothing, and nothing listens to it. */
+  readonly contentOf?: ((event: ContentEvent) => Attributes | undefined) | undefined;
+}
+
 /**
  * Builds spans from events: one for each request, and in it one for each upstream call, hook of a plugin and call of a
  * server tool. Requests that a plugin or tool makes stand within it. Begins and ends are taken as they are told, so that
@@ -57,11 +65,7 @@ export class RequestSpans {
   readonly #open = new Map<string, OpenRequest>();
   readonly listeners: RouterListeners;
 
-  /**
-   * @param propagate - Whether upstream calls carry the `traceparent` of their span.
-   * @param contentOf - What a span gets of content. Default: nothing, and nobody listens to it.
-   */
-  constructor(tracer: Tracer, propagate: boolean, contentOf?: (event: ContentEvent) => Attributes | undefined) {
+  constructor(tracer: Tracer, { propagate, contentOf }: SpanOptions) {
     this.#tracer = tracer;
     this.#propagate = propagate;
     this.listeners = {
@@ -145,7 +149,7 @@ export class RequestSpans {
   }
 
   #pluginEnds(event: PluginEvent): void {
-    this.#stageEnds(event, event.outcome === 'failed' || event.outcome === 'skipped');
+    this.#stageEnds(event, ['failed', 'skipped']);
   }
 
   #toolBegins({ request, stage, tool, name }: ToolFacts): void {
@@ -159,7 +163,7 @@ export class RequestSpans {
   }
 
   #toolEnds(event: ToolEvent): void {
-    this.#stageEnds(event, event.outcome === 'failed' || event.outcome === 'timeout');
+    this.#stageEnds(event, ['failed', 'timeout']);
   }
 
   #stageBegins(request: RequestFacts, stage: number, name: string, attributes: Attributes): void {
@@ -167,11 +171,14 @@ export class RequestSpans {
     if (span !== undefined) this.#open.get(request.id)?.stages.set(stage, span);
   }
 
-  #stageEnds(event: PluginEvent | ToolEvent, failed: boolean): void {
+  #stageEnds<Outcome extends string>(
+    event: (PluginEvent | ToolEvent) & { readonly outcome: Outcome },
+    failures: readonly NoInfer<Outcome>[],
+  ): void {
     const span = taken(this.#open.get(event.request.id)?.stages, event.stage);
     if (span === undefined) return;
     span.setAttributes({ ...stageAttributes(event), 'signalbox.outcome': event.outcome });
-    if (failed) {
+    if (failures.includes(event.outcome)) {
       span.setAttribute('error.type', event.outcome);
       span.setStatus({ code: SpanStatusCode.ERROR });
     }

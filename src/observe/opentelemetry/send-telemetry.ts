@@ -27,7 +27,7 @@ export async function sendTelemetry(router: RouterEventSource, options: OpenTele
   const { tracerProvider = trace, meterProvider = metrics, propagate = true, content, redact, contentBytes } = options;
   checkShape(CONTENT_OPTIONS, { content, redact, contentBytes }, 'openTelemetry');
   const contentOf = (content ?? isContentWanted()) ? await contentRecorder(options) : undefined;
-  const spans = new RequestSpans(tracerProvider.getTracer(SCOPE), propagate, contentOf);
+  const spans = new RequestSpans(tracerProvider.getTracer(SCOPE), { propagate, contentOf });
   const removals = [listen(router, spans.listeners), measure(router, instrumentsOf(meterProvider.getMeter(SCOPE)))];
   return () => {
     for (const remove of removals) remove();

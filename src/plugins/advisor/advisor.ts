@@ -67,13 +67,8 @@ async function advise(
     { role: 'user', content: prompt },
   ];
   try {
-    const answer = await askHelper(
-      model,
-      requestedOptions.instructions ?? DEFAULT_INSTRUCTIONS,
-      messages,
-      requestedOptions,
-      context,
-    );
+    const instructions = requestedOptions.instructions ?? DEFAULT_INSTRUCTIONS;
+    const answer = await askHelper({ model, instructions, messages }, requestedOptions, context);
     return { result: { status: 'ok', model: answer.model, advice: textOfAnswer(answer) } };
   } catch (thrown) {
     signal.throwIfAborted();

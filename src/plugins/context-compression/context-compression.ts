@@ -85,39 +85,7 @@ export function contextCompression(options: ContextCompressionOptions = {}): Plu
     imageTokens = 1_600,
     maxMessages = usualMaximum,
   } = options;
-  /** Messages are frozen while plugins run, so what was counted once stays right. */
-  const estimates = new WeakMap<Message, CountedMessage>();
-
-  function estimated(message: Message, count: TokenCounter): CountedMessage {
-    const known = estimates.get(message);
-    if (known !== undefined) return known;
-    const counted = countMessage(message, count, imageTokens);
-    estimates.set(message, counted);
-    return counted;
-  }
-
-  /** How the prompt fits endpoints by estimate, in tokens of the estimate. */
-  function fitOf(request: NormalizedRequest, because: PluginCause, engine = usualEngine): PromptFit {
-    const count = sampledCount(mostTokens, request);
-    const sizes = request.messages.map((message) => estimated(message, count));
-    const beside = tokensBesideMessages(request, count);
-    const tokens = sumOf(sizes);
-    const roomAt = (endpoint: Endpoint): PromptRoom =>
-      scaled(promptRoom(endpoint, request, beside * tokenFactor(endpoint)), tokenFactor(endpoint));
-    let closer: number | undefined;
-    return {
-      tokens,
-      least: leastTokens(request.messages, sizes, { withInstructions: engine === 'relevant' }),
-      roomAt,
-      isTooLong(endpoint) {
-        const { whole } = roomAt(endpoint);
-        if (tokens <= whole) return false;
-        closer ??= closerEstimate(tokens, request, imageTokens);
-        return closer > whole;
-      },
-      shortenable: (endpoint) => mayShorten(endpoint, because),
-    };
-  }
+  const estimates = new PromptEstimates(tokenFactor, imageTokens);
 
   return definePlugin<ContextCompressionRequestOptions>({
     id: ID,
@@ -131,12 +99,12 @@ export function contextCompression(options: ContextCompressionOptions = {}): Plu
       const endpoints = request.targets.flatMap((target) => target.endpoints);
       // Taking part costs the caller's own body its way to the provider, so that needs a reason.
       if (request.native.requiredBy !== undefined) return false;
-      const { isTooLong } = fitOf(request, 'itself');
+      const { isTooLong } = estimates.fit(request, 'itself', usualEngine);
       return endpoints.some((endpoint) => isSmall(endpoint) && isTooLong(endpoint));
     },
 
-    onCandidates: (targets, request, { engine }, { because }) =>
-      markShortened(targets, request, fitOf(request, because, engine)),
+    onCandidates: (targets, request, { engine = usualEngine }, { because }) =>
+      markShortened(targets, request, estimates.fit(request, because, engine)),
 
     async onAttempt(request, endpoint, { engine = usualEngine }, context) {
       if (!mayShorten(endpoint, context.because)) return undefined;
@@ -144,13 +112,13 @@ export function contextCompression(options: ContextCompressionOptions = {}): Plu
       // A prompt that took long to read has taken its turn already.
       if (request.needs.promptTokens > LONG_PROMPT) await yieldTurn();
       const mostMessages = maxMessages(endpoint) ?? Infinity;
-      const fit = fitOf(request, context.because, engine);
+      const fit = estimates.fit(request, context.because, engine);
       const tooMany = messages.length > mostMessages;
       if (!tooMany && !fit.isTooLong(endpoint)) return undefined;
       const exact = await options.countTokens?.();
       const count = sampledCount(exact ?? mostTokens, request);
       const sizes = messages.map((one) =>
-        exact === undefined ? estimated(one, count) : countMessage(one, count, imageTokens),
+        exact === undefined ? estimates.size(one, count) : countMessage(one, count, imageTokens),
       );
       const factor = tokenFactor(endpoint);
       const room = scaled(promptRoom(endpoint, request, tokensBesideMessages(request, count) * factor), factor);
@@ -163,7 +131,7 @@ export function contextCompression(options: ContextCompressionOptions = {}): Plu
       const compressed = (await engineOf(engine))(messages, sizes, limits, count);
       if (compressed === undefined) return undefined;
       const after = sumOf(compressed.messages.map((one) => countMessage(one, count, imageTokens)));
-      context.stage(stageOf(messages.length, compressed, [before, after], engine, endpoint));
+      context.stage(stageOf(compressed, { messages: messages.length, before, after }, engine, endpoint));
       return { messages: compressed.messages };
     },
   });
@@ -224,10 +192,16 @@ function scaled({ whole, shortened }: ReturnType<typeof promptRoom>, factor: num
   return { whole: Math.floor(whole / factor), shortened: Math.floor(shortened / factor) };
 }
 
+/** Messages before compression, and tokens before and after it. */
+interface PromptSizes {
+  readonly messages: number;
+  readonly before: number;
+  readonly after: number;
+}
+
 function stageOf(
-  original: number,
   { messages, removed, shortened }: Compressed,
-  [before, after]: readonly [number, number],
+  { messages: original, before, after }: PromptSizes,
   engine: CompressionEngine,
   { model, providerName }: Endpoint,
 ): StageRecord {
@@ -247,6 +221,51 @@ function stageOf(
       provider: providerName,
     },
   };
+}
+
+/** Estimates of prompts. Messages are frozen while plugins run, so what was counted once stays right. */
+class PromptEstimates {
+  readonly #tokenFactor: (endpoint: Endpoint) => number;
+  readonly #imageTokens: number;
+  readonly #sizes = new WeakMap<Message, CountedMessage>();
+
+  constructor(tokenFactor: (endpoint: Endpoint) => number, imageTokens: number) {
+    this.#tokenFactor = tokenFactor;
+    this.#imageTokens = imageTokens;
+  }
+
+  size(message: Message, count: TokenCounter): CountedMessage {
+    const known = this.#sizes.get(message);
+    if (known !== undefined) return known;
+    const counted = countMessage(message, count, this.#imageTokens);
+    this.#sizes.set(message, counted);
+    return counted;
+  }
+
+  /** How a prompt fits endpoints by estimate, in tokens of the estimate. */
+  fit(request: NormalizedRequest, because: PluginCause, engine: CompressionEngine): PromptFit {
+    const count = sampledCount(mostTokens, request);
+    const sizes = request.messages.map((message) => this.size(message, count));
+    const beside = tokensBesideMessages(request, count);
+    const tokens = sumOf(sizes);
+    const roomAt = (endpoint: Endpoint): PromptRoom => {
+      const factor = this.#tokenFactor(endpoint);
+      return scaled(promptRoom(endpoint, request, beside * factor), factor);
+    };
+    let closer: number | undefined;
+    return {
+      tokens,
+      least: leastTokens(request.messages, sizes, { withInstructions: engine === 'relevant' }),
+      roomAt,
+      isTooLong: (endpoint) => {
+        const { whole } = roomAt(endpoint);
+        if (tokens <= whole) return false;
+        closer ??= closerEstimate(tokens, request, this.#imageTokens);
+        return closer > whole;
+      },
+      shortenable: (endpoint) => mayShorten(endpoint, because),
+    };
+  }
 }
 
 /** How long a prompt is, and what endpoints can do with it. */

@@ -1,11 +1,12 @@
 /** The plugin `file-parser`: turns files in prompts into text. */
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { NormalizedRequest } from '../../contracts/request.ts';
-import type { Plugin, RequestChange } from '../../contracts/plugin.ts';
+import type { ChunkTransform, Plugin, RequestChange } from '../../contracts/plugin.ts';
 import { definePlugin } from '../../core/pipeline/define-plugin.ts';
 import { checkShape, milliseconds, type OptionShape, withFunctions } from '../../platform/option-kinds.ts';
 import { createOutbound, type OutboundOptions } from '../../net/outbound.ts';
 import { type FileParserRequestOptions, parseFileParserOptions, type PdfEngine } from '../../protocol/web-options.ts';
+import type { ChatResult } from '../../protocol/chat-result.ts';
 import type { JsonObject } from '../../protocol/json.ts';
 import type { OptionsCheck } from '../../protocol/options.ts';
 import { systemEnvironment } from '../../platform/environment.ts';
@@ -66,24 +67,17 @@ export function fileParser(options: FileParserOptions = {}): Plugin<FileParserRe
 
   return definePlugin<FileParserRequestOptions, FileSession>({
     id: 'file-parser',
-    parseOptions,
+    parseOptions: (value) => parseOptions(value, ocr),
     whenItThrows: 'fail',
     timeoutMs,
-
-    runsUnasked(request) {
-      if (request.needs.files !== true || request.native?.requiredBy !== undefined) return false;
-      const files = fileParts(request.messages);
-      const endpoints = request.targets.flatMap((target) => target.endpoints);
-      const isUpload = store !== undefined && files.some(({ part }) => part.file.file_data === undefined);
-      return isUpload || endpoints.length === 0 || !endpoints.every(readsFiles);
-    },
+    runsUnasked: (request) => hasFilesToRead(request, store),
 
     async onRequest(request, { pdf }, context) {
       const { messages } = request;
       if (fileParts(messages).length === 0) return { type: 'continue' };
       const { FileSession: Session } = await import('./file-session.ts');
       const state = new Session(messages, sources, engines);
-      const engine = pdf?.engine ?? defaultEngine(request);
+      const engine = pdf?.engine ?? defaultEngine(request, usual);
       if (engine === undefined) return { type: 'continue', state };
       const changed =
         engine === 'native'
@@ -111,44 +105,60 @@ export function fileParser(options: FileParserOptions = {}): Plugin<FileParserRe
       return messages === request.messages ? undefined : { messages };
     },
 
-    onChunks(_request, _options, { state }) {
-      const annotations = state?.annotations ?? [];
-      if (annotations.length === 0) return undefined;
-      return {
-        start: undefined,
-        step: (held, chunk) => [held, [chunk]],
-        end: () => [{ type: 'delta', index: 0, delta: { annotations } }],
-      };
-    },
-
-    onResult(result, _request, _options, { state }) {
-      const annotations: readonly FileAnnotation[] = state?.annotations ?? [];
-      if (annotations.length === 0) return result;
-      const choices = result.choices.map((choice) => ({
-        ...choice,
-        message: { ...choice.message, annotations: [...(choice.message.annotations ?? []), ...annotations] },
-      }));
-      return { ...result, choices };
-    },
+    onChunks: (_request, _options, { state }) => annotating(state?.annotations ?? []),
+    onResult: (result, _request, _options, { state }) => annotated(result, state?.annotations ?? []),
 
     async close() {
       await Promise.all([outbound?.close(), engines.reader.close?.(), ocr?.close?.()]);
     },
   });
+}
 
-  /** The engine of a request that chooses none; undefined where it depends on who answers. */
-  function defaultEngine({ targets }: NormalizedRequest): PdfEngine | undefined {
-    const endpoints = targets.flatMap((target) => target.endpoints);
-    if (endpoints.length === 0) return undefined;
-    if (endpoints.every(readsFiles)) return 'native';
-    return endpoints.some(mayReadFiles) ? undefined : usual;
-  }
+/** Whether a request has files that its endpoints cannot take as they are, or that are here. */
+function hasFilesToRead(request: NormalizedRequest, store: FileParserOptions['store']): boolean {
+  if (request.needs.files !== true || request.native?.requiredBy !== undefined) return false;
+  const files = fileParts(request.messages);
+  const endpoints = request.targets.flatMap((target) => target.endpoints);
+  const isUpload = store !== undefined && files.some(({ part }) => part.file.file_data === undefined);
+  return isUpload || endpoints.length === 0 || !endpoints.every(readsFiles);
+}
 
-  function parseOptions(value: JsonObject): OptionsCheck<FileParserRequestOptions> {
-    const parsed = parseFileParserOptions(value);
-    if (!parsed.ok || parsed.options.pdf?.engine !== 'mistral-ocr' || ocr !== undefined) return parsed;
-    return { ok: false, path: 'pdf.engine', problem: NO_OCR };
-  }
+/**
+ * The engine of a request that chooses none; undefined where it depends on the endpoint that answers.
+ *
+ * @param usual - Where no endpoint may read files.
+ */
+function defaultEngine({ targets }: NormalizedRequest, usual: PdfEngine): PdfEngine | undefined {
+  const endpoints = targets.flatMap((target) => target.endpoints);
+  if (endpoints.length === 0) return undefined;
+  if (endpoints.every(readsFiles)) return 'native';
+  return endpoints.some(mayReadFiles) ? undefined : usual;
+}
+
+function parseOptions(value: JsonObject, ocr: FileParserOptions['ocr']): OptionsCheck<FileParserRequestOptions> {
+  const parsed = parseFileParserOptions(value);
+  if (!parsed.ok || parsed.options.pdf?.engine !== 'mistral-ocr' || ocr !== undefined) return parsed;
+  return { ok: false, path: 'pdf.engine', problem: NO_OCR };
+}
+
+/** Adds what was read from files behind the chunks of an answer. */
+function annotating(annotations: readonly FileAnnotation[]): ChunkTransform | undefined {
+  if (annotations.length === 0) return undefined;
+  return {
+    start: undefined,
+    step: (held, chunk) => [held, [chunk]],
+    end: () => [{ type: 'delta', index: 0, delta: { annotations } }],
+  };
+}
+
+/** The same for a result. */
+function annotated(result: ChatResult, annotations: readonly FileAnnotation[]): ChatResult {
+  if (annotations.length === 0) return result;
+  const choices = result.choices.map((choice) => ({
+    ...choice,
+    message: { ...choice.message, annotations: [...(choice.message.annotations ?? []), ...annotations] },
+  }));
+  return { ...result, choices };
 }
 
 const NO_OCR =

@@ -153,7 +153,7 @@ export class FileSession {
       throw fileProblem(found.path, `is ${mediaType.slice(0, 100)}; what can be read here are PDFs and plain texts`);
     }
     try {
-      return await readPdf(file, file.hash, engine, this.#engines, signal);
+      return await readPdf(file, engine, this.#engines, signal);
     } catch (error) {
       if (mayStay && error instanceof PdfError && error.problem === 'unavailable') return undefined;
       throw problemOfPdf(error, found);
@@ -232,8 +232,7 @@ const MAX_IMAGE_CHARACTERS = MAX_PLUGIN_OUTPUT_LENGTH * 0.75;
  * @throws {@link PdfError} when the local reader cannot; {@link RouterError} when the OCR engine fails.
  */
 async function readPdf(
-  { data, name }: LoadedFile,
-  hash: string,
+  { data, name, hash }: HashedFile,
   engine: 'cloudflare-ai' | 'mistral-ocr',
   { reader, ocr }: FileEngines,
   signal: AbortSignal,

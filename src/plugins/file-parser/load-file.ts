@@ -50,7 +50,7 @@ export async function loadFile(
   }
   const where = `${path}.file_data`;
   if (!/^data:/i.test(address))
-    return fetched(address, where, outbound(), asking.signal, { filename, maxBytes, tooLarge });
+    return fetched({ url: address, filename, where }, outbound(), asking.signal, { maxBytes, tooLarge });
   const parsed = parseDataUrl(address);
   if (parsed === undefined) throw fileProblem(where, 'must be a whole data URL');
   if (parsed.data.length * (parsed.isBase64 ? 0.75 : 1) > maxBytes + 3) throw tooLarge(where);
@@ -60,18 +60,20 @@ export async function loadFile(
   return { data, name: filename, mediaType: parsed.mediaType };
 }
 
+/** A file of a request behind an address. */
+interface AddressedFile {
+  readonly url: string;
+  readonly filename: string | undefined;
+  /** Where in the request the address is. */
+  readonly where: string;
+}
+
 async function fetched(
-  url: string,
-  where: string,
+  { url, filename, where }: AddressedFile,
   outbound: Outbound,
   signal: AbortSignal,
-  options: {
-    readonly filename: string | undefined;
-    readonly maxBytes: number;
-    readonly tooLarge: (where: string) => Error;
-  },
+  { maxBytes, tooLarge }: { readonly maxBytes: number; readonly tooLarge: (where: string) => Error },
 ): Promise<LoadedFile> {
-  const { filename, maxBytes, tooLarge } = options;
   try {
     const response = await outbound.fetch({
       url,

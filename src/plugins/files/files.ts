@@ -121,7 +121,7 @@ async function write(args: JsonObject, library: FileLibrary, caller: FileCaller)
   if (problem !== undefined || typeof name !== 'string' || typeof content !== 'string') {
     return { error: problem ?? 'filename and content must be texts' };
   }
-  return keep(name, typeOf(name), content, library, caller);
+  return keep({ name, mediaType: typeOf(name), content }, library, caller);
 }
 
 /** A changed file is a new one: what an id stands for never changes. */
@@ -139,13 +139,11 @@ async function edit(args: JsonObject, library: FileLibrary, caller: FileCaller):
   const problem = problemOfText('the new content', content);
   if (problem !== undefined) return { error: problem };
   const { name = 'file.txt', mediaType = typeOf(name) } = file;
-  return keep(name, mediaType, content, library, caller);
+  return keep({ name, mediaType, content }, library, caller);
 }
 
 async function keep(
-  name: string,
-  mediaType: string,
-  content: string,
+  { name, mediaType, content }: { readonly name: string; readonly mediaType: string; readonly content: string },
   library: FileLibrary,
   caller: FileCaller,
 ): Promise<FileOutcome> {

@@ -30,19 +30,19 @@ export async function deliberate(
   args: JsonObject,
   requestedOptions: FusionToolOptions,
   context: ToolContext,
-  { teams, memberTimeoutMs, analystTimeoutMs }: DeliberationOptions,
+  options: DeliberationOptions,
 ): Promise<ToolOutcome> {
   const { request, use, catalog } = context;
   if (request.within?.by.includes(FUSION_TOOL) === true) {
     return failedCall('fusion_invocation_capped', 'A panel cannot deliberate within a panel; answer by yourself');
   }
   if (use > 1) return failedCall('fusion_invocation_capped', 'There is one deliberation a request; answer now');
-  const team = chooseTeam(requestedOptions, { catalog, request, teams });
-  const question = questionOf(args, request);
-  const outcome = await ask(question, team, requestedOptions, context, memberTimeoutMs);
-  if (outcome.answers.length === 0) return lostAll(outcome, team, requestedOptions, context);
-  const analysis = await analyse(question, team, outcome.answers, context, analystTimeoutMs);
-  note(outcome, team, requestedOptions, context, analysis);
+  const team = chooseTeam(requestedOptions, { catalog, request, teams: options.teams });
+  const deliberation = { question: questionOf(args, request), team, requestedOptions, context, options };
+  const outcome = await ask(deliberation);
+  if (outcome.answers.length === 0) return lostAll(deliberation, outcome);
+  const analysis = await analyse(deliberation, outcome.answers);
+  note(deliberation, outcome, analysis);
   return {
     result: {
       status: 'ok',
@@ -54,13 +54,17 @@ export async function deliberate(
   };
 }
 
-function ask(
-  question: string,
-  { panel, sort }: ChosenTeam,
-  requestedOptions: FusionToolOptions,
-  context: ToolContext,
-  timeoutMs: number,
-): Promise<PanelOutcome> {
+/** A question, with those who answer it and what they are called with. */
+interface Deliberation {
+  readonly question: string;
+  readonly team: ChosenTeam;
+  readonly requestedOptions: FusionToolOptions;
+  readonly context: ToolContext;
+  readonly options: DeliberationOptions;
+}
+
+function ask({ question, team, requestedOptions, context, options }: Deliberation): Promise<PanelOutcome> {
+  const { panel, sort } = team;
   const messages = [panelMessage(question, context.request)];
   const sampling = {
     ...requestedOptions,
@@ -80,7 +84,7 @@ function ask(
       }),
       tools: requestedOptions.tools ?? DEFAULT_TOOLS.filter(({ type }) => context.serverTools.has(type)),
       toolsAreOptional: requestedOptions.tools === undefined,
-      timeoutMs,
+      timeoutMs: options.memberTimeoutMs,
     },
     context,
   );
@@ -94,12 +98,10 @@ interface Analysed {
 
 /** An analysis is worth having, but the answers are worth more: whatever goes wrong with it is no failure. */
 async function analyse(
-  question: string,
-  { analyst, sort }: ChosenTeam,
+  { question, team: { analyst, sort }, context: { call, signal }, options }: Deliberation,
   answers: readonly MemberAnswer[],
-  { call, signal }: ToolContext,
-  timeoutMs: number,
 ): Promise<Analysed> {
+  const timeoutMs = options.analystTimeoutMs;
   const request: ChatRequest = {
     ...innerRequest({
       model: analyst,
@@ -125,28 +127,23 @@ async function analyse(
   }
 }
 
-function lostAll(
-  outcome: PanelOutcome,
-  team: ChosenTeam,
-  requestedOptions: FusionToolOptions,
-  context: ToolContext,
-): ToolOutcome {
+function lostAll(deliberation: Deliberation, outcome: PanelOutcome): ToolOutcome {
+  const { requestedOptions } = deliberation;
   const { lost } = outcome;
   const reason = reasonOfLoss(lost);
   const message = lost.length === 0 ? 'There is no model for a panel here' : 'No model of the panel gave an answer';
-  note(outcome, team, requestedOptions, context);
+  note(deliberation, outcome);
   const failed = failedCall(reason, message, lost);
   return requestedOptions.on_failure === 'error' ? { ...failed, fails: errorOfLoss(reason, message, lost) } : failed;
 }
 
 /** Leaves a stage that tells who took part, and who was lost. */
 function note(
+  { team: { panel, analyst }, requestedOptions, context: { stage } }: Deliberation,
   { answers, lost }: PanelOutcome,
-  { panel, analyst }: ChosenTeam,
-  { preset, analysis_models: named }: FusionToolOptions,
-  { stage }: ToolContext,
   analysis?: Analysed,
 ): void {
+  const { preset, analysis_models: named } = requestedOptions;
   const costs = [...answers.map(({ cost }) => cost), analysis?.cost ?? 0];
   const data: JsonObject = {
     ...(named === undefined ? { preset: preset ?? DEFAULT_PRESET } : {}),

@@ -21,7 +21,7 @@ import {
 } from '../../protocol/inner-model-options.ts';
 import { RouterError, errorOf } from '../../protocol/router-error.ts';
 import type { ServerTool } from '../../protocol/tools.ts';
-import { type FusionTeam, type FusionTeams, outerModels, FUSION_TOOL } from './team.ts';
+import { type FusionTeam, type FusionTeams, outerModels, FUSION_TOOL, type TeamContext } from './team.ts';
 
 /** Options of `fusion` and {@link fusionTool}. Give both the same. */
 export interface FusionOptions {
@@ -116,8 +116,11 @@ export function fusion(options: FusionOptions = {}): Plugin<FusionPluginOptions>
     },
 
     onCandidates(targets, request, requestedOptions, context) {
+      const { catalog } = context;
       return targets.flatMap((target) =>
-        MODELS.includes(target.model) ? resolve(target, request, requestedOptions, context, teams) : [target],
+        MODELS.includes(target.model)
+          ? resolve(target, requestedOptions, context, { catalog, request, teams })
+          : [target],
       );
     },
   });
@@ -135,24 +138,23 @@ function withFusion(request: NormalizedRequest, options: FusionPluginOptions): r
 
 function resolve(
   { model, sort, admitTier }: ModelTarget,
-  request: NormalizedRequest,
   options: FusionPluginOptions,
   context: PlanContext,
-  teams: FusionTeams,
+  teamContext: TeamContext,
 ): readonly ModelTarget[] {
   const preset = options.preset ?? (model === FUSION_FLASH ? 'general-fast' : undefined);
-  const names = outerModels({ ...options, preset }, { catalog: context.catalog, request, teams });
+  const names = outerModels({ ...options, preset }, teamContext);
   return names.map((name) => {
     const found = context.target(name, 'fusion');
-    if (found === undefined) throw unknownModel(name, options.model !== undefined);
+    if (found === undefined) throw unknownModel(name, options.model === undefined ? 'router' : 'request');
     return { ...found, sort: found.sort ?? sort, admitTier: found.admitTier ?? admitTier };
   });
 }
 
-function unknownModel(name: string, isOfRequest: boolean): RouterError {
+function unknownModel(name: string, namedBy: 'request' | 'router'): RouterError {
   return new RouterError({
-    status: isOfRequest ? 400 : 500,
-    errorType: isOfRequest ? 'invalid_request' : 'server',
+    status: namedBy === 'request' ? 400 : 500,
+    errorType: namedBy === 'request' ? 'invalid_request' : 'server',
     message: `${name} is not a valid model ID for fusion: it must be a model that a provider of this router serves`,
   });
 }

@@ -25,7 +25,7 @@ export interface ChosenTeam {
 }
 
 /** What choosing depends on. */
-interface TeamContext {
+export interface TeamContext {
   readonly catalog: Catalog;
   readonly request: NormalizedRequest;
   readonly teams: FusionTeams;

@@ -169,9 +169,9 @@ function findInjections(folded: string, words: Words): readonly Finding[] {
   const findings: Finding[] = [];
   for (let at = 0; at < words.text.length; at += 1) {
     const word = words.text[at] ?? '';
-    for (const { name, steps } of BY_FIRST.get(word) ?? NONE) follow(name, steps, words, at, findings);
+    for (const pattern of BY_FIRST.get(word) ?? NONE) findings.push(...follow(pattern, words, at));
     for (const { prefix, pattern } of BY_PREFIX) {
-      if (word.startsWith(prefix)) follow(pattern.name, pattern.steps, words, at, findings);
+      if (word.startsWith(prefix)) findings.push(...follow(pattern, words, at));
     }
   }
   for (const mark of TEMPLATE_MARKS) {
@@ -183,7 +183,7 @@ function findInjections(folded: string, words: Words): readonly Finding[] {
 }
 
 /** Goes from the first word to the last, keeping all places where the one before may have been. */
-function follow(name: string, steps: readonly Step[], words: Words, at: number, findings: Finding[]): void {
+function follow({ name, steps }: Compiled, words: Words, at: number): readonly Finding[] {
   let places: readonly number[] = [at];
   for (const step of steps.slice(1)) {
     const next = new Set<number>();
@@ -193,12 +193,14 @@ function follow(name: string, steps: readonly Step[], words: Words, at: number, 
         if (word !== undefined && fits(step, word)) next.add(to);
       }
     }
-    if (next.size === 0) return;
+    if (next.size === 0) return NOT_FOUND;
     places = [...next];
   }
   const last = Math.min(...places);
-  findings.push({ pattern: name, start: words.start[at] ?? 0, end: words.end[last] ?? 0 });
+  return [{ pattern: name, start: words.start[at] ?? 0, end: words.end[last] ?? 0 }];
 }
+
+const NOT_FOUND: readonly Finding[] = [];
 
 function fits({ exact, prefixes }: Step, word: string): boolean {
   return exact.has(word) || prefixes.some((prefix) => word.startsWith(prefix));

@@ -134,24 +134,30 @@ export function guardrails(options: GuardrailsOptions = {}): Plugin<ReadyRules, 
         } satisfies Pick<Plugin<ReadyRules, ScreenedMessages>, 'onAttempt'>)
       : {}),
 
-    ...(looksAtAnswers
-      ? ({
-          onChunks: (_request, { answers }, context) =>
-            answers.length === 0 || streams !== 'window'
-              ? undefined
-              : windowedStream(answers, holdBack, (record) => context.stage(record)),
-
-          async onResult(result, _request, { answers }, context) {
-            const scan = new Scan(answers, context.signal);
-            const choices = await scan.run((visit) => visitAnswer(result.choices, visit));
-            for (const stage of stagesOf(scan)) context.stage(stage);
-            const error = blockingError(scan);
-            if (error !== undefined) throw error;
-            return { ...result, choices };
-          },
-        } satisfies Pick<Plugin<ReadyRules, ScreenedMessages>, 'onChunks' | 'onResult'>)
-      : {}),
+    ...(looksAtAnswers ? answerHooks(streams, holdBack) : {}),
   });
+}
+
+/** The hooks that look at answers. */
+function answerHooks(
+  streams: NonNullable<GuardrailsOptions['streams']>,
+  holdBack: number,
+): Required<Pick<Plugin<ReadyRules, ScreenedMessages>, 'onChunks' | 'onResult'>> {
+  return {
+    onChunks: (_request, { answers }, context) =>
+      answers.length === 0 || streams !== 'window'
+        ? undefined
+        : windowedStream(answers, holdBack, (record) => context.stage(record)),
+
+    async onResult(result, _request, { answers }, context) {
+      const scan = new Scan(answers, context.signal);
+      const choices = await scan.run((visit) => visitAnswer(result.choices, visit));
+      for (const stage of stagesOf(scan)) context.stage(stage);
+      const error = blockingError(scan);
+      if (error !== undefined) throw error;
+      return { ...result, choices };
+    },
+  };
 }
 
 /** Looks at the messages that are new, and notes what was found. */

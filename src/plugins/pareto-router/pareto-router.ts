@@ -56,7 +56,8 @@ export function paretoRouter(options: ParetoRouterOptions = {}): Plugin<ParetoRo
     onCandidates(targets, request, entry, context) {
       const router = targets.find(isOurs);
       if (router === undefined) return targets;
-      const chosen = choose(request, entry, router.sort === 'throughput', codingScore, context);
+      const speedOf = router.sort === 'throughput' ? speedsFor(context) : undefined;
+      const chosen = choose(request, entry, { codingScore, speedOf }, context);
       return inPlaceOfRouter(targets, isOurs, chosen, { strategy: 'pareto', refusedTogether: true });
     },
   });
@@ -78,11 +79,17 @@ function loadedBestOfTier(): typeof BestOfTier {
 const BY_SIZE_ONLY =
   'ranks models by context length, age and price only, because none of them has a coding score: declare `scores.coding` of models (`models.*.scores`), or give `paretoRouter({ codingScore })`';
 
+/** What candidates are compared by. */
+interface Comparison {
+  readonly codingScore: (candidate: Candidate) => number | undefined;
+  /** Tokens per second, where the fastest is wanted. */
+  readonly speedOf: TierOrder['speedOf'];
+}
+
 function choose(
   request: NormalizedRequest,
   entry: ParetoRouterEntry,
-  nitro: boolean,
-  codingScore: (candidate: Candidate) => number | undefined,
+  { codingScore, speedOf }: Comparison,
   context: CandidatesContext,
 ): readonly Candidate[] {
   const { max_price: cap, min_coding_score: score = 1, price_source: source = 'prompt' } = entry;
@@ -95,7 +102,7 @@ function choose(
     cost: priceOf(candidate.endpoints, source, (endpoint) => requestPrice(endpoint, request)),
   }));
   const hasScores = scores.size > 0;
-  const tierOrder = { speedOf: speedsFor(nitro, context), sizeOnly: !hasScores };
+  const tierOrder = { speedOf, sizeOnly: !hasScores };
   const found = cap === undefined ? codersOfTier(coders, tierOf(score), tierOrder) : undefined;
   const order = (found?.coders ?? codersUnder(coders, cap ?? 0)).map(({ candidate }) => candidate);
   const sticky = stickyCandidate(order, context);
@@ -104,12 +111,13 @@ function choose(
   context.stage({
     type: 'router',
     name: 'pareto-router',
-    summary: summaryOf(chosen, found?.tier, tierOf(score), cap, hasScores, sticky !== undefined),
+    summary: summaryOf(chosen, { tier: found?.tier, requested: tierOf(score), cap, hasScores, sticky }),
     data: {
       ...(found === undefined ? { max_price: cap ?? 0 } : { tier: found.tier, requested_tier: tierOf(score) }),
       price_source: source,
       ranking: hasScores ? 'scores' : 'size',
-      first_by: sticky === undefined ? (nitro && found !== undefined ? 'throughput' : 'rank') : 'session',
+      first_by:
+        sticky === undefined ? (speedOf !== undefined && found !== undefined ? 'throughput' : 'rank') : 'session',
       candidates: coders.length,
       models: chosen.map(({ model }) => model.id),
       ...(hasScores ? {} : { warnings: [BY_SIZE_ONLY] }),
@@ -134,9 +142,8 @@ function catalogScore({ endpoints }: Candidate): number | undefined {
   return undefined;
 }
 
-/** How fast models are, where the request wants the fastest one: each as fast as its fastest endpoint. */
-function speedsFor(nitro: boolean, context: CandidatesContext): ((coder: Coder) => number | undefined) | undefined {
-  if (!nitro) return undefined;
+/** How fast models are: each as fast as its fastest endpoint. */
+function speedsFor(context: CandidatesContext): (coder: Coder) => number | undefined {
   return ({ candidate }) => {
     const speeds = candidate.endpoints.flatMap((endpoint) => context.throughput(endpoint) ?? []);
     return speeds.length === 0 ? undefined : Math.max(...speeds);
@@ -150,19 +157,23 @@ function reasonFor(one: Candidate, order: readonly Candidate[], cap: number | un
     : 'above max_price, or without a coding score';
 }
 
-function summaryOf(
-  [best]: readonly Candidate[],
-  tier: Tier | undefined,
-  wanted: Tier,
-  cap: number | undefined,
-  hasScores: boolean,
-  isSticky: boolean,
-): string {
+/** How models were chosen. */
+interface ChoiceFacts {
+  /** Undefined where a price was the limit. */
+  readonly tier: Tier | undefined;
+  readonly requested: Tier;
+  readonly cap: number | undefined;
+  readonly hasScores: boolean;
+  /** The model that the session keeps. */
+  readonly sticky: Candidate | undefined;
+}
+
+function summaryOf([best]: readonly Candidate[], { tier, requested, cap, hasScores, sticky }: ChoiceFacts): string {
   const found = best?.model.id ?? 'no model';
   const where = tier === undefined ? `at or under ${cap} USD per million input tokens` : `in the ${tier} tier`;
-  const missing = tier === undefined || tier === wanted ? '' : ` (the ${wanted} tier is empty)`;
+  const missing = tier === undefined || tier === requested ? '' : ` (the ${requested} tier is empty)`;
   const guessed = hasScores ? '' : '; tiers by context length, age and price, because no candidate has a coding score';
-  return `${found} ${where}${missing}${guessed}${isSticky ? '; the session keeps its model' : ''}`;
+  return `${found} ${where}${missing}${guessed}${sticky !== undefined ? '; the session keeps its model' : ''}`;
 }
 
 /** Classes of models by where their coding score stands among the others. */

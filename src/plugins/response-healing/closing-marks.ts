@@ -36,6 +36,8 @@ const VALUE = /[urb]{0,2}["'“„`]|[{[(\d.-]|true\b|false\b|null\b|True\b|Fals
 export const WHOLE_ITEM = /["“](?:[^"“”\n\\]|\\.){0,400}["”]\s{0,20}(?:[,\]]|$)/y;
 /** A text in a list that has its line for itself, whatever quotes are in it. Sticky. */
 export const ITEM_ON_LINE = /["“][^\n]{0,1000}["”],?[ \t]{0,20}\n/y;
+/** What else a line of a list may be or begin with, where commas are missing. */
+const ITEM_WITHOUT_QUOTES = /(?:-?\d[\d.eE+-]{0,30}|true|false|null|True|False|None)[ \t]{0,20}(?:[\n,}\]]|$)|[{[]/y;
 /** A text in a list that lacks its first quote, behind a comma. Sticky. */
 export const HALF_QUOTED_ITEM = /\s{0,40},\s{0,40}\p{L}[^"“”\n{}[\]:,]{0,120}["”]\s{0,40}[,\]]/uy;
 /** A member behind a bracket that closed too soon. */
@@ -87,7 +89,8 @@ export function endsText(source: string, at: number, context: TextContext): bool
     case '~':
       return brokeLine && /^(?:```|~~~)/.test(source.slice(next, next + 3));
     default:
-      if (!brokeLine || place !== 'object') return false;
+      if (!brokeLine) return false;
+      if (place !== 'object') return matches(ITEM_WITHOUT_QUOTES, source, next);
       return matches(bareKeys ? BARE_KEY : BARE_KEY_AND_VALUE, source, next);
   }
 }
@@ -134,7 +137,8 @@ function closesOn(source: string, at: number, level: number, { open, bareKeys }:
   const around = open[depth - 1] ?? 'array';
   if (following === ',' || following === ';') return goesOn(source, skipSpace(source, next + 1), around, bareKeys);
   if (following === undefined || /[`~/#]/.test(following)) return true;
-  return around === 'object' ? goesOn(source, next, around, bareKeys) : /["'{[(]/.test(following);
+  if (around === 'object') return goesOn(source, next, around, bareKeys);
+  return /["'{[(]/.test(following) || matches(ITEM_WITHOUT_QUOTES, source, next);
 }
 
 /** Nothing but brackets and the end of a fence is left. */

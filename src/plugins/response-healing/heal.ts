@@ -1,6 +1,7 @@
 /** Repairs answers that should be JSON and are not. */
 import { fitsSchema } from './fits-schema.ts';
-import type { JsonObject, JsonValue } from '../../protocol/json.ts';
+import { canonical } from '../../platform/json.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../protocol/json.ts';
 import { readEscape, writesLatex } from './read-text.ts';
 import { MAX_DEPTH, scalarOf } from './read-word.ts';
 import { tidy } from './tidy.ts';
@@ -33,7 +34,7 @@ export type Healed =
     };
 
 /** Why a text was not healed. */
-type HealFailure = 'no JSON found' | 'cut off' | 'does not fit the schema' | 'too long';
+type HealFailure = 'no JSON found' | 'several answers' | 'cut off' | 'does not fit the schema' | 'too long';
 
 /** Longer answers stay as they are. */
 const MAX_LENGTH = 500_000;
@@ -57,11 +58,18 @@ export function heal(text: string, { schema, complete = true }: HealOptions = {}
   const ranked = usable
     .filter((one) => schema !== undefined || isPlausible(one, answer))
     .sort((left, right) => rankOf(left) - rankOf(right) || right.json.length - left.json.length);
-  for (const { json, repairs, start, doubtful } of ranked) {
-    const fits = schema === undefined ? undefined : fitsSchema(schema, JSON.parse(json) as JsonValue);
-    if (fits === false || (doubtful && fits !== true)) continue;
+  const fitting = ranked.flatMap((one) => {
+    const fits = schema === undefined ? undefined : fitsSchema(schema, JSON.parse(one.json) as JsonValue);
+    return fits === false || (one.doubtful && fits !== true) ? [] : [{ ...one, fits: fits === true }];
+  });
+  const [first, ...others] = fitting;
+  if (first !== undefined) {
+    if (others.some((other) => isRival(other, first))) return { type: 'failed', reason: 'several answers' };
+    const { json, start, closed, fits } = first;
+    // What is there may be a part of what was meant, its last number or text too.
+    const repairs = closed ? first.repairs : [...first.repairs, 'end missing'];
     const taken = start > 0 || answer !== text || repairs.length === 0 ? ['extracted', ...repairs] : repairs;
-    return { type: 'healed', json, repairs: taken, fits: fits === true };
+    return { type: 'healed', json, repairs: taken, fits };
   }
   return {
     type: 'failed',
@@ -73,6 +81,16 @@ export function heal(text: string, { schema, complete = true }: HealOptions = {}
 /** A list in the middle of a sentence is rather a citation, unless it holds texts or objects. */
 function isPlausible({ kind, alone, json, start }: Candidate, answer: string): boolean {
   return alone || (kind === 'object' ? json.length > 2 : /^\[\s*[{["'“(]/.test(answer.slice(start, start + 40)));
+}
+
+/** Whether something else in an answer could be what was requested as well as what comes first, and says another thing. */
+function isRival(other: Candidate, first: Candidate): boolean {
+  if (rankOf(other) !== rankOf(first)) return false;
+  const [one, whole] = [JSON.parse(other.json) as JsonValue, JSON.parse(first.json) as JsonValue];
+  if (!isJsonObject(one) || !isJsonObject(whole)) return canonical(one) !== canonical(whole);
+  // One with all members of the other and more was filled in later; two of a kind contradict each other.
+  const has = Object.keys(one).every((key) => Object.hasOwn(whole, key));
+  return has && Object.keys(whole).length > Object.keys(one).length ? false : canonical(one) !== canonical(whole);
 }
 
 /** Objects before lists, whole ones before those that were cut off, those that stand alone before others. */
@@ -119,6 +137,8 @@ const PROMISING =
 /** What is promising only where it stands alone: keys without colons, words in a list, nothing at all. */
 const PROMISING_ALONE =
   /\{\s{0,200}["'“„`][^\n"'“”„`:{}[\]]{1,120}["'”“`]\s{0,20}["'“\d{[tfn]|\[\s{0,200}\p{L}[^\n{}[\]"]{0,200},|[{[]\s{0,20}(?:(?:\.{3}|…)\s{0,20}[}\]]|$)/uy;
+/** What comes before a brace of LaTeX: `_{k=0}`, `\\frac{…}{…}`. */
+const FORMULA = /[_^]$|\\[A-Za-z]{1,30}(?:\{[^{}]{0,30}\})?$/;
 /** A member behind a closed object: it was closed too soon. */
 const GOES_ON = /^\s{0,40},?\s{0,40}"[^"\n]{1,120}"\s{0,20}:/;
 const KEY_FIRST = /^\s{0,200}["“][^"“”\n]{1,120}["”]\s{0,20}:/;
@@ -208,7 +228,8 @@ function repairedSpan(
   // Without a single quote it is more likely code or a sentence than data.
   const json = /["'“„`]/.test(written) ? repair(written, { latex }) : undefined;
   if (json === undefined || json[0] !== written[0]) return undefined;
-  return { json, end, closed: true, repairs: ['rewritten'], doubtful: false };
+  // Another member behind the last bracket says that it was not the last one.
+  return { json, end, closed: !/^\s*,/.test(text.slice(end, end + 40)), repairs: ['rewritten'], doubtful: false };
 }
 
 /** Where the bracket at a place is closed, going by brackets alone; 0 when it is not. */
@@ -229,6 +250,7 @@ function nextBracket(text: string, from: number): number {
 }
 
 function promises(text: string, start: number): boolean {
+  if (FORMULA.test(text.slice(Math.max(0, start - 40), start))) return false;
   PROMISING.lastIndex = start;
   if (PROMISING.test(text)) return true;
   PROMISING_ALONE.lastIndex = start;

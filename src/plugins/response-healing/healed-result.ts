@@ -54,16 +54,15 @@ function nothingToFit(): RouterError {
 /**
  * A non-streaming response, repaired where it is not quite JSON.
  *
- * @param isHeld - Whether it was held to its schema, where it has one: then it is as it should be.
+ * @param ensure - `schema` where it was held to its schema, if it has one: then it is as it should be.
  */
 export function healedResult(
   result: ChatResult,
   format: JsonFormat,
-  isHeld: boolean,
+  ensure: 'schema' | undefined,
   context: Pick<PluginContext, 'stage'>,
 ): ChatResult {
-  if (isHeld && format.type === 'json_schema' && schemaOf(format) !== undefined) return result;
-  const several = result.choices.length > 1;
+  if (ensure !== undefined && format.type === 'json_schema' && schemaOf(format) !== undefined) return result;
   const choices = result.choices.map((choice) => {
     const { content } = choice.message;
     if (content === null || (choice.message.tool_calls ?? []).length > 0 || choice.message.refusal !== null) {
@@ -71,7 +70,7 @@ export function healedResult(
     }
     const healed = heal(content, { schema: schemaOf(format), complete: isComplete(choice) });
     if (healed.type === 'intact') return choice;
-    context.stage(stageOf(format, choice, content.length, healed, several));
+    context.stage(stageOf(result, choice, format, healed));
     return healed.type === 'healed' ? withContent(choice, healed.json) : choice;
   });
   return choices.every((choice, index) => choice === result.choices[index]) ? result : { ...result, choices };
@@ -107,12 +106,13 @@ function withoutPlace(annotation: Annotation): Annotation {
 }
 
 function stageOf(
+  { choices }: ChatResult,
+  { index, message }: Choice,
   { type: mode }: JsonFormat,
-  { index }: Choice,
-  length: number,
   healed: Exclude<Healed, { readonly type: 'intact' }>,
-  several: boolean,
 ): StageRecord {
+  const several = choices.length > 1;
+  const { length } = message.content ?? '';
   const improved = healed.type === 'healed';
   const which = several ? `choice ${index}: ` : '';
   return {

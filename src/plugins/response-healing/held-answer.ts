@@ -69,18 +69,19 @@ function judge(choice: Choice, schema: JsonObject): JudgedChoice {
   if (healed.type === 'healed') {
     return { choice, json: healed.json, repairs: healed.repairs, fits: healed.fits ? true : undefined };
   }
-  if (healed.type === 'failed') return refused(faultOf(healed, schema, complete));
+  if (healed.type === 'failed') return refused(complete ? faultOf(healed, schema) : CUT_OFF);
   const value = JSON.parse(answer) as JsonValue;
   const fits = fitsSchema(schema, value);
   return fits === false ? refused(mismatchIn(schema, value)) : { choice, repairs: [], fits };
 }
 
+const CUT_OFF = { path: '$', problem: 'must come to its end, but was cut off' };
+
 function faultOf(
   { reason, misfit }: Extract<Healed, { readonly type: 'failed' }>,
   schema: JsonObject,
-  complete: boolean,
 ): Omit<Mismatch, 'answer'> {
-  if (!complete || reason === 'cut off') return { path: '$', problem: 'must come to its end, but was cut off' };
+  if (reason === 'cut off') return CUT_OFF;
   if (reason === 'too long') return { path: '$', problem: 'is too long to be healed' };
   if (misfit !== undefined) return mismatchIn(schema, JSON.parse(misfit) as JsonValue);
   return { path: '$', problem: 'must be JSON' };

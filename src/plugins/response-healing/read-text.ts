@@ -155,7 +155,8 @@ export function swallowsMembers(written: string, { guessed }: { readonly guessed
 /** True for a quote that begins something, going by the characters beside it. */
 function opensQuote(source: string, at: number, from: number): boolean {
   const before = at === from ? ' ' : (source[at - 1] ?? ' ');
-  return /[\s([{]/.test(before) && /\S/.test(source[at + 1] ?? ' ');
+  // What follows a quoted text, as in `"11 ", then`, begins none.
+  return /[\s([{]/.test(before) && /^(?![,;:!?)`]|\.(?:\s|$))\S/.test(source.slice(at + 1, at + 3));
 }
 
 /**

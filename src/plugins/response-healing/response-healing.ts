@@ -35,7 +35,7 @@ export function responseHealing(): Plugin {
     },
     async onResult(result, { responseFormat: format }, { ensure }, context) {
       if (format?.type !== 'json_object' && format?.type !== 'json_schema') return result;
-      return (await loadHealing()).healedResult(result, format, ensure !== undefined, context);
+      return (await loadHealing()).healedResult(result, format, ensure, context);
     },
   });
 }

@@ -44,7 +44,7 @@ const ELLIPSIS = /\.{3}|…/y;
  * @param latex - Whether the text has commands of LaTeX that cannot be escapes.
  */
 export function tidy(source: string, at: number, { latex }: { readonly latex: boolean }): Tidied | NotTidied {
-  return new Tidier(source, at, latex).run();
+  return new Tidier(source, at, { latex }).run();
 }
 
 class Tidier {
@@ -59,7 +59,7 @@ class Tidier {
   /** An object within an object has been closed, so that a superfluous bracket may have closed it too soon. */
   #closedWithin = false;
 
-  constructor(source: string, at: number, latex: boolean) {
+  constructor(source: string, at: number, { latex }: { readonly latex: boolean }) {
     this.#source = source;
     this.#at = at;
     this.#latex = latex;
@@ -69,7 +69,7 @@ class Tidier {
     this.#open();
     for (;;) {
       const frame = this.#frames.at(-1);
-      if (frame === undefined) return this.#finished(true);
+      if (frame === undefined) return this.#finished('closed');
       this.#skipSpace();
       if (this.#at >= this.#source.length || this.#match(FENCE) !== '') {
         return this.#frames.length === 1 && frame.members === 0 && this.#at < this.#source.length
@@ -366,14 +366,14 @@ class Tidier {
     }
     for (const frame of this.#frames.toReversed()) this.#pieces.push(CLOSER[frame.kind]);
     this.#repairs.add('brackets');
-    return this.#finished(false);
+    return this.#finished('cut off');
   }
 
-  #finished(closed: boolean): Tidied {
+  #finished(ending: 'closed' | 'cut off'): Tidied {
     return {
       json: this.#pieces.join(''),
       end: this.#at,
-      closed,
+      closed: ending === 'closed',
       repairs: [...this.#repairs],
       doubtful: this.#doubtful,
       bareTexts: this.#bareTexts,

@@ -64,7 +64,8 @@ async function work(
   const model = helperModel(requestedOptions, SMALL, context);
   const instructions = requestedOptions.instructions ?? DEFAULT_INSTRUCTIONS;
   try {
-    const answer = await askHelper(model, instructions, [{ role: 'user', content: task }], requestedOptions, context);
+    const messages = [{ role: 'user', content: task }] as const;
+    const answer = await askHelper({ model, instructions, messages }, requestedOptions, context);
     return { result: { status: 'ok', model: answer.model, task_name: taskName, outcome: textOfAnswer(answer) } };
   } catch (thrown) {
     context.signal.throwIfAborted();

@@ -65,6 +65,14 @@ const DEFAULT_RESULTS = 5;
 const DEFAULT_TOTAL_RESULTS = 50;
 const MAX_QUERY_LENGTH = 1_000;
 
+/** Arguments of a call, as JSON Schema. */
+const PARAMETERS: JsonObject = {
+  type: 'object',
+  properties: { query: { type: 'string', description: 'What to search for, in the words of a search engine' } },
+  required: ['query'],
+  additionalProperties: false,
+};
+
 /**
  * The server tool `router:web_search` and its short forms (gaps 2.1, 2.2): the model searches when and as often as it
  * chooses. Where every endpoint of the request has a search of its own, the provider does it.
@@ -89,12 +97,7 @@ export function webSearchTool(options: WebSearchToolOptions = {}): ServerToolDef
       if (engines.length === 0) throw nobodySearches(targets);
       return {
         description: `Searches the web and gives the best ${requestedOptions.maxResults} pages with excerpts. ${UNTRUSTED_PAGES}`,
-        parameters: {
-          type: 'object',
-          properties: { query: { type: 'string', description: 'What to search for, in the words of a search engine' } },
-          required: ['query'],
-          additionalProperties: false,
-        },
+        parameters: PARAMETERS,
       };
     },
 

@@ -1,5 +1,6 @@
 /** The plugin `web`: adds search results to a prompt. */
 import type { ChunkTransform, Plugin } from '../../contracts/plugin.ts';
+import type { NormalizedRequest } from '../../contracts/request.ts';
 import { definePlugin } from '../../core/pipeline/define-plugin.ts';
 import { checkShape, milliseconds, type OptionShape } from '../../platform/option-kinds.ts';
 import type { JsonObject } from '../../protocol/json.ts';
@@ -88,17 +89,13 @@ export function web(options: WebPluginOptions = {}): Plugin<WebRequestOptions, W
       const choice = chooseSearch(request, requestedOptions, engines, { insist: true });
       if (choice === undefined) return { type: 'block', error: nobodySearches(request.targets) };
       if (choice.type === 'native') {
-        const own = request.parameters.web_search_options;
-        const parameters = {
-          ...request.parameters,
-          web_search_options: { ...own, ...nativeOptions(requestedOptions) },
-        };
         context.stage({
           name: 'web-search',
           summary: 'left to the provider',
           data: { engine: 'native', ...noteOf(requestedOptions) },
         });
-        return { type: 'continue', change: { parameters }, state: { native: true, results: [] } };
+        const change = { parameters: withNativeOptions(request, requestedOptions) };
+        return { type: 'continue', change, state: { native: true, results: [] } };
       }
       const query = searchText(request.messages);
       if (query === undefined) {
@@ -138,6 +135,15 @@ export function web(options: WebPluginOptions = {}): Plugin<WebRequestOptions, W
       await Promise.all(engines.map((engine) => engine.close?.()));
     },
   });
+}
+
+/** The parameters of a request whose provider searches. */
+function withNativeOptions(
+  { parameters }: NormalizedRequest,
+  requestedOptions: WebRequestOptions,
+): NormalizedRequest['parameters'] {
+  const { web_search_options: own } = parameters;
+  return { ...parameters, web_search_options: { ...own, ...nativeOptions(requestedOptions) } };
 }
 
 /** Lets an answer pass and adds the citations behind it, when all its links are known. */

@@ -62,9 +62,13 @@ class ItemList {
     return this.#items.filter(({ outcome }) => outcome === undefined);
   }
 
+  /** The first requests that nobody has claimed. */
+  fresh(limit: number): readonly Item[] {
+    return this.#neverClaimed(limit).filter(({ attempts }) => attempts === 0);
+  }
+
   /** The first requests that have no outcome and that nobody holds. */
-  idle(limit: number, now: number, fresh: boolean): readonly Item[] {
-    if (fresh) return this.#neverClaimed(limit).filter(({ attempts }) => attempts === 0);
+  idle(limit: number, now: number): readonly Item[] {
     const given = [...this.#begun].filter(({ leaseUntil }) => leaseUntil <= now);
     const all = [...given, ...this.#neverClaimed(limit)];
     return all.sort((left, right) => left.index - right.index).slice(0, limit);
@@ -185,7 +189,15 @@ type Items = Pick<
 >;
 
 /** Makes {@link Items} in memory. */
-export function itemsOf({ entries }: { readonly entries: Entries }, now: () => number): Items {
+export function memoryItems({ entries }: { readonly entries: Entries }, now: () => number): Items {
+  return { ...memoryClaims(entries, now), ...memoryOutcomes(entries) };
+}
+
+/** Requests that are claimed and given back. */
+function memoryClaims(
+  entries: Entries,
+  now: () => number,
+): Pick<Items, 'claimItems' | 'renewItems' | 'releaseItems' | 'findShared'> {
   function held(account: string, batchId: string, token: string): readonly Item[] {
     return entries.find(account, batchId)?.items.held(token) ?? [];
   }
@@ -198,7 +210,8 @@ export function itemsOf({ entries }: { readonly entries: Entries }, now: () => n
       if (entry === undefined || !mayRun) return Promise.resolve([]);
       const { items } = entry;
       const time = now();
-      const claimed = indexes === undefined ? items.idle(limit, time, fresh) : items.idleOf(indexes, limit, time);
+      const idle = fresh ? items.fresh(limit) : items.idle(limit, time);
+      const claimed = indexes === undefined ? idle : items.idleOf(indexes, limit, time);
       for (const item of claimed) items.claim(item, token, time + leaseMs);
       return Promise.resolve(
         claimed.map(({ index, customId, body, attempts }) => ({ index, customId, body, attempts })),
@@ -225,7 +238,12 @@ export function itemsOf({ entries }: { readonly entries: Entries }, now: () => n
       }
       return Promise.resolve();
     },
+  };
+}
 
+/** Outcomes of requests. */
+function memoryOutcomes(entries: Entries): Pick<Items, 'storeOutcomes' | 'failRemaining'> {
+  return {
     storeOutcomes(account, batchId, token, outcomes) {
       const entry = entries.published(account, batchId);
       const status = entry?.record.status;

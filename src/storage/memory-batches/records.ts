@@ -53,7 +53,7 @@ function compare(left: Listed, right: Listed): number {
 type Records = Pick<BatchStore, 'find' | 'list' | 'items' | 'outcomes' | 'recount' | 'save' | 'remove'>;
 
 /** Makes {@link Records} in memory. */
-export function recordsOf(content: Content): Records {
+export function memoryRecords(content: Content): Records {
   const { entries, tasks } = content;
   const deleted = new DeletedPlaces();
   return {
@@ -159,8 +159,8 @@ export class Content {
 type Tasks = Pick<BatchStore, 'claimTasks' | 'renewTask' | 'finishTask' | 'rescheduleTask' | 'nextTaskIn' | 'sweep'>;
 
 /** Makes {@link Tasks} in memory. */
-export function tasksOf(content: Content, now: () => number): Tasks {
-  const { entries, tasks, keys } = content;
+export function memoryTasks(content: Content, now: () => number): Tasks {
+  const { tasks } = content;
   return {
     claimTasks({ limit, leaseMs, token }) {
       const time = now();
@@ -208,19 +208,21 @@ export function tasksOf(content: Content, now: () => number): Tasks {
       return Promise.resolve(next === Infinity ? undefined : Math.max(0, next - now()));
     },
 
-    sweep({ draftMs, limit }) {
-      const time = now();
-      keys.expire(time);
-      const over = entries
-        .all()
-        .filter(({ record, touchedAt }) =>
-          record === undefined ? touchedAt <= time - draftMs : isTerminal(record.status) && record.deleteAt <= time,
-        )
-        .slice(0, limit);
-      for (const { account, batchId } of over) content.delete(account, batchId);
-      return Promise.resolve(over.length);
-    },
+    sweep: (limits) => Promise.resolve(deleteOver(content, now(), limits)),
   };
+}
+
+/** Deletes batches and drafts whose time is over; gives their number. */
+function deleteOver(content: Content, now: number, { draftMs, limit }: Parameters<Tasks['sweep']>[0]): number {
+  content.keys.expire(now);
+  const over = content.entries
+    .all()
+    .filter(({ record, touchedAt }) =>
+      record === undefined ? touchedAt <= now - draftMs : isTerminal(record.status) && record.deleteAt <= now,
+    )
+    .slice(0, limit);
+  for (const { account, batchId } of over) content.delete(account, batchId);
+  return over.length;
 }
 
 /** A task and who holds it. */

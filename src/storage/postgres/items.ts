@@ -14,7 +14,7 @@ import {
   wholeMs,
 } from '../stored-rows.ts';
 import type { PostgresDatabase } from './database.ts';
-import { purge } from './records.ts';
+import { purgeBatch } from './records.ts';
 
 /** Requests that are being run. */
 type Items = Pick<
@@ -26,7 +26,7 @@ type Items = Pick<
 const PAGE = 500;
 
 /** Makes {@link Items} over a database. */
-export function itemsOf(database: PostgresDatabase): Items {
+export function postgresItems(database: PostgresDatabase): Items {
   return {
     async claimItems(account, batchId, { limit, leaseMs, token, indexes, fresh = false }) {
       const values = { ...ownerOf(account, batchId), limit, leaseMs: wholeMs(leaseMs), token: storable(token) };
@@ -90,7 +90,7 @@ export function itemsOf(database: PostgresDatabase): Items {
 type Tasks = Pick<BatchStore, 'claimTasks' | 'renewTask' | 'finishTask' | 'rescheduleTask' | 'nextTaskIn' | 'sweep'>;
 
 /** Makes {@link Tasks} over a database. */
-export function tasksOf(database: PostgresDatabase): Tasks {
+export function postgresTasks(database: PostgresDatabase): Tasks {
   return {
     async claimTasks({ limit, leaseMs, token }) {
       const rows = await database.all('claimTasks', { limit, leaseMs: wholeMs(leaseMs), token: storable(token) });
@@ -127,7 +127,7 @@ export function tasksOf(database: PostgresDatabase): Tasks {
         return owners;
       });
       let deleted = 0;
-      for (const owner of over) if (await purge(database, owner)) deleted += 1;
+      for (const owner of over) if (await purgeBatch(database, owner)) deleted += 1;
       return deleted;
     },
   };

@@ -57,9 +57,9 @@ function statementsOf(schema: string) {
 export function postgresKeys(options: PostgresKeysOptions): KeyStore {
   checkShape<PostgresKeysOptions>(OPTIONS, options, 'postgresKeys');
   checkOptions(options, 'postgresKeys');
-  const { schema = 'signalbox_keys', migrate: allowed = true } = options;
+  const { schema = 'signalbox_keys', migrate: mayMigrate = true } = options;
   const database = databaseAt(options, statementsOf(quoted(schema)));
-  const opened = migratedOnUse(database, schema, allowed, { tables: TABLES });
+  const opened = migratedOnUse(database, { schema, tables: TABLES, mayMigrate });
 
   return {
     async find(hash) {

@@ -19,6 +19,8 @@ import {
   slotsOf,
   SUMMED,
   sumHours,
+  purging,
+  timelineValues,
 } from '../ledger-rows.ts';
 import { storable } from '../stored-rows.ts';
 import type { Values } from './database.ts';
@@ -300,29 +302,23 @@ export function postgresLedger(options: PostgresLedgerOptions): Ledger {
   const {
     schema = 'signalbox_ledger',
     connections = 4,
-    migrate: allowed = true,
+    migrate: mayMigrate = true,
     keepDays = DEFAULT_KEEP_DAYS,
   } = options;
   checkKeepDays(keepDays);
   const texts = Object.entries(statementsOf(quoted(schema)));
   const statements = Object.fromEntries(texts.map(([name, text]) => [name, numbered(text)])) as Record<Name, Statement>;
   const database = databaseAt<Name>({ ...options, connections }, statements);
-  const opened = migratedOnUse(database, schema, allowed, { tables: TABLES });
-  let purgedAt = -Infinity;
-
-  async function purge(): Promise<void> {
-    const now = Date.now();
-    const before = oldestKept(keepDays, now);
-    if (before === undefined || now - purgedAt < PURGE_EVERY_MS) return;
-    purgedAt = now;
+  const opened = migratedOnUse(database, { schema, tables: TABLES, mayMigrate });
+  const purge = purging(keepDays, Date.now, async (before) => {
     const purgeSome = (): Promise<number> =>
       database.transaction(async (session) => {
         // Sums are changed by one at a time, as by those that add records.
         await session.first('lock', { schema });
-        return session.run('purge', { before: Math.floor(before) });
+        return session.run('purge', { before });
       });
     while ((await purgeSome()) === PURGE_PAGE);
-  }
+  });
 
   return {
     async append(records) {
@@ -354,14 +350,7 @@ export function postgresLedger(options: PostgresLedgerOptions): Ledger {
         all: (values) => session.all('hoursByAccount', values),
       });
     },
-    async timeline({ from, to, slotMs }) {
-      const values = {
-        minutes: slotMs / MINUTE_MS,
-        first: Math.floor(from / MINUTE_MS),
-        last: Math.ceil(to / MINUTE_MS),
-      };
-      return slotsOf(await (await opened()).all('timeline', values), slotMs);
-    },
+    timeline: async (query) => slotsOf(await (await opened()).all('timeline', timelineValues(query)), query.slotMs),
     async failures({ from }) {
       return failuresOf(await (await opened()).all('failures', { since: Math.floor(from) }));
     },

@@ -1,7 +1,7 @@
 /** The batch store in PostgreSQL. */
 import { checkShape } from '../../platform/option-kinds.ts';
 import type { BatchStore } from '../../contracts/batch-store.ts';
-import { draftsOf, recordsOf, UNIQUE_VIOLATION } from './records.ts';
+import { postgresDrafts, postgresRecords, UNIQUE_VIOLATION } from './records.ts';
 import {
   storedNumber,
   columnOf,
@@ -14,7 +14,7 @@ import {
   storable,
   wholeMs,
 } from '../stored-rows.ts';
-import { itemsOf, tasksOf } from './items.ts';
+import { postgresItems, postgresTasks } from './items.ts';
 import { statementsOf } from './statements.ts';
 import {
   migrate,
@@ -165,18 +165,18 @@ function fileTables(schema: string): string {
 export function postgresStorage(options: PostgresStorageOptions): BatchStore {
   checkShape<PostgresStorageOptions>(OPTIONS, options, 'postgresStorage');
   checkOptions(options, 'postgresStorage');
-  const { schema = 'signalbox', migrate: allowed = true } = options;
+  const { schema = 'signalbox', migrate: mayMigrate = true } = options;
   const database = databaseAt(options, statementsOf(quoted(schema)));
-  const files = filesOf(database, quoted(schema));
-  const tasks = tasksOf(database);
+  const files = postgresFiles(database, quoted(schema));
+  const tasks = postgresTasks(database);
   return {
     durable: true,
     files,
-    open: () => migrate(database, schema, allowed, BATCH_TABLES),
+    open: () => migrate(database, { schema, tables: BATCH_TABLES, mayMigrate }),
     now: async () => storedNumber(await database.first('now'), 'now'),
-    ...draftsOf(database, quoted(schema)),
-    ...recordsOf(database),
-    ...itemsOf(database),
+    ...postgresDrafts(database, quoted(schema)),
+    ...postgresRecords(database),
+    ...postgresItems(database),
     ...tasks,
     sweep: async (limits) => (await tasks.sweep(limits)) + (await files.sweep(limits.draftMs, limits.limit)),
     close: () => database.close(),
@@ -189,7 +189,15 @@ interface PostgresFiles extends BatchFileStore {
 }
 
 /** Makes {@link PostgresFiles}. */
-function filesOf(database: PostgresDatabase, schema: string): PostgresFiles {
+function postgresFiles(database: PostgresDatabase, schema: string): PostgresFiles {
+  return { ...postgresFileDrafts(database, schema), ...publishedPostgresFiles(database, schema) };
+}
+
+/** Files that are being uploaded. */
+function postgresFileDrafts(
+  database: PostgresDatabase,
+  schema: string,
+): Pick<BatchFileStore, 'open' | 'add' | 'publish' | 'discard'> {
   const copyText = copyPiece(schema);
   return {
     async open(account, fileId) {
@@ -230,9 +238,17 @@ function filesOf(database: PostgresDatabase, schema: string): PostgresFiles {
     },
 
     async discard(account, fileId) {
-      await remove(database, fileOwnerOf(account, fileId), 'draft');
+      await removeFile(database, fileOwnerOf(account, fileId), { stage: 'draft' });
     },
+  };
+}
 
+/** Files that are there. */
+function publishedPostgresFiles(
+  database: PostgresDatabase,
+  schema: string,
+): Pick<PostgresFiles, 'find' | 'list' | 'read' | 'remove' | 'sweep'> {
+  return {
     async find(account, fileId) {
       const row = await database.first('findFile', fileOwnerOf(account, fileId));
       return row === undefined ? undefined : fileOf(row);
@@ -259,29 +275,33 @@ function filesOf(database: PostgresDatabase, schema: string): PostgresFiles {
       return Buffer.concat(parts.map((row) => Buffer.from(columnOf(row, 'content'), 'base64')));
     },
 
-    remove: (account, fileId) => remove(database, fileOwnerOf(account, fileId), 'file', true),
+    remove: (account, fileId) =>
+      removeFile(database, fileOwnerOf(account, fileId), { stage: 'file', keepsPlace: true }),
 
     async sweep(draftMs, limit) {
       const over = await database.all('findOverFiles', { draftMs: wholeMs(draftMs), limit });
       for (const row of over) {
         const owner = { account: columnOf(row, 'account'), fileId: columnOf(row, 'id') };
-        await remove(database, owner, columnOf(row, 'stage'));
+        await removeFile(database, owner, { stage: columnOf(row, 'stage') });
       }
       return over.length;
     },
   };
 }
 
-/**
- * Hides a file of a stage and deletes it piece by piece. When that is interrupted, the next sweep goes on.
- *
- * @param keepsPlace - Whether its row stays for a while: a list may go on behind it.
- */
-async function remove(
+/** How a file is removed. */
+interface FileRemoval {
+  /** Where it must be. */
+  readonly stage: string;
+  /** Whether its row stays for a while: a list may go on behind it. */
+  readonly keepsPlace?: boolean | undefined;
+}
+
+/** Hides a file and deletes it piece by piece. When that is interrupted, the next sweep goes on. */
+async function removeFile(
   database: PostgresDatabase,
   owner: FileOwner,
-  stage: string,
-  keepsPlace = false,
+  { stage, keepsPlace = false }: FileRemoval,
 ): Promise<boolean> {
   if ((await database.run('hideFile', { ...owner, stage })) === 0) return false;
   while ((await database.run('deletePieces', owner)) > 0);

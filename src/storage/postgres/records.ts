@@ -27,7 +27,7 @@ import type { PostgresDatabase, Session } from './database.ts';
 type Records = Pick<BatchStore, 'find' | 'list' | 'items' | 'outcomes' | 'recount' | 'save' | 'remove'>;
 
 /** Makes {@link Records} over a database. */
-export function recordsOf(database: PostgresDatabase): Records {
+export function postgresRecords(database: PostgresDatabase): Records {
   return {
     async find(account, batchId) {
       const row = await database.first('findBatch', ownerOf(account, batchId));
@@ -64,18 +64,7 @@ export function recordsOf(database: PostgresDatabase): Records {
       return { completed: storedNumber(row, 'completed'), failed: storedNumber(row, 'failed') };
     },
 
-    save(next, tasks) {
-      const { status, revision } = next;
-      const values = { status, revision, deleteAt: wholeMs(next.deleteAt), record: recordText(next) };
-      return database.transaction(async (session) => {
-        const saved = await session.run('saveBatch', { ...ownerOf(next.account, next.id), ...values });
-        if (saved === 0) return false;
-        for (const { account, batchId, effect, runAt } of tasks) {
-          await session.run('putTask', { ...ownerOf(account, batchId), effect, runAt: wholeMs(runAt) });
-        }
-        return true;
-      });
-    },
+    save: (next, tasks) => database.transaction(async (session) => saveBatch(session, next, tasks)),
 
     async remove(account, batchId) {
       const owner = ownerOf(account, batchId);
@@ -85,17 +74,29 @@ export function recordsOf(database: PostgresDatabase): Records {
         await session.run('deleteKeys', owner);
         return true;
       });
-      if (hidden) await purge(database, owner, { keepsPlace: true });
+      if (hidden) await purgeBatch(database, owner, { keepsPlace: true });
       return hidden;
     },
   };
+}
+
+/** Saves the next state of a batch with its tasks; false when another change was saved before. */
+async function saveBatch(session: Session, ...[next, tasks]: Parameters<BatchStore['save']>): Promise<boolean> {
+  const { status, revision } = next;
+  const values = { status, revision, deleteAt: wholeMs(next.deleteAt), record: recordText(next) };
+  const saved = await session.run('saveBatch', { ...ownerOf(next.account, next.id), ...values });
+  if (saved === 0) return false;
+  for (const { account, batchId, effect, runAt } of tasks) {
+    await session.run('putTask', { ...ownerOf(account, batchId), effect, runAt: wholeMs(runAt) });
+  }
+  return true;
 }
 
 /** Batches that are being made. */
 type Drafts = Pick<BatchStore, 'openDraft' | 'addItems' | 'publish' | 'discard'>;
 
 /** Makes {@link Drafts} over a database. */
-export function draftsOf(database: PostgresDatabase, schema: string): Drafts {
+export function postgresDrafts(database: PostgresDatabase, schema: string): Drafts {
   const copyText = copyItems(schema);
   return {
     async openDraft(account, batchId) {
@@ -124,47 +125,53 @@ export function draftsOf(database: PostgresDatabase, schema: string): Drafts {
       if (added !== items.length) throw await duplicate(database, owner, items);
     },
 
-    async publish(batch, effects, idempotency) {
-      const owner = ownerOf(batch.account, batch.id);
-      const outcome = await database.transaction(async (session): Promise<PublishOutcome> => {
-        const row = await session.first('lockRow', owner);
-        if (row?.['stage'] === 'batch') return { type: 'published', batch: recordOf(row) };
-        if (row?.['stage'] !== 'draft') throw new RangeError(`there is no draft "${batch.id}"`);
-        if (idempotency !== undefined) {
-          const { ttlMs } = idempotency;
-          const [key, fingerprint] = [storable(idempotency.key), storable(idempotency.fingerprint)];
-          const claimed = await session.run('claimKey', { ...owner, key, fingerprint, ttlMs: wholeMs(ttlMs) });
-          const known = claimed === 0 ? await session.first('findKey', { ...owner, key }) : undefined;
-          if (known !== undefined) {
-            await session.run('hideDraft', owner);
-            const sameContent = columnOf(known, 'fingerprint') === fingerprint;
-            return { type: 'repeated', batchId: storedText(known, 'batch_id'), sameContent };
-          }
-        }
-        const at = storedNumber(row, 'now');
-        const total = storedNumber(await session.first('countItems', owner), 'total');
-        // Adding them did not wait for the disk, and the server may have crashed since.
-        if (total < batch.counts.total) {
-          const lost =
-            'PostgreSQL: the server crashed and lost requests of a batch while it was created; send it again.';
-          throw new StorageError('unavailable', lost);
-        }
-        const record = publishedRecord(batch, at, total);
-        const { status, revision, createdAt, deleteAt } = record;
-        const text = recordText(record);
-        await session.run('publish', { ...owner, status, revision, createdAt, deleteAt, total, record: text });
-        for (const effect of effects) await session.run('putTask', { ...owner, effect, runAt: at });
-        return { type: 'published', batch: record };
-      });
-      if (outcome.type === 'repeated') await purge(database, owner);
+    async publish(...publication) {
+      const outcome = await database.transaction(async (session) => publishDraft(session, ...publication));
+      const [{ account, id }] = publication;
+      if (outcome.type === 'repeated') await purgeBatch(database, ownerOf(account, id));
       return outcome;
     },
 
     async discard(account, batchId) {
       const owner = ownerOf(account, batchId);
-      if ((await database.run('hideDraft', owner)) > 0) await purge(database, owner);
+      if ((await database.run('hideDraft', owner)) > 0) await purgeBatch(database, owner);
     },
   };
+}
+
+/** Makes a batch of a draft, unless its idempotency key is that of another one. */
+async function publishDraft(
+  session: Session,
+  ...[batch, effects, idempotency]: Parameters<BatchStore['publish']>
+): Promise<PublishOutcome> {
+  const owner = ownerOf(batch.account, batch.id);
+  const row = await session.first('lockRow', owner);
+  if (row?.['stage'] === 'batch') return { type: 'published', batch: recordOf(row) };
+  if (row?.['stage'] !== 'draft') throw new RangeError(`there is no draft "${batch.id}"`);
+  if (idempotency !== undefined) {
+    const { ttlMs } = idempotency;
+    const [key, fingerprint] = [storable(idempotency.key), storable(idempotency.fingerprint)];
+    const claimed = await session.run('claimKey', { ...owner, key, fingerprint, ttlMs: wholeMs(ttlMs) });
+    const known = claimed === 0 ? await session.first('findKey', { ...owner, key }) : undefined;
+    if (known !== undefined) {
+      await session.run('hideDraft', owner);
+      const sameContent = columnOf(known, 'fingerprint') === fingerprint;
+      return { type: 'repeated', batchId: storedText(known, 'batch_id'), sameContent };
+    }
+  }
+  const at = storedNumber(row, 'now');
+  const total = storedNumber(await session.first('countItems', owner), 'total');
+  // Adding them did not wait for the disk, and the server may have crashed since.
+  if (total < batch.counts.total) {
+    const lost = 'PostgreSQL: the server crashed and lost requests of a batch while it was created; send it again.';
+    throw new StorageError('unavailable', lost);
+  }
+  const record = publishedRecord(batch, at, total);
+  const { status, revision, createdAt, deleteAt } = record;
+  const text = recordText(record);
+  await session.run('publish', { ...owner, status, revision, createdAt, deleteAt, total, record: text });
+  for (const effect of effects) await session.run('putTask', { ...owner, effect, runAt: at });
+  return { type: 'published', batch: record };
 }
 
 /** What the server says of a row that is there. */
@@ -230,7 +237,7 @@ const PAGE = 1_000;
  * @param keepsPlace - Whether its row stays for a while: a list may go on behind it.
  * @returns True when it was this call that deleted the last of it.
  */
-export async function purge(
+export async function purgeBatch(
   database: PostgresDatabase,
   owner: BatchOwner,
   { keepsPlace = false }: { readonly keepsPlace?: boolean | undefined } = {},

@@ -9,6 +9,14 @@ import type { Statement } from './statements.ts';
 /** Milliseconds that making tables may take, waiting for other processes that do the same included. */
 const MIGRATION_TIMEOUT_MS = 60_000;
 
+/** A schema with tables of this program. */
+export interface SchemaUse {
+  readonly schema: string;
+  readonly tables: PostgresTables;
+  /** Whether its tables may be made and changed. */
+  readonly mayMigrate: boolean;
+}
+
 /**
  * Brings the tables of a schema to this version. Of many processes that start at once one does it and the others wait;
  * where there is nothing to do, no permission to change tables is needed.
@@ -17,21 +25,19 @@ const MIGRATION_TIMEOUT_MS = 60_000;
  */
 export async function migrate<Name extends string>(
   database: PostgresDatabase<Name>,
-  schema: string,
-  allowed: boolean,
-  own: PostgresTables,
+  { schema, tables: { columns, migrationsOf }, mayMigrate }: SchemaUse,
 ): Promise<void> {
   const tables = quoted(schema);
-  const { columns } = own;
-  const migrations = own.migrationsOf(tables);
+  const migrations = migrationsOf(tables);
   const latest = migrations.length;
+  const expected = { schema, columns, latest };
   const version = await database.script(async (query) => {
     const found = await versionOf(query, schema);
-    if (found >= latest) await expectUsable(query, schema, columns, latest, found);
+    if (found >= latest) await expectUsable(query, expected, found);
     return found;
   });
   if (version >= latest) return;
-  if (!allowed) {
+  if (!mayMigrate) {
     throw new StorageError(
       'schema_too_old',
       `The schema "${schema}" has tables of version ${version}, and this version of Signalbox needs ${latest}; ` +
@@ -46,20 +52,18 @@ export async function migrate<Name extends string>(
       await query(statements);
       await query(`INSERT INTO ${tables}.migrations (version) VALUES ($1)`, [to]);
     }
-    await expectUsable(query, schema, columns, latest, Math.max(from, latest));
+    await expectUsable(query, expected, Math.max(from, latest));
   }, MIGRATION_TIMEOUT_MS);
 }
 
 /** Gives a database once its tables are there. The first use makes them; one that fails is tried again by the next. */
 export function migratedOnUse<Name extends string>(
   database: PostgresDatabase<Name>,
-  schema: string,
-  allowed: boolean,
-  { tables }: { readonly tables: PostgresTables },
+  use: SchemaUse,
 ): () => Promise<PostgresDatabase<Name>> {
   let migrated: Promise<void> | undefined;
   return async () => {
-    migrated ??= migrate(database, schema, allowed, tables);
+    migrated ??= migrate(database, use);
     try {
       await migrated;
     } catch (error) {
@@ -117,13 +121,14 @@ async function versionOf(query: Query, schema: string): Promise<number> {
   return Number(rows[0]?.['version'] ?? 0);
 }
 
-async function expectUsable(
-  query: Query,
-  schema: string,
-  columns: PostgresTables['columns'],
-  latest: number,
-  version: number,
-): Promise<void> {
+/** What a schema must have. */
+interface ExpectedTables extends Pick<PostgresTables, 'columns'> {
+  readonly schema: string;
+  /** The version of this program's tables. */
+  readonly latest: number;
+}
+
+async function expectUsable(query: Query, { schema, columns, latest }: ExpectedTables, version: number): Promise<void> {
   if (version > latest) {
     throw new StorageError(
       'schema_too_new',

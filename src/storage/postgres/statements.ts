@@ -26,15 +26,32 @@ const RECORD = 'record, total, completed, failed';
  * at every one. Values are written `:name`.
  */
 export function accountStatements(schema: string) {
-  const [batches, items, tasks, keys] = ['batches', 'items', 'tasks', 'keys'].map((table) => `${schema}.${table}`);
-  const [files, pieces] = [`${schema}.files`, `${schema}.file_pieces`];
-  const takePicked = `INSERT INTO ${items} AS known (account, batch_id, position, custom_id, custom_key, body)
-      SELECT :account, :batchId, picked.position, ${NO_ITEM} FROM picked
-      ON CONFLICT (account, batch_id, position) DO UPDATE
-      SET attempts = known.attempts + 1, token = :token, lease_until = ${NOW} + :leaseMs::bigint
-      WHERE known.account = :account
-      RETURNING known.position, known.custom_id, known.body, known.attempts`;
-  const published = `EXISTS (SELECT 1 FROM ${batches} WHERE ${THIS_BATCH})`;
+  const tables = tablesOf(schema);
+  return {
+    ...draftStatements(tables),
+    ...recordStatements(tables),
+    ...itemStatements(tables),
+    ...taskStatements(tables),
+    ...deletingStatements(tables),
+    ...fileStatements(tables),
+  };
+}
+
+type Tables = ReturnType<typeof tablesOf>;
+
+function tablesOf(schema: string) {
+  return {
+    batches: `${schema}.batches`,
+    items: `${schema}.items`,
+    tasks: `${schema}.tasks`,
+    keys: `${schema}.keys`,
+    files: `${schema}.files`,
+    pieces: `${schema}.file_pieces`,
+  };
+}
+
+/** Batches that are being made. */
+function draftStatements({ batches, items, keys }: Tables) {
   return {
     insertDraft: `INSERT INTO ${batches} AS known (account, id, stage, touched_at)
       VALUES (:account, :batchId, 'draft', ${NOW})
@@ -72,7 +89,13 @@ export function accountStatements(schema: string) {
       WHERE known.account = :account AND known.expires_at <= ${NOW}`,
     findKey: `SELECT fingerprint, batch_id FROM ${keys}
       WHERE account = :account AND key_digest = sha256(convert_to(:key, 'UTF8'))`,
+  };
+}
 
+/** Batches that are there. */
+function recordStatements({ batches, items, tasks }: Tables) {
+  const published = `EXISTS (SELECT 1 FROM ${batches} WHERE ${THIS_BATCH})`;
+  return {
     findBatch: `SELECT ${RECORD} FROM ${batches} WHERE ${THIS_BATCH}`,
     listBatches: `SELECT ${RECORD} FROM ${batches}
       WHERE account = :account AND stage = 'batch'
@@ -96,7 +119,19 @@ export function accountStatements(schema: string) {
       ON CONFLICT (account, batch_id, effect) DO UPDATE
       SET run_at = excluded.run_at, lease_until = 0, attempts = 0, token = NULL, memo = NULL
       WHERE known.account = :account`,
+    wasBatch: `SELECT 1 AS known FROM ${batches} WHERE account = :account AND id = :after AND stage <> 'draft'`,
+  };
+}
 
+/** Requests that are being run. */
+function itemStatements({ batches, items }: Tables) {
+  const takePicked = `INSERT INTO ${items} AS known (account, batch_id, position, custom_id, custom_key, body)
+      SELECT :account, :batchId, picked.position, ${NO_ITEM} FROM picked
+      ON CONFLICT (account, batch_id, position) DO UPDATE
+      SET attempts = known.attempts + 1, token = :token, lease_until = ${NOW} + :leaseMs::bigint
+      WHERE known.account = :account
+      RETURNING known.position, known.custom_id, known.body, known.attempts`;
+  return {
     claimItems: `WITH picked AS (
         SELECT position FROM ${items}
         WHERE ${OF_BATCH} AND failed IS NULL AND lease_until <= ${NOW}
@@ -124,13 +159,23 @@ export function accountStatements(schema: string) {
     settleHeld: settled(batches, items, "AND status IN ('in_progress', 'cancelling')", 'AND known.token = :token'),
     settleOpen: settled(batches, items, '', ''),
     pageOpen: `SELECT position FROM ${items} WHERE ${OF_BATCH} AND failed IS NULL ORDER BY position LIMIT :limit`,
+  };
+}
 
+/** What is to be done. */
+function taskStatements({ tasks }: Tables) {
+  return {
     renewTask: `UPDATE ${tasks} SET lease_until = ${NOW} + :leaseMs::bigint WHERE ${THIS_TASK}`,
     finishTask: `DELETE FROM ${tasks} WHERE ${THIS_TASK}`,
     rescheduleTask: `UPDATE ${tasks} SET run_at = ${NOW} + :afterMs::bigint, memo = coalesce(:memo, memo),
         attempts = CASE WHEN :reset THEN 0 ELSE attempts END, token = NULL, lease_until = 0
       WHERE ${THIS_TASK}`,
+  };
+}
 
+/** Batches that go. */
+function deletingStatements({ batches, items, tasks, keys }: Tables) {
+  return {
     hideBatch: `UPDATE ${batches} SET stage = 'deleted', touched_at = ${NOW}
       WHERE ${THIS_BATCH} AND status IN (${TERMINAL})`,
     hideDraft: `UPDATE ${batches} SET stage = 'deleted'
@@ -142,7 +187,12 @@ export function accountStatements(schema: string) {
     deleteRow: `DELETE FROM ${batches} WHERE account = :account AND id = :batchId AND stage = 'deleted'
       AND NOT EXISTS (SELECT 1 FROM ${items} WHERE ${OF_BATCH})`,
     findDeleted: `SELECT 1 FROM ${batches} WHERE account = :account AND id = :batchId AND stage = 'deleted'`,
+  };
+}
 
+/** Files, and their pieces. */
+function fileStatements({ files, pieces }: Tables) {
+  return {
     openFile: `INSERT INTO ${files} AS known (account, id, stage, touched_at)
       VALUES (:account, :fileId, 'draft', ${NOW})
       ON CONFLICT (account, id) DO UPDATE SET touched_at = ${NOW}
@@ -167,7 +217,6 @@ export function accountStatements(schema: string) {
         (SELECT created_at, id FROM ${files} WHERE account = :account AND id = :after AND stage <> 'draft'))
       ORDER BY created_at DESC, id DESC LIMIT :limit`,
     wasFile: `SELECT 1 AS known FROM ${files} WHERE account = :account AND id = :after AND stage <> 'draft'`,
-    wasBatch: `SELECT 1 AS known FROM ${batches} WHERE account = :account AND id = :after AND stage <> 'draft'`,
     // As bytes it would come in hexadecimal digits, which is half as long again.
     readPiece: `SELECT encode(content, 'base64') AS content FROM ${pieces}
       WHERE ${OF_FILE} AND piece = :piece AND EXISTS (SELECT 1 FROM ${files} WHERE ${THIS_FILE})
@@ -185,7 +234,7 @@ export function accountStatements(schema: string) {
  * Stores outcomes and counts them, in one statement: the batch is locked first, so its state is the one of this moment
  * and two of these do not wait for each other's requests.
  */
-function settled(batches: string | undefined, items: string | undefined, state: string, condition: string): string {
+function settled(batches: string, items: string, state: string, condition: string): string {
   return `WITH locked AS (SELECT total FROM ${batches} WHERE ${THIS_BATCH} ${state} FOR UPDATE),
     settled AS (
       INSERT INTO ${items} AS known (account, batch_id, position, custom_id, custom_key, body, failed, outcome)

@@ -120,15 +120,17 @@ export class SqliteConnection<Name extends string = StatementName> {
    * Does something long in several transactions, between which others have their turn.
    *
    * @param work - Goes on while `hasTime()`; gives false when nothing is left to do.
-   * @param waitsForDisk - False where a later transaction makes it durable: its wait for the disk is for everything
-   * that was written before, too.
    */
-  async writeInSlices(work: (hasTime: () => boolean) => boolean, waitsForDisk = true): Promise<void> {
-    const slice = (): boolean => {
-      const endsAt = performance.now() + SLICE_MS;
-      return work(() => performance.now() < endsAt);
-    };
-    while (await (waitsForDisk ? this.write(slice) : this.#writeWithoutWaiting(slice))) await setImmediate();
+  async writeInSlices(work: SlicedWork): Promise<void> {
+    while (await this.write(sliceOf(work))) await setImmediate();
+  }
+
+  /**
+   * The same where a later transaction makes it durable: its wait for the disk is for everything that was written
+   * before, too.
+   */
+  async writeDraftInSlices(work: SlicedWork): Promise<void> {
+    while (await this.#writeWithoutWaiting(sliceOf(work))) await setImmediate();
   }
 
   #writeWithoutWaiting<Value>(work: () => Value): Promise<Value> {
@@ -345,4 +347,15 @@ function versionOf(
 
 function pragma(database: DatabaseSync, name: 'user_version' | 'application_id'): number {
   return Number(database.prepare(`PRAGMA ${name}`).get()?.[name]);
+}
+
+/** Something long: goes on while `hasTime()`, and gives false when nothing is left to do. */
+type SlicedWork = (hasTime: () => boolean) => boolean;
+
+/** As much of it as one transaction has time for. */
+function sliceOf(work: SlicedWork): () => boolean {
+  return () => {
+    const endsAt = performance.now() + SLICE_MS;
+    return work(() => performance.now() < endsAt);
+  };
 }

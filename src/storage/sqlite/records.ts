@@ -19,7 +19,7 @@ import type { SqliteConnection } from './connection.ts';
 type Records = Pick<BatchStore, 'find' | 'list' | 'items' | 'outcomes' | 'recount' | 'save' | 'remove'>;
 
 /** Makes {@link Records} over a file. */
-export function recordsOf(connection: SqliteConnection, now: () => number): Records {
+export function sqliteRecords(connection: SqliteConnection, now: () => number): Records {
   return {
     async find(account, batchId) {
       const row = await connection.read(() => connection.first('findBatch', ownerOf(account, batchId)));
@@ -62,19 +62,7 @@ export function recordsOf(connection: SqliteConnection, now: () => number): Reco
       return { completed: storedNumber(row, 'completed'), failed: storedNumber(row, 'failed') };
     },
 
-    save(next, tasks) {
-      const owner = ownerOf(next.account, next.id);
-      const { status, revision } = next;
-      const deleteAt = wholeMs(next.deleteAt);
-      return connection.write(() => {
-        const saved = connection.run('saveBatch', { ...owner, status, revision, deleteAt, record: recordText(next) });
-        if (saved === 0) return false;
-        for (const { account, batchId, effect, runAt } of tasks) {
-          connection.run('putTask', { ...ownerOf(account, batchId), effect, runAt: wholeMs(runAt) });
-        }
-        return true;
-      });
-    },
+    save: (next, tasks) => connection.write(() => saveBatch(connection, next, tasks)),
 
     async remove(account, batchId) {
       const owner = ownerOf(account, batchId);
@@ -84,17 +72,30 @@ export function recordsOf(connection: SqliteConnection, now: () => number): Reco
         connection.run('deleteKeys', owner);
         return true;
       });
-      if (hidden) await purge(connection, owner, { keepsPlace: true });
+      if (hidden) await purgeBatch(connection, owner, { keepsPlace: true });
       return hidden;
     },
   };
+}
+
+/** Saves the next state of a batch with its tasks; false when another change was saved before. */
+function saveBatch(connection: SqliteConnection, ...[next, tasks]: Parameters<BatchStore['save']>): boolean {
+  const owner = ownerOf(next.account, next.id);
+  const { status, revision } = next;
+  const deleteAt = wholeMs(next.deleteAt);
+  const saved = connection.run('saveBatch', { ...owner, status, revision, deleteAt, record: recordText(next) });
+  if (saved === 0) return false;
+  for (const { account, batchId, effect, runAt } of tasks) {
+    connection.run('putTask', { ...ownerOf(account, batchId), effect, runAt: wholeMs(runAt) });
+  }
+  return true;
 }
 
 /** Batches that are being made. */
 type Drafts = Pick<BatchStore, 'openDraft' | 'addItems' | 'publish' | 'discard'>;
 
 /** Makes {@link Drafts} over a file. */
-export function draftsOf(connection: SqliteConnection, now: () => number): Drafts {
+export function sqliteDrafts(connection: SqliteConnection, now: () => number): Drafts {
   return {
     async openDraft(account, batchId) {
       const owner = ownerOf(account, batchId);
@@ -109,7 +110,8 @@ export function draftsOf(connection: SqliteConnection, now: () => number): Draft
     async addItems(account, batchId, items) {
       const batch = ownerOf(account, batchId);
       let added = 0;
-      await connection.writeInSlices((hasTime) => {
+      // A draft that a power cut takes was announced to no client; its publication waits for all of it.
+      await connection.writeDraftInSlices((hasTime) => {
         if (connection.run('touchDraft', { ...batch, now: now() }) === 0) {
           throw new RangeError(`there is no draft "${batchId}"`);
         }
@@ -123,52 +125,58 @@ export function draftsOf(connection: SqliteConnection, now: () => number): Draft
           added += 1;
         }
         return added < items.length;
-        // A draft that a power cut takes is none that anybody was told of; its publication waits for all of it.
-      }, false);
+      });
     },
 
-    async publish(batch, effects, idempotency) {
-      const owner = ownerOf(batch.account, batch.id);
-      const outcome = await connection.write((): PublishOutcome => {
-        const at = now();
-        const row = connection.first('findRow', owner);
-        if (row?.['stage'] === 'batch') return { type: 'published', batch: recordOf(row) };
-        if (row?.['stage'] !== 'draft') throw new RangeError(`there is no draft "${batch.id}"`);
-        if (idempotency !== undefined) {
-          const { fingerprint, ttlMs } = idempotency;
-          const name = { account: owner.account, key: storable(idempotency.key) };
-          const known = connection.first('findKey', name);
-          if (known !== undefined && Number(known['expires_at']) > at) {
-            connection.run('hideDraft', owner);
-            const sameContent = known['fingerprint'] === storable(fingerprint);
-            return { type: 'repeated', batchId: storedText(known, 'batch_id'), sameContent };
-          }
-          const expiresAt = at + wholeMs(ttlMs);
-          connection.run('upsertKey', {
-            ...name,
-            batchId: owner.batchId,
-            fingerprint: storable(fingerprint),
-            expiresAt,
-          });
-        }
-        const total = Number(connection.first('countItems', owner)?.['total']);
-        const record = publishedRecord(batch, at, total);
-        const { status, revision, createdAt, deleteAt } = record;
-        const text = recordText(record);
-        connection.run('publish', { ...owner, status, revision, createdAt, deleteAt, total, record: text });
-        for (const effect of effects) connection.run('putTask', { ...owner, effect, runAt: at });
-        return { type: 'published', batch: record };
-      });
-      if (outcome.type === 'repeated') await purge(connection, owner);
+    async publish(...publication) {
+      const outcome = await connection.write(() => publishDraft(connection, now(), ...publication));
+      const [{ account, id }] = publication;
+      if (outcome.type === 'repeated') await purgeBatch(connection, ownerOf(account, id));
       return outcome;
     },
 
     async discard(account, batchId) {
       const owner = ownerOf(account, batchId);
       const hidden = await connection.write(() => connection.run('hideDraft', owner));
-      if (hidden > 0) await purge(connection, owner);
+      if (hidden > 0) await purgeBatch(connection, owner);
     },
   };
+}
+
+/** Makes a batch of a draft, unless its idempotency key is that of another one. */
+function publishDraft(
+  connection: SqliteConnection,
+  at: number,
+  ...[batch, effects, idempotency]: Parameters<BatchStore['publish']>
+): PublishOutcome {
+  const owner = ownerOf(batch.account, batch.id);
+  const row = connection.first('findRow', owner);
+  if (row?.['stage'] === 'batch') return { type: 'published', batch: recordOf(row) };
+  if (row?.['stage'] !== 'draft') throw new RangeError(`there is no draft "${batch.id}"`);
+  if (idempotency !== undefined) {
+    const { fingerprint, ttlMs } = idempotency;
+    const name = { account: owner.account, key: storable(idempotency.key) };
+    const known = connection.first('findKey', name);
+    if (known !== undefined && Number(known['expires_at']) > at) {
+      connection.run('hideDraft', owner);
+      const sameContent = known['fingerprint'] === storable(fingerprint);
+      return { type: 'repeated', batchId: storedText(known, 'batch_id'), sameContent };
+    }
+    const expiresAt = at + wholeMs(ttlMs);
+    connection.run('upsertKey', {
+      ...name,
+      batchId: owner.batchId,
+      fingerprint: storable(fingerprint),
+      expiresAt,
+    });
+  }
+  const total = Number(connection.first('countItems', owner)?.['total']);
+  const record = publishedRecord(batch, at, total);
+  const { status, revision, createdAt, deleteAt } = record;
+  const text = recordText(record);
+  connection.run('publish', { ...owner, status, revision, createdAt, deleteAt, total, record: text });
+  for (const effect of effects) connection.run('putTask', { ...owner, effect, runAt: at });
+  return { type: 'published', batch: record };
 }
 
 /**
@@ -177,7 +185,7 @@ export function draftsOf(connection: SqliteConnection, now: () => number): Draft
  * @param keepsPlace - Whether its row stays for a while: a list may go on behind it.
  * @returns True when it was this call that deleted the last of it.
  */
-export async function purge(
+export async function purgeBatch(
   connection: SqliteConnection,
   owner: BatchOwner,
   { keepsPlace = false }: { readonly keepsPlace?: boolean | undefined } = {},

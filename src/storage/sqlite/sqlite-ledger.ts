@@ -19,6 +19,8 @@ import {
   slotsOf,
   SUMMED,
   sumHours,
+  purging,
+  timelineValues,
 } from '../ledger-rows.ts';
 import { storable } from '../stored-rows.ts';
 import { SqliteConnection } from './connection.ts';
@@ -250,14 +252,9 @@ export function sqliteLedger(options: SqliteLedgerOptions): Ledger {
     applicationId: APPLICATION_ID,
     statements: STATEMENTS,
   });
-  let purgedAt = -Infinity;
-
-  async function purge(): Promise<void> {
-    const before = oldestKept(keepDays, now());
-    if (before === undefined || now() - purgedAt < PURGE_EVERY_MS) return;
-    purgedAt = now();
-    await connection.writeInSlices(() => connection.run('purge', { before: Math.floor(before) }) === PURGE_PAGE);
-  }
+  const purge = purging(keepDays, now, async (before) =>
+    connection.writeInSlices(() => connection.run('purge', { before }) === PURGE_PAGE),
+  );
 
   return {
     async append(records) {
@@ -289,27 +286,17 @@ export function sqliteLedger(options: SqliteLedgerOptions): Ledger {
     async costs(query) {
       await connection.open();
       const [lines, hours] = SUMS_BY[query.by];
-      // Only statements that have a name for it are given the tag.
-      const tagged = <Requested extends { readonly tagName: string }>(
-        requested: Requested,
-      ): Omit<Requested, 'tagName'> => {
-        const { tagName, ...others } = requested;
-        return query.by === 'tag' ? { ...others, tagName } : others;
-      };
+      const tagged = <Requested extends Tagged>(values: Requested): Omit<Requested, 'tagName'> =>
+        query.by === 'tag' ? values : withoutTag(values);
       return sumHours(query, {
         lines: (values) => connection.read(() => connection.all(lines, tagged(values))),
         hours: (values) => connection.read(() => connection.all(hours, tagged(values))),
-        all: ({ tagName: _, ...values }) => connection.read(() => connection.all('hoursByAccount', values)),
+        all: (values) => connection.read(() => connection.all('hoursByAccount', withoutTag(values))),
       });
     },
-    async timeline({ from, to, slotMs }) {
+    async timeline(query) {
       await connection.open();
-      const values = {
-        minutes: slotMs / MINUTE_MS,
-        first: Math.floor(from / MINUTE_MS),
-        last: Math.ceil(to / MINUTE_MS),
-      };
-      return slotsOf(await connection.read(() => connection.all('timeline', values)), slotMs);
+      return slotsOf(await connection.read(() => connection.all('timeline', timelineValues(query))), query.slotMs);
     },
     async failures({ from }) {
       await connection.open();
@@ -317,4 +304,14 @@ export function sqliteLedger(options: SqliteLedgerOptions): Ledger {
     },
     close: () => connection.close(),
   };
+}
+
+/** Values with the name of a tag. */
+interface Tagged {
+  readonly tagName: string;
+}
+
+/** Only statements that have a name for it are given the tag. */
+function withoutTag<Values extends Tagged>({ tagName: _, ...values }: Values): Omit<Values, 'tagName'> {
+  return values;
 }

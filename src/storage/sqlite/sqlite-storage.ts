@@ -3,7 +3,7 @@ import { unknown, callable, checkShape, type OptionShape } from '../../platform/
 import { ConfigError } from '../../protocol/router-error.ts';
 import type { BatchStore, ItemOutcome } from '../../contracts/batch-store.ts';
 import { type Row, SqliteConnection } from './connection.ts';
-import { draftsOf, purge, recordsOf } from './records.ts';
+import { purgeBatch, sqliteDrafts, sqliteRecords } from './records.ts';
 import { APPLICATION_ID, MIGRATIONS, STATEMENTS } from './statements.ts';
 import {
   claimedItems,
@@ -63,16 +63,16 @@ export function sqliteStorage(options: SqliteStorageOptions): BatchStore {
   checkOptions(file, busyTimeoutMs);
   const clock = (): number => Math.floor(now());
   const connection = new SqliteConnection(file, busyTimeoutMs, BATCH_TABLES);
-  const files = filesOf(connection, clock);
-  const tasks = tasksOf(connection, clock);
+  const files = sqliteFiles(connection, clock);
+  const tasks = sqliteTasks(connection, clock);
   return {
     durable: true,
     files,
     open: () => connection.open(),
     now: () => Promise.resolve(clock()),
-    ...draftsOf(connection, clock),
-    ...recordsOf(connection, clock),
-    ...itemsOf(connection, clock),
+    ...sqliteDrafts(connection, clock),
+    ...sqliteRecords(connection, clock),
+    ...sqliteItems(connection, clock),
     ...tasks,
     sweep: async (limits) => (await tasks.sweep(limits)) + (await files.sweep(limits.draftMs, limits.limit)),
     close: () => Promise.resolve(connection.close()),
@@ -101,7 +101,15 @@ type Items = Pick<
 const PAGE = 100;
 
 /** Makes {@link Items} over a file. */
-function itemsOf(connection: SqliteConnection, now: () => number): Items {
+function sqliteItems(connection: SqliteConnection, now: () => number): Items {
+  return { ...sqliteClaims(connection, now), ...sqliteOutcomes(connection) };
+}
+
+/** Requests that are claimed and given back. */
+function sqliteClaims(
+  connection: SqliteConnection,
+  now: () => number,
+): Pick<Items, 'claimItems' | 'renewItems' | 'releaseItems' | 'findShared'> {
   return {
     async claimItems(account, batchId, { limit, leaseMs, token, indexes, fresh = false }) {
       const owner = ownerOf(account, batchId);
@@ -129,7 +137,12 @@ function itemsOf(connection: SqliteConnection, now: () => number): Items {
       const values = { ...ownerOf(account, batchId), token: storable(token) };
       await connection.write(() => connection.run('releaseItems', values));
     },
+  };
+}
 
+/** Outcomes of requests. */
+function sqliteOutcomes(connection: SqliteConnection): Pick<Items, 'storeOutcomes' | 'failRemaining'> {
+  return {
     storeOutcomes(account, batchId, token, outcomes) {
       const owner = ownerOf(account, batchId);
       // Nobody was told of an outcome before the batch has ended, which is written later: a request whose outcome a power
@@ -137,15 +150,17 @@ function itemsOf(connection: SqliteConnection, now: () => number): Items {
       return connection.writeSoon(() => {
         if (connection.first('mayStore', owner) === undefined) return [];
         const given = firstOutcomes(outcomes);
-        const settle = (failed: boolean): readonly ItemOutcome[] => {
-          const some = given.filter(({ error }) => (error !== undefined) === failed);
-          if (some.length === 0) return [];
-          const positions = JSON.stringify(some.map(({ index }) => index));
-          const held = { ...owner, token: storable(token), failed: failed ? 1 : 0, positions };
-          const settled = new Set(connection.all('settleHeld', held).map((row) => Number(row['position'])));
-          return some.filter(({ index }) => settled.has(index));
-        };
-        const [completed, failed] = [settle(false), settle(true)];
+        const lease = { ...owner, token: storable(token) };
+        const completed = settleHeld(
+          connection,
+          { ...lease, failed: 0 },
+          given.filter(({ error }) => error === undefined),
+        );
+        const failed = settleHeld(
+          connection,
+          { ...lease, failed: 1 },
+          given.filter(({ error }) => error !== undefined),
+        );
         const stored = [...completed, ...failed];
         for (const outcome of stored) {
           connection.run('insertOutcome', { ...owner, position: outcome.index, outcome: outcomeText(outcome) });
@@ -183,11 +198,24 @@ function itemsOf(connection: SqliteConnection, now: () => number): Items {
   };
 }
 
+/** Settles requests that a lease still holds; gives their outcomes. */
+function settleHeld(
+  connection: SqliteConnection,
+  lease: { readonly account: string; readonly batchId: string; readonly token: string; readonly failed: 0 | 1 },
+  outcomes: readonly ItemOutcome[],
+): readonly ItemOutcome[] {
+  if (outcomes.length === 0) return [];
+  const positions = JSON.stringify(outcomes.map(({ index }) => index));
+  const rows = connection.all('settleHeld', { ...lease, positions });
+  const settled = new Set(rows.map((row) => Number(row['position'])));
+  return outcomes.filter(({ index }) => settled.has(index));
+}
+
 /** What is to be done, by whoever comes first. */
 type Tasks = Pick<BatchStore, 'claimTasks' | 'renewTask' | 'finishTask' | 'rescheduleTask' | 'nextTaskIn' | 'sweep'>;
 
 /** Makes {@link Tasks} over a file. */
-function tasksOf(connection: SqliteConnection, now: () => number): Tasks {
+function sqliteTasks(connection: SqliteConnection, now: () => number): Tasks {
   return {
     async claimTasks({ limit, leaseMs, token }) {
       const rows = await connection.write(() =>
@@ -231,7 +259,7 @@ function tasksOf(connection: SqliteConnection, now: () => number): Tasks {
         });
       });
       let deleted = 0;
-      for (const owner of found) if (await purge(connection, owner)) deleted += 1;
+      for (const owner of found) if (await purgeBatch(connection, owner)) deleted += 1;
       return deleted;
     },
   };
@@ -247,7 +275,15 @@ interface SqliteFiles extends BatchFileStore {
 }
 
 /** Makes {@link SqliteFiles}. */
-function filesOf(connection: SqliteConnection, now: () => number): SqliteFiles {
+function sqliteFiles(connection: SqliteConnection, now: () => number): SqliteFiles {
+  return { ...sqliteFileDrafts(connection, now), ...publishedSqliteFiles(connection, now) };
+}
+
+/** Files that are being uploaded. */
+function sqliteFileDrafts(
+  connection: SqliteConnection,
+  now: () => number,
+): Pick<BatchFileStore, 'open' | 'add' | 'publish' | 'discard'> {
   return {
     async open(account, fileId) {
       await connection.write(() => connection.run('openFile', { ...fileOwnerOf(account, fileId), now: now() }));
@@ -256,11 +292,11 @@ function filesOf(connection: SqliteConnection, now: () => number): SqliteFiles {
     async add(account, fileId, piece, content) {
       const owner = fileOwnerOf(account, fileId);
       // A draft that a power cut takes is none that anybody was told of; its publication waits for all of it.
-      await connection.writeInSlices(() => {
+      await connection.writeDraftInSlices(() => {
         if (connection.run('touchFile', { ...owner, now: now() }) === 0) throw noFile(fileId);
         connection.run('addPiece', { ...owner, piece, content });
         return false;
-      }, false);
+      });
     },
 
     publish(file) {
@@ -277,9 +313,17 @@ function filesOf(connection: SqliteConnection, now: () => number): SqliteFiles {
     },
 
     async discard(account, fileId) {
-      await remove(connection, fileOwnerOf(account, fileId), 'draft', now());
+      await removeFile(connection, fileOwnerOf(account, fileId), { stage: 'draft', now: now() });
     },
+  };
+}
 
+/** Files that are there. */
+function publishedSqliteFiles(
+  connection: SqliteConnection,
+  now: () => number,
+): Pick<SqliteFiles, 'find' | 'list' | 'read' | 'remove' | 'sweep'> {
+  return {
     async find(account, fileId) {
       const row = await connection.read(() => connection.first('findFile', fileOwnerOf(account, fileId)));
       return row === undefined ? undefined : fileOf(row);
@@ -306,30 +350,36 @@ function filesOf(connection: SqliteConnection, now: () => number): SqliteFiles {
       return content instanceof Uint8Array ? content : undefined;
     },
 
-    remove: (account, fileId) => remove(connection, fileOwnerOf(account, fileId), 'file', now(), true),
+    remove: (account, fileId) =>
+      removeFile(connection, fileOwnerOf(account, fileId), { stage: 'file', now: now(), keepsPlace: true }),
 
     async sweep(draftMs, limit) {
       const times = { now: now(), draftsBefore: now() - wholeMs(draftMs), limit };
       const over = await connection.read(() => connection.all('findOverFiles', times));
       for (const { account, id, stage } of over) {
-        await remove(connection, { account: String(account), fileId: String(id) }, String(stage), now());
+        const owner = { account: String(account), fileId: String(id) };
+        await removeFile(connection, owner, { stage: String(stage), now: now() });
       }
       return over.length;
     },
   };
 }
 
-/**
- * Hides a file of a stage and deletes it piece by piece. When that is interrupted, the next sweep goes on.
- *
- * @param keepsPlace - Whether its row stays for a while: a list may go on behind it.
- */
-async function remove(
+/** How a file is removed. */
+interface FileRemoval {
+  /** Where it must be. */
+  readonly stage: string;
+  /** Epoch milliseconds. */
+  readonly now: number;
+  /** Whether its row stays for a while: a list may go on behind it. */
+  readonly keepsPlace?: boolean | undefined;
+}
+
+/** Hides a file and deletes it piece by piece. When that is interrupted, the next sweep goes on. */
+async function removeFile(
   connection: SqliteConnection,
   owner: FileOwner,
-  stage: string,
-  now: number,
-  keepsPlace = false,
+  { stage, now, keepsPlace = false }: FileRemoval,
 ): Promise<boolean> {
   const hidden = await connection.write(() => connection.run('hideFile', { ...owner, stage, now }));
   if (hidden === 0) return false;

@@ -24,13 +24,19 @@ interface SufferingStore {
   readonly over: () => Promise<void>;
 }
 
-/** @param passes - Ends the fault by itself; else it lasts until its end is waited for. */
+/** A fault that begins at a call of the store. */
+interface ComingFault {
+  /** The number of the call. */
+  readonly nth: number;
+  readonly bring: Bring;
+  /** Whether it ends by itself; else it lasts until its end is waited for. */
+  readonly passes: boolean;
+}
+
 function sufferingStore(
   inner: BatchStore,
-  nth: number,
-  bring: Bring,
+  { nth, bring, passes }: ComingFault,
   pass: (ms: number) => Promise<void>,
-  passes: boolean,
 ): SufferingStore {
   const failures: unknown[] = [];
   let calls = 0;
@@ -72,7 +78,7 @@ function outageCheck(fault: Fault, name: string): BatchStoreCheck {
         for (const moment of MOMENTS) {
           const account = `${fault}-${moment}`;
           const passes = fault !== 'failOver';
-          const suffering = sufferingStore(store, moment, bring, pass, passes);
+          const suffering = sufferingStore(store, { nth: moment, bring, passes }, pass);
           try {
             const { batchId, reported } = await new SmallWorker(suffering.store, account, pass).run();
             if (passes) await suffering.over();

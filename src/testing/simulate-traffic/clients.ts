@@ -45,16 +45,16 @@ export function directClient(servers: readonly SimulatedServer[], name: string):
     const names = servers.map(({ endpoint }) => `"${endpoint.name}"`).join(', ');
     throw new RangeError(`The world has no endpoint "${name}"; it has ${names}`);
   }
-  const open = (request: ChatRequest, stream: boolean, signal: AbortSignal): Promise<ProviderReply> =>
-    server.answer({ request: { metadata: request.metadata ?? undefined, stream }, signal });
+  const open = ({ metadata, stream }: ChatRequest, signal: AbortSignal): Promise<ProviderReply> =>
+    server.answer({ request: { metadata: metadata ?? undefined, stream: stream === true }, signal });
   return {
     async chat(request, { signal = new AbortController().signal } = {}) {
-      const reply = await open(request, false, signal);
+      const reply = await open({ ...request, stream: false }, signal);
       if (reply.type === 'failed') throw thrown(reply.failure);
       return reply;
     },
     async *stream(request, { signal = new AbortController().signal } = {}) {
-      const reply = await open(request, true, signal);
+      const reply = await open({ ...request, stream: true }, signal);
       if (reply.type === 'failed') throw thrown(reply.failure);
       if (reply.type === 'whole') return yield reply.result;
       for (let pieces = await reply.stream.read(); pieces !== undefined; pieces = await reply.stream.read()) {

@@ -10,7 +10,7 @@ import { Chance } from './chance.ts';
 import { type DeadCall, Oracle, reportOf, type RequestLog, type TrafficReport } from './report.ts';
 import { OutageSchedule, randomOutages } from './outages.ts';
 import { directClient, providersOf, type TrafficClient } from './clients.ts';
-import { type CallBook, type SimulatedCall, SimulatedServer } from './simulated-server.ts';
+import { type CallBook, type SimulatedAnswer, type SimulatedCall, SimulatedServer } from './simulated-server.ts';
 import { SIMULATED_TOOL } from './tool-calls.ts';
 import { BLOCK_TOKENS } from './block-cache.ts';
 import { blocksOf, type PlannedSession, planTraffic, type TrafficPlan } from './traffic-plan.ts';
@@ -81,6 +81,9 @@ export async function simulateTraffic(
   return simulation.run(client);
 }
 
+/** A request as it is sent, and whether its answer is to stream. */
+type SimulatedBody = Parameters<Router['chat']>[0] & { readonly stream: boolean };
+
 class Simulation implements CallBook {
   readonly #world: TrafficWorld;
   readonly #seed: number;
@@ -109,7 +112,7 @@ class Simulation implements CallBook {
       const chance = new Chance(seed, `outages ${endpoint.provider ?? endpoint.name}`);
       const random = world.outages === undefined ? [] : randomOutages(world.outages, chance, durationMs);
       const schedule = new OutageSchedule(endpoint, random, durationMs, seed);
-      return new SimulatedServer(endpoint, schedule, this.#clock, seed, this);
+      return new SimulatedServer(endpoint, schedule, { clock: this.#clock, seed, book: this });
     });
     this.#oracle = new Oracle(this.#servers);
   }
@@ -159,15 +162,21 @@ class Simulation implements CallBook {
     return log.calls;
   }
 
-  charged(call: SimulatedCall, usd: number, wanted: boolean, cachedTokens: number): void {
+  charged(call: SimulatedCall, usd: number, cachedTokens: number): void {
     const log = this.#open.get(idOf(call))?.log;
     if (log === undefined) return;
     log.costUsd += usd;
-    if (wanted) log.cachedTokens = cachedTokens;
-    else log.cancelledUsd += usd;
+    log.cachedTokens = cachedTokens;
   }
 
-  answered(call: SimulatedCall, endpoint: string, startedMs: number, isBroken: boolean): void {
+  chargedInVain(call: SimulatedCall, usd: number): void {
+    const log = this.#open.get(idOf(call))?.log;
+    if (log === undefined) return;
+    log.costUsd += usd;
+    log.cancelledUsd += usd;
+  }
+
+  answered(call: SimulatedCall, endpoint: string, { startedMs, isBroken }: SimulatedAnswer): void {
     const log = this.#open.get(idOf(call))?.log;
     if (log !== undefined) [log.answeredBy, log.isBroken] = [endpoint, isBroken];
     const times = this.#answers.get(endpoint);
@@ -197,8 +206,9 @@ class Simulation implements CallBook {
         blocks: document === undefined ? wholeBlocks(traced) : blocksOf(session, promptTokens),
         poison,
       };
-      await this.#ask(client, turn, planned.stream, session.account, {
+      await this.#ask(client, turn, session.account, {
         model: SIMULATED_MODEL,
+        stream: planned.stream,
         messages: [...messages],
         ...(session.named ? { session_id: session.id } : {}),
         ...(planned.tools ? { tools: TOOLS } : {}),
@@ -212,9 +222,8 @@ class Simulation implements CallBook {
   async #ask(
     client: TrafficClient,
     turn: Turn,
-    stream: boolean,
     account: string | undefined,
-    body: Parameters<Router['chat']>[0],
+    { stream, ...body }: SimulatedBody,
   ): Promise<void> {
     const startedMs = this.#clock.elapsedMs;
     const log: RequestLog = {

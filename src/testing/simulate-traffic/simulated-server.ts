@@ -27,8 +27,17 @@ export interface CallBook {
   /** Counts a call; gives its number among those of its request, from 1 on. */
   called(call: SimulatedCall, endpoint: string, dead: number | undefined): number;
   /** What a call cost, whether its answer was wanted in the end or not. */
-  charged(call: SimulatedCall, usd: number, wanted: boolean, cachedTokens: number): void;
-  answered(call: SimulatedCall, endpoint: string, startedMs: number, isBroken: boolean): void;
+  charged(call: SimulatedCall, usd: number, cachedTokens: number): void;
+  /** The same for a call whose answer is no longer wanted. */
+  chargedInVain(call: SimulatedCall, usd: number): void;
+  answered(call: SimulatedCall, endpoint: string, answer: SimulatedAnswer): void;
+}
+
+/** What is remembered of an answer. */
+export interface SimulatedAnswer {
+  readonly startedMs: number;
+  /** Whether it calls a tool with arguments that are no JSON. */
+  readonly isBroken: boolean;
 }
 
 /** Milliseconds in which a failure is answered. */
@@ -37,6 +46,13 @@ const FAILURE_MS = 60;
 const READ_MS = 5_000;
 /** Default time for which prompts stay cached. */
 export const CACHE_MS = 300_000;
+
+/** What the servers of a simulation share, and the seed of one of them. */
+interface ServerSurroundings {
+  readonly clock: VirtualClock;
+  readonly seed: number;
+  readonly book: CallBook;
+}
 
 /** One simulated endpoint: answers calls in virtual time as its world says. */
 export class SimulatedServer {
@@ -53,13 +69,7 @@ export class SimulatedServer {
   readonly #inference: InferenceServer | undefined;
   #running = 0;
 
-  constructor(
-    endpoint: SimulatedEndpoint,
-    schedule: OutageSchedule,
-    clock: VirtualClock,
-    seed: number,
-    book: CallBook,
-  ) {
+  constructor(endpoint: SimulatedEndpoint, schedule: OutageSchedule, { clock, seed, book }: ServerSurroundings) {
     this.endpoint = endpoint;
     this.schedule = schedule;
     this.#clock = clock;
@@ -122,7 +132,7 @@ export class SimulatedServer {
       finish();
       // A call that a provider works on costs its prompt, also when nobody waits for the answer any more; no failure costs.
       const costs = !fails && mode === 'up' && this.schedule.at(this.#clock.elapsedMs).mode === 'up';
-      if (costs) this.#charge(call, 0, false, work?.cachedTokens);
+      if (costs) this.#book.chargedInVain(call, this.#priceOf(call, 0, work?.cachedTokens).usd);
     });
     const answerMs = fails ? (failMs ?? firstTokenMs) : firstTokenMs;
     return this.#after(call, mode === 'hanging' ? Infinity : answerMs, () => {
@@ -154,7 +164,7 @@ export class SimulatedServer {
     const writingMs = this.#writingMs(answerTokens);
     const cut = (): void => {
       finish();
-      this.#charge(call, answerTokens, true);
+      this.#charge(call, answerTokens);
     };
     if (!call.request.stream) {
       return this.#after(call, writingMs, () => {
@@ -191,8 +201,8 @@ export class SimulatedServer {
     const writingMs = this.#writingMs(answerTokens);
     const complete = (): ReportedUsage => {
       finish();
-      const usage = this.#charge(call, answerTokens, true, work?.cachedTokens);
-      this.#book.answered(call, this.endpoint.name, startedMs, tool?.isBroken ?? false);
+      const usage = this.#charge(call, answerTokens, work?.cachedTokens);
+      this.#book.answered(call, this.endpoint.name, { startedMs, isBroken: tool?.isBroken ?? false });
       return usage;
     };
     const written = (): Promise<void> => work?.ended ?? this.#after(call, writingMs, () => undefined);
@@ -236,12 +246,23 @@ export class SimulatedServer {
     });
   }
 
-  #charge(call: SimulatedCall, answerTokens: number, wanted: boolean, computed?: number): ReportedUsage {
+  /** @param computed - Tokens from the cache, where that was found out already. */
+  #priceOf(
+    call: SimulatedCall,
+    answerTokens: number,
+    computed?: number,
+  ): { readonly usd: number; readonly promptTokens: number; readonly cachedTokens: number } {
     const now = this.#clock.elapsedMs;
-    const { promptTokens } = this.#book.turnOf(call);
-    const cachedTokens = computed ?? this.#fromCache(this.#book.turnOf(call), now);
+    const turn = this.#book.turnOf(call);
+    const { promptTokens } = turn;
+    const cachedTokens = computed ?? this.#fromCache(turn, now);
     const usd = costOf(this.schedule.at(now).price, promptTokens, cachedTokens, answerTokens);
-    this.#book.charged(call, usd, wanted, cachedTokens);
+    return { usd, promptTokens, cachedTokens };
+  }
+
+  #charge(call: SimulatedCall, answerTokens: number, computed?: number): ReportedUsage {
+    const { usd, promptTokens, cachedTokens } = this.#priceOf(call, answerTokens, computed);
+    this.#book.charged(call, usd, cachedTokens);
     return {
       prompt_tokens: promptTokens,
       completion_tokens: answerTokens,

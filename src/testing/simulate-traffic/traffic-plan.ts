@@ -65,7 +65,7 @@ export function planTraffic(traffic: SimulatedTraffic, seed: number): TrafficPla
       continue;
     }
     ms += step;
-    const drawn = planSession(`session-${sessions.length}`, ms, traffic, chance, callers, withTools);
+    const drawn = planSession(`session-${sessions.length}`, ms, traffic, { chance, callers, withTools });
     const session = library === undefined ? drawn : { ...drawn, document: library.next() };
     planned += session.turns.length;
     sessions.push(session);
@@ -151,13 +151,19 @@ class Callers {
   }
 }
 
+/** What sessions are drawn from, each with numbers of its own. */
+interface TrafficDraws {
+  readonly chance: Chance;
+  readonly callers: Callers;
+  /** Which requests have tools. */
+  readonly withTools: Chance;
+}
+
 function planSession(
   id: string,
   startMs: number,
   traffic: SimulatedTraffic,
-  chance: Chance,
-  callers: Callers,
-  withTools: Chance,
+  { chance, callers, withTools }: TrafficDraws,
 ): PlannedSession {
   const { turns = 6, pauseMs = 30_000, promptTokens = 2_000, turnTokens = 300, answerTokens = 250 } = traffic;
   const { streaming = 1, named = 1, tools = 0 } = traffic;

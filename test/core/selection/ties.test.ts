@@ -39,7 +39,7 @@ describe('endpoints that cost the same', () => {
     expect(first(20_000, {}, { warmth: 0.9 })).toBe(1);
     // The queue is longer than what is left to compute, and still shorter than to compute all of it elsewhere.
     expect(first(20_000, {}, { warmth: 0.9, queueMs: 2_000 })).toBe(1);
-    expect(first(20_000, {}, { warmth: 0.9, queueMs: 9_000 })).toBe(0);
+    expect(first(20_000, {}, { warmth: 0.9, queueMs: 12_000 })).toBe(0);
   });
 
   it('are compared by time also where one is a little late, or all have queues', () => {

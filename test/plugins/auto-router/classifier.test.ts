@@ -101,8 +101,8 @@ describe('the task classifier', () => {
     expect(long).toBeLessThan(0.4);
   });
 
-  it('has its weights in less than 100 kB, without a task that it does not know', () => {
-    expect(readProjectFile('src/plugins/auto-router/weights.ts').length).toBeLessThan(100_000);
+  it('has its weights in less than 140 kB, without a task that it does not know', () => {
+    expect(readProjectFile('src/plugins/auto-router/weights.ts').length).toBeLessThan(140_000);
     expect(WEIGHTS.tasks.filter((task) => !TASK_TYPES.includes(task))).toEqual([]);
     expect(WEIGHTS.bias).toHaveLength(WEIGHTS.tasks.length);
   });

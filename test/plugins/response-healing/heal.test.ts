@@ -22,6 +22,56 @@ const structure = fc.oneof(
   fc.array(fc.jsonValue({ maxDepth: 2 })),
 );
 
+/** What makes texts hard to tell from JSON. */
+const PHRASES = (
+  "the|price|10|%|Bob’s|it's|said|no|null|true|e.g.|https://a.b/c|C:\\dir|x = 1|1,200|{curly}|[list]|key: value|— dash|" +
+  'naïve|日本|line\nbreak|tab\there|# one|// two|(maybe)|-1|…'
+).split('|');
+
+const phrase = fc.array(fc.constantFrom(...PHRASES), { maxLength: 7 }).map((words) => words.join(' '));
+const scalar = fc.oneof(phrase, fc.integer({ min: -5_000, max: 90_000 }), fc.boolean(), fc.constant(null));
+const name = fc.constantFrom('id', 'name', 'first name', 'is_ok', 'items', 'note', 'url', 'x-y', '日', 'answer');
+const { answer } = fc.letrec<{ readonly answer: unknown; readonly value: unknown }>((tie) => ({
+  value: fc.oneof(
+    { maxDepth: 3 },
+    scalar,
+    fc.array(tie('value'), { maxLength: 4 }),
+    fc.dictionary(name, tie('value'), { maxKeys: 4 }),
+  ),
+  answer: fc.dictionary(name, tie('value'), { minKeys: 1, maxKeys: 5 }),
+}));
+
+const TEXT = /"(?:[^"\\]|\\.)*"/g;
+
+/** Changes JSON where it is not in a text. */
+function around(json: string, change: (part: string) => string): string {
+  const parts = json.split(TEXT).map(change);
+  const texts = json.match(TEXT) ?? [];
+  return parts.map((part, index) => part + (texts[index] ?? '')).join('');
+}
+
+/** What models do to JSON that leaves no doubt of what was meant. */
+const FAULTS: Readonly<Record<string, (json: string) => string>> = {
+  'a fence': (json) => `\`\`\`json\n${json}\n\`\`\``,
+  'a fence that was never closed': (json) => `\`\`\`json\n${json}`,
+  prose: (json) => `Here is the JSON:\n\n${json}\n\nDo you need more?`,
+  'a byte-order mark': (json) => `\uFEFF${json}`,
+  'superfluous commas': (json) => around(json, (part) => part.replaceAll(/([}\]])/g, ',$1')),
+  'single quotes': (json) => json.replaceAll(TEXT, (text) => `'${text.slice(1, -1).replaceAll("'", "\\'")}'`),
+  'literals of Python': (json) =>
+    around(json, (part) => part.replaceAll('true', 'True').replaceAll('false', 'False').replaceAll('null', 'None')),
+  'line breaks in texts': (json) => json.replaceAll('\\n', '\n').replaceAll('\\t', '\t'),
+  'comments at the ends of lines': (json) => around(json, (part) => part.replaceAll(',', ', // next\n')),
+  'comments in braces': (json) => around(json, (part) => part.replaceAll('{', '{ /* an object */ ')),
+  'names without quotes': (json) => json.replaceAll(/"([A-Za-z_]\w*)":/g, '$1:'),
+  'a missing last bracket': (json) => json.slice(0, -1),
+  'a last bracket twice': (json) => json + json.slice(-1),
+  'equals signs': (json) => around(json, (part) => part.replaceAll(':', ' =')),
+  'an assignment': (json) => `result = ${json};`,
+  tags: (json) => `<json>${json}</json>`,
+  thinking: (json) => `<think>maybe {"a": 1}?</think>\n${json}`,
+};
+
 function keysOf(value: unknown): readonly string[] {
   if (typeof value !== 'object' || value === null) return [];
   const own = Array.isArray(value) ? [] : Object.keys(value);
@@ -96,6 +146,62 @@ describe('heal', () => {
     expect(results.length).toBeGreaterThanOrEqual(0.95 * answers.length);
   });
 
+  it.each(Object.entries(FAULTS))('finds again what was meant behind %s, or says that it did not', (_name, broken) => {
+    fc.assert(
+      fc.property(answer, fc.boolean(), (meant, indented) => {
+        const healed = heal(broken(JSON.stringify(meant, undefined, indented ? 2 : 0)));
+        if (healed.type !== 'healed') return;
+        expect(JSON.parse(healed.json)).toEqual(JSON.parse(JSON.stringify(meant)));
+      }),
+      runs(200),
+    );
+  });
+
+  it('marks what was cut off, or leaves it alone', () => {
+    fc.assert(
+      fc.property(answer, fc.boolean(), fc.double({ min: 0, max: 1, noNaN: true }), (meant, indented, part) => {
+        const json = JSON.stringify(meant, undefined, indented ? 2 : 0);
+        const healed = heal(json.slice(0, Math.ceil(part * (json.length - 1))));
+        if (healed.type !== 'healed') return;
+        expect(healed.repairs).toContain('end missing');
+        expect(differences(JSON.parse(healed.json), JSON.parse(JSON.stringify(meant)), '$')).toEqual([]);
+      }),
+      runs(1_000),
+    );
+  });
+
+  it.each([
+    ['objects of a kind', '{"id": 1}\n{"id": 2}'],
+    ['answers in several fences', '```json\n{"a": "no"}\n```\nOn second thought:\n```json\n{"a": "yes"}\n```'],
+    ['an answer in two parts', '```json\n{"reasoning": "so"}\n```\n```json\n{"answer": 3}\n```'],
+  ])('does not choose between %s', (_name, text) => {
+    expect(heal(text)).toEqual({ type: 'failed', reason: 'several answers' });
+    expect(heal(text, { schema: { type: 'object' } })).toEqual({ type: 'failed', reason: 'several answers' });
+  });
+
+  it('takes the one that fits, or that has all of the other and more', () => {
+    const schema = { type: 'object', required: ['a'], properties: { a: { const: 'yes' } } };
+    expect(heal('{"a": "no"}\n{"a": "yes"}', { schema })).toMatchObject({ json: '{"a": "yes"}', fits: true });
+    expect(heal('{"a": null}\nand filled in\n{"a": 1, "b": 2}')).toMatchObject({ json: '{"a": 1, "b": 2}' });
+    expect(heal('{"a": 1}\nthat is\n{"a":1}')).toMatchObject({ json: '{"a": 1}' });
+  });
+
+  it('takes no formula for an object', () => {
+    expect(heal('The sum is \\sum_{k=0}^{31} \\binom{31}{k}, so the answer is 32768.').type).toBe('failed');
+  });
+
+  it('ends a text at no quote that only closes another within it', () => {
+    const text = '{"reasoning": "Given "11 ", the first is "1".", "answer": "0"}';
+    expect(heal(text)).toMatchObject({
+      json: '{"reasoning":"Given \\"11 \\", the first is \\"1\\".","answer":"0"}',
+    });
+  });
+
+  it('completes a literal in a list within a list, and empties none', () => {
+    expect(heal('[[false], [nu')).toMatchObject({ json: '[[false],[null]]' });
+    expect(heal('[[false], [nu', { complete: false })).toEqual({ type: 'failed', reason: 'cut off' });
+  });
+
   it('finds again what was wrapped in fences or prose', () => {
     const value = fc.dictionary(fc.stringMatching(/^[a-z_]{1,8}$/), fc.jsonValue({ maxDepth: 3 }), { minKeys: 1 });
     fc.assert(
@@ -143,7 +249,7 @@ describe('heal', () => {
       type: 'healed',
       repairs: ['extracted', 'quotes', 'literals', 'keys', 'commas'],
     });
-    expect(heal('{"a": 1, "b":')).toMatchObject({ repairs: ['unfinished member left out', 'brackets'] });
+    expect(heal('{"a": 1, "b":')).toMatchObject({ repairs: ['unfinished member left out', 'brackets', 'end missing'] });
     expect(heal('{"a": "x" + "y"}')).toMatchObject({ repairs: ['rewritten'] });
   });
 

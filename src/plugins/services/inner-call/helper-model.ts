@@ -34,13 +34,11 @@ export function helperModel(
 
 /** Calls a helper. */
 export function askHelper(
-  model: string,
-  instructions: string,
-  messages: readonly Message[],
+  question: Pick<InnerQuestion, 'model' | 'instructions' | 'messages'>,
   { tools, max_tool_calls: maxToolCalls, ...sampling }: HelperOptions,
   context: ToolContext,
 ): PromiseLike<ChatResult> {
-  return context.call(innerRequest({ model, instructions, messages, sampling, tools, maxToolCalls }));
+  return context.call(innerRequest({ ...question, sampling, tools, maxToolCalls }));
 }
 
 /** Name of one of several helpers of a kind. */

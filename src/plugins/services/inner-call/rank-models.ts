@@ -44,7 +44,7 @@ export function rankModels(
   rule: ModelRule,
   { needsTools = false }: { readonly needsTools?: boolean | undefined } = {},
 ): readonly string[] {
-  const requested = asPrompt(request, needsTools);
+  const requested = asPrompt(request, { tools: needsTools });
   const candidates = [...catalog.models.values()].flatMap((model) => rankedOf(model, catalog, requested));
   const prices = candidates.flatMap(({ price }) => price ?? []).sort((left, right) => left - right);
   const keyed = candidates.map((one) => ({ ...one, distance: distanceOf(one.price, prices, rule) }));
@@ -59,7 +59,7 @@ export function rankModels(
 }
 
 /** The request as other models get it: its content and its rules, not its tools and parameters. */
-function asPrompt(request: NormalizedRequest, tools: boolean): NormalizedRequest {
+function asPrompt(request: NormalizedRequest, { tools }: Pick<NormalizedRequest['needs'], 'tools'>): NormalizedRequest {
   const { inputModalities } = request.needs;
   return {
     ...request,
