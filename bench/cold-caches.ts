@@ -1,260 +1,159 @@
-import { seededRandom } from '../src/providers/simulated/chance.ts';
 import type { CacheCause } from '../src/contracts/prompt-cache.ts';
 import type { NormalizedRequest } from '../src/contracts/request.ts';
 import type { Endpoint } from '../src/catalog/endpoint.ts';
 import { ColdCaches } from '../src/runtime/ledger/cold-caches.ts';
 import { writtenPrint } from '../src/core/ledger/prompt-print.ts';
 import { EventHub } from '../src/runtime/events/events.ts';
-import type { Message } from '../src/protocol/message.ts';
-import type { FunctionTool } from '../src/protocol/tools.ts';
+import { comparisonCost } from './cold-caches/cost.ts';
+import { Chance, type Reading, type SimulatedCache } from './cold-caches/providers.ts';
+import {
+  CAUSES,
+  type Event,
+  EVENTS,
+  happensTo,
+  promptOf,
+  Speaker,
+  type Talk,
+  type Vendor,
+  VENDORS,
+} from './cold-caches/sessions.ts';
 
 /**
- * How often the cause of a cold prompt cache is found: sessions of agents with providers whose caches keep prefixes
- * (LRU, time, shortest prompt, marks), and one thing that goes wrong in each. The router's comparison sees what a
- * provider reports and the requests, and nothing of what was done to them. Then what a comparison costs and how long
- * what it leaves in a record is.
- * Usage: node bench/cold-caches.ts [sessions] [seed]
+ * How often the cause of a cold prompt cache is found: sessions of agents, with sub-agents, forks, parallel requests,
+ * other instances and usage that is missing, at providers whose caches are simulated from their documentation alone. What
+ * happened before a request counts as a cause of its miss where it would have been enough by itself: each request is
+ * also sent to copies of the cache, to which only one of the things has happened.
+ * Usage: node bench/cold-caches.ts [sessions] [seeds, separated by commas]
  */
-const sessions = Number(process.argv[2] ?? 10_000);
-const random = seededRandom(Number(process.argv[3] ?? 1));
-const clock = { ms: 0 };
-const advance = (ms: number): void => {
-  clock.ms += ms;
-};
-const pick = <Item>(items: readonly Item[]): Item => {
-  const item = items[Math.floor(random() * items.length)];
-  if (item === undefined) throw new Error('nothing to pick from');
-  return item;
-};
-const WORDS = 'the agent reads a file and writes what it found into a table of results with care'.split(' ');
-const text = (words: number): string => Array.from({ length: words }, () => pick(WORDS)).join(' ');
+const sessions = Number(process.argv[2] ?? 2_000);
+const seeds = (process.argv[3] ?? '11,12,13,14,15').split(',').map(Number);
 
-/** How a provider caches. */
-interface Kind {
-  readonly provider: string;
-  readonly marks: boolean;
-  readonly least: number;
-  readonly ttlMs: number;
-  /** Tokens of a block: less is not kept. */
-  readonly block: number;
-}
-
-const KINDS: readonly Kind[] = [
-  { provider: 'anthropic', marks: true, least: 1_024, ttlMs: 300_000, block: 1 },
-  { provider: 'openai', marks: false, least: 1_024, ttlMs: 3_600_000, block: 128 },
-  { provider: 'deepseek', marks: false, least: 64, ttlMs: 86_400_000, block: 64 },
-];
-
-/** A prefix cache: what was sent, by the text of each beginning that ends with a block. */
-class PrefixCache {
-  readonly #kind: Kind;
-  readonly #most: number;
-  /** When a beginning was used. */
-  readonly #used = new Map<string, number>();
-
-  constructor(kind: Kind, most: number) {
-    this.#kind = kind;
-    this.#most = most;
-  }
-
-  /** What of a prompt is there, and what is written. */
-  ask(
-    blocks: readonly { readonly text: string; readonly marked: boolean }[],
-    salt: string,
-  ): readonly [cached: number, written: number, all: number] {
-    const { marks, least, ttlMs, block } = this.#kind;
-    const now = clock.ms;
-    let prefix = salt;
-    let tokens = 0;
-    let cached = 0;
-    let written = 0;
-    const keep: string[] = [];
-    for (const one of blocks) {
-      prefix = digest(prefix + one.text);
-      tokens += Math.ceil(one.text.length / 4);
-      const used = this.#used.get(prefix);
-      if (used !== undefined && now - used <= ttlMs) cached = tokens;
-      if (!marks || one.marked) {
-        keep.push(prefix);
-        written = tokens;
-      }
-    }
-    if (tokens < least) return [0, 0, tokens];
-    for (const one of keep) {
-      this.#used.delete(one);
-      this.#used.set(one, now);
-    }
-    while (this.#used.size > this.#most) this.#used.delete(this.#used.keys().next().value ?? '');
-    const whole = cached - (cached % block);
-    return [whole < least ? 0 : whole, marks ? Math.max(0, written - whole) : 0, tokens];
-  }
-
-  evict(): void {
-    this.#used.clear();
-  }
-}
-
-function digest(value: string): string {
-  let [low, high] = [0x811c9dc5, 0x01000193];
-  for (let index = 0; index < value.length; index += 1) {
-    low = Math.imul(low ^ value.charCodeAt(index), 0x01000193);
-    high = Math.imul(high ^ (value.charCodeAt(index) + index), 0x85ebca6b);
-  }
-  return `${low}.${high}`;
-}
-
-/** A session as it is before something happens to it. */
-interface Talk {
-  system: string;
-  tools: FunctionTool[];
-  messages: Message[];
-  model: string;
-  slug: string;
-  marked: boolean;
-}
-
-type Injected = Exclude<CacheCause, 'first'> | 'nothing';
-
-const CAUSES: readonly Injected[] = [
-  'nothing',
-  'expired',
-  'other_endpoint',
-  'model_changed',
-  'tools_changed',
-  'system_changed',
-  'message_edited',
-  'too_short',
-  'not_marked',
-  'evicted_or_unknown',
-];
-
-function toolOf(name: string): FunctionTool {
-  return {
-    type: 'function',
-    function: {
-      name,
-      description: text(20),
-      parameters: { type: 'object', properties: { [name]: { type: 'string', description: text(8) } } },
-    },
-  };
-}
-
-function inject(cause: Injected, talk: Talk, caches: readonly PrefixCache[], kind: Kind): void {
-  switch (cause) {
-    case 'expired':
-      return advance(kind.ttlMs * (kind.ttlMs > 3_600_000 ? 1.2 : 1) + 60_000);
-    case 'other_endpoint':
-      talk.slug = `${kind.provider}/other`;
-      return;
-    case 'model_changed':
-      talk.model = 'acme/two';
-      return;
-    case 'tools_changed': {
-      const [first, ...others] = talk.tools;
-      if (first === undefined) return;
-      const way = pick(['order', 'content', 'added'] as const);
-      talk.tools =
-        way === 'order'
-          ? [...others, first]
-          : way === 'added'
-            ? [toolOf('new'), ...talk.tools]
-            : [toolOf(first.function.name), ...others];
-      return;
-    }
-    case 'system_changed':
-      talk.system = talk.system.replace(/:\d\d\./, ':59.');
-      return;
-    case 'message_edited': {
-      const index = Math.floor((random() * (talk.messages.length - 1)) / 2);
-      const message = talk.messages[index];
-      if (message !== undefined) talk.messages = talk.messages.with(index, { role: 'user', content: text(33) });
-      return;
-    }
-    case 'evicted_or_unknown':
-      for (const cache of caches) cache.evict();
-      return;
-    default:
-      return;
-  }
-}
-
-interface Score {
-  injected: number;
-  named: number;
-  right: number;
-}
-
-const scores = new Map<string, Score>(CAUSES.map((cause) => [cause, { injected: 0, named: 0, right: 0 }]));
-const claimedForEvicted: string[] = [];
 /** Warnings are not what is measured. */
-function silent(): EventHub {
+export function silent(): EventHub {
   const events = new EventHub();
   events.on('warning', () => {});
   return events;
 }
 
-const compare = new ColdCaches(1, silent());
+/** Caches of the endpoints of one session. */
+type World = ReadonlyMap<string, SimulatedCache>;
+
+const cloned = (world: World): World => new Map([...world].map(([name, cache]) => [name, cache.clone()]));
+
+interface Score {
+  happened: number;
+  named: number;
+  right: number;
+  found: number;
+}
+
+const scores = new Map<string, Score>();
+const scoreOf = (cause: string): Score => {
+  const score = scores.get(cause) ?? { happened: 0, named: 0, right: 0, found: 0 };
+  scores.set(cause, score);
+  return score;
+};
+/** What was named wrongly, and what was not found, by what had happened. */
+const wrong = new Map<string, number>();
+const missed = new Map<string, number>();
+const count = (counts: Map<string, number>, what: string): void => {
+  counts.set(what, (counts.get(what) ?? 0) + 1);
+};
+let evicted = 0;
+let claimedForEvicted = 0;
+let asked = 0;
+let reported = 0;
 let longest = 0;
 let total = 0;
 
-function ask(
-  talk: Talk,
-  session: number,
-  kind: Kind,
-  caches: ReadonlyMap<string, PrefixCache>,
-): CacheCause | undefined {
-  const id = `${talk.slug}#${talk.model}`;
-  const end = talk.messages.length - 1;
-  const blocks = [
-    ...talk.tools.map((tool) => ({ text: JSON.stringify(tool), marked: false })),
-    { text: talk.system, marked: talk.marked },
-    ...talk.messages.map((message, index) => ({ text: JSON.stringify(message), marked: talk.marked && index === end })),
-  ];
-  const cache = caches.get(talk.slug);
-  if (cache === undefined) throw new Error('no such provider');
-  const [cached, written, tokens] = cache.ask(blocks, `${talk.model}\n`);
-  const mark = talk.marked && kind.marks ? { cache_control: { type: 'ephemeral' as const } } : {};
-  const messages = [
-    { role: 'system', content: [{ type: 'text', text: talk.system, ...mark }] },
-    ...talk.messages,
-  ] as unknown as readonly Message[];
-  const request = {
-    operation: 'chat',
-    id: `gen-${session}`,
-    created: 1,
-    account: { id: 'a' },
-    session: { id: `${session}`, key: `session:${session}` },
-    cache: {},
-    messages,
-    tools: talk.tools,
-  } as unknown as NormalizedRequest;
-  const endpoint = {
-    id,
-    model: talk.model,
-    provider: kind.provider,
-    implicitCaching: !kind.marks,
-    price: { prompt: 1, completion: 2, cacheRead: 0.1 },
-  } as unknown as Endpoint;
-  const at = clock.ms;
-  const usage = {
-    prompt_tokens: tokens,
-    completion_tokens: 9,
-    total_tokens: tokens + 9,
-    prompt_tokens_details: { cached_tokens: cached, cache_write_tokens: written },
-  };
-  const step = { endpoint, target: 0, strategy: 'direct', why: 'drawn' };
-  const attempts = [{ step, startedAt: at, endedAt: at, firstTokenAt: at, usage, outcome: { ok: true as const } }];
-  const plan = { requested: talk.model, steps: [step], rejected: [] };
-  const found = compare.note({ request, startedAt: at, attempts, plan }, kind.marks);
-  if (found !== undefined) {
+/** What is sent in one request of a session. */
+interface Sent {
+  readonly talk: Talk;
+  readonly at: number;
+  readonly answersAt: number;
+}
+
+class Session {
+  readonly #vendor: Vendor;
+  readonly #speaker: Speaker;
+  readonly #compare: ColdCaches;
+  readonly #key: string;
+  readonly world: World;
+  clock = 0;
+
+  constructor(vendor: Vendor, speaker: Speaker, compare: ColdCaches, key: string) {
+    this.#vendor = vendor;
+    this.#speaker = speaker;
+    this.#compare = compare;
+    this.#key = key;
+    const own = (): SimulatedCache => vendor.make(new Chance(speaker.chance.next() * 2 ** 32));
+    this.world = new Map([vendor.slug, `${vendor.slug}-2`].map((slug) => [slug, own()]));
+  }
+
+  read(world: World, { talk, at, answersAt }: Sent): Reading {
+    const cache = world.get(talk.endpoint);
+    if (cache === undefined) throw new Error('no such endpoint');
+    return cache.read(promptOf(talk), at, answersAt);
+  }
+
+  /** What the router says of a request; undefined where its provider has not said what it used. */
+  note({ talk, at, answersAt }: Sent, reading: Reading, isUsageMissing: boolean): CacheCause | 'none' | undefined {
+    const { counts, marks, slug } = this.#vendor;
+    const { prompt, cached, written } = reading;
+    const usage = {
+      prompt_tokens: counts === 'without what was cached' ? prompt - cached : prompt,
+      completion_tokens: 9,
+      total_tokens: prompt + 9,
+      ...(counts === 'no cached tokens at all' || (counts === 'nothing where nothing was cached' && cached === 0)
+        ? {}
+        : { prompt_tokens_details: { cached_tokens: cached, cache_write_tokens: written } }),
+    };
+    const endpoint = {
+      id: `${talk.endpoint}#${talk.model}`,
+      model: talk.model,
+      provider: talk.endpoint === slug ? slug : `${slug}`,
+      implicitCaching: !marks,
+      price: { prompt: 1, completion: 2, cacheRead: 0.1 },
+    } as unknown as Endpoint;
+    const mark = talk.marked && marks ? { cache_control: { type: 'ephemeral' } } : {};
+    const request = {
+      operation: 'chat',
+      id: 'gen-1',
+      created: 1,
+      account: { id: 'a' },
+      session: { key: this.#key },
+      cache: {},
+      extra: {},
+      messages: [
+        { role: 'system', content: talk.system.map((text) => ({ type: 'text', text, ...mark })) },
+        ...talk.turns.map(({ role, text }) => ({ role, content: text })),
+      ],
+      tools: talk.tools.map(({ name, description }) => ({ type: 'function', function: { name, description } })),
+    } as unknown as NormalizedRequest;
+    const step = { endpoint, target: 0, strategy: 'direct', why: 'drawn' };
+    const endedAt = answersAt + 1_000;
+    const attempts = [
+      {
+        step,
+        startedAt: at,
+        endedAt,
+        firstTokenAt: answersAt,
+        usage: isUsageMissing ? undefined : usage,
+        outcome: { ok: true as const },
+      },
+    ];
+    const plan = { requested: talk.model, steps: [step], rejected: [] };
+    const facts = { takesMarks: marks, said: {}, servedAt: -Infinity };
+    const found = this.#compare.note({ request, startedAt: at, attempts, plan } as never, facts);
+    if (found === undefined) return undefined;
     const {
+      expected_tokens: expected,
+      cached_tokens: had,
+      lost_usd: lost = 0,
       cause,
       at: place,
       line,
       change,
-      expected_tokens: expected,
-      cached_tokens: had,
-      lost_usd: lost = 0,
     } = found.report;
     const cold = cause && {
       cause,
@@ -267,117 +166,196 @@ function ask(
     const size = JSON.stringify({ prompt: writtenPrint(found.print), cold }).length;
     longest = Math.max(longest, size);
     total += size;
+    reported += 1;
+    return cause ?? 'none';
   }
-  return found?.report.cause;
+
+  /** Sends a request to which things have happened, and compares what the router says of it with what was enough. */
+  turn(
+    base: Talk,
+    events: readonly Event[],
+    options: { readonly hidden?: boolean; readonly noUsage?: boolean; readonly unseen?: boolean } = {},
+  ): Talk {
+    const speaker = this.#speaker;
+    // Each thing is drawn once, so that it is the same alone and with others.
+    const draws = events.map((event) => ({ event, chance: speaker.chance.clone(), skip: speaker.chance.next() }));
+    const usualMs = speaker.pauseMs(undefined, this.#vendor);
+    const pauses = draws.map(({ event }) => (event.endsWith('pause') ? speaker.pauseMs(event, this.#vendor) : 0));
+    const waitMs = 300 + speaker.chance.next() * 2_000;
+    const send = (world: World, chosen: readonly number[]): { readonly sent: Sent; readonly reading: Reading } => {
+      let talk = base;
+      let pauseMs = usualMs;
+      for (const index of chosen) {
+        const draw = draws[index];
+        if (draw === undefined) continue;
+        talk = new Speaker(draw.chance.clone()).change(talk, draw.event);
+        pauseMs = Math.max(pauseMs, pauses[index] ?? 0);
+        const share = draw.event === 'eviction' ? 1 : draw.event === 'partial eviction' ? 0.5 : 0;
+        if (share > 0) for (const cache of world.values()) cache.evict(share);
+      }
+      const at = this.clock + pauseMs;
+      const sent = { talk, at, answersAt: at + waitMs };
+      return { sent, reading: this.read(world, sent) };
+    };
+    const all = draws.map((_, index) => index);
+    const without = send(cloned(this.world), []).reading.cached;
+    const alone = all.map((index) => send(cloned(this.world), [index]).reading.cached);
+    const { sent, reading } = send(this.world, all);
+    this.clock = sent.answersAt + 1_000;
+    asked += 1;
+    if (options.hidden === true) return sent.talk;
+    const said = this.note(sent, reading, options.noUsage === true);
+    if (said === undefined) return sent.talk;
+    const lost = without - reading.cached;
+    // What is not worth a name may be named; what is must be.
+    const isMiss = lost > 16;
+    const isLarge = lost > Math.max(512, without * 0.08);
+    const enough = new Set(
+      isMiss
+        ? all
+            .filter((index) => without - (alone[index] ?? 0) >= lost * 0.9)
+            .map((index) => CAUSES[draws[index]?.event ?? 'eviction'])
+        : [],
+    );
+    judge(said, enough, events, options.unseen === true || !isLarge);
+    return sent.talk;
+  }
 }
 
-let asked = 0;
-for (let session = 0; session < sessions; session += 1) {
-  const kind = pick(KINDS);
-  const candidates = CAUSES.filter((cause) =>
-    cause === 'not_marked' ? kind.marks : cause !== 'too_short' || kind.least > 512,
-  );
-  const cause = pick(candidates);
-  const isShort = cause === 'too_short';
-  const caches = new Map([kind.provider, `${kind.provider}/other`].map((slug) => [slug, new PrefixCache(kind, 500)]));
-  const talk: Talk = {
-    system: isShort ? 'Be brief.' : `${text(900)}\nIt is 14:0${session % 10}:22.\n${text(300)}`,
-    tools: isShort ? [] : ['read', 'write', 'look'].map(toolOf),
-    messages: [{ role: 'user', content: text(isShort ? 20 : 40 + Math.floor(random() * 100)) }],
-    model: 'acme/one',
-    slug: kind.provider,
-    marked: cause !== 'not_marked',
-  };
-  const turns = isShort ? 1 : 1 + Math.floor(random() * 8);
-  const say = (): void => {
-    advance(5_000 + Math.floor(random() * 60_000));
-    talk.messages = [
-      ...talk.messages,
-      { role: 'assistant', content: text(isShort ? 10 : 30 + Math.floor(random() * 60)) },
-      { role: 'user', content: text(isShort ? 10 : 20 + Math.floor(random() * 60)) },
-    ];
-  };
-  for (let turn = 0; turn < turns; turn += 1) {
-    asked += 1;
-    ask(talk, session, kind, caches);
-    say();
+/** Causes that are enough by the provider's rules, whatever else happened. */
+let standing: CacheCause | undefined;
+
+function judge(
+  said: CacheCause | 'none',
+  enough: ReadonlySet<CacheCause>,
+  events: readonly Event[],
+  isUnseen = false,
+): void {
+  const expected = standing === undefined ? enough : new Set([standing]);
+  const happened = `${events.join(' + ') || 'nothing'}${standing === undefined ? '' : ` (${standing})`}`;
+  if (said !== 'none' && said !== 'evicted_or_unknown') {
+    const score = scoreOf(said);
+    score.named += 1;
+    // What is not marked, or too short, may have other reasons besides.
+    if (expected.has(said) || (standing !== undefined && events.some((event) => CAUSES[event] === said)))
+      score.right += 1;
+    else count(wrong, `${said} after ${happened}`);
   }
-  inject(cause, talk, [...caches.values()], kind);
-  asked += 1;
-  const named = ask(talk, session, kind, caches) ?? 'nothing';
-  const score = scores.get(cause);
-  const claimed = scores.get(named);
-  if (score !== undefined) score.injected += 1;
-  if (claimed !== undefined) claimed.named += 1;
-  if (named === cause && score !== undefined) score.right += 1;
-  if (cause === 'evicted_or_unknown' && named !== cause) claimedForEvicted.push(named);
+  if (expected.size === 1 && (!isUnseen || standing !== undefined) && !events.includes('short pause')) {
+    const [cause] = expected as ReadonlySet<CacheCause>;
+    if (cause === undefined) return;
+    const score = scoreOf(cause);
+    score.happened += 1;
+    if (said === cause) score.found += 1;
+    else count(missed, `${cause} after ${happened}: ${said}`);
+  }
+  if (expected.size === 1 && expected.has('evicted_or_unknown')) {
+    evicted += 1;
+    if (said !== 'none' && said !== 'evicted_or_unknown') claimedForEvicted += 1;
+  }
+}
+
+for (const seed of seeds) {
+  const speaker = new Speaker(new Chance(seed * 7_919));
+  const compare = new ColdCaches(seed, silent());
+  for (let session = 0; session < sessions; session += 1) {
+    const vendor = speaker.pick(VENDORS);
+    const roll = speaker.chance.next();
+    const isShort = roll < 0.06 && vendor.least > 512;
+    const isUnmarked = vendor.marks && roll > 0.94;
+    const one = new Session(vendor, speaker, compare, `${seed}-${session}`);
+    let talk = speaker.talk(vendor, isShort, !isUnmarked);
+    standing = 'first';
+    talk = one.turn(talk, []);
+    standing = isShort ? 'too_short' : isUnmarked ? 'not_marked' : undefined;
+    const turns = speaker.between(2, 14);
+    let isSeen: boolean = true;
+    for (let turn = 1; turn < turns; turn += 1) {
+      const draw = speaker.chance.next();
+      if (draw < 0.06 && !isShort && !isUnmarked) {
+        // A sub-agent has the session of its parent, and instructions and tools of its own.
+        let other = speaker.talk(vendor, false, true);
+        const before: CacheCause | undefined = standing;
+        standing = 'first';
+        other = one.turn(other, []);
+        standing = before;
+        for (let step = 0; step < 2; step += 1) other = one.turn(speaker.goOn(other, false), []);
+        continue;
+      }
+      if (draw < 0.1) {
+        // Two requests that go on from the same prompt at the same time.
+        const [left, right] = [speaker.goOn(talk, isShort), speaker.goOn(talk, isShort)];
+        const at = one.clock + 3_000;
+        const both = [left, right].map((next) => ({ talk: next, at, answersAt: at + 900 }));
+        const readings = both.map((sent) => one.read(one.world, sent));
+        one.clock = at + 3_000;
+        for (const [index, sent] of both.entries()) {
+          const reading = readings[index];
+          const said = reading && one.note(sent, reading, false);
+          // Both find what was there before.
+          if (said !== undefined) judge(said, new Set(), ['parallel' as Event]);
+        }
+        talk = left;
+        continue;
+      }
+      if (draw < 0.14) {
+        // Another instance serves it, and nothing of that is seen here; the next one here is compared with an older one.
+        talk = one.turn(speaker.goOn(talk, isShort), [], { hidden: true });
+        isSeen = false;
+        continue;
+      }
+      const possible = EVENTS.filter((event) => happensTo(event, talk, vendor));
+      const events =
+        draw < 0.55 ? [] : draw < 0.92 ? [speaker.pick(possible)] : [speaker.pick(possible), speaker.pick(possible)];
+      const isUsageMissing: boolean = isSeen && speaker.chance.next() < 0.03;
+      const kept: CacheCause | undefined = standing;
+      const kinds = [...new Set(events)];
+      // To take a conversation up again at an earlier place costs nothing: it is what would have been sent.
+      const next = kinds.includes('rewind')
+        ? speaker.change(speaker.goOn(talk, isShort), 'rewind')
+        : speaker.goOn(talk, isShort);
+      const others = kinds.filter((event) => event !== 'rewind');
+      talk = one.turn(next, others, { noUsage: isUsageMissing, unseen: !isSeen });
+      standing = kept;
+      isSeen = !isUsageMissing;
+    }
+  }
 }
 
 const percent = (part: number, whole: number): string => (whole === 0 ? '–' : `${((100 * part) / whole).toFixed(2)} %`);
+const sum = (pick: (score: Score) => number): number =>
+  [...scores.values()].reduce((all, score) => all + pick(score), 0);
 console.table(
   Object.fromEntries(
-    [...scores].map(([cause, { injected, named, right }]) => [
+    [...scores].map(([cause, { happened, named, right, found }]) => [
       cause,
-      { injected, named, precision: percent(right, named), recall: percent(right, injected) },
+      { happened, named, precision: percent(right, named), recall: percent(found, happened) },
     ]),
   ),
 );
-console.log(`causes claimed for what was evicted: ${claimedForEvicted.length}`);
-console.log(`bytes in a record: ${(total / asked).toFixed(0)} in the mean, ${longest} at most`);
-
-/** CPU of one comparison with 40 messages. */
-function cost(tools: number, messages: number, characters: number): number {
-  const prompt = (turn: number): NormalizedRequest =>
-    ({
-      operation: 'chat',
-      id: 'gen-1',
-      created: 1,
-      account: { id: 'a' },
-      session: { key: `session:${turn % 50}` },
-      cache: {},
-      tools: Array.from({ length: tools }, (_, index) => toolOf(`t${index}`)),
-      messages: Array.from({ length: messages }, (_, index) => ({
-        role: index === 0 ? 'system' : index % 2 === 1 ? 'user' : 'assistant',
-        content: text(characters / 5),
-      })),
-    }) as unknown as NormalizedRequest;
-  const prompts = Array.from({ length: 50 }, (_, turn) => prompt(turn));
-  const endpoint = { id: 'a#m', model: 'm', provider: 'openai', implicitCaching: true } as unknown as Endpoint;
-  const usage = {
-    prompt_tokens: 9_000,
-    completion_tokens: 9,
-    total_tokens: 9_009,
-    prompt_tokens_details: { cached_tokens: 8_900 },
-  };
-  const step = { endpoint, target: 0, strategy: 'direct', why: '' };
-  const caches = new ColdCaches(1, silent());
-  const run = (times: number): number => {
-    const before = process.cpuUsage();
-    for (let time = 0; time < times; time += 1) {
-      const attempts = [{ step, startedAt: time, endedAt: time, usage, outcome: { ok: true as const } }];
-      caches.note(
-        {
-          request: prompts[time % 50],
-          startedAt: 0,
-          attempts,
-          plan: { requested: 'm', steps: [], rejected: [] },
-        } as never,
-        false,
-      );
-    }
-    const { user, system } = process.cpuUsage(before);
-    return (user + system) / times;
-  };
-  run(20_000);
-  return Math.min(...Array.from({ length: 5 }, () => run(10_000)));
-}
-
-for (const [tools, messages, characters] of [
-  [0, 40, 200],
-  [0, 40, 500],
-  [8, 40, 500],
-] as const) {
-  console.log(
-    `${messages} messages of ${characters} characters, ${tools} tools: ${cost(tools, messages, characters).toFixed(1)} µs of CPU`,
-  );
-}
+const named = sum(({ named: all }) => all);
+console.log(
+  `${asked} requests, ${reported} compared; named rightly: ${percent(
+    sum(({ right }) => right),
+    named,
+  )} of ${named}`,
+);
+const known = [...scores].filter(([cause]) => cause !== 'evicted_or_unknown');
+const of = (pick: (score: Score) => number): number => known.reduce((all, [, score]) => all + pick(score), 0);
+console.log(
+  `found: ${percent(
+    of(({ found }) => found),
+    of(({ happened }) => happened),
+  )} of ${of(({ happened }) => happened)}`,
+);
+console.log(`causes claimed for what was evicted: ${claimedForEvicted} of ${evicted}`);
+console.log(`bytes in a record: ${(total / reported).toFixed(0)} in the mean, ${longest} at most`);
+const top = (counts: Map<string, number>): void => {
+  for (const [what, times] of [...counts].sort(([, left], [, right]) => right - left).slice(0, 12))
+    console.log(`  ${times} × ${what}`);
+};
+if (wrong.size > 0) console.log('named wrongly:');
+top(wrong);
+if (missed.size > 0) console.log('not found:');
+top(missed);
+comparisonCost(silent());

@@ -6,11 +6,12 @@ import { openaiCompatible } from '../src/entries/providers.ts';
 import type { JsonObject, JsonValue } from '../src/protocol/json.ts';
 import { brokenAnswers } from '../test/support/broken-answers.ts';
 import { healingCases } from '../test/support/healing-cases.ts';
+import { REPORTED_ANSWERS, type ReportedAnswer } from '../test/support/reported-answers.ts';
 
 /**
  * What becomes of broken answers where answers are held to their schema, over real sockets: three endpoints, of which
  * one can give an answer that fits, at once or once it is shown its fault, or none. The broken ones are recorded answers
- * of models, answers that a generator breaks, and whole JSON that does not fit. What comes out is compared with what the
+ * of models, what users reported in public, answers that a generator breaks, and whole JSON that does not fit. What comes out is compared with what the
  * model meant, and with the schema by another validator.
  * Usage: node bench/held-schemas.ts [answers of the generator]
  */
@@ -133,7 +134,14 @@ async function ask(question: Question, place: Place, stream: boolean, counts: Co
 }
 
 const rows: Record<string, object> = {};
-const kinds = { recorded, 'broken by a generator': generated, 'JSON that does not fit': misfits } as const;
+const reported: readonly Question[] = REPORTED_ANSWERS.map(({ schema, meant, text }) => ({
+  schema,
+  meant,
+  broken: text,
+}));
+const byKind = new Map<string, ReportedAnswer[]>();
+for (const answer of REPORTED_ANSWERS) byKind.set(answer.kind, [...(byKind.get(answer.kind) ?? []), answer]);
+const kinds = { recorded, reported, 'broken by a generator': generated, 'JSON that does not fit': misfits } as const;
 for (const [kind, questions] of Object.entries(kinds)) {
   for (const place of Object.keys(PLACES) as Place[]) {
     const counts: Counts = { questions: 0, fit: 0, changed: 0, misfitsShown: 0, refused: 0, calls: 0 };
@@ -149,6 +157,23 @@ for (const [kind, questions] of Object.entries(kinds)) {
   }
 }
 console.table(rows);
+/** Reported ones by kind: what repairs alone make of them, where no endpoint can answer better. */
+const alone: Record<string, object> = {};
+for (const [kind, answers] of byKind) {
+  const counts: Counts = { questions: 0, fit: 0, changed: 0, misfitsShown: 0, refused: 0, calls: 0 };
+  for (const { schema, meant, text, source } of answers) {
+    const before = counts.changed;
+    await ask({ schema, meant, broken: text }, 'none', false, counts);
+    if (counts.changed > before) console.log(`other than meant (${source}): ${text}`);
+  }
+  alone[kind] = {
+    reports: counts.questions,
+    'repaired as meant': counts.fit - counts.changed,
+    refused: counts.refused,
+    'not as meant': counts.changed,
+  };
+}
+console.table(alone);
 await router.close();
 for (const { server } of upstreams) {
   server.closeAllConnections();

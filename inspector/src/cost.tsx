@@ -142,27 +142,31 @@ function Cold(): JSX.Element | undefined {
               <th class="c-num">lost</th>
               <th class="c-num">requests</th>
               <th class="c-num">tokens</th>
+              <th class="c-num">provider agrees</th>
               <th>where most</th>
               <th>what to do</th>
             </tr>
           </thead>
           <tbody>
-            {answer.data.map(({ cause, requests, missed_tokens: missed, lost_nano_usd: lost, places: [most] }) => (
-              <tr key={cause}>
-                <td>{cause}</td>
-                <td class="c-num">{money(lost)}</td>
-                <td class="c-num">{count(requests)}</td>
-                <td class="c-num">{count(missed)}</td>
-                <td>
-                  {most !== undefined && (
-                    <a href={addressOf('requests', most.example)}>
-                      {most.place === '' ? most.requested : `${most.place} of ${most.requested}`}
-                    </a>
-                  )}
-                </td>
-                <td>{ADVICE[cause]}</td>
-              </tr>
-            ))}
+            {answer.data.map(
+              ({ cause, requests, missed_tokens: missed, lost_nano_usd: lost, compared, differing, places }) => (
+                <tr key={cause}>
+                  <td>{cause}</td>
+                  <td class="c-num">{money(lost)}</td>
+                  <td class="c-num">{count(requests)}</td>
+                  <td class="c-num">{count(missed)}</td>
+                  <td class="c-num">{compared === 0 ? '–' : `${count(compared - differing)} of ${count(compared)}`}</td>
+                  <td>
+                    {places[0] !== undefined && (
+                      <a href={addressOf('requests', places[0].example)}>
+                        {places[0].place === '' ? places[0].requested : `${places[0].place} of ${places[0].requested}`}
+                      </a>
+                    )}
+                  </td>
+                  <td>{ADVICE[cause]}</td>
+                </tr>
+              ),
+            )}
           </tbody>
         </table>
       </div>

@@ -196,7 +196,7 @@ export interface Mismatch {
 }
 
 /** What the router may put into a call beside what the caller sent: text to go on from, or a credit for a refusal. */
-export type Addition = 'prefill' | 'credit';
+export type Addition = 'prefill' | 'credit' | 'diagnostics';
 
 /** The message for a caller whose endpoint has no key at the moment, because the function that gives it failed. */
 export const NO_TOKEN = 'The apiKey function of the provider failed';

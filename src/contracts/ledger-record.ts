@@ -181,6 +181,8 @@ export interface LedgerCold {
   readonly change?: PromptCacheReport['change'];
   /** Why the session moved to another endpoint. */
   readonly moved?: string | undefined;
+  /** What the provider itself has found, in its own word. Absent where it did not say. */
+  readonly provider_cause?: string | undefined;
   /** Tokens that would have come from the cache. Absent for none. */
   readonly missed_tokens?: number | undefined;
   /** What the cached price would have saved. Absent for nothing. */

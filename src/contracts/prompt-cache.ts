@@ -2,7 +2,7 @@
 
 /** Why the prompt of a request was not in its provider's cache. */
 export type CacheCause =
-  /** The first request of its session. */
+  /** The first request of its session, or of a conversation in it. */
   | 'first'
   /** The last request of the session was longer ago than the endpoint keeps prompts. */
   | 'expired'
@@ -18,7 +18,7 @@ export type CacheCause =
   | 'too_short'
   /** The endpoint caches what is marked, and nothing was. */
   | 'not_marked'
-  /** Nothing of the above: the provider no longer had it, or this process has not seen the last request. */
+  /** Nothing of the above: the provider no longer had it, or another instance may have served the last request. */
   | 'evicted_or_unknown';
 
 /** How much of a prompt came from its provider's cache, and why not more; with the names that it has in metadata. */
@@ -36,6 +36,12 @@ export interface PromptCacheReport {
   readonly change?: 'content' | 'order' | 'added' | 'removed' | undefined;
   /** Why the session moved. */
   readonly moved?: string | undefined;
+  /**
+   * What the provider itself has found by comparing the prompt with the last one, in its own word: `tools_changed`,
+   * `messages_changed`, `input_changed`; `unchanged` where it found no difference. Absent where it was not asked, and
+   * where it did not say.
+   */
+  readonly provider_cause?: string | undefined;
   /** US dollars that the cached price would have saved; absent without a price. */
   readonly lost_usd?: number | undefined;
 }

@@ -78,6 +78,11 @@ export interface Provider<Model extends string = string> extends CatalogProvider
    * itself where an account repeats a prompt. Default false.
    */
   readonly cacheMarks?: boolean | undefined;
+  /**
+   * Whether the provider itself says of a model, by its upstream name, why a prompt was not in its cache, where
+   * `request.cache.compareWith` names an earlier answer. It is asked for that where a ledger is kept. Default: it does not.
+   */
+  diagnosesCache?(upstreamModel: string): boolean;
   /** Only for the type system: carries the model ids. */
   readonly modelIds?: readonly Model[];
   /**

@@ -171,6 +171,11 @@ export interface CacheOptions {
   readonly control?: CacheControl | undefined;
   readonly key?: string | undefined;
   readonly options?: JsonObject | undefined;
+  /**
+   * The provider's id of the last answer of the session, with whose prompt it is to compare this one; null where there
+   * is none yet. Absent where the provider is not asked for that.
+   */
+  readonly compareWith?: string | null | undefined;
 }
 
 /** Where a request stands that a plugin or server tool makes, or that is a copy. */

@@ -54,6 +54,8 @@ export interface FactsPiece {
   readonly serviceTier?: string | undefined;
   /** The provider's id of the answer, for support requests. */
   readonly upstreamId?: string | undefined;
+  /** The provider's word for why the prompt was not in its cache; `unchanged` where it found no difference. */
+  readonly cacheMiss?: string | undefined;
   /** What the provider says about the refusal that the answer is. */
   readonly refusal?: ModelRefusal | undefined;
 }
@@ -96,6 +98,8 @@ export interface UpstreamResult {
   readonly systemFingerprint?: string | undefined;
   readonly serviceTier?: string | undefined;
   readonly upstreamId?: string | undefined;
+  /** As in {@link FactsPiece}. */
+  readonly cacheMiss?: string | undefined;
   /** What the provider says about the refusal that the answer is. */
   readonly refusal?: ModelRefusal | undefined;
   /** What a provider found out about the answer's tool calls; shown as it is (contract: batch result body). */

@@ -21,6 +21,7 @@ export type LabelName =
   | 'tool'
   | 'outcome'
   | 'cause'
+  | 'provider_cause'
   | 'state'
   | 'code';
 
@@ -137,6 +138,14 @@ export const MEASUREMENTS = {
     description: 'What cached prices would have saved for these requests.',
     labels: ['provider', 'model', 'cause'],
   },
+  comparedCauses: {
+    name: 'signalbox.cache.cold.compared',
+    prometheus: 'signalbox_cold_caches_compared_total',
+    kind: 'counter',
+    unit: '{request}',
+    description: 'Requests of which the provider itself said why their prompt was not cached, by both causes.',
+    labels: ['provider', 'model', 'cause', 'provider_cause'],
+  },
   cooldowns: {
     name: 'signalbox.endpoint.cooldowns',
     prometheus: 'signalbox_endpoint_cooldowns_total',
@@ -208,9 +217,12 @@ export function measure(source: RouterEventSource, seriesOf: SeriesOf): () => vo
       const answered = models(request.operation)(provider)(modelOf(event)).answered(originOf(request));
       answered.requests(undefined)(durationMs / 1_000);
       if (request.stream) answered.firstChunk(firstTokenMs / 1_000);
-      const { cause, lost_usd: lostUsd = 0 } = event.cache ?? {};
+      const { cause, provider_cause: found, lost_usd: lostUsd = 0 } = event.cache ?? {};
+      const model = modelOf(event);
+      if (found !== undefined)
+        seriesOf('comparedCauses', { provider, model, cause: cause ?? 'none', provider_cause: found })(1);
       if (cause === undefined) return;
-      const labels = { provider, model: modelOf(event), cause };
+      const labels = { provider, model, cause };
       seriesOf('coldCaches', labels)(1);
       if (lostUsd > 0) seriesOf('coldCost', labels)(lostUsd);
     },

@@ -105,6 +105,8 @@ export interface RouterMetadata {
     readonly change?: string | undefined;
     /** Why the session moved to another endpoint. */
     readonly moved?: string | undefined;
+    /** What the provider itself has found, in its own word; `unchanged` where it found no difference. */
+    readonly provider_cause?: string | undefined;
     /** US dollars that the cached price would have saved. */
     readonly lost_usd?: number | undefined;
   };

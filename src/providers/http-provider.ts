@@ -62,6 +62,8 @@ export interface HttpProviderOptions<Model extends string = string> extends Prov
   readonly readsFiles?: boolean | undefined;
   /** Whether a model, by its upstream name, goes on from an assistant message at the end. Default: unknown. */
   readonly prefill?: ((upstreamModel: string) => boolean) | undefined;
+  /** Of which models the provider itself says why a prompt was not in its cache. Default: of none. */
+  readonly diagnosesCache?: ((upstreamModel: string) => boolean) | undefined;
   /** How requests are written and responses read. */
   readonly codec: Codec | CodecOnFirstUse;
   /** Codecs for callers with requests in an API format that this provider supports natively. */
@@ -126,6 +128,7 @@ export function httpProvider<const Model extends string = string>(
     apiFormats: Object.keys(apiFormatCodecs) as ApiFormatName[],
     unsupported: options.codec.unsupported,
     cacheMarks: options.codec.cacheMarks,
+    ...(options.diagnosesCache === undefined ? {} : { diagnosesCache: options.diagnosesCache }),
     chat: (call) => calls.chat(call),
     check: (signal) => calls.check(signal),
     countTokens: (call) => calls.countTokens(call),

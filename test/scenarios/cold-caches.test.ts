@@ -115,16 +115,16 @@ const turn = (count: number, system = INSTRUCTIONS): object[] => [
 describe('why a prompt was not in the cache of its provider', () => {
   it.each([false, true])('is in metadata, with what it cost (stream: %s)', async (stream) => {
     await using scene = await open();
-    expect(await scene.ask({ messages: turn(3), tools: TOOLS }, stream)).toMatchObject({ cause: 'first', lost_usd: 0 });
-    const warm = await scene.ask({ messages: turn(5), tools: TOOLS }, stream);
+    expect(await scene.ask({ messages: turn(1), tools: TOOLS }, stream)).toMatchObject({ cause: 'first', lost_usd: 0 });
+    const warm = await scene.ask({ messages: turn(3), tools: TOOLS }, stream);
     expect(warm).toMatchObject({ expected_tokens: expect.any(Number) });
     expect(warm).not.toHaveProperty('cause');
-    const later = turn(7, INSTRUCTIONS.replace(':22', ':23'));
+    const later = turn(5, INSTRUCTIONS.replace(':22', ':23'));
     const cold = await scene.ask({ messages: later, tools: TOOLS }, stream);
     expect(cold).toMatchObject({ cause: 'system_changed', at: 'system[0]', line: 151 });
     expect((cold as { lost_usd: number }).lost_usd).toBeGreaterThan(0.001);
     expect(
-      await scene.ask({ messages: turn(9, INSTRUCTIONS.replace(':22', ':23')), tools: TOOLS.toReversed() }, stream),
+      await scene.ask({ messages: turn(7, INSTRUCTIONS.replace(':22', ':23')), tools: TOOLS.toReversed() }, stream),
     ).toMatchObject({
       cause: 'tools_changed',
       at: 'tools[0]',
@@ -174,6 +174,43 @@ describe('why a prompt was not in the cache of its provider', () => {
     expect(told).toHaveLength(1);
     expect(told[0]?.message).toContain('system_changed at system[0], line 151');
     expect(told[0]?.message).not.toContain('The time is');
+  });
+
+  it('compares each of the agents that share a session with its own prompts', async () => {
+    await using scene = await open();
+    const other = (count: number): object[] => [
+      { role: 'system', content: 'You look for files.\n'.repeat(300) },
+      ...turn(count)
+        .slice(1)
+        .map((message) => ({ ...message, content: `Find. ${JSON.stringify(message)}` })),
+    ];
+    await scene.ask({ messages: turn(1), tools: TOOLS });
+    expect(await scene.ask({ messages: other(1) })).toMatchObject({ cause: 'first' });
+    expect(await scene.ask({ messages: turn(3), tools: TOOLS })).not.toHaveProperty('cause');
+    expect(await scene.ask({ messages: other(3) })).not.toHaveProperty('cause');
+    expect(await scene.ask({ messages: turn(5, INSTRUCTIONS.replace(':22', ':23')), tools: TOOLS })).toMatchObject({
+      cause: 'system_changed',
+    });
+  });
+
+  it('is not an edit where a conversation is taken up again at an earlier place', async () => {
+    await using scene = await open();
+    for (const count of [1, 3, 5, 7]) await scene.ask({ messages: turn(count) });
+    const edited = turn(9).with(2, { role: 'assistant', content: 'Edited. '.repeat(60) });
+    expect(await scene.ask({ messages: edited })).toMatchObject({ cause: 'message_edited', at: 'messages[1]' });
+    const again = [...turn(4), { role: 'user', content: 'Another way. '.repeat(60) }];
+    expect(await scene.ask({ messages: again })).not.toHaveProperty('cause');
+  });
+
+  it('is unknown where another instance has served the session meanwhile', async () => {
+    await using scene = await open();
+    await scene.ask({ messages: turn(1) });
+    // The answers in the prompt say that two requests came between, of which this process has seen none.
+    const later = turn(7, INSTRUCTIONS.replace(':22', ':23'));
+    expect(await scene.ask({ messages: later })).toMatchObject({ cause: 'evicted_or_unknown' });
+    expect(await scene.ask({ session_id: 'never seen', messages: turn(5, `Other. ${INSTRUCTIONS}`) })).toMatchObject({
+      cause: 'evicted_or_unknown',
+    });
   });
 
   it('is not looked for without a ledger', async () => {

@@ -20,6 +20,8 @@ export interface PromptPrint {
   readonly lines: readonly (readonly number[])[];
   /** Of each other message. */
   readonly messages: readonly number[];
+  /** How many of the messages are answers of a model. */
+  readonly answers: number;
   /** Characters of tools, instructions and messages, to know how much of the prompt comes before a block. */
   readonly sizes: { readonly tools: number; readonly system: readonly number[]; readonly messages: readonly number[] };
 }
@@ -44,6 +46,7 @@ export function printOf({ messages, tools }: Pick<NormalizedRequest, 'messages' 
   const system: number[] = [];
   const lines: (readonly number[])[] = [];
   const said: number[] = [];
+  let answers = 0;
   const sizes = { tools: count.characters, system: new Array<number>(), messages: new Array<number>() };
   for (const message of messages) {
     if (isInstruction(message)) {
@@ -56,12 +59,19 @@ export function printOf({ messages, tools }: Pick<NormalizedRequest, 'messages' 
         sizes.system.push(text.length);
       }
     } else {
+      if (message.role === 'assistant') answers += 1;
       count.characters = 0;
       said.push(hashOfMessage(message, salt, count));
       sizes.messages.push(count.characters);
     }
   }
-  return { toolNames, tools: toolHashes, system, lines, messages: said, sizes };
+  return { toolNames, tools: toolHashes, system, lines, messages: said, answers, sizes };
+}
+
+/** The hash of the message that a conversation begins with, as in its print; undefined where there is none. */
+export function openingOf(messages: readonly Message[], salt: number): number | undefined {
+  const opening = messages.find((message) => !isInstruction(message));
+  return opening === undefined ? undefined : hashOfMessage(opening, salt, { characters: 0 });
 }
 
 /** Characters that were read. */
@@ -120,9 +130,15 @@ function hashOfJson(value: unknown, begun: number, count: Count): number {
     for (const one of value) hash = hashOfJson(one, hash, count);
     return mixed(hash, value.length);
   }
-  for (const key in value) {
+  const members = value as Readonly<Record<string, unknown>>;
+  for (const key in members) {
+    const member = members[key];
     count.characters += key.length;
-    hash = hashOfJson((value as Readonly<Record<string, unknown>>)[key], dense(hash, key), count);
+    hash = dense(hash, key);
+    if (typeof member === 'string') {
+      count.characters += member.length;
+      hash = dense(hash, member);
+    } else hash = hashOfJson(member, hash, count);
   }
   return mixed(hash, 4);
 }
@@ -147,28 +163,34 @@ function dense(begun: number, text: string): number {
 
 /** A hash of every character. */
 function denseBetween(begun: number, text: string, from: number, to: number): number {
-  let hash = mixed(begun, to - from);
+  let hash = begun;
   let index = from;
-  for (; index + 2 <= to; index += 2) hash = mixed(hash, text.charCodeAt(index) | (text.charCodeAt(index + 1) << 16));
-  return index < to ? mixed(hash, text.charCodeAt(index)) : hash;
+  for (; index + 4 <= to; index += 4) hash = mixed(hash, fourOf(text, index));
+  // The length goes in with the last characters.
+  let rest = to - from;
+  for (; index < to; index += 1) rest = Math.imul(rest, 0x1_0001) ^ text.charCodeAt(index);
+  return mixed(hash, rest);
 }
 
 /** Characters of a text up to which all of them are read, and places that are read of a longer one. */
 const READ_WHOLE = 64;
-const PLACES = 16;
+const PLACES = 8;
 
 /** A hash of a text by its length, its beginning, its end and places between: an edit seldom leaves all of them. */
 function sampled(begun: number, text: string): number {
   const { length } = text;
   let hash = mixed(begun, length);
   if (length <= READ_WHOLE) return denseBetween(hash, text, 0, length);
-  const step = (length - 8) / PLACES;
-  for (let place = 0; place < PLACES; place += 1) hash = mixed(hash, fourOf(text, (place * step) | 0));
+  const step = (length - 8) >> 3;
+  const last = step * PLACES;
+  for (let index = 0; index < last; index += step) {
+    hash = mixed(hash, text.charCodeAt(index) | (text.charCodeAt(index + 1) << 16));
+  }
   return mixed(mixed(hash, fourOf(text, length - 8)), fourOf(text, length - 4));
 }
 
 /** Hashes that are written down at most, so that a record stays small. */
-const MOST_WRITTEN = 90;
+const MOST_WRITTEN = 60;
 
 /**
  * A print as it is written in a record: how many tools, blocks of instructions and messages there were, and eight bits

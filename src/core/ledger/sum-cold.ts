@@ -1,6 +1,7 @@
 /** What cold prompt caches cost, by cause, and the place of the prompt that is most often to blame. */
 import type { LedgerRecord } from '../../contracts/ledger.ts';
 import type { CacheCause } from '../../contracts/prompt-cache.ts';
+import { differsFromProvider } from './cache-cause.ts';
 
 /** Requests with one cause. */
 export interface ColdSum {
@@ -8,6 +9,9 @@ export interface ColdSum {
   readonly requests: number;
   readonly missed_tokens: number;
   readonly lost_nano_usd: number;
+  /** Requests of which the provider itself has said why, and those of which it said something else. */
+  readonly compared: number;
+  readonly differing: number;
   /** Places that cost most, the dearest first. */
   readonly places: readonly ColdPlace[];
 }
@@ -30,6 +34,8 @@ const MOST_PLACES = 5;
 
 type Open<Sum> = { -readonly [Name in keyof Sum]: Sum[Name] };
 
+const NOTHING = { requests: 0, missed_tokens: 0, lost_nano_usd: 0, compared: 0, differing: 0 };
+
 /** Adds up the records page by page. */
 export class ColdSums {
   readonly #sums = new Map<CacheCause, Open<Omit<ColdSum, 'places'>> & { places: Map<string, Open<ColdPlace>> }>();
@@ -37,11 +43,13 @@ export class ColdSums {
   add({ cold, id, requested, account }: LedgerRecord): void {
     if (cold === undefined) return;
     const { cause, missed_tokens: missed = 0, lost_nano_usd: lost = 0 } = cold;
-    const sum = this.#sums.get(cause) ?? { cause, requests: 0, missed_tokens: 0, lost_nano_usd: 0, places: new Map() };
+    const sum = this.#sums.get(cause) ?? { ...NOTHING, cause, places: new Map() };
     this.#sums.set(cause, sum);
     sum.requests += 1;
     sum.missed_tokens += missed;
     sum.lost_nano_usd += lost;
+    if (cold.provider_cause !== undefined) sum.compared += 1;
+    if (differsFromProvider(cold)) sum.differing += 1;
     const place = placeOf(cold);
     const key = `${requested}\n${account}\n${place}`;
     const known = sum.places.get(key) ?? { requested, account, place, requests: 0, lost_nano_usd: 0, example: id };

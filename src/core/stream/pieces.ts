@@ -76,9 +76,9 @@ export function withoutReasoning<Said extends Reasoned>(
 
 /** Turns a non-streaming response into the pieces of a short stream, for callers who requested one. */
 export function piecesOf(result: UpstreamResult): readonly StreamPiece[] {
-  const { systemFingerprint, serviceTier, upstreamId, refusal, usage } = result;
+  const { systemFingerprint, serviceTier, upstreamId, cacheMiss, refusal, usage } = result;
   return [
-    { type: 'facts', systemFingerprint, serviceTier, upstreamId, refusal },
+    { type: 'facts', systemFingerprint, serviceTier, upstreamId, cacheMiss, refusal },
     ...result.choices.flatMap(piecesOfChoice),
     ...(usage === undefined ? [] : [{ type: 'usage', usage } as const]),
     { type: 'end' },

@@ -222,6 +222,7 @@ function mergeFacts(known: FactsPiece, more: FactsPiece): FactsPiece {
     systemFingerprint: more.systemFingerprint ?? known.systemFingerprint,
     serviceTier: more.serviceTier ?? known.serviceTier,
     upstreamId: more.upstreamId ?? known.upstreamId,
+    cacheMiss: more.cacheMiss ?? known.cacheMiss,
     refusal: more.refusal ?? known.refusal,
   };
 }

@@ -65,6 +65,7 @@ const ATTRIBUTES: Readonly<Record<LabelName, string>> = {
   tool: 'signalbox.tool.type',
   outcome: 'signalbox.outcome',
   cause: 'signalbox.cause',
+  provider_cause: 'signalbox.provider_cause',
   state: 'signalbox.breaker.state',
   code: 'signalbox.warning.code',
 };

@@ -67,6 +67,8 @@ function judge(choice: Choice, schema: JsonObject): JudgedChoice {
   const complete = choice.finish_reason === 'stop' || choice.finish_reason === null;
   const healed = heal(answer, { schema, complete });
   if (healed.type === 'healed') {
+    // Where a text or number was still open, nobody can say that it had come to its end.
+    if (healed.repairs.includes('brackets') && !CLOSED_VALUE.test(answer)) return refused(CUT_OFF);
     return { choice, json: healed.json, repairs: healed.repairs, fits: healed.fits ? true : undefined };
   }
   if (healed.type === 'failed') return refused(complete ? faultOf(healed, schema) : CUT_OFF);
@@ -74,6 +76,9 @@ function judge(choice: Choice, schema: JsonObject): JudgedChoice {
   const fits = fitsSchema(schema, value);
   return fits === false ? refused(mismatchIn(schema, value)) : { choice, repairs: [], fits };
 }
+
+/** An answer whose last value has come to its end. */
+const CLOSED_VALUE = /["'”’}\]][\s`]*$|(?:true|false|null)[\s`]*$/;
 
 const CUT_OFF = { path: '$', problem: 'must come to its end, but was cut off' };
 

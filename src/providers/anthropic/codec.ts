@@ -6,6 +6,7 @@ import type { Codec, DecodedResult, StreamDecoder, SseEvent } from '../codec.ts'
 import { callIdPrefix, originalIds, WORD_CHARACTERS } from '../tool-ids.ts';
 import { type ErrorContext, failureInBand, parseJson } from '../upstream-failure.ts';
 import { namesUpload } from './encode-content.ts';
+import { comparingMessages, withoutDiagnostics } from '../cache-diagnostics.ts';
 import { encodeRequest } from './encode-request.ts';
 import { wireModelName } from './plan-thinking.ts';
 import { mayForceFormat } from './plan-format.ts';
@@ -36,7 +37,8 @@ export function messagesCodec(betas: readonly string[]): Codec {
   const accepts = foldAccepts(ANTHROPIC);
   return {
     path: () => PATH,
-    encode: (request, endpoint, note) => withCredit(encodeRequest(request, endpoint, accepts(endpoint), note), request),
+    encode: (request, endpoint, note) =>
+      withAdditions(encodeRequest(request, endpoint, accepts(endpoint), note), request),
     tokenCount: {
       ...COUNT,
       encode: (request, endpoint) => counted(encodeRequest(request, endpoint, accepts(endpoint))),
@@ -63,17 +65,19 @@ export function nativeMessagesCodec(betas: readonly string[]): Codec {
       const body = withAcceptedEffort(native?.body ?? {}, 'output_config', acceptedEfforts);
       const metadata = read.object(body['metadata']);
       const own = { model: wireModelName(upstreamModel), stream, metadata: { ...metadata, user_id: endUser } };
-      return withCredit({ ...body, ...own }, request);
+      return withAdditions({ ...body, ...own }, request);
     },
     headers: (request) => betaHeader([...betas, ...(request.anthropicBetas ?? [])]),
-    decodeResult: (body, context, request) => decodeResult(body, { ...context, ...NATIVE, newId: newIds(request) }),
-    streamDecoder: (context, request) => new MessagesStreamDecoder({ ...context, ...NATIVE, newId: newIds(request) }),
+    decodeResult: (body, context, request) => decodeResult(body, nativeContextOf(request, context)),
+    streamDecoder: (context, request) => new MessagesStreamDecoder(nativeContextOf(request, context)),
   };
 }
 
-/** A body with the credit for the refusal of another model, where there is one. */
-function withCredit<Body extends object>(body: Body, { fallbackCredit }: NormalizedRequest): Body {
-  return fallbackCredit === undefined ? body : { ...body, fallback_credit_token: fallbackCredit };
+/** A body with what the router has to say by itself: the credit for the refusal of another model, what to compare with. */
+function withAdditions<Body extends object>(body: Body, request: NormalizedRequest): Body {
+  const { fallbackCredit } = request;
+  const compared = comparingMessages(body, request);
+  return fallbackCredit === undefined ? compared : { ...compared, fallback_credit_token: fallbackCredit };
 }
 
 /** Fields of a request that say something about its answer only, which the API refuses where there is none. */
@@ -103,6 +107,18 @@ const COUNT = {
   },
 };
 
+function nativeContextOf(request: NormalizedRequest, context: ErrorContext): DecodeContext {
+  const { cache, native } = request;
+  const isOwn = read.object(native?.body)['diagnostics'] === undefined;
+  return {
+    ...context,
+    ...NATIVE,
+    newId: newIds(request),
+    compareWith: cache.compareWith,
+    hidesDiagnostics: cache.compareWith !== undefined && isOwn,
+  };
+}
+
 const NATIVE = { native: true, formatTool: false, detailedUsage: true, originalId: (id: string): string => id };
 
 function newIds(request: NormalizedRequest): ReaderOptions['newId'] {
@@ -117,6 +133,7 @@ function contextOf(request: NormalizedRequest, context: ErrorContext): DecodeCon
     detailedUsage: request.batched === true,
     originalId: originalIds(request.messages, WORD_CHARACTERS),
     newId: newIds(request),
+    compareWith: request.cache.compareWith,
   };
 }
 
@@ -136,6 +153,8 @@ function betaHeader(betas: readonly string[]): readonly string[] {
 export interface DecodeContext extends ErrorContext, ReaderOptions {
   /** Whether the caller speaks this wire too and gets its events as they are. */
   readonly native: boolean;
+  /** Whether the caller has not asked for what the provider says of its cache. Default false. */
+  readonly hidesDiagnostics?: boolean | undefined;
 }
 
 /**
@@ -159,7 +178,9 @@ export function decodeResult(body: string, context: DecodeContext): DecodedResul
   const collector = new ResultCollector();
   for (const piece of pieces) collector.add(piece);
   const result = collector.result();
-  return { ok: true, result: context.native ? { ...result, native: message } : result };
+  if (!context.native) return { ok: true, result };
+  const native = context.hidesDiagnostics === true ? withoutDiagnostics(message) : message;
+  return { ok: true, result: { ...result, native } };
 }
 
 function readMessage(message: JsonObject, reader: MessageReader): readonly StreamPiece[] {
@@ -250,7 +271,7 @@ export class MessagesStreamDecoder implements StreamDecoder {
     if (type === 'error' || name === 'error') return this.#fail(event, pieces);
     // Keeping connections open is the router's own business.
     if (type === undefined || type === 'ping') return;
-    this.#passOn(type, text, pieces);
+    this.#passOn(type, this.#shownText(type, event, text), pieces);
     const said = pieces.length;
     this.#read(type, event, pieces);
     if (pieces.length === said + 1 && typeof pieces[said] === 'string') this.#frames.learn(data);
@@ -280,6 +301,12 @@ export class MessagesStreamDecoder implements StreamDecoder {
   #fail(event: JsonObject, pieces: StreamPiece[]): void {
     this.#over();
     pieces.push({ type: 'failure', failure: failureInBand(event, this.#context) });
+  }
+
+  /** The event as its caller may see it. */
+  #shownText(type: string, event: JsonObject, text: string): string {
+    if (type !== 'message_start' || this.#context.hidesDiagnostics !== true) return text;
+    return JSON.stringify({ ...event, message: withoutDiagnostics(read.object(event['message'])) });
   }
 
   /** Nothing that follows counts, also if it looks like the text before it. */

@@ -10,6 +10,7 @@ import type { OriginalId } from '../tool-ids.ts';
 import type { Annotation } from '../../protocol/chat-result.ts';
 import { decodeTier, decodeUsage, mergeUsage } from './decode-usage.ts';
 import * as read from '../../platform/json.ts';
+import { causeInMessage } from '../cache-diagnostics.ts';
 import { failure } from '../../contracts/failure.ts';
 import type { ReportedUsage, StreamPiece } from '../../contracts/stream-piece.ts';
 
@@ -23,6 +24,8 @@ export interface ReaderOptions {
   readonly originalId: OriginalId;
   /** Makes an id for a call that came without one. */
   readonly newId: (index: number) => string;
+  /** With what answer the provider was to compare the prompt. Absent where it was not asked. */
+  readonly compareWith?: string | null | undefined;
 }
 
 /** A block that is being read. */
@@ -76,7 +79,8 @@ export class MessageReader {
     }
     this.#id = id ?? this.#id;
     this.#usage = mergeUsage(this.#usage, message['usage']);
-    pieces.push({ type: 'facts', upstreamId: this.#id, serviceTier: decodeTier(this.#usage) });
+    const cacheMiss = causeInMessage(message, this.#options.compareWith);
+    pieces.push({ type: 'facts', upstreamId: this.#id, serviceTier: decodeTier(this.#usage), cacheMiss });
     this.#reportUsage(pieces);
     this.#stop = endWord(message['stop_reason']) ?? this.#stop;
     for (const [index, block] of read.list(message['content']).entries()) {

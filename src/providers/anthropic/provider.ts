@@ -57,6 +57,7 @@ export function anthropic<const Model extends string = string>(options: Anthropi
     nativeSearch: 'filtered',
     readsFiles: true,
     prefill: takesPrefill,
+    diagnosesCache: (options.cacheDiagnostics ?? root === BASE_URL) ? () => true : undefined,
     codec: {
       unsupported: parametersLackedBy('anthropic'),
       cacheMarks: true,

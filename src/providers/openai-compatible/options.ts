@@ -70,6 +70,11 @@ export interface ChatProviderOptions<Model extends string = string> {
    */
   readonly nativeBatches?: boolean | undefined;
   /**
+   * Whether the server is asked why a prompt was not in its cache, where a ledger is kept: by `diagnostics` of Messages,
+   * and by `comparison_response_id` of Responses from GPT-5.6 on. Default: yes at Anthropic's and OpenAI's own addresses.
+   */
+  readonly cacheDiagnostics?: boolean | undefined;
+  /**
    * Proxy and certificate authorities of this provider, in place of the router's `net`. Not with `transport`, and on Node
    * only. Default: those of the router.
    */
@@ -108,6 +113,7 @@ export const CHAT_PROVIDER_OPTIONS: OptionShape<ChatProviderOptions> = {
   timeouts: callTimeouts,
   nativeApiFormats: unknown,
   nativeBatches: boolean,
+  cacheDiagnostics: boolean,
   net: groupOf(NETWORK),
   transport: withFunctions('a transport', 'send', 'close'),
 };

@@ -59,6 +59,7 @@ export function chatCompletionsProvider<const Model extends string>(
       timeouts: options.timeouts,
       readsFiles: quirks.readsFiles,
       prefill: quirks.prefill === undefined ? undefined : () => quirks.prefill === true,
+      diagnosesCache: options.cacheDiagnostics === true ? isDiagnosed : undefined,
       codec: {
         unsupported: quirks.unsupported,
         cacheMarks: quirks.cacheMarks === 'cache_control',
@@ -84,6 +85,11 @@ export function chatCompletionsProvider<const Model extends string>(
     },
     quirksProblems(options),
   );
+}
+
+/** Earlier models refuse the object in which a comparison is requested. */
+function isDiagnosed(upstreamModel: string): boolean {
+  return /(?:^|\/)gpt-(?:5\.(?:[6-9]|\d\d)|[6-9]|\d\d)/.test(upstreamModel);
 }
 
 const BATCH_PATHS: readonly BatchPath[] = ['/chat/completions', '/responses', '/embeddings'];

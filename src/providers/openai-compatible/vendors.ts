@@ -39,6 +39,7 @@ function vendor(preset: VendorPreset): VendorFactory {
         nativeApiFormats:
           options.nativeApiFormats ?? (baseURL === preset.baseURL ? preset.nativeApiFormats : undefined),
         nativeBatches: options.nativeBatches ?? (baseURL === preset.baseURL && preset.nativeBatches),
+        cacheDiagnostics: options.cacheDiagnostics ?? (preset.slug === 'openai' && baseURL === preset.baseURL),
         baseURL,
         quirks: preset.quirks,
         apiKey,

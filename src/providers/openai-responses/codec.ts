@@ -1,6 +1,7 @@
 /** The codec of OpenAI's Responses API. */
 import type { Codec, StreamDecoder, SseEvent } from '../codec.ts';
 import type { VendorAccepts } from '../../core/accepts.ts';
+import { comparingResponses, withoutComparison } from '../cache-diagnostics.ts';
 import { repairItems } from './repair-items.ts';
 import { type VendorQuirks, differencesOf } from '../openai-compatible/vendor-quirks.ts';
 import { foldAccepts } from '../fold-accepts.ts';
@@ -98,7 +99,7 @@ export function encodeResponses(request: NormalizedRequest, endpoint: Endpoint, 
   const kept = Object.entries(body).filter(
     ([name]) => (quirks.responsesExtensions === true || !EXTENSIONS.has(name)) && takes(name, endpoint, quirks),
   );
-  return {
+  const written = {
     ...Object.fromEntries(kept),
     model: endpoint.upstreamModel,
     input: Array.isArray(input) ? encodeItems(repairItems(input), quirks) : input,
@@ -107,6 +108,7 @@ export function encodeResponses(request: NormalizedRequest, endpoint: Endpoint, 
     ...(quirks.userField === 'none' ? {} : { [quirks.userField ?? 'user']: endUser }),
     ...(stream ? encodeStream(options, quirks) : { stream: false }),
   };
+  return comparingResponses(written, request);
 }
 
 function takes(field: string, endpoint: Endpoint, quirks: VendorQuirks): boolean {
@@ -199,8 +201,15 @@ export class ResponsesStreamDecoder implements StreamDecoder {
       pieces.push(problem);
       return;
     }
-    if (this.#isNative) pieces.push({ type: 'native', event: type, data: text });
+    if (this.#isNative) pieces.push({ type: 'native', event: type, data: this.#shownText(value, text) });
     this.#decode(type, value, pieces);
+  }
+
+  /** The event as its caller may see it. */
+  #shownText(event: JsonObject, text: string): string {
+    const { response } = event;
+    if (this.#context.hidesComparison !== true || !isJsonObject(response)) return text;
+    return JSON.stringify({ ...event, response: withoutComparison(response) });
   }
 
   closing(): void {

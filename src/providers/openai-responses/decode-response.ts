@@ -3,6 +3,7 @@ import type { Annotation, FinishReason, Logprobs, ResultMessage, ResultToolCall 
 import { isJsonObject, type JsonObject, type JsonValue } from '../../protocol/json.ts';
 import { isError, isErrorBody } from '../error-shape.ts';
 import type { NormalizedRequest } from '../../contracts/request.ts';
+import { causeInResponse, withoutComparison } from '../cache-diagnostics.ts';
 import type { DecodedResult } from '../codec.ts';
 import { callIdPrefix } from '../tool-ids.ts';
 import { type ErrorContext, failureInBand, parseJson } from '../upstream-failure.ts';
@@ -22,11 +23,19 @@ export interface ResponseContext extends ErrorContext {
   readonly isCustomTool: (name: string) => boolean;
   /** Makes an id for a call that came without one. */
   readonly newId: (index: number) => string;
+  /** Whether the caller has not asked for what the provider says of its cache. Default false. */
+  readonly hidesComparison?: boolean | undefined;
 }
 
 /** What an answer to a request is read with. */
 export function contextOf(request: NormalizedRequest, context: ErrorContext): ResponseContext {
-  const { tools, prompt, previous_response_id: previous, conversation } = request.native?.body ?? {};
+  const {
+    tools,
+    prompt,
+    previous_response_id: previous,
+    conversation,
+    prompt_cache_options: options,
+  } = request.native?.body ?? {};
   // What is kept at the provider may bring tools of its own.
   const known = prompt == null && previous == null && conversation == null;
   const names = new Set(read.objects(tools).map(({ type, name }) => (type === 'custom' ? name : undefined)));
@@ -34,6 +43,7 @@ export function contextOf(request: NormalizedRequest, context: ErrorContext): Re
     ...context,
     isCustomTool: (name) => !known || names.has(name),
     newId: (index) => `${callIdPrefix(request)}_${index}`,
+    hidesComparison: request.cache.compareWith != null && !('comparison_response_id' in read.object(options)),
   };
 }
 
@@ -54,7 +64,7 @@ export function decodeResponse(body: string, context: ResponseContext): DecodedR
   const { message, logprobs } = decodeItems(items, context);
   if (message.tool_calls?.some((call) => call.function.name === '') === true) return bad(NAMELESS);
   const { reason, native } = finishOf(parsed, message.tool_calls?.length ?? 0);
-  const { systemFingerprint, serviceTier, upstreamId } = factsOf(parsed);
+  const { systemFingerprint, serviceTier, upstreamId, cacheMiss } = factsOf(parsed);
   return {
     ok: true,
     result: {
@@ -63,7 +73,8 @@ export function decodeResponse(body: string, context: ResponseContext): DecodedR
       systemFingerprint,
       serviceTier,
       upstreamId,
-      native: parsed,
+      cacheMiss,
+      native: context.hidesComparison === true ? withoutComparison(parsed) : parsed,
     },
   };
 }
@@ -93,11 +104,13 @@ export function finishOf(
 }
 
 /** Facts about the answer as a whole. */
-export function factsOf({ id, service_tier: tier }: JsonObject): FactsPiece {
+export function factsOf(response: JsonObject): FactsPiece {
+  const { id, service_tier: tier } = response;
   return {
     type: 'facts',
     upstreamId: read.string(id),
     serviceTier: read.string(tier),
+    cacheMiss: causeInResponse(response),
   };
 }
 

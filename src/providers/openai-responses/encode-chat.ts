@@ -13,6 +13,7 @@ import type { ReasoningEffort } from '../../protocol/reasoning.ts';
 import type { ToolChoice } from '../../protocol/tools.ts';
 import * as read from '../../platform/json.ts';
 import { ChangedSchemas, limited, type Note, UNNOTED } from '../adjustments.ts';
+import { comparingResponses } from '../cache-diagnostics.ts';
 import { EncodeError } from '../codec.ts';
 import { noteLeftOut, parametersTaken, type Takes, takesLimit, takesReasoning } from '../taken-parameters.ts';
 import { type VendorQuirks, FORTY_CHARACTERS } from '../openai-compatible/vendor-quirks.ts';
@@ -68,7 +69,7 @@ export function encodeChat(
     ...(reasons ? ['reasoning.encrypted_content'] : []),
     ...(likelihoods ? ['message.output_text.logprobs'] : []),
   ];
-  return {
+  const body = {
     ...Object.fromEntries(Object.entries(extra).filter(([name]) => !FOREIGN.has(name))),
     model: endpoint.upstreamModel,
     input: inputOf(request, accepts),
@@ -90,6 +91,7 @@ export function encodeChat(
     stream,
     ...(stream && quirks.padsChunks === true ? { stream_options: { include_obfuscation: false } } : {}),
   };
+  return comparingResponses(body, request);
 }
 
 /** The results of tools may hold media here, whatever chat completions demand. */

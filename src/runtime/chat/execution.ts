@@ -36,6 +36,7 @@ export class ChatExecution extends AttemptLoop<NormalizedRequest, UpstreamCall, 
   readonly #judged: JudgedCalls | undefined;
   readonly #policy: FallbackPolicy;
   readonly #prompts: KnownPrompts;
+  readonly #ledger: RuntimeServices['ledger'];
   /** The call that was made last. */
   #call: UpstreamCall | undefined;
   /** What goes on with a stream that breaks. Absent where nothing does. */
@@ -47,6 +48,7 @@ export class ChatExecution extends AttemptLoop<NormalizedRequest, UpstreamCall, 
     this.#marked = services.prefixes?.markerFor(start.plan);
     this.#policy = services.fallback;
     this.#prompts = services.prompts;
+    this.#ledger = services.ledger;
   }
 
   /**
@@ -71,7 +73,8 @@ export class ChatExecution extends AttemptLoop<NormalizedRequest, UpstreamCall, 
     const { origins } = this.plan;
     const readable = origins === undefined ? prepared : withoutForeignReasoning(prepared, endpoint, origins);
     const request = this.#marked === undefined ? readable : this.#marked(readable, provider, endpoint);
-    const requested = request === prepared ? dialing : { ...dialing, request };
+    const readied = request === prepared ? dialing : { ...dialing, request };
+    const requested = this.#ledger?.comparing(readied, this.attempts) ?? readied;
     this.#prompts.note(this.request, endpoint);
     const made = this.#judged?.dial(requested, this.attempts) ?? this.#continuing?.dial(requested);
     this.#call = made ?? new UpstreamCall(this.#withCredit(requested));

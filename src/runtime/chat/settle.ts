@@ -18,6 +18,7 @@ import type { AnswerFacts, AttemptedCall, CallEnd, CallWork } from './attempt-ca
 import { CALLER_GONE, thrownKind, thrownPlace } from './router-errors.ts';
 import type { Measurement } from '../../core/selection/performance.ts';
 import { warn } from '../events/events.ts';
+import type { RequestLedger } from '../ledger/request-ledger.ts';
 import type { RuntimeServices } from './services.ts';
 import { type AttemptFailure, NO_TOKEN } from '../../contracts/failure.ts';
 import { growthFactor } from '../../core/selection/adaptive/growth.ts';
@@ -289,13 +290,18 @@ export function settleResult(
   answer: Answer,
   facts: AnswerFacts,
 ): PromptCacheReport | undefined {
+  const compared = services.ledger && {
+    takesMarks: services.providers.get(answer.endpoint.provider)?.cacheMarks === true,
+    said: answer.result ?? answer.call.tracker.facts,
+    servedAt: services.sticky.servedAt(execution.request),
+  };
   services.sticky.remember(execution.request, answer.endpoint, facts.usage)?.catch(() => {
     services.events.emit('warning', {
       code: 'state_store',
       message: 'A sticky session could not be stored; check the store in "state"',
     });
   });
-  return announceResult(services, execution, answer, facts);
+  return announceResult(services, execution, answer, facts, compared);
 }
 
 /** Emits the `result` event. */
@@ -304,6 +310,7 @@ export function announceResult(
   execution: Recorded,
   answer: Pick<Answer, 'endpoint' | 'firstTokenAt'>,
   facts: AnswerFacts,
+  compared?: Parameters<RequestLedger['answered']>[3],
 ): PromptCacheReport | undefined {
   const { rateTicket, account } = execution.request;
   if (rateTicket !== undefined) services.rates.settle(rateTicket, facts.usage.total_tokens);
@@ -321,7 +328,7 @@ export function announceResult(
     services.facts,
     execution,
     { endpoint, firstTokenAt, usage, finishReason, nativeFinishReason },
-    services.providers.get(endpoint.provider)?.cacheMarks === true,
+    compared,
   );
   if (!services.events.isHeard) return cache;
   for (const follower of services.events.followers) follower.answered(execution, answer, facts);

@@ -286,10 +286,10 @@ export class UpstreamCall extends Pollable<readonly StreamPiece[] | undefined> {
     return { type: 'failed', failure: this.#options.addition === undefined ? reason : this.#refused(reason) };
   }
 
-  /** A refusal of a request that the router had added to: what the caller sent may be taken all the same. */
-  #refused(reason: AttemptFailure): AttemptFailure {
-    const { addition } = this.#options;
-    return REFUSED.has(reason.kind) ? { ...reason, kind: 'unsupported_parameter', addition } : reason;
+  /** A refusal of a request that the router had added to, where it may be for that: what the caller sent may be taken. */
+  #refused(reason: AttemptFailure, { addition } = this.#options): AttemptFailure {
+    const isOther = addition === 'diagnostics' && !/diagnostics|cache_opt/.test(reason.message);
+    return isOther || !REFUSED.has(reason.kind) ? reason : { ...reason, kind: 'unsupported_parameter', addition };
   }
 
   /** Lets the tracker see a piece; gives the failure if it is one. */

@@ -75,6 +75,17 @@ export class StickySessions {
     }
   }
 
+  /**
+   * When a session was last served by any instance, as far as that is known here by now: monotonic milliseconds, minus
+   * infinity where nobody has served it, infinity where others may have done so without a trace.
+   */
+  servedAt(request: NormalizedRequest): number {
+    const { session, account } = request;
+    const isTraced = session.key !== undefined && account.providerKeys === undefined && matters(request);
+    if (this.#store !== undefined && !isTraced) return Infinity;
+    return this.#local.get(keyOf(request))?.[0]?.at ?? -Infinity;
+  }
+
   /** Notes a success. Sessions without a name only stick where a prompt cache was seen at work. */
   remember(request: NormalizedRequest, endpoint: Endpoint, usage: Usage | undefined): Promise<void> | undefined {
     if (request.session.key === undefined && !cacheAtWork(endpoint, usage)) return undefined;

@@ -3,7 +3,6 @@ import type { Ledger, LedgerCostQuery, LedgerQuery, LedgerRecord } from '../../c
 import {
   drafted,
   type DraftedAnswer,
-  type DraftedPrompt,
   draftedRefusal,
   type DraftedWork,
   type RefusedRequest,
@@ -12,7 +11,7 @@ import {
 } from '../../core/ledger/pending-record.ts';
 import type { PendingRecords } from '../../core/ledger/pending-records.ts';
 import type { RecordContext } from '../../core/ledger/write-record.ts';
-import type { RoutedRequest } from '../../contracts/request.ts';
+import type { NormalizedRequest, RoutedRequest } from '../../contracts/request.ts';
 import { knownPromptTokens } from '../../core/tokens/token-estimate.ts';
 import type { Environment, Timer } from '../../platform/environment.ts';
 import { hmacSha256 } from '../../platform/hash.ts';
@@ -21,6 +20,8 @@ import { generationId } from '../../protocol/chat-result.ts';
 import { type EventHub, warn } from '../events/events.ts';
 import { CALLER_GONE, errorOfUnknown } from '../chat/router-errors.ts';
 import type { PromptCacheReport } from '../../contracts/prompt-cache.ts';
+import type { Attempt } from '../../core/fallback/attempt.ts';
+import type { Dialing } from '../chat/attempt-call.ts';
 import type { ColdCaches } from './cold-caches.ts';
 import type { ContentOptions } from './kept-content.ts';
 import type { Execution, Recorded, ShownBefore } from '../chat/answer.ts';
@@ -136,23 +137,29 @@ export class RequestLedger implements ReadableLedger {
   /**
    * Notes that a request was answered, and says why its prompt was not in its provider's cache.
    *
-   * @param takesMarks - Whether marks for the cache are words of the provider's API. Left out: nothing is compared.
+   * @param compared - What its prompt is compared by. Left out: nothing is compared.
    */
   answered(
     facts: DecisionContext,
     execution: Recorded,
     answer: DraftedAnswer,
-    takesMarks?: boolean,
+    compared?: Parameters<ColdCaches['note']>[1],
   ): PromptCacheReport | undefined {
-    const prompt = takesMarks === undefined ? undefined : this.#compared(execution, takesMarks);
+    // What compares is loaded by the first request: nothing is said of those meanwhile.
+    const cold = compared && this.#cold();
+    const prompt = compared && !(cold instanceof Promise) ? cold?.note(execution, compared) : undefined;
     this.#add(facts, execution, { answer, prompt });
     return prompt?.report;
   }
 
-  /** Compares a prompt with the last of its session. What does that is loaded by the first: nothing is said of those meanwhile. */
-  #compared(execution: Recorded, takesMarks: boolean): DraftedPrompt | undefined {
-    const noted = andThen(this.#cold(), (cold) => cold.note(execution, takesMarks));
-    return noted instanceof Promise ? undefined : noted;
+  /**
+   * A call that lets its provider compare the prompt with the last of its session, where it does that.
+   *
+   * @param attempts - Those of the request that have ended.
+   */
+  comparing(dialing: Dialing<NormalizedRequest>, attempts: readonly Attempt[]): Dialing<NormalizedRequest> {
+    const cold = this.#cold();
+    return cold instanceof Promise ? dialing : cold.comparing(dialing, attempts);
   }
 
   /** Notes that a request failed, or that its caller disconnected. */

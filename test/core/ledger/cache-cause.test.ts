@@ -13,8 +13,9 @@ const said = (count: number, edited?: number): readonly Message[] =>
     content: `${index === edited ? 'edited ' : ''}${index} `.repeat(100),
   }));
 const asked = (changes: Partial<AskedPrompt> = {}, messages = said(4)): AskedPrompt => ({
-  endpoint: { id: 'a#m', model: 'm' },
+  endpoint: { id: 'a#m', model: 'm', provider: 'a' },
   print: printOf({ messages, tools: [] }, 1),
+  startedAt: 0,
   at: 0,
   endedAt: 1_000,
   promptTokens: 8_000,
@@ -34,7 +35,7 @@ interface Case {
 
 function reportOf({ now, last = {}, messages = said(6), rules, servedElsewhere = false }: Case): PromptCacheReport {
   return cacheReport({
-    now: asked({ at: 60_000, promptTokens: 9_000, ...now }, messages),
+    now: asked({ startedAt: 60_000, at: 60_000, promptTokens: 9_000, ...now }, messages),
     last: last === null ? undefined : asked(last),
     servedElsewhere,
     rules: { ...RULES, ...rules },
@@ -49,11 +50,11 @@ describe('why a prompt was not in its cache', () => {
     ['one that another instance has served', { last: null, servedElsewhere: true }, { cause: 'evicted_or_unknown' }],
     ['one whose last was served elsewhere', { servedElsewhere: true }, { cause: 'evicted_or_unknown' }],
     ['what was cached', { now: { cachedTokens: 7_900 } }, { cause: undefined, expected_tokens: 8_000 }],
-    ['a long pause', { now: { at: 300_001 } }, { cause: 'expired', lost_usd: 0.008 }],
-    ['another model', { now: { endpoint: { id: 'a#n', model: 'n' } } }, { cause: 'model_changed' }],
+    ['a long pause', { now: { startedAt: 300_001 } }, { cause: 'expired', lost_usd: 0.008 }],
+    ['another model', { now: { endpoint: { id: 'a#n', model: 'n', provider: 'a' } } }, { cause: 'model_changed' }],
     [
       'another endpoint',
-      { now: { endpoint: { id: 'b#m', model: 'm' } } },
+      { now: { endpoint: { id: 'b#m', model: 'm', provider: 'b' } } },
       { cause: 'other_endpoint', moved: 'it failed: server' },
     ],
     [

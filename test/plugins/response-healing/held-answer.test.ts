@@ -1,6 +1,7 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, it } from 'vitest';
 import { firstMismatch } from '../../../src/plugins/response-healing/fits-schema.ts';
+import { REPORTED_ANSWERS } from '../../support/reported-answers.ts';
 import { heldAnswer } from '../../../src/plugins/response-healing/held-answer.ts';
 import type { Choice } from '../../../src/protocol/chat-result.ts';
 import type { JsonObject, JsonValue } from '../../../src/protocol/json.ts';
@@ -81,5 +82,29 @@ describe('heldAnswer', () => {
       taken += 1;
     }
     expect(taken).toBeGreaterThan(500);
+  });
+
+  it.each(REPORTED_ANSWERS.map((answer) => [answer.kind, answer.source, answer] as const))(
+    'make what was meant of a reported answer, or refuse it: %s (%s)',
+    (_, __, { text, schema, meant }) => {
+      const message = { role: 'assistant', content: text, refusal: null };
+      const choice = { index: 0, message, finish_reason: 'stop' } as unknown as Choice;
+      const { verdict } = heldAnswer([choice], schema, (one, content) => ({
+        ...one,
+        message: { ...one.message, content },
+      }));
+      if (verdict.type === 'refused') return;
+      expect(JSON.parse((verdict.choices?.[0] ?? choice).message.content ?? '')).toEqual(meant);
+    },
+  );
+
+  it('repair four of five reported answers', () => {
+    const taken = REPORTED_ANSWERS.filter(({ text, schema }) => {
+      const message = { role: 'assistant', content: text, refusal: null };
+      const choice = { index: 0, message, finish_reason: 'stop' } as unknown as Choice;
+      return heldAnswer([choice], schema, (one) => one).verdict.type === 'taken';
+    });
+    expect(REPORTED_ANSWERS.length).toBeGreaterThanOrEqual(60);
+    expect(taken.length / REPORTED_ANSWERS.length).toBeGreaterThanOrEqual(0.8);
   });
 });

@@ -74,6 +74,7 @@ export const routerMetadataSchema = wireObject<RouterMetadata>(
         line: count,
         change: z.string(),
         moved: z.string(),
+        provider_cause: z.string(),
         lost_usd: z.number().min(0),
       },
     ),
