@@ -356,6 +356,8 @@ export function settleError(
   error: Pick<RouterError, 'status' | 'errorType'> & { readonly message?: string },
   shown: ShownBefore,
 ): void {
+  // Another instance accounts for it.
+  if (execution.continuing?.isTaken === true) return;
   const { rateTicket } = execution.request;
   const committed = shown === 'content';
   // What was shown, or may have been begun when the client disconnected, stays counted as it was estimated.
