@@ -12,6 +12,11 @@ export interface FetchRouterOptions {
    * callers on their own machine only.
    */
   readonly remoteAddress?: WebCallOptions['remoteAddress'];
+  /**
+   * Keeps the runtime alive for a stream that is read on without its client, where it would end with the connection:
+   * `waitUntil` of `cloudflare:workers` or of `@vercel/functions`. Default: the runtime lives by itself.
+   */
+  readonly waitUntil?: WebCallOptions['waitUntil'];
 }
 
 /**
@@ -25,11 +30,11 @@ export interface FetchRouterOptions {
  */
 export function fetchRouter(
   router: Router,
-  { basePath = '/v1', remoteAddress }: FetchRouterOptions = {},
+  { basePath = '/v1', remoteAddress, waitUntil }: FetchRouterOptions = {},
 ): (request: Request) => Promise<Response> {
   const base = checkMount('fetchRouter', router, basePath);
   return async function signalbox(request) {
-    const call = webCall(request, base, { remoteAddress });
+    const call = webCall(request, base, { remoteAddress, waitUntil });
     const reply: HttpReply | undefined = call && (await handle(router, call));
     if (reply !== undefined) return webResponse(request, reply);
     const path = new URL(request.url).pathname;

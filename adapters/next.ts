@@ -1,12 +1,17 @@
 /** Mounts a router in a catch-all route of the Next.js App Router. */
 import type { Router } from '../src/entries/router.ts';
 import { checkMount } from '../src/entries/mount.ts';
-import { fetchRouter } from './fetch.ts';
+import { fetchRouter, type FetchRouterOptions } from './fetch.ts';
 
 /** Options of {@link nextRouter}. */
 export interface NextRouterOptions {
   /** Path of the route's folder, for example `/api/v1` for `app/api/v1/[...path]/route.ts`. Default `/api/v1`. */
   readonly basePath?: string | undefined;
+  /**
+   * Keeps the function alive for a stream that is read on without its client: `after` of `next/server`. Only needed where
+   * functions end with their response, as on Vercel. Default: the server lives by itself.
+   */
+  readonly waitUntil?: FetchRouterOptions['waitUntil'];
 }
 
 /** Handlers of a route file in the App Router. */
@@ -32,8 +37,8 @@ export interface NextHandlers {
  * export const { GET, POST, DELETE, PUT, PATCH } = nextRouter(router, { basePath: '/api/v1' });
  * ```
  */
-export function nextRouter(router: Router, { basePath = '/api/v1' }: NextRouterOptions = {}): NextHandlers {
-  const signalbox = fetchRouter(router, { basePath: checkMount('nextRouter', router, basePath) });
+export function nextRouter(router: Router, { basePath = '/api/v1', waitUntil }: NextRouterOptions = {}): NextHandlers {
+  const signalbox = fetchRouter(router, { basePath: checkMount('nextRouter', router, basePath), waitUntil });
   return {
     GET: signalbox,
     POST: signalbox,

@@ -13,10 +13,11 @@ import { type ClosableResponse, isCutOff } from './disconnect.ts';
 /** What a Web `Request` does not have. */
 export interface WebCallOptions {
   readonly remoteAddress?: ((request: Request) => string | undefined) | undefined;
+  readonly waitUntil?: HttpCall['waitUntil'];
 }
 
 /** A Web request as the router sees it; undefined when it is not below the base path. */
-export function webCall(request: Request, basePath: string, { remoteAddress }: WebCallOptions): HttpCall | undefined {
+export function webCall(request: Request, basePath: string, options: WebCallOptions): HttpCall | undefined {
   const address = addressOf(request.url, basePath);
   if (address === undefined) return undefined;
   let copied: ReadonlyMap<string, string> | undefined;
@@ -37,7 +38,8 @@ export function webCall(request: Request, basePath: string, { remoteAddress }: W
       chunks: (maxBytes, idleMs) => piecesOf(request, maxBytes, idleMs),
     },
     signal: disconnectOf(request),
-    remoteAddress: remoteAddress?.(request),
+    waitUntil: options.waitUntil,
+    remoteAddress: options.remoteAddress?.(request),
   };
 }
 

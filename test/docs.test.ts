@@ -156,6 +156,12 @@ describe('the documentation', () => {
     expect(rows.filter((row) => !page.includes(row))).toEqual([]);
   });
 
+  it('lists what tests share, file by file', () => {
+    const named = [...readProjectFile('test/support/README.md').matchAll(/`([\w.-]+)`/g)].map((match) => match[1]);
+    const files = readdirSync(new URL('support', import.meta.url)).filter((name) => name.endsWith('.ts'));
+    expect(new Set(named)).toEqual(new Set(files.map((name) => name.slice(0, -'.ts'.length))));
+  });
+
   it('has every room of the house on its plan', () => {
     const layers = FLOORS.flat();
     const rows = readProjectFile('docs/architecture.md')

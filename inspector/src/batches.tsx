@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useRef, useState } from 'preact/hooks';
-import type { BatchErrors, BatchView, BatchViewList } from '../../src/http/inspector/wire.ts';
+import type { BatchErrorCounts, BatchView, BatchViewList } from '../../src/http/inspector/wire.ts';
 import { ask } from './api.ts';
 import { useAsked } from './asked.ts';
 import { Meter } from './charts.tsx';
@@ -165,7 +165,7 @@ function Card({
 /** Errors by kind, looked for when somebody wants to know. */
 function Errors({ batch }: { readonly batch: BatchView }): JSX.Element {
   const [open, setOpen] = useState(false);
-  const { answer, problem } = useAsked<BatchErrors>(
+  const { answer, problem } = useAsked<BatchErrorCounts>(
     open ? `batches/${encodeURIComponent(batch.id)}/errors?account=${encodeURIComponent(batch.account)}` : undefined,
   );
   return (

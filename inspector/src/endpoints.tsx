@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import type { EndpointList, EndpointView, PlanNow } from '../../src/http/inspector/wire.ts';
+import type { EndpointRows, EndpointView, PlanNow } from '../../src/http/inspector/wire.ts';
 import { addressOf, place, setQuery } from './address.ts';
 import { useAsked } from './asked.ts';
 import { Hint, Meter, Sparkline } from './charts.tsx';
@@ -16,7 +16,7 @@ export function Endpoints(): JSX.Element {
   const { query } = place.value;
   const search = query.get('q') ?? '';
   const chosen = query.get('plan') ?? '';
-  const { answer, problem } = useAsked<EndpointList>(`endpoints?q=${encodeURIComponent(search)}`, EVERY_MS);
+  const { answer, problem } = useAsked<EndpointRows>(`endpoints?q=${encodeURIComponent(search)}`, EVERY_MS);
   return (
     <>
       <h1>Endpoints</h1>

@@ -65,18 +65,18 @@ function typeName({ kind, type }: Option): string {
   switch (kind.is) {
     case 'number':
       return 'number';
-    case 'flag':
+    case 'boolean':
       return 'boolean';
-    case 'text':
+    case 'string':
     case 'pattern':
       return 'string';
-    case 'word':
+    case 'enum':
       return kind.words.map((word) => `'${word}'`).join(' | ');
-    case 'list':
-      return kind.of.kind.is === 'word' ? `(${typeName(kind.of)})[]` : `${typeName(kind.of)}[]`;
-    case 'map':
+    case 'array':
+      return kind.of.kind.is === 'enum' ? `(${typeName(kind.of)})[]` : `${typeName(kind.of)}[]`;
+    case 'record':
       return `Record<string, ${typeName(kind.of)}>`;
-    case 'either':
+    case 'union':
       return [...new Set([typeName(kind.one), typeName(kind.other)])].join(' | ');
     case 'section':
     case 'object':
@@ -84,7 +84,7 @@ function typeName({ kind, type }: Option): string {
     case 'function':
     case 'contract':
     case 'checked':
-    case 'anything':
+    case 'unknown':
       return type ?? 'unknown';
   }
 }

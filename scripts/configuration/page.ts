@@ -165,10 +165,10 @@ function commentOf(table: OptionTable, name: string, words: ReadonlyMap<OptionTa
 /** The options inside an option, and the path that leads to them. */
 function innerTable(kind: Kind, path: string): { readonly table: OptionTable; readonly path: string } | undefined {
   if (kind.is === 'section' || kind.is === 'object') return { table: kind.options, path };
-  if (kind.is === 'list') return innerTable(kind.of.kind, `${path}[]`);
+  if (kind.is === 'array') return innerTable(kind.of.kind, `${path}[]`);
   // A switch that may also be an object: what the object holds.
-  if (kind.is === 'either') return innerTable(kind.other.kind, path) ?? innerTable(kind.one.kind, path);
-  return kind.is === 'map' ? innerTable(kind.of.kind, `${path}.*`) : undefined;
+  if (kind.is === 'union') return innerTable(kind.other.kind, path) ?? innerTable(kind.one.kind, path);
+  return kind.is === 'record' ? innerTable(kind.of.kind, `${path}.*`) : undefined;
 }
 
 function below(path: string, name: string): string {

@@ -14,7 +14,7 @@ import {
   integer,
 } from '../platform/option-kinds.ts';
 import { isStandardSchema } from '../protocol/standard-schema.ts';
-import { computed, type Option, option, type OptionsOf, type OptionTable, type Partially } from '../options/option.ts';
+import { computed, type Option, option, type OptionsOf, type OptionTable } from '../options/option.ts';
 import type { Preset } from '../core/normalize/preset.ts';
 import { CHAT_FIELDS, chatFieldsProblem, type ChatRequest } from '../protocol/chat-request.ts';
 import { isJsonObject } from '../protocol/json.ts';

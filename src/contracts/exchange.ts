@@ -42,6 +42,8 @@ export interface HttpCall {
   readonly body: UnreadBody | ParsedBody;
   /** Aborted when the client disconnects. */
   readonly signal: AbortSignal;
+  /** Keeps the runtime alive for work that outlasts the connection, where it would end with it otherwise. */
+  readonly waitUntil?: ((work: Promise<unknown>) => void) | undefined;
   /** Address of the other end of the connection, where the host gives it. */
   readonly remoteAddress?: string | undefined;
   /** Version of HTTP of the other end, such as `1.1`, where the host gives it. */

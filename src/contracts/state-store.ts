@@ -55,6 +55,22 @@ export interface StateStore {
    */
   change(changes: readonly CounterChange[], name?: ChangeName): MaybePromise<ChangedCounters>;
   /**
+   * Adds to the end of a text that has so many bytes of UTF-8, or makes it where that is 0. Atomic: of several writers
+   * who add at the same place one does, and the same text added there once more by a writer who missed the answer counts
+   * as added. Only what the option `streams` keeps is written so; a store without it keeps no streams.
+   *
+   * @param ttlMs - Milliseconds after which all of the text is gone.
+   * @returns False where the text has another length: nothing was changed.
+   */
+  append?(key: string, text: string, at: number, ttlMs: number): MaybePromise<boolean>;
+  /**
+   * Bytes of a text that was made by {@link StateStore.append}, as a text: empty where there are none. A character of
+   * which the first byte is missing is U+FFFD for each of its bytes.
+   *
+   * @param to - Default: the end.
+   */
+  slice?(key: string, from: number, to?: number): MaybePromise<string>;
+  /**
    * Finds out at the start of a program whether the store is there. `router.batches.start()` calls it.
    *
    * @throws {@link StorageError} that says what to look at, where going on without the store makes no sense.

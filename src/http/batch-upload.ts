@@ -3,7 +3,7 @@ import { errorOf, type RouterError } from '../protocol/router-error.ts';
 import type { BatchRequest } from '../protocol/batch.ts';
 import { BATCH_FIELDS, type BatchFields, parseBatchFields } from '../protocol/create-batch.ts';
 import { echo, faultAt } from '../protocol/fault.ts';
-import { nameOf } from '../protocol/issues.ts';
+import { shownValue } from '../protocol/issues.ts';
 import { isJsonObject } from '../protocol/json.ts';
 import type { RequestLimits } from '../protocol/limits.ts';
 import { nearName } from '../protocol/near-name.ts';
@@ -98,7 +98,7 @@ function explainOrder(fault: ReturnType<typeof faultAt>, fields: Readonly<Record
 /** A body that the host has parsed: nothing is left to be saved, so the order of its members does not matter. */
 function parsedBatch(value: unknown, limits: UploadLimits): NewBatch {
   if (!isJsonObject(value))
-    throw errorOfFault(faultAt('', `must be a JSON object with "requests", not ${nameOf(value)}`));
+    throw errorOfFault(faultAt('', `must be a JSON object with "requests", not ${shownValue(value)}`));
   const { requests, ...fields } = value;
   const unknown = Object.keys(fields).find((name) => !(BATCH_FIELDS as readonly string[]).includes(name));
   if (unknown !== undefined) throw errorOfFault(unknownField(unknown));

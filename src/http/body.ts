@@ -7,7 +7,7 @@ import { errorOf, RouterError } from '../protocol/router-error.ts';
 import { faultAt } from '../protocol/fault.ts';
 import { decodeStrictly, LONG_TEXT, parseAround, verbatimTexts } from '../platform/decode-text.ts';
 import type { RequestLimits } from '../protocol/limits.ts';
-import { type Scan, scanJson } from '../protocol/scan-json.ts';
+import { type JsonScan, scanJson } from '../protocol/scan-json.ts';
 import { unpack } from '../platform/unpack.ts';
 import { yieldTurn } from '../platform/wait.ts';
 import { errorOfFault } from '../runtime/chat/router-errors.ts';
@@ -228,7 +228,7 @@ export function formatOf(coding: string): 'gzip' | 'deflate' {
  *
  * @param found - Of a body that was scanned.
  */
-function parse(bytes: Uint8Array, found: Scan | undefined): JsonBody {
+function parse(bytes: Uint8Array, found: JsonScan | undefined): JsonBody {
   let text = '';
   try {
     const around = found?.ok === true ? parseAround(bytes, found.long, found.nodes) : undefined;

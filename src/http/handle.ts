@@ -9,6 +9,7 @@ import { askingHeaders, negotiate } from './request-headers.ts';
 import { type AnswerOfModel, receive } from './body.ts';
 import { corsHeaders, NO_CORS, preflightReply } from './cors.ts';
 import { errorReply, type ErrorReplyContext } from './error-reply.ts';
+import { STREAM_WRITING } from './frame-writer.ts';
 import type { HttpCall, HttpHeaders, HttpReply, CompleteReply } from '../contracts/exchange.ts';
 import type { answerLedger as AnswerLedgerFunction } from './ledger-operations.ts';
 import type { answerStreams as AnswerStreamsFunction } from './stream-operations.ts';
@@ -121,7 +122,7 @@ function perform(
       return ledgerReply(internals.pinned, operation, admittedCall);
     case 'stream_resume':
     case 'stream_stop':
-      return streamReply(internals, operation, admittedCall);
+      return streamReply(internals, operation, admittedCall, STREAM_WRITING);
     default:
       return isKeys(operation)
         ? keyReply(internals, operation, admittedCall)

@@ -1,6 +1,6 @@
 /** Reads JSON of any size item by item, as its bytes arrive. */
 import { Tokenizer, TokenParser, TokenType } from '@streamparser/json';
-import { type Scan, scanJson } from '../protocol/scan-json.ts';
+import { type JsonScan, scanJson } from '../protocol/scan-json.ts';
 import { ItemSplitter, type RawItem, SplitError } from '../platform/item-splitter.ts';
 import { outlineOf } from '../platform/json-outline.ts';
 
@@ -162,7 +162,8 @@ export class JsonStream {
   #item({ bytes, member }: RawItem): void {
     const text = (from: number, to: number): string => this.#decoder.decode(bytes.subarray(from, to));
     const index = this.#items;
-    const found: Scan = bytes.byteLength > QUICK ? scanJson(bytes, this.#options) : { ok: true, nodes: 0, long: [] };
+    const found: JsonScan =
+      bytes.byteLength > QUICK ? scanJson(bytes, this.#options) : { ok: true, nodes: 0, long: [] };
     if (!found.ok) throw new JsonStreamError('shape', this.#place(), found.problem);
     if (member === undefined) {
       this.#parts.push({ type: 'item', index, value: JSON.parse(text(0, bytes.byteLength)) as unknown });

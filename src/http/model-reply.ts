@@ -1,18 +1,15 @@
 /** Answers calls that need a model: chat, embeddings and token counts. */
 import type { Account } from '../contracts/account.ts';
-import type { ApiFormat, ApiFormatContext, ApiFormatError, ApiFormatStreamWriter } from '../formats/api-format.ts';
 import { type TraceContext, traceContextOf } from '../contracts/trace-context.ts';
 import type { EmbeddingRequest } from '../protocol/embedding.ts';
-import type { OpenedChat, RouterInternals } from '../router/router.ts';
+import type { OpenedChat, OpenOptions, RouterInternals } from '../router/router.ts';
 import { loadApiFormat } from '../router/incoming.ts';
 import { spell } from './spelling.ts';
 import { cacheHeaders, requestedCache, type HeaderLookup, sessionRequested } from './request-headers.ts';
-import { errorBody, type ErrorReplyContext } from './error-reply.ts';
+import type { ErrorReplyContext } from './error-reply.ts';
+import { answerFormat, type AnswerFormat, apiFormatError, STREAM_WRITING, writerOf } from './frame-writer.ts';
 import type { HttpCall, HttpHeaders, HttpReply, CompleteReply } from '../contracts/exchange.ts';
-import { ChatFrameWriter, type FrameWriter, StreamFrames } from './stream-frames.ts';
-import type { JsonObject } from '../protocol/json.ts';
-import type { ChatStreamSource, StreamItem } from '../runtime/chat/chat-stream.ts';
-import { errorOfUnknown } from '../runtime/chat/router-errors.ts';
+import { StreamFrames } from './stream-frames.ts';
 import { onDemand } from '../platform/wait.ts';
 
 /** What everything that answers a call depends on. */
@@ -51,8 +48,9 @@ export const STREAM_HEADERS = {
 /** @throws {@link RouterError} for everything that is wrong, before anything of the answer is sent. */
 export async function answerChat(internals: RouterInternals, request: ModelRequest): Promise<ModelReply> {
   const { call, account, context, body: requested, verbatim } = request;
-  const keeping = internals.streams && (await (await loadKeeping()).keepingOf(internals.streams, call.signal));
-  const opening = internals.pinned.open(requested, {
+  const keeping =
+    internals.streams && (await (await loadKeeping()).keepingOf(internals, internals.streams, STREAM_WRITING, call));
+  const options: OpenOptions = {
     account,
     signal: keeping?.signal ?? call.signal,
     metadata: context.wantsMetadata,
@@ -62,7 +60,8 @@ export async function answerChat(internals: RouterInternals, request: ModelReque
     apiFormat: context.apiFormat?.name,
     cache: context.asking && requestedCache(context.asking),
     verbatim,
-  });
+  };
+  const opening = internals.pinned.open(requested, options);
   const loading = context.apiFormat && loadApiFormat(context.apiFormat.name);
   const opened = await opening;
   const apiFormat = loading && (await loading);
@@ -71,7 +70,7 @@ export async function answerChat(internals: RouterInternals, request: ModelReque
     if (opened.type === 'stream') {
       const reply = await sendStream(internals, opened, context, format);
       if (keeping === undefined) return reply;
-      const frames = await keeping.keep(reply.frames, account.id, opened.id, apiFormat?.name ?? 'chat');
+      const frames = await keeping.keep(reply.frames, opened, { account, context, body: requested, options });
       return { ...reply, frames };
     }
     const answer = await opened.answer;
@@ -84,7 +83,7 @@ export async function answerChat(internals: RouterInternals, request: ModelReque
   }
 }
 
-const loadKeeping = onDemand(() => import('./kept-frames.ts'));
+const loadKeeping = onDemand(() => import('./keeping.ts'));
 
 async function sendStream(
   { config }: RouterInternals,
@@ -96,7 +95,7 @@ async function sendStream(
   const { stream: source } = opened;
   const frames = new StreamFrames({
     source,
-    writer: writerOf(opened, context, format),
+    writer: writerOf(source, context, format),
     keepAlive,
     maxWaitMs: fallback.maxWaitMs,
     environment,
@@ -104,15 +103,6 @@ async function sendStream(
   await frames.open();
   const headers = { ...headersOf(opened, context), ...STREAM_HEADERS };
   return { type: 'stream', status: 200, headers, frames, stallMs: limits.writeStallMs };
-}
-
-function writerOf(
-  { stream: source }: Extract<OpenedChat, { type: 'stream' }>,
-  { spelling, wantsMetadata, headers }: ErrorReplyContext,
-  format: AnswerFormat | undefined,
-): FrameWriter {
-  if (format === undefined) return new ChatFrameWriter({ source, spelling, wantsMetadata });
-  return new ApiFormatFrameWriter(format, source, { wantsMetadata, requestId: headers['x-request-id'] });
 }
 
 /** To be called when the answer, or its first part, is there: only then it is known how the cache was used. */
@@ -190,80 +180,5 @@ export function completeReply(body: object, headers: HttpHeaders): CompleteReply
     status: 200,
     headers: { ...headers, 'content-type': 'application/json' },
     body: JSON.stringify(body),
-  };
-}
-
-/** What an error in an API format says besides itself. */
-interface ErrorDetails {
-  readonly wantsMetadata: boolean;
-  readonly requestId?: string | undefined;
-}
-
-/** Wraps an error as an API format does. */
-function apiFormatError(thrown: unknown, { wantsMetadata, requestId }: ErrorDetails): ApiFormatError {
-  const error = errorOfUnknown(thrown);
-  const { error: detail, router_metadata: metadata } = errorBody(error, { wantsMetadata });
-  return { status: error.status, detail, metadata, requestId };
-}
-
-/** The frames of a stream in an API format. */
-class ApiFormatFrameWriter implements FrameWriter {
-  readonly #source: ChatStreamSource;
-  readonly #writer: ApiFormatStreamWriter;
-  readonly #errorDetails: ErrorDetails;
-
-  constructor({ apiFormat, context }: AnswerFormat, source: ChatStreamSource, errorDetails: ErrorDetails) {
-    this.#source = source;
-    this.#writer = apiFormat.streamWriter(context());
-    this.#errorDetails = errorDetails;
-  }
-
-  items(items: readonly StreamItem[]): string {
-    let frames = '';
-    for (const item of items) {
-      if (typeof item !== 'string') frames += this.#writer.write(item);
-      else frames += this.#writer.text?.(item) ?? this.#writer.write(this.#source.envelope.text(item));
-    }
-    return frames;
-  }
-
-  keepAlive(): string {
-    return this.#writer.keepAlive();
-  }
-
-  end(): string {
-    return this.#writer.end();
-  }
-
-  fail(thrown: unknown): string {
-    return this.#writer.fail(apiFormatError(thrown, this.#errorDetails));
-  }
-}
-
-/** Another API format than chat completions, for the answer to one call. */
-interface AnswerFormat {
-  readonly apiFormat: ApiFormat;
-  /** What the answer is made with, when it is made. */
-  readonly context: () => ApiFormatContext;
-}
-
-function answerFormat(
-  apiFormat: ApiFormat,
-  opened: OpenedChat,
-  { body, context: { spelling } }: ModelRequest,
-  environment: { wallClock(): number; randomText(length: number): string },
-): AnswerFormat {
-  const { estimate } = apiFormat;
-  return {
-    apiFormat,
-    context: () => ({
-      // A request that was understood is an object.
-      body: body as JsonObject,
-      generationId: opened.id,
-      created: Math.floor(environment.wallClock() / 1_000),
-      randomText: (length) => environment.randomText(length),
-      promptTokens: estimate && (() => opened.promptTokens(estimate)),
-      spelling,
-    }),
   };
 }

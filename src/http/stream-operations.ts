@@ -2,28 +2,34 @@ import type { Frames, HttpCall, HttpReply } from '../contracts/exchange.ts';
 import type { RouterInternals } from '../router/router.ts';
 import { loaded } from '../router/streams.ts';
 import { invalid } from './body.ts';
+import { goOnWithStreams } from './continued-streams.ts';
+import type { StreamWriting } from './frame-writer.ts';
 import { type AdmittedCall, STREAM_HEADERS, completeReply } from './model-reply.ts';
 import type { StreamOperation } from './routes.ts';
 
 /**
  * Answers the operations on streams that are kept: the rest of one, and its end.
  *
+ * @param writing - Writes what goes on with the streams of instances that are gone.
  * @throws {@link RouterError} 404 for a stream that is not kept, or is another account's; 400 for a place that there is
  * not; 503 when no place is free.
  */
 export async function answerStreams(
-  { config, streams: load, admission }: RouterInternals,
+  internals: RouterInternals,
   { name, id }: StreamOperation,
   { call, account, context: { headers } }: AdmittedCall,
+  writing: StreamWriting,
 ): Promise<HttpReply> {
+  const { config, streams: load, admission } = internals;
   const streams = await loaded(load);
+  goOnWithStreams(internals, streams, writing, call.waitUntil);
   const own = { ...headers, ...(id.startsWith('gen-') && { 'x-generation-id': id }), 'cache-control': 'no-store' };
   if (name === 'stream_stop') {
     return completeReply({ id, object: 'stream', status: await streams.stop(account.id, id) }, own);
   }
   const options = { from: placeOf(call), hasIds: idsWanted(call) };
   const leaving = new AbortController();
-  const { text, isOver } = await streams.read(account.id, id, options, leaving.signal);
+  const { text, isOver } = await streams.read(account, id, options, leaving.signal);
   // 204 ends an `EventSource`, which would connect again for ever.
   if (isOver) return { type: 'whole', status: 204, headers: own, body: '' };
   const sent = { ...own, ...STREAM_HEADERS };

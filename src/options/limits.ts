@@ -48,8 +48,10 @@ export const FIXED_REQUEST_LIMITS = {
 /** The names of limits, all of them numbers. */
 type Numbers<Table> = { readonly [Name in keyof Table]: number };
 
+type FixedRequestLimits = Numbers<typeof FIXED_REQUEST_LIMITS>;
+
 /** Limits of requests, those that the embedding program may change and those that it may not. */
-export interface RequestLimits extends ResolvedOf<typeof REQUEST_LIMITS>, Numbers<typeof FIXED_REQUEST_LIMITS> {}
+export interface RequestLimits extends FixedRequestLimits, ResolvedOf<typeof REQUEST_LIMITS> {}
 
 /** What the embedding program may change, before the router has computed what follows from the heap. */
 export interface DeclaredRequestLimits extends FilledOf<typeof REQUEST_LIMITS> {}

@@ -9,12 +9,12 @@
 /** What values an option takes. What is wrong with others is in `platform/option-kinds.ts`. */
 export type Kind =
   | NumberKind
-  | { readonly is: 'flag' | 'anything' }
-  | { readonly is: 'text' }
+  | { readonly is: 'boolean' | 'unknown' }
+  | { readonly is: 'string' }
   | { readonly is: 'pattern'; readonly right: string; readonly pattern: RegExp }
-  | { readonly is: 'word'; readonly words: readonly string[] }
-  | { readonly is: 'list' | 'map'; readonly of: Option }
-  | { readonly is: 'either'; readonly one: Option; readonly other: Option }
+  | { readonly is: 'enum'; readonly words: readonly string[] }
+  | { readonly is: 'array' | 'record'; readonly of: Option }
+  | { readonly is: 'union'; readonly one: Option; readonly other: Option }
   /** A section is filled with its defaults; an object stays as it was given. */
   | { readonly is: 'section' | 'object'; readonly options: OptionTable }
   | { readonly is: 'function'; readonly right: string }
@@ -170,11 +170,11 @@ export const option = {
   number: <const Saying extends Said<number> = object>(range: NumberRange, said?: Saying): Plain<number, Saying> =>
     plain({ is: 'number', ...range }, said),
   boolean: <const Saying extends Said<boolean> = object>(said?: Saying): Plain<boolean, Saying> =>
-    plain({ is: 'flag' }, said),
+    plain({ is: 'boolean' }, said),
   /** A text that is not empty. */
   string: <Value extends string = string, const Saying extends Said<Value> = object>(
     said?: Saying,
-  ): Plain<Value, Saying> => plain({ is: 'text' }, said),
+  ): Plain<Value, Saying> => plain({ is: 'string' }, said),
   /** A text, whatever it says. */
   anyString: (): Option<string, 'optional', string> =>
     plain({ is: 'pattern', right: 'a string', pattern: /^/ }, undefined),
@@ -185,19 +185,19 @@ export const option = {
   enum: <const Word extends string, const Saying extends Said<Word> = object>(
     words: readonly Word[],
     said?: Saying,
-  ): Plain<Word, Saying> => plain({ is: 'word', words }, said),
+  ): Plain<Word, Saying> => plain({ is: 'enum', words }, said),
   array: <Value, const Saying extends Said<readonly Value[]> = object>(
     of: Option<Value>,
     said?: Saying,
-  ): Plain<readonly Value[], Saying> => plain({ is: 'list', of }, said),
+  ): Plain<readonly Value[], Saying> => plain({ is: 'array', of }, said),
   /** An object with names of the program's own. */
   record: <Value, const Saying extends Said<Readonly<Record<string, Value>>> = object>(
     of: Option<Value>,
     said?: Saying,
-  ): Plain<Readonly<Record<string, Value>>, Saying> => plain({ is: 'map', of }, said),
+  ): Plain<Readonly<Record<string, Value>>, Saying> => plain({ is: 'record', of }, said),
   /** One of two kinds; what is wrong with a value is what is wrong with it as the second. */
   union: <One, Other>(one: Option<One>, other: Option<Other>): Option<One | Other, 'optional', One | Other> =>
-    plain({ is: 'either', one, other }, undefined),
+    plain({ is: 'union', one, other }, undefined),
   /** Options that are filled with their defaults, all of which have one, or have one computed. */
   section: <Whole extends object>(options: {
     readonly [Name in keyof Whole]: Option<unknown, 'default' | 'computed', Exclude<Whole[Name], undefined>>;
@@ -219,5 +219,5 @@ export const option = {
   checked: <Value>(type: string, check: Check): Option<Value, 'optional', Value> =>
     plain({ is: 'checked', check }, undefined, type),
   /** Anything here: it is looked at where it is used. */
-  unknown: <Value>(type: string): Option<Value, 'optional', Value> => plain({ is: 'anything' }, undefined, type),
+  unknown: <Value>(type: string): Option<Value, 'optional', Value> => plain({ is: 'unknown' }, undefined, type),
 };

@@ -9,6 +9,12 @@ const BEYOND_ASCII = /[\u0080-\uFFFF]/;
 const { Buffer: counter } = globalThis as { readonly Buffer?: { byteLength(text: string): number } };
 const isAscii = (text: string): boolean =>
   counter === undefined ? !BEYOND_ASCII.test(text) : counter.byteLength(text) === text.length;
+
+/** Bytes that a text has in UTF-8. */
+export function byteLength(text: string): number {
+  return counter?.byteLength(text) ?? ENCODER.encode(text).length;
+}
+
 /** Arguments that one call may have everywhere. */
 const PART = 4_096;
 

@@ -204,21 +204,21 @@ export function kindOf({ kind: one }: Option): OptionKind {
   switch (one.is) {
     case 'number':
       return kind(one.right, (value) => isInRange(one, value));
-    case 'flag':
+    case 'boolean':
       return boolean;
-    case 'anything':
+    case 'unknown':
       return unknown;
-    case 'text':
+    case 'string':
       return string;
     case 'pattern':
       return stringThat(one.right, (value) => one.pattern.test(value));
-    case 'word':
+    case 'enum':
       return enumeration(Object.fromEntries(one.words.map((word) => [word, true])));
-    case 'list':
+    case 'array':
       return array(kindOf(one.of));
-    case 'map':
+    case 'record':
       return record(kindOf(one.of));
-    case 'either':
+    case 'union':
       return union(kindOf(one.one), kindOf(one.other));
     case 'section':
     case 'object':

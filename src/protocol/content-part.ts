@@ -71,7 +71,7 @@ export const cacheControlSchema = loose({
 });
 
 /** Members that mark a part as a breakpoint of a prompt cache. */
-export const cacheMarks = {
+export const cacheMarkFields = {
   cache_control: nullish(cacheControlSchema),
   prompt_cache_breakpoint: nullish(loose({ mode: literal('explicit') })),
 };
@@ -104,23 +104,23 @@ export const base64Data = refine(string({ least: 1 }), {
   says: 'must be valid base64, and no URL',
 });
 
-const textPartSchema = loose({ type: literal('text'), text: string(), ...cacheMarks });
+const textPartSchema = loose({ type: literal('text'), text: string(), ...cacheMarkFields });
 
 const imagePartSchema = loose({
   type: literal('image_url'),
   image_url: loose({ url: mediaUrl, detail: optional(enumeration(['auto', 'low', 'high', 'original'])) }),
-  ...cacheMarks,
+  ...cacheMarkFields,
 });
 
 const audioPartSchema = loose({
   type: literal('input_audio'),
   input_audio: loose({ data: base64Data, format: string({ least: 1, most: 32 }) }),
-  ...cacheMarks,
+  ...cacheMarkFields,
 });
 
 const videoUrl = loose({ url: mediaUrl, processing: optional(enumeration(['agentic', 'static'])) });
-const videoPartSchema = loose({ type: literal('video_url'), video_url: videoUrl, ...cacheMarks });
-const inputVideoPartSchema = loose({ type: literal('input_video'), video_url: videoUrl, ...cacheMarks });
+const videoPartSchema = loose({ type: literal('video_url'), video_url: videoUrl, ...cacheMarkFields });
+const inputVideoPartSchema = loose({ type: literal('input_video'), video_url: videoUrl, ...cacheMarkFields });
 
 const filePartSchema = loose({
   type: literal('file'),
@@ -132,7 +132,7 @@ const filePartSchema = loose({
     }),
     { test: (file) => file.file_data !== undefined || file.file_id !== undefined, says: 'needs file_data or file_id' },
   ),
-  ...cacheMarks,
+  ...cacheMarkFields,
 });
 
 const refusalPartSchema = loose({ type: literal('refusal'), refusal: string() });

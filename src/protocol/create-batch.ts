@@ -5,7 +5,7 @@ import { literal, boolean, integer, string, enumeration } from './accept/scalars
 import { BATCH_ENDPOINTS, type BatchEndpoint } from './batch.ts';
 import { type Checked, failed, faultAt, passed } from './fault.ts';
 import { closed, identifier } from './fields.ts';
-import { nameOf } from './issues.ts';
+import { shownValue } from './issues.ts';
 import { isJsonObject, type JsonObject } from './json.ts';
 import { MAX_MODEL_SLUG_LENGTH } from './limits.ts';
 
@@ -89,7 +89,9 @@ export const customIdSchema = identifier(1, MAX_CUSTOM_ID_LENGTH);
 /** Checks the fields that come before `requests`. */
 export function parseBatchFields(fields: unknown): Checked<BatchFields> {
   if (!isJsonObject(fields)) {
-    return failed(faultAt('', `must be a JSON object with "endpoint", "model" and "requests", not ${nameOf(fields)}`));
+    return failed(
+      faultAt('', `must be a JSON object with "endpoint", "model" and "requests", not ${shownValue(fields)}`),
+    );
   }
   const parsed = read(batchFieldsSchema, fields);
   return parsed.ok ? passed(parsed.value as BatchFields) : failed(faultAt(parsed.path, parsed.problem));
@@ -105,12 +107,13 @@ interface FramedRequest {
 export function parseBatchRequest(request: unknown, index: number): Checked<FramedRequest> {
   const at = `requests[${index}]`;
   if (!isJsonObject(request)) {
-    return failed(faultAt(at, `must be an object with "custom_id" and "body", not ${nameOf(request)}`));
+    return failed(faultAt(at, `must be an object with "custom_id" and "body", not ${shownValue(request)}`));
   }
   const { custom_id: customId, body } = request;
   const parsed = read(customIdSchema, customId);
   if (!parsed.ok) return failed(faultAt(`${at}.custom_id`, parsed.problem));
   if (isJsonObject(body)) return passed({ customId: parsed.value, body });
-  const problem = body === undefined ? 'is required and must be an object' : `must be an object, not ${nameOf(body)}`;
+  const problem =
+    body === undefined ? 'is required and must be an object' : `must be an object, not ${shownValue(body)}`;
   return failed(faultAt(`${at}.body`, problem));
 }

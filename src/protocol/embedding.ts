@@ -7,7 +7,7 @@ import { metadataSchema } from './chat-request.ts';
 import { type ContentPart, embeddedContentSchema } from './content-part.ts';
 import { type Checked, type RequestFault, failed, faultAt, passed } from './fault.ts';
 import { identifier } from './fields.ts';
-import { nameOf } from './issues.ts';
+import { shownValue } from './issues.ts';
 import { isJsonObject } from './json.ts';
 import {
   DEFAULT_REQUEST_LIMITS,
@@ -151,7 +151,7 @@ export function parseEmbeddingRequest(
   body: unknown,
   limits: RequestLimits = DEFAULT_REQUEST_LIMITS,
 ): Checked<EmbeddingRequest> {
-  if (!isJsonObject(body)) return failed(faultAt('', `must be a JSON object with an "input", not ${nameOf(body)}`));
+  if (!isJsonObject(body)) return failed(faultAt('', `must be a JSON object with an "input", not ${shownValue(body)}`));
   const stray = Object.keys(CHAT_ONLY).find((name) => body[name] != null);
   if (stray !== undefined) return failed(faultAt(stray, CHAT_ONLY[stray] ?? ''));
   const { input, ...rest } = body;
@@ -183,11 +183,11 @@ const FORMS = 'a string, an array of strings, an array of tokens, or an array of
 function checkInput(input: unknown, limits: RequestLimits): RequestFault | undefined {
   if (typeof input === 'string') return input === '' ? faultAt('input', 'must not be empty') : undefined;
   if (input === undefined) return faultAt('input', `is required and must be ${FORMS}`);
-  if (!Array.isArray(input)) return faultAt('input', `must be ${FORMS}, not ${nameOf(input)}`);
+  if (!Array.isArray(input)) return faultAt('input', `must be ${FORMS}, not ${shownValue(input)}`);
   const items: readonly unknown[] = input;
   if (items.length === 0) return faultAt('input', 'must have at least 1 item');
   const form = formOf(items[0]);
-  if (form === undefined) return faultAt('input[0]', `must be a string or tokens, not ${nameOf(items[0])}`);
+  if (form === undefined) return faultAt('input[0]', `must be a string or tokens, not ${shownValue(items[0])}`);
   const most = form === 'token' ? limits.embeddingTokens : limits.embeddingInputs;
   if (items.length > most) return faultAt('input', tooMany(items.length, most, form === 'token' ? 'tokens' : 'items'));
   return checkItems(items, form, limits);
@@ -205,7 +205,7 @@ function isMultimodalInput(input: unknown): boolean {
 }
 
 /** What becomes one vector each. */
-export function itemsOf(input: EmbeddingInput): readonly EmbeddingItem[] {
+export function embeddingItems(input: EmbeddingInput): readonly EmbeddingItem[] {
   if (typeof input === 'string') return [input];
   return typeof input[0] === 'number' ? [input as readonly number[]] : (input as readonly EmbeddingItem[]);
 }
@@ -222,7 +222,7 @@ function checkItems(items: readonly unknown[], form: Form, limits: RequestLimits
   for (let index = 0; index < items.length; index += 1) {
     const item = items[index];
     if (formOf(item) !== form || (form === 'token' && !isToken(item))) {
-      return faultAt(`input[${index}]`, `must be ${FORM_NAMES[form]}${likeTheFirst(index)}, not ${nameOf(item)}`);
+      return faultAt(`input[${index}]`, `must be ${FORM_NAMES[form]}${likeTheFirst(index)}, not ${shownValue(item)}`);
     }
     if (item === '') return faultAt(`input[${index}]`, 'must not be empty');
     if (form !== 'tokens') continue;
@@ -232,7 +232,7 @@ function checkItems(items: readonly unknown[], form: Form, limits: RequestLimits
     if (tokens > limits.embeddingTokens) return faultAt('input', tooMany(tokens, limits.embeddingTokens, 'tokens'));
     const wrong = ids.findIndex((one) => !isToken(one));
     if (wrong >= 0) {
-      return faultAt(`input[${index}][${wrong}]`, `must be ${FORM_NAMES.token}, not ${nameOf(ids[wrong])}`);
+      return faultAt(`input[${index}][${wrong}]`, `must be ${FORM_NAMES.token}, not ${shownValue(ids[wrong])}`);
     }
   }
   return undefined;

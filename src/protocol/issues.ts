@@ -89,7 +89,7 @@ function describe(issue: Issue, value: unknown): string {
 const MUST_BE = 'must be ';
 
 function mustBe(expected: string, value: unknown): string {
-  return value === undefined ? `is required and must be ${expected}` : `must be ${expected}, not ${nameOf(value)}`;
+  return value === undefined ? `is required and must be ${expected}` : `must be ${expected}, not ${shownValue(value)}`;
 }
 
 /** What a union accepts: the words of a discriminator, or the kinds of its branches. */
@@ -109,7 +109,7 @@ function listOf(forms: readonly string[]): string {
 
 /** Messages of our own schemas are ends of sentences. */
 function inOwnWords(message: string, value: unknown): string {
-  if (message.startsWith('may hold only ')) return `${message}; it is ${nameOf(value)}`;
+  if (message.startsWith('may hold only ')) return `${message}; it is ${shownValue(value)}`;
   return /^(?:must|may|needs|has|is)\b/.test(message) ? message : `is not accepted: ${message}`;
 }
 
@@ -155,7 +155,7 @@ function oneOf(values: readonly unknown[]): string {
 }
 
 /** A value of the caller, as an error may show it. */
-export function nameOf(value: unknown): string {
+export function shownValue(value: unknown): string {
   if (typeof value === 'string') return echo(value);
   if (Array.isArray(value)) return 'an array';
   if (typeof value === 'object' && value !== null) return 'an object';

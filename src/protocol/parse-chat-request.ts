@@ -2,12 +2,12 @@ import { type ChatRequest, chatRequestSchema, chatRequestFields } from './chat-r
 import { type Checked, echo, failed, faultAt, passed, type RequestFault } from './fault.ts';
 import { readRefused, valueOf } from './accept/schema.ts';
 import { isJsonObject, type JsonObject } from './json.ts';
-import { nameOf } from './issues.ts';
+import { shownValue } from './issues.ts';
 import { DEFAULT_REQUEST_LIMITS, type RequestLimits } from './limits.ts';
 import { isFunctionTool, type Tool, type ToolChoice } from './tools.ts';
 import type { ReasoningOptions } from './reasoning.ts';
 import { type Message, messageSchema, type ToolCall } from './message.ts';
-import { type AnySchema, REFUSED } from './accept/form.ts';
+import { type AnySchema, NOT_ACCEPTED } from './accept/form.ts';
 import { isPlainMessage, plainCallsOf } from './chat-result.ts';
 import { inspectJson, JsonWalk } from './inspect-json.ts';
 
@@ -17,7 +17,7 @@ import { inspectJson, JsonWalk } from './inspect-json.ts';
  */
 export function parseChatRequest(body: unknown, limits: RequestLimits = DEFAULT_REQUEST_LIMITS): Checked<ChatRequest> {
   if (!isJsonObject(body)) {
-    return failed(faultAt('', `must be a JSON object with a "messages" array, not ${nameOf(body)}`));
+    return failed(faultAt('', `must be a JSON object with a "messages" array, not ${shownValue(body)}`));
   }
   const walk = new JsonWalk(limits);
   const accepted = acceptFields(body, walk);
@@ -184,7 +184,7 @@ export function acceptFields(body: JsonObject, walk: JsonWalk): ChatRequest | un
       continue;
     }
     const accepted = value === null ? undefined : valueOf(schema, value);
-    if (accepted === REFUSED) return undefined;
+    if (accepted === NOT_ACCEPTED) return undefined;
     if (accepted !== value) request[name] = accepted;
   }
   return walk.isWithin(body) ? (request as unknown as ChatRequest) : undefined;
@@ -198,8 +198,8 @@ function acceptMessages(messages: readonly unknown[], walk: JsonWalk): readonly 
       accepted.push(message as Message);
       continue;
     }
-    const one = walk.problemOf(message, 2) === undefined ? valueOf(messageSchema, message) : REFUSED;
-    if (one === REFUSED) return undefined;
+    const one = walk.problemOf(message, 2) === undefined ? valueOf(messageSchema, message) : NOT_ACCEPTED;
+    if (one === NOT_ACCEPTED) return undefined;
     accepted.push(one as Message);
   }
   return accepted;

@@ -14,7 +14,7 @@ export interface ScanLimits {
 export type StringSpan = readonly [from: number, to: number];
 
 /** What a scan found. The problem is the end of a sentence about the body as a whole. */
-export type Scan =
+export type JsonScan =
   | {
       readonly ok: true;
       readonly nodes: number;
@@ -45,7 +45,7 @@ const SHORT_STRING = 64;
  *
  * @param longBytes - Bytes from which on a string is long. Default: none is.
  */
-export function scanJson(bytes: Uint8Array, limits: ScanLimits, longBytes = Infinity): Scan {
+export function scanJson(bytes: Uint8Array, limits: ScanLimits, longBytes = Infinity): JsonScan {
   const { length } = bytes;
   const long: StringSpan[] = [];
   let depth = 0;

@@ -18,7 +18,7 @@ import { SharedCooldowns } from '../runtime/endpoints/shared-cooldowns.ts';
 import { KnownPrompts } from '../runtime/chat/known-prompts.ts';
 import { RepeatedPrefixes } from '../runtime/endpoints/repeated-prefixes.ts';
 import { SharedLimits } from '../runtime/endpoints/shared-limits.ts';
-import { CACHE_MS } from '../core/selection/adaptive/policy.ts';
+import { PROMPT_CACHE_MS } from '../core/selection/adaptive/policy.ts';
 import { boundedMap } from '../storage/memory.ts';
 import { sameOption } from '../options/option.ts';
 import { EventHub, warn } from '../runtime/events/events.ts';
@@ -133,7 +133,7 @@ function rememberedServices(
     sharedLimits: before?.sharedLimits ?? (state && new SharedLimits(state, environment)),
     origins: before?.origins ?? new KnownOrigins(state, boundedMap(MAX_RECORDS), REASONING_ORIGIN_MS, environment),
     prefixes: marksCaches(config)
-      ? (before?.prefixes ?? new RepeatedPrefixes(boundedMap(MAX_RECORDS), CACHE_MS, environment))
+      ? (before?.prefixes ?? new RepeatedPrefixes(boundedMap(MAX_RECORDS), PROMPT_CACHE_MS, environment))
       : undefined,
     prompts: before?.prompts ?? new KnownPrompts(environment),
     sticky:

@@ -26,6 +26,7 @@ import type { InnerCall, RuntimeServices } from '../runtime/chat/services.ts';
 import { execute, planEarly, planPrepared, preparePipeline } from '../runtime/pipeline/start.ts';
 import type { CallOptions, OpenedChat, OpenOptions } from './router.ts';
 import type { Execution } from '../runtime/chat/answer.ts';
+import type { SentBefore } from '../runtime/chat/continuing.ts';
 import { firstProvider } from '../runtime/chat/plan.ts';
 import { throughCache } from '../runtime/limits/through-cache.ts';
 import type { PreparedRequest } from '../runtime/pipeline/prepared-request.ts';
@@ -109,23 +110,26 @@ export class ChatService {
     const { cache, signal } = options;
     const prepared = await this.prepare(body, options, kind);
     onPrepared?.(prepared.request);
-    const admission = this.#admit(prepared);
+    const { sent } = options;
+    // What goes on at another instance was admitted, copied and looked up there.
+    const admission = sent ? prepared : this.#admit(prepared);
     const admitted = admission instanceof Promise ? await admission : admission;
     const { request } = admitted;
     const caller = request.stream ? streamSignal(signal) : clientSignal(signal);
     const start = (): MaybePromise<Execution> => {
-      const started = this.#start(admitted, caller.signal);
-      return mirrors === undefined ? started : andThen(started, (one) => mirrors.after(this.#services, one));
+      const started = this.#start(admitted, caller.signal, sent);
+      return mirrors === undefined || sent ? started : andThen(started, (one) => mirrors.after(this.#services, one));
     };
-    const started = wantsCache(request, cache, responses.policy)
-      ? throughCache(this.#services, request, {
-          body,
-          plugins: prepared.plugins,
-          requestedCache: cache,
-          signal: caller.signal,
-          start,
-        })
-      : start();
+    const started =
+      !sent && wantsCache(request, cache, responses.policy)
+        ? throughCache(this.#services, request, {
+            body,
+            plugins: prepared.plugins,
+            requestedCache: cache,
+            signal: caller.signal,
+            start,
+          })
+        : start();
     const kept = ledger === undefined ? started : andThen(started, (one) => ledger.keeping(one));
     return { request, execution: kept instanceof Promise ? await kept : kept, caller };
   }
@@ -167,8 +171,8 @@ export class ChatService {
   }
 
   /** Plans a request and gets it ready to run. */
-  #start(admitted: PreparedRequest, signal: AbortSignal): MaybePromise<Execution> {
-    return andThen(planPrepared(this.#services, admitted), (planned) => execute(this.#services, planned, signal));
+  #start(admitted: PreparedRequest, signal: AbortSignal, sent?: SentBefore): MaybePromise<Execution> {
+    return andThen(planPrepared(this.#services, admitted), (planned) => execute(this.#services, planned, signal, sent));
   }
 
   /** Reads a request of a batch, which is admitted when it runs. */

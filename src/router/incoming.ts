@@ -63,10 +63,11 @@ export function requestContext(
   const { inner } = options;
   const account = options.account ?? ANONYMOUS;
   services.checkAccount(account);
-  const created = Math.floor(environment.wallClock() / 1_000);
+  const { sent } = options;
+  const created = sent ? Number(sent.id.split('-')[1]) : Math.floor(environment.wallClock() / 1_000);
   const idOf = options.batch === true ? batchGenerationId : generationId;
   return andThen(endUsers.standIn(account.id, user), (endUser) => ({
-    id: idOf(created, environment.randomText(20)),
+    id: sent?.id ?? idOf(created, environment.randomText(20)),
     created,
     account,
     endUser,

@@ -12,6 +12,7 @@ import type { EmbeddingRequest, EmbeddingResult } from '../protocol/embedding.ts
 import type { ApiFormatName } from '../protocol/api-format.ts';
 import type { TokenCount } from '../runtime/chat/count-tokens.ts';
 import type { Batches } from '../runtime/batches/batches.ts';
+import type { SentBefore } from '../runtime/chat/continuing.ts';
 import type { ChatStreamSource } from '../runtime/chat/chat-stream.ts';
 import type { ByteBudget, Concurrency } from '../runtime/endpoints/concurrency.ts';
 import type { ReadableLedger } from '../runtime/ledger/request-ledger.ts';
@@ -60,6 +61,8 @@ export interface OpenOptions extends CallOptions {
   readonly policies?: readonly RoutingPolicy[] | undefined;
   /** Long texts of the body that JSON writes as they are, without an escape. Default: none are known. */
   readonly verbatim?: readonly string[] | undefined;
+  /** What an instance that is gone has sent of the answer, which this one goes on with. Default: nothing. */
+  readonly sent?: SentBefore | undefined;
 }
 
 /** An answer on its way, as mounts use it. */

@@ -1,12 +1,14 @@
 /** What programs call to keep and to resume streams; loaded by the first that is. */
 import { type Account, ANONYMOUS } from '../contracts/account.ts';
+import type { StateStore } from '../contracts/state-store.ts';
 import type { ResolvedConfig } from '../config/resolved-config.ts';
 import { STREAMS } from '../config/streams.ts';
 import { fill } from '../options/option.ts';
 import type { MaybePromise } from '../platform/wait.ts';
-import { errorOf } from '../protocol/router-error.ts';
+import { ConfigError, errorOf } from '../protocol/router-error.ts';
 import { type EventHub, warn } from '../runtime/events/events.ts';
 import { KeptStreams } from '../runtime/streams/kept-streams.ts';
+import { END_MARK, type StreamStore } from '../runtime/streams/stream-layout.ts';
 import type { StreamKeeper } from '../runtime/streams/stream-keeper.ts';
 
 /** Which part of a stream is read, and for whom. */
@@ -35,6 +37,11 @@ export interface KeepOptions {
 /** Makes kept streams of the options. */
 export function streamsOf({ streams, state, environment }: ResolvedConfig, events: EventHub): KeptStreams {
   const { store = state, ...options } = fill(STREAMS, streams);
+  if (!keepsStreams(store)) {
+    throw new ConfigError([
+      { path: 'streams.store', problem: 'must have the functions append and slice, as redisStore() does' },
+    ]);
+  }
   return new KeptStreams({
     ...options,
     store,
@@ -42,6 +49,10 @@ export function streamsOf({ streams, state, environment }: ResolvedConfig, event
     environment,
     warn: (message) => warn(events, { code: 'streams_not_kept', message }),
   });
+}
+
+function keepsStreams(store: StateStore): store is StreamStore {
+  return store.append !== undefined && store.slice !== undefined;
 }
 
 /** What loads the kept streams of a router; undefined where it keeps none. */
@@ -65,7 +76,7 @@ export async function resume(
   const leave = (): void => leaving.abort();
   if (signal?.aborted === true) leave();
   signal?.addEventListener('abort', leave);
-  const { text } = await streams.read(account.id, id, { from, hasIds: false }, leaving.signal);
+  const { text } = await streams.read(account, id, { from, hasIds: false }, leaving.signal);
   const encoder = new TextEncoder();
   return new ReadableStream<Uint8Array>({
     async pull(controller) {
@@ -86,7 +97,7 @@ export async function keep(
   { account = ANONYMOUS, onStop, lost }: KeepOptions = {},
 ): Promise<void> {
   const streams = await loaded(load);
-  const keeper = await streams.begin(account.id, id, 'text', lost ?? '');
+  const keeper = await streams.begin(account.id, id, { format: 'text', lost });
   if (keeper === undefined) return stream.cancel();
   const reader = stream.getReader();
   const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
@@ -106,7 +117,8 @@ export async function keep(
     for (;;) {
       const { done, value } = await reader.read();
       if (done) break;
-      keeper.push(typeof value === 'string' ? value : decoder.decode(value, { stream: true }));
+      const text = typeof value === 'string' ? value : decoder.decode(value, { stream: true });
+      keeper.push(text.includes(END_MARK) ? text.replaceAll(END_MARK, '') : text);
       // Nobody could read it.
       if (keeper.isDropped) await reader.cancel();
     }

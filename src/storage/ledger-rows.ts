@@ -14,7 +14,7 @@ import {
   addLines,
   failuresInOrder,
   firstTokenOf,
-  inOrder,
+  sortedCosts,
   linesByEndpoint,
   partOfEndpoint,
 } from '../core/ledger/sum-costs.ts';
@@ -247,12 +247,12 @@ export async function sumHours(query: LedgerCostQuery, reader: CostReader): Prom
   const last = Math.floor(until / HOUR_MS);
   const lines = async (begin: number, end: number): Promise<readonly LedgerCost[]> =>
     begin < end ? costsOf(await reader.lines({ account, tagName, since: begin, until: end })) : [];
-  if (first >= last) return inOrder(addLines(await lines(since, until)), by);
+  if (first >= last) return sortedCosts(addLines(await lines(since, until)), by);
   const span = { account, tagName, first, last };
   const hours = costsOf(await reader.hours(span));
   const rest = by === 'tag' ? less(costsOf(await reader.all(span)), hours) : [];
   const edges = [await lines(since, first * HOUR_MS), await lines(last * HOUR_MS, until)];
-  return inOrder(addLines([...hours, ...rest, ...edges.flat()]), by);
+  return sortedCosts(addLines([...hours, ...rest, ...edges.flat()]), by);
 }
 
 /** What is left of some sums without others, as the line of requests that have no tag; nothing where nothing is left. */

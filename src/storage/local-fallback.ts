@@ -176,6 +176,8 @@ export function withLocalFallback(store: StateStore, options: LocalFallbackOptio
     set: (key, value, ttlMs) => ask((requested) => requested.set(key, value, ttlMs)),
     delete: (key) => ask((requested) => requested.delete(key)),
     increment: (key, by, ttlMs) => ask((requested) => requested.increment(key, by, ttlMs)),
+    append: (key, text, at, ttlMs) => ask((requested) => requested.append?.(key, text, at, ttlMs) ?? false),
+    slice: (key, from, to) => ask((requested) => requested.slice?.(key, from, to) ?? ''),
     change,
     async open() {
       try {
@@ -305,9 +307,19 @@ function sayWhy(error: unknown): string {
 
 function within<Value>(ms: number, promise: Promise<Value>): Promise<Value> {
   return new Promise((resolve, reject) => {
-    const late = new StorageError('busy', `no answer within ${ms} ms.`);
+    // Made when it is needed: the stack of an error costs more than the rest of a call.
+    const late = (): void => reject(new StorageError('busy', `no answer within ${ms} ms.`));
     // Where the process itself stood still, the answer may be here, and nobody has read it.
-    const timer = setTimeout(() => void yieldTurn().then(() => reject(late)), timerMs(ms));
-    promise.then(resolve, reject).finally(() => clearTimeout(timer));
+    const timer = setTimeout(() => void yieldTurn().then(late), timerMs(ms));
+    promise.then(
+      (value) => {
+        clearTimeout(timer);
+        resolve(value);
+      },
+      (error: unknown) => {
+        clearTimeout(timer);
+        reject(error);
+      },
+    );
   });
 }

@@ -1,6 +1,8 @@
 /** The state store and the key store in memory. */
 import { callable, checkShape, type OptionShape, integer } from '../platform/option-kinds.ts';
 import { LRUCache } from 'lru-cache';
+import { andThen, onDemand } from '../platform/wait.ts';
+import type { MemoryTexts } from './memory-texts.ts';
 import type { JsonValue } from '../protocol/json.ts';
 import type { KeyStore, StoredKey } from '../contracts/key-store.ts';
 import type { ChangedCounters, CounterChange, StateStore } from '../contracts/state-store.ts';
@@ -33,6 +35,11 @@ export function memoryStore(options: MemoryStoreOptions = {}): StateStore {
   // forgotten because there are many sessions.
   let entries: LRUCache<string, { value: JsonValue }> | undefined;
   let counters: LRUCache<string, { value: number }> | undefined;
+  let texts: MemoryTexts | undefined;
+  const loadTexts = onDemand(async () => {
+    const Loaded = (await import('./memory-texts.ts')).MemoryTexts;
+    return (texts = new Loaded(made()));
+  });
   const valueOf = (key: string): JsonValue | undefined => counters?.get(key)?.value ?? entries?.get(key)?.value;
   const countOf = (key: string): number | undefined => {
     const known = valueOf(key);
@@ -86,12 +93,15 @@ export function memoryStore(options: MemoryStoreOptions = {}): StateStore {
     delete(key) {
       counters?.delete(key);
       entries?.delete(key);
+      texts?.delete(key);
     },
     increment(key, by, ttlMs) {
       const sum = (countOf(key) ?? 0) + by;
       count(key, sum, ttlMs);
       return sum;
     },
+    append: (...text) => andThen(loadTexts(), (one) => one.append(...text)),
+    slice: (...place) => texts?.slice(...place) ?? '',
     change(changes) {
       standing = now();
       try {

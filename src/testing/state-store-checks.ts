@@ -4,6 +4,7 @@ import type { StateStore } from '../contracts/state-store.ts';
 import { expectHolds, expectSame } from './provider-checks/harness.ts';
 import { LONG_MS, type StateStoreCheck, type StateStoreHarness } from './state-store-checks/check.ts';
 import { faultChecks } from './state-store-checks/fault-checks.ts';
+import { textChecks } from './state-store-checks/text-checks.ts';
 
 export type { StateStoreCheck, StateStoreFaults, StateStoreHarness } from './state-store-checks/check.ts';
 
@@ -242,6 +243,8 @@ export const stateStoreChecks: readonly StateStoreCheck[] = [
     );
     expectSame(new Set(counts).size, 100, 'how many different counts there are');
   }),
+
+  ...textChecks,
 
   ...faultChecks,
 ];

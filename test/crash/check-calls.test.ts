@@ -1,6 +1,6 @@
 import { memoryStorage } from 'signalbox';
 import { describe, expect, it } from 'vitest';
-import { ACCOUNT, BATCH, makeBatch } from '../../src/testing/batch-store-checks/check.ts';
+import { CHECKED_ACCOUNT, BATCH, makeBatch } from '../../src/testing/batch-store-checks/check.ts';
 import type { Blow } from './blows.ts';
 import { earlyEvents, lateCalls, unexplainedCalls } from './check-calls.ts';
 
@@ -61,7 +61,7 @@ describe('the checker of the crash test', () => {
     await makeBatch(store, { record: { status, finalizedAt: 10_000 } });
     const calls = new Map([['key/0', [{ at, process: ONE }]]]);
     const batch = { key: 'key', id: BATCH, story: 'cancel' } as const;
-    expect(await lateCalls({ calls, blows, leaseMs: LEASE_MS }, store, ACCOUNT, batch)).toHaveLength(late);
+    expect(await lateCalls({ calls, blows, leaseMs: LEASE_MS }, store, CHECKED_ACCOUNT, batch)).toHaveLength(late);
   });
 
   it('looks for events about ends that could not be read when they came', () => {

@@ -176,6 +176,7 @@ describe.each(FORMATS)('a stream of %s', (path, body) => {
     stream.fed.push('kept');
     await house.environment.advance(800);
     dying.set = () => {};
+    dying.append = () => false;
     const reading = await house.resume(two, stream.id);
     expect(reading.read).toBe(stream.sent);
     await house.environment.advance(8_000);
@@ -198,32 +199,56 @@ describe('a store that was away for a moment', () => {
     const [stream, other] = [await house.begin(one), await house.begin(one)];
     await house.environment.advance(800);
     const reading = await house.resume(two, stream.id);
-    leaky.set = () => {};
+    leaky.append = (key, ...change) => !key.includes(stream.id) && (house.store.append?.(key, ...change) ?? false);
     await house.finish(stream, 'the end');
-    leaky.set = (...change) => house.store.set(...change);
-    await house.environment.advance(4_000);
+    await house.environment.advance(12_000);
+    leaky.append = (...change) => house.store.append?.(...change) ?? false;
+    await house.environment.advance(3_000);
     expect(reading.isOver).toBe(true);
     expect(reading.read).toContain('is gone');
+    expect(house.warnings).toContain('streams_not_kept');
     // Its instance lives, and so does the other one.
     const second = await house.resume(two, other.id);
     await house.finish(other, 'the end');
     await house.environment.advance(1_000);
     expect(second).toMatchObject({ isOver: true, read: other.sent });
+    expect(house.environment.pendingTimers).toBe(0);
   });
 
-  it('finds a stream that it missed the beginning of', async () => {
+  it('gets what it missed when it is back, once', async () => {
     const house = new House();
     const leaky = { ...house.store };
     const [one, two] = [house.instance({ store: leaky }), house.instance()];
-    leaky.set = () => {};
     const stream = await house.begin(one);
-    leaky.set = (...change) => house.store.set(...change);
-    expect((await send(two, get(stream.id))).status).toBe(404);
-    await house.environment.advance(2_500);
+    await house.environment.advance(800);
     const reading = await house.resume(two, stream.id);
+    // It does what it was sent, and its answer is lost.
+    leaky.append = (...change) => {
+      void house.store.append?.(...change);
+      throw new Error('no answer');
+    };
+    stream.fed.push('more');
+    await house.environment.advance(3_000);
+    leaky.append = () => false;
     await house.finish(stream, 'the end');
+    await house.environment.advance(3_000);
+    leaky.append = (...change) => house.store.append?.(...change) ?? false;
     await house.environment.advance(1_000);
     expect(reading).toMatchObject({ isOver: true, read: stream.sent });
+    expect(house.environment.pendingTimers).toBe(0);
+  });
+
+  it('keeps no stream that it missed the beginning of, and the stream goes on', async () => {
+    const house = new House();
+    const leaky = { ...house.store };
+    const one = house.instance({ store: leaky });
+    leaky.append = () => false;
+    const stream = await house.begin(one);
+    leaky.append = (...change) => house.store.append?.(...change) ?? false;
+    await house.finish(stream, 'the end');
+    expect(stream).toMatchObject({ isOver: true, sent: expect.stringContaining('the end') });
+    expect((await send(one, get(stream.id))).status).toBe(404);
+    expect(house.warnings).toContain('streams_not_kept');
   });
 });
 
@@ -251,7 +276,11 @@ describe('a stream that is kept', () => {
       keys.add(key);
       return house.store.set(key, value, ttlMs);
     };
-    const one = house.instance({ store: { ...house.store, set }, keepMs: 60_000 });
+    const append: typeof house.store.append = (key, ...text) => {
+      keys.add(key);
+      return house.store.append?.(key, ...text) ?? false;
+    };
+    const one = house.instance({ store: { ...house.store, set, append }, keepMs: 60_000 });
     const stream = await house.begin(one);
     await house.finish(stream, 'x'.repeat(40_000));
     await house.environment.advance(59_000);
@@ -260,7 +289,8 @@ describe('a stream that is kept', () => {
     expect((await send(one, get(stream.id))).status).toBe(404);
     await house.environment.advance(120_000);
     expect([...keys].filter((key) => house.store.get(key) !== undefined)).toEqual([]);
-    expect(keys.size).toBe(5);
+    expect([...keys].map((key) => house.store.slice?.(key, 0))).toEqual(['', '']);
+    expect(keys.size).toBe(2);
   });
 
   it('outlives its own time while it goes on', async () => {
@@ -401,7 +431,7 @@ describe('a stream that is kept', () => {
   it('is not there where a store fails, and its request does not notice', async () => {
     const house = new House();
     const fails = () => Promise.reject(new Error('the store is away'));
-    const one = house.instance({ store: { ...house.store, set: fails } });
+    const one = house.instance({ store: { ...house.store, append: fails } });
     const stream = await house.begin(one);
     await house.finish(stream, 'end');
     expect(stream.sent).toContain('[DONE]');

@@ -3,7 +3,7 @@ import { type ChatResult, createRouter, openaiCompatible } from 'signalbox';
 import { FAULTS, type FaultId, startFaultUpstream } from 'signalbox/testing';
 import type { AddressInfo } from 'node:net';
 import tls from 'node:tls';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import { UNKNOWN_HEALTH } from '../../src/core/fallback/health.ts';
 import { createTransport as overFetch } from '../../src/net/fetch.ts';
 import { createTransport as overUndici } from '../../src/net/undici.ts';

@@ -5,7 +5,7 @@ import type { BatchStore } from '../../src/contracts/batch-store.ts';
 import { memoryStorage } from '../../src/storage/memory-storage.ts';
 import { MIGRATIONS, STATEMENTS } from '../../src/storage/sqlite/statements.ts';
 import { sqliteStorage } from '../../src/storage/sqlite/sqlite-storage.ts';
-import { ACCOUNT, BATCH, LONG_MS, answered, makeBatch } from '../../src/testing/batch-store-checks/check.ts';
+import { CHECKED_ACCOUNT, BATCH, LONG_MS, answered, makeBatch } from '../../src/testing/batch-store-checks/check.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { cpuClock } from '../support/cpu-clock.ts';
 
@@ -20,14 +20,14 @@ const FACTOR = 3;
 const CLOCK_MS = 0.5;
 
 async function step(store: BatchStore, token: string, limit: number): Promise<void> {
-  const claimed = await store.claimItems(ACCOUNT, BATCH, { limit, leaseMs: LONG_MS, token });
-  await store.renewItems(ACCOUNT, BATCH, token, LONG_MS);
+  const claimed = await store.claimItems(CHECKED_ACCOUNT, BATCH, { limit, leaseMs: LONG_MS, token });
+  await store.renewItems(CHECKED_ACCOUNT, BATCH, token, LONG_MS);
   const outcomes = claimed.map(({ index }) => answered(index));
-  expect(await store.storeOutcomes(ACCOUNT, BATCH, token, outcomes)).toHaveLength(limit);
-  await store.releaseItems(ACCOUNT, BATCH, token);
+  expect(await store.storeOutcomes(CHECKED_ACCOUNT, BATCH, token, outcomes)).toHaveLength(limit);
+  await store.releaseItems(CHECKED_ACCOUNT, BATCH, token);
   const last = (claimed.at(-1)?.index ?? 0) - 1;
-  expect(await store.outcomes(ACCOUNT, BATCH, last, 1)).toHaveLength(1);
-  expect(await store.items(ACCOUNT, BATCH, last, 1)).toHaveLength(1);
+  expect(await store.outcomes(CHECKED_ACCOUNT, BATCH, last, 1)).toHaveLength(1);
+  expect(await store.items(CHECKED_ACCOUNT, BATCH, last, 1)).toHaveLength(1);
 }
 
 /** The least milliseconds of CPU that a worker needs for a few requests near the end of a batch of a size. */
@@ -41,7 +41,7 @@ async function stepMs(store: BatchStore, items: number): Promise<number> {
     await step(store, `slow-${number}`, STEP);
     least = Math.min(least, cpuMs());
   }
-  expect(await store.claimItems(ACCOUNT, BATCH, { limit: 1, leaseMs: LONG_MS, token: 'late' })).toEqual([]);
+  expect(await store.claimItems(CHECKED_ACCOUNT, BATCH, { limit: 1, leaseMs: LONG_MS, token: 'late' })).toEqual([]);
   await store.close();
   return least;
 }

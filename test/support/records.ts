@@ -1,7 +1,7 @@
 import { DEFAULT_BREAKER_POLICY } from '../../src/core/fallback/breaker.ts';
 import { type EndpointHealth, type HealthPolicy, UNKNOWN_HEALTH, observe } from '../../src/core/fallback/health.ts';
 import { MAX_RETRY_AFTER_MS } from '../../src/core/fallback/http-date.ts';
-import { measure, type Measurement, UNMEASURED } from '../../src/core/selection/performance.ts';
+import { measureCall, type CallMeasurement, UNMEASURED } from '../../src/core/selection/performance.ts';
 import type { EndpointRecord } from '../../src/core/selection/world.ts';
 import { NOW } from './requests.ts';
 import { type FailureKind, failure } from '../../src/contracts/failure.ts';
@@ -31,10 +31,10 @@ export function recordAfter(history: History, agoMs?: number, everyMs?: number):
 }
 
 /** A record of an endpoint that was measured so, all of it so many milliseconds before {@link NOW}. */
-export function recordMeasured(measurements: readonly Measurement[], agoMs = 1_000): EndpointRecord {
+export function recordMeasured(measurements: readonly CallMeasurement[], agoMs = 1_000): EndpointRecord {
   return {
     health: UNKNOWN_HEALTH,
-    performance: measurements.reduce((known, one) => measure(known, one, NOW - agoMs), UNMEASURED),
+    performance: measurements.reduce((known, one) => measureCall(known, one, NOW - agoMs), UNMEASURED),
   };
 }
 

@@ -13,6 +13,8 @@ export interface StreamStormOptions {
   readonly keepMs: number;
   readonly random: () => number;
   readonly instances?: number;
+  /** True where other instances go on with the streams of those that are killed. */
+  readonly isContinued?: boolean;
   /** Streams under way at a time, each with two readers. */
   readonly streams?: number;
 }
@@ -25,6 +27,8 @@ export interface StreamStormReport {
   readonly streams: number;
   /** Streams that all of their readers got whole. */
   readonly whole: number;
+  /** Streams that another instance went on with, and all of their readers got whole. */
+  readonly continued: number;
   /** Streams that ended with the one clear error, because their instance was killed, or paused for too long. */
   readonly lost: number;
   /** Streams that began while their instance had lost its store, and were not there for others. */
@@ -74,14 +78,19 @@ export async function runStreamStorm(options: StreamStormOptions): Promise<Strea
 
 /** Tells a story at the pace of a model. */
 async function tell(body: object, response: ServerResponse, random: () => number): Promise<void> {
-  const { messages } = body as { readonly messages: readonly { readonly content: unknown }[] };
+  const { messages } = body as { readonly messages: readonly { readonly role: string; readonly content: unknown }[] };
   const name = /story-\d+/.exec(JSON.stringify(messages))?.[0] ?? 'story';
+  const last = messages.at(-1);
+  let before = last?.role === 'assistant' ? String(last.content).length : 0;
   response.writeHead(200, { 'content-type': 'text/event-stream' });
   const chunk = (delta: object, finish: string | null): string =>
     `data: ${JSON.stringify({ id: 'c', object: 'chat.completion.chunk', created: 1, model: 'story', choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`;
   for (const word of storyOf(name)) {
     if (response.destroyed) return;
-    response.write(chunk({ content: word }, null));
+    const said = word.slice(before);
+    before = Math.max(0, before - word.length);
+    if (said === '') continue;
+    response.write(chunk({ content: said }, null));
     await sleep(5 + 20 * random());
   }
   const usage = { prompt_tokens: 3, completion_tokens: WORDS, total_tokens: WORDS + 3 };
@@ -102,6 +111,7 @@ class StreamStorm {
   #reloads = 0;
   #told = 0;
   #whole = 0;
+  #continued = 0;
   #lost = 0;
   #unkept = 0;
   #bytes = 0;
@@ -134,6 +144,7 @@ class StreamStorm {
       reloads: this.#reloads,
       streams: this.#told,
       whole: this.#whole,
+      continued: this.#continued,
       lost: this.#lost,
       unkept: this.#unkept,
       bytes: this.#bytes,
@@ -148,8 +159,8 @@ class StreamStorm {
   }
 
   async #start(): Promise<Instance> {
-    const { redis, keepMs } = this.#options;
-    const child = fork(PROGRAM, [redis, this.#upstream, String(keepMs)], {
+    const { redis, keepMs, isContinued = false } = this.#options;
+    const child = fork(PROGRAM, [redis, this.#upstream, String(keepMs), isContinued ? 'continue' : 'error'], {
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     });
     const [{ address }] = (await once(child, 'message')) as [{ readonly address: string }];
@@ -247,8 +258,10 @@ class StreamStorm {
       if (error !== '' && !CLEAR.test(error)) this.#faults.push(`${name}: ended with ${error.slice(0, 300)}`);
     }
     if (isUnkept) this.#unkept += 1;
-    else if (ends.every(({ error }) => error === '')) this.#whole += 1;
-    else this.#lost += 1;
+    else if (ends.every(({ error }) => error === '')) {
+      this.#whole += 1;
+      if (longest.includes('\n: continued by ')) this.#continued += 1;
+    } else this.#lost += 1;
   }
 }
 
@@ -268,15 +281,18 @@ function contentOf(text: string, path: string): string {
   return said;
 }
 
+/** Every second story goes on from a text that it is given; the others are told from their beginning. */
+const modelOf = (name: string): string => (Number(name.slice(6)) % 2 === 0 ? 'acme/story' : 'acme/tale');
+
 const REQUESTS: Readonly<Record<(typeof PATHS)[number], (prompt: string) => object>> = {
-  '/chat/completions': (content) => ({ model: 'acme/story', stream: true, messages: [{ role: 'user', content }] }),
+  '/chat/completions': (content) => ({ model: modelOf(content), stream: true, messages: [{ role: 'user', content }] }),
   '/messages': (content) => ({
-    model: 'acme/story',
+    model: modelOf(content),
     stream: true,
     max_tokens: 9_999,
     messages: [{ role: 'user', content }],
   }),
-  '/responses': (input) => ({ model: 'acme/story', stream: true, input }),
+  '/responses': (input) => ({ model: modelOf(input), stream: true, input }),
 };
 
 /** A client that reads one stream to its end, whatever happens to its connections. */

@@ -6,12 +6,21 @@ import { nodeRouter } from 'signalbox/node';
 import { redisStore } from 'signalbox/redis';
 
 /**
- * One of several instances that keep streams in one Redis: `node stream-instance.ts <Redis> <upstream> <keepMs>`. Tells its
+ * One of several instances that keep streams in one Redis: `node stream-instance.ts <Redis> <upstream> <keepMs>
+ * <afterFirstToken>`. Tells its
  * address, then the id of each request that it has metered.
  */
-const [url = '', baseURL = '', keepMs = ''] = process.argv.slice(2);
+const [url = '', baseURL = '', keepMs = '', afterFirstToken = ''] = process.argv.slice(2);
 const router = createRouter({
-  providers: [openaiCompatible({ slug: 'up', baseURL, apiKey: 'k', models: { 'acme/story': {} } })],
+  providers: [
+    openaiCompatible({
+      slug: 'up',
+      baseURL,
+      apiKey: 'k',
+      models: { 'acme/story': {}, 'acme/tale': { prefill: true } },
+    }),
+  ],
+  fallback: { afterFirstToken: afterFirstToken === 'continue' ? 'continue' : 'error' },
   catalog: [],
   // A busy machine is no outage.
   streams: { store: redisStore({ url, timeoutMs: 10_000 }), keepMs: Number(keepMs), leaveAfterMs: 15_000 },

@@ -26,6 +26,7 @@ function declaresTypesAlone(path: string, text: string): boolean {
  * and in whose subject it takes part. The list only shrinks: a new file has a test of its own.
  */
 export const TESTED_BY: Readonly<Record<string, string>> = {
+  'src/http/frame-writer.ts': 'test/http/stream-layout.test.ts',
   'src/providers/accepts/bedrock.ts': 'test/providers/bedrock/provider.test.ts',
   'src/providers/accepts/hosted.ts': 'test/scenarios/hosted-vendors.test.ts',
   'src/providers/accepts/by-vendor.ts': 'test/scenarios/hosted-vendors.test.ts',
@@ -209,7 +210,9 @@ export const TESTED_BY: Readonly<Record<string, string>> = {
   'src/http/inspector/live-stream.ts': 'test/http/inspector/live.test.ts',
   'src/http/inspector/overview.ts': 'test/http/inspector/access.test.ts',
   'src/http/inspector/serve.ts': 'test/cli/serve.test.ts',
+  'src/http/keeping.ts': 'test/http/streams.test.ts',
   'src/http/kept-frames.ts': 'test/http/streams.test.ts',
+  'src/http/kept-items.ts': 'test/http/continued-streams.test.ts',
   'src/http/key-operations.ts': 'test/http/stored-keys.test.ts',
   'src/http/ledger-operations.ts': 'test/http/catalog-operations.test.ts',
   'src/http/list-models.ts': 'test/router/model-lists.test.ts',
@@ -551,6 +554,7 @@ export const TESTED_BY: Readonly<Record<string, string>> = {
   'src/storage/memory-batches/items.ts': 'test/storage/memory-storage.test.ts',
   'src/storage/memory-batches/records.ts': 'test/storage/memory-storage.test.ts',
   'src/storage/memory-ledger.ts': 'test/storage/ledgers.test.ts',
+  'src/storage/memory-texts.ts': 'test/storage/memory-store.test.ts',
   'src/storage/memory.ts': 'test/storage/memory-store.test.ts',
   'src/storage/postgres/copy.ts': 'test/storage/postgres-storage.test.ts',
   'src/storage/postgres/database.ts': 'test/storage/postgres-storage.test.ts',
@@ -616,6 +620,7 @@ export const TESTED_BY: Readonly<Record<string, string>> = {
   'src/testing/state-store-checks.ts': 'test/storage/memory-store.test.ts',
   'src/testing/state-store-checks/check.ts': 'test/storage/memory-store.test.ts',
   'src/testing/state-store-checks/fault-checks.ts': 'test/storage/memory-store.test.ts',
+  'src/testing/state-store-checks/text-checks.ts': 'test/storage/memory-store.test.ts',
   'src/testing/strict-upstream/answers.ts': 'test/testing/strict-upstream.test.ts',
   'src/testing/strict-upstream/anthropic-body.ts': 'test/testing/strict-upstream.test.ts',
   'src/testing/strict-upstream/anthropic-messages.ts': 'test/testing/strict-upstream.test.ts',

@@ -1,5 +1,5 @@
 import type { ErrorEvent } from 'signalbox';
-import { expect, vi } from 'vitest';
+import { expect } from 'vitest';
 import { UNKNOWN_HEALTH } from '../../src/core/fallback/health.ts';
 import { BACKED, type FaultCell, type FaultCellOptions, recordOf, startFaultCell } from './fault-cell.ts';
 import { until } from './until.ts';

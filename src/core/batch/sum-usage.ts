@@ -17,7 +17,7 @@ type Counts = Readonly<Record<string, unknown>>;
  *
  * @param total - Undefined before the first request.
  */
-export function addUsage(total: Usage | undefined, usage: Usage): Usage {
+export function addItemUsage(total: Usage | undefined, usage: Usage): Usage {
   if (total === undefined) {
     const { cost, is_byok, estimated, cost_details, service_tier, speed, iterations, ...counts } = usage;
     const rounds = addedRounds(undefined, iterations);

@@ -20,7 +20,7 @@ interface ShownOutcome {
 /** A batch as callers see it, without its results (contract: batch resource; gaps 8.3). */
 export function wireBatch(record: BatchRecord): Batch {
   const { id, endpoint, model, status, counts, expiresAt, finalizedAt, error } = record;
-  const finalized = finalizedAt === undefined || !isTerminal(status) ? null : seconds(finalizedAt);
+  const finalized = finalizedAt === undefined || !isTerminal(status) ? null : unixSeconds(finalizedAt);
   const endedAs = (end: BatchStatus): number | null => (status === end ? finalized : null);
   // It may be known before the batch has failed of it.
   const fault = status === 'failed' ? error : undefined;
@@ -31,9 +31,9 @@ export function wireBatch(record: BatchRecord): Batch {
     model,
     completion_window: '24h',
     status,
-    created_at: seconds(record.createdAt),
+    created_at: unixSeconds(record.createdAt),
     finalized_at: finalized,
-    expires_at: expiresAt === undefined ? null : seconds(expiresAt),
+    expires_at: expiresAt === undefined ? null : unixSeconds(expiresAt),
     provider: record.provider ?? null,
     request_counts: { total: counts.total, completed: counts.completed, failed: counts.failed },
     usage: record.usage ?? null,
@@ -56,8 +56,8 @@ function wireWebhook({ status, tries, attempts, nextAt }: WebhookState): BatchWe
   return {
     status,
     tries,
-    attempts: attempts.map(({ at, status: code }) => ({ at: seconds(at), status_code: code ?? null })),
-    next_attempt_at: nextAt === undefined ? null : seconds(nextAt),
+    attempts: attempts.map(({ at, status: code }) => ({ at: unixSeconds(at), status_code: code ?? null })),
+    next_attempt_at: nextAt === undefined ? null : unixSeconds(nextAt),
   };
 }
 
@@ -86,7 +86,7 @@ function errorsOf({ message, param, line }: BatchFault): BatchErrors {
 }
 
 /** Unix seconds, as the wire has them. */
-export function seconds(milliseconds: number): number {
+export function unixSeconds(milliseconds: number): number {
   return Math.floor(milliseconds / 1_000);
 }
 

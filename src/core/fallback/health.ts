@@ -10,7 +10,7 @@ import {
   takenBack,
   tripped,
 } from './breaker.ts';
-import { counted, endedLately, HALF_HOUR_MS, type Outcomes, uncounted, uptimeOf } from './outcomes.ts';
+import { counted, endedLately, HALF_HOUR_MS, type OutcomeCounts, uncounted, uptimeOf } from './outcomes.ts';
 import { type AttemptFailure, FAILURE_RULES } from '../../contracts/failure.ts';
 import {
   type HealthCondition,
@@ -49,7 +49,7 @@ interface LastResort {
 }
 
 /** What is known about how an endpoint does. Plain data: it can be stored, shared and restored. */
-export interface EndpointHealth extends Outcomes {
+export interface EndpointHealth extends OutcomeCounts {
   readonly breaker: Breaker;
   readonly cooldown?: Cooldown | undefined;
   readonly lastResort?: LastResort | undefined;

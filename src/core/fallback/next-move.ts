@@ -58,10 +58,10 @@ export type Move =
       /** True when the wait is for a call to be let through, after which others may have been faster. */
       readonly isHeld?: boolean | undefined;
     }
-  | { readonly type: 'stop'; readonly reason: StopReason };
+  | { readonly type: 'stop'; readonly reason: GiveUpReason };
 
 /** Why nothing more is tried. */
-export type StopReason = 'refused' | 'attempts' | 'deadline' | 'exhausted';
+export type GiveUpReason = 'refused' | 'attempts' | 'deadline' | 'exhausted';
 
 /**
  * Decides what follows the attempts so far (gaps 4.1, 4.2; outcome rules of fallback).
@@ -389,6 +389,6 @@ function isFinal({ kind }: AttemptFailure, { returnRefusals }: Situation): boole
 const NO_FAILURES: readonly FailedAttempt[] = [];
 const NO_STEPS: readonly PlanStep[] = [];
 
-function stop(reason: StopReason): Move {
+function stop(reason: GiveUpReason): Move {
   return { type: 'stop', reason };
 }

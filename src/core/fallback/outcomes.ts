@@ -9,7 +9,7 @@ const DAY_SHAPE: WindowShape = { sliceMs: 1_800_000, slices: 48 };
 export const HALF_HOUR_MS = HALF_HOUR_SHAPE.sliceMs * HALF_HOUR_SHAPE.slices;
 
 /** What is counted of the ends of calls. */
-export interface Outcomes {
+export interface OutcomeCounts {
   /** The last minute, the last half hour and the last day before `latest`, in finer and coarser slices. */
   readonly minute: OutcomeWindow;
   readonly halfHour: OutcomeWindow;
@@ -19,7 +19,7 @@ export interface Outcomes {
 }
 
 /** Counts the end of a call. */
-export function counted(before: Outcomes, now: number, outcome: 'succeeded' | 'failed'): Outcomes {
+export function counted(before: OutcomeCounts, now: number, outcome: 'succeeded' | 'failed'): OutcomeCounts {
   const { minute, halfHour, day, latest } = before;
   const start = Math.floor(now / MINUTE_SHAPE.sliceMs) * MINUTE_SHAPE.sliceMs;
   const failures = outcome === 'failed' ? 1 : 0;
@@ -40,7 +40,7 @@ export function counted(before: Outcomes, now: number, outcome: 'succeeded' | 'f
 }
 
 /** A window with the latest slice. */
-function whole(window: OutcomeWindow, shape: WindowShape, { latest }: Outcomes): OutcomeWindow {
+function whole(window: OutcomeWindow, shape: WindowShape, { latest }: OutcomeCounts): OutcomeWindow {
   return latest === undefined ? window : addOutcomes(window, shape, latest);
 }
 
@@ -49,7 +49,7 @@ function whole(window: OutcomeWindow, shape: WindowShape, { latest }: Outcomes):
  *
  * @param start - When its slice of the minute begins.
  */
-export function uncounted(counts: Outcomes, start = 0): Outcomes {
+export function uncounted(counts: OutcomeCounts, start = 0): OutcomeCounts {
   const { minute, halfHour, day, latest } = counts;
   if (latest?.start === start) return { minute, halfHour, day, latest: oneLess(latest) };
   return {
@@ -77,12 +77,12 @@ export interface LatelyEnded {
 }
 
 /** How the calls of the last `spanMs` have ended, at most of a minute. */
-export function endedLately(health: Outcomes, now: number, spanMs: number): LatelyEnded {
+export function endedLately(health: OutcomeCounts, now: number, spanMs: number): LatelyEnded {
   return totalsOf(whole(health.minute, MINUTE_SHAPE, health), MINUTE_SHAPE, now, spanMs);
 }
 
 /** Share of calls that succeeded in the last `spanMs` (at most a day), or undefined with too few calls. */
-export function uptimeOf(health: Outcomes, now: number, spanMs: number, minimum = 1): number | undefined {
+export function uptimeOf(health: OutcomeCounts, now: number, spanMs: number, minimum = 1): number | undefined {
   const [window, shape] =
     spanMs <= MINUTE_SHAPE.sliceMs * MINUTE_SHAPE.slices
       ? [health.minute, MINUTE_SHAPE]

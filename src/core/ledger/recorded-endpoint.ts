@@ -45,7 +45,7 @@ function observedAdmission(admission: Admission): ObservedAdmission {
 }
 
 /** A record that answers as the one did from which this was written; see above. */
-export function recordOf(seen: ObservedEndpoint): EndpointRecord {
+export function restoredRecord(seen: ObservedEndpoint): EndpointRecord {
   return new RestoredRecord(seen);
 }
 

@@ -79,7 +79,7 @@ export function sumCosts(records: Iterable<LedgerRecord>, query: LedgerCostQuery
     if (!matchesFilter(record, { account, from, to })) continue;
     for (const line of linesByEndpoint(record)) lines.push({ ...line, key: keyOfLine(line.key, record, query) });
   }
-  return inOrder(addLines(lines), by);
+  return sortedCosts(addLines(lines), by);
 }
 
 function keyOfLine(endpoint: string, record: LedgerRecord, { by, tag = '' }: LedgerCostQuery): string {
@@ -130,7 +130,7 @@ const NAMES = Object.keys(NOTHING) as readonly (keyof Counts)[];
  * The most expensive first, days in order; equal ones by their keys, so that the same records always give the same
  * list.
  */
-export function inOrder(costs: readonly LedgerCost[], by: LedgerCostKey): readonly LedgerCost[] {
+export function sortedCosts(costs: readonly LedgerCost[], by: LedgerCostKey): readonly LedgerCost[] {
   const byKey = (left: LedgerCost, right: LedgerCost): number =>
     left.key < right.key ? -1 : Number(left.key > right.key);
   return [...costs].sort((left, right) =>

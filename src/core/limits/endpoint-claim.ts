@@ -61,7 +61,7 @@ function differenceOf(key: string, endpoint: Endpoint, tokens: number, used: num
 }
 
 /** Keys of the counters that say when there will be room in a minute that is full, the oldest first. */
-export function slicesOf({ key, beside = [] }: CounterChange): readonly string[] {
+export function minuteCounters({ key, beside = [] }: CounterChange): readonly string[] {
   return beside.length === SLICES ? [...beside.toReversed(), key] : [];
 }
 
@@ -69,7 +69,7 @@ export function slicesOf({ key, beside = [] }: CounterChange): readonly string[]
  * Milliseconds until there is room for a change that was refused.
  *
  * @param sum - Of all its counters.
- * @param slices - Values of its counters, as {@link slicesOf} names them.
+ * @param slices - Values of its counters, as {@link minuteCounters} names them.
  */
 export function waitForRoom(
   { by, max = Infinity }: CounterChange,

@@ -27,7 +27,7 @@ export function limitsFor(everybody: RateLimits, own: RateLimits | undefined): R
 }
 
 /** The values of a request that have limits, or budgets, of their own. */
-export function tagsOf<Limits>(
+export function limitedTags<Limits>(
   {
     tags,
     session,

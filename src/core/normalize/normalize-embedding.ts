@@ -1,6 +1,6 @@
 /** Normalizes requests for embeddings. */
 import type { ParameterName } from '../../catalog/model.ts';
-import { type EmbeddingRequest, itemsOf } from '../../protocol/embedding.ts';
+import { type EmbeddingRequest, embeddingItems } from '../../protocol/embedding.ts';
 import { type Checked, failed, faultAt, passed } from '../../protocol/fault.ts';
 import type { JsonObject } from '../../protocol/json.ts';
 import { checkOperation, resolveTargets } from './targets.ts';
@@ -53,7 +53,7 @@ export function normalizeEmbeddingRequest(
   }
   const wrong = checkOperation(resolved.value.targets, 'embeddings', models, facts);
   if (wrong !== undefined) return failed(wrong);
-  const inputs = itemsOf(request.input);
+  const inputs = embeddingItems(request.input);
   const survey = surveyInputs(inputs);
   const provider = applying?.provider(request.provider, models[0]?.slug ?? '') ?? request.provider;
   const preferences = normalizePreferences({ provider }, policiesOf(context.account, facts, context.policies));

@@ -10,7 +10,7 @@ import type { PluginCause } from '../../contracts/plugin-context.ts';
 import type { ChatRequest } from '../../protocol/chat-request.ts';
 import { pathOfPlugin } from './locate-tool.ts';
 import type { PluginRegistry } from './registry.ts';
-import { checkOptions, pathBelow } from './plugin-options.ts';
+import { checkPluginOptions, pathBelow } from './plugin-options.ts';
 
 /** A plugin that takes part in a request, with its options for this request. */
 export interface ActivePlugin {
@@ -51,7 +51,7 @@ export function choosePlugins(request: NormalizedRequest, context: ChoosingConte
   for (const plugin of isRequested ? registry.plugins.values() : registry.unasked) {
     const requested = requestedFor(plugin, request, context);
     if (requested === undefined) continue;
-    const checked = foreign(`plugin "${plugin.id}"`, () => checkOptions(plugin, requested.options));
+    const checked = foreign(`plugin "${plugin.id}"`, () => checkPluginOptions(plugin, requested.options));
     if (checked.ok) active.push({ plugin, options: checked.options, because: requested.because });
     else if (requested.because === 'account')
       throw brokenDefault(plugin.id, pathBelow('options', checked.path), checked.problem);

@@ -12,7 +12,7 @@ import { withoutNative } from './frozen.ts';
 import type { JsonObject } from '../../protocol/json.ts';
 import { nearName } from '../../protocol/near-name.ts';
 import { normalizeServerTool } from '../normalize/server-tools.ts';
-import { checkOptions, pathBelow } from './plugin-options.ts';
+import { checkPluginOptions, pathBelow } from './plugin-options.ts';
 
 /** A server tool as this request offers it. */
 export interface OfferedTool {
@@ -199,7 +199,7 @@ function checkServerTool(tool: ServerTool, path: string, registry: PluginRegistr
   const definition = registry.serverTools.get(type);
   if (definition === undefined || REFUSED_SERVER_TOOLS.includes(type)) return failed(unknownTool(type, path, registry));
   const owner = `server tool "${type}"`;
-  const checked = foreign(owner, () => checkOptions(definition, { ...parameters } as JsonObject));
+  const checked = foreign(owner, () => checkPluginOptions(definition, { ...parameters } as JsonObject));
   if (!checked.ok) return failed(faultAt(pathBelow(`${path}.parameters`, checked.path), checked.problem));
   const { options } = checked;
   const inner = foreign(owner, () => definition.innerTools?.(options)) ?? [];

@@ -11,7 +11,7 @@ interface OptionsOwner {
 }
 
 /** Checks options with the parser or the schema of their owner; an owner without either has none and refuses any. */
-export function checkOptions({ parseOptions, options }: OptionsOwner, value: JsonObject): OptionsCheck<unknown> {
+export function checkPluginOptions({ parseOptions, options }: OptionsOwner, value: JsonObject): OptionsCheck<unknown> {
   if (parseOptions !== undefined) return parseOptions(value);
   if (options !== undefined) return checkBySchema(options, value);
   const unknown = Object.keys(value).find((name) => value[name] != null);

@@ -5,7 +5,7 @@ import type { ConfigProblem } from '../../protocol/router-error.ts';
 import { echo } from '../../protocol/fault.ts';
 import type { JsonObject } from '../../protocol/json.ts';
 import { REFUSED_SERVER_TOOLS } from '../../protocol/tools.ts';
-import { checkOptions, pathBelow, problemOfOwner } from './plugin-options.ts';
+import { checkPluginOptions, pathBelow, problemOfOwner } from './plugin-options.ts';
 
 /** Everything that was registered, in order. */
 export interface PluginRegistry {
@@ -127,6 +127,6 @@ function* defaultProblems(
     return yield { path: `${path}.id`, problem: `must be the id of a registered plugin (${known}), not ${echo(id)}` };
   }
   if (problemOfOwner(plugin) !== undefined) return;
-  const checked = checkOptions(plugin, { ...options } as JsonObject);
+  const checked = checkPluginOptions(plugin, { ...options } as JsonObject);
   if (!checked.ok) yield { path: pathBelow(`${path}.options`, checked.path), problem: checked.problem };
 }

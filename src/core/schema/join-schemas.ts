@@ -4,12 +4,12 @@
  */
 import { isJsonObject } from '../../protocol/json.ts';
 import {
-  type Schema,
-  MAPS,
-  SILENT,
+  type JsonSchema,
+  MAP_KEYWORDS,
+  SILENT_KEYWORDS,
   type State,
-  targetOf,
-  described,
+  referredSchema,
+  describedWords,
   cut,
   withDescription,
   entriesToSchema,
@@ -21,29 +21,29 @@ import {
 } from './schema-parts.ts';
 
 /** A schema with the members of its `allOf` merged into it. */
-export function conjunction(schema: Schema, state: State): Schema {
+export function conjunction(schema: JsonSchema, state: State): JsonSchema {
   const { allOf, ...rest } = schema;
   const members = (allOf as readonly unknown[]).filter(isJsonObject);
   const [only] = members;
   // Models of programs are often referred to in this way, to have a text of their own beside the reference.
   if (members.length === 1 && only !== undefined && isAlone(only, rest, state)) return { ...only, ...rest };
-  let merged: Schema = rest;
+  let merged: JsonSchema = rest;
   for (const member of members) merged = conjoin(merged, member, state);
   return Array.isArray(merged['allOf']) ? conjunction(merged, state) : merged;
 }
 
-function isAlone(only: Schema, rest: Schema, state: State): boolean {
+function isAlone(only: JsonSchema, rest: JsonSchema, state: State): boolean {
   const { held } = state.rules;
   if (typeof only['$ref'] !== 'string' || (held !== undefined && held.recursion !== true)) return false;
-  return Object.keys(rest).every((word) => word === 'description' || SILENT.has(word));
+  return Object.keys(rest).every((word) => word === 'description' || SILENT_KEYWORDS.has(word));
 }
 
 /**
  * One schema for values that fit two, or a little more than those: where a word has two values that cannot be joined,
  * the second is told.
  */
-export function conjoin(left: Schema, second: Schema, state: State): Schema {
-  const target = targetOf(second, state);
+export function conjoin(left: JsonSchema, second: JsonSchema, state: State): JsonSchema {
+  const target = referredSchema(second, state);
   if (target !== undefined) {
     const { $ref: _, ...rest } = second;
     state.following.add(target);
@@ -60,14 +60,14 @@ export function conjoin(left: Schema, second: Schema, state: State): Schema {
     if (both === undefined) lost.push(word);
     else merged.set(word, both);
   }
-  return withDescription(entriesToSchema([...merged]), described(right, lost));
+  return withDescription(entriesToSchema([...merged]), describedWords(right, lost));
 }
 
 /** The value of a word that both schemas have; undefined where it cannot be one. */
 function conjoinWord(word: string, left: unknown, right: unknown, state: State): unknown {
-  if (SILENT.has(word) || isSame(left, right)) return left;
+  if (SILENT_KEYWORDS.has(word) || isSame(left, right)) return left;
   if (word === 'description') return isPartOf(right, left) ? left : `${String(left)}. ${String(right)}`;
-  if (MAPS.has(word) && isJsonObject(left) && isJsonObject(right)) {
+  if (MAP_KEYWORDS.has(word) && isJsonObject(left) && isJsonObject(right)) {
     const merged = new Map<string, unknown>(Object.entries(left));
     for (const [name, schema] of Object.entries(right)) {
       const before = merged.get(name);
@@ -102,7 +102,7 @@ const RULES = { anyOf: 'At least one of these rules must be kept', oneOf: 'Exact
  * An object without its union: with the properties of all its members, of which those are required that all require. The
  * rule itself is told. A property that only some members name is as they have it.
  */
-export function flattened(schema: Schema, word: 'anyOf' | 'oneOf', state: State): Schema {
+export function flattened(schema: JsonSchema, word: 'anyOf' | 'oneOf', state: State): JsonSchema {
   const { [word]: union, ...base } = schema;
   const members = (union as readonly unknown[])
     .filter(isJsonObject)
@@ -137,8 +137,8 @@ export function flattened(schema: Schema, word: 'anyOf' | 'oneOf', state: State)
 }
 
 /** A member of a union without references and unions of its own. */
-function plainMember(member: Schema, state: State): Schema {
-  const target = targetOf(member, state);
+function plainMember(member: JsonSchema, state: State): JsonSchema {
+  const target = referredSchema(member, state);
   if (target !== undefined) {
     const { $ref: _, ...rest } = member;
     state.following.add(target);
@@ -153,23 +153,23 @@ function plainMember(member: Schema, state: State): Schema {
   return plain;
 }
 
-function requiredByAll(base: Schema, members: readonly Schema[]): readonly unknown[] {
+function requiredByAll(base: JsonSchema, members: readonly JsonSchema[]): readonly unknown[] {
   const lists = members.map(requiredOf);
   const shared = (lists[0] ?? []).filter((name) => lists.every((list) => list.includes(name)));
   return [...new Set([...requiredOf(base), ...shared])];
 }
 
-function requiredOf({ required }: Schema): readonly unknown[] {
+function requiredOf({ required }: JsonSchema): readonly unknown[] {
   return Array.isArray(required) ? (required as readonly unknown[]) : [];
 }
 
 /** Closed only where every member is. */
-function moreOf(members: readonly Schema[]): unknown {
+function moreOf(members: readonly JsonSchema[]): unknown {
   if (members.every((member) => member['additionalProperties'] === false)) return false;
   return members.some((member) => isOpenOnPurpose(member)) ? true : undefined;
 }
 
-function isOpenOnPurpose({ additionalProperties: more }: Schema): boolean {
+function isOpenOnPurpose({ additionalProperties: more }: JsonSchema): boolean {
   return more === true || isJsonObject(more);
 }
 
@@ -185,7 +185,7 @@ export function anyOf(schemas: readonly unknown[]): unknown {
 }
 
 /** The values of a schema that says nothing but which they are. */
-function valuesOf(schema: Schema): readonly unknown[] | undefined {
+function valuesOf(schema: JsonSchema): readonly unknown[] | undefined {
   const { const: one, enum: several, type: _, title: __, ...rest } = schema;
   if (Object.keys(rest).length > 0) return undefined;
   if (isList(several, isScalar)) return several;
@@ -193,7 +193,7 @@ function valuesOf(schema: Schema): readonly unknown[] | undefined {
 }
 
 /** What a member of a union demands: what it requires, and the values that tell it from others. */
-function ruleOf(member: Schema): string {
+function ruleOf(member: JsonSchema): string {
   const { properties, required, description } = member;
   const named = Object.entries(isJsonObject(properties) ? properties : {});
   const telling = named.flatMap(([name, one]) => {

@@ -5,16 +5,16 @@
  */
 import { isJsonObject } from '../../protocol/json.ts';
 import {
-  type Schema,
+  type JsonSchema,
   MOST_DEPTH,
-  ONE,
-  LISTS,
-  MAPS,
-  SILENT,
+  SCHEMA_KEYWORDS,
+  LIST_KEYWORDS,
+  MAP_KEYWORDS,
+  SILENT_KEYWORDS,
   type State,
-  targetOf,
+  referredSchema,
   isTooMuch,
-  described,
+  describedWords,
   withDescription,
   without,
   entriesToSchema,
@@ -29,7 +29,7 @@ import { type HeldRules, type HeldSchemaRules, type SchemaRules, takesWord } fro
 /**
  * The schema of a tool's arguments as a provider takes it: always one object. The same value where nothing has to change.
  */
-export function toolSchema(schema: Schema, rules: SchemaRules): Schema {
+export function toolArgumentsSchema(schema: JsonSchema, rules: SchemaRules): JsonSchema {
   const state = stateOf(schema, rules.held === undefined ? rules : { ...rules, held: undefined });
   const object = asObject(schema, state);
   return rewrite(object, state, 0);
@@ -42,7 +42,7 @@ export function toolSchema(schema: Schema, rules: SchemaRules): Schema {
  *
  * @param before - What other schemas of the request have used of the limits. This one is added.
  */
-export function heldSchema(schema: Schema, rules: HeldSchemaRules, before?: HeldUse): Schema | undefined {
+export function heldSchema(schema: JsonSchema, rules: HeldSchemaRules, before?: HeldUse): JsonSchema | undefined {
   const { held } = rules;
   if (held.recursion !== true && refersToItself(schema)) return undefined;
   const state = stateOf(schema, rules);
@@ -62,12 +62,12 @@ export interface HeldUse {
   unions: number;
 }
 
-function stateOf(root: Schema, rules: SchemaRules): State {
+function stateOf(root: JsonSchema, rules: SchemaRules): State {
   return { root, rules, following: new Set(), optional: 0, unions: 0, looked: 0, isImpossible: false };
 }
 
 /** One object, without the words that a root may not have. */
-function asObject(schema: Schema, state: State): Schema {
+function asObject(schema: JsonSchema, state: State): JsonSchema {
   const { notAtRoot } = state.rules;
   if (notAtRoot === undefined) return schema;
   const whole = withoutReference(schema, state);
@@ -78,13 +78,13 @@ function asObject(schema: Schema, state: State): Schema {
     }
   }
   const refused = Object.keys(object).filter((word) => notAtRoot.has(word));
-  if (refused.length > 0) object = withDescription(without(object, refused), described(object, refused));
+  if (refused.length > 0) object = withDescription(without(object, refused), describedWords(object, refused));
   return object['type'] === 'object' ? object : { ...object, type: 'object' };
 }
 
 /** A root that is only a reference, with what it refers to in its place. */
-function withoutReference(schema: Schema, state: State): Schema {
-  const target = targetOf(schema, state);
+function withoutReference(schema: JsonSchema, state: State): JsonSchema {
+  const target = referredSchema(schema, state);
   if (target === undefined) return schema;
   const { $ref: _, ...rest } = schema;
   state.following.add(target);
@@ -93,7 +93,7 @@ function withoutReference(schema: Schema, state: State): Schema {
   return whole;
 }
 
-function rewrite(schema: Schema, state: State, depth: number): Schema {
+function rewrite(schema: JsonSchema, state: State, depth: number): JsonSchema {
   const { held } = state.rules;
   if (held === undefined) return depth > MOST_DEPTH ? schema : rewriteWords(sayable(schema, state), state, depth);
   if (depth > held.mostDepth || isTooMuch(state)) state.isImpossible = true;
@@ -108,7 +108,7 @@ function rewrite(schema: Schema, state: State, depth: number): Schema {
 }
 
 /** A schema without what has another spelling in words that are taken. */
-function sayable(schema: Schema, state: State): Schema {
+function sayable(schema: JsonSchema, state: State): JsonSchema {
   const { rules } = state;
   if (rules.words === undefined && rules.refused === undefined) return schema;
   const defined = withDefinitions(schema, state);
@@ -117,7 +117,7 @@ function sayable(schema: Schema, state: State): Schema {
 }
 
 /** Definitions under the name that they have since 2019, where the other one is not taken. */
-function withDefinitions(schema: Schema, { rules: { words } }: State): Schema {
+function withDefinitions(schema: JsonSchema, { rules: { words } }: State): JsonSchema {
   if (words === undefined || schema['definitions'] === undefined || words.has('definitions')) return schema;
   const { definitions, ...rest } = schema;
   if (!isJsonObject(definitions)) return schema;
@@ -129,7 +129,7 @@ function withDefinitions(schema: Schema, { rules: { words } }: State): Schema {
 const TYPING = ['type', 'anyOf', '$ref', 'enum', 'const'];
 
 /** Another standard than JSON Schema has a word for values that may be null. */
-function withNull(said: Schema): Schema {
+function withNull(said: JsonSchema): JsonSchema {
   if (said['nullable'] === undefined) return said;
   const { nullable, ...schema } = said;
   const { type } = schema;
@@ -142,7 +142,7 @@ function withNull(said: Schema): Schema {
  * A schema whose `allOf` is merged, and whose conditional unions are told: each of their members would be closed by
  * itself, so that nothing fits any more.
  */
-function joined(schema: Schema, state: State): Schema {
+function joined(schema: JsonSchema, state: State): JsonSchema {
   let one = Array.isArray(schema['allOf']) ? conjunction(schema, state) : schema;
   for (const word of ['anyOf', 'oneOf'] as const) {
     if (Array.isArray(one[word]) && isJsonObject(one['properties'])) one = flattened(one, word, state);
@@ -151,7 +151,7 @@ function joined(schema: Schema, state: State): Schema {
 }
 
 /** Objects must be closed; one that is open on purpose would lose everything it is for. */
-function mustClose(schema: Schema, held: HeldRules, state: State): boolean {
+function mustClose(schema: JsonSchema, held: HeldRules, state: State): boolean {
   const { type, properties, required, additionalProperties: more } = schema;
   if (Array.isArray(type) || Array.isArray(schema['anyOf']) || Array.isArray(schema['oneOf'])) state.unions += 1;
   if (!isOfType(schema, 'object') && properties === undefined) return false;
@@ -170,13 +170,13 @@ function mustClose(schema: Schema, held: HeldRules, state: State): boolean {
  * Rewrites word by word. The same value where nothing has to change, because nearly nothing ever has: then nothing is
  * made either, as each request passes here with all of its schemas.
  */
-function rewriteWords(schema: Schema, state: State, depth: number): Schema {
+function rewriteWords(schema: JsonSchema, state: State, depth: number): JsonSchema {
   const { rules } = state;
   let entries: [string, unknown][] | undefined;
   let lost: string[] | undefined;
   const words = Object.keys(schema);
   const isReference = rules.lonelyReferences === true && typeof schema['$ref'] === 'string' && words.length > 1;
-  if (isReference && words.some((word) => !isKeptBesideReference(word) && !SILENT.has(word))) {
+  if (isReference && words.some((word) => !isKeptBesideReference(word) && !SILENT_KEYWORDS.has(word))) {
     return rewriteWords(withReferenceInside(schema), state, depth);
   }
   for (let index = 0; index < words.length; index += 1) {
@@ -192,14 +192,14 @@ function rewriteWords(schema: Schema, state: State, depth: number): Schema {
     entries ??= entriesBefore(schema, words, index);
     const other = isLeftOut ? undefined : replacement(word, value, state, depth);
     if (other !== undefined) entries.push(other);
-    else if (!SILENT.has(word) && !isReference) (lost ??= []).push(word);
+    else if (!SILENT_KEYWORDS.has(word) && !isReference) (lost ??= []).push(word);
   }
-  let rewritten: Schema = entries === undefined ? schema : entriesToSchema(entries);
-  if (lost !== undefined) rewritten = withDescription(rewritten, described(schema, lost));
+  let rewritten: JsonSchema = entries === undefined ? schema : entriesToSchema(entries);
+  if (lost !== undefined) rewritten = withDescription(rewritten, describedWords(schema, lost));
   return rules.complete === true ? completed(rewritten, rules) : rewritten;
 }
 
-function entriesBefore(schema: Schema, words: readonly string[], end: number): [string, unknown][] {
+function entriesBefore(schema: JsonSchema, words: readonly string[], end: number): [string, unknown][] {
   return words.slice(0, end).map((word) => [word, schema[word]]);
 }
 
@@ -209,15 +209,15 @@ function isKeptBesideReference(word: string): boolean {
 }
 
 /** A schema whose reference is alone in a union of one, so that what is beside it may stay there. */
-function withReferenceInside({ $ref: reference, ...beside }: Schema): Schema {
+function withReferenceInside({ $ref: reference, ...beside }: JsonSchema): JsonSchema {
   const inside = { $ref: reference };
   if (beside['anyOf'] === undefined) return { anyOf: [inside], ...beside };
   return { ...without(beside, ['anyOf']), anyOf: [inside], ...describedBeside(beside) };
 }
 
 /** A union beside a reference, of which only one can be said. */
-function describedBeside(schema: Schema): Schema {
-  const { description } = withDescription(schema, described(schema, ['anyOf']));
+function describedBeside(schema: JsonSchema): JsonSchema {
+  const { description } = withDescription(schema, describedWords(schema, ['anyOf']));
   return { description };
 }
 
@@ -262,8 +262,9 @@ function replacement(word: string, value: unknown, state: State, depth: number):
 }
 
 function rewriteValue(word: string, value: unknown, state: State, depth: number): unknown {
-  if (ONE.has(word)) return word === 'additionalProperties' && value === true ? value : rewriteOne(value, state, depth);
-  if (LISTS.has(word) && Array.isArray(value)) {
+  if (SCHEMA_KEYWORDS.has(word))
+    return word === 'additionalProperties' && value === true ? value : rewriteOne(value, state, depth);
+  if (LIST_KEYWORDS.has(word) && Array.isArray(value)) {
     let list: unknown[] | undefined;
     for (let index = 0; index < value.length; index += 1) {
       const one: unknown = value[index];
@@ -273,7 +274,7 @@ function rewriteValue(word: string, value: unknown, state: State, depth: number)
     }
     return list ?? value;
   }
-  if (!MAPS.has(word) || !isJsonObject(value)) return value;
+  if (!MAP_KEYWORDS.has(word) || !isJsonObject(value)) return value;
   const names = Object.keys(value);
   let entries: [string, unknown][] | undefined;
   for (let index = 0; index < names.length; index += 1) {
@@ -293,7 +294,7 @@ function rewriteOne(value: unknown, state: State, depth: number): unknown {
 const OPEN = { additionalProperties: true };
 
 /** Servers that check schemas demand what JSON Schema takes for granted. */
-function completed(schema: Schema, { saysOpen }: SchemaRules): Schema {
+function completed(schema: JsonSchema, { saysOpen }: SchemaRules): JsonSchema {
   if (isOfType(schema, 'object') && schema['properties'] === undefined) {
     const open = saysOpen === true && schema['additionalProperties'] === undefined ? OPEN : undefined;
     return { ...schema, properties: {}, ...open };

@@ -3,7 +3,7 @@ import { isJsonObject } from '../../protocol/json.ts';
 import type { SchemaRules } from './schema-rules.ts';
 
 /** A JSON Schema, as far as it is an object. */
-export type Schema = Readonly<Record<string, unknown>>;
+export type JsonSchema = Readonly<Record<string, unknown>>;
 
 /** Levels that are rewritten where answers are not held to them; what is below stays as it is. */
 export const MOST_DEPTH = 64;
@@ -13,7 +13,7 @@ const MOST_LOOKED = 20_000;
 const MAX_DESCRIBED_CHARACTERS = 2_000;
 
 /** Words whose value is a schema, a list of schemas, or schemas by name. */
-export const ONE = new Set([
+export const SCHEMA_KEYWORDS = new Set([
   'items',
   'additionalProperties',
   'additionalItems',
@@ -26,11 +26,11 @@ export const ONE = new Set([
   'then',
   'else',
 ]);
-export const LISTS = new Set(['anyOf', 'oneOf', 'allOf', 'prefixItems']);
-export const MAPS = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas']);
+export const LIST_KEYWORDS = new Set(['anyOf', 'oneOf', 'allOf', 'prefixItems']);
+export const MAP_KEYWORDS = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas']);
 
 /** Words that say nothing about values, and nothing that a model needs. */
-export const SILENT = new Set([
+export const SILENT_KEYWORDS = new Set([
   '$schema',
   '$id',
   'id',
@@ -44,7 +44,7 @@ export const SILENT = new Set([
 
 /** What is found while one schema is rewritten. */
 export interface State {
-  readonly root: Schema;
+  readonly root: JsonSchema;
   readonly rules: SchemaRules;
   /** Places of `$ref` that are being followed, against circles. */
   readonly following: Set<unknown>;
@@ -55,7 +55,7 @@ export interface State {
   isImpossible: boolean;
 }
 
-export function targetOf(schema: Schema, state: State): Schema | undefined {
+export function referredSchema(schema: JsonSchema, state: State): JsonSchema | undefined {
   const { root, following } = state;
   const { $ref: reference } = schema;
   if (typeof reference !== 'string' || isTooMuch(state)) return undefined;
@@ -70,8 +70,10 @@ export function isTooMuch(state: State): boolean {
 }
 
 /** Words that are lost, as text for a description. */
-export function described(schema: Schema, words: readonly string[]): readonly string[] {
-  return words.filter((word) => !SILENT.has(word)).map((word) => cut(`${word}: ${JSON.stringify(schema[word])}`));
+export function describedWords(schema: JsonSchema, words: readonly string[]): readonly string[] {
+  return words
+    .filter((word) => !SILENT_KEYWORDS.has(word))
+    .map((word) => cut(`${word}: ${JSON.stringify(schema[word])}`));
 }
 
 export function cut(text: string): string {
@@ -79,23 +81,23 @@ export function cut(text: string): string {
 }
 
 /** A schema whose description ends with these texts. */
-export function withDescription(schema: Schema, texts: readonly string[]): Schema {
+export function withDescription(schema: JsonSchema, texts: readonly string[]): JsonSchema {
   if (texts.length === 0) return schema;
   const { description } = schema;
   const own = typeof description === 'string' && description !== '' ? [description] : [];
   return { ...schema, description: [...own, texts.join(', ')].join('. ') };
 }
 
-export function without(schema: Schema, words: readonly string[]): Schema {
+export function without(schema: JsonSchema, words: readonly string[]): JsonSchema {
   return entriesToSchema(Object.entries(schema).filter(([word]) => !words.includes(word)));
 }
 
 /** Names such as `__proto__` are names like any other. */
-export function entriesToSchema(entries: readonly (readonly [string, unknown])[]): Schema {
+export function entriesToSchema(entries: readonly (readonly [string, unknown])[]): JsonSchema {
   return Object.fromEntries(entries);
 }
 
-export function isOfType({ type }: Schema, wanted: string): boolean {
+export function isOfType({ type }: JsonSchema, wanted: string): boolean {
   return type === wanted || (Array.isArray(type) && type.includes(wanted));
 }
 
@@ -116,7 +118,7 @@ export function isPartOf(text: unknown, whole: unknown): boolean {
 }
 
 /** Follows the references inside a schema; a way that comes back to where it was is a circle. */
-export function refersToItself(root: Schema): boolean {
+export function refersToItself(root: JsonSchema): boolean {
   const done = new Set<unknown>();
   const visit = (value: unknown, trail: ReadonlySet<unknown>): boolean => {
     if (Array.isArray(value)) return value.some((one: unknown) => visit(one, trail));
@@ -132,7 +134,7 @@ export function refersToItself(root: Schema): boolean {
   return visit(root, new Set());
 }
 
-function resolve(root: Schema, reference: string): unknown {
+function resolve(root: JsonSchema, reference: string): unknown {
   if (!reference.startsWith('#')) return undefined;
   let place: unknown = root;
   for (const step of reference.split('/').slice(1)) {

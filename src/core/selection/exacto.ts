@@ -1,7 +1,7 @@
 /** Classes endpoints by how well their tool calls turn out, for the variant `exacto`. */
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { Needs, RoutedRequest } from '../../contracts/request.ts';
-import { type CallCounts, countsOf, throughputOf, UNMEASURED } from './performance.ts';
+import { type CallCounts, callCounts, throughputOf, UNMEASURED } from './performance.ts';
 import type { World } from './world.ts';
 
 /** Quality for tool calls, or for answers in a schema: 0 good, 1 not enough data, 2 clearly below the others. */
@@ -68,7 +68,7 @@ export function poorAt(shape: Shape, endpoints: readonly Endpoint[], world: Worl
   let best = 1;
   const least = endpoints.map((endpoint) => {
     const performance = world.record(endpoint)?.performance ?? UNMEASURED;
-    const { all, bad } = answersIn(countsOf(performance, world.now, TWO_HOURS_MS), shape);
+    const { all, bad } = answersIn(callCounts(performance, world.now, TWO_HOURS_MS), shape);
     // What too little is known of counts as the usual one, the less it has shown.
     const assumed = Math.max(0, LEAST_ANSWERS - all);
     const share = (bad + USUALLY_BROKEN * assumed) / (all + assumed);
@@ -141,8 +141,8 @@ interface Measures {
 function measuresOf(shape: Shape, endpoint: Endpoint, world: World): Measures {
   const benchmark = shape === 'tools' ? endpoint.scores?.[BENCHMARK] : undefined;
   const performance = world.record(endpoint)?.performance ?? UNMEASURED;
-  const recent = countsOf(performance, world.now, HALF_HOUR_MS);
-  const { all, bad } = answersIn(countsOf(performance, world.now, TWO_HOURS_MS), shape);
+  const recent = callCounts(performance, world.now, HALF_HOUR_MS);
+  const { all, bad } = answersIn(callCounts(performance, world.now, TWO_HOURS_MS), shape);
   return {
     benchmark,
     throughput:

@@ -7,7 +7,7 @@ import type { World } from './world.ts';
 import { mayBeTight, planRoute } from './plan-route.ts';
 import { hasThresholds } from './rank.ts';
 import type { Rejection, RoutePlan, ObservedAnswer } from './route-plan.ts';
-import { type ObservedState, stateOf } from './observed-endpoint.ts';
+import { type ObservedState, observedState } from './observed-endpoint.ts';
 
 /** Plans a request as {@link planRoute} does, and keeps what the plan depended on. */
 export function planObserved(request: RoutedRequest, world: World): RoutePlan {
@@ -45,7 +45,7 @@ export function planObserved(request: RoutedRequest, world: World): RoutePlan {
   const states: ObservedState[] = [];
   for (const { endpoint } of compared) {
     const record = world.record(endpoint);
-    if (record !== undefined) states.push(stateOf(endpoint, record, when, timings?.get(endpoint)));
+    if (record !== undefined) states.push(observedState(endpoint, record, when, timings?.get(endpoint)));
   }
   const seen = { now, roll, served, prompts, usualAnswerTokens, promptRatio, states, admissions: admissions ?? NONE };
   const { requested, applied, steps, rejected, origins } = plan;

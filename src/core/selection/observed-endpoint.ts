@@ -3,13 +3,13 @@ import type { ObservedEndpoint, ObservedPercentiles, ObservedTools } from '../..
 import { type EndpointHealth, stabilityOf } from '../fallback/health.ts';
 import { chargedNow } from './adaptive/charges.ts';
 import type { Timing } from './adaptive/speed.ts';
-import { countsOf, type EndpointPerformance, latencyOf, type PercentileValues, throughputOf } from './performance.ts';
+import { callCounts, type EndpointPerformance, latencyOf, type PercentileValues, throughputOf } from './performance.ts';
 import type { EndpointRecord } from './world.ts';
 import { PREFERENCE_WINDOW_MS, speedBefore } from './sort.ts';
 
 /**
  * What a decision saw of an endpoint, as a few numbers, and back again. The records of the live router hold thousands of
- * counts; a decision only ever looks at what is here. {@link recordOf} builds a record that gives the same answers: a
+ * counts; a decision only ever looks at what is here. {@link restoredRecord} builds a record that gives the same answers: a
  * replay then calls the same functions as the live path, and none of them knows which it is.
  *
  * In a replay it is always 0 o'clock: what happened before has a negative time.
@@ -69,7 +69,7 @@ interface ObservedWhen {
 }
 
 /** What a decision looks at of what is known of an endpoint. */
-export function stateOf(
+export function observedState(
   endpoint: Endpoint,
   { health, speed, performance, tokens, charges }: EndpointRecord,
   { now, isExact, toolsFrom, countsTokens }: ObservedWhen,
@@ -120,9 +120,9 @@ function bucketOf(value: number): number {
 }
 
 function toolsOf(performance: EndpointPerformance, now: number, least: number): ObservedTools | undefined {
-  const longer = countsOf(performance, now, TWO_HOURS_MS);
+  const longer = callCounts(performance, now, TWO_HOURS_MS);
   if (longer.toolRequests < least && longer.schemaAnswers < least) return undefined;
-  const recent = countsOf(performance, now, HALF_HOUR_MS);
+  const recent = callCounts(performance, now, HALF_HOUR_MS);
   const median = throughputOf(performance, now, HALF_HOUR_MS)?.p50;
   return {
     requests: recent.requests,

@@ -17,8 +17,8 @@ interface RecentCall {
   /** Bucket; undefined where this was not measured. */
   readonly latency: number | undefined;
   readonly throughput: number | undefined;
-  readonly toolCalls: Measurement['toolCalls'];
-  readonly schema: Measurement['schema'];
+  readonly toolCalls: CallMeasurement['toolCalls'];
+  readonly schema: CallMeasurement['schema'];
   readonly before: RecentCall | undefined;
   /** How many there are, with those before. */
   readonly count: number;
@@ -39,7 +39,7 @@ interface Histogram {
 }
 
 /** What one call showed: one that succeeded, or one whose complete answer did not fit its schema. */
-export interface Measurement {
+export interface CallMeasurement {
   readonly latencyMs?: number | undefined;
   /** True when `latencyMs` is the time to the end of an answer in one piece. */
   readonly inOnePiece?: boolean | undefined;
@@ -75,7 +75,11 @@ const EMPTY: Histogram = { first: 0, counts: [] };
 const MOST_RECENT = 32;
 
 /** Folds in one measurement. */
-export function measure({ slices, recent }: EndpointPerformance, seen: Measurement, now: number): EndpointPerformance {
+export function measureCall(
+  { slices, recent }: EndpointPerformance,
+  seen: CallMeasurement,
+  now: number,
+): EndpointPerformance {
   const count = (recent?.count ?? 0) + 1;
   const latency = bucketOf(seen.latencyMs);
   const throughput = bucketOf(seen.tokensPerSecond);
@@ -142,7 +146,7 @@ export interface CallCounts {
 export const NO_CALLS: CallCounts = { requests: 0, toolRequests: 0, badToolCalls: 0, schemaAnswers: 0, misfits: 0 };
 
 /** Counts over the last `spanMs` milliseconds. */
-export function countsOf(performance: EndpointPerformance, now: number, spanMs: number): CallCounts {
+export function callCounts(performance: EndpointPerformance, now: number, spanMs: number): CallCounts {
   return readingOf(performance, now, spanMs).counts;
 }
 

@@ -6,7 +6,7 @@ import { fill } from '../../options/option.ts';
 import { SELECTION, type SelectionPolicy } from '../../options/selection.ts';
 import type { Admission, EndpointHealth } from '../fallback/health.ts';
 import type { ServedBy } from './adaptive/expected-cost.ts';
-import type { Pace } from './adaptive/pacer.ts';
+import type { EndpointPace } from './adaptive/pacer.ts';
 import type { AdaptivePolicy } from './adaptive/policy.ts';
 import type { Charges } from './adaptive/charges.ts';
 import type { Timing, EndpointSpeed } from './adaptive/speed.ts';
@@ -19,7 +19,7 @@ export interface EndpointRecord {
   /** Absent as long as no call has answered. */
   readonly speed?: EndpointSpeed | undefined;
   /** Absent as long as nothing was sent. */
-  readonly pace?: Pace | undefined;
+  readonly pace?: EndpointPace | undefined;
   /** How it counts tokens; undefined where it has reported nothing yet. */
   readonly tokens?: TokenCalibration | undefined;
   /** What it charges, where that is not what is declared. */

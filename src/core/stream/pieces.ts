@@ -110,7 +110,7 @@ function piecesOfChoice({
 }
 
 /** What a piece is for somebody who may pass a refusal over: content, part of a refusal, or the end of one. */
-export type RefusalPart = 'content' | 'refusal' | 'refused';
+export type RefusalRole = 'content' | 'refusal' | 'refused';
 
 /**
  * Judges a piece that shows the caller something. An answer is a refusal when nothing was said but why there is none: a
@@ -118,7 +118,7 @@ export type RefusalPart = 'content' | 'refusal' | 'refused';
  *
  * @param before - What the pieces before it were.
  */
-export function refusalPart(piece: StreamPiece, before: 'nothing' | 'refusal'): RefusalPart {
+export function refusalRole(piece: StreamPiece, before: 'nothing' | 'refusal'): RefusalRole {
   if (typeof piece === 'string') return 'content';
   if (piece.type === 'finish') return before === 'refusal' || piece.reason === 'content_filter' ? 'refused' : 'content';
   const refuses = piece.type === 'delta' && piece.delta.refusal;
@@ -132,6 +132,6 @@ export function isRefusal({ choices }: UpstreamResult): boolean {
     if (choice.message.content || choice.message.tool_calls?.length) return false;
     const shown = piecesOf({ choices: [choice] }).filter(commits);
     const before = choice.message.refusal ? 'refusal' : 'nothing';
-    return shown.every((piece) => refusalPart(piece, before) !== 'content');
+    return shown.every((piece) => refusalRole(piece, before) !== 'content');
   });
 }

@@ -9,11 +9,11 @@ import type {
 } from '../../protocol/chat-result.ts';
 import type { JsonObject, JsonValue } from '../../protocol/json.ts';
 import type { ReasoningDetail } from '../../protocol/reasoning.ts';
-import type { CallPart, Carried, ContentPart, ResultOfProvider, SourcePart, SpecVersion } from './spec.ts';
+import type { CallPart, Carried, AnswerPart, ResultOfProvider, SourcePart, SpecVersion } from './spec.ts';
 import type { Usage } from '../../protocol/usage.ts';
 
 /** The parts of a response: what was thought, said, shown, cited and called. */
-export function contentOf({ message }: Choice, version: SpecVersion, nextId: () => string): readonly ContentPart[] {
+export function contentOf({ message }: Choice, version: SpecVersion, nextId: () => string): readonly AnswerPart[] {
   const {
     content,
     refusal,
@@ -44,7 +44,7 @@ export function carried(members: JsonObject): Carried {
 function reasoningParts(
   reasoning: string | null,
   details: readonly ReasoningDetail[] | undefined,
-): readonly ContentPart[] {
+): readonly AnswerPart[] {
   const own = (details ?? []).filter(({ type }) => type !== 'reasoning.server_tool_call');
   if (own.length === 0) return reasoning ? [{ type: 'reasoning', text: reasoning }] : [];
   // One part of the SDK for each of ours: signatures belong to their piece of text, and come back with it.
@@ -92,13 +92,13 @@ export function callPart({ id, function: { name, arguments: input }, extra_conte
 }
 
 /** An image that a model made. Versions 2 and 3 have no word for one that is only an address. */
-export function imagePart({ image_url: { url } }: OutputImage, version: SpecVersion): readonly ContentPart[] {
+export function imagePart({ image_url: { url } }: OutputImage, version: SpecVersion): readonly AnswerPart[] {
   const [, mediaType = 'image/png', base64] = /^data:([^;,]+)[^,]*;base64,(.*)$/s.exec(url) ?? [];
   if (base64 !== undefined) return [filePart(mediaType, base64, version)];
   return version === 'v4' ? [{ type: 'file', mediaType: 'image/*', data: { type: 'url', url: new URL(url) } }] : [];
 }
 
-function filePart(mediaType: string, base64: string, version: SpecVersion): ContentPart {
+function filePart(mediaType: string, base64: string, version: SpecVersion): AnswerPart {
   return { type: 'file', mediaType, data: version === 'v4' ? { type: 'data', data: base64 } : base64 };
 }
 

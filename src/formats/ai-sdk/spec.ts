@@ -26,13 +26,13 @@ export type FileData =
   | { readonly type: 'reference'; readonly reference: Readonly<Record<string, string>> };
 
 /** A text of a prompt. */
-export interface TextPart extends WithOptions {
+export interface PromptText extends WithOptions {
   readonly type: 'text';
   readonly text: string;
 }
 
 /** A file of a prompt. */
-export interface FilePart extends WithOptions {
+export interface PromptFile extends WithOptions {
   readonly type: 'file';
   readonly data: FileData;
   readonly mediaType: string;
@@ -48,8 +48,8 @@ export type ToolOutput =
 
 /** A part of what a tool gave back; versions 2 and 3 have names of their own for media. */
 export type ResultPart =
-  | TextPart
-  | FilePart
+  | PromptText
+  | PromptFile
   | {
       readonly type: 'media' | 'image-data' | 'file-data';
       readonly data: string;
@@ -78,8 +78,8 @@ export interface ToolCallPart extends WithOptions {
 
 /** A part of an earlier turn of a model. */
 export type AssistantPart =
-  | TextPart
-  | FilePart
+  | PromptText
+  | PromptFile
   | (WithOptions & { readonly type: 'reasoning'; readonly text: string })
   | ToolCallPart
   | ToolResultPart
@@ -89,7 +89,7 @@ export type AssistantPart =
 export type PromptMessage = WithOptions &
   (
     | { readonly role: 'system'; readonly content: string }
-    | { readonly role: 'user'; readonly content: readonly (TextPart | FilePart)[] }
+    | { readonly role: 'user'; readonly content: readonly (PromptText | PromptFile)[] }
     | { readonly role: 'assistant'; readonly content: readonly AssistantPart[] }
     | {
         readonly role: 'tool';
@@ -158,7 +158,7 @@ export interface Carried {
 }
 
 /** A part of a non-streaming response. */
-export type ContentPart =
+export type AnswerPart =
   | (Carried & { readonly type: 'text'; readonly text: string })
   | (Carried & { readonly type: 'reasoning'; readonly text: string })
   | (Carried & { readonly type: 'file'; readonly mediaType: string; readonly data: unknown })
@@ -203,4 +203,4 @@ export type StreamedPart =
   | { readonly type: 'tool-input-start'; readonly id: string; readonly toolName: string }
   | { readonly type: 'tool-input-delta'; readonly id: string; readonly delta: string }
   | { readonly type: 'tool-input-end'; readonly id: string }
-  | Exclude<ContentPart, { readonly type: 'text' | 'reasoning' }>;
+  | Exclude<AnswerPart, { readonly type: 'text' | 'reasoning' }>;

@@ -9,7 +9,7 @@ import type {
   AssistantPart,
   CallWarning,
   FileData,
-  FilePart,
+  PromptFile,
   LanguageCall,
   PromptMessage,
   ProviderOptions,
@@ -119,12 +119,12 @@ function cacheMark({
 }
 
 function encodePart(part: PromptMessage['content'][number] & object): ContentPart {
-  const mark = cacheMark(part as FilePart);
+  const mark = cacheMark(part as PromptFile);
   if (part.type === 'text') return { type: 'text', text: part.text, ...mark };
-  return { ...encodeFile(part as FilePart), ...mark };
+  return { ...encodeFile(part as PromptFile), ...mark };
 }
 
-function encodeFile({ data, mediaType, filename }: FilePart): ContentPart {
+function encodeFile({ data, mediaType, filename }: PromptFile): ContentPart {
   if (isText(data)) return { type: 'text', text: data.text };
   const address = addressOf(data, mediaType);
   const [kind] = mediaType.split('/');

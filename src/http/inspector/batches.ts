@@ -2,7 +2,7 @@
 import type { InspectedRouter } from '../../config/inspector.ts';
 import { ANONYMOUS, type Account } from '../../contracts/account.ts';
 import type { Batch } from '../../protocol/batch.ts';
-import type { BatchErrors, BatchView, BatchViewList } from './wire.ts';
+import type { BatchErrorCounts, BatchView, BatchViewList } from './wire.ts';
 
 /** Batches that are shown of one account, and of all. */
 const MOST_OF_ACCOUNT = 20;
@@ -35,7 +35,7 @@ export async function cancelBatch(router: InspectedRouter, id: string, account: 
 }
 
 /** Counts the requests of a batch that failed, by what went wrong. */
-export async function batchErrors(router: InspectedRouter, id: string, account: string): Promise<BatchErrors> {
+export async function batchErrors(router: InspectedRouter, id: string, account: string): Promise<BatchErrorCounts> {
   // Asked first: it knows what there is.
   await router.batches.retrieve(id, { account: { id: account } });
   const storage = await router.internals.config.batches.openStorage();

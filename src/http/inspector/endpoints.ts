@@ -5,7 +5,7 @@ import type { InspectedRouter } from '../../config/inspector.ts';
 import { uptimeOf } from '../../core/fallback/outcomes.ts';
 import { healthScore } from '../../core/selection/adaptive/health-score.ts';
 import {
-  countsOf,
+  callCounts,
   type EndpointPerformance,
   latencyOf,
   type PercentileValues,
@@ -15,7 +15,7 @@ import {
 import type { EndpointRecord } from '../../core/selection/world.ts';
 import { shortened } from '../../protocol/fault.ts';
 import { RouterError } from '../../protocol/router-error.ts';
-import type { EndpointList, EndpointSlice, EndpointView, Percentiles, PlanNow } from './wire.ts';
+import type { EndpointRows, EndpointSlice, EndpointView, PercentileRow, PlanNow } from './wire.ts';
 
 const FIVE_MINUTES_MS = 300_000;
 const HALF_HOUR_MS = 1_800_000;
@@ -25,7 +25,7 @@ const SLICE_MS = 50_000;
 const MOST_MODELS = 40;
 
 /** Endpoints as they stand, by model: those with traffic first. `search` is a part of a model's or provider's name. */
-export function endpointList(router: InspectedRouter, search: string): EndpointList {
+export function endpointList(router: InspectedRouter, search: string): EndpointRows {
   const { services } = router.internals;
   const { facts, records, environment } = services;
   const now = environment.now();
@@ -68,7 +68,7 @@ export async function planNow(router: InspectedRouter, model: string): Promise<P
 }
 
 function callsOf(record: EndpointRecord | undefined, now: number): number {
-  return record === undefined ? 0 : countsOf(record.performance, now, HALF_HOUR_MS).requests;
+  return record === undefined ? 0 : callCounts(record.performance, now, HALF_HOUR_MS).requests;
 }
 
 /** How an endpoint stands. */
@@ -111,7 +111,7 @@ function circuitOf(record: EndpointRecord | undefined, now: number): EndpointVie
   return now >= record.health.breaker.openUntil ? 'half_open' : 'open';
 }
 
-function percentilesOf(values: PercentileValues | undefined): Percentiles | undefined {
+function percentilesOf(values: PercentileValues | undefined): PercentileRow | undefined {
   return values && { p50: values.p50, p90: values.p90, p99: values.p99 };
 }
 

@@ -188,9 +188,9 @@ export interface EndpointView {
   readonly health: number;
   readonly slowness: number;
   /** Milliseconds to the first token in the last five minutes, at percentiles. */
-  readonly latency?: Percentiles | undefined;
+  readonly latency?: PercentileRow | undefined;
   /** Tokens per second in the last five minutes, at percentiles from the fast side. */
-  readonly throughput?: Percentiles | undefined;
+  readonly throughput?: PercentileRow | undefined;
   /** Median to the first token, tokens per second, and calls, in slices of the last half hour, the oldest first. */
   readonly slices: readonly EndpointSlice[];
   /** Calls that succeeded in the last half hour. */
@@ -213,7 +213,7 @@ export interface EndpointView {
 }
 
 /** Values at percentiles. */
-export interface Percentiles {
+export interface PercentileRow {
   readonly p50: number;
   readonly p90: number;
   readonly p99: number;
@@ -227,7 +227,7 @@ export interface EndpointSlice {
 }
 
 /** `GET api/endpoints`: by model, those with traffic first. */
-export interface EndpointList {
+export interface EndpointRows {
   readonly now: number;
   /** Which configuration is in force, and since when. */
   readonly configuration: { readonly version: number; readonly since: number };
@@ -283,7 +283,7 @@ export interface BatchViewList {
 }
 
 /** `GET api/batches/<id>/errors?account=`: how many requests failed in which way, among those that were looked at. */
-export interface BatchErrors {
+export interface BatchErrorCounts {
   readonly looked_at: number;
   readonly kinds: readonly { readonly kind: string; readonly count: number; readonly example: string }[];
 }

@@ -7,7 +7,7 @@ import {
   type ArrayLimits,
   type NumberLimits,
   type StringLimits,
-  type Rule,
+  type Refinement,
 } from '../../protocol/accept/form.ts';
 import { isMisplaced } from '../../protocol/accept/choices.ts';
 import { echoKey } from '../../protocol/fault.ts';
@@ -121,7 +121,7 @@ function mapOf({ value, pairs = Infinity, keyLength = Infinity, key: wanted }: F
   });
 }
 
-function ruledOf(inner: z.ZodType, { test, says, path = [], decides = false }: Rule<never>): z.ZodType {
+function ruledOf(inner: z.ZodType, { test, says, path = [], decides = false }: Refinement<never>): z.ZodType {
   return inner.refine((value) => test(value as never), {
     error: (issue) => (typeof says === 'string' ? says : says(issue.input as never)),
     path: [...path],

@@ -7,7 +7,7 @@ import {
   type Narrowing,
   hasMajor,
   wrongKind,
-  REFUSED,
+  NOT_ACCEPTED,
   type Schema,
 } from './form.ts';
 import type { OutputOf } from './schema.ts';
@@ -21,9 +21,9 @@ export function union<const Options extends readonly AnySchema[]>(options: Optio
     accept: (value) => {
       for (const option of options) {
         const accepted = option.accept(value);
-        if (accepted !== REFUSED) return accepted as Output;
+        if (accepted !== NOT_ACCEPTED) return accepted as Output;
       }
-      return REFUSED;
+      return NOT_ACCEPTED;
     },
     parse: (value, issues) => {
       const errors: Issue[][] = [];
@@ -52,8 +52,8 @@ export function discriminatedUnion<const Options extends readonly AnySchema[]>(
     form: { kind: 'tagged', tag, options },
     isOptional: false,
     accept: (value) => {
-      if (!isJsonObject(value)) return REFUSED;
-      return (byWord.get(value[tag])?.accept(value) ?? REFUSED) as Output | typeof REFUSED;
+      if (!isJsonObject(value)) return NOT_ACCEPTED;
+      return (byWord.get(value[tag])?.accept(value) ?? NOT_ACCEPTED) as Output | typeof NOT_ACCEPTED;
     },
     parse: (value, issues) => {
       const option = isJsonObject(value) ? byWord.get(value[tag]) : undefined;
@@ -79,10 +79,10 @@ export function narrowed<Base>(base: Schema<Base>, narrow: Narrowing): Schema<Ba
     isOptional: false,
     accept: (value) => {
       const accepted = base.accept(value);
-      if (accepted === REFUSED) return REFUSED;
+      if (accepted === NOT_ACCEPTED) return NOT_ACCEPTED;
       const further = narrow(accepted as Readonly<Record<string, unknown>>);
       if (further === undefined) return accepted;
-      return isMisplaced(further) || further.accept(accepted) === REFUSED ? REFUSED : accepted;
+      return isMisplaced(further) || further.accept(accepted) === NOT_ACCEPTED ? NOT_ACCEPTED : accepted;
     },
     parse: (value, issues) => {
       const from = issues.length;

@@ -9,7 +9,7 @@ import {
   below,
   hasMajor,
   wrongKind,
-  REFUSED,
+  NOT_ACCEPTED,
   type Schema,
 } from './form.ts';
 import { unknown, tooBig, tooSmall } from './scalars.ts';
@@ -27,11 +27,12 @@ export function record<Value>(value: Schema<Value>, keys?: readonly string[]): S
     isOptional: false,
     accept: (given) => {
       const pairs = acceptPairs(given);
-      if (pairs === REFUSED || (value.form.kind === 'anything' && keys === undefined)) return pairs as Pairs<Value>;
+      if (pairs === NOT_ACCEPTED || (value.form.kind === 'anything' && keys === undefined))
+        return pairs as Pairs<Value>;
       for (const key in pairs) {
-        const accepted = keys?.includes(key) === false ? REFUSED : value.accept(pairs[key]);
+        const accepted = keys?.includes(key) === false ? NOT_ACCEPTED : value.accept(pairs[key]);
         // What changes a value is left to the other reading.
-        if (accepted === REFUSED || accepted !== pairs[key]) return REFUSED;
+        if (accepted === NOT_ACCEPTED || accepted !== pairs[key]) return NOT_ACCEPTED;
       }
       return pairs as Pairs<Value>;
     },
@@ -70,12 +71,12 @@ export function mapOf(value: AnySchema, limits: MapLimits = {}): Schema<Pairs<un
     isOptional: false,
     accept: (given) => {
       const pairs = acceptPairs(given);
-      if (pairs === REFUSED) return REFUSED;
+      if (pairs === NOT_ACCEPTED) return NOT_ACCEPTED;
       let count = 0;
       for (const key in pairs) {
         count += 1;
-        if (count > most || key.length > keyLength || !wanted[0].test(key)) return REFUSED;
-        if (value.accept(pairs[key]) === REFUSED) return REFUSED;
+        if (count > most || key.length > keyLength || !wanted[0].test(key)) return NOT_ACCEPTED;
+        if (value.accept(pairs[key]) === NOT_ACCEPTED) return NOT_ACCEPTED;
       }
       return pairs;
     },
@@ -124,10 +125,10 @@ function checkPairs(
 }
 
 /** The pairs by reference; a `__proto__` that JSON may carry is left to the other reading, which takes it out. */
-function acceptPairs(value: unknown): Pairs<unknown> | typeof REFUSED {
-  if (!isJsonObject(value) || Object.hasOwn(value, '__proto__')) return REFUSED;
+function acceptPairs(value: unknown): Pairs<unknown> | typeof NOT_ACCEPTED {
+  if (!isJsonObject(value) || Object.hasOwn(value, '__proto__')) return NOT_ACCEPTED;
   const prototype: unknown = Object.getPrototypeOf(value);
-  return prototype === Object.prototype || prototype === null ? value : REFUSED;
+  return prototype === Object.prototype || prototype === null ? value : NOT_ACCEPTED;
 }
 
 function parsePairs(value: unknown, issues: Issue[]): Pairs<unknown> {
@@ -153,11 +154,11 @@ export function array<Item>(item: Schema<Item>, limits: ArrayLimits = {}): Schem
     form: { kind: 'list', item, ...limits },
     isOptional: false,
     accept: (value) => {
-      if (!Array.isArray(value) || value.length < least || value.length > most) return REFUSED;
+      if (!Array.isArray(value) || value.length < least || value.length > most) return NOT_ACCEPTED;
       let items = value as Item[];
       for (let index = 0; index < value.length; index += 1) {
         const accepted = item.accept(value[index]);
-        if (accepted === REFUSED) return REFUSED;
+        if (accepted === NOT_ACCEPTED) return NOT_ACCEPTED;
         if (accepted === value[index]) continue;
         if (items === value) items = [...items];
         items[index] = accepted;
@@ -178,7 +179,7 @@ export function array<Item>(item: Schema<Item>, limits: ArrayLimits = {}): Schem
       for (let index = 0; index < value.length; index += 1) {
         // One wrong item among many costs no more than the reading of that one.
         const accepted = item.accept(value[index]);
-        if (accepted !== REFUSED) {
+        if (accepted !== NOT_ACCEPTED) {
           items.push(accepted);
           continue;
         }

@@ -74,7 +74,7 @@ export type Form =
   | ({ readonly kind: 'map'; readonly value: AnySchema } & MapLimits)
   | { readonly kind: 'either'; readonly options: readonly AnySchema[] }
   | { readonly kind: 'tagged'; readonly tag: string; readonly options: readonly AnySchema[] }
-  | { readonly kind: 'ruled'; readonly inner: AnySchema; readonly rule: Rule<never> }
+  | { readonly kind: 'ruled'; readonly inner: AnySchema; readonly rule: Refinement<never> }
   | { readonly kind: 'narrowed'; readonly base: AnySchema; readonly narrow: Narrowing }
   | { readonly kind: 'optional' | 'nullable' | 'later'; readonly inner: () => AnySchema }
   | { readonly kind: 'defaulted'; readonly inner: () => AnySchema; readonly missing: () => unknown };
@@ -138,7 +138,7 @@ export function hasMajor(issues: readonly Issue[], from: number): boolean {
 }
 
 /** What {@link Schema.accept} gives back for a value that it does not accept at first sight. */
-export const REFUSED: unique symbol = Symbol('refused');
+export const NOT_ACCEPTED: unique symbol = Symbol('refused');
 
 /**
  * What a value has to be. Written once as a table of small schemas, and read in two ways: `accept` is all that a
@@ -153,13 +153,13 @@ export interface Schema<Output> {
   /** Whether a member with this schema may be left out. */
   readonly isOptional: boolean;
   /** The value, or a refusal without reasons. It may refuse what `parse` accepts, and never accepts what that refuses. */
-  readonly accept: (value: unknown) => Output | typeof REFUSED;
+  readonly accept: (value: unknown) => Output | typeof NOT_ACCEPTED;
   /** The value. Whatever is wrong is added to `issues`, and then what comes back means nothing. */
   readonly parse: (value: unknown, issues: Issue[]) => Output;
 }
 
 /** A rule that no limit expresses. It runs when everything else about the value is right. */
-export interface Rule<Value> {
+export interface Refinement<Value> {
   readonly test: (value: Value) => boolean;
   /** What is wrong, as the end of a sentence that begins with the path. */
   readonly says: string | ((value: Value) => string);

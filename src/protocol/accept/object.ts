@@ -8,7 +8,7 @@ import {
   below,
   hasMajor,
   wrongKind,
-  REFUSED,
+  NOT_ACCEPTED,
   type Schema,
 } from './form.ts';
 import type { OutputOf } from './schema.ts';
@@ -51,8 +51,8 @@ function object<Of extends Shape>(
   const isRebuilt = unknownKeys === 'dropped' || schemas.some(({ form }) => form.kind === 'defaulted');
 
   /** Looks at the members that are there, which are few of those that may be. */
-  function acceptMembers(value: unknown): Members<Of> | typeof REFUSED {
-    if (!isJsonObject(value)) return REFUSED;
+  function acceptMembers(value: unknown): Members<Of> | typeof NOT_ACCEPTED {
+    if (!isJsonObject(value)) return NOT_ACCEPTED;
     let missing = required;
     let result: Given = value;
     let reached = 0;
@@ -60,7 +60,7 @@ function object<Of extends Shape>(
     for (const name in value) {
       const member = members.get(name);
       if (member === undefined) {
-        if (unknownKeys === 'refused' || name === '__proto__') return REFUSED;
+        if (unknownKeys === 'refused' || name === '__proto__') return NOT_ACCEPTED;
         reached = Infinity;
         continue;
       }
@@ -69,11 +69,11 @@ function object<Of extends Shape>(
       else reached = place;
       const given = value[name];
       const accepted = schema.accept(given);
-      if (accepted === REFUSED) return REFUSED;
+      if (accepted === NOT_ACCEPTED) return NOT_ACCEPTED;
       if (accepted !== given) result = { ...result, [name]: accepted };
       if (!schema.isOptional) missing -= 1;
     }
-    if (missing > 0) return REFUSED;
+    if (missing > 0) return NOT_ACCEPTED;
     return (isOrdered ? result : inOrderOf(members, result)) as Members<Of>;
   }
 
@@ -81,7 +81,7 @@ function object<Of extends Shape>(
   return {
     form,
     isOptional: false,
-    accept: isRebuilt ? () => REFUSED : acceptMembers,
+    accept: isRebuilt ? () => NOT_ACCEPTED : acceptMembers,
     parse: (value, issues) => parseMembers(form, members, value, issues) as Members<Of>,
   };
 }

@@ -1,5 +1,13 @@
 /** Schemas of strings, numbers, booleans and constants. */
-import { HAS_NUL, type Issue, type NumberLimits, type StringLimits, wrongKind, REFUSED, type Schema } from './form.ts';
+import {
+  HAS_NUL,
+  type Issue,
+  type NumberLimits,
+  type StringLimits,
+  wrongKind,
+  NOT_ACCEPTED,
+  type Schema,
+} from './form.ts';
 
 /** A text. Its characters are counted as Unicode counts them, so an emoji is one. */
 export function string(limits: StringLimits = {}): Schema<string> {
@@ -8,10 +16,10 @@ export function string(limits: StringLimits = {}): Schema<string> {
     form: { kind: 'text', ...limits },
     isOptional: false,
     accept: (value) => {
-      if (typeof value !== 'string') return REFUSED;
+      if (typeof value !== 'string') return NOT_ACCEPTED;
       const read = isTrimmed ? value.trim() : value;
-      if (excessOf(read, least, most) !== 0 || (withoutNul && read.includes('\0'))) return REFUSED;
-      return pattern?.[0].test(read) === false ? REFUSED : read;
+      if (excessOf(read, least, most) !== 0 || (withoutNul && read.includes('\0'))) return NOT_ACCEPTED;
+      return pattern?.[0].test(read) === false ? NOT_ACCEPTED : read;
     },
     parse: (value, issues) => {
       if (typeof value !== 'string') {
@@ -68,7 +76,9 @@ function numeric(limits: NumberLimits, kind: 'number' | 'int'): Schema<number> {
     form: { kind: 'number', isInteger, ...limits },
     isOptional: false,
     accept: (value) =>
-      typeof value === 'number' && isRight(value) && value >= least && value <= most && value > above ? value : REFUSED,
+      typeof value === 'number' && isRight(value) && value >= least && value <= most && value > above
+        ? value
+        : NOT_ACCEPTED,
     parse: (value, issues) => {
       if (typeof value !== 'number' || !Number.isFinite(value)) wrongKind('number', issues);
       else if (isInteger && !Number.isInteger(value)) wrongKind('int', issues);
@@ -86,7 +96,7 @@ function numeric(limits: NumberLimits, kind: 'number' | 'int'): Schema<number> {
 export const boolean: Schema<boolean> = {
   form: { kind: 'flag' },
   isOptional: false,
-  accept: (value) => (typeof value === 'boolean' ? value : REFUSED),
+  accept: (value) => (typeof value === 'boolean' ? value : NOT_ACCEPTED),
   parse: (value, issues) => {
     if (typeof value !== 'boolean') wrongKind('boolean', issues);
     return value as boolean;
@@ -107,7 +117,7 @@ export function enumeration<const Word extends string>(words: readonly Word[]): 
   return {
     form: { kind: 'word', words },
     isOptional: false,
-    accept: (value) => (known.has(value) ? (value as Word) : REFUSED),
+    accept: (value) => (known.has(value) ? (value as Word) : NOT_ACCEPTED),
     parse: (value, issues) => {
       if (!known.has(value)) issues.push({ code: 'invalid_value', values: words, path: [] });
       return value as Word;
@@ -120,7 +130,7 @@ export function literal<const Value extends string | number | boolean>(value: Va
   return {
     form: { kind: 'constant', value, says },
     isOptional: false,
-    accept: (given) => (given === value ? value : REFUSED),
+    accept: (given) => (given === value ? value : NOT_ACCEPTED),
     parse: (given, issues) => {
       if (given !== value) issues.push({ code: 'invalid_value', values: [value], path: [], message: says });
       return value;

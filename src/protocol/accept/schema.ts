@@ -1,5 +1,5 @@
 /** Reads values by schemas, and makes schemas optional, nullable or defaulted. */
-import { type Issue, REFUSED, type Schema, type Rule } from './form.ts';
+import { type Issue, NOT_ACCEPTED, type Schema, type Refinement } from './form.ts';
 import { describeIssues, type Problem } from '../issues.ts';
 
 /** The type of the values that a schema accepts. */
@@ -9,12 +9,12 @@ export type OutputOf<One> = One extends Schema<infer Output> ? Output : never;
 type Reading<Output> = { readonly ok: true; readonly value: Output } | ({ readonly ok: false } & Problem);
 
 /** The value as a schema gives it back, or a refusal without reasons. */
-export function valueOf<Output>(schema: Schema<Output>, value: unknown): Output | typeof REFUSED {
+export function valueOf<Output>(schema: Schema<Output>, value: unknown): Output | typeof NOT_ACCEPTED {
   const accepted = schema.accept(value);
-  if (accepted !== REFUSED) return accepted;
+  if (accepted !== NOT_ACCEPTED) return accepted;
   const issues: Issue[] = [];
   const parsed = schema.parse(value, issues);
-  return issues.length === 0 ? parsed : REFUSED;
+  return issues.length === 0 ? parsed : NOT_ACCEPTED;
 }
 
 /**
@@ -24,7 +24,7 @@ export function valueOf<Output>(schema: Schema<Output>, value: unknown): Output 
  */
 export function read<Output>(schema: Schema<Output>, value: unknown, shown: unknown = value): Reading<Output> {
   const accepted = schema.accept(value);
-  return accepted === REFUSED ? readRefused(schema, value, shown) : { ok: true, value: accepted };
+  return accepted === NOT_ACCEPTED ? readRefused(schema, value, shown) : { ok: true, value: accepted };
 }
 
 /** Reads a value that was refused without reasons, to say what is wrong with it. */
@@ -35,13 +35,13 @@ export function readRefused<Output>(schema: Schema<Output>, value: unknown, show
 }
 
 /** A value for which a rule holds as well. */
-export function refine<Output>(inner: Schema<Output>, rule: Rule<Output>): Schema<Output> {
+export function refine<Output>(inner: Schema<Output>, rule: Refinement<Output>): Schema<Output> {
   return {
     form: { kind: 'ruled', inner, rule },
     isOptional: inner.isOptional,
     accept: (value) => {
       const accepted = inner.accept(value);
-      return accepted === REFUSED || !rule.test(accepted) ? REFUSED : accepted;
+      return accepted === NOT_ACCEPTED || !rule.test(accepted) ? NOT_ACCEPTED : accepted;
     },
     parse: (value, issues) => {
       const from = issues.length;
@@ -52,7 +52,7 @@ export function refine<Output>(inner: Schema<Output>, rule: Rule<Output>): Schem
   };
 }
 
-function issueOf<Output>({ says, path = [], decides = false }: Rule<Output>, value: Output): Issue {
+function issueOf<Output>({ says, path = [], decides = false }: Refinement<Output>, value: Output): Issue {
   const message = typeof says === 'string' ? says : says(value);
   return { code: 'custom', message, path: [...path], isMinor: !decides };
 }
@@ -92,7 +92,7 @@ export function defaulted<Output>(inner: Schema<Output>, missing: () => Output):
     form: { kind: 'defaulted', inner: () => inner, missing },
     isOptional: true,
     // Objects are accepted by the members that they have, so what is missing is left to the other reading.
-    accept: () => REFUSED,
+    accept: () => NOT_ACCEPTED,
     parse: (value, issues) => (value === undefined ? missing() : inner.parse(value, issues)),
   };
 }

@@ -24,8 +24,8 @@ import { ChangedSchemas, limited, type Note, rewritten, UNNOTED } from '../adjus
 import { noteLeftOut, type Takes, takesLimit, takesReasoning } from '../taken-parameters.ts';
 import { REASONING_EFFORTS, type ReasoningEffort } from '../../protocol/reasoning.ts';
 import { EFFORT_SHARES, tierToAsk } from '../codec.ts';
-import { heldSchema, toolSchema } from '../../core/schema/rewrite-schema.ts';
-import type { Schema } from '../../core/schema/schema-parts.ts';
+import { heldSchema, toolArgumentsSchema } from '../../core/schema/rewrite-schema.ts';
+import type { JsonSchema } from '../../core/schema/schema-parts.ts';
 import { noteEffort } from '../openai-compatible/encode-request.ts';
 import { effortOfBudget, effortToAsk, reasoningOnly } from '../accepted-effort.ts';
 
@@ -86,11 +86,11 @@ export function encodeCall(
   };
 }
 
-type Rewrite = (schema: Schema) => Schema;
+type Rewrite = (schema: JsonSchema) => JsonSchema;
 
 /** Takes out of schemas what the provider has refused in them. */
 function withoutRefusedWords({ refusedSchemaWords: refused }: Endpoint): Rewrite {
-  return refused === undefined ? (schema) => schema : (schema) => toolSchema(schema, { refused });
+  return refused === undefined ? (schema) => schema : (schema) => toolArgumentsSchema(schema, { refused });
 }
 
 function sampling({ request: { parameters }, family, takes, note }: OptionsContext): Partial<CallOptions> {
@@ -149,15 +149,15 @@ function responseFormat(
 
 /** A schema that answers can be held to, or one to which they are not. */
 function formatSchema(
-  schema: Schema,
+  schema: JsonSchema,
   strict: boolean | null | undefined,
   { heldFormats, looseFormat, strictSchemas }: AiSdkFamily,
-): { readonly schema: Schema; readonly loose?: JsonObject } {
+): { readonly schema: JsonSchema; readonly loose?: JsonObject } {
   const held = heldFormats === undefined || (strictSchemas === true && strict === false);
   const closed = held ? undefined : heldSchema(schema, heldFormats);
   if (closed !== undefined) return { schema: closed };
   if (looseFormat !== undefined) {
-    return { schema: toolSchema(schema, looseFormat.schema), loose: looseFormat.options };
+    return { schema: toolArgumentsSchema(schema, looseFormat.schema), loose: looseFormat.options };
   }
   return {
     schema,

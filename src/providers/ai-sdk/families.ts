@@ -10,8 +10,8 @@ import { ANTHROPIC } from '../accepts/anthropic.ts';
 import { GOOGLE } from '../accepts/google.ts';
 import { OPENAI } from '../accepts/openai.ts';
 import { NINE_CHARACTERS } from '../openai-compatible/vendor-quirks.ts';
-import { toolSchema } from '../../core/schema/rewrite-schema.ts';
-import type { Schema } from '../../core/schema/schema-parts.ts';
+import { toolArgumentsSchema } from '../../core/schema/rewrite-schema.ts';
+import type { JsonSchema } from '../../core/schema/schema-parts.ts';
 import type { HeldSchemaRules, SchemaRules } from '../../core/schema/schema-rules.ts';
 import {
   CLAUDE_STRICT_TOOLS,
@@ -86,7 +86,7 @@ export interface AiSdkFamily {
   /** Whether assistant messages may hold images. Default false. */
   readonly assistantMedia?: boolean | undefined;
   /** How schemas of functions are written, where the SDK hands on keywords that the provider refuses. */
-  readonly toolSchema?: ((schema: Schema) => Schema) | undefined;
+  readonly toolSchema?: ((schema: JsonSchema) => JsonSchema) | undefined;
   /** Which schemas calls of strict functions can be held to. Default: nothing is known, and they go as they are. */
   readonly strictTools?: HeldSchemaRules | undefined;
   /** Which schemas answers can be held to. Default: nothing is known, and they go as they are. */
@@ -176,7 +176,7 @@ const FAMILIES: readonly AiSdkFamily[] = [
     parallelTools: (allowed) => ({ disableParallelToolUse: !allowed }),
     tiers: { default: 'standard_only', priority: 'auto' },
     budget: (tokens, modelId) => (isAdaptive(modelId) ? undefined : THINKING(tokens)),
-    toolSchema: (schema) => toolSchema(schema, CLAUDE_TOOLS),
+    toolSchema: (schema) => toolArgumentsSchema(schema, CLAUDE_TOOLS),
     strictTools: CLAUDE_STRICT_TOOLS,
     // Where it uses a tool for the answer, its schema is that of a tool.
     heldFormats: CLAUDE_STRICT_TOOLS,
@@ -198,7 +198,7 @@ const FAMILIES: readonly AiSdkFamily[] = [
     tiers: { default: 'default', flex: 'flex', priority: 'priority' },
     embeddings: { dimensions: 'dimensions' },
     // Answers in a form are arguments of a tool there.
-    toolSchema: (schema) => toolSchema(schema, CLAUDE_TOOLS),
+    toolSchema: (schema) => toolArgumentsSchema(schema, CLAUDE_TOOLS),
     looseFormat: { schema: CLAUDE_TOOLS, options: {} },
     budget: (tokens) => ({
       reasoningConfig: tokens === 0 ? { type: 'disabled' } : { type: 'enabled', budgetTokens: tokens },
@@ -219,7 +219,7 @@ const FAMILIES: readonly AiSdkFamily[] = [
     key: 'google',
     tiers: { default: 'standard', flex: 'flex', priority: 'priority' },
     showReasoning: { thinkingConfig: { includeThoughts: true } },
-    toolSchema: (schema) => toolSchema(schema, GOOGLE_TOOLS),
+    toolSchema: (schema) => toolArgumentsSchema(schema, GOOGLE_TOOLS),
     looseFormat: { schema: GOOGLE_FORMATS, options: {} },
     budget: (tokens, modelId) => ({ thinkingConfig: { thinkingBudget: googleBudget(tokens, modelId) } }),
     signature: 'google',
@@ -239,7 +239,7 @@ const FAMILIES: readonly AiSdkFamily[] = [
     parallelTools: PARALLEL,
     strictSchemas: true,
     efforts: (modelId) => acceptsOf(OPENAI, modelId).reasoning.efforts,
-    toolSchema: (schema) => toolSchema(schema, OPENAI_TOOLS),
+    toolSchema: (schema) => toolArgumentsSchema(schema, OPENAI_TOOLS),
     strictTools: OPENAI_HELD,
     heldFormats: OPENAI_HELD,
     tiers: { default: 'default', flex: 'flex', priority: 'priority' },
@@ -258,7 +258,7 @@ const FAMILIES: readonly AiSdkFamily[] = [
     strictSchemas: true,
     // Before version 4 it only knew these two.
     effort: (effort) => ({ reasoningEffort: effort === 'none' ? 'none' : 'high' }),
-    toolSchema: (schema) => toolSchema(schema, STANDARD),
+    toolSchema: (schema) => toolArgumentsSchema(schema, STANDARD),
     looseFormat: { schema: STANDARD, options: {} },
     toolIds: NINE_CHARACTERS,
     maxTemperature: 1.5,
@@ -268,13 +268,13 @@ const FAMILIES: readonly AiSdkFamily[] = [
   {
     ...GROQ_OR_XAI,
     providers: /^groq(?:\.|$)/,
-    toolSchema: (schema) => toolSchema(schema, STANDARD),
+    toolSchema: (schema) => toolArgumentsSchema(schema, STANDARD),
     looseFormat: { schema: STANDARD, options: {} },
   },
   {
     ...GROQ_OR_XAI,
     providers: /^xai(?:\.|$)/,
-    toolSchema: (schema) => toolSchema(schema, XAI_TOOLS),
+    toolSchema: (schema) => toolArgumentsSchema(schema, XAI_TOOLS),
     looseFormat: { schema: XAI_FORMATS, options: {} },
   },
   {
@@ -290,7 +290,7 @@ const FAMILIES: readonly AiSdkFamily[] = [
     ...COMPATIBLE,
     providers: /^deepseek(?:\.|$)/,
     conversation: () => SDK_CONVERSATIONS.deepseek,
-    toolSchema: (schema) => toolSchema(schema, STANDARD),
+    toolSchema: (schema) => toolArgumentsSchema(schema, STANDARD),
     needsReasoning: true,
   },
   COMPATIBLE,

@@ -7,8 +7,8 @@ import { cacheMark, textBlocks } from './encode-content.ts';
 import { encodeConversation } from './encode-conversation.ts';
 import { noteThinking, planThinking, type ThinkingPlan, wireModelName } from './plan-thinking.ts';
 import { FORMAT_TOOL, type FormatPlan, planFormat } from './plan-format.ts';
-import { heldSchema, type HeldUse, toolSchema } from '../../core/schema/rewrite-schema.ts';
-import type { Schema } from '../../core/schema/schema-parts.ts';
+import { heldSchema, type HeldUse, toolArgumentsSchema } from '../../core/schema/rewrite-schema.ts';
+import type { JsonSchema } from '../../core/schema/schema-parts.ts';
 import type { Accepts } from '../../core/accepts.ts';
 import { ChangedSchemas, type Note, UNNOTED } from '../adjustments.ts';
 import { type EncodingRules, noteLeftOut, parametersTaken, type Takes, takesReasoning } from '../taken-parameters.ts';
@@ -94,7 +94,7 @@ function foreignFree(extra: JsonObject): EncodedBody {
 }
 
 /** Effort and schema are in one object; what the caller put there by this API's own name stays. */
-function outputConfig(extra: JsonObject, { effort }: ThinkingPlan, schema: Schema | undefined): EncodedBody {
+function outputConfig(extra: JsonObject, { effort }: ThinkingPlan, schema: JsonSchema | undefined): EncodedBody {
   if (effort === undefined && schema === undefined) return {};
   const own = extra['output_config'];
   return {
@@ -261,7 +261,7 @@ function encodeDefinitions(tools: readonly FunctionTool[], { schemas }: Accepts,
       const mayHold = wanted === true && strictTools !== undefined && strict < MOST_STRICT;
       const closed = mayHold ? heldSchema(schema, strictTools, used) : undefined;
       if (closed !== undefined) strict += 1;
-      const sent = { parameters: closed ?? toolSchema(schema, schemas.tools), strict: closed !== undefined };
+      const sent = { parameters: closed ?? toolArgumentsSchema(schema, schemas.tools), strict: closed !== undefined };
       changed.seen(index, parameters, wanted, sent);
       return {
         name,

@@ -3,8 +3,8 @@ import type { NormalizedRequest } from '../../contracts/request.ts';
 import type { Accepts } from '../../core/accepts.ts';
 import type { JsonObject } from '../../protocol/json.ts';
 import type { ThinkingPlan } from './plan-thinking.ts';
-import { heldSchema, toolSchema } from '../../core/schema/rewrite-schema.ts';
-import type { Schema } from '../../core/schema/schema-parts.ts';
+import { heldSchema, toolArgumentsSchema } from '../../core/schema/rewrite-schema.ts';
+import type { JsonSchema } from '../../core/schema/schema-parts.ts';
 import { type Note, rewritten } from '../adjustments.ts';
 import type { EncodingRules } from '../taken-parameters.ts';
 
@@ -12,9 +12,9 @@ import type { EncodingRules } from '../taken-parameters.ts';
 export type FormatPlan =
   | { readonly type: 'none' }
   /** By the API itself. */
-  | { readonly type: 'native'; readonly schema: Schema }
+  | { readonly type: 'native'; readonly schema: JsonSchema }
   /** By a call of a tool whose arguments are the answer; see {@link FORMAT_TOOL}. */
-  | { readonly type: 'tool'; readonly schema: Schema }
+  | { readonly type: 'tool'; readonly schema: JsonSchema }
   /** By being told. */
   | { readonly type: 'instruction'; readonly text: string };
 
@@ -45,7 +45,7 @@ export function planFormat(
   const mayForce = parameters.forcedTools !== 'never' && !thinking.budgeted;
   if (mayForceFormat(request) && mayForce && schema['type'] === 'object') {
     note('response_format became a tool that the model must call, because answers cannot be held to its schema');
-    return { type: 'tool', schema: toolSchema(schema, schemas.tools) };
+    return { type: 'tool', schema: toolArgumentsSchema(schema, schemas.tools) };
   }
   note('response_format became an instruction, because answers cannot be held to its schema');
   return { type: 'instruction', text: `${JSON_ONLY} It must follow this JSON Schema: ${JSON.stringify(schema)}` };

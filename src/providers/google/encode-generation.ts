@@ -2,7 +2,7 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { ParameterName } from '../../catalog/model.ts';
 import type { AcceptedReasoning, Accepts } from '../../core/accepts.ts';
-import { toolSchema } from '../../core/schema/rewrite-schema.ts';
+import { toolArgumentsSchema } from '../../core/schema/rewrite-schema.ts';
 import type { NormalizedRequest, ReasoningRequest } from '../../contracts/request.ts';
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
 import { EFFORT_SHARES, type EffortShares, EncodeError } from '../codec.ts';
@@ -88,7 +88,7 @@ function encodeFormat(
   if (format?.type === 'json_schema' && takes('structured_outputs')) {
     const { schema } = format.json_schema;
     if (schema == null) return json;
-    const written = toolSchema(schema, accepts.schemas.looseFormats);
+    const written = toolArgumentsSchema(schema, accepts.schemas.looseFormats);
     if (written !== schema) note(rewritten(['response_format']));
     return { ...json, responseJsonSchema: written };
   }

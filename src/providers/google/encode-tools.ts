@@ -1,7 +1,7 @@
 /** Writes functions and Google's own search for Gemini. */
 import type { NormalizedRequest } from '../../contracts/request.ts';
 import type { FunctionTool, ToolChoice } from '../../protocol/tools.ts';
-import { toolSchema } from '../../core/schema/rewrite-schema.ts';
+import { toolArgumentsSchema } from '../../core/schema/rewrite-schema.ts';
 import type { SchemaRules } from '../../core/schema/schema-rules.ts';
 import { ChangedSchemas, type Note } from '../adjustments.ts';
 import { isJsonObject } from '../../protocol/json.ts';
@@ -40,7 +40,7 @@ function encodeFunction(
   rules: SchemaRules,
   changed: ChangedSchemas,
 ): object {
-  const schema = parameters == null || takesNothing(parameters) ? undefined : toolSchema(parameters, rules);
+  const schema = parameters == null || takesNothing(parameters) ? undefined : toolArgumentsSchema(parameters, rules);
   if (schema !== undefined) changed.seen(index, parameters, undefined, { parameters: schema });
   return {
     name: wireName(name),

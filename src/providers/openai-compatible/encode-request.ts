@@ -5,8 +5,8 @@ import type { NormalizedRequest, ReasoningRequest } from '../../contracts/reques
 import type { JsonObject } from '../../protocol/json.ts';
 import type { Message } from '../../protocol/message.ts';
 import type { FunctionTool, ToolChoice } from '../../protocol/tools.ts';
-import { heldSchema, toolSchema } from '../../core/schema/rewrite-schema.ts';
-import type { Schema } from '../../core/schema/schema-parts.ts';
+import { heldSchema, toolArgumentsSchema } from '../../core/schema/rewrite-schema.ts';
+import type { JsonSchema } from '../../core/schema/schema-parts.ts';
 import { isPlainMessage } from '../../protocol/chat-result.ts';
 import { ToolIds } from '../tool-ids.ts';
 import { type VendorQuirks, toolIdRule } from './vendor-quirks.ts';
@@ -180,11 +180,11 @@ export function encodeParameterSchema(
   parameters: FunctionTool['function']['parameters'],
   strict: boolean | null | undefined,
   { tools, strictTools: held }: AcceptedSchemas,
-): { readonly parameters?: Schema; readonly strict?: boolean } {
+): { readonly parameters?: JsonSchema; readonly strict?: boolean } {
   if (parameters == null) return strict == null ? NOTHING : { strict };
   const closed = strict === true && held !== undefined ? heldSchema(parameters, held) : undefined;
   if (closed !== undefined) return { parameters: closed, strict: true };
-  const schema = toolSchema(parameters, tools);
+  const schema = toolArgumentsSchema(parameters, tools);
   if (strict == null) return { parameters: schema };
   return { parameters: schema, strict: strict && held === undefined };
 }
@@ -224,7 +224,7 @@ export function heldFormat(
   if (schema == null) return format;
   const isChecked = strict === true && held !== undefined && held !== 'none';
   const closed = isChecked ? heldSchema(schema, held) : undefined;
-  const written = closed ?? toolSchema(schema, looseFormats);
+  const written = closed ?? toolArgumentsSchema(schema, looseFormats);
   if (isChecked && closed === undefined) note(notHeld('response_format'));
   if (written !== schema) note(rewritten(['response_format']));
   if (written === schema && (closed !== undefined || !isChecked)) return format;

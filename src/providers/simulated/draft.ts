@@ -1,10 +1,11 @@
 /** Makes up the answer of a simulated model. */
+import type { JsonSchema } from '../../core/schema/schema-parts.ts';
 import type { Chance } from './chance.ts';
 import { writeAnswer, writeReasoning } from './prose.ts';
 import type { SimulatedAnswer, SimulatedToolCall } from './options.ts';
 import type { FunctionTool } from '../../protocol/tools.ts';
 import { isJsonObject, type JsonValue } from '../../protocol/json.ts';
-import { asSchema, flatten, merge, sameJson, type Schema, textFor } from './json-text.ts';
+import { asSchema, flatten, merge, sameJson, textFor } from './json-text.ts';
 import * as read from '../../platform/json.ts';
 import type { Assignment, Prompt } from './prompt-types.ts';
 
@@ -116,19 +117,19 @@ const MOST_VARIATIONS = 100;
  * properties, required, additionalProperties, items, prefixItems, the bounds of numbers, texts and arrays, uniqueItems,
  * formats, anyOf, oneOf, allOf and references within the schema. Ignores `pattern`, `not` and conditions.
  */
-export function jsonFromSchema(schema: Schema, chance: Chance, prompt: Prompt): JsonValue {
+export function jsonFromSchema(schema: JsonSchema, chance: Chance, prompt: Prompt): JsonValue {
   return new JsonWriter(schema, chance, prompt).write(schema, '', 0);
 }
 
 class JsonWriter {
-  readonly #root: Schema;
+  readonly #root: JsonSchema;
   readonly #chance: Chance;
   readonly #prompt: Prompt;
   #values = 0;
   /** Counts up while another value is looked for. */
   #variation = 0;
 
-  constructor(root: Schema, chance: Chance, prompt: Prompt) {
+  constructor(root: JsonSchema, chance: Chance, prompt: Prompt) {
     this.#root = root;
     this.#chance = chance;
     this.#prompt = prompt;
@@ -161,9 +162,9 @@ class JsonWriter {
   }
 
   /** Decides between the branches of `anyOf` and `oneOf`; deep down for the one that is the least work. */
-  #choose(schema: Schema, depth: number): Schema {
+  #choose(schema: JsonSchema, depth: number): JsonSchema {
     const { anyOf, oneOf, ...rest } = schema;
-    let chosen: Schema = rest;
+    let chosen: JsonSchema = rest;
     for (const branches of [anyOf, oneOf]) {
       if (!Array.isArray(branches) || branches.length === 0) continue;
       const known = branches.map((branch) => flatten(asSchema(branch), this.#root));
@@ -173,7 +174,7 @@ class JsonWriter {
     return isOpen && depth < DEEPEST ? this.#choose(chosen, depth + 1) : chosen;
   }
 
-  #typeOf(schema: Schema, depth: number): string {
+  #typeOf(schema: JsonSchema, depth: number): string {
     const { type } = schema;
     if (typeof type === 'string') return type;
     if (Array.isArray(type) && type.length > 0) {
@@ -190,7 +191,7 @@ class JsonWriter {
     return this.#chance.pick(from as readonly [Value, ...Value[]]);
   }
 
-  #object(schema: Schema, depth: number): JsonValue {
+  #object(schema: JsonSchema, depth: number): JsonValue {
     const properties = asSchema(schema['properties']);
     const required = new Set(Array.isArray(schema['required']) ? schema['required'].map(String) : []);
     const rest = schema['additionalProperties'];
@@ -209,7 +210,7 @@ class JsonWriter {
     return Object.fromEntries(entries);
   }
 
-  #array(schema: Schema, name: string, depth: number): JsonValue {
+  #array(schema: JsonSchema, name: string, depth: number): JsonValue {
     const first = read.list(schema['prefixItems']);
     const least = countOf(schema, 'minItems') ?? 0;
     const most = countOf(schema, 'maxItems') ?? Infinity;
@@ -240,13 +241,13 @@ class JsonWriter {
   }
 }
 
-function isNull(schema: Schema): boolean {
+function isNull(schema: JsonSchema): boolean {
   return schema['type'] === 'null' || schema['const'] === null;
 }
 
 /** The branch that ends soonest: a plain value, then an array that may be empty, then an object that may be. */
-function leastWork(branches: readonly Schema[]): Schema {
-  const work = ({ type, required, minItems, ...schema }: Schema): number => {
+function leastWork(branches: readonly JsonSchema[]): JsonSchema {
+  const work = ({ type, required, minItems, ...schema }: JsonSchema): number => {
     if ('const' in schema || 'enum' in schema) return 0;
     if (type === 'array') return minItems === undefined || minItems === 0 ? 1 : 3;
     if (type === 'object' || 'properties' in schema) return Array.isArray(required) && required.length > 0 ? 3 : 2;
@@ -255,7 +256,7 @@ function leastWork(branches: readonly Schema[]): Schema {
   return branches.reduce((best, branch) => (work(branch) < work(best) ? branch : best));
 }
 
-function guessType(schema: Schema): string {
+function guessType(schema: JsonSchema): string {
   if ('enum' in schema) return '';
   if ('properties' in schema || 'required' in schema || 'additionalProperties' in schema) return 'object';
   if ('items' in schema || 'prefixItems' in schema || 'minItems' in schema) return 'array';
@@ -263,14 +264,14 @@ function guessType(schema: Schema): string {
 }
 
 /** Whether a value of `enum` also follows the type beside it. */
-function fits(value: unknown, type: string, schema: Schema): boolean {
+function fits(value: unknown, type: string, schema: JsonSchema): boolean {
   if (schema['type'] === undefined) return true;
   const types = Array.isArray(schema['type']) ? schema['type'] : [type];
   const own = value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value;
   return types.some((one) => one === own || (one === 'integer' && Number.isInteger(value)));
 }
 
-function countOf(schema: Schema, name: string): number | undefined {
+function countOf(schema: JsonSchema, name: string): number | undefined {
   const value = schema[name];
   return typeof value === 'number' && value >= 0 ? Math.min(value, MOST_VALUES) : undefined;
 }
@@ -283,7 +284,7 @@ const USUAL_SPAN = 100;
  *
  * @param variation - Added on top where there is room, to find different numbers.
  */
-function numberFor(schema: Schema, type: 'integer' | 'number', chance: Chance, variation: number): number {
+function numberFor(schema: JsonSchema, type: 'integer' | 'number', chance: Chance, variation: number): number {
   const step = stepOf(schema, type);
   const lowest = Math.max(boundOf(schema, 'minimum', -Infinity), boundOf(schema, 'exclusiveMinimum', -Infinity));
   const highest = Math.min(boundOf(schema, 'maximum', Infinity), boundOf(schema, 'exclusiveMaximum', Infinity));
@@ -298,7 +299,7 @@ function numberFor(schema: Schema, type: 'integer' | 'number', chance: Chance, v
   return steps * step + 0;
 }
 
-function stepOf(schema: Schema, type: 'integer' | 'number'): number | undefined {
+function stepOf(schema: JsonSchema, type: 'integer' | 'number'): number | undefined {
   const multiple = schema['multipleOf'];
   const step = typeof multiple === 'number' && multiple > 0 ? multiple : undefined;
   if (type === 'number') return step;
@@ -324,7 +325,7 @@ function rounded(from: number, to: number, share: number): number {
   return exact;
 }
 
-function boundOf(schema: Schema, name: string, without: number): number {
+function boundOf(schema: JsonSchema, name: string, without: number): number {
   const value = schema[name];
   return typeof value === 'number' ? value : without;
 }

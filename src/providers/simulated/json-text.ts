@@ -1,4 +1,5 @@
 /** Makes up JSON and texts that fit a schema, for simulated models. */
+import type { JsonSchema } from '../../core/schema/schema-parts.ts';
 import type { Chance } from './chance.ts';
 import { COMMON_TOPICS, properNounOf, writeSentence } from './prose.ts';
 import { percentDecoded } from '../../platform/data-url.ts';
@@ -47,7 +48,7 @@ const PROSE = /(?:summary|description|explanation|reason|reasoning|answer|commen
  * @param variation - Above 0 the text carries a number, to find different texts.
  */
 export function textFor(
-  schema: Schema,
+  schema: JsonSchema,
   name: string,
   prompt: Prompt,
   { chance, variation }: { readonly chance: Chance; readonly variation: number },
@@ -82,7 +83,7 @@ function fit(text: string, least: number, most: number): string {
   return characters.slice(0, most).join('');
 }
 
-function lengthOf(schema: Schema, name: string): number | undefined {
+function lengthOf(schema: JsonSchema, name: string): number | undefined {
   const value = schema[name];
   return typeof value === 'number' && value >= 0 ? Math.floor(value) : undefined;
 }
@@ -95,29 +96,26 @@ function twoDigits(number: number): string {
   return String(number).padStart(2, '0');
 }
 
-/** A JSON Schema that is not just `true` or `false`. Its members are checked where they are read. */
-export type Schema = Readonly<Record<string, unknown>>;
-
 /** References that point to references are followed this far. */
 const MOST_REFERENCES = 8;
 
 /** A schema as an object; anything else allows everything. */
-export function asSchema(value: unknown): Schema {
+export function asSchema(value: unknown): JsonSchema {
   return isJsonObject(value) ? value : {};
 }
 
 /** A schema without `$ref` and `allOf` at its top: what they say is merged into it. */
-export function flatten(schema: Schema, root: Schema, depth = 0): Schema {
+export function flatten(schema: JsonSchema, root: JsonSchema, depth = 0): JsonSchema {
   const { $ref: reference, allOf, ...rest } = schema;
   if (depth >= MOST_REFERENCES) return rest;
-  const parts: Schema[] = [];
+  const parts: JsonSchema[] = [];
   if (typeof reference === 'string') parts.push(asSchema(resolve(reference, root)));
   if (Array.isArray(allOf)) parts.push(...allOf.map(asSchema));
-  return parts.reduce<Schema>((merged, part) => merge(merged, flatten(part, root, depth + 1)), rest);
+  return parts.reduce<JsonSchema>((merged, part) => merge(merged, flatten(part, root, depth + 1)), rest);
 }
 
 /** A schema that requires what both require. */
-export function merge(left: Schema, right: Schema): Schema {
+export function merge(left: JsonSchema, right: JsonSchema): JsonSchema {
   const merged: Record<string, unknown> = { ...left };
   for (const [key, value] of Object.entries(right)) {
     merged[key] = key in left ? mergeMember(key, left[key], value) : value;
@@ -138,7 +136,7 @@ function mergeMember(key: string, left: unknown, right: unknown): unknown {
   return isJsonObject(left) && isJsonObject(right) ? merge(left, right) : right;
 }
 
-function mergeProperties(left: Schema, right: Schema): Schema {
+function mergeProperties(left: JsonSchema, right: JsonSchema): JsonSchema {
   const names = new Set([...Object.keys(left), ...Object.keys(right)]);
   return Object.fromEntries(
     [...names].map((name) => [name, merge(asSchema(left[name]), asSchema(right[name]))] as const),
@@ -151,13 +149,13 @@ export function sameJson(left: unknown, right: unknown): boolean {
 }
 
 /** What a reference within the schema points to. */
-function resolve(reference: string, root: Schema): unknown {
+function resolve(reference: string, root: JsonSchema): unknown {
   if (!reference.startsWith('#')) return undefined;
   let value: unknown = root;
   for (const step of reference.slice(1).split('/').slice(1)) {
     const key = decodeStep(step);
     if (typeof value !== 'object' || value === null || !Object.hasOwn(value, key)) return undefined;
-    value = (value as Schema)[key];
+    value = (value as JsonSchema)[key];
   }
   return value;
 }

@@ -6,7 +6,7 @@ import { faultAt } from '../../protocol/fault.ts';
 import { isJsonObject } from '../../protocol/json.ts';
 import type { RequestLimits } from '../../protocol/limits.ts';
 import { scanJson } from '../../protocol/scan-json.ts';
-import { nameOf } from '../../protocol/issues.ts';
+import { shownValue } from '../../protocol/issues.ts';
 import { ByteBuffer } from '../../platform/byte-buffer.ts';
 import { ItemSplitter, type RawItem } from '../../platform/item-splitter.ts';
 import { outlineOf } from '../../platform/json-outline.ts';
@@ -70,7 +70,7 @@ class LineReader {
     if (value === undefined) throw errorOfFault(faultAt(at, 'is not valid JSON'));
     if (!isJsonObject(value)) {
       throw errorOfFault(
-        faultAt(at, `must be an object with "custom_id", "method", "url" and "body", not ${nameOf(value)}`),
+        faultAt(at, `must be an object with "custom_id", "method", "url" and "body", not ${shownValue(value)}`),
       );
     }
     const { method, url } = value;

@@ -1,6 +1,6 @@
 /** The files of batches: upload, list, content, deletion. */
 import { type Account, ANONYMOUS } from '../../contracts/account.ts';
-import { batchOfFile, outputFileId, outputLine, seconds } from '../../core/batch/wire-batch.ts';
+import { batchOfFile, outputFileId, outputLine, unixSeconds } from '../../core/batch/wire-batch.ts';
 import type { ResolvedBatchLimits } from '../../options/limits.ts';
 import type { BatchFileRecord } from '../../contracts/batch-file-store.ts';
 import type { BatchStore, StoredOutcome } from '../../contracts/batch-store.ts';
@@ -137,8 +137,8 @@ export class FileService implements BatchFiles {
       id,
       object: 'file',
       bytes,
-      created_at: seconds(finalizedAt),
-      expires_at: seconds(deleteAt),
+      created_at: unixSeconds(finalizedAt),
+      expires_at: unixSeconds(deleteAt),
       filename: `${batch.id}_${output.kind}.jsonl`,
       purpose: 'batch_output',
       status: 'processed',
@@ -331,7 +331,7 @@ class ContentCheck {
 }
 
 function wireFile({ id, bytes, createdAt, deleteAt, filename, purpose }: BatchFileRecord): FileObject {
-  const times = { created_at: seconds(createdAt), expires_at: seconds(deleteAt) };
+  const times = { created_at: unixSeconds(createdAt), expires_at: unixSeconds(deleteAt) };
   return { id, object: 'file', bytes, ...times, filename, purpose, status: 'processed' };
 }
 

@@ -7,7 +7,7 @@ import { warn } from '../events/events.ts';
 import type { BatchPorts } from './ports.ts';
 import { CANCELLED_ITEM, EXPIRED_ITEM, formatInCommon } from '../../core/batch/item-rules.ts';
 import { runNatively, stopNatively } from './native/run.ts';
-import { addUsage, NO_USAGE } from '../../core/batch/sum-usage.ts';
+import { addItemUsage, NO_USAGE } from '../../core/batch/sum-usage.ts';
 import { Notifier } from './deliver-webhook.ts';
 import { PageSize } from './page-size.ts';
 import { ItemPool } from './item-pool.ts';
@@ -124,7 +124,7 @@ async function finalizeTask(ports: BatchPorts, task: ClaimedTask): Promise<TaskR
     for (const outcome of outcomes) {
       const { usage, response } = outcome;
       fileBytes[fileOfOutcome(outcome)] += lineBytes(outcome);
-      if (usage !== undefined) total = addUsage(total, usage);
+      if (usage !== undefined) total = addItemUsage(total, usage);
       if (response !== undefined) providers.add(providerOf(response.body));
     }
     const { output, errors } = fileBytes;

@@ -6,7 +6,7 @@ import {
   DEFAULT_PAUSE_MS,
   freshPace,
   mayBegin,
-  type Pace,
+  type BatchPace,
 } from '../../core/batch/webhook-schedule.ts';
 import type { Concurrency, RequestSlot } from '../endpoints/concurrency.ts';
 import type { Environment, Timer } from '../../platform/environment.ts';
@@ -42,7 +42,7 @@ interface Waiter extends SlotRequest {
 }
 
 interface ProviderState {
-  pace: Pace;
+  pace: BatchPace;
   inside: number;
 }
 

@@ -98,6 +98,18 @@ export interface Execution {
   readonly errorMetadata?: JsonObject;
   /** How the response cache was used so far. Absent where it takes no part. */
   readonly report?: CacheReport;
+  /** What goes on with a stream that breaks. Absent where nothing does. */
+  readonly continuing?: ContinuedStream | undefined;
+}
+
+/** A stream that goes on where it breaks, also at another instance. */
+export interface ContinuedStream {
+  /** True for an answer that another endpoint can go on with. */
+  readonly isWanted: boolean;
+  /** True once another instance goes on with it, and accounts for it. */
+  isTaken: boolean;
+  /** Called before the answer ends and is accounted for; false where another instance goes on with it. */
+  beforeEnd: (() => Promise<boolean>) | undefined;
 }
 
 /** What the client had of a request before it failed. */
@@ -112,6 +124,7 @@ export interface Recorded {
   readonly plan: RoutePlan;
   /** How the response cache was used, where it took part. */
   readonly report?: CacheReport | undefined;
+  readonly continuing?: Pick<ContinuedStream, 'isTaken'> | undefined;
 }
 
 /** What became of the content of an answer that broke. */

@@ -2,7 +2,7 @@ import type { AttemptCall, AttemptedCall, LoopStart, CallEnd, CallResult, Dialin
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { Admission } from '../../core/fallback/health.ts';
 import { isGone, repetitionShare } from '../../core/fallback/throttle.ts';
-import { type Move, nextMove, type StopReason } from '../../core/fallback/next-move.ts';
+import { type Move, nextMove, type GiveUpReason } from '../../core/fallback/next-move.ts';
 import type { RoutedRequest } from '../../contracts/request.ts';
 import { unknownProviders } from '../../core/normalize/unknown-providers.ts';
 import { calibrated, type TokenCalibration } from '../../core/tokens/likely-tokens.ts';
@@ -378,7 +378,7 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
   }
 
   /** The error of a request for which nothing more is tried. What only it has met is not held against endpoints. */
-  async #stopped(reason: StopReason): Promise<RouterError> {
+  async #stopped(reason: GiveUpReason): Promise<RouterError> {
     const { docsUrl, facts, records } = this.#services;
     const { errorOfStop } = await loadStopped();
     if (this.#counted !== undefined) records.excuse(this.#counted);

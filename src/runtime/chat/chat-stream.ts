@@ -75,6 +75,10 @@ export class ChatStreamSource extends Pollable<readonly StreamItem[] | undefined
     execution.onSending = notify;
   }
 
+  get execution(): Execution {
+    return this.#execution;
+  }
+
   /** Generation id. */
   get id(): string {
     return this.#execution.request.id;
@@ -117,7 +121,8 @@ export class ChatStreamSource extends Pollable<readonly StreamItem[] | undefined
       const debug = this.#pollBeginning(wake);
       if (debug !== undefined) return debug;
       this.#opened = true;
-      if (this.#answer !== undefined) this.#items.push(this.envelope.delta(0, { role: 'assistant', content: '' }));
+      if (this.#answer && !this.#answer.call.endpoint)
+        this.#items.push(this.envelope.delta(0, { role: 'assistant', content: '' }));
     }
     for (;;) {
       if (this.#state === 'broken') {

@@ -1,6 +1,7 @@
 /** Reads the streams of several endpoints as one, each of which goes on where the one before broke. */
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import { type ContinuedRequest, goesOnAfter } from '../../core/fallback/continuation.ts';
+import { escapeText } from '../../core/stream/pieces.ts';
 import { SentText } from '../../core/stream/sent-text.ts';
 import { Splice } from '../../core/stream/splice.ts';
 import { StreamTracker } from '../../core/stream/stream-tracker.ts';
@@ -21,6 +22,15 @@ interface ContinuationSource {
   goOn(text: string): Promise<ChatAnswer>;
   /** How a call goes on with what was sent. */
   wayOf(call: UpstreamCall): ContinuedRequest | undefined;
+  /** Called before the answer ends; where it gives false, nothing more is read. */
+  readonly beforeEnd: (() => Promise<boolean>) | undefined;
+}
+
+/** A text that was sent by an instance which is gone. */
+export interface BilledText {
+  readonly text: string;
+  /** What it likely used and cost; undefined where that is unknown. */
+  readonly bill: Settlement | undefined;
 }
 
 /** Why nothing more is read where the client is gone. */
@@ -47,15 +57,22 @@ export class ContinuedCall extends Pollable<readonly StreamPiece[] | undefined> 
   #next: AttemptFailure | 'end' | undefined;
   /** True once no other endpoint may go on. */
   #isOver = false;
-  /** True while the next answer is awaited. */
+  /** True while the next answer is awaited, or that this one may end. */
   #isAwaiting = false;
+  /** What ends the answer, where it must be sure first that it may. */
+  #ending: { readonly pieces: readonly StreamPiece[] | undefined } | undefined;
   #wake: () => void = ignore;
 
-  constructor(source: ContinuationSource, first: ChatAnswer) {
+  constructor(source: ContinuationSource, first: ChatAnswer, before?: BilledText) {
     super();
     this.#source = source;
     this.#answer = first;
-    this.tracker.observe(first.call.tracker.facts);
+    if (before === undefined) this.tracker.observe(first.call.tracker.facts);
+    else {
+      this.#sent.note(escapeText(before.text));
+      if (before.bill !== undefined) this.#bills.push(withoutGivenUp(before.bill));
+      this.#goOnWith(first, before.text);
+    }
   }
 
   /** The answer that is read, or was last. */
@@ -74,11 +91,12 @@ export class ContinuedCall extends Pollable<readonly StreamPiece[] | undefined> 
 
   poll(wake: () => void): Polled<readonly StreamPiece[] | undefined> {
     while (!this.#isClosed) {
+      if (this.#ending !== undefined && !this.#isAwaiting) return this.#ending.pieces;
       const next = this.#next;
-      if (next === 'end') return undefined;
+      if (next === 'end') return this.#last(undefined, wake);
       if (next !== undefined) {
         this.#next = undefined;
-        if (!this.#goesOn(next)) return [{ type: 'failure', failure: next }];
+        if (!this.#goesOn(next)) return this.#last([{ type: 'failure', failure: next }], wake);
       }
       if (this.#isAwaiting) {
         this.#wake = wake;
@@ -87,9 +105,27 @@ export class ContinuedCall extends Pollable<readonly StreamPiece[] | undefined> 
       const pieces = this.#answer.call.poll(wake);
       if (pieces === PENDING) return PENDING;
       const shown = this.#shown(pieces);
-      if (shown.length > 0) return shown;
+      const isLast = shown.some((piece) => typeof piece !== 'string' && piece.type === 'end');
+      if (shown.length > 0) return isLast ? this.#last(shown, wake) : shown;
     }
     return undefined;
+  }
+
+  /** The pieces that end the answer, once it is sure that nobody else goes on with it. */
+  #last(pieces: readonly StreamPiece[] | undefined, wake: () => void): Polled<readonly StreamPiece[] | undefined> {
+    const claim = this.#source.beforeEnd;
+    if (claim === undefined || this.#ending !== undefined) return pieces;
+    this.#ending = { pieces };
+    this.#wake = wake;
+    this.#isAwaiting = true;
+    this.#next = undefined;
+    void claim().then((isOurs) => {
+      // What another instance goes on with ends there.
+      if (!isOurs) return;
+      this.#isAwaiting = false;
+      this.#wake();
+    });
+    return PENDING;
   }
 
   close(): void {
@@ -176,12 +212,7 @@ export class ContinuedCall extends Pollable<readonly StreamPiece[] | undefined> 
     try {
       const { text } = this.#sent;
       const answer = await this.#source.goOn(text);
-      const way = this.#source.wayOf(answer.call);
-      this.#answer = answer;
-      this.#isOpen = true;
-      this.#splice = new Splice(way?.expected ?? text, way?.textBefore ?? 0);
-      this.#continued = { way: way?.way ?? 'repetition', after: text.length };
-      this.tracker.observe(answer.call.tracker.facts);
+      this.#goOnWith(answer, text);
       if (this.#isClosed) this.fail(GONE);
     } catch {
       // Nobody goes on: what is told is why there had to be another.
@@ -191,6 +222,16 @@ export class ContinuedCall extends Pollable<readonly StreamPiece[] | undefined> 
     const wake = this.#wake;
     this.#wake = ignore;
     wake();
+  }
+
+  /** Reads an answer that goes on with a text. */
+  #goOnWith(answer: ChatAnswer, text: string): void {
+    const way = this.#source.wayOf(answer.call);
+    this.#answer = answer;
+    this.#isOpen = true;
+    this.#splice = new Splice(way?.expected ?? text, way?.textBefore ?? 0);
+    this.#continued = { way: way?.way ?? 'repetition', after: text.length };
+    this.tracker.observe(answer.call.tracker.facts);
   }
 
   /** Ends the stream with the failure of the first that broke. */

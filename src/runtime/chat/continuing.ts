@@ -4,33 +4,59 @@ import { canBeContinued, continuedRequest, type ContinuedRequest } from '../../c
 import type { NormalizedRequest } from '../../contracts/request.ts';
 import type { Settlement } from '../../core/stream/usage.ts';
 import type { Dialing } from './attempt-call.ts';
-import { ContinuedCall, GONE } from './continued-call.ts';
+import { type BilledText, ContinuedCall, GONE } from './continued-call.ts';
 import { UpstreamCall } from './upstream-call.ts';
 import type { Attempt } from '../../core/fallback/attempt.ts';
-import type { Answer, ChatAnswer } from './answer.ts';
+import type { Answer, ChatAnswer, ContinuedStream } from './answer.ts';
+import { billAnswer } from './billing.ts';
+import { escapeText } from '../../core/stream/pieces.ts';
+import { StreamTracker } from '../../core/stream/stream-tracker.ts';
+import type { RoutePlan } from '../../core/selection/route-plan.ts';
 
 /** What going on needs of the request that it works for. */
 interface ContinuedExecution {
   readonly request: NormalizedRequest;
   readonly signal: AbortSignal;
   readonly attempts: readonly Attempt[];
+  readonly plan: RoutePlan;
   /** The next answer, after the failure of the one before. */
   next(): Promise<ChatAnswer>;
 }
 
+/** What an instance that is gone has sent of an answer. */
+export interface SentBefore {
+  /** Generation id of the answer. */
+  readonly id: string;
+  /** Its text so far. Undefined where it had not begun. */
+  readonly text: string | undefined;
+  /** Id of the endpoint that it came from, where that is known. */
+  readonly endpoint?: string | undefined;
+  /** See {@link Continuing.beforeEnd}. */
+  readonly beforeEnd: () => Promise<boolean>;
+}
+
 /** Makes the calls of a request whose stream may break, and one answer of theirs. */
-export class Continuing {
+export class Continuing implements ContinuedStream {
   readonly #execution: ContinuedExecution;
   readonly #giveTime: () => void;
   /** How each call goes on with the text before it. */
   readonly #ways = new WeakMap<UpstreamCall, ContinuedRequest>();
+  readonly #before: SentBefore | undefined;
   /** What was sent before the calls that are made now. */
   #text: string | undefined;
+  isTaken = false;
+  beforeEnd: ContinuedStream['beforeEnd'];
 
-  /** @param giveTime - Gives the next calls as much time as the first had. */
-  constructor(execution: ContinuedExecution, giveTime: () => void) {
+  /**
+   * @param giveTime - Gives the next calls as much time as the first had.
+   * @param before - What an instance that is gone has sent of the answer.
+   */
+  constructor(execution: ContinuedExecution, giveTime: () => void, before?: SentBefore) {
     this.#execution = execution;
     this.#giveTime = giveTime;
+    this.#before = before;
+    this.#text = before?.text;
+    this.beforeEnd = before?.beforeEnd;
   }
 
   /**
@@ -39,9 +65,34 @@ export class Continuing {
    * @throws {@link RouterError} when there is none; the signal's reason when the client disconnects.
    */
   async run(): Promise<Answer> {
-    const answer = await this.#execution.next();
-    if (answer.result !== undefined || !this.#isWanted) return answer;
-    return new ContinuedAnswer(this, answer);
+    const answer = await this.#first();
+    if (answer.result !== undefined || !this.isWanted) return answer;
+    const { id, text, endpoint } = this.#before ?? {};
+    return new ContinuedAnswer(
+      this,
+      answer,
+      id && text !== undefined ? { text, bill: this.#billOf(text, endpoint) } : undefined,
+    );
+  }
+
+  async #first(): Promise<ChatAnswer> {
+    try {
+      return await this.#execution.next();
+    } catch (error) {
+      // Nobody else is to fail with it once more.
+      await this.#before?.beforeEnd();
+      throw error;
+    }
+  }
+
+  /** What was likely used and paid for a text; undefined where its endpoint is unknown by now. */
+  #billOf(text: string, id: string | undefined): Settlement | undefined {
+    const { request, plan } = this.#execution;
+    const endpoint = plan.steps.find((step) => step.endpoint.id === id)?.endpoint;
+    if (endpoint === undefined) return undefined;
+    const tracker = new StreamTracker();
+    tracker.countText(escapeText(text));
+    return billAnswer(request, { endpoint, call: { tracker } });
   }
 
   /**
@@ -49,7 +100,7 @@ export class Continuing {
    * by another, so it is called in the chat form.
    */
   dial(dialing: Dialing<NormalizedRequest>): UpstreamCall | undefined {
-    if (!this.#isWanted) return undefined;
+    if (!this.isWanted) return undefined;
     const { endpoint } = dialing;
     const request = dialing.request.native === undefined ? dialing.request : { ...dialing.request, native: undefined };
     if (this.#text === undefined)
@@ -78,7 +129,7 @@ export class Continuing {
     return this.#execution.signal.aborted;
   }
 
-  get #isWanted(): boolean {
+  get isWanted(): boolean {
     return canBeContinued(this.#execution.request);
   }
 }
@@ -88,9 +139,9 @@ class ContinuedAnswer implements Answer {
   readonly firstTokenAt: number;
   readonly call: ContinuedCall;
 
-  constructor(continuing: Continuing, first: ChatAnswer) {
+  constructor(continuing: Continuing, first: ChatAnswer, before?: BilledText) {
     this.firstTokenAt = first.firstTokenAt;
-    this.call = new ContinuedCall(continuing, first);
+    this.call = new ContinuedCall(continuing, first, before);
   }
 
   get endpoint(): Endpoint {

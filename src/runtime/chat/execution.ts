@@ -5,7 +5,7 @@ import type { Settlement } from '../../core/stream/usage.ts';
 import type { AttemptedCall, LoopStart, Dialing } from './attempt-call.ts';
 import type { KnownPrompts } from './known-prompts.ts';
 import { AttemptLoop } from './attempt-loop.ts';
-import type { Continuing } from './continuing.ts';
+import type { Continuing, SentBefore } from './continuing.ts';
 import type { FallbackPolicy } from '../../options/fallback.ts';
 import type { RepeatedPrefixes } from '../endpoints/repeated-prefixes.ts';
 import type { RuntimeServices } from './services.ts';
@@ -27,6 +27,8 @@ export interface JudgedCalls {
 /** What a chat request begins with, and who judges its answers. */
 interface ChatStart extends LoopStart<NormalizedRequest> {
   readonly judged?: JudgedCalls | undefined;
+  /** What an instance that is gone has sent of the answer. */
+  readonly sent?: SentBefore | undefined;
 }
 
 /** One chat request from its plan to the call that answers it. */
@@ -39,12 +41,14 @@ export class ChatExecution extends AttemptLoop<NormalizedRequest, UpstreamCall, 
   readonly #ledger: RuntimeServices['ledger'];
   /** The call that was made last. */
   #call: UpstreamCall | undefined;
+  readonly #sent: SentBefore | undefined;
   /** What goes on with a stream that breaks. Absent where nothing does. */
-  #continuing: Continuing | undefined;
+  continuing: Continuing | undefined;
 
   constructor(services: RuntimeServices, start: ChatStart) {
     super(services, start);
     this.#judged = start.judged;
+    this.#sent = start.sent;
     this.#marked = services.prefixes?.markerFor(start.plan);
     this.#policy = services.fallback;
     this.#prompts = services.prompts;
@@ -64,8 +68,8 @@ export class ChatExecution extends AttemptLoop<NormalizedRequest, UpstreamCall, 
 
   async #runOn(): Promise<Answer> {
     const Loaded = await continuing();
-    this.#continuing = new Loaded(this, () => this.giveTime());
-    return this.#continuing.run();
+    this.continuing = new Loaded(this, () => this.giveTime(), this.#sent);
+    return this.continuing.run();
   }
 
   protected override dial(dialing: Dialing<NormalizedRequest>): UpstreamCall {
@@ -76,7 +80,7 @@ export class ChatExecution extends AttemptLoop<NormalizedRequest, UpstreamCall, 
     const readied = request === prepared ? dialing : { ...dialing, request };
     const requested = this.#ledger?.comparing(readied, this.attempts) ?? readied;
     this.#prompts.note(this.request, endpoint);
-    const made = this.#judged?.dial(requested, this.attempts) ?? this.#continuing?.dial(requested);
+    const made = this.#judged?.dial(requested, this.attempts) ?? this.continuing?.dial(requested);
     this.#call = made ?? new UpstreamCall(this.#withCredit(requested));
     return this.#call;
   }

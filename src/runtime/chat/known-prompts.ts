@@ -1,7 +1,7 @@
 /** Remembers which beginnings of prompts each endpoint has cached. */
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { NormalizedRequest } from '../../contracts/request.ts';
-import { CACHE_MS } from '../../core/selection/adaptive/policy.ts';
+import { PROMPT_CACHE_MS } from '../../core/selection/adaptive/policy.ts';
 import { mixed, type PromptBlocks, promptBlocks } from '../../core/selection/adaptive/prompt-blocks.ts';
 import type { CachedPrompts } from '../../core/selection/world.ts';
 import type { Environment } from '../../platform/environment.ts';
@@ -61,7 +61,7 @@ export class KnownPrompts {
     const blocks = this.#blocksOf(request);
     if (blocks === undefined) return undefined;
     const now = this.#seconds();
-    const fresh = Math.max(1, now - Math.floor(CACHE_MS / SECOND_MS));
+    const fresh = Math.max(1, now - Math.floor(PROMPT_CACHE_MS / SECOND_MS));
     let found: CachedPrompts[number][] | undefined;
     for (const { endpoints } of request.targets) {
       for (const endpoint of endpoints) {
@@ -126,13 +126,13 @@ export class KnownPrompts {
     if (expected < LEAST_EXPECTED || !isWithoutDiscount(endpoint)) return;
     const cache = this.#cacheOf(endpoint);
     const keptMs = cache.keptMs * (2 * cached >= expected ? 1 + KEPT_LONGER : 1 - KEPT_SHORTER);
-    cache.keptMs = Math.max(LEAST_KEPT_MS, Math.min(CACHE_MS * MAY_BE_THERE, keptMs));
+    cache.keptMs = Math.max(LEAST_KEPT_MS, Math.min(PROMPT_CACHE_MS * MAY_BE_THERE, keptMs));
   }
 
   #cacheOf(endpoint: Endpoint): EndpointCache {
     let cache = this.#caches.get(endpoint);
     if (cache === undefined) {
-      cache = { salt: hashOf(endpoint.id, endpoint.tag.length), keptMs: CACHE_MS * MAY_BE_THERE };
+      cache = { salt: hashOf(endpoint.id, endpoint.tag.length), keptMs: PROMPT_CACHE_MS * MAY_BE_THERE };
       this.#caches.set(endpoint, cache);
     }
     return cache;

@@ -16,7 +16,7 @@ import type { RouterError } from '../../protocol/router-error.ts';
 import { isListed, requestFacts } from '../events/announce.ts';
 import type { AnswerFacts, AttemptedCall, CallEnd, CallWork } from './attempt-call.ts';
 import { CALLER_GONE, thrownKind, thrownPlace } from './router-errors.ts';
-import type { Measurement } from '../../core/selection/performance.ts';
+import type { CallMeasurement } from '../../core/selection/performance.ts';
 import { warn } from '../events/events.ts';
 import type { RequestLedger } from '../ledger/request-ledger.ts';
 import type { RuntimeServices } from './services.ts';
@@ -104,7 +104,7 @@ function measurementOf(
   answer: Pick<AttemptedCall, 'call' | 'startedAt' | 'firstTokenAt' | 'result' | 'work'>,
   { operation, needs }: RoutedRequest,
   facts: AnswerFacts | undefined,
-): Measurement {
+): CallMeasurement {
   const tokens = operation === 'chat' ? facts?.usage.completion_tokens : facts?.usage.prompt_tokens;
   const streamed = answer.result === undefined;
   const seconds = (attempt.endedAt - (streamed ? answer.firstTokenAt : answer.startedAt)) / 1_000;
@@ -356,6 +356,8 @@ export function settleError(
   error: Pick<RouterError, 'status' | 'errorType'> & { readonly message?: string },
   shown: ShownBefore,
 ): void {
+  // Another instance accounts for it.
+  if (execution.continuing?.isTaken === true) return;
   const { rateTicket } = execution.request;
   const committed = shown === 'content';
   // What was shown, or may have been begun when the client disconnected, stays counted as it was estimated.

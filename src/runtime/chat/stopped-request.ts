@@ -1,7 +1,7 @@
 /** Errors of requests for which nothing more is tried. Loaded by the first of them. */
 import type { Catalog } from '../../catalog/catalog.ts';
 import { coolingError, type FinalError, finalError } from '../../core/fallback/final-error.ts';
-import type { Situation, StopReason } from '../../core/fallback/next-move.ts';
+import type { Situation, GiveUpReason } from '../../core/fallback/next-move.ts';
 import type { RoutedRequest } from '../../contracts/request.ts';
 import { explainNoRoute, type NoRoute } from '../../core/selection/no-route.ts';
 import type { LatelyEnded } from '../../core/fallback/outcomes.ts';
@@ -25,7 +25,7 @@ interface StoppedRequest {
 }
 
 /** The error for a request for which nothing more is tried. */
-export function errorOfStop(stopped: StoppedRequest, reason: StopReason, context: RoutingContext): RouterError {
+export function errorOfStop(stopped: StoppedRequest, reason: GiveUpReason, context: RoutingContext): RouterError {
   const { request, plan, catalog, attempts, admission, lately, docsUrl } = stopped;
   if (plan.steps.length === 0) return errorOfNoRoute(explainNoRoute(plan, request, docsUrl, catalog), context);
   if (attempts.length === 0 && reason === 'exhausted') {

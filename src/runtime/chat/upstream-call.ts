@@ -2,7 +2,7 @@
 import { sealOf } from '../../core/normalize/reasoning-origin.ts';
 import { ResultCollector } from '../../core/stream/collect.ts';
 import { withCountedUsage } from '../../core/stream/usage.ts';
-import { commits, endReason, piecesOf, isRefusal, type RefusalPart, refusalPart } from '../../core/stream/pieces.ts';
+import { commits, endReason, piecesOf, isRefusal, type RefusalRole, refusalRole } from '../../core/stream/pieces.ts';
 import type { Choice, FinishReason } from '../../protocol/chat-result.ts';
 import { StreamTracker } from '../../core/stream/stream-tracker.ts';
 import type { CallProgress } from '../../contracts/provider.ts';
@@ -220,7 +220,7 @@ export class UpstreamCall extends Pollable<readonly StreamPiece[] | undefined> {
     if (pieces === undefined) return this.#withoutContent();
     for (const [position, piece] of pieces.entries()) {
       if (commits(piece)) {
-        const part = refusalPart(piece, this.#isRefusing ? 'refusal' : 'nothing');
+        const part = refusalRole(piece, this.#isRefusing ? 'refusal' : 'nothing');
         if (part !== 'refusal' || !this.#options.holdsRefusals) {
           return this.#committed(pieces.slice(position), part);
         }
@@ -239,7 +239,7 @@ export class UpstreamCall extends Pollable<readonly StreamPiece[] | undefined> {
     return undefined;
   }
 
-  #committed(held: readonly StreamPiece[], part: RefusalPart): CallResult {
+  #committed(held: readonly StreamPiece[], part: RefusalRole): CallResult {
     this.#held = this.#before === undefined ? held : [...this.#before, ...held];
     this.#before = undefined;
     this.#watch.deadline.liftTotal();

@@ -33,7 +33,7 @@ import { growthFactor } from '../../core/selection/adaptive/growth.ts';
 import type { Timing, TimedKind, UsualTime } from '../../core/selection/adaptive/speed.ts';
 import { failureUsd } from '../../core/selection/adaptive/health-score.ts';
 import { calibrate, UNCALIBRATED, wantsReport } from '../../core/tokens/likely-tokens.ts';
-import { measure, type Measurement } from '../../core/selection/performance.ts';
+import { measureCall, type CallMeasurement } from '../../core/selection/performance.ts';
 import type { PlanStep } from '../../core/selection/route-plan.ts';
 import type { EndpointRecord } from '../../core/selection/world.ts';
 import type { Environment } from '../../platform/environment.ts';
@@ -198,7 +198,7 @@ export class EndpointRecords {
   ended(
     endpoint: Endpoint,
     outcome: CallOutcome,
-    measurement?: Measurement,
+    measurement?: CallMeasurement,
     now: number = this.#environment.now(),
   ): CountedHealth | 'again' | undefined {
     const known = this.#known.of(endpoint.id);
@@ -206,7 +206,7 @@ export class EndpointRecords {
     const health = observe(record.health, this.#policy, outcome, now);
     known.record = {
       health,
-      performance: measurement === undefined ? record.performance : measure(record.performance, measurement, now),
+      performance: measurement === undefined ? record.performance : measureCall(record.performance, measurement, now),
       speed: this.#times.after(endpoint, record.speed, measurement, now),
       pace: paceAfterCall(record.pace, this.#pacer, outcome.ok ? outcome : { ...outcome, health }, now),
       tokens: record.tokens,

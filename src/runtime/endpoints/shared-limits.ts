@@ -1,7 +1,13 @@
 /** Applies declared rate limits of endpoints across all instances. */
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { ChangedCounters, StateStore } from '../../contracts/state-store.ts';
-import { changesAfter, claimOf, type EndpointClaim, slicesOf, waitForRoom } from '../../core/limits/endpoint-claim.ts';
+import {
+  changesAfter,
+  claimOf,
+  type EndpointClaim,
+  minuteCounters,
+  waitForRoom,
+} from '../../core/limits/endpoint-claim.ts';
 import type { Environment } from '../../platform/environment.ts';
 import { andThen, type MaybePromise, valueWithin } from '../../platform/wait.ts';
 
@@ -95,7 +101,7 @@ export class SharedLimits {
       changes.map(async (change, index) => {
         const sum = sums[index] ?? 0;
         if (sum + change.by <= (change.max ?? Infinity)) return 0;
-        const slices = await Promise.all(slicesOf(change).map((key) => this.#count(key)));
+        const slices = await Promise.all(minuteCounters(change).map((key) => this.#count(key)));
         return waitForRoom(change, sum, slices, this.#environment.wallClock());
       }),
     );

@@ -1,7 +1,7 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import { type AdaptivePolicy, MINIMUM_CALLS } from '../../core/selection/adaptive/policy.ts';
 import { promptRatio } from '../../core/selection/adaptive/expected-cost.ts';
-import type { Measurement } from '../../core/selection/performance.ts';
+import type { CallMeasurement } from '../../core/selection/performance.ts';
 import type { World } from '../../core/selection/world.ts';
 import type { RecordMap } from './endpoint-load.ts';
 import {
@@ -60,7 +60,7 @@ export class UsualTimes {
   after(
     { model }: Endpoint,
     speed: EndpointSpeed | undefined,
-    measurement: Measurement | undefined,
+    measurement: CallMeasurement | undefined,
     now: number,
   ): EndpointSpeed | undefined {
     const ms = measurement?.latencyMs;

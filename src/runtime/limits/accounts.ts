@@ -12,7 +12,7 @@ import type { MaybePromise } from '../../platform/wait.ts';
 import type { RecordMap } from '../endpoints/endpoint-load.ts';
 import { hmacSha256 } from '../../platform/hash.ts';
 import { rateLimitError } from '../../core/limits/limit-errors.ts';
-import { limitsFor, type RateLimits, tagsOf } from '../../core/limits/rate-limits.ts';
+import { limitsFor, type RateLimits, limitedTags } from '../../core/limits/rate-limits.ts';
 import type { TaggedRateLimits } from '../../options/spending.ts';
 import type { RoutedRequest, NormalizedEmbeddingRequest } from '../../contracts/request.ts';
 import { likelyPromptTokens } from '../../core/tokens/token-estimate.ts';
@@ -125,7 +125,7 @@ export class AccountRates {
    */
   admit<Request extends RoutedRequest>(request: Request): MaybePromise<Request> {
     const own = this.#limitsOf(request.account);
-    const tags = this.#divides ? tagsOf(this.#everybody, request) : NO_TAGS;
+    const tags = this.#divides ? limitedTags(this.#everybody, request) : NO_TAGS;
     if (own === undefined && tags.length === 0) return request;
     const decided = this.#limiter.take(claimOf(request, own ?? NO_LIMITS, tags));
     const admit = (decision: RateDecision): Request => {

@@ -1,7 +1,7 @@
 /** Holds accounts to their budgets, call by call. */
 import { fill } from '../../options/option.ts';
 import { BUDGET, type TaggedBudgets } from '../../options/spending.ts';
-import { tagsOf } from '../../core/limits/rate-limits.ts';
+import { limitedTags } from '../../core/limits/rate-limits.ts';
 import { nanoFromUsd, usdFromNano } from '../../catalog/cost.ts';
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { Account } from '../../contracts/account.ts';
@@ -155,7 +155,7 @@ export class Spending {
   #budgetsOfRequest(request: Tagged): readonly HeldBudget[] {
     // What copies cost counts to the budget of their mirror alone.
     if (request.within?.mirror !== undefined) return this.#budgetsOf(request.account);
-    const tags = tagsOf(this.#policy, request).map(({ key, value, limits }) => ({
+    const tags = limitedTags(this.#policy, request).map(({ key, value, limits }) => ({
       ...held(key === undefined ? 'session' : 'tag', limits),
       tag: { key, value },
     }));

@@ -8,6 +8,7 @@ import type { RoutePlan } from '../../core/selection/route-plan.ts';
 import { andThen, type MaybePromise, onDemand } from '../../platform/wait.ts';
 import { withoutMirror } from '../../core/normalize/mirror.ts';
 import type { ChatRequest } from '../../protocol/chat-request.ts';
+import type { SentBefore } from '../chat/continuing.ts';
 import { ChatExecution } from '../chat/execution.ts';
 import { errorOfFault } from '../chat/router-errors.ts';
 import type { RuntimeServices } from '../chat/services.ts';
@@ -79,13 +80,16 @@ export async function planEarly(services: RuntimeServices, prepared: PreparedReq
 /**
  * What will answer a planned request. Nothing happens before it runs. What runs plugins and server tools is loaded by
  * the first request that has some.
+ *
+ * @param sent - What an instance that is gone has sent of the answer.
  */
 export function execute(
   services: RuntimeServices,
   { request, plugins, body, plan, roll }: PreparedRequest,
   signal: AbortSignal,
+  sent?: SentBefore,
 ): MaybePromise<Execution> {
-  if (plan !== undefined) return new ChatExecution(services, { request, plan, signal });
+  if (plan !== undefined) return new ChatExecution(services, { request, plan, signal, sent });
   const start = { request, plugins, body, signal, roll };
   return andThen(loadPipeline(), ({ PipelineExecution }) => new PipelineExecution(services, start));
 }

@@ -1,23 +1,27 @@
 /** The kept streams of one instance: those that it sends, and those of others that it reads. */
-import type { StateStore } from '../../contracts/state-store.ts';
-import { beginsCharacter } from '../../platform/byte-text.ts';
+import type { Account } from '../../contracts/account.ts';
+import { byteLength } from '../../platform/byte-text.ts';
 import type { Environment, Timer } from '../../platform/environment.ts';
 import * as read from '../../platform/json.ts';
 import { errorOf } from '../../protocol/router-error.ts';
 import { readStream, type ReadOptions } from './read-stream.ts';
 import {
   aliveKey,
-  CHUNK_BYTES,
+  END_MARK,
+  HEAD_BYTES,
   isAbandoned,
   keysOf,
+  LAST_COMMENT,
   readHead,
   type SignOfLife,
   type StreamFormat,
   type StreamHead,
   type StreamKeys,
+  type StreamOwner,
+  type StreamStore,
   stopsKey,
 } from './stream-layout.ts';
-import { StreamKeeper } from './stream-keeper.ts';
+import { lifeOf, StreamKeeper } from './stream-keeper.ts';
 
 /** Milliseconds between two signs of life of an instance that sends streams, and two looks for what should stop. */
 const BEAT_MS = 2_000;
@@ -28,7 +32,7 @@ const STOP_MS = 60_000;
 
 /** What kept streams work with. */
 export interface KeptStreamsOptions {
-  readonly store: StateStore;
+  readonly store: StreamStore;
   /** True where the store is closed with the streams. Default false: somebody else closes it. */
   readonly ownsStore?: boolean | undefined;
   readonly keepMs: number;
@@ -43,10 +47,30 @@ export interface KeptStreamsOptions {
 /** What becomes of a stream that was to stop. */
 export type StopResult = 'stopping' | 'deleted';
 
+/** What a stream needs besides its bytes. */
+export interface BegunStream {
+  readonly format: StreamFormat;
+  /** What readers get after the last frame when this instance dies. Default: an error in the format. */
+  readonly lost?: string | undefined;
+  /** What another instance needs to go on with it. Default: none may. */
+  readonly request?: string | undefined;
+}
+
+/** A stream whose instance is gone, and that goes on here. */
+export interface TakenStream {
+  readonly account: Account;
+  readonly id: string;
+  readonly format: StreamFormat;
+  /** What was kept of its request. */
+  readonly request: string;
+  /** What was kept of it, up to the comment that says who goes on. */
+  readonly kept: string;
+  readonly keeper: StreamKeeper;
+}
+
 /** A stream that ended and is kept. */
 interface EndedStream {
   readonly keys: StreamKeys;
-  readonly chunks: number;
   readonly bytes: number;
   /** Monotonic milliseconds. */
   readonly until: number;
@@ -66,6 +90,8 @@ export class KeptStreams {
   /** Number of the stream that begins next. */
   #next = 0;
   #warnedAt = -Infinity;
+  /** Goes on with a stream whose instance is gone. Undefined until something here can. */
+  goOn: ((taken: TakenStream) => void) | undefined;
 
   constructor(options: KeptStreamsOptions) {
     this.#options = options;
@@ -80,20 +106,43 @@ export class KeptStreams {
     return this.#options.leaveAfterMs;
   }
 
-  /**
-   * Begins to keep a stream. Undefined where the store cannot be written: the stream goes on without being kept.
-   *
-   * @param lost - What readers get after the last frame when this instance dies. Default: an error in the format.
-   */
-  async begin(account: string, id: string, format: StreamFormat, lost?: string): Promise<StreamKeeper | undefined> {
+  /** Bytes that are kept of one stream. */
+  get maxBytes(): number {
+    return this.#options.maxBytes;
+  }
+
+  /** Keeps what another instance needs to go on with a stream. */
+  keepRequest({ keys }: StreamKeeper, request: string): void {
+    const { store } = this.#options;
+    void orWarn(() => store.set(keys.request, request, lifeOf(this.#options)), this.#warn);
+  }
+
+  /** Begins to keep a stream. Undefined where the store cannot be written: the stream goes on without being kept. */
+  async begin(account: string, id: string, { format, lost, request }: BegunStream): Promise<StreamKeeper | undefined> {
+    const { store } = this.#options;
+    const keys = keysOf(account, id);
+    const keeper = this.#keeper(keys, format, request !== undefined);
+    const lifeMs = lifeOf(this.#options);
+    try {
+      if (this.#beat === undefined) await this.#live();
+      if (request !== undefined) await store.set(keys.request, request, lifeMs);
+      if (lost !== undefined) await store.set(keys.lost, lost, lifeMs);
+      await keeper.begin();
+      return keeper;
+    } catch (error) {
+      this.#open.delete(keys.stream);
+      this.#warn(error);
+      return undefined;
+    }
+  }
+
+  #keeper(keys: StreamKeys, format: StreamFormat, isContinued: boolean, stored = 0): StreamKeeper {
     const { store, environment, keepMs, maxBytes } = this.#options;
     this.#owner ??= environment.randomText(16);
-    const keys = keysOf(account, id);
-    const number = this.#next;
-    this.#next += 1;
     const keeper: StreamKeeper = new StreamKeeper({
       keys,
-      head: { format, owner: this.#owner, number, lost },
+      head: { format, owner: this.#owner, number: this.#next, isContinued },
+      stored,
       store,
       environment,
       keepMs,
@@ -102,16 +151,9 @@ export class KeptStreams {
       onSettled: (settled) => this.#settle(settled),
       onFailed: (error) => this.#warn(error),
     });
-    this.#open.set(keys.head, keeper);
-    try {
-      if (this.#beat === undefined) await this.#live();
-      await keeper.begin();
-      return keeper;
-    } catch (error) {
-      this.#open.delete(keys.head);
-      this.#warn(error);
-      return undefined;
-    }
+    this.#next += 1;
+    this.#open.set(keys.stream, keeper);
+    return keeper;
   }
 
   /**
@@ -122,28 +164,21 @@ export class KeptStreams {
    * not.
    */
   async read(
-    account: string,
+    account: Account,
     id: string,
     options: ReadOptions,
     signal: AbortSignal,
   ): Promise<{ readonly text: AsyncGenerator<string, void>; readonly isOver: boolean }> {
     const { store, environment } = this.#options;
     const { from } = options;
-    const [keys, head] = await this.#find(account, id);
-    const { bytes } = head;
-    if (bytes !== undefined && from > bytes) {
-      throw errorOf(400, `from is ${from}, but this stream has only ${bytes} bytes`);
-    }
-    const keeper = (): StreamKeeper | undefined => this.#open.get(keys.head);
-    if (from > 0) {
-      const index = Math.floor(from / CHUNK_BYTES);
-      const chunk = keeper()?.chunk(index) ?? read.string(await store.get(keys.chunk(index))) ?? '';
-      if (!beginsCharacter(chunk, from % CHUNK_BYTES)) {
-        throw errorOf(400, `from is ${from}, which is inside a character: give the bytes up to the last whole event`);
-      }
-    }
-    const text = readStream({ id, keys, head, store, environment, signal, keeper }, options);
-    return { text, isOver: bytes === from };
+    const [keys, head] = await this.#find(account.id, id);
+    const keeper = (): StreamKeeper | undefined => this.#open.get(keys.stream);
+    if (from > (keeper()?.stored ?? from)) await keeper()?.flush();
+    const first = await store.slice(keys.stream, HEAD_BYTES + from);
+    await checkPlace(store, keys, from, first);
+    const takeOver = (): Promise<StreamOwner | undefined> => this.#takeOver(account, id, keys);
+    const text = readStream({ id, keys, head, first, store, environment, signal, keeper, takeOver }, options);
+    return { text, isOver: first === END_MARK };
   }
 
   /**
@@ -154,15 +189,15 @@ export class KeptStreams {
   async stop(account: string, id: string): Promise<StopResult> {
     const { store } = this.#options;
     const [keys, head] = await this.#find(account, id);
-    const { bytes, owner, isDropped } = head;
-    const keeper = this.#open.get(keys.head);
+    const keeper = this.#open.get(keys.stream);
     if (keeper?.isOpen === true) {
-      keeper.onStop('stopped');
+      void keeper.onStop('stopped');
       return 'stopping';
     }
-    const goesOn = bytes === undefined && !isDropped && !isAbandoned(head, await store.get(aliveKey(owner)));
-    if (!goesOn) {
-      await this.#delete(keys, bytes === undefined ? Infinity : Math.ceil(bytes / CHUNK_BYTES));
+    const text = await store.slice(keys.stream, HEAD_BYTES);
+    const { owner, number } = ownerIn(text) ?? head;
+    if (text.endsWith(END_MARK) || isAbandoned({ owner, number }, await store.get(aliveKey(owner)))) {
+      await this.#delete(keys);
       return 'deleted';
     }
     await store.set(keys.stop, true, STOP_MS);
@@ -182,23 +217,26 @@ export class KeptStreams {
 
   /** Ends what goes on, writes what is not written yet, and closes a store of its own. */
   async close(): Promise<void> {
-    const open = [...this.#open.values()];
-    for (const keeper of open) keeper.onStop('closed');
-    await Promise.all(open.map((keeper) => keeper.end()));
+    const end = async (keeper: StreamKeeper): Promise<void> => {
+      keeper.hurry();
+      await keeper.onStop('closed');
+      await keeper.end();
+    };
+    await Promise.all([...this.#open.values()].map(end));
     this.#stopBeat();
     if (this.#options.ownsStore) await this.#options.store.close?.();
   }
 
   async #find(account: string, id: string): Promise<readonly [StreamKeys, StreamHead]> {
     const keys = keysOf(account, id);
-    const head = readHead(await this.#options.store.get(keys.head));
+    const head = readHead(await this.#options.store.slice(keys.stream, 0, HEAD_BYTES));
     if (head === undefined) {
       throw errorOf(
         404,
         'There is no such stream: it was never kept, or its time is over, or it is of another account',
       );
     }
-    if (head.isDropped) {
+    if (head.isDropped === true) {
       throw errorOf(404, 'This stream is not kept: it has more bytes than streams.maxBytes or streams.maxTotalBytes');
     }
     return [keys, head];
@@ -212,7 +250,7 @@ export class KeptStreams {
       if (!isOver && this.#bytes + bytes <= maxTotalBytes) break;
       this.#ended.delete(key);
       this.#bytes -= ended.bytes;
-      if (!isOver) void this.#delete(ended.keys, ended.chunks).catch((error: unknown) => this.#warn(error));
+      if (!isOver) void this.#delete(ended.keys).catch((error: unknown) => this.#warn(error));
     }
     if (this.#bytes + bytes > maxTotalBytes) return false;
     this.#bytes += bytes;
@@ -220,46 +258,72 @@ export class KeptStreams {
   }
 
   #settle(keeper: StreamKeeper): void {
-    const { keys, bytes, chunks } = keeper;
-    const { environment, keepMs } = this.#options;
-    if (!this.#open.delete(keys.head)) return;
-    if (keeper.isDropped) this.#bytes -= keeper.counted;
-    else this.#ended.set(keys.head, { keys, chunks, bytes, until: environment.now() + keepMs });
+    const { keys, head } = keeper;
+    const { environment, keepMs, store } = this.#options;
+    if (!this.#open.delete(keys.stream)) return;
+    if (keeper.isDropped || keeper.isTaken) this.#bytes -= keeper.counted;
+    else this.#ended.set(keys.stream, { keys, bytes: keeper.counted, until: environment.now() + keepMs });
+    // Nobody goes on with it any more.
+    if (head.isContinued === true && !keeper.isTaken) void orWarn(() => store.delete(keys.request), this.#warn);
     if (this.#open.size === 0) this.#stopBeat();
   }
 
-  async #delete(keys: StreamKeys, chunks: number): Promise<void> {
+  async #delete(keys: StreamKeys): Promise<void> {
     const { store } = this.#options;
-    await store.delete(keys.head);
-    for (let index = 0; index < chunks; index += 1) {
-      if (chunks === Infinity && (await store.get(keys.chunk(index))) === undefined) break;
-      await store.delete(keys.chunk(index));
-    }
-    const ended = this.#ended.get(keys.head);
+    for (const key of [keys.stream, keys.request, keys.lost]) await store.delete(key);
+    const ended = this.#ended.get(keys.stream);
     if (ended === undefined) return;
-    this.#ended.delete(keys.head);
+    this.#ended.delete(keys.stream);
     this.#bytes -= ended.bytes;
+  }
+
+  /**
+   * Goes on with a stream whose owner is gone. Whoever adds to it first does, and says so in a comment, which is a part
+   * of the stream; gives that instance, or undefined where none can.
+   */
+  async #takeOver(account: Account, id: string, keys: StreamKeys): Promise<StreamOwner | undefined> {
+    const { store } = this.#options;
+    const { goOn } = this;
+    for (;;) {
+      const head = readHead(await store.slice(keys.stream, 0, HEAD_BYTES));
+      if (head === undefined || head.isDropped === true || head.isContinued !== true) return undefined;
+      const kept = await store.slice(keys.stream, HEAD_BYTES);
+      const before = ownerIn(kept) ?? head;
+      if (kept.endsWith(END_MARK) || !isAbandoned(before, await store.get(aliveKey(before.owner)))) return before;
+      const request = read.string(await store.get(keys.request));
+      if (goOn === undefined || request === undefined || kept.includes(LAST_COMMENT)) return undefined;
+      const bytes = byteLength(kept);
+      if (!this.#makeRoom(bytes)) return undefined;
+      const keeper = this.#keeper(keys, head.format, true, bytes);
+      const { owner, number } = keeper.head;
+      // Before anybody sees that the stream is ours, it must be seen that we live.
+      await this.#live();
+      if (await keeper.take(`: continued by ${owner} ${number}\n\n`)) {
+        goOn({ account, id, format: head.format, request, kept, keeper });
+        return { owner, number };
+      }
+      keeper.leave();
+    }
   }
 
   /** Says that this instance lives, looks for streams that should stop, and does so again after a while. */
   async #live(): Promise<void> {
     const { store, environment } = this.#options;
     const owner = this.#owner ?? '';
+    this.#stopBeat();
     this.#beat = environment.setTimer(() => {
       this.#beat = undefined;
-      if (this.#open.size > 0) void this.#live().catch((error: unknown) => this.#warn(error));
+      if (this.#open.size > 0) void this.#live().catch(this.#warn);
     }, BEAT_MS);
-    const open = [...this.#open.values()].map(({ number }) => number);
+    const open = [...this.#open.values()].map(({ head }) => head.number);
     await store.set(aliveKey(owner), { next: this.#next, open } satisfies SignOfLife, ALIVE_MS);
     const stops = read.number(await store.get(stopsKey(owner))) ?? 0;
-    const wasAsked = stops !== this.#stops;
+    if (stops === this.#stops) return;
     this.#stops = stops;
     for (const keeper of this.#open.values()) {
-      if (wasAsked && (await store.get(keeper.keys.stop)) !== undefined) {
-        await store.delete(keeper.keys.stop);
-        keeper.onStop('stopped');
-      }
-      await keeper.refresh();
+      if ((await store.get(keeper.keys.stop)) === undefined) continue;
+      await store.delete(keeper.keys.stop);
+      void keeper.onStop('stopped');
     }
   }
 
@@ -268,10 +332,41 @@ export class KeptStreams {
     this.#beat = undefined;
   }
 
-  #warn(error: unknown): void {
+  readonly #warn = (error: unknown): void => {
     const { environment, warn } = this.#options;
     if (environment.now() - this.#warnedAt < 60_000) return;
     this.#warnedAt = environment.now();
     warn(`A stream is not kept, because its store failed (${error instanceof Error ? error.name : 'something'})`);
+  };
+}
+
+/** Who goes on with a stream by what is kept of it; undefined where its first owner does. */
+function ownerIn(kept: string): StreamOwner | undefined {
+  const [, owner, number] = [...kept.matchAll(/^: continued by (\w+) (\d+)\n\n/gm)].at(-1) ?? [];
+  return owner === undefined ? undefined : { owner, number: Number(number) };
+}
+
+/** @throws {@link RouterError} 400 for a place that there is not. */
+async function checkPlace(store: StreamStore, { stream }: StreamKeys, from: number, first: string): Promise<void> {
+  if (from === 0) return;
+  const at = HEAD_BYTES + from;
+  // Of a character, one byte is missing at least.
+  if (first.startsWith('\uFFFD') && (await store.slice(stream, at, at + 3)) !== '\uFFFD') {
+    throw errorOf(400, `from is ${from}, which is inside a character: give the bytes up to the last whole event`);
+  }
+  if (first !== '') return;
+  const all = await store.slice(stream, HEAD_BYTES);
+  const bytes = byteLength(all) - 1;
+  if (all.endsWith(END_MARK) && from > bytes) {
+    throw errorOf(400, `from is ${from}, but this stream has only ${bytes} bytes`);
+  }
+}
+
+/** Does something whose failure is told, and hurts nobody. */
+async function orWarn(make: () => unknown, warn: (error: unknown) => void): Promise<void> {
+  try {
+    await make();
+  } catch (error) {
+    warn(error);
   }
 }

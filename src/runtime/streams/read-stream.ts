@@ -1,11 +1,19 @@
 /** Reads a kept stream from any byte on, at the instance that sends it or at another one. */
-import type { StateStore } from '../../contracts/state-store.ts';
 import type { Environment } from '../../platform/environment.ts';
-import { fromByteText } from '../../platform/byte-text.ts';
+import { fromByteText, toByteText } from '../../platform/byte-text.ts';
 import { wait } from '../../platform/wait.ts';
 import * as read from '../../platform/json.ts';
 import { lostEnding } from './lost-ending.ts';
-import { aliveKey, CHUNK_BYTES, isAbandoned, readHead, type StreamHead, type StreamKeys } from './stream-layout.ts';
+import {
+  aliveKey,
+  END_MARK,
+  HEAD_BYTES,
+  isAbandoned,
+  type StreamHead,
+  type StreamKeys,
+  type StreamOwner,
+  type StreamStore,
+} from './stream-layout.ts';
 import type { StreamKeeper } from './stream-keeper.ts';
 
 /** Milliseconds between two looks at a stream of another instance. */
@@ -14,19 +22,27 @@ const POLL_MS = 200;
 const READER_MS = 10_000;
 /** Milliseconds between two such notes. */
 const READER_NOTE_MS = 3_000;
-/** Looks in a row that must find nothing of a stream, or of its owner: the store may be busy. */
+/** Milliseconds between two looks at a stream that ends here. */
+const SETTLING_MS = 20;
+/** Looks in a row that must find nothing of a stream's owner: the store may be busy. */
 const MISSES = 3;
+/** Bytes in which the first frame of a stream lies, and the last one of what is written. */
+const FRAME_BYTES = 16_384;
 
 /** What a reader works with. */
 export interface ReaderContext {
   readonly id: string;
   readonly keys: StreamKeys;
   readonly head: StreamHead;
-  readonly store: StateStore;
+  /** What the store had from the reader's first byte on, with the end mark. */
+  readonly first: string;
+  readonly store: StreamStore;
   readonly environment: Environment;
   readonly signal: AbortSignal;
   /** What keeps the stream, where that is this instance. */
   readonly keeper: () => StreamKeeper | undefined;
+  /** Who goes on with the stream now that its owner is gone; undefined where nobody does. */
+  readonly takeOver: () => Promise<StreamOwner | undefined>;
 }
 
 /** What is read. */
@@ -42,11 +58,10 @@ export interface ReadOptions {
  * Ends without one when the signal is aborted.
  */
 export async function* readStream(context: ReaderContext, { from, hasIds }: ReadOptions): AsyncGenerator<string, void> {
-  const { id, head, signal } = context;
+  const { signal } = context;
   const bytes = readBytes(context, from);
   let held = '';
   let offset = from;
-  let last = '';
   for (;;) {
     const { done, value } = await bytes.next();
     if (signal.aborted) return;
@@ -56,9 +71,7 @@ export async function* readStream(context: ReaderContext, { from, hasIds }: Read
       } else {
         // A frame that is cut would spoil the error behind it.
         const cut = offset > from || from === 0 ? '' : '\n\n';
-        if (last === '') last = await textBefore(context, offset);
-        const first = await textBefore(context, 1);
-        yield cut + (head.lost ?? lostEnding(head.format, id, fromByteText(wholeFrames(first)), fromByteText(last)));
+        yield cut + (await lostFrames(context, offset));
       }
       return;
     }
@@ -66,7 +79,6 @@ export async function* readStream(context: ReaderContext, { from, hasIds }: Read
     const frames = wholeFrames(held);
     if (frames === '') continue;
     held = held.slice(frames.length);
-    last = frames;
     yield fromByteText(hasIds ? withIds(frames, offset) : frames);
     offset += frames.length;
   }
@@ -86,45 +98,58 @@ function withIds(frames: string, offset: number): string {
   });
 }
 
-/** The bytes of the chunk that ends at a place or holds it. */
-async function textBefore({ store, keys, keeper }: ReaderContext, end: number): Promise<string> {
-  if (end === 0) return '';
-  const index = Math.floor((end - 1) / CHUNK_BYTES);
-  return keeper()?.chunk(index) ?? read.string(await store.get(keys.chunk(index))) ?? '';
+/** What readers of a stream get that nobody goes on with. */
+async function lostFrames(context: ReaderContext, end: number): Promise<string> {
+  const { id, keys, head, store } = context;
+  if (head.format === 'text') return read.string(await store.get(keys.lost)) ?? '';
+  const first = wholeFrames(await slice(context, 0, Math.min(end, FRAME_BYTES)));
+  const last = await slice(context, Math.max(0, end - FRAME_BYTES), end);
+  return lostEnding(head.format, id, fromByteText(first), fromByteText(last));
+}
+
+/** Bytes of the stream that are stored. */
+async function slice({ store, keys }: ReaderContext, from: number, to?: number): Promise<string> {
+  return toByteText(await store.slice(keys.stream, HEAD_BYTES + from, to === undefined ? to : HEAD_BYTES + to));
 }
 
 /** Bytes from a place on, and how they ended. */
 async function* readBytes(context: ReaderContext, from: number): AsyncGenerator<string, 'complete' | 'lost' | 'left'> {
-  const { keys, store, environment, signal } = context;
+  const { keys, store, environment, signal, head } = context;
+  let owner: StreamOwner = head;
   let offset = from;
   let misses = 0;
   let notedAt = -Infinity;
+  let stored = toByteText(context.first);
   while (!signal.aborted) {
+    const isEnd = stored.endsWith(END_MARK);
     const keeper = context.keeper();
-    const index = Math.floor(offset / CHUNK_BYTES);
-    const begun = offset % CHUNK_BYTES;
-    const chunk = keeper?.chunk(index) ?? read.string(await store.get(keys.chunk(index))) ?? '';
-    if (chunk.length > begun) {
-      yield chunk.slice(begun);
-      offset += chunk.length - begun;
+    const bytes = isEnd ? stored.slice(0, -1) : stored + toByteText(keeper?.unstored(offset + stored.length) ?? '');
+    stored = '';
+    if (bytes !== '') {
+      yield bytes;
+      offset += bytes.length;
       misses = 0;
-      continue;
     }
-    if (keeper?.isOpen === true) {
-      await changed(keeper, signal);
-      continue;
+    if (isEnd) return 'complete';
+    if (bytes === '') {
+      if (keeper?.isOpen === true && offset >= keeper.stored) await changed(keeper, signal);
+      else if (keeper === undefined) {
+        misses = isAbandoned(owner, await store.get(aliveKey(owner.owner))) ? misses + 1 : 0;
+        if (misses >= MISSES) {
+          const next = await context.takeOver();
+          if (next === undefined) return 'lost';
+          owner = next;
+          misses = 0;
+        }
+        if (environment.now() - notedAt >= READER_NOTE_MS) {
+          notedAt = environment.now();
+          await store.set(keys.readers, true, READER_MS);
+        }
+        await wait(environment, POLL_MS, signal);
+      } else await wait(environment, SETTLING_MS, signal);
     }
-    const head = readHead(await store.get(keys.head));
-    if (head === undefined || head.isDropped || keeper?.isDropped === true) return 'lost';
-    if (head.bytes !== undefined && offset >= head.bytes) return 'complete';
-    const isMissing = head.bytes !== undefined || isAbandoned(head, await store.get(aliveKey(head.owner)));
-    misses = isMissing ? misses + 1 : 0;
-    if (misses >= MISSES) return 'lost';
-    if (environment.now() - notedAt >= READER_NOTE_MS) {
-      notedAt = environment.now();
-      await store.set(keys.readers, true, READER_MS);
-    }
-    await wait(environment, POLL_MS, signal);
+    // What is here is only in the store once it is written.
+    if (context.keeper()?.isAhead(offset) !== true) stored = await slice(context, offset);
   }
   return 'left';
 }

@@ -1,17 +1,34 @@
 /** Writes one stream into a state store while it is sent. */
-import type { StateStore } from '../../contracts/state-store.ts';
 import type { Environment, Timer } from '../../platform/environment.ts';
-import { toByteText } from '../../platform/byte-text.ts';
-import { CHUNK_BYTES, storedHead, type StreamHead, type StreamKeys } from './stream-layout.ts';
+import { byteLength } from '../../platform/byte-text.ts';
+import {
+  afterBytes,
+  END_MARK,
+  HEAD_BYTES,
+  LAST_COMMENT,
+  storedHead,
+  type StreamHead,
+  type StreamKeys,
+  type StreamStore,
+} from './stream-layout.ts';
 
 /**
- * Milliseconds between two writes of a stream that goes on, unless a chunk is full before: what was sent within them is
- * lost when its instance dies. More often costs more CPU than the stream itself.
+ * Milliseconds between two writes of a stream that goes on: what was sent within them is lost when its instance dies. More
+ * often costs more CPU than the stream itself.
  */
-export const FLUSH_MS = 500;
-
+const FLUSH_MS = 500;
+/** The same for a stream that is sent only once it is written, because another instance may go on with it. */
+const FIRST_FLUSH_MS = 40;
+/** Characters that are written before the time. */
+const FLUSH_CHARACTERS = 16_384;
 /** Milliseconds that what is kept outlives twice its time while the stream goes on. */
 const SLACK_MS = 20_000;
+/**
+ * How often a store is tried again before a stream goes on without it, and milliseconds between two tries. Not a time: a
+ * process that was stopped meanwhile has to look first whether another one goes on with the stream.
+ */
+const TRIES = 40;
+const RETRY_MS = 250;
 
 /** Why a stream ends early: somebody wanted it to stop, or its router is closed. */
 export type StreamStopReason = 'stopped' | 'closed';
@@ -19,8 +36,10 @@ export type StreamStopReason = 'stopped' | 'closed';
 /** What a keeper works with. */
 export interface KeeperContext {
   readonly keys: StreamKeys;
-  readonly head: Pick<StreamHead, 'format' | 'owner' | 'number' | 'lost'>;
-  readonly store: StateStore;
+  readonly head: StreamHead;
+  /** Bytes that another instance has written. Default 0. */
+  readonly stored?: number | undefined;
+  readonly store: StreamStore;
   readonly environment: Environment;
   readonly keepMs: number;
   readonly maxBytes: number;
@@ -31,58 +50,66 @@ export interface KeeperContext {
   readonly onFailed: (error: unknown) => void;
 }
 
+/** Milliseconds that something of a stream which goes on is kept. */
+export function lifeOf({ keepMs }: Pick<KeeperContext, 'keepMs'>): number {
+  return 2 * keepMs + SLACK_MS;
+}
+
 /** Keeps one stream while it is sent, at the instance that sends it. */
 export class StreamKeeper {
   readonly #context: KeeperContext;
-  /** What was sent since the last look, as it was sent. */
+  /** What was sent since the last write began. */
   #parts: string[] = [];
   #characters = 0;
-  /** Bytes of the last chunk. */
-  #tail: string[] = [];
-  #tailBytes = 0;
-  /** Chunks that are full. */
-  #full = 0;
-  /** Full chunks that are not written yet. */
-  readonly #unwritten = new Map<number, string>();
+  /** What is being written. */
+  #underWay = '';
+  /** Bytes that are written. */
+  #stored: number;
+  #counted: number;
   #timer: Timer | undefined;
   #writing: Promise<void> | undefined;
-  #isWanted = false;
-  #counted = 0;
-  /** True once the head was written a second time. */
-  #isSettled = false;
-  #refreshedAt: number;
-  #state: 'open' | 'ended' | 'dropped' = 'open';
+  /** Monotonic milliseconds. */
+  #wroteAt = -Infinity;
+  #hasEnd = false;
+  #isHurried = false;
+  #isClaimed = false;
+  #state: 'open' | 'ended' | 'dropped' | 'taken' = 'open';
   #waiting: (() => void)[] = [];
+  #onSettled: () => void = ignore;
   /** Ends the stream at its source, with an error as its last event. */
-  onStop: (reason: StreamStopReason) => void = ignore;
+  onStop: (reason: StreamStopReason) => void | Promise<void> = ignore;
+  /** Called with what is written, of a stream that is sent only then; with all of the rest where it is not kept. */
+  onStored: (text: string) => void = ignore;
+  /** Called where another instance goes on with the stream. */
+  onTaken: () => void = ignore;
 
   constructor(context: KeeperContext) {
     this.#context = context;
-    this.#refreshedAt = context.environment.now();
+    this.#stored = context.stored ?? 0;
+    this.#counted = this.#stored;
   }
 
-  get number(): number {
-    return this.#context.head.number;
+  get head(): StreamHead {
+    return this.#context.head;
   }
 
   get keys(): StreamKeys {
     return this.#context.keys;
   }
 
-  /** Bytes that were sent. */
-  get bytes(): number {
-    this.#absorb();
-    return this.#full * CHUNK_BYTES + this.#tailBytes;
+  /** Bytes that are written. */
+  get stored(): number {
+    return this.#stored;
+  }
+
+  /** Characters that are not written yet. */
+  get unwritten(): number {
+    return this.#underWay.length + this.#characters;
   }
 
   /** Bytes for which there was room, also where they were dropped since. */
   get counted(): number {
     return this.#counted;
-  }
-
-  /** Chunks that were begun. */
-  get chunks(): number {
-    return this.#full + (this.#tailBytes > 0 ? 1 : 0);
   }
 
   get isOpen(): boolean {
@@ -94,37 +121,86 @@ export class StreamKeeper {
     return this.#state === 'dropped';
   }
 
+  /** True where the stream is another instance's by now. */
+  get isTaken(): boolean {
+    return this.#state === 'taken';
+  }
+
+  /** Resolves when everything is written, or nothing will be. */
+  whenSettled(): Promise<void> {
+    return new Promise((resolve) => (this.#onSettled = resolve));
+  }
+
   /** Writes the head, so that the stream is found by other instances before its first byte is sent. */
   async begin(): Promise<void> {
-    await this.#writeHead();
+    const { store, keys, head } = this.#context;
+    const text = storedHead(head);
+    if (await store.append(keys.stream, text, 0, lifeOf(this.#context))) return;
+    // A program gives its streams what ids it likes.
+    await store.delete(keys.stream);
+    if (!(await store.append(keys.stream, text, 0, lifeOf(this.#context)))) throw new RangeError('it takes no streams');
   }
 
   /** Notes what is sent. */
   push(text: string): void {
-    if (this.#state !== 'open' || text === '') return;
+    if (text === '') return;
+    if (this.#state !== 'open') return this.#state === 'taken' ? undefined : this.onStored(text);
     this.#parts.push(text);
     this.#characters += text.length;
-    if (this.#waiting.length > 0) this.#wakeReaders();
-    if (this.#tailBytes + this.#characters >= CHUNK_BYTES) void this.#flush();
-    else this.#timer ??= this.#context.environment.setTimer(this.#onTimer, FLUSH_MS);
+    if (this.#waiting.length > 0 && this.head.isContinued !== true) this.#wakeReaders();
+    if (this.#writing !== undefined) return;
+    if (this.#characters >= FLUSH_CHARACTERS) void this.#flush();
+    else this.#writeLater();
   }
 
   /** The stream is over; its last bytes were noted. */
-  end(): Promise<void> {
-    if (this.#state === 'open') {
-      this.#absorb();
-      // It may have outgrown its limit with its last bytes.
-      if (this.#state === 'open') this.#state = 'ended';
-      this.#wakeReaders();
-      this.#isWanted = true;
-    }
-    return this.#flush();
+  async end(): Promise<void> {
+    if (this.#state === 'open') this.#state = 'ended';
+    this.#wakeReaders();
+    // A write that is under way may have begun before the end.
+    do await this.#flush();
+    while (this.#state === 'ended' && !this.#hasEnd);
   }
 
-  /** The bytes of a chunk that are here; undefined where they are in the store. */
-  chunk(index: number): string | undefined {
-    this.#absorb();
-    return index === this.#full ? this.#tail.join('') : this.#unwritten.get(index);
+  /** Writes what was noted. */
+  async flush(): Promise<void> {
+    while (this.#state === 'open' && (this.#parts.length > 0 || this.#underWay !== '')) await this.#flush();
+  }
+
+  /**
+   * Keeps others from going on with the stream, before it is accounted for; false where one does already. Where the
+   * store is away for long, the stream ends here all the same.
+   */
+  async claimEnd(): Promise<boolean> {
+    if (!this.#isClaimed) this.push(LAST_COMMENT);
+    this.#isClaimed = true;
+    await this.flush();
+    return !this.isTaken;
+  }
+
+  /** Adds a first text to what another instance has written; false where somebody else has done so. */
+  async take(text: string): Promise<boolean> {
+    const { store, keys } = this.#context;
+    if (!(await store.append(keys.stream, text, HEAD_BYTES + this.#stored, lifeOf(this.#context)))) return false;
+    this.#stored += text.length;
+    return true;
+  }
+
+  /** Ends a stream that could not be taken. */
+  leave(): void {
+    this.#state = 'taken';
+    this.#settle();
+  }
+
+  /** What readers here may have that is not in the store yet, from a byte on. */
+  unstored(from: number): string {
+    if (this.head.isContinued === true || from < this.#stored) return '';
+    return afterBytes(this.#underWay + this.#parts.join(''), from - this.#stored);
+  }
+
+  /** True where a reader here has all that is written. */
+  isAhead(from: number): boolean {
+    return this.#state === 'open' && from >= this.#stored;
   }
 
   /** Calls back once, when there is more or the stream is over. */
@@ -141,38 +217,32 @@ export class StreamKeeper {
     return this.#waiting.length > 0;
   }
 
-  /** Writes anew what would be gone before a stream that lasts is over. */
-  async refresh(): Promise<void> {
-    const { environment, keepMs, store, keys } = this.#context;
-    if (this.#state !== 'open') return;
-    if (!this.#isSettled && environment.now() > this.#refreshedAt) {
-      // The store may have been away when the stream began.
-      this.#isSettled = true;
-      await this.#writeHead();
-    }
-    if (environment.now() - this.#refreshedAt < keepMs) return;
-    this.#refreshedAt = environment.now();
-    await this.#writeHead();
-    for (let index = 0; index < this.#full; index += 1) {
-      const text = await store.get(keys.chunk(index));
-      if (text !== undefined && this.#state === 'open') await store.set(keys.chunk(index), text, this.#chunkMs);
-    }
+  /** Does not wait for a store that is away any more. */
+  hurry(): void {
+    this.#isHurried = true;
   }
 
   /** Forgets what was kept: the stream goes on without. */
   drop(): void {
-    if (this.#state === 'dropped') return;
-    this.#state = 'dropped';
-    this.#parts = [];
-    this.#tail = [];
-    this.#unwritten.clear();
-    this.#wakeReaders();
-    this.#isWanted = true;
+    if (this.#state === 'dropped' || this.#state === 'taken') return;
+    this.#giveUp();
     void this.#flush();
   }
 
-  get #chunkMs(): number {
-    return 2 * this.#context.keepMs + SLACK_MS;
+  #giveUp(): void {
+    const rest = this.#underWay + this.#parts.join('');
+    this.#state = 'dropped';
+    this.#underWay = '';
+    this.#parts = [];
+    this.#wakeReaders();
+    if (rest !== '') this.onStored(rest);
+  }
+
+  #writeLater(): void {
+    if (this.#timer !== undefined) return;
+    const { environment, head } = this.#context;
+    const ms = head.isContinued === true ? this.#wroteAt + FIRST_FLUSH_MS - environment.now() : FLUSH_MS;
+    this.#timer = environment.setTimer(this.#onTimer, Math.max(0, ms));
   }
 
   readonly #onTimer = (): void => {
@@ -186,97 +256,99 @@ export class StreamKeeper {
     for (const callback of waiting) callback();
   }
 
-  /** Puts what was sent into chunks. */
-  #absorb(): void {
-    if (this.#parts.length === 0 || this.#state !== 'open') return;
-    const text = toByteText(this.#parts.join(''));
-    this.#parts = [];
-    this.#characters = 0;
-    const { maxBytes, makeRoom } = this.#context;
-    if (this.#full * CHUNK_BYTES + this.#tailBytes + text.length > maxBytes || !makeRoom(text.length)) {
-      this.drop();
-      return;
-    }
-    this.#counted += text.length;
-    this.#isWanted = true;
-    let at = 0;
-    while (text.length - at >= CHUNK_BYTES - this.#tailBytes) {
-      const next = at + CHUNK_BYTES - this.#tailBytes;
-      this.#tail.push(text.slice(at, next));
-      this.#unwritten.set(this.#full, this.#tail.join(''));
-      this.#full += 1;
-      this.#tail = [];
-      this.#tailBytes = 0;
-      at = next;
-    }
-    if (at === text.length) return;
-    this.#tail.push(at === 0 ? text : text.slice(at));
-    this.#tailBytes += text.length - at;
-  }
-
   /** Writes what is new, one write after the other. */
   #flush(): Promise<void> {
-    this.#absorb();
     if (this.#timer !== undefined) this.#context.environment.clearTimer(this.#timer);
     this.#timer = undefined;
-    if (this.#writing === undefined && this.#isWanted) this.#writing = this.#write();
-    return this.#writing ?? Promise.resolve();
+    return (this.#writing ??= this.#write());
   }
 
   async #write(): Promise<void> {
-    try {
-      while (this.#isWanted) {
-        this.#isWanted = false;
-        await this.#writeOnce();
-      }
-    } catch (error) {
-      this.#fail(error);
+    const { environment, head } = this.#context;
+    this.#wroteAt = environment.now();
+    const text = this.#take();
+    const isLast = this.#state === 'ended';
+    const isDone = (text === '' && !isLast) || (await this.#append(isLast ? text + END_MARK : text));
+    if (this.#state === 'dropped') await this.#forget();
+    else if (isDone) {
+      this.#hasEnd ||= isLast;
+      this.#underWay = '';
+      this.#stored += byteLength(text);
+      if (head.isContinued === true) this.#wakeReaders();
+      this.onStored(text);
     }
     this.#writing = undefined;
-    // Something may have come with the last of them.
-    if (this.#isWanted) await this.#flush();
-    else if (this.#state !== 'open') this.#context.onSettled(this);
+    if (this.#state === 'open' && this.#parts.length > 0) this.#writeLater();
+    else if (this.#state !== 'open' && (this.#state !== 'ended' || this.#hasEnd)) this.#settle();
   }
 
-  async #writeOnce(): Promise<void> {
-    const { store, keys, keepMs } = this.#context;
-    if (this.#state === 'dropped') return this.#forget();
-    const chunks = [...this.#unwritten];
-    if (this.#tailBytes > 0) chunks.push([this.#full, this.#tail.join('')]);
-    // Longer than the head, without which nobody looks for them.
-    const ttlMs = this.#state === 'ended' ? keepMs + SLACK_MS : this.#chunkMs;
-    await Promise.all(chunks.map(([index, text]) => store.set(keys.chunk(index), text, ttlMs)));
-    for (const [index, text] of chunks) if (this.#unwritten.get(index) === text) this.#unwritten.delete(index);
-    if (this.#state === 'ended' && !this.#isWanted) await this.#writeHead();
-  }
-
-  /** The head comes last at the end: whoever sees how long the stream is finds all of it. */
-  async #writeHead(): Promise<void> {
-    const { store, keys, head, keepMs } = this.#context;
-    const isOpen = this.#state === 'open';
-    const value = storedHead({
-      ...head,
-      bytes: this.#state === 'ended' ? this.#full * CHUNK_BYTES + this.#tailBytes : undefined,
-      isDropped: this.isDropped,
-    });
-    await store.set(keys.head, value, isOpen ? this.#chunkMs : keepMs);
-  }
-
-  async #forget(): Promise<void> {
-    const { store, keys } = this.#context;
-    await this.#writeHead();
-    for (let index = 0; index <= this.#full; index += 1) await store.delete(keys.chunk(index));
-  }
-
-  /** A store that fails costs the stream its second life, and nothing else. */
-  #fail(error: unknown): void {
-    this.#context.onFailed(error);
-    this.#isWanted = false;
-    this.#state = 'dropped';
+  /** What is to be written next, as one text. */
+  #take(): string {
+    if (this.#parts.length === 0 || this.#state === 'dropped' || this.#state === 'taken') return '';
+    const text = this.#parts.join('');
     this.#parts = [];
-    this.#tail = [];
-    this.#unwritten.clear();
+    this.#characters = 0;
+    this.#underWay = text;
+    const bytes = byteLength(text);
+    const { maxBytes, makeRoom } = this.#context;
+    if (this.#stored + bytes > maxBytes || !makeRoom(bytes)) {
+      this.#giveUp();
+      return '';
+    }
+    this.#counted += bytes;
+    return text;
+  }
+
+  /** Adds to what is written; false where that cannot be done. */
+  async #append(text: string): Promise<boolean> {
+    const { store, keys, environment, keepMs, head } = this.#context;
+    const ttlMs = this.#state === 'ended' ? keepMs : lifeOf(this.#context);
+    const at = HEAD_BYTES + this.#stored;
+    for (let tries = 1; ; tries += 1) {
+      let failure: unknown;
+      try {
+        const added = store.append(keys.stream, text, at, ttlMs);
+        if (added instanceof Promise ? await added : added) return true;
+        // Where there is less than was written, the store is away, and something else answers in its place.
+        if (head.isContinued === true && (await store.slice(keys.stream, at)) !== '') {
+          this.#lose();
+          return false;
+        }
+      } catch (error) {
+        failure = error;
+      }
+      if (this.#state === 'dropped') return false;
+      if (this.#isHurried || tries >= TRIES) {
+        this.#context.onFailed(failure);
+        this.#giveUp();
+        return false;
+      }
+      await new Promise<void>((resolve) => environment.setTimer(resolve, RETRY_MS));
+    }
+  }
+
+  #settle(): void {
+    this.#context.onSettled(this);
+    this.#onSettled();
+  }
+
+  #lose(): void {
+    this.#state = 'taken';
+    this.#underWay = '';
+    this.#parts = [];
     this.#wakeReaders();
+    this.onTaken();
+  }
+
+  /** Nobody finds anything of it but that it was dropped. */
+  async #forget(): Promise<void> {
+    const { store, keys, head, keepMs, onFailed } = this.#context;
+    try {
+      await store.delete(keys.stream);
+      await store.append(keys.stream, storedHead({ ...head, isDropped: true }), 0, keepMs);
+    } catch (error) {
+      onFailed(error);
+    }
   }
 }
 

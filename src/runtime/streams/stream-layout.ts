@@ -1,14 +1,28 @@
+import type { StateStore } from '../../contracts/state-store.ts';
+import { fromByteText, toByteText } from '../../platform/byte-text.ts';
 import type { JsonValue } from '../../protocol/json.ts';
 import type { ApiFormatName } from '../../protocol/api-format.ts';
 import * as read from '../../platform/json.ts';
 
 /**
- * How a kept stream lies in a state store: a head, and its bytes in chunks of one size, so that the chunk of any byte is
- * known. Keys hold the account, so a stream is found by its own account alone.
+ * How a kept stream lies in a state store: one text that grows, of a head of fixed length, its bytes, and a mark at its
+ * end. So a stream is begun, written and ended with one command each, and read with one. Whoever adds to it says how long
+ * it is, and nothing is added where that is wrong: of several instances that would go on with it, one does.
+ *
+ * Keys hold the account, so a stream is found by its own account alone.
  */
 
-/** Bytes of a chunk. The last one is written again while it grows. */
-export const CHUNK_BYTES = 16_384;
+/** A store that streams can be kept in. */
+export type StreamStore = StateStore & Required<Pick<StateStore, 'append' | 'slice'>>;
+
+/** Bytes before those of the stream. */
+export const HEAD_BYTES = 128;
+
+/** Comes after the last byte. JSON and comments of ours hold none; what programs send is freed of it. */
+export const END_MARK = '\0';
+
+/** The comment before the last events of a stream that could be continued: from here on its owner alone may end it. */
+export const LAST_COMMENT = ': last\n\n';
 
 /** API format of a stream, or `text` for one that the program sends itself. */
 export type StreamFormat = 'chat' | ApiFormatName | 'text';
@@ -20,32 +34,37 @@ export interface StreamHead {
   readonly owner: string;
   /** Its number among the streams of its owner. */
   readonly number: number;
-  /** Bytes of all of it. Undefined while it goes on. */
-  readonly bytes: number | undefined;
   /** True where it outgrew its limit: nothing of it is kept. */
-  readonly isDropped: boolean;
-  /** What readers get after the last frame when its owner died; undefined where that follows from the format. */
-  readonly lost: string | undefined;
+  readonly isDropped?: boolean | undefined;
+  /** True where another instance may go on with it: its request is kept. */
+  readonly isContinued?: boolean | undefined;
 }
 
 /** Keys of one stream. */
 export interface StreamKeys {
-  readonly head: string;
+  readonly stream: string;
   /** Set where somebody wants it to stop. */
   readonly stop: string;
   /** Set while somebody reads it at another instance. */
   readonly readers: string;
-  readonly chunk: (index: number) => string;
+  /** What readers get after the last frame when its owner died, where that does not follow from its format. */
+  readonly lost: string;
+  /** What an instance needs to go on with it. */
+  readonly request: string;
+  /** The instance that goes on with it, once its first one is gone. */
+  readonly owner: string;
 }
 
 /** The keys of a stream of an account. */
 export function keysOf(account: string, id: string): StreamKeys {
   const stream = `stream\n{${encodeURIComponent(account)}}\n${encodeURIComponent(id)}`;
   return {
-    head: stream,
+    stream,
     stop: `${stream}\nstop`,
     readers: `${stream}\nreaders`,
-    chunk: (index) => `${stream}\n${index}`,
+    lost: `${stream}\nlost`,
+    request: `${stream}\nrequest`,
+    owner: `${stream}\nowner`,
   };
 }
 
@@ -62,11 +81,14 @@ export interface SignOfLife {
   readonly open: readonly number[];
 }
 
+/** Who sends a stream. */
+export type StreamOwner = Pick<StreamHead, 'owner' | 'number'>;
+
 /**
  * True for a stream that nobody sends any more: its owner is gone, or no longer has it. The store may have been away when
  * it ended.
  */
-export function isAbandoned({ number }: StreamHead, sign: JsonValue | undefined): boolean {
+export function isAbandoned({ number }: StreamOwner, sign: JsonValue | undefined): boolean {
   if (sign === undefined) return true;
   const { next, open } = read.object(sign);
   return number < (read.number(next) ?? 0) && !read.list(open).includes(number);
@@ -78,29 +100,33 @@ export function stopsKey(owner: string): string {
 }
 
 /** A head as it is stored. */
-export function storedHead({ format, owner, number, bytes, isDropped, lost }: StreamHead): JsonValue {
-  return {
-    format,
-    owner,
-    number,
-    ...(bytes === undefined ? {} : { bytes }),
-    ...(isDropped ? { dropped: true } : {}),
-    ...(lost === undefined ? {} : { lost }),
-  };
+export function storedHead({ format, owner, number, isDropped, isContinued }: StreamHead): string {
+  const head = { format, owner, number, dropped: isDropped, continued: isContinued };
+  return `${JSON.stringify(head).padEnd(HEAD_BYTES - 1)}\n`;
 }
 
 /** A head that was stored; undefined for what is none. */
-export function readHead(value: JsonValue | undefined): StreamHead | undefined {
-  const { format, owner, number, bytes, dropped, lost } = read.object(value);
+export function readHead(text: string): StreamHead | undefined {
+  const { format, owner, number, dropped, continued } = read.parseObject(text) ?? {};
   if (!isFormat(format) || typeof owner !== 'string') return undefined;
   return {
     format,
     owner,
     number: read.count(number) ?? 0,
-    bytes: read.count(bytes),
     isDropped: dropped === true,
-    lost: read.string(lost),
+    isContinued: continued === true,
   };
+}
+
+/** Who goes on with a stream, as it is stored under {@link StreamKeys.owner}; undefined for what is none. */
+export function readOwner(value: JsonValue | undefined): StreamOwner | undefined {
+  const { owner, number } = read.object(value);
+  return typeof owner === 'string' ? { owner, number: read.count(number) ?? 0 } : undefined;
+}
+
+/** What of a text follows its first bytes. */
+export function afterBytes(text: string, bytes: number): string {
+  return bytes === 0 ? text : fromByteText(toByteText(text).slice(bytes));
 }
 
 function isFormat(value: unknown): value is StreamFormat {

@@ -1,4 +1,5 @@
 /** The state store over Cloudflare Durable Objects. */
+import { fromByteText, toByteText } from '../../platform/byte-text.ts';
 import * as read from '../../platform/json.ts';
 import type { ChangedCounters, ChangeName, CounterChange, StateStore } from '../../contracts/state-store.ts';
 import type { JsonValue } from '../../protocol/json.ts';
@@ -19,6 +20,14 @@ export interface DurableObjectContext {
 type StateQuestion =
   | { readonly ask: 'get' | 'delete'; readonly key: string }
   | { readonly ask: 'set'; readonly key: string; readonly value: JsonValue; readonly ttlMs: number }
+  | {
+      readonly ask: 'append';
+      readonly key: string;
+      readonly text: string;
+      readonly at: number;
+      readonly ttlMs: number;
+    }
+  | { readonly ask: 'slice'; readonly key: string; readonly from: number; readonly to?: number | undefined }
   | { readonly ask: 'increment'; readonly key: string; readonly by: number; readonly ttlMs: number }
   | {
       readonly ask: 'change';
@@ -87,6 +96,12 @@ export class StateObject {
       case 'delete':
         this.#storage.sql.exec('DELETE FROM state WHERE key = ?', JSON.stringify(question.key));
         return undefined;
+      case 'append':
+        return this.#append(question.key, toByteText(question.text), question.at, lifeOf(question.ttlMs));
+      case 'slice': {
+        const value = this.#entry(question.key)?.value;
+        return typeof value === 'string' ? fromByteText(value.slice(question.from, question.to)) : '';
+      }
       case 'increment': {
         const { key, by, ttlMs } = question;
         const sum = (this.#count(key) ?? 0) + by;
@@ -115,6 +130,14 @@ export class StateObject {
     const kept = isKept ? { ...others, [name.number]: now } : others;
     this.#put(key, kept, lifeOf(REMEMBERED_MS));
     return changed;
+  }
+
+  #append(key: string, bytes: string, at: number, expires: number): boolean {
+    const value = this.#entry(key)?.value ?? '';
+    if (typeof value !== 'string') return false;
+    if (value.length !== at) return value.length > at && value.slice(at) === bytes;
+    this.#put(key, value + bytes, expires);
+    return true;
   }
 
   #sums(changes: readonly CounterChange[]): readonly number[] {
@@ -233,6 +256,9 @@ export function durableObjectStore(options: DurableObjectStoreOptions): StateSto
     set: async (key, value, ttlMs) => void (await ask({ ask: 'set', key, value, ttlMs })),
     delete: async (key) => void (await ask({ ask: 'delete', key })),
     increment: async (key, by, ttlMs) => Number(await ask({ ask: 'increment', key, by, ttlMs })),
+    append: async (key, text, at, ttlMs) => (await ask({ ask: 'append', key, text, at, ttlMs })) === true,
+    slice: async (key, from, to) =>
+      read.string((await ask({ ask: 'slice', key, from, to })) as JsonValue | undefined) ?? '',
     change: (changes, change) =>
       acknowledged.along('', change, async (forgettable) => {
         return (await ask({ ask: 'change', changes, name: change, forgettable })) as ChangedCounters;

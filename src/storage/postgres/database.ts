@@ -12,7 +12,7 @@ export type Values = Readonly<Record<string, unknown>>;
 type Row = Readonly<Record<string, unknown>>;
 
 /** Something that runs statements: on its own, or as a part of a transaction. */
-export interface Session<Name extends string = StatementName> {
+export interface DatabaseSession<Name extends string = StatementName> {
   /** Gives the number of rows that were changed. */
   run(name: Name, values?: Values): Promise<number>;
   all(name: Name, values?: Values): Promise<readonly Row[]>;
@@ -46,7 +46,7 @@ const GRACE_MS = 1_000;
  * A schema of a PostgreSQL database. Nothing waits for ever, not even for a server that is gone without a word; what
  * others came in between of is tried again; and a connection that is in an unknown state is thrown away.
  */
-export class PostgresDatabase<Name extends string = StatementName> implements Session<Name> {
+export class PostgresDatabase<Name extends string = StatementName> implements DatabaseSession<Name> {
   readonly #options: DatabaseOptions<Name>;
   #pool: Promise<PostgresPool> | undefined;
   #closed = false;
@@ -68,12 +68,12 @@ export class PostgresDatabase<Name extends string = StatementName> implements Se
   }
 
   /** Does everything in it or nothing. What it does may be done again, so it must change nothing but the database. */
-  transaction<Value>(work: (session: Session<Name>) => Promise<Value>): Promise<Value> {
+  transaction<Value>(work: (session: DatabaseSession<Name>) => Promise<Value>): Promise<Value> {
     return this.script(async (query) => work(this.#sessionOf(query)));
   }
 
   /** A transaction that may copy rows, too: `copy` is there where the connections are those of the package `pg`. */
-  copying<Value>(work: (session: Session<Name>, copy: Copy | undefined) => Promise<Value>): Promise<Value> {
+  copying<Value>(work: (session: DatabaseSession<Name>, copy: Copy | undefined) => Promise<Value>): Promise<Value> {
     return this.script((query, client) => {
       const copy = copyOver(client);
       const timeoutMs = this.#options.statementTimeoutMs + GRACE_MS;
@@ -124,13 +124,13 @@ export class PostgresDatabase<Name extends string = StatementName> implements Se
     if (this.#options.endsPool) await (await pool)?.end?.();
   }
 
-  #session(client: PostgresClient): Session<Name> {
+  #session(client: PostgresClient): DatabaseSession<Name> {
     return this.#sessionOf((text, values) =>
       inTime(client.query(text, values), this.#options.statementTimeoutMs + GRACE_MS),
     );
   }
 
-  #sessionOf(query: Query): Session<Name> {
+  #sessionOf(query: Query): DatabaseSession<Name> {
     const ask = (name: Name, values: Values = {}): ReturnType<Query> => {
       const { text, names } = this.#options.statements[name];
       return query(

@@ -21,7 +21,7 @@ import {
 } from '../stored-rows.ts';
 import { StorageError } from '../../contracts/storage-error.ts';
 import { copyItems, copyRows } from './copy.ts';
-import type { PostgresDatabase, Session } from './database.ts';
+import type { PostgresDatabase, DatabaseSession } from './database.ts';
 
 /** Batches that are there. */
 type Records = Pick<BatchStore, 'find' | 'list' | 'items' | 'outcomes' | 'recount' | 'save' | 'remove'>;
@@ -81,7 +81,7 @@ export function postgresRecords(database: PostgresDatabase): Records {
 }
 
 /** Saves the next state of a batch with its tasks; false when another change was saved before. */
-async function saveBatch(session: Session, ...[next, tasks]: Parameters<BatchStore['save']>): Promise<boolean> {
+async function saveBatch(session: DatabaseSession, ...[next, tasks]: Parameters<BatchStore['save']>): Promise<boolean> {
   const { status, revision } = next;
   const values = { status, revision, deleteAt: wholeMs(next.deleteAt), record: recordText(next) };
   const saved = await session.run('saveBatch', { ...ownerOf(next.account, next.id), ...values });
@@ -141,7 +141,7 @@ export function postgresDrafts(database: PostgresDatabase, schema: string): Draf
 
 /** Makes a batch of a draft, unless its idempotency key is that of another one. */
 async function publishDraft(
-  session: Session,
+  session: DatabaseSession,
   ...[batch, effects, idempotency]: Parameters<BatchStore['publish']>
 ): Promise<PublishOutcome> {
   const owner = ownerOf(batch.account, batch.id);
@@ -178,7 +178,11 @@ async function publishDraft(
 export const UNIQUE_VIOLATION = '23505';
 
 /** Adds requests by a statement, for connections that cannot copy. Gives their number; undefined without a draft. */
-async function insert(session: Session, owner: BatchOwner, items: readonly NewItem[]): Promise<number | undefined> {
+async function insert(
+  session: DatabaseSession,
+  owner: BatchOwner,
+  items: readonly NewItem[],
+): Promise<number | undefined> {
   const row = await session.first('addItems', {
     ...owner,
     ...namesOf(items),

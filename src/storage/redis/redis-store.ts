@@ -91,6 +91,16 @@ for change = 1, #ARGV, 5 do sums[#sums + 1] = string.format('%.17g', sum(change)
 return { now, applied, unpack(sums) }`;
 
 /**
+ * Adds to a text of a length; what is there already counts as added. ARGV are the text, the length and the time of the text.
+ */
+const APPEND = `
+local length = redis.call('STRLEN', KEYS[1])
+if length == tonumber(ARGV[2]) then redis.call('APPEND', KEYS[1], ARGV[1])
+elseif length < tonumber(ARGV[2]) or redis.call('GETRANGE', KEYS[1], ARGV[2], -1) ~= ARGV[1] then return 0 end
+redis.call('PEXPIRE', KEYS[1], ARGV[3])
+return 1`;
+
+/**
  * Small state that several processes share, in Redis: sticky sessions, cooldowns, counters. Redis may go at any time,
  * and lose everything: each process then keeps state of its own, a warning says so, and no request fails.
  *
@@ -140,6 +150,14 @@ export function redisStore(options: RedisStoreOptions): StateStore {
     },
     async increment(key, by, ttlMs) {
       return Number(await send('EVAL', INCREMENT, '1', prefix + key, String(by), life(ttlMs)));
+    },
+    async append(key, text, at, ttlMs) {
+      return (await send('EVAL', APPEND, '1', prefix + key, text, String(at), life(ttlMs))) === 1;
+    },
+    async slice(key, from, to = 0) {
+      if (to > 0 && to <= from) return '';
+      const text = await send('GETRANGE', prefix + key, String(from), String(to - 1));
+      return typeof text === 'string' ? text : '';
     },
     async change(changes, name) {
       const keys = [...new Set(changes.flatMap(({ key, beside = [] }) => [key, ...beside]))];

@@ -111,7 +111,7 @@ export async function expectRejected(promise: Promise<unknown>, name: string, wh
 }
 
 /** The account of checks that need only one. */
-export const ACCOUNT = 'acme';
+export const CHECKED_ACCOUNT = 'acme';
 /** The batch of checks that need only one. */
 export const BATCH = 'batch_1';
 /** Milliseconds of a lease that does not end during a check. */
@@ -151,7 +151,7 @@ interface BatchMaking {
 export function draftRecord(more: Partial<BatchRecord> = {}): BatchRecord {
   return {
     id: BATCH,
-    account: ACCOUNT,
+    account: CHECKED_ACCOUNT,
     endpoint: '/v1/chat/completions',
     model: 'acme/one',
     status: 'in_progress',
@@ -174,7 +174,7 @@ export function someItems(count: number, from = 0): readonly StoredItem[] {
 
 /** Makes a batch, by default one that is in progress. */
 export async function makeBatch(store: BatchStore, making: BatchMaking = {}): Promise<BatchRecord> {
-  const { account = ACCOUNT, id = BATCH, items = 3, effects = [], record } = making;
+  const { account = CHECKED_ACCOUNT, id = BATCH, items = 3, effects = [], record } = making;
   await store.openDraft(account, id);
   await store.addItems(account, id, someItems(items));
   const outcome = await store.publish(draftRecord({ account, id, ...record }), effects);
@@ -195,7 +195,7 @@ interface Claiming {
 export function claim(
   store: BatchStore,
   token: string,
-  { limit = 100, leaseMs = LONG_MS, account = ACCOUNT, id = BATCH, indexes }: Claiming = {},
+  { limit = 100, leaseMs = LONG_MS, account = CHECKED_ACCOUNT, id = BATCH, indexes }: Claiming = {},
 ): Promise<readonly ClaimedItem[]> {
   return store.claimItems(account, id, { limit, leaseMs, token, indexes });
 }

@@ -2,7 +2,7 @@
 import { BATCH_STATUSES } from '../../protocol/batch.ts';
 import { expectHolds, expectSame } from '../provider-checks/harness.ts';
 import {
-  ACCOUNT,
+  CHECKED_ACCOUNT,
   answered,
   BATCH,
   type BatchStoreCheck,
@@ -57,7 +57,7 @@ export const claimingChecks: readonly BatchStoreCheck[] = [
     await makeBatch(store, { items: 6 });
     await claim(store, 'a', { limit: 1 });
     await claim(store, 'b', { indexes: [2] });
-    await store.storeOutcomes(ACCOUNT, BATCH, 'b', [answered(2)]);
+    await store.storeOutcomes(CHECKED_ACCOUNT, BATCH, 'b', [answered(2)]);
     expectSame(indexesOf(await claim(store, 'c', { indexes: [5, 0, 2, 3, 99, -1] })), [3, 5], 'what was claimed');
     expectSame(await claim(store, 'd', { indexes: [] }), [], 'what is claimed of nothing');
     expectSame(indexesOf(await claim(store, 'e')), [1, 4], 'what is left');
@@ -77,7 +77,7 @@ export const claimingChecks: readonly BatchStoreCheck[] = [
   check('claims nothing that has an outcome', async (store) => {
     await makeBatch(store);
     await claim(store, 'a', { limit: 2 });
-    await store.storeOutcomes(ACCOUNT, BATCH, 'a', [answered(0), answered(1)]);
+    await store.storeOutcomes(CHECKED_ACCOUNT, BATCH, 'a', [answered(0), answered(1)]);
     expectSame(indexesOf(await claim(store, 'b')), [2], 'what is left');
   }),
 
@@ -116,16 +116,16 @@ export const claimingChecks: readonly BatchStoreCheck[] = [
   check('renews leases, so that they do not end', async (store, { pass }) => {
     await makeBatch(store);
     await claim(store, 'a', { leaseMs: 200 });
-    expectSame(await store.renewItems(ACCOUNT, BATCH, 'a', 600_000), 3, 'how many were renewed');
+    expectSame(await store.renewItems(CHECKED_ACCOUNT, BATCH, 'a', 600_000), 3, 'how many were renewed');
     await pass(220);
     expectSame(await claim(store, 'b'), [], 'what can be claimed');
-    expectSame(await store.storeOutcomes(ACCOUNT, BATCH, 'a', [answered(0)]), [0], 'what is stored');
+    expectSame(await store.storeOutcomes(CHECKED_ACCOUNT, BATCH, 'a', [answered(0)]), [0], 'what is stored');
   }),
 
   check('counts a renewed lease from now', async (store, { pass }) => {
     await makeBatch(store);
     await claim(store, 'a');
-    await store.renewItems(ACCOUNT, BATCH, 'a', SHORT_MS);
+    await store.renewItems(CHECKED_ACCOUNT, BATCH, 'a', SHORT_MS);
     await pass(PAST_SHORT_MS);
     expectSame((await claim(store, 'b')).length, 3, 'how many can be claimed');
   }),
@@ -135,7 +135,7 @@ export const claimingChecks: readonly BatchStoreCheck[] = [
     await claim(store, 'a', { leaseMs: SHORT_MS });
     await pass(PAST_SHORT_MS);
     expectSame((await claim(store, 'b', { limit: 1 })).length, 1, 'how many somebody else claims');
-    expectSame(await store.renewItems(ACCOUNT, BATCH, 'a', 600_000), 2, 'how many were renewed');
+    expectSame(await store.renewItems(CHECKED_ACCOUNT, BATCH, 'a', 600_000), 2, 'how many were renewed');
     expectSame(await claim(store, 'c'), [], 'what can be claimed');
   }),
 
@@ -143,7 +143,7 @@ export const claimingChecks: readonly BatchStoreCheck[] = [
     await makeBatch(store, { items: 1 });
     await claim(store, 'a', { leaseMs: SHORT_MS });
     await pass(PAST_SHORT_MS);
-    await store.releaseItems(ACCOUNT, BATCH, 'a');
+    await store.releaseItems(CHECKED_ACCOUNT, BATCH, 'a');
     expectSame((await claim(store, 'b'))[0]?.attempts, 1, 'the attempts');
   }),
 
@@ -151,22 +151,22 @@ export const claimingChecks: readonly BatchStoreCheck[] = [
     await makeBatch(store, { items: 4 });
     await claim(store, 'a', { limit: 3 });
     await claim(store, 'b', { limit: 1 });
-    expectSame(await store.renewItems(ACCOUNT, BATCH, 'b', 1_000), 1, 'how many are of the second');
-    expectSame(await store.renewItems(ACCOUNT, BATCH, 'c', 1_000), 0, 'how many are of a stranger');
+    expectSame(await store.renewItems(CHECKED_ACCOUNT, BATCH, 'b', 1_000), 1, 'how many are of the second');
+    expectSame(await store.renewItems(CHECKED_ACCOUNT, BATCH, 'c', 1_000), 0, 'how many are of a stranger');
   }),
 
   check('renews nothing that has an outcome', async (store) => {
     await makeBatch(store);
     await claim(store, 'a');
-    await store.storeOutcomes(ACCOUNT, BATCH, 'a', [answered(1)]);
-    expectSame(await store.renewItems(ACCOUNT, BATCH, 'a', 1_000), 2, 'how many were renewed');
+    await store.storeOutcomes(CHECKED_ACCOUNT, BATCH, 'a', [answered(1)]);
+    expectSame(await store.renewItems(CHECKED_ACCOUNT, BATCH, 'a', 1_000), 2, 'how many were renewed');
   }),
 
   check('releases what was not run, as if it had not been claimed', async (store) => {
     await makeBatch(store);
     await claim(store, 'a');
-    await store.storeOutcomes(ACCOUNT, BATCH, 'a', [answered(1)]);
-    await store.releaseItems(ACCOUNT, BATCH, 'a');
+    await store.storeOutcomes(CHECKED_ACCOUNT, BATCH, 'a', [answered(1)]);
+    await store.releaseItems(CHECKED_ACCOUNT, BATCH, 'a');
     const again = await claim(store, 'b');
     expectSame(
       again.map(({ index, attempts }) => [index, attempts]),
@@ -181,8 +181,8 @@ export const claimingChecks: readonly BatchStoreCheck[] = [
   check('releases twice without counting twice', async (store) => {
     await makeBatch(store, { items: 1 });
     await claim(store, 'a');
-    await store.releaseItems(ACCOUNT, BATCH, 'a');
-    await store.releaseItems(ACCOUNT, BATCH, 'a');
+    await store.releaseItems(CHECKED_ACCOUNT, BATCH, 'a');
+    await store.releaseItems(CHECKED_ACCOUNT, BATCH, 'a');
     expectSame((await claim(store, 'b'))[0]?.attempts, 1, 'the attempts');
   }),
 
@@ -191,9 +191,9 @@ export const claimingChecks: readonly BatchStoreCheck[] = [
     await claim(store, 'a', { leaseMs: SHORT_MS });
     await pass(PAST_SHORT_MS);
     await claim(store, 'b');
-    await store.releaseItems(ACCOUNT, BATCH, 'a');
+    await store.releaseItems(CHECKED_ACCOUNT, BATCH, 'a');
     expectSame(await claim(store, 'c'), [], 'what can be claimed');
-    expectSame(await store.renewItems(ACCOUNT, BATCH, 'b', 1_000), 1, 'what the second still holds');
+    expectSame(await store.renewItems(CHECKED_ACCOUNT, BATCH, 'b', 1_000), 1, 'what the second still holds');
   }),
 
   check('claims each request once, however many claim at once', async (store) => {
@@ -209,9 +209,14 @@ export const claimingChecks: readonly BatchStoreCheck[] = [
 
   check('claims only requests that nobody has claimed, where that is wanted', async (store, { pass }) => {
     await makeBatch(store, { items: 4 });
-    await store.claimItems(ACCOUNT, BATCH, { limit: 2, leaseMs: SHORT_MS, token: 'a' });
+    await store.claimItems(CHECKED_ACCOUNT, BATCH, { limit: 2, leaseMs: SHORT_MS, token: 'a' });
     await pass(PAST_SHORT_MS);
-    const fresh = await store.claimItems(ACCOUNT, BATCH, { limit: 10, leaseMs: LONG_MS, token: 'b', fresh: true });
+    const fresh = await store.claimItems(CHECKED_ACCOUNT, BATCH, {
+      limit: 10,
+      leaseMs: LONG_MS,
+      token: 'b',
+      fresh: true,
+    });
     expectSame(indexesOf(fresh), [2, 3], 'what was claimed as fresh');
     expectSame(indexesOf(await claim(store, 'c')), [0, 1], 'what is left for others');
   }),
@@ -230,7 +235,7 @@ export const claimingChecks: readonly BatchStoreCheck[] = [
   check('takes times with fractions', async (store) => {
     await makeBatch(store, { record: { deleteAt: 99_999.25, expiresAt: 10.5 }, effects: ['run'] });
     expectSame((await claim(store, 'a', { leaseMs: 1_000.5 })).length, 3, 'how many were claimed');
-    expectSame(await store.renewItems(ACCOUNT, BATCH, 'a', 1_000.25), 3, 'how many were renewed');
+    expectSame(await store.renewItems(CHECKED_ACCOUNT, BATCH, 'a', 1_000.25), 3, 'how many were renewed');
     const [task] = await store.claimTasks({ limit: 1, leaseMs: 1_000.75, token: 'a' });
     const put = task !== undefined && (await store.rescheduleTask(task, { afterMs: 0.125 }));
     expectSame(put, true, 'whether the task was put off');
@@ -254,8 +259,8 @@ export const sweepChecks: readonly BatchStoreCheck[] = [
     expectSame(await sweep(store), 0, 'how many were deleted before');
     await pass(PAST_SHORT_MS);
     expectSame(await sweep(store), 1, 'how many were deleted then');
-    expectSame(await store.find(ACCOUNT, BATCH), undefined, 'the batch');
-    expectSame(await store.items(ACCOUNT, BATCH, -1, 10), [], 'its requests');
+    expectSame(await store.find(CHECKED_ACCOUNT, BATCH), undefined, 'the batch');
+    expectSame(await store.items(CHECKED_ACCOUNT, BATCH, -1, 10), [], 'its requests');
     expectSame(await store.nextTaskIn(), undefined, 'its tasks');
     expectSame(await sweep(store), 0, 'how many were deleted again');
   }),
@@ -264,7 +269,7 @@ export const sweepChecks: readonly BatchStoreCheck[] = [
     await makeBatch(store, { record: { ...ENDED, status: 'in_progress' } });
     await pass(PAST_SHORT_MS);
     expectSame(await sweep(store), 0, 'how many were deleted');
-    expectHolds((await store.find(ACCOUNT, BATCH)) !== undefined, 'the batch is still there');
+    expectHolds((await store.find(CHECKED_ACCOUNT, BATCH)) !== undefined, 'the batch is still there');
   }),
 
   check('sweeps a batch by the time that was saved last', async (store, { pass }) => {
@@ -275,8 +280,8 @@ export const sweepChecks: readonly BatchStoreCheck[] = [
   }),
 
   check('sweeps drafts that nobody went on with', async (store, { pass }) => {
-    await store.openDraft(ACCOUNT, BATCH);
-    await store.addItems(ACCOUNT, BATCH, someItems(3));
+    await store.openDraft(CHECKED_ACCOUNT, BATCH);
+    await store.addItems(CHECKED_ACCOUNT, BATCH, someItems(3));
     expectSame(await sweep(store, { draftMs: 600_000 }), 0, 'how many were deleted before');
     await pass(PAST_SHORT_MS);
     expectSame(await sweep(store, { draftMs: SHORT_MS }), 1, 'how many were deleted then');
@@ -284,9 +289,9 @@ export const sweepChecks: readonly BatchStoreCheck[] = [
   }),
 
   check('sweeps no draft that is added to', async (store, { pass }) => {
-    await store.openDraft(ACCOUNT, BATCH);
+    await store.openDraft(CHECKED_ACCOUNT, BATCH);
     await pass(200);
-    await store.addItems(ACCOUNT, BATCH, someItems(1));
+    await store.addItems(CHECKED_ACCOUNT, BATCH, someItems(1));
     expectSame(await sweep(store, { draftMs: 180 }), 0, 'how many were deleted');
     expectSame((await store.publish(draftRecord(), [])).type, 'published', 'what publishing came to');
   }),
@@ -308,7 +313,7 @@ export const sweepChecks: readonly BatchStoreCheck[] = [
     await makeBatch(store, { items: 1_500, record: ENDED });
     await pass(PAST_SHORT_MS);
     expectSame(await sweep(store), 1, 'how many were deleted');
-    expectSame(await store.items(ACCOUNT, BATCH, -1, 10), [], 'its requests');
+    expectSame(await store.items(CHECKED_ACCOUNT, BATCH, -1, 10), [], 'its requests');
   }),
 
   check('sweeps the batches of every account, and those alone that are over', async (store, { pass }) => {
@@ -327,13 +332,13 @@ export const sweepChecks: readonly BatchStoreCheck[] = [
     await pass(PAST_SHORT_MS);
     await Promise.all([sweep(store), sweep(store), sweep(store)]);
     await sweep(store);
-    expectSame((await store.list(ACCOUNT, { limit: 10 })).batches, [], 'what is left');
+    expectSame((await store.list(CHECKED_ACCOUNT, { limit: 10 })).batches, [], 'what is left');
   }),
 
   check('makes way for a key with the batch that it sweeps', async (store, { pass }) => {
     const key = { key: 'key-1', fingerprint: 'same', ttlMs: 600_000 };
     for (const id of ['batch_1', 'batch_2']) {
-      await store.openDraft(ACCOUNT, id);
+      await store.openDraft(CHECKED_ACCOUNT, id);
       const outcome = await store.publish(draftRecord({ id, ...ENDED }), [], key);
       expectSame(outcome.type, 'published', `what publishing ${id} came to`);
       await pass(PAST_SHORT_MS);

@@ -1,7 +1,7 @@
 import { type BatchStore, DuplicateCustomIdError, type PublishOutcome } from '../../contracts/batch-store.ts';
 import { expectHolds, expectSame } from '../provider-checks/harness.ts';
 import {
-  ACCOUNT,
+  CHECKED_ACCOUNT,
   BATCH,
   type BatchStoreCheck,
   check,
@@ -20,7 +20,7 @@ export const draftChecks: readonly BatchStoreCheck[] = [
   check('can be opened again', async (store) => {
     await makeBatch(store);
     await Promise.all([store.open(), store.open()]);
-    expectHolds((await store.find(ACCOUNT, BATCH)) !== undefined, 'the batch is still there');
+    expectHolds((await store.find(CHECKED_ACCOUNT, BATCH)) !== undefined, 'the batch is still there');
   }),
 
   check('can be closed twice', async (store) => {
@@ -36,23 +36,27 @@ export const draftChecks: readonly BatchStoreCheck[] = [
   }),
 
   check('shows nothing of a draft', async (store) => {
-    await store.openDraft(ACCOUNT, BATCH);
-    await store.addItems(ACCOUNT, BATCH, someItems(2));
-    expectSame(await store.find(ACCOUNT, BATCH), undefined, 'the batch');
-    expectSame((await store.list(ACCOUNT, { limit: 10 })).batches, [], 'the list');
-    expectSame(await store.items(ACCOUNT, BATCH, -1, 10), [], 'its requests');
-    expectSame(await store.outcomes(ACCOUNT, BATCH, -1, 10), [], 'its outcomes');
-    expectSame(await store.recount(ACCOUNT, BATCH), { completed: 0, failed: 0 }, 'its counts');
+    await store.openDraft(CHECKED_ACCOUNT, BATCH);
+    await store.addItems(CHECKED_ACCOUNT, BATCH, someItems(2));
+    expectSame(await store.find(CHECKED_ACCOUNT, BATCH), undefined, 'the batch');
+    expectSame((await store.list(CHECKED_ACCOUNT, { limit: 10 })).batches, [], 'the list');
+    expectSame(await store.items(CHECKED_ACCOUNT, BATCH, -1, 10), [], 'its requests');
+    expectSame(await store.outcomes(CHECKED_ACCOUNT, BATCH, -1, 10), [], 'its outcomes');
+    expectSame(await store.recount(CHECKED_ACCOUNT, BATCH), { completed: 0, failed: 0 }, 'its counts');
     expectSame(await store.nextTaskIn(), undefined, 'the next task');
   }),
 
   check('neither saves, removes, claims nor fails anything of a draft', async (store) => {
-    await store.openDraft(ACCOUNT, BATCH);
-    await store.addItems(ACCOUNT, BATCH, someItems(2));
+    await store.openDraft(CHECKED_ACCOUNT, BATCH);
+    await store.addItems(CHECKED_ACCOUNT, BATCH, someItems(2));
     expectSame(await store.save(draftRecord({ revision: 1 }), []), false, 'saving it');
-    expectSame(await store.remove(ACCOUNT, BATCH), false, 'removing it');
-    expectSame(await store.claimItems(ACCOUNT, BATCH, { limit: 9, leaseMs: 1_000, token: 't' }), [], 'what is claimed');
-    const failed = await store.failRemaining(ACCOUNT, BATCH, { message: '', param: null, type: null }, String);
+    expectSame(await store.remove(CHECKED_ACCOUNT, BATCH), false, 'removing it');
+    expectSame(
+      await store.claimItems(CHECKED_ACCOUNT, BATCH, { limit: 9, leaseMs: 1_000, token: 't' }),
+      [],
+      'what is claimed',
+    );
+    const failed = await store.failRemaining(CHECKED_ACCOUNT, BATCH, { message: '', param: null, type: null }, String);
     expectSame(failed, 0, 'what is failed');
   }),
 
@@ -63,7 +67,7 @@ export const draftChecks: readonly BatchStoreCheck[] = [
     expectHolds(batch.createdAt >= before && batch.createdAt <= after, 'it is created now');
     expectSame(batch.deleteAt - batch.createdAt, 5_000, 'the time until it is deleted');
     expectSame((batch.expiresAt ?? 0) - batch.createdAt, 700, 'the time until it expires');
-    expectSame(await store.find(ACCOUNT, BATCH), batch, 'the batch that is found');
+    expectSame(await store.find(CHECKED_ACCOUNT, BATCH), batch, 'the batch that is found');
   }),
 
   check('counts the requests of a batch', async (store) => {
@@ -85,21 +89,21 @@ export const draftChecks: readonly BatchStoreCheck[] = [
         revision: 41,
       },
     });
-    expectSame(await store.find(ACCOUNT, BATCH), batch, 'the batch that is found');
+    expectSame(await store.find(CHECKED_ACCOUNT, BATCH), batch, 'the batch that is found');
     expectSame(batch.upstream, { id: 'up_1', nested: { list: [1, 2.5, null, true, 'a\u0000b'] } }, 'a member of it');
     expectSame(batch.revision, 41, 'its revision');
   }),
 
   check('takes requests in several calls', async (store) => {
-    await store.openDraft(ACCOUNT, BATCH);
-    for (const from of [0, 3, 6]) await store.addItems(ACCOUNT, BATCH, someItems(3, from));
-    await store.addItems(ACCOUNT, BATCH, []);
+    await store.openDraft(CHECKED_ACCOUNT, BATCH);
+    for (const from of [0, 3, 6]) await store.addItems(CHECKED_ACCOUNT, BATCH, someItems(3, from));
+    await store.addItems(CHECKED_ACCOUNT, BATCH, []);
     await store.publish(draftRecord(), []);
-    expectSame(await store.items(ACCOUNT, BATCH, -1, 100), someItems(9), 'its requests');
+    expectSame(await store.items(CHECKED_ACCOUNT, BATCH, -1, 100), someItems(9), 'its requests');
   }),
 
   check('takes bodies as bytes in memory that is used again afterwards', async (store) => {
-    await store.openDraft(ACCOUNT, BATCH);
+    await store.openDraft(CHECKED_ACCOUNT, BATCH);
     const texts = ['{"text":"größer 👋"}', '{}', '{"a":"\\u0000 and \\\\"}'];
     const memory = new TextEncoder().encode(texts.join(''));
     let end = 0;
@@ -108,10 +112,10 @@ export const draftChecks: readonly BatchStoreCheck[] = [
       end += new TextEncoder().encode(text).byteLength;
       return { index, customId: `custom-${index}`, body: index === 1 ? text : memory.subarray(start, end) };
     });
-    await store.addItems(ACCOUNT, BATCH, items);
+    await store.addItems(CHECKED_ACCOUNT, BATCH, items);
     memory.fill(0x20);
     await store.publish(draftRecord(), []);
-    const stored = await store.items(ACCOUNT, BATCH, -1, 10);
+    const stored = await store.items(CHECKED_ACCOUNT, BATCH, -1, 10);
     expectSame(
       stored.map(({ body }) => body),
       texts,
@@ -120,17 +124,17 @@ export const draftChecks: readonly BatchStoreCheck[] = [
   }),
 
   check('publishes a draft with no requests', async (store) => {
-    await store.openDraft(ACCOUNT, BATCH);
+    await store.openDraft(CHECKED_ACCOUNT, BATCH);
     const outcome = await store.publish(draftRecord(), []);
     expectSame(outcome.type === 'published' && outcome.batch.counts.total, 0, 'the number of requests');
   }),
 
   check('names both requests that have the same custom id', async (store) => {
-    await store.openDraft(ACCOUNT, BATCH);
+    await store.openDraft(CHECKED_ACCOUNT, BATCH);
     const [first, ...rest] = someItems(5);
     const doubled = [first, ...rest].map((item, index) => ({ index, customId: '', body: '{}', ...item }));
     const error = await expectRejected(
-      store.addItems(ACCOUNT, BATCH, [...doubled.slice(0, 4), { index: 4, customId: 'custom-1', body: '{}' }]),
+      store.addItems(CHECKED_ACCOUNT, BATCH, [...doubled.slice(0, 4), { index: 4, customId: 'custom-1', body: '{}' }]),
       'DuplicateCustomIdError',
       'a slice with the same name twice',
     );
@@ -139,40 +143,52 @@ export const draftChecks: readonly BatchStoreCheck[] = [
   }),
 
   check('names both requests when they came in different calls', async (store) => {
-    await store.openDraft(ACCOUNT, BATCH);
-    await store.addItems(ACCOUNT, BATCH, someItems(10));
+    await store.openDraft(CHECKED_ACCOUNT, BATCH);
+    await store.addItems(CHECKED_ACCOUNT, BATCH, someItems(10));
     const second = [{ index: 10, customId: 'custom-7', body: '{}' }];
-    const error = await expectRejected(store.addItems(ACCOUNT, BATCH, second), 'DuplicateCustomIdError', 'the second');
+    const error = await expectRejected(
+      store.addItems(CHECKED_ACCOUNT, BATCH, second),
+      'DuplicateCustomIdError',
+      'the second',
+    );
     const reported = error instanceof DuplicateCustomIdError ? [error.firstIndex, error.index] : [];
     expectSame(reported, [7, 10], 'the indexes that are told');
   }),
 
   check('discards a draft after an error, and takes its name again', async (store) => {
-    await store.openDraft(ACCOUNT, BATCH);
-    await store.addItems(ACCOUNT, BATCH, someItems(3));
-    await expectRejected(store.addItems(ACCOUNT, BATCH, someItems(1)), 'DuplicateCustomIdError', 'a second time');
-    await store.discard(ACCOUNT, BATCH);
+    await store.openDraft(CHECKED_ACCOUNT, BATCH);
+    await store.addItems(CHECKED_ACCOUNT, BATCH, someItems(3));
+    await expectRejected(
+      store.addItems(CHECKED_ACCOUNT, BATCH, someItems(1)),
+      'DuplicateCustomIdError',
+      'a second time',
+    );
+    await store.discard(CHECKED_ACCOUNT, BATCH);
     await makeBatch(store, { items: 2 });
-    expectSame((await store.items(ACCOUNT, BATCH, -1, 10)).length, 2, 'the number of requests');
+    expectSame((await store.items(CHECKED_ACCOUNT, BATCH, -1, 10)).length, 2, 'the number of requests');
   }),
 
   check('lets two batches use the same custom ids', async (store) => {
     await makeBatch(store, { id: 'batch_1' });
     await makeBatch(store, { id: 'batch_2' });
-    expectSame((await store.items(ACCOUNT, 'batch_2', -1, 10)).length, 3, 'the number of requests');
+    expectSame((await store.items(CHECKED_ACCOUNT, 'batch_2', -1, 10)).length, 3, 'the number of requests');
   }),
 
   check('adds to no draft that is not there', async (store) => {
-    await expectRejected(store.addItems(ACCOUNT, BATCH, someItems(1)), 'RangeError', 'adding to nothing');
-    await store.openDraft(ACCOUNT, BATCH);
-    await store.discard(ACCOUNT, BATCH);
-    await expectRejected(store.addItems(ACCOUNT, BATCH, someItems(1)), 'RangeError', 'adding to what was discarded');
+    await expectRejected(store.addItems(CHECKED_ACCOUNT, BATCH, someItems(1)), 'RangeError', 'adding to nothing');
+    await store.openDraft(CHECKED_ACCOUNT, BATCH);
+    await store.discard(CHECKED_ACCOUNT, BATCH);
+    await expectRejected(
+      store.addItems(CHECKED_ACCOUNT, BATCH, someItems(1)),
+      'RangeError',
+      'adding to what was discarded',
+    );
   }),
 
   check('adds nothing to a batch', async (store) => {
     await makeBatch(store);
-    await expectRejected(store.addItems(ACCOUNT, BATCH, someItems(1, 3)), 'RangeError', 'adding to a batch');
-    expectSame((await store.items(ACCOUNT, BATCH, -1, 10)).length, 3, 'the number of requests');
+    await expectRejected(store.addItems(CHECKED_ACCOUNT, BATCH, someItems(1, 3)), 'RangeError', 'adding to a batch');
+    expectSame((await store.items(CHECKED_ACCOUNT, BATCH, -1, 10)).length, 3, 'the number of requests');
   }),
 
   check('publishes no draft that is not there', async (store) => {
@@ -181,33 +197,33 @@ export const draftChecks: readonly BatchStoreCheck[] = [
   }),
 
   check('opens the same draft again without losing what is in it', async (store) => {
-    await store.openDraft(ACCOUNT, BATCH);
-    await store.addItems(ACCOUNT, BATCH, someItems(2));
-    await store.openDraft(ACCOUNT, BATCH);
+    await store.openDraft(CHECKED_ACCOUNT, BATCH);
+    await store.addItems(CHECKED_ACCOUNT, BATCH, someItems(2));
+    await store.openDraft(CHECKED_ACCOUNT, BATCH);
     await store.publish(draftRecord(), []);
-    expectSame((await store.items(ACCOUNT, BATCH, -1, 10)).length, 2, 'the number of requests');
+    expectSame((await store.items(CHECKED_ACCOUNT, BATCH, -1, 10)).length, 2, 'the number of requests');
   }),
 
   check('opens no draft in the place of a batch', async (store) => {
     await makeBatch(store);
-    await expectRejected(store.openDraft(ACCOUNT, BATCH), 'RangeError', 'a draft with the id of a batch');
-    expectSame((await store.items(ACCOUNT, BATCH, -1, 10)).length, 3, 'the number of requests');
+    await expectRejected(store.openDraft(CHECKED_ACCOUNT, BATCH), 'RangeError', 'a draft with the id of a batch');
+    expectSame((await store.items(CHECKED_ACCOUNT, BATCH, -1, 10)).length, 3, 'the number of requests');
   }),
 
   check('discards nothing but drafts, and those more than once', async (store) => {
     await makeBatch(store);
-    await store.discard(ACCOUNT, BATCH);
-    expectHolds((await store.find(ACCOUNT, BATCH)) !== undefined, 'the batch is still there');
-    await store.openDraft(ACCOUNT, 'batch_2');
-    await store.discard(ACCOUNT, 'batch_2');
-    await store.discard(ACCOUNT, 'batch_2');
-    await store.discard(ACCOUNT, 'batch_3');
+    await store.discard(CHECKED_ACCOUNT, BATCH);
+    expectHolds((await store.find(CHECKED_ACCOUNT, BATCH)) !== undefined, 'the batch is still there');
+    await store.openDraft(CHECKED_ACCOUNT, 'batch_2');
+    await store.discard(CHECKED_ACCOUNT, 'batch_2');
+    await store.discard(CHECKED_ACCOUNT, 'batch_2');
+    await store.discard(CHECKED_ACCOUNT, 'batch_3');
   }),
 
   check('publishes again without changing anything', async (store) => {
     await makeBatch(store, { effects: ['validate'] });
     await store.finishTask(await expectTask(store));
-    const changed = await store.find(ACCOUNT, BATCH);
+    const changed = await store.find(CHECKED_ACCOUNT, BATCH);
     const again = await store.publish(draftRecord({ model: 'acme/two' }), ['validate']);
     expectSame(again, { type: 'published', batch: changed }, 'the second answer');
     expectSame(await claimTask(store), undefined, 'a second task');
@@ -231,7 +247,7 @@ interface Creation {
 }
 
 async function create(store: BatchStore, creation: Creation): Promise<PublishOutcome> {
-  const { id, account = ACCOUNT, key = 'key-1', fingerprint = 'same', ttlMs = 600_000 } = creation;
+  const { id, account = CHECKED_ACCOUNT, key = 'key-1', fingerprint = 'same', ttlMs = 600_000 } = creation;
   await store.openDraft(account, id);
   await store.addItems(account, id, someItems(2));
   const record = draftRecord({ id, account, status: 'completed', deleteAt: 60_000 });
@@ -244,7 +260,7 @@ export const idempotencyChecks: readonly BatchStoreCheck[] = [
     expectSame((await create(store, { id: 'batch_1' })).type, 'published', 'the first');
     const second = await create(store, { id: 'batch_2' });
     expectSame(second, { type: 'repeated', batchId: 'batch_1', sameContent: true }, 'the second');
-    expectSame((await store.list(ACCOUNT, { limit: 10 })).batches.length, 1, 'the number of batches');
+    expectSame((await store.list(CHECKED_ACCOUNT, { limit: 10 })).batches.length, 1, 'the number of batches');
   }),
 
   check('says when a key comes with other content', async (store) => {
@@ -257,7 +273,7 @@ export const idempotencyChecks: readonly BatchStoreCheck[] = [
     await create(store, { id: 'batch_1' });
     await store.claimTasks({ limit: 1, leaseMs: 600_000, token: 't' });
     await create(store, { id: 'batch_2' });
-    await expectRejected(store.addItems(ACCOUNT, 'batch_2', someItems(1)), 'RangeError', 'adding to it');
+    await expectRejected(store.addItems(CHECKED_ACCOUNT, 'batch_2', someItems(1)), 'RangeError', 'adding to it');
     expectSame(await claimTask(store), undefined, 'a task for it');
   }),
 
@@ -266,7 +282,7 @@ export const idempotencyChecks: readonly BatchStoreCheck[] = [
     const key = { key: 'key-1', fingerprint: 'same', ttlMs: 600_000 };
     const again = await store.publish(draftRecord({ id: 'batch_1' }), ['notify'], key);
     expectSame(again.type, 'published', 'the second answer');
-    expectSame((await store.items(ACCOUNT, 'batch_1', -1, 10)).length, 2, 'the number of requests');
+    expectSame((await store.items(CHECKED_ACCOUNT, 'batch_1', -1, 10)).length, 2, 'the number of requests');
   }),
 
   check('keeps the keys of accounts apart', async (store) => {
@@ -291,7 +307,7 @@ export const idempotencyChecks: readonly BatchStoreCheck[] = [
 
   check('forgets a key with its batch', async (store) => {
     await create(store, { id: 'batch_1' });
-    expectSame(await store.remove(ACCOUNT, 'batch_1'), true, 'removing the batch');
+    expectSame(await store.remove(CHECKED_ACCOUNT, 'batch_1'), true, 'removing the batch');
     expectSame((await create(store, { id: 'batch_2' })).type, 'published', 'the second');
   }),
 

@@ -3,7 +3,7 @@ import { BATCH_STATUSES, type BatchStatus } from '../../protocol/batch.ts';
 import type { BatchListQuery, BatchStore } from '../../contracts/batch-store.ts';
 import { expectHolds, expectSame } from '../provider-checks/harness.ts';
 import {
-  ACCOUNT,
+  CHECKED_ACCOUNT,
   answered,
   BATCH,
   type BatchStoreCheck,
@@ -22,7 +22,7 @@ import {
 } from './check.ts';
 
 async function listed(store: BatchStore, query: Partial<BatchListQuery> = {}): Promise<readonly string[]> {
-  const { batches } = await store.list(ACCOUNT, { limit: 100, ...query });
+  const { batches } = await store.list(CHECKED_ACCOUNT, { limit: 100, ...query });
   return batches.map(({ id }) => id);
 }
 
@@ -42,18 +42,18 @@ async function makeInTurn(
 }
 
 async function withName(store: BatchStore, customId: string): Promise<void> {
-  await store.openDraft(ACCOUNT, BATCH);
-  await store.addItems(ACCOUNT, BATCH, [
+  await store.openDraft(CHECKED_ACCOUNT, BATCH);
+  await store.addItems(CHECKED_ACCOUNT, BATCH, [
     { index: 0, customId: 'plain', body: '{}' },
     { index: 1, customId, body: '{}' },
   ]);
   await store.publish(draftRecord(), []);
-  const [, stored] = await store.items(ACCOUNT, BATCH, -1, 10);
+  const [, stored] = await store.items(CHECKED_ACCOUNT, BATCH, -1, 10);
   expectSame(stored?.customId, customId, 'the name of the request');
   const [, claimed] = await claim(store, 't');
   expectSame(claimed?.customId, customId, 'the name of what is claimed');
-  await store.storeOutcomes(ACCOUNT, BATCH, 't', [answered(1)]);
-  const [outcome] = await store.outcomes(ACCOUNT, BATCH, -1, 10);
+  await store.storeOutcomes(CHECKED_ACCOUNT, BATCH, 't', [answered(1)]);
+  const [outcome] = await store.outcomes(CHECKED_ACCOUNT, BATCH, -1, 10);
   expectSame(outcome?.customId, customId, 'the name of the outcome');
 }
 
@@ -85,10 +85,10 @@ const accountChecks = Object.entries(ODD_NAMES)
 /** Checks of reading. */
 export const readingChecks: readonly BatchStoreCheck[] = [
   check('finds no batch that is not there', async (store) => {
-    expectSame(await store.find(ACCOUNT, 'batch_0'), undefined, 'the batch');
-    expectSame(await store.items(ACCOUNT, 'batch_0', -1, 10), [], 'its requests');
-    expectSame(await store.outcomes(ACCOUNT, 'batch_0', -1, 10), [], 'its outcomes');
-    expectSame(await store.recount(ACCOUNT, 'batch_0'), { completed: 0, failed: 0 }, 'its counts');
+    expectSame(await store.find(CHECKED_ACCOUNT, 'batch_0'), undefined, 'the batch');
+    expectSame(await store.items(CHECKED_ACCOUNT, 'batch_0', -1, 10), [], 'its requests');
+    expectSame(await store.outcomes(CHECKED_ACCOUNT, 'batch_0', -1, 10), [], 'its outcomes');
+    expectSame(await store.recount(CHECKED_ACCOUNT, 'batch_0'), { completed: 0, failed: 0 }, 'its counts');
   }),
 
   check('lists the newest batch first', async (store, { pass }) => {
@@ -97,21 +97,21 @@ export const readingChecks: readonly BatchStoreCheck[] = [
   }),
 
   check('lists nothing of nobody', async (store) => {
-    expectSame(await store.list(ACCOUNT, { limit: 10 }), { batches: [], more: false }, 'the list');
+    expectSame(await store.list(CHECKED_ACCOUNT, { limit: 10 }), { batches: [], more: false }, 'the list');
   }),
 
   check('lists records like those that are found', async (store) => {
     await makeBatch(store, { items: 4 });
     await claim(store, 't', { limit: 2 });
-    await store.storeOutcomes(ACCOUNT, BATCH, 't', [answered(0), refused(1)]);
-    const { batches } = await store.list(ACCOUNT, { limit: 10 });
-    expectSame(batches, [await store.find(ACCOUNT, BATCH)], 'the list');
+    await store.storeOutcomes(CHECKED_ACCOUNT, BATCH, 't', [answered(0), refused(1)]);
+    const { batches } = await store.list(CHECKED_ACCOUNT, { limit: 10 });
+    expectSame(batches, [await store.find(CHECKED_ACCOUNT, BATCH)], 'the list');
   }),
 
   check('says whether there are more', async (store) => {
     for (const id of ['batch_1', 'batch_2', 'batch_3']) await makeBatch(store, { id, items: 1 });
-    expectSame((await store.list(ACCOUNT, { limit: 2 })).more, true, 'whether there is more than two');
-    expectSame((await store.list(ACCOUNT, { limit: 3 })).more, false, 'whether there is more than three');
+    expectSame((await store.list(CHECKED_ACCOUNT, { limit: 2 })).more, true, 'whether there is more than two');
+    expectSame((await store.list(CHECKED_ACCOUNT, { limit: 3 })).more, false, 'whether there is more than three');
   }),
 
   check('goes through a list page by page, whatever the times are', async (store) => {
@@ -119,7 +119,7 @@ export const readingChecks: readonly BatchStoreCheck[] = [
     for (const id of ids) await makeBatch(store, { id, items: 1 });
     const seen: string[] = [];
     for (let page = 0, more = true; more && page < 10; page += 1) {
-      const found = await store.list(ACCOUNT, { limit: 3, after: seen.at(-1) });
+      const found = await store.list(CHECKED_ACCOUNT, { limit: 3, after: seen.at(-1) });
       seen.push(...found.batches.map(({ id }) => id));
       more = found.more;
     }
@@ -129,7 +129,7 @@ export const readingChecks: readonly BatchStoreCheck[] = [
 
   check('has nothing after a batch that is not there', async (store) => {
     await makeBatch(store);
-    const page = await store.list(ACCOUNT, { limit: 10, after: 'batch_0' });
+    const page = await store.list(CHECKED_ACCOUNT, { limit: 10, after: 'batch_0' });
     expectSame(page, { batches: [], more: false, isUnknown: true }, 'the page');
   }),
 
@@ -142,13 +142,14 @@ export const readingChecks: readonly BatchStoreCheck[] = [
     }
     const seen: string[] = [];
     for (let more = true; more;) {
-      const page = await store.list(ACCOUNT, { limit: 3, after: seen.at(-1) });
-      for (const { id } of page.batches) expectSame(await store.remove(ACCOUNT, id), true, 'whether it was deleted');
+      const page = await store.list(CHECKED_ACCOUNT, { limit: 3, after: seen.at(-1) });
+      for (const { id } of page.batches)
+        expectSame(await store.remove(CHECKED_ACCOUNT, id), true, 'whether it was deleted');
       seen.push(...page.batches.map(({ id }) => id));
       ({ more } = page);
     }
     expectSame(seen, names.toReversed(), 'what the pages show');
-    const end = await store.list(ACCOUNT, { limit: 3, after: seen.at(-1) });
+    const end = await store.list(CHECKED_ACCOUNT, { limit: 3, after: seen.at(-1) });
     expectSame([end.batches, end.isUnknown === true], [[], false], 'what is behind the last one');
   }),
 
@@ -186,18 +187,18 @@ export const readingChecks: readonly BatchStoreCheck[] = [
 
   check('pages through requests', async (store) => {
     await makeBatch(store, { items: 10 });
-    expectSame(await store.items(ACCOUNT, BATCH, -1, 4), someItems(4), 'the first page');
-    expectSame(await store.items(ACCOUNT, BATCH, 3, 4), someItems(4, 4), 'the second');
-    expectSame(await store.items(ACCOUNT, BATCH, 7, 4), someItems(2, 8), 'the third');
-    expectSame(await store.items(ACCOUNT, BATCH, 9, 4), [], 'the fourth');
+    expectSame(await store.items(CHECKED_ACCOUNT, BATCH, -1, 4), someItems(4), 'the first page');
+    expectSame(await store.items(CHECKED_ACCOUNT, BATCH, 3, 4), someItems(4, 4), 'the second');
+    expectSame(await store.items(CHECKED_ACCOUNT, BATCH, 7, 4), someItems(2, 8), 'the third');
+    expectSame(await store.items(CHECKED_ACCOUNT, BATCH, 9, 4), [], 'the fourth');
   }),
 
   check('pages through outcomes and passes over requests that have none', async (store) => {
     await makeBatch(store, { items: 6 });
     await claim(store, 't');
-    await store.storeOutcomes(ACCOUNT, BATCH, 't', [answered(5), answered(1), answered(3)]);
-    expectSame(indexesOf(await store.outcomes(ACCOUNT, BATCH, -1, 2)), [1, 3], 'the first page');
-    expectSame(indexesOf(await store.outcomes(ACCOUNT, BATCH, 3, 2)), [5], 'the second');
+    await store.storeOutcomes(CHECKED_ACCOUNT, BATCH, 't', [answered(5), answered(1), answered(3)]);
+    expectSame(indexesOf(await store.outcomes(CHECKED_ACCOUNT, BATCH, -1, 2)), [1, 3], 'the first page');
+    expectSame(indexesOf(await store.outcomes(CHECKED_ACCOUNT, BATCH, 3, 2)), [5], 'the second');
   }),
 
   check('keeps everything that an outcome says', async (store) => {
@@ -206,44 +207,47 @@ export const readingChecks: readonly BatchStoreCheck[] = [
     const usage = { prompt_tokens: 1, completion_tokens: 2, total_tokens: 3, cost: 0.000_000_1 };
     const good = { ...answered(0, { text: 'Grüße\u0000 👋 \ud83d', list: [null, 1e-9, -0.5] }), usage };
     const bad = { ...refused(1), usage };
-    await store.storeOutcomes(ACCOUNT, BATCH, 't', [good, bad]);
+    await store.storeOutcomes(CHECKED_ACCOUNT, BATCH, 't', [good, bad]);
     const named = [good, bad].map((outcome, index) => ({ ...outcome, customId: `custom-${index}` }));
-    expectSame(await store.outcomes(ACCOUNT, BATCH, -1, 10), named, 'the outcomes');
+    expectSame(await store.outcomes(CHECKED_ACCOUNT, BATCH, -1, 10), named, 'the outcomes');
     expectSame(named[1]?.error, REFUSED, 'the error');
   }),
 
   check('keeps a body byte for byte', async (store) => {
     const body = `{ "b" :1,"a": "\\u0000 \\ud83d 👋 ' \\\\ %s ${'é'.repeat(500)}",\n"b":2 }`;
-    await store.openDraft(ACCOUNT, BATCH);
-    await store.addItems(ACCOUNT, BATCH, [{ index: 0, customId: 'one', body }]);
+    await store.openDraft(CHECKED_ACCOUNT, BATCH);
+    await store.addItems(CHECKED_ACCOUNT, BATCH, [{ index: 0, customId: 'one', body }]);
     await store.publish(draftRecord(), []);
-    expectSame((await store.items(ACCOUNT, BATCH, -1, 1))[0]?.body, body, 'the body');
+    expectSame((await store.items(CHECKED_ACCOUNT, BATCH, -1, 1))[0]?.body, body, 'the body');
     expectSame((await claim(store, 't'))[0]?.body, body, 'the body that is claimed');
   }),
 
   check('keeps bodies and answers of a megabyte', async (store) => {
     const body = JSON.stringify({ text: '👋 large '.repeat(100_000) });
-    await store.openDraft(ACCOUNT, BATCH);
+    await store.openDraft(CHECKED_ACCOUNT, BATCH);
     for (const index of [0, 1]) {
-      await store.addItems(ACCOUNT, BATCH, [{ index, customId: `${index}`, body: `${body}${' '.repeat(index)}` }]);
+      await store.addItems(CHECKED_ACCOUNT, BATCH, [
+        { index, customId: `${index}`, body: `${body}${' '.repeat(index)}` },
+      ]);
     }
     await store.publish(draftRecord(), []);
     const [, second] = await claim(store, 't');
     expectHolds(second?.body === `${body} `, 'the body is the same');
-    await store.storeOutcomes(ACCOUNT, BATCH, 't', [answered(0, body)]);
-    const [outcome] = await store.outcomes(ACCOUNT, BATCH, -1, 10);
+    await store.storeOutcomes(CHECKED_ACCOUNT, BATCH, 't', [answered(0, body)]);
+    const [outcome] = await store.outcomes(CHECKED_ACCOUNT, BATCH, -1, 10);
     expectHolds(outcome?.response?.body === body, 'the answer is the same');
   }),
 
   check('keeps 5,000 requests', async (store) => {
-    await store.openDraft(ACCOUNT, BATCH);
-    for (let from = 0; from < 5_000; from += 1_000) await store.addItems(ACCOUNT, BATCH, someItems(1_000, from));
+    await store.openDraft(CHECKED_ACCOUNT, BATCH);
+    for (let from = 0; from < 5_000; from += 1_000)
+      await store.addItems(CHECKED_ACCOUNT, BATCH, someItems(1_000, from));
     await store.publish(draftRecord(), []);
-    expectSame((await store.find(ACCOUNT, BATCH))?.counts.total, 5_000, 'the number of requests');
-    expectSame(indexesOf(await store.items(ACCOUNT, BATCH, 4_997, 10)), [4_998, 4_999], 'the last ones');
+    expectSame((await store.find(CHECKED_ACCOUNT, BATCH))?.counts.total, 5_000, 'the number of requests');
+    expectSame(indexesOf(await store.items(CHECKED_ACCOUNT, BATCH, 4_997, 10)), [4_998, 4_999], 'the last ones');
     expectSame(indexesOf(await claim(store, 't', { limit: 3 })), [0, 1, 2], 'the first that are claimed');
-    expectSame(await store.failRemaining(ACCOUNT, BATCH, REFUSED, String), 5_000, 'how many are failed');
-    expectSame(await store.recount(ACCOUNT, BATCH), { completed: 0, failed: 5_000 }, 'the counts');
+    expectSame(await store.failRemaining(CHECKED_ACCOUNT, BATCH, REFUSED, String), 5_000, 'how many are failed');
+    expectSame(await store.recount(CHECKED_ACCOUNT, BATCH), { completed: 0, failed: 5_000 }, 'the counts');
   }),
 
   ...nameChecks,
@@ -257,7 +261,7 @@ export const tenantChecks: readonly BatchStoreCheck[] = [
   check("finds nothing of another account's", async (store) => {
     await makeBatch(store);
     await claim(store, 't');
-    await store.storeOutcomes(ACCOUNT, BATCH, 't', [answered(0)]);
+    await store.storeOutcomes(CHECKED_ACCOUNT, BATCH, 't', [answered(0)]);
     expectSame(await store.find(STRANGER, BATCH), undefined, 'the batch');
     expectSame(await store.items(STRANGER, BATCH, -1, 10), [], 'its requests');
     expectSame(await store.outcomes(STRANGER, BATCH, -1, 10), [], 'its outcomes');
@@ -275,7 +279,7 @@ export const tenantChecks: readonly BatchStoreCheck[] = [
     const batch = await makeBatch(store, { record: { status: 'failed' } });
     expectSame(await store.save({ ...batch, account: STRANGER, revision: 2 }, []), false, 'whether it was saved');
     expectSame(await store.remove(STRANGER, BATCH), false, 'whether it was removed');
-    expectSame(await store.find(ACCOUNT, BATCH), batch, 'the batch');
+    expectSame(await store.find(CHECKED_ACCOUNT, BATCH), batch, 'the batch');
   }),
 
   check("claims, renews and releases nothing of another account's", async (store) => {
@@ -284,7 +288,7 @@ export const tenantChecks: readonly BatchStoreCheck[] = [
     await claim(store, 't');
     expectSame(await store.renewItems(STRANGER, BATCH, 't', 1), 0, 'what was renewed');
     await store.releaseItems(STRANGER, BATCH, 't');
-    expectSame(await store.renewItems(ACCOUNT, BATCH, 't', 60_000), 3, 'what is still held');
+    expectSame(await store.renewItems(CHECKED_ACCOUNT, BATCH, 't', 60_000), 3, 'what is still held');
   }),
 
   check("stores and fails nothing of another account's", async (store) => {
@@ -292,24 +296,24 @@ export const tenantChecks: readonly BatchStoreCheck[] = [
     await claim(store, 't');
     expectSame(await store.storeOutcomes(STRANGER, BATCH, 't', [answered(0)]), [], 'what was stored');
     expectSame(await store.failRemaining(STRANGER, BATCH, REFUSED, resultIdOf), 0, 'what was failed');
-    expectSame(await store.recount(ACCOUNT, BATCH), { completed: 0, failed: 0 }, 'the counts');
+    expectSame(await store.recount(CHECKED_ACCOUNT, BATCH), { completed: 0, failed: 0 }, 'the counts');
   }),
 
   check("adds to, publishes and discards no draft of another account's", async (store) => {
-    await store.openDraft(ACCOUNT, BATCH);
+    await store.openDraft(CHECKED_ACCOUNT, BATCH);
     await expectRejected(store.addItems(STRANGER, BATCH, someItems(1)), 'RangeError', 'adding');
     await expectRejected(store.publish(draftRecord({ account: STRANGER }), []), 'RangeError', 'publishing');
     await store.discard(STRANGER, BATCH);
-    await store.addItems(ACCOUNT, BATCH, someItems(1));
+    await store.addItems(CHECKED_ACCOUNT, BATCH, someItems(1));
     expectSame((await store.publish(draftRecord(), [])).type, 'published', 'what publishing came to');
   }),
 
   check('lets two accounts have a batch of the same id', async (store) => {
     await makeBatch(store, { items: 2, record: { status: 'failed' }, effects: ['notify'] });
     await makeBatch(store, { account: STRANGER, items: 3, record: { status: 'failed' }, effects: ['notify'] });
-    expectSame((await store.items(ACCOUNT, BATCH, -1, 10)).length, 2, 'the requests of one');
+    expectSame((await store.items(CHECKED_ACCOUNT, BATCH, -1, 10)).length, 2, 'the requests of one');
     expectSame((await store.items(STRANGER, BATCH, -1, 10)).length, 3, 'the requests of the other');
-    expectSame(await store.remove(ACCOUNT, BATCH), true, 'whether one was removed');
+    expectSame(await store.remove(CHECKED_ACCOUNT, BATCH), true, 'whether one was removed');
     expectHolds((await store.find(STRANGER, BATCH)) !== undefined, 'the other is still there');
     expectSame((await store.items(STRANGER, BATCH, -1, 10)).length, 3, 'the requests of the other then');
     expectSame((await expectTask(store)).account, STRANGER, 'whose task is left');

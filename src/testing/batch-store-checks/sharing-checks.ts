@@ -1,6 +1,6 @@
 import { expectHolds, expectSame } from '../provider-checks/harness.ts';
 import {
-  ACCOUNT,
+  CHECKED_ACCOUNT,
   answered,
   BATCH,
   type BatchStoreCheck,
@@ -25,14 +25,14 @@ import {
 export const sharingChecks: readonly BatchStoreCheck[] = [
   sharedCheck('shows elsewhere what was published here', async ({ store, other }) => {
     const batch = await makeBatch(store);
-    expectSame(await other.find(ACCOUNT, BATCH), batch, 'the batch');
-    expectSame(await other.items(ACCOUNT, BATCH, -1, 10), someItems(3), 'its requests');
+    expectSame(await other.find(CHECKED_ACCOUNT, BATCH), batch, 'the batch');
+    expectSame(await other.items(CHECKED_ACCOUNT, BATCH, -1, 10), someItems(3), 'its requests');
   }),
 
   sharedCheck('keeps everything when the one who wrote it is gone', async ({ store, other }) => {
     const batch = await makeBatch(store, { effects: ['run'] });
     await store.close();
-    expectSame(await other.find(ACCOUNT, BATCH), batch, 'the batch');
+    expectSame(await other.find(CHECKED_ACCOUNT, BATCH), batch, 'the batch');
     expectSame((await expectTask(other)).effect, 'run', 'its task');
   }),
 
@@ -42,11 +42,15 @@ export const sharingChecks: readonly BatchStoreCheck[] = [
   }),
 
   sharedCheck('goes on with a draft from elsewhere', async ({ store, other }) => {
-    await store.openDraft(ACCOUNT, BATCH);
-    await store.addItems(ACCOUNT, BATCH, someItems(2));
-    await expectRejected(other.addItems(ACCOUNT, BATCH, someItems(1)), 'DuplicateCustomIdError', 'the same name');
-    await other.discard(ACCOUNT, BATCH);
-    await expectRejected(store.addItems(ACCOUNT, BATCH, someItems(1, 2)), 'RangeError', 'adding after that');
+    await store.openDraft(CHECKED_ACCOUNT, BATCH);
+    await store.addItems(CHECKED_ACCOUNT, BATCH, someItems(2));
+    await expectRejected(
+      other.addItems(CHECKED_ACCOUNT, BATCH, someItems(1)),
+      'DuplicateCustomIdError',
+      'the same name',
+    );
+    await other.discard(CHECKED_ACCOUNT, BATCH);
+    await expectRejected(store.addItems(CHECKED_ACCOUNT, BATCH, someItems(1, 2)), 'RangeError', 'adding after that');
   }),
 
   sharedCheck('fences a worker whose lease ended against the one elsewhere', async ({ store, other, pass }) => {
@@ -54,9 +58,9 @@ export const sharingChecks: readonly BatchStoreCheck[] = [
     await claim(store, 'a', { leaseMs: SHORT_MS });
     await pass(PAST_SHORT_MS);
     expectSame((await claim(other, 'b')).length, 3, 'what the other claims');
-    expectSame(await store.storeOutcomes(ACCOUNT, BATCH, 'a', [answered(0)]), [], 'what the first stores');
-    expectSame(await other.storeOutcomes(ACCOUNT, BATCH, 'b', [answered(0)]), [0], 'what the other stores');
-    expectSame((await store.find(ACCOUNT, BATCH))?.counts.completed, 1, 'the count');
+    expectSame(await store.storeOutcomes(CHECKED_ACCOUNT, BATCH, 'a', [answered(0)]), [], 'what the first stores');
+    expectSame(await other.storeOutcomes(CHECKED_ACCOUNT, BATCH, 'b', [answered(0)]), [0], 'what the other stores');
+    expectSame((await store.find(CHECKED_ACCOUNT, BATCH))?.counts.completed, 1, 'the count');
   }),
 
   sharedCheck('lets one of two places change a batch', async ({ store, other }) => {
@@ -80,15 +84,19 @@ export const sharingChecks: readonly BatchStoreCheck[] = [
         if (claimed.length === 0) return;
         seen.push(...indexesOf(claimed));
         const outcomes = claimed.map(({ index }) => (index % 3 === 0 ? refused(index) : answered(index)));
-        const stored = await place.storeOutcomes(ACCOUNT, BATCH, token, outcomes);
+        const stored = await place.storeOutcomes(CHECKED_ACCOUNT, BATCH, token, outcomes);
         expectSame(stored.length, claimed.length, 'how many were stored');
       }
     };
     await Promise.all([work(store, 'a'), work(store, 'b'), work(other, 'c'), work(other, 'd')]);
     expectSame(inOrder(seen), indexesOf(someItems(120)), 'what was run');
     const counts = { completed: 80, failed: 40 };
-    expectSame(await store.recount(ACCOUNT, BATCH), counts, 'the counts that are counted anew');
-    expectSame((await other.find(ACCOUNT, BATCH))?.counts, { total: 120, ...counts }, 'the counts of the record');
+    expectSame(await store.recount(CHECKED_ACCOUNT, BATCH), counts, 'the counts that are counted anew');
+    expectSame(
+      (await other.find(CHECKED_ACCOUNT, BATCH))?.counts,
+      { total: 120, ...counts },
+      'the counts of the record',
+    );
   }),
 
   sharedCheck('gives tasks to one of two places', async ({ store, other }) => {
@@ -108,12 +116,12 @@ export const sharingChecks: readonly BatchStoreCheck[] = [
     const key = { key: 'key-1', fingerprint: 'same', ttlMs: 600_000 };
     const outcomes = await Promise.all(
       [store, other, store, other].map(async (place, index) => {
-        await place.openDraft(ACCOUNT, `batch_${index}`);
+        await place.openDraft(CHECKED_ACCOUNT, `batch_${index}`);
         return place.publish(draftRecord({ id: `batch_${index}` }), [], key);
       }),
     );
     expectSame(outcomes.filter(({ type }) => type === 'published').length, 1, 'how many were published');
-    expectSame((await store.list(ACCOUNT, { limit: 10 })).batches.length, 1, 'how many there are');
+    expectSame((await store.list(CHECKED_ACCOUNT, { limit: 10 })).batches.length, 1, 'how many there are');
   }),
 
   sharedCheck('counts right while one place ends what the other runs', async ({ store, other }) => {
@@ -122,11 +130,11 @@ export const sharingChecks: readonly BatchStoreCheck[] = [
     for (const token of tokens) await claim(store, token, { limit: 10 });
     const all = Array.from({ length: 60 }, (_, index) => answered(index));
     const [failed, ...stored] = await Promise.all([
-      other.failRemaining(ACCOUNT, BATCH, REFUSED, resultIdOf),
-      ...tokens.map((token) => store.storeOutcomes(ACCOUNT, BATCH, token, all)),
+      other.failRemaining(CHECKED_ACCOUNT, BATCH, REFUSED, resultIdOf),
+      ...tokens.map((token) => store.storeOutcomes(CHECKED_ACCOUNT, BATCH, token, all)),
     ]);
     const completed = stored.flat().length;
     expectSame(completed + failed, 60, 'how many outcomes there are');
-    expectSame(await store.recount(ACCOUNT, BATCH), { completed, failed }, 'the counts');
+    expectSame(await store.recount(CHECKED_ACCOUNT, BATCH), { completed, failed }, 'the counts');
   }),
 ];

@@ -1,6 +1,6 @@
 import { expectHolds, expectSame } from '../provider-checks/harness.ts';
 import {
-  ACCOUNT,
+  CHECKED_ACCOUNT,
   BATCH,
   type BatchStoreCheck,
   check,
@@ -46,7 +46,7 @@ export const taskChecks: readonly BatchStoreCheck[] = [
     const now = await store.now();
     for (const [index, age] of [10, 30, 20].entries()) {
       const batch = await makeBatch(store, { id: `batch_${index}`, items: 1 });
-      const task = { account: ACCOUNT, batchId: batch.id, effect: 'run' as const, runAt: now - age };
+      const task = { account: CHECKED_ACCOUNT, batchId: batch.id, effect: 'run' as const, runAt: now - age };
       await store.save({ ...batch, revision: 2 }, [task]);
     }
     const tasks = await store.claimTasks({ limit: 2, leaseMs: LONG_MS, token: 'a' });
@@ -60,7 +60,7 @@ export const taskChecks: readonly BatchStoreCheck[] = [
   check('claims nothing before it is due', async (store, { pass }) => {
     const batch = await makeBatch(store);
     const runAt = (await store.now()) + 120;
-    await store.save({ ...batch, revision: 2 }, [{ account: ACCOUNT, batchId: BATCH, effect: 'run', runAt }]);
+    await store.save({ ...batch, revision: 2 }, [{ account: CHECKED_ACCOUNT, batchId: BATCH, effect: 'run', runAt }]);
     expectSame(await claimTask(store), undefined, 'a task at first');
     const left = (await store.nextTaskIn()) ?? 0;
     expectHolds(left > 0 && left <= 120, `it is due in at most 120 ms, and not in ${left}`);
@@ -73,9 +73,9 @@ export const taskChecks: readonly BatchStoreCheck[] = [
     const batch = await makeBatch(store);
     const now = await store.now();
     await store.save({ ...batch, revision: 2 }, [
-      { account: ACCOUNT, batchId: BATCH, effect: 'run', runAt: now + 90_000 },
-      { account: ACCOUNT, batchId: BATCH, effect: 'stop', runAt: now + 50_000 },
-      { account: ACCOUNT, batchId: BATCH, effect: 'notify', runAt: now + 70_000 },
+      { account: CHECKED_ACCOUNT, batchId: BATCH, effect: 'run', runAt: now + 90_000 },
+      { account: CHECKED_ACCOUNT, batchId: BATCH, effect: 'stop', runAt: now + 50_000 },
+      { account: CHECKED_ACCOUNT, batchId: BATCH, effect: 'notify', runAt: now + 70_000 },
     ]);
     const left = (await store.nextTaskIn()) ?? 0;
     expectHolds(left > 30_000 && left <= 50_000, `the next is due in 50 s, and not in ${left} ms`);

@@ -64,7 +64,7 @@ export function shown(value: unknown): string {
 }
 
 /** Writes the error of a rule. */
-export function errorOf(rule: StrictRule, finding: Finding): StrictError {
+export function errorByRule(rule: StrictRule, finding: Finding): StrictError {
   return {
     rule: rule.id,
     status: rule.status ?? 400,

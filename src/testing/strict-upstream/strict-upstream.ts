@@ -3,7 +3,7 @@ import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
 import * as read from '../../platform/json.ts';
 import type { FaultExchange } from '../fault-upstream/exchange.ts';
 import { startFaultUpstream } from '../fault-upstream/fault-upstream.ts';
-import { type ChatTemplate, errorOf, type StrictError, type StrictRequest, type StrictRule } from './rule.ts';
+import { type ChatTemplate, errorByRule, type StrictError, type StrictRequest, type StrictRule } from './rule.ts';
 import { STRICT_VENDORS, type StrictApi, type StrictVendor, type StrictVendorFacts } from './vendors.ts';
 import type { RecordedRequest } from '../fault-upstream/wire.ts';
 
@@ -148,7 +148,7 @@ function requestOf(body: JsonObject, path: string): Pick<StrictRequest, 'body' |
 function brokenRules({ rules }: StrictApi, request: StrictRequest, without: readonly string[]): readonly StrictError[] {
   return rules.flatMap((rule) => {
     const finding = without.includes(rule.id) ? undefined : rule.find(request);
-    return finding === undefined ? [] : [errorOf(rule, finding)];
+    return finding === undefined ? [] : [errorByRule(rule, finding)];
   });
 }
 

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { addUsage } from '../../../src/core/batch/sum-usage.ts';
+import { addItemUsage } from '../../../src/core/batch/sum-usage.ts';
 import type { Usage } from '../../../src/protocol/usage.ts';
 
 const count = fc.nat({ max: 1_000_000 });
@@ -27,7 +27,7 @@ const usage: fc.Arbitrary<Usage> = fc
   }));
 
 function sum(all: readonly Usage[]): Usage | undefined {
-  return all.reduce<Usage | undefined>((total, one) => addUsage(total, one), undefined);
+  return all.reduce<Usage | undefined>((total, one) => addItemUsage(total, one), undefined);
 }
 
 describe('the usage of a batch', () => {
@@ -74,14 +74,14 @@ describe('the usage of a batch', () => {
         { type: 'compaction', input_tokens: 5 },
       ],
     };
-    const both = addUsage(addUsage(undefined, one), { ...one, speed: 'fast' });
+    const both = addItemUsage(addItemUsage(undefined, one), { ...one, speed: 'fast' });
     expect(both).toMatchObject({ service_tier: 'batch', total_tokens: 4 });
     expect(both.speed).toBeUndefined();
     expect(both.iterations).toEqual([
       { type: 'message', input_tokens: 6, cache_creation: { ephemeral_5m_input_tokens: 2 } },
       { type: 'compaction', input_tokens: 10 },
     ]);
-    expect(addUsage(both, one).speed).toBeUndefined();
+    expect(addItemUsage(both, one).speed).toBeUndefined();
   });
 
   it('leaves out what cannot be added up', () => {
@@ -92,7 +92,7 @@ describe('the usage of a batch', () => {
       iterations: [1],
       note: 'x',
     } as unknown as Usage;
-    expect(addUsage(addUsage(undefined, odd), odd)).toEqual({
+    expect(addItemUsage(addItemUsage(undefined, odd), odd)).toEqual({
       prompt_tokens: 2,
       completion_tokens: 2,
       total_tokens: 4,

@@ -1,16 +1,19 @@
 import { describe, expect, it } from 'vitest';
-import { checkOptions, pathBelow } from '../../../src/core/pipeline/plugin-options.ts';
+import { checkPluginOptions, pathBelow } from '../../../src/core/pipeline/plugin-options.ts';
 
 describe('options of a plugin', () => {
   it('are judged by its parser', () => {
     const parser = (value: unknown) => ({ ok: true as const, options: { seen: value } });
-    expect(checkOptions({ parseOptions: parser }, { depth: 2 })).toEqual({ ok: true, options: { seen: { depth: 2 } } });
+    expect(checkPluginOptions({ parseOptions: parser }, { depth: 2 })).toEqual({
+      ok: true,
+      options: { seen: { depth: 2 } },
+    });
   });
 
   it('are refused by name where it has no parser; null and undefined say nothing', () => {
-    expect(checkOptions({}, {})).toEqual({ ok: true, options: {} });
-    expect(checkOptions({}, { depth: null, other: undefined })).toEqual({ ok: true, options: {} });
-    expect(checkOptions({}, { depth: 0 })).toEqual({
+    expect(checkPluginOptions({}, {})).toEqual({ ok: true, options: {} });
+    expect(checkPluginOptions({}, { depth: null, other: undefined })).toEqual({ ok: true, options: {} });
+    expect(checkPluginOptions({}, { depth: 0 })).toEqual({
       ok: false,
       path: '',
       problem: 'takes no options, but has "depth"',

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { anyOf, conjoin, conjunction, flattened } from '../../../src/core/schema/join-schemas.ts';
-import type { Schema, State } from '../../../src/core/schema/schema-parts.ts';
+import type { JsonSchema, State } from '../../../src/core/schema/schema-parts.ts';
 
-function stateOf(root: Schema = {}): State {
+function stateOf(root: JsonSchema = {}): State {
   return { root, rules: {}, following: new Set(), optional: 0, unions: 0, looked: 0, isImpossible: false };
 }
 
@@ -25,7 +25,9 @@ describe('several schemas as one', () => {
   });
 
   it('follows references, and not in circles', () => {
-    const root: Schema = { $defs: { x: { $ref: '#/$defs/y' }, y: { allOf: [{ $ref: '#/$defs/x' }], type: 'string' } } };
+    const root: JsonSchema = {
+      $defs: { x: { $ref: '#/$defs/y' }, y: { allOf: [{ $ref: '#/$defs/x' }], type: 'string' } },
+    };
     expect(conjoin({}, { $ref: '#/$defs/x' }, stateOf(root))).toMatchObject({ type: 'string' });
   });
 

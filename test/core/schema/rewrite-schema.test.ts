@@ -2,8 +2,8 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { heldSchema, toolSchema } from '../../../src/core/schema/rewrite-schema.ts';
-import type { Schema } from '../../../src/core/schema/schema-parts.ts';
+import { heldSchema, toolArgumentsSchema } from '../../../src/core/schema/rewrite-schema.ts';
+import type { JsonSchema } from '../../../src/core/schema/schema-parts.ts';
 import type { HeldSchemaRules } from '../../../src/core/schema/schema-rules.ts';
 import {
   CLAUDE_HELD,
@@ -20,13 +20,13 @@ const B = { type: 'number' };
 describe('the schema of a tool', () => {
   it('is passed on where nothing has to change', () => {
     const schema = { type: 'object', properties: { a: A, b: { anyOf: [A, B] } }, required: ['a'] };
-    expect(toolSchema(schema, CLAUDE_TOOLS)).toBe(schema);
-    expect(toolSchema(schema, OPENAI_TOOLS)).toBe(schema);
+    expect(toolArgumentsSchema(schema, CLAUDE_TOOLS)).toBe(schema);
+    expect(toolArgumentsSchema(schema, OPENAI_TOOLS)).toBe(schema);
   });
 
   it('has a rule of its root in the description', () => {
     const schema = { type: 'object', properties: { a: A, b: B }, anyOf: [{ required: ['a'] }, { required: ['b'] }] };
-    expect(toolSchema(schema, CLAUDE_TOOLS)).toEqual({
+    expect(toolArgumentsSchema(schema, CLAUDE_TOOLS)).toEqual({
       type: 'object',
       properties: { a: A, b: B },
       description: 'At least one of these rules must be kept: required ["a"] | required ["b"]',
@@ -36,7 +36,7 @@ describe('the schema of a tool', () => {
   it('is one object in place of a union of objects', () => {
     const one = { type: 'object', properties: { kind: { const: 'a' }, a: A }, required: ['kind', 'a'] };
     const other = { type: 'object', properties: { kind: { const: 'b' }, b: B, c: A }, required: ['kind', 'b'] };
-    expect(toolSchema({ description: 'Two ways.', oneOf: [one, other] }, CLAUDE_TOOLS)).toEqual({
+    expect(toolArgumentsSchema({ description: 'Two ways.', oneOf: [one, other] }, CLAUDE_TOOLS)).toEqual({
       type: 'object',
       properties: { kind: { enum: ['a', 'b'] }, a: A, b: B, c: A },
       required: ['kind'],
@@ -48,16 +48,19 @@ describe('the schema of a tool', () => {
 
   it('keeps a property that members of a union describe differently as a union of its own', () => {
     const schema = { anyOf: [{ properties: { a: A } }, { properties: { a: B } }] };
-    expect(toolSchema(schema, CLAUDE_TOOLS)).toMatchObject({ type: 'object', properties: { a: { anyOf: [A, B] } } });
+    expect(toolArgumentsSchema(schema, CLAUDE_TOOLS)).toMatchObject({
+      type: 'object',
+      properties: { a: { anyOf: [A, B] } },
+    });
   });
 
   it('follows references at its root, also those that come back', () => {
     const $defs = { Tree: { properties: { left: { $ref: '#/$defs/Tree' }, a: A }, required: ['a'] } };
     const tree = { type: 'object', properties: $defs.Tree.properties, required: ['a'], $defs };
-    expect(toolSchema({ $ref: '#/$defs/Tree', $defs }, CLAUDE_TOOLS)).toEqual(tree);
-    expect(toolSchema({ allOf: [{ $ref: '#/$defs/Tree' }], $defs }, OPENAI_TOOLS)).toEqual(tree);
+    expect(toolArgumentsSchema({ $ref: '#/$defs/Tree', $defs }, CLAUDE_TOOLS)).toEqual(tree);
+    expect(toolArgumentsSchema({ allOf: [{ $ref: '#/$defs/Tree' }], $defs }, OPENAI_TOOLS)).toEqual(tree);
     const circle = { $ref: '#/$defs/A', $defs: { A: { $ref: '#/$defs/B' }, B: { $ref: '#/$defs/A' } } };
-    expect(toolSchema(circle, CLAUDE_TOOLS)).toMatchObject({ type: 'object' });
+    expect(toolArgumentsSchema(circle, CLAUDE_TOOLS)).toMatchObject({ type: 'object' });
   });
 
   it('has all members of `allOf` in one', () => {
@@ -67,7 +70,7 @@ describe('the schema of a tool', () => {
         { properties: { a: { minLength: 2 }, b: B }, required: ['b'] },
       ],
     };
-    expect(toolSchema(schema, CLAUDE_TOOLS)).toEqual({
+    expect(toolArgumentsSchema(schema, CLAUDE_TOOLS)).toEqual({
       type: 'object',
       properties: { a: { type: 'string', minLength: 2 }, b: B },
       required: ['a', 'b'],
@@ -75,10 +78,10 @@ describe('the schema of a tool', () => {
   });
 
   it('is completed for servers that check schemas', () => {
-    expect(toolSchema({ type: 'object' }, OPENAI_TOOLS)).toEqual({ type: 'object', properties: {} });
-    expect(toolSchema({}, OPENAI_TOOLS)).toEqual({ type: 'object', properties: {} });
+    expect(toolArgumentsSchema({ type: 'object' }, OPENAI_TOOLS)).toEqual({ type: 'object', properties: {} });
+    expect(toolArgumentsSchema({}, OPENAI_TOOLS)).toEqual({ type: 'object', properties: {} });
     const schema = { type: 'object', properties: { a: { type: 'array' }, b: { type: 'object' }, c: true } };
-    expect(toolSchema(schema, OPENAI_TOOLS)).toEqual({
+    expect(toolArgumentsSchema(schema, OPENAI_TOOLS)).toEqual({
       type: 'object',
       properties: { a: { type: 'array', items: {} }, b: { type: 'object', properties: {} }, c: {} },
     });
@@ -93,7 +96,7 @@ describe('the schema of a tool', () => {
         name: { type: 'string', required: true },
       },
     };
-    expect(toolSchema(schema, CLAUDE_TOOLS)).toEqual({
+    expect(toolArgumentsSchema(schema, CLAUDE_TOOLS)).toEqual({
       type: 'object',
       properties: {
         pair: { type: 'array', prefixItems: [A, B] },
@@ -110,7 +113,7 @@ describe('the schema of a tool', () => {
       $defs[`d${level}`] = { anyOf: [below, below], allOf: [below, below] };
     }
     const schema = { type: 'object', anyOf: [{ $ref: '#/$defs/d39' }, {}], $defs };
-    expect(toolSchema(schema, CLAUDE_TOOLS)).toMatchObject({ type: 'object' });
+    expect(toolArgumentsSchema(schema, CLAUDE_TOOLS)).toMatchObject({ type: 'object' });
     expect(heldSchema(schema, OPENAI_HELD)).toBeUndefined();
   });
 });
@@ -191,7 +194,7 @@ const NAMES = ['a', 'b', 'kind', 'oneOf', '__proto__'];
 const scalar = fc.constantFrom<unknown>('x', 'yy', 'zzzz', 0, 1, 2.5, true, null);
 
 /** Schemas of values, with words that some provider refuses; objects are closed, so that no rewriting has to close one. */
-const { schema: schemas } = fc.letrec<{ schema: Schema; object: Schema; leaf: Schema }>((tie) => ({
+const { schema: schemas } = fc.letrec<{ schema: JsonSchema; object: JsonSchema; leaf: JsonSchema }>((tie) => ({
   schema: fc.oneof(
     { depthSize: 'small', withCrossShrink: true },
     tie('leaf'),
@@ -250,7 +253,7 @@ const roots = fc.oneof(
   objects(),
 );
 
-function objects(): fc.Arbitrary<Schema> {
+function objects(): fc.Arbitrary<JsonSchema> {
   return schemas.filter((schema) => schema['type'] === 'object');
 }
 
@@ -264,7 +267,7 @@ const { value: values } = fc.letrec<{ value: unknown }>((tie) => ({
 }));
 const objectValues = fc.dictionary(fc.constantFrom(...NAMES), values, { maxKeys: 3, noNullPrototype: true });
 
-function fits(schema: Schema): (value: unknown) => boolean {
+function fits(schema: JsonSchema): (value: unknown) => boolean {
   const ajv = addFormats.default(new Ajv2020({ strict: false, logger: false, meta: false, validateSchema: false }));
   const validate = ajv.compile(schema);
   return (value) => validate(value);
@@ -297,10 +300,10 @@ describe('whatever schema it is', () => {
   ])('as a tool at %s it is one object, takes what it took, and stays as it is', (_vendor, rules) => {
     fc.assert(
       fc.property(roots, fc.array(objectValues, { maxLength: 8 }), (schema, some) => {
-        const written = toolSchema(schema, rules);
+        const written = toolArgumentsSchema(schema, rules);
         expect(written['type']).toBe('object');
         for (const word of rules.notAtRoot ?? []) expect(written).not.toHaveProperty(word);
-        expect(toolSchema(written, rules)).toEqual(written);
+        expect(toolArgumentsSchema(written, rules)).toEqual(written);
         const [before, after] = [fits(schema), fits(written)];
         for (const value of some) if (before(value)) expect(after(value)).toBe(true);
       }),

@@ -19,7 +19,7 @@ import {
 import {
   DEFAULT_PACER_POLICY,
   FREE_PACE,
-  type Pace,
+  type EndpointPace,
   paceAfterPromise,
   paceAfterReturn,
   paceAfterRefusal,
@@ -659,7 +659,7 @@ describe('the pacer', () => {
         fc.double({ min: 1, max: 30, noNaN: true }),
         fc.array(fc.nat(200), { maxLength: 80 }),
         (rate, list) => {
-          let pace: Pace = { ...FREE_PACE, rate };
+          let pace: EndpointPace = { ...FREE_PACE, rate };
           let now = NOW;
           const sent: number[] = [];
           for (const after of list) {
@@ -685,8 +685,8 @@ describe('the pacer', () => {
   });
 
   /** So many calls within the last second. */
-  function crowd(calls: number, pace: Pace = FREE_PACE): Pace {
-    return Array.from({ length: calls }).reduce<Pace>((before) => paceAfterSending(before, NOW), pace);
+  function crowd(calls: number, pace: EndpointPace = FREE_PACE): EndpointPace {
+    return Array.from({ length: calls }).reduce<EndpointPace>((before) => paceAfterSending(before, NOW), pace);
   }
 });
 

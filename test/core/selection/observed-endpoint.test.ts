@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { observedEndpoint } from '../../../src/core/ledger/recorded-endpoint.ts';
-import { stateOf } from '../../../src/core/selection/observed-endpoint.ts';
+import { observedState } from '../../../src/core/selection/observed-endpoint.ts';
 import { recordAfter, recordMeasured, times } from '../../support/records.ts';
 import { MODEL, NOW, serving } from '../../support/requests.ts';
 
@@ -12,7 +12,7 @@ const measured = times(20, { latencyMs: 400, outputTokens: 100, generationMs: 1_
 
 describe('what a decision sees of an endpoint', () => {
   it('is its measures by their buckets, which lose nothing', () => {
-    const { measures } = stateOf(endpoint, recordMeasured(measured), EXACT, undefined);
+    const { measures } = observedState(endpoint, recordMeasured(measured), EXACT, undefined);
     const [median] = measures.latency ?? [];
     // Eight buckets for each doubling.
     expect(2 ** ((median ?? 0) / 8)).toBeCloseTo(400, -2);
@@ -20,19 +20,21 @@ describe('what a decision sees of an endpoint', () => {
   });
 
   it('is nothing of the condition of one that works, and the condition of one that failed', () => {
-    expect(stateOf(endpoint, recordAfter(['ok']), EXACT, undefined).condition).toBeUndefined();
-    expect(stateOf(endpoint, recordAfter(['server', 'server']), EXACT, undefined).condition?.value).toBeLessThan(1);
+    expect(observedState(endpoint, recordAfter(['ok']), EXACT, undefined).condition).toBeUndefined();
+    expect(observedState(endpoint, recordAfter(['server', 'server']), EXACT, undefined).condition?.value).toBeLessThan(
+      1,
+    );
   });
 
   it('is measured anew for each decision that looks at speed, and once a second for the others', () => {
     const rough = { ...EXACT, isExact: false };
-    const first = stateOf(other, recordMeasured(measured), rough, undefined);
+    const first = observedState(other, recordMeasured(measured), rough, undefined);
     const slower = recordMeasured(times(20, { latencyMs: 9_000 }));
-    expect(stateOf(other, slower, { ...rough, now: NOW + 500 }, undefined).measures).toBe(first.measures);
-    expect(stateOf(other, slower, { ...EXACT, now: NOW + 600 }, undefined).measures).not.toBe(first.measures);
-    expect(stateOf(other, slower, { ...rough, now: NOW + 2_000 }, undefined).measures).not.toBe(first.measures);
+    expect(observedState(other, slower, { ...rough, now: NOW + 500 }, undefined).measures).toBe(first.measures);
+    expect(observedState(other, slower, { ...EXACT, now: NOW + 600 }, undefined).measures).not.toBe(first.measures);
+    expect(observedState(other, slower, { ...rough, now: NOW + 2_000 }, undefined).measures).not.toBe(first.measures);
     // A clock that went back.
-    expect(stateOf(other, slower, { ...rough, now: NOW - 9_000 }, undefined).measures).not.toBe(first.measures);
+    expect(observedState(other, slower, { ...rough, now: NOW - 9_000 }, undefined).measures).not.toBe(first.measures);
   });
 
   it('has counts of tool calls only where they count and there are enough', () => {
@@ -41,14 +43,14 @@ describe('what a decision sees of an endpoint', () => {
       ...times(2, { toolCalls: 'invalid' as const }),
     ]);
     const toolsFrom = (least: number | undefined) =>
-      stateOf(endpoint, calls, { ...EXACT, toolsFrom: least }, undefined).tools;
+      observedState(endpoint, calls, { ...EXACT, toolsFrom: least }, undefined).tools;
     expect(toolsFrom(undefined)).toBeUndefined();
     expect(toolsFrom(11)).toBeUndefined();
     expect(toolsFrom(10)).toMatchObject({ tool_requests: 10, bad_tool_calls: 2 });
   });
 
   it('is what records of the ledger are written from', () => {
-    const state = stateOf(endpoint, recordMeasured(measured), EXACT, undefined);
+    const state = observedState(endpoint, recordMeasured(measured), EXACT, undefined);
     expect(JSON.stringify(observedEndpoint(state, undefined, NOW))).toContain('latency');
   });
 });

@@ -4,9 +4,9 @@ import {
   type CallCounts,
   type EndpointPerformance,
   UNMEASURED,
-  countsOf,
+  callCounts,
   latencyOf,
-  measure,
+  measureCall,
   slicesOf,
   throughputOf,
 } from '../../../src/core/selection/performance.ts';
@@ -19,7 +19,7 @@ const ERROR = 0.05;
 const SHARES = { p50: 0.5, p75: 0.75, p90: 0.9, p99: 0.99 } as const;
 
 function measured(values: readonly number[], name: 'latencyMs' | 'tokensPerSecond'): EndpointPerformance {
-  return values.reduce((known, value) => measure(known, { [name]: value }, NOW), UNMEASURED);
+  return values.reduce((known, value) => measureCall(known, { [name]: value }, NOW), UNMEASURED);
 }
 
 /** The value that is reached by this share of the values, counted from the first. */
@@ -78,9 +78,9 @@ describe('percentiles', () => {
   });
 
   it.each([0, -5, Number.NaN, Number.POSITIVE_INFINITY, undefined])('ignore the nonsense value %s', (value) => {
-    const seen = measure(UNMEASURED, { latencyMs: value }, NOW);
+    const seen = measureCall(UNMEASURED, { latencyMs: value }, NOW);
     expect(latencyOf(seen, NOW, FIVE_MINUTES)).toBeUndefined();
-    expect(countsOf(seen, NOW, FIVE_MINUTES).requests).toBe(1);
+    expect(callCounts(seen, NOW, FIVE_MINUTES).requests).toBe(1);
   });
 
   it('count values outside their range at its ends', () => {
@@ -104,10 +104,10 @@ describe('the windows', () => {
         const seen: { at: number; kind: 'valid' | 'invalid' | undefined }[] = [];
         for (const { after, kind } of list) {
           now += after;
-          known = measure(known, { toolCalls: kind }, now);
+          known = measureCall(known, { toolCalls: kind }, now);
           seen.push({ at: now, kind });
         }
-        const counts = countsOf(known, now, spanMs);
+        const counts = callCounts(known, now, spanMs);
         const inside = seen.filter(({ at }) => at > now - spanMs);
         const touched = seen.filter(({ at }) => at > now - spanMs - 50_000);
         expect(counts.requests).toBeGreaterThanOrEqual(inside.length);
@@ -121,13 +121,13 @@ describe('the windows', () => {
 
   it('stay bounded however long an endpoint lives', () => {
     let known = UNMEASURED;
-    for (let step = 0; step < 2_000; step += 1) known = measure(known, { latencyMs: 100 }, NOW + step * 50_000);
+    for (let step = 0; step < 2_000; step += 1) known = measureCall(known, { latencyMs: 100 }, NOW + step * 50_000);
     expect(slicesOf(known).length).toBeLessThanOrEqual(145);
   });
 
   it('count into the newest slice when the clock goes back', () => {
-    const ahead = measure(UNMEASURED, { latencyMs: 100 }, NOW + 3_600_000);
-    const back = measure(ahead, { latencyMs: 100 }, NOW);
+    const ahead = measureCall(UNMEASURED, { latencyMs: 100 }, NOW + 3_600_000);
+    const back = measureCall(ahead, { latencyMs: 100 }, NOW);
     expect(slicesOf(back)).toHaveLength(1);
     expect(slicesOf(back)[0]?.requests).toBe(2);
   });
@@ -145,8 +145,8 @@ describe('the windows', () => {
         let together = UNMEASURED;
         let oneByOne = UNMEASURED;
         for (const { at, ...seen } of calls) {
-          together = measure(together, seen, NOW + at);
-          oneByOne = { slices: slicesOf(measure(oneByOne, seen, NOW + at)) };
+          together = measureCall(together, seen, NOW + at);
+          oneByOne = { slices: slicesOf(measureCall(oneByOne, seen, NOW + at)) };
         }
         expect(slicesOf(together)).toEqual(oneByOne.slices);
         const last = Math.max(0, ...calls.map(({ at }) => at));
@@ -155,7 +155,7 @@ describe('the windows', () => {
             expect(latencyOf(together, now, span)).toEqual(latencyOf(oneByOne, now, span));
             const inTime = oneByOne.slices.filter(({ start }) => start + 50_000 > now - span);
             const sum = (of: keyof CallCounts): number => inTime.reduce((total, slice) => total + slice[of], 0);
-            expect(countsOf(together, now, span)).toEqual({
+            expect(callCounts(together, now, span)).toEqual({
               requests: sum('requests'),
               toolRequests: sum('toolRequests'),
               badToolCalls: sum('badToolCalls'),

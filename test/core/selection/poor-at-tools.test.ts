@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { UNKNOWN_HEALTH } from '../../../src/core/fallback/health.ts';
 import { poorAt } from '../../../src/core/selection/exacto.ts';
-import { type EndpointPerformance, measure, UNMEASURED } from '../../../src/core/selection/performance.ts';
+import { type EndpointPerformance, measureCall, UNMEASURED } from '../../../src/core/selection/performance.ts';
 import { runs } from '../../support/properties.ts';
 import { sceneOf, worldOf } from '../../support/requests.ts';
 
@@ -38,7 +38,7 @@ function performanceOf([calls, broken]: Calls, shape: 'tools' | 'schema'): Endpo
       shape === 'tools'
         ? ({ toolCalls: isBroken ? 'invalid' : 'valid' } as const)
         : ({ schema: isBroken ? 'misfits' : 'fits' } as const);
-    performance = measure(performance, seen, 0);
+    performance = measureCall(performance, seen, 0);
   }
   return performance;
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Measurement } from '../../../src/core/selection/performance.ts';
+import type { CallMeasurement } from '../../../src/core/selection/performance.ts';
 import type { Timing } from '../../../src/core/selection/adaptive/speed.ts';
 import type { ChatRequest } from '../../../src/protocol/chat-request.ts';
 import type { ProviderPreferences } from '../../../src/protocol/provider-preferences.ts';
@@ -150,7 +150,7 @@ describe('preferred_min_throughput and preferred_max_latency', () => {
   });
 
   /** Nine answers out of ten at one speed and one at another. */
-  function mixed(usual: Measurement, rare: Measurement): ReturnType<typeof recordMeasured> {
+  function mixed(usual: CallMeasurement, rare: CallMeasurement): ReturnType<typeof recordMeasured> {
     return recordMeasured([...times(90, usual), ...times(10, rare)]);
   }
 
@@ -210,7 +210,7 @@ describe('preferred_min_throughput and preferred_max_latency', () => {
 describe('exacto', () => {
   const names = ['one', 'two', 'three', 'four', 'five'];
   const five = serving(Object.fromEntries(names.map((name, index) => [name, costing(index + 1)])));
-  const calls = (valid: number, invalid: number): readonly Measurement[] => [
+  const calls = (valid: number, invalid: number): readonly CallMeasurement[] => [
     ...times(valid, { tokensPerSecond: 50, toolCalls: 'valid' as const }),
     ...times(invalid, { tokensPerSecond: 50, toolCalls: 'invalid' as const }),
   ];

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { createRouter, openaiCompatible, type RouterConfig } from 'signalbox';
 import { inspector } from 'signalbox/inspector';
 import { nodeRouter } from 'signalbox/node';
-import type { EndpointList, RequestList, RequestPage } from '../../../src/http/inspector/wire.ts';
+import type { EndpointRows, RequestList, RequestPage } from '../../../src/http/inspector/wire.ts';
 import { listen } from '../../support/mounts.ts';
 import { answerWith, startUpstream } from '../../support/upstream.ts';
 
@@ -30,9 +30,9 @@ it('tells which configuration is in force, and shows a request beside its copy',
   const { record, copies } = await ask<RequestPage>(`requests/${copy?.id}`);
   expect([record.parent, record.mirror, copies]).toEqual([id, 'fast', undefined]);
 
-  expect((await ask<EndpointList>('endpoints')).configuration.version).toBe(1);
+  expect((await ask<EndpointRows>('endpoints')).configuration.version).toBe(1);
   router.update({ ...config, allowAnonymous: true });
-  expect((await ask<EndpointList>('endpoints')).configuration).toEqual(router.configuration);
+  expect((await ask<EndpointRows>('endpoints')).configuration).toEqual(router.configuration);
   expect(router.configuration.version).toBe(2);
   await router.close();
 });

@@ -3,10 +3,10 @@ import { type Router } from 'signalbox';
 import { nodeRouter } from 'signalbox/node';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type {
-  BatchErrors,
+  BatchErrorCounts,
   ColdList,
   CostList,
-  EndpointList,
+  EndpointRows,
   Overview,
   PlanNow,
   RecordPage,
@@ -99,7 +99,7 @@ describe('what the page is told', () => {
   it('of endpoints: the one that fails has an open circuit, and shares of a model add up', async () => {
     const failing = { model: 'acme/broken', messages: [{ role: 'user' as const, content: 'Hello' }] };
     await Promise.all(Array.from({ length: 12 }, () => router.chat(failing).catch(() => {})));
-    const { models, configuration } = await ask<EndpointList>('endpoints');
+    const { models, configuration } = await ask<EndpointRows>('endpoints');
     expect(configuration).toEqual(router.configuration);
     const writer = models.find(({ model }) => model === 'acme/writer');
     const [broken] = models.find(({ model }) => model === 'acme/broken')?.endpoints ?? [];
@@ -111,7 +111,7 @@ describe('what the page is told', () => {
       price: { prompt: 0.5, completion: 2, cacheRead: 0.125 },
     });
     expect(writer?.endpoints[0]?.slices).toHaveLength(36);
-    expect((await ask<EndpointList>('endpoints?q=quick')).models.map(({ model }) => model)).toEqual(['acme/quick']);
+    expect((await ask<EndpointRows>('endpoints?q=quick')).models.map(({ model }) => model)).toEqual(['acme/quick']);
   });
 
   it('of the plan right now, without calling anybody', async () => {
@@ -143,7 +143,7 @@ describe('what the page is told', () => {
     await router.batches.start();
     const { id } = await router.batches.create(batchOf(6, 'acme/quick', 3));
     await expect.poll(async () => (await router.batches.retrieve(id)).status).toBe('completed');
-    expect(await ask<BatchErrors>(`batches/${id}/errors?account=anonymous`)).toMatchObject({
+    expect(await ask<BatchErrorCounts>(`batches/${id}/errors?account=anonymous`)).toMatchObject({
       looked_at: 6,
       kinds: [{ kind: 'not_found', count: 2 }],
     });

@@ -5,7 +5,7 @@ import { embeddingRequestSchema } from '../../../src/protocol/embedding.ts';
 import { messagesRequestSchema } from '../../../src/formats/messages/protocol/messages-request.ts';
 import { responsesRequestSchema } from '../../../src/formats/responses/protocol/responses-request.ts';
 import { fullBody } from '../../support/chat-bodies.ts';
-import { REFUSED } from '../../../src/protocol/accept/form.ts';
+import { NOT_ACCEPTED } from '../../../src/protocol/accept/form.ts';
 
 const HELLO = [{ role: 'user', content: 'Hello' }];
 const WEATHER = {
@@ -74,7 +74,7 @@ function toolResult(id: string): object {
 describe('requests that clients send', () => {
   it.each(Object.entries(CHATS))('pass at first sight and by reference: chat, %s', (_name, body) => {
     const accepted = chatRequestSchema.accept(body);
-    expect(accepted).not.toBe(REFUSED);
+    expect(accepted).not.toBe(NOT_ACCEPTED);
     expect(accepted).toEqual(body);
   });
 

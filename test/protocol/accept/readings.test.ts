@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type * as z from 'zod';
-import { type Issue, REFUSED } from '../../../src/protocol/accept/form.ts';
+import { type Issue, NOT_ACCEPTED } from '../../../src/protocol/accept/form.ts';
 import { describeIssues } from '../../../src/protocol/issues.ts';
 import { zodOf } from '../../../src/http/openapi/zod-of.ts';
 import { runs } from '../../support/properties.ts';
@@ -43,12 +43,12 @@ describe.each(Object.entries(WIRE_SCHEMAS))('the schema of %s', (_name, schema) 
           expect(parsed).toEqual(expected.data);
           // The order of members is that of the schema: requests are hashed and sent as text.
           expect(JSON.stringify(parsed)).toBe(JSON.stringify(expected.data));
-          if (quick !== REFUSED) expect(JSON.stringify(quick)).toBe(JSON.stringify(expected.data));
-          if (quick !== REFUSED) expect(quick).toEqual(expected.data);
+          if (quick !== NOT_ACCEPTED) expect(JSON.stringify(quick)).toBe(JSON.stringify(expected.data));
+          if (quick !== NOT_ACCEPTED) expect(quick).toEqual(expected.data);
           return;
         }
         refused += 1;
-        expect(quick).toBe(REFUSED);
+        expect(quick).toBe(NOT_ACCEPTED);
         expect(describeIssues(issues, value)).toEqual(describeIssues(issuesOf(expected.error.issues), value));
       }),
       runs(1_000),

@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { toolSchema } from '../../../src/core/schema/rewrite-schema.ts';
+import { toolArgumentsSchema } from '../../../src/core/schema/rewrite-schema.ts';
 import { GOOGLE_FORMATS } from '../../../src/providers/accepts/schemas.ts';
 
-const googleSchema = (schema: object): unknown => toolSchema(schema as Record<string, unknown>, GOOGLE_FORMATS);
+const googleSchema = (schema: object): unknown =>
+  toolArgumentsSchema(schema as Record<string, unknown>, GOOGLE_FORMATS);
 
 describe('a schema for Google', () => {
   it.each<readonly [string, object, object]>([

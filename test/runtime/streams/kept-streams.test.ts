@@ -3,6 +3,7 @@ import { memoryStore, type StateStore } from 'signalbox';
 import { durableObjectStore, StateObject } from 'signalbox/durable-objects';
 import { afterAll, describe, expect, it } from 'vitest';
 import { systemEnvironment } from '../../../src/platform/environment.ts';
+import type { StreamStore } from '../../../src/runtime/streams/stream-layout.ts';
 import { KeptStreams } from '../../../src/runtime/streams/kept-streams.ts';
 
 const database = new DatabaseSync(':memory:');
@@ -28,7 +29,7 @@ const STORES: Readonly<Record<string, () => StateStore>> = {
 };
 
 describe.each(Object.entries(STORES))('streams that are kept in %s', (_name, make) => {
-  const store = make();
+  const store = make() as StreamStore;
   const instance = (): KeptStreams =>
     new KeptStreams({
       store,
@@ -40,7 +41,7 @@ describe.each(Object.entries(STORES))('streams that are kept in %s', (_name, mak
       warn: (message) => expect.unreachable(message),
     });
   const read = async (streams: KeptStreams, from = 0): Promise<string> => {
-    const { text } = await streams.read('me', 'one', { from, hasIds: false }, new AbortController().signal);
+    const { text } = await streams.read({ id: 'me' }, 'one', { from, hasIds: false }, new AbortController().signal);
     let all = '';
     for await (const frames of text) all += frames;
     return all;
@@ -53,7 +54,7 @@ describe.each(Object.entries(STORES))('streams that are kept in %s', (_name, mak
       (_, index) => `data: {"grün":"${'👋'.repeat(index % 40)} ${index}"}\n\n`,
     );
     const all = events.join('');
-    const keeper = (await here.begin('me', 'one', 'text')) ?? expect.unreachable('the store takes nothing');
+    const keeper = (await here.begin('me', 'one', { format: 'text' })) ?? expect.unreachable('the store takes nothing');
     const early = [read(here), read(there)];
     for (const [index, event] of events.entries()) {
       keeper.push(event);
@@ -66,7 +67,7 @@ describe.each(Object.entries(STORES))('streams that are kept in %s', (_name, mak
       expect(await read(streams)).toBe(all);
       expect(await read(streams, half)).toBe(events.slice(150).join(''));
     }
-    const asked = there.read('you', 'one', { from: 0, hasIds: false }, new AbortController().signal);
+    const asked = there.read({ id: 'you' }, 'one', { from: 0, hasIds: false }, new AbortController().signal);
     await expect(asked).rejects.toMatchObject({ status: 404 });
     expect(await there.stop('me', 'one')).toBe('deleted');
     await expect(read(here)).rejects.toMatchObject({ status: 404 });

@@ -14,7 +14,7 @@ import type { SortKey, ProviderPreferences } from '../../../protocol/provider-pr
 import type { Account, RoutingPolicy } from '../../../contracts/account.ts';
 import type { Admission } from '../../fallback/health.ts';
 import { endpointsOf, preferencesUnder, recordedPreferences } from '../write-decision.ts';
-import { admissionOf, recordOf, timingIn } from '../recorded-endpoint.ts';
+import { admissionOf, restoredRecord, timingIn } from '../recorded-endpoint.ts';
 import type { ModelTarget, Preferences, RequestedTier, RoutedRequest } from '../../../contracts/request.ts';
 import { type CompiledRules, RequestRules } from '../../normalize/rules.ts';
 import { resolveTargets, type TargetContext } from '../../normalize/targets.ts';
@@ -200,7 +200,7 @@ export class DecideAgain {
   readonly #record = (endpoint: Endpoint): EndpointRecord | undefined => {
     const last = this.#seenOf(endpoint);
     if (last?.seen === undefined) return undefined;
-    last.record ??= recordOf(last.seen);
+    last.record ??= restoredRecord(last.seen);
     return last.record;
   };
 

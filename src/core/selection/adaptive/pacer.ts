@@ -66,7 +66,7 @@ export function pacerPolicy({ paceWaitMs }: Tuning): PacerPolicy {
 export const DEFAULT_PACER_POLICY: PacerPolicy = pacerPolicy(fill(TUNING));
 
 /** The rate of an endpoint, and what was sent to it. */
-export interface Pace {
+export interface EndpointPace {
   /** Calls per second; infinite until the endpoint refuses one. */
   readonly rate: number;
   /**
@@ -98,7 +98,7 @@ export interface Slot {
 }
 
 /** Pace of an endpoint that never refused a call. */
-export const FREE_PACE: Pace = { rate: Infinity, busyUntil: -Infinity, refusedAt: -Infinity, taken: 0 };
+export const FREE_PACE: EndpointPace = { rate: Infinity, busyUntil: -Infinity, refusedAt: -Infinity, taken: 0 };
 
 const ANYTIME: Slot = { waitMs: 0, headroom: 1 };
 
@@ -106,7 +106,7 @@ const ANYTIME: Slot = { waitMs: 0, headroom: 1 };
  * Whether an endpoint may be called now. What a burst holds may be sent at once; over a longer time it is exactly the rate,
  * also where that is no whole number.
  */
-export function slotIn({ rate, busyUntil }: Pace, policy: PacerPolicy, now: number): Slot {
+export function slotIn({ rate, busyUntil }: EndpointPace, policy: PacerPolicy, now: number): Slot {
   if (rate === Infinity) return ANYTIME;
   const used = Math.max(0, busyUntil - now);
   const burstMs = burstOf(policy, rate);
@@ -128,16 +128,16 @@ const LEAST_BURST = 8;
 const ROUNDING_MS = 1e-3;
 
 /** Folds in that a place is promised to a call. */
-export function paceAfterPromise(pace: Pace, now: number): Pace {
+export function paceAfterPromise(pace: EndpointPace, now: number): EndpointPace {
   return { ...pace, busyUntil: busyAfter(pace, now) };
 }
 
 /** Folds in that a place that was promised is not used: it is free for others. */
-export function paceAfterReturn(pace: Pace): Pace {
+export function paceAfterReturn(pace: EndpointPace): EndpointPace {
   return pace.rate === Infinity ? pace : { ...pace, busyUntil: pace.busyUntil - SECOND_MS / pace.rate };
 }
 
-function busyAfter({ rate, busyUntil }: Pace, now: number): number {
+function busyAfter({ rate, busyUntil }: EndpointPace, now: number): number {
   return rate === Infinity ? busyUntil : Math.max(now, busyUntil) + SECOND_MS / rate;
 }
 
@@ -146,7 +146,7 @@ function busyAfter({ rate, busyUntil }: Pace, now: number): number {
  *
  * @param place - Whether its place was promised to it before. Default `free`.
  */
-export function paceAfterSending(pace: Pace, now: number, place: 'free' | 'promised' = 'free'): Pace {
+export function paceAfterSending(pace: EndpointPace, now: number, place: 'free' | 'promised' = 'free'): EndpointPace {
   const { rate, refusedAt, taken } = pace;
   const busyUntil = place === 'promised' ? pace.busyUntil : busyAfter(pace, now);
   return { rate, busyUntil, refusedAt, taken: taken + 1, counted: countedAfter(pace.counted, now) };
@@ -157,7 +157,12 @@ export function paceAfterSending(pace: Pace, now: number, place: 'free' | 'promi
  *
  * @param emptyAt - Monotonic time at which the endpoint has nothing left: now, or just before it wants to be called again.
  */
-export function paceAfterRefusal(pace: Pace, policy: PacerPolicy, emptyAt: number | undefined, now: number): Pace {
+export function paceAfterRefusal(
+  pace: EndpointPace,
+  policy: PacerPolicy,
+  emptyAt: number | undefined,
+  now: number,
+): EndpointPace {
   const isSame = pace.rate !== Infinity && now - pace.refusedAt < SAME_REFUSAL_MS;
   const known = Math.min(pace.rate, Math.max(callsOf(pace.counted, now), takenPerSecond(pace, now)));
   const rate = isSame ? pace.rate : Math.max(policy.slowestPerSecond, policy.afterRefusal * known);
@@ -172,7 +177,7 @@ export function paceAfterRefusal(pace: Pace, policy: PacerPolicy, emptyAt: numbe
  * Calls per second that an endpoint has gained at least between two refusals: it had nothing left at the first, and has
  * taken all calls since but the one that it refuses now. What the last second had is too few to know that.
  */
-function takenPerSecond({ taken, refusedAt }: Pace, now: number): number {
+function takenPerSecond({ taken, refusedAt }: EndpointPace, now: number): number {
   // The first of them may have been nearly there before.
   return Math.max(0, taken - 2) / Math.max(1, (now - refusedAt) / SECOND_MS);
 }
@@ -198,7 +203,7 @@ function callsOf(counted: Counted | undefined, now: number): number {
 }
 
 /** Folds in a success. */
-export function paceAfterSuccess(pace: Pace, policy: PacerPolicy): Pace {
+export function paceAfterSuccess(pace: EndpointPace, policy: PacerPolicy): EndpointPace {
   return pace.rate === Infinity ? pace : { ...pace, rate: pace.rate + policy.perSuccess };
 }
 
@@ -218,11 +223,11 @@ type PacedCall =
  * @param policy - Undefined where endpoints are called as fast as requests come.
  */
 export function paceAfterCall(
-  pace: Pace | undefined,
+  pace: EndpointPace | undefined,
   policy: PacerPolicy | undefined,
   call: PacedCall,
   now: number,
-): Pace | undefined {
+): EndpointPace | undefined {
   if (policy === undefined || pace === undefined) return pace;
   if (call.ok) return paceAfterSuccess(pace, policy);
   if (call.failure.kind !== 'rate_limited') return pace;

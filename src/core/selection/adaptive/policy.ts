@@ -12,7 +12,7 @@ export const OWN_MS = 2;
 export const FORGET_MS = 20_000;
 
 /** Milliseconds for which providers are taken to keep a prompt in their cache. */
-export const CACHE_MS = 300_000;
+export const PROMPT_CACHE_MS = 300_000;
 
 /** Times that must be known before anything is concluded from them. */
 export const MINIMUM_CALLS = 10;

@@ -12,7 +12,7 @@ import {
 } from './expected-cost.ts';
 import { chargedNow } from './charges.ts';
 import type { CachedPrompts, World } from '../world.ts';
-import { type AdaptivePolicy, CACHE_MS } from './policy.ts';
+import { type AdaptivePolicy, PROMPT_CACHE_MS } from './policy.ts';
 import { addQueues, bestOf, breakTie, cheapestOf, type Timed } from './ties.ts';
 import { type RememberedFailures, healthScore } from './health-score.ts';
 import type { DecisionFigures } from '../../../contracts/events.ts';
@@ -93,7 +93,7 @@ function weigh(endpoint: Endpoint, comparison: Comparison): Weighed {
   const { world, policy } = comparison;
   const { served, prompts } = world;
   const ofSession =
-    served === undefined || served.length === 0 ? 0 : cachedTokens(served, endpoint, CACHE_MS, world.now);
+    served === undefined || served.length === 0 ? 0 : cachedTokens(served, endpoint, PROMPT_CACHE_MS, world.now);
   const known = prompts && promptAt(prompts, endpoint);
   const cached = known === undefined ? ofSession : Math.max(ofSession, known.share * comparison.prompt);
   const admission = world.admission?.(endpoint);

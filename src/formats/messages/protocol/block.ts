@@ -218,7 +218,7 @@ export const userContentSchema = union([
 ]);
 
 /** Content of an assistant message. An answer that said nothing comes back empty. */
-export const assistantContentSchema = union([
+export const assistantBlocksSchema = union([
   string(),
   array(
     openUnion(

@@ -14,7 +14,7 @@ import {
   type RequestLimits,
 } from '../../../protocol/limits.ts';
 import {
-  assistantContentSchema,
+  assistantBlocksSchema,
   type MessagesBlock,
   systemContentSchema,
   type TextBlock,
@@ -24,7 +24,7 @@ import { type MessagesTool, type MessagesToolChoice, messagesToolChoiceSchema, m
 import { THREAD_PATH } from '../../../protocol/api-format.ts';
 import { type Checked, echo, failed, faultAt, passed, type RequestFault } from '../../../protocol/fault.ts';
 import { isJsonObject } from '../../../protocol/json.ts';
-import { nameOf } from '../../../protocol/issues.ts';
+import { shownValue } from '../../../protocol/issues.ts';
 import { inspectJson } from '../../../protocol/inspect-json.ts';
 
 /** Tokens below which a budget makes no sense to any model. */
@@ -125,7 +125,7 @@ export interface MessagesRequest {
 
 const turnSchema = discriminatedUnion('role', [
   loose({ role: literal('user'), content: userContentSchema }),
-  loose({ role: literal('assistant'), content: assistantContentSchema }),
+  loose({ role: literal('assistant'), content: assistantBlocksSchema }),
   loose({ role: literal('system'), content: systemContentSchema }),
 ]);
 
@@ -172,7 +172,7 @@ export function parseMessagesRequest(
   limits: RequestLimits = DEFAULT_REQUEST_LIMITS,
 ): Checked<MessagesRequest> {
   if (!isJsonObject(body)) {
-    return failed(faultAt('', `must be a JSON object with "messages" and "max_tokens", not ${nameOf(body)}`));
+    return failed(faultAt('', `must be a JSON object with "messages" and "max_tokens", not ${shownValue(body)}`));
   }
   const inspection = inspectJson(body, limits);
   if (!inspection.ok) return failed(faultAt(inspection.path, inspection.problem));

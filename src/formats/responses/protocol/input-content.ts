@@ -7,7 +7,7 @@ import { literal, string, enumeration } from '../../../protocol/accept/scalars.t
 import {
   base64Data,
   type CacheControl,
-  cacheMarks,
+  cacheMarkFields,
   mediaUrl,
   type PromptCacheBreakpoint,
 } from '../../../protocol/content-part.ts';
@@ -71,7 +71,7 @@ export type InputPart = InputTextPart | InputImagePart | InputFilePart | InputAu
 /** What a message of any role consists of. */
 export type MessagePart = InputPart | OutputTextPart | OutputRefusalPart;
 
-const inputText = loose({ type: literal('input_text'), text: string(), ...cacheMarks });
+const inputText = loose({ type: literal('input_text'), text: string(), ...cacheMarkFields });
 const fileId = nullish(string({ least: 1, most: 512 }));
 
 const inputImage = refine(
@@ -80,7 +80,7 @@ const inputImage = refine(
     image_url: nullish(mediaUrl),
     file_id: fileId,
     detail: nullish(enumeration(['auto', 'low', 'high', 'original'])),
-    ...cacheMarks,
+    ...cacheMarkFields,
   }),
   { test: (part) => part.image_url != null || part.file_id != null, says: 'needs image_url or file_id' },
 );
@@ -92,7 +92,7 @@ const inputFile = refine(
     file_data: nullish(mediaUrl),
     file_url: nullish(mediaUrl),
     file_id: fileId,
-    ...cacheMarks,
+    ...cacheMarkFields,
   }),
   {
     test: (part) => part.file_data != null || part.file_url != null || part.file_id != null,
@@ -103,10 +103,10 @@ const inputFile = refine(
 const inputAudio = loose({
   type: literal('input_audio'),
   input_audio: loose({ data: base64Data, format: string({ least: 1, most: 32 }) }),
-  ...cacheMarks,
+  ...cacheMarkFields,
 });
 
-const inputVideo = loose({ type: literal('input_video'), video_url: mediaUrl, ...cacheMarks });
+const inputVideo = loose({ type: literal('input_video'), video_url: mediaUrl, ...cacheMarkFields });
 
 const outputText = loose({
   type: literal('output_text'),

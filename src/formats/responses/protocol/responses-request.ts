@@ -12,7 +12,7 @@ import { type ToolChoiceEntry, type ToolEntry, schemaOfChoice, schemaOfTool } fr
 import type { AnySchema } from '../../../protocol/accept/form.ts';
 import { type Checked, echo, failed, faultAt, passed, type RequestFault } from '../../../protocol/fault.ts';
 import { isJsonObject, type JsonObject } from '../../../protocol/json.ts';
-import { nameOf } from '../../../protocol/issues.ts';
+import { shownValue } from '../../../protocol/issues.ts';
 import { inspectJson } from '../../../protocol/inspect-json.ts';
 
 /** The form of the text that is answered. */
@@ -119,7 +119,7 @@ export const responsesRequestSchema = loose({
  * contradicts itself.
  */
 export function parseResponsesRequest(body: unknown, limits: RequestLimits): Checked<ResponsesRequest> {
-  if (!isJsonObject(body)) return failed(faultAt('', `must be a JSON object with an "input", not ${nameOf(body)}`));
+  if (!isJsonObject(body)) return failed(faultAt('', `must be a JSON object with an "input", not ${shownValue(body)}`));
   const inspection = inspectJson(body, limits);
   if (!inspection.ok) return failed(faultAt(inspection.path, inspection.problem));
   const fault =
