@@ -38,8 +38,8 @@ export interface AutoRouterOptions {
   /** Returns how good a model is at a task. Default: the scores of the catalog. */
   readonly rank?: RankingSource | undefined;
   /**
-   * Ids of models in the order that holds where no candidate has a score. Default: the longest context first, then the
-   * newest, then the most expensive.
+   * Ids of models in the order that holds where no candidate has a score. Default: the longest context first, of 128,000
+   * tokens and more the newest, then the most expensive.
    */
   readonly defaultModels?: readonly string[] | undefined;
   /** Models that a request may be answered by: the first choice and its fallbacks. Default 4. */

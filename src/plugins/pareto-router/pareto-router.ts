@@ -39,8 +39,8 @@ const MAX_MODELS = 3;
  * tier for when it is not there; another model in the place of one that it beats in both; with `max_price` the best one for that price. It costs nothing and calls nobody.
  *
  * Models without a coding score are no candidates as long as some have one. Where none has, the third of them with the
- * longest contexts stands for the high tier, and so on, of equals the newest, then the most expensive first; the stage
- * and a warning say so.
+ * longest contexts stands for the high tier, and so on; of equals, as are all of 128,000 tokens and more, the newest, then
+ * the most expensive first; the stage and a warning say so.
  */
 export function paretoRouter(options: ParetoRouterOptions = {}): Plugin<ParetoRouterEntry> {
   checkShape(OPTIONS, options, 'paretoRouter');

@@ -348,6 +348,15 @@ describe('router/auto without any score', () => {
     expect((await chosen(pool, ask(CODE, undefined, { model: 'router/pareto-code' })))[0]).toBe('newer');
   });
 
+  it('counts long contexts as equal: a million tokens are no sign of strength', async () => {
+    const pool = {
+      'acme/long': { usd: 5, contextLength: 1_000_000, info: { created: 1_000 } },
+      'acme/newest': { usd: 3, contextLength: 128_000, info: { created: 2_000 } },
+      'acme/short': { usd: 3, contextLength: 127_000, info: { created: 3_000 } },
+    };
+    expect(await chosen(pool, ask(CODE))).toEqual(['newest', 'long', 'short']);
+  });
+
   it('takes the declared default, and warns of nothing', async () => {
     const plugins = [autoRouter({ defaultModels: ['acme/m3', 'acme/m7'] })];
     const { router, warnings } = routingBench(LADDER, { plugins });

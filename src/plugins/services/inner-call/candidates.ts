@@ -109,9 +109,12 @@ export function byPrice(left: Candidate, right: Candidate): number {
   return (left.price ?? Infinity) - (right.price ?? Infinity);
 }
 
+/** Contexts from here on count as equal where models are compared by them: longer ones hold more and answer no better. */
+const LONG_CONTEXT = 128_000;
+
 /**
- * Orders by what is known of models without scores: the longest context first, then the newest, then the most
- * expensive. What is not known comes last.
+ * Orders by what is known of models without scores: the longest context first, where it is below 128,000 tokens, then the
+ * newest, then the most expensive. What is not known comes last.
  */
 export function bySize(left: Candidate, right: Candidate): number {
   return (
@@ -123,7 +126,7 @@ export function bySize(left: Candidate, right: Candidate): number {
 
 function contextOf({ endpoints }: Candidate): number | undefined {
   const known = endpoints.flatMap(({ contextLength }) => contextLength ?? []);
-  return known.length === 0 ? undefined : Math.max(...known);
+  return known.length === 0 ? undefined : Math.min(LONG_CONTEXT, Math.max(...known));
 }
 
 function descending(left = -Infinity, right = -Infinity): number {
