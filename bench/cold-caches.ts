@@ -111,7 +111,7 @@ class Session {
     const endpoint = {
       id: `${talk.endpoint}#${talk.model}`,
       model: talk.model,
-      provider: talk.endpoint === slug ? slug : `${slug}`,
+      provider: slug,
       implicitCaching: !marks,
       price: { prompt: 1, completion: 2, cacheRead: 0.1 },
     } as unknown as Endpoint;
@@ -144,7 +144,7 @@ class Session {
     ];
     const plan = { requested: talk.model, steps: [step], rejected: [] };
     const facts = { takesMarks: marks, said: {}, servedAt: -Infinity };
-    const found = this.#compare.note({ request, startedAt: at, attempts, plan } as never, facts);
+    const found = this.#compare.note({ request, startedAt: at, attempts, plan }, facts);
     if (found === undefined) return undefined;
     const {
       expected_tokens: expected,
@@ -242,7 +242,7 @@ function judge(
     else count(wrong, `${said} after ${happened}`);
   }
   if (expected.size === 1 && (!isUnseen || standing !== undefined) && !events.includes('short pause')) {
-    const [cause] = expected as ReadonlySet<CacheCause>;
+    const [cause] = expected;
     if (cause === undefined) return;
     const score = scoreOf(cause);
     score.happened += 1;

@@ -83,7 +83,7 @@ abstract class Cache implements SimulatedCache {
   protected abstract empty(): Cache;
 
   evict(share: number): void {
-    for (const name of [...this.entries.keys()]) if (this.chance.next() < share) this.entries.delete(name);
+    for (const name of this.entries.keys()) if (this.chance.next() < share) this.entries.delete(name);
   }
 
   clone(): SimulatedCache {
@@ -225,7 +225,7 @@ export class ImplicitCache extends Cache {
     const isMissing = this.chance.next() < missing;
     const machine = this.#machine(text.slice(0, 256 * CHARACTERS), cacheKey, machines, at);
     const size = Math.max(step, 32) * CHARACTERS;
-    let name = `${machine}`;
+    let name = machine;
     let cached = 0;
     let isFound = !isMissing;
     for (let end = size; end <= text.length; end += size) {

@@ -3,7 +3,7 @@ import type { CacheCause } from '../../src/contracts/prompt-cache.ts';
 import {
   AnthropicCache,
   type Block,
-  Chance,
+  type Chance,
   IMPLICIT,
   ImplicitCache,
   type Prompt,

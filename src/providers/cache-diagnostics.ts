@@ -44,7 +44,7 @@ export function comparingResponses<Body extends Readonly<Record<string, unknown>
   { cache }: Pick<NormalizedRequest, 'cache'>,
 ): Body {
   if (!asksResponses(cache.compareWith)) return body;
-  const options = read.object(body['prompt_cache_options'] as JsonValue | undefined);
+  const options = read.object(body['prompt_cache_options']);
   return 'comparison_response_id' in options
     ? body
     : { ...body, prompt_cache_options: { ...options, comparison_response_id: cache.compareWith } };

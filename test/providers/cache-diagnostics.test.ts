@@ -23,7 +23,7 @@ function messagesApi(refuses = false): UpstreamHandler {
   const seen = new Map<string, Seen>();
   let count = 0;
   return ({ body }, response) => {
-    const { diagnostics, system, tools, stream, ...rest } = body as Json;
+    const { diagnostics, system, tools, stream, ...rest } = body;
     const asked = diagnostics as { previous_message_id?: string | null } | undefined;
     if (asked !== undefined && refuses) {
       response.writeHead(400, { 'content-type': 'application/json' });
@@ -79,7 +79,7 @@ function responsesApi(): UpstreamHandler {
   const seen = new Map<string, string>();
   let count = 0;
   return ({ path, body }, response) => {
-    const { prompt_cache_options: options, tools, model, stream } = body as Json;
+    const { prompt_cache_options: options, tools, model, stream } = body;
     const compared = (options as { comparison_response_id?: string } | undefined)?.comparison_response_id;
     response.writeHead(200, { 'content-type': stream === true ? 'text/event-stream' : 'application/json' });
     if (!path.endsWith('/responses')) {
@@ -165,7 +165,8 @@ async function open(
     return response.text();
   };
   // What compares is loaded by the first request.
-  for (let time = 0; ledger && results.at(-1)?.cache === undefined && time < 50; time += 1) {
+  const most = ledger ? 50 : 0;
+  for (let time = 0; time < most && results.at(-1)?.cache === undefined; time += 1) {
     await router.chat({
       model: 'acme/one',
       session_id: `warm-${time}`,
