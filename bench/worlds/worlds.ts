@@ -1,5 +1,5 @@
 /** Random worlds in which endpoints fail only some of the time, and worlds that show one figure each. */
-import { Chance } from '../../src/testing/simulate-traffic/chance.ts';
+import { TrafficChance } from '../../src/testing/simulate-traffic/chance.ts';
 import type { Outage, PoisonRequests, SimulatedEndpoint, TrafficWorld } from '../../src/entries/testing.ts';
 
 /** A world with what is expected of it. */
@@ -11,7 +11,7 @@ export interface KnownWorld {
 }
 
 /** Draws one world. */
-type Draw = (chance: Chance, seed: number, requests: number) => Omit<KnownWorld, 'kind'>;
+type Draw = (chance: TrafficChance, seed: number, requests: number) => Omit<KnownWorld, 'kind'>;
 
 /** From the start to the end. */
 const ALWAYS = { fromMs: 0, toMs: Infinity };
@@ -132,23 +132,23 @@ export const WORLD_KINDS: readonly string[] = Object.keys(KINDS);
 export function randomWorld(seed: number, index: number, requests: number): KnownWorld {
   const kind = WORLD_KINDS[index % WORLD_KINDS.length] ?? '';
   const own = seed * 100_000 + index;
-  const drawn = KINDS[kind]?.(new Chance(own, kind), own, requests);
+  const drawn = KINDS[kind]?.(new TrafficChance(own, kind), own, requests);
   if (drawn === undefined) throw new RangeError(`There is no kind of world "${kind}"`);
   return { kind, ...drawn };
 }
 
-function randomFailures(chance: Chance, seed: number, requests: number, count: number): Omit<KnownWorld, 'kind'> {
+function randomFailures(chance: TrafficChance, seed: number, requests: number, count: number): Omit<KnownWorld, 'kind'> {
   const share = between(chance, 0.05, 0.5);
   const endpoints = endpointsOf(chance, count).map((one) => failing(one, share));
   return { share, world: { seed, endpoints, traffic: trafficOf(chance, requests) } };
 }
 
-function poisoned(chance: Chance, seed: number, requests: number, poison: PoisonRequests): Omit<KnownWorld, 'kind'> {
+function poisoned(chance: TrafficChance, seed: number, requests: number, poison: PoisonRequests): Omit<KnownWorld, 'kind'> {
   const endpoints = endpointsOf(chance, oneOf(chance, [1, 2, 4]));
   return { world: { seed, endpoints, traffic: { ...trafficOf(chance, requests), accounts: 5, poison } } };
 }
 
-function breaking(chance: Chance, seed: number, requests: number, at: 'before' | 'after'): Omit<KnownWorld, 'kind'> {
+function breaking(chance: TrafficChance, seed: number, requests: number, at: 'before' | 'after'): Omit<KnownWorld, 'kind'> {
   const outages: readonly Outage[] = [{ kind: 'break', ...ALWAYS, share: between(chance, 0.1, 0.5), at }];
   const endpoints = endpointsOf(chance, oneOf(chance, [1, 2, 4])).map((one) => ({
     ...one,
@@ -158,7 +158,7 @@ function breaking(chance: Chance, seed: number, requests: number, at: 'before' |
   return { world: { seed, endpoints, traffic: trafficOf(chance, requests) } };
 }
 
-function deadAndBack(chance: Chance, seed: number, requests: number, count: number): Omit<KnownWorld, 'kind'> {
+function deadAndBack(chance: TrafficChance, seed: number, requests: number, count: number): Omit<KnownWorld, 'kind'> {
   const traffic = trafficOf(chance, requests);
   const spanMs = (requests / traffic.perSecond) * 1_000;
   const fromMs = between(chance, 0.2, 0.5) * spanMs;
@@ -176,7 +176,7 @@ export function failing(endpoint: SimulatedEndpoint, errors: number): SimulatedE
 }
 
 /** Endpoints of one model, `a` being the cheapest; some have the same price. */
-function endpointsOf(chance: Chance, count: number): readonly SimulatedEndpoint[] {
+function endpointsOf(chance: TrafficChance, count: number): readonly SimulatedEndpoint[] {
   const isEven = chance.uniform() < 0.4;
   let usd = between(chance, 0.2, 1);
   return Array.from({ length: count }, (_, index) => {
@@ -199,7 +199,7 @@ interface DrawnTraffic {
   readonly streaming: number;
 }
 
-function trafficOf(chance: Chance, requests: number): DrawnTraffic {
+function trafficOf(chance: TrafficChance, requests: number): DrawnTraffic {
   const turns = oneOf(chance, [1, 1, 3]);
   return {
     requests,
@@ -212,15 +212,15 @@ function trafficOf(chance: Chance, requests: number): DrawnTraffic {
   };
 }
 
-function between(chance: Chance, low: number, high: number): number {
+function between(chance: TrafficChance, low: number, high: number): number {
   return low + (high - low) * chance.uniform();
 }
 
-function around(chance: Chance, median: number): number {
+function around(chance: TrafficChance, median: number): number {
   return chance.around(median, 0.7);
 }
 
-function oneOf<Value>(chance: Chance, values: readonly [Value, ...Value[]]): Value {
+function oneOf<Value>(chance: TrafficChance, values: readonly [Value, ...Value[]]): Value {
   return values[Math.floor(chance.uniform() * values.length)] ?? values[0];
 }
 

@@ -1,6 +1,6 @@
 import { type OperationExample, EXAMPLES } from '../../src/http/openapi/examples.ts';
 import type { OpenApiDocument } from '../../src/http/openapi/text.ts';
-import { isCatalog, matchRoute, type Operation, scopeOf } from '../../src/http/routes.ts';
+import { isCatalog, matchRoute, type HttpOperation, scopeOf } from '../../src/http/routes.ts';
 
 interface Parameter {
   readonly name: string;
@@ -78,7 +78,7 @@ function whoMay(method: string, path: string): string {
   return callersOf(match.operation);
 }
 
-function callersOf(operation: Operation): string {
+function callersOf(operation: HttpOperation): string {
   if (operation.name === 'openapi' || isCatalog(operation)) return 'anybody';
   if (operation.name === 'generation') return 'the account that made the request, and management keys,';
   if (operation.name === 'key_current') return 'any key';

@@ -29,7 +29,7 @@ export const NO_FACTS: CatalogFacts = { version: 1, origins: [], vendors: {} };
 export type SourcedFacts = Pick<ModelFacts, 'info' | 'endpoint'>;
 
 /** Puts the models of one source under its name. What is empty is left out: fields, and vendors without models. */
-export function factsOf(
+export function factsOfSource(
   origin: FactOrigin,
   vendors: Iterable<readonly [string, Iterable<readonly [string, SourcedFacts]>]>,
 ): CatalogFacts {

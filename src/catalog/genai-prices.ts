@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../protocol/json.ts';
-import { type CatalogFacts, factsOf, type SourcedFacts } from './facts.ts';
+import { type CatalogFacts, factsOfSource, type SourcedFacts } from './facts.ts';
 import { VENDOR_IDS, vendorIdOf } from './vendor-ids.ts';
 import { minuteOfTime, unixSecondsOfDay } from './price-at.ts';
 import type { LongPromptRates, Price, PriceChange, Rates } from './price.ts';
@@ -23,7 +23,7 @@ export function parseGenaiPrices(
 ): CatalogFacts {
   const byId = new Map(providers.filter(isJsonObject).map((provider) => [provider['id'], provider]));
   const vendors = slugs.map((slug) => [slug, modelsOf(byId.get(vendorIdOf(slug, 'genaiPrices')))] as const);
-  return factsOf({ source: GENAI_PRICES, date: latestChange(providers, today), licence: 'MIT' }, vendors);
+  return factsOfSource({ source: GENAI_PRICES, date: latestChange(providers, today), licence: 'MIT' }, vendors);
 }
 
 function modelsOf(provider: JsonObject | undefined): readonly (readonly [string, SourcedFacts])[] {

@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject } from '../protocol/json.ts';
 import type { Abilities, EndpointFacts } from './endpoint.ts';
-import { type CatalogFacts, defined, factsOf, type SourcedFacts } from './facts.ts';
+import { type CatalogFacts, defined, factsOfSource, type SourcedFacts } from './facts.ts';
 import type { Modality } from './model.ts';
 import type { LongPromptRates, Price, Rates } from './price.ts';
 import { VENDOR_IDS, vendorIdOf } from './vendor-ids.ts';
@@ -37,7 +37,7 @@ export function parseLiteLlm(
     const models = byVendor.get(vendorIdOf(slug, 'liteLlm') ?? '') ?? [];
     return [slug, models.map(([name, model]) => [name, factsOfModel(model, date)] as const)] as const;
   });
-  return factsOf({ source: LITELLM, date, licence: 'MIT' }, vendors);
+  return factsOfSource({ source: LITELLM, date, licence: 'MIT' }, vendors);
 }
 
 /** Kinds of models that can be called here. */

@@ -2,7 +2,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from '../protocol/json.
 import { REASONING_EFFORTS } from '../protocol/reasoning.ts';
 import { unixSecondsOfDay } from './price-at.ts';
 import type { Abilities, EndpointFacts, KnownInfo } from './endpoint.ts';
-import { type CatalogFacts, defined, factsOf, type SourcedFacts } from './facts.ts';
+import { type CatalogFacts, defined, factsOfSource, type SourcedFacts } from './facts.ts';
 import type { Modality } from './model.ts';
 import { VENDOR_IDS, vendorIdOf } from './vendor-ids.ts';
 import type { LongPromptRates, Price, Rates } from './price.ts';
@@ -24,7 +24,7 @@ export function parseModelsDev(
   slugs: readonly string[] = Object.keys(VENDOR_IDS),
 ): CatalogFacts {
   const vendors = slugs.map((slug) => [slug, modelsOf(json, vendorIdOf(slug, 'modelsDev'))] as const);
-  return factsOf({ source: MODELS_DEV, date, licence: 'MIT' }, vendors);
+  return factsOfSource({ source: MODELS_DEV, date, licence: 'MIT' }, vendors);
 }
 
 function modelsOf(json: unknown, id: string | undefined): readonly (readonly [string, SourcedFacts])[] {

@@ -20,7 +20,7 @@ import {
   checkContentType,
   checkRatio,
   errorOfBody,
-  formatOf,
+  compressionFormat,
   isPlain,
   tooLarge,
 } from './body.ts';
@@ -242,7 +242,7 @@ async function* whole(body: UnreadBody, maxBytes: number, timeoutMs: number): As
 }
 
 async function* decompressed(raw: AsyncIterable<Uint8Array>, coding: string): AsyncGenerator<Uint8Array, void> {
-  const format = formatOf(coding);
+  const format = compressionFormat(coding);
   let cause: unknown;
   const source = raw[Symbol.asyncIterator]();
   const packed = new ReadableStream<Uint8Array<ArrayBuffer>>({

@@ -180,7 +180,7 @@ async function decompress(
   { bodyBytes, compressionRatio }: BodyLimits,
   hold: ByteHold,
 ): Promise<Uint8Array> {
-  const format = formatOf(coding);
+  const format = compressionFormat(coding);
   const packed = new Blob([bytes]).stream();
   const chunks: Uint8Array[] = [];
   let length = 0;
@@ -216,7 +216,7 @@ export function isPlain(coding: string | undefined): coding is undefined | '' | 
 }
 
 /** @throws {@link RouterError} 415 for a coding that is not understood. */
-export function formatOf(coding: string): 'gzip' | 'deflate' {
+export function compressionFormat(coding: string): 'gzip' | 'deflate' {
   const format = coding.toLowerCase() === 'x-gzip' ? 'gzip' : coding.toLowerCase();
   if (format === 'gzip' || format === 'deflate') return format;
   const message = `The content encoding must be gzip, deflate or identity, not "${coding.slice(0, 50)}"`;

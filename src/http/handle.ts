@@ -13,7 +13,13 @@ import { STREAM_WRITING } from './frame-writer.ts';
 import type { HttpCall, HttpHeaders, HttpReply, CompleteReply } from '../contracts/exchange.ts';
 import type { answerLedger as AnswerLedgerFunction } from './ledger-operations.ts';
 import type { answerStreams as AnswerStreamsFunction } from './stream-operations.ts';
-import { type AdmittedCall, type CallContext, answerChat, answerEmbeddings, answerTokenCount } from './model-reply.ts';
+import {
+  type AdmittedCall,
+  type CallContext,
+  replyToChat,
+  replyToEmbeddings,
+  replyToTokenCount,
+} from './model-reply.ts';
 import {
   type AccountOperation,
   apiFormatAt,
@@ -153,9 +159,9 @@ function modelReply(
 }
 
 const ANSWERS: Readonly<Record<ModelOperation['name'], AnswerOfModel>> = {
-  chat: answerChat,
-  embeddings: answerEmbeddings,
-  count_tokens: answerTokenCount,
+  chat: replyToChat,
+  embeddings: replyToEmbeddings,
+  count_tokens: replyToTokenCount,
 };
 
 /** What is known of a request to a model that the router has not seen; undefined for other requests. */

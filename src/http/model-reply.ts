@@ -46,7 +46,7 @@ export const STREAM_HEADERS = {
 } as const;
 
 /** @throws {@link RouterError} for everything that is wrong, before anything of the answer is sent. */
-export async function answerChat(internals: RouterInternals, request: ModelRequest): Promise<ModelReply> {
+export async function replyToChat(internals: RouterInternals, request: ModelRequest): Promise<ModelReply> {
   const { call, account, context, body: requested, verbatim } = request;
   const keeping =
     internals.streams && (await (await loadKeeping()).keepingOf(internals, internals.streams, STREAM_WRITING, call));
@@ -113,7 +113,7 @@ function headersOf({ id, cache }: OpenedChat, { asking, headers, spelling }: Cal
 }
 
 /** @throws {@link RouterError} for everything that is wrong. */
-export async function answerEmbeddings(
+export async function replyToEmbeddings(
   internals: RouterInternals,
   { call, account, context, body }: ModelRequest,
 ): Promise<CompleteReply> {
@@ -128,7 +128,7 @@ export async function answerEmbeddings(
 }
 
 /** Answers `POST /messages/count_tokens`. */
-export async function answerTokenCount(
+export async function replyToTokenCount(
   { pinned }: RouterInternals,
   { call, account, context, body }: ModelRequest,
 ): Promise<CompleteReply> {

@@ -6,7 +6,7 @@ import { percentDecoded } from '../platform/data-url.ts';
 import type { ApiFormatName } from '../protocol/api-format.ts';
 
 /** What a request requires. */
-export type Operation =
+export type HttpOperation =
   | ModelOperation
   | BatchOperation
   | KeyOperation
@@ -49,7 +49,7 @@ export type StreamOperation = { readonly name: 'stream_resume' | 'stream_stop'; 
 
 /** Operations that only read the catalog. */
 export type CatalogOperation = Exclude<
-  Operation,
+  HttpOperation,
   | { name: 'openapi' }
   | ModelOperation
   | BatchOperation
@@ -60,15 +60,15 @@ export type CatalogOperation = Exclude<
 >;
 
 /** Operations that are done for an account. */
-export type AccountOperation = Exclude<Operation, CatalogOperation | { name: 'openapi' }>;
+export type AccountOperation = Exclude<HttpOperation, CatalogOperation | { name: 'openapi' }>;
 
 /** True for an operation on stored API keys. */
-export function isKeys(operation: Operation): operation is KeyOperation {
+export function isKeys(operation: HttpOperation): operation is KeyOperation {
   return operation.name.startsWith('key_');
 }
 
 /** True for an operation that only reads the catalog. */
-export function isCatalog(operation: Operation): operation is CatalogOperation {
+export function isCatalog(operation: HttpOperation): operation is CatalogOperation {
   return OF_CATALOG.has(operation.name);
 }
 
@@ -94,7 +94,7 @@ const OF_CATALOG: ReadonlySet<string> = new Set(
 /** A request that is ours, one whose method is wrong, or undefined for one that belongs to the host. */
 export type Match =
   | ((
-      | { readonly type: 'operation'; readonly operation: Operation }
+      | { readonly type: 'operation'; readonly operation: HttpOperation }
       | { readonly type: 'wrong_method'; readonly allow: string }
     ) & {
       /** What is spoken at this path, as {@link apiFormatAt} tells. */
@@ -107,7 +107,7 @@ export type Match =
 interface Route {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   readonly pattern: RegExp;
-  readonly operation: (slug: string) => Operation;
+  readonly operation: (slug: string) => HttpOperation;
 }
 
 /** A model id in a path: author and slug, with the slash between them escaped or not. */

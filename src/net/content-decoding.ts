@@ -33,7 +33,7 @@ interface FilteredResponse {
  * servers do not listen. The limit on the response's size applies to what comes out, so a few bytes that unpack to
  * gigabytes stop early. A coding that is not known fails the body and leaves status and headers readable.
  */
-export function decodeContent(response: FilteredResponse, encoding: string | string[] | undefined): void {
+export function decompressBody(response: FilteredResponse, encoding: string | string[] | undefined): void {
   const codings = codingsOf(encoding);
   if (codings.length === 0) return;
   const known = codings.filter((coding) => Object.hasOwn(DECODERS, coding));

@@ -13,7 +13,7 @@ import {
   type TransportResponse,
 } from './transport.ts';
 import { connectionFailure } from './connection-failure.ts';
-import { decodeContent, type ByteFilter } from './content-decoding.ts';
+import { decompressBody, type ByteFilter } from './content-decoding.ts';
 import { skipContinue } from './interim-responses.ts';
 import { PENDING, Pollable, type Polled, soon } from '../platform/wait.ts';
 import { failure } from '../contracts/failure.ts';
@@ -243,7 +243,7 @@ export class UndiciResponse extends Pollable<readonly Uint8Array[] | undefined> 
     this.#headers = headers;
     this.#resolve?.(this);
     const coding = headers['content-encoding'];
-    if (coding !== undefined) decodeContent(this, coding);
+    if (coding !== undefined) decompressBody(this, coding);
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Uint8Array): void {

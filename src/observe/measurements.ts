@@ -185,7 +185,7 @@ export type SeriesOf = (name: MeasurementName, labels: Labels) => Series;
 const UNLISTED = 'other';
 
 /** Turns the events of a router into values of measurements. Gives the function that ends it. */
-export function measure(source: RouterEventSource, seriesOf: SeriesOf): () => void {
+export function recordMeasurements(source: RouterEventSource, seriesOf: SeriesOf): () => void {
   const active = byLabel((operation) => byLabel((origin) => seriesOf('active', { operation, origin })));
   const models = byLabel((operation) =>
     byLabel((provider) => byLabel((model) => seriesOfModel(seriesOf, { operation, provider, model }))),

@@ -119,7 +119,7 @@ export interface LedgerPlace {
 }
 
 /** The place that a cursor names; without one, that before the first record in this order. */
-export function placeOf(cursor: string | undefined, order: 'oldest' | 'latest'): LedgerPlace {
+export function placeOfCursor(cursor: string | undefined, order: 'oldest' | 'latest'): LedgerPlace {
   if (cursor === undefined) return order === 'oldest' ? { at: FIRST, position: FIRST } : { at: LAST, position: LAST };
   const [first = '', second = ''] = cursor.split('.');
   return order === 'oldest' ? { at: FIRST, position: Number(first) } : { at: Number(first), position: Number(second) };
@@ -132,7 +132,7 @@ export function cursorOf({ at, position }: LedgerPlace, order: 'oldest' | 'lates
 
 /** Values of a page of the oldest. One more than it holds is read, to know whether there is another. */
 export function pageValues({ after, limit = DEFAULT_PAGE, order: _, ...filter }: LedgerQuery) {
-  return { ...filterValues(filter), after: placeOf(after, 'oldest').position, limit: limit + 1 };
+  return { ...filterValues(filter), after: placeOfCursor(after, 'oldest').position, limit: limit + 1 };
 }
 
 /** How the latest records are read, step by step. */
@@ -165,7 +165,7 @@ export async function latestPage(query: LedgerQuery, { further, between }: Lates
   const values = filterValues(filter);
   const { since, until } = values;
   const skipped = filter.tag === undefined ? LOOK_AT : LOOK_AT_TAGS;
-  let start = placeOf(after, 'latest');
+  let start = placeOfCursor(after, 'latest');
   // Everything that begins later is passed over by the index.
   if (until < start.at) start = { at: until, position: FIRST };
   const rows: Row[] = [];

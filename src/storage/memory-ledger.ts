@@ -1,6 +1,6 @@
 import type { Ledger, LedgerRecord } from '../contracts/ledger.ts';
 import { matchesFilter, sumCosts, sumFailures, sumSlots } from '../core/ledger/sum-costs.ts';
-import { cursorOf, DEFAULT_PAGE, placeOf } from './ledger-rows.ts';
+import { cursorOf, DEFAULT_PAGE, placeOfCursor } from './ledger-rows.ts';
 
 /**
  * The last records, in the memory of this process.
@@ -30,7 +30,7 @@ export function memoryLedger(keeps = 1_000): Ledger {
       const all = records.filter(({ record }) => matchesFilter(record, filter));
       const begun = ({ record }: (typeof all)[number]): number => record.at;
       if (order === 'latest') all.sort((left, right) => begun(right) - begun(left) || right.position - left.position);
-      const start = placeOf(after, order);
+      const start = placeOfCursor(after, order);
       const found = all.filter((one) =>
         order === 'oldest'
           ? one.position > start.position

@@ -2,7 +2,7 @@
 import { callable, checkShape } from '../platform/option-kinds.ts';
 import type { BatchStore } from '../contracts/batch-store.ts';
 import { Content, DeletedPlaces, memoryRecords, memoryTasks, newestAfter } from './memory-batches/records.ts';
-import { memoryItems, nameOf } from './memory-batches/items.ts';
+import { memoryItems, entryName } from './memory-batches/items.ts';
 import type { BatchFileRecord, BatchFileStore } from '../contracts/batch-file-store.ts';
 import type { BatchRecord } from '../contracts/batch-record.ts';
 
@@ -114,7 +114,7 @@ class FileEntries {
 
   /** One that is published or begun. */
   find(account: string, fileId: string): Entry | undefined {
-    return this.#byName.get(nameOf(account, fileId));
+    return this.#byName.get(entryName(account, fileId));
   }
 
   published(account: string, fileId: string): Entry | undefined {
@@ -130,7 +130,7 @@ class FileEntries {
   }
 
   begin(account: string, fileId: string, touchedAt: number): void {
-    this.#byName.set(nameOf(account, fileId), { record: undefined, pieces: [], touchedAt });
+    this.#byName.set(entryName(account, fileId), { record: undefined, pieces: [], touchedAt });
   }
 
   /** Files of an account behind one, the newest first; undefined when that one is unknown. */
@@ -139,7 +139,7 @@ class FileEntries {
   }
 
   delete(account: string, fileId: string): void {
-    const name = nameOf(account, fileId);
+    const name = entryName(account, fileId);
     const record = this.#byName.get(name)?.record;
     if (record !== undefined) this.#deleted.add(record);
     this.#byName.delete(name);

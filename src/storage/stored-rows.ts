@@ -58,7 +58,7 @@ export function recordText({ counts: _, ...record }: BatchRecord): string {
 }
 
 /** The record of a row. */
-export function recordOf(row: Row): BatchRecord {
+export function storedBatch(row: Row): BatchRecord {
   const record = JSON.parse(columnOf(row, 'record')) as Omit<BatchRecord, 'counts'>;
   const [total, completed, failed] = [
     storedNumber(row, 'total'),
@@ -96,7 +96,7 @@ export function outcomeText({ resultId, response, error, usage }: ItemOutcome): 
 }
 
 /** The outcome of a row. */
-export function outcomeOf(row: Row): StoredOutcome {
+export function storedOutcome(row: Row): StoredOutcome {
   const outcome = JSON.parse(columnOf(row, 'outcome')) as Omit<ItemOutcome, 'index'>;
   return { ...outcome, index: storedNumber(row, 'position'), customId: storedText(row, 'custom_id') };
 }

@@ -1,5 +1,5 @@
 /** The checks for authors of mounts. */
-import { ADAPTER_BODY_LIMIT, type AdapterControl, LONG_TEXT } from './adapter-control.ts';
+import { ADAPTER_BODY_LIMIT, type AdapterControl, AWKWARD_TEXT } from './adapter-control.ts';
 
 /** A check that every mount of a router must pass. */
 export interface AdapterCheck {
@@ -118,7 +118,7 @@ export const adapterChecks: readonly AdapterCheck[] = [
 
   check('sends a long stream with every character in its place', async (caller) => {
     const { text: frames } = await headersOf(caller.chat('long', { stream: true }));
-    expectThat(contentOf(frames) === LONG_TEXT, 'the content is what was said');
+    expectThat(contentOf(frames) === AWKWARD_TEXT, 'the content is what was said');
   }),
 
   check('tells in the stream when a provider ends it early', async (caller, control) => {

@@ -27,14 +27,14 @@ export interface AdapterControl {
   /** Key that it takes. */
   readonly apiKey: string;
   /**
-   * The next call whose prompt is `hold`. One whose prompt is `long` is answered with {@link LONG_TEXT}, all others with
+   * The next call whose prompt is `hold`. One whose prompt is `long` is answered with {@link AWKWARD_TEXT}, all others with
    * their own prompt.
    */
   held(): Promise<HeldCall>;
 }
 
 /** Half a megabyte of text with everything in it that wires stumble over. */
-export const LONG_TEXT = 'Grüße 👋 \u2028 "quoted" \\ \r\n\n '.repeat(20_000);
+export const AWKWARD_TEXT = 'Grüße 👋 \u2028 "quoted" \\ \r\n\n '.repeat(20_000);
 
 /** Bytes that a body may have while mounts are checked: more than most hosts parse, less than is slow to send. */
 export const ADAPTER_BODY_LIMIT = 4_000_000;
@@ -80,7 +80,7 @@ function promptOf({ request }: ProviderCall): string {
 }
 
 function answerOf(prompt: string): ProviderReply {
-  const text = prompt === 'long' ? LONG_TEXT : prompt;
+  const text = prompt === 'long' ? AWKWARD_TEXT : prompt;
   const message = { role: 'assistant', content: text, refusal: null, reasoning: null } as const;
   const choice = { index: 0, finish_reason: 'stop', native_finish_reason: 'stop', logprobs: null, message } as const;
   return { type: 'whole', result: { choices: [choice] } };

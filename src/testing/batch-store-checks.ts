@@ -1,7 +1,7 @@
 import type { BatchStoreCheck, BatchStoreHarness } from './batch-store-checks/check.ts';
 import { claimingChecks, sweepChecks } from './batch-store-checks/claiming-checks.ts';
 import { draftChecks, idempotencyChecks } from './batch-store-checks/draft-checks.ts';
-import { faultChecks } from './batch-store-checks/fault-checks.ts';
+import { batchFaultChecks } from './batch-store-checks/fault-checks.ts';
 import { fileChecks } from './batch-store-checks/file-checks.ts';
 import { outcomeChecks, savingChecks } from './batch-store-checks/outcome-checks.ts';
 import { outageChecks } from './batch-store-checks/outage-checks.ts';
@@ -32,7 +32,7 @@ export const batchStoreChecks: readonly BatchStoreCheck[] = [
   ...tenantChecks,
   ...sweepChecks,
   ...fileChecks,
-  ...faultChecks,
+  ...batchFaultChecks,
   ...outageChecks,
   ...sharingChecks,
 ];

@@ -3,7 +3,7 @@ import type { JsonValue } from '../protocol/json.ts';
 import type { StateStore } from '../contracts/state-store.ts';
 import { expectHolds, expectSame } from './provider-checks/harness.ts';
 import { LONG_MS, type StateStoreCheck, type StateStoreHarness } from './state-store-checks/check.ts';
-import { faultChecks } from './state-store-checks/fault-checks.ts';
+import { stateFaultChecks } from './state-store-checks/fault-checks.ts';
 import { textChecks } from './state-store-checks/text-checks.ts';
 
 export type { StateStoreCheck, StateStoreFaults, StateStoreHarness } from './state-store-checks/check.ts';
@@ -246,7 +246,7 @@ export const stateStoreChecks: readonly StateStoreCheck[] = [
 
   ...textChecks,
 
-  ...faultChecks,
+  ...stateFaultChecks,
 ];
 
 /** The checks that mean something for this store. */

@@ -5,7 +5,13 @@ import type { BatchStore } from '../../src/contracts/batch-store.ts';
 import { memoryStorage } from '../../src/storage/memory-storage.ts';
 import { MIGRATIONS, STATEMENTS } from '../../src/storage/sqlite/statements.ts';
 import { sqliteStorage } from '../../src/storage/sqlite/sqlite-storage.ts';
-import { CHECKED_ACCOUNT, BATCH, LONG_MS, answered, makeBatch } from '../../src/testing/batch-store-checks/check.ts';
+import {
+  CHECKED_ACCOUNT,
+  BATCH,
+  LONG_LEASE_MS,
+  answered,
+  makeBatch,
+} from '../../src/testing/batch-store-checks/check.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { cpuClock } from '../support/cpu-clock.ts';
 
@@ -20,8 +26,8 @@ const FACTOR = 3;
 const CLOCK_MS = 0.5;
 
 async function step(store: BatchStore, token: string, limit: number): Promise<void> {
-  const claimed = await store.claimItems(CHECKED_ACCOUNT, BATCH, { limit, leaseMs: LONG_MS, token });
-  await store.renewItems(CHECKED_ACCOUNT, BATCH, token, LONG_MS);
+  const claimed = await store.claimItems(CHECKED_ACCOUNT, BATCH, { limit, leaseMs: LONG_LEASE_MS, token });
+  await store.renewItems(CHECKED_ACCOUNT, BATCH, token, LONG_LEASE_MS);
   const outcomes = claimed.map(({ index }) => answered(index));
   expect(await store.storeOutcomes(CHECKED_ACCOUNT, BATCH, token, outcomes)).toHaveLength(limit);
   await store.releaseItems(CHECKED_ACCOUNT, BATCH, token);
@@ -41,7 +47,9 @@ async function stepMs(store: BatchStore, items: number): Promise<number> {
     await step(store, `slow-${number}`, STEP);
     least = Math.min(least, cpuMs());
   }
-  expect(await store.claimItems(CHECKED_ACCOUNT, BATCH, { limit: 1, leaseMs: LONG_MS, token: 'late' })).toEqual([]);
+  expect(await store.claimItems(CHECKED_ACCOUNT, BATCH, { limit: 1, leaseMs: LONG_LEASE_MS, token: 'late' })).toEqual(
+    [],
+  );
   await store.close();
   return least;
 }

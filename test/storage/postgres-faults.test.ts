@@ -11,7 +11,7 @@ import {
   claim,
   draftRecord,
   makeBatch,
-  REFUSED,
+  ITEM_ERROR,
   resultIdOf,
 } from '../../src/testing/batch-store-checks/check.ts';
 import { type Postgres, startPostgres } from '../support/postgres.ts';
@@ -230,7 +230,7 @@ describe('PostgreSQL in trouble', () => {
     await makeBatch(storage);
     await claim(storage, 't');
     const stopping = postgresStorage({ pool: stoppingPool(admin, 2), schema, statementTimeoutMs: 2_000 });
-    const stopped = failureOf(stopping.failRemaining('acme', 'batch_1', REFUSED, resultIdOf));
+    const stopped = failureOf(stopping.failRemaining('acme', 'batch_1', ITEM_ERROR, resultIdOf));
     const locks = `SELECT 1 FROM pg_locks WHERE mode = 'RowShareLock'`;
     await expect.poll(async () => (await admin.query(locks)).rowCount).toBeGreaterThan(0);
     expect(await storage.storeOutcomes('acme', 'batch_1', 't', [answered(0)])).toEqual([0]);
@@ -245,7 +245,7 @@ describe('PostgreSQL in trouble', () => {
     const holder = await admin.connect();
     try {
       await holder.query(`BEGIN; SELECT 1 FROM ${schema}.batches FOR UPDATE`);
-      const error = await failureOf(storage.failRemaining('acme', 'batch_1', REFUSED, resultIdOf));
+      const error = await failureOf(storage.failRemaining('acme', 'batch_1', ITEM_ERROR, resultIdOf));
       expect([error.reason, error.code]).toEqual(['busy', '57014']);
     } finally {
       await holder.query('ROLLBACK');

@@ -18,7 +18,7 @@ import { ConfigError } from '../../src/protocol/router-error.ts';
 import type { BatchStore } from '../../src/contracts/batch-store.ts';
 import { sqliteStorage } from '../../src/storage/sqlite/sqlite-storage.ts';
 import type { StorageError } from '../../src/contracts/storage-error.ts';
-import { REFUSED, draftRecord, makeBatch, someItems } from '../../src/testing/batch-store-checks/check.ts';
+import { ITEM_ERROR, draftRecord, makeBatch, someItems } from '../../src/testing/batch-store-checks/check.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const WORKER = fileURLToPath(new URL('../support/sqlite-worker.ts', import.meta.url));
@@ -147,7 +147,7 @@ describe('a file of batches', () => {
     const large = someItems(12_000).map((item) => ({ ...item, body: JSON.stringify('x'.repeat(2_000)) }));
     await storage.addItems('acme', 'batch_1', large);
     await storage.publish(draftRecord({ status: 'failed' }), []);
-    await storage.failRemaining('acme', 'batch_1', REFUSED, String);
+    await storage.failRemaining('acme', 'batch_1', ITEM_ERROR, String);
     await storage.remove('acme', 'batch_1');
     const took = performance.now() - started;
     clearInterval(timer);

@@ -12,7 +12,7 @@ import {
 import type { ProviderHarness } from 'signalbox/testing';
 import { expect } from 'vitest';
 import { ResultCollector } from '../../src/core/stream/collect.ts';
-import type { CallOptions } from '../../src/providers/ai-sdk/model.ts';
+import type { UpstreamCallOptions } from '../../src/providers/ai-sdk/model.ts';
 import { callOnce, outcomeOf } from '../../src/testing/provider-checks/harness.ts';
 import type { Body } from './chat-bodies.ts';
 
@@ -36,7 +36,7 @@ export interface HandMade {
 
 /** A model that was made by hand, and the calls that it got. */
 export interface RecordingModel extends AiSdkModel {
-  readonly calls: CallOptions[];
+  readonly calls: UpstreamCallOptions[];
 }
 
 /** A whole answer of a version that says a text. */
@@ -63,19 +63,19 @@ export function usageOf(version: SpecVersion): object {
 /** Makes a model. */
 export function handMade(options: HandMade = {}): RecordingModel {
   const { version = 'v4', provider = 'anthropic.messages', modelId = 'hand-made', supportedUrls = {} } = options;
-  const calls: CallOptions[] = [];
+  const calls: UpstreamCallOptions[] = [];
   return {
     specificationVersion: version,
     provider,
     modelId,
     supportedUrls,
     calls,
-    doGenerate(call: CallOptions) {
+    doGenerate(call: UpstreamCallOptions) {
       calls.push(call);
       if (options.throws !== undefined) return Promise.reject(options.throws);
       return Promise.resolve(options.answer ?? wholeOf(version));
     },
-    doStream(call: CallOptions) {
+    doStream(call: UpstreamCallOptions) {
       calls.push(call);
       if (options.throws !== undefined) return Promise.reject(options.throws);
       return Promise.resolve({ stream: streamOf(options.parts ?? helloParts(version)) });
@@ -145,7 +145,11 @@ export async function answerOf(model: AiSdkModel, body: Body = {}, asking: Askin
 }
 
 /** Asks a model, and gives the call that it got. */
-export async function callOf(model: RecordingModel, body: Body = {}, asking: AskingModel = {}): Promise<CallOptions> {
+export async function callOf(
+  model: RecordingModel,
+  body: Body = {},
+  asking: AskingModel = {},
+): Promise<UpstreamCallOptions> {
   const { failure } = await askModel(model, body, asking);
   const call = model.calls.at(-1);
   if (call === undefined) throw new Error(`the model was not called: ${failure?.message}`);

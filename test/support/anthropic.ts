@@ -1,8 +1,12 @@
 import { readFileSync } from 'node:fs';
 import type { EndpointDeclaration } from '../../src/catalog/endpoint.ts';
 import type { ChatRequest } from '../../src/protocol/chat-request.ts';
-import { type EncodedBody, encodeRequest } from '../../src/providers/anthropic/encode-request.ts';
-import { type DecodeContext, decodeResult, MessagesStreamDecoder } from '../../src/providers/anthropic/codec.ts';
+import { type EncodedMessages, encodeMessagesRequest } from '../../src/providers/anthropic/encode-request.ts';
+import {
+  type MessageContext,
+  decodeMessagesResult,
+  MessagesStreamDecoder,
+} from '../../src/providers/anthropic/codec.ts';
 import type { DecodedResult } from '../../src/providers/codec.ts';
 import { repairConversation } from '../../src/core/conversation/repair.ts';
 import { acceptsOf } from '../../src/core/accepts.ts';
@@ -14,7 +18,7 @@ import type { StreamPiece, UpstreamResult } from '../../src/contracts/stream-pie
 type Fields = Partial<ChatRequest> & Readonly<Record<string, unknown>>;
 
 /** The body that goes to a model of Anthropic for a request. */
-export function encodedFor(upstreamModel: string, fields: Fields, declared: EndpointDeclaration = {}): EncodedBody {
+export function encodedFor(upstreamModel: string, fields: Fields, declared: EndpointDeclaration = {}): EncodedMessages {
   const said = serving({ anthropic: { upstreamModel, ...declared } }).request(fields);
   // As the router does before any codec.
   const request = { ...said, messages: repairConversation(said.messages).messages };
@@ -22,8 +26,8 @@ export function encodedFor(upstreamModel: string, fields: Fields, declared: Endp
   if (endpoint === undefined) throw new Error('no endpoint');
   // What is written is what counts: members that are undefined do not go out.
   return JSON.parse(
-    JSON.stringify(encodeRequest(request, endpoint, acceptsOf(ANTHROPIC, endpoint.upstreamModel))),
-  ) as EncodedBody;
+    JSON.stringify(encodeMessagesRequest(request, endpoint, acceptsOf(ANTHROPIC, endpoint.upstreamModel))),
+  ) as EncodedMessages;
 }
 
 /** The messages that go to a model for a conversation. */
@@ -32,7 +36,7 @@ export function turnsFor(upstreamModel: string, messages: ChatRequest['messages'
 }
 
 /** What a decoder of this wire is told in tests. */
-export function decodeContext(more: Partial<DecodeContext> = {}): DecodeContext {
+export function decodeContext(more: Partial<MessageContext> = {}): MessageContext {
   return {
     ...contextOf(),
     native: false,
@@ -47,7 +51,7 @@ export function decodeContext(more: Partial<DecodeContext> = {}): DecodeContext 
 /** Decodes a body that comes in one read per part. */
 export function decodeEvents(
   parts: readonly (Uint8Array | string)[],
-  more: Partial<DecodeContext> = {},
+  more: Partial<MessageContext> = {},
 ): Promise<readonly StreamPiece[]> {
   const encoder = new TextEncoder();
   return piecesOf(
@@ -57,12 +61,12 @@ export function decodeEvents(
 }
 
 /** Decodes a whole answer. */
-export function decodeMessage(message: unknown, more: Partial<DecodeContext> = {}): DecodedResult {
-  return decodeResult(typeof message === 'string' ? message : JSON.stringify(message), decodeContext(more));
+export function decodeMessage(message: unknown, more: Partial<MessageContext> = {}): DecodedResult {
+  return decodeMessagesResult(typeof message === 'string' ? message : JSON.stringify(message), decodeContext(more));
 }
 
 /** Decodes a whole answer that must be fine. */
-export function messageResult(message: unknown, more: Partial<DecodeContext> = {}): UpstreamResult {
+export function messageResult(message: unknown, more: Partial<MessageContext> = {}): UpstreamResult {
   const decoded = decodeMessage(message, more);
   if (!decoded.ok) throw new Error(`not decoded: ${decoded.failure.message}`);
   return decoded.result;

@@ -7,7 +7,7 @@ import { foldAccepts } from '../../src/providers/fold-accepts.ts';
 import { ANY_SERVER } from '../../src/providers/accepts/any-server.ts';
 import { AZURE } from '../../src/providers/accepts/azure.ts';
 import { type PresetVendor, VENDOR_PRESETS } from '../../src/providers/openai-compatible/presets.ts';
-import { recordOf } from '../../src/providers/accepts/by-vendor.ts';
+import { presetAccepts } from '../../src/providers/accepts/by-vendor.ts';
 import { serving } from './requests.ts';
 
 /** What goes to a provider of a dialect for a request, without the members that every body has. */
@@ -55,5 +55,5 @@ export function encodedMessages(
 
 /** The record of a vendor by its slug. */
 export function acceptsOfVendor(slug: string): Promise<VendorAccepts> {
-  return slug in VENDOR_PRESETS ? recordOf(slug as PresetVendor) : Promise.resolve(AZURE);
+  return slug in VENDOR_PRESETS ? presetAccepts(slug as PresetVendor) : Promise.resolve(AZURE);
 }

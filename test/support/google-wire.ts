@@ -3,7 +3,7 @@ import type { EndpointDeclaration } from '../../src/catalog/endpoint.ts';
 import type { NormalizedRequest } from '../../src/contracts/request.ts';
 import type { ChatRequest } from '../../src/protocol/chat-request.ts';
 import type { AnswerContext } from '../../src/providers/google/answer-reader.ts';
-import { type EncodeContext, encodeRequest } from '../../src/providers/google/encode-request.ts';
+import { type EncodeContext, encodeGenerateRequest } from '../../src/providers/google/encode-request.ts';
 import { GoogleStreamDecoder } from '../../src/providers/google/codec.ts';
 import { type GeminiBody, geminiBodySchema } from './gemini-schema.ts';
 import { acceptsOf } from '../../src/core/accepts.ts';
@@ -40,7 +40,7 @@ export function encodedForGoogle(body: Asked, encoding: Encoding = {}): GeminiBo
     safetySettings: encoding.safetySettings,
     recall: encoding.recall ?? (() => undefined),
   };
-  const written = encodeRequest(request, endpoint, context);
+  const written = encodeGenerateRequest(request, endpoint, context);
   // What is written is what counts: members that are undefined do not go out.
   return geminiBodySchema.parse(JSON.parse(JSON.stringify(written)));
 }

@@ -1,3 +1,4 @@
+/** Writes the tools of a Messages request in the chat form. */
 import type { JsonObject } from '../../protocol/json.ts';
 import type { MessagesRequest } from './protocol/messages-request.ts';
 import { type CustomTool, isCustomTool, isRouterTool, type MessagesTool, type TypedTool } from './protocol/tool.ts';
@@ -5,7 +6,7 @@ import { MAX_NAME_LENGTH } from '../../protocol/limits.ts';
 import * as read from '../../platform/json.ts';
 
 /** `tools`, `tool_choice` and `parallel_tool_calls` of the chat form. */
-export function chatTools({ tools, tool_choice: choice }: MessagesRequest): JsonObject {
+export function toolsOfMessages({ tools, tool_choice: choice }: MessagesRequest): JsonObject {
   const translated = (tools ?? []).flatMap(chatTool);
   return {
     ...(tools == null ? {} : { tools: translated }),

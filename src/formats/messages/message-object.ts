@@ -77,7 +77,7 @@ function completed(native: JsonObject, result: ChatResult): object {
     ...native,
     ...(stop == null ? {} : { stop_reason: nativeStop(stop, result.choices[0]?.finish_reason ?? null) }),
     model: result.model,
-    usage: { ...usage, ...costOf(result.usage) },
+    usage: { ...usage, ...messageCost(result.usage) },
     ...routersOwn(result),
   };
 }
@@ -134,13 +134,13 @@ function withoutText({ index, block }: PlacedThinking): readonly PlacedThinking[
 
 function textOf({ content, refusal, annotations = [] }: ResultMessage): readonly ResultBlock[] {
   const text = `${content ?? ''}${refusal ?? ''}`;
-  const citations = annotations.flatMap(citationOf);
+  const citations = annotations.flatMap(messageCitation);
   if (text === '' && citations.length === 0) return [];
   return [{ type: 'text', text, ...(citations.length === 0 ? {} : { citations }) }];
 }
 
 /** A source that an answer cites. Annotations about parsed files have no place on this wire. */
-export function citationOf(annotation: Annotation): readonly WebCitation[] {
+export function messageCitation(annotation: Annotation): readonly WebCitation[] {
   if (annotation.type !== 'url_citation') return [];
   const { url, title, content } = annotation.url_citation;
   return [
@@ -224,12 +224,12 @@ export function messagesUsage(usage: Usage | undefined, serviceTier: string | nu
           },
     // This wire calls the ordinary tier "standard" (gaps 2.7).
     service_tier: serviceTier === 'default' ? 'standard' : (serviceTier ?? null),
-    ...costOf(usage),
+    ...messageCost(usage),
   };
 }
 
 /** What the router adds to usage, whoever counted it. */
-export function costOf(
+export function messageCost(
   usage: Usage | undefined,
 ): Pick<MessagesUsage, 'cost' | 'cost_details' | 'is_byok' | 'estimated'> {
   return {

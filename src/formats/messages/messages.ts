@@ -5,8 +5,8 @@ import { messagesToChat } from './to-chat.ts';
 import {
   blockOptions,
   type BlockOptions,
-  citationOf,
-  costOf,
+  messageCitation,
+  messageCost,
   imageBlock,
   isReadable,
   messagesUsage,
@@ -191,7 +191,7 @@ class DeltaBlocks {
     for (const detail of details) this.#detail(detail);
     if (delta.content) this.#text({ type: 'text_delta', text: delta.content });
     if (delta.refusal) this.#text({ type: 'text_delta', text: delta.refusal });
-    for (const citation of annotations.flatMap(citationOf)) this.#text({ type: 'citations_delta', citation });
+    for (const citation of annotations.flatMap(messageCitation)) this.#text({ type: 'citations_delta', citation });
     for (const image of images) this.#complete({ start: imageBlock(image) });
     for (const call of calls) this.#call(call);
   }
@@ -306,7 +306,7 @@ class NativeEvents {
       ...last,
       type: 'message_delta',
       delta: { ...said, stop_reason: nativeStop(said['stop_reason'] ?? null, this.#reason) },
-      usage: { ...countedPrompt(read.object(first), read.object(last['usage'])), ...costOf(usage) },
+      usage: { ...countedPrompt(read.object(first), read.object(last['usage'])), ...messageCost(usage) },
       ...(metadata === undefined ? {} : { [field]: metadata }),
     };
     return eventFrame(delta) + eventFrame({ type: 'message_stop' });

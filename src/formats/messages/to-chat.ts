@@ -5,7 +5,7 @@ import type { JsonObject, JsonValue } from '../../protocol/json.ts';
 import { MAX_STOP_SEQUENCES, type RequestLimits } from '../../protocol/limits.ts';
 import { type MessagesRequest, type MessagesTurn, parseMessagesRequest } from './protocol/messages-request.ts';
 import type { ApiFormatRequest } from '../api-format.ts';
-import { chatToolName, chatTools } from './chat-tools.ts';
+import { chatToolName, toolsOfMessages } from './chat-tools.ts';
 import { chatOnly, nativeBody, nativeOnly } from './native-body.ts';
 import {
   type DocumentBlock,
@@ -61,7 +61,7 @@ function chatBody(request: MessagesRequest): JsonObject {
     messages: chatMessages(request),
     // Zero is for endpoints of this wire only, and only they are asked then.
     max_tokens: Math.max(1, request.max_tokens),
-    ...chatTools(request),
+    ...toolsOfMessages(request),
     ...chatReasoning(request),
     ...stopOf(request),
     ...formatOf(request),

@@ -5,7 +5,7 @@ import type { ResponsesRequest } from './protocol/responses-request.ts';
 import { isTranslatedTool } from './protocol/tool.ts';
 import type { RouterMetadata } from '../../protocol/metadata.ts';
 import type { ApiFormatContext } from '../api-format.ts';
-import { costOf, metadataMember, responseId } from './response-object.ts';
+import { responseCost, metadataMember, responseId } from './response-object.ts';
 import * as read from '../../platform/json.ts';
 import type { Usage } from '../../protocol/usage.ts';
 
@@ -124,7 +124,7 @@ export function adoptResponse(response: JsonObject, context: ApiFormatContext, f
     ...(facts.provider === undefined ? {} : { provider: facts.provider }),
     ...Object.fromEntries(own),
     store: false,
-    ...(isJsonObject(usage) && facts.usage !== undefined ? { usage: { ...usage, ...costOf(facts.usage) } } : {}),
+    ...(isJsonObject(usage) && facts.usage !== undefined ? { usage: { ...usage, ...responseCost(facts.usage) } } : {}),
     ...metadataMember(context, facts.metadata),
   };
 }

@@ -30,7 +30,7 @@ interface ResponseFacts {
 }
 
 /** How an answer of the chat form ended, in this shape's words. */
-export function stateOf(reason: FinishReason | null): ResponseStatus {
+export function responseStatusOf(reason: FinishReason | null): ResponseStatus {
   if (reason === 'length') return { status: 'incomplete', reason: 'max_output_tokens' };
   return reason === 'content_filter' ? { status: 'incomplete', reason: 'content_filter' } : { status: 'completed' };
 }
@@ -140,12 +140,12 @@ function responsesUsage(usage: Usage): JsonObject {
     output_tokens: usage.completion_tokens,
     output_tokens_details: { reasoning_tokens: completion?.reasoning_tokens ?? 0 },
     total_tokens: usage.total_tokens,
-    ...costOf(usage),
+    ...responseCost(usage),
   };
 }
 
 /** What a provider's own usage does not say. */
-export function costOf(usage: Usage): JsonObject {
+export function responseCost(usage: Usage): JsonObject {
   const { cost, is_byok: byok, estimated, cost_details: details, server_tool_use_details: tools } = usage;
   return {
     ...(cost === undefined ? {} : { cost }),

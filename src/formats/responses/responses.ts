@@ -11,7 +11,7 @@ import type {
 import { errorTypeOf, failureOf, isLengthError, RESPONSES_ERRORS } from '../errors.ts';
 import { adoptResponse, type NativeFacts } from './native-request.ts';
 import { OutputBuilder } from './output-builder.ts';
-import { responseObject, type ResponseStatus, stateOf } from './response-object.ts';
+import { responseObject, type ResponseStatus, responseStatusOf } from './response-object.ts';
 import { toChat } from './to-chat.ts';
 import { customToolNames } from './tools.ts';
 import type { FinishReason } from '../../protocol/chat-result.ts';
@@ -38,7 +38,7 @@ function completeResponse({ result, native }: CompleteAnswer, context: ApiFormat
     emit: () => {},
   });
   if (choice !== undefined) builder.add(choice.message, choice.logprobs);
-  const state = stateOf(choice?.finish_reason ?? null);
+  const state = responseStatusOf(choice?.finish_reason ?? null);
   const output = builder.close(state.status === 'completed' ? 'completed' : 'incomplete');
   const { service_tier: serviceTier } = result;
   return responseObject(context, { state, model, provider, created, output, usage, serviceTier, metadata });
@@ -119,7 +119,7 @@ class ResponsesStreamWriter implements ApiFormatStreamWriter {
   end(): string {
     if (this.#native.begun) return this.#native.end(this.#facts()) + DONE_FRAME;
     this.#begin();
-    const state = stateOf(this.#finish);
+    const state = responseStatusOf(this.#finish);
     const output = this.#builder.close(state.status === 'completed' ? 'completed' : 'incomplete');
     this.#emit(`response.${state.status}`, { response: this.#response(state, output) });
     return this.#take() + DONE_FRAME;

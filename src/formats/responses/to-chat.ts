@@ -5,7 +5,7 @@ import type { RequestLimits } from '../../protocol/limits.ts';
 import { parseResponsesRequest, type ResponsesRequest, type TextFormat } from './protocol/responses-request.ts';
 import type { ApiFormatRequest } from '../api-format.ts';
 import { forbidsNative, requiresNative } from './native-request.ts';
-import { chatTools } from './tools.ts';
+import { toolsOfResponses } from './tools.ts';
 import type { InputPart, MessagePart } from './protocol/input-content.ts';
 import {
   type CustomToolCallItem,
@@ -105,7 +105,7 @@ function chatBody(request: ResponsesRequest): JsonObject {
   return {
     ...sharedFields(request),
     messages: messagesOfInput(request.input, request.instructions),
-    ...chatTools(tools ?? [], choice ?? undefined),
+    ...toolsOfResponses(tools ?? [], choice ?? undefined),
     ...(format === undefined ? {} : { response_format: format }),
     ...(text?.verbosity == null ? {} : { verbosity: text.verbosity }),
     ...(reasoning === undefined ? {} : { reasoning }),

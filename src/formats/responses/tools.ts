@@ -11,7 +11,7 @@ import {
 import * as read from '../../platform/json.ts';
 
 /** Tools and the choice among them, in the chat form. */
-export function chatTools(tools: readonly ToolEntry[], choice: ToolChoiceEntry | undefined): JsonObject {
+export function toolsOfResponses(tools: readonly ToolEntry[], choice: ToolChoiceEntry | undefined): JsonObject {
   const offered =
     typeof choice === 'object' && 'mode' in choice ? tools.filter((tool) => isAllowed(tool, choice.tools)) : tools;
   const translated = offered.flatMap((tool) => chatTool(tool));

@@ -7,7 +7,7 @@ import type { AnswerFacts } from '../../runtime/chat/attempt-call.ts';
 import type { RequestFollower } from '../../runtime/events/request-follower.ts';
 import { nanoFromUsd } from '../../catalog/cost.ts';
 import { reasonOf } from '../../core/ledger/write-record.ts';
-import { tagsOf } from './live-row.ts';
+import { shownTags } from './live-row.ts';
 import type { LiveAttempt, LiveRow, LiveTotals } from './wire.ts';
 import type { Attempt } from '../../core/fallback/attempt.ts';
 import type { Recorded } from '../../runtime/chat/answer.ts';
@@ -81,7 +81,7 @@ export class LiveHub implements RequestFollower {
     this.#environment = internals.config.environment;
     this.#offset = this.#environment.wallClock() - this.#environment.now();
     const tags = (metadata: RowFacts['metadata']): LiveRow['tags'] =>
-      tagsOf(router.internals.config.ledger?.tags ?? [], metadata);
+      shownTags(router.internals.config.ledger?.tags ?? [], metadata);
     this.#tags = tags;
     this.epoch = this.#environment.randomText(8);
   }

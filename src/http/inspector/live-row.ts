@@ -3,7 +3,7 @@ import type { LedgerFilter } from '../../contracts/ledger.ts';
 import type { LiveRow } from './wire.ts';
 
 /** Members of a request's metadata that the option `ledger.tags` names: the others may be private. */
-export function tagsOf(
+export function shownTags(
   names: readonly string[],
   metadata: Readonly<Record<string, string>> | undefined,
 ): LiveRow['tags'] {

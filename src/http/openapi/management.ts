@@ -2,7 +2,7 @@
 import { COST_KEYS, LEDGER_FORMATS } from '../ledger-operations.ts';
 import type { KeyOperation, LedgerOperation } from '../routes.ts';
 import type { Parameter } from './parameters.ts';
-import { COMMON_ERRORS, described, errors, lines } from './responses.ts';
+import { COMMON_ERRORS, describedResponse, errors, lines } from './responses.ts';
 import type { DocumentedOperation } from './documented-operation.ts';
 
 const TEXT = { type: 'string' } as const;
@@ -113,7 +113,7 @@ function manages(
     operationId,
     summary: `${summary} For management keys, where API keys are stored.`,
     ...more,
-    responses: { [status]: described('What became of it.', schema), ...errors(KEY_ERRORS, 'Error') },
+    responses: { [status]: describedResponse('What became of it.', schema), ...errors(KEY_ERRORS, 'Error') },
   };
 }
 
@@ -125,7 +125,7 @@ export const KEY_OPERATIONS: Readonly<Record<KeyOperation['name'], DocumentedOpe
     operation: {
       operationId: 'getCurrentKey',
       summary: 'Get the API key that the request is made with. Where API keys are stored.',
-      responses: { 200: described('The key.', CURRENT_KEY), ...errors(KEY_ERRORS, 'Error') },
+      responses: { 200: describedResponse('The key.', CURRENT_KEY), ...errors(KEY_ERRORS, 'Error') },
     },
   },
   key_list: {
@@ -278,7 +278,7 @@ export const LEDGER_OPERATIONS: Readonly<Record<LedgerOperation['name'], Documen
         { name: 'id', in: 'query', required: true, description: 'Id of the generation.', schema: GENERATION_ID },
       ],
       responses: {
-        200: described('The generation.', GENERATION),
+        200: describedResponse('The generation.', GENERATION),
         ...errors(LEDGER_ERRORS, 'Error'),
       },
     },
@@ -303,7 +303,7 @@ export const LEDGER_OPERATIONS: Readonly<Record<LedgerOperation['name'], Documen
       operationId: 'sumCosts',
       summary: 'What requests of all accounts cost, in nano-dollars (10⁻⁹ USD, as integers). With a management key.',
       parameters: COSTS_QUERY,
-      responses: { 200: described('Sums, and their total.', COSTS), ...errors(LEDGER_ERRORS, 'Error') },
+      responses: { 200: describedResponse('Sums, and their total.', COSTS), ...errors(LEDGER_ERRORS, 'Error') },
     },
   },
 };

@@ -1,7 +1,7 @@
 /** Documents every operation that a router answers. */
 import type { ApiFormatName } from '../../protocol/api-format.ts';
 import { type ComponentName, reference } from './component-schemas.ts';
-import type { Operation } from '../routes.ts';
+import type { HttpOperation } from '../routes.ts';
 import { KEY_OPERATIONS, LEDGER_OPERATIONS } from './management.ts';
 import { STREAM_OPERATIONS } from './streams.ts';
 import {
@@ -20,7 +20,7 @@ import {
   MODEL_PATH,
   TEXT_HEADERS,
 } from './parameters.ts';
-import { BODY_ERRORS, COMMON_ERRORS, described, errors, plain, success, UPSTREAM_ERRORS } from './responses.ts';
+import { BODY_ERRORS, COMMON_ERRORS, describedResponse, errors, plain, success, UPSTREAM_ERRORS } from './responses.ts';
 import type { DocumentedOperation } from './documented-operation.ts';
 
 const MODEL_ERRORS = [...COMMON_ERRORS, ...BODY_ERRORS, ...UPSTREAM_ERRORS];
@@ -97,8 +97,8 @@ const API_FORMAT_OPERATIONS: Readonly<Record<ApiFormatName, DocumentedOperation>
   },
 };
 
-/** Every operation of {@link Operation}: one that is missing does not compile. */
-const OPERATIONS: Readonly<Record<Operation['name'], DocumentedOperation>> = {
+/** Every operation of {@link HttpOperation}: one that is missing does not compile. */
+const OPERATIONS: Readonly<Record<HttpOperation['name'], DocumentedOperation>> = {
   chat: {
     method: 'post',
     path: '/chat/completions',
@@ -259,7 +259,7 @@ const OPERATIONS: Readonly<Record<Operation['name'], DocumentedOperation>> = {
       summary: 'This document.',
       ...PUBLIC,
       responses: {
-        200: described('This document.', { type: 'object' }),
+        200: describedResponse('This document.', { type: 'object' }),
         ...errors(COMMON_ERRORS, 'Error'),
       },
     },

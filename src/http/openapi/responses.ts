@@ -92,7 +92,7 @@ export function lines(description: string, types: readonly string[]): object {
 }
 
 /** An answer whose schema is no component. */
-export function described(description: string, schema: object): object {
+export function describedResponse(description: string, schema: object): object {
   return { description, headers: MEANT, content: { 'application/json': { schema } } };
 }
 

@@ -3,7 +3,7 @@ import { type Attributes, type Meter, metrics, trace, type MeterProvider, type T
 import {
   type LabelName,
   type Labels,
-  measure,
+  recordMeasurements,
   type Measurement,
   MEASUREMENTS,
   type SeriesOf,
@@ -28,7 +28,10 @@ export async function sendTelemetry(router: RouterEventSource, options: OpenTele
   checkShape(CONTENT_OPTIONS, { content, redact, contentBytes }, 'openTelemetry');
   const contentOf = (content ?? isContentWanted()) ? await contentRecorder(options) : undefined;
   const spans = new RequestSpans(tracerProvider.getTracer(SCOPE), { propagate, contentOf });
-  const removals = [listen(router, spans.listeners), measure(router, instrumentsOf(meterProvider.getMeter(SCOPE)))];
+  const removals = [
+    listen(router, spans.listeners),
+    recordMeasurements(router, instrumentsOf(meterProvider.getMeter(SCOPE))),
+  ];
   return () => {
     for (const remove of removals) remove();
     spans.close();

@@ -1,5 +1,12 @@
 /** Exports measurements to Prometheus. */
-import { type Labels, measure, type Measurement, MEASUREMENTS, type Series, type SeriesOf } from '../measurements.ts';
+import {
+  type Labels,
+  recordMeasurements,
+  type Measurement,
+  MEASUREMENTS,
+  type Series,
+  type SeriesOf,
+} from '../measurements.ts';
 import type { Counter, Gauge, Histogram, Metric, Registry } from 'prom-client';
 import { completeLabels, SeriesMetric } from './series-metric.ts';
 import type { RouterEventSource } from '../../contracts/events.ts';
@@ -53,7 +60,7 @@ function refuseWithoutAwait(): never {
 
 async function register(router: RouterEventSource, options: PrometheusOptions): Promise<Prometheus> {
   const registry = options.registry ?? (await newRegistry());
-  const detach = measure(router, metricsIn(registry));
+  const detach = recordMeasurements(router, metricsIn(registry));
   return { registry, fetch: fetchHandler(registry), node: nodeHandler(registry), detach };
 }
 

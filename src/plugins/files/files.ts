@@ -12,7 +12,7 @@ import {
   FileLibraryFull,
   type StoredFile,
 } from '../../contracts/plugin-services.ts';
-import { count } from '../services/option-kinds.ts';
+import { countKind } from '../services/option-kinds.ts';
 
 /** Options of {@link filesTool}. */
 export interface FilesToolOptions {
@@ -211,9 +211,9 @@ export interface MemoryFileLibraryOptions {
 }
 
 const LIBRARY_OPTIONS: OptionShape<MemoryFileLibraryOptions> = {
-  maxBytes: count,
-  maxFiles: count,
-  maxAccounts: count,
+  maxBytes: countKind,
+  maxFiles: countKind,
+  maxAccounts: countKind,
   now: callable,
 };
 

@@ -3,7 +3,7 @@ import { type Guardrail, PII_KINDS } from '../../protocol/guardrail-options.ts';
 import { fold, type FoldedText, PhraseList, type Words, wordsOf } from './phrases.ts';
 import { PII_FINDERS } from './pii-kinds.ts';
 import { INJECTION_PATTERNS, type InjectionPattern, TEMPLATE_MARKS } from './injection-patterns.ts';
-import type { Finding } from './finding.ts';
+import type { GuardrailFinding } from './finding.ts';
 
 /** A text that several guardrails look at. What they need of it is computed once. */
 export class TextView {
@@ -27,9 +27,9 @@ export interface Detector {
   /** Whose rule it is. */
   readonly scope: string;
   /** What it finds, in places of the original text. */
-  find(view: TextView): readonly Finding[];
+  find(view: TextView): readonly GuardrailFinding[];
   /** What is in the place of a finding that is taken out (gaps 7.4). */
-  placeholder(finding: Finding): string;
+  placeholder(finding: GuardrailFinding): string;
 }
 
 /** How deep texts may be hidden in each other. */
@@ -75,7 +75,7 @@ export function detectorOf(guardrail: Guardrail, defaultScope: string): Detector
 }
 
 /** What is hidden in code counts for the whole of its code. */
-function injectionsIn(view: TextView, own: PhraseList, depth: number): readonly Finding[] {
+function injectionsIn(view: TextView, own: PhraseList, depth: number): readonly GuardrailFinding[] {
   const open = located(view.folded, [...findInjections(view.folded.text, view.words), ...own.find(view.words)]);
   if (depth === 0) return open;
   const hidden = hiddenTexts(view.text).flatMap(({ text, start, end }) =>
@@ -84,7 +84,7 @@ function injectionsIn(view: TextView, own: PhraseList, depth: number): readonly 
   return [...open, ...hidden];
 }
 
-function located({ original }: FoldedText, findings: readonly Finding[]): readonly Finding[] {
+function located({ original }: FoldedText, findings: readonly GuardrailFinding[]): readonly GuardrailFinding[] {
   return findings.map(({ pattern, start: from, end: to }) => {
     const [start, end] = original(from, to);
     return { pattern, start, end };
@@ -165,8 +165,8 @@ interface Compiled {
  *
  * @param folded - The text that the words come from.
  */
-function findInjections(folded: string, words: Words): readonly Finding[] {
-  const findings: Finding[] = [];
+function findInjections(folded: string, words: Words): readonly GuardrailFinding[] {
+  const findings: GuardrailFinding[] = [];
   for (let at = 0; at < words.text.length; at += 1) {
     const word = words.text[at] ?? '';
     for (const pattern of BY_FIRST.get(word) ?? NONE) findings.push(...follow(pattern, words, at));
@@ -183,7 +183,7 @@ function findInjections(folded: string, words: Words): readonly Finding[] {
 }
 
 /** Goes from the first word to the last, keeping all places where the one before may have been. */
-function follow({ name, steps }: Compiled, words: Words, at: number): readonly Finding[] {
+function follow({ name, steps }: Compiled, words: Words, at: number): readonly GuardrailFinding[] {
   let places: readonly number[] = [at];
   for (const step of steps.slice(1)) {
     const next = new Set<number>();
@@ -200,7 +200,7 @@ function follow({ name, steps }: Compiled, words: Words, at: number): readonly F
   return [{ pattern: name, start: words.start[at] ?? 0, end: words.end[last] ?? 0 }];
 }
 
-const NOT_FOUND: readonly Finding[] = [];
+const NOT_FOUND: readonly GuardrailFinding[] = [];
 
 function fits({ exact, prefixes }: Step, word: string): boolean {
   return exact.has(word) || prefixes.some((prefix) => word.startsWith(prefix));

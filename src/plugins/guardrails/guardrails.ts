@@ -20,7 +20,7 @@ import type { Message } from '../../protocol/message.ts';
 import type { OptionsCheck } from '../../protocol/options.ts';
 import { type TextVisitor, visitCall, visitEach, visitMessage } from '../services/prompt-texts.ts';
 import { type Detector, detectorOf } from './detector.ts';
-import { blockingError, Scan, stagesOf } from './verdict.ts';
+import { blockingError, GuardrailScan, stagesOf } from './verdict.ts';
 import { windowedStream } from './stream-window.ts';
 import type { Choice, ResultMessage } from '../../protocol/chat-result.ts';
 
@@ -150,7 +150,7 @@ function answerHooks(
         : windowedStream(answers, holdBack, (record) => context.stage(record)),
 
     async onResult(result, _request, { answers }, context) {
-      const scan = new Scan(answers, context.signal);
+      const scan = new GuardrailScan(answers, context.signal);
       const choices = await scan.run((visit) => visitAnswer(result.choices, visit));
       for (const stage of stagesOf(scan)) context.stage(stage);
       const error = blockingError(scan);
@@ -167,7 +167,7 @@ async function look(
   seen: ScreenedMessages,
   context: PluginContext<ScreenedMessages>,
 ): Promise<{ readonly messages: readonly Message[]; readonly error: RouterError | undefined }> {
-  const scan = new Scan(detectors, context.signal);
+  const scan = new GuardrailScan(detectors, context.signal);
   const visited = await scan.run((visit) =>
     visitEach(request.messages, (message, index) =>
       seen.messages.has(message) ? message : visitMessage(message, `messages[${index}]`, visit),

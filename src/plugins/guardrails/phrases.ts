@@ -1,5 +1,5 @@
 /** Finds many phrases in a text in one pass. */
-import type { Finding } from './finding.ts';
+import type { GuardrailFinding } from './finding.ts';
 
 /** One word of a phrase: itself, its beginning, its end, or any. */
 type PhraseWord = { readonly type: 'exact' | 'prefix' | 'suffix'; readonly text: string } | { readonly type: 'any' };
@@ -34,8 +34,8 @@ export class PhraseList {
   }
 
   /** All places where a phrase stands. */
-  find(words: Words): readonly Finding[] {
-    const findings: Finding[] = [];
+  find(words: Words): readonly GuardrailFinding[] {
+    const findings: GuardrailFinding[] = [];
     for (let at = 0; at < words.text.length; at += 1) {
       const word = words.text[at] ?? '';
       if (word === '') continue;
@@ -50,7 +50,7 @@ export class PhraseList {
     return findings;
   }
 
-  #try(phrases: readonly Phrase[] | undefined, words: Words, at: number, findings: Finding[]): void {
+  #try(phrases: readonly Phrase[] | undefined, words: Words, at: number, findings: GuardrailFinding[]): void {
     for (const { name, words: wanted } of phrases ?? []) {
       if (!wanted.every((one, index) => matches(one, words.text[at + index]))) continue;
       const last = at + wanted.length - 1;

@@ -1,10 +1,10 @@
 /** Finds personal data, by kind. */
 import { literalAddress } from '../../net/outbound-url.ts';
 import type { PiiKind } from '../../protocol/guardrail-options.ts';
-import type { Finding } from './finding.ts';
+import type { GuardrailFinding } from './finding.ts';
 
 /** US social security numbers, written in their three groups; numbers that are never given out are left alone. */
-function findSsns(text: string): readonly Finding[] {
+function findSsns(text: string): readonly GuardrailFinding[] {
   return [...text.matchAll(SHAPE)]
     .filter(([, area = '', , group, serial]) => !/^(?:000|666|9)/.test(area) && group !== '00' && serial !== '0000')
     .map(({ 0: number, index }) => ({ pattern: 'SSN', start: index, end: index + number.length }));
@@ -13,14 +13,14 @@ function findSsns(text: string): readonly Finding[] {
 const SHAPE = /(?<![\d-])(\d{3})([ -])(\d{2})\2(\d{4})(?![\d-])/g;
 
 /** Addresses of the internet protocol, versions 4 and 6. */
-function findIpAddresses(text: string): readonly Finding[] {
+function findIpAddresses(text: string): readonly GuardrailFinding[] {
   return [...found(text, VERSION_4, isVersion4), ...found(text, VERSION_6, isVersion6)];
 }
 
 const VERSION_4 = /(?<![\w.])(?:\d{1,3}\.){3}\d{1,3}(?!\.?\w)/g;
 const VERSION_6 = /(?<![\w:.])[0-9a-f:]{3,39}(?![\w:])/g;
 
-function found(text: string, shape: RegExp, isAddress: (text: string) => boolean): readonly Finding[] {
+function found(text: string, shape: RegExp, isAddress: (text: string) => boolean): readonly GuardrailFinding[] {
   return [...text.matchAll(shape)]
     .filter(([address]) => isAddress(address))
     .map(({ 0: address, index }) => ({ pattern: 'IP_ADDRESS', start: index, end: index + address.length }));
@@ -42,8 +42,8 @@ const MAX_LOCAL = 64;
 const MAX_DOMAIN = 253;
 
 /** E-mail addresses. Looks left and right of each `@`, so the work is proportional to the text. */
-function findEmails(text: string): readonly Finding[] {
-  const findings: Finding[] = [];
+function findEmails(text: string): readonly GuardrailFinding[] {
+  const findings: GuardrailFinding[] = [];
   for (let at = text.indexOf('@'); at >= 0; at = text.indexOf('@', at + 1)) {
     let start = at;
     while (start > 0 && at - start < MAX_LOCAL && LOCAL.test(text.charAt(start - 1))) start -= 1;
@@ -85,7 +85,7 @@ const FEWEST_DIGITS = 9;
 const MOST_DIGITS = 15;
 
 /** Telephone numbers. */
-function findPhones(text: string): readonly Finding[] {
+function findPhones(text: string): readonly GuardrailFinding[] {
   return SHAPES.flatMap((shape) =>
     [...text.matchAll(shape)]
       .filter(([number]) => {
@@ -102,9 +102,9 @@ const LONGEST = 19;
  * Numbers of payment cards: digits in groups with one blank or dash between, that begin like those of a card
  * organisation, are as long as they, and whose check digit is right.
  */
-function findCreditCards(text: string): readonly Finding[] {
+function findCreditCards(text: string): readonly GuardrailFinding[] {
   const groups = [...text.matchAll(/\d+/g)];
-  const findings: Finding[] = [];
+  const findings: GuardrailFinding[] = [];
   for (let first = 0; first < groups.length;) {
     const card = cardFrom(text, groups, first);
     if (card === undefined) {
@@ -122,13 +122,13 @@ function cardFrom(
   text: string,
   groups: readonly RegExpExecArray[],
   first: number,
-): { readonly finding: Finding; readonly next: number } | undefined {
+): { readonly finding: GuardrailFinding; readonly next: number } | undefined {
   const start = groups[first]?.index ?? 0;
   if (!/[2-6]/.test(text.charAt(start))) return undefined;
   // The digits behind the point of a number are none of a card.
   if (/\d[.,]$/.test(text.slice(Math.max(0, start - 2), start))) return undefined;
   let digits = '';
-  let card: { readonly finding: Finding; readonly next: number } | undefined;
+  let card: { readonly finding: GuardrailFinding; readonly next: number } | undefined;
   for (let at = first, end = start; at < groups.length; at += 1) {
     const group = groups[at];
     if (group === undefined || (at > first && !/^[ -]$/.test(text.slice(end, group.index)))) break;
@@ -252,8 +252,8 @@ const LENGTHS: Readonly<Record<string, number>> = {
 };
 
 /** International bank account numbers, in one piece or in groups, whose length and check digits are right. */
-function findIbans(text: string): readonly Finding[] {
-  const findings: Finding[] = [];
+function findIbans(text: string): readonly GuardrailFinding[] {
+  const findings: GuardrailFinding[] = [];
   for (const match of text.matchAll(/(?<![a-z0-9])([a-z]{2})\d{2}/g)) {
     const length = LENGTHS[match[1] ?? ''];
     const end = length === undefined ? undefined : endOf(text, match.index, length);
@@ -284,7 +284,7 @@ function hasCheckDigits(iban: string): boolean {
 }
 
 /** Finds one kind of personal data in a folded text. */
-export const PII_FINDERS: Readonly<Record<PiiKind, (folded: string) => readonly Finding[]>> = {
+export const PII_FINDERS: Readonly<Record<PiiKind, (folded: string) => readonly GuardrailFinding[]>> = {
   EMAIL: findEmails,
   PHONE: findPhones,
   CREDIT_CARD: findCreditCards,

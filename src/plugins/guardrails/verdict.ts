@@ -2,8 +2,8 @@
 import type { StageRecord } from '../../contracts/plugin-context.ts';
 import { errorOf, type RouterError } from '../../protocol/router-error.ts';
 import { type Detector, TextView } from './detector.ts';
-import type { TextPlace, TextVisitor } from '../services/prompt-texts.ts';
-import type { Finding } from './finding.ts';
+import type { PromptTextPlace, TextVisitor } from '../services/prompt-texts.ts';
+import type { GuardrailFinding } from './finding.ts';
 
 /** Places that a stage names; the rest is counted. */
 const MAX_PLACES = 20;
@@ -14,7 +14,7 @@ const DONE = { flag: 'flagged', redact: 'redacted', block: 'blocked' } as const;
  * The stages of what was found, in the order of the guardrails (gaps 6.5). They say which patterns were found and
  * where, and never what was there. When something is blocked, nothing is redacted any more.
  */
-export function stagesOf(scan: Pick<Scan, 'found'>): readonly StageRecord[] {
+export function stagesOf(scan: Pick<GuardrailScan, 'found'>): readonly StageRecord[] {
   const blocked = [...scan.found.keys()].some(({ guardrail }) => guardrail.action === 'block');
   return [...scan.found].map(([{ guardrail, scope }, findings]) => {
     const action = DONE[blocked && guardrail.action === 'redact' ? 'flag' : guardrail.action];
@@ -40,7 +40,7 @@ export function stagesOf(scan: Pick<Scan, 'found'>): readonly StageRecord[] {
 }
 
 /** The error for what was found, if one of the guardrails blocks (gaps 7.4). */
-export function blockingError(scan: Pick<Scan, 'found'>): RouterError | undefined {
+export function blockingError(scan: Pick<GuardrailScan, 'found'>): RouterError | undefined {
   const blocking = [...scan.found].find(([{ guardrail }]) => guardrail.action === 'block');
   if (blocking === undefined) return undefined;
   const [detector, findings] = blocking;
@@ -96,7 +96,7 @@ export function redact(text: string, redactions: readonly Redaction[]): string {
 }
 
 /** A finding and the text in which it stands. */
-export interface PlacedFinding extends Finding {
+export interface PlacedFinding extends GuardrailFinding {
   readonly path: string;
 }
 
@@ -108,7 +108,7 @@ const OVERLAP = 1_024;
 const SHORTEST = 2;
 
 /** What guardrails found in the texts of one request or answer. */
-export class Scan {
+export class GuardrailScan {
   readonly #detectors: readonly Detector[];
   readonly #signal: AbortSignal;
   readonly #found = new Map<Detector, PlacedFinding[]>();
@@ -135,7 +135,7 @@ export class Scan {
    * @param visitAll - Shows all texts to a visitor, in the same order each time it is called.
    */
   async run<Value>(visitAll: (visit: TextVisitor) => Value): Promise<Value> {
-    const texts: { readonly text: string; readonly place: TextPlace }[] = [];
+    const texts: { readonly text: string; readonly place: PromptTextPlace }[] = [];
     const unchanged = visitAll((text, place) => {
       texts.push({ text, place });
       return text;
@@ -147,10 +147,10 @@ export class Scan {
     return visitAll((text) => results[at++] ?? text);
   }
 
-  async #look(text: string, place: TextPlace): Promise<string> {
+  async #look(text: string, place: PromptTextPlace): Promise<string> {
     const detectors = this.#detectors.filter((one) => looksAt(one, place));
     if (text.length < SHORTEST || detectors.length === 0) return text;
-    const findings = new Map<Detector, Map<string, Finding>>();
+    const findings = new Map<Detector, Map<string, GuardrailFinding>>();
     for (let start = 0; ; start += WINDOW - OVERLAP) {
       const part = text.slice(start, start + WINDOW);
       await this.#turn(part.length);
@@ -176,7 +176,7 @@ export class Scan {
     this.#signal.throwIfAborted();
   }
 
-  #note(detector: Detector, findings: readonly Finding[], path: string): void {
+  #note(detector: Detector, findings: readonly GuardrailFinding[], path: string): void {
     const list = this.#found.get(detector) ?? [];
     for (const finding of findings) list.push({ ...finding, path });
     this.#found.set(detector, list);
@@ -185,18 +185,18 @@ export class Scan {
 
 /** What is where two windows overlap is found twice and counted once. */
 function note(
-  findings: Map<Detector, Map<string, Finding>>,
+  findings: Map<Detector, Map<string, GuardrailFinding>>,
   detector: Detector,
-  finding: Finding,
+  finding: GuardrailFinding,
   offset: number,
 ): void {
-  const found = findings.get(detector) ?? new Map<string, Finding>();
+  const found = findings.get(detector) ?? new Map<string, GuardrailFinding>();
   findings.set(detector, found);
   const [start, end] = [finding.start + offset, finding.end + offset];
   found.set(`${finding.pattern} ${start} ${end}`, { pattern: finding.pattern, start, end });
 }
 
 /** Who writes the system prompt may speak of instructions as they like. */
-function looksAt({ guardrail }: Detector, { role }: TextPlace): boolean {
+function looksAt({ guardrail }: Detector, { role }: PromptTextPlace): boolean {
   return guardrail.type !== 'prompt-injection' || (role !== 'system' && role !== 'developer');
 }

@@ -14,7 +14,7 @@ import {
 } from '../../platform/option-kinds.ts';
 
 /** A whole number from 0 on. */
-export const count = integer(0);
+export const countKind = integer(0);
 /** A whole number from 1 on. */
 export const positive = integer(1);
 /** What becomes of a request whose plugin throws. */

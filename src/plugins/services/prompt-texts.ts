@@ -3,14 +3,14 @@ import * as read from '../../platform/json.ts';
 import type { AssistantMessage, Message, ToolCall } from '../../protocol/message.ts';
 
 /** Where a text of a prompt stands. */
-export interface TextPlace {
+export interface PromptTextPlace {
   /** For example `messages[2].content[0].text`. */
   readonly path: string;
   readonly role: Message['role'];
 }
 
 /** Looks at a text and gives it back, changed or as it was. */
-export type TextVisitor = (text: string, place: TextPlace) => string;
+export type TextVisitor = (text: string, place: PromptTextPlace) => string;
 
 /**
  * Shows every text of messages to a visitor: contents, refusals, arguments of tool calls, and what files said that the

@@ -1,7 +1,7 @@
 /** What providers behind the AI SDK accept. */
 import { type AcceptedConversation, acceptsOf } from '../../core/accepts.ts';
 import { ANY_SERVER } from './any-server.ts';
-import { ANY_MEDIA, LISTS, NO_MEDIA } from './usual.ts';
+import { ANY_MEDIA, LISTS_EVERYWHERE, NO_MEDIA } from './usual.ts';
 
 /**
  * What the providers of the AI SDK accept. Their packages put texts together and place media themselves, so records say
@@ -20,7 +20,7 @@ export const SDK_CONVERSATIONS = {
     turns: 'alternating',
     calls: 'many',
     afterResults: 'any',
-    lists: LISTS,
+    lists: LISTS_EVERYWHERE,
     nullContent: true,
     media: PACKAGE_PLACES,
     fileNames: 'optional',
@@ -35,7 +35,7 @@ export const SDK_CONVERSATIONS = {
     turns: 'with-user',
     calls: 'many',
     afterResults: 'any',
-    lists: LISTS,
+    lists: LISTS_EVERYWHERE,
     nullContent: true,
     // Its package makes two results of a text and a file.
     media: NOT_IN_RESULTS,
@@ -50,7 +50,7 @@ export const SDK_CONVERSATIONS = {
     turns: 'any',
     calls: 'many',
     afterResults: 'any',
-    lists: LISTS,
+    lists: LISTS_EVERYWHERE,
     nullContent: true,
     media: NOT_IN_RESULTS,
     fileNames: 'required',
@@ -64,7 +64,7 @@ export const SDK_CONVERSATIONS = {
     turns: 'with-user',
     calls: 'many',
     afterResults: 'assistant',
-    lists: LISTS,
+    lists: LISTS_EVERYWHERE,
     nullContent: true,
     media: NOT_IN_RESULTS,
     fileNames: 'optional',
@@ -79,7 +79,7 @@ export const SDK_CONVERSATIONS = {
     turns: 'any',
     calls: 'many',
     afterResults: 'any',
-    lists: LISTS,
+    lists: LISTS_EVERYWHERE,
     nullContent: true,
     media: NOT_IN_RESULTS,
     fileNames: 'required',
@@ -93,7 +93,7 @@ export const SDK_CONVERSATIONS = {
     turns: 'any',
     calls: 'many',
     afterResults: 'any',
-    lists: LISTS,
+    lists: LISTS_EVERYWHERE,
     nullContent: true,
     media: NOT_IN_RESULTS,
     fileNames: 'required',
@@ -107,7 +107,7 @@ export const SDK_CONVERSATIONS = {
     turns: 'any',
     calls: 'many',
     afterResults: 'any',
-    lists: { ...LISTS, user: false },
+    lists: { ...LISTS_EVERYWHERE, user: false },
     nullContent: true,
     media: NOT_IN_RESULTS,
     fileNames: 'required',
@@ -124,7 +124,7 @@ export function compatibleConversation(modelId: string): AcceptedConversation {
   // The package writes one text as a string, and lists of users as they are.
   return {
     ...conversation,
-    lists: { ...LISTS, user: conversation.lists.user },
+    lists: { ...LISTS_EVERYWHERE, user: conversation.lists.user },
     nullContent: true,
     media: NOT_IN_RESULTS,
     fileAddresses: true,

@@ -3,7 +3,7 @@ import { parametersLackedBy } from '../../catalog/lacked-parameters.ts';
 import type { ParameterName } from '../../catalog/model.ts';
 import type { Accepts, FamilyAccepts, VendorAccepts } from '../../core/accepts.ts';
 import { CLAUDE_HELD, CLAUDE_STRICT_TOOLS, CLAUDE_TOOLS, ANY_SCHEMA } from './schemas.ts';
-import { LISTS, NO_MEDIA } from './usual.ts';
+import { LISTS_EVERYWHERE, NO_MEDIA } from './usual.ts';
 
 const NO_WORDS = parametersLackedBy('anthropic');
 const SAMPLING: readonly ParameterName[] = ['temperature', 'top_p', 'top_k'];
@@ -67,7 +67,7 @@ const ALL: Accepts = {
     turns: 'alternating',
     calls: 'many',
     afterResults: 'any',
-    lists: LISTS,
+    lists: LISTS_EVERYWHERE,
     nullContent: true,
     media: { user: ['image', 'file'], assistant: NO_MEDIA, tool: ['image', 'file'] },
     fileNames: 'optional',

@@ -1,6 +1,6 @@
 import { parametersLackedBy } from '../../catalog/lacked-parameters.ts';
 import type { VendorAccepts } from '../../core/accepts.ts';
-import { CACHED_TOKENS, CACHE_WRITE_TOKENS, LISTS, NO_MEDIA } from './usual.ts';
+import { CACHED_TOKENS, CACHE_WRITE_TOKENS, LISTS_EVERYWHERE, NO_MEDIA } from './usual.ts';
 import { ANY_SCHEMA, OPENAI_HELD, OPENAI_TOOLS } from './schemas.ts';
 import { OPENAI_MODELS } from './openai.ts';
 
@@ -12,7 +12,7 @@ export const AZURE: VendorAccepts = {
       turns: 'any',
       calls: 'many',
       afterResults: 'any',
-      lists: LISTS,
+      lists: LISTS_EVERYWHERE,
       nullContent: true,
       media: { user: ['image', 'audio', 'file'], assistant: NO_MEDIA, tool: NO_MEDIA },
       fileNames: 'required',

@@ -19,7 +19,7 @@ const RECORDS: Readonly<Record<Exclude<PresetVendor, HostedVendor>, () => Promis
 };
 
 /** The record of a vendor. */
-export async function recordOf(slug: PresetVendor): Promise<VendorAccepts> {
+export async function presetAccepts(slug: PresetVendor): Promise<VendorAccepts> {
   const load = (RECORDS as Readonly<Partial<Record<PresetVendor, () => Promise<VendorAccepts>>>>)[slug];
   return load === undefined ? (await import('./hosted.ts')).HOSTED[slug as HostedVendor] : load();
 }

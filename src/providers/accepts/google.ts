@@ -4,7 +4,7 @@ import type { ParameterName } from '../../catalog/model.ts';
 import type { FamilyAccepts, VendorAccepts } from '../../core/accepts.ts';
 import type { ReasoningEffort } from '../../protocol/reasoning.ts';
 import { GOOGLE_FORMATS, GOOGLE_TOOLS } from './schemas.ts';
-import { ANY_MEDIA, LISTS, NO_MEDIA } from './usual.ts';
+import { ANY_MEDIA, LISTS_EVERYWHERE, NO_MEDIA } from './usual.ts';
 
 const NO_WORDS = parametersLackedBy('google');
 const PENALTIES: readonly ParameterName[] = ['frequency_penalty', 'presence_penalty'];
@@ -79,7 +79,7 @@ export const GOOGLE: VendorAccepts = {
       turns: 'alternating',
       calls: 'many',
       afterResults: 'any',
-      lists: LISTS,
+      lists: LISTS_EVERYWHERE,
       nullContent: true,
       media: { user: ANY_MEDIA, assistant: ANY_MEDIA, tool: NO_MEDIA },
       fileNames: 'optional',

@@ -1,6 +1,6 @@
 import { parametersLackedBy } from '../../catalog/lacked-parameters.ts';
 import type { VendorAccepts } from '../../core/accepts.ts';
-import { CACHED_TOKENS, CACHE_WRITE_TOKENS, LISTS, NO_MEDIA } from './usual.ts';
+import { CACHED_TOKENS, CACHE_WRITE_TOKENS, LISTS_EVERYWHERE, NO_MEDIA } from './usual.ts';
 import { MISTRAL_HELD, STANDARD } from './schemas.ts';
 
 /** What Mistral accepts at its own address. */
@@ -11,7 +11,7 @@ export const MISTRAL: VendorAccepts = {
       turns: 'with-user',
       calls: 'many',
       afterResults: 'assistant',
-      lists: LISTS,
+      lists: LISTS_EVERYWHERE,
       nullContent: true,
       media: { user: ['image', 'audio', 'file'], assistant: NO_MEDIA, tool: NO_MEDIA },
       fileNames: 'optional',

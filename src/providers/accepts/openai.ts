@@ -2,7 +2,7 @@
 import { parametersLackedBy } from '../../catalog/lacked-parameters.ts';
 import type { ParameterName } from '../../catalog/model.ts';
 import type { FamilyAccepts, VendorAccepts } from '../../core/accepts.ts';
-import { CACHED_TOKENS, CACHE_WRITE_TOKENS, LISTS, NO_MEDIA } from './usual.ts';
+import { CACHED_TOKENS, CACHE_WRITE_TOKENS, LISTS_EVERYWHERE, NO_MEDIA } from './usual.ts';
 import { ANY_SCHEMA, OPENAI_HELD, OPENAI_TOOLS } from './schemas.ts';
 
 /** What samples a model's words, which models refuse while they reason. */
@@ -126,7 +126,7 @@ export const OPENAI: VendorAccepts = {
       turns: 'any',
       calls: 'many',
       afterResults: 'any',
-      lists: LISTS,
+      lists: LISTS_EVERYWHERE,
       nullContent: true,
       media: { user: ['image', 'audio', 'file'], assistant: NO_MEDIA, tool: NO_MEDIA },
       fileNames: 'required',

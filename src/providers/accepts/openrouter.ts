@@ -1,5 +1,13 @@
 import type { VendorAccepts } from '../../core/accepts.ts';
-import { ANY_MEDIA, CACHED_TOKENS, CACHE_WRITE_TOKENS, LISTS, NO_MEDIA, OPEN_MODELS, PASSED_ON } from './usual.ts';
+import {
+  ANY_MEDIA,
+  CACHED_TOKENS,
+  CACHE_WRITE_TOKENS,
+  LISTS_EVERYWHERE,
+  NO_MEDIA,
+  OPEN_MODELS,
+  PASSED_ON,
+} from './usual.ts';
 import { ANY_SCHEMA, COMPLETED } from './schemas.ts';
 
 /** What OpenRouter accepts; it adapts most itself. */
@@ -10,7 +18,7 @@ export const OPENROUTER: VendorAccepts = {
       turns: 'any',
       calls: 'many',
       afterResults: 'any',
-      lists: LISTS,
+      lists: LISTS_EVERYWHERE,
       nullContent: true,
       media: { user: ANY_MEDIA, assistant: NO_MEDIA, tool: NO_MEDIA },
       fileNames: 'optional',

@@ -13,7 +13,12 @@ export const IMAGES: readonly MediaKind[] = ['image'];
 export const NO_MEDIA: readonly MediaKind[] = [];
 
 /** Lists of parts in every role. */
-export const LISTS: AcceptedConversation['lists'] = { system: true, user: true, assistant: true, tool: true };
+export const LISTS_EVERYWHERE: AcceptedConversation['lists'] = {
+  system: true,
+  user: true,
+  assistant: true,
+  tool: true,
+};
 
 /** Texts in one string, in every role: what every template takes. */
 export const STRINGS: AcceptedConversation['lists'] = { system: false, user: false, assistant: false, tool: false };

@@ -1,7 +1,7 @@
 /** What xAI accepts. */
 import { parametersLackedBy } from '../../catalog/lacked-parameters.ts';
 import type { VendorAccepts } from '../../core/accepts.ts';
-import { ANY_MEDIA, CACHED_TOKENS, CACHE_WRITE_TOKENS, LISTS, NO_MEDIA } from './usual.ts';
+import { ANY_MEDIA, CACHED_TOKENS, CACHE_WRITE_TOKENS, LISTS_EVERYWHERE, NO_MEDIA } from './usual.ts';
 import { XAI_FORMATS, XAI_TOOLS } from './schemas.ts';
 
 const NO_WORDS = parametersLackedBy('xai');
@@ -17,7 +17,7 @@ export const XAI: VendorAccepts = {
       turns: 'any',
       calls: 'many',
       afterResults: 'any',
-      lists: LISTS,
+      lists: LISTS_EVERYWHERE,
       nullContent: true,
       media: { user: ANY_MEDIA, assistant: NO_MEDIA, tool: NO_MEDIA },
       fileNames: 'required',

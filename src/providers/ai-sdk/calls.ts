@@ -9,7 +9,13 @@ import type { NormalizedRequest } from '../../contracts/request.ts';
 import type { ErrorContext } from '../upstream-failure.ts';
 import { guardedDownload } from '../guarded-download.ts';
 import { fetchFiles } from './media.ts';
-import { type AiSdkModel, type AiSdkUpstream, type CallOptions, isEmbeddingModel, isLanguageModel } from './model.ts';
+import {
+  type AiSdkModel,
+  type AiSdkUpstream,
+  type UpstreamCallOptions,
+  isEmbeddingModel,
+  isLanguageModel,
+} from './model.ts';
 import { embedWith } from './embed.ts';
 import { type CallDefaults, encodeCall } from './encode-call.ts';
 import { type AiSdkFamily, familyOf } from './families.ts';
@@ -186,7 +192,7 @@ function modelFor({ model, modelForKey }: AiSdkDeclaration, apiKey: string | und
 
 async function ask(
   model: AiSdkModel,
-  options: CallOptions,
+  options: UpstreamCallOptions,
   abort: LinkedAbort,
   context: DecodingContext,
 ): Promise<ProviderReply> {
@@ -213,7 +219,7 @@ function withTrace(
 }
 
 /** The call as the model gets it, for debugging. Headers may hold keys. */
-function withoutHeaders({ headers: _, ...options }: CallOptions): JsonValue {
+function withoutHeaders({ headers: _, ...options }: UpstreamCallOptions): JsonValue {
   return JSON.parse(JSON.stringify(options)) as JsonValue;
 }
 

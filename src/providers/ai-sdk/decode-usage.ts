@@ -22,7 +22,7 @@ interface Counts {
  * counted. Cached tokens are part of the prompt and reasoning tokens part of the completion, each once; the provider's
  * own report beside it adds what the interface has no names for.
  */
-export function decodeUsage(usage: unknown, family: AiSdkFamily, metadata: unknown): ReportedUsage | undefined {
+export function decodeSdkUsage(usage: unknown, family: AiSdkFamily, metadata: unknown): ReportedUsage | undefined {
   if (!isJsonObject(usage)) return undefined;
   const counts = isJsonObject(usage['inputTokens']) ? nestedCounts(usage) : flatCounts(usage, family, metadata);
   const { prompt, completion, cached, written, reasoning } = counts;

@@ -6,7 +6,7 @@ import { shapeConversation } from '../../core/conversation/shape.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../protocol/json.ts';
 import type {
   AiSdkModel,
-  CallOptions,
+  UpstreamCallOptions,
   FunctionToolOption,
   ProviderOptions,
   ResponseFormatOption,
@@ -52,7 +52,7 @@ export function encodeCall(
   endpoint: Endpoint,
   { model, fetched, defaults = {} }: CalledModel,
   note: Note = UNNOTED,
-): CallOptions {
+): UpstreamCallOptions {
   const family = familyOf(model);
   const version = model.specificationVersion;
   const takes: Takes = (name) => endpoint.parameters?.has(name) !== false;
@@ -93,7 +93,7 @@ function withoutRefusedWords({ refusedSchemaWords: refused }: Endpoint): Rewrite
   return refused === undefined ? (schema) => schema : (schema) => toolArgumentsSchema(schema, { refused });
 }
 
-function sampling({ request: { parameters }, family, takes, note }: OptionsContext): Partial<CallOptions> {
+function sampling({ request: { parameters }, family, takes, note }: OptionsContext): Partial<UpstreamCallOptions> {
   const options: Record<string, unknown> = {};
   for (const [name, option] of SAMPLING) {
     const value = parameters[name];
@@ -124,7 +124,7 @@ const SAMPLING = [
   ['frequency_penalty', 'frequencyPenalty'],
   ['seed', 'seed'],
   ['stop', 'stopSequences'],
-] as const satisfies readonly (readonly [ParameterName, keyof CallOptions])[];
+] as const satisfies readonly (readonly [ParameterName, keyof UpstreamCallOptions])[];
 
 /** The form of the answer, and what is said beside it where the model cannot be held to its schema. */
 function responseFormat(
@@ -169,7 +169,7 @@ function tools(
   { tools: functions, toolChoice: choice, messages }: NormalizedRequest,
   { family, key, takes, version, note }: Pick<OptionsContext, 'family' | 'key' | 'takes' | 'version' | 'note'>,
   learned: Rewrite,
-): Pick<CallOptions, 'tools' | 'toolChoice'> {
+): Pick<UpstreamCallOptions, 'tools' | 'toolChoice'> {
   if (functions.length === 0 || !takes('tools')) return family.declaresCalled === true ? calledTools(messages) : {};
   const changed = new ChangedSchemas(note);
   const written = functions.map((tool, index): FunctionToolOption => {
@@ -198,7 +198,7 @@ function tools(
 }
 
 /** The tools that a history called, of which none may be called now. */
-function calledTools(messages: readonly Message[]): Pick<CallOptions, 'tools' | 'toolChoice'> {
+function calledTools(messages: readonly Message[]): Pick<UpstreamCallOptions, 'tools' | 'toolChoice'> {
   const called = new Set(
     messages.flatMap((message) =>
       message.role === 'assistant' ? (message.tool_calls ?? []).map(({ function: { name } }) => name) : [],

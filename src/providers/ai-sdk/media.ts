@@ -1,7 +1,7 @@
 import type { ContentPart } from '../../protocol/content-part.ts';
 import { parseDataUrl, toBase64, typeOfName } from '../../platform/data-url.ts';
 import { EncodeError } from '../codec.ts';
-import type { AiSdkModel, FileData, SpecVersion } from './model.ts';
+import type { AiSdkModel, PromptFileData, SpecVersion } from './model.ts';
 import { type DownloadFile, problemOfDownload } from '../guarded-download.ts';
 import type { Message } from '../../protocol/message.ts';
 import type { AiSdkFamily } from './families.ts';
@@ -75,7 +75,7 @@ const BEGINNINGS = [
 const USUAL: Readonly<Record<string, string>> = { image: 'image/jpeg', video: 'video/mp4', application: 'text/plain' };
 
 /** Writes the data of a file as a version of the interface has it. Handing one version the form of another fails deep inside. */
-export function fileData(media: Media, version: SpecVersion, key: string): FileData {
+export function fileData(media: Media, version: SpecVersion, key: string): PromptFileData {
   switch (media.kind) {
     case 'data':
       return version === 'v4' ? { type: 'data', data: media.base64 } : media.base64;

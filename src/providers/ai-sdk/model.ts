@@ -78,7 +78,7 @@ interface Optioned {
 }
 
 /** Data of a file: version 4 says of what sort it is; versions 2 and 3 take base64 or an address as they are. */
-export type FileData =
+export type PromptFileData =
   | string
   | URL
   | { readonly type: 'data'; readonly data: string }
@@ -94,7 +94,7 @@ export interface TextPrompt extends Optioned {
 /** A file of a message: an image, a sound, a document. */
 export interface FilePrompt extends Optioned {
   readonly type: 'file';
-  readonly data: FileData;
+  readonly data: PromptFileData;
   readonly mediaType: string;
   readonly filename?: string;
 }
@@ -114,7 +114,7 @@ interface ToolCallPrompt extends Optioned {
 }
 
 /** One part of a tool result that is more than text; each version spells media differently. */
-export type ResultPart =
+export type PromptResultPart =
   | TextPrompt
   | FilePrompt
   | { readonly type: 'media'; readonly data: string; readonly mediaType: string }
@@ -127,24 +127,24 @@ export type ResultPart =
   | { readonly type: 'image-url' | 'file-url'; readonly url: string };
 
 /** What a tool gave back. */
-export type ToolOutput =
+export type PromptToolOutput =
   | { readonly type: 'text'; readonly value: string }
   | { readonly type: 'json'; readonly value: JsonValue }
-  | { readonly type: 'content'; readonly value: readonly ResultPart[] };
+  | { readonly type: 'content'; readonly value: readonly PromptResultPart[] };
 
 /** The result of a tool call. */
 export interface ToolResultPrompt extends Optioned {
   readonly type: 'tool-result';
   readonly toolCallId: string;
   readonly toolName: string;
-  readonly output: ToolOutput;
+  readonly output: PromptToolOutput;
 }
 
 /** One part of an assistant message. */
 export type AssistantPrompt = TextPrompt | FilePrompt | ReasoningPrompt | ToolCallPrompt;
 
 /** One message of a prompt. */
-export type PromptMessage = Optioned &
+export type UpstreamMessage = Optioned &
   (
     | { readonly role: 'system'; readonly content: string }
     | { readonly role: 'user'; readonly content: readonly (TextPrompt | FilePrompt)[] }
@@ -175,8 +175,8 @@ export interface ResponseFormatOption {
 }
 
 /** Everything that a model is called with, in any version of the interface. */
-export interface CallOptions {
-  readonly prompt: readonly PromptMessage[];
+export interface UpstreamCallOptions {
+  readonly prompt: readonly UpstreamMessage[];
   readonly maxOutputTokens?: number;
   readonly temperature?: number;
   readonly topP?: number;

@@ -3,7 +3,7 @@ import { escapeText } from '../../core/stream/pieces.ts';
 import type { Delta, ToolCallDelta } from '../../protocol/chunk.ts';
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
 import type { ErrorContext } from '../upstream-failure.ts';
-import { decodeUsage, readFinishReason } from './decode-usage.ts';
+import { decodeSdkUsage, readFinishReason } from './decode-usage.ts';
 import type { AiSdkFamily } from './families.ts';
 import { readThoughtSignature, ReasoningBlocks } from './reasoning.ts';
 import type { OriginalId } from '../tool-ids.ts';
@@ -166,7 +166,7 @@ export class PartDecoder {
       return;
     }
     const { family, streamed } = this.#context;
-    const counted = decodeUsage(usage, family, providerMetadata);
+    const counted = decodeSdkUsage(usage, family, providerMetadata);
     if (counted !== undefined) pieces.push({ type: 'usage', usage: counted });
     const serviceTier = tierOf(providerMetadata);
     if (serviceTier !== undefined) pieces.push({ type: 'facts', serviceTier });

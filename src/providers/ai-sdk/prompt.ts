@@ -7,12 +7,12 @@ import { ToolIds } from '../tool-ids.ts';
 import type {
   AssistantPrompt,
   FilePrompt,
-  PromptMessage,
+  UpstreamMessage,
   ProviderOptions,
-  ResultPart,
+  PromptResultPart,
   SpecVersion,
   TextPrompt,
-  ToolOutput,
+  PromptToolOutput,
   ToolResultPrompt,
 } from './model.ts';
 import type { AiSdkFamily } from './families.ts';
@@ -35,7 +35,7 @@ interface PromptTarget {
  * Writes messages as a prompt of the AI SDK: text in parts, inputs of tool calls as values, results with the name of
  * their tool, neighbouring results in one message. Nothing is added that the caller did not say.
  */
-export function writePrompt(messages: readonly Message[], target: PromptTarget): readonly PromptMessage[] {
+export function writePrompt(messages: readonly Message[], target: PromptTarget): readonly UpstreamMessage[] {
   const writer = new PromptWriter(target);
   for (const [index, message] of messages.entries()) writer.add(message, `messages[${index}]`);
   return writer.end();
@@ -48,7 +48,7 @@ interface CacheMarks {
 
 class PromptWriter {
   readonly #target: PromptTarget;
-  readonly #prompt: PromptMessage[] = [];
+  readonly #prompt: UpstreamMessage[] = [];
   readonly #toolNames = new Map<string, string>();
   readonly #ids: ToolIds | undefined;
   #results: ToolResultPrompt[] = [];
@@ -76,7 +76,7 @@ class PromptWriter {
     }
   }
 
-  end(): readonly PromptMessage[] {
+  end(): readonly UpstreamMessage[] {
     this.#endResults();
     const last = this.#prompt.at(-1);
     const { cacheControl } = this.#target;
@@ -180,7 +180,7 @@ class PromptWriter {
     this.#resultMark = undefined;
   }
 
-  #push(message: PromptMessage, parts: readonly (CacheMarks & { readonly type: string })[]): void {
+  #push(message: UpstreamMessage, parts: readonly (CacheMarks & { readonly type: string })[]): void {
     const mark = parts.map(markOf).findLast((one) => one !== undefined);
     this.#prompt.push({ ...message, ...this.#options(mark, 'message') });
   }
@@ -216,7 +216,7 @@ class PromptWriter {
   }
 
   /** Marks a whole message: the mark of a message counts for its last block everywhere. */
-  #marked(message: PromptMessage, mark: CacheControl): PromptMessage {
+  #marked(message: UpstreamMessage, mark: CacheControl): UpstreamMessage {
     const { family, key } = this.#target;
     const options: JsonObject | undefined = family.cacheMark?.options(mark);
     return options === undefined ? message : { ...message, providerOptions: { [key]: options } };
@@ -265,7 +265,7 @@ type WriteFile = (part: Exclude<ContentPart, { readonly type: 'text' }>, where: 
 
 /** The output of one tool, and the media that have to follow in a message of their own. */
 interface WrittenResult {
-  readonly output: ToolOutput;
+  readonly output: PromptToolOutput;
   readonly media: readonly FilePrompt[];
 }
 
@@ -286,7 +286,7 @@ function writeResult(
     family.mediaInResults === true && (version !== 'v2' || files.every(({ data }) => !(data instanceof URL)));
   if (!inside) return { output: { type: 'text', value: text || FOLLOWS }, media: files };
   let next = 0;
-  const value = content.flatMap((part): ResultPart[] => {
+  const value = content.flatMap((part): PromptResultPart[] => {
     if (part.type === 'text') return [{ type: 'text', text: part.text }];
     const file = files[next];
     next += 1;
@@ -298,7 +298,7 @@ function writeResult(
 const FOLLOWS = 'The result follows in the next message.';
 
 /** An object is passed as such where that is better understood, unless numbers in it would lose digits. */
-function textOutput(text: string, { jsonResults }: AiSdkFamily): ToolOutput {
+function textOutput(text: string, { jsonResults }: AiSdkFamily): PromptToolOutput {
   if (jsonResults === true && text.trimStart().startsWith('{') && !/\d{16}/.test(text)) {
     const value = parseJson(text);
     if (isJsonObject(value)) return { type: 'json', value };
@@ -306,7 +306,7 @@ function textOutput(text: string, { jsonResults }: AiSdkFamily): ToolOutput {
   return { type: 'text', value: text };
 }
 
-function resultPart(file: FilePrompt, version: SpecVersion): ResultPart {
+function resultPart(file: FilePrompt, version: SpecVersion): PromptResultPart {
   if (version === 'v4') return file;
   const { data, mediaType, filename } = file;
   const kind = mediaType.startsWith('image/') ? 'image' : 'file';

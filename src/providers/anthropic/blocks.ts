@@ -9,7 +9,7 @@ interface Marked {
 }
 
 /** Text. Never blank: the API refuses that. */
-export interface TextBlock extends Marked {
+export interface RequestTextBlock extends Marked {
   readonly type: 'text';
   readonly text: string;
 }
@@ -28,14 +28,14 @@ export interface ImageBlock extends Marked {
 }
 
 /** A PDF or a plain text. */
-export interface DocumentBlock extends Marked {
+export interface RequestDocumentBlock extends Marked {
   readonly type: 'document';
   readonly source: MediaSource;
   readonly title?: string;
 }
 
 /** A call that the model made. */
-export interface ToolUseBlock extends Marked {
+export interface RequestToolUseBlock extends Marked {
   readonly type: 'tool_use';
   readonly id: string;
   readonly name: string;
@@ -43,21 +43,21 @@ export interface ToolUseBlock extends Marked {
 }
 
 /** The result of a call. */
-export interface ToolResultBlock extends Marked {
+export interface RequestToolResultBlock extends Marked {
   readonly type: 'tool_result';
   readonly tool_use_id: string;
-  readonly content?: string | readonly (TextBlock | ImageBlock | DocumentBlock)[];
+  readonly content?: string | readonly (RequestTextBlock | ImageBlock | RequestDocumentBlock)[];
   readonly is_error?: true;
 }
 
 /** What users send. */
-export type ContentBlock = TextBlock | ImageBlock | DocumentBlock;
+export type ContentBlock = RequestTextBlock | ImageBlock | RequestDocumentBlock;
 
 /** One block of a message. */
-export type Block = ContentBlock | ThinkingBlock | RedactedThinkingBlock | ToolUseBlock | ToolResultBlock;
+export type Block = ContentBlock | ThinkingBlock | RedactedThinkingBlock | RequestToolUseBlock | RequestToolResultBlock;
 
 /** One message of the wire; the roles of `user` and `assistant` take turns. */
-export interface Turn {
+export interface RequestTurn {
   readonly role: 'user' | 'assistant' | 'system';
   readonly content: Block[];
 }

@@ -7,7 +7,7 @@ import { callIdPrefix, originalIds, WORD_CHARACTERS } from '../tool-ids.ts';
 import { type ErrorContext, failureInBand, parseJson } from '../upstream-failure.ts';
 import { namesUpload } from './encode-content.ts';
 import { comparingMessages, withoutDiagnostics } from '../cache-diagnostics.ts';
-import { encodeRequest } from './encode-request.ts';
+import { encodeMessagesRequest } from './encode-request.ts';
 import { wireModelName } from './plan-thinking.ts';
 import { mayForceFormat } from './plan-format.ts';
 import { ANTHROPIC } from '../accepts/anthropic.ts';
@@ -17,7 +17,7 @@ import * as read from '../../platform/json.ts';
 import { ResultCollector } from '../../core/stream/collect.ts';
 import { piecesOf, unescapeText } from '../../core/stream/pieces.ts';
 import { isErrorBody } from '../error-shape.ts';
-import { eventsOf } from './events-of-message.ts';
+import { eventsOfMessage } from './events-of-message.ts';
 import { MessageReader, type ReaderOptions } from './message-reader.ts';
 import { TextFrames } from '../text-frames.ts';
 import { type AttemptFailure, failure } from '../../contracts/failure.ts';
@@ -38,13 +38,13 @@ export function messagesCodec(betas: readonly string[]): Codec {
   return {
     path: () => PATH,
     encode: (request, endpoint, note) =>
-      withAdditions(encodeRequest(request, endpoint, accepts(endpoint), note), request),
+      withAdditions(encodeMessagesRequest(request, endpoint, accepts(endpoint), note), request),
     tokenCount: {
       ...COUNT,
-      encode: (request, endpoint) => counted(encodeRequest(request, endpoint, accepts(endpoint))),
+      encode: (request, endpoint) => counted(encodeMessagesRequest(request, endpoint, accepts(endpoint))),
     },
     headers: (request) => betaHeader([...betas, ...(request.anthropicBetas ?? []), ...neededBetas(request)]),
-    decodeResult: (body, context, request) => decodeResult(body, contextOf(request, context)),
+    decodeResult: (body, context, request) => decodeMessagesResult(body, contextOf(request, context)),
     streamDecoder: (context, request) => new MessagesStreamDecoder(contextOf(request, context)),
   };
 }
@@ -68,7 +68,7 @@ export function nativeMessagesCodec(betas: readonly string[]): Codec {
       return withAdditions({ ...body, ...own }, request);
     },
     headers: (request) => betaHeader([...betas, ...(request.anthropicBetas ?? [])]),
-    decodeResult: (body, context, request) => decodeResult(body, nativeContextOf(request, context)),
+    decodeResult: (body, context, request) => decodeMessagesResult(body, nativeContextOf(request, context)),
     streamDecoder: (context, request) => new MessagesStreamDecoder(nativeContextOf(request, context)),
   };
 }
@@ -107,7 +107,7 @@ const COUNT = {
   },
 };
 
-function nativeContextOf(request: NormalizedRequest, context: ErrorContext): DecodeContext {
+function nativeContextOf(request: NormalizedRequest, context: ErrorContext): MessageContext {
   const { cache, native } = request;
   const isOwn = read.object(native?.body)['diagnostics'] === undefined;
   return {
@@ -125,7 +125,7 @@ function newIds(request: NormalizedRequest): ReaderOptions['newId'] {
   return (index) => `${callIdPrefix(request)}_${index}`;
 }
 
-function contextOf(request: NormalizedRequest, context: ErrorContext): DecodeContext {
+function contextOf(request: NormalizedRequest, context: ErrorContext): MessageContext {
   return {
     ...context,
     native: false,
@@ -150,7 +150,7 @@ function betaHeader(betas: readonly string[]): readonly string[] {
 }
 
 /** What decoding one answer depends on. */
-export interface DecodeContext extends ErrorContext, ReaderOptions {
+export interface MessageContext extends ErrorContext, ReaderOptions {
   /** Whether the caller speaks this wire too and gets its events as they are. */
   readonly native: boolean;
   /** Whether the caller has not asked for what the provider says of its cache. Default false. */
@@ -162,7 +162,7 @@ export interface DecodeContext extends ErrorContext, ReaderOptions {
  * HTML, empty, not JSON, an error in disguise, without content or truncated is a failure, whatever status it came
  * with.
  */
-export function decodeResult(body: string, context: DecodeContext): DecodedResult {
+export function decodeMessagesResult(body: string, context: MessageContext): DecodedResult {
   const text = body.trim();
   if (text === '') return bad('The provider sent an empty answer');
   if (text.startsWith('<')) return bad('The provider sent a web page instead of an answer');
@@ -225,13 +225,13 @@ const TEXT = /"text":\s?"/g;
  * parsed; see {@link TextFrames}.
  */
 export class MessagesStreamDecoder implements StreamDecoder {
-  readonly #context: DecodeContext;
+  readonly #context: MessageContext;
   readonly #reader: MessageReader;
   readonly #frames = new TextFrames(TEXT, plainText);
   #ended = false;
   #closing = false;
 
-  constructor(context: DecodeContext) {
+  constructor(context: MessageContext) {
     this.#context = context;
     this.#reader = new MessageReader(context);
   }
@@ -249,11 +249,12 @@ export class MessagesStreamDecoder implements StreamDecoder {
   }
 
   body(text: string, pieces: StreamPiece[]): void {
-    const decoded = decodeResult(text, this.#context);
+    const decoded = decodeMessagesResult(text, this.#context);
     if (!decoded.ok) pieces.push({ type: 'failure', failure: decoded.failure });
     else if (decoded.result.native === undefined) pieces.push(...piecesOf(decoded.result));
     // Whoever asked for a stream in these words gets the events that this message would have been.
-    else for (const event of eventsOf(decoded.result.native)) this.event({ data: JSON.stringify(event) }, pieces);
+    else
+      for (const event of eventsOfMessage(decoded.result.native)) this.event({ data: JSON.stringify(event) }, pieces);
   }
 
   /** A stream without its end mark ended early, and nothing was held back for one. */

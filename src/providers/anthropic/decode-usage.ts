@@ -18,7 +18,7 @@ export function mergeUsage(known: JsonObject | undefined, report: unknown): Json
  * Reads a usage report, or gives undefined when it holds no counts. Its input tokens leave out what was read from or
  * written to the prompt cache; ours are all of the prompt, each token once.
  */
-export function decodeUsage(
+export function decodeMessagesUsage(
   usage: JsonObject | undefined,
   { detailedUsage }: { readonly detailedUsage: boolean },
 ): ReportedUsage | undefined {

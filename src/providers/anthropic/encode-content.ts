@@ -1,6 +1,6 @@
 import type { CacheControl, ContentPart, FilePart, RefusalPart } from '../../protocol/content-part.ts';
 import { EncodeError } from '../codec.ts';
-import type { ContentBlock, DocumentBlock, ImageBlock, TextBlock } from './blocks.ts';
+import type { ContentBlock, RequestDocumentBlock, ImageBlock, RequestTextBlock } from './blocks.ts';
 import { type DataUrl, decodeBase64Text, parseDataUrl } from '../../platform/data-url.ts';
 
 /**
@@ -14,7 +14,7 @@ export function encodeContent(content: string | readonly ContentPart[], path: st
 }
 
 /** The text of content, as blocks: all that an assistant message or a system message may hold. */
-export function encodeText(content: string | readonly (ContentPart | RefusalPart)[]): TextBlock[] {
+export function encodeText(content: string | readonly (ContentPart | RefusalPart)[]): RequestTextBlock[] {
   if (typeof content === 'string') return textBlocks(content);
   return content.flatMap((part) => {
     if (part.type === 'refusal') return textBlocks(part.refusal);
@@ -23,7 +23,7 @@ export function encodeText(content: string | readonly (ContentPart | RefusalPart
 }
 
 /** One text as a block, or none when it is blank. */
-export function textBlocks(text: string): TextBlock[] {
+export function textBlocks(text: string): RequestTextBlock[] {
   return text.trim() === '' ? [] : [{ type: 'text', text }];
 }
 
@@ -89,7 +89,7 @@ function encodeImage(url: string, path: string): ImageBlock {
  *
  * @param path - Where the part is in the request, for errors.
  */
-function encodeFile({ file }: FilePart, path: string): DocumentBlock | ImageBlock {
+function encodeFile({ file }: FilePart, path: string): RequestDocumentBlock | ImageBlock {
   const { file_data: url, file_id: id, filename } = file;
   const title = filename === undefined || filename === '' ? {} : { title: filename };
   if (url === undefined)

@@ -13,10 +13,10 @@ import { ToolIds, WORD_CHARACTERS } from '../tool-ids.ts';
 import {
   type Block,
   type ContentBlock,
-  type TextBlock,
-  type ToolResultBlock,
-  type ToolUseBlock,
-  type Turn,
+  type RequestTextBlock,
+  type RequestToolResultBlock,
+  type RequestToolUseBlock,
+  type RequestTurn,
 } from './blocks.ts';
 import { encodeContent, encodeText, textBlocks } from './encode-content.ts';
 import type { AcceptedConversation } from '../../core/accepts.ts';
@@ -27,8 +27,8 @@ import type { RedactedThinkingBlock, ThinkingBlock } from '../../formats/message
 
 /** A conversation as the wire has it. */
 interface Conversation {
-  readonly system: readonly TextBlock[];
-  readonly turns: readonly Turn[];
+  readonly system: readonly RequestTextBlock[];
+  readonly turns: readonly RequestTurn[];
 }
 
 /**
@@ -58,8 +58,8 @@ class ConversationWriter {
   readonly #accepts: AcceptedConversation;
   readonly #earlier: EarlierAnswers;
   readonly #ids = new ToolIds(WORD_CHARACTERS);
-  readonly #system: TextBlock[] = [];
-  readonly #turns: Turn[] = [];
+  readonly #system: RequestTextBlock[] = [];
+  readonly #turns: RequestTurn[] = [];
 
   constructor(accepts: AcceptedConversation, earlier: EarlierAnswers) {
     this.#accepts = accepts;
@@ -89,7 +89,7 @@ class ConversationWriter {
     const last = turns.at(-1);
     if (last?.role !== 'assistant') return { system: this.#system, turns };
     const isPrefill = messages.at(-1)?.role === 'assistant';
-    const end: readonly Turn[] = isPrefill
+    const end: readonly RequestTurn[] = isPrefill
       ? this.#prefill(last, messages.length - 1)
       : [last, { role: 'user', content: textBlocks(FILLER) }];
     return { system: this.#system, turns: [...turns.slice(0, -1), ...end] };
@@ -110,7 +110,7 @@ class ConversationWriter {
   }
 
   /** Models that go on with a prefill refuse thinking in it, and a space at its end; the others refuse any. */
-  #prefill({ content }: Turn, index: number): readonly Turn[] {
+  #prefill({ content }: RequestTurn, index: number): readonly RequestTurn[] {
     if (this.#accepts.prefill === 'refused') {
       throw new EncodeError(
         `messages[${index}] is an assistant message for the model to go on with, which this model does not do: ` +
@@ -123,7 +123,7 @@ class ConversationWriter {
     return said.length === 0 ? [] : [{ role: 'assistant', content: said }];
   }
 
-  #append(role: Turn['role'], blocks: readonly Block[]): void {
+  #append(role: RequestTurn['role'], blocks: readonly Block[]): void {
     if (blocks.length === 0) return;
     const last = this.#turns.at(-1);
     if (last?.role === role) last.content.push(...blocks);
@@ -145,7 +145,7 @@ function speaks(message: Message): boolean {
 }
 
 /** A mark on a part of a result stands on the result: that is what can be cached. */
-function resultBlock(id: string, message: ToolMessage, path: string): ToolResultBlock {
+function resultBlock(id: string, message: ToolMessage, path: string): RequestToolResultBlock {
   const blocks = encodeContent(message.content, path);
   const mark = blocks.findLast(({ cache_control: own }) => own !== undefined)?.cache_control;
   const content =
@@ -186,7 +186,7 @@ function toolName(name: string): string {
   return name.replace(/[^a-zA-Z0-9_-]/g, '_').slice(0, MAX_NAME_LENGTH);
 }
 
-function encodeToolCall({ id, function: { name, arguments: text } }: ToolCall, ids: ToolIds): ToolUseBlock {
+function encodeToolCall({ id, function: { name, arguments: text } }: ToolCall, ids: ToolIds): RequestToolUseBlock {
   return { type: 'tool_use', id: ids.call(id), name: toolName(name), input: inputOf(text) };
 }
 

@@ -2,7 +2,7 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { NormalizedRequest } from '../../contracts/request.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../protocol/json.ts';
-import type { SearchToolDefinition, TextBlock, ToolDefinition, Turn } from './blocks.ts';
+import type { SearchToolDefinition, RequestTextBlock, ToolDefinition, RequestTurn } from './blocks.ts';
 import { cacheMark, textBlocks } from './encode-content.ts';
 import { encodeConversation } from './encode-conversation.ts';
 import { noteThinking, planThinking, type ThinkingPlan, wireModelName } from './plan-thinking.ts';
@@ -19,7 +19,7 @@ import * as read from '../../platform/json.ts';
 import type { FunctionTool, ToolChoice } from '../../protocol/tools.ts';
 
 /** A request body of the Messages API. */
-export type EncodedBody = Readonly<Record<string, unknown>>;
+export type EncodedMessages = Readonly<Record<string, unknown>>;
 
 /**
  * A non-streaming response longer than this may take more than ten minutes, in which nothing is heard and connections
@@ -39,12 +39,12 @@ const FOREIGN = new Set(['store', 'safety_identifier', 'functions', 'function_ca
  * @throws {@link EncodeError} for content that this wire has no form for, and for a parameter that the model does not take
  * and the request requires.
  */
-export function encodeRequest(
+export function encodeMessagesRequest(
   request: NormalizedRequest,
   endpoint: Endpoint,
   accepts: Accepts,
   note: Note = UNNOTED,
-): EncodedBody {
+): EncodedMessages {
   const conversation = encodeConversation(request, accepts.conversation, {
     withThinking: accepts.reasoning.control !== 'none',
   });
@@ -89,12 +89,12 @@ function withoutUntaken(request: NormalizedRequest, takes: Takes): NormalizedReq
   };
 }
 
-function foreignFree(extra: JsonObject): EncodedBody {
+function foreignFree(extra: JsonObject): EncodedMessages {
   return Object.fromEntries(Object.entries(extra).filter(([name]) => !FOREIGN.has(name)));
 }
 
 /** Effort and schema are in one object; what the caller put there by this API's own name stays. */
-function outputConfig(extra: JsonObject, { effort }: ThinkingPlan, schema: JsonSchema | undefined): EncodedBody {
+function outputConfig(extra: JsonObject, { effort }: ThinkingPlan, schema: JsonSchema | undefined): EncodedMessages {
   if (effort === undefined && schema === undefined) return {};
   const own = extra['output_config'];
   return {
@@ -106,7 +106,7 @@ function outputConfig(extra: JsonObject, { effort }: ThinkingPlan, schema: JsonS
   };
 }
 
-function sampling({ parameters }: NormalizedRequest, { accepts, takes, note }: EncodingRules): EncodedBody {
+function sampling({ parameters }: NormalizedRequest, { accepts, takes, note }: EncodingRules): EncodedMessages {
   const { temperature, top_p: topP, top_k: topK } = parameters;
   return {
     ...(temperature === undefined || !takes('temperature')
@@ -119,13 +119,13 @@ function sampling({ parameters }: NormalizedRequest, { accepts, takes, note }: E
 }
 
 /** The API refuses sequences of nothing but space. */
-function stopSequences({ parameters: { stop = [] } }: NormalizedRequest, takes: Takes): EncodedBody {
+function stopSequences({ parameters: { stop = [] } }: NormalizedRequest, takes: Takes): EncodedMessages {
   const sequences = stop.filter((sequence) => sequence.trim() !== '');
   return sequences.length === 0 || !takes('stop') ? {} : { stop_sequences: sequences };
 }
 
 /** Priority capacity is used where the account has bought some; there is nothing else to choose. */
-function serviceTier({ serviceTier: wanted }: NormalizedRequest, endpoint: Endpoint): EncodedBody {
+function serviceTier({ serviceTier: wanted }: NormalizedRequest, endpoint: Endpoint): EncodedMessages {
   const tier = tierToAsk(endpoint, wanted);
   if (tier === 'priority') return { service_tier: 'auto' };
   // What an endpoint does when it is not told is to use priority capacity.
@@ -137,7 +137,7 @@ function isLong({ parameters }: NormalizedRequest, { maxTokens }: ThinkingPlan):
 }
 
 /** An instruction at the end leaves everything before it as it was, so that it can be read from the cache. */
-function withInstruction(turns: readonly Turn[], instruction: string): readonly Turn[] {
+function withInstruction(turns: readonly RequestTurn[], instruction: string): readonly RequestTurn[] {
   // Behind a system message at the end nothing may follow but an answer.
   const end = turns.at(-1)?.role === 'system' ? turns.slice(-1) : [];
   const before = end.length === 0 ? turns : turns.slice(0, -1);
@@ -160,8 +160,8 @@ type Markable = { cache_control?: CacheControl };
  */
 function limitCacheMarks(
   tools: readonly Markable[],
-  system: readonly TextBlock[],
-  turns: readonly Turn[],
+  system: readonly RequestTextBlock[],
+  turns: readonly RequestTurn[],
   whole: CacheControl | undefined,
 ): CacheControl | undefined {
   const blocks: readonly Markable[] = [...tools, ...system, ...turns.flatMap(({ content }) => content as Markable[])];
@@ -195,7 +195,7 @@ const MOST_STRICT = 20;
 interface Plans {
   readonly thinking: ThinkingPlan;
   readonly format: FormatPlan;
-  readonly turns: readonly Turn[];
+  readonly turns: readonly RequestTurn[];
 }
 
 /** Writes the tools and the choice among them. */
@@ -277,7 +277,7 @@ function encodeDefinitions(tools: readonly FunctionTool[], { schemas }: Accepts,
 }
 
 /** A conversation with calls in it must come with tools, also when the caller wants no more calls. */
-function toolsOfHistory(turns: readonly Turn[]): EncodedTools {
+function toolsOfHistory(turns: readonly RequestTurn[]): EncodedTools {
   const called = turns.flatMap(({ content }) => content.flatMap((one) => (one.type === 'tool_use' ? [one.name] : [])));
   if (called.length === 0) return { tools: [] };
   const tools = [...new Set(called)].map((name) => ({ name, input_schema: { type: 'object' } }));

@@ -5,7 +5,7 @@ import * as read from '../../platform/json.ts';
  * The events of the stream that a message would have been, for callers of this API who asked a server for a stream that
  * sends none.
  */
-export function eventsOf(message: JsonObject): readonly JsonObject[] {
+export function eventsOfMessage(message: JsonObject): readonly JsonObject[] {
   const { content, stop_reason: reason, stop_sequence: sequence, stop_details: details, usage } = message;
   const begun = { ...message, content: [], stop_reason: null, stop_sequence: null };
   const events: JsonObject[] = [{ type: 'message_start', message: begun }];

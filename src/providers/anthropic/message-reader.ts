@@ -8,7 +8,7 @@ import { FORMAT_TOOL } from './plan-format.ts';
 import { mapStopReason } from './blocks.ts';
 import type { OriginalId } from '../tool-ids.ts';
 import type { Annotation } from '../../protocol/chat-result.ts';
-import { decodeTier, decodeUsage, mergeUsage } from './decode-usage.ts';
+import { decodeTier, decodeMessagesUsage, mergeUsage } from './decode-usage.ts';
 import * as read from '../../platform/json.ts';
 import { causeInMessage } from '../cache-diagnostics.ts';
 import { failure } from '../../contracts/failure.ts';
@@ -267,7 +267,7 @@ export class MessageReader {
   }
 
   #reportUsage(pieces: StreamPiece[]): void {
-    const usage: ReportedUsage | undefined = decodeUsage(this.#usage, this.#options);
+    const usage: ReportedUsage | undefined = decodeMessagesUsage(this.#usage, this.#options);
     if (usage !== undefined) pieces.push({ type: 'usage', usage });
   }
 }

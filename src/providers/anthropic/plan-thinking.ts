@@ -5,7 +5,7 @@ import type { AcceptedReasoning, Accepts } from '../../core/accepts.ts';
 import { REASONING_EFFORTS, type ReasoningEffort } from '../../protocol/reasoning.ts';
 import { limited, nearest, type Note } from '../adjustments.ts';
 import { EFFORT_SHARES } from '../codec.ts';
-import type { Turn } from './blocks.ts';
+import type { RequestTurn } from './blocks.ts';
 
 /** How the model is told to think, and how long its answer may be. */
 export interface ThinkingPlan {
@@ -52,7 +52,7 @@ export function planThinking(
   request: NormalizedRequest,
   endpoint: Endpoint,
   { reasoning: rules, parameters }: Accepts,
-  turns: readonly Turn[],
+  turns: readonly RequestTurn[],
 ): ThinkingPlan {
   const known = knownEfforts(rules, endpoint);
   const most = endpoint.maxOutputTokens ?? parameters.maxOutput;
@@ -146,7 +146,7 @@ function effortOfBudget(budget: number, maxTokens: number): ReasoningEffort {
   return (['minimal', 'low', 'medium', 'high'] as const).find((effort) => share <= EFFORT_SHARES[effort]) ?? 'max';
 }
 
-function callsWithoutThinking(turns: readonly Turn[]): boolean {
+function callsWithoutThinking(turns: readonly RequestTurn[]): boolean {
   const resultsLast = turns.at(-1)?.content[0]?.type === 'tool_result';
   const first = turns.at(-2)?.content[0]?.type;
   return resultsLast && first !== 'thinking' && first !== 'redacted_thinking';

@@ -8,7 +8,7 @@ import { type ErrorContext, parseJson, parseObjects } from '../upstream-failure.
 import { type AnswerContext, AnswerReader } from './answer-reader.ts';
 import { GOOGLE, VERTEX } from '../accepts/google.ts';
 import { foldAccepts } from '../fold-accepts.ts';
-import { encodeRequest } from './encode-request.ts';
+import { encodeGenerateRequest } from './encode-request.ts';
 import { SignatureMemory } from '../signed-parts.ts';
 import { googleEmbeddings, vertexEmbeddings } from './embeddings.ts';
 import { type GoogleSurface, modelPath } from './wire.ts';
@@ -34,7 +34,12 @@ export function googleCodec(surface: GoogleSurface, safetySettings: readonly Jso
 
   const encode: Codec['encode'] = (request, endpoint, note) => {
     const recall = (callId: string): string | undefined => memory.recall(request.account.id, callId);
-    return encodeRequest(request, endpoint, { surface, safetySettings, recall, accepts: accepts(endpoint) }, note);
+    return encodeGenerateRequest(
+      request,
+      endpoint,
+      { surface, safetySettings, recall, accepts: accepts(endpoint) },
+      note,
+    );
   };
 
   return {
@@ -46,7 +51,7 @@ export function googleCodec(surface: GoogleSurface, safetySettings: readonly Jso
       encode: (request, endpoint) => countBody(encode(request, endpoint), endpoint, surface),
       decode: ({ totalTokens: inputTokens }) => (typeof inputTokens === 'number' ? { inputTokens } : undefined),
     },
-    decodeResult: (body, context, request) => decodeResult(body, answerContext(context, request)),
+    decodeResult: (body, context, request) => decodeGeneration(body, answerContext(context, request)),
     streamDecoder: (context, request) =>
       new GoogleStreamDecoder({ ...answerContext(context, request), streamed: true }),
     embeddings: surface.vertex ? vertexEmbeddings() : googleEmbeddings(),
@@ -100,7 +105,7 @@ export class GoogleStreamDecoder implements StreamDecoder {
   }
 
   body(body: string, pieces: StreamPiece[]): void {
-    const decoded = decodeResult(body, { ...this.#context, streamed: false });
+    const decoded = decodeGeneration(body, { ...this.#context, streamed: false });
     if (decoded.ok) pieces.push(...piecesOf(decoded.result));
     else pieces.push({ type: 'failure', failure: decoded.failure });
   }
@@ -112,7 +117,7 @@ export class GoogleStreamDecoder implements StreamDecoder {
  * Decodes a non-streaming response, or the array of answers that a stream without server-sent events is. A body that is
  * HTML, empty, not JSON, an error in disguise or without candidates is a failure, whatever status it came with.
  */
-export function decodeResult(body: string, context: AnswerContext): DecodedResult {
+export function decodeGeneration(body: string, context: AnswerContext): DecodedResult {
   const trimmed = body.trim();
   if (trimmed === '') return bad('The provider sent an empty answer');
   if (trimmed.startsWith('<')) return bad('The provider sent a web page instead of an answer');

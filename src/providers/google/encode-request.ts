@@ -7,7 +7,7 @@ import { type Note, UNNOTED } from '../adjustments.ts';
 import { noteLeftOut, parametersTaken, type Takes } from '../taken-parameters.ts';
 import { encodeGeneration } from './encode-generation.ts';
 import { type EncodedTools, encodeFunctions, encodeSearch, wireName } from './encode-tools.ts';
-import type { Content, FunctionResponse, GoogleSurface, InlineData, Part } from './wire.ts';
+import type { GoogleContent, FunctionResponse, GoogleSurface, InlineData, Part } from './wire.ts';
 import { EncodeError, tierToAsk } from '../codec.ts';
 import type { ContentPart } from '../../protocol/content-part.ts';
 import type { Message, SystemMessage, ToolCall, ToolMessage, UserMessage } from '../../protocol/message.ts';
@@ -44,7 +44,7 @@ const TIERS: Readonly<Record<string, string>> = { default: 'standard', flex: 'fl
  * @throws {@link EncodeError} for what Google cannot be told, and for a parameter that the model does not take and the
  * request requires.
  */
-export function encodeRequest(
+export function encodeGenerateRequest(
   request: NormalizedRequest,
   endpoint: Endpoint,
   context: EncodeContext,
@@ -100,14 +100,14 @@ function encodeTier({ serviceTier }: NormalizedRequest, endpoint: Endpoint, { ve
 /** A conversation as Google takes it. */
 interface EncodedConversation {
   readonly systemInstruction?: { readonly parts: readonly Part[] } | undefined;
-  readonly contents: readonly Content[];
+  readonly contents: readonly GoogleContent[];
 }
 
 /** Turns, neighbours of the same role in one: Google wants users and model to take turns. */
 class Turns {
-  readonly contents: { role: Content['role']; parts: Part[] }[] = [];
+  readonly contents: { role: GoogleContent['role']; parts: Part[] }[] = [];
 
-  add(role: Content['role'], parts: readonly Part[]): void {
+  add(role: GoogleContent['role'], parts: readonly Part[]): void {
     if (parts.length === 0) return;
     const last = this.contents.at(-1);
     if (last?.role === role) last.parts.push(...parts);

@@ -37,7 +37,7 @@ export interface Part {
 }
 
 /** One turn. */
-export interface Content {
+export interface GoogleContent {
   readonly role: 'user' | 'model';
   readonly parts: readonly Part[];
 }

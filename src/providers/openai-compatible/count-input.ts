@@ -3,7 +3,7 @@ import { ToolIds } from '../tool-ids.ts';
 import { FORTY_CHARACTERS } from './vendor-quirks.ts';
 import type { NormalizedRequest } from '../../contracts/request.ts';
 import type { TokenCountCodec } from '../codec.ts';
-import { itemsOf } from '../openai-responses/encode-items.ts';
+import { inputItemsOf } from '../openai-responses/encode-items.ts';
 import * as read from '../../platform/json.ts';
 
 /** Members of a body of Responses that its tokens depend on: the API refuses those that say something of the answer. */
@@ -30,7 +30,7 @@ export const INPUT_COUNT: TokenCountCodec = {
 function bodyOf({ messages, tools, responseFormat }: NormalizedRequest): Readonly<Record<string, unknown>> {
   const ids = new ToolIds(FORTY_CHARACTERS);
   return {
-    input: messages.flatMap((message, index) => itemsOf(message, `messages[${index}]`, ids)),
+    input: messages.flatMap((message, index) => inputItemsOf(message, `messages[${index}]`, ids)),
     ...(tools.length === 0
       ? {}
       : { tools: tools.map(({ function: declared }) => ({ type: 'function', strict: false, ...declared })) }),

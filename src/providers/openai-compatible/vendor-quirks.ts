@@ -2,7 +2,7 @@ import type { AcceptedConversation, FamilyAccepts } from '../../core/accepts.ts'
 import type { ParameterName } from '../../catalog/model.ts';
 import type { ReasoningEffort } from '../../protocol/reasoning.ts';
 import type { BatchPath } from './native-batches.ts';
-import { LISTS } from '../accepts/usual.ts';
+import { LISTS_EVERYWHERE } from '../accepts/usual.ts';
 import { type ToolIdRule, WORD_CHARACTERS } from '../tool-ids.ts';
 
 /** How a server with the chat completions API differs from the others. Data only. */
@@ -86,7 +86,7 @@ export function differencesOf(quirks: VendorQuirks): FamilyAccepts['accepts'] {
   const { conversation, cacheMarks, toolCallIds, efforts, maxTemperature } = quirks;
   return {
     conversation: {
-      ...(cacheMarks === undefined ? {} : { lists: LISTS }),
+      ...(cacheMarks === undefined ? {} : { lists: LISTS_EVERYWHERE }),
       ...(toolCallIds === undefined ? {} : { toolIds: toolCallIds }),
       ...conversation,
     },

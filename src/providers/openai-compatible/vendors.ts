@@ -45,7 +45,7 @@ function vendor(preset: VendorPreset): VendorFactory {
         apiKey,
       },
       {
-        accepts: async () => (await import('../accepts/by-vendor.ts')).recordOf(preset.slug as PresetVendor),
+        accepts: async () => (await import('../accepts/by-vendor.ts')).presetAccepts(preset.slug as PresetVendor),
         vendor: preset.slug,
         // Behind another address is a proxy of the vendor, which would refuse the same on chat completions.
         hasResponses: preset.nativeApiFormats?.includes('responses'),

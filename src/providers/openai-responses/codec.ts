@@ -9,16 +9,16 @@ import { encodeChat } from './encode-chat.ts';
 import { OWN_FORMATS } from './encode-items.ts';
 import {
   callOf,
-  contextOf,
+  responseContext,
   decodeResponse,
-  decodeUsage,
-  factsOf,
-  failureOfResponse,
+  decodeResponsesUsage,
+  responseFacts,
+  failureInResponse,
   finishOf,
   NAMELESS,
   otherDelta,
   type ResponseContext,
-  textOf,
+  responseText,
   thoughtOf,
 } from './decode-response.ts';
 import type { Endpoint } from '../../catalog/endpoint.ts';
@@ -30,7 +30,7 @@ import { INPUT_COUNT } from '../openai-compatible/count-input.ts';
 import { type EncodedBody, encodeTier } from '../openai-compatible/encode-request.ts';
 import { escapeText } from '../../core/stream/pieces.ts';
 import type { ResultToolCall } from '../../protocol/chat-result.ts';
-import { eventsOf } from './events-of-response.ts';
+import { eventsOfResponse } from './events-of-response.ts';
 import type { Delta, ToolCallDelta } from '../../protocol/chunk.ts';
 import { decodeLogprobs } from '../openai-compatible/decode-result.ts';
 import { failureInBand, parseJson } from '../upstream-failure.ts';
@@ -44,8 +44,8 @@ export function responsesCodec(quirks: VendorQuirks): Codec {
   return {
     path: () => '/responses',
     encode: (request, endpoint) => encodeResponses(request, endpoint, quirks),
-    decodeResult: (body, context, request) => decodeResponse(body, contextOf(request, context)),
-    streamDecoder: (context, request) => new ResponsesStreamDecoder(contextOf(request, context)),
+    decodeResult: (body, context, request) => decodeResponse(body, responseContext(request, context)),
+    streamDecoder: (context, request) => new ResponsesStreamDecoder(responseContext(request, context)),
     tokenCount: quirks.countsInput === true ? INPUT_COUNT : undefined,
   };
 }
@@ -57,12 +57,12 @@ export function chatOverResponsesCodec(quirks: VendorQuirks, vendor: VendorAccep
     path: () => '/responses',
     encode: (request, endpoint, note) => encodeChat(request, endpoint, variant, note),
     decodeResult(body, context, request) {
-      const decoded = decodeResponse(body, contextOf(request, context));
+      const decoded = decodeResponse(body, responseContext(request, context));
       if (!decoded.ok) return decoded;
       const { native: _, ...result } = decoded.result;
       return { ok: true, result };
     },
-    streamDecoder: (context, request) => new ResponsesStreamDecoder(contextOf(request, context), 'translated'),
+    streamDecoder: (context, request) => new ResponsesStreamDecoder(responseContext(request, context), 'translated'),
   };
 }
 
@@ -220,7 +220,9 @@ export class ResponsesStreamDecoder implements StreamDecoder {
     const decoded = decodeResponse(text, this.#context);
     if (!decoded.ok) pieces.push({ type: 'failure', failure: decoded.failure });
     // Whoever asked for a stream gets the events that this response would have been.
-    else for (const event of eventsOf(decoded.result.native ?? {})) this.event({ data: JSON.stringify(event) }, pieces);
+    else
+      for (const event of eventsOfResponse(decoded.result.native ?? {}))
+        this.event({ data: JSON.stringify(event) }, pieces);
   }
 
   end(): void {
@@ -240,7 +242,7 @@ export class ResponsesStreamDecoder implements StreamDecoder {
     }
     if (type !== 'response.failed' && type !== 'response.cancelled') return undefined;
     const response = read.object(value['response']);
-    const reason = failureOfResponse({ status: 'failed', ...response }, this.#context);
+    const reason = failureInResponse({ status: 'failed', ...response }, this.#context);
     return { type: 'failure', failure: reason ?? failure('server', 'The provider could not finish its answer') };
   }
 
@@ -261,7 +263,7 @@ export class ResponsesStreamDecoder implements StreamDecoder {
       case 'response.output_item.done':
         return this.#finish(value, pieces);
       case 'response.created':
-        pieces.push(factsOf(read.object(value['response'])));
+        pieces.push(responseFacts(read.object(value['response'])));
         return;
       case 'response.completed':
       case 'response.incomplete':
@@ -334,19 +336,19 @@ export class ResponsesStreamDecoder implements StreamDecoder {
   #finishMessage(item: JsonObject, place: unknown, pieces: StreamPiece[]): void {
     // Text of which it was not said where it belongs may be this.
     if ([item['id'], place, undefined].some((key) => this.#spoken.has(key))) return;
-    const text = textOf(item);
+    const text = responseText(item);
     if (text !== '') pieces.push(escapeText(text));
   }
 
   #end(response: JsonObject, pieces: StreamPiece[]): void {
     this.#ended = true;
-    pieces.push(factsOf(response));
+    pieces.push(responseFacts(response));
     // Some servers tell of an item only here.
     for (const [place, item] of read.list(response['output']).entries()) {
       if (!isJsonObject(item) || this.#over.has(item['id']) || this.#over.has(place)) continue;
       this.#finish({ item, output_index: place }, pieces);
     }
-    const usage = decodeUsage(response['usage']);
+    const usage = decodeResponsesUsage(response['usage']);
     if (usage !== undefined) pieces.push({ type: 'usage', usage });
     pieces.push({ type: 'finish', index: 0, ...finishOf(response, this.#callCount) }, { type: 'end' });
   }

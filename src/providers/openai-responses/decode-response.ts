@@ -28,7 +28,7 @@ export interface ResponseContext extends ErrorContext {
 }
 
 /** What an answer to a request is read with. */
-export function contextOf(request: NormalizedRequest, context: ErrorContext): ResponseContext {
+export function responseContext(request: NormalizedRequest, context: ErrorContext): ResponseContext {
   const {
     tools,
     prompt,
@@ -57,19 +57,19 @@ export function decodeResponse(body: string, context: ResponseContext): DecodedR
   if (text.startsWith('<')) return bad('The provider sent a web page instead of an answer');
   const parsed = parseJson(text);
   if (!isJsonObject(parsed)) return bad('The provider sent an answer that is not valid JSON');
-  const problem = failureOfResponse(parsed, context);
+  const problem = failureInResponse(parsed, context);
   if (problem !== undefined) return { ok: false, failure: problem };
   const items = itemsOf(parsed);
   if (items === undefined) return bad('The provider sent an answer without output');
   const { message, logprobs } = decodeItems(items, context);
   if (message.tool_calls?.some((call) => call.function.name === '') === true) return bad(NAMELESS);
   const { reason, native } = finishOf(parsed, message.tool_calls?.length ?? 0);
-  const { systemFingerprint, serviceTier, upstreamId, cacheMiss } = factsOf(parsed);
+  const { systemFingerprint, serviceTier, upstreamId, cacheMiss } = responseFacts(parsed);
   return {
     ok: true,
     result: {
       choices: [{ index: 0, finish_reason: reason, native_finish_reason: native, logprobs, message }],
-      usage: decodeUsage(parsed['usage']),
+      usage: decodeResponsesUsage(parsed['usage']),
       systemFingerprint,
       serviceTier,
       upstreamId,
@@ -80,7 +80,7 @@ export function decodeResponse(body: string, context: ResponseContext): DecodedR
 }
 
 /** The failure that an answer tells of itself, if it does. */
-export function failureOfResponse(response: JsonObject, context: ErrorContext): AttemptFailure | undefined {
+export function failureInResponse(response: JsonObject, context: ErrorContext): AttemptFailure | undefined {
   const { error, status } = response;
   if (isErrorBody(response) || isError(error)) return failureInBand({ error: error ?? response }, context);
   if (status === 'failed' || status === 'cancelled')
@@ -104,7 +104,7 @@ export function finishOf(
 }
 
 /** Facts about the answer as a whole. */
-export function factsOf(response: JsonObject): FactsPiece {
+export function responseFacts(response: JsonObject): FactsPiece {
   const { id, service_tier: tier } = response;
   return {
     type: 'facts',
@@ -191,13 +191,13 @@ export function otherDelta(item: JsonObject, context: ResponseContext): Delta {
 }
 
 /** The text of a message item. */
-export function textOf(item: JsonObject): string {
+export function responseText(item: JsonObject): string {
   const parts = read.objects(item['content']).filter(({ type }) => type === 'output_text');
   return parts.map(({ text }) => read.text(text) ?? '').join('');
 }
 
 /** The sources that a message item cites. */
-export function sourcesOf(item: JsonObject): readonly Annotation[] {
+export function responseSources(item: JsonObject): readonly Annotation[] {
   return read.objects(item['content']).flatMap((part) => read.objects(part['annotations']).flatMap(annotation));
 }
 
@@ -239,7 +239,7 @@ const COSTS: Readonly<Record<string, string>> = {
 };
 
 /** Reads a usage object of this wire, or undefined when it holds no counts. */
-export function decodeUsage(value: unknown): ReportedUsage | undefined {
+export function decodeResponsesUsage(value: unknown): ReportedUsage | undefined {
   if (!isJsonObject(value)) return undefined;
   const { input_tokens: prompt, output_tokens: completion, cost_details: costs, ...rest } = value;
   return decodeChatUsage(

@@ -29,7 +29,7 @@ import {
   reasonsBy,
   temperatureTaken,
 } from '../openai-compatible/encode-request.ts';
-import { itemsOf, reasoningItemsOf } from './encode-items.ts';
+import { inputItemsOf, reasoningItemsOf } from './encode-items.ts';
 
 /** Parameters that this API has no words for. */
 const NO_WORDS: ReadonlySet<ParameterName> = new Set(parametersLackedBy('responses'));
@@ -102,7 +102,7 @@ function inputOf({ messages }: NormalizedRequest, { conversation }: Accepts): re
   const ids = new ToolIds(FORTY_CHARACTERS);
   return shaped.flatMap((message, index) => [
     ...(message.role === 'assistant' ? reasoningItemsOf(message) : []),
-    ...itemsOf(message, `messages[${index}]`, ids),
+    ...inputItemsOf(message, `messages[${index}]`, ids),
   ]);
 }
 

@@ -10,7 +10,7 @@ import type { ToolIds } from '../tool-ids.ts';
  *
  * @throws {@link EncodeError} for content that the API has no item for.
  */
-export function itemsOf(message: Message, path: string, ids: ToolIds): readonly object[] {
+export function inputItemsOf(message: Message, path: string, ids: ToolIds): readonly object[] {
   const { role, content } = message;
   if (role === 'tool') {
     const output = typeof content === 'string' ? content : partsOf(content, 'input_text', path);

@@ -5,7 +5,7 @@ import * as read from '../../platform/json.ts';
  * The events of the stream that a response would have been, for callers of this API who asked a server for a stream that
  * sends none. Every item is passed on whole; texts and arguments also as deltas, which is what most clients read.
  */
-export function eventsOf(response: JsonObject): readonly JsonObject[] {
+export function eventsOfResponse(response: JsonObject): readonly JsonObject[] {
   const { output, status } = response;
   const begun: JsonObject = { ...response, status: 'in_progress', output: [] };
   const events: JsonObject[] = [

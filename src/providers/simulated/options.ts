@@ -72,7 +72,7 @@ const SIMULATED_OPTIONS: OptionShape<SimulatedOptions> = {
  *
  * @throws {@link ConfigError} with everything that is wrong with them.
  */
-export function checkOptions(options: SimulatedOptions): void {
+export function checkSimulatedOptions(options: SimulatedOptions): void {
   checkProviderShape(SIMULATED_OPTIONS, options, { slug: 'simulated' });
   const { slug = 'simulated', firstTokenMs = 0, tokensPerSecond = 0, failureRate = 0, failures = [] } = options;
   const problems: ConfigProblem[] = [];

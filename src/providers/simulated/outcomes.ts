@@ -42,7 +42,7 @@ const STATUSES: Readonly<Partial<Record<FailureKind, number>>> = {
 const BY_CHANCE = ['overloaded', 'server', 'rate_limited', 'connection'] as const;
 
 /** Decides about one call after the other: by the script while it lasts, then by chance. */
-export class Outcomes {
+export class OutcomeSequence {
   readonly #script: readonly SimulatedOutcome[];
   readonly #failureRate: number;
   readonly #chance: Chance;

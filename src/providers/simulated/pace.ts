@@ -15,7 +15,7 @@ interface Speed {
 }
 
 /** The time that one call takes. Once stopped, nothing waits any more and no timer is left. */
-export class Pace {
+export class AnswerPace {
   readonly #environment: Environment;
   readonly #speed: Speed;
   readonly #chance: Chance;
@@ -102,7 +102,7 @@ export interface PacedPieces {
  */
 export class PacedStream implements PieceStream {
   readonly #pieces: PacedPieces;
-  readonly #pace: Pace;
+  readonly #pace: AnswerPace;
   readonly #onEnd: () => void;
   #position = 0;
   #lastAt: number;
@@ -112,7 +112,7 @@ export class PacedStream implements PieceStream {
    * @param pace - Has waited for the first token already.
    * @param onEnd - Called once when nothing more will be read.
    */
-  constructor(pieces: PacedPieces, pace: Pace, onEnd: () => void) {
+  constructor(pieces: PacedPieces, pace: AnswerPace, onEnd: () => void) {
     this.#pieces = pieces;
     this.#pace = pace;
     this.#onEnd = onEnd;

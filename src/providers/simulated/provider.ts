@@ -2,7 +2,7 @@ import { systemEnvironment } from '../../platform/environment.ts';
 import type { Provider } from '../../contracts/provider.ts';
 import { onFirstUse } from '../codec.ts';
 import type { ModelTable } from '../openai-compatible/options.ts';
-import { checkOptions, SIMULATED_MODELS, type SimulatedModel, type SimulatedOptions } from './options.ts';
+import { checkSimulatedOptions, SIMULATED_MODELS, type SimulatedModel, type SimulatedOptions } from './options.ts';
 import type { Simulation } from './simulation.ts';
 
 /**
@@ -22,7 +22,7 @@ import type { Simulation } from './simulation.ts';
 export function simulated<const Model extends string = SimulatedModel>(
   options: SimulatedOptions<Model> = {},
 ): Provider<NoInfer<Model>> {
-  checkOptions(options);
+  checkSimulatedOptions(options);
   const { slug = 'simulated', name = 'Simulated', seed = 1, firstTokenMs = 120, tokensPerSecond = 80 } = options;
   const { environment = systemEnvironment() } = options;
   const models: ModelTable = options.models ?? SIMULATED_MODELS;

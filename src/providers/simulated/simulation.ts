@@ -5,8 +5,8 @@ import type { Environment } from '../../platform/environment.ts';
 import { type EmbeddingCall, type ProviderCall, failedReply } from '../../contracts/provider.ts';
 import { Chance, hashText } from './chance.ts';
 import type { SimulatedOptions } from './options.ts';
-import { type Outcome, Outcomes } from './outcomes.ts';
-import { Pace, type PacedPieces, PacedStream, speedFactor } from './pace.ts';
+import { type Outcome, OutcomeSequence } from './outcomes.ts';
+import { AnswerPace, type PacedPieces, PacedStream, speedFactor } from './pace.ts';
 import { messageTokens, Responder } from './responder.ts';
 import type { EmbeddingItem } from '../../protocol/embedding.ts';
 import type { Endpoint } from '../../catalog/endpoint.ts';
@@ -31,27 +31,27 @@ interface Pacing {
 /** The calls of a simulated provider; loaded by the first of them, since only demonstrations and tests make any. */
 export class Simulation {
   readonly #pacing: Pacing;
-  readonly #outcomes: Outcomes;
+  readonly #outcomes: OutcomeSequence;
   readonly #responder: Responder;
   readonly #jitter: Chance;
-  readonly #running = new Set<Pace>();
+  readonly #running = new Set<AnswerPace>();
 
   constructor({ failures = [], failureRate = 0, answer }: SimulatedOptions, pacing: Pacing) {
     this.#pacing = pacing;
-    this.#outcomes = new Outcomes(failures, failureRate, pacing.seed);
+    this.#outcomes = new OutcomeSequence(failures, failureRate, pacing.seed);
     this.#responder = new Responder(pacing.seed, answer);
     this.#jitter = new Chance(pacing.seed).fork('pace');
   }
 
-  #paceOf({ endpoint, signal }: Pick<ProviderCall, 'endpoint' | 'signal'>): Pace {
+  #paceOf({ endpoint, signal }: Pick<ProviderCall, 'endpoint' | 'signal'>): AnswerPace {
     const { environment, firstTokenMs, tokensPerSecond } = this.#pacing;
     const factor = speedFactor(endpoint);
     const speed = { firstTokenMs: firstTokenMs / factor, tokensPerSecond: tokensPerSecond * factor };
-    return new Pace(environment, speed, this.#jitter, signal);
+    return new AnswerPace(environment, speed, this.#jitter, signal);
   }
 
   /** Lets a call begin; gives the pace it keeps and how it is let go. */
-  #begin(call: Pick<ProviderCall, 'endpoint' | 'signal'>): { pace: Pace; release: () => void } {
+  #begin(call: Pick<ProviderCall, 'endpoint' | 'signal'>): { pace: AnswerPace; release: () => void } {
     const pace = this.#paceOf(call);
     const release = (): void => {
       this.#running.delete(pace);
@@ -93,7 +93,7 @@ export class Simulation {
   async #answer(
     { request, endpoint }: ProviderCall,
     outcome: Outcome,
-    pace: Pace,
+    pace: AnswerPace,
     release: () => void,
   ): Promise<ProviderReply> {
     if (outcome.type === 'hang') return failedReply((await pace.wait()) ?? CALL_OVER);

@@ -138,7 +138,7 @@ export class Entries {
   }
 
   find(account: string, batchId: string): Entry | undefined {
-    return this.#entries.get(nameOf(account, batchId));
+    return this.#entries.get(entryName(account, batchId));
   }
 
   published(account: string, batchId: string): Published | undefined {
@@ -151,17 +151,17 @@ export class Entries {
     const known = this.find(account, batchId);
     if (known !== undefined) return known;
     const draft: Entry = { record: undefined, account, batchId, items: new ItemList(), touchedAt: now };
-    this.#entries.set(nameOf(account, batchId), draft);
+    this.#entries.set(entryName(account, batchId), draft);
     return draft;
   }
 
   delete(account: string, batchId: string): void {
-    this.#entries.delete(nameOf(account, batchId));
+    this.#entries.delete(entryName(account, batchId));
   }
 }
 
 /** A name of an account as one text. */
-export function nameOf(account: string, name: string): string {
+export function entryName(account: string, name: string): string {
   return JSON.stringify([account, name]);
 }
 

@@ -1,7 +1,7 @@
 /** Batch records and tasks in memory. */
 import { isTerminal } from '../../core/batch/machine.ts';
 import type { BatchStore, BatchTask, ClaimedTask, IdempotencyKey } from '../../contracts/batch-store.ts';
-import { Entries, free, type Lease, nameOf } from './items.ts';
+import { Entries, free, type Lease, entryName } from './items.ts';
 
 /** What is in lists of an account. */
 interface Listed {
@@ -15,13 +15,13 @@ export class DeletedPlaces {
   readonly #places = new Map<string, Listed>();
 
   add({ id, account, createdAt }: Listed): void {
-    this.#places.set(nameOf(account, id), { id, account, createdAt });
+    this.#places.set(entryName(account, id), { id, account, createdAt });
     const [oldest] = this.#places.keys();
     if (this.#places.size > MAX_PLACES && oldest !== undefined) this.#places.delete(oldest);
   }
 
   find(account: string, id: string): Listed | undefined {
-    return this.#places.get(nameOf(account, id));
+    return this.#places.get(entryName(account, id));
   }
 }
 
@@ -121,7 +121,7 @@ class Keys {
 
   /** Keeps a key for a batch, unless it was used before: then it gives what it was used for. */
   claim(account: string, batchId: string, key: IdempotencyKey, now: number): KnownKey | undefined {
-    const name = nameOf(account, key.key);
+    const name = entryName(account, key.key);
     const known = this.#keys.get(name);
     if (known !== undefined && known.expiresAt > now) return known;
     this.#keys.set(name, { fingerprint: key.fingerprint, expiresAt: now + key.ttlMs, account, batchId });

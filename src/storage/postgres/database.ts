@@ -4,7 +4,7 @@ import { StorageError } from '../../contracts/storage-error.ts';
 import { retry, type RetryPolicy } from '../../platform/retry.ts';
 import { isUsableAfter, mayTryAgain, type PostgresClient, postgresFailure, type PostgresPool } from './driver.ts';
 import { type CopiedValues, type Copy, copyOver } from './copy.ts';
-import type { Statement, StatementName } from './statements.ts';
+import type { Statement, PostgresStatementName } from './statements.ts';
 
 /** Values for the names in a statement. */
 export type Values = Readonly<Record<string, unknown>>;
@@ -12,7 +12,7 @@ export type Values = Readonly<Record<string, unknown>>;
 type Row = Readonly<Record<string, unknown>>;
 
 /** Something that runs statements: on its own, or as a part of a transaction. */
-export interface DatabaseSession<Name extends string = StatementName> {
+export interface DatabaseSession<Name extends string = PostgresStatementName> {
   /** Gives the number of rows that were changed. */
   run(name: Name, values?: Values): Promise<number>;
   all(name: Name, values?: Values): Promise<readonly Row[]>;
@@ -46,7 +46,7 @@ const GRACE_MS = 1_000;
  * A schema of a PostgreSQL database. Nothing waits for ever, not even for a server that is gone without a word; what
  * others came in between of is tried again; and a connection that is in an unknown state is thrown away.
  */
-export class PostgresDatabase<Name extends string = StatementName> implements DatabaseSession<Name> {
+export class PostgresDatabase<Name extends string = PostgresStatementName> implements DatabaseSession<Name> {
   readonly #options: DatabaseOptions<Name>;
   #pool: Promise<PostgresPool> | undefined;
   #closed = false;

@@ -14,7 +14,7 @@ import {
   wholeMs,
 } from '../stored-rows.ts';
 import type { PostgresDatabase } from './database.ts';
-import { purgeBatch } from './records.ts';
+import { purgePostgresBatch } from './records.ts';
 
 /** Requests that are being run. */
 type Items = Pick<
@@ -127,7 +127,7 @@ export function postgresTasks(database: PostgresDatabase): Tasks {
         return owners;
       });
       let deleted = 0;
-      for (const owner of over) if (await purgeBatch(database, owner)) deleted += 1;
+      for (const owner of over) if (await purgePostgresBatch(database, owner)) deleted += 1;
       return deleted;
     },
   };

@@ -2,7 +2,14 @@
 import type { KeyStore } from '../../contracts/key-store.ts';
 import { checkShape } from '../../platform/option-kinds.ts';
 import { keyColumns, keyOfRow, storable } from '../stored-rows.ts';
-import { checkOptions, databaseAt, migratedOnUse, OPTIONS, type PostgresStorageOptions, quoted } from './schema.ts';
+import {
+  checkPostgresOptions,
+  databaseAt,
+  migratedOnUse,
+  OPTIONS,
+  type PostgresStorageOptions,
+  quotedName,
+} from './schema.ts';
 import { numbered } from './statements.ts';
 
 /** Options of {@link postgresKeys}. Either `pool` or `connectionString` says where the database is. */
@@ -56,9 +63,9 @@ function statementsOf(schema: string) {
  */
 export function postgresKeys(options: PostgresKeysOptions): KeyStore {
   checkShape<PostgresKeysOptions>(OPTIONS, options, 'postgresKeys');
-  checkOptions(options, 'postgresKeys');
+  checkPostgresOptions(options, 'postgresKeys');
   const { schema = 'signalbox_keys', migrate: mayMigrate = true } = options;
-  const database = databaseAt(options, statementsOf(quoted(schema)));
+  const database = databaseAt(options, statementsOf(quotedName(schema)));
   const opened = migratedOnUse(database, { schema, tables: TABLES, mayMigrate });
 
   return {

@@ -22,12 +22,12 @@ import {
 import { storable } from '../stored-rows.ts';
 import type { Values } from './database.ts';
 import {
-  checkOptions,
+  checkPostgresOptions,
   migratedOnUse,
   OPTIONS as STORAGE_OPTIONS,
   type PostgresStorageOptions,
   databaseAt,
-  quoted,
+  quotedName,
 } from './schema.ts';
 import { numbered, type Statement } from './statements.ts';
 
@@ -295,7 +295,7 @@ function insertValues(records: readonly LedgerRecord[]): Values {
  */
 export function postgresLedger(options: PostgresLedgerOptions): Ledger {
   checkShape<PostgresLedgerOptions>(OPTIONS, options, 'postgresLedger');
-  checkOptions(options, 'postgresLedger');
+  checkPostgresOptions(options, 'postgresLedger');
   const {
     schema = 'signalbox_ledger',
     connections = 4,
@@ -303,7 +303,7 @@ export function postgresLedger(options: PostgresLedgerOptions): Ledger {
     keepDays = DEFAULT_KEEP_DAYS,
   } = options;
   checkKeepDays(keepDays);
-  const texts = Object.entries(statementsOf(quoted(schema)));
+  const texts = Object.entries(statementsOf(quotedName(schema)));
   const statements = Object.fromEntries(texts.map(([name, text]) => [name, numbered(text)])) as Record<Name, Statement>;
   const database = databaseAt<Name>({ ...options, connections }, statements);
   const opened = migratedOnUse(database, { schema, tables: TABLES, mayMigrate });

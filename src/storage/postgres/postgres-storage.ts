@@ -19,12 +19,12 @@ import { statementsOf } from './statements.ts';
 import {
   migrate,
   databaseAt,
-  quoted,
+  quotedName,
   type Migration,
   type PostgresTables,
   type PostgresStorageOptions,
   OPTIONS,
-  checkOptions,
+  checkPostgresOptions,
 } from './schema.ts';
 import type { BatchFileStore } from '../../contracts/batch-file-store.ts';
 import { copyParts, copyPiece, copyPieceOut } from './copy.ts';
@@ -164,17 +164,17 @@ function fileTables(schema: string): string {
  */
 export function postgresStorage(options: PostgresStorageOptions): BatchStore {
   checkShape<PostgresStorageOptions>(OPTIONS, options, 'postgresStorage');
-  checkOptions(options, 'postgresStorage');
+  checkPostgresOptions(options, 'postgresStorage');
   const { schema = 'signalbox', migrate: mayMigrate = true } = options;
-  const database = databaseAt(options, statementsOf(quoted(schema)));
-  const files = postgresFiles(database, quoted(schema));
+  const database = databaseAt(options, statementsOf(quotedName(schema)));
+  const files = postgresFiles(database, quotedName(schema));
   const tasks = postgresTasks(database);
   return {
     durable: true,
     files,
     open: () => migrate(database, { schema, tables: BATCH_TABLES, mayMigrate }),
     now: async () => storedNumber(await database.first('now'), 'now'),
-    ...postgresDrafts(database, quoted(schema)),
+    ...postgresDrafts(database, quotedName(schema)),
     ...postgresRecords(database),
     ...postgresItems(database),
     ...tasks,

@@ -9,10 +9,10 @@ import {
   type BatchOwner,
   columnOf,
   itemOf,
-  outcomeOf,
+  storedOutcome,
   ownerOf,
   publishedRecord,
-  recordOf,
+  storedBatch,
   recordText,
   storable,
   storedNumber,
@@ -31,7 +31,7 @@ export function postgresRecords(database: PostgresDatabase): Records {
   return {
     async find(account, batchId) {
       const row = await database.first('findBatch', ownerOf(account, batchId));
-      return row === undefined ? undefined : recordOf(row);
+      return row === undefined ? undefined : storedBatch(row);
     },
 
     async list(account, { limit, after, statuses, createdAfter, createdBefore }) {
@@ -43,7 +43,7 @@ export function postgresRecords(database: PostgresDatabase): Records {
         createdAfter: createdAfter ?? null,
         createdBefore: createdBefore ?? null,
       });
-      const batches = rows.slice(0, limit).map(recordOf);
+      const batches = rows.slice(0, limit).map(storedBatch);
       if (batches.length > 0 || after === undefined) return { batches, more: rows.length > limit };
       const was = await database.first('wasBatch', { account: storable(account), after: storable(after) });
       return { batches, more: false, isUnknown: was === undefined };
@@ -56,7 +56,7 @@ export function postgresRecords(database: PostgresDatabase): Records {
 
     async outcomes(account, batchId, after, limit) {
       const rows = await database.all('pageOutcomes', { ...ownerOf(account, batchId), after, limit });
-      return rows.map(outcomeOf);
+      return rows.map(storedOutcome);
     },
 
     async recount(account, batchId) {
@@ -74,7 +74,7 @@ export function postgresRecords(database: PostgresDatabase): Records {
         await session.run('deleteKeys', owner);
         return true;
       });
-      if (hidden) await purgeBatch(database, owner, { keepsPlace: true });
+      if (hidden) await purgePostgresBatch(database, owner, { keepsPlace: true });
       return hidden;
     },
   };
@@ -128,13 +128,13 @@ export function postgresDrafts(database: PostgresDatabase, schema: string): Draf
     async publish(...publication) {
       const outcome = await database.transaction(async (session) => publishDraft(session, ...publication));
       const [{ account, id }] = publication;
-      if (outcome.type === 'repeated') await purgeBatch(database, ownerOf(account, id));
+      if (outcome.type === 'repeated') await purgePostgresBatch(database, ownerOf(account, id));
       return outcome;
     },
 
     async discard(account, batchId) {
       const owner = ownerOf(account, batchId);
-      if ((await database.run('hideDraft', owner)) > 0) await purgeBatch(database, owner);
+      if ((await database.run('hideDraft', owner)) > 0) await purgePostgresBatch(database, owner);
     },
   };
 }
@@ -146,7 +146,7 @@ async function publishDraft(
 ): Promise<PublishOutcome> {
   const owner = ownerOf(batch.account, batch.id);
   const row = await session.first('lockRow', owner);
-  if (row?.['stage'] === 'batch') return { type: 'published', batch: recordOf(row) };
+  if (row?.['stage'] === 'batch') return { type: 'published', batch: storedBatch(row) };
   if (row?.['stage'] !== 'draft') throw new RangeError(`there is no draft "${batch.id}"`);
   if (idempotency !== undefined) {
     const { ttlMs } = idempotency;
@@ -241,7 +241,7 @@ const PAGE = 1_000;
  * @param keepsPlace - Whether its row stays for a while: a list may go on behind it.
  * @returns True when it was this call that deleted the last of it.
  */
-export async function purgeBatch(
+export async function purgePostgresBatch(
   database: PostgresDatabase,
   owner: BatchOwner,
   { keepsPlace = false }: { readonly keepsPlace?: boolean | undefined } = {},

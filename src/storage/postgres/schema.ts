@@ -27,7 +27,7 @@ export async function migrate<Name extends string>(
   database: PostgresDatabase<Name>,
   { schema, tables: { columns, migrationsOf }, mayMigrate }: SchemaUse,
 ): Promise<void> {
-  const tables = quoted(schema);
+  const tables = quotedName(schema);
   const migrations = migrationsOf(tables);
   const latest = migrations.length;
   const expected = { schema, columns, latest };
@@ -96,15 +96,15 @@ export function databaseAt<Name extends string>(
 }
 
 /** The name of a schema as it appears in statements, where some plain names mean something else. */
-export function quoted(schema: string): string {
+export function quotedName(schema: string): string {
   return `"${schema}"`;
 }
 
 async function createSchema(query: Query, schema: string): Promise<void> {
   const { rows } = await query('SELECT 1 FROM pg_namespace WHERE nspname = $1', [schema]);
-  if (rows.length === 0) await query(`CREATE SCHEMA ${quoted(schema)}`);
+  if (rows.length === 0) await query(`CREATE SCHEMA ${quotedName(schema)}`);
   await query(
-    `CREATE TABLE ${quoted(schema)}.migrations (version integer PRIMARY KEY, applied_at timestamptz NOT NULL DEFAULT now())`,
+    `CREATE TABLE ${quotedName(schema)}.migrations (version integer PRIMARY KEY, applied_at timestamptz NOT NULL DEFAULT now())`,
   );
 }
 
@@ -117,7 +117,7 @@ async function versionOf(query: Query, schema: string): Promise<number> {
     [schema],
   );
   if (there.length === 0) return 0;
-  const { rows } = await query(`SELECT max(version) AS version FROM ${quoted(schema)}.migrations`);
+  const { rows } = await query(`SELECT max(version) AS version FROM ${quotedName(schema)}.migrations`);
   return Number(rows[0]?.['version'] ?? 0);
 }
 
@@ -200,7 +200,7 @@ export const OPTIONS: OptionShape<PostgresStorageOptions> = {
 };
 
 /** Finds what is wrong with where a database is said to be. */
-export function checkOptions(options: PostgresStorageOptions, name: string): void {
+export function checkPostgresOptions(options: PostgresStorageOptions, name: string): void {
   const { pool, connectionString, schema } = options;
   const problems: ConfigProblem[] = [];
   if ((pool === undefined) === (connectionString === undefined)) {

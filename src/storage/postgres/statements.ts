@@ -294,7 +294,9 @@ export function workerStatements(schema: string) {
 }
 
 /** Name of a statement. */
-export type StatementName = keyof ReturnType<typeof accountStatements> | keyof ReturnType<typeof workerStatements>;
+export type PostgresStatementName =
+  | keyof ReturnType<typeof accountStatements>
+  | keyof ReturnType<typeof workerStatements>;
 
 /** A statement as the driver takes it, and the names of its values in their order. */
 export interface Statement {
@@ -303,10 +305,10 @@ export interface Statement {
 }
 
 /** All statements over the tables of a schema. */
-export function statementsOf(schema: string): Readonly<Record<StatementName, Statement>> {
+export function statementsOf(schema: string): Readonly<Record<PostgresStatementName, Statement>> {
   const texts = { ...accountStatements(schema), ...workerStatements(schema) };
   return Object.fromEntries(Object.entries(texts).map(([name, text]) => [name, numbered(text)])) as Readonly<
-    Record<StatementName, Statement>
+    Record<PostgresStatementName, Statement>
   >;
 }
 

@@ -5,7 +5,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import { setImmediate } from 'node:timers/promises';
 import { StorageError, type StorageErrorReason } from '../../contracts/storage-error.ts';
 import { retry } from '../../platform/retry.ts';
-import type { StatementName } from './statements.ts';
+import type { SqliteStatementName } from './statements.ts';
 
 /** Values for the names in a statement. */
 type Values = Readonly<Record<string, Sqlite.SQLInputValue>>;
@@ -40,7 +40,7 @@ const CHECK_UP_TO_BYTES = 32_000_000;
  * One file, opened. SQLite works while everything else waits, so whatever may take long is cut into slices, and a file
  * that another process holds is waited for without blocking.
  */
-export class SqliteConnection<Name extends string = StatementName> {
+export class SqliteConnection<Name extends string = SqliteStatementName> {
   readonly file: string;
   readonly #busyTimeoutMs: number;
   readonly #tables: SqliteTables<Name>;

@@ -3,10 +3,10 @@ import { type BatchStore, DuplicateCustomIdError, type PublishOutcome } from '..
 import {
   type BatchOwner,
   itemOf,
-  outcomeOf,
+  storedOutcome,
   ownerOf,
   publishedRecord,
-  recordOf,
+  storedBatch,
   recordText,
   storable,
   storedNumber,
@@ -23,7 +23,7 @@ export function sqliteRecords(connection: SqliteConnection, now: () => number): 
   return {
     async find(account, batchId) {
       const row = await connection.read(() => connection.first('findBatch', ownerOf(account, batchId)));
-      return row === undefined ? undefined : recordOf(row);
+      return row === undefined ? undefined : storedBatch(row);
     },
 
     async list(account, { limit, after, statuses, createdAfter, createdBefore }) {
@@ -37,7 +37,7 @@ export function sqliteRecords(connection: SqliteConnection, now: () => number): 
           createdBefore: createdBefore ?? Number.MAX_SAFE_INTEGER,
         }),
       );
-      const batches = rows.slice(0, limit).map(recordOf);
+      const batches = rows.slice(0, limit).map(storedBatch);
       if (batches.length > 0 || after === undefined) return { batches, more: rows.length > limit };
       const was = await connection.read(() =>
         connection.first('wasBatch', { account: storable(account), after: storable(after) }),
@@ -54,7 +54,7 @@ export function sqliteRecords(connection: SqliteConnection, now: () => number): 
     async outcomes(account, batchId, after, limit) {
       const values = { ...ownerOf(account, batchId), after, limit };
       const rows = await connection.read(() => connection.all('pageOutcomes', values));
-      return rows.map(outcomeOf);
+      return rows.map(storedOutcome);
     },
 
     async recount(account, batchId) {
@@ -72,7 +72,7 @@ export function sqliteRecords(connection: SqliteConnection, now: () => number): 
         connection.run('deleteKeys', owner);
         return true;
       });
-      if (hidden) await purgeBatch(connection, owner, { keepsPlace: true });
+      if (hidden) await purgeSqliteBatch(connection, owner, { keepsPlace: true });
       return hidden;
     },
   };
@@ -131,14 +131,14 @@ export function sqliteDrafts(connection: SqliteConnection, now: () => number): D
     async publish(...publication) {
       const outcome = await connection.write(() => publishDraft(connection, now(), ...publication));
       const [{ account, id }] = publication;
-      if (outcome.type === 'repeated') await purgeBatch(connection, ownerOf(account, id));
+      if (outcome.type === 'repeated') await purgeSqliteBatch(connection, ownerOf(account, id));
       return outcome;
     },
 
     async discard(account, batchId) {
       const owner = ownerOf(account, batchId);
       const hidden = await connection.write(() => connection.run('hideDraft', owner));
-      if (hidden > 0) await purgeBatch(connection, owner);
+      if (hidden > 0) await purgeSqliteBatch(connection, owner);
     },
   };
 }
@@ -151,7 +151,7 @@ function publishDraft(
 ): PublishOutcome {
   const owner = ownerOf(batch.account, batch.id);
   const row = connection.first('findRow', owner);
-  if (row?.['stage'] === 'batch') return { type: 'published', batch: recordOf(row) };
+  if (row?.['stage'] === 'batch') return { type: 'published', batch: storedBatch(row) };
   if (row?.['stage'] !== 'draft') throw new RangeError(`there is no draft "${batch.id}"`);
   if (idempotency !== undefined) {
     const { fingerprint, ttlMs } = idempotency;
@@ -185,7 +185,7 @@ function publishDraft(
  * @param keepsPlace - Whether its row stays for a while: a list may go on behind it.
  * @returns True when it was this call that deleted the last of it.
  */
-export async function purgeBatch(
+export async function purgeSqliteBatch(
   connection: SqliteConnection,
   owner: BatchOwner,
   { keepsPlace = false }: { readonly keepsPlace?: boolean | undefined } = {},

@@ -3,7 +3,7 @@ import type { KeyStore } from '../../contracts/key-store.ts';
 import { unknown, checkShape, type OptionShape } from '../../platform/option-kinds.ts';
 import { keyColumns, keyOfRow, storable } from '../stored-rows.ts';
 import { SqliteConnection } from './connection.ts';
-import { checkOptions } from './sqlite-storage.ts';
+import { checkSqliteOptions } from './sqlite-storage.ts';
 
 /** Options of {@link sqliteKeys}. */
 export interface SqliteKeysOptions {
@@ -53,7 +53,7 @@ const TABLES = {
 export function sqliteKeys(options: SqliteKeysOptions): KeyStore {
   checkShape<SqliteKeysOptions>(OPTIONS, options, 'sqliteKeys');
   const { file, busyTimeoutMs = 10_000 } = options;
-  checkOptions(file, busyTimeoutMs);
+  checkSqliteOptions(file, busyTimeoutMs);
   const connection = new SqliteConnection(file, busyTimeoutMs, TABLES);
   return {
     async find(hash) {

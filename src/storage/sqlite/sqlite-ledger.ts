@@ -21,7 +21,7 @@ import {
 } from '../ledger-rows.ts';
 import { storable } from '../stored-rows.ts';
 import { SqliteConnection } from './connection.ts';
-import { checkOptions } from './sqlite-storage.ts';
+import { checkSqliteOptions } from './sqlite-storage.ts';
 
 /** Options of {@link sqliteLedger}. */
 export interface SqliteLedgerOptions {
@@ -241,7 +241,7 @@ const APPLICATION_ID = 0x53424c47;
 export function sqliteLedger(options: SqliteLedgerOptions): Ledger {
   checkShape<SqliteLedgerOptions>(OPTIONS, options, 'sqliteLedger');
   const { file, keepDays = DEFAULT_KEEP_DAYS, busyTimeoutMs = 10_000, now = Date.now } = options;
-  checkOptions(file, busyTimeoutMs);
+  checkSqliteOptions(file, busyTimeoutMs);
   checkKeepDays(keepDays);
   const connection = new SqliteConnection(file, busyTimeoutMs, {
     keeps: 'the ledger',

@@ -3,7 +3,7 @@ import { unknown, callable, checkShape, type OptionShape } from '../../platform/
 import { ConfigError } from '../../protocol/router-error.ts';
 import type { BatchStore, ItemOutcome } from '../../contracts/batch-store.ts';
 import { type Row, SqliteConnection } from './connection.ts';
-import { purgeBatch, sqliteDrafts, sqliteRecords } from './records.ts';
+import { purgeSqliteBatch, sqliteDrafts, sqliteRecords } from './records.ts';
 import { APPLICATION_ID, MIGRATIONS, STATEMENTS } from './statements.ts';
 import {
   claimedItems,
@@ -60,7 +60,7 @@ const OPTIONS: OptionShape<SqliteStorageOptions> = { file: unknown, busyTimeoutM
 export function sqliteStorage(options: SqliteStorageOptions): BatchStore {
   checkShape<SqliteStorageOptions>(OPTIONS, options, 'sqliteStorage');
   const { file, busyTimeoutMs = BUSY_TIMEOUT_MS, now = Date.now } = options;
-  checkOptions(file, busyTimeoutMs);
+  checkSqliteOptions(file, busyTimeoutMs);
   const clock = (): number => Math.floor(now());
   const connection = new SqliteConnection(file, busyTimeoutMs, BATCH_TABLES);
   const files = sqliteFiles(connection, clock);
@@ -80,7 +80,7 @@ export function sqliteStorage(options: SqliteStorageOptions): BatchStore {
 }
 
 /** Finds what is wrong with the place of a file. */
-export function checkOptions(file: unknown, busyTimeoutMs: unknown): void {
+export function checkSqliteOptions(file: unknown, busyTimeoutMs: unknown): void {
   const problems = [];
   if (typeof file !== 'string' || file === '' || file.startsWith(':') || file.startsWith('file:')) {
     problems.push({ path: 'file', problem: 'must be the path of a file; memoryStorage() keeps batches in memory' });
@@ -259,7 +259,7 @@ function sqliteTasks(connection: SqliteConnection, now: () => number): Tasks {
         });
       });
       let deleted = 0;
-      for (const owner of found) if (await purgeBatch(connection, owner)) deleted += 1;
+      for (const owner of found) if (await purgeSqliteBatch(connection, owner)) deleted += 1;
       return deleted;
     },
   };

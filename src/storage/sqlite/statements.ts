@@ -255,7 +255,10 @@ export const WORKER_STATEMENTS = {
 } as const;
 
 /** Name of a statement. */
-export type StatementName = keyof typeof ACCOUNT_STATEMENTS | keyof typeof WORKER_STATEMENTS;
+export type SqliteStatementName = keyof typeof ACCOUNT_STATEMENTS | keyof typeof WORKER_STATEMENTS;
 
 /** All statements by name. */
-export const STATEMENTS: Readonly<Record<StatementName, string>> = { ...ACCOUNT_STATEMENTS, ...WORKER_STATEMENTS };
+export const STATEMENTS: Readonly<Record<SqliteStatementName, string>> = {
+  ...ACCOUNT_STATEMENTS,
+  ...WORKER_STATEMENTS,
+};

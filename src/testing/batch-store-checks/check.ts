@@ -64,7 +64,7 @@ interface SharedBench extends Bench {
 }
 
 /** Makes a check. */
-export function check(name: string, body: (store: BatchStore, bench: Bench) => Promise<void>): BatchStoreCheck {
+export function storeCheck(name: string, body: (store: BatchStore, bench: Bench) => Promise<void>): BatchStoreCheck {
   return {
     name,
     needsSharing: false,
@@ -115,7 +115,7 @@ export const CHECKED_ACCOUNT = 'acme';
 /** The batch of checks that need only one. */
 export const BATCH = 'batch_1';
 /** Milliseconds of a lease that does not end during a check. */
-export const LONG_MS = 600_000;
+export const LONG_LEASE_MS = 600_000;
 /** Milliseconds of a lease whose end a check waits for. */
 export const SHORT_MS = 40;
 /** Milliseconds after which such a lease has ended for sure. */
@@ -195,7 +195,7 @@ interface Claiming {
 export function claim(
   store: BatchStore,
   token: string,
-  { limit = 100, leaseMs = LONG_MS, account = CHECKED_ACCOUNT, id = BATCH, indexes }: Claiming = {},
+  { limit = 100, leaseMs = LONG_LEASE_MS, account = CHECKED_ACCOUNT, id = BATCH, indexes }: Claiming = {},
 ): Promise<readonly ClaimedItem[]> {
   return store.claimItems(account, id, { limit, leaseMs, token, indexes });
 }
@@ -204,14 +204,14 @@ export function claim(
 export async function claimTask(
   store: BatchStore,
   token = 'worker',
-  leaseMs = LONG_MS,
+  leaseMs = LONG_LEASE_MS,
 ): Promise<ClaimedTask | undefined> {
   const [task] = await store.claimTasks({ limit: 1, leaseMs, token });
   return task;
 }
 
 /** Claims a task that must be there. */
-export async function expectTask(store: BatchStore, token = 'worker', leaseMs = LONG_MS): Promise<ClaimedTask> {
+export async function expectTask(store: BatchStore, token = 'worker', leaseMs = LONG_LEASE_MS): Promise<ClaimedTask> {
   const task = await claimTask(store, token, leaseMs);
   if (task === undefined) throw new Error('there is a task to claim');
   return task;
@@ -223,11 +223,11 @@ export function answered(index: number, body: JsonValue = { said: index }): Item
 }
 
 /** Why a request has no answer. */
-export const REFUSED: BatchItemError = { message: 'No', param: null, type: null, error_type: 'batch_expired' };
+export const ITEM_ERROR: BatchItemError = { message: 'No', param: null, type: null, error_type: 'batch_expired' };
 
 /** A failure. */
 export function refused(index: number): ItemOutcome {
-  return { index, resultId: `batch_req_${index}`, error: REFUSED };
+  return { index, resultId: `batch_req_${index}`, error: ITEM_ERROR };
 }
 
 /** Id of a result that is made for a request that never came back. */
@@ -241,6 +241,6 @@ export function indexesOf(items: readonly { readonly index: number }[]): readonl
 }
 
 /** Numbers from small to large. */
-export function inOrder(numbers: readonly number[]): readonly number[] {
+export function ascending(numbers: readonly number[]): readonly number[] {
   return numbers.toSorted((left, right) => left - right);
 }

@@ -6,13 +6,13 @@ import {
   answered,
   BATCH,
   type BatchStoreCheck,
-  check,
+  storeCheck,
   claim,
   draftRecord,
   expectRejected,
   indexesOf,
   makeBatch,
-  LONG_MS,
+  LONG_LEASE_MS,
   PAST_SHORT_MS,
   SHORT_MS,
   someItems,
@@ -20,15 +20,18 @@ import {
 import type { BatchStore } from '../../contracts/batch-store.ts';
 
 const statusChecks = BATCH_STATUSES.map((status) =>
-  check(`${status === 'in_progress' ? 'claims' : 'claims nothing'} while the batch is ${status}`, async (store) => {
-    await makeBatch(store, { record: { status } });
-    expectSame((await claim(store, 't')).length, status === 'in_progress' ? 3 : 0, 'how many were claimed');
-  }),
+  storeCheck(
+    `${status === 'in_progress' ? 'claims' : 'claims nothing'} while the batch is ${status}`,
+    async (store) => {
+      await makeBatch(store, { record: { status } });
+      expectSame((await claim(store, 't')).length, status === 'in_progress' ? 3 : 0, 'how many were claimed');
+    },
+  ),
 );
 
 const namedStatusChecks = BATCH_STATUSES.map((status) => {
   const open = status === 'in_progress' || status === 'cancelling';
-  return check(`${open ? 'claims' : 'claims nothing'} by index while the batch is ${status}`, async (store) => {
+  return storeCheck(`${open ? 'claims' : 'claims nothing'} by index while the batch is ${status}`, async (store) => {
     await makeBatch(store, { record: { status } });
     expectSame((await claim(store, 't', { indexes: [1, 2] })).length, open ? 2 : 0, 'how many were claimed');
   });
@@ -36,7 +39,7 @@ const namedStatusChecks = BATCH_STATUSES.map((status) => {
 
 /** Checks of who may run which request. */
 export const claimingChecks: readonly BatchStoreCheck[] = [
-  check('claims requests in their order', async (store) => {
+  storeCheck('claims requests in their order', async (store) => {
     await makeBatch(store, { items: 5 });
     expectSame(indexesOf(await claim(store, 'a', { limit: 2 })), [0, 1], 'the first');
     expectSame(indexesOf(await claim(store, 'b', { limit: 2 })), [2, 3], 'the second');
@@ -44,7 +47,7 @@ export const claimingChecks: readonly BatchStoreCheck[] = [
     expectSame(await claim(store, 'd', { limit: 2 }), [], 'the fourth');
   }),
 
-  check('gives what was claimed as it was added, with its first attempt', async (store) => {
+  storeCheck('gives what was claimed as it was added, with its first attempt', async (store) => {
     await makeBatch(store, { items: 1 });
     const expected = { index: 0, customId: 'custom-0', body: '{"say":0}', attempts: 1 };
     expectSame(await claim(store, 't'), [expected], 'what was claimed');
@@ -53,7 +56,7 @@ export const claimingChecks: readonly BatchStoreCheck[] = [
   ...statusChecks,
   ...namedStatusChecks,
 
-  check('claims by index what is there, free and without an outcome', async (store) => {
+  storeCheck('claims by index what is there, free and without an outcome', async (store) => {
     await makeBatch(store, { items: 6 });
     await claim(store, 'a', { limit: 1 });
     await claim(store, 'b', { indexes: [2] });
@@ -63,25 +66,25 @@ export const claimingChecks: readonly BatchStoreCheck[] = [
     expectSame(indexesOf(await claim(store, 'e')), [1, 4], 'what is left');
   }),
 
-  check('claims nothing of a batch that is not there', async (store) => {
+  storeCheck('claims nothing of a batch that is not there', async (store) => {
     expectSame(await claim(store, 't', { id: 'batch_0' }), [], 'what was claimed');
   }),
 
-  check('claims nothing of another batch', async (store) => {
+  storeCheck('claims nothing of another batch', async (store) => {
     await makeBatch(store, { id: 'batch_1' });
     await makeBatch(store, { id: 'batch_2' });
     await claim(store, 'a', { id: 'batch_1' });
     expectSame((await claim(store, 'b', { id: 'batch_2' })).length, 3, 'how many of the other are left');
   }),
 
-  check('claims nothing that has an outcome', async (store) => {
+  storeCheck('claims nothing that has an outcome', async (store) => {
     await makeBatch(store);
     await claim(store, 'a', { limit: 2 });
     await store.storeOutcomes(CHECKED_ACCOUNT, BATCH, 'a', [answered(0), answered(1)]);
     expectSame(indexesOf(await claim(store, 'b')), [2], 'what is left');
   }),
 
-  check('claims again when a lease has ended, and counts it', async (store, { pass }) => {
+  storeCheck('claims again when a lease has ended, and counts it', async (store, { pass }) => {
     await makeBatch(store, { items: 2 });
     await claim(store, 'a', { leaseMs: SHORT_MS });
     expectSame(await claim(store, 'b'), [], 'what can be claimed meanwhile');
@@ -97,7 +100,7 @@ export const claimingChecks: readonly BatchStoreCheck[] = [
     );
   }),
 
-  check('claims what fell back before what comes after it', async (store, { pass }) => {
+  storeCheck('claims what fell back before what comes after it', async (store, { pass }) => {
     await makeBatch(store, { items: 4 });
     await claim(store, 'a', { limit: 1, leaseMs: SHORT_MS });
     await claim(store, 'b', { limit: 1 });
@@ -105,7 +108,7 @@ export const claimingChecks: readonly BatchStoreCheck[] = [
     expectSame(indexesOf(await claim(store, 'c', { limit: 2 })), [0, 2], 'what is claimed then');
   }),
 
-  check('counts every attempt', async (store, { pass }) => {
+  storeCheck('counts every attempt', async (store, { pass }) => {
     await makeBatch(store, { items: 1 });
     for (const attempt of [1, 2, 3]) {
       expectSame((await claim(store, `t${attempt}`, { leaseMs: SHORT_MS }))[0]?.attempts, attempt, 'the attempts');
@@ -113,7 +116,7 @@ export const claimingChecks: readonly BatchStoreCheck[] = [
     }
   }),
 
-  check('renews leases, so that they do not end', async (store, { pass }) => {
+  storeCheck('renews leases, so that they do not end', async (store, { pass }) => {
     await makeBatch(store);
     await claim(store, 'a', { leaseMs: 200 });
     expectSame(await store.renewItems(CHECKED_ACCOUNT, BATCH, 'a', 600_000), 3, 'how many were renewed');
@@ -122,7 +125,7 @@ export const claimingChecks: readonly BatchStoreCheck[] = [
     expectSame(await store.storeOutcomes(CHECKED_ACCOUNT, BATCH, 'a', [answered(0)]), [0], 'what is stored');
   }),
 
-  check('counts a renewed lease from now', async (store, { pass }) => {
+  storeCheck('counts a renewed lease from now', async (store, { pass }) => {
     await makeBatch(store);
     await claim(store, 'a');
     await store.renewItems(CHECKED_ACCOUNT, BATCH, 'a', SHORT_MS);
@@ -130,7 +133,7 @@ export const claimingChecks: readonly BatchStoreCheck[] = [
     expectSame((await claim(store, 'b')).length, 3, 'how many can be claimed');
   }),
 
-  check('renews a lease that has ended, of what nobody else has claimed', async (store, { pass }) => {
+  storeCheck('renews a lease that has ended, of what nobody else has claimed', async (store, { pass }) => {
     await makeBatch(store);
     await claim(store, 'a', { leaseMs: SHORT_MS });
     await pass(PAST_SHORT_MS);
@@ -139,7 +142,7 @@ export const claimingChecks: readonly BatchStoreCheck[] = [
     expectSame(await claim(store, 'c'), [], 'what can be claimed');
   }),
 
-  check('releases what nobody else has claimed after the lease has ended', async (store, { pass }) => {
+  storeCheck('releases what nobody else has claimed after the lease has ended', async (store, { pass }) => {
     await makeBatch(store, { items: 1 });
     await claim(store, 'a', { leaseMs: SHORT_MS });
     await pass(PAST_SHORT_MS);
@@ -147,7 +150,7 @@ export const claimingChecks: readonly BatchStoreCheck[] = [
     expectSame((await claim(store, 'b'))[0]?.attempts, 1, 'the attempts');
   }),
 
-  check('renews the leases of no other token', async (store) => {
+  storeCheck('renews the leases of no other token', async (store) => {
     await makeBatch(store, { items: 4 });
     await claim(store, 'a', { limit: 3 });
     await claim(store, 'b', { limit: 1 });
@@ -155,14 +158,14 @@ export const claimingChecks: readonly BatchStoreCheck[] = [
     expectSame(await store.renewItems(CHECKED_ACCOUNT, BATCH, 'c', 1_000), 0, 'how many are of a stranger');
   }),
 
-  check('renews nothing that has an outcome', async (store) => {
+  storeCheck('renews nothing that has an outcome', async (store) => {
     await makeBatch(store);
     await claim(store, 'a');
     await store.storeOutcomes(CHECKED_ACCOUNT, BATCH, 'a', [answered(1)]);
     expectSame(await store.renewItems(CHECKED_ACCOUNT, BATCH, 'a', 1_000), 2, 'how many were renewed');
   }),
 
-  check('releases what was not run, as if it had not been claimed', async (store) => {
+  storeCheck('releases what was not run, as if it had not been claimed', async (store) => {
     await makeBatch(store);
     await claim(store, 'a');
     await store.storeOutcomes(CHECKED_ACCOUNT, BATCH, 'a', [answered(1)]);
@@ -178,7 +181,7 @@ export const claimingChecks: readonly BatchStoreCheck[] = [
     );
   }),
 
-  check('releases twice without counting twice', async (store) => {
+  storeCheck('releases twice without counting twice', async (store) => {
     await makeBatch(store, { items: 1 });
     await claim(store, 'a');
     await store.releaseItems(CHECKED_ACCOUNT, BATCH, 'a');
@@ -186,7 +189,7 @@ export const claimingChecks: readonly BatchStoreCheck[] = [
     expectSame((await claim(store, 'b'))[0]?.attempts, 1, 'the attempts');
   }),
 
-  check('releases nothing that fell to somebody else', async (store, { pass }) => {
+  storeCheck('releases nothing that fell to somebody else', async (store, { pass }) => {
     await makeBatch(store, { items: 1 });
     await claim(store, 'a', { leaseMs: SHORT_MS });
     await pass(PAST_SHORT_MS);
@@ -196,7 +199,7 @@ export const claimingChecks: readonly BatchStoreCheck[] = [
     expectSame(await store.renewItems(CHECKED_ACCOUNT, BATCH, 'b', 1_000), 1, 'what the second still holds');
   }),
 
-  check('claims each request once, however many claim at once', async (store) => {
+  storeCheck('claims each request once, however many claim at once', async (store) => {
     await makeBatch(store, { items: 100 });
     const claimed = await Promise.all(
       Array.from({ length: 12 }, (_, index) => claim(store, `t${index}`, { limit: 10 })),
@@ -207,13 +210,13 @@ export const claimingChecks: readonly BatchStoreCheck[] = [
     expectSame(indexes.length + left.length, 100, 'how many there are');
   }),
 
-  check('claims only requests that nobody has claimed, where that is wanted', async (store, { pass }) => {
+  storeCheck('claims only requests that nobody has claimed, where that is wanted', async (store, { pass }) => {
     await makeBatch(store, { items: 4 });
     await store.claimItems(CHECKED_ACCOUNT, BATCH, { limit: 2, leaseMs: SHORT_MS, token: 'a' });
     await pass(PAST_SHORT_MS);
     const fresh = await store.claimItems(CHECKED_ACCOUNT, BATCH, {
       limit: 10,
-      leaseMs: LONG_MS,
+      leaseMs: LONG_LEASE_MS,
       token: 'b',
       fresh: true,
     });
@@ -221,7 +224,7 @@ export const claimingChecks: readonly BatchStoreCheck[] = [
     expectSame(indexesOf(await claim(store, 'c')), [0, 1], 'what is left for others');
   }),
 
-  check('finds batches that are shared and have requests that nobody has claimed', async (store) => {
+  storeCheck('finds batches that are shared and have requests that nobody has claimed', async (store) => {
     await makeBatch(store, { account: 'a', items: 2, record: { shared: true } });
     await makeBatch(store, { account: 'b', items: 2 });
     await makeBatch(store, { account: 'c', items: 2, record: { shared: true, status: 'cancelling' } });
@@ -232,7 +235,7 @@ export const claimingChecks: readonly BatchStoreCheck[] = [
     expectSame(await store.findShared(10), [], 'what is left when all were claimed');
   }),
 
-  check('takes times with fractions', async (store) => {
+  storeCheck('takes times with fractions', async (store) => {
     await makeBatch(store, { record: { deleteAt: 99_999.25, expiresAt: 10.5 }, effects: ['run'] });
     expectSame((await claim(store, 'a', { leaseMs: 1_000.5 })).length, 3, 'how many were claimed');
     expectSame(await store.renewItems(CHECKED_ACCOUNT, BATCH, 'a', 1_000.25), 3, 'how many were renewed');
@@ -250,11 +253,11 @@ function sweep(store: BatchStore, { draftMs = 600_000, limit = 100 } = {}): Prom
 
 /** Checks of deleting what is over its time. */
 export const sweepChecks: readonly BatchStoreCheck[] = [
-  check('sweeps nothing where there is nothing', async (store) => {
+  storeCheck('sweeps nothing where there is nothing', async (store) => {
     expectSame(await sweep(store), 0, 'how many were deleted');
   }),
 
-  check('sweeps ended batches that are over their time', async (store, { pass }) => {
+  storeCheck('sweeps ended batches that are over their time', async (store, { pass }) => {
     await makeBatch(store, { record: ENDED, effects: ['notify'] });
     expectSame(await sweep(store), 0, 'how many were deleted before');
     await pass(PAST_SHORT_MS);
@@ -265,21 +268,21 @@ export const sweepChecks: readonly BatchStoreCheck[] = [
     expectSame(await sweep(store), 0, 'how many were deleted again');
   }),
 
-  check('sweeps no batch that has not ended', async (store, { pass }) => {
+  storeCheck('sweeps no batch that has not ended', async (store, { pass }) => {
     await makeBatch(store, { record: { ...ENDED, status: 'in_progress' } });
     await pass(PAST_SHORT_MS);
     expectSame(await sweep(store), 0, 'how many were deleted');
     expectHolds((await store.find(CHECKED_ACCOUNT, BATCH)) !== undefined, 'the batch is still there');
   }),
 
-  check('sweeps a batch by the time that was saved last', async (store, { pass }) => {
+  storeCheck('sweeps a batch by the time that was saved last', async (store, { pass }) => {
     const batch = await makeBatch(store, { record: ENDED });
     await store.save({ ...batch, deleteAt: batch.createdAt + 600_000, revision: 2 }, []);
     await pass(PAST_SHORT_MS);
     expectSame(await sweep(store), 0, 'how many were deleted');
   }),
 
-  check('sweeps drafts that nobody went on with', async (store, { pass }) => {
+  storeCheck('sweeps drafts that nobody went on with', async (store, { pass }) => {
     await store.openDraft(CHECKED_ACCOUNT, BATCH);
     await store.addItems(CHECKED_ACCOUNT, BATCH, someItems(3));
     expectSame(await sweep(store, { draftMs: 600_000 }), 0, 'how many were deleted before');
@@ -288,7 +291,7 @@ export const sweepChecks: readonly BatchStoreCheck[] = [
     await expectRejected(store.publish(draftRecord(), []), 'RangeError', 'publishing it');
   }),
 
-  check('sweeps no draft that is added to', async (store, { pass }) => {
+  storeCheck('sweeps no draft that is added to', async (store, { pass }) => {
     await store.openDraft(CHECKED_ACCOUNT, BATCH);
     await pass(200);
     await store.addItems(CHECKED_ACCOUNT, BATCH, someItems(1));
@@ -296,7 +299,7 @@ export const sweepChecks: readonly BatchStoreCheck[] = [
     expectSame((await store.publish(draftRecord(), [])).type, 'published', 'what publishing came to');
   }),
 
-  check('sweeps a little at a time', async (store, { pass }) => {
+  storeCheck('sweeps a little at a time', async (store, { pass }) => {
     for (let index = 0; index < 5; index += 1) {
       await makeBatch(store, { id: `batch_${index}`, items: 2, record: ENDED });
     }
@@ -309,14 +312,14 @@ export const sweepChecks: readonly BatchStoreCheck[] = [
     expectSame(swept, [2, 2, 1], 'how many were deleted each time');
   }),
 
-  check('sweeps large batches', async (store, { pass }) => {
+  storeCheck('sweeps large batches', async (store, { pass }) => {
     await makeBatch(store, { items: 1_500, record: ENDED });
     await pass(PAST_SHORT_MS);
     expectSame(await sweep(store), 1, 'how many were deleted');
     expectSame(await store.items(CHECKED_ACCOUNT, BATCH, -1, 10), [], 'its requests');
   }),
 
-  check('sweeps the batches of every account, and those alone that are over', async (store, { pass }) => {
+  storeCheck('sweeps the batches of every account, and those alone that are over', async (store, { pass }) => {
     await makeBatch(store, { account: 'a', record: ENDED });
     await makeBatch(store, { account: 'b', record: ENDED });
     await makeBatch(store, { account: 'c', record: { ...ENDED, deleteAt: 600_000 } });
@@ -325,7 +328,7 @@ export const sweepChecks: readonly BatchStoreCheck[] = [
     expectHolds((await store.find('c', BATCH)) !== undefined, 'the third is still there');
   }),
 
-  check('sweeps at several places at once without an error', async (store, { pass }) => {
+  storeCheck('sweeps at several places at once without an error', async (store, { pass }) => {
     for (let index = 0; index < 6; index += 1) {
       await makeBatch(store, { id: `batch_${index}`, items: 20, record: ENDED });
     }
@@ -335,7 +338,7 @@ export const sweepChecks: readonly BatchStoreCheck[] = [
     expectSame((await store.list(CHECKED_ACCOUNT, { limit: 10 })).batches, [], 'what is left');
   }),
 
-  check('makes way for a key with the batch that it sweeps', async (store, { pass }) => {
+  storeCheck('makes way for a key with the batch that it sweeps', async (store, { pass }) => {
     const key = { key: 'key-1', fingerprint: 'same', ttlMs: 600_000 };
     for (const id of ['batch_1', 'batch_2']) {
       await store.openDraft(CHECKED_ACCOUNT, id);

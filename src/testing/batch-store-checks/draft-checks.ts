@@ -4,7 +4,7 @@ import {
   CHECKED_ACCOUNT,
   BATCH,
   type BatchStoreCheck,
-  check,
+  storeCheck,
   claimTask,
   draftRecord,
   expectRejected,
@@ -17,25 +17,25 @@ import {
 
 /** Checks of batches that are being made. */
 export const draftChecks: readonly BatchStoreCheck[] = [
-  check('can be opened again', async (store) => {
+  storeCheck('can be opened again', async (store) => {
     await makeBatch(store);
     await Promise.all([store.open(), store.open()]);
     expectHolds((await store.find(CHECKED_ACCOUNT, BATCH)) !== undefined, 'the batch is still there');
   }),
 
-  check('can be closed twice', async (store) => {
+  storeCheck('can be closed twice', async (store) => {
     await store.close();
     await store.close();
   }),
 
-  check('tells a time that passes', async (store, { pass }) => {
+  storeCheck('tells a time that passes', async (store, { pass }) => {
     const before = await store.now();
     await pass(30);
     const passed = (await store.now()) - before;
     expectHolds(passed >= 29 && passed < 10_000, `about 30 ms pass, and not ${passed}`);
   }),
 
-  check('shows nothing of a draft', async (store) => {
+  storeCheck('shows nothing of a draft', async (store) => {
     await store.openDraft(CHECKED_ACCOUNT, BATCH);
     await store.addItems(CHECKED_ACCOUNT, BATCH, someItems(2));
     expectSame(await store.find(CHECKED_ACCOUNT, BATCH), undefined, 'the batch');
@@ -46,7 +46,7 @@ export const draftChecks: readonly BatchStoreCheck[] = [
     expectSame(await store.nextTaskIn(), undefined, 'the next task');
   }),
 
-  check('neither saves, removes, claims nor fails anything of a draft', async (store) => {
+  storeCheck('neither saves, removes, claims nor fails anything of a draft', async (store) => {
     await store.openDraft(CHECKED_ACCOUNT, BATCH);
     await store.addItems(CHECKED_ACCOUNT, BATCH, someItems(2));
     expectSame(await store.save(draftRecord({ revision: 1 }), []), false, 'saving it');
@@ -60,7 +60,7 @@ export const draftChecks: readonly BatchStoreCheck[] = [
     expectSame(failed, 0, 'what is failed');
   }),
 
-  check('makes a draft a batch with the times of its own clock', async (store) => {
+  storeCheck('makes a draft a batch with the times of its own clock', async (store) => {
     const before = await store.now();
     const batch = await makeBatch(store, { record: { deleteAt: 5_000, expiresAt: 700 } });
     const after = await store.now();
@@ -70,12 +70,12 @@ export const draftChecks: readonly BatchStoreCheck[] = [
     expectSame(await store.find(CHECKED_ACCOUNT, BATCH), batch, 'the batch that is found');
   }),
 
-  check('counts the requests of a batch', async (store) => {
+  storeCheck('counts the requests of a batch', async (store) => {
     const batch = await makeBatch(store, { items: 7, record: { counts: { total: 1, completed: 5, failed: 9 } } });
     expectSame(batch.counts, { total: 7, completed: 0, failed: 0 }, 'the counts');
   }),
 
-  check('keeps everything that a record says', async (store) => {
+  storeCheck('keeps everything that a record says', async (store) => {
     const batch = await makeBatch(store, {
       record: {
         endpoint: '/v1/embeddings',
@@ -94,7 +94,7 @@ export const draftChecks: readonly BatchStoreCheck[] = [
     expectSame(batch.revision, 41, 'its revision');
   }),
 
-  check('takes requests in several calls', async (store) => {
+  storeCheck('takes requests in several calls', async (store) => {
     await store.openDraft(CHECKED_ACCOUNT, BATCH);
     for (const from of [0, 3, 6]) await store.addItems(CHECKED_ACCOUNT, BATCH, someItems(3, from));
     await store.addItems(CHECKED_ACCOUNT, BATCH, []);
@@ -102,7 +102,7 @@ export const draftChecks: readonly BatchStoreCheck[] = [
     expectSame(await store.items(CHECKED_ACCOUNT, BATCH, -1, 100), someItems(9), 'its requests');
   }),
 
-  check('takes bodies as bytes in memory that is used again afterwards', async (store) => {
+  storeCheck('takes bodies as bytes in memory that is used again afterwards', async (store) => {
     await store.openDraft(CHECKED_ACCOUNT, BATCH);
     const texts = ['{"text":"größer 👋"}', '{}', '{"a":"\\u0000 and \\\\"}'];
     const memory = new TextEncoder().encode(texts.join(''));
@@ -123,13 +123,13 @@ export const draftChecks: readonly BatchStoreCheck[] = [
     );
   }),
 
-  check('publishes a draft with no requests', async (store) => {
+  storeCheck('publishes a draft with no requests', async (store) => {
     await store.openDraft(CHECKED_ACCOUNT, BATCH);
     const outcome = await store.publish(draftRecord(), []);
     expectSame(outcome.type === 'published' && outcome.batch.counts.total, 0, 'the number of requests');
   }),
 
-  check('names both requests that have the same custom id', async (store) => {
+  storeCheck('names both requests that have the same custom id', async (store) => {
     await store.openDraft(CHECKED_ACCOUNT, BATCH);
     const [first, ...rest] = someItems(5);
     const doubled = [first, ...rest].map((item, index) => ({ index, customId: '', body: '{}', ...item }));
@@ -142,7 +142,7 @@ export const draftChecks: readonly BatchStoreCheck[] = [
     expectSame(reported, [1, 4], 'the indexes that are told');
   }),
 
-  check('names both requests when they came in different calls', async (store) => {
+  storeCheck('names both requests when they came in different calls', async (store) => {
     await store.openDraft(CHECKED_ACCOUNT, BATCH);
     await store.addItems(CHECKED_ACCOUNT, BATCH, someItems(10));
     const second = [{ index: 10, customId: 'custom-7', body: '{}' }];
@@ -155,7 +155,7 @@ export const draftChecks: readonly BatchStoreCheck[] = [
     expectSame(reported, [7, 10], 'the indexes that are told');
   }),
 
-  check('discards a draft after an error, and takes its name again', async (store) => {
+  storeCheck('discards a draft after an error, and takes its name again', async (store) => {
     await store.openDraft(CHECKED_ACCOUNT, BATCH);
     await store.addItems(CHECKED_ACCOUNT, BATCH, someItems(3));
     await expectRejected(
@@ -168,13 +168,13 @@ export const draftChecks: readonly BatchStoreCheck[] = [
     expectSame((await store.items(CHECKED_ACCOUNT, BATCH, -1, 10)).length, 2, 'the number of requests');
   }),
 
-  check('lets two batches use the same custom ids', async (store) => {
+  storeCheck('lets two batches use the same custom ids', async (store) => {
     await makeBatch(store, { id: 'batch_1' });
     await makeBatch(store, { id: 'batch_2' });
     expectSame((await store.items(CHECKED_ACCOUNT, 'batch_2', -1, 10)).length, 3, 'the number of requests');
   }),
 
-  check('adds to no draft that is not there', async (store) => {
+  storeCheck('adds to no draft that is not there', async (store) => {
     await expectRejected(store.addItems(CHECKED_ACCOUNT, BATCH, someItems(1)), 'RangeError', 'adding to nothing');
     await store.openDraft(CHECKED_ACCOUNT, BATCH);
     await store.discard(CHECKED_ACCOUNT, BATCH);
@@ -185,18 +185,18 @@ export const draftChecks: readonly BatchStoreCheck[] = [
     );
   }),
 
-  check('adds nothing to a batch', async (store) => {
+  storeCheck('adds nothing to a batch', async (store) => {
     await makeBatch(store);
     await expectRejected(store.addItems(CHECKED_ACCOUNT, BATCH, someItems(1, 3)), 'RangeError', 'adding to a batch');
     expectSame((await store.items(CHECKED_ACCOUNT, BATCH, -1, 10)).length, 3, 'the number of requests');
   }),
 
-  check('publishes no draft that is not there', async (store) => {
+  storeCheck('publishes no draft that is not there', async (store) => {
     await expectRejected(store.publish(draftRecord(), ['validate']), 'RangeError', 'publishing nothing');
     expectSame(await claimTask(store), undefined, 'a task');
   }),
 
-  check('opens the same draft again without losing what is in it', async (store) => {
+  storeCheck('opens the same draft again without losing what is in it', async (store) => {
     await store.openDraft(CHECKED_ACCOUNT, BATCH);
     await store.addItems(CHECKED_ACCOUNT, BATCH, someItems(2));
     await store.openDraft(CHECKED_ACCOUNT, BATCH);
@@ -204,13 +204,13 @@ export const draftChecks: readonly BatchStoreCheck[] = [
     expectSame((await store.items(CHECKED_ACCOUNT, BATCH, -1, 10)).length, 2, 'the number of requests');
   }),
 
-  check('opens no draft in the place of a batch', async (store) => {
+  storeCheck('opens no draft in the place of a batch', async (store) => {
     await makeBatch(store);
     await expectRejected(store.openDraft(CHECKED_ACCOUNT, BATCH), 'RangeError', 'a draft with the id of a batch');
     expectSame((await store.items(CHECKED_ACCOUNT, BATCH, -1, 10)).length, 3, 'the number of requests');
   }),
 
-  check('discards nothing but drafts, and those more than once', async (store) => {
+  storeCheck('discards nothing but drafts, and those more than once', async (store) => {
     await makeBatch(store);
     await store.discard(CHECKED_ACCOUNT, BATCH);
     expectHolds((await store.find(CHECKED_ACCOUNT, BATCH)) !== undefined, 'the batch is still there');
@@ -220,7 +220,7 @@ export const draftChecks: readonly BatchStoreCheck[] = [
     await store.discard(CHECKED_ACCOUNT, 'batch_3');
   }),
 
-  check('publishes again without changing anything', async (store) => {
+  storeCheck('publishes again without changing anything', async (store) => {
     await makeBatch(store, { effects: ['validate'] });
     await store.finishTask(await expectTask(store));
     const changed = await store.find(CHECKED_ACCOUNT, BATCH);
@@ -229,7 +229,7 @@ export const draftChecks: readonly BatchStoreCheck[] = [
     expectSame(await claimTask(store), undefined, 'a second task');
   }),
 
-  check('gives a new batch its tasks, due at once', async (store) => {
+  storeCheck('gives a new batch its tasks, due at once', async (store) => {
     const batch = await makeBatch(store, { effects: ['validate', 'notify'] });
     const tasks = await store.claimTasks({ limit: 10, leaseMs: 1_000, token: 't' });
     expectSame(tasks.map(({ effect }) => effect).toSorted(), ['notify', 'validate'], 'the tasks');
@@ -256,20 +256,20 @@ async function create(store: BatchStore, creation: Creation): Promise<PublishOut
 
 /** Checks of keys under which the same batch is created again. */
 export const idempotencyChecks: readonly BatchStoreCheck[] = [
-  check('creates one batch under a key', async (store) => {
+  storeCheck('creates one batch under a key', async (store) => {
     expectSame((await create(store, { id: 'batch_1' })).type, 'published', 'the first');
     const second = await create(store, { id: 'batch_2' });
     expectSame(second, { type: 'repeated', batchId: 'batch_1', sameContent: true }, 'the second');
     expectSame((await store.list(CHECKED_ACCOUNT, { limit: 10 })).batches.length, 1, 'the number of batches');
   }),
 
-  check('says when a key comes with other content', async (store) => {
+  storeCheck('says when a key comes with other content', async (store) => {
     await create(store, { id: 'batch_1' });
     const second = await create(store, { id: 'batch_2', fingerprint: 'other' });
     expectSame(second, { type: 'repeated', batchId: 'batch_1', sameContent: false }, 'the second');
   }),
 
-  check('removes the draft of a repetition, and does nothing for it', async (store) => {
+  storeCheck('removes the draft of a repetition, and does nothing for it', async (store) => {
     await create(store, { id: 'batch_1' });
     await store.claimTasks({ limit: 1, leaseMs: 600_000, token: 't' });
     await create(store, { id: 'batch_2' });
@@ -277,7 +277,7 @@ export const idempotencyChecks: readonly BatchStoreCheck[] = [
     expectSame(await claimTask(store), undefined, 'a task for it');
   }),
 
-  check('knows its own batch again when a key is published twice', async (store) => {
+  storeCheck('knows its own batch again when a key is published twice', async (store) => {
     await create(store, { id: 'batch_1' });
     const key = { key: 'key-1', fingerprint: 'same', ttlMs: 600_000 };
     const again = await store.publish(draftRecord({ id: 'batch_1' }), ['notify'], key);
@@ -285,19 +285,19 @@ export const idempotencyChecks: readonly BatchStoreCheck[] = [
     expectSame((await store.items(CHECKED_ACCOUNT, 'batch_1', -1, 10)).length, 2, 'the number of requests');
   }),
 
-  check('keeps the keys of accounts apart', async (store) => {
+  storeCheck('keeps the keys of accounts apart', async (store) => {
     await create(store, { id: 'batch_1', account: 'acme' });
     expectSame((await create(store, { id: 'batch_2', account: 'other' })).type, 'published', 'the other account');
   }),
 
-  check('keeps keys apart that differ in little', async (store) => {
+  storeCheck('keeps keys apart that differ in little', async (store) => {
     const keys = ['a', 'A', 'a ', ' a', 'ä', 'a\u0308', 'a\u0000', '\ud800', '\ud801', 'x'.repeat(3_000)];
     for (const [index, key] of keys.entries()) {
       expectSame((await create(store, { id: `batch_${index}`, key })).type, 'published', `a batch under key ${index}`);
     }
   }),
 
-  check('forgets a key after its time', async (store, { pass }) => {
+  storeCheck('forgets a key after its time', async (store, { pass }) => {
     await create(store, { id: 'batch_1', ttlMs: SHORT_MS });
     await pass(PAST_SHORT_MS);
     expectSame((await create(store, { id: 'batch_2', fingerprint: 'other' })).type, 'published', 'the second');
@@ -305,13 +305,13 @@ export const idempotencyChecks: readonly BatchStoreCheck[] = [
     expectSame(third, { type: 'repeated', batchId: 'batch_2', sameContent: true }, 'the third');
   }),
 
-  check('forgets a key with its batch', async (store) => {
+  storeCheck('forgets a key with its batch', async (store) => {
     await create(store, { id: 'batch_1' });
     expectSame(await store.remove(CHECKED_ACCOUNT, 'batch_1'), true, 'removing the batch');
     expectSame((await create(store, { id: 'batch_2' })).type, 'published', 'the second');
   }),
 
-  check('creates one batch when many come under one key at once', async (store) => {
+  storeCheck('creates one batch when many come under one key at once', async (store) => {
     const ids = Array.from({ length: 8 }, (_, index) => `batch_${index}`);
     const outcomes = await Promise.all(ids.map((id) => create(store, { id })));
     const published = outcomes.flatMap((outcome) => (outcome.type === 'published' ? [outcome.batch.id] : []));

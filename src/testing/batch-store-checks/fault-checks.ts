@@ -1,7 +1,7 @@
 /** Checks for batch stores: a call that fails does no harm. */
 import type { BatchStore } from '../../contracts/batch-store.ts';
 import { expectHolds } from '../provider-checks/harness.ts';
-import { type BatchStoreCheck, type Bench, check } from './check.ts';
+import { type BatchStoreCheck, type Bench, storeCheck } from './check.ts';
 import { expectComplete, SmallWorker } from './small-worker.ts';
 
 /** Runs a batch again and again, and lets another call fail each time, until none is left to fail. */
@@ -24,11 +24,11 @@ async function failEveryCall(store: BatchStore, { pass }: Bench, kind: FaultKind
 }
 
 /** Checks that a call may fail without harm, whichever it is. */
-export const faultChecks: readonly BatchStoreCheck[] = [
-  check('loses and doubles nothing when a call fails, whichever it is', (store, bench) =>
+export const batchFaultChecks: readonly BatchStoreCheck[] = [
+  storeCheck('loses and doubles nothing when a call fails, whichever it is', (store, bench) =>
     failEveryCall(store, bench, 'before'),
   ),
-  check('loses and doubles nothing when the answer to a call is lost, whichever it is', (store, bench) =>
+  storeCheck('loses and doubles nothing when the answer to a call is lost, whichever it is', (store, bench) =>
     failEveryCall(store, bench, 'after'),
   ),
 ];

@@ -5,9 +5,9 @@ import { expectHolds, expectSame } from '../provider-checks/harness.ts';
 import {
   CHECKED_ACCOUNT,
   type BatchStoreCheck,
-  check,
+  storeCheck,
   expectRejected,
-  LONG_MS,
+  LONG_LEASE_MS,
   ODD_NAMES,
   PAST_SHORT_MS,
   SHORT_MS,
@@ -25,21 +25,21 @@ interface FileMaking {
 }
 
 async function makeFile(store: BatchStore, making: FileMaking = {}): Promise<BatchFileRecord> {
-  const { account = CHECKED_ACCOUNT, id = FILE, filename = 'requests.jsonl', deleteAt = LONG_MS } = making;
+  const { account = CHECKED_ACCOUNT, id = FILE, filename = 'requests.jsonl', deleteAt = LONG_LEASE_MS } = making;
   await store.files.open(account, id);
   for (const [piece, content] of CONTENT.entries()) await store.files.add(account, id, piece, content);
   return store.files.publish({ id, account, filename, purpose: 'batch', bytes: 8, createdAt: 0, deleteAt });
 }
 
-function sweep(store: BatchStore, { draftMs = LONG_MS, limit = 100 } = {}): Promise<number> {
+function sweep(store: BatchStore, { draftMs = LONG_LEASE_MS, limit = 100 } = {}): Promise<number> {
   return store.sweep({ draftMs, limit });
 }
 
 /** Checks of files. */
 export const fileChecks: readonly BatchStoreCheck[] = [
-  check('gives a file back as it came, piece by piece', async (store) => {
+  storeCheck('gives a file back as it came, piece by piece', async (store) => {
     const file = await makeFile(store);
-    expectSame(file.deleteAt - file.createdAt, LONG_MS, 'the time that it is kept');
+    expectSame(file.deleteAt - file.createdAt, LONG_LEASE_MS, 'the time that it is kept');
     expectSame(await store.files.find(CHECKED_ACCOUNT, FILE), file, 'the file');
     for (const [piece, content] of CONTENT.entries()) {
       const read = await store.files.read(CHECKED_ACCOUNT, FILE, piece);
@@ -52,7 +52,7 @@ export const fileChecks: readonly BatchStoreCheck[] = [
     );
   }),
 
-  check('shows nothing of a file before it is complete', async (store) => {
+  storeCheck('shows nothing of a file before it is complete', async (store) => {
     await store.files.open(CHECKED_ACCOUNT, FILE);
     await store.files.add(CHECKED_ACCOUNT, FILE, 0, new Uint8Array([1]));
     expectSame(await store.files.find(CHECKED_ACCOUNT, FILE), undefined, 'the file');
@@ -61,7 +61,7 @@ export const fileChecks: readonly BatchStoreCheck[] = [
     expectSame(await store.files.remove(CHECKED_ACCOUNT, FILE), false, 'whether it can be deleted');
   }),
 
-  check('changes nothing when a step of making a file is repeated', async (store) => {
+  storeCheck('changes nothing when a step of making a file is repeated', async (store) => {
     await store.files.open(CHECKED_ACCOUNT, FILE);
     await store.files.open(CHECKED_ACCOUNT, FILE);
     await store.files.add(CHECKED_ACCOUNT, FILE, 0, new Uint8Array([1]));
@@ -74,20 +74,20 @@ export const fileChecks: readonly BatchStoreCheck[] = [
       bytes: 1,
       createdAt: 0,
     } as const;
-    const first = await store.files.publish({ ...record, deleteAt: LONG_MS });
-    expectSame(await store.files.publish({ ...record, deleteAt: LONG_MS }), first, 'the file');
+    const first = await store.files.publish({ ...record, deleteAt: LONG_LEASE_MS });
+    expectSame(await store.files.publish({ ...record, deleteAt: LONG_LEASE_MS }), first, 'the file');
     await store.files.discard(CHECKED_ACCOUNT, FILE);
     expectSame(await store.files.find(CHECKED_ACCOUNT, FILE), first, 'the file after discarding it');
     expectSame([...((await store.files.read(CHECKED_ACCOUNT, FILE, 0)) ?? [])], [1], 'its content');
   }),
 
-  check('gives a long piece back, in memory that was given for it or not', async (store) => {
+  storeCheck('gives a long piece back, in memory that was given for it or not', async (store) => {
     const content = Uint8Array.from({ length: 100_000 }, (_, at) => (at * at) % 251);
     await store.files.open(CHECKED_ACCOUNT, FILE);
     await store.files.add(CHECKED_ACCOUNT, FILE, 0, content);
     await store.files.add(CHECKED_ACCOUNT, FILE, 0, content.toReversed());
     const record = { id: FILE, account: CHECKED_ACCOUNT, filename: 'a', purpose: 'batch', createdAt: 0 } as const;
-    await store.files.publish({ ...record, bytes: content.byteLength, deleteAt: LONG_MS });
+    await store.files.publish({ ...record, bytes: content.byteLength, deleteAt: LONG_LEASE_MS });
     for (const memory of [undefined, new Uint8Array(120_000), new Uint8Array(10)]) {
       const read = await store.files.read(CHECKED_ACCOUNT, FILE, 0, memory);
       const isSame = read?.byteLength === content.byteLength && read.every((byte, at) => byte === content[at]);
@@ -95,7 +95,7 @@ export const fileChecks: readonly BatchStoreCheck[] = [
     }
   }),
 
-  check('refuses pieces of a file that was not begun, or is complete', async (store) => {
+  storeCheck('refuses pieces of a file that was not begun, or is complete', async (store) => {
     await expectRejected(
       store.files.add(CHECKED_ACCOUNT, FILE, 0, new Uint8Array([1])),
       'RangeError',
@@ -110,7 +110,7 @@ export const fileChecks: readonly BatchStoreCheck[] = [
     await expectRejected(store.files.publish({ ...file, id: 'file-2' }), 'RangeError', 'publishing an unknown file');
   }),
 
-  check('discards a file that is not complete', async (store) => {
+  storeCheck('discards a file that is not complete', async (store) => {
     await store.files.open(CHECKED_ACCOUNT, FILE);
     await store.files.add(CHECKED_ACCOUNT, FILE, 0, new Uint8Array([1]));
     await store.files.discard(CHECKED_ACCOUNT, FILE);
@@ -118,7 +118,7 @@ export const fileChecks: readonly BatchStoreCheck[] = [
     await store.files.discard(CHECKED_ACCOUNT, FILE);
   }),
 
-  check('deletes a file once', async (store) => {
+  storeCheck('deletes a file once', async (store) => {
     await makeFile(store);
     expectSame(await store.files.remove(CHECKED_ACCOUNT, FILE), true, 'whether it was deleted');
     expectSame(await store.files.remove(CHECKED_ACCOUNT, FILE), false, 'whether it was deleted again');
@@ -126,7 +126,7 @@ export const fileChecks: readonly BatchStoreCheck[] = [
     expectSame(await store.files.read(CHECKED_ACCOUNT, FILE, 0), undefined, 'its content');
   }),
 
-  check('lists files, the newest first, page by page', async (store, { pass }) => {
+  storeCheck('lists files, the newest first, page by page', async (store, { pass }) => {
     for (const id of ['file-a', 'file-b', 'file-c']) {
       await makeFile(store, { id });
       await pass(5);
@@ -139,7 +139,7 @@ export const fileChecks: readonly BatchStoreCheck[] = [
     expectSame(unknown, { files: [], more: false, isUnknown: true }, 'behind an unknown file');
   }),
 
-  check('goes on behind a file that was deleted', async (store, { pass }) => {
+  storeCheck('goes on behind a file that was deleted', async (store, { pass }) => {
     const names = Array.from({ length: 7 }, (_, index) => `file-${index}`);
     for (const id of names) {
       await makeFile(store, { id });
@@ -157,7 +157,7 @@ export const fileChecks: readonly BatchStoreCheck[] = [
     expectSame([end.files, end.isUnknown === true], [[], false], 'what is behind the last one');
   }),
 
-  check('shows an account its own files only', async (store) => {
+  storeCheck('shows an account its own files only', async (store) => {
     await makeFile(store, { account: 'a' });
     expectSame(await store.files.find('b', FILE), undefined, 'the file of somebody else');
     expectSame(await store.files.read('b', FILE, 0), undefined, 'its content');
@@ -168,14 +168,14 @@ export const fileChecks: readonly BatchStoreCheck[] = [
   }),
 
   ...Object.entries(ODD_NAMES).map(([what, filename]) =>
-    check(`keeps the name of a file with ${what}`, async (store) => {
+    storeCheck(`keeps the name of a file with ${what}`, async (store) => {
       await makeFile(store, { filename });
       const found = await store.files.find(CHECKED_ACCOUNT, FILE);
       expectSame(found?.filename, filename, 'its name');
     }),
   ),
 
-  check('sweeps files that are over their time, and drafts of files', async (store, { pass }) => {
+  storeCheck('sweeps files that are over their time, and drafts of files', async (store, { pass }) => {
     await makeFile(store, { id: 'file-2' });
     await store.files.open(CHECKED_ACCOUNT, 'file-3');
     expectSame(await sweep(store), 0, 'how many were deleted before');

@@ -7,16 +7,16 @@ import {
   answered,
   BATCH,
   type BatchStoreCheck,
-  check,
+  storeCheck,
   claim,
   claimTask,
   expectRejected,
   expectTask,
   indexesOf,
-  inOrder,
+  ascending,
   makeBatch,
   PAST_SHORT_MS,
-  REFUSED,
+  ITEM_ERROR,
   refused,
   resultIdOf,
   SHORT_MS,
@@ -33,7 +33,7 @@ async function expectCounts(store: BatchStore, completed: number, failed: number
 
 const statusChecks = BATCH_STATUSES.map((status) => {
   const stores = status === 'in_progress' || status === 'cancelling';
-  return check(`${stores ? 'stores' : 'does not store'} outcomes while the batch is ${status}`, async (store) => {
+  return storeCheck(`${stores ? 'stores' : 'does not store'} outcomes while the batch is ${status}`, async (store) => {
     const batch = await makeBatch(store);
     await claim(store, 't');
     await store.save({ ...batch, status, revision: 2 }, []);
@@ -48,11 +48,11 @@ const statusChecks = BATCH_STATUSES.map((status) => {
 
 /** Checks of what became of requests. */
 export const outcomeChecks: readonly BatchStoreCheck[] = [
-  check('stores outcomes and counts them', async (store) => {
+  storeCheck('stores outcomes and counts them', async (store) => {
     await makeBatch(store, { items: 5 });
     await claim(store, 't');
     const stored = await store.storeOutcomes(CHECKED_ACCOUNT, BATCH, 't', [answered(0), refused(1), answered(2)]);
-    expectSame(inOrder(stored), [0, 1, 2], 'what was stored');
+    expectSame(ascending(stored), [0, 1, 2], 'what was stored');
     await expectCounts(store, 2, 1);
     await store.storeOutcomes(CHECKED_ACCOUNT, BATCH, 't', [refused(4)]);
     await expectCounts(store, 2, 2);
@@ -60,13 +60,13 @@ export const outcomeChecks: readonly BatchStoreCheck[] = [
 
   ...statusChecks,
 
-  check('stores nothing when nothing is given', async (store) => {
+  storeCheck('stores nothing when nothing is given', async (store) => {
     await makeBatch(store);
     expectSame(await store.storeOutcomes(CHECKED_ACCOUNT, BATCH, 't', []), [], 'what was stored');
     await expectCounts(store, 0, 0);
   }),
 
-  check('stores nothing of what was not claimed', async (store) => {
+  storeCheck('stores nothing of what was not claimed', async (store) => {
     await makeBatch(store);
     await claim(store, 't', { limit: 1 });
     expectSame(
@@ -77,16 +77,16 @@ export const outcomeChecks: readonly BatchStoreCheck[] = [
     await expectCounts(store, 0, 0);
   }),
 
-  check('stores what is its own of a mixed list', async (store) => {
+  storeCheck('stores what is its own of a mixed list', async (store) => {
     await makeBatch(store, { items: 4 });
     await claim(store, 'a', { limit: 2 });
     await claim(store, 'b', { limit: 2 });
     const all = [answered(3), answered(0), answered(2), answered(1)];
-    expectSame(inOrder(await store.storeOutcomes(CHECKED_ACCOUNT, BATCH, 'b', all)), [2, 3], 'what was stored');
+    expectSame(ascending(await store.storeOutcomes(CHECKED_ACCOUNT, BATCH, 'b', all)), [2, 3], 'what was stored');
     await expectCounts(store, 2, 0);
   }),
 
-  check('stores the first of two outcomes of one request', async (store) => {
+  storeCheck('stores the first of two outcomes of one request', async (store) => {
     await makeBatch(store);
     await claim(store, 't');
     const stored = await store.storeOutcomes(CHECKED_ACCOUNT, BATCH, 't', [answered(0), refused(0)]);
@@ -95,7 +95,7 @@ export const outcomeChecks: readonly BatchStoreCheck[] = [
     await expectCounts(store, 1, 0);
   }),
 
-  check('stores an outcome once', async (store) => {
+  storeCheck('stores an outcome once', async (store) => {
     await makeBatch(store);
     await claim(store, 't');
     await store.storeOutcomes(CHECKED_ACCOUNT, BATCH, 't', [answered(0, 'first')]);
@@ -108,7 +108,7 @@ export const outcomeChecks: readonly BatchStoreCheck[] = [
     await expectCounts(store, 1, 0);
   }),
 
-  check('stores under a token whose lease has ended what nobody else has claimed', async (store, { pass }) => {
+  storeCheck('stores under a token whose lease has ended what nobody else has claimed', async (store, { pass }) => {
     await makeBatch(store);
     await claim(store, 'a', { leaseMs: SHORT_MS });
     await pass(PAST_SHORT_MS);
@@ -117,7 +117,7 @@ export const outcomeChecks: readonly BatchStoreCheck[] = [
     await expectCounts(store, 1, 0);
   }),
 
-  check('stores nothing under a token whose requests fell to somebody else', async (store, { pass }) => {
+  storeCheck('stores nothing under a token whose requests fell to somebody else', async (store, { pass }) => {
     await makeBatch(store);
     await claim(store, 'a', { leaseMs: SHORT_MS });
     await pass(PAST_SHORT_MS);
@@ -137,19 +137,19 @@ export const outcomeChecks: readonly BatchStoreCheck[] = [
     await expectCounts(store, 1, 0);
   }),
 
-  check('stores nothing that was released', async (store) => {
+  storeCheck('stores nothing that was released', async (store) => {
     await makeBatch(store);
     await claim(store, 't');
     await store.releaseItems(CHECKED_ACCOUNT, BATCH, 't');
     expectSame(await store.storeOutcomes(CHECKED_ACCOUNT, BATCH, 't', [answered(0)]), [], 'what was stored');
   }),
 
-  check('stores nothing where there is no batch', async (store) => {
+  storeCheck('stores nothing where there is no batch', async (store) => {
     expectSame(await store.storeOutcomes(CHECKED_ACCOUNT, BATCH, 't', [answered(0)]), [], 'what was stored');
-    expectSame(await store.failRemaining(CHECKED_ACCOUNT, BATCH, REFUSED, resultIdOf), 0, 'how many were failed');
+    expectSame(await store.failRemaining(CHECKED_ACCOUNT, BATCH, ITEM_ERROR, resultIdOf), 0, 'how many were failed');
   }),
 
-  check('counts right when many store at once', async (store) => {
+  storeCheck('counts right when many store at once', async (store) => {
     await makeBatch(store, { items: 64 });
     await Promise.all(
       Array.from({ length: 16 }, async (_, worker) => {
@@ -164,51 +164,55 @@ export const outcomeChecks: readonly BatchStoreCheck[] = [
     await expectCounts(store, 48, 16);
   }),
 
-  check('fails what remains, whoever holds it', async (store) => {
+  storeCheck('fails what remains, whoever holds it', async (store) => {
     await makeBatch(store, { items: 6 });
     await claim(store, 'a', { limit: 3 });
     await store.storeOutcomes(CHECKED_ACCOUNT, BATCH, 'a', [answered(0)]);
-    expectSame(await store.failRemaining(CHECKED_ACCOUNT, BATCH, REFUSED, resultIdOf), 5, 'how many were failed');
+    expectSame(await store.failRemaining(CHECKED_ACCOUNT, BATCH, ITEM_ERROR, resultIdOf), 5, 'how many were failed');
     await expectCounts(store, 1, 5);
     const outcomes = await store.outcomes(CHECKED_ACCOUNT, BATCH, -1, 10);
     expectSame(indexesOf(outcomes), [0, 1, 2, 3, 4, 5], 'the outcomes');
-    const last = { index: 5, customId: 'custom-5', resultId: 'batch_req_late_5', error: REFUSED };
+    const last = { index: 5, customId: 'custom-5', resultId: 'batch_req_late_5', error: ITEM_ERROR };
     expectSame(outcomes[5], last, 'the last of them');
     expectSame(await store.storeOutcomes(CHECKED_ACCOUNT, BATCH, 'a', [answered(1)]), [], 'what was stored afterwards');
     await expectCounts(store, 1, 5);
   }),
 
-  check('fails what remains once', async (store) => {
+  storeCheck('fails what remains once', async (store) => {
     await makeBatch(store);
-    await store.failRemaining(CHECKED_ACCOUNT, BATCH, REFUSED, resultIdOf);
+    await store.failRemaining(CHECKED_ACCOUNT, BATCH, ITEM_ERROR, resultIdOf);
     expectSame(
-      await store.failRemaining(CHECKED_ACCOUNT, BATCH, REFUSED, () => 'again'),
+      await store.failRemaining(CHECKED_ACCOUNT, BATCH, ITEM_ERROR, () => 'again'),
       0,
       'how many were failed again',
     );
     await expectCounts(store, 0, 3);
   }),
 
-  check('fails what remains of an ended batch as well', async (store) => {
+  storeCheck('fails what remains of an ended batch as well', async (store) => {
     await makeBatch(store, { record: { status: 'expired' } });
-    expectSame(await store.failRemaining(CHECKED_ACCOUNT, BATCH, REFUSED, resultIdOf), 3, 'how many were failed');
+    expectSame(await store.failRemaining(CHECKED_ACCOUNT, BATCH, ITEM_ERROR, resultIdOf), 3, 'how many were failed');
     await expectCounts(store, 0, 3);
   }),
 
-  check('fails many requests', async (store) => {
+  storeCheck('fails many requests', async (store) => {
     await makeBatch(store, { items: 1_250 });
     await claim(store, 'a', { limit: 10 });
-    expectSame(await store.failRemaining(CHECKED_ACCOUNT, BATCH, REFUSED, resultIdOf), 1_250, 'how many were failed');
+    expectSame(
+      await store.failRemaining(CHECKED_ACCOUNT, BATCH, ITEM_ERROR, resultIdOf),
+      1_250,
+      'how many were failed',
+    );
     await expectCounts(store, 0, 1_250);
   }),
 
-  check('gives each request one outcome when results and the end come at once', async (store) => {
+  storeCheck('gives each request one outcome when results and the end come at once', async (store) => {
     await makeBatch(store, { items: 40 });
     const tokens = ['a', 'b', 'c', 'd'];
     for (const token of tokens) await claim(store, token, { limit: 10 });
     const all = Array.from({ length: 40 }, (_, index) => answered(index));
     const [failed, ...stored] = await Promise.all([
-      store.failRemaining(CHECKED_ACCOUNT, BATCH, REFUSED, resultIdOf),
+      store.failRemaining(CHECKED_ACCOUNT, BATCH, ITEM_ERROR, resultIdOf),
       ...tokens.map((token) => store.storeOutcomes(CHECKED_ACCOUNT, BATCH, token, all)),
     ]);
     const completed = stored.flat().length;
@@ -218,7 +222,7 @@ export const outcomeChecks: readonly BatchStoreCheck[] = [
 ];
 
 const removalChecks = BATCH_STATUSES.map((status) =>
-  check(`${isTerminal(status) ? 'removes' : 'does not remove'} a batch that is ${status}`, async (store) => {
+  storeCheck(`${isTerminal(status) ? 'removes' : 'does not remove'} a batch that is ${status}`, async (store) => {
     await makeBatch(store, { record: { status } });
     expectSame(await store.remove(CHECKED_ACCOUNT, BATCH), isTerminal(status), 'whether it was removed');
     expectSame((await store.find(CHECKED_ACCOUNT, BATCH)) === undefined, isTerminal(status), 'whether it is gone');
@@ -227,20 +231,20 @@ const removalChecks = BATCH_STATUSES.map((status) =>
 
 /** Checks of changing and removing batches. */
 export const savingChecks: readonly BatchStoreCheck[] = [
-  check('saves a changed batch', async (store) => {
+  storeCheck('saves a changed batch', async (store) => {
     const batch = await makeBatch(store);
     const next = { ...batch, status: 'finalizing' as const, provider: 'Acme', upstream: { id: 'up' }, revision: 2 };
     expectSame(await store.save(next, []), true, 'whether it was saved');
     expectSame(await store.find(CHECKED_ACCOUNT, BATCH), next, 'the batch');
   }),
 
-  check('forgets members that a changed batch no longer has', async (store) => {
+  storeCheck('forgets members that a changed batch no longer has', async (store) => {
     const { provider: _, ...batch } = await makeBatch(store, { record: { provider: 'Acme' } });
     await store.save({ ...batch, revision: 2 }, []);
     expectSame((await store.find(CHECKED_ACCOUNT, BATCH))?.provider, undefined, 'the provider');
   }),
 
-  check('saves nothing over the change of somebody else', async (store) => {
+  storeCheck('saves nothing over the change of somebody else', async (store) => {
     const batch = await makeBatch(store);
     await store.save({ ...batch, provider: 'First', revision: 2 }, []);
     const late = await store.save({ ...batch, provider: 'Second', revision: 2 }, [
@@ -251,21 +255,21 @@ export const savingChecks: readonly BatchStoreCheck[] = [
     expectSame(await claimTask(store), undefined, 'a task of the second');
   }),
 
-  check('saves neither an older nor a much newer revision', async (store) => {
+  storeCheck('saves neither an older nor a much newer revision', async (store) => {
     const batch = await makeBatch(store, { record: { revision: 5 } });
     for (const revision of [4, 5, 7]) {
       expectSame(await store.save({ ...batch, revision }, []), false, `whether revision ${revision} was saved`);
     }
   }),
 
-  check('saves nothing where there is no batch', async (store) => {
+  storeCheck('saves nothing where there is no batch', async (store) => {
     const batch = await makeBatch(store, { record: { status: 'completed' } });
     await store.remove(CHECKED_ACCOUNT, BATCH);
     expectSame(await store.save({ ...batch, revision: 2 }, []), false, 'whether it was saved');
     expectSame(await store.find(CHECKED_ACCOUNT, BATCH), undefined, 'the batch');
   }),
 
-  check('lets exactly one of many changes win', async (store) => {
+  storeCheck('lets exactly one of many changes win', async (store) => {
     const batch = await makeBatch(store);
     const saved = await Promise.all(
       Array.from({ length: 10 }, (_, index) => store.save({ ...batch, provider: `${index}`, revision: 2 }, [])),
@@ -274,7 +278,7 @@ export const savingChecks: readonly BatchStoreCheck[] = [
     expectSame((await store.find(CHECKED_ACCOUNT, BATCH))?.provider, `${saved.indexOf(true)}`, 'the one that is there');
   }),
 
-  check('never writes the counts of a record', async (store) => {
+  storeCheck('never writes the counts of a record', async (store) => {
     const batch = await makeBatch(store);
     await claim(store, 't', { limit: 1 });
     await store.storeOutcomes(CHECKED_ACCOUNT, BATCH, 't', [answered(0)]);
@@ -282,7 +286,7 @@ export const savingChecks: readonly BatchStoreCheck[] = [
     expectSame((await store.find(CHECKED_ACCOUNT, BATCH))?.counts, { total: 3, completed: 1, failed: 0 }, 'the counts');
   }),
 
-  check('saves tasks with the change that they follow from', async (store) => {
+  storeCheck('saves tasks with the change that they follow from', async (store) => {
     const batch = await makeBatch(store);
     const runAt = (await store.now()) - 5;
     await store.save({ ...batch, revision: 2 }, [{ account: CHECKED_ACCOUNT, batchId: BATCH, effect: 'stop', runAt }]);
@@ -290,7 +294,7 @@ export const savingChecks: readonly BatchStoreCheck[] = [
     expectSame(task, { account: CHECKED_ACCOUNT, batchId: BATCH, effect: 'stop', runAt, attempts: 1 }, 'the task');
   }),
 
-  check('replaces a task of the same kind, and who held it has lost it', async (store) => {
+  storeCheck('replaces a task of the same kind, and who held it has lost it', async (store) => {
     const batch = await makeBatch(store, { effects: ['run'] });
     const first = await expectTask(store, 'first');
     await store.rescheduleTask(first, { afterMs: 0, memo: { seen: 1 } });
@@ -303,7 +307,7 @@ export const savingChecks: readonly BatchStoreCheck[] = [
     expectSame(await claimTask(store), undefined, 'another task');
   }),
 
-  check('keeps the tasks of other kinds', async (store) => {
+  storeCheck('keeps the tasks of other kinds', async (store) => {
     const batch = await makeBatch(store, { effects: ['run'] });
     const held = await expectTask(store);
     const runAt = await store.now();
@@ -313,7 +317,7 @@ export const savingChecks: readonly BatchStoreCheck[] = [
 
   ...removalChecks,
 
-  check('removes everything of a batch', async (store) => {
+  storeCheck('removes everything of a batch', async (store) => {
     await makeBatch(store, { items: 300, effects: ['notify'] });
     await claim(store, 't', { limit: 5 });
     await store.storeOutcomes(CHECKED_ACCOUNT, BATCH, 't', [answered(0), answered(1)]);
@@ -328,14 +332,14 @@ export const savingChecks: readonly BatchStoreCheck[] = [
     expectSame(await store.remove(CHECKED_ACCOUNT, BATCH), false, 'whether it was removed again');
   }),
 
-  check('takes the id of a removed batch again', async (store) => {
+  storeCheck('takes the id of a removed batch again', async (store) => {
     await makeBatch(store, { items: 5, record: { status: 'failed' } });
     await store.remove(CHECKED_ACCOUNT, BATCH);
     await makeBatch(store, { items: 2 });
     expectSame(await store.items(CHECKED_ACCOUNT, BATCH, -1, 10), someItems(2), 'its requests');
   }),
 
-  check('takes the task of a removed batch from its worker', async (store) => {
+  storeCheck('takes the task of a removed batch from its worker', async (store) => {
     await makeBatch(store, { record: { status: 'failed' }, effects: ['notify'] });
     const task = await expectTask(store);
     await store.remove(CHECKED_ACCOUNT, BATCH);
@@ -344,7 +348,7 @@ export const savingChecks: readonly BatchStoreCheck[] = [
     await expectRejected(store.addItems(CHECKED_ACCOUNT, BATCH, someItems(1)), 'RangeError', 'adding to it');
   }),
 
-  check('removes one batch and leaves the others', async (store) => {
+  storeCheck('removes one batch and leaves the others', async (store) => {
     await makeBatch(store, { id: 'batch_1', record: { status: 'failed' } });
     await makeBatch(store, { id: 'batch_10', record: { status: 'failed' }, effects: ['notify'] });
     await store.remove(CHECKED_ACCOUNT, 'batch_1');

@@ -7,7 +7,7 @@ import {
   answered,
   BATCH,
   type BatchStoreCheck,
-  check,
+  storeCheck,
   claim,
   draftRecord,
   expectRejected,
@@ -15,7 +15,7 @@ import {
   indexesOf,
   makeBatch,
   ODD_NAMES,
-  REFUSED,
+  ITEM_ERROR,
   refused,
   resultIdOf,
   someItems,
@@ -58,13 +58,13 @@ async function withName(store: BatchStore, customId: string): Promise<void> {
 }
 
 const nameChecks = Object.entries(ODD_NAMES).map(([what, name]) =>
-  check(`keeps a custom id with ${what}`, (store) => withName(store, name)),
+  storeCheck(`keeps a custom id with ${what}`, (store) => withName(store, name)),
 );
 
 const accountChecks = Object.entries(ODD_NAMES)
   .filter(([, name]) => name.length < 100)
   .map(([what, name]) =>
-    check(`keeps an account and a batch with ${what}`, async (store) => {
+    storeCheck(`keeps an account and a batch with ${what}`, async (store) => {
       await makeBatch(store, { account: name, id: name, effects: ['run'] });
       await makeBatch(store, { account: `${name}!`, id: name });
       const found = await store.find(name, name);
@@ -84,23 +84,23 @@ const accountChecks = Object.entries(ODD_NAMES)
 
 /** Checks of reading. */
 export const readingChecks: readonly BatchStoreCheck[] = [
-  check('finds no batch that is not there', async (store) => {
+  storeCheck('finds no batch that is not there', async (store) => {
     expectSame(await store.find(CHECKED_ACCOUNT, 'batch_0'), undefined, 'the batch');
     expectSame(await store.items(CHECKED_ACCOUNT, 'batch_0', -1, 10), [], 'its requests');
     expectSame(await store.outcomes(CHECKED_ACCOUNT, 'batch_0', -1, 10), [], 'its outcomes');
     expectSame(await store.recount(CHECKED_ACCOUNT, 'batch_0'), { completed: 0, failed: 0 }, 'its counts');
   }),
 
-  check('lists the newest batch first', async (store, { pass }) => {
+  storeCheck('lists the newest batch first', async (store, { pass }) => {
     await makeInTurn(store, pass, ['completed', 'completed', 'completed']);
     expectSame(await listed(store), ['batch_2', 'batch_1', 'batch_0'], 'the list');
   }),
 
-  check('lists nothing of nobody', async (store) => {
+  storeCheck('lists nothing of nobody', async (store) => {
     expectSame(await store.list(CHECKED_ACCOUNT, { limit: 10 }), { batches: [], more: false }, 'the list');
   }),
 
-  check('lists records like those that are found', async (store) => {
+  storeCheck('lists records like those that are found', async (store) => {
     await makeBatch(store, { items: 4 });
     await claim(store, 't', { limit: 2 });
     await store.storeOutcomes(CHECKED_ACCOUNT, BATCH, 't', [answered(0), refused(1)]);
@@ -108,13 +108,13 @@ export const readingChecks: readonly BatchStoreCheck[] = [
     expectSame(batches, [await store.find(CHECKED_ACCOUNT, BATCH)], 'the list');
   }),
 
-  check('says whether there are more', async (store) => {
+  storeCheck('says whether there are more', async (store) => {
     for (const id of ['batch_1', 'batch_2', 'batch_3']) await makeBatch(store, { id, items: 1 });
     expectSame((await store.list(CHECKED_ACCOUNT, { limit: 2 })).more, true, 'whether there is more than two');
     expectSame((await store.list(CHECKED_ACCOUNT, { limit: 3 })).more, false, 'whether there is more than three');
   }),
 
-  check('goes through a list page by page, whatever the times are', async (store) => {
+  storeCheck('goes through a list page by page, whatever the times are', async (store) => {
     const ids = Array.from({ length: 7 }, (_, index) => `batch_${index}`);
     for (const id of ids) await makeBatch(store, { id, items: 1 });
     const seen: string[] = [];
@@ -127,13 +127,13 @@ export const readingChecks: readonly BatchStoreCheck[] = [
     expectSame(seen, await listed(store), 'their order');
   }),
 
-  check('has nothing after a batch that is not there', async (store) => {
+  storeCheck('has nothing after a batch that is not there', async (store) => {
     await makeBatch(store);
     const page = await store.list(CHECKED_ACCOUNT, { limit: 10, after: 'batch_0' });
     expectSame(page, { batches: [], more: false, isUnknown: true }, 'the page');
   }),
 
-  check('goes on behind a batch that was deleted', async (store, { pass }) => {
+  storeCheck('goes on behind a batch that was deleted', async (store, { pass }) => {
     const names = Array.from({ length: 7 }, (_, index) => `batch_${index}`);
     for (const id of names) {
       const made = await makeBatch(store, { id, items: 1 });
@@ -153,7 +153,7 @@ export const readingChecks: readonly BatchStoreCheck[] = [
     expectSame([end.batches, end.isUnknown === true], [[], false], 'what is behind the last one');
   }),
 
-  check('lists batches of some states', async (store, { pass }) => {
+  storeCheck('lists batches of some states', async (store, { pass }) => {
     await makeInTurn(store, pass, BATCH_STATUSES);
     for (const [index, status] of BATCH_STATUSES.entries()) {
       expectSame(await listed(store, { statuses: [status] }), [`batch_${index}`], `those that are ${status}`);
@@ -164,7 +164,7 @@ export const readingChecks: readonly BatchStoreCheck[] = [
     expectSame(await listed(store, { statuses: [] }), [], 'those of no state');
   }),
 
-  check('lists batches of some time, its ends excluded', async (store, { pass }) => {
+  storeCheck('lists batches of some time, its ends excluded', async (store, { pass }) => {
     const [first = 0, second = 0, third = 0] = await makeInTurn(store, pass, ['failed', 'failed', 'failed']);
     expectSame(await listed(store, { createdAfter: first }), ['batch_2', 'batch_1'], 'those after the first');
     expectSame(await listed(store, { createdBefore: third }), ['batch_1', 'batch_0'], 'those before the last');
@@ -172,20 +172,20 @@ export const readingChecks: readonly BatchStoreCheck[] = [
     expectSame(await listed(store, { createdAfter: second - 0.5, createdBefore: second + 0.5 }), ['batch_1'], 'one');
   }),
 
-  check('goes on after a batch that a filter leaves out', async (store, { pass }) => {
+  storeCheck('goes on after a batch that a filter leaves out', async (store, { pass }) => {
     await makeInTurn(store, pass, ['failed', 'completed', 'failed']);
     const rest = await listed(store, { after: 'batch_1', statuses: ['failed'] });
     expectSame(rest, ['batch_0'], 'what comes after it');
   }),
 
-  check('shows the state as it was saved last in a list', async (store) => {
+  storeCheck('shows the state as it was saved last in a list', async (store) => {
     const batch = await makeBatch(store);
     await store.save({ ...batch, status: 'completed', revision: 2 }, []);
     expectSame(await listed(store, { statuses: ['completed'] }), [BATCH], 'those that are completed');
     expectSame(await listed(store, { statuses: ['in_progress'] }), [], 'those that are in progress');
   }),
 
-  check('pages through requests', async (store) => {
+  storeCheck('pages through requests', async (store) => {
     await makeBatch(store, { items: 10 });
     expectSame(await store.items(CHECKED_ACCOUNT, BATCH, -1, 4), someItems(4), 'the first page');
     expectSame(await store.items(CHECKED_ACCOUNT, BATCH, 3, 4), someItems(4, 4), 'the second');
@@ -193,7 +193,7 @@ export const readingChecks: readonly BatchStoreCheck[] = [
     expectSame(await store.items(CHECKED_ACCOUNT, BATCH, 9, 4), [], 'the fourth');
   }),
 
-  check('pages through outcomes and passes over requests that have none', async (store) => {
+  storeCheck('pages through outcomes and passes over requests that have none', async (store) => {
     await makeBatch(store, { items: 6 });
     await claim(store, 't');
     await store.storeOutcomes(CHECKED_ACCOUNT, BATCH, 't', [answered(5), answered(1), answered(3)]);
@@ -201,7 +201,7 @@ export const readingChecks: readonly BatchStoreCheck[] = [
     expectSame(indexesOf(await store.outcomes(CHECKED_ACCOUNT, BATCH, 3, 2)), [5], 'the second');
   }),
 
-  check('keeps everything that an outcome says', async (store) => {
+  storeCheck('keeps everything that an outcome says', async (store) => {
     await makeBatch(store, { items: 2 });
     await claim(store, 't');
     const usage = { prompt_tokens: 1, completion_tokens: 2, total_tokens: 3, cost: 0.000_000_1 };
@@ -210,10 +210,10 @@ export const readingChecks: readonly BatchStoreCheck[] = [
     await store.storeOutcomes(CHECKED_ACCOUNT, BATCH, 't', [good, bad]);
     const named = [good, bad].map((outcome, index) => ({ ...outcome, customId: `custom-${index}` }));
     expectSame(await store.outcomes(CHECKED_ACCOUNT, BATCH, -1, 10), named, 'the outcomes');
-    expectSame(named[1]?.error, REFUSED, 'the error');
+    expectSame(named[1]?.error, ITEM_ERROR, 'the error');
   }),
 
-  check('keeps a body byte for byte', async (store) => {
+  storeCheck('keeps a body byte for byte', async (store) => {
     const body = `{ "b" :1,"a": "\\u0000 \\ud83d 👋 ' \\\\ %s ${'é'.repeat(500)}",\n"b":2 }`;
     await store.openDraft(CHECKED_ACCOUNT, BATCH);
     await store.addItems(CHECKED_ACCOUNT, BATCH, [{ index: 0, customId: 'one', body }]);
@@ -222,7 +222,7 @@ export const readingChecks: readonly BatchStoreCheck[] = [
     expectSame((await claim(store, 't'))[0]?.body, body, 'the body that is claimed');
   }),
 
-  check('keeps bodies and answers of a megabyte', async (store) => {
+  storeCheck('keeps bodies and answers of a megabyte', async (store) => {
     const body = JSON.stringify({ text: '👋 large '.repeat(100_000) });
     await store.openDraft(CHECKED_ACCOUNT, BATCH);
     for (const index of [0, 1]) {
@@ -238,7 +238,7 @@ export const readingChecks: readonly BatchStoreCheck[] = [
     expectHolds(outcome?.response?.body === body, 'the answer is the same');
   }),
 
-  check('keeps 5,000 requests', async (store) => {
+  storeCheck('keeps 5,000 requests', async (store) => {
     await store.openDraft(CHECKED_ACCOUNT, BATCH);
     for (let from = 0; from < 5_000; from += 1_000)
       await store.addItems(CHECKED_ACCOUNT, BATCH, someItems(1_000, from));
@@ -246,7 +246,7 @@ export const readingChecks: readonly BatchStoreCheck[] = [
     expectSame((await store.find(CHECKED_ACCOUNT, BATCH))?.counts.total, 5_000, 'the number of requests');
     expectSame(indexesOf(await store.items(CHECKED_ACCOUNT, BATCH, 4_997, 10)), [4_998, 4_999], 'the last ones');
     expectSame(indexesOf(await claim(store, 't', { limit: 3 })), [0, 1, 2], 'the first that are claimed');
-    expectSame(await store.failRemaining(CHECKED_ACCOUNT, BATCH, REFUSED, String), 5_000, 'how many are failed');
+    expectSame(await store.failRemaining(CHECKED_ACCOUNT, BATCH, ITEM_ERROR, String), 5_000, 'how many are failed');
     expectSame(await store.recount(CHECKED_ACCOUNT, BATCH), { completed: 0, failed: 5_000 }, 'the counts');
   }),
 
@@ -258,7 +258,7 @@ const STRANGER = 'stranger';
 
 /** Checks that an account sees and changes its own only: what is another's is like what is not there. */
 export const tenantChecks: readonly BatchStoreCheck[] = [
-  check("finds nothing of another account's", async (store) => {
+  storeCheck("finds nothing of another account's", async (store) => {
     await makeBatch(store);
     await claim(store, 't');
     await store.storeOutcomes(CHECKED_ACCOUNT, BATCH, 't', [answered(0)]);
@@ -269,20 +269,20 @@ export const tenantChecks: readonly BatchStoreCheck[] = [
     expectSame(await store.list(STRANGER, { limit: 10 }), { batches: [], more: false }, 'the list');
   }),
 
-  check("goes on after no batch of another account's", async (store) => {
+  storeCheck("goes on after no batch of another account's", async (store) => {
     await makeBatch(store, { id: 'batch_9' });
     await makeBatch(store, { account: STRANGER, id: 'batch_1' });
     expectSame((await store.list(STRANGER, { limit: 10, after: 'batch_9' })).batches, [], 'what comes after it');
   }),
 
-  check("saves and removes nothing of another account's", async (store) => {
+  storeCheck("saves and removes nothing of another account's", async (store) => {
     const batch = await makeBatch(store, { record: { status: 'failed' } });
     expectSame(await store.save({ ...batch, account: STRANGER, revision: 2 }, []), false, 'whether it was saved');
     expectSame(await store.remove(STRANGER, BATCH), false, 'whether it was removed');
     expectSame(await store.find(CHECKED_ACCOUNT, BATCH), batch, 'the batch');
   }),
 
-  check("claims, renews and releases nothing of another account's", async (store) => {
+  storeCheck("claims, renews and releases nothing of another account's", async (store) => {
     await makeBatch(store);
     expectSame(await claim(store, 't', { account: STRANGER }), [], 'what was claimed');
     await claim(store, 't');
@@ -291,15 +291,15 @@ export const tenantChecks: readonly BatchStoreCheck[] = [
     expectSame(await store.renewItems(CHECKED_ACCOUNT, BATCH, 't', 60_000), 3, 'what is still held');
   }),
 
-  check("stores and fails nothing of another account's", async (store) => {
+  storeCheck("stores and fails nothing of another account's", async (store) => {
     await makeBatch(store);
     await claim(store, 't');
     expectSame(await store.storeOutcomes(STRANGER, BATCH, 't', [answered(0)]), [], 'what was stored');
-    expectSame(await store.failRemaining(STRANGER, BATCH, REFUSED, resultIdOf), 0, 'what was failed');
+    expectSame(await store.failRemaining(STRANGER, BATCH, ITEM_ERROR, resultIdOf), 0, 'what was failed');
     expectSame(await store.recount(CHECKED_ACCOUNT, BATCH), { completed: 0, failed: 0 }, 'the counts');
   }),
 
-  check("adds to, publishes and discards no draft of another account's", async (store) => {
+  storeCheck("adds to, publishes and discards no draft of another account's", async (store) => {
     await store.openDraft(CHECKED_ACCOUNT, BATCH);
     await expectRejected(store.addItems(STRANGER, BATCH, someItems(1)), 'RangeError', 'adding');
     await expectRejected(store.publish(draftRecord({ account: STRANGER }), []), 'RangeError', 'publishing');
@@ -308,7 +308,7 @@ export const tenantChecks: readonly BatchStoreCheck[] = [
     expectSame((await store.publish(draftRecord(), [])).type, 'published', 'what publishing came to');
   }),
 
-  check('lets two accounts have a batch of the same id', async (store) => {
+  storeCheck('lets two accounts have a batch of the same id', async (store) => {
     await makeBatch(store, { items: 2, record: { status: 'failed' }, effects: ['notify'] });
     await makeBatch(store, { account: STRANGER, items: 3, record: { status: 'failed' }, effects: ['notify'] });
     expectSame((await store.items(CHECKED_ACCOUNT, BATCH, -1, 10)).length, 2, 'the requests of one');
@@ -319,7 +319,7 @@ export const tenantChecks: readonly BatchStoreCheck[] = [
     expectSame((await expectTask(store)).account, STRANGER, 'whose task is left');
   }),
 
-  check('never shows more than the own rows, whatever two accounts do', async (store) => {
+  storeCheck('never shows more than the own rows, whatever two accounts do', async (store) => {
     const accounts = ['a', 'A', 'a ', 'ä', '%', '_'];
     for (const [index, account] of accounts.entries()) {
       await makeBatch(store, { account, id: 'same', items: index + 1 });

@@ -9,11 +9,11 @@ import {
   expectRejected,
   expectTask,
   indexesOf,
-  inOrder,
-  LONG_MS,
+  ascending,
+  LONG_LEASE_MS,
   makeBatch,
   PAST_SHORT_MS,
-  REFUSED,
+  ITEM_ERROR,
   refused,
   resultIdOf,
   sharedCheck,
@@ -89,7 +89,7 @@ export const sharingChecks: readonly BatchStoreCheck[] = [
       }
     };
     await Promise.all([work(store, 'a'), work(store, 'b'), work(other, 'c'), work(other, 'd')]);
-    expectSame(inOrder(seen), indexesOf(someItems(120)), 'what was run');
+    expectSame(ascending(seen), indexesOf(someItems(120)), 'what was run');
     const counts = { completed: 80, failed: 40 };
     expectSame(await store.recount(CHECKED_ACCOUNT, BATCH), counts, 'the counts that are counted anew');
     expectSame(
@@ -104,10 +104,10 @@ export const sharingChecks: readonly BatchStoreCheck[] = [
       await makeBatch(store, { id: `batch_${index}`, items: 0, effects: ['run'] });
     }
     const claims = Array.from({ length: 12 }, (_, index) =>
-      (index % 2 === 0 ? store : other).claimTasks({ limit: 3, leaseMs: LONG_MS, token: `t${index}` }),
+      (index % 2 === 0 ? store : other).claimTasks({ limit: 3, leaseMs: LONG_LEASE_MS, token: `t${index}` }),
     );
     const claimed = (await Promise.all(claims)).flat();
-    const rest = await other.claimTasks({ limit: 99, leaseMs: LONG_MS, token: 'rest' });
+    const rest = await other.claimTasks({ limit: 99, leaseMs: LONG_LEASE_MS, token: 'rest' });
     const ids = [...claimed, ...rest].map(({ batchId }) => batchId);
     expectSame([ids.length, new Set(ids).size], [12, 12], 'how many were claimed, and how many different ones');
   }),
@@ -130,7 +130,7 @@ export const sharingChecks: readonly BatchStoreCheck[] = [
     for (const token of tokens) await claim(store, token, { limit: 10 });
     const all = Array.from({ length: 60 }, (_, index) => answered(index));
     const [failed, ...stored] = await Promise.all([
-      other.failRemaining(CHECKED_ACCOUNT, BATCH, REFUSED, resultIdOf),
+      other.failRemaining(CHECKED_ACCOUNT, BATCH, ITEM_ERROR, resultIdOf),
       ...tokens.map((token) => store.storeOutcomes(CHECKED_ACCOUNT, BATCH, token, all)),
     ]);
     const completed = stored.flat().length;

@@ -3,10 +3,10 @@ import {
   CHECKED_ACCOUNT,
   BATCH,
   type BatchStoreCheck,
-  check,
+  storeCheck,
   claimTask,
   expectTask,
-  LONG_MS,
+  LONG_LEASE_MS,
   makeBatch,
   PAST_SHORT_MS,
   SHORT_MS,
@@ -14,42 +14,42 @@ import {
 
 /** Checks of what is to be done. */
 export const taskChecks: readonly BatchStoreCheck[] = [
-  check('has no tasks at first', async (store) => {
+  storeCheck('has no tasks at first', async (store) => {
     expectSame(await claimTask(store), undefined, 'a task');
     expectSame(await store.nextTaskIn(), undefined, 'the time until the next');
   }),
 
-  check('claims a task once', async (store) => {
+  storeCheck('claims a task once', async (store) => {
     await makeBatch(store, { effects: ['run'] });
     const task = await expectTask(store, 'a');
     expectSame([task.effect, task.batchId, task.attempts, task.token], ['run', BATCH, 1, 'a'], 'the task');
     expectSame(await claimTask(store, 'b'), undefined, 'another task');
   }),
 
-  check('claims as many tasks as are wanted', async (store) => {
+  storeCheck('claims as many tasks as are wanted', async (store) => {
     for (const id of ['batch_1', 'batch_2', 'batch_3']) await makeBatch(store, { id, items: 1, effects: ['run'] });
-    const first = await store.claimTasks({ limit: 2, leaseMs: LONG_MS, token: 'a' });
-    const second = await store.claimTasks({ limit: 2, leaseMs: LONG_MS, token: 'a' });
+    const first = await store.claimTasks({ limit: 2, leaseMs: LONG_LEASE_MS, token: 'a' });
+    const second = await store.claimTasks({ limit: 2, leaseMs: LONG_LEASE_MS, token: 'a' });
     expectSame([first.length, second.length], [2, 1], 'how many were claimed');
     const ids = [...first, ...second].map(({ batchId }) => batchId).toSorted();
     expectSame(ids, ['batch_1', 'batch_2', 'batch_3'], 'whose they are');
   }),
 
-  check('claims the tasks of all accounts', async (store) => {
+  storeCheck('claims the tasks of all accounts', async (store) => {
     await makeBatch(store, { account: 'acme', effects: ['run'] });
     await makeBatch(store, { account: 'other', effects: ['run'] });
-    const tasks = await store.claimTasks({ limit: 9, leaseMs: LONG_MS, token: 'a' });
+    const tasks = await store.claimTasks({ limit: 9, leaseMs: LONG_LEASE_MS, token: 'a' });
     expectSame(tasks.map(({ account }) => account).toSorted(), ['acme', 'other'], 'whose they are');
   }),
 
-  check('claims first what is due longest', async (store) => {
+  storeCheck('claims first what is due longest', async (store) => {
     const now = await store.now();
     for (const [index, age] of [10, 30, 20].entries()) {
       const batch = await makeBatch(store, { id: `batch_${index}`, items: 1 });
       const task = { account: CHECKED_ACCOUNT, batchId: batch.id, effect: 'run' as const, runAt: now - age };
       await store.save({ ...batch, revision: 2 }, [task]);
     }
-    const tasks = await store.claimTasks({ limit: 2, leaseMs: LONG_MS, token: 'a' });
+    const tasks = await store.claimTasks({ limit: 2, leaseMs: LONG_LEASE_MS, token: 'a' });
     expectSame(
       tasks.map(({ batchId }) => batchId),
       ['batch_1', 'batch_2'],
@@ -57,7 +57,7 @@ export const taskChecks: readonly BatchStoreCheck[] = [
     );
   }),
 
-  check('claims nothing before it is due', async (store, { pass }) => {
+  storeCheck('claims nothing before it is due', async (store, { pass }) => {
     const batch = await makeBatch(store);
     const runAt = (await store.now()) + 120;
     await store.save({ ...batch, revision: 2 }, [{ account: CHECKED_ACCOUNT, batchId: BATCH, effect: 'run', runAt }]);
@@ -69,7 +69,7 @@ export const taskChecks: readonly BatchStoreCheck[] = [
     expectSame((await claimTask(store))?.effect, 'run', 'the task then');
   }),
 
-  check('tells the time of the next task among many', async (store) => {
+  storeCheck('tells the time of the next task among many', async (store) => {
     const batch = await makeBatch(store);
     const now = await store.now();
     await store.save({ ...batch, revision: 2 }, [
@@ -81,14 +81,14 @@ export const taskChecks: readonly BatchStoreCheck[] = [
     expectHolds(left > 30_000 && left <= 50_000, `the next is due in 50 s, and not in ${left} ms`);
   }),
 
-  check('counts a held task as due when its lease ends', async (store) => {
+  storeCheck('counts a held task as due when its lease ends', async (store) => {
     await makeBatch(store, { effects: ['run'] });
     await claimTask(store, 'a', 60_000);
     const left = (await store.nextTaskIn()) ?? 0;
     expectHolds(left > 30_000 && left <= 60_000, `it is due in 60 s, and not in ${left} ms`);
   }),
 
-  check('claims a task again when its lease has ended', async (store, { pass }) => {
+  storeCheck('claims a task again when its lease has ended', async (store, { pass }) => {
     await makeBatch(store, { effects: ['run'] });
     await claimTask(store, 'a', SHORT_MS);
     await pass(PAST_SHORT_MS);
@@ -96,29 +96,29 @@ export const taskChecks: readonly BatchStoreCheck[] = [
     expectSame([again.attempts, again.token], [2, 'b'], 'attempts and token');
   }),
 
-  check('renews a lease', async (store, { pass }) => {
+  storeCheck('renews a lease', async (store, { pass }) => {
     await makeBatch(store, { effects: ['run'] });
     const task = await expectTask(store, 'a', 200);
-    expectSame(await store.renewTask(task, LONG_MS), true, 'whether it was renewed');
+    expectSame(await store.renewTask(task, LONG_LEASE_MS), true, 'whether it was renewed');
     await pass(220);
     expectSame(await claimTask(store, 'b'), undefined, 'a task for somebody else');
     expectSame(await store.finishTask(task), true, 'whether it was still held');
   }),
 
-  check('neither renews, finishes nor puts off what it no longer holds', async (store, { pass }) => {
+  storeCheck('neither renews, finishes nor puts off what it no longer holds', async (store, { pass }) => {
     await makeBatch(store, { effects: ['run'] });
     const task = await expectTask(store, 'a', SHORT_MS);
     await pass(PAST_SHORT_MS);
     const other = await expectTask(store, 'b');
     for (const when of ['when somebody else holds it', 'when it is gone']) {
-      expectSame(await store.renewTask(task, LONG_MS), false, `whether it was renewed ${when}`);
+      expectSame(await store.renewTask(task, LONG_LEASE_MS), false, `whether it was renewed ${when}`);
       expectSame(await store.rescheduleTask(task, { afterMs: 0 }), false, `whether it was put off ${when}`);
       expectSame(await store.finishTask(task), false, `whether it was finished ${when}`);
       await store.finishTask(other);
     }
   }),
 
-  check(
+  storeCheck(
     'renews, puts off and finishes after the lease has ended what nobody else has claimed',
     async (store, { pass }) => {
       await makeBatch(store, { effects: ['run'] });
@@ -133,7 +133,7 @@ export const taskChecks: readonly BatchStoreCheck[] = [
     },
   ),
 
-  check('knows tasks by token, not by who asks', async (store) => {
+  storeCheck('knows tasks by token, not by who asks', async (store) => {
     await makeBatch(store, { effects: ['run'] });
     const task = await expectTask(store, 'a');
     expectSame(await store.finishTask({ ...task, token: 'b' }), false, 'whether another token finishes it');
@@ -142,7 +142,7 @@ export const taskChecks: readonly BatchStoreCheck[] = [
     expectSame(await store.finishTask(task), true, 'whether its own token finishes it');
   }),
 
-  check('finishes a task for good, and once', async (store) => {
+  storeCheck('finishes a task for good, and once', async (store) => {
     await makeBatch(store, { effects: ['run'] });
     const task = await expectTask(store);
     expectSame(await store.finishTask(task), true, 'whether it was finished');
@@ -150,7 +150,7 @@ export const taskChecks: readonly BatchStoreCheck[] = [
     expectSame(await store.nextTaskIn(), undefined, 'the time until the next');
   }),
 
-  check('puts a task off', async (store, { pass }) => {
+  storeCheck('puts a task off', async (store, { pass }) => {
     await makeBatch(store, { effects: ['run'] });
     const task = await expectTask(store);
     expectSame(await store.rescheduleTask(task, { afterMs: 120 }), true, 'whether it was put off');
@@ -160,7 +160,7 @@ export const taskChecks: readonly BatchStoreCheck[] = [
     expectSame((await claimTask(store))?.attempts, 2, 'its attempts then');
   }),
 
-  check('puts a task off from now, not from when it was due', async (store, { pass }) => {
+  storeCheck('puts a task off from now, not from when it was due', async (store, { pass }) => {
     await makeBatch(store, { effects: ['run'] });
     const task = await expectTask(store);
     await pass(30);
@@ -170,7 +170,7 @@ export const taskChecks: readonly BatchStoreCheck[] = [
     expectHolds(runAt >= before, 'it is due after it was put off');
   }),
 
-  check('counts attempts anew after progress', async (store) => {
+  storeCheck('counts attempts anew after progress', async (store) => {
     await makeBatch(store, { effects: ['run'] });
     await store.rescheduleTask(await expectTask(store, 'a'), { afterMs: 0 });
     const second = await expectTask(store, 'b');
@@ -179,7 +179,7 @@ export const taskChecks: readonly BatchStoreCheck[] = [
     expectSame((await claimTask(store, 'c'))?.attempts, 1, 'the attempts after progress');
   }),
 
-  check('keeps a memo for the next run', async (store) => {
+  storeCheck('keeps a memo for the next run', async (store) => {
     await makeBatch(store, { effects: ['notify'] });
     const first = await expectTask(store, 'a');
     expectSame(first.memo, undefined, 'the memo at first');
@@ -194,7 +194,7 @@ export const taskChecks: readonly BatchStoreCheck[] = [
     expectSame((await claimTask(store))?.memo, {}, 'the memo when it was emptied');
   }),
 
-  check('keeps the memo when a worker dies', async (store, { pass }) => {
+  storeCheck('keeps the memo when a worker dies', async (store, { pass }) => {
     await makeBatch(store, { effects: ['notify'] });
     await store.rescheduleTask(await expectTask(store, 'a'), { afterMs: 0, memo: { tries: 1 } });
     await claimTask(store, 'b', SHORT_MS);
@@ -202,14 +202,16 @@ export const taskChecks: readonly BatchStoreCheck[] = [
     expectSame((await claimTask(store, 'c'))?.memo, { tries: 1 }, 'the memo');
   }),
 
-  check('claims each task once, however many claim at once', async (store) => {
+  storeCheck('claims each task once, however many claim at once', async (store) => {
     for (let index = 0; index < 20; index += 1) {
       await makeBatch(store, { id: `batch_${index}`, items: 0, effects: ['run'] });
     }
     const claimed = await Promise.all(
-      Array.from({ length: 8 }, (_, index) => store.claimTasks({ limit: 2, leaseMs: LONG_MS, token: `t${index}` })),
+      Array.from({ length: 8 }, (_, index) =>
+        store.claimTasks({ limit: 2, leaseMs: LONG_LEASE_MS, token: `t${index}` }),
+      ),
     );
-    const rest = await store.claimTasks({ limit: 100, leaseMs: LONG_MS, token: 'rest' });
+    const rest = await store.claimTasks({ limit: 100, leaseMs: LONG_LEASE_MS, token: 'rest' });
     const ids = [...claimed.flat(), ...rest].map(({ batchId }) => batchId);
     expectSame([new Set(ids).size, ids.length], [20, 20], 'how many different ones, and how many');
   }),

@@ -1,7 +1,7 @@
 /** One request to a fault upstream, and the means to answer it well or badly. */
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { type FaultWire, type WireError, wordsOf, type RecordedRequest } from './wire.ts';
+import { type FaultWire, type WireError, spacedWords, type RecordedRequest } from './wire.ts';
 
 /** What an exchange is made of. */
 export interface FaultExchangeOptions {
@@ -105,7 +105,7 @@ export class FaultExchange {
 
   /** Chunks of a stream that come before the fault. */
   get opening(): string {
-    const words = wordsOf(this.text).slice(0, this.afterChunks);
+    const words = spacedWords(this.text).slice(0, this.afterChunks);
     return [...this.wire.opening(this), ...words.map((word) => this.chunk(word))].join('');
   }
 
@@ -189,7 +189,7 @@ export class FaultExchange {
   }
 
   get #events(): readonly string[] {
-    const words = wordsOf(this.text).map((word) => this.chunk(word));
+    const words = spacedWords(this.text).map((word) => this.chunk(word));
     return [...this.wire.opening(this), ...words, ...this.wire.ending(this)];
   }
 }

@@ -52,7 +52,7 @@ function event(data: unknown, name?: string): string {
 }
 
 /** The words of a text, each with the space behind it: one content chunk each. */
-export function wordsOf(text: string): readonly string[] {
+export function spacedWords(text: string): readonly string[] {
   return text.match(/\S+\s*/g) ?? [];
 }
 

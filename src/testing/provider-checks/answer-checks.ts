@@ -1,12 +1,12 @@
 /** Checks for providers: good answers. */
 import {
-  type Outcome,
+  type CallOutcome,
   PROMPT,
   type ProviderCheck,
   type ProviderHarness,
   type ScriptedAnswer,
   ask,
-  check,
+  providerCheck,
   expectHolds,
   expectSame,
 } from './harness.ts';
@@ -25,7 +25,7 @@ const ADD_TOOL = {
 } as const;
 
 /** Has an answer given in a form and requires it in the same form. */
-async function answered(harness: ProviderHarness, answer: ScriptedAnswer, form: Form): Promise<Outcome> {
+async function answered(harness: ProviderHarness, answer: ScriptedAnswer, form: Form): Promise<CallOutcome> {
   harness.play({ type: 'answer', form, answer });
   const outcome = await ask(harness, { stream: form === 'stream', body: answer.toolCalls && ADD_TOOL });
   expectSame(outcome.failure, undefined, `the failure of a good answer (${form})`);
@@ -34,12 +34,12 @@ async function answered(harness: ProviderHarness, answer: ScriptedAnswer, form: 
 
 /** A check of one answer in both forms. */
 function both(name: string, needs: ProviderCheck['needs'], run: (ask: Ask) => Promise<void>): ProviderCheck {
-  return check(name, needs, async (harness) => {
+  return providerCheck(name, needs, async (harness) => {
     for (const form of FORMS) await run((answer) => answered(harness, answer, form));
   });
 }
 
-type Ask = (answer: ScriptedAnswer) => Promise<Outcome>;
+type Ask = (answer: ScriptedAnswer) => Promise<CallOutcome>;
 
 /** Checks of answers that are as they should be. */
 export const answerChecks: readonly ProviderCheck[] = [
@@ -47,7 +47,7 @@ export const answerChecks: readonly ProviderCheck[] = [
     expectSame((await give(TEXT)).text, TEXT.text?.join(''), 'the text');
   }),
 
-  check('gives each piece of a stream as it comes', [], async (harness) => {
+  providerCheck('gives each piece of a stream as it comes', [], async (harness) => {
     const { pieces } = await answered(harness, TEXT, 'stream');
     const texts = pieces.filter((piece) => typeof piece === 'string' || piece.type === 'delta');
     expectHolds(texts.length >= 3, 'a streamed text comes in more than one piece');
@@ -129,13 +129,13 @@ export const answerChecks: readonly ProviderCheck[] = [
     expectSame((await give(TEXT)).usage, undefined, 'the usage of an answer without');
   }),
 
-  check('takes a non-streaming response to a request for a stream', ['bytes'], async (harness) => {
+  providerCheck('takes a non-streaming response to a request for a stream', ['bytes'], async (harness) => {
     harness.play({ type: 'answer', form: 'whole', answer: TEXT });
     const outcome = await ask(harness, { stream: true });
     expectSame([outcome.failure, outcome.text], [undefined, TEXT.text?.join('')], 'failure and text');
   }),
 
-  check('means the same wherever the bytes of a stream are cut', ['bytes'], async (harness) => {
+  providerCheck('means the same wherever the bytes of a stream are cut', ['bytes'], async (harness) => {
     const answer: ScriptedAnswer = { text: ['Grüße', ' 線', ' 🚦'], usage: { promptTokens: 20, completionTokens: 7 } };
     const whole = await answered(harness, answer, 'stream');
     const length = harness.sentBytes;
@@ -147,7 +147,7 @@ export const answerChecks: readonly ProviderCheck[] = [
     }
   }),
 
-  check('sends the prompt once, as it is', ['bytes'], async (harness) => {
+  providerCheck('sends the prompt once, as it is', ['bytes'], async (harness) => {
     await answered(harness, TEXT, 'stream');
     expectSame(harness.calls.length, 1, 'the number of calls');
     expectSame((harness.calls[0] ?? '').split(PROMPT).length, 2, 'the parts around the prompt');
@@ -158,12 +158,12 @@ function isContent(piece: StreamPiece): boolean {
   return typeof piece === 'string' || piece.type === 'delta';
 }
 
-function parsed({ toolCalls }: Outcome): unknown {
+function parsed({ toolCalls }: CallOutcome): unknown {
   return toolCalls.map((call) => ({ ...call, arguments: JSON.parse(call.arguments) as unknown }));
 }
 
 /** Ids and names come once, with the first fragment of an index; indexes count from 0. */
-function expectWellFormed({ pieces }: Outcome): void {
+function expectWellFormed({ pieces }: CallOutcome): void {
   const seen = new Set<number>();
   for (const piece of pieces) {
     for (const call of typeof piece === 'string' || piece.type !== 'delta' ? [] : (piece.delta.tool_calls ?? [])) {

@@ -3,7 +3,7 @@ import {
   CHECK_CONTEXT,
   type ProviderCheck,
   type ProviderHarness,
-  check,
+  providerCheck,
   expectHolds,
   expectSame,
   expectSettled,
@@ -44,7 +44,7 @@ function numbersOf({ vectors }: UpstreamEmbeddings): readonly (readonly number[]
 
 /** Checks of providers that make embeddings. */
 export const embeddingChecks: readonly ProviderCheck[] = [
-  check('gives a vector for each input, in their order', ['embeddings'], async (harness) => {
+  providerCheck('gives a vector for each input, in their order', ['embeddings'], async (harness) => {
     const vectors = numbersOf(await embedded(harness, { input: TEXTS }));
     expectSame(vectors.length, TEXTS.length, 'the number of vectors');
     expectSame(new Set(vectors.map(String)).size, TEXTS.length, 'the number of different vectors');
@@ -53,7 +53,7 @@ export const embeddingChecks: readonly ProviderCheck[] = [
     expectSame(reversed.toReversed(), vectors, 'the vectors of the same inputs in another order');
   }),
 
-  check('gives the vectors as they came', ['embeddings', 'bytes'], async (harness) => {
+  providerCheck('gives the vectors as they came', ['embeddings', 'bytes'], async (harness) => {
     const result = await embedded(harness, { input: TEXTS });
     expectSame(
       numbersOf(result),
@@ -62,7 +62,7 @@ export const embeddingChecks: readonly ProviderCheck[] = [
     );
   }),
 
-  check('gives vectors of the length that is asked for', ['embeddings'], async (harness) => {
+  providerCheck('gives vectors of the length that is asked for', ['embeddings'], async (harness) => {
     const vectors = numbersOf(await embedded(harness, { input: TEXTS, dimensions: 12 }));
     expectSame(
       vectors.map(({ length }) => length),
@@ -71,7 +71,7 @@ export const embeddingChecks: readonly ProviderCheck[] = [
     );
   }),
 
-  check('keeps the order of as many inputs as a request may have', ['embeddings'], async (harness) => {
+  providerCheck('keeps the order of as many inputs as a request may have', ['embeddings'], async (harness) => {
     const vectors = numbersOf(await embedded(harness, { input: MANY.slice(0, MOST_INPUTS) }));
     const [last] = numbersOf(await embedded(harness, { input: [MANY[MOST_INPUTS - 1] ?? ''] }));
     expectSame(vectors.length, MOST_INPUTS, 'the number of vectors');
@@ -79,7 +79,7 @@ export const embeddingChecks: readonly ProviderCheck[] = [
     expectSame(vectors.at(-1), last, 'the vector of the last input');
   }),
 
-  check('counts the tokens of all inputs', ['embeddings', 'usage', 'bytes'], async (harness) => {
+  providerCheck('counts the tokens of all inputs', ['embeddings', 'usage', 'bytes'], async (harness) => {
     for (const input of [TEXTS, MANY.slice(0, MOST_INPUTS)]) {
       const { usage } = await embedded(harness, { input });
       // Some wires count nothing; what is counted must be right.
@@ -89,7 +89,7 @@ export const embeddingChecks: readonly ProviderCheck[] = [
     }
   }),
 
-  check('tells what each status means for embeddings', ['embeddings', 'bytes'], async (harness) => {
+  providerCheck('tells what each status means for embeddings', ['embeddings', 'bytes'], async (harness) => {
     for (const [status, kind] of STATUS_KINDS) {
       harness.play({ type: 'error', status, message: 'It did not work' });
       const { kind: reported, status: seen } = await failed(harness);
@@ -98,15 +98,19 @@ export const embeddingChecks: readonly ProviderCheck[] = [
     }
   }),
 
-  check("uses the account's own key for embeddings, and shows no key", ['embeddings', 'bytes'], async (harness) => {
-    const apiKey = 'sk-own-key-of-the-account-0123456789';
-    harness.play({ type: 'error', status: 401, message: `Incorrect API key provided: ${apiKey}` });
-    const failure = await failed(harness, { apiKey });
-    expectHolds(harness.calls[0]?.includes(apiKey) === true, 'the key of the account is sent');
-    expectHolds(!JSON.stringify(failure).includes(apiKey), 'the failure does not hold the key');
-  }),
+  providerCheck(
+    "uses the account's own key for embeddings, and shows no key",
+    ['embeddings', 'bytes'],
+    async (harness) => {
+      const apiKey = 'sk-own-key-of-the-account-0123456789';
+      harness.play({ type: 'error', status: 401, message: `Incorrect API key provided: ${apiKey}` });
+      const failure = await failed(harness, { apiKey });
+      expectHolds(harness.calls[0]?.includes(apiKey) === true, 'the key of the account is sent');
+      expectHolds(!JSON.stringify(failure).includes(apiKey), 'the failure does not hold the key');
+    },
+  ),
 
-  check('takes nonsense for no embeddings, and never throws', ['embeddings', 'bytes'], async (harness) => {
+  providerCheck('takes nonsense for no embeddings, and never throws', ['embeddings', 'bytes'], async (harness) => {
     for (const [contentType, body] of NONSENSE) {
       harness.play({ type: 'body', status: 200, contentType, body });
       const reply = await embedOnce(harness, { input: TEXTS });
@@ -114,7 +118,7 @@ export const embeddingChecks: readonly ProviderCheck[] = [
     }
   }),
 
-  check('ends a call for embeddings that is given up', ['embeddings', 'cancellation'], async (harness) => {
+  providerCheck('ends a call for embeddings that is given up', ['embeddings', 'cancellation'], async (harness) => {
     harness.play({ type: 'silence' });
     const before = await expectSettled(failed(harness, { signal: AbortSignal.abort() }), 'a reply');
     expectSame(before.kind, 'aborted', 'the kind of the failure of a call that never began');

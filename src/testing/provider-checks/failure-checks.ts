@@ -5,7 +5,7 @@ import {
   type ScriptedExchange,
   ask,
   callOnce,
-  check,
+  providerCheck,
   expectHolds,
   expectSame,
   expectSettled,
@@ -31,7 +31,7 @@ type Judge = (failure: NonNullable<Awaited<ReturnType<typeof ask>>['failure']>, 
 
 /** Checks of everything that goes wrong. */
 export const failureChecks: readonly ProviderCheck[] = [
-  check('tells what each status means', [], async (harness) => {
+  providerCheck('tells what each status means', [], async (harness) => {
     for (const [status, kind] of STATUS_KINDS) {
       await failures(harness, { type: 'error', status, message: 'It did not work' }, (failure) => {
         expectSame([failure.kind, failure.status], [kind, status], `the kind and status of ${status}`);
@@ -39,14 +39,14 @@ export const failureChecks: readonly ProviderCheck[] = [
     }
   }),
 
-  check('tells when to come back', ['bytes'], async (harness) => {
+  providerCheck('tells when to come back', ['bytes'], async (harness) => {
     const headers = { 'retry-after': '7' };
     await failures(harness, { type: 'error', status: 429, message: 'Slow down', headers }, (failure) => {
       expectSame(failure.retryAfterMs, 7_000, 'the wait of a 429 with `retry-after: 7`');
     });
   }),
 
-  check('never retries', [], async (harness) => {
+  providerCheck('never retries', [], async (harness) => {
     for (const status of [408, 429, 500, 503, 529]) {
       harness.play({ type: 'error', status, message: 'It did not work', headers: { 'retry-after': '0' } });
       await ask(harness, { stream: true });
@@ -57,7 +57,7 @@ export const failureChecks: readonly ProviderCheck[] = [
     expectSame(harness.calls.length, 1, 'the number of calls after a stream that ended early');
   }),
 
-  check('shows nothing of a key, not even when its upstream repeats it', [], async (harness) => {
+  providerCheck('shows nothing of a key, not even when its upstream repeats it', [], async (harness) => {
     const own = 'sk-own-key-of-the-account-0123456789';
     for (const apiKey of [undefined, own]) {
       const key = apiKey ?? harness.apiKey;
@@ -77,7 +77,7 @@ export const failureChecks: readonly ProviderCheck[] = [
     }
   }),
 
-  check("uses the account's own key instead of its own", ['bytes'], async (harness) => {
+  providerCheck("uses the account's own key instead of its own", ['bytes'], async (harness) => {
     harness.play({ type: 'answer', form: 'whole', answer: { text: ['Hello'] } });
     await ask(harness, { stream: false, apiKey: 'key-of-the-account-7781' });
     const [call = ''] = harness.calls;
@@ -85,7 +85,7 @@ export const failureChecks: readonly ProviderCheck[] = [
     expectHolds(harness.apiKey === undefined || !call.includes(harness.apiKey), "the provider's own key is not sent");
   }),
 
-  check('shows no HTML, and no more than 500 characters', ['bytes'], async (harness) => {
+  providerCheck('shows no HTML, and no more than 500 characters', ['bytes'], async (harness) => {
     for (const body of [
       '<html><body>Attention Required!</body></html>',
       `{"error":{"message":"${'long '.repeat(1_000)}"}}`,
@@ -99,14 +99,14 @@ export const failureChecks: readonly ProviderCheck[] = [
     }
   }),
 
-  check('tells an error inside a stream, before anything was said', [], async (harness) => {
+  providerCheck('tells an error inside a stream, before anything was said', [], async (harness) => {
     harness.play({ type: 'stream error', answer: {}, message: 'Overloaded inside' });
     const { failure, text, finishes } = await ask(harness, { stream: true });
     expectHolds(failure?.message.includes('Overloaded inside') === true, 'the failure says what the error says');
     expectSame([text, finishes.length], ['', 0], 'text and finishes');
   }),
 
-  check('tells an error inside a stream after all that was said before it', [], async (harness) => {
+  providerCheck('tells an error inside a stream after all that was said before it', [], async (harness) => {
     harness.play({ type: 'stream error', answer: SAID, message: 'Overloaded inside' });
     const { failure, text, pieces, finishes } = await ask(harness, { stream: true });
     expectHolds(failure?.message.includes('Overloaded inside') === true, 'the failure says what the error says');
@@ -116,7 +116,7 @@ export const failureChecks: readonly ProviderCheck[] = [
     expectHolds(last < broken, 'all text comes before the failure');
   }),
 
-  check('makes no good end of a stream that just stops', [], async (harness) => {
+  providerCheck('makes no good end of a stream that just stops', [], async (harness) => {
     for (const ending of ['end', 'cut'] as const) {
       harness.play({ type: 'unfinished', answer: SAID, ending });
       const { failure, text, finishes, pieces } = await ask(harness, { stream: true });
@@ -131,7 +131,7 @@ export const failureChecks: readonly ProviderCheck[] = [
     }
   }),
 
-  check('takes nonsense for a failure, and never throws', ['bytes'], async (harness) => {
+  providerCheck('takes nonsense for a failure, and never throws', ['bytes'], async (harness) => {
     for (const [contentType, body] of NONSENSE) {
       for (const stream of [false, true]) {
         harness.play({ type: 'body', status: 200, contentType, body });
@@ -189,14 +189,14 @@ async function freed(harness: ProviderHarness): Promise<void> {
 
 /** Checks of calls that are given up. Each waits at most two seconds. */
 export const cancellationChecks: readonly ProviderCheck[] = [
-  check('ends a call that is given up before it began', ['cancellation'], async (harness) => {
+  providerCheck('ends a call that is given up before it began', ['cancellation'], async (harness) => {
     harness.play({ type: 'silence' });
     const reply = await expectSettled(callOnce(harness, { stream: true, signal: AbortSignal.abort() }), 'a reply');
     expectSame((await outcomeOf(reply)).failure?.kind, 'aborted', 'the kind of the failure');
     await expectSoon(() => harness.underWay === 0, 'the upstream is not kept busy');
   }),
 
-  check('ends a call that is given up while it waits for an answer', ['cancellation'], async (harness) => {
+  providerCheck('ends a call that is given up while it waits for an answer', ['cancellation'], async (harness) => {
     for (const stream of [false, true]) {
       harness.play({ type: 'silence' });
       const controller = new AbortController();
@@ -209,7 +209,7 @@ export const cancellationChecks: readonly ProviderCheck[] = [
     }
   }),
 
-  check('ends a stream that is given up by its signal', ['cancellation'], async (harness) => {
+  providerCheck('ends a stream that is given up by its signal', ['cancellation'], async (harness) => {
     harness.play({ type: 'unfinished', answer: SAID, ending: 'hang' });
     const controller = new AbortController();
     const reply = await expectSettled(callOnce(harness, { stream: true, signal: controller.signal }), 'a reply');
@@ -222,7 +222,7 @@ export const cancellationChecks: readonly ProviderCheck[] = [
     await freed(harness);
   }),
 
-  check('ends a stream that is cancelled, and stays ended', ['cancellation'], async (harness) => {
+  providerCheck('ends a stream that is cancelled, and stays ended', ['cancellation'], async (harness) => {
     harness.play({ type: 'unfinished', answer: SAID, ending: 'hang' });
     const reply = await expectSettled(callOnce(harness, { stream: true }), 'a reply');
     if (reply.type !== 'stream') throw new Error(`the reply to a stream is a stream, but was ${reply.type}`);
@@ -233,7 +233,7 @@ export const cancellationChecks: readonly ProviderCheck[] = [
     await freed(harness);
   }),
 
-  check('ends a stream that is cancelled while it is read', ['cancellation'], async (harness) => {
+  providerCheck('ends a stream that is cancelled while it is read', ['cancellation'], async (harness) => {
     harness.play({ type: 'unfinished', answer: SAID, ending: 'hang' });
     const reply = await expectSettled(callOnce(harness, { stream: true }), 'a reply');
     if (reply.type !== 'stream') throw new Error(`the reply to a stream is a stream, but was ${reply.type}`);
@@ -244,7 +244,7 @@ export const cancellationChecks: readonly ProviderCheck[] = [
     await freed(harness);
   }),
 
-  check('can be cancelled after the end', [], async (harness) => {
+  providerCheck('can be cancelled after the end', [], async (harness) => {
     harness.play({ type: 'answer', form: 'stream', answer: SAID });
     const reply = await callOnce(harness, { stream: true });
     if (reply.type !== 'stream') return;

@@ -111,7 +111,7 @@ interface Asking {
 }
 
 /** All that came of a call. */
-export interface Outcome {
+export interface CallOutcome {
   /** Everything the provider said, one after the other. */
   readonly pieces: readonly StreamPiece[];
   readonly failure: AttemptFailure | undefined;
@@ -134,12 +134,12 @@ export async function callOnce(harness: ProviderHarness, asking: Asking): Promis
 }
 
 /** Makes one call and reads it to its end. */
-export async function ask(harness: ProviderHarness, asking: Asking): Promise<Outcome> {
+export async function ask(harness: ProviderHarness, asking: Asking): Promise<CallOutcome> {
   return outcomeOf(await callOnce(harness, asking));
 }
 
 /** Reads a reply to its end. */
-export async function outcomeOf(reply: ProviderReply): Promise<Outcome> {
+export async function outcomeOf(reply: ProviderReply): Promise<CallOutcome> {
   if (reply.type === 'failed') return summarize([{ type: 'failure', failure: reply.failure }]);
   return summarize(reply.type === 'whole' ? piecesOf(reply.result) : await readAll(reply.stream));
 }
@@ -151,7 +151,7 @@ export async function readAll(stream: PieceStream): Promise<readonly StreamPiece
   return pieces;
 }
 
-function summarize(pieces: readonly StreamPiece[]): Outcome {
+function summarize(pieces: readonly StreamPiece[]): CallOutcome {
   const collector = new ResultCollector();
   for (const piece of pieces) collector.add(piece);
   const { choices, usage } = collector.result();
@@ -214,7 +214,7 @@ export interface ProviderCheck {
 }
 
 /** Makes a check. */
-export function check(
+export function providerCheck(
   name: string,
   needs: readonly ProviderAbility[],
   run: (harness: ProviderHarness) => Promise<void>,

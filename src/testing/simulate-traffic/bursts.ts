@@ -1,15 +1,15 @@
-import type { Chance } from './chance.ts';
+import type { TrafficChance } from './chance.ts';
 
 /** Times in which everything fails, as far apart as their share of the time demands; drawn as time goes on. */
 export class Bursts {
   readonly #share: number;
   readonly #meanMs: number;
-  readonly #chance: Chance;
+  readonly #chance: TrafficChance;
   /** Ends of calm times and of bursts, by turns. */
   readonly #edges: number[] = [];
   #drawnToMs: number;
 
-  constructor(fromMs: number, share: number, meanMs: number, chance: Chance) {
+  constructor(fromMs: number, share: number, meanMs: number, chance: TrafficChance) {
     this.#share = share;
     this.#meanMs = meanMs;
     this.#chance = chance;

@@ -1,7 +1,7 @@
 import { seededRandom } from '../../providers/simulated/chance.ts';
 
 /** Draws from the distributions that a simulated world is made of. */
-export class Chance {
+export class TrafficChance {
   readonly uniform: () => number;
 
   /** @param stream - Distinguishes the parts of a world, so that more draws in one do not change another. */

@@ -10,7 +10,7 @@ export class Work {
   readonly #job: InferenceJob;
   #leave: (() => void) | undefined;
 
-  constructor({ session, promptTokens, answerTokens, blocks }: Turn, endpoint: string) {
+  constructor({ session, promptTokens, answerTokens, blocks }: SimulatedTurn, endpoint: string) {
     let onFirstToken = (): void => {};
     let onEnd = (): void => {};
     this.#first = new Promise((resolve) => (onFirstToken = resolve));
@@ -43,7 +43,7 @@ export class Work {
 }
 
 /** A request that is under way, as its endpoints see it. */
-export interface Turn {
+export interface SimulatedTurn {
   /** Distinguishes the request from all others. */
   readonly id: string;
   /** Session that prompt caches know it by. */

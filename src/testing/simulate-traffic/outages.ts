@@ -1,7 +1,7 @@
 /** The outages of simulated endpoints. */
 import type { Price } from '../../catalog/price.ts';
 import { Bursts } from './bursts.ts';
-import { Chance } from './chance.ts';
+import { TrafficChance } from './chance.ts';
 import type { Outage, RandomOutages, SimulatedEndpoint } from './world.ts';
 
 /** How an endpoint is at one moment. */
@@ -48,7 +48,10 @@ export class OutageSchedule {
       if (outage.kind !== 'brownout' || outage.burstMs === undefined) continue;
       const { errors = ERRORS, burstMs, fromMs } = outage;
       // Endpoints of one provider with the same brown-out draw the same bursts.
-      const chance = new Chance(seed, `bursts ${endpoint.provider ?? endpoint.name} ${fromMs} ${errors} ${burstMs}`);
+      const chance = new TrafficChance(
+        seed,
+        `bursts ${endpoint.provider ?? endpoint.name} ${fromMs} ${errors} ${burstMs}`,
+      );
       this.#bursts.set(outage, new Bursts(fromMs, errors, burstMs, chance));
     }
     this.deadTimes = this.#outages.flatMap((one) => deadTimesOf(one, durationMs)).sort((a, b) => a.fromMs - b.fromMs);
@@ -127,7 +130,7 @@ export class OutageSchedule {
 /** Outages at random for one endpoint: as long apart as their share of the time demands. */
 export function randomOutages(
   { share, meanMs = 120_000, kinds = KINDS }: RandomOutages,
-  chance: Chance,
+  chance: TrafficChance,
   durationMs: number,
 ): readonly Outage[] {
   if (share <= 0 || kinds.length === 0) return [];

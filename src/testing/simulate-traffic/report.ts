@@ -1,10 +1,10 @@
 /** The report of simulated traffic. */
 import { BlockCache } from './block-cache.ts';
-import { type SimulatedServer, CACHE_MS, costOf, RateBucket } from './simulated-server.ts';
+import { type SimulatedServer, USUAL_CACHE_MS, costOf, RateBucket } from './simulated-server.ts';
 import type { Price } from '../../catalog/price.ts';
 import type { DeadTime, OutageSchedule } from './outages.ts';
 import type { SimulatedEndpoint } from './world.ts';
-import type { Turn } from './inference-call.ts';
+import type { SimulatedTurn } from './inference-call.ts';
 
 /** Milliseconds at percentiles. */
 export interface TimePercentiles {
@@ -324,13 +324,13 @@ export class Oracle {
       schedule,
       bucket: endpoint.rate && new RateBucket(endpoint.rate),
       cached: new Map(),
-      blocks: new BlockCache(endpoint.cacheMs ?? CACHE_MS),
+      blocks: new BlockCache(endpoint.cacheMs ?? USUAL_CACHE_MS),
       chosenAt: [],
     }));
   }
 
   /** US dollars that a request costs; undefined when no endpoint works. */
-  cost(turn: Turn, nowMs: number): number | undefined {
+  cost(turn: SimulatedTurn, nowMs: number): number | undefined {
     const { promptTokens, answerTokens } = turn;
     let best: { readonly listUsd: number; readonly price: Price; readonly known: Known } | undefined;
     for (const known of this.#known) {
@@ -353,9 +353,9 @@ export class Oracle {
   }
 }
 
-function fromCache({ endpoint, cached, blocks: known }: Known, turn: Turn, nowMs: number): number {
+function fromCache({ endpoint, cached, blocks: known }: Known, turn: SimulatedTurn, nowMs: number): number {
   const { session, promptTokens, blocks } = turn;
-  const { cacheMs = CACHE_MS } = endpoint;
+  const { cacheMs = USUAL_CACHE_MS } = endpoint;
   if (cacheMs === 0) return 0;
   if (blocks !== undefined) {
     const tokens = known.tokens(blocks, promptTokens, nowMs);

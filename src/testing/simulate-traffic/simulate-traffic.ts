@@ -6,17 +6,17 @@ import type { Router } from '../../router/router.ts';
 import type { Environment } from '../../platform/environment.ts';
 import { memoryStore } from '../../storage/memory.ts';
 import type { StateStore } from '../../contracts/state-store.ts';
-import { Chance } from './chance.ts';
+import { TrafficChance } from './chance.ts';
 import { type DeadCall, Oracle, reportOf, type RequestLog, type TrafficReport } from './report.ts';
 import { OutageSchedule, randomOutages } from './outages.ts';
 import { directClient, providersOf, type TrafficClient } from './clients.ts';
-import { type CallBook, type SimulatedAnswer, type SimulatedCall, SimulatedServer } from './simulated-server.ts';
+import { type CallBook, type AnsweredCall, type SimulatedCall, SimulatedServer } from './simulated-server.ts';
 import { SIMULATED_TOOL } from './tool-calls.ts';
 import { BLOCK_TOKENS } from './block-cache.ts';
 import { blocksOf, type PlannedSession, planTraffic, type TrafficPlan } from './traffic-plan.ts';
 import { VirtualClock } from './virtual-clock.ts';
 import { SIMULATED_MODEL, type TracedRequest, type TrafficWorld } from './world.ts';
-import type { Turn } from './inference-call.ts';
+import type { SimulatedTurn } from './inference-call.ts';
 
 /** What a simulated instance of the router must be made with. */
 export interface SimulatedSetup {
@@ -93,7 +93,7 @@ class Simulation implements CallBook {
   readonly #oracle: Oracle;
   readonly #logs: RequestLog[] = [];
   /** Requests under way, by the id that their bodies carry. */
-  readonly #open = new Map<string, { readonly turn: Turn; readonly log: RequestLog }>();
+  readonly #open = new Map<string, { readonly turn: SimulatedTurn; readonly log: RequestLog }>();
   /** Times at which calls began that were answered, by endpoint. */
   readonly #answers = new Map<string, number[]>();
   /** Calls of endpoints while they answered nothing. */
@@ -109,7 +109,7 @@ class Simulation implements CallBook {
     const { durationMs } = this.#plan;
     this.#servers = world.endpoints.map((endpoint) => {
       // Endpoints of one provider draw the same.
-      const chance = new Chance(seed, `outages ${endpoint.provider ?? endpoint.name}`);
+      const chance = new TrafficChance(seed, `outages ${endpoint.provider ?? endpoint.name}`);
       const random = world.outages === undefined ? [] : randomOutages(world.outages, chance, durationMs);
       const schedule = new OutageSchedule(endpoint, random, durationMs, seed);
       return new SimulatedServer(endpoint, schedule, { clock: this.#clock, seed, book: this });
@@ -131,7 +131,7 @@ class Simulation implements CallBook {
         { direct: (endpoint) => directClient(this.#servers, endpoint) },
       ),
     );
-    const chance = new Chance(this.#seed, 'instances');
+    const chance = new TrafficChance(this.#seed, 'instances');
     for (const session of this.#plan.sessions) {
       this.#clock.at(session.turns[0]?.afterMs ?? 0, () => {
         void this.#converse(session, () => clients[Math.floor(chance.uniform() * clients.length)]);
@@ -145,7 +145,7 @@ class Simulation implements CallBook {
     });
   }
 
-  turnOf(call: SimulatedCall): Turn {
+  turnOf(call: SimulatedCall): SimulatedTurn {
     const found = this.#open.get(idOf(call));
     if (found === undefined) throw new RangeError('a call belongs to a request of the simulation');
     return found.turn;
@@ -176,7 +176,7 @@ class Simulation implements CallBook {
     log.cancelledUsd += usd;
   }
 
-  answered(call: SimulatedCall, endpoint: string, { startedMs, isBroken }: SimulatedAnswer): void {
+  answered(call: SimulatedCall, endpoint: string, { startedMs, isBroken }: AnsweredCall): void {
     const log = this.#open.get(idOf(call))?.log;
     if (log !== undefined) [log.answeredBy, log.isBroken] = [endpoint, isBroken];
     const times = this.#answers.get(endpoint);
@@ -198,7 +198,7 @@ class Simulation implements CallBook {
       const client = pick();
       if (client === undefined) break;
       const { answerTokens, poison } = planned;
-      const turn: Turn = {
+      const turn: SimulatedTurn = {
         id: traced === undefined ? `${session.id}/${index}` : `request-${this.#logs.length}`,
         session: session.id,
         promptTokens,
@@ -221,7 +221,7 @@ class Simulation implements CallBook {
 
   async #ask(
     client: TrafficClient,
-    turn: Turn,
+    turn: SimulatedTurn,
     account: string | undefined,
     { stream, ...body }: SimulatedBody,
   ): Promise<void> {

@@ -3,12 +3,12 @@ import type { EndpointDeclaration } from '../../catalog/endpoint.ts';
 import type { Price } from '../../catalog/price.ts';
 import { type ProviderCall, failedReply } from '../../contracts/provider.ts';
 import { BlockCache } from './block-cache.ts';
-import { Chance } from './chance.ts';
-import { Work, type Turn } from './inference-call.ts';
+import { TrafficChance } from './chance.ts';
+import { Work, type SimulatedTurn } from './inference-call.ts';
 import { InferenceServer } from './inference-server.ts';
 import type { OutageSchedule } from './outages.ts';
 import type { VirtualClock } from './virtual-clock.ts';
-import { type SimulatedToolCall, toolCall } from './tool-calls.ts';
+import { type TrafficToolCall, toolCall } from './tool-calls.ts';
 import type { PoisonRequests, SimulatedEndpoint, SimulatedRateLimit } from './world.ts';
 import type { PieceStream, ProviderReply } from '../../contracts/provider-reply.ts';
 import { type AttemptFailure, failure } from '../../contracts/failure.ts';
@@ -23,18 +23,18 @@ export interface SimulatedCall {
 
 /** What endpoints report about the calls they got. */
 export interface CallBook {
-  turnOf(call: SimulatedCall): Turn;
+  turnOf(call: SimulatedCall): SimulatedTurn;
   /** Counts a call; gives its number among those of its request, from 1 on. */
   called(call: SimulatedCall, endpoint: string, dead: number | undefined): number;
   /** What a call cost, whether its answer was wanted in the end or not. */
   charged(call: SimulatedCall, usd: number, cachedTokens: number): void;
   /** The same for a call whose answer is no longer wanted. */
   chargedInVain(call: SimulatedCall, usd: number): void;
-  answered(call: SimulatedCall, endpoint: string, answer: SimulatedAnswer): void;
+  answered(call: SimulatedCall, endpoint: string, answer: AnsweredCall): void;
 }
 
 /** What is remembered of an answer. */
-export interface SimulatedAnswer {
+export interface AnsweredCall {
   readonly startedMs: number;
   /** Whether it calls a tool with arguments that are no JSON. */
   readonly isBroken: boolean;
@@ -45,7 +45,7 @@ const FAILURE_MS = 60;
 /** Milliseconds after which something more of an answer is there that is still being written. */
 const READ_MS = 5_000;
 /** Default time for which prompts stay cached. */
-export const CACHE_MS = 300_000;
+export const USUAL_CACHE_MS = 300_000;
 
 /** What the servers of a simulation share, and the seed of one of them. */
 interface ServerSurroundings {
@@ -77,7 +77,7 @@ export class SimulatedServer {
     this.#book = book;
     this.#bucket = endpoint.rate && new RateBucket(endpoint.rate);
     const { cacheMs, inference } = endpoint;
-    this.#blocks = new BlockCache(cacheMs ?? CACHE_MS);
+    this.#blocks = new BlockCache(cacheMs ?? USUAL_CACHE_MS);
     this.#inference =
       inference &&
       new InferenceServer(inference, clock, cacheMs ?? Infinity, () => schedule.at(clock.elapsedMs).slowness);
@@ -102,7 +102,7 @@ export class SimulatedServer {
     const attempt = this.#book.called(call, this.endpoint.name, dead);
     // Luck belongs to the request: its first call has the same wherever it goes, and so has each further one. Two routers
     // in one world then differ by what they decide and not by chance.
-    const chance = new Chance(this.#seed, `call ${attempt} of ${turn.id}`);
+    const chance = new TrafficChance(this.#seed, `call ${attempt} of ${turn.id}`);
     const { medianMs, spread = 0.35 } = this.endpoint.latency;
     const drawnMs = chance.around(medianMs, spread);
     const fails = chance.uniform() < errors;
@@ -195,7 +195,7 @@ export class SimulatedServer {
     call: SimulatedCall,
     startedMs: number,
     finish: () => void,
-    { tool, work }: { readonly tool: SimulatedToolCall | undefined; readonly work: Work | undefined },
+    { tool, work }: { readonly tool: TrafficToolCall | undefined; readonly work: Work | undefined },
   ): ProviderReply | Promise<ProviderReply> {
     const { answerTokens } = this.#book.turnOf(call);
     const writingMs = this.#writingMs(answerTokens);
@@ -273,8 +273,8 @@ export class SimulatedServer {
   }
 
   /** Tokens of a prompt that come from the cache, which has all of it afterwards. */
-  #fromCache({ session, promptTokens, blocks }: Turn, now: number): number {
-    const { cacheMs = CACHE_MS } = this.endpoint;
+  #fromCache({ session, promptTokens, blocks }: SimulatedTurn, now: number): number {
+    const { cacheMs = USUAL_CACHE_MS } = this.endpoint;
     if (cacheMs === 0) return 0;
     if (blocks !== undefined) {
       const tokens = this.#blocks.tokens(blocks, promptTokens, now);
@@ -324,7 +324,7 @@ export function costOf(price: Price, promptTokens: number, cachedTokens: number,
   return (prompt + answerTokens * price.completion) / 1e6;
 }
 
-function resultWith(usage: ReportedUsage, tool: SimulatedToolCall | undefined): UpstreamResult {
+function resultWith(usage: ReportedUsage, tool: TrafficToolCall | undefined): UpstreamResult {
   const reason = tool === undefined ? 'stop' : 'tool_calls';
   return {
     choices: [

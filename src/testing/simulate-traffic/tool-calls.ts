@@ -6,14 +6,14 @@ import type { StreamPiece } from '../../contracts/stream-piece.ts';
 export const SIMULATED_TOOL = 'look_up';
 
 /** The answer to a request with tools. */
-export interface SimulatedToolCall {
+export interface TrafficToolCall {
   readonly isBroken: boolean;
   readonly call: ResultToolCall;
   readonly piece: StreamPiece;
 }
 
 /** Calls the function of simulated requests; a broken call ends within its arguments. */
-export function toolCall({ isBroken }: { readonly isBroken: boolean }): SimulatedToolCall {
+export function toolCall({ isBroken }: { readonly isBroken: boolean }): TrafficToolCall {
   const text = isBroken ? '{"text": "simul' : '{"text": "simulated"}';
   const call = {
     id: 'call_1',

@@ -1,6 +1,6 @@
 /** What callers of a simulated world do: sessions, their turns, by whom they are sent and which of them are poison. */
 import { BLOCK_TOKENS } from './block-cache.ts';
-import { Chance } from './chance.ts';
+import { TrafficChance } from './chance.ts';
 import type { PoisonRequests, SharedDocuments, SimulatedTraffic, TracedRequest } from './world.ts';
 
 /** One turn of a session, as it was decided before the simulation began. */
@@ -45,10 +45,10 @@ const MEAN_OVER_MEDIAN = Math.exp(LENGTH_SPREAD ** 2 / 2);
 export function planTraffic(traffic: SimulatedTraffic, seed: number): TrafficPlan {
   if (traffic.trace !== undefined) return tracedTraffic(traffic, traffic.trace, seed);
   const { requests = 20_000, perSecond = 6, turns = 6, surges = [] } = traffic;
-  const chance = new Chance(seed, 'sessions');
+  const chance = new TrafficChance(seed, 'sessions');
   const callers = new Callers(traffic, seed);
   const library = traffic.documents && new Library(traffic.documents, seed);
-  const withTools = new Chance(seed, 'tools');
+  const withTools = new TrafficChance(seed, 'tools');
   const sessionsPerMs = perSecond / turns / 1_000;
   const sessions: PlannedSession[] = [];
   let planned = 0;
@@ -76,8 +76,8 @@ export function planTraffic(traffic: SimulatedTraffic, seed: number): TrafficPla
 /** A plan of the requests of a trace, each at its time, whatever became of those before. */
 function tracedTraffic(traffic: SimulatedTraffic, trace: readonly TracedRequest[], seed: number): TrafficPlan {
   const { streaming = 1, named = 1, tools: share = 0 } = traffic;
-  const chance = new Chance(seed, 'sessions');
-  const withTools = new Chance(seed, 'tools');
+  const chance = new TrafficChance(seed, 'sessions');
+  const withTools = new TrafficChance(seed, 'tools');
   const callers = new Callers(traffic, seed);
   const sessions = trace.map((traced, index): PlannedSession => {
     const { atMs, promptTokens, answerTokens, session = `session-${index}` } = traced;
@@ -88,7 +88,7 @@ function tracedTraffic(traffic: SimulatedTraffic, trace: readonly TracedRequest[
       id: session,
       account,
       // A session sends its name always or never.
-      named: named >= 1 || new Chance(seed, `named ${session}`).uniform() < named,
+      named: named >= 1 || new TrafficChance(seed, `named ${session}`).uniform() < named,
       turns: [{ afterMs: atMs, newTokens: promptTokens, answerTokens, stream, tools, poison: poison() }],
       traced,
     };
@@ -99,14 +99,14 @@ function tracedTraffic(traffic: SimulatedTraffic, trace: readonly TracedRequest[
 /** Documents that sessions begin with. Its draws change no other ones. */
 class Library {
   readonly #own: SharedDocuments;
-  readonly #chance: Chance;
+  readonly #chance: TrafficChance;
   readonly #tokens: readonly number[];
   /** Sum of the weights of all documents. */
   readonly #total: number;
 
   constructor(own: SharedDocuments, seed: number) {
     this.#own = own;
-    this.#chance = new Chance(seed, 'documents');
+    this.#chance = new TrafficChance(seed, 'documents');
     this.#tokens = Array.from({ length: own.count }, () => lengthAround(own.tokens, this.#chance));
     this.#total = this.#tokens.reduce((sum, _, index) => sum + 1 / (index + 1), 0);
   }
@@ -131,12 +131,12 @@ export function blocksOf({ id, document }: PlannedSession, promptTokens: number)
 class Callers {
   readonly #accounts: number | undefined;
   readonly #poison: PoisonRequests | undefined;
-  readonly #chance: Chance;
+  readonly #chance: TrafficChance;
 
   constructor({ accounts, poison }: SimulatedTraffic, seed: number) {
     this.#accounts = accounts;
     this.#poison = poison;
-    this.#chance = new Chance(seed, 'callers');
+    this.#chance = new TrafficChance(seed, 'callers');
   }
 
   /** The account of the next session, and whether all or which of its requests are poison. */
@@ -153,10 +153,10 @@ class Callers {
 
 /** What sessions are drawn from, each with numbers of its own. */
 interface TrafficDraws {
-  readonly chance: Chance;
+  readonly chance: TrafficChance;
   readonly callers: Callers;
   /** Which requests have tools. */
-  readonly withTools: Chance;
+  readonly withTools: TrafficChance;
 }
 
 function planSession(
@@ -185,6 +185,6 @@ function planSession(
   };
 }
 
-function lengthAround(mean: number, chance: Chance): number {
+function lengthAround(mean: number, chance: TrafficChance): number {
   return Math.max(1, Math.round(chance.around(mean / MEAN_OVER_MEDIAN, LENGTH_SPREAD)));
 }

@@ -68,7 +68,7 @@ const SETTLED = [
 ];
 
 /** Checks of what becomes of a store whose server stands still, refuses changes, or is replaced. */
-export const faultChecks: readonly StateStoreCheck[] = [
+export const stateFaultChecks: readonly StateStoreCheck[] = [
   faultCheck(
     'freeze',
     'leaves nothing of a claim that was made while its server stood still',

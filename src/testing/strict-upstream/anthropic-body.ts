@@ -4,7 +4,7 @@ import * as read from '../../platform/json.ts';
 import { type Finding, type StrictRequest, shown } from './rule.ts';
 
 /** A turn of a conversation. */
-export interface MessagesTurn {
+export interface CheckedTurn {
   /** Place in `messages`, from 0. */
   readonly at: number;
   readonly role: string;
@@ -14,7 +14,7 @@ export interface MessagesTurn {
 }
 
 /** Turns of a body. */
-export function turnsOf({ body }: Pick<StrictRequest, 'body'>): readonly MessagesTurn[] {
+export function turnsOf({ body }: Pick<StrictRequest, 'body'>): readonly CheckedTurn[] {
   return read.list(body['messages']).map((one, at) => {
     const { role, content } = read.object(one);
     const blocks = typeof content === 'string' ? [{ type: 'text', text: content }] : read.objects(content);
@@ -23,14 +23,14 @@ export function turnsOf({ body }: Pick<StrictRequest, 'body'>): readonly Message
 }
 
 /** Ids of blocks of a type in a turn. */
-export function idsOf({ blocks }: Pick<MessagesTurn, 'blocks'>, type: string, member: string): readonly string[] {
+export function idsOf({ blocks }: Pick<CheckedTurn, 'blocks'>, type: string, member: string): readonly string[] {
   return blocks.flatMap((block) => (block['type'] === type ? [read.string(block[member]) ?? ''] : []));
 }
 
 /** The first block of any turn that fits. */
 export function blockWith(
   request: StrictRequest,
-  fits: (block: JsonObject, turn: MessagesTurn) => boolean,
+  fits: (block: JsonObject, turn: CheckedTurn) => boolean,
 ): Finding | undefined {
   for (const turn of turnsOf(request)) {
     const block = turn.blocks.findIndex((one) => fits(one, turn));
@@ -50,7 +50,7 @@ export function ownTools({
 }
 
 /** Every cache mark of a body in the order in which they count, each with its lifetime. */
-export function cacheMarks({ body }: Pick<StrictRequest, 'body'>): readonly string[] {
+export function markLifetimes({ body }: Pick<StrictRequest, 'body'>): readonly string[] {
   const blocks = [
     ...read.objects(body['tools']),
     ...read.objects(body['system']),
@@ -126,7 +126,7 @@ const FAMILIES: readonly ModelFamily[] = [
 ];
 
 /** The family of a model. */
-export function familyOf(model: string): ModelFamily {
+export function anthropicFamily(model: string): ModelFamily {
   return FAMILIES.find(({ name }) => name.test(model)) ?? { ...OF_4_7, name: /^/ };
 }
 

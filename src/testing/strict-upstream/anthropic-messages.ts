@@ -1,6 +1,6 @@
 /** What Anthropic refuses in turns and blocks of the Messages API. */
 import * as read from '../../platform/json.ts';
-import { blockWith, cacheMarks, familyOf, idsOf, ownTools, thinkingOf, turnsOf } from './anthropic-body.ts';
+import { blockWith, markLifetimes, anthropicFamily, idsOf, ownTools, thinkingOf, turnsOf } from './anthropic-body.ts';
 import { memberOutside } from './chat-body.ts';
 import { type StrictRequest, type StrictRule, shown } from './rule.ts';
 
@@ -135,7 +135,7 @@ export const ANTHROPIC_MESSAGE_RULES: readonly StrictRule[] = [
     source: 'BerriAI/litellm, issue 36267; Anthropic, page "Migration guide"',
     date: '2026-08',
     find: (request) =>
-      lastTurn(request).role === 'assistant' && !familyOf(request.model).takesPrefill ? {} : undefined,
+      lastTurn(request).role === 'assistant' && !anthropicFamily(request.model).takesPrefill ? {} : undefined,
   },
   {
     id: 'anthropic/prefill-thinking',
@@ -353,7 +353,7 @@ export const ANTHROPIC_MESSAGE_RULES: readonly StrictRule[] = [
     source: CACHING,
     date: '2026-08',
     find(request) {
-      const count = cacheMarks(request).length;
+      const count = markLifetimes(request).length;
       return count > MOST_MARKS ? { count } : undefined;
     },
   },
@@ -365,7 +365,7 @@ export const ANTHROPIC_MESSAGE_RULES: readonly StrictRule[] = [
     source: CACHING,
     date: '2026-08',
     find(request) {
-      const marks = cacheMarks({ body: { ...request.body, cache_control: null } });
+      const marks = markLifetimes({ body: { ...request.body, cache_control: null } });
       const short = marks.indexOf('5m');
       return short >= 0 && marks.lastIndexOf('1h') > short ? {} : undefined;
     },

@@ -1,7 +1,7 @@
 /** What Anthropic refuses in parameters, tools and formats of the Messages API. */
 import * as read from '../../platform/json.ts';
 import type { JsonObject } from '../../protocol/json.ts';
-import { familyOf, ownTools, thinkingOf } from './anthropic-body.ts';
+import { anthropicFamily, ownTools, thinkingOf } from './anthropic-body.ts';
 import { memberOutside } from './chat-body.ts';
 import { type Finding, type StrictRequest, type StrictRule, shown } from './rule.ts';
 import { type InnerSchema, isObjectSchema, isRecursive, schemaWith, wordOutside } from './schema.ts';
@@ -103,7 +103,7 @@ export const ANTHROPIC_PARAMETER_RULES: readonly StrictRule[] = [
     source: 'Anthropic, page "Models overview"',
     date: '2026-08',
     find({ body, model }) {
-      const { mostOutput: most } = familyOf(model);
+      const { mostOutput: most } = anthropicFamily(model);
       const value = read.number(body['max_tokens']) ?? 0;
       return value > most ? { value, most, model } : undefined;
     },
@@ -127,7 +127,7 @@ export const ANTHROPIC_PARAMETER_RULES: readonly StrictRule[] = [
     date: '2026-05-27',
     find({ body, model }) {
       const name = ['temperature', 'top_p', 'top_k'].find((one) => body[one] !== undefined);
-      return name !== undefined && familyOf(model).sampling === 'none' ? { name } : undefined;
+      return name !== undefined && anthropicFamily(model).sampling === 'none' ? { name } : undefined;
     },
   },
   {
@@ -137,7 +137,7 @@ export const ANTHROPIC_PARAMETER_RULES: readonly StrictRule[] = [
     source: 'SalesforceAIResearch/MCP-Universe, issue 49; aws-samples/bedrock-chat, pull request 979',
     date: '2026-01-26',
     find: ({ body, model }) =>
-      body['temperature'] !== undefined && body['top_p'] !== undefined && familyOf(model).sampling === 'one'
+      body['temperature'] !== undefined && body['top_p'] !== undefined && anthropicFamily(model).sampling === 'one'
         ? {}
         : undefined,
   },
@@ -163,7 +163,7 @@ export const ANTHROPIC_PARAMETER_RULES: readonly StrictRule[] = [
     date: '2026-09-04',
     find(request) {
       const type = thinkingOf(request);
-      return type === undefined || familyOf(request.model).thinking.includes(type) ? undefined : { type };
+      return type === undefined || anthropicFamily(request.model).thinking.includes(type) ? undefined : { type };
     },
   },
   {
@@ -197,7 +197,7 @@ export const ANTHROPIC_PARAMETER_RULES: readonly StrictRule[] = [
     date: '2026-08',
     find({ body, model }) {
       const effort = read.text(read.object(body['output_config'])['effort']);
-      return effort === undefined || familyOf(model).efforts.includes(effort) ? undefined : { effort };
+      return effort === undefined || anthropicFamily(model).efforts.includes(effort) ? undefined : { effort };
     },
   },
   {
@@ -217,7 +217,7 @@ export const ANTHROPIC_PARAMETER_RULES: readonly StrictRule[] = [
     date: '2026-11',
     find(request) {
       const type = choiceOf(request) ?? '';
-      return ['any', 'tool'].includes(type) && !familyOf(request.model).takesForcedTool ? { type } : undefined;
+      return ['any', 'tool'].includes(type) && !anthropicFamily(request.model).takesForcedTool ? { type } : undefined;
     },
   },
   {
@@ -300,7 +300,7 @@ export const ANTHROPIC_PARAMETER_RULES: readonly StrictRule[] = [
     source: 'Anthropic, page "Structured outputs"; laurent22/joplin, pull request 15801',
     date: '2026-07-02',
     find: ({ body, model }) =>
-      'format' in read.object(body['output_config']) && !familyOf(model).structured ? {} : undefined,
+      'format' in read.object(body['output_config']) && !anthropicFamily(model).structured ? {} : undefined,
   },
   {
     id: 'anthropic/structured-closed',

@@ -53,6 +53,6 @@ const FAMILIES: readonly ModelFamily[] = [
 ];
 
 /** The family of a model; one that does not reason where none is known. */
-export function familyOf(model: string): ModelFamily {
+export function openaiFamily(model: string): ModelFamily {
   return FAMILIES.find(({ name }) => name.test(model)) ?? { ...CHAT_MODEL, name: /^/ };
 }

@@ -1,7 +1,7 @@
 /** What OpenAI refuses in the parameters of chat completions and of Responses. */
 import * as read from '../../platform/json.ts';
 import { memberOutside, outside, toolsOf } from './chat-body.ts';
-import { familyOf } from './openai-models.ts';
+import { openaiFamily } from './openai-models.ts';
 import type { Finding, StrictRequest, StrictRule } from './rule.ts';
 
 const REFERENCE = 'OpenAI, API reference "Create chat completion"';
@@ -59,7 +59,7 @@ function isSet(value: unknown): boolean {
 }
 
 function isSamplingFixed(request: StrictRequest): boolean {
-  const { fixedSampling, isNoneByDefault } = familyOf(request.model);
+  const { fixedSampling, isNoneByDefault } = openaiFamily(request.model);
   const effort = effortOf(request) ?? (isNoneByDefault ? 'none' : undefined);
   return fixedSampling === 'always' || (fixedSampling === 'while reasoning' && effort !== 'none');
 }
@@ -102,7 +102,7 @@ export const OPENAI_PARAMETER_RULES: readonly StrictRule[] = [
     param: 'max_tokens',
     source: 'MaximeRivest/riddle, issue 7',
     date: '2026-07-07',
-    find: ({ body, model }) => (isSet(body['max_tokens']) && familyOf(model).efforts.length > 0 ? {} : undefined),
+    find: ({ body, model }) => (isSet(body['max_tokens']) && openaiFamily(model).efforts.length > 0 ? {} : undefined),
   },
   {
     id: 'openai/output-limit-least',
@@ -156,7 +156,7 @@ export const OPENAI_PARAMETER_RULES: readonly StrictRule[] = [
     param: 'stop',
     source: `${REFERENCE}, stop; EleutherAI/lm-evaluation-harness, pull request 3247`,
     date: '2026-11',
-    find: ({ body, model }) => (isSet(body['stop']) && familyOf(model).refusesStop ? {} : undefined),
+    find: ({ body, model }) => (isSet(body['stop']) && openaiFamily(model).refusesStop ? {} : undefined),
   },
   {
     id: 'openai/effort-unknown-parameter',
@@ -167,7 +167,7 @@ export const OPENAI_PARAMETER_RULES: readonly StrictRule[] = [
     source: 'generative-computing/mellea, issue 270',
     date: '2025-12-24',
     find(request) {
-      if (effortOf(request) === undefined || familyOf(request.model).efforts.length > 0) return undefined;
+      if (effortOf(request) === undefined || openaiFamily(request.model).efforts.length > 0) return undefined;
       return { name: isResponses(request) ? 'reasoning.effort' : 'reasoning_effort' };
     },
   },
@@ -180,7 +180,7 @@ export const OPENAI_PARAMETER_RULES: readonly StrictRule[] = [
     source: 'kaitranntt/ccs, issue 344; Kilo-Org/cloud, pull request 3807 (the words)',
     date: '2026-06-08',
     find(request) {
-      const { efforts } = familyOf(request.model);
+      const { efforts } = openaiFamily(request.model);
       const effort = effortOf(request);
       if (effort === undefined || efforts.length === 0 || efforts.includes(effort)) return undefined;
       const name = isResponses(request) ? 'reasoning.effort' : 'reasoning_effort';
@@ -197,7 +197,7 @@ export const OPENAI_PARAMETER_RULES: readonly StrictRule[] = [
     date: '2026-08',
     find: (request) =>
       !isResponses(request) &&
-      familyOf(request.model).toolsOnResponses &&
+      openaiFamily(request.model).toolsOnResponses &&
       toolsOf(request).length > 0 &&
       effortOf(request) !== 'none'
         ? { model: request.model }

@@ -1,7 +1,7 @@
 /** What OpenAI refuses in the input of Responses. */
 import type { JsonObject } from '../../protocol/json.ts';
 import * as read from '../../platform/json.ts';
-import { familyOf } from './openai-models.ts';
+import { openaiFamily } from './openai-models.ts';
 import { type Finding, type StrictRequest, type StrictRule, shown } from './rule.ts';
 
 const REFERENCE = 'OpenAI, API reference "Create a model response"';
@@ -176,7 +176,7 @@ export const OPENAI_RESPONSES_RULES: readonly StrictRule[] = [
     source: 'OpenAI, guide "Reasoning models", encrypted reasoning items',
     date: '2026-11',
     find: ({ body, model }) =>
-      read.list(body['include']).includes('reasoning.encrypted_content') && familyOf(model).efforts.length === 0
+      read.list(body['include']).includes('reasoning.encrypted_content') && openaiFamily(model).efforts.length === 0
         ? {}
         : undefined,
   },

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { type Detector, TextView, detectorOf } from '../../../src/plugins/guardrails/detector.ts';
 import { fold } from '../../../src/plugins/guardrails/phrases.ts';
 import { hasLuhnDigit } from '../../../src/plugins/guardrails/pii-kinds.ts';
-import { redact, Scan } from '../../../src/plugins/guardrails/verdict.ts';
+import { redact, GuardrailScan } from '../../../src/plugins/guardrails/verdict.ts';
 import type { Guardrail } from '../../../src/protocol/guardrail-options.ts';
 import { cpuClock } from '../../support/cpu-clock.ts';
 
@@ -19,7 +19,7 @@ function found(one: Detector, text: string): readonly string[] {
 }
 
 async function redacted(text: string, ...detectors: readonly Detector[]): Promise<string> {
-  return new Scan(detectors, NEVER).run((visit) => visit(text, { path: 'p', role: 'user' }));
+  return new GuardrailScan(detectors, NEVER).run((visit) => visit(text, { path: 'p', role: 'user' }));
 }
 
 describe('personal data', () => {
@@ -274,7 +274,7 @@ describe('a long text', () => {
     clearInterval(timer);
     expect(turns).toBeGreaterThan(2);
     const controller = new AbortController();
-    const scanning = new Scan(all, controller.signal).run((visit) =>
+    const scanning = new GuardrailScan(all, controller.signal).run((visit) =>
       visit('word '.repeat(100_000), { path: 'p', role: 'user' }),
     );
     controller.abort(new Error('gone'));

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import type { CallOptions } from '../../../src/providers/ai-sdk/model.ts';
+import type { UpstreamCallOptions } from '../../../src/providers/ai-sdk/model.ts';
 import { callSchema } from '../../support/ai-sdk-call-schema.ts';
 import { type AskingModel, type HandMade, callOf, handMade } from '../../support/ai-sdk-models.ts';
 import type { Body } from '../../support/chat-bodies.ts';
 
 /** What a model is called with. */
-async function called(body: Body, made: HandMade = {}, asking: AskingModel = {}): Promise<CallOptions> {
+async function called(body: Body, made: HandMade = {}, asking: AskingModel = {}): Promise<UpstreamCallOptions> {
   const call = await callOf(handMade(made), body, asking);
   callSchema(made.version ?? 'v4').parse(call);
   return call;

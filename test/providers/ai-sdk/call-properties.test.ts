@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Message, SpecVersion } from 'signalbox';
-import type { AssistantPrompt, CallOptions } from '../../../src/providers/ai-sdk/model.ts';
+import type { AssistantPrompt, UpstreamCallOptions } from '../../../src/providers/ai-sdk/model.ts';
 import { callSchema } from '../../support/ai-sdk-call-schema.ts';
 import { callOf, handMade } from '../../support/ai-sdk-models.ts';
 import { runs } from '../../support/properties.ts';
@@ -114,7 +114,7 @@ const parameters = fc.record(
 );
 
 /** Everything that a prompt says in text, one after the other. */
-function wordsOf({ prompt }: CallOptions): string {
+function wordsOf({ prompt }: UpstreamCallOptions): string {
   return prompt
     .flatMap((message): readonly string[] => {
       if (message.role === 'system') return [message.content];
@@ -135,7 +135,7 @@ function textsOf(value: Message['content']): readonly string[] {
   return (value ?? []).flatMap((part) => (part.type === 'text' ? [part.text] : []));
 }
 
-function assistants({ prompt }: CallOptions): readonly AssistantPrompt[] {
+function assistants({ prompt }: UpstreamCallOptions): readonly AssistantPrompt[] {
   return prompt.flatMap((message) => (message.role === 'assistant' ? message.content : []));
 }
 
@@ -144,7 +144,7 @@ async function written(
   fields: object,
   provider: string,
   version: SpecVersion,
-): Promise<CallOptions> {
+): Promise<UpstreamCallOptions> {
   const download = (): Promise<{ data: Uint8Array }> => Promise.resolve({ data: Uint8Array.of(1) });
   return callOf(handMade({ version, provider }), { messages, ...fields }, { download });
 }

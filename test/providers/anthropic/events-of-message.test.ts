@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../../src/protocol/json.ts';
-import { eventsOf } from '../../../src/providers/anthropic/events-of-message.ts';
+import { eventsOfMessage } from '../../../src/providers/anthropic/events-of-message.ts';
 import { decodeEvents, messageEvent, messageResult } from '../../support/anthropic.ts';
 import { ResultCollector } from '../../../src/core/stream/collect.ts';
 
@@ -22,7 +22,7 @@ const MESSAGE: JsonObject = {
 
 describe('the events that a message would have been', () => {
   it('begin empty, bring each block, and end with the reason and the counts', () => {
-    const events = eventsOf(MESSAGE);
+    const events = eventsOfMessage(MESSAGE);
     expect(events[0]).toMatchObject({ type: 'message_start', message: { content: [], stop_reason: null } });
     expect(events.at(-2)).toMatchObject({
       type: 'message_delta',
@@ -48,7 +48,7 @@ describe('the events that a message would have been', () => {
 
   it('say what the message says', async () => {
     const streamed = await decodeEvents(
-      eventsOf(MESSAGE).map((event) => messageEvent(event as { readonly type: string })),
+      eventsOfMessage(MESSAGE).map((event) => messageEvent(event as { readonly type: string })),
     );
     const collector = new ResultCollector();
     for (const piece of streamed) collector.add(piece);
@@ -60,7 +60,7 @@ describe('the events that a message would have been', () => {
   });
 
   it('are few for a message of nothing', () => {
-    expect(eventsOf({ content: [], stop_reason: 'end_turn' }).map(({ type }) => type)).toEqual([
+    expect(eventsOfMessage({ content: [], stop_reason: 'end_turn' }).map(({ type }) => type)).toEqual([
       'message_start',
       'message_delta',
       'message_stop',

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { decodeResult } from '../../../src/providers/google/codec.ts';
+import { decodeGeneration } from '../../../src/providers/google/codec.ts';
 import { type Asked, answerContextOf, googleFixtureText } from '../../support/google-wire.ts';
 import type { UpstreamResult } from '../../../src/contracts/stream-piece.ts';
 
 function decoded(body: string, asked: Asked = {}): UpstreamResult {
-  const result = decodeResult(body, answerContextOf(asked));
+  const result = decodeGeneration(body, answerContextOf(asked));
   if (!result.ok) throw new Error(result.failure.message);
   return result.result;
 }
@@ -14,7 +14,7 @@ function answer(...candidates: readonly object[]): string {
 }
 
 function failureOf(body: string): unknown {
-  const result = decodeResult(body, answerContextOf());
+  const result = decodeGeneration(body, answerContextOf());
   return result.ok ? undefined : { kind: result.failure.kind, code: result.failure.providerCode };
 }
 

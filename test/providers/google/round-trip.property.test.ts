@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ResultCollector } from '../../../src/core/stream/collect.ts';
 import type { AssistantMessage, Message } from '../../../src/protocol/message.ts';
-import { decodeResult } from '../../../src/providers/google/codec.ts';
+import { decodeGeneration } from '../../../src/providers/google/codec.ts';
 import { acceptsOf } from '../../../src/core/accepts.ts';
 import { GOOGLE } from '../../../src/providers/accepts/google.ts';
 import type { Part } from '../../../src/providers/google/wire.ts';
@@ -198,7 +198,7 @@ describe('any answer', () => {
   it('goes back to Google as it came, whole or streamed', async () => {
     await fc.assert(
       fc.asyncProperty(modelTurn, async (parts) => {
-        const whole = decodeResult(JSON.stringify(answerOf(parts, 'STOP')), answerContextOf());
+        const whole = decodeGeneration(JSON.stringify(answerOf(parts, 'STOP')), answerContextOf());
         if (!whole.ok) throw new Error(whole.failure.message);
         const expected = joined(parts);
         expect(sentBack(whole.result.choices[0]?.message as AssistantMessage)).toEqual(expected);
@@ -217,7 +217,7 @@ describe('any answer', () => {
     await fc.assert(
       fc.asyncProperty(modelTurn, async (parts) => {
         const body = JSON.stringify(answerOf(parts, 'STOP'));
-        const whole = decodeResult(body, answerContextOf());
+        const whole = decodeGeneration(body, answerContextOf());
         const collector = new ResultCollector();
         for (const piece of await decodeGoogleStream([new TextEncoder().encode(`data: ${body}\n\n`)]))
           collector.add(piece);

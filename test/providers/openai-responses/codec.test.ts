@@ -3,7 +3,7 @@ import type { EndpointDeclaration } from '../../../src/catalog/endpoint.ts';
 import type { JsonObject } from '../../../src/protocol/json.ts';
 import type { VendorQuirks } from '../../../src/providers/openai-compatible/vendor-quirks.ts';
 import {
-  contextOf as responseContextOf,
+  responseContext as responseContextOf,
   decodeResponse,
 } from '../../../src/providers/openai-responses/decode-response.ts';
 import { encodeResponses, ResponsesStreamDecoder } from '../../../src/providers/openai-responses/codec.ts';

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import type { Message } from '../../../src/protocol/message.ts';
 import { FORTY_CHARACTERS } from '../../../src/providers/openai-compatible/vendor-quirks.ts';
-import { itemsOf, reasoningItemsOf } from '../../../src/providers/openai-responses/encode-items.ts';
+import { inputItemsOf, reasoningItemsOf } from '../../../src/providers/openai-responses/encode-items.ts';
 import { ToolIds } from '../../../src/providers/tool-ids.ts';
 
 const items = (...messages: readonly Message[]): readonly object[] => {
   const ids = new ToolIds(FORTY_CHARACTERS);
-  return messages.flatMap((message, index) => itemsOf(message, `messages[${index}]`, ids));
+  return messages.flatMap((message, index) => inputItemsOf(message, `messages[${index}]`, ids));
 };
 const call = (id: string) => ({ id, type: 'function', function: { name: 'f', arguments: '{}' } }) as const;
 

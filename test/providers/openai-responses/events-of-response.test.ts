@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { eventsOf } from '../../../src/providers/openai-responses/events-of-response.ts';
+import { eventsOfResponse } from '../../../src/providers/openai-responses/events-of-response.ts';
 
 const MESSAGE = {
   id: 'msg_1',
@@ -32,7 +32,7 @@ const RESPONSE = {
 
 describe('the events that a response would have been', () => {
   it('are counted, and end with the response itself', () => {
-    const events = eventsOf(RESPONSE);
+    const events = eventsOfResponse(RESPONSE);
     expect(events.map((event) => event['sequence_number'])).toEqual(events.map((_, index) => index));
     expect(events.slice(0, 2).map(({ type }) => type)).toEqual(['response.created', 'response.in_progress']);
     expect(events[0]).toMatchObject({ response: { status: 'in_progress', output: [] } });
@@ -40,7 +40,7 @@ describe('the events that a response would have been', () => {
   });
 
   it('bring texts, arguments and inputs in deltas, and each item whole', () => {
-    const events = eventsOf(RESPONSE);
+    const events = eventsOfResponse(RESPONSE);
     expect(events.flatMap(({ delta }) => (typeof delta === 'string' ? [delta] : []))).toEqual([
       'hm',
       'Fine.',
@@ -54,7 +54,7 @@ describe('the events that a response would have been', () => {
   });
 
   it('begin items of other kinds as they are', () => {
-    const added = eventsOf(RESPONSE).filter(({ type }) => type === 'response.output_item.added');
+    const added = eventsOfResponse(RESPONSE).filter(({ type }) => type === 'response.output_item.added');
     expect(added.map(({ item }) => item)).toMatchObject([
       { summary: [] },
       { status: 'in_progress', content: [] },
@@ -65,7 +65,7 @@ describe('the events that a response would have been', () => {
   });
 
   it('say when its limit has ended it', () => {
-    expect(eventsOf({ ...RESPONSE, status: 'incomplete', output: [] }).at(-1)).toMatchObject({
+    expect(eventsOfResponse({ ...RESPONSE, status: 'incomplete', output: [] }).at(-1)).toMatchObject({
       type: 'response.incomplete',
     });
   });

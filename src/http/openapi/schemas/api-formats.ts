@@ -14,7 +14,7 @@ import {
   routerMetadataSchema,
 } from './error.ts';
 import { costDetailsSchema } from './usage.ts';
-import { count, seconds, wireObject, words } from './wire-object.ts';
+import { countSchema, secondsSchema, wireObject, words } from './wire-object.ts';
 import type { ErrorDetail } from '../../../protocol/error.ts';
 
 const stopReason = words<StopReason>({
@@ -29,10 +29,10 @@ const stopReason = words<StopReason>({
 
 /** Open, like everything here that a provider of this wire may have written itself. */
 const messagesUsage = z.looseObject({
-  input_tokens: count,
-  output_tokens: count,
-  cache_read_input_tokens: count.nullable().optional(),
-  cache_creation_input_tokens: count.nullable().optional(),
+  input_tokens: countSchema,
+  output_tokens: countSchema,
+  cache_read_input_tokens: countSchema.nullable().optional(),
+  cache_creation_input_tokens: countSchema.nullable().optional(),
   cost: z.number().optional(),
   cost_details: costDetailsSchema.optional(),
   is_byok: z.boolean().optional(),
@@ -55,7 +55,7 @@ export const messagesResultSchema = z.looseObject({
 
 /** Schema of the answer to `POST /messages/count_tokens`. Open: a provider that counted may say more. */
 export const tokenCountSchema = z.looseObject({
-  input_tokens: count,
+  input_tokens: countSchema,
   counted_by: z.enum(['provider', 'gpt-tokenizer', 'estimate']),
   provider: z.string().optional(),
 });
@@ -96,11 +96,11 @@ export const messagesErrorSchema = wireObject<MessagesErrorBody>(
 );
 
 const responsesUsage = z.looseObject({
-  input_tokens: count,
-  input_tokens_details: z.looseObject({ cached_tokens: count }),
-  output_tokens: count,
-  output_tokens_details: z.looseObject({ reasoning_tokens: count }),
-  total_tokens: count,
+  input_tokens: countSchema,
+  input_tokens_details: z.looseObject({ cached_tokens: countSchema }),
+  output_tokens: countSchema,
+  output_tokens_details: z.looseObject({ reasoning_tokens: countSchema }),
+  total_tokens: countSchema,
   cost: z.number().optional(),
 });
 
@@ -108,7 +108,7 @@ const responsesUsage = z.looseObject({
 export const responsesResultSchema = z.looseObject({
   id: z.string(),
   object: z.literal('response'),
-  created_at: seconds,
+  created_at: secondsSchema,
   status: z.enum(['in_progress', 'completed', 'incomplete', 'failed']),
   error: z.looseObject({ code: z.string(), message: z.string() }).nullable(),
   error_type: errorTypeSchema.optional(),
@@ -121,7 +121,7 @@ export const responsesResultSchema = z.looseObject({
 });
 
 /** Schema of the data of an event of a stream on this wire. */
-export const responsesEventSchema = z.looseObject({ type: z.string(), sequence_number: count });
+export const responsesEventSchema = z.looseObject({ type: z.string(), sequence_number: countSchema });
 
 /** The error of chat completions, with the members beside it that clients of this wire read. */
 const responsesErrorDetail = wireObject<ErrorDetail & { readonly type: string; readonly param: string | null }>(

@@ -17,16 +17,16 @@ import {
 } from '../../../protocol/batch.ts';
 import { errorTypeSchema } from './error.ts';
 import { usageSchema } from './usage.ts';
-import { anyJson, count, seconds, wireObject } from './wire-object.ts';
+import { anyJson, countSchema, secondsSchema, wireObject } from './wire-object.ts';
 
 /** Schema of {@link FileObject}. */
 export const fileSchema = wireObject<FileObject>(
   {
     id: z.string().regex(/^file-/),
     object: z.literal('file'),
-    bytes: count,
-    created_at: seconds,
-    expires_at: seconds,
+    bytes: countSchema,
+    created_at: secondsSchema,
+    expires_at: secondsSchema,
     filename: z.string(),
     purpose: z.enum(['batch', 'batch_output']),
     status: z.literal('processed'),
@@ -52,7 +52,7 @@ export const deletedFileSchema = wireObject<DeletedFile>(
   {},
 );
 
-const counts = wireObject<BatchRequestCounts>({ total: count, completed: count, failed: count }, {});
+const counts = wireObject<BatchRequestCounts>({ total: countSchema, completed: countSchema, failed: countSchema }, {});
 
 const itemError = wireObject<BatchItemError>(
   { message: z.string(), param: z.string().nullable(), type: z.string().nullable() },
@@ -63,7 +63,7 @@ const resultItem = wireObject<BatchResultItem>(
   {
     id: z.string().regex(/^batch_req_/),
     custom_id: z.string(),
-    response: z.object({ status_code: count, request_id: z.string(), body: anyJson }).nullable(),
+    response: z.object({ status_code: countSchema, request_id: z.string(), body: anyJson }).nullable(),
     error: itemError.nullable(),
   },
   {},
@@ -72,9 +72,9 @@ const resultItem = wireObject<BatchResultItem>(
 const webhook = wireObject<BatchWebhook>(
   {
     status: z.enum(['pending', 'delivered', 'given_up']),
-    tries: count,
-    attempts: z.array(z.object({ at: seconds, status_code: count.nullable() })),
-    next_attempt_at: seconds.nullable(),
+    tries: countSchema,
+    attempts: z.array(z.object({ at: secondsSchema, status_code: countSchema.nullable() })),
+    next_attempt_at: secondsSchema.nullable(),
   },
   {},
 );
@@ -103,9 +103,9 @@ export const batchSchema = wireObject<Batch>(
     model: z.string(),
     completion_window: z.literal('24h'),
     status: z.enum(BATCH_STATUSES),
-    created_at: seconds,
-    finalized_at: seconds.nullable(),
-    expires_at: seconds.nullable(),
+    created_at: secondsSchema,
+    finalized_at: secondsSchema.nullable(),
+    expires_at: secondsSchema.nullable(),
     provider: z.string().nullable(),
     request_counts: counts,
     usage: usageSchema.nullable(),
@@ -115,10 +115,10 @@ export const batchSchema = wireObject<Batch>(
     input_file_id: z.string().nullable(),
     output_file_id: z.string().nullable(),
     error_file_id: z.string().nullable(),
-    completed_at: seconds.nullable(),
-    failed_at: seconds.nullable(),
-    expired_at: seconds.nullable(),
-    cancelled_at: seconds.nullable(),
+    completed_at: secondsSchema.nullable(),
+    failed_at: secondsSchema.nullable(),
+    expired_at: secondsSchema.nullable(),
+    cancelled_at: secondsSchema.nullable(),
     webhook: webhook.nullable(),
     metadata: z.record(z.string(), z.string()).nullable(),
   },

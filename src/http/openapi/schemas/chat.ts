@@ -17,7 +17,7 @@ import type { ChatChunk, ChunkChoice, Delta, ToolCallDelta } from '../../../prot
 import type { ReasoningDetail } from '../../../protocol/reasoning.ts';
 import { errorDetailSchema, routerMetadataSchema } from './error.ts';
 import { usageSchema, embeddingUsageSchema } from './usage.ts';
-import { anyJson, anyObject, count, seconds, wireObject, words } from './wire-object.ts';
+import { anyJson, anyObject, countSchema, secondsSchema, wireObject, words } from './wire-object.ts';
 import type { Embedding, EmbeddingResult } from '../../../protocol/embedding.ts';
 import type { ToolCallExtra } from '../../../protocol/tools.ts';
 
@@ -38,7 +38,7 @@ const image = wireObject<OutputImage>({ type: z.literal('image_url'), image_url:
 
 const audio = wireObject<OutputAudio>(
   {},
-  { id: z.string(), data: z.string(), transcript: z.string(), expires_at: seconds },
+  { id: z.string(), data: z.string(), transcript: z.string(), expires_at: secondsSchema },
 );
 
 type Citation = Extract<Annotation, { type: 'url_citation' }>;
@@ -50,7 +50,7 @@ const annotation: z.ZodType<Annotation> = z.union([
       type: z.literal('url_citation'),
       url_citation: wireObject<Citation['url_citation']>(
         { url: z.string() },
-        { title: z.string(), content: z.string(), start_index: count, end_index: count },
+        { title: z.string(), content: z.string(), start_index: countSchema, end_index: countSchema },
       ),
     },
     {},
@@ -74,7 +74,7 @@ const reasoningDetail: z.ZodType<ReasoningDetail> = z.looseObject({
   type: z.enum(['reasoning.summary', 'reasoning.text', 'reasoning.encrypted', 'reasoning.server_tool_call']),
   id: z.string().nullable().optional(),
   format: z.string().nullable().optional(),
-  index: count.optional(),
+  index: countSchema.optional(),
 }) as unknown as z.ZodType<ReasoningDetail>;
 
 const callExtra = anyObject as unknown as z.ZodType<ToolCallExtra>;
@@ -82,7 +82,7 @@ const callExtra = anyObject as unknown as z.ZodType<ToolCallExtra>;
 const toolCall = wireObject<ResultToolCall>(
   {
     id: z.string().min(1),
-    index: count,
+    index: countSchema,
     type: z.literal('function'),
     function: z.object({ name: z.string(), arguments: z.string() }),
   },
@@ -107,7 +107,7 @@ const message = wireObject<ResultMessage>(
 
 const choice = wireObject<Choice>(
   {
-    index: count,
+    index: countSchema,
     finish_reason: finishReason.nullable(),
     native_finish_reason: z.string().nullable(),
     logprobs: logprobs.nullable(),
@@ -121,7 +121,7 @@ export const chatResultSchema = wireObject<ChatResult>(
   {
     id: z.string().regex(/^gen-/),
     object: z.literal('chat.completion'),
-    created: seconds,
+    created: secondsSchema,
     model: z.string(),
     choices: z.array(choice),
     system_fingerprint: z.string().nullable(),
@@ -137,7 +137,7 @@ export const chatResultSchema = wireObject<ChatResult>(
 );
 
 const toolCallDelta = wireObject<ToolCallDelta>(
-  { index: count },
+  { index: countSchema },
   {
     id: z.string().min(1),
     type: z.literal('function'),
@@ -163,7 +163,7 @@ const delta = wireObject<Delta>(
 
 const chunkChoice = wireObject<ChunkChoice>(
   {
-    index: count,
+    index: countSchema,
     delta,
     finish_reason: finishReason.nullable(),
     native_finish_reason: z.string().nullable(),
@@ -177,7 +177,7 @@ export const chatChunkSchema = wireObject<ChatChunk>(
   {
     id: z.string().regex(/^gen-/),
     object: z.literal('chat.completion.chunk'),
-    created: seconds,
+    created: secondsSchema,
     model: z.string(),
     choices: z.array(chunkChoice),
   },
@@ -193,7 +193,7 @@ export const chatChunkSchema = wireObject<ChatChunk>(
 );
 
 const embedding = wireObject<Embedding>(
-  { object: z.literal('embedding'), index: count, embedding: z.union([z.array(z.number()), z.string()]) },
+  { object: z.literal('embedding'), index: countSchema, embedding: z.union([z.array(z.number()), z.string()]) },
   {},
 );
 

@@ -8,7 +8,7 @@ import {
   type ErrorMetadata,
 } from '../../../protocol/error.ts';
 import type { PipelineStage, RouterMetadata, RoutingDecision } from '../../../protocol/metadata.ts';
-import { anyJson, anyObject, count, wireObject, words } from './wire-object.ts';
+import { anyJson, anyObject, countSchema, wireObject, words } from './wire-object.ts';
 
 const attempted = { provider: z.string(), model: z.string() };
 
@@ -25,7 +25,7 @@ const offered = wireObject<RouterMetadata['endpoints']['available'][number]>(
 type Continued = NonNullable<NonNullable<RouterMetadata['attempts']>[number]['continued']>;
 
 const made = wireObject<NonNullable<RouterMetadata['attempts']>[number]>(
-  { ...attempted, status: count },
+  { ...attempted, status: countSchema },
   {
     reasoning_removed: z.boolean(),
     adjustments: z.array(z.string()),
@@ -34,7 +34,7 @@ const made = wireObject<NonNullable<RouterMetadata['attempts']>[number]>(
     cost: z.number(),
     refusal: z.string(),
     kept: z.boolean(),
-    continued: wireObject<Continued>({ way: words({ prefill: true, repetition: true }), after: count }, {}),
+    continued: wireObject<Continued>({ way: words({ prefill: true, repetition: true }), after: countSchema }, {}),
   },
 );
 
@@ -56,9 +56,9 @@ export const routerMetadataSchema = wireObject<RouterMetadata>(
     strategy: z.string(),
     region: z.string().nullable(),
     summary: z.string(),
-    attempt: count,
+    attempt: countSchema,
     is_byok: z.boolean(),
-    endpoints: wireObject<RouterMetadata['endpoints']>({ total: count, available: z.array(offered) }, {}),
+    endpoints: wireObject<RouterMetadata['endpoints']>({ total: countSchema, available: z.array(offered) }, {}),
   },
   {
     attempts: z.array(made),
@@ -67,11 +67,11 @@ export const routerMetadataSchema = wireObject<RouterMetadata>(
     pipeline: z.array(pipelineStage),
     warnings: z.array(z.string()),
     cache: wireObject<NonNullable<RouterMetadata['cache']>>(
-      { expected_tokens: count, cached_tokens: count },
+      { expected_tokens: countSchema, cached_tokens: countSchema },
       {
         cause: z.string(),
         at: z.string(),
-        line: count,
+        line: countSchema,
         change: z.string(),
         moved: z.string(),
         provider_cause: z.string(),
@@ -113,7 +113,7 @@ export const availabilitySchema = wireObject<Availability>(
     docs_url: z.string(),
   },
   {
-    retry_after: count.nullable(),
+    retry_after: countSchema.nullable(),
     affected_providers: z.array(z.string()),
     fallback_models: z.array(z.string()),
     excluded_by: z.array(z.string()),

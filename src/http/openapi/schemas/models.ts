@@ -12,11 +12,11 @@ import type {
   PrivateEndpointList,
   ProviderList,
 } from '../../../protocol/models.ts';
-import { count, seconds, wireObject } from './wire-object.ts';
+import { countSchema, secondsSchema, wireObject } from './wire-object.ts';
 
 const text = z.string();
 const texts = z.array(text);
-const tokens = count.nullable();
+const tokens = countSchema.nullable();
 
 const architecture = wireObject<Architecture>(
   {
@@ -49,7 +49,7 @@ export const modelCardSchema = wireObject<ModelCard>(
     id: text,
     canonical_slug: text,
     name: text,
-    created: seconds,
+    created: secondsSchema,
     description: text,
     context_length: tokens,
     architecture,
@@ -68,7 +68,7 @@ export const modelCardSchema = wireObject<ModelCard>(
 
 /** Schema of {@link ModelList}. */
 export const modelListSchema = wireObject<ModelList>(
-  { data: z.array(modelCardSchema), total_count: count, links: z.object({ next: text.nullable() }) },
+  { data: z.array(modelCardSchema), total_count: countSchema, links: z.object({ next: text.nullable() }) },
   {},
 );
 
@@ -77,7 +77,7 @@ export const oneModelSchema = wireObject<{ readonly data: ModelCard }>({ data: m
 
 /** Schema of the answer to `GET /models/count`. */
 export const modelCountSchema = wireObject<{ readonly data: { readonly count: number } }>(
-  { data: z.object({ count }) },
+  { data: z.object({ count: countSchema }) },
   {},
 );
 
@@ -119,7 +119,7 @@ export const endpointListSchema = wireObject<EndpointList>(
       {
         id: text,
         name: text,
-        created: seconds,
+        created: secondsSchema,
         description: text,
         architecture,
         endpoints: z.array(endpointCard),

@@ -1,7 +1,7 @@
 /** The schemas of usage and cost in the OpenAPI document. */
 import * as z from 'zod';
 import type { EmbeddingUsage } from '../../../protocol/embedding.ts';
-import { count, wireObject } from './wire-object.ts';
+import { countSchema, wireObject } from './wire-object.ts';
 import type {
   CompletionTokensDetails,
   CostDetails,
@@ -27,35 +27,35 @@ export const costDetailsSchema = wireObject<CostDetails>(
 const promptTokensDetails = wireObject<PromptTokensDetails>(
   {},
   {
-    cached_tokens: count,
-    cache_write_tokens: count,
-    audio_tokens: count,
-    video_tokens: count,
-    file_tokens: count,
-    image_tokens: count,
+    cached_tokens: countSchema,
+    cache_write_tokens: countSchema,
+    audio_tokens: countSchema,
+    video_tokens: countSchema,
+    file_tokens: countSchema,
+    image_tokens: countSchema,
   },
 );
 
 const completionTokensDetails = wireObject<CompletionTokensDetails>(
   {},
   {
-    reasoning_tokens: count,
-    audio_tokens: count,
-    image_tokens: count,
-    accepted_prediction_tokens: count,
-    rejected_prediction_tokens: count,
+    reasoning_tokens: countSchema,
+    audio_tokens: countSchema,
+    image_tokens: countSchema,
+    accepted_prediction_tokens: countSchema,
+    rejected_prediction_tokens: countSchema,
   },
 );
 
 /** Schema of {@link ServerToolUseDetails}. */
 const serverToolUseDetailsSchema = wireObject<ServerToolUseDetails>(
   {},
-  { tool_calls_requested: count, tool_calls_executed: count, web_search_requests: count },
+  { tool_calls_requested: countSchema, tool_calls_executed: countSchema, web_search_requests: countSchema },
 );
 
 /** Schema of {@link Usage}. */
 export const usageSchema = wireObject<Usage>(
-  { prompt_tokens: count, completion_tokens: count, total_tokens: count },
+  { prompt_tokens: countSchema, completion_tokens: countSchema, total_tokens: countSchema },
   {
     cost: amount,
     is_byok: z.boolean(),
@@ -65,11 +65,11 @@ export const usageSchema = wireObject<Usage>(
     completion_tokens_details: completionTokensDetails,
     cache_creation: wireObject<NonNullable<Usage['cache_creation']>>(
       {},
-      { ephemeral_5m_input_tokens: count, ephemeral_1h_input_tokens: count },
+      { ephemeral_5m_input_tokens: countSchema, ephemeral_1h_input_tokens: countSchema },
     ),
     server_tool_use: wireObject<NonNullable<Usage['server_tool_use']>>(
       {},
-      { web_search_requests: count, web_fetch_requests: count },
+      { web_search_requests: countSchema, web_fetch_requests: countSchema },
     ),
     server_tool_use_details: serverToolUseDetailsSchema,
     service_tier: z.string(),
@@ -80,7 +80,7 @@ export const usageSchema = wireObject<Usage>(
 
 /** Schema of {@link EmbeddingUsage}. */
 export const embeddingUsageSchema = wireObject<EmbeddingUsage>(
-  { prompt_tokens: count, total_tokens: count },
+  { prompt_tokens: countSchema, total_tokens: countSchema },
   {
     cost: amount,
     is_byok: z.boolean(),

@@ -35,7 +35,7 @@ export const anyJson: z.ZodType<JsonValue> = z.unknown() as z.ZodType<JsonValue>
 export const anyObject: z.ZodType<JsonObject> = z.record(z.string(), anyJson);
 
 /** A whole number that is not negative. */
-export const count = z.int().min(0);
+export const countSchema = z.int().min(0);
 
 /** Unix seconds. */
-export const seconds = z.int().min(0);
+export const secondsSchema = z.int().min(0);

@@ -8,7 +8,7 @@ import { PageError, type PageFetcher } from '../../../contracts/plugin-services.
 import { localPdfReader } from '../pdf/local-pdf-reader.ts';
 import type { PdfReader } from '../../../contracts/pdf-reader.ts';
 import { type HtmlReader, readPage } from './page-text.ts';
-import { count, outboundKind, pdfReaderKind, positive } from '../option-kinds.ts';
+import { countKind, outboundKind, pdfReaderKind, positive } from '../option-kinds.ts';
 import { nodeModule } from '../../../platform/node-module.ts';
 import type { Outbound } from '../../../net/outbound-request.ts';
 
@@ -33,7 +33,7 @@ export const GUARDED_FETCHER_OPTIONS: OptionShape<GuardedFetcherOptions> = {
   outbound: outboundKind,
   maxBytes: positive,
   timeoutMs: milliseconds,
-  maxRedirects: count,
+  maxRedirects: countKind,
   pdf: pdfReaderKind,
   userAgent: string,
 };

@@ -28,7 +28,7 @@ interface PageReaders {
  */
 export async function readPage(page: RawPage, readers: PageReaders, signal: AbortSignal): Promise<FetchedPage> {
   const { url, contentType, body, truncated } = page;
-  const kind = kindOf(contentType, body);
+  const kind = pageKindOf(contentType, body);
   if (kind === undefined) throw new PageError('The page is not text that could be read');
   if (kind === 'pdf') return readPdf(page, readers.pdf, signal);
   const text = decodeText(body, contentType);
@@ -67,7 +67,7 @@ const SNIFFED = 1_024;
  * Finds out what a body is, from its type and its first bytes. A type that says nothing (`application/octet-stream`) or
  * is missing is decided by the bytes; undefined for everything that nobody could read as text.
  */
-export function kindOf(contentType: string | undefined, body: Uint8Array): PageKind | undefined {
+export function pageKindOf(contentType: string | undefined, body: Uint8Array): PageKind | undefined {
   const type = (contentType ?? '').split(';')[0]?.trim().toLowerCase() ?? '';
   const start = String.fromCharCode(...body.subarray(0, SNIFFED));
   if (type === 'application/pdf' || start.startsWith('%PDF-')) return 'pdf';

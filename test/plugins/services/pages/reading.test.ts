@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
 import { likelyTokens } from '../../../../src/core/tokens/token-estimate.ts';
-import { cutToTokens, decodeText, kindOf, plainText } from '../../../../src/plugins/services/pages/page-text.ts';
+import { cutToTokens, decodeText, pageKindOf, plainText } from '../../../../src/plugins/services/pages/page-text.ts';
 import { htmlReader } from '../../../../src/plugins/services/pages/guarded-fetcher.ts';
 
 const bytes = (text: string): Uint8Array => Buffer.from(text, 'latin1');
@@ -27,7 +27,7 @@ describe('what a page is', () => {
     ['image/svg+xml', 'x', undefined],
     ['video/mp4', 'x', undefined],
   ])('%s with %j is %s', (type, body, kind) => {
-    expect(kindOf(type, bytes(body))).toBe(kind);
+    expect(pageKindOf(type, bytes(body))).toBe(kind);
   });
 });
 
