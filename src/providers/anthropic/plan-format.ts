@@ -1,11 +1,10 @@
 /** Decides how a Claude model is held to the requested response format. */
 import type { NormalizedRequest } from '../../contracts/request.ts';
-import type { Accepts } from '../../core/accepts.ts';
 import type { JsonObject } from '../../protocol/json.ts';
 import type { ThinkingPlan } from './plan-thinking.ts';
 import { heldSchema, toolArgumentsSchema } from '../../core/schema/rewrite-schema.ts';
 import type { JsonSchema } from '../../core/schema/schema-parts.ts';
-import { type Note, rewritten } from '../adjustments.ts';
+import { rewritten } from '../adjustments.ts';
 import type { EncodingRules } from '../taken-parameters.ts';
 
 /** How the model is held to the form of the answer that was requested. */

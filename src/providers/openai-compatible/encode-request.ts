@@ -134,9 +134,10 @@ function encodeSearch(options: JsonObject): JsonObject {
 function encodeTools(
   { tools, toolChoice }: NormalizedRequest,
   quirks: VendorQuirks,
-  { accepts: { schemas, parameters }, takes, note }: EncodingRules,
+  { accepts, takes, note }: EncodingRules,
 ): EncodedBody {
-  const { forcedTools } = parameters;
+  const { schemas } = accepts;
+  const { forcedTools } = accepts.parameters;
   if (tools.length === 0 || !takes('tools')) return {};
   const isFree = forcedTools !== 'never' || toolChoice === undefined || toolChoice === 'auto';
   if (!isFree && toolChoice === 'none') {

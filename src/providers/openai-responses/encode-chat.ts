@@ -16,7 +16,7 @@ import { ChangedSchemas, limited, type Note, UNNOTED } from '../adjustments.ts';
 import { comparingResponses } from '../cache-diagnostics.ts';
 import { EncodeError } from '../codec.ts';
 import { noteLeftOut, parametersTaken, type Takes, takesLimit, takesReasoning } from '../taken-parameters.ts';
-import { type VendorQuirks, FORTY_CHARACTERS } from '../openai-compatible/vendor-quirks.ts';
+import { FORTY_CHARACTERS } from '../openai-compatible/vendor-quirks.ts';
 import { ToolIds } from '../tool-ids.ts';
 import {
   type EncodedBody,
