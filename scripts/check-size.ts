@@ -20,7 +20,7 @@ interface Budget {
 
 const BUDGETS: readonly Budget[] = [
   { entry: 'signalbox', names: '*', kilobytes: 200 },
-  { entry: 'signalbox', names: '{ createRouter }', kilobytes: 163 },
+  { entry: 'signalbox', names: '{ createRouter }', kilobytes: 164 },
   { entry: 'signalbox', names: '{ verifyWebhook }', kilobytes: 8, split: false },
   // What a bundler takes of files that join many modules: everything beside the name must be seen to be unused.
   { entry: 'signalbox', names: '{ definePlugin }', kilobytes: 5, minifiedKilobytes: 5, split: false },

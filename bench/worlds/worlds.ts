@@ -137,18 +137,33 @@ export function randomWorld(seed: number, index: number, requests: number): Know
   return { kind, ...drawn };
 }
 
-function randomFailures(chance: TrafficChance, seed: number, requests: number, count: number): Omit<KnownWorld, 'kind'> {
+function randomFailures(
+  chance: TrafficChance,
+  seed: number,
+  requests: number,
+  count: number,
+): Omit<KnownWorld, 'kind'> {
   const share = between(chance, 0.05, 0.5);
   const endpoints = endpointsOf(chance, count).map((one) => failing(one, share));
   return { share, world: { seed, endpoints, traffic: trafficOf(chance, requests) } };
 }
 
-function poisoned(chance: TrafficChance, seed: number, requests: number, poison: PoisonRequests): Omit<KnownWorld, 'kind'> {
+function poisoned(
+  chance: TrafficChance,
+  seed: number,
+  requests: number,
+  poison: PoisonRequests,
+): Omit<KnownWorld, 'kind'> {
   const endpoints = endpointsOf(chance, oneOf(chance, [1, 2, 4]));
   return { world: { seed, endpoints, traffic: { ...trafficOf(chance, requests), accounts: 5, poison } } };
 }
 
-function breaking(chance: TrafficChance, seed: number, requests: number, at: 'before' | 'after'): Omit<KnownWorld, 'kind'> {
+function breaking(
+  chance: TrafficChance,
+  seed: number,
+  requests: number,
+  at: 'before' | 'after',
+): Omit<KnownWorld, 'kind'> {
   const outages: readonly Outage[] = [{ kind: 'break', ...ALWAYS, share: between(chance, 0.1, 0.5), at }];
   const endpoints = endpointsOf(chance, oneOf(chance, [1, 2, 4])).map((one) => ({
     ...one,

@@ -257,8 +257,7 @@ export function durableObjectStore(options: DurableObjectStoreOptions): StateSto
     delete: async (key) => void (await ask({ ask: 'delete', key })),
     increment: async (key, by, ttlMs) => Number(await ask({ ask: 'increment', key, by, ttlMs })),
     append: async (key, text, at, ttlMs) => (await ask({ ask: 'append', key, text, at, ttlMs })) === true,
-    slice: async (key, from, to) =>
-      read.string((await ask({ ask: 'slice', key, from, to })) as JsonValue | undefined) ?? '',
+    slice: async (key, from, to) => read.string(await ask({ ask: 'slice', key, from, to })) ?? '',
     change: (changes, change) =>
       acknowledged.along('', change, async (forgettable) => {
         return (await ask({ ask: 'change', changes, name: change, forgettable })) as ChangedCounters;
