@@ -54,9 +54,15 @@ export interface BreakerOptions extends ResolvedOf<typeof BREAKER> {}
 export const TIMEOUTS = {
   /** To make a connection. Default 5,000. */
   connectMs: option.ms({ default: 5_000 }),
-  /** From the connection to the first token of a stream. Default 60,000. */
+  /**
+   * From the connection to the first token of a stream; twice as long at most where another endpoint would not be sooner.
+   * Default 60,000.
+   */
   firstTokenMs: option.ms({ default: 60_000 }),
-  /** From the connection to the end of a non-streaming response, which has no first token. Default 300,000. */
+  /**
+   * From the connection to the end of a non-streaming response, which has no first token; twice as long at most in the same
+   * case. Default 300,000.
+   */
   answerMs: option.ms({ default: 300_000 }),
   /** Between two signs of life of a stream. Default 60,000. */
   idleMs: option.ms({ default: 60_000 }),

@@ -123,7 +123,7 @@ describe.each([true, false])('a call that is late (stream: %s)', (stream) => {
 describe('a call whose time limit is over', () => {
   const timeouts = { firstTokenMs: 1_000, answerMs: 1_000, totalMs: 60_000 };
   const after = (afterMs: number): Behaviour => ({ ...ANSWER, afterMs });
-  const LASTS = after(3_000);
+  const LASTS = after(1_900);
   /** Calls by which an endpoint is known. */
   const KNOWN = 12;
 
@@ -132,12 +132,13 @@ describe('a call whose time limit is over', () => {
     stream: boolean,
     requests: number,
     otherMs: number,
+    behaves: Behaviour = LASTS,
   ): Promise<readonly (string | undefined)[]> {
     const other = { price: { prompt: 3, completion: 3 }, timeouts: { firstTokenMs: 9_000, answerMs: 9_000 } };
     const lasts = (call: number): boolean => call >= KNOWN && (call - KNOWN) % 2 === 0;
     const bench = benchOf(
       {
-        cheap: { models: costing(1), behaves: (call) => (lasts(call) ? LASTS : ANSWER) },
+        cheap: { models: costing(1), behaves: (call) => (lasts(call) ? behaves : ANSWER) },
         dear: { models: { 'acme/one': other }, behaves: after(otherMs) },
       },
       { timeouts, hedge: false, hangDetection: false },
@@ -163,6 +164,11 @@ describe('a call whose time limit is over', () => {
 
     it('is given up where another one answers sooner', async () => {
       expect(await overLimit(stream, 4, 300)).toEqual(['cheap', 'cheap', 'cheap', 'cheap', 'dear', 'dear']);
+    });
+
+    it('is given up after twice its time where it hangs, however many second calls there were', async () => {
+      const calls = await overLimit(stream, 60, 300, { does: 'hang' });
+      expect(calls.filter((name) => name === 'dear').length).toBeGreaterThanOrEqual(30);
     });
 
     it('is waited for where there were as many second calls as there may be', async () => {

@@ -49,8 +49,8 @@ export class CallWatch {
 
   #expire(phase: Phase): void {
     const isAnswer = phase === 'first_token' || phase === 'answer';
-    if (isAnswer && this.#options.isWaitedFor?.() === true) this.deadline.enter(phase, LOOK_AGAIN_MS);
-    else this.interrupt(expired(phase));
+    if (isAnswer && this.#options.isWaitedFor?.() === true && this.deadline.extend(LOOK_AGAIN_MS)) return;
+    this.interrupt(expired(phase));
   }
 
   /** For the provider. */
@@ -165,6 +165,8 @@ export class Deadline {
   readonly #onExpire: (phase: Phase) => void;
   #phase: Phase = 'total';
   #phaseEndsAt = Infinity;
+  /** Until when the phase may be extended: twice its time. A call that hangs is not waited for without end. */
+  #extendableUntil = Infinity;
   #totalEndsAt: number;
   #timer: Timer | undefined;
   #firesAt = Infinity;
@@ -182,7 +184,17 @@ export class Deadline {
     this.#phase = phase;
     const now = this.#environment.now();
     this.#phaseEndsAt = now + ms;
+    this.#extendableUntil = now + 2 * ms;
     this.#schedule(now);
+  }
+
+  /** Lets a phase whose time is over last longer, up to twice its time; false where that is over, too. */
+  extend(ms: number): boolean {
+    const now = this.#environment.now();
+    if (now >= this.#extendableUntil) return false;
+    this.#phaseEndsAt = Math.min(now + ms, this.#extendableUntil);
+    this.#schedule(now);
+    return true;
   }
 
   /** Nothing is awaited from the provider: only the total time runs on. */

@@ -353,7 +353,7 @@ describe('the batch API of files', () => {
     const body = { ...RESPONSE, status: 'failed', error: { code: 'server_error', message: 'it broke' }, output: [] };
     await using server = await api();
     const up = openai({ apiKey: 'k', baseURL: server.origin, nativeBatches: true, nativeApiFormats: ['responses'] });
-    const request = { operation: 'chat', native: { apiFormat: 'responses', body: {} } } as never;
+    const request = { operation: 'chat', cache: {}, native: { apiFormat: 'responses', body: {} } } as never;
     // What is read is what a batch gave that was asked for before.
     await up.batches?.poll({ job: { id: 'batch_1' }, signal: AbortSignal.timeout(10_000) } as never);
     expect(up.batches?.read(JSON.stringify(body), request, {} as never)).toMatchObject({
