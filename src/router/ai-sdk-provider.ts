@@ -6,11 +6,12 @@ import type {
   EmbeddingModelV2,
   EmbeddingModelV3,
   EmbeddingModelV4,
+  JSONValue,
   LanguageModelV2,
   LanguageModelV3,
   LanguageModelV4,
 } from '@ai-sdk/provider';
-import { aboutAnswer, contentOf, finishReasonOf, usageOf } from '../formats/ai-sdk/from-chat.ts';
+import { aboutAnswer, adjustmentsOf, contentOf, finishReasonOf, usageOf } from '../formats/ai-sdk/from-chat.ts';
 import type { CallWarning, LanguageCall, ProviderOptions, SpecVersion } from '../formats/ai-sdk/spec.ts';
 import { StreamParts } from '../formats/ai-sdk/stream-parts.ts';
 import { chatRequestOf, UnsupportedCall } from '../formats/ai-sdk/to-chat.ts';
@@ -42,7 +43,18 @@ export interface AiSdkProviderOptions<Version extends SpecVersion = SpecVersion>
 }
 
 /** Fields of a chat request that `providerOptions.signalbox` may hold: preferences, fallbacks, plugins, sessions and so on. */
-export type SignalboxProviderOptions = Omit<ChatFields, 'model' | 'stream' | 'stream_options'>;
+export type SignalboxProviderOptions = InJson<Omit<ChatFields, 'model' | 'stream' | 'stream_options'>>;
+
+/** A type in the JSON of the SDK's `providerOptions`: its lists can be changed, and what is open in it is JSON. */
+type InJson<Value> = unknown extends Value
+  ? JSONValue
+  : Value extends string | number | boolean | null | undefined
+    ? Value
+    : Value extends readonly (infer Item)[]
+    ? InJson<Item>[]
+    : Value extends object
+      ? { -readonly [Member in keyof Value]: InJson<Value[Member]> }
+      : Value;
 
 /** A provider of the AI SDK: call it with the id of a model, an alias, or a router model such as `router/auto`. */
 export interface AiSdkProvider<Model extends string = string, Version extends SpecVersion = SpecVersion> {
@@ -148,7 +160,7 @@ function languageModelOf({ router, version, call }: Caller, modelId: string): ob
           usage: usageOf(result.usage, version),
           providerMetadata: { [PROVIDER]: aboutAnswer(result) },
           response: responseOf(result),
-          warnings,
+          warnings: [...warnings, ...adjustmentsOf(result)],
         };
       } catch (error) {
         throw sdkErrorOf(error, modelId);
@@ -163,7 +175,9 @@ function languageModelOf({ router, version, call }: Caller, modelId: string): ob
         const chunks = router.stream(request, { ...callOptions, signal })[Symbol.asyncIterator]();
         // Who asks for a stream learns of a failure before it as an error of the call, which the SDK may repeat.
         const first = await chunks.next();
-        return { stream: streamOf(chunks, first, { version, warnings, modelId, stop }), response: { headers: {} } };
+        const { includeRawChunks = false } = options;
+        const streaming = { version, warnings, modelId, stop, includeRawChunks };
+        return { stream: streamOf(chunks, first, streaming), response: { headers: {} } };
       } catch (error) {
         throw sdkErrorOf(error, modelId);
       }
@@ -176,13 +190,14 @@ interface Streaming {
   readonly warnings: readonly CallWarning[];
   readonly modelId: string;
   readonly stop: AbortController;
+  readonly includeRawChunks: boolean;
 }
 
 /** The parts of a stream. A failure in it is its last part, as the SDK wants it. */
 function streamOf(
   chunks: AsyncIterator<ChatChunk>,
   first: IteratorResult<ChatChunk>,
-  { version, warnings, modelId, stop }: Streaming,
+  { version, warnings, modelId, stop, includeRawChunks }: Streaming,
 ): ReadableStream<object> {
   const parts = new StreamParts(version);
   let next: IteratorResult<ChatChunk> | undefined = first;
@@ -213,6 +228,10 @@ function streamOf(
             next = undefined;
             if (done === true) return finish(controller);
             last = value;
+            if (includeRawChunks) {
+              controller.enqueue({ type: 'raw', rawValue: value });
+              made += 1;
+            }
             const choice = value.choices.find(({ index }) => index === 0);
             if (choice?.finish_reason != null) {
               reason = choice.finish_reason;
@@ -274,23 +293,22 @@ function embeddingModelOf({ router, version, call }: Caller, modelId: string): o
           ...providerOptions?.[PROVIDER],
           encoding_format: 'float',
         } as const;
-        const { data, usage, id, model, provider } = await router.embed(request, { ...call, signal });
-        const cost = usage.cost === undefined ? {} : { cost: usage.cost };
+        const result = await router.embed(request, { ...call, signal, metadata: true });
         return {
-          embeddings: data.map(({ embedding }) => embedding),
-          usage: { tokens: usage.prompt_tokens },
-          providerMetadata: { [PROVIDER]: { id, model, provider, ...cost } },
+          embeddings: result.data.map(({ embedding }) => embedding),
+          usage: { tokens: result.usage.prompt_tokens },
+          providerMetadata: { [PROVIDER]: aboutAnswer(result) },
           warnings: [],
         };
       } catch (error) {
-        throw sdkErrorOf(error, modelId);
+        throw sdkErrorOf(error, modelId, 'embeddings');
       }
     },
   };
 }
 
 /** An error as the SDK knows it; what is none of the router's, such as an abort, is left as it is. */
-function sdkErrorOf(error: unknown, modelId: string): unknown {
+function sdkErrorOf(error: unknown, modelId: string, operation = 'chat/completions'): unknown {
   if (error instanceof UnsupportedCall) {
     const { functionality, message } = error;
     return sdkError('AI_UnsupportedFunctionalityError', message, { functionality });
@@ -300,11 +318,14 @@ function sdkErrorOf(error: unknown, modelId: string): unknown {
   const detail = error.toDetail();
   return sdkError('AI_APICallError', message, {
     cause: error,
-    url: 'signalbox:chat/completions',
+    url: `signalbox:${operation}`,
     // Prompts do not belong into errors.
     requestBodyValues: { model: modelId },
     statusCode: status,
-    responseHeaders: retryAfterMs === undefined ? {} : { 'retry-after-ms': String(retryAfterMs) },
+    responseHeaders:
+      retryAfterMs === undefined
+        ? {}
+        : { 'retry-after-ms': String(retryAfterMs), 'retry-after': String(Math.ceil(retryAfterMs / 1_000)) },
     responseBody: JSON.stringify({ error: detail }),
     isRetryable: retryable ?? (status === 408 || status === 409 || status === 429 || status >= 500),
     data: detail,

@@ -12,66 +12,17 @@ import {
   UnsupportedFunctionalityError,
   wrapLanguageModel,
 } from 'ai';
-import { createRouter, openaiCompatible, type Router } from 'signalbox';
+import { createRouter, openaiCompatible } from 'signalbox';
 import { aiSdkProvider } from 'signalbox/ai-sdk';
 import { describe, expect, it } from 'vitest';
-import { type Upstream, startUpstream } from '../support/upstream.ts';
-
-type Reply = (body: Readonly<Record<string, unknown>>, count: number) => readonly object[] | number;
-
-/** A server of the chat wire that answers with deltas, whole or streamed, or refuses with a status. */
-function chatServer(reply: Reply): Promise<Upstream> {
-  let count = 0;
-  return startUpstream(({ body }, response) => {
-    count += 1;
-    const deltas = reply(body, count);
-    if (typeof deltas === 'number') {
-      response.writeHead(deltas, { 'content-type': 'application/json', 'retry-after': '7' });
-      response.end(JSON.stringify({ error: { message: 'The server says no' } }));
-      return;
-    }
-    const usage = {
-      prompt_tokens: 12,
-      completion_tokens: 5,
-      total_tokens: 17,
-      prompt_tokens_details: { cached_tokens: 4 },
-      completion_tokens_details: { reasoning_tokens: 2 },
-    };
-    const called = deltas.some((delta) => 'tool_calls' in delta);
-    const finish = called ? 'tool_calls' : 'stop';
-    if (body['stream'] === true) {
-      response.writeHead(200, { 'content-type': 'text/event-stream' });
-      const event = (rest: object): void => void response.write(`data: ${JSON.stringify({ id: 'c', ...rest })}\n\n`);
-      for (const delta of deltas) event({ choices: [{ index: 0, delta, finish_reason: null }] });
-      event({ choices: [{ index: 0, delta: {}, finish_reason: finish }] });
-      event({ choices: [], usage });
-      response.end('data: [DONE]\n\n');
-      return;
-    }
-    const message = Object.assign({ role: 'assistant', content: null }, ...deltas) as object;
-    response.writeHead(200, { 'content-type': 'application/json' });
-    response.end(JSON.stringify({ id: 'c', choices: [{ index: 0, message, finish_reason: finish }], usage }));
-  });
-}
-
-async function withServer(reply: Reply, use: (router: Router, upstream: Upstream) => Promise<void>): Promise<void> {
-  await using upstream = await chatServer(reply);
-  const models = { 'acme/one': { price: { prompt: 1_000, completion: 2_000 } } };
-  const router = createRouter({
-    providers: [openaiCompatible({ slug: 'acme', baseURL: upstream.baseURL, apiKey: 'k', models })],
-  });
-  try {
-    await use(router, upstream);
-  } finally {
-    await router.close();
-  }
-}
+import { type Reply, withDeltas } from '../support/delta-upstream.ts';
+import { startUpstream } from '../support/upstream.ts';
 
 const VERSIONS = ['v2', 'v3', 'v4'] as const;
 
 describe('the router as a provider of the AI SDK', () => {
   it.each(VERSIONS)('generates and streams text (%s)', async (specification) => {
-    await withServer(
+    await withDeltas(
       (body) => (body['stream'] === true ? [{ content: 'Hel' }, { content: 'lo' }] : [{ content: 'Hello' }]),
       async (router, upstream) => {
         const model = aiSdkProvider(router, { specification })('acme/one') as LanguageModel;
@@ -123,7 +74,7 @@ describe('the router as a provider of the AI SDK', () => {
       const [first, second] = ['{"city":', '"Ulm"}'].map((text) => ({ index: 0, function: { arguments: text } }));
       return [{ content: 'Let me look.' }, { tool_calls: [begun] }, { tool_calls: [first] }, { tool_calls: [second] }];
     };
-    await withServer(reply, async (router, upstream) => {
+    await withDeltas(reply, async (router, upstream) => {
       const model = aiSdkProvider(router, { specification })('acme/one') as LanguageModel;
       const inputSchema = jsonSchema<{ city: string }>({
         type: 'object',
@@ -162,7 +113,7 @@ describe('the router as a provider of the AI SDK', () => {
             { content: 'Yes' },
           ]
         : [{ content: 'Yes', reasoning_details: [detail] }];
-    await withServer(reply, async (router) => {
+    await withDeltas(reply, async (router) => {
       const model = aiSdkProvider(router)('acme/one');
       const whole = await generateText({ model, prompt: 'Hi' });
       const streamed = streamText({ model, prompt: 'Hi' });
@@ -187,7 +138,7 @@ describe('the router as a provider of the AI SDK', () => {
   });
 
   it('gives objects by a schema, and sends the schema', async () => {
-    await withServer(
+    await withDeltas(
       () => [{ content: '{"n":3}' }],
       async (router, upstream) => {
         const schema = jsonSchema<{ n: number }>({
@@ -207,7 +158,7 @@ describe('the router as a provider of the AI SDK', () => {
   });
 
   it('shows images, and refuses references to the files of others before anything is sent', async () => {
-    await withServer(
+    await withDeltas(
       () => [{ content: 'A cat' }],
       async (router, upstream) => {
         const model = aiSdkProvider(router)('acme/one');
@@ -232,7 +183,7 @@ describe('the router as a provider of the AI SDK', () => {
   });
 
   it('throws the errors of the SDK, with the status of the router and whether a repetition can help', async () => {
-    await withServer(
+    await withDeltas(
       () => 401,
       async (router) => {
         const model = aiSdkProvider(router)('acme/one');
@@ -247,7 +198,7 @@ describe('the router as a provider of the AI SDK', () => {
         }
       },
     );
-    await withServer(
+    await withDeltas(
       () => 429,
       async (router) => {
         const model = aiSdkProvider(router)('acme/one');
@@ -288,7 +239,7 @@ describe('the router as a provider of the AI SDK', () => {
   });
 
   it('works with middleware, and has no models that only make images', async () => {
-    await withServer(
+    await withDeltas(
       () => [{ content: 'Hello' }],
       async (router) => {
         const provider = aiSdkProvider(router);

@@ -9,7 +9,7 @@ import type {
 } from '../../protocol/chat-result.ts';
 import type { JsonObject, JsonValue } from '../../protocol/json.ts';
 import type { ReasoningDetail } from '../../protocol/reasoning.ts';
-import type { CallPart, Carried, AnswerPart, ResultOfProvider, SourcePart, SpecVersion } from './spec.ts';
+import type { AnswerPart, CallPart, CallWarning, Carried, ResultOfProvider, SourcePart, SpecVersion } from './spec.ts';
 import type { Usage } from '../../protocol/usage.ts';
 
 /** The parts of a response: what was thought, said, shown, cited and called. */
@@ -165,7 +165,9 @@ export function usageOf(usage: Usage | undefined, version: SpecVersion): unknown
 
 /** What the router says of an answer as a whole: who gave it, at what cost, and how that was decided. */
 export function aboutAnswer(
-  answer: Pick<ChatResult, 'id' | 'model' | 'provider' | 'usage' | 'service_tier' | 'router_metadata'>,
+  answer: Pick<ChatResult, 'id' | 'model' | 'provider' | 'service_tier' | 'router_metadata'> & {
+    readonly usage?: { readonly cost?: number | undefined } | undefined;
+  },
 ): JsonObject {
   const { id, model, provider, usage, service_tier: tier, router_metadata: decision } = answer;
   return {
@@ -176,4 +178,10 @@ export function aboutAnswer(
     ...(tier == null ? {} : { serviceTier: tier }),
     ...(decision === undefined ? {} : { routerMetadata: decision as unknown as JsonObject }),
   };
+}
+
+/** What was changed in the request for the endpoint that answered, as warnings. */
+export function adjustmentsOf({ router_metadata: decision }: Pick<ChatResult, 'router_metadata'>): CallWarning[] {
+  const sentences = decision?.attempts?.at(-1)?.adjustments ?? [];
+  return sentences.map((message) => ({ type: 'other', message }));
 }

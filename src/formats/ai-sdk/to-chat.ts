@@ -50,13 +50,34 @@ export function chatRequestOf(model: string, call: LanguageCall, version: SpecVe
       stop: stop === undefined || stop.length === 0 ? undefined : stop,
       response_format: format === undefined ? undefined : encodeFormat(format),
       tools: tools.length === 0 ? undefined : tools,
-      tool_choice: tools.length === 0 ? undefined : encodeChoice(call.toolChoice),
+      tool_choice: tools.length === 0 ? undefined : encodeChoice(call),
       reasoning: isEffort ? { effort: reasoning } : undefined,
     }),
     ...call.providerOptions?.['signalbox'],
   };
+  for (const kind of unsaidParts(call.prompt)) {
+    warnings.push(unsupported(version, `part ${kind}`, `parts of type ${kind} belong to another provider, and are not sent`));
+  }
   return { request, warnings };
 }
+
+/** Types of parts that only another provider can read. */
+function unsaidParts(prompt: LanguageCall['prompt']): ReadonlySet<string> {
+  const unsaid = new Set<string>();
+  const look = ({ type }: { readonly type: string }): void => {
+    if (OF_ANOTHER_PROVIDER.has(type)) unsaid.add(type);
+  };
+  for (const { content } of prompt) {
+    if (typeof content === 'string') continue;
+    for (const part of content) {
+      look(part);
+      if (part.type === 'tool-result' && part.output.type === 'content') part.output.value.forEach(look);
+    }
+  }
+  return unsaid;
+}
+
+const OF_ANOTHER_PROVIDER: ReadonlySet<string> = new Set(['custom', 'reasoning-file', 'file-id', 'image-file-id']);
 
 /** Something in a call that a chat request cannot say. */
 export class UnsupportedCall extends Error {
@@ -133,7 +154,10 @@ function encodeFile({ data, mediaType, filename }: PromptFile): ContentPart {
   if (kind === 'audio' && address.startsWith('data:')) {
     return {
       type: 'input_audio',
-      input_audio: { data: address.slice(address.indexOf(',') + 1), format: audioFormat(mediaType) },
+      input_audio: {
+        data: address.slice(address.indexOf(',') + 1),
+        format: audioFormat(address.slice('data:'.length, address.indexOf(';'))),
+      },
     };
   }
   return { type: 'file', file: { ...(filename === undefined ? {} : { filename }), file_data: address } };
@@ -158,13 +182,15 @@ function addressOf(data: FileData, mediaType: string): string {
 }
 
 function dataUrl(base64: string, mediaType: string): string {
-  return `data:${mediaType.endsWith('/*') ? likelyType(base64, mediaType) : mediaType};base64,${base64}`;
+  return `data:${likelyType(base64, mediaType)};base64,${base64}`;
 }
 
-/** The type of an image by its first bytes, where the program did not say it. */
+/** The type of a file by its first bytes, where the program said only of what kind it is: `image`, or `image/*`. */
 function likelyType(base64: string, mediaType: string): string {
-  const [, found] = FIRST_BYTES.find(([start]) => base64.startsWith(start)) ?? [];
-  return found ?? mediaType.replace('/*', '/png');
+  const [kind, subtype = '*'] = mediaType.split('/');
+  if (subtype !== '*') return mediaType;
+  const [, found] = FIRST_BYTES.find(([start, type]) => type.startsWith(`${kind}/`) && base64.startsWith(start)) ?? [];
+  return found ?? `${kind}/${USUAL_SUBTYPE[kind ?? ''] ?? 'octet-stream'}`;
 }
 
 const FIRST_BYTES: readonly (readonly [string, string])[] = [
@@ -172,7 +198,19 @@ const FIRST_BYTES: readonly (readonly [string, string])[] = [
   ['R0lGOD', 'image/gif'],
   ['UklGR', 'image/webp'],
   ['iVBOR', 'image/png'],
+  ['UklGR', 'audio/wav'],
+  ['SUQz', 'audio/mpeg'],
+  ['ZkxhQ', 'audio/flac'],
+  ['T2dnUw', 'audio/ogg'],
+  ['JVBERi', 'application/pdf'],
 ];
+
+const USUAL_SUBTYPE: Readonly<Record<string, string>> = {
+  image: 'png',
+  audio: 'mpeg',
+  video: 'mp4',
+  text: 'plain',
+};
 
 function audioFormat(mediaType: string): string {
   const subtype = mediaType.slice(mediaType.indexOf('/') + 1).replace(/^x-/, '');
@@ -283,9 +321,8 @@ function encodeTool(tool: ToolOption, warnings: CallWarning[], version: SpecVers
       },
     ];
   }
-  const [, name] = /^signalbox\.(\w+)$/.exec(tool.id) ?? [];
-  if (name !== undefined) {
-    const type = `router:${name}` as ServerTool['type'];
+  const type = serverToolType(tool.id);
+  if (type !== undefined) {
     return [Object.keys(tool.args).length === 0 ? { type } : { type, parameters: tool.args }];
   }
   const details = `${tool.id} is a tool of another provider; tools that the router runs are signalbox.web_search and so on`;
@@ -293,7 +330,16 @@ function encodeTool(tool: ToolOption, warnings: CallWarning[], version: SpecVers
   return [];
 }
 
-function encodeChoice(choice: LanguageCall['toolChoice']): ToolChoice | undefined {
-  if (choice === undefined) return undefined;
-  return choice.type === 'tool' ? { type: 'function', function: { name: choice.toolName } } : choice.type;
+function encodeChoice({ toolChoice: choice, tools = [] }: LanguageCall): ToolChoice | undefined {
+  if (choice?.type !== 'tool') return choice?.type;
+  // A program names its tools as it likes; those that the router runs are chosen by their type.
+  const chosen = tools.find(({ name }) => name === choice.toolName);
+  const type = chosen === undefined || chosen.type === 'function' ? undefined : serverToolType(chosen.id);
+  return type === undefined ? { type: 'function', function: { name: choice.toolName } } : { type };
+}
+
+/** The tool of ours that has this id, such as `signalbox.web_search`. */
+function serverToolType(id: string): ServerTool['type'] | undefined {
+  const [, name] = /^signalbox\.(\w+)$/.exec(id) ?? [];
+  return name === undefined ? undefined : `router:${name}`;
 }
