@@ -51,10 +51,10 @@ type InJson<Value> = unknown extends Value
   : Value extends string | number | boolean | null | undefined
     ? Value
     : Value extends readonly (infer Item)[]
-    ? InJson<Item>[]
-    : Value extends object
-      ? { -readonly [Member in keyof Value]: InJson<Value[Member]> }
-      : Value;
+      ? InJson<Item>[]
+      : Value extends object
+        ? { -readonly [Member in keyof Value]: InJson<Value[Member]> }
+        : Value;
 
 /** A provider of the AI SDK: call it with the id of a model, an alias, or a router model such as `router/auto`. */
 export interface AiSdkProvider<Model extends string = string, Version extends SpecVersion = SpecVersion> {

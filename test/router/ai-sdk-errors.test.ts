@@ -63,6 +63,24 @@ describe('errors of the router as those of the AI SDK', () => {
     );
   });
 
+  it('has the statuses of the router itself: 402 of a budget, 408 of its own deadline', async () => {
+    await using upstream = await startUpstream(() => {});
+    const models = { 'acme/one': { price: { prompt: 1_000, completion: 2_000 } } };
+    const router = createRouter({
+      providers: [openaiCompatible({ slug: 'acme', baseURL: upstream.baseURL, models })],
+      timeouts: { firstTokenMs: 50, answerMs: 50, totalMs: 50 },
+    });
+    const poor = { account: { id: 'poor', budget: { limitUsd: 0 } } };
+    const broke = apiError(
+      await reasonOf(aiSdkProvider(router, { call: poor })('acme/one').doGenerate({ prompt: PROMPT })),
+    );
+    expect([broke.statusCode, broke.isRetryable]).toEqual([402, false]);
+    expect(upstream.requests).toHaveLength(0);
+    const late = apiError(await reasonOf(aiSdkProvider(router)('acme/one').doGenerate({ prompt: PROMPT })));
+    expect([late.statusCode, late.isRetryable]).toEqual([408, true]);
+    await router.close();
+  });
+
   it('refuses wrong fields under `providerOptions.signalbox` before anything is sent', async () => {
     await withDeltas(
       () => [{ content: 'Hi' }],

@@ -40,7 +40,10 @@ function chatServer(reply: Reply): Promise<Upstream> {
 }
 
 /** Runs `use` with a router over one endpoint, `acme/one`, of such a server. */
-export async function withDeltas(reply: Reply, use: (router: Router, upstream: Upstream) => Promise<void>): Promise<void> {
+export async function withDeltas(
+  reply: Reply,
+  use: (router: Router, upstream: Upstream) => Promise<void>,
+): Promise<void> {
   await using upstream = await chatServer(reply);
   const models = { 'acme/one': { price: { prompt: 1_000, completion: 2_000 } } };
   const router = createRouter({
@@ -52,4 +55,3 @@ export async function withDeltas(reply: Reply, use: (router: Router, upstream: U
     await router.close();
   }
 }
-

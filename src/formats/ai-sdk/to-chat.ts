@@ -56,7 +56,9 @@ export function chatRequestOf(model: string, call: LanguageCall, version: SpecVe
     ...call.providerOptions?.['signalbox'],
   };
   for (const kind of unsaidParts(call.prompt)) {
-    warnings.push(unsupported(version, `part ${kind}`, `parts of type ${kind} belong to another provider, and are not sent`));
+    warnings.push(
+      unsupported(version, `part ${kind}`, `parts of type ${kind} belong to another provider, and are not sent`),
+    );
   }
   return { request, warnings };
 }

@@ -134,4 +134,39 @@ describe('calls of the AI SDK as chat requests', () => {
     expect(request.tools).toEqual([{ type: 'router:web_search', parameters: { max_results: 2 } }]);
     expect(warnings).toMatchObject([{ type: 'unsupported', feature: 'tool openai.code_interpreter' }]);
   });
+
+  it('chooses a tool of ours by its type, and one of the program by its name', () => {
+    const tools = [
+      { type: 'provider', id: 'signalbox.web_search', name: 'search', args: {} },
+      { type: 'function', name: 'look', inputSchema: {} },
+    ] as const;
+    const chosen = (toolName: string): unknown =>
+      chatRequestOf('m', { prompt: [], tools, toolChoice: { type: 'tool', toolName } }, 'v4').request.tool_choice;
+    expect(chosen('search')).toEqual({ type: 'router:web_search' });
+    expect(chosen('look')).toEqual({ type: 'function', function: { name: 'look' } });
+  });
+
+  it.each([
+    ['JVBERi0x', 'application', { type: 'file', file: { file_data: 'data:application/pdf;base64,JVBERi0x' } }],
+    ['R0lGODdh', 'image', { type: 'image_url', image_url: { url: 'data:image/gif;base64,R0lGODdh' } }],
+    ['UklGRgAA', 'audio/*', { type: 'input_audio', input_audio: { data: 'UklGRgAA', format: 'wav' } }],
+    ['UklGRgAA', 'image/*', { type: 'image_url', image_url: { url: 'data:image/webp;base64,UklGRgAA' } }],
+    ['AAAA', 'audio', { type: 'input_audio', input_audio: { data: 'AAAA', format: 'mp3' } }],
+  ] as const)('finds the type of %s, of which only the kind is said (%s)', (data, mediaType, expected) => {
+    const part = { type: 'file', data, mediaType } as const;
+    expect(messagesOf({ role: 'user', content: [part] })).toEqual([{ role: 'user', content: [expected] }]);
+  });
+
+  it('warns of parts that only another provider can read, once for each type', () => {
+    const value = [{ type: 'file-id' }, { type: 'text', text: 'a' }] as const;
+    const result = { type: 'tool-result', toolCallId: 'c', toolName: 't', output: { type: 'content', value } } as const;
+    const prompt = [
+      { role: 'assistant', content: [{ type: 'custom' }, { type: 'custom' }] },
+      { role: 'tool', content: [result] },
+    ] as const;
+    expect(chatRequestOf('m', { prompt }, 'v3').warnings).toMatchObject([
+      { type: 'unsupported', feature: 'part custom' },
+      { type: 'unsupported', feature: 'part file-id' },
+    ]);
+  });
 });

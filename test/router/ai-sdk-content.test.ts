@@ -1,0 +1,179 @@
+import { generateText, jsonSchema, type LanguageModel, stepCountIs, streamText, tool } from 'ai';
+import { anthropic, createRouter } from 'signalbox';
+import { aiSdkProvider } from 'signalbox/ai-sdk';
+import { describe, expect, it } from 'vitest';
+import { type Reply, withDeltas } from '../support/delta-upstream.ts';
+import { messagesProvider } from '../support/messages-upstream.ts';
+import { startUpstream } from '../support/upstream.ts';
+
+const VERSIONS = ['v2', 'v3', 'v4'] as const;
+const BYTES = new Uint8Array([0x25, 0x50, 0x44, 0x46, 0x2d, 0x31]);
+const SOUND = new Uint8Array([0x52, 0x49, 0x46, 0x46, 0, 0, 0, 0, 0x57, 0x41, 0x56, 0x45]);
+
+describe('content of the AI SDK through the router', () => {
+  it.each(VERSIONS)('sends files by address and by bytes (%s)', async (specification) => {
+    await withDeltas(
+      () => [{ content: 'Seen' }],
+      async (router, upstream) => {
+        await generateText({
+          model: aiSdkProvider(router, { specification })('acme/one') as LanguageModel,
+          messages: [
+            {
+              role: 'user',
+              content: [
+                { type: 'file', mediaType: 'image/png', data: new URL('https://images.example/cat.png') },
+                { type: 'file', mediaType: 'application/pdf', data: BYTES, filename: 'a.pdf' },
+                { type: 'file', mediaType: 'audio/wav', data: SOUND },
+              ],
+            },
+          ],
+          providerOptions: { signalbox: { plugins: [{ id: 'file-parser', pdf: { engine: 'native' } }] } },
+        });
+        expect(upstream.requests[0]?.body['messages']).toMatchObject([
+          {
+            content: [
+              { type: 'image_url', image_url: { url: 'https://images.example/cat.png' } },
+              { type: 'file', file: { filename: 'a.pdf', file_data: 'data:application/pdf;base64,JVBERi0x' } },
+              { type: 'input_audio', input_audio: { data: 'UklGRgAAAABXQVZF', format: 'wav' } },
+            ],
+          },
+        ]);
+      },
+    );
+  });
+
+  it.each(VERSIONS)('gives signatures of reasoning back to the provider that made them (%s)', async (specification) => {
+    await using upstream = await startUpstream(messagesProvider);
+    const router = createRouter({
+      providers: [anthropic({ baseURL: upstream.baseURL, apiKey: 'k', models: { 'acme/one': {} } })],
+    });
+    const model = aiSdkProvider(router, { specification })('acme/one') as LanguageModel;
+    const tools = { get_weather: tool({ inputSchema: jsonSchema<object>({ type: 'object' }), execute: () => 'dry' }) };
+    const options = { model, tools, stopWhen: stepCountIs(2), prompt: 'Which box?' };
+    await generateText(options);
+    await streamText(options).consumeStream();
+    expect(upstream.requests).toHaveLength(4);
+    for (const index of [1, 3]) {
+      expect(upstream.requests[index]?.body['messages']).toMatchObject([
+        { role: 'user' },
+        {
+          role: 'assistant',
+          content: expect.arrayContaining([
+            { type: 'thinking', thinking: 'Which box?', signature: 'EqQBCgIYAhIM+/=' },
+            { type: 'redacted_thinking', data: 'EmwKAhgBEgy=' },
+            expect.objectContaining({ type: 'tool_use', name: 'get_weather' }),
+          ]),
+        },
+        { role: 'user', content: [{ type: 'tool_result', content: 'dry' }] },
+      ]);
+    }
+    await router.close();
+  });
+
+  it.each(VERSIONS)('runs tools of the router inside the answer (%s)', async (specification) => {
+    const reply: Reply = ({ messages, tools }) => {
+      const last = (messages as readonly { readonly role: string }[]).at(-1);
+      if (last?.role === 'tool') return [{ content: 'Noon.' }];
+      const [
+        {
+          function: { name },
+        },
+      ] = tools as [{ readonly function: { readonly name: string } }];
+      return [{ tool_calls: [{ index: 0, id: 'call_1', type: 'function', function: { name, arguments: '{}' } }] }];
+    };
+    await withDeltas(reply, async (router, upstream) => {
+      const model = aiSdkProvider(router, { specification })('acme/one') as LanguageModel;
+      const clock = tool({
+        type: 'provider',
+        isProviderExecuted: true,
+        id: 'signalbox.datetime',
+        args: { timezone: 'UTC' },
+        inputSchema: jsonSchema<object>({ type: 'object' }),
+        outputSchema: jsonSchema<unknown>({}),
+      });
+      const options = { model, tools: { clock }, prompt: 'What time is it?', maxRetries: 0 };
+      expect((await generateText(options)).text).toBe('Noon.');
+      expect(upstream.requests).toHaveLength(2);
+      expect(await streamText(options).text).toBe('Noon.');
+      expect(upstream.requests).toHaveLength(4);
+      // The SDK looks for a forced call among the parts of the answer, which has none of what the router ran.
+      await aiSdkProvider(router)('acme/one').doGenerate({
+        prompt: [{ role: 'user', content: [{ type: 'text', text: 'What time is it?' }] }],
+        tools: [{ type: 'provider', id: 'signalbox.datetime', name: 'clock', args: {} }],
+        toolChoice: { type: 'tool', toolName: 'clock' },
+      });
+      const { tools, tool_choice: choice } = upstream.requests[4]?.body ?? {};
+      const [
+        {
+          function: { name },
+        },
+      ] = tools as [{ readonly function: { readonly name: string } }];
+      expect(choice).toEqual({ type: 'function', function: { name } });
+    });
+  });
+
+  it.each(VERSIONS)('cites sources, streamed and not (%s)', async (specification) => {
+    const url_citation = { url: 'https://a.example/', title: 'A', start_index: 0, end_index: 2 };
+    await withDeltas(
+      () => [{ content: 'So.' }, { annotations: [{ type: 'url_citation', url_citation }] }],
+      async (router) => {
+        const model = aiSdkProvider(router, { specification })('acme/one') as LanguageModel;
+        const source = { type: 'source', sourceType: 'url', url: 'https://a.example/', title: 'A' };
+        expect((await generateText({ model, prompt: 'Hi' })).sources).toMatchObject([source]);
+        expect(await streamText({ model, prompt: 'Hi' }).sources).toMatchObject([source]);
+      },
+    );
+  });
+
+  it.each(VERSIONS)('warns of tools that only another provider can run (%s)', async (specification) => {
+    await withDeltas(
+      () => [{ content: 'Hi' }],
+      async (router, upstream) => {
+        const model = aiSdkProvider(router, { specification })('acme/one') as LanguageModel;
+        const foreign = tool({
+          type: 'provider',
+          isProviderExecuted: true,
+          id: 'openai.code_interpreter',
+          args: {},
+          inputSchema: jsonSchema<object>({ type: 'object' }),
+          outputSchema: jsonSchema<unknown>({}),
+        });
+        const options = { model, tools: { foreign }, prompt: 'Hi' };
+        for (const warnings of [(await generateText(options)).warnings, await streamText(options).warnings]) {
+          expect(JSON.stringify(warnings)).toContain('tool openai.code_interpreter');
+        }
+        expect(upstream.requests[0]?.body).not.toHaveProperty('tools');
+      },
+    );
+  });
+
+  it('warns of what was changed for the endpoint that answered', async () => {
+    await using upstream = await startUpstream(messagesProvider);
+    const router = createRouter({
+      providers: [anthropic({ baseURL: upstream.baseURL, apiKey: 'k', models: { 'acme/one': {} } })],
+    });
+    const { warnings } = await generateText({ model: aiSdkProvider(router)('acme/one'), prompt: 'Hi', seed: 7 });
+    expect(warnings).toEqual([{ type: 'other', message: expect.stringMatching(/^seed was left out/) }]);
+    await router.close();
+  });
+
+  it('sends the chunks of the router beside its parts, where the program wants them', async () => {
+    await withDeltas(
+      () => [{ content: 'Hel' }, { content: 'lo' }],
+      async (router) => {
+        const model = aiSdkProvider(router)('acme/one');
+        const rawOf = async (includeRawChunks: boolean): Promise<unknown[]> => {
+          const raw: unknown[] = [];
+          for await (const part of streamText({ model, prompt: 'Hi', includeRawChunks }).fullStream) {
+            if (part.type === 'raw') raw.push(part.rawValue);
+          }
+          return raw;
+        };
+        expect(await rawOf(true)).toEqual(
+          expect.arrayContaining([expect.objectContaining({ object: 'chat.completion.chunk' })]),
+        );
+        expect(await rawOf(false)).toEqual([]);
+      },
+    );
+  });
+});
