@@ -89,7 +89,7 @@ describe('content of the AI SDK through the router', () => {
         id: 'signalbox.datetime',
         args: { timezone: 'UTC' },
         inputSchema: jsonSchema<object>({ type: 'object' }),
-        outputSchema: jsonSchema<unknown>({}),
+        outputSchema: jsonSchema({}),
       });
       const options = { model, tools: { clock }, prompt: 'What time is it?', maxRetries: 0 };
       expect((await generateText(options)).text).toBe('Noon.');
@@ -136,7 +136,7 @@ describe('content of the AI SDK through the router', () => {
           id: 'openai.code_interpreter',
           args: {},
           inputSchema: jsonSchema<object>({ type: 'object' }),
-          outputSchema: jsonSchema<unknown>({}),
+          outputSchema: jsonSchema({}),
         });
         const options = { model, tools: { foreign }, prompt: 'Hi' };
         for (const warnings of [(await generateText(options)).warnings, await streamText(options).warnings]) {

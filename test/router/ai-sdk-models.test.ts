@@ -61,9 +61,7 @@ describe('models of the router in the AI SDK', () => {
       values: Array.from({ length: 300 }, (_, index) => `text ${index}`),
     });
     expect(embeddings).toHaveLength(300);
-    expect(
-      await embed({ model: provider.textEmbeddingModel('simulated/embedding') as EmbeddingModel, value: 'one' }),
-    ).toMatchObject({
+    expect(await embed({ model: provider.textEmbeddingModel('simulated/embedding'), value: 'one' })).toMatchObject({
       embedding: one.embedding,
     });
     await router.close();
