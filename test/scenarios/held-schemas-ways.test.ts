@@ -79,7 +79,7 @@ async function open(handlers: readonly UpstreamHandler[], config: Partial<Router
       openaiCompatible({
         slug: `p${index}`,
         baseURL,
-        models: { [index === 2 ? 'acme/two' : MODEL]: { price } } as Readonly<Record<string, { price: typeof price }>>,
+        models: { [index === 2 ? 'acme/two' : MODEL]: { price } },
       }),
     ),
     allowAnonymous: true,
