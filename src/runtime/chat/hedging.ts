@@ -102,8 +102,9 @@ export class Hedging<Call extends AttemptCall<Result>, Result> {
     const { endpoint } = running.step;
     const step = this.#isUsed ? undefined : this.#stepBeside(running);
     if (step === undefined) return false;
-    const isSlow = isAnswering && !records.isOut(endpoint) && !running.isSilent;
-    if (isSlow && !(this.#isSooner(step, running) && pacing.mayRescue(environment.now()))) return true;
+    // What is tried elsewhere because its endpoint is out is no second call.
+    if (!isAnswering || records.isOut(endpoint) || running.isSilent) return false;
+    if (!this.#isSooner(step, running) || !pacing.mayRescue(environment.now())) return true;
     pacing.rescue(records.lateAnswerShare(endpoint));
     return false;
   }
