@@ -1,5 +1,4 @@
 /** Emits the events of requests and attempts. */
-import type { PlanStep } from '../../core/selection/route-plan.ts';
 import { type TraceContext, traceContextOf } from '../../contracts/trace-context.ts';
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { EndpointHealth } from '../../core/fallback/health.ts';

@@ -1,3 +1,4 @@
+/** Who looks on while requests go their way. */
 import type { PendingRecord } from '../../core/ledger/pending-record.ts';
 import type { RoutedRequest } from '../../contracts/request.ts';
 import type { PlanStep } from '../../core/selection/route-plan.ts';
