@@ -152,7 +152,7 @@ function Cold(): JSX.Element | undefined {
               ({ cause, requests, missed_tokens: missed, lost_nano_usd: lost, compared, differing, places }) => (
                 <tr key={cause}>
                   <td>{cause}</td>
-                  <td class="c-num">{money(lost)}</td>
+                  <td class="c-num">{lost === 0 ? '–' : money(lost)}</td>
                   <td class="c-num">{count(requests)}</td>
                   <td class="c-num">{count(missed)}</td>
                   <td class="c-num">{compared === 0 ? '–' : `${count(compared - differing)} of ${count(compared)}`}</td>

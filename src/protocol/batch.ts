@@ -45,6 +45,8 @@ export interface BatchItemError {
   readonly param: string | null;
   readonly type: string | null;
   readonly error_type?: ErrorType | 'batch_expired' | 'batch_cancelled';
+  /** The answer that did not fit its schema, and where: as in the error of a request by itself. */
+  readonly metadata?: { readonly schema_mismatch: JsonValue };
 }
 
 /** Outcome of one request (contract: batch result item; gaps 8.5). Exactly one of `response` and `error` is not null. */

@@ -124,6 +124,8 @@ interface ItemFailure {
   readonly message: string;
   /** Where in the body the mistake is. */
   readonly path?: string | undefined;
+  /** The answer that did not fit its schema, and where. */
+  readonly mismatch?: JsonValue | undefined;
 }
 
 /** Broad kinds of errors, by the names that clients of batches know. */
@@ -144,9 +146,10 @@ const KINDS: Readonly<Record<number, string>> = {
 const TRANSIENT: ReadonlySet<number> = new Set([408, 429, 500, 502, 503, 524, 529]);
 
 /** What is in the result of a request that failed (contract: batch result item; gaps 8.5). */
-export function itemError({ status, errorType, message, path }: ItemFailure): BatchItemError {
+export function itemError({ status, errorType, message, path, mismatch }: ItemFailure): BatchItemError {
   const type = KINDS[status] ?? (status >= 500 ? 'server_error' : 'invalid_request_error');
-  return { message, param: path === undefined || path === '' ? null : path, type, error_type: errorType };
+  const kept = mismatch === undefined ? {} : { metadata: { schema_mismatch: mismatch } };
+  return { message, param: path === undefined || path === '' ? null : path, type, error_type: errorType, ...kept };
 }
 
 /** True when a request that failed like this is worth another try: its error says so, or else its status. */

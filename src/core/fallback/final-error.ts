@@ -99,8 +99,14 @@ function unavailable(
   };
 }
 
-/** Kinds of failure that the next request will meet as well. */
-const LASTING = new Set<AttemptFailure['kind']>(['credentials', 'quota', 'adapter', 'model_not_found']);
+/** Kinds of failure that the next request will meet as well, or has been asked again for as often as makes sense. */
+const LASTING = new Set<AttemptFailure['kind']>([
+  'credentials',
+  'quota',
+  'adapter',
+  'model_not_found',
+  'schema_mismatch',
+]);
 
 /** The error when endpoints exist but every one of them is cooling down (fault U-68). */
 export function coolingError(

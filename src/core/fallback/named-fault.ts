@@ -2,6 +2,7 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { Mismatch } from '../../contracts/failure.ts';
 import type { NormalizedRequest } from '../../contracts/request.ts';
+import type { JsonObject } from '../../protocol/json.ts';
 import type { Attempt } from './attempt.ts';
 import { mayNameFault, misfitsOf } from './misfits.ts';
 
@@ -29,6 +30,14 @@ export function withFault(request: NormalizedRequest, { path, problem, answer }:
     `${place} ${problem}. Answer again with all of the JSON, so that it fits the schema, and nothing else.`;
   const shown = answer.trim() === '' || answer.length > MAX_SHOWN_LENGTH ? [] : [assistant(answer)];
   return { ...request, messages: [...request.messages, ...shown, { role: 'user', content: fault }] };
+}
+
+/** What a request fails with because no answer fits: the caller has paid for the last one, and may use it all the same. */
+export function mismatchError({ path, problem, answer }: Mismatch): { message: string; metadata: JsonObject } {
+  return {
+    message: `No answer fits the JSON schema of the request: ${path} ${problem}. The last answer is in error.metadata.schema_mismatch`,
+    metadata: { schema_mismatch: { path, problem, answer } },
+  };
 }
 
 function assistant(content: string): NormalizedRequest['messages'][number] {

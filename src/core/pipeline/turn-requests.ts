@@ -93,6 +93,16 @@ export class TurnJoint {
     };
   }
 
+  /** The pieces of the turn without its text, where another turn is to give all of the text. */
+  withoutText(pieces: readonly StreamPiece[]): StreamPiece[] {
+    this.#lastText = '';
+    return pieces.flatMap((piece) => {
+      if (typeof piece === 'string') return [];
+      if (piece.type !== 'delta' || !piece.delta.content) return [piece];
+      return [{ ...piece, delta: { ...piece.delta, content: '' } }];
+    });
+  }
+
   /** The calls of a turn, so that the caller can send them back with the next request (gaps 5.11, 6.4). */
   calls(answered: readonly AnsweredCall[]): DeltaPiece {
     const details = answered.map(({ call, result }): ReasoningDetail => {

@@ -145,7 +145,8 @@ class ResponsesStreamWriter implements ApiFormatStreamWriter {
       return this.#take() + DONE_FRAME;
     }
     const failure = failureOf(error);
-    this.#emit('error', { ...failure, param: null, error_type: errorType });
+    const { metadata } = error.detail;
+    this.#emit('error', { ...failure, param: null, error_type: errorType, ...(metadata && { metadata }) });
     this.#emit('response.failed', { response: respond({ status: 'failed', error: failure, errorType }) });
     return this.#take() + DONE_FRAME;
   }

@@ -4,7 +4,7 @@ import type { PendingRecord } from '../../core/ledger/pending-record.ts';
 import type { Environment, Timer } from '../../platform/environment.ts';
 import type { RoutedRequest } from '../../contracts/request.ts';
 import type { AnswerFacts } from '../../runtime/chat/attempt-call.ts';
-import type { RequestFollower } from '../../runtime/events/request-follower.ts';
+import type { BegunAttempt, RequestFollower } from '../../runtime/events/request-follower.ts';
 import { nanoFromUsd } from '../../catalog/cost.ts';
 import { reasonOf } from '../../core/ledger/write-record.ts';
 import { shownTags } from './live-row.ts';
@@ -177,7 +177,7 @@ export class LiveHub implements RequestFollower {
     } else this.#others += 1;
   }
 
-  attemptStarts({ id }: RoutedRequest, { endpoint }: Attempt['step'], attempt: number, hedge: boolean): void {
+  attemptStarts({ id }: RoutedRequest, { step: { endpoint }, attempt, hedge }: BegunAttempt): void {
     const row = this.#running.get(id);
     if (row === undefined) return;
     row.model = endpoint.model;

@@ -367,7 +367,7 @@ export class ItemPool {
       else if (status === 429 || status === 529 || status === 503) verdict = { type: 'complaint', retryAfterMs };
       const path = read.string(metadata['path']);
       return {
-        error: itemError({ status, errorType, message, path }),
+        error: itemError({ status, errorType, message, path, mismatch: metadata['schema_mismatch'] }),
         again: isTransient(status, { retryable }),
         paced,
         short,

@@ -302,7 +302,7 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
       apiKey: endpoint.byok && this.request.account.providerKeys?.[endpoint.provider]?.apiKey,
       deadlineAt: this.#deadlineAt,
       holdsRefusals: this.plan.steps.length > 1 && !this.request.preferences.returnRefusals,
-      isWaitedFor: () => this.#besides().isWaitedFor(running, load.lastSuccessAt > startedAt),
+      isWaitedFor: () => this.#besides().isWaitedFor(running, load.lastSuccessAt),
       traceContext: events.isHeard
         ? announceAttempt(this.#services, this.request, { step, attempt, hedge: reason.hedge })
         : undefined,

@@ -74,7 +74,7 @@ function finish(
 ): EmbeddingResult {
   const { request } = execution;
   const { attempt, facts } = answer.settle({ finishReason: null });
-  announceResult(services, execution, answer, facts);
+  announceResult(services, execution, answer, { facts });
   const whole = embeddingResultOf(request, answer.endpoint, result, facts.usage);
   return request.wantsMetadata
     ? { ...whole, router_metadata: execution.metadata('answered', attempt.endedAt - attempt.startedAt) }

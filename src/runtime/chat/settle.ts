@@ -301,7 +301,14 @@ export function settleResult(
       message: 'A sticky session could not be stored; check the store in "state"',
     });
   });
-  return announceResult(services, execution, answer, facts, compared);
+  return announceResult(services, execution, answer, { facts, compared });
+}
+
+/** What is known of an answer when it is announced. */
+interface AnnouncedFacts {
+  readonly facts: AnswerFacts;
+  /** What its prompt is compared with others by. Default: it is not. */
+  readonly compared?: Parameters<RequestLedger['answered']>[3];
 }
 
 /** Emits the `result` event. */
@@ -309,8 +316,7 @@ export function announceResult(
   services: RuntimeServices,
   execution: Recorded,
   answer: Pick<Answer, 'endpoint' | 'firstTokenAt'>,
-  facts: AnswerFacts,
-  compared?: Parameters<RequestLedger['answered']>[3],
+  { facts, compared }: AnnouncedFacts,
 ): PromptCacheReport | undefined {
   const { rateTicket, account } = execution.request;
   if (rateTicket !== undefined) services.rates.settle(rateTicket, facts.usage.total_tokens);

@@ -9,7 +9,8 @@ import type { PlanStep, RoutePlan } from '../../core/selection/route-plan.ts';
 import { RouterError } from '../../protocol/router-error.ts';
 import type { JsonObject } from '../../protocol/json.ts';
 import { detailsOf, type RoutingContext, isPrivate } from './router-errors.ts';
-import { type AttemptFailure, FAILURE_RULES, type Mismatch } from '../../contracts/failure.ts';
+import { type AttemptFailure, FAILURE_RULES } from '../../contracts/failure.ts';
+import { mismatchError } from '../../core/fallback/named-fault.ts';
 import type { Attempt, FailedAttempt } from '../../core/fallback/attempt.ts';
 
 /** A request for which nothing more is tried. */
@@ -50,15 +51,10 @@ function errorOfAttempts(error: FinalError, context: RoutingContext): RouterErro
     message: attempt === undefined ? error.message : messageOf(attempt),
     metadata: {
       ...(attempt === undefined ? {} : detailsOf(attempt)),
-      ...(attempt?.outcome.failure.mismatch === undefined ? {} : mismatchOf(attempt.outcome.failure.mismatch)),
+      ...(attempt?.outcome.failure.mismatch && mismatchError(attempt.outcome.failure.mismatch).metadata),
       ...(previous.length === 0 ? {} : { previous_errors: previous.map(summaryOf) }),
     },
   });
-}
-
-/** Where an answer does not fit its schema, and all of it: the caller has paid for it, and may use it all the same. */
-function mismatchOf({ path, problem, answer }: Mismatch): JsonObject {
-  return { schema_mismatch: { path, problem, answer } };
 }
 
 /** A provider's 500 that is passed on because no fallback was allowed: what failed inside it is not told (gaps 6.5). */
@@ -68,7 +64,8 @@ function masked(context: RoutingContext): RouterError {
 
 /** A provider's own words, unless they are about our account with it. */
 function messageOf({ outcome: { failure }, step }: FailedAttempt): string {
-  const { address, status } = failure;
+  const { address, mismatch, status } = failure;
+  if (mismatch !== undefined) return mismatchError(mismatch).message;
   // No connection, or no such path: most of the time, the base URL of the provider is wrong.
   const isMisdirected = status === undefined || status === 404 || status === 405;
   const place =
@@ -77,11 +74,6 @@ function messageOf({ outcome: { failure }, step }: FailedAttempt): string {
 }
 
 function saidBy(failure: AttemptFailure): string {
-  const { mismatch } = failure;
-  if (mismatch !== undefined) {
-    const { path, problem } = mismatch;
-    return `No answer fits the JSON schema of the request: ${path} ${problem}. The last answer is in error.metadata.schema_mismatch`;
-  }
   if (failure.status === undefined) return failure.message;
   return isPrivate(failure) ? 'Provider returned error' : `Provider returned error: ${failure.message}`;
 }

@@ -1,5 +1,4 @@
 /** Emits the events of requests and attempts. */
-import type { PlanStep } from '../../core/selection/route-plan.ts';
 import { type TraceContext, traceContextOf } from '../../contracts/trace-context.ts';
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { EndpointHealth } from '../../core/fallback/health.ts';
@@ -7,6 +6,7 @@ import type { Choice } from '../../protocol/chat-result.ts';
 import type { NormalizedRequest, RoutedRequest } from '../../contracts/request.ts';
 import type { AttemptedCall } from '../chat/attempt-call.ts';
 import type { RuntimeServices } from '../chat/services.ts';
+import type { BegunAttempt } from './request-follower.ts';
 import type { RequestFacts, RequestEvent, NumericParameter } from '../../contracts/events.ts';
 
 /** Emits the `request` event. To be called once for each request that will end in a result or an error. */
@@ -41,10 +41,11 @@ export function announceAnswer(
 export function announceAttempt(
   services: RuntimeServices,
   request: RoutedRequest,
-  { step, attempt, hedge }: { readonly step: PlanStep; readonly attempt: number; readonly hedge: boolean },
+  begun: BegunAttempt,
 ): TraceContext | undefined {
   const { events } = services;
-  for (const follower of events.followers) follower.attemptStarts(request, step, attempt, hedge);
+  const { step, attempt, hedge } = begun;
+  for (const follower of events.followers) follower.attemptStarts(request, begun);
   if (!events.heard('attempt_start')) return undefined;
   const { endpoint, figures } = step;
   let carried: TraceContext | undefined;

@@ -1,13 +1,15 @@
 /** Lets plugins judge the answers of endpoints before one of them is taken. Loaded with the pipeline. */
 import { failure, type Mismatch } from '../../contracts/failure.ts';
-import type { AnswerJudge } from '../../contracts/plugin.ts';
+import type { AnswerJudge, PluginAnswer } from '../../contracts/plugin.ts';
 import type { NormalizedRequest } from '../../contracts/request.ts';
 import type { UpstreamResult } from '../../contracts/stream-piece.ts';
 import type { Attempt } from '../../core/fallback/attempt.ts';
-import { faultToName, withFault } from '../../core/fallback/named-fault.ts';
+import { faultToName, mismatchError, withFault } from '../../core/fallback/named-fault.ts';
 import { addUsage } from '../../core/stream/sum-usage.ts';
 import type { Settlement } from '../../core/stream/usage.ts';
 import type { CallResult, Dialing, Reported } from '../chat/attempt-call.ts';
+import type { Choice } from '../../protocol/chat-result.ts';
+import { RouterError } from '../../protocol/router-error.ts';
 import { billAnswer } from '../chat/billing.ts';
 import { UpstreamCall } from '../chat/upstream-call.ts';
 
@@ -80,7 +82,9 @@ class JudgedCall extends UpstreamCall {
   #judged(opened: CallResult): CallResult {
     if (opened.type !== 'whole' || opened.withheld === true) return opened;
     const { result } = opened;
-    const verdict = this.#judge(result.choices);
+    const { tools, toolChoice } = this.#dialing.request;
+    const mayCall = tools.length > 0 && toolChoice !== 'none';
+    const verdict = this.#judge(mayCall ? result.choices : result.choices.map(withoutCalls));
     if (verdict.type === 'refused') return this.#refuse(result, verdict.mismatch);
     this.schema = 'fits';
     const { choices } = verdict;
@@ -98,6 +102,25 @@ class JudgedCall extends UpstreamCall {
     const mismatch = { path, problem, answer, ...(this.#named ? { named: true } : {}) };
     return { type: 'failed', failure: failure('schema_mismatch', MISFIT, { mismatch }) };
   }
+}
+
+/**
+ * What a plugin answered itself, judged like all answers.
+ *
+ * @throws {@link RouterError} 502 of the type `schema_mismatch` where it is refused: nobody else is asked.
+ */
+export function judgedAnswer(answer: PluginAnswer, judge: AnswerJudge | undefined): PluginAnswer {
+  const verdict = judge?.(answer.choices);
+  if (verdict?.type === 'refused') {
+    throw new RouterError({ status: 502, errorType: 'schema_mismatch', ...mismatchError(verdict.mismatch) });
+  }
+  return verdict?.choices === undefined ? answer : { ...answer, choices: verdict.choices };
+}
+
+/** An answer whose calls nobody wants: none may be made any more. */
+function withoutCalls(choice: Choice): Choice {
+  const { tool_calls: calls = [], ...message } = choice.message;
+  return calls.length === 0 ? choice : { ...choice, message, finish_reason: 'stop' };
 }
 
 /** Events and records say this of the failure; where it does not fit is for the caller. */

@@ -23,7 +23,7 @@ import { RequestUsage } from './request-usage.ts';
 import { loadPlugins, needsLoading } from './load-plugins.ts';
 import { PluginRun } from './plugin-run.ts';
 import { piecesOf } from '../../core/stream/pieces.ts';
-import { JudgedAnswers } from './judged-answers.ts';
+import { JudgedAnswers, judgedAnswer } from './judged-answers.ts';
 import { heldCall, TransformedCall } from './transformed-call.ts';
 import type { Attempt } from '../../core/fallback/attempt.ts';
 import type { Answer, AnswerCall, Execution, RequestOutcome } from '../chat/answer.ts';
@@ -220,7 +220,8 @@ export class PipelineExecution implements Execution {
     return planned;
   }
 
-  #answeredBy(id: string, answer: PluginAnswer): Execution {
+  #answeredBy(id: string, given: PluginAnswer): Execution {
+    const answer = judgedAnswer(given, this.#plugins.judge(this.#request));
     const { model = this.#request.requested, provider = id } = answer;
     const endpoint = declareEndpoint({ slug: id, name: provider }, model, {});
     return new AnsweredExecution(this.#services, this.#request, this.signal, { endpoint, answer });

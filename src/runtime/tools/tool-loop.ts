@@ -112,7 +112,8 @@ export class ToolLoop implements Execution {
       if (pieces === undefined) await this.#afterTurn(turn.finish());
       else {
         this.#held.push(...pieces.map((piece) => this.#joint.join(piece)));
-        this.#committed ||= pieces.some(commits);
+        // Where answers are judged, only the last turn may have text: all that is shown fits.
+        this.#committed ||= this.#options.judged === undefined && pieces.some(commits);
       }
       if (this.#held.length > 0 && (this.#committed || this.#over || isBroken(this.#held))) return this.#held.splice(0);
     }
@@ -221,7 +222,10 @@ export class ToolLoop implements Execution {
     this.#costParts = turn.bill.costParts && this.#costParts && [...this.#costParts, ...turn.bill.costParts];
     this.#progress = progressAfter(this.#progress, turn, calls, ours.length);
     const isLast = ours.length === 0 || this.#toolsOff;
+    // A function of the caller ends the turn: what it gives is needed to go on.
+    const isForCaller = calls.length > ours.length;
     if (!isLast) {
+      if (this.#options.judged !== undefined && !isForCaller) this.#held = this.#joint.withoutText(this.#held);
       const { services, tools, ledger, signal } = { ...this.#options, services: this.#services };
       ledger.toolCalls(ours.length, 0);
       const run = { services, tools, ledger, signal, uses: this.#uses, request: this.#next };
@@ -230,8 +234,6 @@ export class ToolLoop implements Execution {
       this.#next = nextTurn(this.#next, turn.message, finished, this.#names);
       this.#toolsOff = isLoopOver(this.request, this.#progressWithTools());
     }
-    // A function of the caller ends the turn: what it gives is needed to go on.
-    const isForCaller = calls.length > ours.length;
     if (isLast || isForCaller) this.#end(isForCaller ? turn.finishes : turn.finishes.map(muted));
   }
 

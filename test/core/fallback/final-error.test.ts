@@ -195,6 +195,8 @@ describe('what else a final error says', () => {
   it('is that trying again is pointless when every failure will last', () => {
     expect(after(['credentials', 'quota', 'model_not_found']).retryable).toBe(false);
     expect(after(['credentials', 'server']).retryable).toBeUndefined();
+    expect(after(['schema_mismatch', 'schema_mismatch']).retryable).toBe(false);
+    expect(after(['schema_mismatch', 'server']).retryable).toBeUndefined();
     expect(finalError(plan, [], 'deadline', { allowFallbacks: true, docsUrl: 'docs' }).retryable).toBeUndefined();
   });
 });

@@ -61,6 +61,22 @@ describe('the turn after calls of server tools', () => {
   });
 });
 
+describe('the text of several turns', () => {
+  it('has a blank line between them, and none where the first is taken back', () => {
+    const said = (isTakenBack: boolean): readonly unknown[] => {
+      const joint = new TurnJoint();
+      joint.turn();
+      const first = [joint.join('One moment.'), joint.join({ type: 'delta', index: 0, delta: { content: 'So.' } })];
+      const shown = isTakenBack ? joint.withoutText(first) : first;
+      joint.turn();
+      return [...shown, joint.join('{}')];
+    };
+    const delta = (content: string) => ({ type: 'delta', index: 0, delta: { content } });
+    expect(said(false)).toEqual(['One moment.', delta('So.'), String.raw`\n\n{}`]);
+    expect(said(true)).toEqual([delta(''), '{}']);
+  });
+});
+
 describe('the last turn', () => {
   const endpoint = request.targets[0]?.endpoints[0] as Endpoint;
 

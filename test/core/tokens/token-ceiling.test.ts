@@ -34,7 +34,9 @@ describe('the most tokens that a text has', () => {
   });
 
   it('are not fewer in source code that the estimate was not made with', () => {
-    const ratios = sourceFiles('src').map(({ path, text }) => ({ path, ratio: mostTokens(text) / counted(text) }));
+    // The weights of the classifier are no source code, but numbers packed into letters.
+    const sources = sourceFiles('src').filter(({ path }) => !path.endsWith('/weights.ts'));
+    const ratios = sources.map(({ path, text }) => ({ path, ratio: mostTokens(text) / counted(text) }));
     expect(ratios.filter(({ ratio }) => ratio < 0.95)).toEqual([]);
     expect(ratios.filter(({ ratio }) => ratio > 2)).toEqual([]);
     const documents = ['docs/decisions/plugins.md', 'docs/plugins.md', 'README.md', 'package-lock.json', 'LICENSE'];

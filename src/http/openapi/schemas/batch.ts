@@ -56,7 +56,10 @@ const counts = wireObject<BatchRequestCounts>({ total: countSchema, completed: c
 
 const itemError = wireObject<BatchItemError>(
   { message: z.string(), param: z.string().nullable(), type: z.string().nullable() },
-  { error_type: z.union([errorTypeSchema, z.enum(['batch_expired', 'batch_cancelled'])]) },
+  {
+    error_type: z.union([errorTypeSchema, z.enum(['batch_expired', 'batch_cancelled'])]),
+    metadata: z.object({ schema_mismatch: anyJson }),
+  },
 );
 
 const resultItem = wireObject<BatchResultItem>(
