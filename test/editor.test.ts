@@ -105,7 +105,7 @@ describe('what an editor shows over', () => {
     ['temperature:', 'how random the answer is'],
     ['cache_enabled:', 'response cache'],
     ['timeouts: {', 'How long the router waits'],
-    ['firstTokenMs:', 'first token of a stream. Default 60,000'],
+    ['firstTokenMs:', 'first token of a stream; twice as long at most'],
     ['maxAttempts:', 'Default 8'],
     ['hedgeShare:', 'Default 0.012'],
     ['identitySecret:', 'Default: random for each router'],
