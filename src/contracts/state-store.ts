@@ -67,7 +67,8 @@ export interface StateStore {
    * Bytes of a text that was made by {@link StateStore.append}, as a text: empty where there are none. A character of
    * which the first byte is missing is U+FFFD for each of its bytes.
    *
-   * @param to - Default: the end.
+   * @param from - The first byte, from 0.
+   * @param to - The byte before which it ends. Default: all that there is.
    */
   slice?(key: string, from: number, to?: number): MaybePromise<string>;
   /**

@@ -102,8 +102,8 @@ export const FIXED_BATCH_LIMITS = {
   /** Milliseconds after which a batch lets others go first: as long as a request has its lease by default. */
   sliceMs: 30_000,
   /**
-   * Milliseconds between two looks for batches of other processes to help with, on average three quarters of it; 0 never
-   * helps. Short beside what a large batch takes, and one statement at the storage each.
+   * Milliseconds between two looks for batches of other processes to help with, on average three quarters of it. Short
+   * beside what a large batch takes, and one statement at the storage each. Tests set 0, which never helps.
    */
   helpMs: 2_000,
   /** Milliseconds between two looks for batches that are to be deleted, which are kept for days. */
