@@ -7,13 +7,30 @@ import type {
   OutputImage,
   ResultToolCall,
 } from '../../protocol/chat-result.ts';
-import type { JsonObject, JsonValue } from '../../protocol/json.ts';
+import type { JsonObject } from '../../protocol/json.ts';
 import type { ReasoningDetail } from '../../protocol/reasoning.ts';
-import type { AnswerPart, CallPart, CallWarning, Carried, ResultOfProvider, SourcePart, SpecVersion } from './spec.ts';
+import { serverToolParts, type ServerToolNames } from './server-tools.ts';
+import {
+  type AnswerPart,
+  type CallPart,
+  type CallWarning,
+  carried,
+  type SourcePart,
+  type SpecVersion,
+} from './spec.ts';
 import type { Usage } from '../../protocol/usage.ts';
 
-/** The parts of a response: what was thought, said, shown, cited and called. */
-export function contentOf({ message }: Choice, version: SpecVersion, nextId: () => string): readonly AnswerPart[] {
+/**
+ * The parts of a response: what was thought, said, shown, cited and called.
+ *
+ * @param names - What the program calls the tools that the router runs.
+ */
+export function contentOf(
+  { message }: Choice,
+  version: SpecVersion,
+  names: ServerToolNames,
+  nextId: () => string,
+): readonly AnswerPart[] {
   const {
     content,
     refusal,
@@ -27,18 +44,13 @@ export function contentOf({ message }: Choice, version: SpecVersion, nextId: () 
   const text = [content, refusal].filter(Boolean).join('\n');
   return [
     ...reasoningParts(reasoning, details),
-    ...(details ?? []).flatMap(serverToolParts),
+    ...(details ?? []).flatMap((detail, index) => serverToolParts(detail, index, names)),
     ...(text === '' ? [] : [{ type: 'text', text } as const]),
     ...(images ?? []).flatMap((image) => imagePart(image, version)),
     ...(audio?.data === undefined ? [] : [filePart('audio/wav', audio.data, version)]),
     ...(annotations ?? []).flatMap((annotation) => sourcePart(annotation, nextId)),
     ...(calls ?? []).map(callPart),
   ];
-}
-
-/** What the turns to come need of a part, under our name. */
-export function carried(members: JsonObject): Carried {
-  return { providerMetadata: { signalbox: members } };
 }
 
 function reasoningParts(
@@ -59,25 +71,6 @@ function reasoningParts(
 export function textOfDetail(detail: ReasoningDetail): string {
   if (detail.type === 'reasoning.text') return detail.text ?? '';
   return detail.type === 'reasoning.summary' ? detail.summary : '';
-}
-
-/** A tool that the router ran, as a call and its result. */
-export function serverToolParts(detail: ReasoningDetail, index: number): readonly (CallPart | ResultOfProvider)[] {
-  if (detail.type !== 'reasoning.server_tool_call') return [];
-  const { tool_name: toolName, arguments: input, result, tool_call_id: id } = detail;
-  const call = { toolCallId: id ?? `${toolName}_${index}`, toolName, providerExecuted: true, dynamic: true };
-  return [
-    { type: 'tool-call', ...call, input, ...carried({ reasoningDetails: [detail as unknown as JsonObject] }) },
-    { type: 'tool-result', ...call, result: parsed(result) },
-  ];
-}
-
-function parsed(text: string): JsonValue {
-  try {
-    return JSON.parse(text) as JsonValue;
-  } catch {
-    return text;
-  }
 }
 
 /** A call of one of the program's functions. */

@@ -157,6 +157,11 @@ export interface Carried {
   readonly providerMetadata?: { readonly signalbox: JsonObject };
 }
 
+/** The same of some members. */
+export function carried(members: JsonObject): Carried {
+  return { providerMetadata: { signalbox: members } };
+}
+
 /** A part of a non-streaming response. */
 export type AnswerPart =
   | (Carried & { readonly type: 'text'; readonly text: string })
@@ -191,7 +196,9 @@ export interface ResultOfProvider extends Carried {
   readonly type: 'tool-result';
   readonly toolCallId: string;
   readonly toolName: string;
+  /** Never null. */
   readonly result: JsonValue;
+  readonly isError?: boolean;
   readonly providerExecuted?: boolean;
   readonly dynamic?: boolean;
 }

@@ -11,7 +11,7 @@ function partsOf(message: Partial<Choice['message']>, version: 'v2' | 'v3' | 'v4
     native_finish_reason: 'stop',
     message: { role: 'assistant', content: null, refusal: null, reasoning: null, ...message },
   } as Choice;
-  return contentOf(choice, version, () => `id-${(ids += 1)}`);
+  return contentOf(choice, version, new Map(), () => `id-${(ids += 1)}`);
 }
 
 describe('a message of the AI SDK', () => {
