@@ -7,17 +7,10 @@ import type {
   OutputImage,
   ResultToolCall,
 } from '../../protocol/chat-result.ts';
-import type { JsonObject } from '../../protocol/json.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../protocol/json.ts';
 import type { ReasoningDetail } from '../../protocol/reasoning.ts';
-import { serverToolParts, type ServerToolNames } from './server-tools.ts';
-import {
-  type AnswerPart,
-  type CallPart,
-  type CallWarning,
-  carried,
-  type SourcePart,
-  type SpecVersion,
-} from './spec.ts';
+import type { ServerToolNames } from './server-tools.ts';
+import type { AnswerPart, CallPart, CallWarning, Carried, ResultOfProvider, SourcePart, SpecVersion } from './spec.ts';
 import type { Usage } from '../../protocol/usage.ts';
 
 /**
@@ -53,6 +46,11 @@ export function contentOf(
   ];
 }
 
+/** What the turns to come need of a part, under our name. */
+export function carried(members: JsonObject): Carried {
+  return { providerMetadata: { signalbox: members } };
+}
+
 function reasoningParts(
   reasoning: string | null,
   details: readonly ReasoningDetail[] | undefined,
@@ -71,6 +69,46 @@ function reasoningParts(
 export function textOfDetail(detail: ReasoningDetail): string {
   if (detail.type === 'reasoning.text') return detail.text ?? '';
   return detail.type === 'reasoning.summary' ? detail.summary : '';
+}
+
+/** A tool that the router or a provider of it ran, as a call and its result. Under a name of no tool, it is dynamic. */
+export function serverToolParts(
+  detail: ReasoningDetail,
+  index: number,
+  names: ServerToolNames,
+): readonly (CallPart | ResultOfProvider)[] {
+  if (detail.type !== 'reasoning.server_tool_call') return [];
+  const { tool_name: requestedName, arguments: input, result: text, tool_call_id: id } = detail;
+  const own = names.get(requestedName);
+  const call = {
+    toolCallId: id || `${requestedName}_${index}`,
+    toolName: own ?? requestedName,
+    providerExecuted: true,
+    ...(own === undefined ? { dynamic: true } : {}),
+  };
+  const result = parsed(text);
+  return [
+    {
+      type: 'tool-call',
+      ...call,
+      input: input === '' ? '{}' : input,
+      ...carried({ reasoningDetails: [detail as unknown as JsonObject] }),
+    },
+    { type: 'tool-result', ...call, result, ...(isFailure(result) ? { isError: true } : {}) },
+  ];
+}
+
+function parsed(text: string): JsonValue {
+  try {
+    return (JSON.parse(text) as JsonValue) ?? text;
+  } catch {
+    return text;
+  }
+}
+
+/** What models read of a call that came to nothing. */
+function isFailure(result: JsonValue): boolean {
+  return isJsonObject(result) && result['status'] === 'error' && typeof result['error'] === 'string';
 }
 
 /** A call of one of the program's functions. */

@@ -157,11 +157,6 @@ export interface Carried {
   readonly providerMetadata?: { readonly signalbox: JsonObject };
 }
 
-/** The same of some members. */
-export function carried(members: JsonObject): Carried {
-  return { providerMetadata: { signalbox: members } };
-}
-
 /** A part of a non-streaming response. */
 export type AnswerPart =
   | (Carried & { readonly type: 'text'; readonly text: string })

@@ -2,9 +2,9 @@
 import type { ChatChunk, ChunkChoice, ToolCallDelta } from '../../protocol/chunk.ts';
 import type { JsonObject } from '../../protocol/json.ts';
 import type { ReasoningDetail } from '../../protocol/reasoning.ts';
-import { callPart, imagePart, sourcePart, textOfDetail } from './from-chat.ts';
-import { serverToolParts, type ServerToolNames } from './server-tools.ts';
-import { carried, type SpecVersion, type StreamedPart } from './spec.ts';
+import { callPart, carried, imagePart, serverToolParts, sourcePart, textOfDetail } from './from-chat.ts';
+import type { ServerToolNames } from './server-tools.ts';
+import type { SpecVersion, StreamedPart } from './spec.ts';
 import type { ToolCallExtra } from '../../protocol/tools.ts';
 
 interface StreamedCall {
