@@ -1,5 +1,5 @@
 import type { Admission } from '../../core/fallback/health.ts';
-import { LOOK_AGAIN_MS } from '../../core/selection/adaptive/endpoint-limits.ts';
+import { LOOK_AGAIN_MS } from '../../core/selection/adaptive/endpoint-room.ts';
 import type { Move } from '../../core/fallback/next-move.ts';
 import { valueWithin, wait } from '../../platform/wait.ts';
 import type { RuntimeServices } from './services.ts';

@@ -4,15 +4,15 @@ import {
   type Admission,
   type CallOutcome,
   type Cooldown,
-  type CountedHealth,
   type EndpointHealth,
-  forgiven,
   type HealthPolicy,
-  isOfItsRequest,
   observe,
   observeHang,
   observeStart,
+  beganWith,
+  hasChanged,
 } from '../../core/fallback/health.ts';
+import { type CountedHealth, forgiven, isOfItsRequest } from '../../core/fallback/forgiven.ts';
 import { endedLately, type LatelyEnded } from '../../core/fallback/outcomes.ts';
 import { chargesAfter } from '../../core/selection/adaptive/charges.ts';
 import { lateAnswerShare, NO_LATE_ENDS } from '../../core/selection/adaptive/hedge.ts';
@@ -28,9 +28,8 @@ import {
 } from '../../core/selection/adaptive/pacer.ts';
 import { type AdaptivePolicy, DEFAULT_ADAPTIVE_POLICY, MINIMUM_CALLS } from '../../core/selection/adaptive/policy.ts';
 import { DEFAULT_HANG_DETECTION, silenceLikelihood } from '../../core/selection/adaptive/hang-detection.ts';
-import { lateness } from '../../core/selection/adaptive/concurrency-limit.ts';
-import { growthFactor } from '../../core/selection/adaptive/growth.ts';
-import type { Timing, TimedKind, UsualTime } from '../../core/selection/adaptive/speed.ts';
+import { lateness } from '../../core/selection/adaptive/endpoint-room.ts';
+import { growthFactor, type Timing, type TimedKind, type UsualTime } from '../../core/selection/adaptive/speed.ts';
 import { failureUsd } from '../../core/selection/adaptive/health-score.ts';
 import { calibrate, UNCALIBRATED, wantsReport } from '../../core/tokens/likely-tokens.ts';
 import { measureCall, type CallMeasurement } from '../../core/selection/performance.ts';
@@ -38,10 +37,9 @@ import type { PlanStep } from '../../core/selection/route-plan.ts';
 import type { EndpointRecord } from '../../core/selection/world.ts';
 import type { Environment } from '../../platform/environment.ts';
 import type { CallEnding, EndpointLoad, KnownEndpoints, RunningCall } from './endpoint-load.ts';
-import type { HealthListener, RecordPolicies, RecordsOptions, StartedCall } from '../chat/record-policies.ts';
-import { isBlamed, type RequestFailures } from '../chat/request-failures.ts';
-import { beganWith, hasChanged } from '../chat/began-cooldowns.ts';
-import { KnownRefusals } from '../chat/known-refusals.ts';
+import type { HealthListener, RecordPolicies, RecordsOptions, StartedCall } from './record-policies.ts';
+import { isBlamed, type RequestFailures } from './request-failures.ts';
+import { KnownRefusals } from './known-refusals.ts';
 import { UsualTimes } from './usual-times.ts';
 
 /** What this process knows of every endpoint it has called. The folds are pure; this holds their latest state. */

@@ -5,7 +5,7 @@ import type { PacerPolicy } from '../../core/selection/adaptive/pacer.ts';
 import type { AdaptivePolicy } from '../../core/selection/adaptive/policy.ts';
 import type { HangDetectionPolicy } from '../../core/selection/adaptive/hang-detection.ts';
 import type { KnownRefusals } from './known-refusals.ts';
-import type { EndpointLoad } from '../endpoints/endpoint-load.ts';
+import type { EndpointLoad } from './endpoint-load.ts';
 import type { ReportedLimits } from '../../contracts/provider.ts';
 
 /** Called with how an endpoint came before and how it stands now. */
