@@ -183,6 +183,7 @@ describe('the house', () => {
       'net',
       'platform',
       'protocol',
+      'schema',
       'providers',
       'plugins/services/pages',
     ];
