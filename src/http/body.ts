@@ -106,7 +106,8 @@ function readBytes(
 ): MaybePromise<JsonBody> {
   // Hosts need not tell of every piece.
   hold.set(bytes.byteLength);
-  if (!isPlain(coding)) return decompress(bytes, coding, limits, hold).then((unpacked) => parsed(unpacked, limits, hold));
+  if (!isPlain(coding))
+    return decompress(bytes, coding, limits, hold).then((unpacked) => parsed(unpacked, limits, hold));
   return parsed(bytes, limits, hold);
 }
 

@@ -194,7 +194,8 @@ export function isPlainScalar(form: Form, value: unknown): boolean {
       return typeof value === 'boolean';
     case 'number': {
       const { isInteger, least = -Infinity, most = Infinity, above = -Infinity } = form;
-      if (typeof value !== 'number' || !(isInteger ? Number.isSafeInteger(value) : Number.isFinite(value))) return false;
+      if (typeof value !== 'number' || !(isInteger ? Number.isSafeInteger(value) : Number.isFinite(value)))
+        return false;
       return value >= least && value <= most && value > above;
     }
     case 'text': {
