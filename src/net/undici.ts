@@ -68,11 +68,9 @@ function transportOver(connector: buildConnector.connector, prepare?: typeof ski
     dispatch({ ...placeOf(request.url), dispatcher: fresh }, request, call);
 
   function placeOf(url: URL): Place {
-    let place = places.get(url);
-    if (place === undefined) {
-      const { origin } = url;
-      places.set(url, (place = { origin, path: url.pathname + url.search, dispatcher: poolOf(origin) }));
-    }
+    const { origin } = url;
+    const place = { origin, path: url.pathname + url.search, dispatcher: poolOf(origin) };
+    places.set(url, place);
     return place;
   }
 
@@ -89,7 +87,7 @@ function transportOver(connector: buildConnector.connector, prepare?: typeof ski
     send(request) {
       if (request.signal.aborted) return Promise.reject(cancelled());
       const call = new UndiciResponse(request, sendAgain);
-      dispatch(placeOf(request.url), request, call);
+      dispatch(places.get(request.url) ?? placeOf(request.url), request, call);
       return call.started;
     },
     async close() {
@@ -222,7 +220,6 @@ export class UndiciResponse extends Pollable<readonly Uint8Array[] | undefined> 
   #wake: (() => void) | undefined;
   /** True between the first news of a turn and the waking of the reader. */
   #isWaking = false;
-  readonly #onAbort = (): void => this.cancel();
 
   constructor(request: TransportRequest, sendAgain: SendAgain) {
     super();
@@ -233,7 +230,12 @@ export class UndiciResponse extends Pollable<readonly Uint8Array[] | undefined> 
       this.#resolve = resolve;
       this.#reject = reject;
     });
-    request.signal.addEventListener('abort', this.#onAbort);
+    request.signal.addEventListener('abort', this);
+  }
+
+  /** The caller's signal is aborted: this is its listener itself, because a function of its own would be one for each call. */
+  handleEvent(): void {
+    this.cancel();
   }
 
   /** The connection is there and the request is being written. */
@@ -314,7 +316,7 @@ export class UndiciResponse extends Pollable<readonly Uint8Array[] | undefined> 
   /** Nothing more will be delivered. */
   finish(): void {
     this.#ended = true;
-    this.#request?.signal.removeEventListener('abort', this.#onAbort);
+    this.#request?.signal.removeEventListener('abort', this);
     this.#request = undefined;
     this.#resolve = undefined;
     this.#reject = undefined;

@@ -78,6 +78,14 @@ export class TextPieces {
   }
 }
 
+/** The text of UTF-8 that is one piece. What is none becomes U+FFFD, and a byte order mark is left out. */
+export function wholeText(bytes: Uint8Array): string {
+  const ascii = asciiText(bytes);
+  if (ascii !== undefined) return ascii;
+  const pieces = new TextPieces();
+  return pieces.decode(bytes) + pieces.end();
+}
+
 const LAST_ASCII = 0x7f;
 const BYTE_ORDER_MARK = '\ufeff';
 
