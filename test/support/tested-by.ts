@@ -475,6 +475,7 @@ export const TESTED_BY: Readonly<Record<string, string>> = {
   'src/runtime/catalog/genai-package.ts': 'test/runtime/catalog/sources.test.ts',
   'src/runtime/catalog/genai-prices.ts': 'test/runtime/catalog/sources.test.ts',
   'src/runtime/catalog/lock-file.ts': 'test/runtime/catalog/sources.test.ts',
+  'src/runtime/chat/adapter-faults.ts': 'test/runtime/adapters-that-misbehave.test.ts',
   'src/runtime/chat/answer-complete.ts': 'test/runtime/withheld-answers.test.ts',
   'src/runtime/chat/answer.ts': 'test/runtime/withheld-answers.test.ts',
   'src/runtime/chat/attempt-loop.ts': 'test/runtime/tool-loop.test.ts',
