@@ -1,13 +1,12 @@
 import { type ChatRequest, chatRequestSchema, chatRequestFields } from './chat-request.ts';
 import { type Checked, echo, failed, faultAt, passed, type RequestFault } from './fault.ts';
-import { readRefused, valueOf } from './accept/schema.ts';
+import { type AnySchema, type Form, NOT_ACCEPTED } from '../schema/form.ts';
 import { isJsonObject, type JsonObject } from './json.ts';
-import { shownValue } from './issues.ts';
+import { readRefused, valueOf, shownValue } from './issues.ts';
 import { DEFAULT_REQUEST_LIMITS, type RequestLimits } from './limits.ts';
 import { isFunctionTool, type Tool, type ToolChoice } from './tools.ts';
 import type { ReasoningOptions } from './reasoning.ts';
 import { type Message, messageSchema, type ToolCall } from './message.ts';
-import { type AnySchema, type Form, NOT_ACCEPTED } from './accept/form.ts';
 import { isPlainMessage, plainCallsOf } from './chat-result.ts';
 import { hasMoreNames, inspectJson, JsonWalk } from './inspect-json.ts';
 
@@ -190,7 +189,7 @@ function formWithin({ form }: AnySchema): Form {
  */
 export function isPlainScalar(form: Form, value: unknown): boolean {
   switch (form.kind) {
-    case 'flag':
+    case 'boolean':
       return typeof value === 'boolean';
     case 'number': {
       const { isInteger, least = -Infinity, most = Infinity, above = -Infinity } = form;
@@ -198,7 +197,7 @@ export function isPlainScalar(form: Form, value: unknown): boolean {
         return false;
       return value >= least && value <= most && value > above;
     }
-    case 'text': {
+    case 'string': {
       const { least = 0, most = Infinity, isTrimmed, pattern, withoutNul } = form;
       if (typeof value !== 'string' || isTrimmed === true || pattern !== undefined) return false;
       // A character has one or two code units.

@@ -45,8 +45,11 @@ export interface DecodeContext extends ErrorContext {
  */
 export function decodeResult(body: string, context: DecodeContext): DecodedResult {
   const answer = readJsonAnswer(body, 'choices');
-  if (!answer.ok) return answer;
-  const parsed = answer.value;
+  return answer.ok ? decodeAnswer(answer.value, context) : answer;
+}
+
+/** The same for a body that is parsed. */
+export function decodeAnswer(parsed: JsonObject, context: DecodeContext): DecodedResult {
   const error = errorInside(parsed);
   if (error !== undefined) return { ok: false, failure: failureInBand(error, context) };
   const choices = read.objects(parsed['choices']);

@@ -9,7 +9,7 @@ import { announceAnswer, announceRequest } from '../events/announce.ts';
 import { CALLER_GONE, errorOfUnknown } from './router-errors.ts';
 import type { RuntimeServices } from './services.ts';
 import { settleError, settleResult } from './settle.ts';
-import { type MaybePromise, orElse } from '../../platform/wait.ts';
+import type { MaybePromise } from '../../platform/wait.ts';
 import type { UpstreamResult } from '../../contracts/stream-piece.ts';
 import type { Usage } from '../../protocol/usage.ts';
 import type { Answer, Execution, SettledAnswer } from './answer.ts';
@@ -22,7 +22,14 @@ export function answerComplete(services: RuntimeServices, execution: Execution):
     throw error;
   };
   // Not by `await`, which makes one more promise for each request.
-  return execution.run().then((answer) => orElse(() => finish(services, execution, answer), failed), failed);
+  return execution.run().then((answer) => {
+    try {
+      const finished = finish(services, execution, answer);
+      return finished instanceof Promise ? finished.catch(failed) : finished;
+    } catch (error) {
+      return failed(error);
+    }
+  }, failed);
 }
 
 function finish(services: RuntimeServices, execution: Execution, answer: Answer): MaybePromise<CompleteAnswer> {
