@@ -1,3 +1,4 @@
+/** Checks the bodies of chat requests: `parseChatRequest` turns unknown JSON into a request, or says what is wrong with it. */
 import { type ChatRequest, chatRequestSchema, chatRequestFields } from './chat-request.ts';
 import { type Checked, echo, failed, faultAt, passed, type RequestFault } from './fault.ts';
 import { type AnySchema, type Form, NOT_ACCEPTED } from '../schema/form.ts';
