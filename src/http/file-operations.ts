@@ -1,6 +1,6 @@
 /** Answers the operations on files. */
 import type { Account } from '../contracts/account.ts';
-import { read } from '../protocol/accept/schema.ts';
+import { read } from '../protocol/issues.ts';
 import { expiresAfterSchema } from '../protocol/create-batch.ts';
 import { faultAt } from '../protocol/fault.ts';
 import type { FileList, FileObject } from '../protocol/batch.ts';

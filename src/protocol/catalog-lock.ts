@@ -1,10 +1,11 @@
 /** The schema of a catalog lock file. */
-import { lazy, optional, read } from './accept/schema.ts';
-import { union } from './accept/choices.ts';
-import type { AnySchema } from './accept/form.ts';
-import { array, record } from './accept/collections.ts';
-import { stripped } from './accept/object.ts';
-import { literal, boolean, integer, number, string, enumeration } from './accept/scalars.ts';
+import { lazy, optional } from '../schema/modifiers.ts';
+import { read } from './issues.ts';
+import { union } from '../schema/choices.ts';
+import type { AnySchema } from '../schema/form.ts';
+import { array, record } from '../schema/collections.ts';
+import { object } from '../schema/object.ts';
+import { literal, boolean, integer, number, string, enumeration } from '../schema/scalars.ts';
 import type { Problem } from './issues.ts';
 import { REASONING_EFFORTS } from './reasoning.ts';
 
@@ -34,22 +35,22 @@ const rates = {
 
 const someRates = { ...rates, prompt: amount, completion: amount };
 const minute = integer({ least: 0, most: 1_439 });
-const hours = stripped({ from: minute, to: minute });
+const hours = object({ from: minute, to: minute });
 const TIERS = ['default', 'priority', 'flex', 'batch'] as const;
 
 /** Prices hold prices: those of other tiers and of other times. */
 const price: AnySchema = lazy(() =>
-  stripped({
+  object({
     ...rates,
-    above: optional(array(stripped({ ...someRates, promptTokens: number({ least: 0 }) }))),
+    above: optional(array(object({ ...someRates, promptTokens: number({ least: 0 }) }))),
     serviceTiers: optional(record(union([number({ least: 0 }), price]), TIERS)),
-    changes: optional(array(stripped({ from: optional(number()), hours: optional(hours), price }))),
+    changes: optional(array(object({ from: optional(number()), hours: optional(hours), price }))),
   }),
 );
 
 const modality = enumeration(['text', 'image', 'audio', 'video', 'file', 'embeddings']);
 
-const endpoint = stripped({
+const endpoint = object({
   price: optional(price),
   contextLength: tokens,
   maxPromptTokens: tokens,
@@ -58,11 +59,11 @@ const endpoint = stripped({
   inputModalities: optional(array(modality)),
   outputModalities: optional(array(modality)),
   reasoning: optional(
-    stripped({ efforts: optional(array(enumeration(REASONING_EFFORTS))), mandatory: optional(boolean) }),
+    object({ efforts: optional(array(enumeration(REASONING_EFFORTS))), mandatory: optional(boolean) }),
   ),
 });
 
-const info = stripped({
+const info = object({
   name: optional(string()),
   description: optional(string()),
   created: optional(number()),
@@ -71,17 +72,17 @@ const info = stripped({
   status: optional(enumeration(['alpha', 'beta', 'deprecated'])),
 });
 
-const model = stripped({
+const model = object({
   info: optional(info),
   endpoint: optional(endpoint),
   from: record(integer({ least: 0 })),
 });
 
 /** Schema of a catalog lock. */
-export const lockSchema = stripped({
+export const lockSchema = object({
   version: literal(1),
   origins: array(
-    stripped({
+    object({
       source: string(),
       date: string({ pattern: [/^\d{4}-\d{2}-\d{2}/, 'must begin with YYYY-MM-DD'] }),
       licence: string(),

@@ -1,9 +1,10 @@
 /** The body of `POST /chat/completions`, and its schema. */
-import { nullish, optional, read } from './accept/schema.ts';
-import { union } from './accept/choices.ts';
-import { jsonObject, array, mapOf } from './accept/collections.ts';
-import { loose } from './accept/object.ts';
-import { unknown, literal, boolean, integer, number, string, enumeration } from './accept/scalars.ts';
+import { nullish, optional } from '../schema/modifiers.ts';
+import { read } from './issues.ts';
+import { union } from '../schema/choices.ts';
+import { jsonObject, array, boundedRecord } from '../schema/collections.ts';
+import { looseObject } from '../schema/object.ts';
+import { unknown, literal, boolean, integer, number, string, enumeration } from '../schema/scalars.ts';
 import { type CacheControl, cacheControlSchema, type TextPart } from './content-part.ts';
 import { identifier } from './fields.ts';
 import {
@@ -193,7 +194,7 @@ const penalty = nullish(number({ least: -2, most: 2 }));
 const stopSequence = string({ least: 1 });
 
 /** Schema of `metadata`. */
-export const metadataSchema = mapOf(string({ most: MAX_METADATA_VALUE_LENGTH }), {
+export const metadataSchema = boundedRecord(string({ most: MAX_METADATA_VALUE_LENGTH }), {
   pairs: MAX_METADATA_PAIRS,
   keyLength: MAX_METADATA_KEY_LENGTH,
 });
@@ -206,7 +207,7 @@ export const chatRequestFields = {
     array(slug, { most: MAX_FALLBACK_MODELS, says: `'models' array must have ${MAX_FALLBACK_MODELS} items or fewer.` }),
   ),
   stream: nullish(boolean),
-  stream_options: nullish(loose({ include_usage: nullish(boolean) })),
+  stream_options: nullish(looseObject({ include_usage: nullish(boolean) })),
   temperature: nullish(number({ least: 0, most: 2 })),
   top_p: unit,
   top_k: nullish(integer({ least: 0 })),
@@ -216,7 +217,7 @@ export const chatRequestFields = {
   presence_penalty: penalty,
   repetition_penalty: nullish(number({ above: 0, most: 2 })),
   logit_bias: nullish(
-    mapOf(number({ least: -100, most: 100 }), {
+    boundedRecord(number({ least: -100, most: 100 }), {
       pairs: MAX_LOGIT_BIASES,
       key: [/^\d{1,10}$/, 'ids of tokens, such as "1234"'],
     }),
@@ -231,7 +232,7 @@ export const chatRequestFields = {
   session_id: nullish(identifier(0, MAX_SESSION_ID_LENGTH)),
   metadata: nullish(metadataSchema),
   modalities: nullish(array(enumeration(['text', 'image', 'audio']), { most: 3 })),
-  audio: nullish(loose({ voice: union([string(), jsonObject]), format: string() })),
+  audio: nullish(looseObject({ voice: union([string(), jsonObject]), format: string() })),
   parallel_tool_calls: nullish(boolean),
   tools: nullish(array(toolSchema)),
   tool_choice: nullish(toolChoiceSchema),
@@ -243,17 +244,17 @@ export const chatRequestFields = {
   verbosity: nullish(enumeration(['low', 'medium', 'high', 'xhigh', 'max'])),
   service_tier: nullish(enumeration(['auto', 'default', 'fast', 'flex', 'priority', 'scale'])),
   prediction: nullish(
-    loose({
+    looseObject({
       type: literal('content'),
-      content: union([string(), array(loose({ type: literal('text'), text: string() }))]),
+      content: union([string(), array(looseObject({ type: literal('text'), text: string() }))]),
     }),
   ),
   cache_control: nullish(cacheControlSchema),
   prompt_cache_key: nullish(identifier(0, MAX_SESSION_ID_LENGTH)),
-  prompt_cache_options: nullish(loose({ mode: literal('explicit'), ttl: nullish(string()) })),
-  image_config: nullish(mapOf(union([string(), number(), array(unknown)]))),
-  web_search_options: nullish(loose({ search_context_size: nullish(enumeration(['low', 'medium', 'high'])) })),
-  debug: nullish(loose({ echo_upstream_body: nullish(boolean) })),
+  prompt_cache_options: nullish(looseObject({ mode: literal('explicit'), ttl: nullish(string()) })),
+  image_config: nullish(boundedRecord(union([string(), number(), array(unknown)]))),
+  web_search_options: nullish(looseObject({ search_context_size: nullish(enumeration(['low', 'medium', 'high'])) })),
+  debug: nullish(looseObject({ echo_upstream_body: nullish(boolean) })),
   provider: nullish(providerPreferencesSchema),
   plugins: nullish(array(pluginEntrySchema, { most: 64 })),
   preset: nullish(slug),
@@ -264,12 +265,12 @@ export const chatRequestFields = {
 };
 
 /** Schema of a {@link ChatRequest}. Loose: it keeps unknown members. */
-export const chatRequestSchema = loose(chatRequestFields);
+export const chatRequestSchema = looseObject(chatRequestFields);
 
 /** Names of the fields of a chat request. */
 export const CHAT_FIELDS: ReadonlySet<string> = new Set(Object.keys(chatRequestFields));
 
-const someFields = loose({ ...chatRequestFields, messages: optional(chatRequestFields.messages) });
+const someFields = looseObject({ ...chatRequestFields, messages: optional(chatRequestFields.messages) });
 
 /** What is wrong with some fields of a chat request, the first of them that is; undefined when nothing is. */
 export function chatFieldsProblem(fields: JsonObject): { readonly path: string; readonly problem: string } | undefined {

@@ -1,9 +1,9 @@
 /** The content parts of messages, and their schemas. */
-import { nullish, optional, refine } from './accept/schema.ts';
-import { union, discriminatedUnion } from './accept/choices.ts';
-import { array } from './accept/collections.ts';
-import { loose } from './accept/object.ts';
-import { literal, string, enumeration } from './accept/scalars.ts';
+import { nullish, optional, refine } from '../schema/modifiers.ts';
+import { union, discriminatedUnion } from '../schema/choices.ts';
+import { array } from '../schema/collections.ts';
+import { looseObject } from '../schema/object.ts';
+import { literal, string, enumeration } from '../schema/scalars.ts';
 import { isBase64 } from './base64.ts';
 
 /** Marks a block as a prompt-cache breakpoint, Anthropic style. `ttl` is `5m` when left out. */
@@ -65,7 +65,7 @@ export interface RefusalPart {
 /** One part of a message's content. */
 export type ContentPart = TextPart | ImagePart | AudioPart | VideoPart | FilePart;
 
-export const cacheControlSchema = loose({
+export const cacheControlSchema = looseObject({
   type: literal('ephemeral'),
   ttl: optional(enumeration(['5m', '1h'])),
 });
@@ -73,7 +73,7 @@ export const cacheControlSchema = loose({
 /** Members that mark a part as a breakpoint of a prompt cache. */
 export const cacheMarkFields = {
   cache_control: nullish(cacheControlSchema),
-  prompt_cache_breakpoint: nullish(loose({ mode: literal('explicit') })),
+  prompt_cache_breakpoint: nullish(looseObject({ mode: literal('explicit') })),
 };
 
 /** Refuses what is neither a data URL nor http(s): other schemes never reach a provider or our own fetcher. */
@@ -104,28 +104,28 @@ export const base64Data = refine(string({ least: 1 }), {
   says: 'must be valid base64, and no URL',
 });
 
-const textPartSchema = loose({ type: literal('text'), text: string(), ...cacheMarkFields });
+const textPartSchema = looseObject({ type: literal('text'), text: string(), ...cacheMarkFields });
 
-const imagePartSchema = loose({
+const imagePartSchema = looseObject({
   type: literal('image_url'),
-  image_url: loose({ url: mediaUrl, detail: optional(enumeration(['auto', 'low', 'high', 'original'])) }),
+  image_url: looseObject({ url: mediaUrl, detail: optional(enumeration(['auto', 'low', 'high', 'original'])) }),
   ...cacheMarkFields,
 });
 
-const audioPartSchema = loose({
+const audioPartSchema = looseObject({
   type: literal('input_audio'),
-  input_audio: loose({ data: base64Data, format: string({ least: 1, most: 32 }) }),
+  input_audio: looseObject({ data: base64Data, format: string({ least: 1, most: 32 }) }),
   ...cacheMarkFields,
 });
 
-const videoUrl = loose({ url: mediaUrl, processing: optional(enumeration(['agentic', 'static'])) });
-const videoPartSchema = loose({ type: literal('video_url'), video_url: videoUrl, ...cacheMarkFields });
-const inputVideoPartSchema = loose({ type: literal('input_video'), video_url: videoUrl, ...cacheMarkFields });
+const videoUrl = looseObject({ url: mediaUrl, processing: optional(enumeration(['agentic', 'static'])) });
+const videoPartSchema = looseObject({ type: literal('video_url'), video_url: videoUrl, ...cacheMarkFields });
+const inputVideoPartSchema = looseObject({ type: literal('input_video'), video_url: videoUrl, ...cacheMarkFields });
 
-const filePartSchema = loose({
+const filePartSchema = looseObject({
   type: literal('file'),
   file: refine(
-    loose({
+    looseObject({
       filename: optional(string({ most: 512 })),
       file_data: optional(mediaUrl),
       file_id: optional(string({ least: 1, most: 512 })),
@@ -135,7 +135,7 @@ const filePartSchema = loose({
   ...cacheMarkFields,
 });
 
-const refusalPartSchema = loose({ type: literal('refusal'), refusal: string() });
+const refusalPartSchema = looseObject({ type: literal('refusal'), refusal: string() });
 
 /** Content of system and developer messages: text only. */
 export const textContentSchema = union([string(), array(discriminatedUnion('type', [textPartSchema]), { least: 1 })]);

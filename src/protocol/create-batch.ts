@@ -1,11 +1,11 @@
 /** The body of `POST /batches`, and its schemas. */
-import { nullish, read } from './accept/schema.ts';
-import { array, mapOf } from './accept/collections.ts';
-import { literal, boolean, integer, string, enumeration } from './accept/scalars.ts';
+import { nullish } from '../schema/modifiers.ts';
+import { array, boundedRecord } from '../schema/collections.ts';
+import { literal, boolean, integer, string, enumeration } from '../schema/scalars.ts';
 import { BATCH_ENDPOINTS, type BatchEndpoint } from './batch.ts';
 import { type Checked, failed, faultAt, passed } from './fault.ts';
 import { closed, identifier } from './fields.ts';
-import { shownValue } from './issues.ts';
+import { read, shownValue } from './issues.ts';
 import { isJsonObject, type JsonObject } from './json.ts';
 import { MAX_MODEL_SLUG_LENGTH } from './limits.ts';
 
@@ -76,7 +76,7 @@ export const batchFields = {
     }),
   ),
   input_file_id: nullish(identifier(1, 128)),
-  metadata: nullish(mapOf(string({ most: 512 }), { pairs: 16, keyLength: 64 })),
+  metadata: nullish(boundedRecord(string({ most: 512 }), { pairs: 16, keyLength: 64 })),
   output_expires_after: nullish(expiresAfterSchema),
 };
 

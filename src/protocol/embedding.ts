@@ -1,13 +1,13 @@
 /** The body and the response of `POST /embeddings`, and their schemas. */
-import { jsonObject, array } from './accept/collections.ts';
-import { loose } from './accept/object.ts';
-import { literal, integer, enumeration } from './accept/scalars.ts';
-import { nullish, read } from './accept/schema.ts';
+import { jsonObject, array } from '../schema/collections.ts';
+import { looseObject } from '../schema/object.ts';
+import { literal, integer, enumeration } from '../schema/scalars.ts';
+import { nullish } from '../schema/modifiers.ts';
 import { metadataSchema } from './chat-request.ts';
 import { type ContentPart, embeddedContentSchema } from './content-part.ts';
 import { type Checked, type RequestFault, failed, faultAt, passed } from './fault.ts';
 import { identifier } from './fields.ts';
-import { shownValue } from './issues.ts';
+import { read, shownValue } from './issues.ts';
 import { isJsonObject } from './json.ts';
 import {
   DEFAULT_REQUEST_LIMITS,
@@ -95,13 +95,13 @@ export const embeddingRequestFields = {
 };
 
 /** Schema of an {@link EmbeddingRequest}, apart from its input. Loose: it keeps unknown members. */
-export const embeddingRequestSchema = loose(embeddingRequestFields);
+export const embeddingRequestSchema = looseObject(embeddingRequestFields);
 
 /** Schema of a {@link MultimodalInput}. */
-export const multimodalItemSchema = loose({ content: embeddedContentSchema });
+export const multimodalItemSchema = looseObject({ content: embeddedContentSchema });
 
 /** Schema of an input that consists of parts. */
-export const multimodalInputSchema = loose({ input: array(multimodalItemSchema) });
+export const multimodalInputSchema = looseObject({ input: array(multimodalItemSchema) });
 
 /** One vector. */
 export interface Embedding<Vector = readonly number[] | string> {

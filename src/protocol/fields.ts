@@ -1,7 +1,7 @@
 /** Schemas of fields that several requests have. */
-import type { Shape, Schema } from './accept/form.ts';
-import { type Members, strict } from './accept/object.ts';
-import { string } from './accept/scalars.ts';
+import type { Shape, Schema } from '../schema/form.ts';
+import { type Members, strictObject } from '../schema/object.ts';
+import { string } from '../schema/scalars.ts';
 import { echo } from './fault.ts';
 import { MAX_NAME_LENGTH } from './limits.ts';
 import { nearName } from './near-name.ts';
@@ -21,7 +21,7 @@ export const functionName = string({
 /** An object that takes no members but these. A misspelt one is answered with the name that was probably meant. */
 export function closed<Of extends Shape>(shape: Of): Schema<Members<Of>> {
   const known = Object.keys(shape);
-  return strict(shape, (name) => unknownMember(name, known));
+  return strictObject(shape, (name) => unknownMember(name, known));
 }
 
 function unknownMember(name: string, known: readonly string[]): string {

@@ -1,8 +1,8 @@
 /** The options of guardrails, and their schema. */
-import { nullish, refine } from './accept/schema.ts';
-import { discriminatedUnion } from './accept/choices.ts';
-import { array } from './accept/collections.ts';
-import { literal, string, enumeration } from './accept/scalars.ts';
+import { nullish, refine } from '../schema/modifiers.ts';
+import { discriminatedUnion } from '../schema/choices.ts';
+import { array } from '../schema/collections.ts';
+import { literal, string, enumeration } from '../schema/scalars.ts';
 import { closed, identifier } from './fields.ts';
 import { type OptionsParser, optionsParser } from './options.ts';
 

@@ -1,7 +1,10 @@
 /** The options of plugins and tools that call other models, and their schemas. */
-import { defaulted, nullish, optional, type OutputOf, read, refine } from './accept/schema.ts';
-import { jsonObject, array } from './accept/collections.ts';
-import { unknown, literal, boolean, integer, number, string, enumeration } from './accept/scalars.ts';
+import { defaulted, nullish, optional, refine } from '../schema/modifiers.ts';
+import type { OutputOf, Schema } from '../schema/form.ts';
+import { read } from './issues.ts';
+import { jsonObject, array } from '../schema/collections.ts';
+import { unknown, literal, boolean, integer, number, string, enumeration } from '../schema/scalars.ts';
+import { object } from '../schema/object.ts';
 import { cacheControlSchema } from './content-part.ts';
 import { closed, identifier } from './fields.ts';
 import { MAX_FUSION_MODELS, MAX_FUSION_TOOL_CALLS, MAX_FUSION_TOOLS, MAX_MODEL_SLUG_LENGTH } from './limits.ts';
@@ -9,8 +12,6 @@ import { optionsParser } from './options.ts';
 import { reasoningEffortSchema } from './reasoning.ts';
 import { isServerToolType, type ServerTool } from './tools.ts';
 import { modelPatternsSchema } from './plugins.ts';
-import { stripped } from './accept/object.ts';
-import type { Schema } from './accept/form.ts';
 
 /** Names of the panels of fusion. */
 const FUSION_PRESETS = ['general-high', 'general-budget', 'general-fast'] as const;
@@ -160,11 +161,11 @@ export const parseParetoRouterOptions = optionsParser(paretoRouterSchema);
 const some = <Item>(item: Schema<Item>): Schema<Item[]> => defaulted(array(item), () => []);
 
 /** Schema of a {@link FusionAnalysis}. */
-export const analysisSchema = stripped({
+export const analysisSchema = object({
   consensus: some(string()),
-  contradictions: some(stripped({ topic: string(), stances: some(stripped({ model: string(), stance: string() })) })),
-  partial_coverage: some(stripped({ models: some(string()), point: string() })),
-  unique_insights: some(stripped({ model: string(), insight: string() })),
+  contradictions: some(object({ topic: string(), stances: some(object({ model: string(), stance: string() })) })),
+  partial_coverage: some(object({ models: some(string()), point: string() })),
+  unique_insights: some(object({ model: string(), insight: string() })),
   blind_spots: some(string()),
 });
 

@@ -1,6 +1,6 @@
-/** Describes in one sentence what a schema refused. */
-import type { Issue } from './accept/form.ts';
-import { echo, echoKey } from './fault.ts';
+/** Reads values by schemas, and describes in one sentence what a schema refused. */
+import { echoKey, type Issue, NOT_ACCEPTED, type Schema } from '../schema/form.ts';
+import { echo } from './fault.ts';
 
 type Path = readonly PropertyKey[];
 
@@ -8,6 +8,35 @@ type Path = readonly PropertyKey[];
 export interface Problem {
   readonly path: string;
   readonly problem: string;
+}
+
+/** A value that satisfies a schema, or the one problem to report. */
+type Reading<Output> = { readonly ok: true; readonly value: Output } | ({ readonly ok: false } & Problem);
+
+/** The value as a schema gives it back, or a refusal without reasons. */
+export function valueOf<Output>(schema: Schema<Output>, value: unknown): Output | typeof NOT_ACCEPTED {
+  const accepted = schema.accept(value);
+  if (accepted !== NOT_ACCEPTED) return accepted;
+  const issues: Issue[] = [];
+  const parsed = schema.parse(value, issues);
+  return issues.length === 0 ? parsed : NOT_ACCEPTED;
+}
+
+/**
+ * Reads a value by a schema. Only a refused one is looked at in order, to say what is wrong with it.
+ *
+ * @param shown - What the caller sent, when the value was made from it: problems name what is there.
+ */
+export function read<Output>(schema: Schema<Output>, value: unknown, shown: unknown = value): Reading<Output> {
+  const accepted = schema.accept(value);
+  return accepted === NOT_ACCEPTED ? readRefused(schema, value, shown) : { ok: true, value: accepted };
+}
+
+/** Reads a value that was refused without reasons, to say what is wrong with it. */
+export function readRefused<Output>(schema: Schema<Output>, value: unknown, shown: unknown = value): Reading<Output> {
+  const issues: Issue[] = [];
+  const parsed = schema.parse(value, issues);
+  return issues.length === 0 ? { ok: true, value: parsed } : { ok: false, ...describeIssues(issues, shown) };
 }
 
 /** Turns the issues of a schema into the one sentence that helps most. */

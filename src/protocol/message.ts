@@ -1,9 +1,9 @@
 /** The messages of a chat, and their schemas. */
-import { nullish, optional } from './accept/schema.ts';
-import { discriminatedUnion } from './accept/choices.ts';
-import { jsonObject, array } from './accept/collections.ts';
-import { loose } from './accept/object.ts';
-import { literal, string } from './accept/scalars.ts';
+import { nullish, optional } from '../schema/modifiers.ts';
+import { discriminatedUnion } from '../schema/choices.ts';
+import { jsonObject, array } from '../schema/collections.ts';
+import { looseObject } from '../schema/object.ts';
+import { literal, string } from '../schema/scalars.ts';
 import {
   assistantContentSchema,
   type CacheControl,
@@ -89,40 +89,40 @@ const cacheMark = { cache_control: nullish(cacheControlSchema) };
 const systemFields = {
   content: textContentSchema,
   name,
-  configuration_update: nullish(loose({ reasoning: loose({ effort: nullish(reasoningEffortSchema) }) })),
+  configuration_update: nullish(looseObject({ reasoning: looseObject({ effort: nullish(reasoningEffortSchema) }) })),
   ...cacheMark,
 };
 
-const toolCallSchema = loose({
+const toolCallSchema = looseObject({
   id: identifier(1, 512),
   type: literal('function'),
-  function: loose({ name: string({ least: 1, most: 256 }), arguments: string() }),
-  extra_content: nullish(loose({ google: optional(loose({ thought_signature: optional(string()) })) })),
+  function: looseObject({ name: string({ least: 1, most: 256 }), arguments: string() }),
+  extra_content: nullish(looseObject({ google: optional(looseObject({ thought_signature: optional(string()) })) })),
 });
 
-const assistantSchema = loose({
+const assistantSchema = looseObject({
   role: literal('assistant'),
   content: assistantContentSchema,
   name,
   refusal: nullish(string()),
   reasoning: nullish(string()),
   reasoning_content: nullish(string()),
-  reasoning_details: nullish(array(loose({ type: string() }))),
+  reasoning_details: nullish(array(looseObject({ type: string() }))),
   tool_calls: nullish(array(toolCallSchema)),
-  images: nullish(array(loose({ image_url: loose({ url: mediaUrl }) }))),
+  images: nullish(array(looseObject({ image_url: looseObject({ url: mediaUrl }) }))),
   audio: nullish(jsonObject),
   model: nullish(string()),
-  annotations: nullish(array(loose({ type: string() }))),
+  annotations: nullish(array(looseObject({ type: string() }))),
   ...cacheMark,
 });
 
 /** Schema of one {@link Message}. */
 export const messageSchema = discriminatedUnion('role', [
-  loose({ role: literal('system'), ...systemFields }),
-  loose({ role: literal('developer'), ...systemFields }),
-  loose({ role: literal('user'), content: contentSchema, name, ...cacheMark }),
+  looseObject({ role: literal('system'), ...systemFields }),
+  looseObject({ role: literal('developer'), ...systemFields }),
+  looseObject({ role: literal('user'), content: contentSchema, name, ...cacheMark }),
   assistantSchema,
-  loose({
+  looseObject({
     role: literal('tool'),
     content: toolContentSchema,
     tool_call_id: identifier(1, 512),

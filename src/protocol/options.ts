@@ -1,10 +1,9 @@
 /** How options of plugins and server tools are checked. */
-import { read } from './accept/schema.ts';
+import type { Schema } from '../schema/form.ts';
 import { shortened } from './fault.ts';
-import { formatPath } from './issues.ts';
+import { read, formatPath } from './issues.ts';
 import type { StandardIssue, StandardSchema } from './standard-schema.ts';
 import { isJsonObject, type JsonObject } from './json.ts';
-import type { Schema } from './accept/form.ts';
 
 /** Options of a plugin or server tool after checking, or the one problem to report. */
 export type OptionsCheck<Options> =

@@ -1,13 +1,12 @@
 import { type ChatRequest, chatRequestSchema, chatRequestFields } from './chat-request.ts';
 import { type Checked, echo, failed, faultAt, passed, type RequestFault } from './fault.ts';
-import { readRefused, valueOf } from './accept/schema.ts';
+import { type AnySchema, NOT_ACCEPTED } from '../schema/form.ts';
 import { isJsonObject, type JsonObject } from './json.ts';
-import { shownValue } from './issues.ts';
+import { readRefused, valueOf, shownValue } from './issues.ts';
 import { DEFAULT_REQUEST_LIMITS, type RequestLimits } from './limits.ts';
 import { isFunctionTool, type Tool, type ToolChoice } from './tools.ts';
 import type { ReasoningOptions } from './reasoning.ts';
 import { type Message, messageSchema, type ToolCall } from './message.ts';
-import { type AnySchema, NOT_ACCEPTED } from './accept/form.ts';
 import { isPlainMessage, plainCallsOf } from './chat-result.ts';
 import { inspectJson, JsonWalk } from './inspect-json.ts';
 

@@ -1,9 +1,10 @@
 /** Checks what plugins return. */
-import { nullish, optional, read, refine } from './accept/schema.ts';
-import type { AnySchema } from './accept/form.ts';
-import { jsonObject, array } from './accept/collections.ts';
-import { loose } from './accept/object.ts';
-import { literal, boolean, integer, string, enumeration } from './accept/scalars.ts';
+import { nullish, optional, refine } from '../schema/modifiers.ts';
+import { read } from './issues.ts';
+import type { AnySchema } from '../schema/form.ts';
+import { jsonObject, array } from '../schema/collections.ts';
+import { looseObject } from '../schema/object.ts';
+import { literal, boolean, integer, string, enumeration } from '../schema/scalars.ts';
 import type { Choice } from './chat-result.ts';
 import { messageSchema } from './message.ts';
 import { responseFormatSchema } from './reasoning.ts';
@@ -14,36 +15,38 @@ import { inspectJson } from './inspect-json.ts';
 const LIMITS = { depth: 64, nodes: 400_000 };
 
 const functionTool = refine(toolSchema, { test: (tool) => isFunctionTool(tool as Tool), says: 'must be a function' });
-const serverTool = loose({
+const serverTool = looseObject({
   type: refine(string(), { test: isServerToolType, says: 'must be the type of a server tool' }),
   parameters: nullish(jsonObject),
 });
 const modality = enumeration(['text', 'image', 'audio', 'video', 'file']);
 
 /** The members of a change that are JSON. Loose about the rest: those are typed, and only read by us. */
-export const changeSchema = loose({
+export const changeSchema = looseObject({
   messages: optional(array(messageSchema, { least: 1 })),
   parameters: optional(jsonObject),
   tools: optional(array(functionTool)),
   serverTools: optional(array(serverTool)),
   toolChoice: optional(toolChoiceSchema),
   responseFormat: optional(responseFormatSchema),
-  reasoning: optional(loose({ exclude: boolean })),
+  reasoning: optional(looseObject({ exclude: boolean })),
   outputModalities: optional(array(modality)),
   preferences: optional(jsonObject),
   extra: optional(jsonObject),
   needs: optional(jsonObject),
 });
 
-const choiceSchema = loose({
+const choiceSchema = looseObject({
   index: integer({ least: 0 }),
   finish_reason: nullish(enumeration(['stop', 'length', 'tool_calls', 'content_filter'])),
-  message: loose({
+  message: looseObject({
     role: literal('assistant'),
     content: nullish(string()),
     refusal: nullish(string()),
     reasoning: nullish(string()),
-    tool_calls: optional(array(loose({ id: string(), function: loose({ name: string(), arguments: string() }) }))),
+    tool_calls: optional(
+      array(looseObject({ id: string(), function: looseObject({ name: string(), arguments: string() }) })),
+    ),
   }),
 });
 

@@ -1,9 +1,9 @@
 /** The field `plugins` of requests, and its schema. */
 import type { PluginId } from '../options/names.ts';
-import { nullish, refine } from './accept/schema.ts';
-import { array } from './accept/collections.ts';
-import { loose } from './accept/object.ts';
-import { boolean, string } from './accept/scalars.ts';
+import { nullish, refine } from '../schema/modifiers.ts';
+import { array } from '../schema/collections.ts';
+import { looseObject } from '../schema/object.ts';
+import { boolean, string } from '../schema/scalars.ts';
 import { MAX_MODEL_PATTERN_LENGTH, MAX_MODEL_PATTERNS, MAX_MODEL_PATTERNS_TOTAL_LENGTH } from './limits.ts';
 
 /** Ids that the contract defines; which of them a router has is up to its program. */
@@ -36,7 +36,7 @@ export interface PluginEntry {
 export const PLUGIN_SHORT_FORMS = { transforms: 'context-compression', online: 'web' } as const;
 
 /** Schema of a {@link PluginEntry}; each plugin checks its own options. */
-export const pluginEntrySchema = loose({
+export const pluginEntrySchema = looseObject({
   id: string({ least: 1, most: 64 }),
   enabled: nullish(boolean),
 });

@@ -2,10 +2,10 @@
 import { REFUSALS } from '../options/accounts.ts';
 import { AFTER_FIRST_TOKEN } from '../options/fallback.ts';
 import type { ProviderName } from '../options/names.ts';
-import { nullish } from './accept/schema.ts';
-import { union } from './accept/choices.ts';
-import { array } from './accept/collections.ts';
-import { boolean, number, string, enumeration } from './accept/scalars.ts';
+import { nullish } from '../schema/modifiers.ts';
+import { union } from '../schema/choices.ts';
+import { array } from '../schema/collections.ts';
+import { boolean, number, string, enumeration } from '../schema/scalars.ts';
 import { closed } from './fields.ts';
 
 /** Weight formats that `quantizations` may name. */

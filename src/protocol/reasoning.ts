@@ -1,9 +1,9 @@
 /** Reasoning options, response formats and stop conditions, and their schemas. */
-import { nullish } from './accept/schema.ts';
-import { loose } from './accept/object.ts';
-import { literal, boolean, integer, number, string, enumeration } from './accept/scalars.ts';
-import { union, discriminatedUnion } from './accept/choices.ts';
-import { jsonObject, array } from './accept/collections.ts';
+import { nullish } from '../schema/modifiers.ts';
+import { looseObject } from '../schema/object.ts';
+import { literal, boolean, integer, number, string, enumeration } from '../schema/scalars.ts';
+import { union, discriminatedUnion } from '../schema/choices.ts';
+import { jsonObject, array } from '../schema/collections.ts';
 import { closed, functionName } from './fields.ts';
 import type { ToolCallExtra } from './tools.ts';
 
@@ -73,7 +73,7 @@ export const reasoningMembers = {
   mode: nullish(enumeration(['standard', 'pro'])),
 };
 
-export const reasoningOptionsSchema = loose(reasoningMembers);
+export const reasoningOptionsSchema = looseObject(reasoningMembers);
 
 /** A named JSON Schema that the answer must follow. */
 export interface JsonSchemaFormat {
@@ -93,19 +93,19 @@ export type ResponseFormat =
 
 /** Schema of {@link ResponseFormat}. */
 export const responseFormatSchema = discriminatedUnion('type', [
-  loose({ type: literal('text') }),
-  loose({ type: literal('json_object') }),
-  loose({
+  looseObject({ type: literal('text') }),
+  looseObject({ type: literal('json_object') }),
+  looseObject({
     type: literal('json_schema'),
-    json_schema: loose({
+    json_schema: looseObject({
       name: functionName,
       description: nullish(string()),
       schema: nullish(jsonObject),
       strict: nullish(boolean),
     }),
   }),
-  loose({ type: literal('grammar'), grammar: string({ least: 1, most: 1_000_000 }) }),
-  loose({ type: literal('python') }),
+  looseObject({ type: literal('grammar'), grammar: string({ least: 1, most: 1_000_000 }) }),
+  looseObject({ type: literal('python') }),
 ]);
 
 /** A condition that ends the loop of server tools (gaps 2.6). Several in a list are joined by "or". */

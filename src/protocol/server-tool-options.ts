@@ -1,8 +1,8 @@
 /** The options of server tools, and their schemas. */
-import { array } from './accept/collections.ts';
-import { optional } from './accept/schema.ts';
-import { loose } from './accept/object.ts';
-import { integer, string } from './accept/scalars.ts';
+import { array } from '../schema/collections.ts';
+import { optional } from '../schema/modifiers.ts';
+import { looseObject } from '../schema/object.ts';
+import { integer, string } from '../schema/scalars.ts';
 import { closed, identifier } from './fields.ts';
 import { MAX_MODEL_SLUG_LENGTH } from './limits.ts';
 import { optionsParser } from './options.ts';
@@ -23,7 +23,7 @@ export const parseSearchModelsOptions = optionsParser(searchModelsSchema);
 export const parseFilesOptions = optionsParser(closed({}));
 
 /** Schema of `parameters` of `router:image_generation`. */
-export const imageSchema = loose({
+export const imageSchema = looseObject({
   model: optional(identifier(1, MAX_MODEL_SLUG_LENGTH)),
   quality: optional(string({ least: 1, most: 64 })),
   size: optional(string({ least: 1, most: 64 })),

@@ -1,9 +1,9 @@
 /** Functions and server tools in requests, and their schemas. */
-import { nullish, optional, refine } from './accept/schema.ts';
-import { union } from './accept/choices.ts';
-import { loose } from './accept/object.ts';
-import { jsonObject } from './accept/collections.ts';
-import { literal, boolean, string, enumeration } from './accept/scalars.ts';
+import { nullish, optional, refine } from '../schema/modifiers.ts';
+import { union } from '../schema/choices.ts';
+import { looseObject } from '../schema/object.ts';
+import { jsonObject } from '../schema/collections.ts';
+import { literal, boolean, string, enumeration } from '../schema/scalars.ts';
 import { type CacheControl, cacheControlSchema } from './content-part.ts';
 import { functionName } from './fields.ts';
 
@@ -83,9 +83,9 @@ export function isFunctionTool(tool: Tool): tool is FunctionTool {
 
 const TYPES = 'must be "function" or a server tool such as "router:web_search"';
 
-const functionToolSchema = loose({
+const functionToolSchema = looseObject({
   type: literal('function', TYPES),
-  function: loose({
+  function: looseObject({
     name: functionName,
     description: nullish(string()),
     parameters: nullish(jsonObject),
@@ -96,7 +96,7 @@ const functionToolSchema = loose({
 
 const serverToolType = refine(string({ says: TYPES }), { test: isServerToolType, says: TYPES, decides: true });
 
-const serverToolSchema = loose({ type: serverToolType, parameters: nullish(jsonObject) });
+const serverToolSchema = looseObject({ type: serverToolType, parameters: nullish(jsonObject) });
 
 /** Schema of one {@link Tool}. The members of a server tool's `parameters` are checked by that tool. */
 export const toolSchema = union([functionToolSchema, serverToolSchema]);
@@ -110,7 +110,7 @@ const choiceType = refine(string({ says: TYPES }), {
 /** Schema of {@link ToolChoice}. */
 export const toolChoiceSchema = union([
   enumeration(['none', 'auto', 'required']),
-  refine(loose({ type: choiceType, function: optional(loose({ name: string({ least: 1 }) })) }), {
+  refine(looseObject({ type: choiceType, function: optional(looseObject({ name: string({ least: 1 }) })) }), {
     test: (choice) => choice.type !== 'function' || choice.function !== undefined,
     path: ['function'],
     says: 'is required and must be an object with a name',

@@ -1,7 +1,8 @@
 /** The options of plugins and tools for the web and for files, and their schemas. */
-import { nullish, optional, type OutputOf } from './accept/schema.ts';
-import { array } from './accept/collections.ts';
-import { unknown, literal, boolean, integer, string, enumeration } from './accept/scalars.ts';
+import { nullish, optional } from '../schema/modifiers.ts';
+import type { OutputOf } from '../schema/form.ts';
+import { array } from '../schema/collections.ts';
+import { unknown, literal, boolean, integer, string, enumeration } from '../schema/scalars.ts';
 import { closed } from './fields.ts';
 import { optionsParser, type OptionsParser } from './options.ts';
 

@@ -65,11 +65,6 @@ export class SignatureMemory {
   readonly #signatures = new Map<string, string>();
   #characters = 0;
 
-  /** True until the first signature comes. */
-  get isEmpty(): boolean {
-    return this.#signatures.size === 0;
-  }
-
   /** Keeps the signature of a call. What was kept longest makes room. */
   remember(account: string, callId: string, signature: string): void {
     if (signature.length > MAX_CHARACTERS / 16) return;

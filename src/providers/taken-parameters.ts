@@ -1,6 +1,6 @@
 /** Which parameters of a request an endpoint takes, by its record and by what a program declares, on every wire. */
 import type { Endpoint } from '../catalog/endpoint.ts';
-import type { ParameterName } from '../catalog/model.ts';
+import { ALL_PARAMETERS, type ParameterName } from '../catalog/model.ts';
 import type { Accepts } from '../core/accepts.ts';
 import type { NormalizedRequest } from '../contracts/request.ts';
 import { leftOut, type Note } from './adjustments.ts';
@@ -15,6 +15,19 @@ export interface EncodingRules {
   readonly takes: Takes;
   readonly note: Note;
 }
+
+/** What of a request says which parameters it has, and whether it must have them. */
+interface RequestedParameters extends Pick<NormalizedRequest, 'parameters'> {
+  readonly preferences: Pick<NormalizedRequest['preferences'], 'requireParameters'>;
+  readonly needs: Pick<NormalizedRequest['needs'], 'parameters'>;
+}
+
+/** A request that has no parameters, and requires none. */
+const ANY_REQUEST: RequestedParameters = {
+  preferences: { requireParameters: false },
+  needs: { parameters: [] },
+  parameters: {},
+};
 
 /** What the parameters that are taken depend on besides the record of the model. */
 interface ParameterUse {
@@ -31,7 +44,7 @@ interface ParameterUse {
  * @throws {@link EncodeError} for a request that requires all of its parameters, when the model refuses one of them.
  */
 export function parametersTaken(
-  { preferences, needs, parameters: requested }: NormalizedRequest,
+  { preferences, needs, parameters: requested }: RequestedParameters,
   endpoint: Endpoint,
   { parameters }: Accepts,
   { reasons, unsupported = NONE }: ParameterUse,
@@ -51,6 +64,20 @@ export function parametersTaken(
 }
 
 const NONE: readonly ParameterName[] = [];
+
+/**
+ * The parameters that an endpoint does not take of a request that requires none of them; undefined where one of them
+ * excludes another, so that it depends on the request.
+ */
+export function untakenParameters(
+  endpoint: Endpoint,
+  accepts: Accepts,
+  use: ParameterUse,
+): ReadonlySet<ParameterName> | undefined {
+  if (accepts.parameters.exclusive.length > 0) return undefined;
+  const takes = parametersTaken(ANY_REQUEST, endpoint, accepts, use);
+  return new Set(ALL_PARAMETERS.filter((name) => !takes(name)));
+}
 
 function isDeclared({ parameters, unknownParameters }: Endpoint, name: ParameterName): boolean {
   return parameters?.has(name) === true && unknownParameters?.has(name) !== true;

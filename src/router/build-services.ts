@@ -7,7 +7,7 @@ import { UsualTokens } from '../runtime/endpoints/usual-times.ts';
 import { accountCheck, EndUsers, AccountRates } from '../runtime/limits/accounts.ts';
 import { KnownEndpoints } from '../runtime/endpoints/endpoint-load.ts';
 import { EndpointRecords } from '../runtime/endpoints/endpoint-records.ts';
-import type { HealthListener } from '../runtime/chat/record-policies.ts';
+import type { HealthListener } from '../runtime/endpoints/record-policies.ts';
 import { RequestLedger } from '../runtime/ledger/request-ledger.ts';
 import { Spending } from '../runtime/limits/spending.ts';
 import { Responses } from '../runtime/limits/responses.ts';

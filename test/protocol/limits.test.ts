@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { parseChatRequest } from '../../src/protocol/parse-chat-request.ts';
-import { read } from '../../src/protocol/accept/schema.ts';
+import { read } from '../../src/protocol/issues.ts';
 import { modelPatternsSchema } from '../../src/protocol/plugins.ts';
 import { DEFAULT_REQUEST_LIMITS } from '../../src/protocol/limits.ts';
 import { type Body, bodyOfContent, smallBody } from '../support/chat-bodies.ts';

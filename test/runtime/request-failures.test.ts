@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { type CountedHealth, UNKNOWN_HEALTH } from '../../src/core/fallback/health.ts';
-import { isBlamed, RequestFailures } from '../../src/runtime/chat/request-failures.ts';
+import { UNKNOWN_HEALTH } from '../../src/core/fallback/health.ts';
+import { type CountedHealth } from '../../src/core/fallback/forgiven.ts';
+import { isBlamed, RequestFailures } from '../../src/runtime/endpoints/request-failures.ts';
 import { NOW, costing, serving } from '../support/requests.ts';
 import { failure } from '../../src/contracts/failure.ts';
 

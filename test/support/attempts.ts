@@ -1,4 +1,5 @@
-import type { FallbackPolicy, Situation } from '../../src/core/fallback/next-move.ts';
+import type { FallbackPolicy } from '../../src/core/fallback/next-move.ts';
+import type { Situation } from '../../src/core/fallback/situation.ts';
 import type { PlanStep, RoutePlan } from '../../src/core/selection/route-plan.ts';
 import { NOW, sceneOf } from './requests.ts';
 import { type AttemptFailure, failure, FAILURE_RULES, type FailureKind } from '../../src/contracts/failure.ts';
@@ -11,7 +12,6 @@ export const FAILURE_KINDS = Object.keys(FAILURE_RULES) as FailureKind[];
 export const FALLBACK_POLICY: FallbackPolicy = {
   maxAttempts: 8,
   triesPerEndpoint: 3,
-  backoffMs: 500,
   maxWaitMs: 2_000,
   afterFirstToken: 'error',
 };

@@ -6,7 +6,7 @@ import type { EndpointRecord } from '../../src/core/selection/world.ts';
 import type { RoutePlan } from '../../src/core/selection/route-plan.ts';
 import type { ChatRequest } from '../../src/protocol/chat-request.ts';
 import { MODEL, NOW, sceneOf as sceneOfOptions } from './requests.ts';
-import { FAULTLESS } from '../../src/core/fallback/condition.ts';
+import { FAULTLESS } from '../../src/core/fallback/outcomes.ts';
 
 /** How well an endpoint did; null for one that was never called. */
 export const condition = fc.option(fc.double({ min: 0, max: 1, noNaN: true }));

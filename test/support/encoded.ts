@@ -2,7 +2,11 @@ import type { EndpointDeclaration } from '../../src/catalog/endpoint.ts';
 import type { VendorAccepts } from '../../src/core/accepts.ts';
 import type { ChatRequest } from '../../src/protocol/chat-request.ts';
 import { type VendorQuirks, differencesOf } from '../../src/providers/openai-compatible/vendor-quirks.ts';
-import { type EncodedBody, encodeRequest } from '../../src/providers/openai-compatible/encode-request.ts';
+import {
+  type EncodedBody,
+  encodeRequest,
+  endpointRules,
+} from '../../src/providers/openai-compatible/encode-request.ts';
 import { foldAccepts } from '../../src/providers/fold-accepts.ts';
 import { ANY_SERVER } from '../../src/providers/accepts/any-server.ts';
 import { AZURE } from '../../src/providers/accepts/azure.ts';
@@ -39,7 +43,11 @@ export function encodedWhole(
   // What is written is what counts: members that are undefined do not go out.
   return JSON.parse(
     JSON.stringify(
-      encodeRequest(request, endpoint, { quirks: dialect, acceptsOf: foldAccepts(vendor, differencesOf(dialect)) }),
+      encodeRequest(
+        request,
+        endpoint,
+        endpointRules(endpoint, { quirks: dialect, acceptsOf: foldAccepts(vendor, differencesOf(dialect)) }),
+      ),
     ),
   ) as EncodedBody;
 }

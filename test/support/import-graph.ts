@@ -5,6 +5,7 @@ import type { SourceFile } from './source-files.ts';
  * stand side by side and do not see each other. What counts is every import: of values and of types, at once and lazily.
  */
 export const FLOORS: readonly (readonly string[])[] = [
+  ['src/schema'],
   ['src/options'],
   ['src/protocol'],
   ['src/platform'],

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
-import type { AnySchema, Form } from '../../src/protocol/accept/form.ts';
-import { isMisplaced } from '../../src/protocol/accept/choices.ts';
+import type { AnySchema, Form } from '../../src/schema/form.ts';
+import { isMisplaced } from '../../src/schema/choices.ts';
 
 /** Texts that satisfy one pattern or rule or another of the schemas. */
 const TEXTS = [
@@ -47,46 +47,46 @@ const DEPTH = 3;
 /** Values that a schema accepts, nearly always: what patterns and rules want is guessed. */
 export function valuesOf({ form }: AnySchema, depth = 0): fc.Arbitrary<unknown> {
   switch (form.kind) {
-    case 'text':
+    case 'string':
       return textsOf(form);
     case 'number':
       return numbersOf(form);
-    case 'flag':
+    case 'boolean':
       return fc.boolean();
-    case 'anything':
+    case 'unknown':
       return fc.jsonValue({ maxDepth: 1 });
-    case 'word':
+    case 'enum':
       return fc.constantFrom(...form.words);
-    case 'constant':
+    case 'literal':
       return fc.constant(form.value);
-    case 'list':
+    case 'array':
       return fc.array(valuesOf(form.item, depth), { minLength: form.least ?? 0, maxLength: (form.least ?? 0) + 2 });
     case 'object':
       return objectsOf(form, depth);
     case 'record':
-    case 'map': {
+    case 'boundedRecord': {
       const keys = form.kind === 'record' ? form.keys : undefined;
       const key = keys === undefined ? fc.constantFrom('a', 'b', '1', 'k'.repeat(65)) : fc.constantFrom(...keys);
       return fc.dictionary(key, valuesOf(form.value, depth), { maxKeys: 3 });
     }
-    case 'either':
-    case 'tagged':
+    case 'union':
+    case 'discriminatedUnion':
       return fc.oneof(...form.options.map((option) => valuesOf(option, depth)));
-    case 'ruled':
+    case 'refine':
       return valuesOf(form.inner, depth);
     case 'narrowed':
       return narrowedOf(form, depth);
     case 'nullable':
       return fc.option(valuesOf(form.inner(), depth), { freq: 5 });
     case 'optional':
-    case 'defaulted':
+    case 'default':
       return valuesOf(form.inner(), depth);
-    case 'later':
+    case 'lazy':
       return depth >= DEPTH ? fc.constant(1) : fc.constant(null).chain(() => valuesOf(form.inner(), depth + 1));
   }
 }
 
-function textsOf({ least = 0, most = Infinity, pattern }: Extract<Form, { kind: 'text' }>): fc.Arbitrary<string> {
+function textsOf({ least = 0, most = Infinity, pattern }: Extract<Form, { kind: 'string' }>): fc.Arbitrary<string> {
   const fitting = TEXTS.filter((text) => text.length >= least && pattern?.[0].test(text.trim()) !== false);
   const limits = [least, most].flatMap((length) =>
     length > 0 && length < 600 ? ['x'.repeat(length), '😀'.repeat(length)] : [],

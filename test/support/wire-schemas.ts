@@ -1,4 +1,4 @@
-import type { AnySchema } from '../../src/protocol/accept/form.ts';
+import type { AnySchema } from '../../src/schema/form.ts';
 import { lockSchema } from '../../src/protocol/catalog-lock.ts';
 import { chatRequestSchema } from '../../src/protocol/chat-request.ts';
 import { batchFieldsSchema, customIdSchema } from '../../src/protocol/create-batch.ts';

@@ -1,24 +1,18 @@
 /** Folds the outcomes of calls into the health of an endpoint, and decides whether it may be called. */
 import { DEFAULT_ADAPTIVE_POLICY } from '../selection/adaptive/policy.ts';
-import {
-  admits,
-  type Breaker,
-  type BreakerPolicy,
-  CLOSED_BREAKER,
-  ended,
-  started,
-  takenBack,
-  tripped,
-} from './breaker.ts';
-import { counted, endedLately, HALF_HOUR_MS, type OutcomeCounts, uncounted, uptimeOf } from './outcomes.ts';
+import { admits, type Breaker, type BreakerPolicy, CLOSED_BREAKER, ended, started, tripped } from './breaker.ts';
 import { type AttemptFailure, FAILURE_RULES } from '../../contracts/failure.ts';
 import {
-  type HealthCondition,
   conditionAfter,
+  counted,
+  endedLately,
   FAULTLESS,
   type ForgettingPolicy,
-  conditionWithout,
-} from './condition.ts';
+  HALF_HOUR_MS,
+  type HealthCondition,
+  type OutcomeCounts,
+  uptimeOf,
+} from './outcomes.ts';
 
 /** Time in which an endpoint is left alone, because it said so or because our key does not work there. */
 export interface Cooldown {
@@ -288,55 +282,6 @@ export function observe(health: EndpointHealth, policy: HealthPolicy, call: Call
   };
 }
 
-/** A failure as it was counted: what it met, and what it left. */
-export interface CountedHealth {
-  /** Monotonic milliseconds. */
-  readonly at: number;
-  readonly account: string | undefined;
-  readonly before: EndpointHealth;
-  readonly after: EndpointHealth;
-}
-
-/**
- * Whether failures of a request that was answered nowhere are its own: they followed it to another endpoint, or to its
- * second try, while the requests of others succeeded where it failed.
- *
- * @param endpoints - How often it has failed at each endpoint, and whether another request has succeeded there since.
- */
-export function isOfItsRequest(
-  endpoints: readonly { readonly failures: number; readonly succeededSince: boolean }[],
-): boolean {
-  const failures = endpoints.reduce((sum, one) => sum + one.failures, 0);
-  return failures >= 2 && endpoints.some(({ succeededSince }) => succeededSince);
-}
-
-/**
- * Takes a failure back that turned out to be the fault of its request. The time for which the endpoint must not be
- * called stays.
- */
-export function forgiven(
-  health: EndpointHealth,
-  policy: HealthPolicy,
-  failure: CountedHealth,
-  now: number,
-): EndpointHealth {
-  const { before, after, account, at } = failure;
-  const breakers = { before: before.breaker, after: after.breaker, account };
-  const breaker = takenBack(health.breaker, breakers, policy.breaker, now);
-  if (after.lastFailureAt === before.lastFailureAt && after.consecutiveFailures === before.consecutiveFailures) {
-    return { ...health, breaker };
-  }
-  const hasSucceeded = health.breaker.succeededAt > at;
-  return {
-    ...health,
-    breaker,
-    condition: conditionWithout(health.condition, { before: before.condition, after: after.condition }),
-    ...uncounted(health, after.latest?.start),
-    consecutiveFailures: hasSucceeded ? health.consecutiveFailures : Math.max(0, health.consecutiveFailures - 1),
-    lastFailureAt: health.lastFailureAt === after.lastFailureAt ? before.lastFailureAt : health.lastFailureAt,
-  };
-}
-
 /** Folds in that the endpoint does not answer any more, although no call of it has failed yet. */
 export function observeHang(
   health: EndpointHealth,
@@ -396,4 +341,25 @@ function cooldownAfter(
   const until = now + Math.min(wanted, policy.maxCooldownMs);
   if (current !== undefined && current.until > until) return current;
   return { since: now, until, cause: kind, ...(retryAfterMs === undefined ? {} : { asked: true }) };
+}
+
+/** Whether the cooldown or the circuit of an endpoint is another, whatever was counted meanwhile. */
+export function hasChanged(before: EndpointHealth, after: EndpointHealth): boolean {
+  const { state, openings, probes } = before.breaker;
+  const { breaker } = after;
+  const isSame = state === breaker.state && openings === breaker.openings && probes === breaker.probes;
+  return before.cooldown !== after.cooldown || !isSame;
+}
+
+/** The cooldown that a failure began: one that was requested, or the opening of a breaker. */
+export function beganWith(
+  before: EndpointHealth,
+  after: EndpointHealth,
+  cause: Cooldown['cause'],
+  now: number,
+): Cooldown | undefined {
+  if (after.cooldown !== before.cooldown) return after.cooldown;
+  const { state, openUntil } = after.breaker;
+  if (state !== 'open' || openUntil === before.breaker.openUntil) return undefined;
+  return { since: now, until: openUntil, cause };
 }

@@ -44,7 +44,7 @@ export interface CallMeasurement {
   /** True when `latencyMs` is the time to the end of an answer in one piece. */
   readonly inOnePiece?: boolean | undefined;
   readonly tokensPerSecond?: number | undefined;
-  /** Tokens that were computed until then; see `growth.ts`. */
+  /** Tokens that were computed until then; see `Growth`. */
   readonly computedTokens?: number | undefined;
   /** Present when the request had tools: whether all calls were valid. */
   readonly toolCalls?: 'valid' | 'invalid' | undefined;

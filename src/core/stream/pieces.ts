@@ -127,8 +127,10 @@ export function refusalRole(piece: StreamPiece, before: 'nothing' | 'refusal'): 
 
 /** Whether a non-streaming response is a refusal in every choice, and nothing else. */
 export function isRefusal({ choices }: UpstreamResult): boolean {
+  // What nearly every answer has ends the question, before pieces are made of it.
+  const first = choices[0]?.message;
+  if (first?.content || first?.tool_calls?.length) return false;
   return choices.every((choice) => {
-    // What nearly every answer has ends the question, before pieces are made of it.
     if (choice.message.content || choice.message.tool_calls?.length) return false;
     const shown = piecesOf({ choices: [choice] }).filter(commits);
     const before = choice.message.refusal ? 'refusal' : 'nothing';

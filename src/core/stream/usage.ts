@@ -43,16 +43,19 @@ export interface Estimate {
  * account that paid with its own key is charged nothing here, and what its provider charges is in the details.
  */
 export function settleUsage(endpoint: Endpoint, reported: ReportedUsage | undefined, estimate: Estimate): Settlement {
-  const counted = reported === undefined ? estimated(estimate) : asGenerated(reported, estimate);
+  const cut = reported === undefined || estimate.isCut !== true ? reported : asGenerated(reported, estimate);
+  const counted = cut ?? estimated(estimate);
   const { reportedCost, reportedCostDetails } = counted;
   const usage = 'reportedCost' in counted || 'reportedCostDetails' in counted ? withoutCost(counted) : counted;
   // A cost goes with the counts that it was reported with.
   const isComplete = reportedCost !== undefined && counted === reported;
   const priced = isComplete ? undefined : costOf(endpoint, usage, estimate);
-  const upstream = greater(reportedCost === undefined ? undefined : nanoFromUsd(reportedCost), priced?.totalNanoUsd);
+  const total = priced?.totalNanoUsd;
+  const cost = reportedCost === undefined ? undefined : nanoFromUsd(reportedCost);
+  const upstream = cost === undefined || total === undefined ? (cost ?? total) : Math.max(cost, total);
   const byok = endpoint.byok !== undefined;
   // Member by member: every answer comes by here, and a literal is slow where something follows a spread.
-  const settled: Writable<Usage> = { ...withSearchDetails(usage) };
+  const settled: Writable<Usage> = { ...(usage.server_tool_use === undefined ? usage : withSearchDetails(usage)) };
   if (counted !== reported) settled.estimated = true;
   settled.is_byok = byok;
   if (upstream === undefined) return { usage: settled };
@@ -70,17 +73,11 @@ export function estimateCost(endpoint: Endpoint, estimate: Estimate): number | u
   return cost && usdFromNano(cost.totalNanoUsd);
 }
 
-function greater(one: number | undefined, other: number | undefined): number | undefined {
-  return one === undefined || other === undefined ? (one ?? other) : Math.max(one, other);
-}
-
-/** A report, or where the answer was cut and more than that was likely generated, one of that much. */
-function asGenerated(reported: ReportedUsage, { isCut, promptTokens, completionTokens }: Estimate): ReportedUsage {
+/** The report of an answer that was cut, or where more than that was likely generated, one of that much. */
+function asGenerated(reported: ReportedUsage, { promptTokens, completionTokens }: Estimate): ReportedUsage {
   const prompt = Math.max(reported.prompt_tokens, promptTokens);
   const completion = Math.max(reported.completion_tokens, completionTokens);
-  if (isCut !== true || (prompt === reported.prompt_tokens && completion === reported.completion_tokens)) {
-    return reported;
-  }
+  if (prompt === reported.prompt_tokens && completion === reported.completion_tokens) return reported;
   const counts = { prompt_tokens: prompt, completion_tokens: completion, total_tokens: prompt + completion };
   return { ...reported, ...counts };
 }
@@ -147,7 +144,9 @@ export function isCounted(usage: ReportedUsage | undefined): boolean {
   const { prompt_tokens: prompt, completion_tokens: completion, total_tokens: total, reportedCost: cost } = usage;
   if (!isCount(prompt) || !isCount(completion) || !isCount(total)) return false;
   if (prompt + completion + total === 0 && cost === undefined) return false;
-  return (cost === undefined || read.usd(cost) !== undefined) && GROUPS.every((group) => hasCounts(usage[group]));
+  if (cost !== undefined && read.usd(cost) === undefined) return false;
+  for (const group of GROUPS) if (usage[group] != null && !hasCounts(usage[group])) return false;
+  return true;
 }
 
 /** An answer without a usage report that does not consist of counts. */
@@ -184,11 +183,10 @@ function larger<Counts extends object>(known: Counts, report: Counts): Counts {
 }
 
 function isCount(value: unknown): value is number {
-  return value !== undefined && value === read.count(value);
+  return Number.isInteger(value) && Number(value) >= 0 && Number(value) <= read.MOST_COUNTED;
 }
 
 function hasCounts(group: unknown): boolean {
-  if (group == null) return true;
   if (!isJsonObject(group)) return false;
   for (const name in group) if (group[name] != null && !isCount(group[name])) return false;
   return true;

@@ -4,7 +4,9 @@ import type { ChatRequest } from '../../protocol/chat-request.ts';
 import type { CacheControl, ContentPart } from '../../protocol/content-part.ts';
 import type { AssistantMessage, Message, ToolCall, ToolMessage } from '../../protocol/message.ts';
 import { REASONING_EFFORTS, type ReasoningDetail, type ResponseFormat } from '../../protocol/reasoning.ts';
-import type { ServerTool, Tool, ToolChoice } from '../../protocol/tools.ts';
+import type { Tool, ToolChoice } from '../../protocol/tools.ts';
+import { likelyType } from './media-types.ts';
+import { serverToolType } from './server-tools.ts';
 import type {
   AssistantPart,
   CallWarning,
@@ -187,33 +189,6 @@ function dataUrl(base64: string, mediaType: string): string {
   return `data:${likelyType(base64, mediaType)};base64,${base64}`;
 }
 
-/** The type of a file by its first bytes, where the program said only of what kind it is: `image`, or `image/*`. */
-function likelyType(base64: string, mediaType: string): string {
-  const [kind, subtype = '*'] = mediaType.split('/');
-  if (subtype !== '*') return mediaType;
-  const [, found] = FIRST_BYTES.find(([start, type]) => type.startsWith(`${kind}/`) && base64.startsWith(start)) ?? [];
-  return found ?? `${kind}/${USUAL_SUBTYPE[kind ?? ''] ?? 'octet-stream'}`;
-}
-
-const FIRST_BYTES: readonly (readonly [string, string])[] = [
-  ['/9j/', 'image/jpeg'],
-  ['R0lGOD', 'image/gif'],
-  ['UklGR', 'image/webp'],
-  ['iVBOR', 'image/png'],
-  ['UklGR', 'audio/wav'],
-  ['SUQz', 'audio/mpeg'],
-  ['ZkxhQ', 'audio/flac'],
-  ['T2dnUw', 'audio/ogg'],
-  ['JVBERi', 'application/pdf'],
-];
-
-const USUAL_SUBTYPE: Readonly<Record<string, string>> = {
-  image: 'png',
-  audio: 'mpeg',
-  video: 'mp4',
-  text: 'plain',
-};
-
 function audioFormat(mediaType: string): string {
   const subtype = mediaType.slice(mediaType.indexOf('/') + 1).replace(/^x-/, '');
   return subtype === 'mpeg' ? 'mp3' : subtype === 'wave' ? 'wav' : subtype;
@@ -338,10 +313,4 @@ function encodeChoice({ toolChoice: choice, tools = [] }: LanguageCall): ToolCho
   const chosen = tools.find(({ name }) => name === choice.toolName);
   const type = chosen === undefined || chosen.type === 'function' ? undefined : serverToolType(chosen.id);
   return type === undefined ? { type: 'function', function: { name: choice.toolName } } : { type };
-}
-
-/** The tool of ours that has this id, such as `signalbox.web_search`. */
-function serverToolType(id: string): ServerTool['type'] | undefined {
-  const [, name] = /^signalbox\.(\w+)$/.exec(id) ?? [];
-  return name === undefined ? undefined : `router:${name}`;
 }

@@ -1,10 +1,10 @@
 /** The JSON Schemas among the components of the OpenAPI document. */
 import * as z from 'zod';
-import { optional } from '../../protocol/accept/schema.ts';
-import { union } from '../../protocol/accept/choices.ts';
-import { jsonObject, array } from '../../protocol/accept/collections.ts';
-import { loose } from '../../protocol/accept/object.ts';
-import { integer, string } from '../../protocol/accept/scalars.ts';
+import { optional } from '../../schema/modifiers.ts';
+import { union } from '../../schema/choices.ts';
+import { jsonObject, array } from '../../schema/collections.ts';
+import { looseObject } from '../../schema/object.ts';
+import { integer, string } from '../../schema/scalars.ts';
 import { chatRequestSchema } from '../../protocol/chat-request.ts';
 import { batchFields, customIdSchema } from '../../protocol/create-batch.ts';
 import { embeddingRequestFields, multimodalItemSchema } from '../../protocol/embedding.ts';
@@ -50,7 +50,7 @@ import { zodOf } from './zod-of.ts';
 const tokens = array(integer({ least: 0 }), { least: 1 });
 
 /** An embedding request with its input, which is checked by hand when it comes in: there may be very many tokens. */
-const embeddingRequest = loose({
+const embeddingRequest = looseObject({
   ...embeddingRequestFields,
   input: union([
     string({ least: 1 }),
@@ -64,7 +64,7 @@ const embeddingRequest = loose({
 /** A new batch with its requests, which are read one by one when it comes in, or with the file that they are in. */
 const batchRequest = closed({
   ...batchFields,
-  requests: optional(array(loose({ custom_id: customIdSchema, body: jsonObject }), { least: 1 })),
+  requests: optional(array(looseObject({ custom_id: customIdSchema, body: jsonObject }), { least: 1 })),
 });
 
 /** Bodies that callers send, and their parts that are told apart. */

@@ -8,9 +8,9 @@ import {
   type NumberLimits,
   type StringLimits,
   type Refinement,
-} from '../../protocol/accept/form.ts';
-import { isMisplaced } from '../../protocol/accept/choices.ts';
-import { echoKey } from '../../protocol/fault.ts';
+} from '../../schema/form.ts';
+import { isMisplaced } from '../../schema/choices.ts';
+import { echoKey } from '../../schema/form.ts';
 
 type FormOf<Kind> = Extract<Form, { kind: Kind }>;
 
@@ -30,19 +30,19 @@ export function zodOf(schema: AnySchema): z.ZodType {
 
 function make(form: Form): z.ZodType {
   switch (form.kind) {
-    case 'text':
+    case 'string':
       return textOf(form);
     case 'number':
       return numberOf(form.isInteger ? z.int() : z.number(), form);
-    case 'flag':
+    case 'boolean':
       return z.boolean();
-    case 'anything':
+    case 'unknown':
       return z.unknown();
-    case 'word':
+    case 'enum':
       return z.enum(form.words);
-    case 'constant':
+    case 'literal':
       return z.literal(form.value, form.says);
-    case 'list':
+    case 'array':
       return listOf(zodOf(form.item), form);
     case 'object':
       return objectOf(form);
@@ -50,13 +50,13 @@ function make(form: Form): z.ZodType {
       return form.keys === undefined
         ? z.record(z.string(), zodOf(form.value))
         : z.partialRecord(z.enum(form.keys), zodOf(form.value));
-    case 'map':
+    case 'boundedRecord':
       return mapOf(form);
-    case 'either':
+    case 'union':
       return z.union(form.options.map(zodOf));
-    case 'tagged':
+    case 'discriminatedUnion':
       return z.discriminatedUnion(form.tag, form.options.map(zodOf) as [z.ZodObject, ...z.ZodObject[]]);
-    case 'ruled':
+    case 'refine':
       return ruledOf(zodOf(form.inner), form.rule);
     case 'narrowed':
       return narrowedOf(form);
@@ -64,9 +64,9 @@ function make(form: Form): z.ZodType {
       return zodOf(form.inner()).optional();
     case 'nullable':
       return zodOf(form.inner()).nullable();
-    case 'defaulted':
+    case 'default':
       return zodOf(form.inner()).default(form.missing);
-    case 'later':
+    case 'lazy':
       return z.lazy(() => zodOf(form.inner()));
   }
 }
@@ -102,7 +102,7 @@ function objectOf({ shape, unknownKeys, says }: FormOf<'object'>): z.ZodType {
   });
 }
 
-function mapOf({ value, pairs = Infinity, keyLength = Infinity, key: wanted }: FormOf<'map'>): z.ZodType {
+function mapOf({ value, pairs = Infinity, keyLength = Infinity, key: wanted }: FormOf<'boundedRecord'>): z.ZodType {
   const member = zodOf(value);
   return z.record(z.string(), z.unknown()).check((context) => {
     const entries = Object.entries(context.value);

@@ -1,7 +1,7 @@
 /** Decides whether a JSON value fits a JSON Schema. */
 import type { Mismatch } from '../../contracts/failure.ts';
 import { percentDecoded } from '../../platform/data-url.ts';
-import { charactersIn } from '../../protocol/accept/scalars.ts';
+import { charactersIn } from '../../schema/scalars.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../protocol/json.ts';
 import { canonical, list, number } from '../../platform/json.ts';
 import { matchesPattern } from './safe-pattern.ts';

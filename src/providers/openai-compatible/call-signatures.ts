@@ -1,3 +1,4 @@
+/** Keeps the signatures of tool calls for servers that want them back. */
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { NormalizedRequest } from '../../contracts/request.ts';
 import { isJsonObject } from '../../protocol/json.ts';
@@ -14,18 +15,20 @@ import type { ToolCallExtra } from '../../protocol/tools.ts';
  */
 export class CallSignatures {
   readonly #memory = new SignatureMemory();
+  /** True once there was one. */
+  areKnown = false;
 
   /** Keeps the signature of a call, for clients that lose it. */
   remember({ id, name, extra }: CallWithExtra, { account }: NormalizedRequest): void {
     const signature = extra.google?.thought_signature;
-    if (typeof signature === 'string') this.#memory.remember(account.id, keyOf(id, name), signature);
+    if (typeof signature !== 'string') return;
+    this.areKnown = true;
+    this.#memory.remember(account.id, keyOf(id, name), signature);
   }
 
   /** The body of a request, in which calls have their signatures. */
-  add(body: EncodedBody, request: NormalizedRequest, { model, upstreamModel }: Endpoint): EncodedBody {
-    const isGoogles = GOOGLES.test(upstreamModel) || GOOGLES.test(model);
-    if (this.#memory.isEmpty && !isGoogles) return body;
-    const given = isGoogles ? extrasIn(request) : undefined;
+  add(body: EncodedBody, request: NormalizedRequest, endpoint: Endpoint): EncodedBody {
+    const given = isOfGoogle(endpoint) ? extrasIn(request) : undefined;
     const { account } = request;
     const extraOf = (id: string, name: string): ToolCallExtra | undefined => {
       const own = given?.get(id);
@@ -39,6 +42,11 @@ export class CallSignatures {
 }
 
 const GOOGLES = /gemini|gemma/i;
+
+/** Whether the model behind an endpoint is one of Google's. */
+export function isOfGoogle({ model, upstreamModel }: Endpoint): boolean {
+  return GOOGLES.test(upstreamModel) || GOOGLES.test(model);
+}
 
 /** Ids of some servers are counted anew in every answer, so the name belongs to the key. */
 function keyOf(id: string, name: string): string {

@@ -1,18 +1,21 @@
 /** The codec of chat completions, for every vendor that speaks them. */
 import type { Codec, StreamDecoder, SseEvent } from '../codec.ts';
+import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { VendorAccepts } from '../../core/accepts.ts';
 import type { NormalizedRequest } from '../../contracts/request.ts';
 import { ANY_SERVER } from '../accepts/any-server.ts';
-import { type ErrorContext, failureInBand, parseObjects } from '../upstream-failure.ts';
-import { CallSignatures } from './call-signatures.ts';
+import { type ErrorContext, failureInBand, parseObjects, readJsonAnswer } from '../upstream-failure.ts';
+import { CallSignatures, isOfGoogle } from './call-signatures.ts';
 import { foldAccepts } from '../fold-accepts.ts';
 import {
   citationOf,
+  decodeAnswer,
   decodeContent,
   type DecodeContext,
   decodeLogprobs,
   decodeResult,
   errorInside,
+  findUsage,
   hasSources,
   indexerOf,
   mapFinishReason,
@@ -22,12 +25,13 @@ import {
 import { type VendorQuirks, differencesOf } from './vendor-quirks.ts';
 import { embeddingsCodec } from './embeddings.ts';
 import { INPUT_COUNT } from './count-input.ts';
-import { encodeRequest, wantsResponses } from './encode-request.ts';
+import { encodeRequest, type EndpointRules, endpointRules, wantsResponses } from './encode-request.ts';
 import { endWord, escapeText, piecesOf } from '../../core/stream/pieces.ts';
 import type { Annotation } from '../../protocol/chat-result.ts';
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
 import { TextFrames } from '../text-frames.ts';
-import { decodeUsage, findUsage } from './decode-usage.ts';
+import { plainAnswer, plainUsage } from './plain-answer.ts';
+import { decodeUsage } from './decode-usage.ts';
 import type { ToolCallIndexer } from './tool-call-indexer.ts';
 import * as read from '../../platform/json.ts';
 import { failure } from '../../contracts/failure.ts';
@@ -49,6 +53,7 @@ export function chatCompletionsCodec(
   // Ids of calls that were written anew are turned back in answers.
   const answering = { ...quirks, toolCallIds: quirks.toolCallIds ?? vendor.all.conversation.toolIds };
   const signatures = new CallSignatures();
+  const rules = new WeakMap<Endpoint, EndpointRules & { readonly isOfGoogle: boolean }>();
   const contextOf = (context: ErrorContext, request: NormalizedRequest): DecodeContext => ({
     quirks: answering,
     usage: vendor.all.usage,
@@ -64,9 +69,21 @@ export function chatCompletionsCodec(
             wantsResponses(request, endpoint, acceptsOf(endpoint)) ? responses : undefined,
         }),
     path: () => '/chat/completions',
-    encode: (request, endpoint, note) =>
-      signatures.add(encodeRequest(request, endpoint, variant, note), request, endpoint),
-    decodeResult: (body, context, request) => decodeResult(body, contextOf(context, request)),
+    encode(request, endpoint, note) {
+      let known = rules.get(endpoint);
+      if (known === undefined) {
+        known = { ...endpointRules(endpoint, variant), isOfGoogle: isOfGoogle(endpoint) };
+        rules.set(endpoint, known);
+      }
+      const body = encodeRequest(request, endpoint, known, note);
+      return known.isOfGoogle || signatures.areKnown ? signatures.add(body, request, endpoint) : body;
+    },
+    decodeResult(body, context, request) {
+      const answer = readJsonAnswer(body, 'choices');
+      if (!answer.ok) return answer;
+      const result = plainAnswer(answer.value, answering, vendor.all.usage);
+      return result === undefined ? decodeAnswer(answer.value, contextOf(context, request)) : { ok: true, result };
+    },
     takesAddresses: (endpoint) => acceptsOf(endpoint).conversation.fileAddresses,
     embeddings: embeddingsCodec(quirks),
     tokenCount: quirks.countsInput === true ? INPUT_COUNT : undefined,
@@ -173,7 +190,9 @@ export class ChatStreamDecoder implements StreamDecoder {
     if (hasSources(chunk)) this.#readSources(chunk, pieces);
     if (this.#hasFinished) this.#cite(pieces);
     const counted = findUsage(chunk, choices);
-    const usage = counted == null ? undefined : decodeUsage(counted, this.#context.quirks, this.#context.usage);
+    if (counted == null) return;
+    const { quirks, usage: names } = this.#context;
+    const usage = (isJsonObject(counted) ? plainUsage(counted) : undefined) ?? decodeUsage(counted, quirks, names);
     if (usage !== undefined) pieces.push({ type: 'usage', usage });
   }
 

@@ -17,7 +17,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from '../../protocol/js
 import type { DecodedResult } from '../codec.ts';
 import { type ErrorContext, failureInBand, readJsonAnswer } from '../upstream-failure.ts';
 import { callIdPrefix, originalIds } from '../tool-ids.ts';
-import { decodeUsage, findUsage, type Writable } from './decode-usage.ts';
+import { decodeUsage, type Writable } from './decode-usage.ts';
 import type { ReportedUsageNames } from '../../core/accepts.ts';
 import { type VendorQuirks, toolIdRule } from './vendor-quirks.ts';
 import { type CallWithExtra, ToolCallIndexer } from './tool-call-indexer.ts';
@@ -45,8 +45,11 @@ export interface DecodeContext extends ErrorContext {
  */
 export function decodeResult(body: string, context: DecodeContext): DecodedResult {
   const answer = readJsonAnswer(body, 'choices');
-  if (!answer.ok) return answer;
-  const parsed = answer.value;
+  return answer.ok ? decodeAnswer(answer.value, context) : answer;
+}
+
+/** The same for a body that is parsed. */
+export function decodeAnswer(parsed: JsonObject, context: DecodeContext): DecodedResult {
   const error = errorInside(parsed);
   if (error !== undefined) return { ok: false, failure: failureInBand(error, context) };
   const choices = read.objects(parsed['choices']);
@@ -368,4 +371,13 @@ export function errorInside(body: JsonObject): unknown {
     if (inside != null && isError(inside)) return { error: inside };
   }
   return undefined;
+}
+
+/** Usage is at the top of a chunk or answer, in Groq's extension, or inside a choice. */
+export function findUsage(body: JsonObject, choices: readonly unknown[]): unknown {
+  if (body['usage'] != null) return body['usage'];
+  const groq = body['x_groq'];
+  if (isJsonObject(groq) && groq['usage'] != null) return groq['usage'];
+  const [first] = choices;
+  return isJsonObject(first) ? first['usage'] : undefined;
 }

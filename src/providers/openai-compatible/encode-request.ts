@@ -7,7 +7,7 @@ import type { Message } from '../../protocol/message.ts';
 import type { FunctionTool, ToolChoice } from '../../protocol/tools.ts';
 import { heldSchema, toolArgumentsSchema } from '../../core/schema/rewrite-schema.ts';
 import type { JsonSchema } from '../../core/schema/schema-parts.ts';
-import { isPlainMessage } from '../../protocol/chat-result.ts';
+import { isPlainMessage, plainCallsOf } from '../../protocol/chat-result.ts';
 import { ToolIds } from '../tool-ids.ts';
 import { type VendorQuirks, toolIdRule } from './vendor-quirks.ts';
 import { checkConversation, completed, encodeMessage, markLastBlock } from './encode-message.ts';
@@ -21,6 +21,7 @@ import {
   type Takes,
   takesLimit,
   takesReasoning,
+  untakenParameters,
 } from '../taken-parameters.ts';
 import { shapeConversation } from '../../core/conversation/shape.ts';
 import { tierToAsk } from '../codec.ts';
@@ -36,9 +37,25 @@ export interface ApiVariant {
   readonly acceptsOf: AcceptsOfEndpoint;
 }
 
+/** What requests to one endpoint are written by. Found out once, because most requests need nothing else. */
+export interface EndpointRules {
+  readonly quirks: VendorQuirks;
+  readonly accepts: Accepts;
+  /** Parameters that it takes of requests that say nothing of reasoning; undefined where that depends on the others. */
+  readonly usuallyTakes: Takes | undefined;
+}
+
+/** Finds out what requests to an endpoint are written by. */
+export function endpointRules(endpoint: Endpoint, { quirks, acceptsOf }: ApiVariant): EndpointRules {
+  const accepts = acceptsOf(endpoint);
+  const use = { reasons: accepts.reasoning.byDefault, unsupported: quirks.unsupported };
+  const untaken = untakenParameters(endpoint, accepts, use);
+  return { quirks, accepts, usuallyTakes: untaken && ((name) => !untaken.has(name)) };
+}
+
 /**
  * Writes a request in a variant of the chat completions API. Parameters that the endpoint or the vendor does not
- * take are left out; those the client left out stay out.
+ * take are left out; those the client left out stay out. What only some requests have is looked at only for these.
  *
  * @param note - Is called with what is changed because the model does not take it. Default: nobody is.
  * @throws {@link EncodeError} for content that the server does not take.
@@ -46,30 +63,34 @@ export interface ApiVariant {
 export function encodeRequest(
   request: NormalizedRequest,
   endpoint: Endpoint,
-  { quirks, acceptsOf }: ApiVariant,
+  { quirks, accepts, usuallyTakes }: EndpointRules,
   note: Note = UNNOTED,
 ): EncodedBody {
-  const accepts = acceptsOf(endpoint);
-  const effort = encodedEffort(request, endpoint, accepts);
   const { unsupported } = quirks;
-  const takes = parametersTaken(request, endpoint, accepts, { reasons: reasonsBy(effort, accepts), unsupported });
+  const { tools, reasoning, responseFormat, cache, outputModalities, audio, imageConfig } = request;
+  const effort = reasoning && encodedEffort(request, endpoint, accepts);
+  const takes =
+    (reasoning === undefined && !request.preferences.requireParameters && usuallyTakes) ||
+    parametersTaken(request, endpoint, accepts, { reasons: reasonsBy(effort, accepts), unsupported });
   const rules: EncodingRules = { accepts, takes, note };
-  noteOthersLeftOut(request, takes, note);
+  if (tools.length > 0 || (reasoning ?? responseFormat) !== undefined) noteOthersLeftOut(request, takes, note);
+  const marked = cache.control === undefined ? request.messages : markedMessages(request, quirks);
+  const ordered = tools.length === 0 ? marked : orderedMessages(request, marked, accepts);
   const body: Record<string, unknown> = {
     ...request.extra,
     model: endpoint.upstreamModel,
-    messages: encodeMessages(orderedMessages(request, markedMessages(request, quirks), accepts), quirks, accepts),
+    messages: encodeMessages(ordered, quirks, accepts),
   };
   encodeParameters(request, quirks, rules, body);
-  if (request.tools.length > 0) Object.assign(body, encodeTools(request, quirks, rules));
-  if (request.responseFormat !== undefined) Object.assign(body, encodeFormat(request, accepts, takes, note));
-  if (request.reasoning !== undefined && takesReasoning(takes)) {
-    Object.assign(body, encodeReasoning(request.reasoning, effort, quirks));
-    noteEffort(request.reasoning, effort, note);
+  if (tools.length > 0) Object.assign(body, encodeTools(request, quirks, rules));
+  if (responseFormat !== undefined) Object.assign(body, encodeFormat(request, accepts, takes, note));
+  if (reasoning !== undefined && takesReasoning(takes)) {
+    Object.assign(body, encodeReasoning(reasoning, effort, quirks));
+    noteEffort(reasoning, effort, note);
   }
-  encodeOutput(request, body);
+  if ((outputModalities ?? audio ?? imageConfig) !== undefined) encodeOutput(request, body);
   if (quirks.promptCacheFields === true) encodeCache(request, body);
-  Object.assign(body, encodeTier(request, endpoint, quirks));
+  if (quirks.serviceTiers !== undefined) Object.assign(body, encodeTier(request, endpoint, quirks));
   if (quirks.userField !== 'none') body[quirks.userField ?? 'user'] = request.endUser;
   if (request.stream) Object.assign(body, encodeStream(quirks));
   return body;
@@ -263,6 +284,7 @@ export function encodeMessages(
   quirks: VendorQuirks,
   { conversation, reasoning }: Accepts,
 ): readonly unknown[] {
+  if (isTakenEverywhere(said, conversation)) return said;
   checkConversation(said, conversation);
   const messages = shapeConversation(said, conversation);
   const rule = toolIdRule(conversation.toolIds);
@@ -275,7 +297,8 @@ export function encodeMessages(
     const { role } = message;
     const isRespelled = role === 'developer' ? quirks.developerRole !== true : role === 'tool' && ids !== undefined;
     const isCompleted = role === 'assistant' && (wantsReasoning || index === last);
-    if (!isRespelled && !isCompleted && isPlainMessage(message)) changed?.push(message);
+    const isSame = isPlainMessage(message) || (ids === undefined && plainCallsOf(message) > 0);
+    if (!isRespelled && !isCompleted && isSame) changed?.push(message);
     else {
       const encoded = encodeMessage(message, quirks, ids);
       (changed ??= messages.slice(0, index)).push(
@@ -284,6 +307,22 @@ export function encodeMessages(
     }
   }
   return changed ?? messages;
+}
+
+/**
+ * Whether a conversation is one that servers take as it is: plain texts, at most one instruction and that first, then the
+ * user and the model in turn, the user last. Nearly all are like that, and nothing else is looked at for them.
+ */
+function isTakenEverywhere(messages: readonly Message[], { systemTurns }: Accepts['conversation']): boolean {
+  const begin = messages[0]?.role === 'system' ? 1 : 0;
+  if (begin === 1 && systemTurns !== 'anywhere' && systemTurns !== 'first') return false;
+  if ((messages.length - begin) % 2 === 0) return false;
+  for (let index = 0; index < messages.length; index += 1) {
+    const message = messages[index] as Message;
+    if (index >= begin && message.role !== ((index - begin) % 2 === 0 ? 'user' : 'assistant')) return false;
+    if (!isPlainMessage(message)) return false;
+  }
+  return true;
 }
 
 function hasCalls(message: Message): boolean {

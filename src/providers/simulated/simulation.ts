@@ -14,7 +14,7 @@ import { likelyTokens } from '../../core/tokens/token-estimate.ts';
 import type { NormalizedRequest, NormalizedEmbeddingRequest } from '../../contracts/request.ts';
 import type { VendorQuirks } from '../openai-compatible/vendor-quirks.ts';
 import { OPENAI } from '../accepts/openai.ts';
-import { encodeRequest } from '../openai-compatible/encode-request.ts';
+import { encodeRequest, endpointRules } from '../openai-compatible/encode-request.ts';
 import type { EmbeddingReply, ProviderReply } from '../../contracts/provider-reply.ts';
 import { type AttemptFailure, failure } from '../../contracts/failure.ts';
 import type { UpstreamEmbeddings, UpstreamResult } from '../../contracts/stream-piece.ts';
@@ -243,5 +243,5 @@ const VARIANT = { quirks: QUIRKS, acceptsOf: () => OPENAI.all };
 
 /** The body that a real provider of the chat completions wire would have got. */
 function upstreamBody(request: NormalizedRequest, endpoint: Endpoint): JsonValue {
-  return JSON.parse(JSON.stringify(encodeRequest(request, endpoint, VARIANT))) as JsonValue;
+  return JSON.parse(JSON.stringify(encodeRequest(request, endpoint, endpointRules(endpoint, VARIANT)))) as JsonValue;
 }

@@ -1,9 +1,8 @@
 /** Starts a second call when the first is late. */
 import type { Admission } from '../../core/fallback/health.ts';
 import type { RoutedRequest } from '../../contracts/request.ts';
-import { growthFactor } from '../../core/selection/adaptive/growth.ts';
+import { growthFactor, expectedMs, usualLongest } from '../../core/selection/adaptive/speed.ts';
 import { hedgeDelay } from '../../core/selection/adaptive/hedge.ts';
-import { expectedMs, usualLongest } from '../../core/selection/adaptive/speed.ts';
 import type { PlanStep, RoutePlan } from '../../core/selection/route-plan.ts';
 import type { AttemptCall, CallResult } from './attempt-call.ts';
 import { expectedWork, type RunningAttempt } from './running-attempt.ts';

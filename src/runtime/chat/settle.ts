@@ -1,7 +1,7 @@
 /** Settles calls and requests: usage, cost, events, records. */
 import { usdFromNano } from '../../catalog/cost.ts';
 import type { Endpoint } from '../../catalog/endpoint.ts';
-import type { CountedHealth } from '../../core/fallback/health.ts';
+import type { CountedHealth } from '../../core/fallback/forgiven.ts';
 import type { RoutedRequest } from '../../contracts/request.ts';
 import { likelyPromptTokens } from '../../core/tokens/token-estimate.ts';
 import {
@@ -11,7 +11,7 @@ import {
   roughPromptTokens,
 } from '../../core/selection/adaptive/expected-cost.ts';
 import { failureUsd } from '../../core/selection/adaptive/health-score.ts';
-import type { RequestFailures } from './request-failures.ts';
+import type { RequestFailures } from '../endpoints/request-failures.ts';
 import type { RouterError } from '../../protocol/router-error.ts';
 import { isListed, requestFacts } from '../events/announce.ts';
 import type { AnswerFacts, AttemptedCall, CallEnd, CallWork } from './attempt-call.ts';
@@ -21,8 +21,7 @@ import { warn } from '../events/events.ts';
 import type { RequestLedger } from '../ledger/request-ledger.ts';
 import type { RuntimeServices } from './services.ts';
 import { type AttemptFailure, NO_TOKEN } from '../../contracts/failure.ts';
-import { growthFactor } from '../../core/selection/adaptive/growth.ts';
-import { usualMedian } from '../../core/selection/adaptive/speed.ts';
+import { growthFactor, usualMedian } from '../../core/selection/adaptive/speed.ts';
 import type { Attempt } from '../../core/fallback/attempt.ts';
 import type { PromptCacheReport } from '../../contracts/prompt-cache.ts';
 import type { Usage } from '../../protocol/usage.ts';
@@ -268,7 +267,7 @@ export function accountOf(
   { end, reserved }: { readonly end: CallEnd; readonly reserved: number | undefined },
 ): Pick<Attempt, 'firstTokenAt' | 'usage' | 'chargedNanoUsd'> {
   const isHeard = events.isHeard && events.heard('attempt');
-  if (!isHeard && ledger === undefined && !spending.counts(request.account)) return UNCOUNTED;
+  if (!isHeard && ledger === undefined && !(spending.countsKeys && spending.counts(request.account))) return UNCOUNTED;
   const isAnswer = 'facts' in end;
   return {
     firstTokenAt: isAnswer ? made.firstTokenAt : undefined,

@@ -13,14 +13,12 @@ import {
   useAfterSending,
   waitForAllowance,
   waitForLimits,
-} from '../../core/selection/adaptive/endpoint-limits.ts';
-import {
   type ConcurrencyLimit,
   type ConcurrencyLimitPolicies,
   concurrencyLimitAfter,
   concurrencyRoom,
   type CrowdedCall,
-} from '../../core/selection/adaptive/concurrency-limit.ts';
+} from '../../core/selection/adaptive/endpoint-room.ts';
 import type { Breaker } from '../../core/fallback/breaker.ts';
 import { outlives } from '../../core/fallback/throttle.ts';
 import { lateEndsAfter, NO_LATE_ENDS } from '../../core/selection/adaptive/hedge.ts';

@@ -1,5 +1,5 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
-import { isLimited } from '../../core/selection/adaptive/endpoint-limits.ts';
+import { isLimited } from '../../core/selection/adaptive/endpoint-room.ts';
 import type { RuntimeServices } from '../chat/services.ts';
 import type { SharedSlot, NoSlot } from './shared-limits.ts';
 

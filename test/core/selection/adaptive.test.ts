@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type Admission, observe, UNKNOWN_HEALTH } from '../../../src/core/fallback/health.ts';
 import { failureUsd } from '../../../src/core/selection/adaptive/health-score.ts';
-import { useAfterSending, waitForLimits } from '../../../src/core/selection/adaptive/endpoint-limits.ts';
+import { useAfterSending, waitForLimits } from '../../../src/core/selection/adaptive/endpoint-room.ts';
 import {
   DEFAULT_HEDGE_POLICY,
   EMPTY_HEDGE_BUDGET,
@@ -41,7 +41,7 @@ import { runs } from '../../support/properties.ts';
 import { HEALTH_POLICY } from '../../support/records.ts';
 import { type Circumstances, NOW, costing, serving } from '../../support/requests.ts';
 import { failure } from '../../../src/contracts/failure.ts';
-import { FAULTLESS, conditionAfter, conditionNow } from '../../../src/core/fallback/condition.ts';
+import { FAULTLESS, conditionAfter, conditionNow } from '../../../src/core/fallback/outcomes.ts';
 import {
   UNKNOWN_SPEED,
   grownAfter,

@@ -6,7 +6,7 @@ import {
   type CrowdedCall,
   concurrencyRoom,
   lateness,
-} from '../../../src/core/selection/adaptive/concurrency-limit.ts';
+} from '../../../src/core/selection/adaptive/endpoint-room.ts';
 import { DEFAULT_ADAPTIVE_POLICY } from '../../../src/core/selection/adaptive/policy.ts';
 import { seededRandom } from '../../../src/providers/simulated/chance.ts';
 import { runs } from '../../support/properties.ts';

@@ -6,7 +6,7 @@ import {
   allowanceLeft,
   allowanceOf,
   waitForAllowance,
-} from '../../../src/core/selection/adaptive/endpoint-limits.ts';
+} from '../../../src/core/selection/adaptive/endpoint-room.ts';
 
 const MINUTE = 60_000;
 

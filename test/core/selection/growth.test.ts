@@ -1,9 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import { seededRandom } from '../../../src/providers/simulated/chance.ts';
-import { type Growth, growthAfter, growthFactor } from '../../../src/core/selection/adaptive/growth.ts';
+import {
+  type Growth,
+  growthAfter,
+  growthFactor,
+  expectedMs,
+  isKnownStill,
+  timingOf,
+} from '../../../src/core/selection/adaptive/speed.ts';
 import { chargedNow, chargesAfter, type Charges } from '../../../src/core/selection/adaptive/charges.ts';
 import { mayRescue, NO_RESCUES, rescuesNow } from '../../../src/core/selection/adaptive/rescues.ts';
-import { expectedMs, isKnownStill, timingOf } from '../../../src/core/selection/adaptive/speed.ts';
 
 const chance = seededRandom(5);
 const noise = (): number => Math.exp(0.35 * (chance() + chance() + chance() - 1.5) * 2);

@@ -7,8 +7,11 @@ import { XAI } from '../../../src/providers/accepts/xai.ts';
 import { ANY_SERVER } from '../../../src/providers/accepts/any-server.ts';
 import { encodeMessages } from '../../../src/providers/openai-compatible/encode-request.ts';
 import { ToolIds } from '../../../src/providers/tool-ids.ts';
+import type { Accepts } from '../../../src/core/accepts.ts';
+import { shapeConversation } from '../../../src/core/conversation/shape.ts';
+import { checkConversation } from '../../../src/providers/openai-compatible/encode-message.ts';
 import { encodedMessages } from '../../support/encoded.ts';
-import { runs } from '../../support/properties.ts';
+import { inProportion, runs } from '../../support/properties.ts';
 
 type Messages = ChatRequest['messages'];
 type Row = readonly [name: string, quirks: VendorQuirks, message: object, as: object, otherwise: object];
@@ -263,6 +266,52 @@ describe('a message in every dialect: ', () => {
       encodeMessages([message] as unknown as Messages, quirks, ANY_SERVER.all);
       expect(message).toEqual(before);
     }
+  });
+});
+
+describe('a conversation that every server takes', () => {
+  const role = fc.constantFrom('system', 'user', 'assistant', 'developer');
+  /** Nearly always the user and the model in turn, with an instruction before them or without one. */
+  const conversation = fc
+    // At least one turn: no request is without.
+    .tuple(fc.boolean(), fc.integer({ min: 1, max: 6 }), fc.option(role, { nil: undefined }), fc.nat(6))
+    .map(([isInstructed, turns, odd, place]) => {
+      const usual = Array.from({ length: turns }, (_, index) => (index % 2 === 0 ? 'user' : 'assistant'));
+      const roles = isInstructed ? ['system', ...usual] : usual;
+      return (odd === undefined ? roles : roles.with(place % roles.length, odd)).map((one, index) => ({
+        role: one,
+        content: `text ${index}`,
+      })) as unknown as Messages;
+    });
+  const { all } = ANY_SERVER;
+  const accepted = fc
+    .record({
+      systemTurns: fc.constantFrom('anywhere', 'first', 'none', 'top', 'top-or-between'),
+      turns: fc.constantFrom('any', 'with-user', 'alternating'),
+      afterResults: fc.constantFrom('any', 'assistant'),
+      prefill: fc.constantFrom('refused', 'prefix', 'plain'),
+      nullContent: fc.boolean(),
+    })
+    .map((some) => ({ ...all, conversation: { ...all.conversation, ...some } }) as unknown as Accepts);
+
+  it('is sent as it is only where shaping it would change nothing', () => {
+    let same = 0;
+    fc.assert(
+      fc.property(conversation, accepted, (said, accepts) => {
+        let sent: readonly unknown[] | undefined;
+        try {
+          sent = encodeMessages(said, {}, accepts);
+        } catch {
+          return;
+        }
+        if (sent !== said) return;
+        same += 1;
+        expect(() => checkConversation(said, accepts.conversation)).not.toThrow();
+        expect(shapeConversation(said, accepts.conversation)).toBe(said);
+      }),
+      runs(2_000),
+    );
+    expect(same).toBeGreaterThan(inProportion(200));
   });
 });
 

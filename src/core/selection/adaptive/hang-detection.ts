@@ -2,8 +2,7 @@
 import { fill } from '../../../options/option.ts';
 import { TUNING, type Tuning } from '../../../options/selection.ts';
 import { MINIMUM_CALLS, OWN_MS } from './policy.ts';
-import { growthFactor } from './growth.ts';
-import type { UsualTime } from './speed.ts';
+import { growthFactor, type UsualTime } from './speed.ts';
 
 /** When an endpoint whose calls do not answer is taken for one that hangs. */
 export interface HangDetectionPolicy extends Pick<Tuning, 'firstResponseMs'> {

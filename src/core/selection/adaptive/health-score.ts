@@ -1,7 +1,7 @@
 /** Folds failures into the probability that an endpoint serves the next call well. */
 import type { AdaptivePolicy } from './policy.ts';
 import type { EndpointRecord } from '../world.ts';
-import { fading } from '../../fallback/condition.ts';
+import { fading } from '../../fallback/outcomes.ts';
 import { slownessOf } from './speed.ts';
 
 /** What time is worth that a request loses by a failure, in US dollars for a millisecond: ten for an hour. */

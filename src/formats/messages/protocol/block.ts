@@ -1,12 +1,12 @@
 /** The content blocks of Anthropic's Messages, and their schemas. */
-import { nullish } from '../../../protocol/accept/schema.ts';
-import { union, discriminatedUnion, narrowed } from '../../../protocol/accept/choices.ts';
-import { jsonObject, array } from '../../../protocol/accept/collections.ts';
-import { loose } from '../../../protocol/accept/object.ts';
-import { unknown, literal, boolean, string } from '../../../protocol/accept/scalars.ts';
+import { nullish } from '../../../schema/modifiers.ts';
+import { union, discriminatedUnion, narrowed } from '../../../schema/choices.ts';
+import { jsonObject, array } from '../../../schema/collections.ts';
+import { looseObject } from '../../../schema/object.ts';
+import { unknown, literal, boolean, string } from '../../../schema/scalars.ts';
+import type { AnySchema } from '../../../schema/form.ts';
 import { base64Data, type CacheControl, cacheControlSchema } from '../../../protocol/content-part.ts';
 import { identifier } from '../../../protocol/fields.ts';
-import type { AnySchema } from '../../../protocol/accept/form.ts';
 
 interface CacheMark {
   readonly cache_control?: CacheControl | null | undefined;
@@ -134,45 +134,45 @@ const cacheMark = { cache_control: nullish(cacheControlSchema) };
 const id = identifier(1, 512);
 const webUrl = string({ pattern: [/^https?:\/\/[^\s]/i, 'must be an http(s) URL'] });
 
-const textBlock = loose({
+const textBlock = looseObject({
   type: literal('text'),
   text: string(),
   citations: nullish(array(jsonObject)),
   ...cacheMark,
 });
 
-const fileSource = loose({ type: literal('file'), file_id: id });
+const fileSource = looseObject({ type: literal('file'), file_id: id });
 
 const imageMembers = {
   source: discriminatedUnion('type', [
-    loose({
+    looseObject({
       type: literal('base64'),
       media_type: string({ pattern: [/^image\/[\w.+-]{1,64}$/, 'must be a media type such as "image/png"'] }),
       data: base64Data,
     }),
-    loose({ type: literal('url'), url: webUrl }),
+    looseObject({ type: literal('url'), url: webUrl }),
     fileSource,
   ]),
   ...cacheMark,
 };
-const image = loose(imageMembers);
+const image = looseObject(imageMembers);
 
-const document = loose({
+const document = looseObject({
   source: discriminatedUnion('type', [
-    loose({
+    looseObject({
       type: literal('base64'),
       media_type: literal('application/pdf'),
       data: base64Data,
     }),
-    loose({ type: literal('text'), media_type: literal('text/plain'), data: string() }),
-    loose({
+    looseObject({ type: literal('text'), media_type: literal('text/plain'), data: string() }),
+    looseObject({
       type: literal('content'),
       content: union([
         string(),
-        array(discriminatedUnion('type', [textBlock, loose({ ...imageMembers, type: literal('image') })])),
+        array(discriminatedUnion('type', [textBlock, looseObject({ ...imageMembers, type: literal('image') })])),
       ]),
     }),
-    loose({ type: literal('url'), url: webUrl }),
+    looseObject({ type: literal('url'), url: webUrl }),
     fileSource,
   ]),
   title: nullish(string()),
@@ -180,14 +180,14 @@ const document = loose({
   ...cacheMark,
 });
 
-const searchResult = loose({
+const searchResult = looseObject({
   source: string(),
   title: string(),
   content: array(textBlock),
   ...cacheMark,
 });
 
-const toolReference = loose({ tool_name: string({ least: 1, most: 256 }), ...cacheMark });
+const toolReference = looseObject({ tool_name: string({ least: 1, most: 256 }), ...cacheMark });
 
 const shown = { text: textBlock, image, document, search_result: searchResult, tool_reference: toolReference };
 
@@ -201,15 +201,15 @@ const WRITTEN_BY_MODELS = Object.fromEntries(
   ),
 );
 
-const toolResult = loose({
+const toolResult = looseObject({
   tool_use_id: id,
   content: nullish(union([string(), array(openUnion(shown, { ...WRITTEN_BY_MODELS, tool_result: IN_USER }))])),
   is_error: nullish(boolean),
   ...cacheMark,
 });
 
-const serverToolUse = loose({ id, name: string({ least: 1, most: 256 }), input: unknown, ...cacheMark });
-const serverToolResult = loose({ tool_use_id: id, content: unknown, ...cacheMark });
+const serverToolUse = looseObject({ id, name: string({ least: 1, most: 256 }), input: unknown, ...cacheMark });
+const serverToolResult = looseObject({ tool_use_id: id, content: unknown, ...cacheMark });
 
 /** Content of a user message. */
 export const userContentSchema = union([
@@ -224,9 +224,9 @@ export const assistantBlocksSchema = union([
     openUnion(
       {
         ...shown,
-        thinking: loose({ thinking: string(), signature: string() }),
-        redacted_thinking: loose({ data: string() }),
-        tool_use: loose({ id, name: string({ least: 1, most: 256 }), input: jsonObject, ...cacheMark }),
+        thinking: looseObject({ thinking: string(), signature: string() }),
+        redacted_thinking: looseObject({ data: string() }),
+        tool_use: looseObject({ id, name: string({ least: 1, most: 256 }), input: jsonObject, ...cacheMark }),
         server_tool_use: serverToolUse,
         mcp_tool_use: serverToolUse,
         ...Object.fromEntries(SERVER_TOOL_RESULTS.map((type) => [type, serverToolResult])),
@@ -251,7 +251,7 @@ function openUnion(
 ): AnySchema {
   const known = new Map<unknown, AnySchema>(Object.entries(schemas));
   const misplaced = new Map<unknown, string>(Object.entries(elsewhere));
-  return narrowed(loose({ type: string({ least: 1 }) }), ({ type }) => {
+  return narrowed(looseObject({ type: string({ least: 1 }) }), ({ type }) => {
     const place = misplaced.get(type);
     return place === undefined ? known.get(type) : { says: `may only be in ${place}`, path: [] };
   });

@@ -1,9 +1,9 @@
 /** The body of `POST /messages`, and its schema. */
-import { nullish, read } from '../../../protocol/accept/schema.ts';
-import { union, discriminatedUnion } from '../../../protocol/accept/choices.ts';
-import { loose, strict } from '../../../protocol/accept/object.ts';
-import { jsonObject, array } from '../../../protocol/accept/collections.ts';
-import { literal, boolean, integer, number, string, enumeration } from '../../../protocol/accept/scalars.ts';
+import { nullish } from '../../../schema/modifiers.ts';
+import { union, discriminatedUnion } from '../../../schema/choices.ts';
+import { looseObject, strictObject } from '../../../schema/object.ts';
+import { jsonObject, array } from '../../../schema/collections.ts';
+import { literal, boolean, integer, number, string, enumeration } from '../../../schema/scalars.ts';
 import { type CacheControl, cacheControlSchema } from '../../../protocol/content-part.ts';
 import { identifier } from '../../../protocol/fields.ts';
 import {
@@ -24,7 +24,7 @@ import { type MessagesTool, type MessagesToolChoice, messagesToolChoiceSchema, m
 import { THREAD_PATH } from '../../../protocol/api-format.ts';
 import { type Checked, echo, failed, faultAt, passed, type RequestFault } from '../../../protocol/fault.ts';
 import { isJsonObject } from '../../../protocol/json.ts';
-import { shownValue } from '../../../protocol/issues.ts';
+import { read, shownValue } from '../../../protocol/issues.ts';
 import { inspectJson } from '../../../protocol/inspect-json.ts';
 
 /** Tokens below which a budget makes no sense to any model. */
@@ -57,16 +57,16 @@ const display = { display: nullish(enumeration(['summarized', 'omitted'])) };
 
 /** Schema of {@link Thinking}. */
 const thinkingSchema = discriminatedUnion('type', [
-  loose({ type: literal('enabled'), budget_tokens: integer({ least: LEAST_BUDGET }), ...display }),
-  loose({ type: literal('adaptive'), ...display }),
-  loose({ type: literal('disabled'), ...display }),
-  loose({ type: literal('between_tools'), ...display }),
+  looseObject({ type: literal('enabled'), budget_tokens: integer({ least: LEAST_BUDGET }), ...display }),
+  looseObject({ type: literal('adaptive'), ...display }),
+  looseObject({ type: literal('disabled'), ...display }),
+  looseObject({ type: literal('between_tools'), ...display }),
 ]);
 
 /** Schema of {@link OutputConfig}. */
-const outputConfigSchema = loose({
+const outputConfigSchema = looseObject({
   effort: nullish(enumeration(['low', 'medium', 'high', 'xhigh', 'max'])),
-  format: nullish(loose({ type: literal('json_schema'), schema: jsonObject })),
+  format: nullish(looseObject({ type: literal('json_schema'), schema: jsonObject })),
 });
 
 /** One turn of the conversation. A system message holds text only. */
@@ -124,17 +124,17 @@ export interface MessagesRequest {
 }
 
 const turnSchema = discriminatedUnion('role', [
-  loose({ role: literal('user'), content: userContentSchema }),
-  loose({ role: literal('assistant'), content: assistantBlocksSchema }),
-  loose({ role: literal('system'), content: systemContentSchema }),
+  looseObject({ role: literal('user'), content: userContentSchema }),
+  looseObject({ role: literal('assistant'), content: assistantBlocksSchema }),
+  looseObject({ role: literal('system'), content: systemContentSchema }),
 ]);
 
 const slug = identifier(1, MAX_MODEL_SLUG_LENGTH);
 
-const fallbackSchema = strict({ model: slug }, () => 'may hold a model only');
+const fallbackSchema = strictObject({ model: slug }, () => 'may hold a model only');
 
 /** Schema of a {@link MessagesRequest}. Loose: fields of the chat request are checked behind the translation. */
-export const messagesRequestSchema = loose({
+export const messagesRequestSchema = looseObject({
   messages: array(turnSchema, { least: 1 }),
   max_tokens: integer({ least: 0 }),
   model: nullish(slug),
@@ -148,7 +148,7 @@ export const messagesRequestSchema = loose({
   tool_choice: nullish(messagesToolChoiceSchema),
   thinking: nullish(thinkingSchema),
   output_config: nullish(outputConfigSchema),
-  metadata: nullish(loose({ user_id: nullish(identifier(0, MAX_USER_LENGTH)) })),
+  metadata: nullish(looseObject({ user_id: nullish(identifier(0, MAX_USER_LENGTH)) })),
   service_tier: nullish(enumeration(['auto', 'standard_only', 'default', 'fast', 'flex', 'priority', 'scale'])),
   speed: nullish(enumeration(['standard', 'fast'])),
   fallbacks: nullish(union([literal('default'), array(fallbackSchema, { most: MAX_FALLBACK_MODELS })])),

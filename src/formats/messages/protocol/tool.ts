@@ -1,9 +1,9 @@
 /** The tools of Anthropic's Messages, and their schemas. */
-import { nullish, optional } from '../../../protocol/accept/schema.ts';
-import { narrowed, discriminatedUnion } from '../../../protocol/accept/choices.ts';
-import { jsonObject, array } from '../../../protocol/accept/collections.ts';
-import { loose } from '../../../protocol/accept/object.ts';
-import { literal, boolean, integer, string } from '../../../protocol/accept/scalars.ts';
+import { nullish, optional } from '../../../schema/modifiers.ts';
+import { narrowed, discriminatedUnion } from '../../../schema/choices.ts';
+import { jsonObject, array } from '../../../schema/collections.ts';
+import { looseObject } from '../../../schema/object.ts';
+import { literal, boolean, integer, string } from '../../../schema/scalars.ts';
 import { type CacheControl, cacheControlSchema } from '../../../protocol/content-part.ts';
 import { isServerToolType } from '../../../protocol/tools.ts';
 
@@ -55,11 +55,11 @@ const name = string({
   pattern: [/^[a-zA-Z0-9_-]+$/, 'may hold only letters, digits, "_" and "-"'],
 });
 
-const customTool = loose({
+const customTool = looseObject({
   type: nullish(literal('custom')),
   name,
   description: nullish(string()),
-  input_schema: loose({ type: literal('object') }),
+  input_schema: looseObject({ type: literal('object') }),
   strict: nullish(boolean),
   cache_control: nullish(cacheControlSchema),
 });
@@ -67,7 +67,7 @@ const customTool = loose({
 const domains = nullish(array(string({ least: 1 })));
 
 /** Members that the web tools of Anthropic and those of this router have in common. */
-const typedTool = loose({
+const typedTool = looseObject({
   type: string({ least: 1, most: 128 }),
   name: optional(string({ least: 1, most: MAX_TOOL_NAME_LENGTH })),
   max_uses: nullish(integer({ least: 1 })),
@@ -82,7 +82,7 @@ const typedTool = loose({
 const FUNCTION = 'must be "custom" or left out: tools of this wire have name, description and input_schema';
 
 /** Schema of a {@link MessagesTool}. */
-export const messagesToolSchema = narrowed(loose({}), ({ type }) => {
+export const messagesToolSchema = narrowed(looseObject({}), ({ type }) => {
   if (type === 'function') return { says: FUNCTION, path: ['type'] };
   return type == null || type === 'custom' ? customTool : typedTool;
 });
@@ -91,8 +91,8 @@ const parallel = { disable_parallel_tool_use: nullish(boolean) };
 
 /** Schema of a {@link MessagesToolChoice}. */
 export const messagesToolChoiceSchema = discriminatedUnion('type', [
-  loose({ type: literal('auto'), ...parallel }),
-  loose({ type: literal('any'), ...parallel }),
-  loose({ type: literal('none'), ...parallel }),
-  loose({ type: literal('tool'), name: string({ least: 1 }), ...parallel }),
+  looseObject({ type: literal('auto'), ...parallel }),
+  looseObject({ type: literal('any'), ...parallel }),
+  looseObject({ type: literal('none'), ...parallel }),
+  looseObject({ type: literal('tool'), name: string({ least: 1 }), ...parallel }),
 ]);

@@ -1,9 +1,9 @@
 /** The content parts of inputs to the Responses API, and their schemas. */
-import { nullish, refine } from '../../../protocol/accept/schema.ts';
-import { union, discriminatedUnion } from '../../../protocol/accept/choices.ts';
-import { array } from '../../../protocol/accept/collections.ts';
-import { loose } from '../../../protocol/accept/object.ts';
-import { literal, string, enumeration } from '../../../protocol/accept/scalars.ts';
+import { nullish, refine } from '../../../schema/modifiers.ts';
+import { union, discriminatedUnion } from '../../../schema/choices.ts';
+import { array } from '../../../schema/collections.ts';
+import { looseObject } from '../../../schema/object.ts';
+import { literal, string, enumeration } from '../../../schema/scalars.ts';
 import {
   base64Data,
   type CacheControl,
@@ -71,11 +71,11 @@ export type InputPart = InputTextPart | InputImagePart | InputFilePart | InputAu
 /** What a message of any role consists of. */
 export type MessagePart = InputPart | OutputTextPart | OutputRefusalPart;
 
-const inputText = loose({ type: literal('input_text'), text: string(), ...cacheMarkFields });
+const inputText = looseObject({ type: literal('input_text'), text: string(), ...cacheMarkFields });
 const fileId = nullish(string({ least: 1, most: 512 }));
 
 const inputImage = refine(
-  loose({
+  looseObject({
     type: literal('input_image'),
     image_url: nullish(mediaUrl),
     file_id: fileId,
@@ -86,7 +86,7 @@ const inputImage = refine(
 );
 
 const inputFile = refine(
-  loose({
+  looseObject({
     type: literal('input_file'),
     filename: nullish(string({ most: 512 })),
     file_data: nullish(mediaUrl),
@@ -100,21 +100,21 @@ const inputFile = refine(
   },
 );
 
-const inputAudio = loose({
+const inputAudio = looseObject({
   type: literal('input_audio'),
-  input_audio: loose({ data: base64Data, format: string({ least: 1, most: 32 }) }),
+  input_audio: looseObject({ data: base64Data, format: string({ least: 1, most: 32 }) }),
   ...cacheMarkFields,
 });
 
-const inputVideo = loose({ type: literal('input_video'), video_url: mediaUrl, ...cacheMarkFields });
+const inputVideo = looseObject({ type: literal('input_video'), video_url: mediaUrl, ...cacheMarkFields });
 
-const outputText = loose({
+const outputText = looseObject({
   type: literal('output_text'),
   text: string(),
-  annotations: nullish(array(loose({ type: string() }))),
+  annotations: nullish(array(looseObject({ type: string() }))),
 });
 
-const outputRefusal = loose({ type: literal('refusal'), refusal: string() });
+const outputRefusal = looseObject({ type: literal('refusal'), refusal: string() });
 
 const inputParts = [inputText, inputImage, inputFile, inputAudio, inputVideo] as const;
 

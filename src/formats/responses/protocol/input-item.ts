@@ -1,9 +1,9 @@
 /** The input items of the Responses API, and their schemas. */
-import { nullish } from '../../../protocol/accept/schema.ts';
-import type { AnySchema } from '../../../protocol/accept/form.ts';
-import { jsonObject, array } from '../../../protocol/accept/collections.ts';
-import { loose } from '../../../protocol/accept/object.ts';
-import { literal, string, enumeration } from '../../../protocol/accept/scalars.ts';
+import { nullish } from '../../../schema/modifiers.ts';
+import type { AnySchema } from '../../../schema/form.ts';
+import { jsonObject, array } from '../../../schema/collections.ts';
+import { looseObject } from '../../../schema/object.ts';
+import { literal, string, enumeration } from '../../../schema/scalars.ts';
 import { identifier } from '../../../protocol/fields.ts';
 import { type ReasoningEffort, reasoningEffortSchema } from '../../../protocol/reasoning.ts';
 import {
@@ -95,28 +95,28 @@ const callId = identifier(1, 512);
 const toolName = string({ least: 1, most: 256 });
 const type = nullish(string());
 
-const instructions = loose({ type, content: instructionContentSchema });
+const instructions = looseObject({ type, content: instructionContentSchema });
 
 const messageSchemas: ReadonlyMap<unknown, AnySchema> = new Map<unknown, AnySchema>([
-  ['user', loose({ type, content: inputContentSchema })],
+  ['user', looseObject({ type, content: inputContentSchema })],
   ['system', instructions],
   ['developer', instructions],
   [
     'assistant',
-    loose({
+    looseObject({
       type,
       content: outputContentSchema,
-      annotations: nullish(array(loose({ type: string() }))),
+      annotations: nullish(array(looseObject({ type: string() }))),
     }),
   ],
 ]);
 
 /** For messages whose role is not known, to say which are. */
-const anyMessage = loose({ role: enumeration(['user', 'assistant', 'system', 'developer']) });
+const anyMessage = looseObject({ role: enumeration(['user', 'assistant', 'system', 'developer']) });
 
-const callOutput = loose({ type, call_id: callId, output: inputContentSchema });
+const callOutput = looseObject({ type, call_id: callId, output: inputContentSchema });
 
-const serverCall = loose({
+const serverCall = looseObject({
   type,
   tool_name: nullish(string()),
   tool_call_id: nullish(string()),
@@ -124,31 +124,34 @@ const serverCall = loose({
   result: nullish(string()),
 });
 
-const reasoningItem = loose({
+const reasoningItem = looseObject({
   type,
   id: nullish(identifier(0, 512)),
-  summary: nullish(array(loose({ type: literal('summary_text'), text: string() }))),
-  content: nullish(array(loose({ type: literal('reasoning_text'), text: string() }))),
+  summary: nullish(array(looseObject({ type: literal('summary_text'), text: string() }))),
+  content: nullish(array(looseObject({ type: literal('reasoning_text'), text: string() }))),
   encrypted_content: nullish(string()),
   format: nullish(string()),
   signature: nullish(string()),
 });
 
 const itemSchemas: ReadonlyMap<string, AnySchema> = new Map<string, AnySchema>([
-  ['function_call', loose({ type, call_id: callId, name: toolName, arguments: string() })],
-  ['custom_tool_call', loose({ type, call_id: callId, name: toolName, input: string() })],
+  ['function_call', looseObject({ type, call_id: callId, name: toolName, arguments: string() })],
+  ['custom_tool_call', looseObject({ type, call_id: callId, name: toolName, input: string() })],
   ['function_call_output', callOutput],
   ['custom_tool_call_output', callOutput],
   ['reasoning', reasoningItem],
-  ['image_generation_call', loose({ type, result: nullish(string()), output_format: nullish(string()) })],
-  ['configuration_update', loose({ type, reasoning: nullish(loose({ effort: nullish(reasoningEffortSchema) })) })],
+  ['image_generation_call', looseObject({ type, result: nullish(string()), output_format: nullish(string()) })],
+  [
+    'configuration_update',
+    looseObject({ type, reasoning: nullish(looseObject({ effort: nullish(reasoningEffortSchema) })) }),
+  ],
 ]);
 
 /** The schema of an item, found by its type and role: one schema for all would explain mistakes badly. */
 export function schemaOfItem(item: { readonly type?: unknown; readonly role?: unknown }): AnySchema {
   const { type: kind, role } = item;
   if (kind == null || kind === 'message') return messageSchemas.get(role) ?? anyMessage;
-  if (typeof kind !== 'string') return loose({ type: string() });
+  if (typeof kind !== 'string') return looseObject({ type: string() });
   return isServerCall(kind) ? serverCall : (itemSchemas.get(kind) ?? jsonObject);
 }
 

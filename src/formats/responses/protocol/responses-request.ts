@@ -1,18 +1,18 @@
 /** The body of `POST /responses`, and its schema. */
-import { nullish, read } from '../../../protocol/accept/schema.ts';
-import { union, discriminatedUnion } from '../../../protocol/accept/choices.ts';
-import { jsonObject, array } from '../../../protocol/accept/collections.ts';
-import { loose } from '../../../protocol/accept/object.ts';
-import { literal, boolean, integer, string, enumeration } from '../../../protocol/accept/scalars.ts';
+import { nullish } from '../../../schema/modifiers.ts';
+import { union, discriminatedUnion } from '../../../schema/choices.ts';
+import { jsonObject, array } from '../../../schema/collections.ts';
+import { looseObject } from '../../../schema/object.ts';
+import { literal, boolean, integer, string, enumeration } from '../../../schema/scalars.ts';
+import type { AnySchema } from '../../../schema/form.ts';
 import { functionName, identifier } from '../../../protocol/fields.ts';
 import { MAX_TOP_LOGPROBS, MAX_USER_LENGTH, type RequestLimits } from '../../../protocol/limits.ts';
 import { reasoningMembers, type ReasoningOptions } from '../../../protocol/reasoning.ts';
 import { type InputItem, schemaOfItem } from './input-item.ts';
 import { type ToolChoiceEntry, type ToolEntry, schemaOfChoice, schemaOfTool } from './tool.ts';
-import type { AnySchema } from '../../../protocol/accept/form.ts';
 import { type Checked, echo, failed, faultAt, passed, type RequestFault } from '../../../protocol/fault.ts';
 import { isJsonObject, type JsonObject } from '../../../protocol/json.ts';
-import { shownValue } from '../../../protocol/issues.ts';
+import { read, shownValue } from '../../../protocol/issues.ts';
 import { inspectJson } from '../../../protocol/inspect-json.ts';
 
 /** The form of the text that is answered. */
@@ -75,9 +75,9 @@ export interface ResponsesRequest {
 }
 
 const textFormat = discriminatedUnion('type', [
-  loose({ type: literal('text') }),
-  loose({ type: literal('json_object') }),
-  loose({
+  looseObject({ type: literal('text') }),
+  looseObject({ type: literal('json_object') }),
+  looseObject({
     type: literal('json_schema'),
     name: functionName,
     description: nullish(string()),
@@ -89,18 +89,18 @@ const textFormat = discriminatedUnion('type', [
 const endUser = nullish(identifier(0, MAX_USER_LENGTH));
 
 /** Schema of everything in a {@link ResponsesRequest} but its items and tools, which are checked one by one. */
-export const responsesRequestSchema = loose({
-  input: union([string(), array(loose({}), { least: 1 })]),
+export const responsesRequestSchema = looseObject({
+  input: union([string(), array(looseObject({}), { least: 1 })]),
   instructions: nullish(string()),
-  tools: nullish(array(loose({}))),
+  tools: nullish(array(looseObject({}))),
   text: nullish(
-    loose({
+    looseObject({
       format: nullish(textFormat),
       verbosity: nullish(enumeration(['low', 'medium', 'high', 'xhigh', 'max'])),
     }),
   ),
   reasoning: nullish(
-    loose({ ...reasoningMembers, generate_summary: nullish(enumeration(['auto', 'concise', 'detailed'])) }),
+    looseObject({ ...reasoningMembers, generate_summary: nullish(enumeration(['auto', 'concise', 'detailed'])) }),
   ),
   include: nullish(array(enumeration(INCLUDABLE))),
   max_output_tokens: nullish(integer({ least: 1 })),
@@ -109,7 +109,7 @@ export const responsesRequestSchema = loose({
   safety_identifier: endUser,
   user: endUser,
   stream: nullish(boolean),
-  stream_options: nullish(loose({ include_obfuscation: nullish(boolean) })),
+  stream_options: nullish(looseObject({ include_obfuscation: nullish(boolean) })),
   modalities: nullish(array(enumeration(['text', 'image']), { most: 2 })),
 });
 

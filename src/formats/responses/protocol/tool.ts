@@ -1,10 +1,10 @@
 /** The tools of the Responses API, and their schemas. */
-import { nullish, optional } from '../../../protocol/accept/schema.ts';
-import { union, discriminatedUnion } from '../../../protocol/accept/choices.ts';
-import type { AnySchema } from '../../../protocol/accept/form.ts';
-import { jsonObject, array } from '../../../protocol/accept/collections.ts';
-import { loose } from '../../../protocol/accept/object.ts';
-import { literal, boolean, string, enumeration } from '../../../protocol/accept/scalars.ts';
+import { nullish, optional } from '../../../schema/modifiers.ts';
+import { union, discriminatedUnion } from '../../../schema/choices.ts';
+import type { AnySchema } from '../../../schema/form.ts';
+import { jsonObject, array } from '../../../schema/collections.ts';
+import { looseObject } from '../../../schema/object.ts';
+import { literal, boolean, string, enumeration } from '../../../schema/scalars.ts';
 import { functionName } from '../../../protocol/fields.ts';
 import { isServerToolType } from '../../../protocol/tools.ts';
 
@@ -55,7 +55,7 @@ export type ToolChoiceEntry =
     }
   | { readonly type: string };
 
-const functionTool = loose({
+const functionTool = looseObject({
   type: literal('function'),
   name: functionName,
   description: nullish(string()),
@@ -64,20 +64,20 @@ const functionTool = loose({
   defer_loading: nullish(boolean),
 });
 
-const customTool = loose({
+const customTool = looseObject({
   type: literal('custom'),
   name: functionName,
   description: nullish(string()),
   format: nullish(
     discriminatedUnion('type', [
-      loose({ type: literal('text') }),
-      loose({ type: literal('grammar'), syntax: string(), definition: string() }),
+      looseObject({ type: literal('text') }),
+      looseObject({ type: literal('grammar'), syntax: string(), definition: string() }),
     ]),
   ),
   defer_loading: nullish(boolean),
 });
 
-const hostedTool = loose({ type: string({ least: 1, most: 64 }), parameters: nullish(jsonObject) });
+const hostedTool = looseObject({ type: string({ least: 1, most: 64 }), parameters: nullish(jsonObject) });
 
 /** The schema of a tool, found by its type. */
 export function schemaOfTool({ type }: { readonly type?: unknown }): AnySchema {
@@ -90,21 +90,24 @@ export function isTranslatedTool(type: string): boolean {
   return isServerToolType(type) || type === 'image_generation';
 }
 
-const namedChoice = loose({ name: string({ least: 1 }) });
+const namedChoice = looseObject({ name: string({ least: 1 }) });
 
 const choiceSchemas: ReadonlyMap<unknown, AnySchema> = new Map<unknown, AnySchema>([
   ['function', namedChoice],
   ['custom', namedChoice],
   [
     'allowed_tools',
-    loose({
+    looseObject({
       mode: enumeration(['auto', 'required']),
-      tools: array(loose({ type: string(), name: optional(string()) }), { least: 1 }),
+      tools: array(looseObject({ type: string(), name: optional(string()) }), { least: 1 }),
     }),
   ],
 ]);
 
-const choiceWords = union([enumeration(['none', 'auto', 'required']), loose({ type: string({ least: 1, most: 64 }) })]);
+const choiceWords = union([
+  enumeration(['none', 'auto', 'required']),
+  looseObject({ type: string({ least: 1, most: 64 }) }),
+]);
 
 /** The schema of `tool_choice`, found by its type. */
 export function schemaOfChoice(choice: unknown): AnySchema {

@@ -57,12 +57,12 @@ export type UnknownKeys = 'kept' | 'refused' | 'dropped';
 
 /** A schema as data. */
 export type Form =
-  | ({ readonly kind: 'text' } & StringLimits)
+  | ({ readonly kind: 'string' } & StringLimits)
   | ({ readonly kind: 'number'; readonly isInteger: boolean } & NumberLimits)
-  | { readonly kind: 'flag' | 'anything' }
-  | { readonly kind: 'word'; readonly words: readonly string[] }
-  | { readonly kind: 'constant'; readonly value: string | number | boolean; readonly says?: string | undefined }
-  | ({ readonly kind: 'list'; readonly item: AnySchema } & ArrayLimits)
+  | { readonly kind: 'boolean' | 'unknown' }
+  | { readonly kind: 'enum'; readonly words: readonly string[] }
+  | { readonly kind: 'literal'; readonly value: string | number | boolean; readonly says?: string | undefined }
+  | ({ readonly kind: 'array'; readonly item: AnySchema } & ArrayLimits)
   | {
       readonly kind: 'object';
       readonly shape: Shape;
@@ -71,13 +71,13 @@ export type Form =
       readonly says?: ((name: string) => string) | undefined;
     }
   | { readonly kind: 'record'; readonly value: AnySchema; readonly keys?: readonly string[] | undefined }
-  | ({ readonly kind: 'map'; readonly value: AnySchema } & MapLimits)
-  | { readonly kind: 'either'; readonly options: readonly AnySchema[] }
-  | { readonly kind: 'tagged'; readonly tag: string; readonly options: readonly AnySchema[] }
-  | { readonly kind: 'ruled'; readonly inner: AnySchema; readonly rule: Refinement<never> }
+  | ({ readonly kind: 'boundedRecord'; readonly value: AnySchema } & MapLimits)
+  | { readonly kind: 'union'; readonly options: readonly AnySchema[] }
+  | { readonly kind: 'discriminatedUnion'; readonly tag: string; readonly options: readonly AnySchema[] }
+  | { readonly kind: 'refine'; readonly inner: AnySchema; readonly rule: Refinement<never> }
   | { readonly kind: 'narrowed'; readonly base: AnySchema; readonly narrow: Narrowing }
-  | { readonly kind: 'optional' | 'nullable' | 'later'; readonly inner: () => AnySchema }
-  | { readonly kind: 'defaulted'; readonly inner: () => AnySchema; readonly missing: () => unknown };
+  | { readonly kind: 'optional' | 'nullable' | 'lazy'; readonly inner: () => AnySchema }
+  | { readonly kind: 'default'; readonly inner: () => AnySchema; readonly missing: () => unknown };
 
 /** What is wrong with an object, seen from its own members alone. */
 export interface Misplaced {
@@ -167,4 +167,25 @@ export interface Refinement<Value> {
   readonly path?: readonly string[];
   /** Whether the value is then not of this kind at all, rather than a wrong one of it: decides between alternatives. */
   readonly decides?: boolean;
+}
+
+/** The type of the values that a schema accepts. */
+export type OutputOf<One> = One extends Schema<infer Output> ? Output : never;
+
+/** True for what JSON writes as an object: neither null nor an array. */
+export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Characters of a key of the caller that an error may repeat. */
+const MAX_KEY = 32;
+
+/** A key of the caller, cut to what an error may repeat. */
+export function echoKey(key: string): string {
+  return cut(key, MAX_KEY);
+}
+
+/** A text with at most so many characters, the last of them `…` where more were there. */
+export function cut(text: string, length: number): string {
+  return text.length > length ? `${text.slice(0, length - 1)}…` : text;
 }

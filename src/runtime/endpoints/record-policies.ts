@@ -5,7 +5,7 @@ import type { PacerPolicy } from '../../core/selection/adaptive/pacer.ts';
 import type { AdaptivePolicy } from '../../core/selection/adaptive/policy.ts';
 import type { HangDetectionPolicy } from '../../core/selection/adaptive/hang-detection.ts';
 import type { KnownRefusals } from './known-refusals.ts';
-import type { EndpointLoad } from '../endpoints/endpoint-load.ts';
+import type { EndpointLoad } from './endpoint-load.ts';
 import type { ReportedLimits } from '../../contracts/provider.ts';
 
 /** Called with how an endpoint came before and how it stands now. */
@@ -19,6 +19,14 @@ export interface RecordPolicies {
   readonly pacer?: PacerPolicy | false | undefined;
   /** False: silence is only noticed by timeouts. */
   readonly hangDetection?: HangDetectionPolicy | false | undefined;
+}
+
+/** A call that may go out. */
+export interface IntendedCall {
+  /** Tokens that it is likely to have. */
+  readonly tokens: number;
+  /** Id of the endpoint at which it has waited for its place, which is then not counted against it. */
+  readonly promisedAt: string | undefined;
 }
 
 /** A call that goes out. */

@@ -1,22 +1,22 @@
 /** Schemas of alternatives: unions, and objects that a member distinguishes. */
-import { isJsonObject } from '../json.ts';
 import {
   type AnySchema,
   type Issue,
   type Misplaced,
   type Narrowing,
   hasMajor,
+  isObject,
   wrongKind,
   NOT_ACCEPTED,
+  type OutputOf,
   type Schema,
 } from './form.ts';
-import type { OutputOf } from './schema.ts';
 
 /** A value that satisfies one of several schemas; the first that accepts it is taken. */
 export function union<const Options extends readonly AnySchema[]>(options: Options): Schema<OutputOf<Options[number]>> {
   type Output = OutputOf<Options[number]>;
   return {
-    form: { kind: 'either', options },
+    form: { kind: 'union', options },
     isOptional: options.some((option) => option.isOptional),
     accept: (value) => {
       for (const option of options) {
@@ -49,16 +49,16 @@ export function discriminatedUnion<const Options extends readonly AnySchema[]>(
   type Output = OutputOf<Options[number]>;
   const byWord = new Map<unknown, AnySchema>(options.map((option) => [wordOf(option, tag), option]));
   return {
-    form: { kind: 'tagged', tag, options },
+    form: { kind: 'discriminatedUnion', tag, options },
     isOptional: false,
     accept: (value) => {
-      if (!isJsonObject(value)) return NOT_ACCEPTED;
+      if (!isObject(value)) return NOT_ACCEPTED;
       return (byWord.get(value[tag])?.accept(value) ?? NOT_ACCEPTED) as Output | typeof NOT_ACCEPTED;
     },
     parse: (value, issues) => {
-      const option = isJsonObject(value) ? byWord.get(value[tag]) : undefined;
+      const option = isObject(value) ? byWord.get(value[tag]) : undefined;
       if (option !== undefined) return option.parse(value, issues) as Output;
-      if (!isJsonObject(value)) wrongKind('object', issues);
+      if (!isObject(value)) wrongKind('object', issues);
       else issues.push({ code: 'invalid_union', errors: [], options: [...byWord.keys()], path: [tag] });
       return value as Output;
     },
@@ -66,9 +66,9 @@ export function discriminatedUnion<const Options extends readonly AnySchema[]>(
 }
 
 function wordOf({ form }: AnySchema, tag: string): unknown {
-  if (form.kind === 'ruled') return wordOf(form.inner, tag);
+  if (form.kind === 'refine') return wordOf(form.inner, tag);
   const member = form.kind === 'object' ? form.shape[tag]?.form : undefined;
-  if (member?.kind !== 'constant') throw new TypeError(`an alternative has no constant member "${tag}"`);
+  if (member?.kind !== 'literal') throw new TypeError(`an alternative has no constant member "${tag}"`);
   return member.value;
 }
 

@@ -1,6 +1,6 @@
 /** Takes back failures that turn out to be the fault of their request. */
 import type { Endpoint } from '../../catalog/endpoint.ts';
-import type { CountedHealth } from '../../core/fallback/health.ts';
+import type { CountedHealth } from '../../core/fallback/forgiven.ts';
 import { type AttemptFailure, FAILURE_RULES } from '../../contracts/failure.ts';
 
 /** What the failures of one request have left at an endpoint. */

@@ -13,7 +13,7 @@ import {
 export function string(limits: StringLimits = {}): Schema<string> {
   const { least = 0, most = Infinity, pattern, isTrimmed = false, withoutNul = false, says } = limits;
   return {
-    form: { kind: 'text', ...limits },
+    form: { kind: 'string', ...limits },
     isOptional: false,
     accept: (value) => {
       if (typeof value !== 'string') return NOT_ACCEPTED;
@@ -94,7 +94,7 @@ function numeric(limits: NumberLimits, kind: 'number' | 'int'): Schema<number> {
 
 /** True or false. */
 export const boolean: Schema<boolean> = {
-  form: { kind: 'flag' },
+  form: { kind: 'boolean' },
   isOptional: false,
   accept: (value) => (typeof value === 'boolean' ? value : NOT_ACCEPTED),
   parse: (value, issues) => {
@@ -105,7 +105,7 @@ export const boolean: Schema<boolean> = {
 
 /** A value that nobody here looks at. As a member of an object it has to be there all the same. */
 export const unknown: Schema<unknown> = {
-  form: { kind: 'anything' },
+  form: { kind: 'unknown' },
   isOptional: false,
   accept: (value) => value,
   parse: (value) => value,
@@ -115,7 +115,7 @@ export const unknown: Schema<unknown> = {
 export function enumeration<const Word extends string>(words: readonly Word[]): Schema<Word> {
   const known = new Set<unknown>(words);
   return {
-    form: { kind: 'word', words },
+    form: { kind: 'enum', words },
     isOptional: false,
     accept: (value) => (known.has(value) ? (value as Word) : NOT_ACCEPTED),
     parse: (value, issues) => {
@@ -128,7 +128,7 @@ export function enumeration<const Word extends string>(words: readonly Word[]): 
 /** Exactly one value. */
 export function literal<const Value extends string | number | boolean>(value: Value, says?: string): Schema<Value> {
   return {
-    form: { kind: 'constant', value, says },
+    form: { kind: 'literal', value, says },
     isOptional: false,
     accept: (given) => (given === value ? value : NOT_ACCEPTED),
     parse: (given, issues) => {

@@ -1,43 +1,10 @@
-/** Reads values by schemas, and makes schemas optional, nullable or defaulted. */
+/** Schemas around others: optional, nullable, with a default, with a rule, found later. */
 import { type Issue, NOT_ACCEPTED, type Schema, type Refinement } from './form.ts';
-import { describeIssues, type Problem } from '../issues.ts';
-
-/** The type of the values that a schema accepts. */
-export type OutputOf<One> = One extends Schema<infer Output> ? Output : never;
-
-/** A value that satisfies a schema, or the one problem to report. */
-type Reading<Output> = { readonly ok: true; readonly value: Output } | ({ readonly ok: false } & Problem);
-
-/** The value as a schema gives it back, or a refusal without reasons. */
-export function valueOf<Output>(schema: Schema<Output>, value: unknown): Output | typeof NOT_ACCEPTED {
-  const accepted = schema.accept(value);
-  if (accepted !== NOT_ACCEPTED) return accepted;
-  const issues: Issue[] = [];
-  const parsed = schema.parse(value, issues);
-  return issues.length === 0 ? parsed : NOT_ACCEPTED;
-}
-
-/**
- * Reads a value by a schema. Only a refused one is looked at in order, to say what is wrong with it.
- *
- * @param shown - What the caller sent, when the value was made from it: problems name what is there.
- */
-export function read<Output>(schema: Schema<Output>, value: unknown, shown: unknown = value): Reading<Output> {
-  const accepted = schema.accept(value);
-  return accepted === NOT_ACCEPTED ? readRefused(schema, value, shown) : { ok: true, value: accepted };
-}
-
-/** Reads a value that was refused without reasons, to say what is wrong with it. */
-export function readRefused<Output>(schema: Schema<Output>, value: unknown, shown: unknown = value): Reading<Output> {
-  const issues: Issue[] = [];
-  const parsed = schema.parse(value, issues);
-  return issues.length === 0 ? { ok: true, value: parsed } : { ok: false, ...describeIssues(issues, shown) };
-}
 
 /** A value for which a rule holds as well. */
 export function refine<Output>(inner: Schema<Output>, rule: Refinement<Output>): Schema<Output> {
   return {
-    form: { kind: 'ruled', inner, rule },
+    form: { kind: 'refine', inner, rule },
     isOptional: inner.isOptional,
     accept: (value) => {
       const accepted = inner.accept(value);
@@ -89,7 +56,7 @@ export function nullish<Output>(inner: Schema<Output>): Schema<Output | null | u
 /** A value that is made up when it is left out. */
 export function defaulted<Output>(inner: Schema<Output>, missing: () => Output): Schema<Output> {
   return {
-    form: { kind: 'defaulted', inner: () => inner, missing },
+    form: { kind: 'default', inner: () => inner, missing },
     isOptional: true,
     // Objects are accepted by the members that they have, so what is missing is left to the other reading.
     accept: () => NOT_ACCEPTED,
@@ -100,7 +67,7 @@ export function defaulted<Output>(inner: Schema<Output>, missing: () => Output):
 /** A schema that is found when it is used, because it contains itself. */
 export function lazy<Output>(inner: () => Schema<Output>): Schema<Output> {
   return {
-    form: { kind: 'later', inner },
+    form: { kind: 'lazy', inner },
     isOptional: false,
     accept: (value) => inner().accept(value),
     parse: (value, issues) => inner().parse(value, issues),

@@ -1,12 +1,12 @@
 /** Schemas of lists and of objects with arbitrary keys. */
-import { echoKey } from '../fault.ts';
-import { isJsonObject } from '../json.ts';
 import {
   type AnySchema,
   type Issue,
   type ArrayLimits,
   type MapLimits,
   below,
+  echoKey,
+  isObject,
   hasMajor,
   wrongKind,
   NOT_ACCEPTED,
@@ -27,8 +27,7 @@ export function record<Value>(value: Schema<Value>, keys?: readonly string[]): S
     isOptional: false,
     accept: (given) => {
       const pairs = acceptPairs(given);
-      if (pairs === NOT_ACCEPTED || (value.form.kind === 'anything' && keys === undefined))
-        return pairs as Pairs<Value>;
+      if (pairs === NOT_ACCEPTED || (value.form.kind === 'unknown' && keys === undefined)) return pairs as Pairs<Value>;
       for (const key in pairs) {
         const accepted = keys?.includes(key) === false ? NOT_ACCEPTED : value.accept(pairs[key]);
         // What changes a value is left to the other reading.
@@ -64,10 +63,10 @@ export const jsonObject: Schema<Pairs<unknown>> = record(unknown);
  * An object whose keys are the caller's own. Nothing behind the first wrong member is looked at, so that an object with
  * a hundred thousand of them costs no more than one.
  */
-export function mapOf(value: AnySchema, limits: MapLimits = {}): Schema<Pairs<unknown>> {
+export function boundedRecord(value: AnySchema, limits: MapLimits = {}): Schema<Pairs<unknown>> {
   const { pairs: most = Infinity, keyLength = Infinity, key: wanted = ANY_KEY } = limits;
   return {
-    form: { kind: 'map', value, ...limits },
+    form: { kind: 'boundedRecord', value, ...limits },
     isOptional: false,
     accept: (given) => {
       const pairs = acceptPairs(given);
@@ -83,7 +82,7 @@ export function mapOf(value: AnySchema, limits: MapLimits = {}): Schema<Pairs<un
     parse: (given, issues) => {
       const from = issues.length;
       // Of an object with too many pairs nothing is made.
-      const size = isJsonObject(given) ? Object.keys(given).length : 0;
+      const size = isObject(given) ? Object.keys(given).length : 0;
       if (size > most + 1) {
         issues.push({ code: 'custom', message: tooManyPairs(most, size), path: [] });
         return {};
@@ -126,13 +125,13 @@ function checkPairs(
 
 /** The pairs by reference; a `__proto__` that JSON may carry is left to the other reading, which takes it out. */
 function acceptPairs(value: unknown): Pairs<unknown> | typeof NOT_ACCEPTED {
-  if (!isJsonObject(value) || Object.hasOwn(value, '__proto__')) return NOT_ACCEPTED;
+  if (!isObject(value) || Object.hasOwn(value, '__proto__')) return NOT_ACCEPTED;
   const prototype: unknown = Object.getPrototypeOf(value);
   return prototype === Object.prototype || prototype === null ? value : NOT_ACCEPTED;
 }
 
 function parsePairs(value: unknown, issues: Issue[]): Pairs<unknown> {
-  if (isJsonObject(value) && isPlain(value)) {
+  if (isObject(value) && isPlain(value)) {
     return Object.fromEntries(Object.entries(value).filter(([key]) => key !== '__proto__'));
   }
   wrongKind('record', issues);
@@ -151,7 +150,7 @@ function isPlain(value: object): boolean {
 export function array<Item>(item: Schema<Item>, limits: ArrayLimits = {}): Schema<Item[]> {
   const { least = 0, most = Infinity, says } = limits;
   return {
-    form: { kind: 'list', item, ...limits },
+    form: { kind: 'array', item, ...limits },
     isOptional: false,
     accept: (value) => {
       if (!Array.isArray(value) || value.length < least || value.length > most) return NOT_ACCEPTED;

@@ -1,17 +1,17 @@
 /** Schemas of objects with known members. */
-import { isJsonObject } from '../json.ts';
 import {
   type Form,
   type Issue,
   type Shape,
   type UnknownKeys,
   below,
+  isObject,
   hasMajor,
   wrongKind,
   NOT_ACCEPTED,
+  type OutputOf,
   type Schema,
 } from './form.ts';
-import type { OutputOf } from './schema.ts';
 
 type Flat<Value> = { [Name in keyof Value]: Value[Name] };
 
@@ -25,21 +25,21 @@ export type Members<Of extends Shape> = Flat<
 type Given = Readonly<Record<string, unknown>>;
 
 /** An object that may have other members as well, and keeps them. */
-export function loose<Of extends Shape>(shape: Of): Schema<Members<Of>> {
-  return object(shape, 'kept', undefined);
+export function looseObject<Of extends Shape>(shape: Of): Schema<Members<Of>> {
+  return objectOf(shape, 'kept', undefined);
 }
 
 /** An object whose other members are taken out. */
-export function stripped<Of extends Shape>(shape: Of): Schema<Members<Of>> {
-  return object(shape, 'dropped', undefined);
+export function object<Of extends Shape>(shape: Of): Schema<Members<Of>> {
+  return objectOf(shape, 'dropped', undefined);
 }
 
 /** An object that takes no other members. `says` is told the name of one that there is. */
-export function strict<Of extends Shape>(shape: Of, says: (name: string) => string): Schema<Members<Of>> {
-  return object(shape, 'refused', says);
+export function strictObject<Of extends Shape>(shape: Of, says: (name: string) => string): Schema<Members<Of>> {
+  return objectOf(shape, 'refused', says);
 }
 
-function object<Of extends Shape>(
+function objectOf<Of extends Shape>(
   shape: Of,
   unknownKeys: UnknownKeys,
   says: ((name: string) => string) | undefined,
@@ -48,11 +48,11 @@ function object<Of extends Shape>(
   const schemas = Object.values(shape);
   const required = schemas.filter((member) => !member.isOptional).length;
   // What adds or takes out members is left to the other reading, which looks at all that may be there.
-  const isRebuilt = unknownKeys === 'dropped' || schemas.some(({ form }) => form.kind === 'defaulted');
+  const isRebuilt = unknownKeys === 'dropped' || schemas.some(({ form }) => form.kind === 'default');
 
   /** Looks at the members that are there, which are few of those that may be. */
   function acceptMembers(value: unknown): Members<Of> | typeof NOT_ACCEPTED {
-    if (!isJsonObject(value)) return NOT_ACCEPTED;
+    if (!isObject(value)) return NOT_ACCEPTED;
     let missing = required;
     let result: Given = value;
     let reached = 0;
@@ -104,7 +104,7 @@ function parseMembers(
   value: unknown,
   issues: Issue[],
 ): Given {
-  if (!isJsonObject(value)) {
+  if (!isObject(value)) {
     wrongKind('object', issues);
     return {};
   }

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { chatRequestSchema } from '../../../src/protocol/chat-request.ts';
-import { batchFieldsSchema } from '../../../src/protocol/create-batch.ts';
-import { embeddingRequestSchema } from '../../../src/protocol/embedding.ts';
-import { messagesRequestSchema } from '../../../src/formats/messages/protocol/messages-request.ts';
-import { responsesRequestSchema } from '../../../src/formats/responses/protocol/responses-request.ts';
-import { fullBody } from '../../support/chat-bodies.ts';
-import { NOT_ACCEPTED } from '../../../src/protocol/accept/form.ts';
+import { chatRequestSchema } from '../../src/protocol/chat-request.ts';
+import { batchFieldsSchema } from '../../src/protocol/create-batch.ts';
+import { embeddingRequestSchema } from '../../src/protocol/embedding.ts';
+import { messagesRequestSchema } from '../../src/formats/messages/protocol/messages-request.ts';
+import { responsesRequestSchema } from '../../src/formats/responses/protocol/responses-request.ts';
+import { fullBody } from '../support/chat-bodies.ts';
+import { NOT_ACCEPTED } from '../../src/schema/form.ts';
 
 const HELLO = [{ role: 'user', content: 'Hello' }];
 const WEATHER = {

@@ -1,12 +1,12 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type * as z from 'zod';
-import { type Issue, NOT_ACCEPTED } from '../../../src/protocol/accept/form.ts';
-import { describeIssues } from '../../../src/protocol/issues.ts';
-import { zodOf } from '../../../src/http/openapi/zod-of.ts';
-import { runs } from '../../support/properties.ts';
-import { changed, changes, valuesOf } from '../../support/schema-values.ts';
-import { WIRE_SCHEMAS } from '../../support/wire-schemas.ts';
+import { type Issue, NOT_ACCEPTED } from '../../src/schema/form.ts';
+import { describeIssues } from '../../src/protocol/issues.ts';
+import { zodOf } from '../../src/http/openapi/zod-of.ts';
+import { runs } from '../support/properties.ts';
+import { changed, changes, valuesOf } from '../support/schema-values.ts';
+import { WIRE_SCHEMAS } from '../support/wire-schemas.ts';
 
 /** zod stops at the first problem of a kind then, as the readings do. */
 const FIRST_PROBLEM: z.core.ParseContextInternal<z.core.$ZodIssue> = { abortEarly: true };
