@@ -15,6 +15,7 @@ import {
 import { connectionFailure } from './connection-failure.ts';
 import { decompressBody, type ByteFilter } from './content-decoding.ts';
 import { skipContinue } from './interim-responses.ts';
+import { areAscii, LONG_TEXT } from '../platform/decode-text.ts';
 import { PENDING, Pollable, type Polled, soon } from '../platform/wait.ts';
 import { failure } from '../contracts/failure.ts';
 
@@ -129,15 +130,27 @@ function bytesOf(text: string): Buffer {
   return Buffer.from(text, Buffer.byteLength(text) === text.length ? 'latin1' : 'utf8');
 }
 
-/** The bytes of texts one after the other. No character lies in two of them. */
+/** Engines see at once that it fits nowhere in a text that they keep as Latin-1. */
+const WIDE = /[^\0-\xff]/;
+
+/**
+ * The bytes of texts one after the other. No character lies in two of them. Long ones are nearly always base64, of which
+ * the bytes are not counted before they are written, but looked at afterwards, while the cache has them.
+ */
 function joinedBytes(texts: readonly string[]): Buffer {
-  const sizes = texts.map((text) => Buffer.byteLength(text));
+  const sizes = texts.map((text) => (isLongLatin(text) ? text.length : Buffer.byteLength(text)));
   const bytes = Buffer.allocUnsafe(sizes.reduce((sum, size) => sum + size, 0));
   let at = 0;
-  texts.forEach((text, index) => {
+  for (const [index, text] of texts.entries()) {
+    const from = at;
     at += bytes.write(text, at, sizes[index] === text.length ? 'latin1' : 'utf8');
-  });
+    if (isLongLatin(text) && !areAscii(bytes.subarray(from, at))) return Buffer.from(texts.join(''));
+  }
   return bytes;
+}
+
+function isLongLatin(text: string): boolean {
+  return text.length >= LONG_TEXT && !WIDE.test(text);
 }
 
 /** Where requests for a URL go, and over which connections. */

@@ -28,6 +28,11 @@ function asciiText(bytes: Uint8Array): string | undefined {
   return NodeBuffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).latin1Slice();
 }
 
+/** Whether bytes are all ASCII; false also where that cannot be told cheaply. */
+export function areAscii(bytes: Uint8Array): boolean {
+  return isAscii?.(bytes) === true;
+}
+
 const STRICT = new TextDecoder('utf-8', { fatal: true });
 
 /**

@@ -264,7 +264,6 @@ export const TESTED_BY: Readonly<Record<string, string>> = {
   'src/options/rules.ts': 'test/options/option.test.ts',
   'src/options/selection.ts': 'test/options/option.test.ts',
   'src/options/spending.ts': 'test/options/option.test.ts',
-  'src/platform/data-url.ts': 'test/providers/ai-sdk/call-properties.test.ts',
   'src/platform/documentation.ts': 'test/router/teaching-errors.test.ts',
   'src/platform/environment.ts': 'test/platform/retry.test.ts',
   'src/platform/gpt-tokenizer.ts': 'test/platform/web-crypto.test.ts',

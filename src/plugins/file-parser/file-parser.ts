@@ -2,7 +2,7 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { NormalizedRequest } from '../../contracts/request.ts';
 import type { ChunkTransform, Plugin, RequestChange } from '../../contracts/plugin.ts';
-import { definePlugin } from '../../core/pipeline/define-plugin.ts';
+import { definePlugin, unaskedFor } from '../../core/pipeline/define-plugin.ts';
 import { checkShape, milliseconds, type OptionShape, withFunctions } from '../../platform/option-kinds.ts';
 import { createOutbound, type OutboundOptions } from '../../net/outbound.ts';
 import { type FileParserRequestOptions, parseFileParserOptions, type PdfEngine } from '../../protocol/web-options.ts';
@@ -70,7 +70,7 @@ export function fileParser(options: FileParserOptions = {}): Plugin<FileParserRe
     parseOptions: (value) => parseOptions(value, ocr),
     whenItThrows: 'fail',
     timeoutMs,
-    runsUnasked: (request) => hasFilesToRead(request, store),
+    runsUnasked: unaskedFor('files', (request) => hasFilesToRead(request, store)),
 
     async onRequest(request, { pdf }, context) {
       const { messages } = request;
