@@ -42,7 +42,7 @@ export const BREAKER = {
    * 50, as of this one as it usually is. With the default, three failures in a row open it where it usually succeeds,
    * and about twelve where a third of its calls fails. `Infinity`: failures never open it. Default 1,000,000.
    */
-  odds: option.number({ right: 'a number of at least 2', least: 2, endless: true }, { default: 1_000_000 }),
+  odds: option.number({ says: 'must be a number of at least 2', least: 2, isEndless: true }, { default: 1_000_000 }),
   /** Milliseconds of the first opening; each further one lasts a fifth longer, up to 30 seconds. Default 2,500. */
   openMs: option.ms({ default: 2_500 }),
 } satisfies OptionTable;

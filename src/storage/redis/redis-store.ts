@@ -1,5 +1,7 @@
 /** The state store in Redis. */
-import { unknown, checkShape, kind, type OptionShape } from '../../platform/option-kinds.ts';
+import { unknown } from '../../schema/scalars.ts';
+import { checkShape } from '../../platform/check-options.ts';
+import { valueThat, type OptionShape } from '../../options/values.ts';
 import { ConfigError, type ConfigProblem } from '../../protocol/router-error.ts';
 import type { JsonValue } from '../../protocol/json.ts';
 import { AcknowledgedChanges } from '../acknowledged-changes.ts';
@@ -254,8 +256,8 @@ function nothing(): Promise<void> {
 
 const OPTIONS: OptionShape<RedisStoreOptions> = {
   client: unknown,
-  url: kind('a string', (value) => typeof value === 'string'),
-  prefix: kind('a string', (value) => typeof value === 'string'),
+  url: valueThat('a string', (value) => typeof value === 'string'),
+  prefix: valueThat('a string', (value) => typeof value === 'string'),
   ...LOCAL_FALLBACK_OPTIONS,
 };
 
