@@ -8,7 +8,7 @@ import { report } from './harness.ts';
 /** Plain Node with what a deployment usually adds: an API key, a rate limit, a listener and Prometheus. */
 const router = benchRouter({
   authenticate: apiKeys([{ id: 'bench', key: 'bench-key-0123456789' }]),
-  rateLimits: { requestsPerMinute: 1e9, tokensPerMinute: 1e12 },
+  rateLimits: { default: { requestsPerMinute: 1e9, tokensPerMinute: 1e12 } },
 });
 let tokens = 0;
 router.on('result', ({ usage }) => {

@@ -10,7 +10,7 @@ const TABLES = ['options', 'config'].map((folder) => fileURLToPath(new URL(`../.
 
 /** The options of a router, by what they are about. One that is not here goes with the one above it in the table. */
 const GROUPS: Readonly<Record<string, readonly (keyof typeof ROUTER)[]>> = {
-  'Providers and models': ['providers', 'models', 'catalog', 'catalogMaxAgeDays', 'aliases', 'presets', 'defaultModel'],
+  'Providers and models': ['providers', 'models', 'catalog', 'aliases', 'presets', 'defaultModel'],
   'Routing, retries and timeouts': [
     'policy',
     'selection',
@@ -25,7 +25,6 @@ const GROUPS: Readonly<Record<string, readonly (keyof typeof ROUTER)[]>> = {
     'timeouts',
     'fallback',
     'breaker',
-    'maxCooldownMs',
   ],
   'Access, limits and budgets': [
     'authenticate',

@@ -18,16 +18,17 @@ import type { Environment } from '../platform/environment.ts';
 import type { ResponsesOptions } from '../runtime/limits/responses.ts';
 import type { SpendingPolicy } from '../runtime/limits/spending.ts';
 
-/** What accounts may use in a minute, where they have no limits of their own, and what counts it. */
+/** What accounts may use in a minute, and what counts it. Accounts bring theirs as `rateLimits`. */
 export const RATE_LIMITS_OPTIONS = {
-  ...RATE_LIMITS,
+  /** For accounts, field by field where they have no limits of their own. Default: no limits. */
+  default: option.object<RateLimits>(RATE_LIMITS),
   ...TAGGED_RATE_LIMITS,
   /** What counts. Default: counters in `state`. */
   limiter: computed(option.contract<RateLimiter>('RateLimiter', 'a limiter with take and settle', ['take', 'settle'])),
 } satisfies OptionTable;
 
-/** Limits of the rate: those for accounts that have none of their own, and what counts. */
-export interface RateLimitsOptions extends RateLimits, TaggedRateLimits, OptionsOf<typeof RATE_LIMITS_OPTIONS> {}
+/** What accounts may use in a minute, and what counts it. Accounts bring theirs as `rateLimits`. */
+export interface RateLimitsOptions extends TaggedRateLimits, OptionsOf<typeof RATE_LIMITS_OPTIONS> {}
 
 /** How budgets are kept. Accounts bring theirs as `budget` and `keyBudget`. */
 export const BUDGETS = {
@@ -89,12 +90,12 @@ export function resolveLimits(
   responseCache: ResponseCacheOptions = {},
   { state, shared, environment }: LimitServices,
 ): ResolvedLimits {
-  const { limiter, ...limits } = rateLimits;
+  const { limiter, default: unlessOwn, ...tagged } = rateLimits;
   const { default: everybody, keeper, ...spending } = fill(BUDGETS, budgets);
   const { enabled, ttlSeconds, maxBytes, store } = fill(RESPONSE_CACHE, responseCache);
   const { now, wallClock } = environment;
   return {
-    rateLimits: limits,
+    rateLimits: { ...unlessOwn, ...tagged },
     limiter: limiter ?? stateRateLimiter(state, wallClock),
     spending: { everybody, ...spending },
     responses: {

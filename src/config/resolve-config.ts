@@ -7,7 +7,7 @@ import { ledgerProblems, resolveLedger } from './ledger.ts';
 import { fill, type ResolvedOf, sameOption } from '../options/option.ts';
 import { ROUTER, ROUTER_OPTIONS, type RouterConfig } from './router.ts';
 import { FIXED_REQUEST_LIMITS, type RequestLimits } from '../options/limits.ts';
-import { breakerPolicy } from '../core/fallback/breaker.ts';
+import { DEFAULT_BREAKER_POLICY, NEVER_OPENS } from '../core/fallback/breaker.ts';
 import { hangDetectionPolicy } from '../core/selection/adaptive/hang-detection.ts';
 import { hedgePolicy } from '../core/selection/adaptive/hedge.ts';
 import { pacerPolicy } from '../core/selection/adaptive/pacer.ts';
@@ -82,16 +82,7 @@ export function resolveConfig(
     NO_FACTS,
     faults,
   );
-  const {
-    breaker,
-    maxCooldownMs,
-    rateLimits,
-    budgets,
-    responseCache,
-    allowAnonymous: _,
-    tuning,
-    ...filled
-  } = fill(ROUTER, config);
+  const { breaker, rateLimits, budgets, responseCache, allowAnonymous: _, tuning, ...filled } = fill(ROUTER, config);
   const adaptive = adaptivePolicy(tuning);
   const pacer = filled.pacer && pacerPolicy(tuning);
   const limits = requestLimits(filled.limits);
@@ -107,8 +98,8 @@ export function resolveConfig(
     serverTools: config.serverTools ?? lists.serverTools(),
     ...anonymousCallers(config),
     health: {
-      breaker: breakerPolicy(breaker),
-      maxCooldownMs,
+      breaker: { ...DEFAULT_BREAKER_POLICY, ...(breaker ? {} : NEVER_OPENS) },
+      maxCooldownMs: MAX_COOLDOWN_MS,
       forgetting: adaptive,
       refusalMs: pacer === false ? undefined : pacer.refusalMs,
     },
@@ -185,6 +176,9 @@ function fixedProblems(given: RouterConfig, running: RunningConfig | undefined):
     (path) => ({ path, problem: 'cannot change while the router runs: leave it out, or make a new router' }),
   );
 }
+
+/** Longest cooldown, whatever a provider requires: one that asks for more is tried once an hour, and may be back. */
+const MAX_COOLDOWN_MS = 3_600_000;
 
 /** Bytes of heap for each request: an open stream has about 40 kB, one that begins twice as much. */
 const HEAP_PER_REQUEST = 128 * 1_024;

@@ -18,7 +18,6 @@ import type { AnonymousCallers } from '../contracts/authenticate.ts';
 type Reshaped =
   | 'catalog'
   | 'breaker'
-  | 'maxCooldownMs'
   | 'pacer'
   | 'hangDetection'
   | 'hedge'

@@ -32,14 +32,7 @@ import { STATE_STORE, STREAMS, type StreamsOptions } from './streams.ts';
 import { LEDGER, type LedgerOptions } from './ledger.ts';
 import { PLUGIN_DEFAULT, type PluginDefault, ROUTING_POLICY, type RoutingPolicy } from '../options/accounts.ts';
 import { SELECTION, type SelectionPolicy, TUNING, type Tuning } from '../options/selection.ts';
-import {
-  BREAKER,
-  type BreakerOptions,
-  FALLBACK,
-  type FallbackPolicy,
-  TIMEOUTS,
-  type Timeouts,
-} from '../options/fallback.ts';
+import { FALLBACK, type FallbackPolicy, TIMEOUTS, type Timeouts } from '../options/fallback.ts';
 import { BRANDS, CORS, type Cors, KEEP_ALIVE, type KeepAlive, NETWORK, type NetworkOptions } from '../options/http.ts';
 import { MODEL_INFO, type ModelInfo } from '../options/model-info.ts';
 import { type DeclaredRequestLimits, REQUEST_LIMITS } from '../options/limits.ts';
@@ -202,15 +195,11 @@ export const ROUTER = {
   /**
    * Facts about the vendors' models from external sources: prices, limits, abilities. The parsed JSON of a lock file
    * that `npx signalbox catalog refresh` wrote, facts from `signalbox/catalog`, or several, of which the first that has
-   * a field is used. What is declared here or at the providers takes precedence. Default: the lock file
-   * `signalbox.catalog.json` of the working directory, if there is one; `[]` for none.
+   * a field is used. What is declared here or at the providers takes precedence. Facts of a source that are older than 30
+   * days make a `warning` with the code `catalog_stale`. Default: the lock file `signalbox.catalog.json` of the working
+   * directory, if there is one; `[]` for none.
    */
   catalog: computed(option.unknown<CatalogInput | readonly CatalogInput[]>('CatalogInput | CatalogInput[]')),
-  /** Age from which facts of a source make a `warning` with the code `catalog_stale`. Default 30. */
-  catalogMaxAgeDays: option.number(
-    { says: 'must be a number of days', least: 0, isEndless: true },
-    { default: 30, unit: 'days' },
-  ),
   /**
    * Names of your own for a model, for a list of models to fall back through, for models that share its requests:
    * `{ split: [{ model, weight: 95 }, { model, weight: 5 }], by: 'session' }`, or for a model whose requests are copied
@@ -265,8 +254,11 @@ export const ROUTER = {
   timeouts: option.section<Timeouts>(TIMEOUTS),
   /** Limits of the attempts for one request. */
   fallback: option.section<FallbackPolicy>(FALLBACK),
-  /** When the circuit breaker of an endpoint opens, and for how long. */
-  breaker: option.section<BreakerOptions>(BREAKER),
+  /**
+   * Whether an endpoint whose calls fail far more often than they usually do is no longer called for a while. Default
+   * true.
+   */
+  breaker: option.boolean({ default: true }),
   /** Choices about the selection of endpoints. */
   selection: option.section<SelectionPolicy>(SELECTION),
   /**
@@ -288,8 +280,6 @@ export const ROUTER = {
    * changed by measuring again. Unstable: a later version may rename or drop any of it.
    */
   tuning: option.section<Tuning>(TUNING),
-  /** Longest cooldown of an endpoint, whatever its provider requires. Default 3,600,000 (1 hour). */
-  maxCooldownMs: option.ms({ default: 3_600_000 }),
   /** Time without a request after which a session sticks to its endpoint no more. Default 600,000. */
   stickyTtlMs: option.ms({ default: 600_000 }),
   /**

@@ -21,9 +21,10 @@ export const STREAMS = {
    * resumes it within this time gets all of it; with 0, it is cancelled when its client disconnects. Default 0.
    */
   leaveAfterMs: option.ms({ default: 0 }),
-  /** Bytes of one stream. A longer one goes on without being kept. Default 4,000,000. */
-  maxBytes: option.integer(1, { default: 4_000_000 }),
-  /** Bytes of all streams that one instance keeps. The oldest that have ended go first. Default 64,000,000. */
+  /**
+   * Bytes of all streams that one instance keeps. The oldest that have ended go first. One stream may have a sixteenth of
+   * them; a longer one goes on without being kept. Default 64,000,000.
+   */
   maxTotalBytes: option.integer(1, { default: 64_000_000 }),
 } satisfies OptionTable;
 

@@ -1,4 +1,4 @@
-/** The options of fallback, circuit breakers and timeouts. */
+/** The options of fallback and timeouts. */
 import { option, type OptionTable, type ResolvedOf } from './option.ts';
 
 /** What may follow when a stream breaks after its first token. */
@@ -13,11 +13,6 @@ export const FALLBACK = {
    * is tried. Default 3.
    */
   triesPerEndpoint: option.integer(1, { default: 3 }),
-  /**
-   * Wait before the first repetition at the same endpoint, and up to a hundredth more; doubles with each, up to 8 seconds.
-   * Default 500.
-   */
-  backoffMs: option.ms({ default: 500 }),
   /**
    * Longest wait before a repetition, in milliseconds; when a provider requires more, there is none. Also the time for
    * which a request waits in all where its calls are held back because nearly all of them fail. Default 2,000.
@@ -34,21 +29,6 @@ export const FALLBACK = {
 
 /** Limits of the attempts for one request. There is no other place where anything is retried. */
 export interface FallbackPolicy extends ResolvedOf<typeof FALLBACK> {}
-
-/** When the circuit breaker of an endpoint opens, and for how long. */
-export const BREAKER = {
-  /**
-   * How many times as likely its latest outcomes must be of an endpoint that is down, and answers less than one call in
-   * 50, as of this one as it usually is. With the default, three failures in a row open it where it usually succeeds,
-   * and about twelve where a third of its calls fails. `Infinity`: failures never open it. Default 1,000,000.
-   */
-  odds: option.number({ says: 'must be a number of at least 2', least: 2, isEndless: true }, { default: 1_000_000 }),
-  /** Milliseconds of the first opening; each further one lasts a fifth longer, up to 30 seconds. Default 2,500. */
-  openMs: option.ms({ default: 2_500 }),
-} satisfies OptionTable;
-
-/** When the circuit breaker of an endpoint opens, and for how long. */
-export interface BreakerOptions extends ResolvedOf<typeof BREAKER> {}
 
 /** How long the router waits for providers, plugins and server tools. */
 export const TIMEOUTS = {

@@ -12,12 +12,14 @@ import type {
   LanguageModelV4,
 } from '@ai-sdk/provider';
 import { aboutAnswer, adjustmentsOf, contentOf, finishReasonOf, usageOf } from '../formats/ai-sdk/from-chat.ts';
+import { serverToolNames, type ServerToolNames } from '../formats/ai-sdk/server-tools.ts';
 import type { CallWarning, LanguageCall, ProviderOptions, SpecVersion } from '../formats/ai-sdk/spec.ts';
 import { StreamParts } from '../formats/ai-sdk/stream-parts.ts';
 import { chatRequestOf, UnsupportedCall } from '../formats/ai-sdk/to-chat.ts';
 import type { ChatFields } from '../protocol/chat-request.ts';
 import type { ChatChunk } from '../protocol/chunk.ts';
 import { RouterError } from '../protocol/router-error.ts';
+import type { ChatStreamSource, StreamItem } from '../runtime/chat/chat-stream.ts';
 import type { CallOptions, Router } from './router.ts';
 
 /** Language models by the version of the SDK's interface. */
@@ -142,6 +144,8 @@ function languageModelOf({ router, version, call }: Caller, modelId: string): ob
     const { request, warnings } = chatRequestOf(modelId, options, version);
     return { request, warnings, callOptions: { ...call, signal: options.abortSignal, metadata: true } };
   };
+  const namesOf = ({ tools }: LanguageCall): ServerToolNames =>
+    serverToolNames(tools, router.internals.services.registry.serverTools);
   return {
     specificationVersion: version,
     provider: PROVIDER,
@@ -155,7 +159,7 @@ function languageModelOf({ router, version, call }: Caller, modelId: string): ob
         const [choice] = result.choices;
         let sources = 0;
         return {
-          content: choice === undefined ? [] : contentOf(choice, version, () => String(++sources)),
+          content: choice === undefined ? [] : contentOf(choice, version, namesOf(options), () => String(++sources)),
           finishReason: finishReasonOf(choice?.finish_reason, choice?.native_finish_reason, version),
           usage: usageOf(result.usage, version),
           providerMetadata: { [PROVIDER]: aboutAnswer(result) },
@@ -169,15 +173,25 @@ function languageModelOf({ router, version, call }: Caller, modelId: string): ob
     async doStream(options: LanguageCall) {
       try {
         const { request, warnings, callOptions } = begin(options);
-        const stop = new AbortController();
-        const signal =
-          callOptions.signal === undefined ? stop.signal : AbortSignal.any([callOptions.signal, stop.signal]);
-        const chunks = router.stream(request, { ...callOptions, signal })[Symbol.asyncIterator]();
+        const opened = await router.open({ ...request, stream: true }, callOptions);
+        if (opened.type !== 'stream') throw new RangeError('a streamed request is answered by a stream');
+        const { stream: source } = opened;
         // Who asks for a stream learns of a failure before it as an error of the call, which the SDK may repeat.
-        const first = await chunks.next();
-        const { includeRawChunks = false } = options;
-        const streaming = { version, warnings, modelId, stop, includeRawChunks };
-        return { stream: streamOf(chunks, first, streaming), response: { headers: {} } };
+        const first: StreamItem[] = [];
+        for (let items = await source.next(); items !== undefined; items = await source.next()) {
+          first.push(...items);
+          if (source.committed) break;
+        }
+        const adjusted = adjustmentsOf({ router_metadata: source.execution.metadata('answered') });
+        const streaming = {
+          version,
+          modelId,
+          first,
+          names: namesOf(options),
+          warnings: [...warnings, ...adjusted],
+          includeRawChunks: options.includeRawChunks ?? false,
+        };
+        return { stream: streamOf(source, streaming), response: { headers: {} } };
       } catch (error) {
         throw sdkErrorOf(error, modelId);
       }
@@ -187,70 +201,77 @@ function languageModelOf({ router, version, call }: Caller, modelId: string): ob
 
 interface Streaming {
   readonly version: SpecVersion;
-  readonly warnings: readonly CallWarning[];
   readonly modelId: string;
-  readonly stop: AbortController;
+  /** What was read before the stream was given to the program. */
+  readonly first: readonly StreamItem[];
+  readonly names: ServerToolNames;
+  readonly warnings: readonly CallWarning[];
   readonly includeRawChunks: boolean;
 }
 
-/** The parts of a stream. A failure in it is its last part, as the SDK wants it. */
+/** The parts of a stream. One that breaks ends with its failure and, unless the program itself has ended it, with what was decided. */
 function streamOf(
-  chunks: AsyncIterator<ChatChunk>,
-  first: IteratorResult<ChatChunk>,
-  { version, warnings, modelId, stop, includeRawChunks }: Streaming,
+  source: ChatStreamSource,
+  { version, warnings, modelId, names, first, includeRawChunks }: Streaming,
 ): ReadableStream<object> {
-  const parts = new StreamParts(version);
-  let next: IteratorResult<ChatChunk> | undefined = first;
-  let last: ChatChunk | undefined;
+  const parts = new StreamParts(version, names);
+  let next: readonly StreamItem[] | undefined = first;
+  let last: ChatChunk = source.envelope.text('');
   let reason: Parameters<typeof finishReasonOf>[0];
   let native: string | null = null;
-  const finish = (controller: ReadableStreamDefaultController<object>): void => {
-    for (const part of parts.end()) controller.enqueue(part);
+  const finish = (
+    controller: ReadableStreamDefaultController<object>,
+    about: Parameters<typeof aboutAnswer>[0],
+  ): void => {
     controller.enqueue({
       type: 'finish',
       finishReason: finishReasonOf(reason, native, version),
-      usage: usageOf(last?.usage, version),
-      providerMetadata: { [PROVIDER]: last === undefined ? {} : aboutAnswer(last) },
+      usage: usageOf(last.usage, version),
+      providerMetadata: { [PROVIDER]: aboutAnswer(about) },
     });
     controller.close();
+  };
+  const push = (controller: ReadableStreamDefaultController<object>, chunk: ChatChunk): number => {
+    last = chunk;
+    const choice = chunk.choices.find(({ index }) => index === 0);
+    if (choice?.finish_reason != null) {
+      reason = choice.finish_reason;
+      native = choice.native_finish_reason;
+    }
+    const made = parts.push(chunk);
+    if (includeRawChunks) controller.enqueue({ type: 'raw', rawValue: chunk });
+    for (const part of made) controller.enqueue(part);
+    return made.length + Number(includeRawChunks);
   };
   return new ReadableStream<object>(
     {
       start(controller) {
         controller.enqueue({ type: 'stream-start', warnings });
-        if (first.done !== true) controller.enqueue({ type: 'response-metadata', ...responseOf(first.value) });
+        controller.enqueue({ type: 'response-metadata', ...responseOf(last) });
       },
       async pull(controller) {
         try {
           // A chunk without parts, such as the one of usage, must not end the reading: it goes on until there is one.
           for (let made = 0; made === 0;) {
-            const { done, value } = next ?? (await chunks.next());
+            const items = next ?? (await source.next());
             next = undefined;
-            if (done === true) return finish(controller);
-            last = value;
-            if (includeRawChunks) {
-              controller.enqueue({ type: 'raw', rawValue: value });
-              made += 1;
+            if (items === undefined) {
+              for (const part of parts.end()) controller.enqueue(part);
+              return finish(controller, last);
             }
-            const choice = value.choices.find(({ index }) => index === 0);
-            if (choice?.finish_reason != null) {
-              reason = choice.finish_reason;
-              native = choice.native_finish_reason;
-            }
-            for (const part of parts.push(value)) {
-              controller.enqueue(part);
-              made += 1;
+            for (const item of items) {
+              if (typeof item === 'string') made += push(controller, source.envelope.text(item));
+              else if (!('type' in item)) made += push(controller, item);
             }
           }
         } catch (error) {
           controller.enqueue({ type: 'error', error: sdkErrorOf(error, modelId) });
-          controller.close();
+          if (!RouterError.isInstance(error)) return controller.close();
+          reason = 'error';
+          finish(controller, { ...last, router_metadata: source.execution.metadata('failed') });
         }
       },
-      async cancel() {
-        stop.abort();
-        await chunks.return?.();
-      },
+      cancel: () => source.cancel(),
     },
     { highWaterMark: 0 },
   );

@@ -226,9 +226,9 @@ function notifyAtStart({ config, services }: RouterVersion, copies: number): voi
     const unknown = unknownProviders(lists, services.facts.catalog);
     for (const sentence of unknown) warn(events, { code: 'unknown_provider', message: `${place}: ${sentence}` });
   }
-  const { catalog, catalogMaxAgeDays, providers } = config;
+  const { catalog, providers } = config;
   const slugs = providers.map(({ slug, vendor = slug }) => vendor);
-  for (const source of staleSources(catalog, slugs, environment.wallClock(), catalogMaxAgeDays)) {
+  for (const source of staleSources(catalog, slugs, environment.wallClock())) {
     warn(events, {
       code: 'catalog_stale',
       message: `Prices and limits from ${source} may have changed; run "npx signalbox catalog refresh"`,

@@ -100,7 +100,7 @@ describe('a request that is refused', () => {
   it('by a rule, or because it comes too soon, is recorded too, and an in-process one as well', async () => {
     const router = guarded({
       rules: [{ id: 'no-mars', when: { metadata: { planet: ['mars'] } }, deny: 'Not there' }],
-      rateLimits: { requestsPerMinute: 1 },
+      rateLimits: { default: { requestsPerMinute: 1 } },
     });
     const refuse = async (body: object): Promise<void> => {
       await router.chat(body as never, { account: { id: 'ada' } }).catch((error: unknown) => {

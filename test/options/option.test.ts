@@ -100,7 +100,7 @@ describe('a resolved configuration', () => {
     const { fallback, batches, usage, health } = resolveConfig({
       providers: [instant()],
       catalog: [],
-      fallback: { maxAttempts: 3, backoffMs: 1 },
+      fallback: { maxAttempts: 3, maxWaitMs: 1 },
       limits: { concurrentRequests: 21 },
       batches: { limits: { perBatch: 1 } },
       responseCache: { ttlSeconds: 5 },
@@ -108,12 +108,13 @@ describe('a resolved configuration', () => {
     expect(fallback).toEqual({
       maxAttempts: 3,
       triesPerEndpoint: 3,
-      backoffMs: 1,
-      maxWaitMs: 2_000,
+      maxWaitMs: 1,
       afterFirstToken: 'error',
     });
     expect(batches.limits).toMatchObject({ perBatch: 1, perProvider: 16, keepFree: 10 });
     expect(usage.responses).toMatchObject({ policy: { enabled: false, ttlSeconds: 5 }, maxEntryBytes: 1_000_000 });
     expect(health).toMatchObject({ maxCooldownMs: 3_600_000, breaker: { odds: 1_000_000 } });
+    const off = resolveConfig({ providers: [instant()], catalog: [], breaker: false });
+    expect(off.health.breaker).toMatchObject({ odds: Infinity, openMs: 2_500 });
   });
 });

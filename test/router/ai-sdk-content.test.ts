@@ -70,45 +70,102 @@ describe('content of the AI SDK through the router', () => {
     await router.close();
   });
 
-  it.each(VERSIONS)('runs tools of the router inside the answer (%s)', async (specification) => {
-    const reply: Reply = ({ messages, tools }) => {
+  describe('tools that the router runs', () => {
+    const callsFirst: Reply = ({ messages, tools }) => {
       const last = (messages as readonly { readonly role: string }[]).at(-1);
       if (last?.role === 'tool') return [{ content: 'Noon.' }];
-      const [
-        {
-          function: { name },
-        },
-      ] = tools as [{ readonly function: { readonly name: string } }];
+      const { name } = (tools as [{ readonly function: { readonly name: string } }])[0].function;
       return [{ tool_calls: [{ index: 0, id: 'call_1', type: 'function', function: { name, arguments: '{}' } }] }];
     };
-    await withDeltas(reply, async (router, upstream) => {
-      const model = aiSdkProvider(router, { specification })('acme/one') as LanguageModel;
-      const clock = tool({
+    const serverTool = (id: `signalbox.${string}`, args: Record<string, unknown> = {}) =>
+      tool({
         type: 'provider',
         isProviderExecuted: true,
-        id: 'signalbox.datetime',
-        args: { timezone: 'UTC' },
+        id,
+        args,
         inputSchema: jsonSchema<object>({ type: 'object' }),
         outputSchema: jsonSchema({}),
       });
-      const options = { model, tools: { clock }, prompt: 'What time is it?', maxRetries: 0 };
-      expect((await generateText(options)).text).toBe('Noon.');
-      expect(upstream.requests).toHaveLength(2);
-      expect(await streamText(options).text).toBe('Noon.');
-      expect(upstream.requests).toHaveLength(4);
-      // The SDK looks for a forced call among the parts of the answer, which has none of what the router ran.
-      await aiSdkProvider(router)('acme/one').doGenerate({
-        prompt: [{ role: 'user', content: [{ type: 'text', text: 'What time is it?' }] }],
-        tools: [{ type: 'provider', id: 'signalbox.datetime', name: 'clock', args: {} }],
-        toolChoice: { type: 'tool', toolName: 'clock' },
+
+    it.each(VERSIONS)('are calls and results by the name that the program gave them (%s)', async (specification) => {
+      await withDeltas(callsFirst, async (router, upstream) => {
+        const model = aiSdkProvider(router, { specification })('acme/one') as LanguageModel;
+        const options = {
+          model,
+          tools: { clock: serverTool('signalbox.datetime', { timezone: 'UTC' }) },
+          toolChoice: { type: 'tool', toolName: 'clock' },
+          prompt: 'What time is it?',
+          maxRetries: 0,
+        } as const;
+        const whole = await generateText(options);
+        const streamed = streamText(options);
+        await streamed.consumeStream();
+        for (const { text, content } of [whole, { text: await streamed.text, content: await streamed.content }]) {
+          expect(text).toBe('Noon.');
+          expect(content).toMatchObject([
+            { type: 'tool-call', toolCallId: 'call_1', toolName: 'clock', input: {}, providerExecuted: true },
+            { type: 'tool-result', toolCallId: 'call_1', toolName: 'clock', output: { timezone: 'UTC' } },
+            { type: 'text', text: 'Noon.' },
+          ]);
+          expect(content.some((part) => 'dynamic' in part && part.dynamic === true)).toBe(false);
+        }
+        expect(upstream.requests).toHaveLength(4);
+        for (const index of [0, 2]) {
+          const choice = { type: 'function', function: { name: 'datetime' } };
+          expect(upstream.requests[index]?.body['tool_choice']).toEqual(choice);
+        }
+        const next = [...(await streamed.response).messages, { role: 'user' as const, content: 'And now?' }];
+        await generateText({ model, tools: options.tools, messages: [{ role: 'user', content: 'Hi' }, ...next] });
+        expect(upstream.requests[4]?.body['messages']).toMatchObject([
+          { role: 'user' },
+          { role: 'assistant', tool_calls: [{ id: 'call_1', function: { name: 'datetime' } }] },
+          { role: 'tool', tool_call_id: 'call_1' },
+          { role: 'assistant', content: 'Noon.' },
+          { role: 'user', content: 'And now?' },
+        ]);
       });
-      const { tools, tool_choice: choice } = upstream.requests[4]?.body ?? {};
-      const [
-        {
-          function: { name },
+    });
+
+    it('are found where a name of theirs is taken or made of their options', async () => {
+      await withDeltas(
+        ({ messages, tools }) => {
+          if ((messages as readonly { readonly role: string }[]).at(-1)?.role === 'tool') return [{ content: 'Done.' }];
+          const names = (tools as { readonly function: { readonly name: string } }[]).map((one) => one.function.name);
+          const called = names.filter((name) => name !== 'datetime');
+          return [
+            {
+              tool_calls: called.map((name, index) => ({
+                index,
+                id: `call_${index}`,
+                type: 'function',
+                function: { name, arguments: '{}' },
+              })),
+            },
+          ];
         },
-      ] = tools as [{ readonly function: { readonly name: string } }];
-      expect(choice).toEqual({ type: 'function', function: { name } });
+        async (router) => {
+          const { content } = await generateText({
+            model: aiSdkProvider(router)('acme/one'),
+            tools: {
+              datetime: tool({ inputSchema: jsonSchema<object>({ type: 'object' }) }),
+              clock: serverTool('signalbox.datetime'),
+              reviewer: serverTool('signalbox.advisor', { name: 'strict' }),
+              critic: serverTool('signalbox.advisor', { name: 'kind' }),
+            },
+            prompt: 'Hi',
+          });
+          expect(content.flatMap((part) => (part.type === 'tool-call' ? [part.toolName] : []))).toEqual([
+            'clock',
+            'reviewer',
+            'critic',
+          ]);
+          // An advisor without a prompt says what is wrong: that is no result.
+          expect(content.flatMap((part) => (part.type === 'tool-error' ? [part.toolName] : []))).toEqual([
+            'reviewer',
+            'critic',
+          ]);
+        },
+      );
     });
   });
 
@@ -147,13 +204,18 @@ describe('content of the AI SDK through the router', () => {
     );
   });
 
-  it('warns of what was changed for the endpoint that answered', async () => {
+  it('warns of what was changed for the endpoint that answered, streamed and not', async () => {
     await using upstream = await startUpstream(messagesProvider);
     const router = createRouter({
       providers: [anthropic({ baseURL: upstream.baseURL, apiKey: 'k', models: { 'acme/one': {} } })],
     });
-    const { warnings } = await generateText({ model: aiSdkProvider(router)('acme/one'), prompt: 'Hi', seed: 7 });
-    expect(warnings).toEqual([{ type: 'other', message: expect.stringMatching(/^seed was left out/) }]);
+    const options = { model: aiSdkProvider(router)('acme/one'), prompt: 'Hi', seed: 7 };
+    const expected = [{ type: 'other', message: expect.stringMatching(/^seed was left out/) }];
+    expect((await generateText(options)).warnings).toEqual(expected);
+    expect(await streamText(options).warnings).toEqual(expected);
+    // A stream that shows the body for its provider before an answer waits for one all the same.
+    const debug = { echo_upstream_body: true };
+    expect(await streamText({ ...options, providerOptions: { signalbox: { debug } } }).warnings).toEqual(expected);
     await router.close();
   });
 

@@ -113,15 +113,20 @@ describe('errors of the router as those of the AI SDK', () => {
     const models = { 'acme/one': {} };
     const router = createRouter({ providers: [openaiCompatible({ slug: 'acme', baseURL: upstream.baseURL, models })] });
     const failed: unknown[] = [];
-    const { fullStream } = streamText({
+    const streamed = streamText({
       model: aiSdkProvider(router)('acme/one'),
       prompt: 'Hi',
       onError: ({ error }) => void failed.push(error),
     });
     const kinds: string[] = [];
-    for await (const { type } of fullStream) kinds.push(type);
+    for await (const { type } of streamed.fullStream) kinds.push(type);
     expect(kinds).toEqual(expect.arrayContaining(['text-delta', 'error']));
     expect(apiError(failed[0]).statusCode).toBe(502);
+    expect([await streamed.text, await streamed.finishReason]).toEqual(['Hel', 'error']);
+    expect((await streamed.providerMetadata)?.['signalbox']).toMatchObject({
+      model: 'acme/one',
+      routerMetadata: { attempts: [{ provider: 'acme', status: 502 }] },
+    });
     await router.close();
   });
 

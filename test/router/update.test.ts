@@ -147,13 +147,13 @@ describe('a configuration that changes while the router runs', () => {
   });
 
   it('keeps rate limits', async () => {
-    const limits = { rateLimits: { requestsPerMinute: 3 } };
+    const limits = { rateLimits: { default: { requestsPerMinute: 3 } } };
     const both = { providers: [providerAt('one', one), providerAt('two', two)], aliases: { fast: 'one/model' } };
     const router = createRouter({ ...both, ...limits });
     await textOf(router);
     router.update({ ...both, ...limits, aliases: { fast: 'two/model' } });
     await textOf(router);
-    router.update({ ...both, ...limits, rateLimits: { requestsPerMinute: 2 } });
+    router.update({ ...both, ...limits, rateLimits: { default: { requestsPerMinute: 2 } } });
     await expect(router.chat({ ...HELLO, model: 'one/model' })).rejects.toMatchObject({ status: 429 });
     await router.close();
   });

@@ -1,3 +1,4 @@
+import { withConstants } from '../support/constants.ts';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { LONG_MS, askAndWait, benchOf, metadataOf } from '../support/driving.ts';
@@ -170,9 +171,9 @@ describe('the attempts of a request over random faults', () => {
           const providers = list.map((behaves, index) => [`p${index}`, { behaves }] as const);
           const bench = benchOf(Object.fromEntries(providers), {
             seed: chance,
-            maxCooldownMs,
             fallback: { triesPerEndpoint: 3 },
           });
+          withConstants(bench.router, { health: { maxCooldownMs } });
           await askAndWait(bench, { stream: streamed });
           const { calls } = bench.stubs;
           for (const [index, call] of calls.entries()) {

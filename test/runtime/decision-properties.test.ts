@@ -6,6 +6,12 @@ import {
   type TrafficReport,
   type TrafficWorld,
 } from '../../src/entries/testing.ts';
+import {
+  lateAnswerShare,
+  type LateEnds,
+  lateEndsAfter,
+  NO_LATE_ENDS,
+} from '../../src/core/selection/adaptive/hedge.ts';
 import { createRouter } from '../../src/index.ts';
 import { condition, sceneOf } from '../support/decisions.ts';
 import { STORMS_ARE_FULL } from '../support/storms.ts';
@@ -16,8 +22,8 @@ const RUNS = STORMS_ARE_FULL ? 30 : 2;
 const EAGER = { tuning: { hedgeAfter: 1.1 } };
 /** What hedges may cost of what answers cost. */
 const SHARE = 0.012;
-/** Ends of calls that say nothing of how often their endpoint fails. */
-const NO_FAULT: ReadonlySet<string> = new Set(['superseded', 'aborted', 'rate_limited']);
+/** Ends of calls that their endpoint has no part in. */
+const ENDED_HERE: ReadonlySet<string> = new Set(['superseded', 'aborted']);
 /** Sums of nano-dollars are this exact. */
 const ROUNDING_USD = 1e-12;
 
@@ -56,11 +62,9 @@ interface Seen {
   readonly providers: ReadonlySet<string>;
   /** Requests that got a further call after their answer had begun. */
   readonly late: readonly string[];
-  /** US dollars for cancelled calls, without those of requests whose endpoint was taken for one that is out. */
-  readonly hedgedUsd: number;
   /**
-   * The most by which these ever exceeded their share of what answers had cost until then, and besides as large a share of
-   * that as calls had failed until then.
+   * The most by which these ever exceeded their share of what answers had cost until then, each counted as often as late
+   * calls of its endpoint may at least be thought to answer.
    */
   readonly overdrawnUsd: number;
   /** How often an endpoint was taken for one that is out. */
@@ -81,8 +85,9 @@ async function simulated(given: TrafficWorld, options: Partial<Options> = {}, pr
   let hedgedUsd = 0;
   let answersUsd = 0;
   let overdrawnUsd = -Infinity;
-  let calls = 0;
-  let failures = 0;
+  const lateEnds = new Map<string, LateEnds>();
+  /** Endpoints beside whose calls another one was made, by request. */
+  const hedged = new Map<string, string>();
   const report = await simulateTraffic(given, (setup) => {
     const router = createRouter({ on: { warning: () => {} }, ...setup, ...options });
     router.on('health', (event) => {
@@ -93,17 +98,22 @@ async function simulated(given: TrafficWorld, options: Partial<Options> = {}, pr
       out.add(event.endpoint);
       for (const [id, endpoint] of askedFirst) if (endpoint === event.endpoint) besideSilent.add(id);
     });
-    router.on('attempt', ({ request, usage, failure, givenUpCost = 0 }) => {
-      calls += 1;
-      if (failure !== undefined && !NO_FAULT.has(failure.kind)) failures += 1;
+    router.on('attempt', ({ request, endpoint, usage, failure, givenUpCost = 0 }) => {
+      const endsOf = (id: string): LateEnds => lateEnds.get(id) ?? NO_LATE_ENDS;
+      // Each failure as if its call had been late, which nobody outside can see.
+      const isFault = failure !== undefined && !ENDED_HERE.has(failure.kind);
+      if (isFault) lateEnds.set(endpoint, lateEndsAfter(endsOf(endpoint), 'failed'));
       answersUsd += usage?.cost ?? 0;
-      if (!besideSilent.has(request.id)) hedgedUsd += givenUpCost;
-      overdrawnUsd = Math.max(overdrawnUsd, hedgedUsd - (SHARE + failures / calls) * answersUsd);
+      const late = hedged.get(request.id) ?? endpoint;
+      if (!besideSilent.has(request.id)) hedgedUsd += givenUpCost * lateAnswerShare(endsOf(late));
+      overdrawnUsd = Math.max(overdrawnUsd, hedgedUsd - SHARE * answersUsd);
     });
     router.on('attempt_start', ({ request, hedge, provider, endpoint }) => {
       providers.add(provider);
-      if (hedge === true) askedFirst.delete(request.id);
-      else {
+      if (hedge === true) {
+        hedged.set(request.id, askedFirst.get(request.id) ?? endpoint);
+        askedFirst.delete(request.id);
+      } else {
         askedFirst.set(request.id, endpoint);
         if (out.has(endpoint)) besideSilent.add(request.id);
         else besideSilent.delete(request.id);
@@ -122,7 +132,7 @@ async function simulated(given: TrafficWorld, options: Partial<Options> = {}, pr
       },
     };
   });
-  return { report, hedges, providers, late, hedgedUsd, overdrawnUsd, alarms };
+  return { report, hedges, providers, late, overdrawnUsd, alarms };
 }
 
 describe('in whatever world', () => {
@@ -158,7 +168,7 @@ describe('in whatever world', () => {
     );
   });
 
-  it('hedges never cost more than their share of what answers have cost and the measured share of failures, but for those beside silent endpoints', async () => {
+  it('hedges never cost more than their share of what answers have cost, but for those beside endpoints that are silent or whose late calls fail', async () => {
     const strategy = fc.constantFrom('adaptive' as const, 'balanced' as const);
     const sort = fc.constantFrom({}, { sort: 'price' as const }, { sort: 'latency' as const });
     await fc.assert(

@@ -102,7 +102,6 @@ async function benchAfter(
   const bench = benchOf(Object.fromEntries(providers), {
     seed,
     aliases: { either: ['acme/two', 'acme/one'] },
-    breaker: {},
     timeouts: TIMEOUTS,
   });
   for (const [afterMs, asked] of past) {

@@ -163,13 +163,6 @@ describe('facts of an old source', () => {
     expect(routerWith({ providers: [openai({ apiKey: 'sk-test' })], catalog: LOCK }).warnings).toEqual([]);
   });
 
-  it('are old from the configured age on', () => {
-    const ages = (catalogMaxAgeDays: number): number =>
-      routerWith({ providers, catalog: LOCK, catalogMaxAgeDays }).warnings.length;
-    expect([ages(0), ages(12), ages(91), ages(92)]).toEqual([2, 1, 1, 0]);
-    expect(() => ages(-1)).toThrow('catalogMaxAgeDays must be a number of days');
-  });
-
   it('are written to the console when nobody listens', () => {
     const written = vi.spyOn(console, 'warn').mockImplementation(() => {});
     createRouter({ providers, catalog: LOCK, environment: fakeEnvironment() });

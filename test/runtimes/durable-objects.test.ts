@@ -50,7 +50,7 @@ const WORKER = `
     providers: [simulated()],
     state: durableObjectStore({ namespace: env.STATE, timeoutMs: 10_000 }),
     authenticate: apiKeys([{ key: 'one-key-of-a-test-0001', id: 'ada' }]),
-    rateLimits: { requestsPerMinute: 2 },
+    rateLimits: { default: { requestsPerMinute: 2 } },
   });
   const handler = fetchRouter(router, { basePath: '/v1' });
   export default { fetch: (request) => handler(request) };

@@ -11,7 +11,6 @@ export const FAILURE_KINDS = Object.keys(FAILURE_RULES) as FailureKind[];
 export const FALLBACK_POLICY: FallbackPolicy = {
   maxAttempts: 8,
   triesPerEndpoint: 3,
-  backoffMs: 500,
   maxWaitMs: 2_000,
   afterFirstToken: 'error',
 };

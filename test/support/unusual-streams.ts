@@ -90,7 +90,7 @@ export async function startUnusualUpstream(): Promise<UnusualUpstream> {
     ],
     allowAnonymous: true,
     fallback: { triesPerEndpoint: 1 },
-    breaker: { odds: Infinity },
+    breaker: false,
     hangDetection: false,
     on: { warning: () => {} },
   });

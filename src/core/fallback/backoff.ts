@@ -8,8 +8,11 @@ export interface BackoffPolicy {
   readonly capMs: number;
 }
 
-/** Longest wait of a request in milliseconds: what takes longer to mend is not mended within its time. */
-export const BACKOFF_CAP_MS = 8_000;
+/**
+ * Waits of a request: half a second first, as those of clients without a router, and 8 seconds at most, because what
+ * takes longer to mend is not mended within its time.
+ */
+export const REQUEST_BACKOFF: BackoffPolicy = { baseMs: 500, capMs: 8_000 };
 
 /** How much longer a wait may be by chance, as a share of it. */
 const SPREAD = 0.01;

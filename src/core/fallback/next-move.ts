@@ -2,7 +2,7 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { FallbackPolicy } from '../../options/fallback.ts';
 import type { PlanStep, RoutePlan } from '../selection/route-plan.ts';
-import { BACKOFF_CAP_MS, backoffMs } from './backoff.ts';
+import { backoffMs, REQUEST_BACKOFF } from './backoff.ts';
 import type { Admission } from './health.ts';
 import { type AttemptFailure, FAILURE_RULES, type FailureKind } from '../../contracts/failure.ts';
 import { type Attempt, countedTries, type FailedAttempt, failedAttempts, failureAt, triesOf } from './attempt.ts';
@@ -376,8 +376,7 @@ function dueAgainMs(
   if (silent === true && answeredSince?.(step, failed.startedAt) === true) return 0;
   if (!FAILURE_RULES[kind].sameEndpoint) return undefined;
   // Whoever has waited has waited by another number.
-  const apartMs =
-    retryAfterMs ?? backoffMs({ baseMs: policy.backoffMs, capMs: BACKOFF_CAP_MS }, tries - 1, waited ? 0 : roll);
+  const apartMs = retryAfterMs ?? backoffMs(REQUEST_BACKOFF, tries - 1, waited ? 0 : roll);
   return Math.max(0, failed.endedAt + apartMs - now);
 }
 

@@ -7,13 +7,23 @@ import type {
   OutputImage,
   ResultToolCall,
 } from '../../protocol/chat-result.ts';
-import type { JsonObject, JsonValue } from '../../protocol/json.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../protocol/json.ts';
 import type { ReasoningDetail } from '../../protocol/reasoning.ts';
+import type { ServerToolNames } from './server-tools.ts';
 import type { AnswerPart, CallPart, CallWarning, Carried, ResultOfProvider, SourcePart, SpecVersion } from './spec.ts';
 import type { Usage } from '../../protocol/usage.ts';
 
-/** The parts of a response: what was thought, said, shown, cited and called. */
-export function contentOf({ message }: Choice, version: SpecVersion, nextId: () => string): readonly AnswerPart[] {
+/**
+ * The parts of a response: what was thought, said, shown, cited and called.
+ *
+ * @param names - What the program calls the tools that the router runs.
+ */
+export function contentOf(
+  { message }: Choice,
+  version: SpecVersion,
+  names: ServerToolNames,
+  nextId: () => string,
+): readonly AnswerPart[] {
   const {
     content,
     refusal,
@@ -27,7 +37,7 @@ export function contentOf({ message }: Choice, version: SpecVersion, nextId: () 
   const text = [content, refusal].filter(Boolean).join('\n');
   return [
     ...reasoningParts(reasoning, details),
-    ...(details ?? []).flatMap(serverToolParts),
+    ...(details ?? []).flatMap((detail, index) => serverToolParts(detail, index, names)),
     ...(text === '' ? [] : [{ type: 'text', text } as const]),
     ...(images ?? []).flatMap((image) => imagePart(image, version)),
     ...(audio?.data === undefined ? [] : [filePart('audio/wav', audio.data, version)]),
@@ -61,23 +71,44 @@ export function textOfDetail(detail: ReasoningDetail): string {
   return detail.type === 'reasoning.summary' ? detail.summary : '';
 }
 
-/** A tool that the router ran, as a call and its result. */
-export function serverToolParts(detail: ReasoningDetail, index: number): readonly (CallPart | ResultOfProvider)[] {
+/** A tool that the router or a provider of it ran, as a call and its result. Under a name of no tool, it is dynamic. */
+export function serverToolParts(
+  detail: ReasoningDetail,
+  index: number,
+  names: ServerToolNames,
+): readonly (CallPart | ResultOfProvider)[] {
   if (detail.type !== 'reasoning.server_tool_call') return [];
-  const { tool_name: toolName, arguments: input, result, tool_call_id: id } = detail;
-  const call = { toolCallId: id ?? `${toolName}_${index}`, toolName, providerExecuted: true, dynamic: true };
+  const { tool_name: requestedName, arguments: input, result: text, tool_call_id: id } = detail;
+  const own = names.get(requestedName);
+  const call = {
+    toolCallId: id || `${requestedName}_${index}`,
+    toolName: own ?? requestedName,
+    providerExecuted: true,
+    ...(own === undefined ? { dynamic: true } : {}),
+  };
+  const result = parsed(text);
   return [
-    { type: 'tool-call', ...call, input, ...carried({ reasoningDetails: [detail as unknown as JsonObject] }) },
-    { type: 'tool-result', ...call, result: parsed(result) },
+    {
+      type: 'tool-call',
+      ...call,
+      input: input === '' ? '{}' : input,
+      ...carried({ reasoningDetails: [detail as unknown as JsonObject] }),
+    },
+    { type: 'tool-result', ...call, result, ...(isFailure(result) ? { isError: true } : {}) },
   ];
 }
 
 function parsed(text: string): JsonValue {
   try {
-    return JSON.parse(text) as JsonValue;
+    return (JSON.parse(text) as JsonValue) ?? text;
   } catch {
     return text;
   }
+}
+
+/** What models read of a call that came to nothing. */
+function isFailure(result: JsonValue): boolean {
+  return isJsonObject(result) && result['status'] === 'error' && typeof result['error'] === 'string';
 }
 
 /** A call of one of the program's functions. */

@@ -191,7 +191,9 @@ export interface ResultOfProvider extends Carried {
   readonly type: 'tool-result';
   readonly toolCallId: string;
   readonly toolName: string;
+  /** Never null. */
   readonly result: JsonValue;
+  readonly isError?: boolean;
   readonly providerExecuted?: boolean;
   readonly dynamic?: boolean;
 }

@@ -3,6 +3,7 @@ import type { ChatChunk, ChunkChoice, ToolCallDelta } from '../../protocol/chunk
 import type { JsonObject } from '../../protocol/json.ts';
 import type { ReasoningDetail } from '../../protocol/reasoning.ts';
 import { callPart, carried, imagePart, serverToolParts, sourcePart, textOfDetail } from './from-chat.ts';
+import type { ServerToolNames } from './server-tools.ts';
 import type { SpecVersion, StreamedPart } from './spec.ts';
 import type { ToolCallExtra } from '../../protocol/tools.ts';
 
@@ -19,6 +20,7 @@ interface StreamedCall {
  */
 export class StreamParts {
   readonly #version: SpecVersion;
+  readonly #names: ServerToolNames;
   /** The open block: of text, or of one piece of reasoning with what was said of it. */
   #block: { readonly kind: 'text' | 'reasoning'; readonly id: string; readonly index?: number | undefined } | undefined;
   #details: ReasoningDetail[] = [];
@@ -26,8 +28,10 @@ export class StreamParts {
   readonly #calls = new Map<number, StreamedCall>();
   #count = 0;
 
-  constructor(version: SpecVersion) {
+  /** @param names - What the program calls the tools that the router runs. */
+  constructor(version: SpecVersion, names: ServerToolNames) {
     this.#version = version;
+    this.#names = names;
   }
 
   /** The parts of a chunk. Of several choices, the first counts: the SDK knows one. */
@@ -76,7 +80,7 @@ export class StreamParts {
   #pushDetail(detail: ReasoningDetail): readonly StreamedPart[] {
     if (detail.type === 'reasoning.server_tool_call') {
       this.#count += 1;
-      return [...this.#close(), ...serverToolParts(detail, this.#count)];
+      return [...this.#close(), ...serverToolParts(detail, this.#count, this.#names)];
     }
     const parts = [...this.#open('reasoning', detail.index)];
     this.#details.push(detail);

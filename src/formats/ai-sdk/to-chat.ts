@@ -4,7 +4,8 @@ import type { ChatRequest } from '../../protocol/chat-request.ts';
 import type { CacheControl, ContentPart } from '../../protocol/content-part.ts';
 import type { AssistantMessage, Message, ToolCall, ToolMessage } from '../../protocol/message.ts';
 import { REASONING_EFFORTS, type ReasoningDetail, type ResponseFormat } from '../../protocol/reasoning.ts';
-import type { ServerTool, Tool, ToolChoice } from '../../protocol/tools.ts';
+import type { Tool, ToolChoice } from '../../protocol/tools.ts';
+import { serverToolType } from './server-tools.ts';
 import type {
   AssistantPart,
   CallWarning,
@@ -338,10 +339,4 @@ function encodeChoice({ toolChoice: choice, tools = [] }: LanguageCall): ToolCho
   const chosen = tools.find(({ name }) => name === choice.toolName);
   const type = chosen === undefined || chosen.type === 'function' ? undefined : serverToolType(chosen.id);
   return type === undefined ? { type: 'function', function: { name: choice.toolName } } : { type };
-}
-
-/** The tool of ours that has this id, such as `signalbox.web_search`. */
-function serverToolType(id: string): ServerTool['type'] | undefined {
-  const [, name] = /^signalbox\.(\w+)$/.exec(id) ?? [];
-  return name === undefined ? undefined : `router:${name}`;
 }

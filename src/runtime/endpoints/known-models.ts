@@ -60,16 +60,14 @@ export function parseLock(text: string, file: string): object {
 
 const DAY_MS = 86_400_000;
 
-/** Sources whose facts about these vendors are older than so many days, in words. */
-export function staleSources(
-  facts: CatalogFacts,
-  slugs: readonly string[],
-  now: number,
-  maxAgeDays: number,
-): readonly string[] {
+/** Days after which facts are stale: vendors add models and change prices every few weeks. */
+const MAX_AGE_DAYS = 30;
+
+/** Sources whose facts about these vendors are stale, in words. */
+export function staleSources(facts: CatalogFacts, slugs: readonly string[], now: number): readonly string[] {
   const { origins } = onlyVendors(facts, (slug) => slugs.includes(slug));
   return origins.flatMap(({ source, date }) => {
     const days = Math.floor((now - Date.parse(date)) / DAY_MS);
-    return days > maxAgeDays ? [`${source} (${date}, ${days} days old)`] : [];
+    return days > MAX_AGE_DAYS ? [`${source} (${date}, ${days} days old)`] : [];
   });
 }

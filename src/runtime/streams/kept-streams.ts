@@ -30,6 +30,9 @@ const ALIVE_MS = 8_000;
 /** Milliseconds for which a wish to stop a stream is remembered. */
 const STOP_MS = 60_000;
 
+/** Streams that there is room for, however long they are. */
+const STREAMS_AT_LEAST = 16;
+
 /** What kept streams work with. */
 export interface KeptStreamsOptions {
   readonly store: StreamStore;
@@ -37,7 +40,7 @@ export interface KeptStreamsOptions {
   readonly ownsStore?: boolean | undefined;
   readonly keepMs: number;
   readonly leaveAfterMs: number;
-  readonly maxBytes: number;
+  /** Bytes of all streams; one may have a sixteenth of them. */
   readonly maxTotalBytes: number;
   readonly environment: Environment;
   /** Told once in a while that something could not be kept. */
@@ -108,7 +111,7 @@ export class KeptStreams {
 
   /** Bytes that are kept of one stream. */
   get maxBytes(): number {
-    return this.#options.maxBytes;
+    return this.#options.maxTotalBytes / STREAMS_AT_LEAST;
   }
 
   /** Keeps what another instance needs to go on with a stream. */
@@ -137,7 +140,7 @@ export class KeptStreams {
   }
 
   #keeper(keys: StreamKeys, format: StreamFormat, isContinued: boolean, stored = 0): StreamKeeper {
-    const { store, environment, keepMs, maxBytes } = this.#options;
+    const { store, environment, keepMs } = this.#options;
     this.#owner ??= environment.randomText(16);
     const keeper: StreamKeeper = new StreamKeeper({
       keys,
@@ -146,7 +149,7 @@ export class KeptStreams {
       store,
       environment,
       keepMs,
-      maxBytes,
+      maxBytes: this.maxBytes,
       makeRoom: (bytes) => this.#makeRoom(bytes),
       onSettled: (settled) => this.#settle(settled),
       onFailed: (error) => this.#warn(error),
@@ -237,7 +240,10 @@ export class KeptStreams {
       );
     }
     if (head.isDropped === true) {
-      throw errorOf(404, 'This stream is not kept: it has more bytes than streams.maxBytes or streams.maxTotalBytes');
+      throw errorOf(
+        404,
+        'This stream is not kept: it has more bytes than a sixteenth of streams.maxTotalBytes, or others took its place',
+      );
     }
     return [keys, head];
   }

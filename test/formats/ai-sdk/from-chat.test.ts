@@ -1,6 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { aboutAnswer, contentOf, finishReasonOf, usageOf } from '../../../src/formats/ai-sdk/from-chat.ts';
+import {
+  aboutAnswer,
+  contentOf,
+  finishReasonOf,
+  serverToolParts,
+  usageOf,
+} from '../../../src/formats/ai-sdk/from-chat.ts';
 import type { Choice } from '../../../src/protocol/chat-result.ts';
+import type { ReasoningDetail } from '../../../src/protocol/reasoning.ts';
 
 /** The parts of a message, as version 4 has them unless another is named. */
 function partsOf(message: Partial<Choice['message']>, version: 'v2' | 'v3' | 'v4' = 'v4') {
@@ -11,7 +18,7 @@ function partsOf(message: Partial<Choice['message']>, version: 'v2' | 'v3' | 'v4
     native_finish_reason: 'stop',
     message: { role: 'assistant', content: null, refusal: null, reasoning: null, ...message },
   } as Choice;
-  return contentOf(choice, version, () => `id-${(ids += 1)}`);
+  return contentOf(choice, version, new Map(), () => `id-${(ids += 1)}`);
 }
 
 describe('a message of the AI SDK', () => {
@@ -122,5 +129,53 @@ describe('what the router says of an answer', () => {
       provider: 'Acme',
       serviceTier: 'flex',
     });
+  });
+});
+
+const detail = (members: object): ReasoningDetail => ({
+  type: 'reasoning.server_tool_call',
+  tool_name: 'datetime',
+  arguments: '{"a":1}',
+  result: '{"b":2}',
+  tool_call_id: 'call_1',
+  ...members,
+});
+
+describe('calls of server tools', () => {
+  it('leave a call and its result, dynamic where the program has no name for it', () => {
+    const [call, result] = serverToolParts(detail({}), 0, new Map([['datetime', 'clock']]));
+    const both = { toolCallId: 'call_1', toolName: 'clock', providerExecuted: true };
+    const carried = { signalbox: { reasoningDetails: [detail({})] } };
+    expect(call).toEqual({ type: 'tool-call', ...both, input: '{"a":1}', providerMetadata: carried });
+    expect(result).toEqual({ type: 'tool-result', ...both, result: { b: 2 } });
+    for (const part of serverToolParts(detail({}), 0, new Map())) {
+      expect(part).toMatchObject({ toolName: 'datetime', dynamic: true });
+    }
+    expect(serverToolParts({ type: 'reasoning.text', text: 'Hm' }, 0, new Map())).toEqual([]);
+  });
+
+  it.each([
+    ['null', { result: 'null' }],
+    ['plain text', { result: 'plain text' }],
+    [{ status: 'ok' }, { result: { status: 'ok' } }],
+    [
+      { status: 'error', error: 'The tool took too long' },
+      { result: { status: 'error', error: 'The tool took too long' }, isError: true },
+    ],
+  ])('give the result %j as %j', (result, part) => {
+    const text = typeof result === 'string' ? result : JSON.stringify(result);
+    expect(serverToolParts(detail({ result: text }), 0, new Map())[1]).toEqual({
+      type: 'tool-result',
+      toolCallId: 'call_1',
+      toolName: 'datetime',
+      providerExecuted: true,
+      dynamic: true,
+      ...part,
+    });
+  });
+
+  it('have an id and an input where the provider gave none', () => {
+    const [call] = serverToolParts(detail({ tool_call_id: '', arguments: '' }), 3, new Map());
+    expect(call).toMatchObject({ toolCallId: 'datetime_3', input: '{}' });
   });
 });

@@ -24,7 +24,7 @@ function chunkOf(one: Delta): ChatChunk {
 }
 
 function partsOf(deltas: readonly Delta[]): readonly StreamedPart[] {
-  const parts = new StreamParts('v4');
+  const parts = new StreamParts('v4', new Map());
   return [...deltas.flatMap((one) => parts.push(chunkOf(one))), ...parts.end()];
 }
 

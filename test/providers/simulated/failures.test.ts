@@ -1,3 +1,4 @@
+import { withConstants } from '../../support/constants.ts';
 import { ConfigError, type FailureKind, type Router, type SimulatedOptions, createRouter, simulated } from 'signalbox';
 import { fakeEnvironment } from 'signalbox/testing';
 import { describe, expect, it } from 'vitest';
@@ -102,14 +103,14 @@ describe('a script of failures', () => {
 describe('a failure rate', () => {
   it('makes about that share of the calls fail, the same ones for the same seed', async () => {
     const outcomes = async (seed: number): Promise<string> => {
-      const router = createRouter({
+      const made = createRouter({
         providers: [instant({ models: MODELS, seed, failureRate: 0.3 })],
         environment: fakeEnvironment(),
         fallback: { maxAttempts: 1 },
         pacer: false,
-        breaker: { odds: 1e300 },
-        maxCooldownMs: 0,
+        breaker: false,
       });
+      const router = withConstants(made, { health: { maxCooldownMs: 0 } });
       const results: string[] = [];
       for (let call = 0; call < 100; call += 1) {
         results.push(

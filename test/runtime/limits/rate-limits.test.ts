@@ -39,7 +39,7 @@ async function statusNow({ router, environment }: Bench, account: string | Accou
 
 describe('requests per minute', () => {
   it('are counted for each account, and are free again after a minute', async () => {
-    const own = bench({ rateLimits: { requestsPerMinute: 2 } });
+    const own = bench({ rateLimits: { default: { requestsPerMinute: 2 } } });
     await own.environment.advance(20_000);
     expect([await statusNow(own), await statusNow(own), await statusNow(own, 'b')]).toEqual([200, 200, 200]);
     const refused = await statusNow(own);
@@ -63,7 +63,7 @@ describe('requests per minute', () => {
   });
 
   it('are those of the account where it brings its own', async () => {
-    const own = bench({ rateLimits: { requestsPerMinute: 1 } });
+    const own = bench({ rateLimits: { default: { requestsPerMinute: 1 } } });
     const account = { id: 'a', rateLimits: { requestsPerMinute: 3 } };
     // What is refused because it is wrong has not been counted.
     expect(await statusNow(own, account, { messages: [] })).toMatchObject({ status: 400 });
@@ -87,7 +87,7 @@ describe('requests per minute', () => {
     const router = createRouter({
       providers: [instant({ environment, models })],
       environment,
-      rateLimits: { requestsPerMinute: 0 },
+      rateLimits: { default: { requestsPerMinute: 0 } },
     });
     const answer = await send(router, { path, body });
     expect([answer.status, answer.headers['retry-after'], answer.headers['x-ratelimit-limit']]).toEqual([
@@ -103,7 +103,7 @@ describe('requests per minute', () => {
 
   it('do not hold calls that a plugin makes', async () => {
     const own = bench({
-      rateLimits: { requestsPerMinute: 1 },
+      rateLimits: { default: { requestsPerMinute: 1 } },
       plugins: [
         {
           id: 'asks',
@@ -181,7 +181,7 @@ describe('a minute', () => {
 
 describe('values of metadata and sessions', () => {
   it('have limits of their own beside those of their account', async () => {
-    const own = bench({ rateLimits: { requestsPerMinute: 4, tags: { team: { requestsPerMinute: 1 } } } });
+    const own = bench({ rateLimits: { default: { requestsPerMinute: 4 }, tags: { team: { requestsPerMinute: 1 } } } });
     const team = (name: string) => ({ metadata: { team: name } });
     expect([await statusNow(own, 'a', team('x')), await statusNow(own, 'a', team('y'))]).toEqual([200, 200]);
     expect(await statusNow(own, 'a', team('x'))).toMatchObject({
@@ -206,7 +206,7 @@ describe('values of metadata and sessions', () => {
 
 describe('tokens per minute', () => {
   it('are estimated first and corrected when the usage is known', async () => {
-    const own = bench({ rateLimits: { tokensPerMinute: 1_100 } });
+    const own = bench({ rateLimits: { default: { tokensPerMinute: 1_100 } } });
     const estimate = { max_tokens: 1_000 };
     // Each holds 1,000 at first and uses 30, so one after the other fit and two at once do not.
     expect([await statusNow(own, 'a', estimate), await statusNow(own, 'a', estimate)]).toEqual([200, 200]);
@@ -221,7 +221,7 @@ describe('tokens per minute', () => {
   });
 
   it('let a request that is larger than the limit have a minute of its own', async () => {
-    const own = bench({ rateLimits: { tokensPerMinute: 100 } });
+    const own = bench({ rateLimits: { default: { tokensPerMinute: 100 } } });
     expect(await statusNow(own, 'a', { max_tokens: 5_000 })).toBe(200);
     expect(await statusNow(own, 'a', { max_tokens: 5_000 })).toMatchObject({ status: 429 });
     await own.environment.advance(MINUTE + SLOT);
@@ -229,14 +229,20 @@ describe('tokens per minute', () => {
   });
 
   it('are given back by a request that failed', async () => {
-    const own = bench({ rateLimits: { tokensPerMinute: 1_100 } }, { does: 'fail', kind: 'invalid_request' });
+    const own = bench(
+      { rateLimits: { default: { tokensPerMinute: 1_100 } } },
+      { does: 'fail', kind: 'invalid_request' },
+    );
     for (let index = 0; index < 3; index += 1) {
       expect(await statusNow(own, 'a', { max_tokens: 1_000 })).toMatchObject({ status: 400 });
     }
   });
 
   it('count streams, and what a stream that was left was expected to use', async () => {
-    const own = bench({ rateLimits: { tokensPerMinute: 1_100 } }, { does: 'answer', pieces: 3, usage: USAGE });
+    const own = bench(
+      { rateLimits: { default: { tokensPerMinute: 1_100 } } },
+      { does: 'answer', pieces: 3, usage: USAGE },
+    );
     const stream = async (leave: boolean): Promise<void> => {
       const chunks = own.router.stream({ ...chatBody(), max_tokens: 1_000 } as never, { account: { id: 'a' } });
       for await (const _ of chunks) if (leave) return;
@@ -253,7 +259,7 @@ describe('tokens per minute', () => {
 
 describe('models that cost nothing', () => {
   it('have limits of their own by the minute and by the day', async () => {
-    const own = bench({ rateLimits: { freeModels: { requestsPerMinute: 2, requestsPerDay: 3 } } });
+    const own = bench({ rateLimits: { default: { freeModels: { requestsPerMinute: 2, requestsPerDay: 3 } } } });
     const free = { model: 'acme/two:free' };
     expect([await statusNow(own, 'a', free), await statusNow(own, 'a', free)]).toEqual([200, 200]);
     expect(await statusNow(own, 'a', free)).toMatchObject({ message: expect.stringContaining('free-models-per-min') });
@@ -273,7 +279,7 @@ describe('requests of batches', () => {
     const scene = batchScene(
       {
         providers: [provider],
-        rateLimits: { requestsPerMinute: 2 },
+        rateLimits: { default: { requestsPerMinute: 2 } },
         on: { attempt: () => void starts.push(scene.environment.now()) },
       },
       {},
@@ -293,13 +299,13 @@ describe('requests of batches', () => {
 
 describe('the configuration', () => {
   it('names everything that is wrong by its path', () => {
-    const config = { rateLimits: { requestsPerMinute: -1, freeModels: { requestsPerDay: Number.NaN } } };
+    const config = { rateLimits: { default: { requestsPerMinute: -1, freeModels: { requestsPerDay: Number.NaN } } } };
     const budgets = { default: { limitUsd: -1, period: 'days' as 'day' }, unknownPrice: 'maybe' as 'allow' };
     const providers = [instant()];
     expect(() => resolveConfig({ ...config, budgets, providers })).toThrow(
       [
-        'rateLimits.requestsPerMinute must be a non-negative number, not -1.',
-        'rateLimits.freeModels.requestsPerDay must be a non-negative number, not NaN.',
+        'rateLimits.default.requestsPerMinute must be a non-negative number, not -1.',
+        'rateLimits.default.freeModels.requestsPerDay must be a non-negative number, not NaN.',
         'budgets.default.limitUsd must be US dollars from 0 to 9000000, not -1.',
         'budgets.default.period must be "day" or "week" or "month" or "total", did you mean "day"?',
         'budgets.unknownPrice must be "refuse" or "allow", not a string.',

@@ -35,8 +35,7 @@ describe.each(Object.entries(STORES))('streams that are kept in %s', (_name, mak
       store,
       keepMs: 60_000,
       leaveAfterMs: 0,
-      maxBytes: 1_000_000,
-      maxTotalBytes: 2_000_000,
+      maxTotalBytes: 16_000_000,
       environment: systemEnvironment(),
       warn: (message) => expect.unreachable(message),
     });
