@@ -1,6 +1,6 @@
 /** The contract of transports, and how their responses are read. */
-import { TextPieces } from '../platform/decode-text.ts';
-import { type MaybePromise, PENDING, pollable, whenThere } from '../platform/wait.ts';
+import { TextPieces, wholeText } from '../platform/decode-text.ts';
+import { type MaybePromise, PENDING, type Pollable, pollable, whenThere } from '../platform/wait.ts';
 import { type AttemptFailure, failure as failureOf } from '../contracts/failure.ts';
 
 /** One HTTP request to a provider. */
@@ -64,8 +64,26 @@ export class TransportError extends Error {
 /** Reads a body to its end as text: in one turn when all of it is there. */
 export function readText(response: TransportResponse): MaybePromise<string> {
   const bytes = pollable(response);
+  const begin = bytes.poll(ignored);
+  if (begin === undefined) return '';
+  if (begin === PENDING || begin.length !== 1) return readOn(bytes, begin === PENDING ? [] : begin);
+  // Nearly every answer is there at once, in one piece.
+  const next = bytes.poll(ignored);
+  if (next === undefined) return wholeText(begin[0] as Uint8Array);
+  return readOn(bytes, next === PENDING ? begin : [...begin, ...next]);
+}
+
+/** Nobody is woken: who polls with this polls again before anything else happens. */
+function ignored(): void {}
+
+/** The text of what was read of a body, and of the rest. */
+function readOn(
+  bytes: Pollable<readonly Uint8Array[] | undefined>,
+  begun: readonly Uint8Array[],
+): MaybePromise<string> {
   const pieces = new TextPieces();
   let text = '';
+  for (const chunk of begun) text += pieces.decode(chunk);
   return whenThere((wake) => {
     for (let chunks = bytes.poll(wake); chunks !== PENDING; chunks = bytes.poll(wake)) {
       if (chunks === undefined) return text + pieces.end();

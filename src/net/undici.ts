@@ -15,6 +15,7 @@ import {
 import { connectionFailure } from './connection-failure.ts';
 import { decompressBody, type ByteFilter } from './content-decoding.ts';
 import { skipContinue } from './interim-responses.ts';
+import { areAscii, LONG_TEXT } from '../platform/decode-text.ts';
 import { PENDING, Pollable, type Polled, soon } from '../platform/wait.ts';
 import { failure } from '../contracts/failure.ts';
 
@@ -67,11 +68,9 @@ function transportOver(connector: buildConnector.connector, prepare?: typeof ski
     dispatch({ ...placeOf(request.url), dispatcher: fresh }, request, call);
 
   function placeOf(url: URL): Place {
-    let place = places.get(url);
-    if (place === undefined) {
-      const { origin } = url;
-      places.set(url, (place = { origin, path: url.pathname + url.search, dispatcher: poolOf(origin) }));
-    }
+    const { origin } = url;
+    const place = { origin, path: url.pathname + url.search, dispatcher: poolOf(origin) };
+    places.set(url, place);
     return place;
   }
 
@@ -88,7 +87,7 @@ function transportOver(connector: buildConnector.connector, prepare?: typeof ski
     send(request) {
       if (request.signal.aborted) return Promise.reject(cancelled());
       const call = new UndiciResponse(request, sendAgain);
-      dispatch(placeOf(request.url), request, call);
+      dispatch(places.get(request.url) ?? placeOf(request.url), request, call);
       return call.started;
     },
     async close() {
@@ -131,15 +130,27 @@ function bytesOf(text: string): Buffer {
   return Buffer.from(text, Buffer.byteLength(text) === text.length ? 'latin1' : 'utf8');
 }
 
-/** The bytes of texts one after the other. No character lies in two of them. */
+/** Engines see at once that it fits nowhere in a text that they keep as Latin-1. */
+const WIDE = /[^\0-\xff]/;
+
+/**
+ * The bytes of texts one after the other. No character lies in two of them. Long ones are nearly always base64, of which
+ * the bytes are not counted before they are written, but looked at afterwards, while the cache has them.
+ */
 function joinedBytes(texts: readonly string[]): Buffer {
-  const sizes = texts.map((text) => Buffer.byteLength(text));
+  const sizes = texts.map((text) => (isLongLatin(text) ? text.length : Buffer.byteLength(text)));
   const bytes = Buffer.allocUnsafe(sizes.reduce((sum, size) => sum + size, 0));
   let at = 0;
-  texts.forEach((text, index) => {
+  for (const [index, text] of texts.entries()) {
+    const from = at;
     at += bytes.write(text, at, sizes[index] === text.length ? 'latin1' : 'utf8');
-  });
+    if (isLongLatin(text) && !areAscii(bytes.subarray(from, at))) return Buffer.from(texts.join(''));
+  }
   return bytes;
+}
+
+function isLongLatin(text: string): boolean {
+  return text.length >= LONG_TEXT && !WIDE.test(text);
 }
 
 /** Where requests for a URL go, and over which connections. */
@@ -209,7 +220,6 @@ export class UndiciResponse extends Pollable<readonly Uint8Array[] | undefined> 
   #wake: (() => void) | undefined;
   /** True between the first news of a turn and the waking of the reader. */
   #isWaking = false;
-  readonly #onAbort = (): void => this.cancel();
 
   constructor(request: TransportRequest, sendAgain: SendAgain) {
     super();
@@ -220,7 +230,12 @@ export class UndiciResponse extends Pollable<readonly Uint8Array[] | undefined> 
       this.#resolve = resolve;
       this.#reject = reject;
     });
-    request.signal.addEventListener('abort', this.#onAbort);
+    request.signal.addEventListener('abort', this);
+  }
+
+  /** The caller's signal is aborted: this is its listener itself, because a function of its own would be one for each call. */
+  handleEvent(): void {
+    this.cancel();
   }
 
   /** The connection is there and the request is being written. */
@@ -301,7 +316,7 @@ export class UndiciResponse extends Pollable<readonly Uint8Array[] | undefined> 
   /** Nothing more will be delivered. */
   finish(): void {
     this.#ended = true;
-    this.#request?.signal.removeEventListener('abort', this.#onAbort);
+    this.#request?.signal.removeEventListener('abort', this);
     this.#request = undefined;
     this.#resolve = undefined;
     this.#reject = undefined;

@@ -28,6 +28,11 @@ function asciiText(bytes: Uint8Array): string | undefined {
   return NodeBuffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).latin1Slice();
 }
 
+/** Whether bytes are all ASCII; false also where that cannot be told cheaply. */
+export function areAscii(bytes: Uint8Array): boolean {
+  return isAscii?.(bytes) === true;
+}
+
 const STRICT = new TextDecoder('utf-8', { fatal: true });
 
 /**
@@ -71,6 +76,14 @@ export class TextPieces {
   end(): string {
     return this.#decoder?.decode() ?? '';
   }
+}
+
+/** The text of UTF-8 that is one piece. What is none becomes U+FFFD, and a byte order mark is left out. */
+export function wholeText(bytes: Uint8Array): string {
+  const ascii = asciiText(bytes);
+  if (ascii !== undefined) return ascii;
+  const pieces = new TextPieces();
+  return pieces.decode(bytes) + pieces.end();
 }
 
 const LAST_ASCII = 0x7f;

@@ -1,6 +1,6 @@
 /** Builds a provider from a codec: credentials, transport, limits and redaction for all of them. */
 import type { CallTimeouts, Endpoint, EndpointDeclaration, NativeSearch } from '../catalog/endpoint.ts';
-import type { NormalizedRequest } from '../contracts/request.ts';
+import type { NativeRequest, NormalizedRequest } from '../contracts/request.ts';
 import type { TraceContext } from '../contracts/trace-context.ts';
 import { ConfigError, type ConfigProblem } from '../protocol/router-error.ts';
 import type { ApiFormatName } from '../protocol/api-format.ts';
@@ -34,11 +34,9 @@ import {
 import { serialize, serializeInParts } from './serialize.ts';
 import { reportedLimits } from './limit-headers.ts';
 import { parseObject } from '../platform/json.ts';
-import type { MaybePromise } from '../platform/wait.ts';
 import { readText, TransportError, type TransportResponse } from '../net/transport.ts';
 import type { EmbeddingReply, ProviderReply } from '../contracts/provider-reply.ts';
 import { type AttemptFailure, failure } from '../contracts/failure.ts';
-import type { ApiExchange } from './api-exchange.ts';
 
 /** What an HTTP provider is made of. */
 export interface HttpProviderOptions<Model extends string = string> extends ProviderApiOptions {
@@ -79,19 +77,6 @@ const MAX_EMBEDDING_BYTES = 2 * MAX_WHOLE_BYTES;
 
 /** Most bytes of an answer that is a number. */
 const MAX_COUNT_BYTES = 64_000;
-
-/** What sending needs of a call. */
-type PostedCall = Pick<ProviderCall, 'endpoint' | 'apiKey' | 'signal' | 'progress' | 'traceContext'>;
-
-/** What is sent, besides what every request of a provider has. */
-interface Sending {
-  readonly path: string;
-  readonly body: Readonly<Record<string, unknown>>;
-  readonly accept: string;
-  readonly headers: readonly string[];
-  readonly maxBytes: number;
-  readonly verbatim?: readonly string[] | undefined;
-}
 
 /**
  * Builds a provider from a codec and the shared transport: connections, deadlines, cancellation, limits of size, the
@@ -153,8 +138,8 @@ class ProviderCodecs {
     this.#sources = new Map(this.#natives.map(([apiFormat, codec]) => [apiFormat, codecSource(codec)]));
   }
 
-  sourceFor({ native }: NormalizedRequest): OnFirstUse<Codec> {
-    return (native === undefined ? undefined : this.#sources.get(native.apiFormat)) ?? this.main;
+  sourceFor({ apiFormat }: Pick<NativeRequest, 'apiFormat'>): OnFirstUse<Codec> {
+    return this.#sources.get(apiFormat) ?? this.main;
   }
 
   /** All of them, loaded: a batch has requests in any of them. */
@@ -185,31 +170,47 @@ class HttpCalls {
 
   /** What is there is not waited for: from here to the transport, a call goes on in one turn. */
   async chat(call: ProviderCall): Promise<ProviderReply> {
-    const { endpoint, signal } = call;
+    const { endpoint, signal, progress, traceContext } = call;
     let { request } = call;
-    const { stream, verbatim, needs } = request;
+    const { stream, verbatim, needs, native } = request;
     try {
-      const source = this.#codecs.sourceFor(request);
+      const source = native === undefined ? this.#codecs.main : this.#codecs.sourceFor(native);
       const usual = source.loaded ?? (await source.load());
       const codec = usual.insteadFor?.(request, endpoint) ?? usual;
       if (needs.files === true && codec.takesAddresses?.(endpoint) === false) {
         request = await (await this.#fileAddresses.load()).withData(request, signal);
       }
-      const sent = this.#post(call, codec, {
+      const encoded = codec.encode(request, endpoint, progress.adjusted);
+      const fields = endpoint.refusedFields === undefined ? encoded : withoutRefusedFields(encoded, endpoint);
+      const bodyParts = verbatim?.length ? serializeInParts(fields, verbatim) : undefined;
+      // Added up, and not joined: nobody copies its long texts until somebody reads it.
+      const body = bodyParts === undefined ? serialize(fields) : bodyParts.reduce((text, part) => text + part, '');
+      progress.sending(() => JSON.parse(body) as JsonValue);
+      const headers = codec.headers?.(request, endpoint) ?? NONE;
+      const sent = this.#api.begin({
+        method: 'POST',
         path: codec.path(request, endpoint),
-        body: withoutRefusedFields(codec.encode(request, endpoint, call.progress.adjusted), endpoint),
+        frequent: true,
+        body,
+        bodyParts,
         accept: stream ? 'text/event-stream' : 'application/json',
-        headers: codec.headers?.(request, endpoint) ?? NONE,
+        headers: traceContext === undefined ? headers : [...headers, ...traceHeaders(traceContext)],
+        endpoint,
+        apiKey: call.apiKey,
+        signal,
         maxBytes: stream ? MAX_STREAM_BYTES : MAX_WHOLE_BYTES,
-        verbatim,
+        errorShape: codec.errorShape?.bind(codec),
+        connecting: progress.connecting,
+        connected: progress.connected,
       });
       const { response: answered, context } = sent instanceof Promise ? await sent : sent;
-      call.progress.calling?.(() => addressOf(context));
+      progress.calling?.(() => addressOf(context));
       const response = await answered;
       notifyLimits(response, context, call);
-      const failed = readFailedStatus(response, context);
+      const failed = response.status === 200 ? undefined : readFailedStatus(response, context);
       if (failed !== undefined) return failedReply(await failed);
-      const answer = answerContext(response, context);
+      const { secrets, wallClock, errorShape } = context;
+      const answer: ErrorContext = { secrets, wallClock, errorShape, header: (name) => response.header(name) };
       // What a streamed request gets is looked at as it comes, because servers name the type of a stream in many ways.
       if (stream || response.header('content-type')?.toLowerCase().startsWith('text/event-stream') === true) {
         return { type: 'stream', stream: new ResponsePieceStream(response, codec.streamDecoder(answer, request)) };
@@ -223,16 +224,32 @@ class HttpCalls {
   }
 
   async embed(call: EmbeddingCall): Promise<EmbeddingReply> {
+    const { endpoint, apiKey, signal, progress, traceContext } = call;
     try {
       const codec = await this.#codecs.main.load();
       const { embeddings } = codec;
       if (embeddings === undefined) return failedReply(failure('adapter', 'The provider makes no embeddings'));
-      const encoded = embeddings.encode(call.request, call.endpoint);
+      const encoded = embeddings.encode(call.request, endpoint);
       const parts: EmbeddingsPart[] = [];
-      for (const { path, body, inputs = call.request.inputs.length } of [encoded].flat()) {
-        const sending = { path, body, accept: 'application/json', headers: [], maxBytes: MAX_EMBEDDING_BYTES };
-        const { response: answered, context } = await this.#post(call, codec, sending);
-        call.progress.calling?.(() => addressOf(context));
+      for (const { path, body: fields, inputs = call.request.inputs.length } of [encoded].flat()) {
+        const body = serialize(fields);
+        progress.sending(() => JSON.parse(body) as JsonValue);
+        const { response: answered, context } = await this.#api.begin({
+          method: 'POST',
+          path,
+          frequent: true,
+          body,
+          accept: 'application/json',
+          headers: traceContext === undefined ? NONE : traceHeaders(traceContext),
+          endpoint,
+          apiKey,
+          signal,
+          maxBytes: MAX_EMBEDDING_BYTES,
+          errorShape: codec.errorShape?.bind(codec),
+          connecting: progress.connecting,
+          connected: progress.connected,
+        });
+        progress.calling?.(() => addressOf(context));
         const response = await answered;
         notifyLimits(response, context, call);
         const failed = await readFailedStatus(response, context);
@@ -251,7 +268,9 @@ class HttpCalls {
   async countTokens(call: TokenCountCall): Promise<ProviderTokenCount | undefined> {
     const { request, endpoint, apiKey, signal } = call;
     try {
-      const codec = await this.#codecs.sourceFor(request).load();
+      const { native } = request;
+      const source = native === undefined ? this.#codecs.main : this.#codecs.sourceFor(native);
+      const codec = await source.load();
       if (codec.tokenCount === undefined) return undefined;
       const { response, context } = await this.#api.send({
         method: 'POST',
@@ -298,33 +317,6 @@ class HttpCalls {
     await this.#fileAddresses.loaded?.close();
     await this.#api.close();
   }
-
-  #post(
-    { endpoint, apiKey, signal, progress, traceContext }: PostedCall,
-    codec: Codec,
-    { path, body: fields, accept, headers, maxBytes, verbatim }: Sending,
-  ): MaybePromise<ApiExchange> {
-    const bodyParts = verbatim?.length ? serializeInParts(fields, verbatim) : undefined;
-    // Added up, and not joined: nobody copies its long texts until somebody reads it.
-    const body = bodyParts === undefined ? serialize(fields) : bodyParts.reduce((text, part) => text + part, '');
-    progress.sending(() => JSON.parse(body) as JsonValue);
-    return this.#api.begin({
-      path,
-      accept,
-      maxBytes,
-      method: 'POST',
-      headers: traceContext === undefined ? headers : [...headers, ...traceHeaders(traceContext)],
-      frequent: true,
-      body,
-      bodyParts,
-      endpoint,
-      apiKey,
-      signal,
-      errorShape: codec.errorShape?.bind(codec),
-      connecting: progress.connecting,
-      connected: progress.connected,
-    });
-  }
 }
 
 function batchesOf(
@@ -353,14 +345,13 @@ function loadedCodec(codec: Codec | CodecOnFirstUse): Codec {
 }
 
 /** Tells what an answer says about what the provider will still take. */
-function notifyLimits(response: TransportResponse, { wallClock }: ErrorContext, { progress }: PostedCall): void {
+function notifyLimits(
+  response: TransportResponse,
+  { wallClock }: ErrorContext,
+  { progress }: Pick<ProviderCall, 'progress'>,
+): void {
   const stated = progress.limits && reportedLimits(response, wallClock);
   if (stated !== undefined) progress.limits?.(stated);
-}
-
-/** What an answer that came with a good status is read with. */
-function answerContext(response: TransportResponse, { secrets, wallClock, errorShape }: ErrorContext): ErrorContext {
-  return { secrets, wallClock, errorShape, header: (name) => response.header(name) };
 }
 
 /** A body without fields that the provider has refused, or with the names that it wants. */

@@ -111,13 +111,10 @@ export class ProviderApi {
   begin(request: ApiRequest): MaybePromise<ApiExchange> {
     const transport = (this.#transport ??= loadTransport(this.#options.net));
     if (transport instanceof Promise) return this.#beginLater(transport, request);
-    const apiKey = request.apiKey ?? this.#keyOf(request.endpoint);
+    const named = request.endpoint?.key;
+    const apiKey = request.apiKey ?? (named === undefined ? undefined : this.#keys.get(named)) ?? this.#firstKey;
     if (typeof apiKey === 'function') return this.#beginWithToken(transport, request, apiKey);
     return this.#dispatch(transport, request, apiKey);
-  }
-
-  #keyOf(endpoint: ApiRequest['endpoint']): ProviderKey | undefined {
-    return (endpoint?.key === undefined ? undefined : this.#keys.get(endpoint.key)) ?? this.#firstKey;
   }
 
   async #beginWithToken(transport: Transport, request: ApiRequest, give: ProviderKeyFunction): Promise<ApiExchange> {

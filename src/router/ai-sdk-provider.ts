@@ -142,7 +142,8 @@ function languageModelOf({ router, version, call }: Caller, modelId: string): ob
     readonly callOptions: CallOptions;
   } => {
     const { request, warnings } = chatRequestOf(modelId, options, version);
-    return { request, warnings, callOptions: { ...call, signal: options.abortSignal, metadata: true } };
+    const { 'anthropic-beta': anthropicBeta = call?.anthropicBeta } = options.headers ?? {};
+    return { request, warnings, callOptions: { ...call, anthropicBeta, signal: options.abortSignal, metadata: true } };
   };
   const namesOf = ({ tools }: LanguageCall): ServerToolNames =>
     serverToolNames(tools, router.internals.services.registry.serverTools);

@@ -1,5 +1,6 @@
 /** The checks for authors of mounts. */
 import { ADAPTER_BODY_LIMIT, type AdapterControl, AWKWARD_TEXT } from './adapter-control.ts';
+import { expectHolds } from './provider-checks/harness.ts';
 
 /** A check that every mount of a router must pass. */
 export interface AdapterCheck {
@@ -35,7 +36,7 @@ async function holdStream(caller: Caller, control: AdapterControl): Promise<[Str
   const held = await control.held();
   held.say('one ');
   const response = await answer;
-  expectThat(response.status === 200, `a stream has the status 200, not ${response.status}`);
+  expectHolds(response.status === 200, `a stream has the status 200, not ${response.status}`);
   return [readStream(response), held];
 }
 
@@ -58,12 +59,12 @@ type Held = Awaited<ReturnType<AdapterControl['held']>>;
 export const adapterChecks: readonly AdapterCheck[] = [
   check('answers a whole request', async (caller) => {
     const response = await caller.chat('Grüße 👋');
-    expectThat(response.status === 200, `the status is 200, not ${response.status}`);
-    expectThat(response.headers.get('content-type') === 'application/json', 'the content type is application/json');
+    expectHolds(response.status === 200, `the status is 200, not ${response.status}`);
+    expectHolds(response.headers.get('content-type') === 'application/json', 'the content type is application/json');
     const { id, choices } = (await response.json()) as { id: string; choices: [{ message: { content: string } }] };
-    expectThat(response.headers.get('x-generation-id') === id, 'X-Generation-Id names the answer');
-    expectThat(response.headers.has('x-request-id'), 'x-request-id is there');
-    expectThat(choices[0].message.content === 'Grüße 👋', 'the prompt and the answer keep their characters');
+    expectHolds(response.headers.get('x-generation-id') === id, 'X-Generation-Id names the answer');
+    expectHolds(response.headers.has('x-request-id'), 'x-request-id is there');
+    expectHolds(choices[0].message.content === 'Grüße 👋', 'the prompt and the answer keep their characters');
   }),
 
   check('hands on credentials, and answers strangers with a 401', async (caller) => {
@@ -73,16 +74,16 @@ export const adapterChecks: readonly AdapterCheck[] = [
       authorization: '',
       'x-api-key': caller.apiKey,
     });
-    expectThat(known.status === 200, `x-api-key is handed on, but gave ${known.status}`);
+    expectHolds(known.status === 200, `x-api-key is handed on, but gave ${known.status}`);
     await known.text();
   }),
 
   check('hands on query and escaped path', async (caller) => {
     const page = await caller.get('/models?limit=1&offset=900');
-    expectThat(((await page.json()) as { data?: unknown[] }).data?.length === 0, 'the query reaches the router');
+    expectHolds(((await page.json()) as { data?: unknown[] }).data?.length === 0, 'the query reaches the router');
     for (const path of ['/models/check/one', '/models/check%2Fone', '/models/check/one/endpoints/']) {
       const response = await caller.get(path);
-      expectThat(response.status === 200, `${path} is found, but gave ${response.status}`);
+      expectHolds(response.status === 200, `${path} is found, but gave ${response.status}`);
       await response.text();
     }
   }),
@@ -91,41 +92,41 @@ export const adapterChecks: readonly AdapterCheck[] = [
     const [reader, held] = await holdStream(caller, control);
     for (const word of ['one ', 'two ', 'three ']) {
       if (word !== 'one ') held.say(word);
-      expectThat(await reader.until(`"content":"${word}"`), `"${word}" arrives before anything follows it`);
+      expectHolds(await reader.until(`"content":"${word}"`), `"${word}" arrives before anything follows it`);
     }
     held.finish();
-    expectThat(await reader.until('data: [DONE]\n\n'), 'the stream ends with [DONE]');
-    expectThat((await reader.rest()) === '', 'nothing comes after [DONE]');
+    expectHolds(await reader.until('data: [DONE]\n\n'), 'the stream ends with [DONE]');
+    expectHolds((await reader.rest()) === '', 'nothing comes after [DONE]');
   }),
 
   check('sends comments while a stream is quiet', async (caller, control) => {
     const [reader, held] = await holdStream(caller, control);
-    expectThat(await reader.until(': ROUTER PROCESSING\n\n'), 'a comment comes while nothing else does');
+    expectHolds(await reader.until(': ROUTER PROCESSING\n\n'), 'a comment comes while nothing else does');
     held.finish();
-    expectThat(await reader.until('data: [DONE]\n\n'), 'the stream goes on after the comment');
+    expectHolds(await reader.until('data: [DONE]\n\n'), 'the stream goes on after the comment');
   }),
 
   check('tells caches and proxies to leave a stream alone', async (caller) => {
     const { headers, ...response } = await headersOf(caller.chat('Hi', { stream: true }));
-    expectThat(
+    expectHolds(
       headers.get('content-type') === 'text/event-stream; charset=utf-8',
       'the content type is that of events',
     );
-    expectThat(headers.get('cache-control') === 'no-cache, no-transform', 'cache-control is kept');
-    expectThat(headers.get('x-accel-buffering') === 'no', 'x-accel-buffering is kept');
-    expectThat(response.text.endsWith('data: [DONE]\n\n'), 'the stream is whole');
+    expectHolds(headers.get('cache-control') === 'no-cache, no-transform', 'cache-control is kept');
+    expectHolds(headers.get('x-accel-buffering') === 'no', 'x-accel-buffering is kept');
+    expectHolds(response.text.endsWith('data: [DONE]\n\n'), 'the stream is whole');
   }),
 
   check('sends a long stream with every character in its place', async (caller) => {
     const { text: frames } = await headersOf(caller.chat('long', { stream: true }));
-    expectThat(contentOf(frames) === AWKWARD_TEXT, 'the content is what was said');
+    expectHolds(contentOf(frames) === AWKWARD_TEXT, 'the content is what was said');
   }),
 
   check('tells in the stream when a provider ends it early', async (caller, control) => {
     const [reader, held] = await holdStream(caller, control);
     held.breakOff();
-    expectThat(await reader.until('"finish_reason":"error"'), 'an error chunk comes');
-    expectThat(await reader.until('data: [DONE]\n\n'), 'and then the end');
+    expectHolds(await reader.until('"finish_reason":"error"'), 'an error chunk comes');
+    expectHolds(await reader.until('data: [DONE]\n\n'), 'and then the end');
   }),
 
   check('stops the provider when the client leaves a stream', async (caller, control) => {
@@ -177,25 +178,25 @@ export const adapterChecks: readonly AdapterCheck[] = [
     const compressed = new Response(caller.body('Hi')).body?.pipeThrough(new CompressionStream('gzip'));
     const bytes = new Uint8Array(await new Response(compressed).arrayBuffer());
     const response = await caller.post('/chat/completions', bytes, { 'content-encoding': 'gzip' });
-    expectThat(response.status === 200, `the status is 200, not ${response.status}`);
+    expectHolds(response.status === 200, `the status is 200, not ${response.status}`);
     await response.text();
   }),
 
   check('tells which method a path takes', async (caller) => {
     const chat = await caller.get('/chat/completions');
-    expectThat(chat.headers.get('allow') === 'POST', 'GET of the chat path names POST');
+    expectHolds(chat.headers.get('allow') === 'POST', 'GET of the chat path names POST');
     await expectJsonError(chat, 405);
     const models = await caller.post('/models', '{}');
-    expectThat(models.headers.get('allow') === 'GET, HEAD', 'POST of the models path names GET');
+    expectHolds(models.headers.get('allow') === 'GET, HEAD', 'POST of the models path names GET');
     await expectJsonError(models, 405);
   }),
 
   check('answers HEAD without a body', async (caller) => {
     const response = await caller.request('HEAD', '/models');
-    expectThat(response.status === 200, `the status is 200, not ${response.status}`);
-    expectThat((await response.text()) === '', 'there is no body');
+    expectHolds(response.status === 200, `the status is 200, not ${response.status}`);
+    expectHolds((await response.text()) === '', 'there is no body');
     const again = await caller.get('/models');
-    expectThat(again.status === 200, 'the connection is still good');
+    expectHolds(again.status === 200, 'the connection is still good');
     await again.text();
   }),
 
@@ -204,15 +205,15 @@ export const adapterChecks: readonly AdapterCheck[] = [
     for (const path of unknownKeys) {
       const response = await caller.post(path, caller.body('Hi'));
       await response.text();
-      expectThat(response.status === 404, `${path} is not found, but gave ${response.status}`);
+      expectHolds(response.status === 404, `${path} is not found, but gave ${response.status}`);
     }
   }),
 
   check('leaves the host’s own routes alone', async (caller) => {
     const page = await caller.get(new URL('/host', caller.baseURL).href);
-    expectThat((await page.text()) === 'host', 'GET /host is answered by the host');
+    expectHolds((await page.text()) === 'host', 'GET /host is answered by the host');
     const echo = await caller.post(new URL('/host', caller.baseURL).href, '{"from":"caller"}');
-    expectThat((await echo.text()) === '{"from":"caller"}', 'the host still parses its own bodies');
+    expectHolds((await echo.text()) === '{"from":"caller"}', 'the host still parses its own bodies');
   }),
 
   check('keeps headers that the host has set', async (caller) => {
@@ -224,7 +225,7 @@ export const adapterChecks: readonly AdapterCheck[] = [
     ];
     for (const [what, answer] of answers) {
       const { headers } = await headersOf(answer);
-      expectThat(headers.get(HOST_HEADER.name) === HOST_HEADER.value, `${what} keeps ${HOST_HEADER.name}`);
+      expectHolds(headers.get(HOST_HEADER.name) === HOST_HEADER.value, `${what} keeps ${HOST_HEADER.name}`);
     }
   }),
 
@@ -233,7 +234,7 @@ export const adapterChecks: readonly AdapterCheck[] = [
       await expectJsonError(await caller.post('/chat/completions', '{"model":'), 400);
       await expectJsonError(await caller.post('/chat/completions', caller.body('Hi'), { authorization: 'x' }), 401);
       const good = await caller.chat(`round ${round}`);
-      expectThat((await good.text()).includes(`round ${round}`), 'the answer is that to the last question');
+      expectHolds((await good.text()).includes(`round ${round}`), 'the answer is that to the last question');
     }
   }),
 
@@ -242,7 +243,7 @@ export const adapterChecks: readonly AdapterCheck[] = [
     const texts = await Promise.all(
       rounds.map(async (prompt, at) => (await caller.chat(prompt, { stream: at % 2 === 0 })).text()),
     );
-    expectThat(
+    expectHolds(
       texts.every((text, at) => text.includes(rounds[at] ?? '?')),
       'everybody gets the own answer',
     );
@@ -259,7 +260,7 @@ async function expectStop(held: Held): Promise<void> {
   const late = new Promise<'late'>((resolve) => (timer = setTimeout(resolve, ABORT_MS, 'late')));
   const outcome = await Promise.race([held.stopped, late]);
   clearTimeout(timer);
-  expectThat(outcome !== 'late', `the provider is told within ${ABORT_MS} ms that the client has left`);
+  expectHolds(outcome !== 'late', `the provider is told within ${ABORT_MS} ms that the client has left`);
 }
 
 /** All text of a stream, put together. */
@@ -360,18 +361,13 @@ function readStream(response: Response): StreamReader {
   };
 }
 
-/** @throws Error with what was expected, when it is not so. */
-function expectThat(holds: boolean, expectation: string): asserts holds {
-  if (!holds) throw new Error(`It does not hold that ${expectation}.`);
-}
-
 /** @throws Error when an answer is not an error of the router's own making. */
 async function expectJsonError(response: Response, status: number): Promise<void> {
   const text = await response.text();
   const type = response.headers.get('content-type') ?? '';
-  expectThat(response.status === status, `the status is ${status}, not ${response.status}: ${text.slice(0, 200)}`);
-  expectThat(type.startsWith('application/json'), `an error is JSON, not ${type}: ${text.slice(0, 200)}`);
+  expectHolds(response.status === status, `the status is ${status}, not ${response.status}: ${text.slice(0, 200)}`);
+  expectHolds(type.startsWith('application/json'), `an error is JSON, not ${type}: ${text.slice(0, 200)}`);
   const { error } = JSON.parse(text) as { error?: { code?: unknown; message?: unknown } };
-  expectThat(error?.code === status, `the error has the code ${status}: ${text.slice(0, 200)}`);
-  expectThat(typeof error.message === 'string' && error.message !== '', 'the error has a message');
+  expectHolds(error?.code === status, `the error has the code ${status}: ${text.slice(0, 200)}`);
+  expectHolds(typeof error.message === 'string' && error.message !== '', 'the error has a message');
 }

@@ -219,6 +219,24 @@ describe('content of the AI SDK through the router', () => {
     await router.close();
   });
 
+  it('requests the beta features of Anthropic that the headers of a call name', async () => {
+    await using upstream = await startUpstream(messagesProvider);
+    const router = createRouter({
+      providers: [anthropic({ baseURL: upstream.baseURL, apiKey: 'k', models: { 'acme/one': {} } })],
+    });
+    const model = aiSdkProvider(router, { call: { anthropicBeta: 'files-api-2025-04-14' } })('acme/one');
+    const headers = { 'anthropic-beta': 'context-1m-2025-08-07' };
+    await generateText({ model, prompt: 'Hi', headers });
+    await streamText({ model, prompt: 'Hi', headers }).consumeStream();
+    await generateText({ model, prompt: 'Hi' });
+    expect(upstream.requests.map((request) => request.headers['anthropic-beta'])).toEqual([
+      'context-1m-2025-08-07',
+      'context-1m-2025-08-07',
+      'files-api-2025-04-14',
+    ]);
+    await router.close();
+  });
+
   it('sends the chunks of the router beside its parts, where the program wants them', async () => {
     await withDeltas(
       () => [{ content: 'Hel' }, { content: 'lo' }],

@@ -61,9 +61,12 @@ describe('a deadline', () => {
     const environment = fakeEnvironment();
     const expired: (readonly [Phase, number])[] = [];
     const start = environment.now();
-    const deadline = new Deadline(environment, start + totalMs, (phase) =>
-      expired.push([phase, environment.now() - start]),
-    );
+    class NotedDeadline extends Deadline {
+      protected override onExpire(phase: Phase): void {
+        expired.push([phase, environment.now() - start]);
+      }
+    }
+    const deadline = new NotedDeadline(environment, start + totalMs);
     return { environment, expired, deadline };
   }
 

@@ -1,4 +1,5 @@
-import type { FallbackPolicy, Situation } from '../../src/core/fallback/next-move.ts';
+import type { FallbackPolicy } from '../../src/core/fallback/next-move.ts';
+import type { Situation } from '../../src/core/fallback/situation.ts';
 import type { PlanStep, RoutePlan } from '../../src/core/selection/route-plan.ts';
 import { NOW, sceneOf } from './requests.ts';
 import { type AttemptFailure, failure, FAILURE_RULES, type FailureKind } from '../../src/contracts/failure.ts';

@@ -21,18 +21,37 @@ const FOLLOWS = 'The result follows in the next message.';
  * no change is the same list, and finding that out is one look at each message.
  */
 export function shapeConversation(messages: readonly Message[], accepts: AcceptedConversation): readonly Message[] {
-  return isAccepted(messages, accepts) ? messages : new Shaper(accepts).shaped(messages);
+  if (!isAccepted(messages, accepts)) return new Shaper(accepts).shaped(messages);
+  if (accepts.nullContent || !messages.some(saysNothing)) return messages;
+  // Turns that only call tools are in every conversation with tools, and nothing else about them need change.
+  return messages.every(isText) ? messages.map(withText) : new Shaper(accepts).shaped(messages);
 }
 
+function saysNothing({ role, content }: Message): boolean {
+  return role === 'assistant' && content == null;
+}
+
+/** Whether a message is text or a turn that only calls tools. An instruction without words may be left out. */
+function isText(message: Message): boolean {
+  const { role, content } = message;
+  return typeof content === 'string'
+    ? content !== '' || (role !== 'system' && role !== 'developer')
+    : saysNothing(message);
+}
+
+function withText(message: Message): Message {
+  return saysNothing(message) ? ({ ...message, content: '' } as Message) : message;
+}
+
+/** Whether nothing needs to change but, where there must be a text, turns without one. */
 function isAccepted(messages: readonly Message[], accepts: AcceptedConversation): boolean {
-  const { systemTurns, turns, calls, afterResults, nullContent } = accepts;
+  const { systemTurns, turns, calls, afterResults } = accepts;
   let before: MessageRole | undefined;
   let hasUser = turns === 'any';
   for (const message of messages) {
     const { content } = message;
     const role = roleOf(message);
     hasUser ||= role === 'user';
-    if (!nullContent && role === 'assistant' && content == null) return false;
     if (calls === 'one' && message.role === 'assistant' && (message.tool_calls?.length ?? 0) > 1) return false;
     if (role === 'system' && systemTurns !== 'anywhere' && (before !== undefined || systemTurns === 'none'))
       return false;

@@ -1,64 +1,32 @@
 /** Decides fallback: what happens after an attempt, by `nextMove`. */
 import type { Endpoint } from '../../catalog/endpoint.ts';
-import type { FallbackPolicy } from '../../options/fallback.ts';
 import type { PlanStep, RoutePlan } from '../selection/route-plan.ts';
 import { backoffMs, REQUEST_BACKOFF } from './backoff.ts';
 import type { Admission } from './health.ts';
 import { type AttemptFailure, FAILURE_RULES, type FailureKind } from '../../contracts/failure.ts';
 import { type Attempt, countedTries, type FailedAttempt, failedAttempts, failureAt, triesOf } from './attempt.ts';
 import { misfittingSteps } from './misfits.ts';
+import type { Situation } from './situation.ts';
 
 export type { FallbackPolicy } from '../../options/fallback.ts';
 
-/** What the next move may depend on, besides the plan and the attempts so far. */
-export interface Situation {
-  readonly policy: FallbackPolicy;
-  /** Monotonic milliseconds. */
-  readonly now: number;
-  /** When the request's own time is over. */
-  readonly deadlineAt: number;
-  /** Called again before every move: an endpoint may have failed for somebody else meanwhile. */
-  readonly admission: (step: PlanStep) => Admission;
-  /** Whether a repetition at an endpoint is let through now. Called when it would go out. */
-  readonly mayRepeat: (step: PlanStep) => boolean;
-  /** Whether no server has listened at an endpoint for a while, so that nothing is waited for. Default: no. */
-  readonly isGone?: ((step: PlanStep) => boolean) | undefined;
-  /** Whether an endpoint has answered a call that began after a time. Default: no. */
-  readonly answeredSince?: ((step: PlanStep, at: number) => boolean) | undefined;
-  /** Milliseconds that the request may still be held back where calls are let through only now and then. Default 0. */
-  readonly holdMs?: number | undefined;
-  /** True right after a wait that an earlier move requested. */
-  readonly waited: boolean;
-  /** Random number from 0 to 1. */
-  readonly roll: number;
-  /** Milliseconds that the request may still wait for a place at an endpoint whose rate is used up. Default 0. */
-  readonly slotWaitMs?: number | undefined;
-  /** Milliseconds that it may still wait for a place where its prompt is cached, although another is free. Default 0. */
-  readonly warmWaitMs?: number | undefined;
-  /** Endpoint at which it has waited for a place. */
-  readonly promised?: string | undefined;
-  /** Whether the process-wide budget has room for another endpoint after one that refused. Default true. */
-  readonly mayRetryRefusal?: boolean | undefined;
-  /** True: the refusal of a model, or of the content, is the end. Default false. */
-  readonly returnRefusals?: boolean | undefined;
-}
+/** What to do now: call an endpoint, or give up. */
+export type Move = AttemptMove | { readonly type: 'stop'; readonly reason: GiveUpReason };
 
-/** What to do now: call an endpoint, after a wait if it says so, or give up. */
-export type Move =
-  | {
-      readonly type: 'attempt';
-      readonly step: PlanStep;
-      readonly waitMs: number;
-      /** True for a call that finds out whether an endpoint that was out is back. */
-      readonly isProbe?: boolean | undefined;
-      /** For a place that is promised to it, the first one anywhere or a warm one; or for its turn where all are crowded. */
-      readonly forSlot?: 'first' | 'warm' | 'turn' | undefined;
-      /** True for a call of an endpoint that is left alone, because nothing else is left. */
-      readonly isLastResort?: boolean | undefined;
-      /** True when the wait is for a call to be let through, after which others may have been faster. */
-      readonly isHeld?: boolean | undefined;
-    }
-  | { readonly type: 'stop'; readonly reason: GiveUpReason };
+/** A call of an endpoint, after a wait if it says so. */
+export interface AttemptMove {
+  readonly type: 'attempt';
+  readonly step: PlanStep;
+  readonly waitMs: number;
+  /** True for a call that finds out whether an endpoint that was out is back. */
+  readonly isProbe?: boolean | undefined;
+  /** For a place that is promised to it, the first one anywhere or a warm one; or for its turn where all are crowded. */
+  readonly forSlot?: 'first' | 'warm' | 'turn' | undefined;
+  /** True for a call of an endpoint that is left alone, because nothing else is left. */
+  readonly isLastResort?: boolean | undefined;
+  /** True when the wait is for a call to be let through, after which others may have been faster. */
+  readonly isHeld?: boolean | undefined;
+}
 
 /** Why nothing more is tried. */
 export type GiveUpReason = 'refused' | 'attempts' | 'deadline' | 'exhausted';
@@ -71,6 +39,8 @@ export type GiveUpReason = 'refused' | 'attempts' | 'deadline' | 'exhausted';
  * is let through.
  */
 export function nextMove(plan: RoutePlan, attempts: readonly Attempt[], situation: Situation): Move {
+  const first = attempts.length === 0 && !situation.waited ? firstMove(plan, situation) : undefined;
+  if (first !== undefined) return first;
   const failures = attempts.length === 0 ? NO_FAILURES : failedAttempts(attempts);
   const last = failures.at(-1);
   if (last !== undefined && isFinal(last.outcome.failure, situation)) return stop('refused');
@@ -101,6 +71,21 @@ export function nextMove(plan: RoutePlan, attempts: readonly Attempt[], situatio
     lastResort(open, attempts, failures, situation) ??
     stop('exhausted')
   );
+}
+
+/**
+ * The first move of nearly every request, decided by less than the situation after a failure: its first endpoint may be
+ * called, and no other has its prompt. Undefined where there is more to it.
+ */
+export function firstMove(
+  { steps }: RoutePlan,
+  { policy, now, deadlineAt, admission }: Pick<Situation, 'policy' | 'now' | 'deadlineAt' | 'admission'>,
+): Move | undefined {
+  const [step] = steps;
+  if (step === undefined || now >= deadlineAt || policy.maxAttempts < 1) return undefined;
+  for (let index = 1; index < steps.length; index += 1) if (steps[index]?.figures?.warmth) return undefined;
+  const admitted = admission(step);
+  return admitted.ok ? { type: 'attempt', step, waitMs: 0, isProbe: admitted.probe === true } : undefined;
 }
 
 /**

@@ -183,7 +183,7 @@ function larger<Counts extends object>(known: Counts, report: Counts): Counts {
 }
 
 function isCount(value: unknown): value is number {
-  return value !== undefined && value === read.count(value);
+  return Number.isInteger(value) && Number(value) >= 0 && Number(value) <= read.MOST_COUNTED;
 }
 
 function hasCounts(group: unknown): boolean {

@@ -4,11 +4,13 @@ import type {
   Choice,
   ChatResult,
   FinishReason,
+  OutputAudio,
   OutputImage,
   ResultToolCall,
 } from '../../protocol/chat-result.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../protocol/json.ts';
 import type { ReasoningDetail } from '../../protocol/reasoning.ts';
+import { likelyType } from './media-types.ts';
 import type { ServerToolNames } from './server-tools.ts';
 import type { AnswerPart, CallPart, CallWarning, Carried, ResultOfProvider, SourcePart, SpecVersion } from './spec.ts';
 import type { Usage } from '../../protocol/usage.ts';
@@ -40,7 +42,7 @@ export function contentOf(
     ...(details ?? []).flatMap((detail, index) => serverToolParts(detail, index, names)),
     ...(text === '' ? [] : [{ type: 'text', text } as const]),
     ...(images ?? []).flatMap((image) => imagePart(image, version)),
-    ...(audio?.data === undefined ? [] : [filePart('audio/wav', audio.data, version)]),
+    ...(audio === undefined ? [] : audioPart(audio, version)),
     ...(annotations ?? []).flatMap((annotation) => sourcePart(annotation, nextId)),
     ...(calls ?? []).map(callPart),
   ];
@@ -126,7 +128,15 @@ export function callPart({ id, function: { name, arguments: input }, extra_conte
 export function imagePart({ image_url: { url } }: OutputImage, version: SpecVersion): readonly AnswerPart[] {
   const [, mediaType = 'image/png', base64] = /^data:([^;,]+)[^,]*;base64,(.*)$/s.exec(url) ?? [];
   if (base64 !== undefined) return [filePart(mediaType, base64, version)];
-  return version === 'v4' ? [{ type: 'file', mediaType: 'image/*', data: { type: 'url', url: new URL(url) } }] : [];
+  if (version !== 'v4' || !URL.canParse(url)) return [];
+  return [{ type: 'file', mediaType: 'image/*', data: { type: 'url', url: new URL(url) } }];
+}
+
+/** Audio of an answer, with what is said in it. Samples alone, as in streams, have no first bytes that say what they are. */
+export function audioPart({ data, transcript }: OutputAudio, version: SpecVersion): readonly AnswerPart[] {
+  if (!data) return transcript ? [{ type: 'text', text: transcript }] : [];
+  const part = filePart(likelyType(data, 'audio/*', 'pcm'), data, version);
+  return [{ ...part, ...(transcript ? carried({ transcript }) : {}) }];
 }
 
 function filePart(mediaType: string, base64: string, version: SpecVersion): AnswerPart {

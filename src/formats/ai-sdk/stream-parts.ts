@@ -2,7 +2,7 @@
 import type { ChatChunk, ChunkChoice, ToolCallDelta } from '../../protocol/chunk.ts';
 import type { JsonObject } from '../../protocol/json.ts';
 import type { ReasoningDetail } from '../../protocol/reasoning.ts';
-import { callPart, carried, imagePart, serverToolParts, sourcePart, textOfDetail } from './from-chat.ts';
+import { audioPart, callPart, carried, imagePart, serverToolParts, sourcePart, textOfDetail } from './from-chat.ts';
 import type { ServerToolNames } from './server-tools.ts';
 import type { SpecVersion, StreamedPart } from './spec.ts';
 import type { ToolCallExtra } from '../../protocol/tools.ts';
@@ -24,7 +24,7 @@ export class StreamParts {
   /** The open block: of text, or of one piece of reasoning with what was said of it. */
   #block: { readonly kind: 'text' | 'reasoning'; readonly id: string; readonly index?: number | undefined } | undefined;
   #details: ReasoningDetail[] = [];
-  #audio = '';
+  #audio = { data: '', transcript: '' };
   readonly #calls = new Map<number, StreamedCall>();
   #count = 0;
 
@@ -43,10 +43,7 @@ export class StreamParts {
   /** What is still open, when the stream has ended well. */
   end(): readonly StreamedPart[] {
     const parts: StreamedPart[] = [...this.#close()];
-    if (this.#audio !== '') {
-      const data = this.#version === 'v4' ? { type: 'data', data: this.#audio } : this.#audio;
-      parts.push({ type: 'file', mediaType: 'audio/wav', data });
-    }
+    parts.push(...(audioPart(this.#audio, this.#version) as StreamedPart[]));
     for (const { id, name, input, extra } of this.#calls.values()) {
       parts.push({ type: 'tool-input-end', id });
       parts.push(
@@ -71,7 +68,10 @@ export class StreamParts {
     for (const text of [content, refusal]) if (text) parts.push(...this.#open('text'), this.#delta(text));
     for (const image of delta.images ?? [])
       parts.push(...this.#close(), ...(imagePart(image, this.#version) as StreamedPart[]));
-    this.#audio += delta.audio?.data ?? '';
+    if (delta.audio !== undefined) {
+      const { data = '', transcript = '' } = delta.audio;
+      this.#audio = { data: this.#audio.data + data, transcript: this.#audio.transcript + transcript };
+    }
     for (const annotation of delta.annotations ?? []) parts.push(...sourcePart(annotation, () => this.#nextId()));
     for (const call of calls ?? []) parts.push(...this.#pushCall(call));
     return parts;

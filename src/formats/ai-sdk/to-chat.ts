@@ -5,6 +5,7 @@ import type { CacheControl, ContentPart } from '../../protocol/content-part.ts';
 import type { AssistantMessage, Message, ToolCall, ToolMessage } from '../../protocol/message.ts';
 import { REASONING_EFFORTS, type ReasoningDetail, type ResponseFormat } from '../../protocol/reasoning.ts';
 import type { Tool, ToolChoice } from '../../protocol/tools.ts';
+import { likelyType } from './media-types.ts';
 import { serverToolType } from './server-tools.ts';
 import type {
   AssistantPart,
@@ -187,33 +188,6 @@ function addressOf(data: FileData, mediaType: string): string {
 function dataUrl(base64: string, mediaType: string): string {
   return `data:${likelyType(base64, mediaType)};base64,${base64}`;
 }
-
-/** The type of a file by its first bytes, where the program said only of what kind it is: `image`, or `image/*`. */
-function likelyType(base64: string, mediaType: string): string {
-  const [kind, subtype = '*'] = mediaType.split('/');
-  if (subtype !== '*') return mediaType;
-  const [, found] = FIRST_BYTES.find(([start, type]) => type.startsWith(`${kind}/`) && base64.startsWith(start)) ?? [];
-  return found ?? `${kind}/${USUAL_SUBTYPE[kind ?? ''] ?? 'octet-stream'}`;
-}
-
-const FIRST_BYTES: readonly (readonly [string, string])[] = [
-  ['/9j/', 'image/jpeg'],
-  ['R0lGOD', 'image/gif'],
-  ['UklGR', 'image/webp'],
-  ['iVBOR', 'image/png'],
-  ['UklGR', 'audio/wav'],
-  ['SUQz', 'audio/mpeg'],
-  ['ZkxhQ', 'audio/flac'],
-  ['T2dnUw', 'audio/ogg'],
-  ['JVBERi', 'application/pdf'],
-];
-
-const USUAL_SUBTYPE: Readonly<Record<string, string>> = {
-  image: 'png',
-  audio: 'mpeg',
-  video: 'mp4',
-  text: 'plain',
-};
 
 function audioFormat(mediaType: string): string {
   const subtype = mediaType.slice(mediaType.indexOf('/') + 1).replace(/^x-/, '');

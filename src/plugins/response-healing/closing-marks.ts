@@ -69,11 +69,11 @@ export function endsText(source: string, at: number, context: TextContext): bool
       if (!/^\s*\n/.test(source.slice(next + 1, next + 20))) {
         return place === 'object' && matches(KEY_AND_VALUE, source, skipSpace(source, next + 1));
       }
-      return goesOn(source, skipSpace(source, next + 1), place, bareKeys);
+      return goesOn(source, skipSpace(source, next + 1), context);
     case ',':
     case '，':
     case '；':
-      return goesOn(source, skipSpace(source, next + 1), place, bareKeys);
+      return goesOn(source, skipSpace(source, next + 1), context);
     case '/':
       return source[next + 1] === '/' || source[next + 1] === '*';
     case '#':
@@ -95,8 +95,8 @@ export function endsText(source: string, at: number, context: TextContext): bool
   }
 }
 
-/** What may stand behind a comma. */
-function goesOn(source: string, at: number, place: TextPlace, bareKeys: boolean): boolean {
+/** Whether a source goes on at a position, which is one behind a comma. */
+function goesOn(source: string, at: number, { place, bareKeys }: Pick<TextContext, 'place' | 'bareKeys'>): boolean {
   const next = source[at];
   if (next === undefined || next === '}' || next === ']' || next === '/' || next === '#') return true;
   if (next === ')') return place === 'tuple';
@@ -135,9 +135,10 @@ function closesOn(source: string, at: number, level: number, { open, bareKeys }:
   if (depth === 0) return !matches(LATER_END, source, next) || matches(NEXT_MEMBER, source, next);
   const following = source[next];
   const around = open[depth - 1] ?? 'array';
-  if (following === ',' || following === ';') return goesOn(source, skipSpace(source, next + 1), around, bareKeys);
+  if (following === ',' || following === ';')
+    return goesOn(source, skipSpace(source, next + 1), { place: around, bareKeys });
   if (following === undefined || /[`~/#]/.test(following)) return true;
-  if (around === 'object') return goesOn(source, next, around, bareKeys);
+  if (around === 'object') return goesOn(source, next, { place: around, bareKeys });
   return /["'{[(]/.test(following) || matches(ITEM_WITHOUT_QUOTES, source, next);
 }
 
@@ -235,7 +236,7 @@ function couldFollow(source: string, at: number, open: readonly OpenBracket[]): 
     const member = comma ? skipSpace(source, next + 1) : next;
     if (!comma && !/["“'{[]/.test(character)) return false;
     if (around.kind !== 'object' && matches(QUOTED_KEY, source, member)) return false;
-    return goesOn(source, member, around.kind, around.bareKeys);
+    return goesOn(source, member, { place: around.kind, bareKeys: around.bareKeys });
   }
 }
 

@@ -47,7 +47,7 @@ export function heal(text: string, { schema, complete = true }: HealOptions = {}
   if (isJson(text)) return { type: 'intact' };
   if (text.length > MAX_LENGTH) return { type: 'failed', reason: 'too long' };
   const answer = withoutThinking(text);
-  const candidates = findCandidates(answer, writesLatex(answer));
+  const candidates = findCandidates(answer, { latex: writesLatex(answer) });
   const usable = candidates.filter((one) => complete || one.closed).filter((one) => isJson(one.json));
   const scalar = schema === undefined ? undefined : scalarOf(answer, schema);
   if (scalar !== undefined) return { type: 'healed', json: scalar, repairs: ['scalar'], fits: true };
@@ -108,19 +108,29 @@ function withoutThinking(text: string): string {
   return rest.includes('{') || rest.includes('[') || rest.includes(':') ? rest : text;
 }
 
-/** A part of an answer that may be what was requested. */
-interface Candidate {
-  /** JSON. */
-  readonly json: string;
+/** In which script a text is written. */
+interface Script {
+  /** It has commands of LaTeX that cannot be escapes. */
+  readonly latex: boolean;
+}
+
+/** Where a part of an answer begins, and what is around it. */
+interface CandidatePlace {
   readonly kind: 'object' | 'array';
-  /** False when the answer ended before its brackets were closed. */
-  readonly closed: boolean;
   /** It is all there is, or all there is in a fence; not something in the middle of a sentence. */
   readonly alone: boolean;
+  readonly start: number;
+}
+
+/** A part of an answer that may be what was requested. */
+interface Candidate extends CandidatePlace {
+  /** JSON. */
+  readonly json: string;
+  /** False when the answer ended before its brackets were closed. */
+  readonly closed: boolean;
   readonly repairs: readonly string[];
   /** True when it could have been meant otherwise just as well. */
   readonly doubtful: boolean;
-  readonly start: number;
   readonly end: number;
 }
 
@@ -148,9 +158,9 @@ const FENCED =
 const ALONE = /^\s{0,200}(?:\/\*[^*]{0,200}\*\/\s{0,20})?(?:json\s{1,20}|<\w{1,40}>\s{0,20}|\w{1,40} ?[=(]\s{0,20})?$/i;
 
 /** Finds everything in a text that is an object or array, or could be made one. In the order of their places. */
-function findCandidates(text: string, latex: boolean): readonly Candidate[] {
+function findCandidates(text: string, script: Script): readonly Candidate[] {
   const found: Candidate[] = [];
-  const keyFirst = KEY_FIRST.test(text) ? tidy(`{${text}`, 0, { latex }) : undefined;
+  const keyFirst = KEY_FIRST.test(text) ? tidy(`{${text}`, 0, script) : undefined;
   if (keyFirst?.json !== undefined) {
     const repairs = [...new Set(['brackets', ...keyFirst.repairs])];
     return [{ ...keyFirst, repairs, kind: 'object', alone: true, start: 0 }];
@@ -166,11 +176,7 @@ function findCandidates(text: string, latex: boolean): readonly Candidate[] {
     // Text is read again for every bracket that leads nowhere, but not again and again.
     if (spent > 3 * text.length) break;
     const alone = isAlone(text, start);
-    const place = {
-      kind: text[start] === '{' ? ('object' as const) : ('array' as const),
-      alone,
-      start,
-    };
+    const place: CandidatePlace = { kind: text[start] === '{' ? 'object' : 'array', alone, start };
     const strict = strictEnd(text, start);
     if (strict.isJson && !GOES_ON.test(text.slice(strict.end, strict.end + 200))) {
       const json = text.slice(start, strict.end);
@@ -178,7 +184,7 @@ function findCandidates(text: string, latex: boolean): readonly Candidate[] {
       start = nextBracket(text, strict.end);
       continue;
     }
-    const tidied = tidy(text, start, { latex });
+    const tidied = tidy(text, start, script);
     spent += strict.end + tidied.end - 2 * start;
     // Without a single quote it is more likely code or a sentence than data, unless it stands alone.
     const isSentence = !alone && tidied.bareTexts === true && !/["'“„`]/.test(text.slice(start, tidied.end));
@@ -191,18 +197,18 @@ function findCandidates(text: string, latex: boolean): readonly Candidate[] {
       continue;
     }
     let slow: ReturnType<typeof repairedSpan>;
-    for (const end of endsOf(text, start, alone)) {
+    for (const end of endsOf(text, place)) {
       repaired += end - start + PER_REPAIR;
-      if (repaired <= MAX_REPAIRED) slow ??= repairedSpan(text, start, end, latex);
+      if (repaired <= MAX_REPAIRED) slow ??= repairedSpan(text, { start, end }, script);
     }
     if (slow !== undefined) found.push({ ...slow, ...place });
-    start = nextBracket(text, slow?.end ?? behindBroken(text, start, alone));
+    start = nextBracket(text, slow?.end ?? behindBroken(text, place));
   }
   return found;
 }
 
 /** Where to look on behind something beyond repair. What stands within it is a part of an answer and not the answer. */
-function behindBroken(text: string, start: number, alone: boolean): number {
+function behindBroken(text: string, { start, alone }: CandidatePlace): number {
   if (/^\{\s*\{/.test(text.slice(start, start + 20))) return start + 1;
   const end = balancedEnd(text, start);
   if (end > 0) return end;
@@ -212,7 +218,7 @@ function behindBroken(text: string, start: number, alone: boolean): number {
 }
 
 /** Where the brackets at a place may end: where they are balanced, or, where nothing else is, at the last one. */
-function endsOf(text: string, start: number, alone: boolean): readonly number[] {
+function endsOf(text: string, { start, alone }: CandidatePlace): readonly number[] {
   const balanced = balancedEnd(text, start);
   const last = alone ? Math.max(text.lastIndexOf('}'), text.lastIndexOf(']')) + 1 : 0;
   return [...new Set([balanced, last])].filter((end) => end > start);
@@ -220,13 +226,12 @@ function endsOf(text: string, start: number, alone: boolean): readonly number[] 
 
 function repairedSpan(
   text: string,
-  start: number,
-  end: number,
-  latex: boolean,
+  { start, end }: { readonly start: number; readonly end: number },
+  script: Script,
 ): Pick<Candidate, 'json' | 'end' | 'closed' | 'repairs' | 'doubtful'> | undefined {
   const written = text.slice(start, end);
   // Without a single quote it is more likely code or a sentence than data.
-  const json = /["'“„`]/.test(written) ? repair(written, { latex }) : undefined;
+  const json = /["'“„`]/.test(written) ? repair(written, script) : undefined;
   if (json === undefined || json[0] !== written[0]) return undefined;
   // Another member behind the last bracket says that it was not the last one.
   return { json, end, closed: !/^\s*,/.test(text.slice(end, end + 40)), repairs: ['rewritten'], doubtful: false };
@@ -305,10 +310,10 @@ const MAX_REPAIRED_LENGTH = 32_768;
  *
  * @returns JSON, or undefined when there is nothing to be done.
  */
-export function repair(text: string, { latex }: { readonly latex: boolean }): string | undefined {
+export function repair(text: string, script: Script): string | undefined {
   if (text.length > MAX_REPAIRED_LENGTH || isDeep(text)) return undefined;
   try {
-    const repaired = jsonrepair(withKnownEscapes(text, latex));
+    const repaired = jsonrepair(withKnownEscapes(text, script));
     JSON.parse(repaired, refuseGarbage);
     return repaired.trim();
   } catch {
@@ -326,7 +331,7 @@ function isDeep(text: string): boolean {
   return false;
 }
 
-function withKnownEscapes(text: string, latex: boolean): string {
+function withKnownEscapes(text: string, { latex }: Script): string {
   let result = '';
   let plain = 0;
   for (let at = text.indexOf('\\'); at >= 0; at = text.indexOf('\\', plain)) {

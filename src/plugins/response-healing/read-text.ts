@@ -223,7 +223,7 @@ export function readEscape(source: string, at: number, place: EscapePlace): Read
     case 'n':
     case 'r':
     case 't':
-      return isLatexCommand(wordAt(source, at + 1), place.latex) ? literal : kept;
+      return isLatexCommand(wordAt(source, at + 1), place) ? literal : kept;
     case 'u':
       return unicodeEscape(source, at, literal);
     case 'U':
@@ -291,6 +291,6 @@ export function writesLatex(source: string): boolean {
 }
 
 /** True when the word behind a backslash is a command of LaTeX rather than an escape and a word. */
-function isLatexCommand(word: string, latex: boolean): boolean {
+function isLatexCommand(word: string, { latex }: Pick<EscapePlace, 'latex'>): boolean {
   return COMMANDS.has(word) || (latex && SHORT_COMMANDS.has(word));
 }

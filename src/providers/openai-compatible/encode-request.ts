@@ -7,7 +7,7 @@ import type { Message } from '../../protocol/message.ts';
 import type { FunctionTool, ToolChoice } from '../../protocol/tools.ts';
 import { heldSchema, toolArgumentsSchema } from '../../core/schema/rewrite-schema.ts';
 import type { JsonSchema } from '../../core/schema/schema-parts.ts';
-import { isPlainMessage } from '../../protocol/chat-result.ts';
+import { isPlainMessage, plainCallsOf } from '../../protocol/chat-result.ts';
 import { ToolIds } from '../tool-ids.ts';
 import { type VendorQuirks, toolIdRule } from './vendor-quirks.ts';
 import { checkConversation, completed, encodeMessage, markLastBlock } from './encode-message.ts';
@@ -297,7 +297,8 @@ export function encodeMessages(
     const { role } = message;
     const isRespelled = role === 'developer' ? quirks.developerRole !== true : role === 'tool' && ids !== undefined;
     const isCompleted = role === 'assistant' && (wantsReasoning || index === last);
-    if (!isRespelled && !isCompleted && isPlainMessage(message)) changed?.push(message);
+    const isSame = isPlainMessage(message) || (ids === undefined && plainCallsOf(message) > 0);
+    if (!isRespelled && !isCompleted && isSame) changed?.push(message);
     else {
       const encoded = encodeMessage(message, quirks, ids);
       (changed ??= messages.slice(0, index)).push(

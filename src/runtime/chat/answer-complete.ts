@@ -9,7 +9,7 @@ import { announceAnswer, announceRequest } from '../events/announce.ts';
 import { CALLER_GONE, errorOfUnknown } from './router-errors.ts';
 import type { RuntimeServices } from './services.ts';
 import { settleError, settleResult } from './settle.ts';
-import { type MaybePromise, orElse } from '../../platform/wait.ts';
+import type { MaybePromise } from '../../platform/wait.ts';
 import type { UpstreamResult } from '../../contracts/stream-piece.ts';
 import type { Usage } from '../../protocol/usage.ts';
 import type { Answer, Execution, SettledAnswer } from './answer.ts';
@@ -22,19 +22,34 @@ export function answerComplete(services: RuntimeServices, execution: Execution):
     throw error;
   };
   // Not by `await`, which makes one more promise for each request.
-  return execution.run().then((answer) => orElse(() => finish(services, execution, answer), failed), failed);
+  return execution.run().then((answer) => {
+    try {
+      const finished = finish(services, execution, answer);
+      return finished instanceof Promise ? finished.catch(failed) : finished;
+    } catch (error) {
+      return failed(error);
+    }
+  }, failed);
 }
 
 function finish(services: RuntimeServices, execution: Execution, answer: Answer): MaybePromise<CompleteAnswer> {
-  if (answer.result === undefined) throw new RangeError('a whole request has a whole result');
-  const finished = settle(execution, answer, answer.result);
-  const { native } = answer.result;
+  const { request } = execution;
+  const { result: given } = answer;
+  if (given === undefined) throw new RangeError('a whole request has a whole result');
+  const [first] = given.choices;
+  const calls = first?.message.tool_calls;
+  const { attempt, facts } = answer.settle({
+    finishReason: first?.finish_reason ?? null,
+    nativeFinishReason: first?.native_finish_reason ?? undefined,
+    toolCalls: calls && judgeToolCalls(calls, request.tools),
+  });
+  const finished = { attempt, facts, result: chatResultOf(request, answer.endpoint, given, facts.usage) };
+  const { native } = given;
   if (answer.polish === undefined) return { result: conclude(services, execution, answer, finished), native };
   return answer.polish(finished.result).then((result) => {
     // Plugins may have asked others meanwhile.
     const { usage, costParts } = answer.bill();
-    const facts = { ...finished.facts, usage, costParts };
-    const polished = { ...finished, facts, result: { ...result, usage } };
+    const polished = { attempt, facts: { ...facts, usage, costParts }, result: { ...result, usage } };
     return { result: conclude(services, execution, answer, polished), native };
   });
 }
@@ -42,17 +57,6 @@ function finish(services: RuntimeServices, execution: Execution, answer: Answer)
 /** An answer whose last attempt has been settled. */
 interface Finished extends SettledAnswer {
   readonly result: ChatResult;
-}
-
-function settle({ request }: Execution, answer: Answer, result: UpstreamResult): Finished {
-  const [first] = result.choices;
-  const calls = first?.message.tool_calls;
-  const settled = answer.settle({
-    finishReason: first?.finish_reason ?? null,
-    nativeFinishReason: first?.native_finish_reason ?? undefined,
-    toolCalls: calls && judgeToolCalls(calls, request.tools),
-  });
-  return { ...settled, result: chatResultOf(request, answer.endpoint, result, settled.facts.usage) };
 }
 
 /** A provider's answer as the caller sees it (contract: chat result). */
@@ -70,7 +74,7 @@ export function chatResultOf(
     created: request.created,
     choices: request.reasoning?.exclude === true ? result.choices.map(unreasoned) : result.choices,
     system_fingerprint: result.systemFingerprint ?? null,
-    service_tier: namedTier(result.serviceTier),
+    service_tier: result.serviceTier == null ? null : namedTier(result.serviceTier),
     usage,
     ...result.findings,
   };

@@ -154,37 +154,71 @@ export function recorded(call: AnswerCall, collector: ResultCollector): AnswerCa
   };
 }
 
-/**
- * The answer of a call: what its reader needs of it, and what ends it.
- *
- * @param own - What the call itself used and cost.
- * @param total - The same, with what was lost on calls beside it.
- * @param ended - Notes how it ended.
- */
-export function answerOf<Call extends AttemptCall<Result>, Result>(
-  { endpoint, call, firstTokenAt, result }: AttemptedCall<Call, Result>,
-  own: () => Settlement,
-  total: () => Settlement,
-  ended: (end: CallEnd, continued?: Continuation) => Attempt,
-): Answer<Call, Result> {
-  const fail = (reason: AttemptFailure, { kept = false, continued }: AnswerBreak = {}): Attempt =>
-    ended({ failure: reason, kept: kept ? own() : undefined }, continued);
+/** The request that an answer belongs to, as it ends it. */
+interface AnsweredRequest<Call, Result> {
+  /** What the call of an answer itself used and cost. */
+  bill(made: AttemptedCall<Call, Result>): Settlement;
+  /** The same, with what was lost on calls beside it. */
+  billed(made: AttemptedCall<Call, Result>): Settlement;
+  /** Notes how it ended. */
+  ended(made: AttemptedCall<Call, Result>, end: CallEnd, continued?: Continuation): Attempt;
+}
+
+/** The answer of a call: what its reader needs of it, and what ends it. */
+export class CalledAnswer<Call extends AttemptCall<Result>, Result> implements Answer<Call, Result> {
+  readonly endpoint: Endpoint;
+  readonly call: Call;
+  readonly firstTokenAt: number;
+  readonly result: Result | undefined;
+  readonly #request: AnsweredRequest<Call, Result>;
+  readonly #made: AttemptedCall<Call, Result>;
+
+  constructor(request: AnsweredRequest<Call, Result>, made: AttemptedCall<Call, Result>) {
+    this.endpoint = made.endpoint;
+    this.call = made.call;
+    this.firstTokenAt = made.firstTokenAt;
+    this.result = made.result;
+    this.#request = request;
+    this.#made = made;
+  }
+
+  bill(): Settlement {
+    return this.#request.billed(this.#made);
+  }
+
+  settle({ finishReason, nativeFinishReason, toolCalls, continued }: AnswerEnd): SettledAnswer {
+    const { usage, costParts } = this.#request.billed(this.#made);
+    const facts = { usage, costParts, finishReason, nativeFinishReason, toolCalls };
+    return { attempt: this.#request.ended(this.#made, { facts }, continued), facts };
+  }
+
+  fail(reason: AttemptFailure, { kept = false, continued }: AnswerBreak = {}): Attempt {
+    const settlement = kept ? this.#request.bill(this.#made) : undefined;
+    return this.#request.ended(this.#made, { failure: reason, kept: settlement }, continued);
+  }
+
+  abandon(): void {
+    this.call.close();
+    this.fail(failure('aborted', 'The client disconnected'));
+  }
+}
+
+/** An answer in which something is otherwise. Where it comes from may change while it is read. */
+export function changedAnswer(answer: Answer, changes: Partial<Omit<Answer, 'endpoint'>>): Answer {
+  const { polish } = answer;
   return {
-    endpoint,
-    call,
-    firstTokenAt,
-    result,
-    bill: total,
-    fail,
-    settle: ({ finishReason, nativeFinishReason, toolCalls, continued }) => {
-      const { usage, costParts } = total();
-      const facts = { usage, costParts, finishReason, nativeFinishReason, toolCalls };
-      return { attempt: ended({ facts }, continued), facts };
+    get endpoint() {
+      return answer.endpoint;
     },
-    abandon: () => {
-      call.close();
-      fail(failure('aborted', 'The client disconnected'));
-    },
+    call: answer.call,
+    firstTokenAt: answer.firstTokenAt,
+    result: answer.result,
+    bill: () => answer.bill(),
+    settle: (end) => answer.settle(end),
+    fail: (reason, how) => answer.fail(reason, how),
+    abandon: () => answer.abandon(),
+    ...(polish !== undefined && { polish: (result: ChatResult) => polish.call(answer, result) }),
+    ...changes,
   };
 }
 

@@ -1,12 +1,11 @@
 import type { AttemptCall, AttemptedCall, LoopStart, CallEnd, CallResult, Dialing } from './attempt-call.ts';
 import type { Endpoint } from '../../catalog/endpoint.ts';
-import type { Admission } from '../../core/fallback/health.ts';
+import type { Admission, EndpointHealth } from '../../core/fallback/health.ts';
 import { isGone, repetitionShare } from '../../core/fallback/throttle.ts';
-import { type Move, nextMove, type GiveUpReason } from '../../core/fallback/next-move.ts';
+import { type AttemptMove, firstMove, type Move, nextMove, type GiveUpReason } from '../../core/fallback/next-move.ts';
 import type { RoutedRequest } from '../../contracts/request.ts';
 import { unknownProviders } from '../../core/normalize/unknown-providers.ts';
-import { calibrated, type TokenCalibration } from '../../core/tokens/likely-tokens.ts';
-import { likelyPromptTokens } from '../../core/tokens/token-estimate.ts';
+import type { TokenCalibration } from '../../core/tokens/likely-tokens.ts';
 import type { PlanStep, RoutePlan } from '../../core/selection/route-plan.ts';
 import { describeRouting } from '../../core/selection/router-metadata.ts';
 import { type Settlement, withGivenUp } from '../../core/stream/usage.ts';
@@ -15,7 +14,7 @@ import type { JsonValue } from '../../protocol/json.ts';
 import type { RouterMetadata } from '../../protocol/metadata.ts';
 import { announceAttempt, announceFirstToken } from '../events/announce.ts';
 import { timeoutsOf } from './call-watch.ts';
-import { type CallReason, expectedWork, RunningAttempt } from './running-attempt.ts';
+import { type CallReason, expectedWork, likelyTokens, RunningAttempt } from './running-attempt.ts';
 import { adjustmentsAt, joinedAdjustments, learnRefusal, refusingAt } from '../endpoints/known-refusals.ts';
 import { Hedging, lateAfterMs } from './hedging.ts';
 import { errorOfUnknown, withContext } from './router-errors.ts';
@@ -24,12 +23,13 @@ import type { SharedSlot } from '../endpoints/shared-limits.ts';
 import { RequestFailures } from '../endpoints/request-failures.ts';
 import { Reservation } from '../limits/spending.ts';
 import { accountOf, settleAttempt } from './settle.ts';
+import type { IntendedCall } from '../endpoints/record-policies.ts';
 import { RequestWaits } from './request-waits.ts';
 import { onDemand } from '../../platform/wait.ts';
 import { isLimited } from '../../core/selection/adaptive/endpoint-room.ts';
 import { mayHedge } from '../../core/selection/adaptive/hedge.ts';
 import { type Attempt, hasOtherModel } from '../../core/fallback/attempt.ts';
-import { type Answer, answerOf, calledAt, OK, refusalCategory, type RequestOutcome, WITHHELD } from './answer.ts';
+import { type Answer, CalledAnswer, calledAt, OK, refusalCategory, type RequestOutcome, WITHHELD } from './answer.ts';
 import { givenUpUsd, lostOnHedge, lostOnHedges } from './billing.ts';
 import { RequestSlots } from '../endpoints/request-slots.ts';
 import type { Continuation } from '../../contracts/failure.ts';
@@ -45,11 +45,12 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
   readonly signal: AbortSignal;
   /** Called with every body that goes upstream, when the request wants to see them. */
   onSending: ((endpoint: Endpoint, body: JsonValue) => void) | undefined;
-  readonly #services: RuntimeServices;
+  protected readonly services: RuntimeServices;
   readonly #start: LoopStart<Request>;
   /** Requests as they go to an endpoint, where plugins change them for it. */
   #prepared: Map<string, Request> | undefined;
   #deadlineAt: number;
+  readonly attempts: readonly Attempt[];
   readonly #attempts: Attempt[] = [];
   /** What the next call, or the one under way, may cost. Absent where nobody counts. */
   readonly #reservation: Reservation | undefined;
@@ -59,7 +60,8 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
   #calibrations: Map<string, TokenCalibration | undefined> | undefined;
   /** Places of calls at endpoints with declared limits. Absent where none of the plan declares any. */
   readonly #slots: RequestSlots<Call> | undefined;
-  readonly #waits: RequestWaits;
+  /** Absent until it waits for something. */
+  #waits: RequestWaits | undefined;
   /** What failures have left at endpoints, as long as they may turn out to be the fault of this request. */
   #counted: RequestFailures | undefined;
   #hedging: Hedging<Call, Result> | undefined;
@@ -70,13 +72,16 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
     this.request = request;
     this.plan = plan;
     this.signal = signal;
-    this.#services = services;
-    this.#waits = new RequestWaits(services, signal);
+    this.attempts = this.#attempts;
+    this.services = services;
     this.startedAt = services.environment.now();
-    if (services.spending.holds(request.account)) this.#reservation = new Reservation(services.spending, request);
+    const { budget, keyBudget } = request.account;
+    if (services.spending.isCommon || (budget ?? keyBudget) !== undefined) {
+      this.#reservation = new Reservation(services.spending, request);
+    }
     this.#deadlineAt = deadlineAt ?? this.startedAt + services.timeouts.totalMs;
     if (plan.steps.some(({ endpoint }) => isLimited(endpoint))) {
-      this.#slots = new RequestSlots(services, (endpoint) => this.#likelyTokens(endpoint));
+      this.#slots = new RequestSlots(services, (endpoint) => likelyTokens(services, request, endpoint));
     }
   }
 
@@ -84,11 +89,7 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
   protected abstract dial(dialing: Dialing<Request>): Call;
 
   /** What an answer used and cost, as far as it was read. */
-  protected abstract bill(made: AttemptedCall<Call, Result>): Settlement;
-
-  get attempts(): readonly Attempt[] {
-    return this.#attempts;
-  }
+  abstract bill(made: AttemptedCall<Call, Result>): Settlement;
 
   /**
    * Asks the core what to do, and does it: tries one endpoint after the other until one answers. When that answer
@@ -97,7 +98,7 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
    * @throws {@link RouterError} when none does; the signal's reason when the client disconnects.
    */
   async next(): Promise<Answer<Call, Result>> {
-    const { environment, pacing, records } = this.#services;
+    const { environment, pacing, records } = this.services;
     pacing.request(environment.now());
     try {
       let answer: Answer<Call, Result> | undefined;
@@ -119,7 +120,7 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
     } catch (error) {
       this.#reservation?.release();
       this.#slots?.releaseNext();
-      this.#waits.end();
+      this.#waits?.end();
       // Whatever else went wrong: a client that disconnected is told of that.
       this.signal.throwIfAborted();
       throw error;
@@ -128,59 +129,70 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
 
   /** Gives the next calls as much time as the first had: what a stream has shown is progress. */
   protected giveTime(): void {
-    const { environment, timeouts } = this.#services;
+    const { environment, timeouts } = this.services;
     this.#deadlineAt = Math.max(this.#deadlineAt, environment.now() + timeouts.totalMs);
   }
 
   /** What must come before a call, if anything. */
-  #before(move: Extract<Move, { type: 'attempt' }>): Promise<void> | undefined {
+  #before(move: AttemptMove): Promise<void> | undefined {
     const { step, waitMs } = move;
-    if (waitMs > 0) return this.#waits.before(move);
-    if (!this.#isPrepared(step)) return this.#prepare(step);
+    if (waitMs > 0) return this.#waiting().before(move);
+    const prepared = this.#start.prepare && this.#prepare(step);
+    if (prepared !== undefined) return prepared;
     if (this.#reservation?.covers(step.endpoint) === false) return this.#reserve(step);
     return this.#slots?.covers(step.endpoint) === false ? this.#slots.takeNext(step.endpoint) : undefined;
   }
 
   /** What the attempts so far look like from outside. */
   metadata(outcome: RequestOutcome, generationTime?: number): RouterMetadata {
-    const warnings = unknownProviders(this.request.preferences, this.#services.facts.catalog);
-    const { plan, attempts } = this;
-    const answered = outcome === 'answered';
-    return describeRouting({ plan, attempts, answered, generationTime, pipeline: [], warnings });
+    const { plan, attempts, request, services } = this;
+    const warnings = unknownProviders(request.preferences, services.facts.catalog);
+    return describeRouting({
+      plan,
+      attempts,
+      answered: outcome === 'answered',
+      generationTime,
+      pipeline: [],
+      warnings,
+    });
   }
 
-  /** The answer of a call. */
-  #answerOf(made: AttemptedCall<Call, Result>): Answer<Call, Result> {
-    const own = (): Settlement => this.bill(made);
-    const bill = (): Settlement =>
-      this.#attempts.length === 1 ? own() : withGivenUp(own(), lostOnHedges(this.#attempts));
-    return answerOf(made, own, bill, (end, continued) => this.#ended(made, end, continued));
+  /** What an answer used and cost, with what was lost on calls beside it. */
+  billed(made: AttemptedCall<Call, Result>): Settlement {
+    const own = this.bill(made);
+    return this.#attempts.length === 1 ? own : withGivenUp(own, lostOnHedges(this.#attempts));
   }
 
   /** Notes that the last attempt has ended, well or badly. */
-  #ended(answer: AttemptedCall<Call, Result>, end: CallEnd, continued?: Continuation): Attempt {
-    const made = 'failure' in end ? { ...answer, tokens: this.#tokensOf(answer.endpoint) } : answer;
+  ended(answer: AttemptedCall<Call, Result>, end: CallEnd, continued?: Continuation): Attempt {
+    const isFailure = 'failure' in end;
+    const made = isFailure ? { ...answer, tokens: this.#tokensOf(answer.endpoint) } : answer;
     const attempt = this.#attempts.pop();
     if (attempt === undefined) throw new RangeError('an answer belongs to an attempt');
     const reserved = (this.#hedgeReservations?.get(made.call) ?? this.#reservation)?.settle(made, end);
-    const { firstTokenAt, usage, chargedNanoUsd } = accountOf(this.#services, this.request, made, { end, reserved });
+    const { firstTokenAt, usage, chargedNanoUsd } = accountOf(this.services, this.request, made, { end, reserved });
+    // Member by member: every answer comes by here, and a literal is slow where something follows a spread.
     const ended: Attempt = {
-      ...attempt,
-      endedAt: this.#services.environment.now(),
-      outcome: 'failure' in end ? { ok: false, failure: calledAt(end.failure, made.call) } : OK,
-      costUsd: 'failure' in end ? lostOnHedge(made, this.request, end.failure) : undefined,
+      step: attempt.step,
+      startedAt: attempt.startedAt,
+      endedAt: this.services.environment.now(),
+      outcome: isFailure ? { ok: false, failure: calledAt(end.failure, made.call) } : OK,
+      hedge: attempt.hedge,
+      lastResort: attempt.lastResort,
+      adjustments: attempt.adjustments,
+      costUsd: isFailure ? lostOnHedge(made, this.request, end.failure) : undefined,
       firstTokenAt,
       usage,
       chargedNanoUsd,
       refusal: refusalCategory(made, end),
-      kept: 'failure' in end && end.kept !== undefined ? true : undefined,
+      kept: isFailure && end.kept !== undefined ? true : undefined,
       continued,
     };
     this.#attempts.push(ended);
-    const facts = 'facts' in end ? end.facts : undefined;
+    const facts = isFailure ? undefined : end.facts;
     this.#slots?.end(made.call, made.endpoint, made.startedAt, facts?.usage.total_tokens);
     const sent = this.#prepared?.get(made.endpoint.id) ?? this.request;
-    const counted = settleAttempt(this.#services, this.request, { made, attempt: ended, facts, sent }, this.#counted);
+    const counted = settleAttempt(this.services, this.request, { made, attempt: ended, facts, sent }, this.#counted);
     if (counted !== undefined) (this.#counted ??= new RequestFailures()).note(made.endpoint, counted);
     return ended;
   }
@@ -188,18 +200,16 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
   /** How an endpoint counts tokens: asked once, so that what is set aside for a call is what it costs in the end. */
   #tokensOf(endpoint: Endpoint): TokenCalibration | undefined {
     const known = (this.#calibrations ??= new Map());
-    if (!known.has(endpoint.id)) known.set(endpoint.id, this.#services.records.record(endpoint)?.tokens);
+    if (!known.has(endpoint.id)) known.set(endpoint.id, this.services.records.record(endpoint)?.tokens);
     return known.get(endpoint.id);
   }
 
-  #isPrepared({ endpoint }: PlanStep): boolean {
-    return this.#start.prepare === undefined || this.#prepared?.has(endpoint.id) === true;
-  }
-
-  /** Lets plugins change the request for an endpoint. */
-  async #prepare({ endpoint }: PlanStep): Promise<void> {
-    const prepared = (this.#prepared ??= new Map());
-    prepared.set(endpoint.id, (await this.#start.prepare?.(endpoint)) ?? this.request);
+  /** Lets plugins change the request for an endpoint, unless they did. */
+  #prepare({ endpoint }: PlanStep): Promise<void> | undefined {
+    const { prepare } = this.#start;
+    if (prepare === undefined || this.#prepared?.has(endpoint.id) === true) return undefined;
+    const prepared = (this.#prepared ??= new Map<string, Request>());
+    return Promise.resolve(prepare(endpoint)).then((request) => void prepared.set(endpoint.id, request));
   }
 
   /** Reserves what a call can cost. */
@@ -213,23 +223,25 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
 
   /** @param waitedMs - What was waited just now. */
   #nextMove(waitedMs: number): Move {
-    const { environment, fallback, pacing, records } = this.#services;
+    const { environment, fallback: policy, pacing, records } = this.services;
+    const now = environment.now();
+    const begin = { policy, now, deadlineAt: this.#deadlineAt, admission: this.#admission };
+    const first = this.#attempts.length === 0 && waitedMs === 0 ? firstMove(this.plan, begin) : undefined;
+    if (first !== undefined) return first;
+    const waits = this.#waiting();
     const perSecond = (): number => this.plan.steps.reduce((sum, { endpoint }) => sum + records.rate(endpoint), 0);
-    const [now, healthAt] = [environment.now(), (step: PlanStep) => records.record(step.endpoint)?.health];
+    const healthAt = (step: PlanStep): EndpointHealth | undefined => records.record(step.endpoint)?.health;
     return nextMove(this.plan, this.#attempts, {
-      policy: fallback,
-      now,
-      deadlineAt: this.#deadlineAt,
-      admission: this.#admission,
+      ...begin,
       mayRepeat: (step) => environment.random() < repetitionShare(healthAt(step), now),
       isGone: (step) => isGone(healthAt(step), now),
       answeredSince: records.answeredSince,
-      holdMs: this.#waits.holdMs,
+      holdMs: waits.holdMs,
       waited: waitedMs > 0,
       roll: environment.random(),
-      slotWaitMs: pacing.slotWaitMs(this.#waits.forSlotMs, perSecond),
-      warmWaitMs: pacing.warmWaitMs(this.#waits.forSlotMs),
-      promised: this.#waits.promised,
+      slotWaitMs: pacing.slotWaitMs(waits.forSlotMs, perSecond),
+      warmWaitMs: pacing.warmWaitMs(waits.forSlotMs),
+      promised: waits.promised,
       mayRetryRefusal: this.#attempts.length === 0 || pacing.mayRetryRefusal,
       returnRefusals: this.request.preferences.returnRefusals,
     });
@@ -237,41 +249,38 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
 
   /** Whether an endpoint may be called for this request. */
   readonly #admission = ({ endpoint }: PlanStep): Admission => {
-    const { records } = this.#services;
-    return this.#waits.inOrder(records.admission(endpoint, this.#likelyTokens(endpoint), this.#waits.promised));
+    const admitted = this.services.records.admission(endpoint, this.#intended(endpoint));
+    return admitted.ok && (admitted.headroom ?? 1) < 0 ? this.#waiting().inOrder(admitted) : admitted;
   };
 
-  /** Tokens that a call likely has: where they are limited, as this endpoint has counted them so far. */
-  #likelyTokens(endpoint: Endpoint): number {
-    const { promptTokens, outputTokens = 0 } = this.request.needs;
-    if (endpoint.tpm === undefined) return promptTokens * 2 + outputTokens;
-    return calibrated(likelyPromptTokens(this.request), this.#services.records.record(endpoint)?.tokens) + outputTokens;
+  #waiting(): RequestWaits {
+    return (this.#waits ??= new RequestWaits(this.services, this.signal));
+  }
+
+  /** The call of an endpoint that it would make. */
+  #intended(endpoint: Endpoint): IntendedCall {
+    return { tokens: likelyTokens(this.services, this.request, endpoint), promisedAt: this.#waits?.promised };
   }
 
   /** Makes one call, and perhaps a second one beside it: gives the answer, or undefined when none came. */
-  #attempt({
-    step,
-    isProbe,
-    isLastResort = false,
-  }: Extract<Move, { type: 'attempt' }>): Promise<Answer<Call, Result> | undefined> {
-    const { environment, pacing, hedge } = this.#services;
+  #attempt({ step, isProbe, isLastResort = false }: AttemptMove): Promise<Answer<Call, Result> | undefined> {
+    const { environment, pacing, hedge } = this.services;
     const last = this.#attempts.at(-1)?.outcome;
     if (last?.ok === false && last.failure.kind === 'rate_limited') pacing.retryRefusal();
-    const how = { isProbe: isProbe === true, hedge: false, isLastResort };
-    const running = this.#launch(step, how, this.#slots?.useNext());
+    const why = { isProbe: isProbe === true, hedge: false, isLastResort };
+    const running = this.#launch(step, why, this.#slots?.useNext());
     if (this.#hedging?.isUsed === true) return this.#hedging.alone(running);
     const conclude = (result: CallResult<Result>): Answer<Call, Result> | undefined => this.#conclude(running, result);
-    if (this.plan.steps.length === 1 || !mayHedge(hedge, this.request)) return running.arrival().then(conclude);
-    const lateMs = lateAfterMs(this.#services, running, 'may_hang');
+    if (this.plan.steps.length === 1 || !mayHedge(hedge, this.request)) return running.outcome(conclude);
+    const lateMs = lateAfterMs(this.services, running, 'may_hang');
     return running.race(environment, lateMs, conclude, () => this.#besides().beside(running));
   }
 
   /** What makes a call beside one that is late. */
   #besides(): Hedging<Call, Result> {
     const { request, plan, signal } = this;
-    const own = { request, plan, signal, services: this.#services, attempts: this.#attempts };
     return (this.#hedging ??= new Hedging({
-      ...own,
+      ...{ request, plan, signal, services: this.services, attempts: this.#attempts },
       admission: this.#admission,
       givenUpUsd: (call) => givenUpUsd({ ...call, tokens: this.#tokensOf(call.endpoint) }, request),
       launchBeside: (step, isWanted) => this.#launchBeside(step, isWanted),
@@ -281,17 +290,18 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
 
   /** Sends a call on its way. */
   #launch(step: PlanStep, reason: CallReason, shared: SharedSlot | undefined): RunningAttempt<Call, Result> {
-    const { environment, records, providers, timeouts, events } = this.#services;
+    const { environment, records, providers, timeouts, events } = this.services;
     const { endpoint } = step;
     const provider = providers.get(endpoint.provider);
     if (provider === undefined) throw new RangeError(`no provider "${endpoint.provider}"`);
     const startedAt = environment.now();
-    const slot = { tokens: this.#likelyTokens(endpoint), promised: this.#waits.promised === endpoint.id };
-    const { generation, onLimits, load } = records.started(endpoint, startedAt, slot);
-    this.#waits.end(endpoint.id);
+    const { generation, onLimits, load } = records.started(endpoint, startedAt, this.#intended(endpoint));
+    this.#waits?.end(endpoint.id);
     const attempt = (this.#start.attemptsBefore ?? 0) + this.#attempts.length + (reason.hedge ? 2 : 1);
+    const begun = { step, attempt, hedge: reason.hedge };
     const limits = timeoutsOf(timeouts, provider, endpoint);
-    const refusing = refusingAt(records.refusals, this, endpoint, startedAt);
+    const mayRefuse = this.#attempts.length > 0 || !records.refusals.isEmpty;
+    const refusing = mayRefuse ? refusingAt(records.refusals, this, endpoint, startedAt) : undefined;
     const call = this.dial({
       environment,
       signal: this.signal,
@@ -303,16 +313,14 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
       deadlineAt: this.#deadlineAt,
       holdsRefusals: this.plan.steps.length > 1 && !this.request.preferences.returnRefusals,
       isWaitedFor: () => this.#besides().isWaitedFor(running, load.lastSuccessAt),
-      traceContext: events.isHeard
-        ? announceAttempt(this.#services, this.request, { step, attempt, hedge: reason.hedge })
-        : undefined,
-      onSending: (body) => this.onSending?.(endpoint, body()),
+      traceContext: events.isHeard ? announceAttempt(this.services, this.request, begun) : undefined,
+      onSending: this.onSending === undefined ? ignore : (body) => this.onSending?.(endpoint, body()),
       onLimits,
     });
     this.#slots?.begin(call, endpoint, shared);
     const patience = Math.max(1, (this.request.stream ? limits.firstTokenMs : limits.answerMs) / timeouts.firstTokenMs);
     const adjustments = refusing && adjustmentsAt(refusing, this.request);
-    const { tokens, spared } = expectedWork(this.#services, this.request, step.figures?.warmth);
+    const { tokens, spared } = expectedWork(this.services, this.request, step.figures?.warmth);
     const kind = this.request.stream ? 'streaming' : 'whole';
     const sent = { startedAt, generation, attempt, kind, patience, tokens, spared, adjustments } as const;
     const running = new RunningAttempt<Call, Result>(step, call, reason, sent);
@@ -327,10 +335,9 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
 
   /** Launches a second call after what must come before it. When that goes wrong, the first goes on alone. */
   async #launchBeside(step: PlanStep, isWanted: () => boolean): Promise<RunningAttempt<Call, Result> | undefined> {
-    const reservation =
-      this.#reservation === undefined ? undefined : new Reservation(this.#services.spending, this.request);
+    const reservation = this.#reservation && new Reservation(this.services.spending, this.request);
     try {
-      if (!this.#isPrepared(step)) await this.#prepare(step);
+      await this.#prepare(step);
       await reservation?.make(step.endpoint, this.#prepared?.get(step.endpoint.id) ?? this.request);
     } catch {
       return undefined;
@@ -349,37 +356,27 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
 
   /** Notes what became of a call: its answer, or undefined when it failed and was settled so. */
   #conclude(running: RunningAttempt<Call, Result>, opened: CallResult<Result>): Answer<Call, Result> | undefined {
-    const { step, call, reason, startedAt, generation, attempt, arrivedAt: endedAt } = running;
-    const { hedge } = reason;
-    const adjustments = joinedAdjustments(running.adjustments, call.adjustments);
+    const { step, call, reason, startedAt, arrivedAt: endedAt, adjustments: learned } = running;
+    const adjustments = learned === undefined ? call.adjustments : joinedAdjustments(learned, call.adjustments);
+    const hedge = reason.hedge || undefined;
     const lastResort = reason.isLastResort || undefined;
-    this.#attempts.push({ step, startedAt, endedAt, outcome: OK, hedge: hedge || undefined, lastResort, adjustments });
+    this.#attempts.push({ step, startedAt, endedAt, outcome: OK, hedge, lastResort, adjustments });
     const isWithheld = opened.type !== 'failed' && opened.withheld && !this.request.preferences.returnRefusals;
     const isPassedOver = isWithheld === true && hasOtherModel(this.plan, this.#attempts, step.endpoint);
     const answer = isPassedOver || opened.type === 'failed' ? undefined : opened;
-    const made: AttemptedCall<Call, Result> = {
-      endpoint: step.endpoint,
-      call,
-      startedAt,
-      firstTokenAt: answer?.type === 'committed' ? answer.firstTokenAt : endedAt,
-      generation,
-      attempt,
-      hedge,
-      work: running,
-      result: answer?.type === 'whole' ? answer.result : undefined,
-    };
+    const made = running.made(answer);
     if (answer === undefined) {
       if (isPassedOver) call.close();
-      this.#ended(made, { failure: opened.type === 'failed' ? opened.failure : WITHHELD });
+      this.ended(made, { failure: opened.type === 'failed' ? opened.failure : WITHHELD });
       return undefined;
     }
-    if (answer.type === 'committed' && this.#services.events.isHeard) announceFirstToken(this.#services, this, made);
-    return this.#answerOf(made);
+    if (answer.type === 'committed' && this.services.events.isHeard) announceFirstToken(this.services, this, made);
+    return new CalledAnswer(this, made);
   }
 
   /** The error of a request for which nothing more is tried. What only it has met is not held against endpoints. */
   async #stopped(reason: GiveUpReason): Promise<RouterError> {
-    const { docsUrl, facts, records } = this.#services;
+    const { docsUrl, facts, records } = this.services;
     const { errorOfStop } = await loadStopped();
     if (this.#counted !== undefined) records.excuse(this.#counted);
     const tried = { request: this.request, plan: this.plan, attempts: this.#attempts, admission: this.#admission };
@@ -391,5 +388,7 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
     return { routerMetadata: this.metadata('failed'), generationId: this.request.id };
   }
 }
+
+function ignore(): void {}
 
 const loadStopped = onDemand(() => import('./stopped-request.ts'));

@@ -25,134 +25,6 @@ interface CallWatchOptions {
 /** How often a call is looked at again that is waited for beyond its limit. */
 const LOOK_AGAIN_MS = 1_000;
 
-/**
- * Watches over one upstream call: ends it when its time is up or its client disconnects, also if the provider's adapter
- * ignores the signal.
- */
-export class CallWatch {
-  readonly deadline: Deadline;
-  readonly #options: CallWatchOptions;
-  readonly #onInterrupt: () => void;
-  readonly #controller = new AbortController();
-  readonly #onCallerAbort = (): void => this.interrupt(failure('aborted', 'The client disconnected'));
-  #interruption: AttemptFailure | undefined;
-  /** Called when the call is interrupted: who waits for an answer is told at once, a reader a little later. */
-  #wake: (() => void) | undefined;
-  #reader: (() => void) | undefined;
-
-  /** @param onInterrupt - Called once, when the clock or the caller ends the call. */
-  constructor(options: CallWatchOptions, onInterrupt: () => void = ignore) {
-    this.#options = options;
-    this.#onInterrupt = onInterrupt;
-    this.deadline = new Deadline(options.environment, options.deadlineAt, (phase) => this.#expire(phase));
-  }
-
-  #expire(phase: Phase): void {
-    const isAnswer = phase === 'first_token' || phase === 'answer';
-    if (isAnswer && this.#options.isWaitedFor?.() === true && this.deadline.extend(LOOK_AGAIN_MS)) return;
-    this.interrupt(expired(phase));
-  }
-
-  /** For the provider. */
-  get signal(): AbortSignal {
-    return this.#controller.signal;
-  }
-
-  /** True once the clock or the caller has ended the call. */
-  get isInterrupted(): boolean {
-    return this.#interruption !== undefined;
-  }
-
-  /** Why the call was ended. */
-  get reason(): AttemptFailure {
-    return this.#interruption ?? expired('total');
-  }
-
-  /**
-   * Begins to watch, and calls back, once, with what the provider gives, but not later than the clock and the caller
-   * allow.
-   *
-   * @param onLate - Called with a value that comes after the interruption, when nobody waits for it any more.
-   */
-  whenThere<Value>(
-    start: () => Value | PromiseLike<Value>,
-    onValue: (value: Value | typeof INTERRUPTED) => void,
-    onError: (error: unknown) => void,
-    onLate: (value: Value) => void = ignore,
-  ): void {
-    const { signal } = this.#options;
-    signal.addEventListener('abort', this.#onCallerAbort);
-    if (signal.aborted) this.#onCallerAbort();
-    if (this.#interruption !== undefined) return onValue(INTERRUPTED);
-    const interrupted = (): void => onValue(INTERRUPTED);
-    this.#wake = interrupted;
-    const receive = (value: Value): void => (this.isInterrupted ? onLate(value) : onValue(value));
-    const fail = (error: unknown): void => {
-      if (!this.isInterrupted) onError(error);
-    };
-    try {
-      const given = start();
-      // Promises of adapters may be of any kind.
-      void (given instanceof Promise ? given : Promise.resolve(given)).then(receive, fail);
-    } catch (error) {
-      fail(error);
-    }
-  }
-
-  /** Calls back when the call is interrupted; takes the place of what was to be called back before. */
-  wakes(wake: () => void): void {
-    this.#wake = undefined;
-    this.#reader = wake;
-  }
-
-  /** Tells the provider that its answer is no longer wanted. */
-  abort(): void {
-    this.#controller.abort(CALL_OVER);
-  }
-
-  /** Ends the watch. */
-  end(): void {
-    this.deadline.clear();
-    this.#options.signal.removeEventListener('abort', this.#onCallerAbort);
-  }
-
-  /** Ends the call for another reason than its own time or its caller. */
-  interrupt(reason: AttemptFailure): void {
-    if (this.#interruption !== undefined) return;
-    this.#interruption = reason;
-    this.#onInterrupt();
-    this.abort();
-    const wake = this.#wake;
-    const reader = this.#reader;
-    this.#wake = this.#reader = undefined;
-    wake?.();
-    // Not at once: who interrupts has more to do.
-    if (reader !== undefined) soon(reader);
-  }
-}
-
-function ignore(): void {}
-
-function expired(phase: Phase): AttemptFailure {
-  switch (phase) {
-    case 'connect':
-      return failure('timeout', 'The provider did not take the connection in time');
-    case 'first_token':
-      return failure('timeout', 'The provider did not begin its answer in time');
-    case 'answer':
-      return failure('timeout', 'The provider did not finish its answer in time');
-    case 'idle':
-      return failure('timeout', 'The provider stopped in the middle of its answer');
-    case 'total':
-      return failure('deadline', TOOK_TOO_LONG);
-  }
-}
-
-/** The failure of an adapter that breaks its contract, by what it threw or by what it should have given. */
-export function misbehaviour(thrown: unknown): AttemptFailure {
-  return failure('adapter', 'The provider could not be called', { thrown });
-}
-
 /** What a call is waiting for. */
 export type Phase = 'connect' | 'first_token' | 'answer' | 'idle' | 'total';
 
@@ -160,9 +32,8 @@ export type Phase = 'connect' | 'first_token' | 'answer' | 'idle' | 'total';
  * The one timer of an upstream call. Moving on to the next phase, or hearing from the provider, moves a number; the
  * timer itself is only set again when it has fired too early.
  */
-export class Deadline {
+export abstract class Deadline {
   readonly #environment: Environment;
-  readonly #onExpire: (phase: Phase) => void;
   #phase: Phase = 'total';
   #phaseEndsAt = Infinity;
   /** Until when the phase may be extended: twice its time. A call that hangs is not waited for without end. */
@@ -172,11 +43,13 @@ export class Deadline {
   #firesAt = Infinity;
   #cleared = false;
 
-  constructor(environment: Environment, totalEndsAt: number, onExpire: (phase: Phase) => void) {
+  constructor(environment: Environment, totalEndsAt: number) {
     this.#environment = environment;
     this.#totalEndsAt = totalEndsAt;
-    this.#onExpire = onExpire;
   }
+
+  /** The time of a phase is over, or all of it. */
+  protected abstract onExpire(phase: Phase): void;
 
   /** Enters a phase that may last this long from now. Without effect once the timer has been ended for good. */
   enter(phase: Phase, ms: number): void {
@@ -230,10 +103,136 @@ export class Deadline {
     this.#timer = undefined;
     this.#firesAt = Infinity;
     const now = this.#environment.now();
-    if (now >= this.#totalEndsAt) this.#onExpire('total');
-    else if (now >= this.#phaseEndsAt) this.#onExpire(this.#phase);
+    if (now >= this.#totalEndsAt) this.onExpire('total');
+    else if (now >= this.#phaseEndsAt) this.onExpire(this.#phase);
     else this.#schedule(now);
   };
+}
+
+/**
+ * Watches over one upstream call: ends it when its time is up or its client disconnects, also if the provider's adapter
+ * ignores the signal.
+ */
+export class CallWatch extends Deadline {
+  readonly #options: CallWatchOptions;
+  readonly #onInterrupt: () => void;
+  readonly #controller: AbortController;
+  #interruption: AttemptFailure | undefined;
+  /** Called when the call is interrupted: who waits for an answer is told at once, a reader a little later. */
+  #wake: ((marker: typeof INTERRUPTED) => void) | undefined;
+  #reader: (() => void) | undefined;
+
+  /** @param onInterrupt - Called once, when the clock or the caller ends the call. */
+  constructor(options: CallWatchOptions, onInterrupt: () => void = ignore) {
+    super(options.environment, options.deadlineAt);
+    this.#options = options;
+    this.#onInterrupt = onInterrupt;
+    this.#controller = new AbortController();
+  }
+
+  protected override onExpire(phase: Phase): void {
+    const isAnswer = phase === 'first_token' || phase === 'answer';
+    if (isAnswer && this.#options.isWaitedFor?.() === true && this.extend(LOOK_AGAIN_MS)) return;
+    this.interrupt(expired(phase));
+  }
+
+  /** The caller's signal was aborted. A listener that is an object needs no function of its own for each call. */
+  handleEvent(): void {
+    this.interrupt(failure('aborted', 'The client disconnected'));
+  }
+
+  /** For the provider. */
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  /** True once the clock or the caller has ended the call. */
+  get isInterrupted(): boolean {
+    return this.#interruption !== undefined;
+  }
+
+  /** Why the call was ended. */
+  get reason(): AttemptFailure {
+    return this.#interruption ?? expired('total');
+  }
+
+  /**
+   * Begins to watch, and calls back, once, with what the provider gives, but not later than the clock and the caller
+   * allow.
+   *
+   * @param onLate - Called with a value that comes after the interruption, when nobody waits for it any more.
+   */
+  whenThere<Value>(
+    start: () => Value | PromiseLike<Value>,
+    onValue: (value: Value | typeof INTERRUPTED) => void,
+    onError: (error: unknown) => void,
+    onLate: (value: Value) => void = ignore,
+  ): void {
+    const { signal } = this.#options;
+    signal.addEventListener('abort', this);
+    if (signal.aborted) this.handleEvent();
+    if (this.#interruption !== undefined) return onValue(INTERRUPTED);
+    this.#wake = onValue;
+    const receive = (value: Value): void => (this.#interruption === undefined ? onValue(value) : onLate(value));
+    const fail = (error: unknown): void => {
+      if (this.#interruption === undefined) onError(error);
+    };
+    try {
+      const given = start();
+      // Promises of adapters may be of any kind.
+      void (given instanceof Promise ? given : Promise.resolve(given)).then(receive, fail);
+    } catch (error) {
+      fail(error);
+    }
+  }
+
+  /** Calls back when the call is interrupted; takes the place of what was to be called back before. */
+  wakes(wake: () => void): void {
+    this.#wake = undefined;
+    this.#reader = wake;
+  }
+
+  /** Tells the provider that its answer is no longer wanted. */
+  abort(): void {
+    this.#controller.abort(CALL_OVER);
+  }
+
+  /** Ends the watch. */
+  end(): void {
+    this.clear();
+    this.#options.signal.removeEventListener('abort', this);
+  }
+
+  /** Ends the call for another reason than its own time or its caller. */
+  interrupt(reason: AttemptFailure): void {
+    if (this.#interruption !== undefined) return;
+    this.#interruption = reason;
+    this.#onInterrupt();
+    this.abort();
+    const wake = this.#wake;
+    const reader = this.#reader;
+    this.#wake = this.#reader = undefined;
+    wake?.(INTERRUPTED);
+    // Not at once: who interrupts has more to do.
+    if (reader !== undefined) soon(reader);
+  }
+}
+
+function ignore(): void {}
+
+function expired(phase: Phase): AttemptFailure {
+  switch (phase) {
+    case 'connect':
+      return failure('timeout', 'The provider did not take the connection in time');
+    case 'first_token':
+      return failure('timeout', 'The provider did not begin its answer in time');
+    case 'answer':
+      return failure('timeout', 'The provider did not finish its answer in time');
+    case 'idle':
+      return failure('timeout', 'The provider stopped in the middle of its answer');
+    case 'total':
+      return failure('deadline', TOOK_TOO_LONG);
+  }
 }
 
 export type { Timeouts } from '../../options/fallback.ts';

@@ -2,7 +2,8 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import { flawOfVectors } from '../../core/stream/upstream-result.ts';
 import type { RoutePlan } from '../../core/selection/route-plan.ts';
-import { CallWatch, INTERRUPTED, misbehaviour } from './call-watch.ts';
+import { misbehaviour } from './adapter-faults.ts';
+import { CallWatch, INTERRUPTED } from './call-watch.ts';
 import { settleUsage, type Settlement, withCountedUsage } from '../../core/stream/usage.ts';
 import type { EmbeddingResult, EmbeddingUsage } from '../../protocol/embedding.ts';
 import { encodeFloat32 } from '../../protocol/float32-base64.ts';
@@ -28,7 +29,7 @@ class EmbeddingExecution extends AttemptLoop<NormalizedEmbeddingRequest, Embeddi
     return new EmbeddingUpstreamCall(dialing);
   }
 
-  protected override bill({ endpoint, result }: AttemptedCall<EmbeddingUpstreamCall, UpstreamEmbeddings>): Settlement {
+  override bill({ endpoint, result }: AttemptedCall<EmbeddingUpstreamCall, UpstreamEmbeddings>): Settlement {
     return settleUsage(endpoint, result?.usage, {
       ...billingOf(this.request, undefined),
       promptTokens: this.request.likelyTokens,
@@ -149,7 +150,7 @@ class EmbeddingUpstreamCall implements AttemptCall<UpstreamEmbeddings> {
   async #ask(): Promise<EmbeddingReply | undefined> {
     const { provider, request, endpoint, apiKey, traceContext, timeouts, onSending, onLimits } = this.#options;
     const progress: CallProgress = {
-      connecting: () => this.#watch.deadline.enter('connect', timeouts.connectMs),
+      connecting: () => this.#watch.enter('connect', timeouts.connectMs),
       connected: () => this.#awaitAnswer(),
       sending: onSending,
       limits: onLimits,
@@ -188,7 +189,7 @@ class EmbeddingUpstreamCall implements AttemptCall<UpstreamEmbeddings> {
   }
 
   #awaitAnswer(): void {
-    this.#watch.deadline.enter('answer', this.#options.timeouts.answerMs);
+    this.#watch.enter('answer', this.#options.timeouts.answerMs);
   }
 }
 

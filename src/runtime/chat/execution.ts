@@ -3,10 +3,8 @@ import type { NormalizedRequest } from '../../contracts/request.ts';
 import { withoutForeignReasoning } from '../../core/normalize/reasoning-origin.ts';
 import type { Settlement } from '../../core/stream/usage.ts';
 import type { AttemptedCall, LoopStart, Dialing } from './attempt-call.ts';
-import type { KnownPrompts } from './known-prompts.ts';
 import { AttemptLoop } from './attempt-loop.ts';
 import type { Continuing, SentBefore } from './continuing.ts';
-import type { FallbackPolicy } from '../../options/fallback.ts';
 import type { RepeatedPrefixes } from '../endpoints/repeated-prefixes.ts';
 import type { RuntimeServices } from './services.ts';
 import { UpstreamCall } from './upstream-call.ts';
@@ -36,9 +34,6 @@ export class ChatExecution extends AttemptLoop<NormalizedRequest, UpstreamCall, 
   /** Sets marks for the provider's cache. Absent where the prompt is not known to be repeated. */
   readonly #marked: ReturnType<RepeatedPrefixes['markerFor']> | undefined;
   readonly #judged: JudgedCalls | undefined;
-  readonly #policy: FallbackPolicy;
-  readonly #prompts: KnownPrompts;
-  readonly #ledger: RuntimeServices['ledger'];
   /** The call that was made last. */
   #call: UpstreamCall | undefined;
   readonly #sent: SentBefore | undefined;
@@ -50,9 +45,6 @@ export class ChatExecution extends AttemptLoop<NormalizedRequest, UpstreamCall, 
     this.#judged = start.judged;
     this.#sent = start.sent;
     this.#marked = services.prefixes?.markerFor(start.plan);
-    this.#policy = services.fallback;
-    this.#prompts = services.prompts;
-    this.#ledger = services.ledger;
   }
 
   /**
@@ -62,7 +54,7 @@ export class ChatExecution extends AttemptLoop<NormalizedRequest, UpstreamCall, 
    */
   run(): Promise<Answer> {
     const { stream, preferences } = this.request;
-    const { afterFirstToken = this.#policy.afterFirstToken } = preferences;
+    const { afterFirstToken = this.services.fallback.afterFirstToken } = preferences;
     return stream && afterFirstToken === 'continue' ? this.#runOn() : this.next();
   }
 
@@ -78,10 +70,10 @@ export class ChatExecution extends AttemptLoop<NormalizedRequest, UpstreamCall, 
     const readable = origins === undefined ? prepared : withoutForeignReasoning(prepared, endpoint, origins);
     const request = this.#marked === undefined ? readable : this.#marked(readable, provider, endpoint);
     const readied = request === prepared ? dialing : { ...dialing, request };
-    const requested = this.#ledger?.comparing(readied, this.attempts) ?? readied;
-    this.#prompts.note(this.request, endpoint);
+    const requested = this.services.ledger?.comparing(readied, this.attempts) ?? readied;
+    this.services.prompts.note(this.request, endpoint);
     const made = this.#judged?.dial(requested, this.attempts) ?? this.continuing?.dial(requested);
-    this.#call = made ?? new UpstreamCall(this.#withCredit(requested));
+    this.#call = made ?? new UpstreamCall(this.#call === undefined ? requested : this.#withCredit(requested));
     return this.#call;
   }
 
@@ -94,7 +86,7 @@ export class ChatExecution extends AttemptLoop<NormalizedRequest, UpstreamCall, 
     return { ...dialing, request: { ...dialing.request, fallbackCredit }, addition: 'credit' };
   }
 
-  protected override bill(made: AttemptedCall<UpstreamCall, UpstreamResult>): Settlement {
+  override bill(made: AttemptedCall<UpstreamCall, UpstreamResult>): Settlement {
     return billAnswer(this.request, made);
   }
 }

@@ -1,6 +1,6 @@
 import type { Admission } from '../../core/fallback/health.ts';
 import { LOOK_AGAIN_MS } from '../../core/selection/adaptive/endpoint-room.ts';
-import type { Move } from '../../core/fallback/next-move.ts';
+import type { AttemptMove } from '../../core/fallback/next-move.ts';
 import { valueWithin, wait } from '../../platform/wait.ts';
 import type { RuntimeServices } from './services.ts';
 import type { WaitingTurn } from '../endpoints/shared-pacing.ts';
@@ -30,10 +30,9 @@ export class RequestWaits {
     return pacing.mayHold ? fallback.maxWaitMs - this.#heldMs : -Infinity;
   }
 
-  /** The same, unless others have waited for longer until an endpoint has fewer calls: the place is theirs. */
+  /** May call a crowded endpoint, unless others have waited for longer until it has fewer calls: the place is theirs. */
   inOrder(admitted: Admission): Admission {
-    const isCrowded = admitted.ok && (admitted.headroom ?? 1) < 0;
-    if (!isCrowded || !this.#services.pacing.isBehind(this.#turn)) return admitted;
+    if (!this.#services.pacing.isBehind(this.#turn)) return admitted;
     return { ok: false, waitMs: LOOK_AGAIN_MS, cause: 'pace', crowded: true };
   }
 
@@ -51,7 +50,7 @@ export class RequestWaits {
   }
 
   /** Waits before a call; who waits for a place is promised the next one that is free. */
-  async before({ step, waitMs, forSlot, isHeld }: Extract<Move, { type: 'attempt' }>): Promise<void> {
+  async before({ step, waitMs, forSlot, isHeld }: AttemptMove): Promise<void> {
     const { environment, records, pacing } = this.#services;
     if (isHeld === true) {
       const release = pacing.hold();

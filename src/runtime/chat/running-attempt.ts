@@ -1,13 +1,19 @@
 /** One call under way, as the attempt loop waits for it, and how much its endpoint likely computes for it. */
+import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { RoutedRequest } from '../../contracts/request.ts';
+import { calibrated } from '../../core/tokens/likely-tokens.ts';
+import { likelyPromptTokens } from '../../core/tokens/token-estimate.ts';
 import { PER_ANSWER_TOKEN, roughPromptTokens } from '../../core/selection/adaptive/expected-cost.ts';
 import { ANSWER_TOKENS } from '../../core/selection/adaptive/rank-adaptive.ts';
 import type { PlanStep } from '../../core/selection/route-plan.ts';
 import type { Environment, Timer } from '../../platform/environment.ts';
-import type { CallResult } from './attempt-call.ts';
+import type { AttemptedCall, CallResult } from './attempt-call.ts';
 import type { RuntimeServices } from './services.ts';
 import type { RunningCall } from '../endpoints/endpoint-load.ts';
 import type { TimedKind } from '../../core/selection/adaptive/speed.ts';
+
+/** The result of a call that answered. */
+type CallAnswer<Result> = Exclude<CallResult<Result>, { readonly type: 'failed' }>;
 
 /** Why a call is made. */
 export interface CallReason {
@@ -92,6 +98,21 @@ export class RunningAttempt<Call, Result> implements RunningCall {
     if (others !== undefined) for (const other of others) other(result);
   }
 
+  /** What was called, and what came of it: undefined for a call that failed, or whose answer is passed over. */
+  made(answer: CallAnswer<Result> | undefined): AttemptedCall<Call, Result> {
+    return {
+      endpoint: this.step.endpoint,
+      call: this.call,
+      startedAt: this.startedAt,
+      firstTokenAt: answer?.type === 'committed' ? answer.firstTokenAt : this.arrivedAt,
+      generation: this.generation,
+      attempt: this.attempt,
+      hedge: this.reason.hedge,
+      work: this,
+      result: answer?.type === 'whole' ? answer.result : undefined,
+    };
+  }
+
   /** Called with the result, at once if it is there. */
   onArrival(listener: (result: CallResult<Result>) => void): void {
     if (this.#result !== undefined) listener(this.#result);
@@ -102,6 +123,20 @@ export class RunningAttempt<Call, Result> implements RunningCall {
   /** The result. */
   arrival(): Promise<CallResult<Result>> {
     return new Promise((resolve) => this.onArrival(resolve));
+  }
+
+  /** Goes on with the result. */
+  outcome<Next>(onResult: (result: CallResult<Result>) => Next): Promise<Next> {
+    // Not the arrival and what follows it: that would be two promises.
+    return new Promise((resolve, reject) => {
+      this.onArrival((result) => {
+        try {
+          resolve(onResult(result));
+        } catch (error) {
+          reject(error);
+        }
+      });
+    });
   }
 
   /**
@@ -179,4 +214,11 @@ export function expectedWork(
   const { usualAnswerTokens = ANSWER_TOKENS } = usualTokens.of(account.id, targets[0]?.model);
   const answer = PER_ANSWER_TOKEN * Math.min(usualAnswerTokens, needs.outputTokens ?? Infinity);
   return { tokens: prompt - spared + answer, spared };
+}
+
+/** Tokens that a call likely has: where they are limited, as this endpoint has counted them so far. */
+export function likelyTokens({ records }: RuntimeServices, request: RoutedRequest, endpoint: Endpoint): number {
+  const { promptTokens, outputTokens = 0 } = request.needs;
+  if (endpoint.tpm === undefined) return promptTokens * 2 + outputTokens;
+  return calibrated(likelyPromptTokens(request), records.record(endpoint)?.tokens) + outputTokens;
 }

@@ -1,7 +1,8 @@
 /** Errors of requests for which nothing more is tried. Loaded by the first of them. */
 import type { Catalog } from '../../catalog/catalog.ts';
 import { coolingError, type FinalError, finalError } from '../../core/fallback/final-error.ts';
-import type { Situation, GiveUpReason } from '../../core/fallback/next-move.ts';
+import type { GiveUpReason } from '../../core/fallback/next-move.ts';
+import type { Situation } from '../../core/fallback/situation.ts';
 import type { RoutedRequest } from '../../contracts/request.ts';
 import { explainNoRoute, type NoRoute } from '../../core/selection/no-route.ts';
 import type { LatelyEnded } from '../../core/fallback/outcomes.ts';

@@ -6,7 +6,8 @@ import { commits, endReason, piecesOf, isRefusal, type RefusalRole, refusalRole 
 import type { Choice, FinishReason } from '../../protocol/chat-result.ts';
 import { StreamTracker } from '../../core/stream/stream-tracker.ts';
 import type { CallProgress } from '../../contracts/provider.ts';
-import { CallWatch, INTERRUPTED, misbehaviour } from './call-watch.ts';
+import { endedInError, endless, misbehaviour, NO_PIECES, NO_REPLY, unreadable } from './adapter-faults.ts';
+import { CallWatch, INTERRUPTED } from './call-watch.ts';
 import type { NormalizedRequest } from '../../contracts/request.ts';
 import { type MaybePromise, PENDING, Pollable, pollable, type Polled, whenThere } from '../../platform/wait.ts';
 import type { CallResult, Dialing, Reported } from './attempt-call.ts';
@@ -85,7 +86,13 @@ export class UpstreamCall extends Pollable<readonly StreamPiece[] | undefined> {
   open(onResult: (result: CallResult) => void): void {
     const fail = (thrown: unknown): void => onResult(this.#failed(misbehaviour(thrown)));
     const receive = (reply: unknown): void => {
-      const result = this.#receive(reply);
+      let result: MaybePromise<CallResult>;
+      try {
+        result = this.#resultOf(reply);
+      } catch (thrown) {
+        // Adapters come from anybody: what they gave may break when it is looked at.
+        result = this.#failed(misbehaviour(thrown));
+      }
       if (result instanceof Promise) void result.then(onResult, fail);
       else onResult(result);
     };
@@ -106,14 +113,14 @@ export class UpstreamCall extends Pollable<readonly StreamPiece[] | undefined> {
       return PENDING;
     }
     this.#isIdle = false;
-    this.#watch.deadline.pause();
+    this.#watch.pause();
     return this.#wasWhole(pieces, QUIET) ? undefined : pieces;
   }
 
   #awaitMore(): void {
     this.#isIdle = true;
     const { idleMs } = this.#options.timeouts;
-    this.#watch.deadline.enter('idle', this.tracker.settled ? Math.min(idleMs, LAST_WORDS_MS) : idleMs);
+    this.#watch.enter('idle', this.tracker.settled ? Math.min(idleMs, LAST_WORDS_MS) : idleMs);
   }
 
   giveUp(reason: AttemptFailure): void {
@@ -124,15 +131,6 @@ export class UpstreamCall extends Pollable<readonly StreamPiece[] | undefined> {
   close(): void {
     this.#watch.end();
     if (this.#stream !== undefined) this.#cancelStream();
-  }
-
-  /** Adapters come from anybody: what they gave may break when it is looked at. */
-  #receive(reply: unknown): MaybePromise<CallResult> {
-    try {
-      return this.#resultOf(reply);
-    } catch (thrown) {
-      return this.#failed(misbehaviour(thrown));
-    }
   }
 
   #resultOf(reply: unknown): MaybePromise<CallResult> {
@@ -165,7 +163,7 @@ export class UpstreamCall extends Pollable<readonly StreamPiece[] | undefined> {
     const progress: CallProgress = {
       connecting: () => {
         notified = true;
-        this.#watch.deadline.enter('connect', timeouts.connectMs);
+        this.#watch.enter('connect', timeouts.connectMs);
       },
       connected: () => {
         notified = true;
@@ -196,8 +194,8 @@ export class UpstreamCall extends Pollable<readonly StreamPiece[] | undefined> {
 
   #awaitAnswer(): void {
     const { timeouts, request } = this.#options;
-    if (request.stream) this.#watch.deadline.enter('first_token', timeouts.firstTokenMs);
-    else this.#watch.deadline.enter('answer', timeouts.answerMs);
+    if (request.stream) this.#watch.enter('first_token', timeouts.firstTokenMs);
+    else this.#watch.enter('answer', timeouts.answerMs);
   }
 
   /** Reads until something commits the call to this endpoint. */
@@ -242,8 +240,8 @@ export class UpstreamCall extends Pollable<readonly StreamPiece[] | undefined> {
   #committed(held: readonly StreamPiece[], part: RefusalRole): CallResult {
     this.#held = this.#before === undefined ? held : [...this.#before, ...held];
     this.#before = undefined;
-    this.#watch.deadline.liftTotal();
-    this.#watch.deadline.pause();
+    this.#watch.liftTotal();
+    this.#watch.pause();
     const firstTokenAt = this.#options.environment.now();
     return part === 'refused'
       ? { type: 'committed', firstTokenAt, withheld: true }
@@ -338,41 +336,39 @@ export class UpstreamCall extends Pollable<readonly StreamPiece[] | undefined> {
   }
 }
 
-function endless(): AttemptFailure {
-  return failure('bad_response', 'The provider sent events without end and nothing in them');
-}
-
-function endedInError(): AttemptFailure {
-  return failure('server', 'The provider ended its answer with an error');
-}
-
 /** What is wrong with a non-streaming response, if anything: one without content to it is none. */
 function flawOf({ choices }: UpstreamResult): AttemptFailure | undefined {
   if (choices.length === 0) return failure('bad_response', 'The provider sent an answer without choices');
-  return choices.some((choice) => choice.finish_reason === 'error') ? endedInError() : undefined;
+  for (const { finish_reason: reason } of choices) if (reason === 'error') return endedInError();
+  return undefined;
 }
 
 /** How an answer ended follows from its calls, whatever its adapter says. */
 function withTrueEnds(result: UpstreamResult): UpstreamResult {
-  const endOf = ({ finish_reason: reason, message }: Choice): FinishReason | null =>
-    reason === null ? null : endReason(reason, message.tool_calls?.length ?? 0);
-  if (result.choices.every((choice) => endOf(choice) === choice.finish_reason)) return result;
-  return { ...result, choices: result.choices.map((choice) => ({ ...choice, finish_reason: endOf(choice) })) };
+  for (const choice of result.choices) {
+    if (endOf(choice) === choice.finish_reason) continue;
+    return { ...result, choices: result.choices.map((one) => ({ ...one, finish_reason: endOf(one) })) };
+  }
+  return result;
 }
 
-/** What an adapter should have done, for whoever writes it. */
-const NO_REPLY = 'chat must give a reply of the type "whole", "stream" or "failed"';
-const NO_PIECES = 'read must give a list of pieces, or undefined at the end';
-
-/** Adapters come from anybody, so one that throws instead of telling is a failure like any other. */
-function unreadable(thrown: unknown): readonly StreamPiece[] {
-  return [{ type: 'failure', failure: failure('adapter', 'The stream of the provider could not be read', { thrown }) }];
+function endOf({ finish_reason: reason, message }: Choice): FinishReason | null {
+  return reason === null ? null : endReason(reason, message.tool_calls?.length ?? 0);
 }
 
 function sealsOfResult({ choices }: UpstreamResult): readonly string[] | undefined {
-  const details = choices.flatMap(({ message }) => message.reasoning_details ?? []);
-  return details.length === 0 ? undefined : details.map(sealOf).filter((seal) => seal !== undefined);
+  let seals: string[] | undefined;
+  for (const { message } of choices) {
+    for (const detail of message.reasoning_details ?? NO_DETAILS) {
+      seals ??= [];
+      const seal = sealOf(detail);
+      if (seal !== undefined) seals.push(seal);
+    }
+  }
+  return seals;
 }
+
+const NO_DETAILS: readonly never[] = [];
 
 function cancelLate(reply: unknown): void {
   if (isReply(reply) && reply.type === 'stream') reply.stream.cancel();

@@ -37,7 +37,7 @@ import type { PlanStep } from '../../core/selection/route-plan.ts';
 import type { EndpointRecord } from '../../core/selection/world.ts';
 import type { Environment } from '../../platform/environment.ts';
 import type { CallEnding, EndpointLoad, KnownEndpoints, RunningCall } from './endpoint-load.ts';
-import type { HealthListener, RecordPolicies, RecordsOptions, StartedCall } from './record-policies.ts';
+import type { HealthListener, IntendedCall, RecordPolicies, RecordsOptions, StartedCall } from './record-policies.ts';
 import { isBlamed, type RequestFailures } from './request-failures.ts';
 import { KnownRefusals } from './known-refusals.ts';
 import { UsualTimes } from './usual-times.ts';
@@ -100,21 +100,16 @@ export class EndpointRecords {
 
   record = (endpoint: Endpoint): EndpointRecord | undefined => this.#known.find(endpoint.id)?.record;
 
-  /**
-   * Whether an endpoint may be called now.
-   *
-   * @param tokens - Tokens that the call is likely to have.
-   * @param promisedAt - Id of the endpoint at which it has waited for its place, which is then not counted against it.
-   */
-  admission = (endpoint: Endpoint, tokens = 0, promisedAt?: string): Admission =>
-    this.#admission(endpoint, this.#environment.now(), tokens, promisedAt);
+  /** Whether an endpoint may be called now. */
+  admission = (endpoint: Endpoint, call: IntendedCall = ANY_CALL): Admission =>
+    this.#admission(endpoint, this.#environment.now(), call);
 
   /** Whether endpoints may be called at a time: the same, asked about many of them. */
   admissionAt(now: number): (endpoint: Endpoint) => Admission {
-    return (endpoint) => this.#admission(endpoint, now);
+    return (endpoint) => this.#admission(endpoint, now, ANY_CALL);
   }
 
-  #admission(endpoint: Endpoint, now: number, tokens = 0, promisedAt?: string): Admission {
+  #admission(endpoint: Endpoint, now: number, { tokens, promisedAt }: IntendedCall): Admission {
     const known = this.#known.find(endpoint.id);
     if (known === undefined) return ADMITTED;
     const { record, load } = known;
@@ -146,23 +141,19 @@ export class EndpointRecords {
     return () => (known.record = { ...known.record, pace: paceAfterReturn(known.record.pace ?? FREE_PACE) });
   }
 
-  /**
-   * Notes that a call goes out, by default now.
-   *
-   * @param call - `tokens` that it is likely to have, and whether its place was promised before.
-   */
+  /** Notes that a call goes out, by default now. */
   started(
     endpoint: Endpoint,
     now: number = this.#environment.now(),
-    call: { readonly tokens?: number; readonly promised?: boolean } = {},
+    { tokens: likely, promisedAt }: IntendedCall = ANY_CALL,
   ): StartedCall {
     const known = this.#known.called(endpoint.id);
     const { record, load } = known;
     const health = observeStart(record.health, this.#policy, now);
-    const pace = paceAfterSending(record.pace ?? FREE_PACE, now, call.promised === true ? 'promised' : 'free');
+    const pace = paceAfterSending(record.pace ?? FREE_PACE, now, promisedAt === endpoint.id ? 'promised' : 'free');
     const { performance, speed, tokens, charges, unpriced } = record;
     known.record = { health, performance, speed, pace, tokens, charges, unpriced };
-    load.started(endpoint, call.tokens ?? 0, now);
+    load.started(endpoint, likely, now);
     if (health !== record.health) this.#compare(endpoint, record.health, health);
     const reportedMs = this.#pacer?.reportedMs ?? 0;
     return {
@@ -389,6 +380,7 @@ export class EndpointRecords {
 }
 
 const ADMITTED: Admission = { ok: true };
+const ANY_CALL: IntendedCall = { tokens: 0, promisedAt: undefined };
 const NOTHING_ENDED: LatelyEnded = { succeeded: 0, failed: 0 };
 /** Milliseconds over which it is told how calls have ended. */
 const LATELY_MS = 30_000;

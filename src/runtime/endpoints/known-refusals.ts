@@ -31,10 +31,11 @@ const KEPT_MS = 3_600_000;
 /** Endpoints that have refused something. */
 export class KnownRefusals {
   readonly #known = new Map<string, RefusingEndpoint>();
+  /** True before the first refusal: nearly no request ever meets one. */
+  isEmpty = true;
 
   /** How an endpoint is called; undefined for one that has refused nothing. */
   of(endpoint: Endpoint, now: number): RefusingEndpoint | undefined {
-    if (this.#known.size === 0) return undefined;
     const known = this.#known.get(endpoint.id);
     if (known === undefined) return undefined;
     // The catalog may have learned more about it meanwhile.
@@ -53,6 +54,7 @@ export class KnownRefusals {
     const before = this.of(endpoint, now)?.refusals ?? [];
     const others = before.filter(({ name }) => name !== refusal.name);
     const refusals = [...others, refusal].slice(-MOST_WORDS);
+    this.isEmpty = false;
     this.#known.delete(endpoint.id);
     this.#known.set(endpoint.id, {
       from: endpoint,

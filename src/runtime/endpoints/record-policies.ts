@@ -21,6 +21,14 @@ export interface RecordPolicies {
   readonly hangDetection?: HangDetectionPolicy | false | undefined;
 }
 
+/** A call that may go out. */
+export interface IntendedCall {
+  /** Tokens that it is likely to have. */
+  readonly tokens: number;
+  /** Id of the endpoint at which it has waited for its place, which is then not counted against it. */
+  readonly promisedAt: string | undefined;
+}
+
 /** A call that goes out. */
 export interface StartedCall {
   /** Breaker generation that it belongs to. */

@@ -3,7 +3,7 @@ import type { ContentSink, LedgerContent, RedactContent } from '../../contracts/
 import { ResultCollector } from '../../core/stream/collect.ts';
 import type { Choice } from '../../protocol/chat-result.ts';
 import { type EventHub, warn } from '../events/events.ts';
-import { type Answer, type Execution, recorded } from '../chat/answer.ts';
+import { type Answer, changedAnswer, type Execution, recorded } from '../chat/answer.ts';
 
 /** Who keeps prompts and answers, and what may be kept of them. */
 export interface ContentOptions {
@@ -32,24 +32,22 @@ function keptAnswer(execution: Execution, answer: Answer, options: ContentOption
   };
   const collector = answer.result === undefined ? new ResultCollector() : undefined;
   if (collector === undefined) {
-    return {
-      ...answer,
+    return changedAnswer(answer, {
       polish: async (result) => {
         const polished = (await answer.polish?.(result)) ?? result;
         give(polished.choices);
         return polished;
       },
-    };
+    });
   }
-  return {
-    ...answer,
+  return changedAnswer(answer, {
     call: recorded(answer.call, collector),
     settle: (end) => {
       const settled = answer.settle(end);
       give(collector.result().choices);
       return settled;
     },
-  };
+  });
 }
 
 /** Nobody waits for it, and what goes wrong is told without a word of what was to be kept. */

@@ -15,7 +15,7 @@ import { AnsweredExecution } from '../pipeline/answered-execution.ts';
 import { type CachedAnswer, reportHit, type SharedRequest } from './responses.ts';
 import type { Attempt } from '../../core/fallback/attempt.ts';
 import type { CacheReport } from '../../contracts/state-store.ts';
-import { type Answer, type Execution, recorded, type RequestOutcome } from '../chat/answer.ts';
+import { type Answer, changedAnswer, type Execution, recorded, type RequestOutcome } from '../chat/answer.ts';
 
 /** What a request that uses the cache begins with. */
 export interface CachedExecutionOptions {
@@ -94,11 +94,7 @@ export class CachedExecution implements Execution {
   /** An answer that is kept when it has ended well. A stream is read along; plugins come before a whole one is kept. */
   #kept(answer: Answer): Answer {
     const collector = answer.result === undefined && !this.#isHit ? new ResultCollector() : undefined;
-    return {
-      ...answer,
-      get endpoint() {
-        return answer.endpoint;
-      },
+    return changedAnswer(answer, {
       call: collector === undefined ? answer.call : recorded(answer.call, collector),
       settle: (end) => {
         if (collector !== undefined) this.#keep(answer, collector.result().choices);
@@ -121,7 +117,7 @@ export class CachedExecution implements Execution {
           this.#sharedRequest?.land();
         }
       },
-    };
+    });
   }
 
   metadata(outcome: RequestOutcome, generationTime?: number): RouterMetadata {

@@ -39,20 +39,23 @@ export class Spending {
   readonly #keeper: BudgetKeeper;
   readonly #policy: SpendingPolicy;
   readonly #events: EventHub;
-  readonly #countsKeys: boolean;
+  /** Whether what is spent with a key is counted although no budget limits it. */
+  readonly countsKeys: boolean;
+  /** Whether requests of any account may have budgets. */
+  readonly isCommon: boolean;
 
   constructor(keeper: BudgetKeeper, policy: SpendingOptions, events: EventHub) {
     this.#keeper = keeper;
     this.#policy = policy;
     this.#events = events;
     // Nobody could be told of it otherwise.
-    this.#countsKeys = policy.countsKeys && keeper.spentUnder !== undefined;
+    this.countsKeys = policy.countsKeys && keeper.spentUnder !== undefined;
+    this.isCommon = (policy.everybody ?? policy.tags ?? policy.session) !== undefined;
   }
 
   /** True when what this account spends may be counted: some of its requests may have budgets of their own. */
   holds({ budget, keyBudget }: Account): boolean {
-    const { everybody, tags, session } = this.#policy;
-    return (budget ?? keyBudget ?? everybody ?? tags ?? session) !== undefined;
+    return this.isCommon || (budget ?? keyBudget) !== undefined;
   }
 
   /**
@@ -106,7 +109,7 @@ export class Spending {
 
   /** Whether what is spent with the key of this account is counted for people to see. */
   counts({ keyId }: Account): boolean {
-    return this.#countsKeys && keyId !== undefined;
+    return this.countsKeys && keyId !== undefined;
   }
 
   /** Counts what was spent with a key, where no budget of its does. Nobody waits for it. */

@@ -26,7 +26,7 @@ import { piecesOf } from '../../core/stream/pieces.ts';
 import { JudgedAnswers, judgedAnswer } from './judged-answers.ts';
 import { heldCall, TransformedCall } from './transformed-call.ts';
 import type { Attempt } from '../../core/fallback/attempt.ts';
-import type { Answer, AnswerCall, Execution, RequestOutcome } from '../chat/answer.ts';
+import { type Answer, type AnswerCall, changedAnswer, type Execution, type RequestOutcome } from '../chat/answer.ts';
 import { planRequest, servedBefore } from '../chat/plan.ts';
 import type { PreparedRequest } from './prepared-request.ts';
 
@@ -233,12 +233,8 @@ export class PipelineExecution implements Execution {
     const answer =
       this.#streamed === undefined || whole === undefined
         ? given
-        : { ...given, result: undefined, call: heldCall(piecesOf(whole)) };
-    return {
-      ...answer,
-      get endpoint() {
-        return answer.endpoint;
-      },
+        : changedAnswer(given, { result: undefined, call: heldCall(piecesOf(whole)) });
+    return changedAnswer(answer, {
       call: this.#transformed(answer),
       bill: () => this.#billed(answer.bill()),
       settle: (end) => {
@@ -246,7 +242,7 @@ export class PipelineExecution implements Execution {
         return { attempt, facts: { ...facts, ...this.#billed(facts) } };
       },
       polish: (result) => this.#polish(result),
-    };
+    });
   }
 
   /** Streams go through the transforms of plugins; non-streaming responses do when they are polished. */

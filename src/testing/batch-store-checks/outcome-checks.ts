@@ -323,7 +323,7 @@ export const savingChecks: readonly BatchStoreCheck[] = [
     await store.storeOutcomes(CHECKED_ACCOUNT, BATCH, 't', [answered(0), answered(1)]);
     const batch = await store.find(CHECKED_ACCOUNT, BATCH);
     expectHolds(batch !== undefined, 'the batch is there');
-    if (batch !== undefined) await store.save({ ...batch, status: 'cancelled', revision: 2 }, []);
+    await store.save({ ...batch, status: 'cancelled', revision: 2 }, []);
     expectSame(await store.remove(CHECKED_ACCOUNT, BATCH), true, 'whether it was removed');
     expectSame(await store.items(CHECKED_ACCOUNT, BATCH, -1, 10), [], 'its requests');
     expectSame(await store.outcomes(CHECKED_ACCOUNT, BATCH, -1, 10), [], 'its outcomes');

@@ -228,9 +228,9 @@ export function expectSame(actual: unknown, expected: unknown, what: string): vo
   if (got !== wanted) throw new Error(`${what} is ${wanted}, but was ${got}`);
 }
 
-/** Fails unless something holds. */
-export function expectHolds(holds: boolean, what: string): void {
-  if (!holds) throw new Error(`does not hold: ${what}`);
+/** Fails unless a condition holds; what comes after it may rely on it. */
+export function expectHolds(condition: unknown, what: string): asserts condition {
+  if (condition !== true) throw new Error(`does not hold: ${what}`);
 }
 
 /** Waits until something holds; fails when it does not within two seconds. */

@@ -10,7 +10,7 @@ type Texts = Required<Pick<StateStore, 'append' | 'slice' | 'delete'>>;
 function textCheck(
   name: string,
   body: (texts: Texts, other: Texts, pass: StateStoreHarness['pass']) => Promise<void>,
-  needsSharing = false,
+  { needsSharing = false }: { readonly needsSharing?: boolean } = {},
 ): StateStoreCheck {
   const run = async ({ create, attach, pass }: StateStoreHarness): Promise<void> => {
     const store = await create();
@@ -89,6 +89,6 @@ export const textChecks: readonly StateStoreCheck[] = [
       expectSame(added.filter(Boolean).length, 1, 'how many have added');
       expectSame(await store.slice('text', 5), `writer ${added.indexOf(true)}`, 'what was added');
     },
-    true,
+    { needsSharing: true },
   ),
 ];

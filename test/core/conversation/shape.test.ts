@@ -30,6 +30,20 @@ const STRICT: AcceptedConversation = {
 };
 
 describe('the form of a conversation', () => {
+  it('gives turns that only call tools an empty text where there must be one, and copies no other', () => {
+    const call = { id: 'a', type: 'function', function: { name: 'f', arguments: '{}' } } as const;
+    const said: readonly Message[] = [
+      { role: 'system', content: 'Be brief.' },
+      { role: 'user', content: 'Hi' },
+      { role: 'assistant', content: null, tool_calls: [call] },
+      { role: 'tool', tool_call_id: 'a', content: 'Found.' },
+    ];
+    const shaped = shapeConversation(said, { ...LENIENT, nullContent: false });
+    expect(shaped).toEqual(said.with(2, { role: 'assistant', content: '', tool_calls: [call] }));
+    for (const index of [0, 1, 3]) expect(shaped[index]).toBe(said[index]);
+    expect(shapeConversation(said, LENIENT)).toBe(said);
+  });
+
   it('has instructions in front of the first turn of the user where there is no place for them', () => {
     const shaped = shapeConversation(
       [

@@ -1,7 +1,8 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Admission } from '../../../src/core/fallback/health.ts';
-import { type Move, type Situation, nextMove } from '../../../src/core/fallback/next-move.ts';
+import { firstMove, type Move, nextMove } from '../../../src/core/fallback/next-move.ts';
+import type { Situation } from '../../../src/core/fallback/situation.ts';
 import type { PlanStep, RoutePlan } from '../../../src/core/selection/route-plan.ts';
 import { FAILURE_KINDS, FALLBACK_POLICY, failedAt, planOver, situation } from '../../support/attempts.ts';
 import { runs } from '../../support/properties.ts';
@@ -57,6 +58,49 @@ describe('a place after a refusal', () => {
     expect(next(refused, { ...full, slotWaitMs: 500 }, alone)).toBe('alpha after 300');
     expect(next(refused, { ...full, slotWaitMs: 200 }, alone)).toBe('stop: exhausted');
     expect(next([...refused, ...refused, ...refused], { ...full, slotWaitMs: 500 }, alone)).toBe('stop: exhausted');
+  });
+});
+
+describe('the first move', () => {
+  it('is decided by less than others, as they are', () => {
+    const admission = fc.constantFrom<Admission>(
+      { ok: true },
+      { ok: true, probe: true },
+      { ok: true, headroom: -0.5 },
+      {
+        ok: false,
+        waitMs: 5,
+        cause: 'pace',
+      },
+    );
+    const step = fc.record({ admission, warmth: fc.constantFrom(undefined, 0, 0.9), usd: fc.constantFrom(1, 5) });
+    const world = fc.record({
+      steps: fc.array(step, { minLength: 1, maxLength: 3 }),
+      warmWaitMs: fc.constantFrom(0, 1_000),
+      leftMs: fc.constantFrom(0, 1_000),
+    });
+    let decided = 0;
+    fc.assert(
+      fc.property(world, ({ steps, warmWaitMs, leftMs }) => {
+        const of = planOver(...steps.map((_, index) => `${['alpha', 'beta', 'gamma'][index]} acme/one`));
+        const figured = of.steps.map((one, index) => {
+          const { warmth, usd = 1 } = steps[index] ?? {};
+          if (warmth === undefined) return one;
+          return { ...one, figures: { warmth, expectedCostUsd: usd, health: 1 } as PlanStep['figures'] };
+        });
+        const admissionOf = ({ endpoint }: PlanStep): Admission =>
+          steps[of.steps.findIndex((one) => one.endpoint.id === endpoint.id)]?.admission ?? { ok: true };
+        const plain = { ...of, steps: figured };
+        const given = situation({ admission: admissionOf, warmWaitMs, deadlineAt: NOW + leftMs });
+        const first = firstMove(plain, given);
+        if (first === undefined) return;
+        decided += 1;
+        // After a wait nothing is decided by this alone.
+        expect(nextMove(plain, [], { ...given, waited: true })).toEqual(first);
+      }),
+      runs(500),
+    );
+    expect(decided).toBeGreaterThan(20);
   });
 });
 

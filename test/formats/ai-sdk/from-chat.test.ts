@@ -22,6 +22,25 @@ function partsOf(message: Partial<Choice['message']>, version: 'v2' | 'v3' | 'v4
 }
 
 describe('a message of the AI SDK', () => {
+  it.each([
+    ['UklGRg==', 'audio/wav'],
+    ['SUQzBA==', 'audio/mpeg'],
+    ['//uQxA==', 'audio/mpeg'],
+    ['AAAAAA==', 'audio/pcm'],
+  ])('has sound %s as %s, with what is said in it', (data, mediaType) => {
+    const said = { providerMetadata: { signalbox: { transcript: 'Hello' } } };
+    expect(partsOf({ audio: { data, transcript: 'Hello' } })).toEqual([
+      { type: 'file', mediaType, data: { type: 'data', data }, ...said },
+    ]);
+    expect(partsOf({ audio: { data } }, 'v2')).toEqual([{ type: 'file', mediaType, data }]);
+    expect(partsOf({ audio: { transcript: 'Hello' } })).toEqual([{ type: 'text', text: 'Hello' }]);
+  });
+
+  it('leaves out an image whose address is none, and keeps the rest', () => {
+    const images = [{ type: 'image_url' as const, image_url: { url: 'no address' } }];
+    expect(partsOf({ content: 'Here.', images })).toEqual([{ type: 'text', text: 'Here.' }]);
+  });
+
   it('has its text and its refusal as one text, and none for an empty one', () => {
     expect(partsOf({ content: 'Green.', refusal: 'No more.' })).toEqual([{ type: 'text', text: 'Green.\nNo more.' }]);
     expect(partsOf({ content: '' })).toEqual([]);
