@@ -5,7 +5,14 @@ import type { Environment } from '../../platform/environment.ts';
 import type { ModelTable } from '../openai-compatible/options.ts';
 import type { SimulatedOutcome } from './outcomes.ts';
 import { unknown, boolean } from '../../schema/scalars.ts';
-import { anyString, valueThat, type OptionShape, nonEmptyString, withFunctions } from '../../options/values.ts';
+import {
+  callable,
+  anyString,
+  valueThat,
+  type OptionShape,
+  nonEmptyString,
+  withFunctions,
+} from '../../options/values.ts';
 import { array, record } from '../../schema/collections.ts';
 import type { NormalizedRequest } from '../../contracts/request.ts';
 import type { JsonObject } from '../../protocol/json.ts';
@@ -54,7 +61,7 @@ const SIMULATED_OPTIONS: OptionShape<SimulatedOptions> = {
   tokensPerSecond: anyNumber,
   failures: array(unknown),
   failureRate: anyNumber,
-  answer: valueThat('a function', (value) => typeof value === 'function'),
+  answer: callable,
   dataCollection: boolean,
   zeroDataRetention: boolean,
   environment: withFunctions('an environment', 'now', 'setTimer'),

@@ -2,7 +2,7 @@
 import { StorageError } from '../../contracts/storage-error.ts';
 import { PostgresDatabase, type Query } from './database.ts';
 import { unknown, boolean } from '../../schema/scalars.ts';
-import { valueThat, type OptionShape } from '../../options/values.ts';
+import { anyString, type OptionShape } from '../../options/values.ts';
 import { ConfigError, type ConfigProblem } from '../../protocol/router-error.ts';
 import { heard, openPool, type PostgresPool } from './driver.ts';
 import type { Statement } from './statements.ts';
@@ -192,8 +192,8 @@ export interface PostgresStorageOptions {
 /** Kinds of the options of {@link postgresStorage}. */
 export const OPTIONS: OptionShape<PostgresStorageOptions> = {
   pool: unknown,
-  connectionString: valueThat('a string', (value) => typeof value === 'string'),
-  schema: valueThat('a string', (value) => typeof value === 'string'),
+  connectionString: anyString,
+  schema: anyString,
   connections: unknown,
   migrate: boolean,
   statementTimeoutMs: unknown,

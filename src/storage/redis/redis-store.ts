@@ -1,7 +1,7 @@
 /** The state store in Redis. */
 import { unknown } from '../../schema/scalars.ts';
 import { checkShape } from '../../platform/check-options.ts';
-import { valueThat, type OptionShape } from '../../options/values.ts';
+import { anyString, type OptionShape } from '../../options/values.ts';
 import { ConfigError, type ConfigProblem } from '../../protocol/router-error.ts';
 import type { JsonValue } from '../../protocol/json.ts';
 import { AcknowledgedChanges } from '../acknowledged-changes.ts';
@@ -279,12 +279,8 @@ function nothing(): Promise<void> {
   return Promise.resolve();
 }
 
-const OPTIONS: OptionShape<RedisStoreOptions> = {
-  client: unknown,
-  url: valueThat('a string', (value) => typeof value === 'string'),
-  prefix: valueThat('a string', (value) => typeof value === 'string'),
-  ...LOCAL_FALLBACK_OPTIONS,
-};
+const OWN_OPTIONS = { client: unknown, url: anyString, prefix: anyString };
+const OPTIONS: OptionShape<RedisStoreOptions> = { ...OWN_OPTIONS, ...LOCAL_FALLBACK_OPTIONS };
 
 function checkOptions(client: RedisClient | undefined, url: string | undefined): void {
   const problems: ConfigProblem[] = [];
