@@ -5,7 +5,7 @@ import { mostTokens } from '../../core/tokens/token-ceiling.ts';
 import { likelyTextTokens } from '../../core/tokens/likely-tokens.ts';
 import { likelyPromptTokens } from '../../core/tokens/token-estimate.ts';
 import type { Plugin } from '../../contracts/plugin.ts';
-import { definePlugin } from '../../core/pipeline/define-plugin.ts';
+import { definePlugin, SHORT_CONTEXT, unaskedFor } from '../../core/pipeline/define-plugin.ts';
 import { amount, callable, type OptionShape } from '../../options/values.ts';
 import { checkShape } from '../../platform/check-options.ts';
 import { enumeration } from '../../schema/scalars.ts';
@@ -93,7 +93,7 @@ export function contextCompression(options: ContextCompressionOptions = {}): Plu
     whenItThrows: options.whenItThrows ?? 'skip',
     parseOptions: parseCompressionOptions,
 
-    runsUnasked(request) {
+    runsUnasked: unaskedFor('short_context', (request) => {
       // A router model shows its endpoints later.
       const maybeSmall = request.targets.some(({ endpoints: own }) => own.length === 0 || own.some(isSmall));
       if (!maybeSmall || request.native === undefined) return maybeSmall;
@@ -102,7 +102,7 @@ export function contextCompression(options: ContextCompressionOptions = {}): Plu
       if (request.native.requiredBy !== undefined) return false;
       const { isTooLong } = estimates.fit(request, 'itself', usualEngine);
       return endpoints.some((endpoint) => isSmall(endpoint) && isTooLong(endpoint));
-    },
+    }),
 
     onCandidates: (targets, request, { engine = usualEngine }, { because }) =>
       markShortened(targets, request, estimates.fit(request, because, engine)),
@@ -313,9 +313,6 @@ function contextOf({ contextLength, maxPromptTokens }: Endpoint): number {
   return Math.min(contextLength ?? Infinity, maxPromptTokens ?? Infinity);
 }
 
-/** Endpoints with a context of at most so many tokens get shortened prompts unrequested (gaps 5.8). */
-const SMALL_CONTEXT = 8_192;
-
 /** Tokens that a model needs to begin an answer with, when the request sets no limit. */
 const LEAST_OUTPUT = 256;
 /** What is kept free for the answer of a request without a limit once a prompt is shortened anyway. */
@@ -346,9 +343,9 @@ function tokensBesideMessages({ tools, responseFormat }: NormalizedRequest, coun
   return 3 + functions + schema;
 }
 
-/** True for an endpoint whose prompts are shortened unrequested. */
+/** True for an endpoint whose prompts are shortened unrequested (gaps 5.8). */
 function isSmall({ contextLength }: Endpoint): boolean {
-  return contextLength !== undefined && contextLength <= SMALL_CONTEXT;
+  return contextLength !== undefined && contextLength <= SHORT_CONTEXT;
 }
 
 /** True for an endpoint that only draws: what it is told is no conversation. */

@@ -4,7 +4,7 @@ import { schemaOf } from '../../options/option.ts';
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { NormalizedRequest } from '../../contracts/request.ts';
 import type { ChunkTransform, Plugin, RequestChange } from '../../contracts/plugin.ts';
-import { definePlugin } from '../../core/pipeline/define-plugin.ts';
+import { definePlugin, unaskedFor } from '../../core/pipeline/define-plugin.ts';
 import { checkShape } from '../../platform/check-options.ts';
 import { wholeNumber, milliseconds, type OptionShape, withFunctions } from '../../options/values.ts';
 import { createOutbound, type OutboundOptions } from '../../net/outbound.ts';
@@ -72,7 +72,7 @@ export function fileParser(options: FileParserOptions = {}): Plugin<FileParserRe
     parseOptions: (value) => parseOptions(value, ocr),
     whenItThrows: 'fail',
     timeoutMs,
-    runsUnasked: (request) => hasFilesToRead(request, store),
+    runsUnasked: unaskedFor('files', (request) => hasFilesToRead(request, store)),
 
     async onRequest(request, { pdf }, context) {
       const { messages } = request;
