@@ -26,7 +26,7 @@ export function number(value: unknown): number | undefined {
 }
 
 /** More than one answer can have of anything that is counted. What so many cost is still a safe integer of nano-dollars. */
-const MOST = 1e9;
+export const MOST_COUNTED = 1e9;
 /** US dollars that no answer costs. */
 const MOST_USD = 1e6;
 
@@ -35,7 +35,7 @@ const MOST_USD = 1e6;
  * else. Counts are added up, priced and stored, so one that only a broken server can report must not get through.
  */
 export function count(value: unknown): number | undefined {
-  return typeof value === 'number' && value >= 0 && value <= MOST ? Math.round(value) : undefined;
+  return typeof value === 'number' && value >= 0 && value <= MOST_COUNTED ? Math.round(value) : undefined;
 }
 
 /** What one answer costs in US dollars: from 0 to 10⁶; undefined for anything else. */

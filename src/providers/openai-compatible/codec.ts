@@ -15,6 +15,7 @@ import {
   decodeLogprobs,
   decodeResult,
   errorInside,
+  findUsage,
   hasSources,
   indexerOf,
   mapFinishReason,
@@ -29,8 +30,8 @@ import { endWord, escapeText, piecesOf } from '../../core/stream/pieces.ts';
 import type { Annotation } from '../../protocol/chat-result.ts';
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
 import { TextFrames } from '../text-frames.ts';
-import { plainAnswer } from './plain-answer.ts';
-import { decodeUsage, findUsage } from './decode-usage.ts';
+import { plainAnswer, plainUsage } from './plain-answer.ts';
+import { decodeUsage } from './decode-usage.ts';
 import type { ToolCallIndexer } from './tool-call-indexer.ts';
 import * as read from '../../platform/json.ts';
 import { failure } from '../../contracts/failure.ts';
@@ -189,7 +190,9 @@ export class ChatStreamDecoder implements StreamDecoder {
     if (hasSources(chunk)) this.#readSources(chunk, pieces);
     if (this.#hasFinished) this.#cite(pieces);
     const counted = findUsage(chunk, choices);
-    const usage = counted == null ? undefined : decodeUsage(counted, this.#context.quirks, this.#context.usage);
+    if (counted == null) return;
+    const { quirks, usage: names } = this.#context;
+    const usage = (isJsonObject(counted) ? plainUsage(counted) : undefined) ?? decodeUsage(counted, quirks, names);
     if (usage !== undefined) pieces.push({ type: 'usage', usage });
   }
 

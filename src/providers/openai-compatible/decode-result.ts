@@ -17,7 +17,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from '../../protocol/js
 import type { DecodedResult } from '../codec.ts';
 import { type ErrorContext, failureInBand, readJsonAnswer } from '../upstream-failure.ts';
 import { callIdPrefix, originalIds } from '../tool-ids.ts';
-import { decodeUsage, findUsage, type Writable } from './decode-usage.ts';
+import { decodeUsage, type Writable } from './decode-usage.ts';
 import type { ReportedUsageNames } from '../../core/accepts.ts';
 import { type VendorQuirks, toolIdRule } from './vendor-quirks.ts';
 import { type CallWithExtra, ToolCallIndexer } from './tool-call-indexer.ts';
@@ -371,4 +371,13 @@ export function errorInside(body: JsonObject): unknown {
     if (inside != null && isError(inside)) return { error: inside };
   }
   return undefined;
+}
+
+/** Usage is at the top of a chunk or answer, in Groq's extension, or inside a choice. */
+export function findUsage(body: JsonObject, choices: readonly unknown[]): unknown {
+  if (body['usage'] != null) return body['usage'];
+  const groq = body['x_groq'];
+  if (isJsonObject(groq) && groq['usage'] != null) return groq['usage'];
+  const [first] = choices;
+  return isJsonObject(first) ? first['usage'] : undefined;
 }

@@ -6,15 +6,6 @@ import type { VendorQuirks } from './vendor-quirks.ts';
 import * as read from '../../platform/json.ts';
 import type { ReportedUsage } from '../../contracts/stream-piece.ts';
 
-/** Usage is at the top of a chunk or answer, in Groq's extension, or inside a choice. */
-export function findUsage(body: JsonObject, choices: readonly unknown[]): unknown {
-  if (body['usage'] != null) return body['usage'];
-  const groq = body['x_groq'];
-  if (isJsonObject(groq) && groq['usage'] != null) return groq['usage'];
-  const [first] = choices;
-  return isJsonObject(first) ? first['usage'] : undefined;
-}
-
 /**
  * Reads a usage object of any server of this wire, or undefined when it holds no counts. What a server does not
  * report stays absent.

@@ -2,7 +2,6 @@
 import type { ReportedUsageNames } from '../../core/accepts.ts';
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
 import type { ReportedUsage, UpstreamResult } from '../../contracts/stream-piece.ts';
-import * as read from '../../platform/json.ts';
 import { decodeUsage } from './decode-usage.ts';
 import type { VendorQuirks } from './vendor-quirks.ts';
 
@@ -36,7 +35,7 @@ export function plainAnswer(
   names: ReportedUsageNames | undefined,
 ): UpstreamResult | undefined {
   for (const name in answer) if (!MEMBERS.has(name) && answer[name] !== null) return undefined;
-  const { choices, usage } = answer;
+  const { id, choices, usage, system_fingerprint: fingerprint, service_tier: tier } = answer;
   if (!Array.isArray(choices) || choices.length !== 1 || !isJsonObject(usage)) return undefined;
   const choice: unknown = choices[0];
   if (!isJsonObject(choice)) return undefined;
@@ -65,15 +64,15 @@ export function plainAnswer(
       },
     ],
     usage: plainUsage(usage) ?? decodeUsage(usage, quirks, names),
-    systemFingerprint: read.text(answer['system_fingerprint']),
-    serviceTier: read.text(answer['service_tier']),
-    upstreamId: read.text(answer['id']),
+    systemFingerprint: typeof fingerprint === 'string' && fingerprint !== '' ? fingerprint : undefined,
+    serviceTier: typeof tier === 'string' && tier !== '' ? tier : undefined,
+    upstreamId: typeof id === 'string' && id !== '' ? id : undefined,
     findings: undefined,
   };
 }
 
-/** A report of nothing but the three counts, which add up. */
-function plainUsage(usage: JsonObject): ReportedUsage | undefined {
+/** A report of nothing but the three counts, which add up; undefined for any other, which `decodeUsage` reads. */
+export function plainUsage(usage: JsonObject): ReportedUsage | undefined {
   for (const name in usage) {
     if (name !== 'prompt_tokens' && name !== 'completion_tokens' && name !== 'total_tokens' && usage[name] !== null) {
       return undefined;

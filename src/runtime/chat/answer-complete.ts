@@ -33,15 +33,23 @@ export function answerComplete(services: RuntimeServices, execution: Execution):
 }
 
 function finish(services: RuntimeServices, execution: Execution, answer: Answer): MaybePromise<CompleteAnswer> {
-  if (answer.result === undefined) throw new RangeError('a whole request has a whole result');
-  const finished = settle(execution, answer, answer.result);
-  const { native } = answer.result;
+  const { request } = execution;
+  const { result: given } = answer;
+  if (given === undefined) throw new RangeError('a whole request has a whole result');
+  const [first] = given.choices;
+  const calls = first?.message.tool_calls;
+  const { attempt, facts } = answer.settle({
+    finishReason: first?.finish_reason ?? null,
+    nativeFinishReason: first?.native_finish_reason ?? undefined,
+    toolCalls: calls && judgeToolCalls(calls, request.tools),
+  });
+  const finished = { attempt, facts, result: chatResultOf(request, answer.endpoint, given, facts.usage) };
+  const { native } = given;
   if (answer.polish === undefined) return { result: conclude(services, execution, answer, finished), native };
   return answer.polish(finished.result).then((result) => {
     // Plugins may have asked others meanwhile.
     const { usage, costParts } = answer.bill();
-    const facts = { ...finished.facts, usage, costParts };
-    const polished = { ...finished, facts, result: { ...result, usage } };
+    const polished = { attempt, facts: { ...facts, usage, costParts }, result: { ...result, usage } };
     return { result: conclude(services, execution, answer, polished), native };
   });
 }
@@ -49,17 +57,6 @@ function finish(services: RuntimeServices, execution: Execution, answer: Answer)
 /** An answer whose last attempt has been settled. */
 interface Finished extends SettledAnswer {
   readonly result: ChatResult;
-}
-
-function settle({ request }: Execution, answer: Answer, result: UpstreamResult): Finished {
-  const [first] = result.choices;
-  const calls = first?.message.tool_calls;
-  const settled = answer.settle({
-    finishReason: first?.finish_reason ?? null,
-    nativeFinishReason: first?.native_finish_reason ?? undefined,
-    toolCalls: calls && judgeToolCalls(calls, request.tools),
-  });
-  return { ...settled, result: chatResultOf(request, answer.endpoint, result, settled.facts.usage) };
 }
 
 /** A provider's answer as the caller sees it (contract: chat result). */
@@ -77,7 +74,7 @@ export function chatResultOf(
     created: request.created,
     choices: request.reasoning?.exclude === true ? result.choices.map(unreasoned) : result.choices,
     system_fingerprint: result.systemFingerprint ?? null,
-    service_tier: namedTier(result.serviceTier),
+    service_tier: result.serviceTier == null ? null : namedTier(result.serviceTier),
     usage,
     ...result.findings,
   };
