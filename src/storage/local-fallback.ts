@@ -1,6 +1,7 @@
 /** Replaces a failing state store by local memory. */
 import { timerMs } from '../platform/environment.ts';
-import { callable, boolean, milliseconds, type OptionShape, withFunctions } from '../platform/option-kinds.ts';
+import { callable, milliseconds, type OptionShape, withFunctions } from '../options/values.ts';
+import { boolean } from '../schema/scalars.ts';
 import { type MaybePromise, yieldTurn } from '../platform/wait.ts';
 import { memoryStore } from './memory.ts';
 import type { ChangedCounters, ChangeName, CounterChange, StateStore } from '../contracts/state-store.ts';
@@ -51,150 +52,191 @@ const PROBE: readonly CounterChange[] = [{ key: 'reachable', by: 0, ttlMs: 1_000
  * What belongs to a claim of the shared store is: it is given back there, or charged, as soon as that is possible.
  */
 export function withLocalFallback(store: StateStore, options: LocalFallbackOptions = {}): StateStore {
-  const { timeoutMs = TIMEOUT_MS, restMs = REST_MS, local = memoryStore() } = options;
-  const { required = false, openTimeoutMs = OPEN_MS } = options;
-  const { warn = (message) => console.warn(`signalbox: ${message}`), now = () => performance.now() } = options;
-  const claims = new LocalClaims(now);
-  const owed = new OwedChanges();
-  const named = changeNames();
-  let restsUntil: number | undefined;
-  let timer: ReturnType<typeof setTimeout> | undefined;
+  const fallback = new LocalFallback(store, options);
+  return {
+    get: (key) => fallback.ask((requested) => requested.get(key)),
+    set: (key, value, ttlMs) => fallback.ask((requested) => requested.set(key, value, ttlMs)),
+    delete: (key) => fallback.ask((requested) => requested.delete(key)),
+    increment: (key, by, ttlMs) => fallback.ask((requested) => requested.increment(key, by, ttlMs)),
+    append: (key, text, at, ttlMs) => fallback.ask((requested) => requested.append?.(key, text, at, ttlMs) ?? false),
+    slice: (key, from, to) => fallback.ask((requested) => requested.slice?.(key, from, to) ?? ''),
+    change: (changes) => fallback.change(changes),
+    open: () => fallback.open(),
+    close: () => fallback.close(),
+  };
+}
 
-  function lose(error: unknown): void {
-    if (restsUntil === undefined) warn(`Shared state cannot be reached, each process keeps its own: ${sayWhy(error)}`);
-    restsUntil = now() + restMs;
+/** Changes on their way to the shared store. */
+interface SentChanges {
+  readonly changes: readonly CounterChange[];
+  /** True where they count only if none exceeds its limit. */
+  readonly isClaim: boolean;
+  /** Default: a new one. */
+  readonly name?: ChangeName | undefined;
+}
+
+/** A shared store, the local one that takes its place, and what is owed between them. */
+class LocalFallback {
+  readonly #store: StateStore;
+  readonly #local: StateStore;
+  readonly #timeoutMs: number;
+  readonly #restMs: number;
+  readonly #openTimeoutMs: number;
+  readonly #required: boolean;
+  readonly #warn: (message: string) => void;
+  readonly #now: () => number;
+  readonly #claims: LocalClaims;
+  readonly #owed = new OwedChanges();
+  readonly #nextName = changeNames();
+  /** Until when the shared store is not called; undefined while it is there. */
+  #restsUntil: number | undefined;
+  /** Settles what is owed. */
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(store: StateStore, options: LocalFallbackOptions) {
+    this.#store = store;
+    this.#local = options.local ?? memoryStore();
+    this.#timeoutMs = options.timeoutMs ?? TIMEOUT_MS;
+    this.#restMs = options.restMs ?? REST_MS;
+    this.#openTimeoutMs = options.openTimeoutMs ?? OPEN_MS;
+    this.#required = options.required ?? false;
+    this.#warn = options.warn ?? ((message) => console.warn(`signalbox: ${message}`));
+    this.#now = options.now ?? (() => performance.now());
+    this.#claims = new LocalClaims(this.#now);
   }
 
-  function find(): void {
-    if (restsUntil !== undefined) warn('Shared state can be reached again.');
-    restsUntil = undefined;
+  /** Calls the shared store, or the local one where that is away or fails. */
+  async ask<Value>(call: (requested: StateStore) => Value | Promise<Value>): Promise<Value> {
+    const there = this.#isThere();
+    if (!(there instanceof Promise ? await there : there)) return call(this.#local);
+    try {
+      return await within(this.#timeoutMs, Promise.resolve(call(this.#store)));
+    } catch (error) {
+      this.#lose(error);
+      return call(this.#local);
+    }
   }
 
-  async function reach(): Promise<void> {
-    await store.open?.();
-    await store.change(PROBE);
+  /** A claim is made in one place, and settled where it was made. */
+  async change(changes: readonly CounterChange[]): Promise<ChangedCounters> {
+    const isClaim = changes.some(({ max }) => max !== undefined);
+    const [own, shared] = isClaim ? [[], changes] : this.#claims.settle(changes);
+    const there = this.#isThere();
+    const isHere = there instanceof Promise ? await there : there;
+    const changed = isHere ? await this.#changeShared({ changes: shared, isClaim }) : undefined;
+    if (changed !== undefined) {
+      if (own.length > 0) await this.#local.change(own);
+      return changed;
+    }
+    if (isClaim) {
+      const claimed = await this.#local.change(changes);
+      if (claimed.applied) this.#claims.claimed(changes);
+      return claimed;
+    }
+    if (!isHere) this.#owe(shared);
+    const spent = shared.map((one) => (one.by > 0 ? one : { ...one, by: 0 }));
+    return this.#local.change(
+      own.length > 0 ? spent.map((one, index) => ({ ...one, by: one.by + (own[index]?.by ?? 0) })) : spent,
+    );
+  }
+
+  async open(): Promise<void> {
+    try {
+      await within(this.#openTimeoutMs, this.#reach());
+      this.#find();
+    } catch (error) {
+      if (this.#required) throw failureOf(error);
+      this.#lose(error);
+    }
+  }
+
+  async close(): Promise<void> {
+    clearTimeout(this.#timer);
+    if (this.#owed.any && this.#restsUntil === undefined) await this.#pay();
+    clearTimeout(this.#timer);
+    await Promise.all([this.#store.close?.(), this.#local.close?.()]);
+  }
+
+  #lose(error: unknown): void {
+    if (this.#restsUntil === undefined) {
+      this.#warn(`Shared state cannot be reached, each process keeps its own: ${sayWhy(error)}`);
+    }
+    this.#restsUntil = this.#now() + this.#restMs;
+  }
+
+  #find(): void {
+    if (this.#restsUntil !== undefined) this.#warn('Shared state can be reached again.');
+    this.#restsUntil = undefined;
+  }
+
+  async #reach(): Promise<void> {
+    await this.#store.open?.();
+    await this.#store.change(PROBE);
+  }
+
+  #isThere(): MaybePromise<boolean> {
+    if (this.#restsUntil === undefined) return true;
+    return this.#now() < this.#restsUntil ? false : this.#comesBack();
   }
 
   /** Looks whether a store that was lost is back. Others meanwhile go on as if it was not. */
-  async function comesBack(): Promise<boolean> {
-    restsUntil = now() + restMs;
+  async #comesBack(): Promise<boolean> {
+    this.#restsUntil = this.#now() + this.#restMs;
     try {
-      await within(timeoutMs, Promise.resolve(store.change(PROBE)));
+      await within(this.#timeoutMs, Promise.resolve(this.#store.change(PROBE)));
     } catch (error) {
-      lose(error);
+      this.#lose(error);
       return false;
     }
-    if (!(await pay())) return false;
-    find();
+    if (!(await this.#pay())) return false;
+    this.#find();
     return true;
-  }
-
-  function isThere(): MaybePromise<boolean> {
-    if (restsUntil === undefined) return true;
-    return now() < restsUntil ? false : comesBack();
-  }
-
-  async function ask<Value>(call: (requested: StateStore) => Value | Promise<Value>): Promise<Value> {
-    const there = isThere();
-    if (!(there instanceof Promise ? await there : there)) return call(local);
-    try {
-      return await within(timeoutMs, Promise.resolve(call(store)));
-    } catch (error) {
-      lose(error);
-      return call(local);
-    }
   }
 
   /**
    * Makes a change in the shared store. One that is given up may still be carried out, or was, and its answer got lost:
    * then a claim is given back, and whatever else it was, it is sent again under its name, which counts it once.
    */
-  async function changeShared(
-    changes: readonly CounterChange[],
-    isClaim: boolean,
-    name = named(),
-  ): Promise<ChangedCounters | undefined> {
-    const changing = (async () => store.change(changes, name))();
+  async #changeShared({
+    changes,
+    isClaim,
+    name = this.#nextName(),
+  }: SentChanges): Promise<ChangedCounters | undefined> {
+    const changing = (async () => this.#store.change(changes, name))();
     try {
-      return await within(timeoutMs, changing);
+      return await within(this.#timeoutMs, changing);
     } catch (error) {
-      lose(error);
+      this.#lose(error);
       const settled = isClaim ? changes.map(({ key, by, ttlMs }) => ({ key, by: -by, ttlMs })) : changes;
       void changing.then(
-        ({ applied }) => isClaim && applied && owe(settled),
-        () => owe(settled, { ...name, isRepeated: true, isRevoked: isClaim || name.isRevoked }),
+        ({ applied }) => isClaim && applied && this.#owe(settled),
+        () => this.#owe(settled, { ...name, isRepeated: true, isRevoked: isClaim || name.isRevoked }),
       );
       return undefined;
     }
   }
 
-  /** A claim is made in one place, and settled where it was made. */
-  async function change(changes: readonly CounterChange[]): Promise<ChangedCounters> {
-    const isClaim = changes.some(({ max }) => max !== undefined);
-    const [own, shared] = isClaim ? [[], changes] : claims.settle(changes);
-    const there = isThere();
-    const isHere = there instanceof Promise ? await there : there;
-    const changed = isHere ? await changeShared(shared, isClaim) : undefined;
-    if (changed !== undefined) {
-      if (own.length > 0) await local.change(own);
-      return changed;
-    }
-    if (isClaim) {
-      const claimed = await local.change(changes);
-      if (claimed.applied) claims.claimed(changes);
-      return claimed;
-    }
-    if (!isHere) owe(shared);
-    const spent = shared.map((one) => (one.by > 0 ? one : { ...one, by: 0 }));
-    return local.change(
-      own.length > 0 ? spent.map((one, index) => ({ ...one, by: one.by + (own[index]?.by ?? 0) })) : spent,
-    );
+  #owe(changes: readonly CounterChange[], name?: ChangeName): void {
+    this.#owed.add(changes, name);
+    if (this.#timer !== undefined || !this.#owed.any) return;
+    this.#timer = setTimeout(() => void this.#settleOwed(), timerMs(this.#restMs));
+    (this.#timer as { unref?: () => void }).unref?.();
   }
 
-  function owe(changes: readonly CounterChange[], name?: ChangeName): void {
-    owed.add(changes, name);
-    if (timer !== undefined || !owed.any) return;
-    timer = setTimeout(() => void settleOwed(), timerMs(restMs));
-    (timer as { unref?: () => void }).unref?.();
-  }
-
-  async function settleOwed(): Promise<void> {
-    timer = undefined;
+  async #settleOwed(): Promise<void> {
+    this.#timer = undefined;
     // Whoever finds the store pays at once.
-    if ((await isThere()) && owed.any) await pay();
-    owe([]);
+    if ((await this.#isThere()) && this.#owed.any) await this.#pay();
+    this.#owe([]);
   }
 
   /** Makes the changes that are owed; false when the store was lost over it. */
-  async function pay(): Promise<boolean> {
-    const paid = await Promise.all(owed.take().map(async ({ changes, name }) => changeShared(changes, false, name)));
+  async #pay(): Promise<boolean> {
+    const paid = await Promise.all(
+      this.#owed.take().map(async ({ changes, name }) => this.#changeShared({ changes, isClaim: false, name })),
+    );
     return !paid.includes(undefined);
   }
-
-  return {
-    get: (key) => ask((requested) => requested.get(key)),
-    set: (key, value, ttlMs) => ask((requested) => requested.set(key, value, ttlMs)),
-    delete: (key) => ask((requested) => requested.delete(key)),
-    increment: (key, by, ttlMs) => ask((requested) => requested.increment(key, by, ttlMs)),
-    append: (key, text, at, ttlMs) => ask((requested) => requested.append?.(key, text, at, ttlMs) ?? false),
-    slice: (key, from, to) => ask((requested) => requested.slice?.(key, from, to) ?? ''),
-    change,
-    async open() {
-      try {
-        await within(openTimeoutMs, reach());
-        find();
-      } catch (error) {
-        if (required) throw failureOf(error);
-        lose(error);
-      }
-    },
-    async close() {
-      clearTimeout(timer);
-      if (owed.any && restsUntil === undefined) await pay();
-      clearTimeout(timer);
-      await Promise.all([store.close?.(), local.close?.()]);
-    },
-  };
 }
 
 /** Accounts of changes that are remembered; more of them are forgotten, and end with the time of their counters. */

@@ -1,12 +1,15 @@
 /** The state store in Redis. */
-import { unknown, checkShape, kind, type OptionShape } from '../../platform/option-kinds.ts';
+import { unknown } from '../../schema/scalars.ts';
+import { checkShape } from '../../platform/check-options.ts';
+import { anyString, type OptionShape } from '../../options/values.ts';
 import { ConfigError, type ConfigProblem } from '../../protocol/router-error.ts';
 import type { JsonValue } from '../../protocol/json.ts';
 import { AcknowledgedChanges } from '../acknowledged-changes.ts';
 import { LOCAL_FALLBACK_OPTIONS, type LocalFallbackOptions, TIMEOUT_MS, withLocalFallback } from '../local-fallback.ts';
-import type { ChangedCounters, StateStore } from '../../contracts/state-store.ts';
+import type { ChangedCounters, ChangeName, CounterChange, StateStore } from '../../contracts/state-store.ts';
 import { StorageError, type StorageErrorReason } from '../../contracts/storage-error.ts';
 import * as read from '../../platform/json.ts';
+import type { MaybePromise } from '../../platform/wait.ts';
 import type * as Ioredis from 'ioredis';
 
 /**
@@ -115,75 +118,44 @@ export function redisStore(options: RedisStoreOptions): StateStore {
   checkShape<RedisStoreOptions>(OPTIONS, options, 'redisStore');
   const { client, url, prefix = 'signalbox:', ...fallback } = options;
   checkOptions(client, url);
-  let connecting: Promise<RedisConnection> | undefined;
-  const connect = (): Promise<RedisConnection> =>
-    client === undefined ? connectIoredis(url ?? '') : Promise.resolve({ send: sender(client), close: nothing });
-  const send = async (...command: string[]): Promise<unknown> => {
-    connecting ??= connect();
-    const { send: ask } = await connecting;
-    return ask(command).catch((error: unknown) => {
-      throw redisFailure(error);
-    });
-  };
-  const clock = new ServerClock(fallback);
-  /** Makes a change, unless the server gets to it when nobody waits any more; undefined then. */
-  async function inTime(command: readonly string[]): Promise<ChangedCounters | undefined> {
-    const sentAt = clock.now();
-    const [serverTime, applied, ...sums] = (await send(...command, clock.deadline(sentAt))) as unknown[];
-    const isLate = clock.read(Number(serverTime), sentAt);
-    if (Number(applied) >= 0) return { applied: Number(applied) === 1, sums: sums.map(Number) };
-    return isLate ? lateFailure() : undefined;
-  }
+  const redis = new RedisCommands(
+    () => (client === undefined ? connectIoredis(url ?? '') : { send: sender(client), close: nothing }),
+    fallback,
+  );
   const acknowledged = new AcknowledgedChanges();
   const shared: StateStore = {
     async open() {
-      await send('PING');
+      await redis.send('PING');
     },
     async get(key) {
-      return valueOf(await send('GET', prefix + key));
+      return valueOf(await redis.send('GET', prefix + key));
     },
     async set(key, value, ttlMs) {
-      await send('SET', prefix + key, JSON.stringify(value), 'PX', life(ttlMs));
+      await redis.send('SET', prefix + key, JSON.stringify(value), 'PX', life(ttlMs));
     },
     async delete(key) {
-      await send('DEL', prefix + key);
+      await redis.send('DEL', prefix + key);
     },
     async increment(key, by, ttlMs) {
-      return Number(await send('EVAL', INCREMENT, '1', prefix + key, String(by), life(ttlMs)));
+      return Number(await redis.send('EVAL', INCREMENT, '1', prefix + key, String(by), life(ttlMs)));
     },
     async append(key, text, at, ttlMs) {
-      return (await send('EVAL', APPEND, '1', prefix + key, text, String(at), life(ttlMs))) === 1;
+      return (await redis.send('EVAL', APPEND, '1', prefix + key, text, String(at), life(ttlMs))) === 1;
     },
     async slice(key, from, to = 0) {
       if (to > 0 && to <= from) return '';
-      const text = await send('GETRANGE', prefix + key, String(from), String(to - 1));
+      const text = await redis.send('GETRANGE', prefix + key, String(from), String(to - 1));
       return typeof text === 'string' ? text : '';
     },
     async change(changes, name) {
-      const keys = [...new Set(changes.flatMap(({ key, beside = [] }) => [key, ...beside]))];
-      const indexOf = (key: string): string => String(keys.indexOf(key) + 1);
-      const shown = changes.flatMap(({ key, by, ttlMs, max, beside = [] }) => {
-        return [
-          indexOf(key),
-          String(by),
-          life(ttlMs),
-          max === undefined ? '' : String(max),
-          beside.map(indexOf).join(),
-        ];
-      });
-      const names = keys.map((key) => prefix + key);
-      const made = name && `${prefix}changes\n${placeOf(keys)}\n${name.writer}`;
-      if (made !== undefined) names.push(made);
-      const number = [name === undefined ? '' : String(name.number), name?.isRevoked === true ? '1' : ''];
-      return acknowledged.along(made ?? '', name, async (forgettable) => {
-        const command = ['EVAL', CHANGE, String(names.length), ...names, ...shown, ...number, forgettable.join()];
+      const { keys, words, made = '' } = changeCommand(prefix, changes, name);
+      return acknowledged.along(made, name, async (forgettable) => {
+        const command = ['EVAL', CHANGE, String(keys.length), ...keys, ...words, forgettable.join()];
         // Where the server's clock was set, the first answer says so.
-        return (await inTime(command)) ?? (await inTime(command)) ?? lateFailure();
+        return (await redis.inTime(command)) ?? (await redis.inTime(command)) ?? lateFailure();
       });
     },
-    async close() {
-      await (await connecting?.catch(() => undefined))?.close();
-    },
+    close: () => redis.close(),
   };
   const guarded = withLocalFallback(shared, fallback);
   return {
@@ -196,6 +168,61 @@ export function redisStore(options: RedisStoreOptions): StateStore {
       }
     },
   };
+}
+
+/** Sends commands over a connection that the first of them opens. */
+class RedisCommands {
+  readonly #connect: () => MaybePromise<RedisConnection>;
+  readonly #clock: ServerClock;
+  #connecting: Promise<RedisConnection> | undefined;
+
+  constructor(connect: () => MaybePromise<RedisConnection>, fallback: LocalFallbackOptions) {
+    this.#connect = connect;
+    this.#clock = new ServerClock(fallback);
+  }
+
+  async send(...command: string[]): Promise<unknown> {
+    this.#connecting ??= (async () => this.#connect())();
+    const { send } = await this.#connecting;
+    return send(command).catch((error: unknown) => {
+      throw redisFailure(error);
+    });
+  }
+
+  /** Makes a change, unless the server gets to it when nobody waits any more; undefined then. */
+  async inTime(command: readonly string[]): Promise<ChangedCounters | undefined> {
+    const sentAt = this.#clock.now();
+    const [serverTime, applied, ...sums] = (await this.send(...command, this.#clock.deadline(sentAt))) as unknown[];
+    const isLate = this.#clock.read(Number(serverTime), sentAt);
+    if (Number(applied) >= 0) return { applied: Number(applied) === 1, sums: sums.map(Number) };
+    return isLate ? lateFailure() : undefined;
+  }
+
+  async close(): Promise<void> {
+    await (await this.#connecting?.catch(() => undefined))?.close();
+  }
+}
+
+/** What the script of changes is called with, and the key of the changes that their writer has made. */
+function changeCommand(
+  prefix: string,
+  changes: readonly CounterChange[],
+  name: ChangeName | undefined,
+): { readonly keys: readonly string[]; readonly words: readonly string[]; readonly made: string | undefined } {
+  const counters = [...new Set(changes.flatMap(({ key, beside = [] }) => [key, ...beside]))];
+  const indexOf = (key: string): string => String(counters.indexOf(key) + 1);
+  const shown = changes.flatMap(({ key, by, ttlMs, max, beside = [] }) => [
+    indexOf(key),
+    String(by),
+    life(ttlMs),
+    max === undefined ? '' : String(max),
+    beside.map(indexOf).join(),
+  ]);
+  const keys = counters.map((key) => prefix + key);
+  const made = name && `${prefix}changes\n${placeOf(counters)}\n${name.writer}`;
+  if (made !== undefined) keys.push(made);
+  const number = [name === undefined ? '' : String(name.number), name?.isRevoked === true ? '1' : ''];
+  return { keys, words: [...shown, ...number], made };
 }
 
 /** What keeps another key in the same place of a cluster: the account in braces, or a key without one. */
@@ -252,12 +279,8 @@ function nothing(): Promise<void> {
   return Promise.resolve();
 }
 
-const OPTIONS: OptionShape<RedisStoreOptions> = {
-  client: unknown,
-  url: kind('a string', (value) => typeof value === 'string'),
-  prefix: kind('a string', (value) => typeof value === 'string'),
-  ...LOCAL_FALLBACK_OPTIONS,
-};
+const OWN_OPTIONS = { client: unknown, url: anyString, prefix: anyString };
+const OPTIONS: OptionShape<RedisStoreOptions> = { ...OWN_OPTIONS, ...LOCAL_FALLBACK_OPTIONS };
 
 function checkOptions(client: RedisClient | undefined, url: string | undefined): void {
   const problems: ConfigProblem[] = [];
