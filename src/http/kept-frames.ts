@@ -88,11 +88,11 @@ export class KeptFrames extends Pollable<string | undefined> implements EndingFr
     }
     client?.addEventListener('abort', this.#leave);
     if (client === undefined) this.#leaveOnly();
-    else if (this.#isStoredFirst) this.#pump();
     else {
-      // The first frame is there before the status is sent.
-      const first = this.#next(ignore);
+      // The first frame is there before the status is sent, and was kept with the head.
+      const first = frames.opening === '' ? PENDING : frames.poll(ignore);
       if (typeof first === 'string') this.#ahead = first;
+      if (this.#isStoredFirst) this.#pump();
     }
   }
 

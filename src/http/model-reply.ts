@@ -10,7 +10,7 @@ import type { ErrorReplyContext } from './error-reply.ts';
 import { answerFormat, type AnswerFormat, apiFormatError, STREAM_WRITING, writerOf } from './frame-writer.ts';
 import type { HttpCall, HttpHeaders, HttpReply, CompleteReply } from '../contracts/exchange.ts';
 import { StreamFrames } from './stream-frames.ts';
-import { onDemand } from '../platform/wait.ts';
+import { andThen, onDemand } from '../platform/wait.ts';
 
 /** What everything that answers a call depends on. */
 export interface CallContext extends ErrorReplyContext {
@@ -48,13 +48,15 @@ export const STREAM_HEADERS = {
 /** @throws {@link RouterError} for everything that is wrong, before anything of the answer is sent. */
 export async function replyToChat(internals: RouterInternals, request: ModelRequest): Promise<ModelReply> {
   const { call, account, context, body: requested, verbatim } = request;
-  const keeping =
-    internals.streams && (await (await loadKeeping()).keepingOf(internals, internals.streams, STREAM_WRITING, call));
+  const { streams } = internals;
+  const preparing =
+    streams && andThen(loadKeeping(), ({ keepingOf }) => keepingOf(internals, streams, STREAM_WRITING, call));
+  const keeping = preparing instanceof Promise ? await preparing : preparing;
   const options: OpenOptions = {
     account,
     signal: keeping?.signal ?? call.signal,
     metadata: context.wantsMetadata,
-    sessionId: sessionRequested(context.asking),
+    sessionId: context.asking && sessionRequested(context.asking),
     anthropicBeta: betasOf(call, context),
     traceContext: traceOf(internals, call),
     apiFormat: context.apiFormat?.name,
@@ -70,8 +72,8 @@ export async function replyToChat(internals: RouterInternals, request: ModelRequ
     if (opened.type === 'stream') {
       const reply = await sendStream(internals, opened, context, format);
       if (keeping === undefined) return reply;
-      const frames = await keeping.keep(reply.frames, opened, { account, context, body: requested, options });
-      return { ...reply, frames };
+      const kept = keeping.keep(reply.frames, opened, { account, context, body: requested, options });
+      return { ...reply, frames: kept instanceof Promise ? await kept : kept };
     }
     const answer = await opened.answer;
     const body = format?.apiFormat.complete(answer, format.context()) ?? answer.result;

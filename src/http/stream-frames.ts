@@ -65,6 +65,16 @@ export class StreamFrames extends Pollable<string | undefined> implements Frames
     return this.#over && this.#opening === undefined;
   }
 
+  /** The first frame, until it is read. */
+  get opening(): string {
+    return this.#opening ?? '';
+  }
+
+  /** True where nothing follows what was made. */
+  get isOver(): boolean {
+    return this.#over;
+  }
+
   poll(wake: () => void): Polled<string | undefined> {
     if (this.#opening !== undefined) {
       const opening = this.#opening;

@@ -4,9 +4,12 @@ import { fromByteText, toByteText } from '../platform/byte-text.ts';
 /** Parts that a text may have before they are copied into one. */
 const PARTS = 32;
 
-/** A text, with one character for each of its bytes. */
+/** A text that grows. */
 interface GrowingText {
-  value: string;
+  /** One character for each byte. */
+  bytes: string;
+  /** What was added last, as it came: what nobody adds to or reads is not looked at. */
+  added: string;
   /** Parts since all were copied into one. */
   parts: number;
 }
@@ -27,26 +30,43 @@ export class MemoryTexts {
   }
 
   append(key: string, text: string, at: number, ttlMs: number): boolean {
-    const entry = this.#texts.get(key) ?? { value: { value: '', parts: 0 } };
+    const entry = this.#texts.get(key) ?? { value: { bytes: '', added: '', parts: 0 } };
     const { value: grown } = entry;
-    const bytes = toByteText(text);
-    if (grown.value.length !== at) return grown.value.length > at && grown.value.slice(at) === bytes;
-    grown.value += bytes;
+    const bytes = bytesOf(grown);
+    if (bytes.length !== at) return bytes.length > at && bytes.slice(at) === toByteText(text);
+    grown.added = whole(text);
     grown.parts += 1;
-    if (grown.parts >= PARTS) {
-      // Whoever looks at a text of many parts has them copied into one, which takes less memory.
-      grown.value.charCodeAt(0);
-      grown.parts = 0;
-    }
     this.#texts.set(key, entry, { ttl: Math.max(1, ttlMs) });
     return true;
   }
 
   slice(key: string, from: number, to?: number): string {
-    return fromByteText(this.#texts.get(key)?.value.value.slice(from, to) ?? '');
+    const grown = this.#texts.get(key)?.value;
+    return grown === undefined ? '' : fromByteText(bytesOf(grown).slice(from, to));
   }
 
   delete(key: string): void {
     this.#texts.delete(key);
   }
+}
+
+function bytesOf(grown: GrowingText): string {
+  if (grown.added !== '') {
+    grown.bytes += toByteText(grown.added);
+    grown.added = '';
+    if (grown.parts >= PARTS) {
+      grown.bytes = whole(grown.bytes);
+      grown.parts = 0;
+    }
+  }
+  return grown.bytes;
+}
+
+/**
+ * A text that was put together from many, in one piece: whoever looks at it has its parts copied. It takes less memory,
+ * and the collector has one thing to copy and not hundreds.
+ */
+function whole(text: string): string {
+  text.charCodeAt(0);
+  return text;
 }

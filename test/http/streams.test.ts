@@ -1,4 +1,15 @@
-import { apiKeys, createRouter, handle, memoryStore, type Router, type RouterConfig } from 'signalbox';
+import {
+  apiKeys,
+  createRouter,
+  handle,
+  memoryStore,
+  openaiCompatible,
+  type Provider,
+  type Router,
+  type RouterConfig,
+  type StateStore,
+} from 'signalbox';
+import { fetchRouter } from 'signalbox/fetch';
 import { type FakeEnvironment, fakeEnvironment } from 'signalbox/testing';
 import { describe, expect, it, vi } from 'vitest';
 import { fedProvider, type FedProvider, GOOD_END } from '../support/fed-provider.ts';
@@ -14,9 +25,9 @@ class House {
   readonly settled: string[] = [];
   readonly warnings: string[] = [];
 
-  instance(streams: RouterConfig['streams'] = {}): Router {
+  instance(streams: RouterConfig['streams'] = {}, provider: Provider = this.provider): Router {
     return createRouter({
-      providers: [this.provider],
+      providers: [provider],
       environment: this.environment,
       streams: { store: this.store, ...streams },
       authenticate: apiKeys(Object.entries(KEYS).map(([key, id]) => ({ key, id }))),
@@ -249,6 +260,134 @@ describe('a store that was away for a moment', () => {
     expect(stream).toMatchObject({ isOver: true, sent: expect.stringContaining('the end') });
     expect((await send(one, get(stream.id))).status).toBe(404);
     expect(house.warnings).toContain('streams_not_kept');
+  });
+});
+
+/** A burst: all of the answer comes with one read. */
+function burstProvider(text: string): Provider {
+  const chunk = (delta: object, rest: object = {}): string =>
+    `data: ${JSON.stringify({ id: 'c', object: 'chat.completion.chunk', created: 1, model: 'm', choices: [{ index: 0, delta, ...rest }] })}\n\n`;
+  const usage = { prompt_tokens: 4, completion_tokens: 6, total_tokens: 10 };
+  const end = `data: ${JSON.stringify({ id: 'c', object: 'chat.completion.chunk', created: 1, model: 'm', choices: [], usage })}`;
+  const body = `${chunk({ content: text })}${chunk({}, { finish_reason: 'stop' })}${end}\n\ndata: [DONE]\n\n`;
+  return openaiCompatible({
+    slug: 'burst',
+    baseURL: 'http://stub',
+    models: { 'acme/one': {} },
+    transport: {
+      send() {
+        const reads: Uint8Array[][] = [[new TextEncoder().encode(body)]];
+        return Promise.resolve({
+          status: 200,
+          header: (name) => (name === 'content-type' ? 'text/event-stream' : undefined),
+          read: () => Promise.resolve(reads.shift()),
+          cancel() {},
+        });
+      },
+      close: () => Promise.resolve(),
+    },
+  });
+}
+
+/** A store that notes the commands which change it. */
+function notingStore(house: House, changes: string[]): StateStore {
+  const { store } = house;
+  return {
+    ...store,
+    set: (key, ...rest) => {
+      changes.push(`set ${key}`);
+      return store.set(key, ...rest);
+    },
+    append: (key, text, at, ttlMs) => {
+      changes.push(`append at ${at}`);
+      return store.append?.(key, text, at, ttlMs) ?? false;
+    },
+  };
+}
+
+describe.each(FORMATS)('a burst of %s', (path, body) => {
+  const headers = { authorization: 'Bearer sk-one-0123456789' };
+  const burst = (house: House, streams: RouterConfig['streams'] = {}) =>
+    house.instance(streams, burstProvider('Grüße 👋'));
+
+  it('is kept with one write, and is the same anywhere', async () => {
+    const house = new House();
+    const changes: string[] = [];
+    const sent = await send(burst(house, { store: notingStore(house, changes) }), { path, body, headers });
+    expect(sent.text).toContain('Grüße 👋');
+    expect(changes).toEqual(['append at 0']);
+    const id = sent.headers['x-generation-id'] ?? '';
+    const other = burst(house);
+    expect((await send(other, get(id))).text).toBe(sent.text);
+    const from = bytesOf(sent.text.slice(0, sent.text.indexOf('\n\n') + 2));
+    expect((await send(other, get(id, `from=${from}`))).text).toBe(after(sent.text, from));
+    expect(house.settled).toEqual(['result 10']);
+  });
+
+  it('is sent without being kept where it is larger than the limit, or its store fails', async () => {
+    const house = new House();
+    const append = (): never => {
+      throw new Error('away');
+    };
+    for (const streams of [{ maxBytes: 20 }, { store: { ...house.store, append } }]) {
+      const router = burst(house, streams);
+      const sent = await send(router, { path, body, headers });
+      expect(sent.text).toContain('Grüße 👋');
+      expect((await send(router, get(sent.headers['x-generation-id'] ?? ''))).status).toBe(404);
+    }
+  });
+});
+
+describe('a runtime that ends with its requests', () => {
+  const mounted = async (house: House) => {
+    const lived: { readonly work: Promise<unknown>; isOver: boolean }[] = [];
+    const waitUntil = (work: Promise<unknown>): void => {
+      const one = { work, isOver: false };
+      lived.push(one);
+      void work.then(() => (one.isOver = true));
+    };
+    const mount = fetchRouter(house.instance({ leaveAfterMs: 30_000 }), { waitUntil });
+    const client = new AbortController();
+    const request = new Request('http://localhost/v1/chat/completions', {
+      method: 'POST',
+      body: JSON.stringify(chatBody({ stream: true })),
+      headers: { 'content-type': 'application/json', authorization: 'Bearer sk-one-0123456789' },
+      signal: client.signal,
+    });
+    const answer = mount(request);
+    const fed = await vi.waitUntil(() => house.provider.calls[0], { interval: 1 });
+    fed.push('Hello ');
+    const response = await answer;
+    await house.environment.settle();
+    return { lived, client, fed, response };
+  };
+
+  it('lives on until a stream whose client has left is over and written', async () => {
+    const house = new House();
+    const { lived, client, fed, response } = await mounted(house);
+    const id = response.headers.get('x-generation-id') ?? '';
+    client.abort();
+    await response.body?.cancel();
+    await house.environment.advance(5_000);
+    expect(lived.map(({ isOver }) => isOver)).toEqual([false]);
+    fed.push('world', ...GOOD_END);
+    fed.end();
+    await house.environment.settle();
+    expect(lived.map(({ isOver }) => isOver)).toEqual([true]);
+    // Nothing is left to do once the work is over: another instance has all of it.
+    expect((await send(house.instance(), get(id))).text).toContain('[DONE]');
+    expect(house.settled).toEqual(['result 10']);
+  });
+
+  it('lives on no longer than for a stream that nobody comes back to', async () => {
+    const house = new House();
+    const { lived, client, fed, response } = await mounted(house);
+    client.abort();
+    await response.body?.cancel();
+    await house.environment.advance(29_000);
+    expect([lived.map(({ isOver }) => isOver), fed.cancelled]).toEqual([[false], false]);
+    await house.environment.advance(2_000);
+    expect([lived.map(({ isOver }) => isOver), fed.cancelled]).toEqual([[true], true]);
   });
 });
 

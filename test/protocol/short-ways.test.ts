@@ -10,7 +10,7 @@ import { isPlainMessage, plainCallsOf } from '../../src/protocol/chat-result.ts'
 import { fullBody, setAt } from '../support/chat-bodies.ts';
 import { FIELD_KINDS, SAMPLES } from '../support/chat-field-types.ts';
 import { inProportion, runs } from '../support/properties.ts';
-import { inspectJson, JsonWalk } from '../../src/protocol/inspect-json.ts';
+import { inspectJson } from '../../src/protocol/inspect-json.ts';
 
 const role = fc.constantFrom('user', 'assistant', 'system', 'developer', 'tool', 'human', null, 1);
 const content = fc.oneof(
@@ -104,7 +104,7 @@ describe('the short way for fields', () => {
             // An earlier change took the place away.
           }
         }
-        const short = acceptFields(body as unknown as JsonObject, new JsonWalk(DEFAULT_REQUEST_LIMITS));
+        const short = acceptFields(body as unknown as JsonObject, DEFAULT_REQUEST_LIMITS)?.request;
         const long = zodOf(chatRequestSchema).safeParse(body);
         expect(short !== undefined).toBe(long.success);
         if (short === undefined || !long.success) return;
@@ -130,7 +130,7 @@ describe('the short way for fields', () => {
         ];
         const body: JsonObject = { model: 'a/b', messages, temperature: 1, other: value };
         const isFine = inspectJson(body, limits).ok;
-        expect(acceptFields(body, new JsonWalk(limits)) !== undefined).toBe(isFine);
+        expect(acceptFields(body, limits) !== undefined).toBe(isFine);
         if (!isFine) refused += 1;
       }),
       runs(2_000),

@@ -1,9 +1,12 @@
 /** The plugin `web`: adds search results to a prompt. */
+import { searchEngines } from '../services/search/engine-options.ts';
+import { enumeration } from '../../schema/scalars.ts';
 import type { ChunkTransform, Plugin, Verdict } from '../../contracts/plugin.ts';
 import type { PluginContext } from '../../contracts/plugin-context.ts';
 import type { NormalizedRequest } from '../../contracts/request.ts';
 import { definePlugin } from '../../core/pipeline/define-plugin.ts';
-import { checkShape, milliseconds, type OptionShape } from '../../platform/option-kinds.ts';
+import { checkShape } from '../../platform/check-options.ts';
+import { milliseconds, type OptionShape } from '../../options/values.ts';
 import type { JsonObject } from '../../protocol/json.ts';
 import type { OptionsCheck } from '../../protocol/options.ts';
 import { parseWebOptions, type SearchMode, type UserLocation } from '../../protocol/web-options.ts';
@@ -20,7 +23,6 @@ import {
   withNativeSearch,
 } from '../services/search/choose-search.ts';
 import { citationsOf, quoteResults, runSearch, UNTRUSTED_PAGES } from '../services/search/run-search.ts';
-import { enginesKind, whenItThrowsKind } from '../services/option-kinds.ts';
 import type { Message, UserMessage } from '../../protocol/message.ts';
 import { plainText } from '../services/pages/page-text.ts';
 
@@ -38,8 +40,8 @@ export interface WebPluginOptions {
 }
 
 const OPTIONS: OptionShape<WebPluginOptions> = {
-  engines: enginesKind,
-  whenItThrows: whenItThrowsKind,
+  engines: searchEngines,
+  whenItThrows: enumeration(['fail', 'skip']),
   timeoutMs: milliseconds,
 };
 

@@ -2,6 +2,7 @@
 import type { Account } from '../../contracts/account.ts';
 import { byteLength } from '../../platform/byte-text.ts';
 import type { Environment, Timer } from '../../platform/environment.ts';
+import { andThen, type MaybePromise, orElse } from '../../platform/wait.ts';
 import * as read from '../../platform/json.ts';
 import { errorOf } from '../../protocol/router-error.ts';
 import { readStream, type ReadOptions } from './read-stream.ts';
@@ -10,23 +11,24 @@ import {
   END_MARK,
   HEAD_BYTES,
   isAbandoned,
-  keysOf,
   LAST_COMMENT,
   readHead,
   type SignOfLife,
   type StreamFormat,
   type StreamHead,
-  type StreamKeys,
+  StreamKeys,
   type StreamOwner,
   type StreamStore,
   stopsKey,
 } from './stream-layout.ts';
-import { lifeOf, StreamKeeper } from './stream-keeper.ts';
+import { lifeOf, type StreamBeginning, StreamKeeper } from './stream-keeper.ts';
 
 /** Milliseconds between two signs of life of an instance that sends streams, and two looks for what should stop. */
 const BEAT_MS = 2_000;
 /** Milliseconds without a sign of life after which an instance counts as gone. */
 const ALIVE_MS = 8_000;
+/** Milliseconds between two looks for kept streams whose time is over. */
+const FORGET_MS = 1_000;
 /** Milliseconds for which a wish to stop a stream is remembered. */
 const STOP_MS = 60_000;
 
@@ -51,7 +53,7 @@ export interface KeptStreamsOptions {
 export type StopResult = 'stopping' | 'deleted';
 
 /** What a stream needs besides its bytes. */
-export interface BegunStream {
+export interface BegunStream extends StreamBeginning {
   readonly format: StreamFormat;
   /** What readers get after the last frame when this instance dies. Default: an error in the format. */
   readonly lost?: string | undefined;
@@ -87,6 +89,8 @@ export class KeptStreams {
   /** Those that it sent, the oldest first. */
   readonly #ended = new Map<string, EndedStream>();
   #bytes = 0;
+  /** Monotonic milliseconds. */
+  #forgetAt = 0;
   #owner: string | undefined;
   #beat: Timer | undefined;
   #stops = 0;
@@ -121,22 +125,31 @@ export class KeptStreams {
   }
 
   /** Begins to keep a stream. Undefined where the store cannot be written: the stream goes on without being kept. */
-  async begin(account: string, id: string, { format, lost, request }: BegunStream): Promise<StreamKeeper | undefined> {
-    const { store } = this.#options;
-    const keys = keysOf(account, id);
-    const keeper = this.#keeper(keys, format, request !== undefined);
-    const lifeMs = lifeOf(this.#options);
-    try {
-      if (this.#beat === undefined) await this.#live();
-      if (request !== undefined) await store.set(keys.request, request, lifeMs);
-      if (lost !== undefined) await store.set(keys.lost, lost, lifeMs);
-      await keeper.begin();
-      return keeper;
-    } catch (error) {
-      this.#open.delete(keys.stream);
+  begin(account: string, id: string, begun: BegunStream): MaybePromise<StreamKeeper | undefined> {
+    const { format, request, isWhole } = begun;
+    const keeper = this.#keeper(new StreamKeys(account, id), format, request !== undefined);
+    const failed = (error: unknown): undefined => {
+      this.#open.delete(keeper.keys.stream);
+      this.#bytes -= keeper.counted;
       this.#warn(error);
-      return undefined;
-    }
+    };
+    return orElse(
+      // Of a stream that is over, only its bytes are read.
+      () => {
+        const prepared = isWhole === true ? undefined : this.#prepare(keeper, begun);
+        return andThen(prepared, () => andThen(keeper.begin(begun), () => keeper));
+      },
+      failed,
+    );
+  }
+
+  /** Writes what others need besides the bytes of a stream that goes on. */
+  async #prepare({ keys }: StreamKeeper, { lost, request }: BegunStream): Promise<void> {
+    const { store } = this.#options;
+    const lifeMs = lifeOf(this.#options);
+    if (this.#beat === undefined) await this.#live();
+    if (request !== undefined) await store.set(keys.request, request, lifeMs);
+    if (lost !== undefined) await store.set(keys.lost, lost, lifeMs);
   }
 
   #keeper(keys: StreamKeys, format: StreamFormat, isContinued: boolean, stored = 0): StreamKeeper {
@@ -152,7 +165,7 @@ export class KeptStreams {
       maxBytes: this.maxBytes,
       makeRoom: (bytes) => this.#makeRoom(bytes),
       onSettled: (settled) => this.#settle(settled),
-      onFailed: (error) => this.#warn(error),
+      onFailed: this.#warn,
     });
     this.#next += 1;
     this.#open.set(keys.stream, keeper);
@@ -231,7 +244,7 @@ export class KeptStreams {
   }
 
   async #find(account: string, id: string): Promise<readonly [StreamKeys, StreamHead]> {
-    const keys = keysOf(account, id);
+    const keys = new StreamKeys(account, id);
     const head = readHead(await this.#options.store.slice(keys.stream, 0, HEAD_BYTES));
     if (head === undefined) {
       throw errorOf(
@@ -251,16 +264,24 @@ export class KeptStreams {
   #makeRoom(bytes: number): boolean {
     const { maxTotalBytes, environment } = this.#options;
     const now = environment.now();
+    // A map whose first entries were deleted one after the other is slow to find its next.
+    if (this.#bytes + bytes > maxTotalBytes || now >= this.#forgetAt) this.#forget(bytes, now);
+    if (this.#bytes + bytes > maxTotalBytes) return false;
+    this.#bytes += bytes;
+    return true;
+  }
+
+  /** Forgets streams whose time is over, and the oldest of the others where more bytes are to be kept than may be. */
+  #forget(bytes: number, now: number): void {
+    const { maxTotalBytes } = this.#options;
+    this.#forgetAt = now + FORGET_MS;
     for (const [key, ended] of this.#ended) {
       const isOver = ended.until <= now;
       if (!isOver && this.#bytes + bytes <= maxTotalBytes) break;
       this.#ended.delete(key);
       this.#bytes -= ended.bytes;
-      if (!isOver) void this.#delete(ended.keys).catch((error: unknown) => this.#warn(error));
+      if (!isOver) void this.#delete(ended.keys).catch(this.#warn);
     }
-    if (this.#bytes + bytes > maxTotalBytes) return false;
-    this.#bytes += bytes;
-    return true;
   }
 
   #settle(keeper: StreamKeeper): void {

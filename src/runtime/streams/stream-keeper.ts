@@ -1,6 +1,7 @@
 /** Writes one stream into a state store while it is sent. */
 import type { Environment, Timer } from '../../platform/environment.ts';
 import { byteLength } from '../../platform/byte-text.ts';
+import { andThen, type MaybePromise } from '../../platform/wait.ts';
 import {
   afterBytes,
   END_MARK,
@@ -19,8 +20,8 @@ import {
 const FLUSH_MS = 500;
 /** The same for a stream that is sent only once it is written, because another instance may go on with it. */
 const FIRST_FLUSH_MS = 40;
-/** Characters that are written before the time. */
-const FLUSH_CHARACTERS = 16_384;
+/** Characters that are written before the time. A burst of an ordinary answer has fewer: it is one write, or two. */
+const FLUSH_CHARACTERS = 65_536;
 /** Milliseconds that what is kept outlives twice its time while the stream goes on. */
 const SLACK_MS = 20_000;
 /**
@@ -50,6 +51,14 @@ export interface KeeperContext {
   readonly onFailed: (error: unknown) => void;
 }
 
+/** What is there of a stream when it begins. */
+export interface StreamBeginning {
+  /** Default: nothing. */
+  readonly first?: string | undefined;
+  /** True where that is all of it. Default false. */
+  readonly isWhole?: boolean | undefined;
+}
+
 /** Milliseconds that something of a stream which goes on is kept. */
 export function lifeOf({ keepMs }: Pick<KeeperContext, 'keepMs'>): number {
   return 2 * keepMs + SLACK_MS;
@@ -63,6 +72,7 @@ export class StreamKeeper {
   #characters = 0;
   /** What is being written. */
   #underWay = '';
+  #underWayBytes = 0;
   /** Bytes that are written. */
   #stored: number;
   #counted: number;
@@ -131,14 +141,35 @@ export class StreamKeeper {
     return new Promise((resolve) => (this.#onSettled = resolve));
   }
 
-  /** Writes the head, so that the stream is found by other instances before its first byte is sent. */
-  async begin(): Promise<void> {
-    const { store, keys, head } = this.#context;
-    const text = storedHead(head);
-    if (await store.append(keys.stream, text, 0, lifeOf(this.#context))) return;
-    // A program gives its streams what ids it likes.
+  /**
+   * Writes the head, so that the stream is found by other instances before its first byte is sent, with the frames that
+   * are there already. A stream of which that is all takes this one write, and is settled by it.
+   */
+  begin({ first = '', isWhole = false }: StreamBeginning): MaybePromise<void> {
+    const { store, keys, head, keepMs } = this.#context;
+    const bytes = byteLength(first);
+    const isKept = this.#claimRoom(bytes);
+    if (!isKept) this.#state = 'dropped';
+    const text = isKept ? storedHead(head) + first : storedHead({ ...head, isDropped: true });
+    const isEnd = isKept && isWhole;
+    const ttlMs = isWhole ? keepMs : lifeOf(this.#context);
+    const written = isEnd ? text + END_MARK : text;
+    const begun = (): void => {
+      if (isKept) this.#stored = bytes;
+      this.#hasEnd = isEnd;
+      if (isEnd) this.#state = 'ended';
+      if (isWhole) this.#settle();
+    };
+    return andThen(store.append(keys.stream, written, 0, ttlMs), (isAdded) =>
+      isAdded ? begun() : this.#beginAnew(written, ttlMs).then(begun),
+    );
+  }
+
+  /** Begins a stream whose id another one had: a program gives its streams what ids it likes. */
+  async #beginAnew(text: string, ttlMs: number): Promise<void> {
+    const { store, keys } = this.#context;
     await store.delete(keys.stream);
-    if (!(await store.append(keys.stream, text, 0, lifeOf(this.#context)))) throw new RangeError('it takes no streams');
+    if (!(await store.append(keys.stream, text, 0, ttlMs))) throw new RangeError('it takes no streams');
   }
 
   /** Notes what is sent. */
@@ -273,7 +304,7 @@ export class StreamKeeper {
     else if (isDone) {
       this.#hasEnd ||= isLast;
       this.#underWay = '';
-      this.#stored += byteLength(text);
+      this.#stored += this.#underWayBytes;
       if (head.isContinued === true) this.#wakeReaders();
       this.onStored(text);
     }
@@ -284,19 +315,25 @@ export class StreamKeeper {
 
   /** What is to be written next, as one text. */
   #take(): string {
+    this.#underWayBytes = 0;
     if (this.#parts.length === 0 || this.#state === 'dropped' || this.#state === 'taken') return '';
     const text = this.#parts.join('');
     this.#parts = [];
     this.#characters = 0;
     this.#underWay = text;
-    const bytes = byteLength(text);
+    this.#underWayBytes = byteLength(text);
+    if (this.#claimRoom(this.#underWayBytes)) return text;
+    this.#giveUp();
+    return '';
+  }
+
+  /** Takes room for more bytes; false where there is none. */
+  #claimRoom(bytes: number): boolean {
     const { maxBytes, makeRoom } = this.#context;
-    if (this.#stored + bytes > maxBytes || !makeRoom(bytes)) {
-      this.#giveUp();
-      return '';
-    }
+    if (bytes === 0) return true;
+    if (this.#stored + bytes > maxBytes || !makeRoom(bytes)) return false;
     this.#counted += bytes;
-    return text;
+    return true;
   }
 
   /** Adds to what is written; false where that cannot be done. */

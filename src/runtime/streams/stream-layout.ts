@@ -40,32 +40,38 @@ export interface StreamHead {
   readonly isContinued?: boolean | undefined;
 }
 
-/** Keys of one stream. */
-export interface StreamKeys {
+/** Keys of one stream. Only the first is looked up for every stream, so the others are made when they are read. */
+export class StreamKeys {
   readonly stream: string;
-  /** Set where somebody wants it to stop. */
-  readonly stop: string;
-  /** Set while somebody reads it at another instance. */
-  readonly readers: string;
-  /** What readers get after the last frame when its owner died, where that does not follow from its format. */
-  readonly lost: string;
-  /** What an instance needs to go on with it. */
-  readonly request: string;
-  /** The instance that goes on with it, once its first one is gone. */
-  readonly owner: string;
-}
 
-/** The keys of a stream of an account. */
-export function keysOf(account: string, id: string): StreamKeys {
-  const stream = `stream\n{${encodeURIComponent(account)}}\n${encodeURIComponent(id)}`;
-  return {
-    stream,
-    stop: `${stream}\nstop`,
-    readers: `${stream}\nreaders`,
-    lost: `${stream}\nlost`,
-    request: `${stream}\nrequest`,
-    owner: `${stream}\nowner`,
-  };
+  constructor(account: string, id: string) {
+    this.stream = `stream\n{${encodeURIComponent(account)}}\n${encodeURIComponent(id)}`;
+  }
+
+  /** Set where somebody wants it to stop. */
+  get stop(): string {
+    return `${this.stream}\nstop`;
+  }
+
+  /** Set while somebody reads it at another instance. */
+  get readers(): string {
+    return `${this.stream}\nreaders`;
+  }
+
+  /** What readers get after the last frame when its owner died, where that does not follow from its format. */
+  get lost(): string {
+    return `${this.stream}\nlost`;
+  }
+
+  /** What an instance needs to go on with it. */
+  get request(): string {
+    return `${this.stream}\nrequest`;
+  }
+
+  /** The instance that goes on with it, once its first one is gone. */
+  get owner(): string {
+    return `${this.stream}\nowner`;
+  }
 }
 
 /** The key that is there while an instance lives: {@link SignOfLife}. */

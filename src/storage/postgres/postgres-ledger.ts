@@ -1,6 +1,8 @@
 /** The ledger in PostgreSQL. */
 import type { Ledger, LedgerCostKey, LedgerRecord } from '../../contracts/ledger.ts';
-import { unknown, checkShape, type OptionShape } from '../../platform/option-kinds.ts';
+import { unknown } from '../../schema/scalars.ts';
+import { checkShape } from '../../platform/check-options.ts';
+import type { OptionShape } from '../../options/values.ts';
 import {
   checkKeepDays,
   columnsOf,

@@ -1,6 +1,8 @@
 /** The ledger in SQLite. */
 import type { Ledger, LedgerCostKey, LedgerRecord } from '../../contracts/ledger.ts';
-import { unknown, callable, checkShape, type OptionShape } from '../../platform/option-kinds.ts';
+import { unknown } from '../../schema/scalars.ts';
+import { callable, type OptionShape } from '../../options/values.ts';
+import { checkShape } from '../../platform/check-options.ts';
 import {
   checkKeepDays,
   columnsOf,
