@@ -1,5 +1,6 @@
 /** The state store and the key store in memory. */
-import { callable, checkShape, type OptionShape, integer } from '../platform/option-kinds.ts';
+import { callable, type OptionShape, wholeNumber } from '../options/values.ts';
+import { checkShape } from '../platform/check-options.ts';
 import { LRUCache } from 'lru-cache';
 import { andThen, onDemand } from '../platform/wait.ts';
 import type { MemoryTexts } from './memory-texts.ts';
@@ -15,7 +16,7 @@ export interface MemoryStoreOptions {
   readonly now?: (() => number) | undefined;
 }
 
-const OPTIONS: OptionShape<MemoryStoreOptions> = { maxEntries: integer(1), now: callable };
+const OPTIONS: OptionShape<MemoryStoreOptions> = { maxEntries: wholeNumber(1), now: callable };
 
 /** State in the memory of this process: fast, limited in size, gone when the process ends. */
 export function memoryStore(options: MemoryStoreOptions = {}): StateStore {

@@ -6,7 +6,9 @@ import { likelyTextTokens } from '../../core/tokens/likely-tokens.ts';
 import { likelyPromptTokens } from '../../core/tokens/token-estimate.ts';
 import type { Plugin } from '../../contracts/plugin.ts';
 import { definePlugin, SHORT_CONTEXT, unaskedFor } from '../../core/pipeline/define-plugin.ts';
-import { amount, callable, checkShape, enumeration, type OptionShape } from '../../platform/option-kinds.ts';
+import { amount, callable, type OptionShape } from '../../options/values.ts';
+import { checkShape } from '../../platform/check-options.ts';
+import { enumeration } from '../../schema/scalars.ts';
 import type { Awaitable, PluginCause, StageRecord } from '../../contracts/plugin-context.ts';
 import { parseCompressionOptions } from '../../protocol/web-options.ts';
 import type { Message } from '../../protocol/message.ts';
@@ -14,7 +16,6 @@ import { type CountedMessage, countMessage, sampledCount, type TokenCounter } fr
 import type { Compressed, middleOut as MiddleOutFunction } from './middle-out.ts';
 import { leastTokens } from './prompt-units.ts';
 import { yieldTurn } from '../../platform/wait.ts';
-import { whenItThrowsKind } from '../services/option-kinds.ts';
 
 /** Ways to make a prompt fit. */
 export type CompressionEngine = 'middle-out' | 'relevant';
@@ -55,12 +56,12 @@ export interface ContextCompressionOptions {
 }
 
 const OPTIONS: OptionShape<ContextCompressionOptions> = {
-  engine: enumeration<CompressionEngine>({ 'middle-out': true, relevant: true }),
+  engine: enumeration<CompressionEngine>(['middle-out', 'relevant']),
   countTokens: callable,
   tokenFactor: callable,
   imageTokens: amount,
   maxMessages: callable,
-  whenItThrows: whenItThrowsKind,
+  whenItThrows: enumeration(['fail', 'skip']),
 };
 
 /** What a request says about compression. */

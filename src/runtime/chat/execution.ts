@@ -1,7 +1,7 @@
 /** Runs one chat request from its plan to the call that answers it. */
 import type { NormalizedRequest } from '../../contracts/request.ts';
 import { withoutForeignReasoning } from '../../core/normalize/reasoning-origin.ts';
-import type { Settlement } from '../../core/stream/usage.ts';
+import { type Settlement, billAnswer } from '../../core/stream/billing.ts';
 import type { AttemptedCall, LoopStart, Dialing } from './attempt-call.ts';
 import { LEAST_PROMPT_TOKENS } from './known-prompts.ts';
 import { AttemptLoop } from './attempt-loop.ts';
@@ -13,7 +13,6 @@ import { onDemand } from '../../platform/wait.ts';
 import type { UpstreamResult } from '../../contracts/stream-piece.ts';
 import type { Attempt } from '../../core/fallback/attempt.ts';
 import type { Answer, Execution } from './answer.ts';
-import { billAnswer } from './billing.ts';
 
 const continuing = onDemand(async () => (await import('./continuing.ts')).Continuing);
 

@@ -26,7 +26,7 @@ import type { Attempt } from '../../core/fallback/attempt.ts';
 import type { PromptCacheReport } from '../../contracts/prompt-cache.ts';
 import type { Usage } from '../../protocol/usage.ts';
 import type { Answer, Execution, Recorded, ShownBefore } from './answer.ts';
-import { spentOnFailed, chargedFor, ABANDONED, usageOfFailed } from './billing.ts';
+import { spentOnFailed, chargedFor, ABANDONED, usageOfFailed } from '../../core/stream/billing.ts';
 
 /**
  * Records how one call ended: health, speed, and the `attempt` event. Never makes the caller wait.

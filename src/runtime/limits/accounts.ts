@@ -1,9 +1,9 @@
 /** Checks the accounts that authentication returns. */
+import { optionProblems } from '../../platform/check-options.ts';
 import type { Secret } from '../../platform/secret.ts';
 import { ACCOUNT } from '../../options/accounts.ts';
 import { type ConfigProblem, RouterError } from '../../protocol/router-error.ts';
 import { type Account, ANONYMOUS } from '../../contracts/account.ts';
-import { kindsOf } from '../../platform/option-kinds.ts';
 import { echo } from '../../protocol/fault.ts';
 import type { Environment } from '../../platform/environment.ts';
 import { type EventHub, warn } from '../events/events.ts';
@@ -18,9 +18,6 @@ import type { RoutedRequest, NormalizedEmbeddingRequest } from '../../contracts/
 import { likelyPromptTokens } from '../../core/tokens/token-estimate.ts';
 import type { RateClaim, RateDecision, RateLimiter, LimitedTag, RateTicket } from '../../contracts/account-limits.ts';
 
-/** What finds the faults in everything that an account may have. */
-export const ACCOUNT_OPTIONS = kindsOf(ACCOUNT);
-
 const NONE: readonly ConfigProblem[] = [];
 
 /** What is wrong with the limits and budgets of an account. Costs nothing for an account that has none. */
@@ -29,7 +26,7 @@ function accountLimitProblems(account: Account): readonly ConfigProblem[] {
   const problems: ConfigProblem[] = [];
   for (const name of ['rateLimits', 'budget', 'keyBudget'] as const) {
     const value = account[name];
-    if (value !== undefined) problems.push(...ACCOUNT_OPTIONS[name](value, name));
+    if (value !== undefined) problems.push(...optionProblems(ACCOUNT[name], value, name));
   }
   return problems;
 }
